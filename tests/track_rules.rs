@@ -860,3 +860,199 @@ fn h1_p14_b1_m7_gp1_what_is_malformed_does_no_harm() {
         packets.len() as i64
     );
 }
+
+#[test]
+fn h7_a_cpu_says_what_kind_it_is() {
+    let arm = new().number(1, 0x41).number(2, 8).number(4, 0xd05);
+    let cpus = new()
+        .message(1, new().message(4, arm).number(5, 6))
+        .message(1, new().number(5, 1 << 63))
+        .message(1, new().text(1, "x"));
+    let trace = imported(&[packet(1, 67, cpus)]);
+    let args = "SELECT c.cpu, a.key, a.value_type, a.int_value FROM cpu AS c \
+         JOIN args AS a USING (arg_set_id) ORDER BY c.cpu, a.key";
+    gives(
+        &trace,
+        args,
+        &[
+            "0 arm_cpu_architecture uint 8",
+            "0 arm_cpu_implementer uint 65",
+            "0 arm_cpu_part uint 3333",
+            "0 arm_cpu_revision uint 0",
+            "0 arm_cpu_variant uint 0",
+            "0 cpu_features.mte3 bool 1",
+            "0 cpu_features.raw_bitmap uint 6",
+            "1 cpu_features.raw_bitmap uint -9223372036854775808",
+        ],
+    );
+    gives(
+        &trace,
+        "SELECT cpu FROM cpu WHERE arg_set_id IS NULL",
+        &["2"],
+    );
+}
+
+/// The time that CPUs spent for users, on the one sequence.
+fn spent(time: u64, clusters: Option<u64>, of: &[(u64, &[u64])]) -> Message {
+    let mut said = new();
+    if let Some(clusters) = clusters {
+        said = said.number(1, clusters);
+    }
+    for (uid, times) in of {
+        said = said.number(2, *uid);
+        said = times.iter().fold(said, |said, &time| said.number(3, time));
+    }
+    packet(time, 119, said)
+}
+
+const SPENT: &str = "SELECT k.type, k.name, k.unit, c.ts, c.value FROM counter AS c \
+     JOIN counter_track AS k ON k.id = c.track_id ORDER BY k.type, k.name, c.ts";
+
+#[test]
+fn cu1_to_cu4_worked_example() {
+    let of = |time: u64| -> Vec<(u64, Vec<u64>)> { vec![(10001, vec![time])] };
+    let at = |ts, clusters, time| {
+        let of = of(time);
+        let of: Vec<(u64, &[u64])> = of.iter().map(|(uid, times)| (*uid, &times[..])).collect();
+        spent(ts, clusters, &of)
+    };
+    let trace = imported(&[
+        at(10, Some(1), 5),
+        at(20, None, 0),
+        at(30, None, 0),
+        at(40, None, 7),
+    ]);
+    gives(
+        &trace,
+        SPENT,
+        &[
+            "android_cpu_per_uid CPU for UID 10001 CL0 ms 10 5",
+            "android_cpu_per_uid CPU for UID 10001 CL0 ms 30 5",
+            "android_cpu_per_uid CPU for UID 10001 CL0 ms 40 12",
+            "android_cpu_per_uid_totals CPU for Apps CL0 ms 10 0",
+            "android_cpu_per_uid_totals CPU for Apps CL0 ms 30 0",
+            "android_cpu_per_uid_totals CPU for Apps CL0 ms 40 7",
+        ],
+    );
+    let dimensions = "SELECT k.type, group_concat(a.key || ' ' || a.value_type || '=' || \
+         coalesce(a.string_value, a.int_value)) FROM track AS k \
+         JOIN args AS a ON a.arg_set_id = k.dimension_arg_set_id GROUP BY k.id ORDER BY k.type";
+    gives(
+        &trace,
+        dimensions,
+        &[
+            "android_cpu_per_uid cluster int=0,uid int=10001",
+            "android_cpu_per_uid_totals cluster int=0,type string=Apps",
+        ],
+    );
+}
+
+#[test]
+fn cu2_cu3_users_of_a_range_share_tracks_and_a_cleared_state_begins_anew() {
+    let trace = imported(&[
+        spent(10, Some(2), &[(1000, &[1, 2]), (1_090_123, &[3, 4])]),
+        spent(
+            20,
+            None,
+            &[(1000, &[10, 0]), (1_090_124, &[9, 9]), (1_090_123, &[1])],
+        ),
+        // From then on the values are absolute again; the growth is to the last of any interval.
+        spent(30, Some(1), &[(1000, &[15]), (1_090_123, &[2])]).number(13, 1),
+    ]);
+    gives(
+        &trace,
+        SPENT,
+        &[
+            "android_cpu_per_uid CPU for UID 1000 CL0 ms 10 1",
+            "android_cpu_per_uid CPU for UID 1000 CL0 ms 20 11",
+            "android_cpu_per_uid CPU for UID 1000 CL0 ms 30 15",
+            "android_cpu_per_uid CPU for UID 1000 CL1 ms 10 2",
+            "android_cpu_per_uid CPU for UID 1090000 CL0 ms 10 0",
+            "android_cpu_per_uid CPU for UID 1090000 CL0 ms 20 1",
+            "android_cpu_per_uid CPU for UID 1090000 CL1 ms 10 0",
+            "android_cpu_per_uid_totals CPU for Apps CL0 ms 10 0",
+            "android_cpu_per_uid_totals CPU for Apps CL0 ms 20 1",
+            "android_cpu_per_uid_totals CPU for Apps CL1 ms 10 0",
+            "android_cpu_per_uid_totals CPU for System CL0 ms 10 0",
+            "android_cpu_per_uid_totals CPU for System CL0 ms 20 10",
+            "android_cpu_per_uid_totals CPU for System CL0 ms 30 14",
+            "android_cpu_per_uid_totals CPU for System CL1 ms 10 0",
+        ],
+    );
+}
+
+#[test]
+fn gp6_slices_of_gpus_have_arguments() {
+    let spec = |iid, name: &str| new().number(1, iid).text(2, name);
+    let interned = new()
+        .message(24, spec(1, "q"))
+        .message(24, spec(2, "draw").text(3, "d").number(4, 1));
+    let extra = |name: &str| new().text(1, name);
+    let full = new()
+        .number(1, 7)
+        .number(13, 1)
+        .number(14, 2)
+        .number(5, 3)
+        .number(8, u64::MAX)
+        .number(10, 4)
+        .number(15, 5)
+        .number(16, 9)
+        .message(6, extra("k").text(2, "v"))
+        .message(6, extra("none"));
+    let stage = new().text(1, "old").text(2, "described");
+    let old = new()
+        .number(1, 8)
+        .number(4, 0)
+        .message(7, new().message(3, stage));
+    let trace = imported(&[
+        packet(1, RENDER_STAGE, full)
+            .number(13, 1)
+            .message(12, interned),
+        packet(2, RENDER_STAGE, old),
+        // No stage is named.
+        packet(3, RENDER_STAGE, new().number(1, 9)),
+    ]);
+    let args = "SELECT s.ts, a.key, a.value_type, coalesce(a.string_value, a.int_value) FROM slice AS s \
+         JOIN args AS a USING (arg_set_id) ORDER BY s.ts, a.key";
+    let rest = |ts: u64, queue: u64| {
+        [
+            format!("{ts} command_buffer uint 0"),
+            format!("{ts} command_buffer_name string -"),
+            format!("{ts} context_id uint 0"),
+            format!("{ts} hw_queue_id uint {queue}"),
+            format!("{ts} render_pass uint 0"),
+            format!("{ts} render_pass_name string -"),
+            format!("{ts} render_subpasses string -"),
+            format!("{ts} render_target uint 0"),
+            format!("{ts} render_target_name string -"),
+            format!("{ts} submission_id int 0"),
+            format!("{ts} upid int 0"),
+        ]
+    };
+    let mut expected: Vec<String> = rest(1, 1)
+        .into_iter()
+        .map(|line| match line.as_str() {
+            "1 context_id uint 0" => "1 context_id uint 3".to_owned(),
+            "1 render_subpasses string -" => "1 render_subpasses string 0,2".to_owned(),
+            "1 render_target uint 0" => "1 render_target uint -1".to_owned(),
+            "1 submission_id int 0" => "1 submission_id int 4".to_owned(),
+            _ => line,
+        })
+        .collect();
+    expected.extend(
+        [
+            "1 correlation_id string rp:#9",
+            "1 description string d",
+            "1 k string v",
+            "1 none string -",
+            "1 render_stage_category int 1",
+            "2 description string described",
+        ]
+        .map(str::to_owned),
+    );
+    expected.extend(rest(2, 0));
+    expected.extend(rest(3, 0));
+    expected.sort();
+    let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+    gives(&trace, args, &expected);
+}

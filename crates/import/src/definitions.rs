@@ -153,16 +153,19 @@ impl Names {
 #[derive(Debug, Default)]
 pub(crate) struct Rails {
     all: Vec<Rail>,
-    known: FxHashMap<Rail, usize>,
+    /// By machine, session and name.
+    known: FxHashMap<(u32, u64, Box<str>), usize>,
     indexes: FxHashMap<RailIndex, usize>,
 }
 
 /// A power rail.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rail {
     pub machine: u32,
     pub session: u64,
     pub name: Box<str>,
+    /// As its first descriptor says.
+    pub subsystem: Option<Box<str>>,
 }
 
 /// What samples call a rail.
@@ -176,20 +179,20 @@ pub(crate) struct RailIndex {
 impl Rails {
     /// Samples call a rail so from the beginning of the trace on, unless a later
     /// descriptor says otherwise.
-    pub fn describe(&mut self, index: RailIndex, name: &str) {
-        let rail = Rail {
-            machine: index.machine,
-            session: index.session,
-            name: name.into(),
-        };
-        let number = match self.known.get(&rail) {
-            Some(&number) => number,
-            None => {
-                self.known.insert(rail.clone(), self.all.len());
-                self.all.push(rail);
-                self.all.len() - 1
-            }
-        };
+    pub fn describe(&mut self, index: RailIndex, name: &str, subsystem: Option<&str>) {
+        let RailIndex {
+            machine, session, ..
+        } = index;
+        let known = self.known.entry((machine, session, name.into()));
+        let number = *known.or_insert_with(|| {
+            self.all.push(Rail {
+                machine,
+                session,
+                name: name.into(),
+                subsystem: subsystem.map(Into::into),
+            });
+            self.all.len() - 1
+        });
         self.indexes.insert(index, number);
     }
 
@@ -374,6 +377,10 @@ pub(crate) struct CpuInfo {
     pub processor: Option<String>,
     pub capacity: Option<u32>,
     pub frequencies: Vec<u32>,
+    /// Implementer, architecture, variant, part and revision of an Arm CPU.
+    pub arm: Option<[u32; 5]>,
+    /// A bit for each feature (rule H7).
+    pub features: u64,
 }
 
 /// Of who does not say how large its pages are.

@@ -256,6 +256,9 @@ impl Generator {
                 entry = entry.text(value, self.name());
                 if field == 24 {
                     entry = entry.number(4, self.random.below(3));
+                    if self.random.one_in(2) {
+                        entry = entry.text(3, self.random.any(&["described", ""]));
+                    }
                 }
                 interned = interned.message(field, entry);
             }
@@ -861,7 +864,12 @@ impl Generator {
         let names = ["VSYS_PWR_MODEM", "S2S_VDD_G3D", "S4M_VDD_CPUCL0_M", "foo"];
         for _ in 0..self.random.below(3) {
             let rail = Message::new().number(1, self.random.any(&[0, 1, 256, 300]));
-            rails = rails.message(1, rail.text(2, self.random.any(&names)));
+            let rail = rail.text(2, self.random.any(&names));
+            let rail = match self.random.below(3) {
+                0 => rail,
+                which => rail.text(3, if which == 1 { "cpu" } else { "" }),
+            };
+            rails = rails.message(1, rail);
         }
         for _ in 0..self.random.below(3) {
             let mut data = Message::new().number(1, self.random.any(&[0, 1, 256, 300]));
@@ -888,6 +896,9 @@ impl Generator {
                 }
             }
             spec = spec.number(11, self.random.below(3));
+            if self.random.one_in(2) {
+                spec = spec.text(3, self.random.any(&["busy", ""]));
+            }
             descriptor = descriptor.message(1, spec);
         }
         descriptor
@@ -941,12 +952,26 @@ impl Generator {
         if self.random.one_in(3) {
             event = event.number(15, 5).number(15, 1 << 63);
         }
+        if self.random.one_in(4) {
+            event = event.number(16, self.random.below(3));
+        }
+        if self.random.one_in(4) {
+            let extra = Message::new().text(1, "extra");
+            let extra = match self.random.one_in(2) {
+                true => extra,
+                false => extra.text(2, self.name()),
+            };
+            event = event.message(6, extra);
+        }
         if self.random.one_in(3) {
             let context = Message::new().number(1, 1).number(2, self.pid());
             let mut specifications = Message::new().message(1, context);
             for field in [2, 3] {
                 for _ in 0..self.random.below(3) {
-                    let named = Message::new().text(1, self.name());
+                    let mut named = Message::new().text(1, self.name());
+                    if self.random.one_in(2) {
+                        named = named.text(2, self.random.any(&["described", ""]));
+                    }
                     let entry = if self.random.one_in(4) {
                         Message::new()
                     } else {

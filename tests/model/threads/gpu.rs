@@ -1,5 +1,6 @@
 //! Render stages of GPUs (GP).
 
+use super::args::{Args, Said};
 use super::machines::Machine;
 use super::tracks::{Of, Track};
 use super::wire::Message;
@@ -26,18 +27,29 @@ pub struct Stage {
 pub struct Stages {
     pub all: Vec<Stage>,
     /// Names of queues and stages, by machine and number (GP2).
-    queues: BTreeMap<(Machine, i64), String>,
-    stages: BTreeMap<Machine, Vec<String>>,
+    queues: BTreeMap<(Machine, i64), Named>,
+    stages: BTreeMap<Machine, Vec<Named>>,
     /// The first lane of each queue that had no name then, and its later name (GP3).
-    firsts: Vec<(Machine, i64, Track, Option<String>)>,
+    firsts: Vec<(Machine, i64, Track, Option<Named>)>,
 }
+
+/// A name and a description.
+type Named = (String, Option<String>);
 
 impl Stages {
     /// The name of a track.
     pub fn name_of(&self, track: &Track) -> Option<String> {
         let first = self.firsts.iter().find(|(.., first, _)| first == track);
         let renamed = first.and_then(|(.., renamed)| renamed.clone());
-        renamed.or_else(|| track.name.clone())
+        renamed.map(|(name, _)| name).or_else(|| track.name.clone())
+    }
+
+    /// TK3
+    pub fn describe(&self, track: &Track, source: &mut Args) {
+        let first = self.firsts.iter().find(|(.., first, _)| first == track);
+        if let Some((.., Some((_, Some(description))))) = first {
+            source.say("description", Said::text(description));
+        }
     }
 
     /// The facts in a packet about queues and stages (GP2, GP3).
@@ -47,16 +59,18 @@ impl Stages {
                 continue;
             };
             let is_first = !self.queues.contains_key(&(machine, number));
-            for (m, queue, first, renamed) in &mut self.firsts {
-                let is_its = (*m, *queue, first.of) == (machine, number, Of::Gpu(machine, gpu));
+            for (m, its, first, renamed) in &mut self.firsts {
+                let is_its = (*m, *its, first.of) == (machine, number, Of::Gpu(machine, gpu));
                 if is_its && is_first {
-                    *renamed = Some(name.clone());
+                    *renamed = Some((name.clone(), queue.text(2)));
                 }
             }
-            self.queues.insert((machine, number), name);
+            self.queues.insert((machine, number), (name, queue.text(2)));
         }
         let names = specifications.messages(3);
-        let names = names.iter().filter_map(|stage| stage.text(1));
+        let names = names
+            .iter()
+            .filter_map(|stage| Some((stage.text(1)?, stage.text(2))));
         self.stages.entry(machine).or_default().extend(names);
     }
 }
@@ -78,25 +92,25 @@ impl World<'_> {
         let specification = |iid| self.packets.interned(packet, 24, iid);
         // GP3
         let mut is_unnamed = false;
-        let (by_iid, queue, name) = if let Some(iid) = event.number(13) {
+        let (by_iid, queue, named) = if let Some(iid) = event.number(13) {
             let Some(specification) = specification(iid) else {
                 return;
             };
-            (true, iid.cast_signed(), specification.text(2))
+            let description = specification.text(3).filter(|text| !text.is_empty());
+            let name = specification.text(2).unwrap_or_default();
+            (true, iid.cast_signed(), Some((name, description)))
         } else {
             let number = i64::from(event.unsigned(3) as i32);
             let known = self.stages.queues.get(&(machine, number)).cloned();
             is_unnamed = known.is_none();
-            let name = known.unwrap_or_else(|| format!("Unknown GPU Queue {number}"));
-            (false, number, Some(name))
+            (false, number, known)
         };
-        let set = Track {
-            queue: Some((by_iid, queue)),
-            ..Track::new("gpu_render_stage", name.as_deref(), Of::Gpu(machine, gpu))
-        };
+        let of = Of::Gpu(machine, gpu);
+        let set = self.stage_track(of, (by_iid, queue), named);
         let of_stage = event.number(14).map(specification);
         let name = self.stage_name(machine, packet, event, of_stage.as_ref());
-        let category = of_stage.flatten().map(|stage| stage.signed(4));
+        let of_stage = of_stage.flatten();
+        let category = of_stage.as_ref().map(|stage| stage.signed(4));
         // GP5
         let context = event.signed(5);
         let interned = self.packets.interned(packet, 23, event.unsigned(5));
@@ -106,12 +120,19 @@ impl World<'_> {
         let duration = event.signed(2);
         let name = name.as_deref();
         let (lane, slice) = self.slices.complete_on_lane(time, duration, &set, name);
-        let is_first = |(m, number, first, _): &(Machine, i64, Track, Option<String>)| {
+        let is_first = |(m, number, first, _): &(Machine, i64, Track, Option<Named>)| {
             (*m, *number, first.of) == (machine, queue, set.of)
         };
         if is_unnamed && !self.stages.firsts.iter().any(is_first) {
             self.stages.firsts.push((machine, queue, lane, None));
         }
+        let subpasses = event.has(15).then(|| bits(&event.numbers(15)));
+        self.stage_args(machine, slice, event, of_stage.as_ref());
+        let uint = |number: i64| Said::Uint(number.cast_unsigned());
+        self.slices.say(slice, "hw_queue_id", uint(queue));
+        self.slices.say(slice, "upid", Said::Int(process as i64));
+        let said = Said::String(subpasses.clone());
+        self.slices.say(slice, "render_subpasses", said);
         let Some(slice) = slice else {
             return;
         };
@@ -124,9 +145,37 @@ impl World<'_> {
             submission: event.id(10),
             queue,
             process,
-            subpasses: event.has(15).then(|| bits(&event.numbers(15))),
+            subpasses,
             category,
         });
+    }
+
+    /// The lanes of a queue (GP3, TK1, TK3).
+    fn stage_track(&self, of: Of, (by_iid, queue): (bool, i64), named: Option<Named>) -> Track {
+        let unknown = format!("Unknown GPU Queue {queue}");
+        let name = named.as_ref().map_or(&unknown, |(name, _)| name);
+        let source = if by_iid { "iid" } else { "id" };
+        let mut set = Track {
+            queue: Some((by_iid, queue)),
+            ..Track::named("gpu_render_stage", name, of)
+        }
+        .told("render_stage_source", Some(source.to_owned()))
+        .told("hwqueue_name", named.clone().map(|(name, _)| name));
+        set.told.0.push(("hwqueue_id", Said::Int(queue)));
+        let lanes = self.slices.tracks.0.iter();
+        let mut others = lanes.filter(|row| {
+            let lane = Track {
+                lane: set.lane,
+                ..row.track.clone()
+            };
+            lane == set
+        });
+        if let Some(other) = others.next() {
+            set.source = other.track.source.clone();
+        } else if let Some((_, Some(description))) = named {
+            set.source.0 = vec![("description", Said::text(&description))];
+        }
+        set
     }
 
     /// GP4
@@ -149,7 +198,56 @@ impl World<'_> {
         let number = i64::from(event.unsigned(4) as i32);
         let names = self.stages.stages.get(&machine);
         let known = names.and_then(|names| names.get(usize::try_from(number).ok()?));
-        Some(known.cloned().unwrap_or(format!("render stage({number})")))
+        let name = known.map(|(name, _)| name.clone());
+        Some(name.unwrap_or(format!("render stage({number})")))
+    }
+
+    /// GP6, of the event and its stage.
+    fn stage_args(
+        &mut self,
+        machine: Machine,
+        slice: Option<usize>,
+        event: &Message,
+        of_stage: Option<&Message>,
+    ) {
+        let mut say = |key: &str, said: Said| self.slices.say(slice, key, said);
+        if let Some(stage) = of_stage {
+            say("render_stage_category", Said::Int(stage.signed(4)));
+            say("description", Said::String(stage.text(3)));
+        }
+        let number = usize::try_from(event.unsigned(4) as i32).ok();
+        let named = self.stages.stages.get(&machine);
+        let stage = named.and_then(|stages| stages.get(number?));
+        if let Some((_, Some(description))) = stage
+            && event.has(4)
+            && !event.has(14)
+        {
+            say("description", Said::text(description));
+        }
+        if event.unsigned(16) != 0 {
+            let pass = format!("rp:#{}", event.unsigned(16));
+            say("correlation_id", Said::text(&pass));
+        }
+        for extra in event.messages(6) {
+            let name = extra.text(1).unwrap_or_default();
+            say(&name, Said::String(extra.text(2)));
+        }
+        for (key, field) in [
+            ("context_id", 5),
+            ("render_target", 8),
+            ("render_pass", 9),
+            ("command_buffer", 12),
+        ] {
+            say(key, Said::Uint(event.unsigned(field)));
+        }
+        for key in [
+            "render_target_name",
+            "render_pass_name",
+            "command_buffer_name",
+        ] {
+            say(key, Said::String(None));
+        }
+        say("submission_id", Said::Int(event.id(10)));
     }
 }
 

@@ -421,9 +421,15 @@ impl World<'_> {
                     ),
                 };
                 let length = fields.signed(2);
-                at.push(all, kind, name, value(3));
+                let heap = |track: Track| match event.kind {
+                    335 => track.told("heap_name", None),
+                    _ => track,
+                };
+                let track = heap(Track::named(kind, name, all));
+                at.counters.push(track, time, value(3));
                 let name = format!("{name}_change");
-                let counter = at.push(Of::Thread(emitter), change, &name, length as f64);
+                let track = heap(Track::named(change, &name, Of::Thread(emitter)));
+                let counter = at.counters.push(track, time, length as f64);
                 if event.kind == 351 {
                     counter.say("inode", Said::Uint(fields.unsigned(1)));
                 }
@@ -456,9 +462,13 @@ impl World<'_> {
                     heap => format!(".{heap}"),
                 };
                 let total = fields.signed(3).wrapping_add(change);
-                at.push(all, "ion", &format!("mem.ion{of_heap}"), total as f64);
+                let name = format!("mem.ion{of_heap}");
+                let track = Track::named("ion", &name, all).told("heap_name", Some(heap.clone()));
+                at.counters.push(track, time, total as f64);
                 let name = format!("mem.ion_change{of_heap}");
-                at.push(Of::Thread(emitter), "ion_change", &name, change as f64);
+                let track = Track::named("ion_change", &name, Of::Thread(emitter));
+                let track = track.told("heap_name", Some(heap));
+                at.counters.push(track, time, change as f64);
             }
             313 | 359 => self.rss_stat(context, emitter),
             // dmabuf_rss_stat

@@ -125,6 +125,11 @@ impl Processes {
         })
     }
 
+    /// The thread that idle cpus run (P3).
+    pub fn is_swapper(&self, utid: Utid) -> bool {
+        self.threads[utid].name_rank == rank::SWAPPER
+    }
+
     /// P5
     pub fn is_live(&self, utid: Utid) -> bool {
         !self.threads[utid].replaced && self.has_not_ended(utid)
@@ -167,9 +172,20 @@ impl Processes {
         upid
     }
 
+    /// GK5: the same without a thread.
+    pub fn process_alone(&mut self, machine: Machine, pid: i64) -> Upid {
+        let current = self.current(machine, pid);
+        current.unwrap_or_else(|| self.new_process(machine, pid))
+    }
+
     /// P7
     pub fn bind(&mut self, machine: Machine, tid: i64, pid: i64) -> Utid {
         let upid = self.process(machine, pid);
+        self.bind_to(machine, tid, upid)
+    }
+
+    pub fn bind_to(&mut self, machine: Machine, tid: i64, upid: Upid) -> Utid {
+        let pid = self.processes[upid].pid;
         let fits = |utid: &Utid| {
             let process = self.threads[*utid].process;
             process.is_none_or(|upid| self.processes[upid].pid == pid)

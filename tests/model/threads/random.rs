@@ -1,11 +1,36 @@
 //! Random traces: an import must give the rows of the model.
 
-use super::{answers, frame_random, generate, generate_events, tables};
-use crate::support::statements::{Answered, differences};
+use super::{answers, frame_random, generate, generate_events, generate_generic, tables};
+use crate::support::statements::{Answered, answer, difference, differences};
 use rusqlite::Connection;
 use std::env;
 use timebase_import::{Monitor, Options, Source};
 use timebase_lab::encode::{Message, trace_of};
+
+/// What tracks with slices or values say of themselves (rules TK), and what is counted of rules GK.
+const MORE: [(&str, &str); 2] = [
+    (
+        "tracks",
+        "SELECT k.type, k.name, c.unit, c.description,
+             (SELECT group_concat(said, char(31)) FROM (SELECT key || ' ' || value_type || '=' || CASE key
+                 WHEN 'upid' THEN (SELECT pid FROM process WHERE upid = int_value)
+                 WHEN 'utid' THEN (SELECT tid FROM thread WHERE utid = int_value)
+                 ELSE coalesce(string_value, int_value, '-') END AS said
+              FROM args WHERE arg_set_id = k.dimension_arg_set_id AND key <> 'ugpu' ORDER BY said)),
+             (SELECT group_concat(said, char(31)) FROM (SELECT key || ' ' || value_type || '=' ||
+                 coalesce(string_value, int_value, '-') AS said
+              FROM args WHERE arg_set_id = k.source_arg_set_id ORDER BY said))
+         FROM track AS k LEFT JOIN counter_track AS c USING (id)
+         WHERE k.id IN (SELECT track_id FROM counter UNION SELECT track_id FROM slice)
+             AND k.type NOT GLOB '*track_event' AND k.type NOT GLOB 'legacy_*'
+             AND k.type NOT IN ('chrome_process_instant')",
+    ),
+    (
+        "counts",
+        "SELECT name, total(value) FROM stats
+         WHERE value > 0 AND name IN ('generic_task_state_invalid_order', 'task_state_invalid') GROUP BY name",
+    ),
+];
 
 /// The differences between an import and the model.
 fn wrong(packets: &[Message]) -> Answered {
@@ -32,6 +57,14 @@ fn wrong(packets: &[Message]) -> Answered {
         "doubt/queries-doubt.sql",
     ] {
         wrong.extend(differences(&connection, file, &answers(&model, file)));
+    }
+    for (name, sql) in MORE {
+        let expected = answer(&model, sql).unwrap();
+        let why = match answer(&connection, sql) {
+            Ok(found) => difference(&found, &expected),
+            Err(error) => Some(error),
+        };
+        wrong.extend(why.map(|why| (name.to_owned(), why)));
     }
     wrong
 }
@@ -78,6 +111,11 @@ fn all_agree(trace: fn(u64) -> Vec<Message>) {
 #[test]
 fn any_trace_gives_the_rows_of_the_model() {
     all_agree(generate::trace);
+}
+
+#[test]
+fn any_trace_of_generic_kernels_gives_the_rows_of_the_model() {
+    all_agree(generate_generic::trace);
 }
 
 #[test]

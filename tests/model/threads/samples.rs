@@ -1,9 +1,10 @@
 //! Batteries, power rails, GPUs, properties, the display (M9 to M13).
 
+use super::args::Said;
 use super::machines::Machine;
 use super::packets::Read;
 use super::prints;
-use super::tracks::{Of, Track};
+use super::tracks::{Aside, Of, Track};
 use super::wire::Message;
 use super::world::World;
 
@@ -87,8 +88,10 @@ impl World<'_> {
         ];
         for (name, value) in values {
             if let Some(value) = value {
-                let name = format!("{prefix}.{name}");
-                self.at(time).push(all, "battery_counter", &name, value);
+                let track = Track::named("battery_counter", &format!("{prefix}.{name}"), all)
+                    .told("battery_name", battery.text(5))
+                    .told("counter_name", Some(name.to_owned()));
+                self.counters.push(track, time, value);
             }
         }
     }
@@ -112,17 +115,35 @@ impl World<'_> {
         let Some(rail) = descriptors.filter(|rail| rail.id(1) == index).last() else {
             return;
         };
-        let rail = rail.text(2).unwrap_or_default();
+        // The first descriptor of the rail describes its track.
+        let called = rail.text(2).unwrap_or_default();
+        let of_machine = self.packets.trusted(Read::POWER_RAILS);
+        let of_session =
+            of_machine.filter(|(of, _, rails)| (*of, rails.unsigned(3)) == (raw_id, session));
+        let mut all = of_session.flat_map(|(.., rails)| rails.messages(1));
+        let first = all.find(|other| {
+            other.id(1) <= RAILS_AT_MOST && other.text(2).unwrap_or_default() == called
+        });
+        let subsystem = first.and_then(|first| first.text(3));
+        let rail = called;
         let mut nice = RAILS.split(" · ").filter_map(|line| line.split_once(' '));
         let name = match nice.find(|(end, _)| rail.ends_with(end)) {
             Some((_, name)) => format!("power.rails.{name}"),
             None => format!("power.{rail}_uws"),
         };
         let energy = data.unsigned(3) as f64;
-        let track = Track {
+        let mut track = Track {
             session,
             ..Track::named("power_rails", &name, Of::Machine(machine))
-        };
+        }
+        .told("name", Some(rail.clone()));
+        let session = Said::Int(session.cast_signed());
+        track.told.0.push(("session_uuid", session));
+        track.source.0 = vec![("raw_name", Said::text(&rail))];
+        if let Some(subsystem) = subsystem {
+            let subsystem = ("subsystem_name", Said::text(&subsystem));
+            track.source.0.push(subsystem);
+        }
         self.counters.push(track, time, energy);
     }
 
@@ -174,8 +195,12 @@ impl World<'_> {
             };
             let of = Of::Gpu(machine, counter.gpu);
             let name = counter.spec.text(2).unwrap_or_default();
+            let description = counter.spec.text(3);
+            let said = Said::String(description.clone());
             let track = Track {
                 unit: unit(&counter.spec),
+                source: Aside(vec![("description", said)]),
+                description: Aside(description),
                 ..Track::named("gpu_counter", &name, of)
             };
             let is_before = counter.spec.unsigned(11) != FORWARDS_LOOKING;
@@ -210,9 +235,9 @@ impl World<'_> {
     pub fn properties(&mut self, machine: Machine, time: i64, properties: &Message) {
         let all = Of::Machine(machine);
         for property in properties.messages(1) {
-            let name = property.text(1).unwrap_or_default();
+            let whole = property.text(1).unwrap_or_default();
             let text = property.text(2).unwrap_or_default();
-            let Some(name) = name.strip_prefix("debug.tracing.") else {
+            let Some(name) = whole.strip_prefix("debug.tracing.") else {
                 continue;
             };
             if name == "device_state" {
@@ -231,7 +256,11 @@ impl World<'_> {
                 "plug_type" => ("sysprop_counter", "PlugType"),
                 _ => continue,
             };
-            self.at(time).push(all, kind, name, value as f64);
+            let mut track = Track::named(kind, name, all);
+            if kind == "sysprop_counter" {
+                track = track.told("sysprop_name", Some(whole));
+            }
+            self.counters.push(track, time, value as f64);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Stacks of slices, and lanes of the kernel and atrace (E9 to E13, B4 to B6).
 
 use super::args::{Args, Said};
-use super::tracks::{Track, TrackId, Tracks};
+use super::tracks::{Aside, Track, TrackId, Tracks};
 
 #[derive(Debug)]
 pub struct Slice {
@@ -32,6 +32,8 @@ struct Lane {
     open: usize,
     /// The number of S, and the time of the last one (H6).
     begins: (i64, i64),
+    /// The number among the lanes of its set (TK1).
+    number: usize,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +43,8 @@ pub struct Slices {
     /// The stack of each track: slices, the topmost last.
     stacks: Vec<(TrackId, Vec<SliceId>)>,
     lanes: Vec<Lane>,
+    /// Sets with a lane of instants, and its number among the lanes.
+    instants: Vec<(Track, usize)>,
 }
 
 /// The largest depth of slices (E10).
@@ -178,12 +182,15 @@ impl Slices {
         let lanes = || (0..self.lanes.len()).filter(|&lane| self.lanes[lane].set == *set);
         let same = lanes().find(|&lane| self.lanes[lane].cookie == cookie);
         let free = || lanes().find(|&lane| self.lanes[lane].open == 0);
+        let instants = self.instants.iter().filter(|(of, _)| of == set);
+        let number = lanes().count() + instants.count();
         let lane = same.or_else(free).unwrap_or_else(|| {
             self.lanes.push(Lane {
                 set: set.clone(),
                 cookie,
                 open: 0,
                 begins: (0, 0),
+                number,
             });
             self.lanes.len() - 1
         });
@@ -194,6 +201,7 @@ impl Slices {
     fn track_of(&self, lane: usize) -> Track {
         Track {
             lane: (lane, false),
+            number: Aside(self.lanes[lane].number),
             ..self.lanes[lane].set.clone()
         }
     }
@@ -241,8 +249,17 @@ impl Slices {
 
     /// An instant ends when it begins, so one lane of instants is enough (B6).
     pub fn instant_on_lane(&mut self, time: i64, set: &Track, name: &str) -> Option<SliceId> {
+        let known = self.instants.iter().find(|(of, _)| of == set);
+        let number = known.map_or_else(
+            || self.lanes.iter().filter(|lane| lane.set == *set).count(),
+            |(_, number)| *number,
+        );
+        if known.is_none() {
+            self.instants.push((set.clone(), number));
+        }
         let lane = Track {
             lane: (0, true),
+            number: Aside(number),
             ..set.clone()
         };
         self.instant(time, &lane, name)
@@ -258,6 +275,7 @@ impl Slices {
     ) -> (Track, Option<SliceId>) {
         let of_lane = |lane: usize| Track {
             lane: (lane, false),
+            number: Aside(lane),
             ..set.clone()
         };
         let mut lanes = 0..;

@@ -1,5 +1,6 @@
 //! The counters of process_stats and sys_stats (M6 to M8).
 
+use super::args::Said;
 use super::machines::Machine;
 use super::process_tree;
 use super::tracks::Of;
@@ -204,8 +205,12 @@ impl World<'_> {
             let name = format!("mem.slab.{}", slab.text(1).unwrap_or_default());
             let pages = slab.unsigned(2) * slab.unsigned(3);
             let bytes = (pages * page_size) as f64;
-            self.at(time)
-                .with_unit(all, "slabinfo", &name, "bytes", bytes);
+            let mut at = self.at(time);
+            at.with_unit(all, "slabinfo", &name, "bytes", bytes);
+            // TK4
+            let counter = at.counters.0.last_mut().unwrap();
+            counter.say("pages_per_slab", Said::Uint(slab.unsigned(2)));
+            counter.say("num_slabs", Said::Uint(slab.unsigned(3)));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The tables for the statements, in memory.
 
 use super::args::{Args, Said};
+use super::dimensions;
 use super::machines;
 use super::scheduling::{Cpu, Woken};
 use super::tracks::{Of, Track};
@@ -28,7 +29,8 @@ CREATE TABLE track (id, name, type, machine_id, parent_id, dimension_arg_set_id,
 CREATE TABLE thread_track (id, utid);
 CREATE TABLE process_track (id, upid);
 CREATE TABLE cpu_track (id, cpu);
-CREATE TABLE counter_track (id, name, type, unit, machine_id);
+CREATE TABLE counter_track (id, name, type, unit, description, machine_id);
+CREATE TABLE stats (name, idx, value);
 CREATE TABLE thread_counter_track (id, utid);
 CREATE TABLE process_counter_track (id, upid);
 CREATE TABLE cpu_counter_track (id, cpu);
@@ -162,6 +164,10 @@ impl World<'_> {
         self.stage_rows(&tables);
         self.counter_rows(&mut tables);
         self.track_rows(&mut tables);
+        for (name, value) in &self.generic.counts {
+            let row = vec![text(Some(name)), Value::Null, Value::Integer(*value)];
+            tables.insert("stats", row);
+        }
         for (out, into) in &self.flows.links {
             tables.insert("flow", vec![id(*out), id(*into), Value::Null]);
         }
@@ -359,16 +365,23 @@ impl World<'_> {
         for (place, row) in self.slices.tracks.0.iter().enumerate() {
             let Track { kind, of, unit, .. } = &row.track;
             let name = self.stages.name_of(&row.track);
-            let mut dimensions = dimensions(*of);
+            let mut dimensions = dimensions::dimensions(&row.track);
             let more = self.dimensions.get(&place).cloned().unwrap_or_default();
             dimensions.all.extend(more.all);
             let dimensions = tables.args(&dimensions);
-            let source = tables.args(&row.source);
+            let mut source = row.source.clone();
+            dimensions::source(&row.track, &mut source);
+            self.stages.describe(&row.track, &mut source);
+            let source = tables.args(&source);
             let (name, machine) = (text(name.as_deref()), id(self.machine_of(*of)));
             let kind = text(Some(kind));
             if row.is_counter {
                 let unit = text(unit.as_deref());
-                let row = vec![id(place), name.clone(), kind.clone(), unit, machine.clone()];
+                let description = dimensions::description(&row.track);
+                let description = row.track.description.0.clone().or(description);
+                let description = text(description.as_deref());
+                let (name, kind, machine) = (name.clone(), kind.clone(), machine.clone());
+                let row = vec![id(place), name, kind, unit, description, machine];
                 tables.insert("counter_track", row);
             }
             let parent = reference(row.parent);
@@ -382,19 +395,6 @@ impl World<'_> {
             }
         }
     }
-}
-
-/// The owner, from the dimensions (U10).
-fn dimensions(of: Of) -> Args {
-    let mut args = Args::default();
-    match of {
-        Of::Thread(utid) => args.say("utid", Said::Int(utid as i64)),
-        Of::Process(upid) | Of::ProcessOnGpu(upid, _) => {
-            args.say("upid", Said::Int(upid as i64));
-        }
-        Of::Machine(_) | Of::Cpu(..) | Of::Gpu(..) => {}
-    }
-    args
 }
 
 /// The table of the tracks of one thread, process, cpu or GPU.

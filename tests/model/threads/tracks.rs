@@ -1,6 +1,6 @@
 //! Tracks: their owners and their facts.
 
-use super::args::Args;
+use super::args::{Args, Said};
 use super::machines::Machine;
 use super::processes::{Upid, Utid};
 
@@ -23,12 +23,19 @@ pub struct Track {
     pub of: Of,
     /// The number among tracks with one name: the lane, and whether for instants.
     pub lane: (usize, bool),
+    /// The lane's number in its set.
+    pub number: Aside<usize>,
     /// The queue of a GPU, whether it is an iid, and the number (GP3).
     pub queue: Option<(bool, i64)>,
     /// The session of a power rail (M10).
     pub session: u64,
     /// The unit of a counter.
     pub unit: Option<String>,
+    /// Dimensions that do not follow from its owner, type and name (TK1).
+    pub told: Told,
+    /// TK3
+    pub source: Aside<Vec<(&'static str, Said)>>,
+    pub description: Aside<Option<String>>,
     /// The number among the tracks of descriptors and their events.
     pub made: Option<usize>,
 }
@@ -40,11 +47,21 @@ impl Track {
             name: name.map(str::to_owned),
             of,
             lane: (0, false),
+            number: Aside::default(),
             queue: None,
             session: 0,
             unit: None,
+            told: Told::default(),
+            source: Aside::default(),
+            description: Aside::default(),
             made: None,
         }
+    }
+
+    /// The same with a dimension, which may be a text that is NULL.
+    pub fn told(mut self, key: &'static str, text: Option<String>) -> Track {
+        self.told.0.push((key, Said::String(text)));
+        self
     }
 
     pub fn named(kind: &str, name: &str, of: Of) -> Track {
@@ -54,6 +71,34 @@ impl Track {
     /// B3
     pub fn of_thread(utid: Utid) -> Track {
         Track::new("thread_execution", None, Of::Thread(utid))
+    }
+}
+
+/// Dimensions, of which a text that is NULL is the same as an empty one (TK2).
+#[derive(Clone, Debug, Default)]
+pub struct Told(pub Vec<(&'static str, Said)>);
+
+impl PartialEq for Told {
+    fn eq(&self, other: &Told) -> bool {
+        let texts = |told: &Told| {
+            let all = told.0.iter().cloned();
+            let text = |(key, said)| match said {
+                Said::String(None) => (key, Said::text("")),
+                said => (key, said),
+            };
+            all.map(text).collect::<Vec<_>>()
+        };
+        texts(self) == texts(other)
+    }
+}
+
+/// A fact that does not distinguish a track: the first counts.
+#[derive(Clone, Debug, Default)]
+pub struct Aside<T>(pub T);
+
+impl<T> PartialEq for Aside<T> {
+    fn eq(&self, _: &Aside<T>) -> bool {
+        true
     }
 }
 

@@ -7,6 +7,7 @@ use super::doubt;
 use super::energy::Energy;
 use super::flows::Flows;
 use super::frames::Frames;
+use super::generic::Generic;
 use super::gpu::Stages;
 use super::kernel::{Context, Owners};
 use super::machines::{self, Machine, MachineFacts};
@@ -58,6 +59,8 @@ pub struct World<'a> {
     pub dimensions: BTreeMap<TrackId, Args>,
     /// The counters of `stats` that the rules name.
     pub counted: BTreeMap<&'static str, i64>,
+    /// What is known of kernels that are not Linux (GK).
+    pub generic: Generic,
 }
 
 /// The largest number of cpus on a machine.
@@ -113,6 +116,7 @@ impl<'a> World<'a> {
             energy,
             dimensions: BTreeMap::new(),
             counted,
+            generic: Generic::default(),
         }
     }
 
@@ -242,6 +246,14 @@ impl<'a> World<'a> {
             Energy::BREAKDOWN => self.breakdown(of, time, payload),
             Energy::RESIDENCY => self.residency(of, time, payload),
             86 => self.properties(machine, time, payload),
+            117 => self.generic_state(machine, time, payload),
+            118 | 129 => self.generic_frequency(machine, time, field, payload),
+            120 => {
+                let name = payload.text(2);
+                self.processes
+                    .rename(machine, payload.signed(1), name.as_deref());
+            }
+            122 => self.generic_tree(machine, payload),
             _ => {}
         }
     }

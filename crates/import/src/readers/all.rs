@@ -175,7 +175,13 @@ readers! {
     EnergyBreakdown: EnergyBreakdowns = ANDROID_ENERGY_ESTIMATION_BREAKDOWN,
     AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,
     EntityStateResidency: EntityStates = ENTITY_STATE_RESIDENCY,
+    GenericTaskState: Observed<117> = GENERIC_KERNEL_TASK_STATE_EVENT,
+    GenericCpuFrequency: Observed<118> = GENERIC_KERNEL_CPU_FREQ_EVENT,
+    CpuPerUidData: Observed<119> = CPU_PER_UID_DATA,
+    GenericTaskRename: Observed<120> = GENERIC_KERNEL_TASK_RENAME_EVENT,
+    GenericProcessTree: Observed<122> = GENERIC_KERNEL_PROCESS_TREE,
     GpuInfo: Observed<128> = GPU_INFO,
+    GenericGpuFrequency: Observed<129> = GENERIC_GPU_FREQUENCY_EVENT,
     StackSample: Profiled<135> = STACK_SAMPLE,
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,
 }

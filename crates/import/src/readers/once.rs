@@ -220,6 +220,11 @@ fn cpu(message: Message<'_>) -> CpuInfo {
             .numbers(2)
             .map(|frequency| frequency as u32)
             .collect(),
+        arm: message.bytes(4).map(|arm| {
+            let number = |field| Message(arm).small(field).unwrap_or(0);
+            [1, 2, 3, 4, 5].map(number)
+        }),
+        features: message.number(5).unwrap_or(0),
     }
 }
 

@@ -22,6 +22,7 @@ use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::definitions::RailIndex;
 use crate::message::Message;
 use crate::output::Rows;
+use crate::place::TraceTime;
 use crate::timeline::{Energy, Event};
 
 /// Descriptors of greater indexes are passed over.
@@ -75,17 +76,25 @@ impl Reader for PowerRails {
                     index,
                 };
                 let name = descriptor.text(2).unwrap_or_default();
-                context.definitions.rails.describe(index, &name);
+                let subsystem = descriptor.text(3);
+                let rails = &mut context.definitions.rails;
+                rails.describe(index, &name, subsystem.as_deref());
             }
         }
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
         let clock = context.place.clocks.event_clock(packet.part, boottime);
+        let packet_ts = match packet.header.timestamp {
+            None => Some(packet.latest),
+            Some(_) => packet.placement.ts,
+        };
+        let packet_ts = packet_ts.map(|TraceTime(ts)| ts);
         for sample in message.messages(2) {
             let event = Event::Energy(Energy {
                 machine,
                 session,
                 index: sample.small(1).unwrap_or(0),
                 energy: sample.number(3).unwrap_or(0),
+                packet_ts,
             });
             match sample.number(2) {
                 Some(time) => context.part(packet, &clock, time.saturating_mul(MILLI), &event),

@@ -148,6 +148,8 @@ pub(crate) struct Energy {
     pub index: u32,
     /// In microwatt seconds.
     pub energy: u64,
+    /// The time of its packet, if it was known when the packet was read.
+    pub packet_ts: Option<i64>,
 }
 
 const SWITCH: u64 = 0;
@@ -205,7 +207,9 @@ impl<'a> Event<'a> {
                     .natural(energy.machine.into())
                     .natural(energy.session)
                     .natural(energy.index.into())
-                    .natural(energy.energy);
+                    .natural(energy.energy)
+                    .natural(energy.packet_ts.is_some().into())
+                    .integer(energy.packet_ts.unwrap_or(0));
             }
             Event::Track(record) => put.natural(TRACK).rest(record.0),
             Event::Profile(event) => event.put(&mut put),
@@ -278,6 +282,11 @@ impl<'a> Event<'a> {
                 session: take.natural()?,
                 index: take.small()?,
                 energy: take.natural()?,
+                packet_ts: {
+                    let is_known = take.natural()? != 0;
+                    let ts = take.integer()?;
+                    is_known.then_some(ts)
+                },
             }),
             TRACK => Event::Track(TrackRecord(take.rest())),
             PROFILE => Event::Profile(ProfileEvent::take(take)?),
@@ -469,6 +478,7 @@ mod tests {
             session: u64::MAX,
             index: 2,
             energy: 3,
+            packet_ts: Some(-4),
         };
         let profile = ProfileEvent {
             packet: 3,

@@ -12,10 +12,12 @@ use timebase_schema::tables::gpu_slice_record;
 use timebase_trace::Kept;
 
 use super::tracker::{At, Tracker};
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::definitions::Names;
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{OwnLabel, PacketEvent};
-use crate::world::{NewSlice, NewTrack, Owner, SetId, TrackId, Upid};
+use crate::world::{Details, NewSlice, NewTrack, Owner, SetId, TrackId, Upid};
 
 /// The field of `TracePacket`.
 const RENDER_STAGE_EVENT: u32 = 53;
@@ -46,11 +48,18 @@ pub(crate) struct GpuSlices {
 /// What specifications of the old style have said on a machine (rule GP2).
 #[derive(Debug, Default)]
 struct Specified {
-    queues: FxHashMap<u32, Box<str>>,
+    queues: FxHashMap<u32, Queue>,
     /// The first lane of a queue of a GPU, of those that had no name then.
     unnamed: FxHashMap<(u32, u32), TrackId>,
-    /// The names of stages.
-    stages: Vec<OwnLabel>,
+    /// The names of stages, and their descriptions.
+    stages: Vec<(OwnLabel, Option<Box<str>>)>,
+}
+
+/// What is said of a queue.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Queue {
+    name: Box<str>,
+    description: Option<Box<str>>,
 }
 
 /// Which lanes a slice is on (rule GP3).
@@ -81,6 +90,16 @@ impl Tracker for GpuSlices {
     }
 }
 
+/// What arguments of a slice do not stand in its event.
+struct MoreArgs<'a> {
+    category: Option<i32>,
+    /// Of its stage, if that is known; it may have no text.
+    description: Option<Option<Box<str>>>,
+    subpasses: Option<&'a str>,
+    queue: u64,
+    upid: Upid,
+}
+
 /// A `GpuRenderStageEvent`.
 struct Event<'a> {
     ts: i64,
@@ -93,19 +112,49 @@ impl<'a> Event<'a> {
         self.message.small(11).unwrap_or(0)
     }
 
+    /// The number of its stage in specifications of the old style.
+    fn stage(&self) -> u64 {
+        i64::from(self.message.small(4).unwrap_or(0) as i32) as u64
+    }
+
     /// An entry of interned data.
     fn interned<'w>(&self, field: u32, iid: u64, at: &'w At<'_, '_>) -> Option<Message<'w>> {
         let entry = at.world.interned.get(self.packet.interval, field, iid);
         entry.map(Message)
     }
 
-    /// The lanes of a queue.
-    fn lanes(&self, lanes: Lanes, queue: u64, name: &str, at: &mut At<'_, '_>) -> SetId {
+    /// The lanes of a queue, which may be unknown.
+    fn lanes(
+        &self,
+        lanes: Lanes,
+        number: u64,
+        queue: Option<&Queue>,
+        at: &mut At<'_, '_>,
+    ) -> SetId {
         let machine = self.packet.machine;
-        let numbers = [machine.into(), self.gpu().into(), lanes as u64, queue];
+        let numbers = [machine.into(), self.gpu().into(), lanes as u64, number];
         let owner = Owner::Gpu(at.world.gpus.ugpu(machine, self.gpu()));
+        let unknown;
+        let name = match queue {
+            Some(queue) => &*queue.name,
+            None => {
+                unknown = format!("Unknown GPU Queue {number}");
+                &unknown
+            }
+        };
         at.world.lanes.set(TYPE, &numbers, name, || {
-            NewTrack::slices(machine, TYPE, Some(name), owner)
+            let source = match lanes {
+                Lanes::ById => "id",
+                Lanes::ByIid => "iid",
+            };
+            let track = NewTrack::slices(machine, TYPE, Some(name), owner)
+                .with("render_stage_source", source)
+                .with("hwqueue_id", number as i64)
+                .with("hwqueue_name", queue.map(|queue| &*queue.name));
+            match queue.and_then(|queue| queue.description.as_deref()) {
+                None => track,
+                description => track.with_source("description", description),
+            }
         })
     }
 
@@ -113,16 +162,30 @@ impl<'a> Event<'a> {
     fn specify(&self, specifications: Message<'_>, specified: &mut Specified, at: &mut At<'_, '_>) {
         for (id, queue) in (0..).zip(specifications.messages(2)) {
             let Some(name) = queue.text(1) else { continue };
-            let is_first = specified.queues.insert(id, (&*name).into()).is_none();
+            let said = Queue {
+                name: (&*name).into(),
+                description: queue.text(2).map(|text| (&*text).into()),
+            };
+            let is_first = !specified.queues.contains_key(&id);
             if let Some(&track) = specified.unnamed.get(&(self.gpu(), id))
                 && is_first
             {
                 at.world.tracks.rename(track, &name);
+                if let Some(description) = &said.description {
+                    let mut details = Details::default();
+                    let names = &mut at.world.definitions.names;
+                    let description = ArgValue::Text(description);
+                    details.source.push("description", description, names);
+                    at.world.tracks.describe(track, details);
+                }
             }
+            specified.queues.insert(id, said);
         }
-        for name in specifications.messages(3).filter_map(|stage| stage.text(1)) {
+        for stage in specifications.messages(3) {
+            let Some(name) = stage.text(1) else { continue };
             let name = at.world.definitions.names.label(&name);
-            specified.stages.push(name.into());
+            let description = stage.text(2).map(|text| (&*text).into());
+            specified.stages.push((name.into(), description));
         }
     }
 
@@ -137,20 +200,21 @@ impl<'a> Event<'a> {
         let (set, unnamed, number) = match self.message.number(13) {
             Some(iid) => {
                 let queue = self.interned(interned::GPU_SPECIFICATIONS, iid, at)?;
-                let name = queue.text(2).map(String::from).unwrap_or_default();
-                (self.lanes(Lanes::ByIid, iid, &name, at), None, iid)
+                let description = queue.text(3).filter(|text| !text.is_empty());
+                let queue = Queue {
+                    name: queue
+                        .text(2)
+                        .map(|name| (&*name).into())
+                        .unwrap_or_default(),
+                    description: description.map(|text| (&*text).into()),
+                };
+                (self.lanes(Lanes::ByIid, iid, Some(&queue), at), None, iid)
             }
             None => {
                 let id = self.message.small(3).unwrap_or(0);
-                let (set, unnamed) = match specified.queues.get(&id) {
-                    Some(name) => (self.lanes(Lanes::ById, id.into(), name, at), None),
-                    None => {
-                        let name = format!("Unknown GPU Queue {id}");
-                        let set = self.lanes(Lanes::ById, id.into(), &name, at);
-                        (set, Some(id))
-                    }
-                };
-                (set, unnamed, id.into())
+                let queue = specified.queues.get(&id);
+                let set = self.lanes(Lanes::ById, id.into(), queue, at);
+                (set, queue.is_none().then_some(id), id.into())
             }
         };
         let lane = at
@@ -180,9 +244,9 @@ impl<'a> Event<'a> {
         if let Some(name) = self.message.text(17) {
             return called(&name, at);
         }
-        let stage = i64::from(self.message.small(4).unwrap_or(0) as i32) as u64;
+        let stage = self.stage();
         let known = usize::try_from(stage).ok();
-        if let Some(name) = known.and_then(|stage| specified.stages.get(stage)) {
+        if let Some((name, _)) = known.and_then(|stage| specified.stages.get(stage)) {
             return name.clone();
         }
         called(&format!("render stage({stage})"), at)
@@ -214,13 +278,25 @@ impl<'a> Event<'a> {
         let upid = self.process(specifications, at);
         let name = self.name(specified, at);
         let slice = NewSlice::named(self.ts, track, name.label());
-        let Some(slice) = at.world.add_slice(slice, dur, &[], at.rows) else {
-            return;
-        };
         let stage = message.number(14);
         let stage = stage.and_then(|iid| self.interned(interned::GPU_SPECIFICATIONS, iid, at));
         let category = stage.map(|stage| stage.small(4).unwrap_or(0) as i32);
+        let description = match message.number(14) {
+            Some(_) => stage.map(|stage| stage.text(3).map(|text| (&*text).into())),
+            None => self.described(specified).map(Some),
+        };
         let subpasses = self.subpasses();
+        let more = MoreArgs {
+            category,
+            description,
+            subpasses: subpasses.as_deref(),
+            queue,
+            upid,
+        };
+        let args = self.args(&more, &mut at.world.definitions.names);
+        let Some(slice) = at.world.add_slice(slice, dur, args.as_bytes(), at.rows) else {
+            return;
+        };
         let subpasses = at.rows.optional_text(subpasses.as_deref());
         let handle = |field| Cell::from(message.number(field).unwrap_or(0) as i64);
         at.rows.push(gpu_slice_record::Row {
@@ -235,6 +311,51 @@ impl<'a> Event<'a> {
             render_subpasses: subpasses,
             render_stage_category: Cell::or_null(category),
         });
+    }
+
+    /// The description of a stage in specifications of the old style.
+    fn described(&self, specified: &Specified) -> Option<Box<str>> {
+        self.message.number(4)?;
+        let stage = usize::try_from(self.stage()).ok()?;
+        specified.stages.get(stage)?.1.clone()
+    }
+
+    /// Rule GP6.
+    fn args(&self, more: &MoreArgs<'_>, names: &mut Names) -> ArgBuf {
+        let message = self.message;
+        let mut args = ArgBuf::default();
+        let mut push = |key: &str, value: ArgValue<'_>| args.push(key, value, names);
+        if let Some(category) = more.category {
+            push("render_stage_category", ArgValue::Int(category.into()));
+        }
+        if let Some(description) = &more.description {
+            let text = description.as_deref();
+            push("description", text.map_or(ArgValue::NoText, ArgValue::Text));
+        }
+        if let Some(pass) = message.number(16).filter(|&pass| pass != 0) {
+            let pass = format!("rp:#{pass}");
+            push("correlation_id", ArgValue::Text(&pass));
+        }
+        for datum in message.messages(6) {
+            let value = datum.text(2);
+            let value = value.as_deref().map_or(ArgValue::NoText, ArgValue::Text);
+            push(&datum.text(1).unwrap_or_default(), value);
+        }
+        let handle = |field| ArgValue::Uint(message.number(field).unwrap_or(0));
+        push("context_id", handle(5));
+        push("render_target", handle(8));
+        push("render_target_name", ArgValue::NoText);
+        push("render_pass", handle(9));
+        push("render_pass_name", ArgValue::NoText);
+        let subpasses = more.subpasses.map_or(ArgValue::NoText, ArgValue::Text);
+        push("render_subpasses", subpasses);
+        push("command_buffer", handle(12));
+        push("command_buffer_name", ArgValue::NoText);
+        let submission = message.small(10).unwrap_or(0);
+        push("submission_id", ArgValue::Int(submission.into()));
+        push("hw_queue_id", ArgValue::Uint(more.queue));
+        push("upid", ArgValue::Int(more.upid.0.into()));
+        args
     }
 
     /// The numbers of the bits that are set, 64 a word.
@@ -261,6 +382,16 @@ mod tests {
 
     fn stage(trace: Trace, ts: i64, fields: &[(u32, Field<'_>)]) -> Trace {
         trace.packet(ts, RENDER_STAGE_EVENT, &message(fields))
+    }
+
+    /// Slices without their arguments.
+    fn drawn(made: &Made) -> Vec<String> {
+        let slices = made.slices().into_iter();
+        let on_track = slices.map(|slice| match slice.split_once(" ugpu0") {
+            Some((slice, _)) => format!("{slice} ugpu0"),
+            None => slice,
+        });
+        on_track.collect()
     }
 
     /// The rows of `gpu_slice_record` behind their ids.
@@ -317,7 +448,7 @@ mod tests {
         ];
         let made = stage(trace, 11, &unknown).follow(Definitions::default());
         assert_eq!(
-            made.slices(),
+            drawn(&made),
             [
                 "1+10 0 stage, gpu_render_stage/queue#0 ugpu0",
                 "2+9223372036854775807 0 name, gpu_render_stage/queue#1 ugpu0",
@@ -365,7 +496,7 @@ mod tests {
         let below_zero = [(1, Number(0)), (3, Number(1)), (4, Number(u64::MAX))];
         let made = stage(trace, 11, &below_zero).follow(Definitions::default());
         assert_eq!(
-            made.slices(),
+            drawn(&made),
             [
                 "1+5 0 render stage(0), gpu_render_stage/q#0 ugpu0",
                 "2+5 0 render stage(0), gpu_render_stage/Unknown GPU Queue 1#1 ugpu0",

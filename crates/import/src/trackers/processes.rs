@@ -1,4 +1,4 @@
-//! Who makes, names, binds and ends processes and threads (rules P10 to P17).
+//! Who makes, names, binds and ends processes and threads (rules P10 to P17, GK5).
 
 use timebase_schema::tables::android_log_thread;
 
@@ -28,6 +28,8 @@ mod packet {
     pub const PROCESS_DESCRIPTOR: u32 = 43;
     pub const THREAD_DESCRIPTOR: u32 = 44;
     pub const TRACK_DESCRIPTOR: u32 = 60;
+    pub const GENERIC_TASK_RENAME: u32 = 120;
+    pub const GENERIC_PROCESS_TREE: u32 = 122;
 }
 
 const CLONE_THREAD: u64 = 0x10000;
@@ -44,7 +46,10 @@ impl Tracker for Processes {
         let message = Message(event.message);
         match event.field {
             event::TASK_NEWTASK => newtask(ts, event, message, at),
-            event::TASK_RENAME => rename(event.machine, message, at),
+            event::TASK_RENAME => {
+                let pid = message.small(1).unwrap_or(0).into();
+                rename(event.machine, pid, message.bytes(3), at);
+            }
             event::SCHED_PROCESS_FREE => {
                 let pid = message.small(2).unwrap_or(0).into();
                 let threads = &mut at.world.threads;
@@ -68,6 +73,11 @@ impl Tracker for Processes {
                 thread_descriptor(machine, message, false, at);
             }
             packet::TRACK_DESCRIPTOR => track_descriptor(machine, packet.id, message, at),
+            packet::GENERIC_TASK_RENAME => {
+                let tid = message.number(1).unwrap_or(0) as i64;
+                rename(machine, tid, message.bytes(2), at);
+            }
+            packet::GENERIC_PROCESS_TREE => generic_process_tree(machine, message, at),
             _ => {}
         }
     }
@@ -105,12 +115,11 @@ fn newtask(ts: i64, event: &FtraceEvent<'_>, message: Message<'_>, at: &mut At<'
     }
 }
 
-/// Rules P12 and P13, of `task_rename`.
-fn rename(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
-    let pid = message.small(1).unwrap_or(0).into();
+/// The kernel renames a thread (rules P12, P13 and GK5).
+fn rename(machine: u32, tid: i64, name: Option<&[u8]>, at: &mut At<'_, '_>) {
     let threads = &mut at.world.threads;
-    let utid = threads.thread(machine, pid);
-    if let Some(name) = message.bytes(3) {
+    let utid = threads.thread(machine, tid);
+    if let Some(name) = name {
         let name = at.world.definitions.names.number(name);
         threads.name_thread(utid, name);
         if let Some(upid) = threads.main_of(utid) {
@@ -177,6 +186,31 @@ fn process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
             };
             let utid = threads.thread(machine, tid);
             threads.call_thread(utid, Rank::Second, name);
+        }
+    }
+}
+
+/// The process tree of a kernel that is not Linux (rule GK5).
+fn generic_process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
+    let threads = &mut at.world.threads;
+    let number = |of: Message<'_>, field| of.number(field).unwrap_or(0) as i64;
+    for process in message.messages(1) {
+        let Some(cmdline) = process.text(3) else {
+            continue;
+        };
+        let parent = threads.process_alone(machine, number(process, 2));
+        let upid = threads.process_alone(machine, number(process, 1));
+        threads.set_parent(upid, parent);
+        let name = cmdline.split(' ').next().unwrap_or_default();
+        threads.call_process(upid, Rank::Fourth, name);
+        threads.runs_as(upid, None, Some(&cmdline));
+    }
+    for thread in message.messages(2) {
+        let upid = threads.process_alone(machine, number(thread, 2));
+        let utid = threads.bind_one(machine, number(thread, 1), upid);
+        threads.set_roles(utid, thread.flag(4), thread.flag(5));
+        if let Some(name) = thread.text(3) {
+            threads.call_thread(utid, Rank::Second, &name);
         }
     }
 }

@@ -215,7 +215,7 @@ impl Lanes {
         let Set {
             track,
             by_cookie: lanes,
-            ..
+            by_time: others,
         } = self.sets.get_mut(set)?;
         if let Some(&place) = lanes.places.get(&cookie) {
             return Some((lanes, place));
@@ -229,7 +229,8 @@ impl Lanes {
             }
             None => {
                 let place = lanes.lanes.len() as u32;
-                lanes.add(cookie, tracks.add(lane(track, place)));
+                let before = lanes.lanes.len().saturating_add(others.tracks.len());
+                lanes.add(cookie, tracks.add(lane(track, before)));
                 place
             }
         };
@@ -249,7 +250,7 @@ impl Lanes {
         let Set {
             track,
             by_time: lanes,
-            ..
+            by_cookie: others,
         } = self.sets.get_mut(set)?;
         while let Some(&Reverse((end, place))) = lanes.busy.peek()
             && end <= ts
@@ -259,7 +260,8 @@ impl Lanes {
         }
         let place = lanes.free.pop_first().unwrap_or_else(|| {
             let place = lanes.tracks.len() as u32;
-            lanes.tracks.push(tracks.add(lane(track, place)));
+            let before = lanes.tracks.len().saturating_add(others.lanes.len());
+            lanes.tracks.push(tracks.add(lane(track, before)));
             place
         });
         lanes.busy.push(Reverse((ts.saturating_add(dur), place)));
@@ -267,9 +269,9 @@ impl Lanes {
     }
 }
 
-/// The lane of a set with this place in it, which is a dimension of its track.
-fn lane(track: &NewTrack, place: u32) -> NewTrack {
-    track.clone().with("track_compressor_idx", place)
+/// The lane of a set that has so many of both kinds, which is a dimension of its track.
+fn lane(track: &NewTrack, before: usize) -> NewTrack {
+    track.clone().with("track_compressor_idx", before as i64)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! Machines and their CPUs (rules H1 to H3).
+//! Machines and their CPUs (rules H1 to H3, H7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use timebase_schema::tables::{cpu_available_frequencies, cpu_record, machine};
 
+use crate::arguments::{ArgBuf, ArgValue};
 pub(crate) use crate::definitions::{CPUS, ucpu};
-use crate::definitions::{CpuInfo, Machine, Machines};
+use crate::definitions::{CpuInfo, Machine, Machines, Names};
 use crate::output::{Cell, Rows};
 
 /// The CPUs that something was said of.
@@ -25,8 +26,16 @@ impl Cpus {
         }
     }
 
-    /// All of them become rows, with what `cpu_info` tells.
-    pub(super) fn end(&mut self, machines: &Machines, rows: &mut Rows<'_>) {
+    /// All of them become rows, with what `cpu_info` tells. `set` gives the number of a
+    /// set of arguments.
+    pub(super) fn end(
+        &mut self,
+        machines: &Machines,
+        names: &mut Names,
+        mut set: impl FnMut(&[u8], &Names, &mut Rows<'_>) -> Option<i64>,
+        rows: &mut Rows<'_>,
+    ) {
+        let mut args = ArgBuf::default();
         let mut known: BTreeMap<u32, (&CpuInfo, i64)> = BTreeMap::new();
         for (id, machine) in (0..).zip(machines.iter()) {
             for (cpu, (info, cluster)) in (0..).zip(machine.cpus.iter().zip(clusters(machine))) {
@@ -40,6 +49,11 @@ impl Cpus {
             let (info, cluster) = known.get(&ucpu).copied().unzip();
             let processor = info.and_then(|info| info.processor.as_deref());
             let processor = rows.optional_text(processor.filter(|name| !name.is_empty()));
+            args.clear();
+            if let Some(info) = info {
+                describe(info, &mut args, names);
+            }
+            let arg_set_id = set(args.as_bytes(), names, rows);
             rows.push(cpu_record::Row {
                 id: Cell::from(ucpu),
                 cpu: Cell::from(ucpu % CPUS),
@@ -47,7 +61,7 @@ impl Cpus {
                 processor,
                 machine_id: Cell::from(ucpu / CPUS),
                 capacity: Cell::or_null(info.and_then(|info| info.capacity)),
-                arg_set_id: Cell::Null,
+                arg_set_id: Cell::or_null(arg_set_id),
             });
             for &freq in info.into_iter().flat_map(|info| &info.frequencies) {
                 let id = rows.count(&cpu_available_frequencies::TABLE);
@@ -59,6 +73,30 @@ impl Cpus {
                 });
             }
         }
+    }
+}
+
+/// What kind of CPU it is (rule H7).
+fn describe(info: &CpuInfo, args: &mut ArgBuf, names: &mut Names) {
+    const ARM: [&str; 5] = [
+        "arm_cpu_implementer",
+        "arm_cpu_architecture",
+        "arm_cpu_variant",
+        "arm_cpu_part",
+        "arm_cpu_revision",
+    ];
+    const FEATURES: [(u64, &str); 2] = [(1, "cpu_features.mte"), (2, "cpu_features.mte3")];
+    for (key, number) in ARM.into_iter().zip(info.arm.into_iter().flatten()) {
+        args.push(key, ArgValue::Uint(number.into()), names);
+    }
+    for (bit, key) in FEATURES {
+        if info.features & bit != 0 {
+            args.push(key, ArgValue::Bool(true), names);
+        }
+    }
+    if info.features != 0 {
+        let bits = ArgValue::Uint(info.features);
+        args.push("cpu_features.raw_bitmap", bits, names);
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use slices::{EndOfSlice, Made, NewSlice, SliceId, Slices, Spent};
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
-pub(crate) use tracks::{Details, NewTrack, Owner, TrackId, Tracks};
+pub(crate) use tracks::{Details, Dimension, NewTrack, Owner, TrackId, Tracks};
 pub(crate) use uuids::UuidStates;
 use values::Values;
 pub(crate) use values::{Measurement, ThreadCounter, ThreadValue};
@@ -171,7 +171,12 @@ impl World {
         let mut set =
             |set: &[u8], names: &Names, rows: &mut Rows<'_>| args.number(set, names, rows);
         tracks.end(&mut cpus, &gpus, &mut definitions.names, &mut set, rows);
-        cpus.end(&definitions.machines, rows);
+        cpus.end(
+            &definitions.machines,
+            &mut definitions.names,
+            &mut set,
+            rows,
+        );
         gpus.end(rows);
         threads.end(&definitions.names, &mut set, rows);
         let wanted = tables::ALL.iter().filter(|table| rows.wants(table));

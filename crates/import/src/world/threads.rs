@@ -54,6 +54,8 @@ struct Thread {
     /// Never found again (rule P5), if its process does not say so already.
     is_dead: bool,
     is_main: bool,
+    /// Whether it is said to be what an idle CPU runs.
+    is_idle: bool,
     start: Option<i64>,
     end: Option<i64>,
 }
@@ -120,6 +122,7 @@ impl Threads {
             if let Some(thread) = utid.and_then(|utid| threads.threads.get_mut(utid.0 as usize)) {
                 thread.name = Text::Own("swapper".into());
                 thread.rank = Rank::Idle;
+                thread.is_idle = true;
             }
         }
         threads
@@ -228,6 +231,7 @@ impl Threads {
             rank: Rank::None,
             is_dead: false,
             is_main: false,
+            is_idle: false,
             start,
             end: None,
         });
@@ -236,6 +240,11 @@ impl Threads {
         candidates.push(utid);
         self.by_tid.insert((machine, tid), candidates);
         utid
+    }
+
+    /// A new thread of a tid begins (rule GK2).
+    pub fn begins(&mut self, ts: i64, machine: u32, tid: i64) -> Utid {
+        self.new_thread(machine, tid, Some(ts))
     }
 
     /// A tid was used again (rule P16): a new thread of it.
@@ -251,6 +260,14 @@ impl Threads {
         let upid = self.new_process(machine, pid, None);
         self.bind(machine, pid, pid);
         upid
+    }
+
+    /// The current process of a pid, or a new one without a thread (rule GK5).
+    pub fn process_alone(&mut self, machine: u32, pid: i64) -> Upid {
+        match self.by_pid.get(&(machine, pid)) {
+            Some(&upid) => upid,
+            None => self.new_process(machine, pid, None),
+        }
     }
 
     fn new_process(&mut self, machine: u32, pid: i64, start: Option<i64>) -> Upid {
@@ -275,6 +292,12 @@ impl Threads {
     /// `bind(tid, pid)` of rule P7: the thread of the tid that is of the process.
     pub fn bind(&mut self, machine: u32, tid: i64, pid: i64) -> Utid {
         let upid = self.process(machine, pid);
+        self.bind_one(machine, tid, upid)
+    }
+
+    /// The thread of a tid that is of a process: the newest live one that is unbound or
+    /// of that process, or a new one.
+    pub fn bind_one(&mut self, machine: u32, tid: i64, upid: Upid) -> Utid {
         let candidates = self.by_tid.get(&(machine, tid));
         let mut newest = candidates.into_iter().flatten().rev().copied();
         let found = newest.find(|&utid| {
@@ -432,10 +455,18 @@ impl Threads {
         }
     }
 
-    /// The process that a thread is the main one of.
+    /// The process of a thread whose tid is the process's pid.
     pub fn main_of(&self, utid: Utid) -> Option<Upid> {
         let thread = self.get(utid)?;
-        thread.upid.filter(|_| thread.is_main)
+        let process = self.get_process(thread.upid?)?;
+        thread.upid.filter(|_| process.pid == thread.tid)
+    }
+
+    /// What the process tree of a kernel that is not Linux says of a thread (rule GK5).
+    pub fn set_roles(&mut self, utid: Utid, is_main: bool, is_idle: bool) {
+        if let Some(thread) = self.threads.get_mut(utid.0 as usize) {
+            (thread.is_main, thread.is_idle) = (is_main, is_idle);
+        }
     }
 
     /// When a process began, if nothing has told it before.
@@ -508,7 +539,7 @@ impl Threads {
                 end_ts: Cell::or_null(thread.end),
                 upid: Cell::or_null(thread.upid.map(|upid| upid.0)),
                 is_main_thread: Cell::or_null(is_main),
-                is_idle: Cell::from(i64::from(thread.rank == Rank::Idle)),
+                is_idle: Cell::from(i64::from(thread.is_idle)),
                 machine_id: Cell::from(thread.machine),
                 arg_set_id: Cell::or_null(args),
             });

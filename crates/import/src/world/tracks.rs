@@ -61,6 +61,16 @@ impl From<Option<&str>> for Dimension {
     }
 }
 
+impl<'a> From<&'a Dimension> for ArgValue<'a> {
+    fn from(dimension: &'a Dimension) -> ArgValue<'a> {
+        match dimension {
+            Dimension::Int(number) => ArgValue::Int(*number),
+            Dimension::Text(Some(text)) => ArgValue::Text(text),
+            Dimension::Text(None) => ArgValue::NoText,
+        }
+    }
+}
+
 /// What a track is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct NewTrack {
@@ -75,6 +85,8 @@ pub(crate) struct NewTrack {
     pub group: Option<i64>,
     /// Behind those of the owner, in this order.
     pub dimensions: Vec<(&'static str, Dimension)>,
+    /// Source arguments, before those of its [`Details`].
+    pub source: Vec<(&'static str, Dimension)>,
 }
 
 impl NewTrack {
@@ -95,6 +107,7 @@ impl NewTrack {
             description: None,
             group: None,
             dimensions: Vec::new(),
+            source: Vec::new(),
         }
     }
 
@@ -116,6 +129,18 @@ impl NewTrack {
     pub fn with(mut self, key: &'static str, value: impl Into<Dimension>) -> Self {
         self.dimensions.push((key, value.into()));
         self
+    }
+
+    /// The same with one source argument more.
+    pub fn with_source(mut self, key: &'static str, value: impl Into<Dimension>) -> Self {
+        self.source.push((key, value.into()));
+        self
+    }
+
+    /// The same with a description, which is a source argument, too (rules TK).
+    pub fn described(mut self, description: Option<&str>) -> Self {
+        self.description = description.map(Into::into);
+        self.with_source("description", description)
     }
 }
 
@@ -190,7 +215,7 @@ impl Tracks {
         mut set: impl FnMut(&[u8], &Names, &mut Rows<'_>) -> Option<i64>,
         rows: &mut Rows<'_>,
     ) {
-        let mut dimensions = ArgBuf::default();
+        let (mut dimensions, mut source) = (ArgBuf::default(), ArgBuf::default());
         for (id, track) in (0i64..).zip(std::mem::take(&mut self.all)) {
             let (mut utid, mut upid, mut ucpu, mut ugpu) = (None, None, None, None);
             let details = self.details.remove(&TrackId(id)).unwrap_or_default();
@@ -226,16 +251,16 @@ impl Tracks {
                 }
             }
             for (key, value) in &track.dimensions {
-                let value = match value {
-                    Dimension::Int(number) => ArgValue::Int(*number),
-                    Dimension::Text(Some(text)) => ArgValue::Text(text),
-                    Dimension::Text(None) => ArgValue::NoText,
-                };
-                dimensions.push(key, value, names);
+                dimensions.push(key, value.into(), names);
             }
             dimensions.append(&details.dimensions);
             let dimensions = set(dimensions.as_bytes(), names, rows);
-            let source = set(details.source.as_bytes(), names, rows);
+            source.clear();
+            for (key, value) in &track.source {
+                source.push(key, value.into(), names);
+            }
+            source.append(&details.source);
+            let source = set(source.as_bytes(), names, rows);
             let name = rows.optional_text(track.name.as_deref());
             let track_type = rows.text(track.track_type);
             let unit = rows.optional_text(track.unit.as_deref());

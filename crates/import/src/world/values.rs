@@ -31,6 +31,26 @@ pub(crate) struct ThreadCounter {
     pub of_process: &'static str,
     pub of_thread: &'static str,
     pub name: &'static str,
+    /// What tells it from others of its type, beside its owner.
+    pub dimensions: &'static [(&'static str, &'static str)],
+    /// Only those of processes have one.
+    pub description: Option<&'static str>,
+}
+
+impl ThreadCounter {
+    fn track(&self, machine: u32, track_type: &'static str, owner: Owner) -> NewTrack {
+        let track = NewTrack::counter(machine, track_type, self.name, owner);
+        let dimensions = self.dimensions.iter();
+        dimensions.fold(track, |track, &(key, value)| track.with(key, value))
+    }
+
+    fn process_track(&self, machine: u32, upid: Upid) -> NewTrack {
+        let track = self.track(machine, self.of_process, Owner::Process(upid));
+        match self.description {
+            None => track,
+            Some(_) => track.described(self.description),
+        }
+    }
 }
 
 /// A value that has its time, and so its id.
@@ -77,10 +97,10 @@ impl ProcessTracks {
         tracks: &mut Tracks,
     ) -> TrackId {
         let key = (upid, std::ptr::from_ref(counter).addr());
-        *self.0.entry(key).or_insert_with(|| {
-            let (of, owner) = (counter.of_process, Owner::Process(upid));
-            tracks.get(NewTrack::counter(machine, of, counter.name, owner))
-        })
+        *self
+            .0
+            .entry(key)
+            .or_insert_with(|| tracks.get(counter.process_track(machine, upid)))
     }
 }
 
@@ -173,8 +193,7 @@ impl Values {
                 Some(upid) => of_processes.get(machine, upid, counter, tracks),
                 None => {
                     let owner = Owner::Thread(utid);
-                    let (of, name) = (counter.of_thread, counter.name);
-                    tracks.get(NewTrack::counter(machine, of, name, owner))
+                    tracks.get(counter.track(machine, counter.of_thread, owner))
                 }
             };
             sample.complete(track, value, None, rows);

@@ -93,6 +93,16 @@ impl PacketType {
     pub const GPU_MEM_TOTAL_EVENT: PacketType = PacketType(71);
     /// `android_system_property`
     pub const ANDROID_SYSTEM_PROPERTY: PacketType = PacketType(86);
+    /// `generic_kernel_task_state_event`
+    pub const GENERIC_KERNEL_TASK_STATE_EVENT: PacketType = PacketType(117);
+    /// `generic_kernel_cpu_freq_event`
+    pub const GENERIC_KERNEL_CPU_FREQ_EVENT: PacketType = PacketType(118);
+    /// `cpu_per_uid_data`
+    pub const CPU_PER_UID_DATA: PacketType = PacketType(119);
+    /// `generic_kernel_task_rename_event`
+    pub const GENERIC_KERNEL_TASK_RENAME_EVENT: PacketType = PacketType(120);
+    /// `generic_kernel_process_tree`
+    pub const GENERIC_KERNEL_PROCESS_TREE: PacketType = PacketType(122);
     /// `gpu_info`
     pub const GPU_INFO: PacketType = PacketType(128);
     /// `trace_attributes`
@@ -109,6 +119,8 @@ impl PacketType {
     pub const UI_STATE: PacketType = PacketType(78);
     /// `track_event_range_of_interest`
     pub const TRACK_EVENT_RANGE_OF_INTEREST: PacketType = PacketType(90);
+    /// `generic_gpu_frequency_event`
+    pub const GENERIC_GPU_FREQUENCY_EVENT: PacketType = PacketType(129);
 
     /// Perfetto's name of the payload field; `None` for a field that is newer than our schema.
     ///

@@ -128,7 +128,7 @@ impl By {
         let Upid(upid) = at.world.threads.process(self.machine, tgid.into());
         at.world.lanes.set(track_type, &[upid.into()], name, || {
             let owner = Owner::Process(Upid(upid));
-            NewTrack::slices(self.machine, track_type, Some(name), owner)
+            NewTrack::slices(self.machine, track_type, Some(name), owner).with("name", name)
         })
     }
 
@@ -259,13 +259,15 @@ impl Atrace {
     fn value(&mut self, by: By, tgid: u32, name: &str, value: i64, at: &mut At<'_, '_>) {
         let machine = by.machine;
         let number = value as f64;
-        let track_type = match name {
-            "ScreenState" => Some("screen_state"),
-            _ if name.starts_with("battery_stats.") => Some("battery_stats"),
+        let global = |track_type| NewTrack::counter(machine, track_type, name, Owner::None);
+        let track = match name {
+            "ScreenState" => Some(global("screen_state")),
+            _ if name.starts_with("battery_stats.") => {
+                Some(global("battery_stats").with("counter_key", name))
+            }
             _ => None,
         };
-        if let Some(track_type) = track_type {
-            let track = NewTrack::counter(machine, track_type, name, Owner::None);
+        if let Some(track) = track {
             let track = at.world.tracks.get(track);
             at.world.value(by.ts, track, number, None, at.rows);
             return;
@@ -295,7 +297,8 @@ impl Atrace {
         if let Some(&track) = self.values.get(self.key.as_slice()) {
             return track;
         }
-        let track = NewTrack::counter(machine, "atrace_counter", name, Owner::Process(upid));
+        let owner = Owner::Process(upid);
+        let track = NewTrack::counter(machine, "atrace_counter", name, owner).with("name", name);
         let track = at.world.tracks.get(track);
         self.values.insert(self.key.as_slice().into(), track);
         track

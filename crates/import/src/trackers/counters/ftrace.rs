@@ -1,7 +1,7 @@
 //! Counters of kernel events (rule M2): frequencies, idle states, clocks,
 //! temperatures, memory of drivers.
 
-use super::series::{CounterSample, CounterType, Which};
+use super::series::{CounterSample, CounterType};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::world::{Owner, Utid};
@@ -55,13 +55,8 @@ pub(super) fn event(
         }
         field::CLOCK_ENABLE | field::CLOCK_DISABLE => {
             let (name, state) = (message.bytes(1), message.number(2));
-            named(
-                &CLOCK_STATE,
-                name,
-                "State",
-                state.unwrap_or(0) as f64,
-                sample,
-            );
+            let value = state.unwrap_or(0) as f64;
+            of_device(&CLOCK_STATE, name, "State", value, sample);
         }
         field::GPU_FREQUENCY => {
             let state = number(message, 2);
@@ -73,22 +68,20 @@ pub(super) fn event(
         }
         field::THERMAL_TEMPERATURE => {
             let temperature = f64::from(message.small(2).unwrap_or(0) as i32);
-            named(
-                &TEMPERATURE,
-                message.bytes(4),
-                "Temperature",
-                temperature,
-                sample,
-            );
+            let zone = message.bytes(4).unwrap_or_default();
+            let name = String::from_utf8_lossy(zone);
+            let which = [("thermal_zone", zone.into())];
+            let name = format_args!("{name} Temperature");
+            sample.put_global(&TEMPERATURE, &which, name, temperature);
         }
         field::CDEV_UPDATE => {
             let target = message.number(1).unwrap_or(0) as f64;
-            named(&COOLING, message.bytes(2), "Cooling Device", target, sample);
+            of_device(&COOLING, message.bytes(2), "Cooling Device", target, sample);
         }
         field::ION_STAT => {
             let change = message.number(2).unwrap_or(0) as i64 as f64;
             let total = message.number(3).unwrap_or(0) as f64;
-            ion(b"", total, change, emitter, sample);
+            ion(None, total, change, emitter, sample);
         }
         field::ION_HEAP_GROW | field::ION_HEAP_SHRINK => {
             let size = i128::from(message.number(2).unwrap_or(0));
@@ -99,7 +92,7 @@ pub(super) fn event(
             let before = i128::from(message.number(3).unwrap_or(0) as i64);
             let heap = message.bytes(1).unwrap_or(b"unknown");
             ion(
-                heap,
+                Some(heap),
                 (before + change) as f64,
                 change as f64,
                 emitter,
@@ -125,7 +118,7 @@ fn of_cpu(
 ) {
     if let Some(cpu) = sample.cpu(message.small(2).unwrap_or(0)) {
         let state = number(message, 1);
-        sample.put(counter, cpu, Which::Only, format_args!("{name}"), state);
+        sample.put(counter, cpu, &[], format_args!("{name}"), state);
     }
 }
 
@@ -136,7 +129,7 @@ fn limits(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     };
     for (counter, field, which) in [(&MAX_LIMIT, 2, "Max"), (&MIN_LIMIT, 1, "Min")] {
         let name = format_args!("Cpu {number_of_cpu} {which} Freq Limit");
-        sample.put(counter, cpu, Which::Only, name, number(message, field));
+        sample.put(counter, cpu, &[], name, number(message, field));
     }
 }
 
@@ -147,11 +140,11 @@ pub(super) fn clock_frequency(
     sample: &mut CounterSample<'_, '_, '_>,
 ) {
     let value = value.unwrap_or(0) as f64;
-    named(&CLOCK_FREQUENCY, Some(name), "Frequency", value, sample);
+    of_device(&CLOCK_FREQUENCY, Some(name), "Frequency", value, sample);
 }
 
-/// A value of what the event gives a name to.
-fn named(
+/// A value of a device that the event names.
+fn of_device(
     counter: &CounterType,
     name: Option<&[u8]>,
     what: &str,
@@ -162,7 +155,7 @@ fn named(
     let name = String::from_utf8_lossy(which);
     sample.put_global(
         counter,
-        Which::Text(which),
+        &[("linux_device", which.into())],
         format_args!("{name} {what}"),
         value,
     );
@@ -171,24 +164,34 @@ fn named(
 /// How fast a GPU is, which `sys_stats` says as well.
 pub(super) fn gpu_frequency(gpu: Option<u32>, khz: f64, sample: &mut CounterSample<'_, '_, '_>) {
     let gpu = sample.gpu(gpu.unwrap_or(0));
-    sample.put(
-        &GPU_FREQUENCY,
-        gpu,
-        Which::Only,
-        format_args!("gpufreq"),
-        khz,
-    );
+    sample.put(&GPU_FREQUENCY, gpu, &[], format_args!("gpufreq"), khz);
 }
 
-/// What a heap of the ION allocator has, and how much more or less than before.
+/// How fast a CPU of a kernel that is not Linux is (rule GK6).
+pub(super) fn generic_cpu_frequency(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
+    if let Some(cpu) = sample.cpu(message.small(1).unwrap_or(0)) {
+        let hertz = message.number(2).unwrap_or(0) as i64;
+        let name = format_args!("cpufreq");
+        sample.put(&CPU_FREQUENCY, cpu, &[], name, hertz as f64 / 1000.0);
+    }
+}
+
+/// The same of a GPU.
+pub(super) fn generic_gpu_frequency(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
+    gpu_frequency(message.small(1), number(message, 2), sample);
+}
+
+/// What a heap of the ION allocator has, or all of them, and how much more or less
+/// than before.
 fn ion(
-    heap: &[u8],
+    heap: Option<&[u8]>,
     total: f64,
     change: f64,
     emitter: Utid,
     sample: &mut CounterSample<'_, '_, '_>,
 ) {
-    let which = Which::Text(heap);
+    let which = &[("heap_name", heap.into())];
+    let heap = heap.unwrap_or_default();
     let heap_name = String::from_utf8_lossy(heap);
     let dot = if heap.is_empty() { "" } else { "." };
     sample.put_global(&ION, which, format_args!("mem.ion{dot}{heap_name}"), total);
@@ -198,12 +201,12 @@ fn ion(
 
 fn dma_heap(message: Message<'_>, emitter: Utid, sample: &mut CounterSample<'_, '_, '_>) {
     let total = message.number(3).unwrap_or(0) as f64;
-    sample.put_global(&DMA_HEAP, Which::Only, format_args!("mem.dma_heap"), total);
+    sample.put_global(&DMA_HEAP, &[], format_args!("mem.dma_heap"), total);
     let change = message.number(2).unwrap_or(0) as i64 as f64;
     let inode = ArgValue::Uint(message.number(1).unwrap_or(0));
     let mut args = ArgBuf::default();
     args.push("inode", inode, &mut sample.at.world.definitions.names);
     let (owner, name) = (Owner::Thread(emitter), format_args!("mem.dma_heap_change"));
-    let track = sample.track(&DMA_HEAP_CHANGE, owner, Which::Only, name);
+    let track = sample.track(&DMA_HEAP_CHANGE, owner, &[], name);
     sample.put_on(track, change, args.as_bytes());
 }

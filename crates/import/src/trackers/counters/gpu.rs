@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::series::{CounterSample, CounterType, Which};
+use super::series::{CounterSample, CounterType};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::PacketEvent;
@@ -33,10 +33,12 @@ impl GpuCounters {
             let ugpu = world.gpus.ugpu(counter.machine, counter.gpu);
             let track = *known.entry((ugpu, &counter.name)).or_insert_with(|| {
                 let owner = Owner::Gpu(ugpu);
+                let name = &*counter.name;
+                let track = NewTrack::counter(counter.machine, "gpu_counter", name, owner);
+                let track = track.with("name", name);
                 world.tracks.add(NewTrack {
                     unit: counter.unit.clone(),
-                    description: counter.description.clone(),
-                    ..NewTrack::counter(counter.machine, "gpu_counter", &counter.name, owner)
+                    ..track.described(counter.description.as_deref())
                 })
             });
             self.tracks.push(track);
@@ -133,13 +135,7 @@ pub(super) fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
         let upid = world.threads.process(machine, pid.into());
         (PROCESS_MEMORY, Owner::ProcessOnGpu(upid, ugpu))
     };
-    sample.put(
-        &counter,
-        owner,
-        Which::Only,
-        format_args!("GPU Memory"),
-        size,
-    );
+    sample.put(&counter, owner, &[], format_args!("GPU Memory"), size);
 }
 
 /// What a `GpuInfo` says of GPUs, which count from 0.

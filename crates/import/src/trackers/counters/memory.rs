@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::series::CounterSample;
+use super::sizes::{self, Size};
 use crate::message::Message;
 use crate::world::{ThreadCounter, Threads, Utid};
 
@@ -15,48 +16,57 @@ mod field {
     pub const DMABUF_RSS_STAT: u32 = 579;
 }
 
-const fn memory(name: &'static str) -> ThreadCounter {
+const fn memory(size: &'static Size) -> ThreadCounter {
     ThreadCounter {
         of_process: "process_memory",
         of_thread: "process_memory_thread_fallback",
-        name,
-    }
-}
-
-const fn mm_event(name: &'static str) -> ThreadCounter {
-    ThreadCounter {
-        of_process: "mm_event",
-        of_thread: "mm_event_thread_fallback",
-        name,
+        name: size.name,
+        dimensions: std::slice::from_ref(&size.dimension),
+        description: Some(size.description),
     }
 }
 
 /// By the member that `rss_stat` names.
 static RSS: [ThreadCounter; 5] = [
-    memory("mem.rss.file"),
-    memory("mem.rss.anon"),
-    memory("mem.swap"),
-    memory("mem.rss.shmem"),
-    memory("mem.unreclaimable"),
+    memory(&sizes::RSS_FILE),
+    memory(&sizes::RSS_ANON),
+    memory(&sizes::SWAP),
+    memory(&sizes::RSS_SHMEM),
+    memory(&sizes::UNRECLAIMABLE),
 ];
 
-static UNKNOWN: ThreadCounter = memory("mem.unknown");
+static UNKNOWN: ThreadCounter = memory(&sizes::UNKNOWN);
 
-static DMABUF: ThreadCounter = memory("mem.dmabuf_rss");
+static DMABUF: ThreadCounter = memory(&sizes::DMABUF);
 
 static OOM_SCORE_ADJ: ThreadCounter = ThreadCounter {
     of_process: "oom_score_adj",
     of_thread: "oom_score_adj_thread_fallback",
     name: "oom_score_adj",
+    dimensions: &[],
+    description: None,
 };
+
+/// What is known of an event of memory.
+macro_rules! mm_event {
+    ($name:literal, $metric:literal) => {
+        ThreadCounter {
+            of_process: "mm_event",
+            of_thread: "mm_event_thread_fallback",
+            name: concat!("mem.mm.", $name, ".", $metric),
+            dimensions: &[("mm_event_type", $name), ("mm_event_metric", $metric)],
+            description: None,
+        }
+    };
+}
 
 /// How many, the longest, the average latency of an event of memory.
 macro_rules! mm_events {
     ($($name:literal)*) => {
         [$([
-            mm_event(concat!("mem.mm.", $name, ".count")),
-            mm_event(concat!("mem.mm.", $name, ".max_lat")),
-            mm_event(concat!("mem.mm.", $name, ".avg_lat")),
+            mm_event!($name, "count"),
+            mm_event!($name, "max_lat"),
+            mm_event!($name, "avg_lat"),
         ],)*]
     };
 }

@@ -10,15 +10,17 @@
 //!
 //! | rules | file |
 //! |---|---|
-//! | M2 | `ftrace.rs` |
-//! | M5 | `memory.rs` |
+//! | M2, and GK6, which is alike | `ftrace.rs` |
+//! | M5 | `memory.rs`, with `sizes.rs` |
 //! | M6 | `process_stats.rs` |
 //! | M7, M8 | `sys_stats.rs` |
 //! | M9, M10 | `power.rs` |
 //! | M11, M12, and GPUs (H4) | `gpu.rs` |
 //! | M13 | `properties.rs` |
 //! | OT2, OT3 | `energy.rs` |
+//! | CU | `cpu_per_uid.rs` |
 
+mod cpu_per_uid;
 mod energy;
 mod ftrace;
 mod gpu;
@@ -27,11 +29,13 @@ mod power;
 mod process_stats;
 mod properties;
 mod series;
+mod sizes;
 mod sys_stats;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+use cpu_per_uid::CpuPerUid;
 use energy::EnergyTracks;
 use gpu::GpuCounters;
 use memory::MemoryOwners;
@@ -54,6 +58,7 @@ pub(crate) struct Counters {
     rails: PowerRails,
     energy: EnergyTracks,
     gpu: GpuCounters,
+    cpu_per_uid: CpuPerUid,
 }
 
 impl Tracker for Counters {
@@ -94,6 +99,9 @@ impl Tracker for Counters {
             packet::ANDROID_SYSTEM_PROPERTY => properties::packet(message, &mut sample),
             packet::ENERGY_BREAKDOWN => self.energy.breakdown(ts, packet, at),
             packet::ENTITY_STATE_RESIDENCY => self.energy.residency(ts, packet, at),
+            packet::CPU_PER_UID_DATA => self.cpu_per_uid.packet(packet, message, &mut sample),
+            packet::GENERIC_CPU_FREQUENCY => ftrace::generic_cpu_frequency(message, &mut sample),
+            packet::GENERIC_GPU_FREQUENCY => ftrace::generic_gpu_frequency(message, &mut sample),
             packet::GPU_INFO => gpu::info(packet.machine, message, at),
             _ => {}
         }
@@ -129,5 +137,8 @@ mod packet {
     pub const ENERGY_BREAKDOWN: u32 = 77;
     pub const ANDROID_SYSTEM_PROPERTY: u32 = 86;
     pub const ENTITY_STATE_RESIDENCY: u32 = 91;
+    pub const GENERIC_CPU_FREQUENCY: u32 = 118;
+    pub const CPU_PER_UID_DATA: u32 = 119;
     pub const GPU_INFO: u32 = 128;
+    pub const GENERIC_GPU_FREQUENCY: u32 = 129;
 }

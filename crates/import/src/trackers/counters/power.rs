@@ -1,6 +1,7 @@
 //! Batteries and power rails (rules M9, M10).
 
-use super::series::{CounterSample, CounterType, Which};
+use super::series::{CounterSample, CounterType};
+use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::{Rail, RailIndex};
 use crate::message::Message;
 use crate::timeline::Energy;
@@ -11,9 +12,9 @@ const BATTERY: CounterType = CounterType::new("battery_counter");
 
 /// The values of a `BatteryCounters`.
 pub(super) fn battery(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
-    let of = message.bytes(5).unwrap_or_default();
-    let name = String::from_utf8_lossy(of);
-    let dot = if of.is_empty() { "" } else { "." };
+    let of = message.bytes(5);
+    let name = String::from_utf8_lossy(of.unwrap_or_default());
+    let dot = if name.is_empty() { "" } else { "." };
     let signed = |field| message.number(field).map(|value| value as i64);
     let (current, voltage) = (signed(3), signed(7));
     let charge = signed(1).map(i128::from);
@@ -30,10 +31,11 @@ pub(super) fn battery(message: Message<'_>, sample: &mut CounterSample<'_, '_, '
         ("voltage_uv", voltage.map(|voltage| voltage as f64)),
         ("power_mw", current.zip(voltage).map(power)),
     ];
-    for (number, (what, value)) in (0..).zip(values) {
+    for (what, value) in values {
         if let Some(value) = value {
+            let which = [("battery_name", of.into()), ("counter_name", what.into())];
             let name = format_args!("batt.{name}{dot}{what}");
-            sample.put_global(&BATTERY, Which::Texts(of, b"", number), name, value);
+            sample.put_global(&BATTERY, &which, name, value);
         }
     }
 }
@@ -60,12 +62,14 @@ impl PowerRails {
         self.0.extend(definitions.rails.iter().map(|rail| {
             let name = rail_name(rail);
             // Rails of one name are several tracks.
-            tracks.add(NewTrack::counter(
-                rail.machine,
-                "power_rails",
-                &name,
-                Owner::None,
-            ))
+            let track = NewTrack::counter(rail.machine, "power_rails", &name, Owner::None)
+                .with("name", &*rail.name)
+                .with("session_uuid", rail.session as i64)
+                .with_source("raw_name", &*rail.name);
+            tracks.add(match rail.subsystem.as_deref() {
+                None => track,
+                subsystem => track.with_source("subsystem_name", subsystem),
+            })
         }));
     }
 
@@ -78,8 +82,14 @@ impl PowerRails {
         };
         let rail = at.world.definitions.rails.number(index);
         if let Some(&track) = rail.and_then(|rail| self.0.get(rail)) {
+            let mut args = ArgBuf::default();
+            if let Some(ts) = energy.packet_ts {
+                let names = &mut at.world.definitions.names;
+                args.push("packet_ts", ArgValue::Uint(ts as u64), names);
+            }
+            let args = at.world.arg_set(args.as_bytes(), at.rows);
             at.world
-                .value(ts, track, energy.energy as f64, None, at.rows);
+                .value(ts, track, energy.energy as f64, args, at.rows);
         }
     }
 }
@@ -151,6 +161,7 @@ mod tests {
                 machine: 0,
                 session: 0,
                 name: name.into(),
+                subsystem: None,
             })
         };
         assert_eq!(name("S2S_VDD_G3D"), "power.rails.gpu");

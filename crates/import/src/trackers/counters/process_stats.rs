@@ -1,10 +1,10 @@
 //! Statistics of processes (rule M6). Who is bound by them is in `processes.rs`, which
 //! comes first.
 
-use super::series::{CounterSample, CounterType, Which};
+use super::series::{CounterSample, CounterType};
+use super::sizes::{self, Size};
 use crate::message::Message;
 
-const MEMORY: CounterType = CounterType::new("process_memory");
 const SMAPS: CounterType = CounterType::new("smaps");
 const CHROME: CounterType = CounterType::new("chrome_process_stats");
 const OOM_SCORE_ADJ: CounterType = CounterType::new("oom_score_adj");
@@ -25,58 +25,106 @@ pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
             let pid = process.small(1).unwrap_or(0);
             // Of a number that is said twice the last one counts.
             for field in 1..=LAST_FIELD {
-                if let Some((kind, name, scale)) = counter(field)
+                if let Some(counter) = counter(field)
                     && let Some(value) = process.number(field)
                 {
                     let owner = sample.process(pid);
                     let value = match field {
                         OOM_SCORE_ADJ_FIELD => value as i64 as f64,
-                        _ => value as f64 * scale,
+                        _ => value as f64 * counter.scale,
                     };
-                    sample.put(
-                        &kind,
-                        owner,
-                        Which::Number(field),
-                        format_args!("{name}"),
-                        value,
-                    );
+                    let which = counter.key.map(|(of, key)| (of, key.into()));
+                    let name = format_args!("{}", counter.name);
+                    sample.put(&counter.kind, owner, which.as_slice(), name, value);
                 }
             }
         }
     }
 }
 
-/// What comes first, of all processes (rule P15).
-fn chrome(field: u32) -> Option<(CounterType, &'static str, f64)> {
-    let name = match field {
-        13 => "chrome.private_footprint_kb",
-        14 => "chrome.peak_resident_set_kb",
-        _ => return None,
+/// What a field of a `Process` is.
+struct ProcessCounter {
+    kind: CounterType,
+    name: &'static str,
+    /// What tells it from others of its type and process: the dimension and its value.
+    key: Option<(&'static str, &'static str)>,
+    scale: f64,
+}
+
+/// A counter whose name is a prefix before its key.
+macro_rules! keyed {
+    ($kind:expr, $dimension:literal, $prefix:literal, $key:literal, $scale:expr) => {
+        ProcessCounter {
+            kind: $kind,
+            name: concat!($prefix, $key),
+            key: Some(($dimension, $key)),
+            scale: $scale,
+        }
     };
-    Some((CHROME, name, KILO))
+}
+
+macro_rules! smaps {
+    ($key:literal) => {
+        keyed!(SMAPS, "smaps_key", "mem.smaps.", $key, KILO)
+    };
+}
+
+macro_rules! chrome {
+    ($key:literal) => {
+        keyed!(CHROME, "key", "chrome.", $key, KILO)
+    };
+}
+
+macro_rules! runtime {
+    ($key:literal) => {
+        keyed!(RUNTIME, "proc_stat_runtime_key", "runtime.", $key, 1.0)
+    };
+}
+
+fn memory(size: &'static Size) -> ProcessCounter {
+    ProcessCounter {
+        kind: CounterType::new("process_memory").described(size.description),
+        name: size.name,
+        key: Some(size.dimension),
+        scale: KILO,
+    }
+}
+
+/// What comes first, of all processes (rule P15).
+fn chrome(field: u32) -> Option<ProcessCounter> {
+    Some(match field {
+        13 => chrome!("private_footprint_kb"),
+        14 => chrome!("peak_resident_set_kb"),
+        _ => return None,
+    })
 }
 
 /// Any other field of a `Process`.
-fn counter(field: u32) -> Option<(CounterType, &'static str, f64)> {
+fn counter(field: u32) -> Option<ProcessCounter> {
     Some(match field {
-        2 => (MEMORY, "mem.virt", KILO),
-        3 => (MEMORY, "mem.rss", KILO),
-        4 => (MEMORY, "mem.rss.anon", KILO),
-        5 => (MEMORY, "mem.rss.file", KILO),
-        6 => (MEMORY, "mem.rss.shmem", KILO),
-        7 => (MEMORY, "mem.swap", KILO),
-        8 => (MEMORY, "mem.locked", KILO),
-        9 => (MEMORY, "mem.rss.watermark", KILO),
-        24 => (MEMORY, "mem.dmabuf_rss", KILO),
-        OOM_SCORE_ADJ_FIELD => (OOM_SCORE_ADJ, "oom_score_adj", 1.0),
-        16 => (SMAPS, "mem.smaps.rss", KILO),
-        17 => (SMAPS, "mem.smaps.pss", KILO),
-        18 => (SMAPS, "mem.smaps.pss.anon", KILO),
-        19 => (SMAPS, "mem.smaps.pss.file", KILO),
-        20 => (SMAPS, "mem.smaps.pss.smem", KILO),
-        23 => (SMAPS, "mem.smaps.swap.pss", KILO),
-        21 => (RUNTIME, "runtime.user_ns", 1.0),
-        22 => (RUNTIME, "runtime.kernel_ns", 1.0),
+        2 => memory(&sizes::VIRT),
+        3 => memory(&sizes::RSS),
+        4 => memory(&sizes::RSS_ANON),
+        5 => memory(&sizes::RSS_FILE),
+        6 => memory(&sizes::RSS_SHMEM),
+        7 => memory(&sizes::SWAP),
+        8 => memory(&sizes::LOCKED),
+        9 => memory(&sizes::WATERMARK),
+        24 => memory(&sizes::DMABUF),
+        OOM_SCORE_ADJ_FIELD => ProcessCounter {
+            kind: OOM_SCORE_ADJ,
+            name: "oom_score_adj",
+            key: None,
+            scale: 1.0,
+        },
+        16 => smaps!("rss"),
+        17 => smaps!("pss"),
+        18 => smaps!("pss.anon"),
+        19 => smaps!("pss.file"),
+        20 => smaps!("pss.smem"),
+        23 => smaps!("swap.pss"),
+        21 => runtime!("user_ns"),
+        22 => runtime!("kernel_ns"),
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! Properties of Android that are counters (rule M13).
 
-use super::series::{CounterSample, CounterType, Which};
+use super::series::{CounterSample, CounterType};
 use crate::message::{Message, integer};
 
 const SCREEN_STATE: CounterType = CounterType::new("screen_state");
@@ -13,21 +13,29 @@ const PREFIX: &str = "debug.tracing.";
 /// The values of an `AndroidSystemProperty`.
 pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     for property in message.messages(1) {
-        let name = property.text(1).unwrap_or_default();
+        let whole = property.text(1).unwrap_or_default();
         let value = property.bytes(2).unwrap_or_default();
-        let (Some(name), Some(value)) = (name.strip_prefix(PREFIX), integer(value)) else {
+        let (Some(name), Some(value)) = (whole.strip_prefix(PREFIX), integer(value)) else {
             continue;
         };
-        let (counter, name) = match name {
-            "screen_state" => (&SCREEN_STATE, "ScreenState"),
-            "mcc" | "mnc" | "desktop_mode_visible_tasks" => (&PROPERTY, name),
-            "battery_status" => (&PROPERTY, "BatteryStatus"),
-            "plug_type" => (&PROPERTY, "PlugType"),
-            _ if name.starts_with("battery_stats.") => (&BATTERY_STATS, name),
+        let of_property = Some(("sysprop_name", &*whole));
+        let (counter, which, name) = match name {
+            "screen_state" => (&SCREEN_STATE, None, "ScreenState"),
+            "mcc" | "mnc" | "desktop_mode_visible_tasks" => (&PROPERTY, of_property, name),
+            "battery_status" => (&PROPERTY, of_property, "BatteryStatus"),
+            "plug_type" => (&PROPERTY, of_property, "PlugType"),
+            _ if name.starts_with("battery_stats.") => {
+                (&BATTERY_STATS, Some(("counter_key", name)), name)
+            }
             _ => continue,
         };
-        let which = Which::Text(name.as_bytes());
-        sample.put_global(counter, which, format_args!("{name}"), value.into());
+        let which = which.map(|(key, of)| (key, of.into()));
+        sample.put_global(
+            counter,
+            which.as_slice(),
+            format_args!("{name}"),
+            value.into(),
+        );
     }
 }
 
@@ -35,8 +43,7 @@ pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
 pub(super) fn display_state(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let name = "ScreenState";
     let state = f64::from(message.small(1).unwrap_or(0) as i32);
-    let which = Which::Text(name.as_bytes());
-    sample.put_global(&SCREEN_STATE, which, format_args!("{name}"), state);
+    sample.put_global(&SCREEN_STATE, &[], format_args!("{name}"), state);
 }
 
 #[cfg(test)]

@@ -13,13 +13,16 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use crate::trackers::tracker::At;
-use crate::world::{NewTrack, Owner, ThreadCounter, ThreadValue, TrackId, Upid, Utid, ucpu};
+use crate::world::{
+    Dimension, NewTrack, Owner, ThreadCounter, ThreadValue, TrackId, Upid, Utid, ucpu,
+};
 
 /// What counters of one type have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CounterType {
     track_type: &'static str,
     unit: Option<&'static str>,
+    description: Option<&'static str>,
 }
 
 impl CounterType {
@@ -27,13 +30,21 @@ impl CounterType {
         CounterType {
             track_type,
             unit: None,
+            description: None,
         }
     }
 
     pub const fn with_unit(track_type: &'static str, unit: &'static str) -> Self {
         CounterType {
-            track_type,
             unit: Some(unit),
+            ..CounterType::new(track_type)
+        }
+    }
+
+    pub const fn described(self, description: &'static str) -> Self {
+        CounterType {
+            description: Some(description),
+            ..self
         }
     }
 
@@ -42,15 +53,51 @@ impl CounterType {
     }
 }
 
-/// What tells a counter from others of its type and owner; its name follows
-/// from that.
+/// What tells a counter from others of its type and owner: its dimensions, in this
+/// order (rules TK). Its name follows from them.
+pub(super) type Which<'a> = &'a [(&'static str, Told<'a>)];
+
+/// The value of a dimension, as an event tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which<'a> {
-    Only,
-    Number(u32),
-    Text(&'a [u8]),
-    /// A text and two more.
-    Texts(&'a [u8], &'a [u8], u32),
+pub(super) enum Told<'a> {
+    Number(i64),
+    /// `None` is a dimension that is there and NULL.
+    Text(Option<&'a [u8]>),
+}
+
+impl<'a> From<&'a str> for Told<'a> {
+    fn from(text: &'a str) -> Self {
+        Told::Text(Some(text.as_bytes()))
+    }
+}
+
+impl<'a> From<&'a [u8]> for Told<'a> {
+    fn from(text: &'a [u8]) -> Self {
+        Told::Text(Some(text))
+    }
+}
+
+impl<'a> From<Option<&'a [u8]>> for Told<'a> {
+    fn from(text: Option<&'a [u8]>) -> Self {
+        Told::Text(text)
+    }
+}
+
+impl From<u32> for Told<'_> {
+    fn from(number: u32) -> Self {
+        Told::Number(number.into())
+    }
+}
+
+impl From<Told<'_>> for Dimension {
+    fn from(told: Told<'_>) -> Self {
+        match told {
+            Told::Number(number) => Dimension::Int(number),
+            Told::Text(text) => {
+                Dimension::Text(text.map(|text| String::from_utf8_lossy(text).into()))
+            }
+        }
+    }
 }
 
 /// The tracks that have had values.
@@ -79,19 +126,16 @@ impl CounterTracks {
         key.push(tag);
         key.extend_from_slice(&owner.to_le_bytes());
         key.extend_from_slice(&second.to_le_bytes());
-        let mut text = |text: &[u8]| {
-            key.extend_from_slice(&(text.len() as u64).to_le_bytes());
-            key.extend_from_slice(text);
-        };
-        text(counter.track_type.as_bytes());
-        match which {
-            Which::Only => {}
-            Which::Number(number) => key.extend_from_slice(&number.to_le_bytes()),
-            Which::Text(which) => text(which),
-            Which::Texts(first, second, number) => {
-                text(first);
-                text(second);
-                key.extend_from_slice(&number.to_le_bytes());
+        let of_type = Told::from(counter.track_type);
+        for told in std::iter::once(&of_type).chain(which.iter().map(|(_, told)| told)) {
+            match told {
+                Told::Number(number) => key.extend_from_slice(&number.to_le_bytes()),
+                Told::Text(text) => {
+                    // No text is the same as an empty one (rule TK2).
+                    let text = text.unwrap_or_default();
+                    key.extend_from_slice(&(text.len() as u64).to_le_bytes());
+                    key.extend_from_slice(text);
+                }
             }
         }
     }
@@ -165,6 +209,12 @@ impl CounterSample<'_, '_, '_> {
         let mut track = NewTrack::counter(self.machine, counter.track_type, &name, owner);
         if let Some(unit) = counter.unit {
             track = track.with_unit(unit);
+        }
+        for &(key, told) in which {
+            track = track.with(key, told);
+        }
+        if counter.description.is_some() {
+            track = track.described(counter.description);
         }
         let track = self.at.world.tracks.get(track);
         let key = self.tracks.key.as_slice().into();

@@ -4,8 +4,10 @@ use rustc_hash::FxHashMap;
 use timebase_descriptor::field::Value;
 
 use super::ftrace::{CPU_FREQUENCY, clock_frequency, gpu_frequency};
-use super::series::{CounterSample, CounterType, Which};
+use super::series::{CounterSample, CounterType, Told};
+use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
+use crate::world::Owner;
 
 const MEMINFO: CounterType = CounterType::with_unit("meminfo", "bytes");
 const VMSTAT: CounterType = CounterType::new("vmstat");
@@ -35,12 +37,12 @@ pub(super) fn packet(
     for (number, khz) in (0..).zip(message.numbers(11)) {
         if let Some(cpu) = sample.cpu(number) {
             let name = format_args!("cpufreq");
-            sample.put(&CPU_FREQUENCY, cpu, Which::Only, name, khz as f64);
+            sample.put(&CPU_FREQUENCY, cpu, &[], name, khz as f64);
         }
     }
     for value in message.messages(2) {
         if let Some(name) = name_of(value, VMSTAT_NAMES) {
-            named(&VMSTAT, name, number(value, 2), sample);
+            named(&VMSTAT, "vmstat_key", name, number(value, 2), sample);
         }
     }
     times(message, sample);
@@ -48,12 +50,14 @@ pub(super) fn packet(
         for interrupt in message.messages(field) {
             let id = interrupt.small(1).unwrap_or(0);
             let name = format_args!("{} (id: {id})", counter.track_type());
-            sample.put_global(counter, Which::Number(id), name, number(interrupt, 2));
+            let which = [("irq", id.into())];
+            sample.put_global(counter, &which, name, number(interrupt, 2));
         }
     }
     for (field, counter) in [(4, &FORKS), (5, &IRQ_TOTAL), (7, &SOFTIRQ_TOTAL)] {
         if let Some(value) = message.number(field) {
-            named(counter, counter.track_type(), value as f64, sample);
+            let name = format_args!("{}", counter.track_type());
+            sample.put_global(counter, &[], name, value as f64);
         }
     }
     let machine = sample.at.world.definitions.machines.get(sample.machine);
@@ -64,17 +68,17 @@ pub(super) fn packet(
     }
     for pressure in message.messages(14) {
         if let Some(name) = name_of(pressure, RESOURCES) {
-            let which = Which::Text(name.as_bytes());
-            sample.put_global(&PSI, which, format_args!("psi.{name}"), number(pressure, 2));
+            let which = [("psi_resource", name.into())];
+            let name = format_args!("psi.{name}");
+            sample.put_global(&PSI, &which, name, number(pressure, 2));
         }
     }
     for zone in message.messages(15) {
         let which = zone.bytes(3).unwrap_or_default();
         let name = String::from_utf8_lossy(which);
-        let which = Which::Text(which);
         sample.put_global(
             &THERMAL_ZONE,
-            which,
+            &[("thermal_zone", which.into())],
             format_args!("{name}"),
             number(zone, 2),
         );
@@ -85,18 +89,27 @@ pub(super) fn packet(
     for mhz in message.numbers(17) {
         gpu_frequency(Some(0), mhz as f64 * 1000.0, sample);
     }
-    for slab in message.messages(18) {
-        let which = slab.bytes(1).unwrap_or_default();
-        let name = String::from_utf8_lossy(which);
-        let pages = number(slab, 2) * number(slab, 3);
-        let size = pages * f64::from(page_size);
-        sample.put_global(
-            &SLABINFO,
-            Which::Text(which),
-            format_args!("mem.slab.{name}"),
-            size,
-        );
+    for cache in message.messages(18) {
+        slab(cache, page_size, sample);
     }
+}
+
+/// How much memory a cache of the kernel's allocator has, and in which pieces (rule
+/// TK4).
+fn slab(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, '_, '_>) {
+    let which = message.bytes(1).unwrap_or_default();
+    let name = String::from_utf8_lossy(which);
+    let which = [("slab_name", which.into())];
+    let name = format_args!("mem.slab.{name}");
+    let track = sample.track(&SLABINFO, Owner::None, &which, name);
+    let [pages, slabs] = [2, 3].map(|field| message.number(field).unwrap_or(0));
+    let mut args = ArgBuf::default();
+    for (key, number) in [("pages_per_slab", pages), ("num_slabs", slabs)] {
+        let names = &mut sample.at.world.definitions.names;
+        args.push(key, ArgValue::Uint(number), names);
+    }
+    let size = pages as f64 * slabs as f64 * f64::from(page_size);
+    sample.put_on(track, size, args.as_bytes());
 }
 
 /// A number, 0 where it is absent.
@@ -105,9 +118,19 @@ fn number(message: Message<'_>, field: u32) -> f64 {
 }
 
 /// A value whose name is all that tells it from others of its kind.
-fn named(counter: &CounterType, name: &str, value: f64, sample: &mut CounterSample<'_, '_, '_>) {
-    let which = Which::Text(name.as_bytes());
-    sample.put_global(counter, which, format_args!("{name}"), value);
+fn named(
+    counter: &CounterType,
+    key: &'static str,
+    name: &str,
+    value: f64,
+    sample: &mut CounterSample<'_, '_, '_>,
+) {
+    sample.put_global(
+        counter,
+        &[(key, name.into())],
+        format_args!("{name}"),
+        value,
+    );
 }
 
 /// What a key, the first field, is called; `None` if it has no name.
@@ -119,7 +142,8 @@ fn name_of(message: Message<'_>, names: &'static [&'static str]) -> Option<&'sta
 fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     for value in message.messages(1) {
         if let Some(name) = name_of(value, MEMINFO_NAMES) {
-            named(&MEMINFO, name, number(value, 2) * 1024.0, sample);
+            let bytes = number(value, 2) * 1024.0;
+            named(&MEMINFO, "meminfo_key", name, bytes, sample);
         }
     }
 }
@@ -142,8 +166,9 @@ fn times(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
         };
         for (field, name) in (2..).zip(TIMES) {
             let value = number(times, field);
+            let which = [("cpustat_key", name.into())];
             let name = format_args!("cpu.times.{name}");
-            sample.put(&CPUSTAT, cpu, Which::Number(field), name, value);
+            sample.put(&CPUSTAT, cpu, &which, name, value);
         }
     }
 }
@@ -154,13 +179,16 @@ fn buddies(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, 
         let node_and_zone = [1, 2].map(|field| info.bytes(field).unwrap_or_default());
         let [node, zone] = node_and_zone.map(String::from_utf8_lossy);
         for (order, blocks) in (0u32..).zip(info.numbers(3)) {
-            let name = format_args!(
-                "mem.buddyinfo[{node}][{zone}][{} kB]",
-                kilobytes(order, page_size)
-            );
-            let [node, zone] = node_and_zone;
-            let which = Which::Texts(node, zone, order);
-            sample.put_global(&BUDDYINFO, which, name, blocks as f64);
+            let size = kilobytes(order, page_size);
+            let name = format_args!("mem.buddyinfo[{node}][{zone}][{size} kB]");
+            let size = Told::Number(i64::try_from(size).unwrap_or(i64::MAX));
+            let [node, zone] = node_and_zone.map(Told::from);
+            let which = [
+                ("buddyinfo_node", node),
+                ("buddyinfo_zone", zone),
+                ("buddyinfo_chunk_size_kb", size),
+            ];
+            sample.put_global(&BUDDYINFO, &which, name, blocks as f64);
         }
     }
 }
@@ -182,7 +210,8 @@ fn idle_states(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
         let which = state.bytes(1).unwrap_or_default();
         let name = String::from_utf8_lossy(which);
         let name = format_args!("cpuidle{cpu_number}.{name}");
-        sample.put(&IDLE_STATE, cpu, Which::Text(which), name, number(state, 2));
+        let which = [("state", which.into())];
+        sample.put(&IDLE_STATE, cpu, &which, name, number(state, 2));
     }
 }
 
@@ -227,13 +256,14 @@ impl Disks {
             return;
         };
         let name = String::from_utf8_lossy(device);
-        for (number, ((counter, what), value)) in
-            (0..).zip(DISKSTAT.iter().zip(disk.since(&before)))
-        {
-            let which = Which::Texts(device, b"", number);
+        for ((counter, what), value) in DISKSTAT.iter().zip(disk.since(&before)) {
+            let which = [
+                ("device_name", device.into()),
+                ("counter_name", (*what).into()),
+            ];
             sample.put_global(
                 counter,
-                which,
+                &which,
                 format_args!("diskstat.[{name}].{what}"),
                 value,
             );

@@ -242,15 +242,16 @@ fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
         session,
         index,
     };
-    definitions.rails.describe(index(5, 0), "S1_GONE");
-    definitions.rails.describe(index(5, 0), "S2M_VDD_INT");
-    definitions.rails.describe(index(6, 0), "S5M_VDD_INT");
+    definitions.rails.describe(index(5, 0), "S1_GONE", None);
+    definitions.rails.describe(index(5, 0), "S2M_VDD_INT", None);
+    definitions.rails.describe(index(6, 0), "S5M_VDD_INT", None);
     let energy = |session, index| {
         Event::Energy(Energy {
             machine: 0,
             session,
             index,
             energy: u64::MAX,
+            packet_ts: None,
         })
     };
     let events = [(1, energy(5, 0)), (2, energy(6, 0)), (3, energy(6, 1))];

@@ -24,6 +24,7 @@
 //! | how a row of a thread that does not run is numbered and written | `row.rs` |
 //! | what a CPU runs, and since when a switch may be missing | `cpus.rs` |
 //! | when bundles say that events are missing | `gaps.rs` |
+//! | all of this for kernels that are not Linux (rules GK1 to GK4) | `generic.rs` |
 //!
 //! # Doubt
 //!
@@ -38,6 +39,7 @@
 mod cpus;
 mod end_state;
 mod gaps;
+mod generic;
 mod numbers;
 mod row;
 mod slices;
@@ -48,13 +50,14 @@ use timebase_schema::tables::{sched_record, thread_state_record};
 use self::cpus::Cpus;
 use self::end_state::{EndStates, OffCpu};
 use self::gaps::{Gaps, On};
+use self::generic::Generic;
 use self::row::Wakeup;
 use self::slices::{BOTH, SchedSlice, SchedSliceId, SchedSlices};
 use self::states::{Leaves, States, With};
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
-use crate::timeline::{FtraceEvent, Switch, Waker, Waking};
+use crate::timeline::{FtraceEvent, PacketEvent, Switch, Waker, Waking};
 use crate::world::{Utid, ucpu};
 
 /// Fields of `FtraceEvent`.
@@ -89,6 +92,7 @@ pub(crate) struct Sched {
     slices: SchedSlices,
     states: States,
     end_states: EndStates,
+    generic: Generic,
 }
 
 impl Tracker for Sched {
@@ -205,6 +209,12 @@ impl Tracker for Sched {
         }
     }
 
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+        if packet.field == generic::TASK_STATE_EVENT {
+            self.generic.event(ts, packet, &mut self.slices, at);
+        }
+    }
+
     fn end(&mut self, at: &mut At<'_, '_>) {
         for (on, slice) in self.cpus.open() {
             let began = self.slices.get(slice).map(|slice| slice.ts);
@@ -219,9 +229,11 @@ impl Tracker for Sched {
         });
         self.cpus.end(&mut self.slices, at.rows);
         self.slices.end(at.rows);
+        self.generic.end(at);
         for (table, span) in [
             (&sched_record::TABLE, self.slices.span),
             (&thread_state_record::TABLE, self.states.span),
+            (&thread_state_record::TABLE, self.generic.span),
         ] {
             if let Some((start, end)) = span {
                 at.world.spans(table, start, end.saturating_sub(start));

@@ -1,0 +1,395 @@
+//! What threads of a kernel that is not Linux do: rows of `sched_record` and of
+//! `thread_state_record` (rules GK1 to GK4).
+//!
+//! # Design
+//!
+//! Such a kernel tells of one thread at a time what state it comes to, and no switches.
+//! So a CPU's slice may end before it is known why: then it hangs until time goes on.
+//! The state that tells why may also be of a thread whose state is open elsewhere.
+//! What a thread does therefore does not follow from slices as on Linux (`states.rs`),
+//! and each state is a row of its own. They have the numbers that the parts of slices
+//! have there, so that the ids of a thread's rows are in the order of time (rule PQ10).
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::thread_state_record;
+
+use super::row::{StateId, running_id};
+use super::slices::{SchedSlice, SchedSliceId, SchedSlices};
+use crate::message::Message;
+use crate::output::{Cell, Counter, Fault, Rows};
+use crate::timeline::PacketEvent;
+use crate::trackers::tracker::At;
+use crate::world::{Utid, ucpu};
+
+/// The field of `TracePacket`.
+pub(super) const TASK_STATE_EVENT: u32 = 117;
+
+/// Of a state that cannot follow the one before.
+const INVALID_ORDER: Fault = Fault::new(
+    Counter::error("generic_task_state_invalid_order"),
+    "a state of a thread does not follow from its state before, or two states have the same time",
+);
+
+/// Of a state that is none.
+const INVALID_STATE: Fault = Fault::new(
+    Counter::error("task_state_invalid"),
+    "an event tells no state of a thread, or an unknown one, and is left out",
+);
+
+/// A state that a thread comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TaskState {
+    Created,
+    Running,
+    Dead,
+    Destroyed,
+    /// Any other one, by its letter.
+    Waiting(&'static str),
+}
+
+impl TaskState {
+    fn read(message: Message<'_>) -> Option<TaskState> {
+        Some(match message.small(4)? {
+            1 => TaskState::Created,
+            2 => TaskState::Waiting("R"),
+            3 => TaskState::Running,
+            4 => TaskState::Waiting("S"),
+            5 => TaskState::Waiting("D"),
+            6 => TaskState::Waiting("T"),
+            7 => TaskState::Dead,
+            8 => TaskState::Destroyed,
+            _ => return None,
+        })
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            TaskState::Created => "Created",
+            TaskState::Running => "Running",
+            TaskState::Dead => "Z",
+            TaskState::Destroyed => "X",
+            TaskState::Waiting(letter) => letter,
+        }
+    }
+}
+
+/// The slice that a CPU runs.
+#[derive(Debug, Clone, Copy)]
+struct OpenSlice {
+    slice: SchedSliceId,
+    tid: i64,
+    utid: Utid,
+}
+
+/// How a row is numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowId {
+    /// By the slice in which the thread runs.
+    Running(SchedSliceId),
+    OffCpu(StateId),
+}
+
+impl RowId {
+    /// The number of a row in which the thread does not run, behind its last one.
+    fn off_cpu(last: Option<RowId>, slices: &mut SchedSlices) -> RowId {
+        RowId::OffCpu(match last {
+            Some(RowId::Running(slice)) => StateId::After(slice),
+            Some(RowId::OffCpu(StateId::After(slice))) => StateId::Woken(slice),
+            Some(RowId::OffCpu(last)) => StateId::Alone(slices.numbers.take(last.next())),
+            None => StateId::Alone(slices.numbers.take(SchedSliceId(0))),
+        })
+    }
+
+    fn number(self) -> i64 {
+        match self {
+            RowId::Running(slice) => running_id(slice),
+            RowId::OffCpu(state) => state.number(),
+        }
+    }
+}
+
+/// The last row of a thread, which is open.
+#[derive(Debug, Clone, Copy)]
+struct LastRow {
+    id: RowId,
+    ts: i64,
+    ucpu: Option<u32>,
+    state: Option<TaskState>,
+}
+
+/// A state that a thread comes to; `None` is unknown.
+#[derive(Debug, Clone, Copy)]
+struct NewState {
+    ts: i64,
+    state: Option<TaskState>,
+    /// The slice in which it runs, and where.
+    runs: Option<(SchedSliceId, u32)>,
+}
+
+/// What an event does to `sched`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// It only opens its state.
+    None,
+    /// It begins a slice, and ends that of the thread, if there was one.
+    Begins(SchedSliceId, Option<Utid>),
+    /// It tells why a slice has ended at this time.
+    Settles,
+}
+
+/// An event that tells a state.
+#[derive(Clone, Copy)]
+struct StateEvent<'a> {
+    ts: i64,
+    machine: u32,
+    tid: i64,
+    state: TaskState,
+    message: Message<'a>,
+}
+
+/// The thread and the CPU that it is of.
+#[derive(Debug, Clone, Copy)]
+struct Of {
+    utid: Utid,
+    ucpu: u32,
+}
+
+/// The slices that are no rows yet, and what else an event has an effect on.
+type With<'s, 'a, 'o> = (&'s mut SchedSlices, &'s mut At<'a, 'o>);
+
+/// Follows threads.
+#[derive(Debug, Default)]
+pub(super) struct Generic {
+    /// What CPUs run, by ucpu.
+    open: FxHashMap<u32, OpenSlice>,
+    /// The slices that have ended at `now` for no known reason.
+    hanging: FxHashMap<Utid, SchedSliceId>,
+    now: i64,
+    last: FxHashMap<Utid, LastRow>,
+    /// From when to when states are.
+    pub span: Option<(i64, i64)>,
+}
+
+impl Generic {
+    /// A thread comes to a state.
+    pub fn event(
+        &mut self,
+        ts: i64,
+        packet: &PacketEvent<'_>,
+        slices: &mut SchedSlices,
+        at: &mut At<'_, '_>,
+    ) {
+        let message = Message(packet.payload);
+        let Some(state) = TaskState::read(message) else {
+            at.world.faults.add(INVALID_STATE, None);
+            return;
+        };
+        let event = StateEvent {
+            ts,
+            machine: packet.machine,
+            tid: message.number(3).unwrap_or(0) as i64,
+            state,
+            message,
+        };
+        let Some(utid) = self.thread(event, at) else {
+            at.world.faults.add(INVALID_ORDER, None);
+            return;
+        };
+        let Some(ucpu) = ucpu(event.machine, message.small(1).unwrap_or(0)) else {
+            return;
+        };
+        let of = Of { utid, ucpu };
+        self.passes(ts, slices, at.rows);
+        let effect = self.sched(event, of, slices, at);
+        self.state(event, of, effect, &mut (slices, at));
+    }
+
+    /// The thread that an event is of; `None` where its state cannot follow (rule GK2).
+    fn thread(&self, event: StateEvent<'_>, at: &mut At<'_, '_>) -> Option<Utid> {
+        let StateEvent {
+            ts,
+            machine,
+            tid,
+            state,
+            message,
+        } = event;
+        let threads = &mut at.world.threads;
+        let live = threads.live(machine, tid);
+        let utid = match (state, live) {
+            (TaskState::Created, Some(_)) => return None,
+            (TaskState::Created, None) => threads.begins(ts, machine, tid),
+            (TaskState::Destroyed, Some(utid)) => {
+                threads.ends(ts, utid);
+                return Some(utid);
+            }
+            (_, Some(utid)) => {
+                let last = self.last.get(&utid).and_then(|last| last.state);
+                let repeats = state == TaskState::Running && last == Some(state);
+                if repeats || last == Some(TaskState::Dead) {
+                    return None;
+                }
+                utid
+            }
+            (_, None) => threads.thread(machine, tid),
+        };
+        if let Some(name) = message.bytes(2) {
+            let name = at.world.definitions.names.number(name);
+            threads.name_thread(utid, name);
+        }
+        if state == TaskState::Destroyed {
+            threads.ends(ts, utid);
+        }
+        Some(utid)
+    }
+
+    /// Time goes on: nothing will tell why slices have ended.
+    fn passes(&mut self, ts: i64, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
+        if ts == self.now {
+            return;
+        }
+        self.now = ts;
+        for (_, slice) in self.hanging.drain() {
+            release(slice, slices, rows);
+        }
+    }
+
+    /// Rule GK3.
+    fn sched(
+        &mut self,
+        event: StateEvent<'_>,
+        of: Of,
+        slices: &mut SchedSlices,
+        at: &mut At<'_, '_>,
+    ) -> Effect {
+        let (ts, Of { utid, ucpu }) = (event.ts, of);
+        if event.state == TaskState::Running {
+            at.world.cpus.see(ucpu);
+            let before = self.open.remove(&ucpu);
+            if let Some(before) = before {
+                if let Some(slice) = slices.get(before.slice) {
+                    slice.runs = true;
+                }
+                slices.close(ts, before.slice, None, at.rows);
+                if let Some(older) = self.hanging.insert(before.utid, before.slice) {
+                    release(older, slices, at.rows);
+                }
+            }
+            let priority = event.message.small(5).unwrap_or(0) as i32;
+            let slice = SchedSlice::new(ts, ucpu, utid, priority, false);
+            let slice = slices.open(slice, at.rows);
+            let tid = event.tid;
+            self.open.insert(ucpu, OpenSlice { slice, tid, utid });
+            return Effect::Begins(slice, before.map(|before| before.utid));
+        }
+        let state = at.world.strings.number(event.state.text(), at.rows);
+        let is_own = |open: &&OpenSlice| open.tid == event.tid;
+        if let Some(&open) = self.open.get(&ucpu).filter(is_own) {
+            self.open.remove(&ucpu);
+            slices.close(ts, open.slice, Some(state), at.rows);
+            return Effect::None;
+        }
+        let Some(hanging) = self.hanging.remove(&utid) else {
+            return Effect::None;
+        };
+        if let Some(slice) = slices.get(hanging) {
+            slice.end_state = Some(state);
+        }
+        release(hanging, slices, at.rows);
+        Effect::Settles
+    }
+
+    /// Rule GK4.
+    fn state(
+        &mut self,
+        event: StateEvent<'_>,
+        of: Of,
+        effect: Effect,
+        with: &mut With<'_, '_, '_>,
+    ) {
+        let (ts, utid) = (event.ts, of.utid);
+        let new = |state, slice: Option<SchedSliceId>| NewState {
+            ts,
+            state,
+            runs: slice.map(|slice| (slice, of.ucpu)),
+        };
+        match effect {
+            Effect::Settles => {
+                if let Some(last) = self.last.get_mut(&utid) {
+                    last.state = Some(event.state);
+                }
+            }
+            Effect::None => self.opens(utid, new(Some(event.state), None), with),
+            Effect::Begins(slice, before) => {
+                if let Some(before) = before {
+                    self.opens(before, new(None, None), with);
+                }
+                self.opens(utid, new(Some(event.state), Some(slice)), with);
+            }
+        }
+    }
+
+    /// A row of a thread is opened, which ends its last one.
+    fn opens(&mut self, utid: Utid, new: NewState, (slices, at): &mut With<'_, '_, '_>) {
+        if at.world.threads.is_idle(utid) {
+            return;
+        }
+        let NewState { ts, state, runs } = new;
+        let last = self.last.get(&utid).copied();
+        let (id, ucpu) = match runs {
+            Some((slice, ucpu)) => (RowId::Running(slice), Some(ucpu)),
+            None => (RowId::off_cpu(last.map(|last| last.id), slices), None),
+        };
+        if let Some(last) = last {
+            if last.ts == ts {
+                at.world.faults.add(INVALID_ORDER, None);
+            }
+            push(utid, &last, ts.saturating_sub(last.ts), at);
+        }
+        let (start, _) = self.span.unwrap_or((ts, ts));
+        self.span = Some((start, ts));
+        let row = LastRow {
+            id,
+            ts,
+            ucpu,
+            state,
+        };
+        self.last.insert(utid, row);
+    }
+
+    /// What is open stays so.
+    pub fn end(&mut self, at: &mut At<'_, '_>) {
+        let mut last: Vec<_> = self.last.drain().collect();
+        last.sort_unstable_by_key(|(_, row)| row.id.number());
+        for (utid, row) in last {
+            push(utid, &row, -1, at);
+        }
+    }
+}
+
+/// Nothing more will be said of a slice.
+fn release(slice: SchedSliceId, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
+    if let Some(slice) = slices.get(slice) {
+        slice.runs = false;
+    }
+    slices.settle(slice, rows);
+}
+
+fn push(utid: Utid, row: &LastRow, dur: i64, at: &mut At<'_, '_>) {
+    let state = row.state.map(TaskState::text);
+    let state = state.map(|state| at.world.strings.number(state, at.rows));
+    at.rows.count_states(1, 0);
+    at.rows.push(thread_state_record::Row {
+        id: Cell::from(row.id.number()),
+        ts: Cell::from(row.ts),
+        dur: Cell::from(dur),
+        ucpu: Cell::or_null(row.ucpu),
+        utid: Cell::from(utid.0),
+        state: Cell::or_null(state),
+        io_wait: Cell::Null,
+        blocked_function: Cell::Null,
+        waker_utid: Cell::Null,
+        waker_id: Cell::Null,
+        irq_context: Cell::Null,
+        doubt: Cell::Null,
+    });
+}
