@@ -402,7 +402,7 @@ CREATE TABLE flow (
   id         INTEGER PRIMARY KEY,
   slice_out  INTEGER NOT NULL,
   slice_in   INTEGER NOT NULL,
-  trace_id   INTEGER NOT NULL,  -- the program's number for the flow
+  trace_id   INTEGER,           -- the program's number for the flow; NULL of flows that the import found
   arg_set_id INTEGER
 );
 

@@ -14,6 +14,7 @@ mod export;
 mod flamegraph;
 mod hostile;
 mod import;
+mod kernel_events;
 mod kernel_rules;
 mod kernel_tables;
 mod legacy_event_rules;

@@ -78,13 +78,13 @@ fn ucpu((machine, cpu): Cpu) -> Value {
 }
 
 /// The database that is filled.
-struct Tables {
-    conn: Connection,
-    arg_sets: i64,
+pub(super) struct Tables {
+    pub conn: Connection,
+    pub arg_sets: i64,
 }
 
 impl Tables {
-    fn insert(&self, table: &str, row: Row) {
+    pub fn insert(&self, table: &str, row: Row) {
         let places = vec!["?"; row.len()].join(", ");
         let sql = format!("INSERT INTO {table} VALUES ({places})");
         let mut statement = self.conn.prepare(&sql).unwrap();
@@ -92,7 +92,7 @@ impl Tables {
     }
 
     /// A set of arguments, by its number.
-    fn args(&mut self, args: &Args) -> Value {
+    pub fn args(&mut self, args: &Args) -> Value {
         if args.all.is_empty() {
             return Value::Null;
         }

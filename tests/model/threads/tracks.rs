@@ -1,6 +1,6 @@
 //! Tracks: their owners and their facts.
 
-use super::args::Args;
+use super::args::{Args, Said};
 use super::machines::Machine;
 use super::processes::{Upid, Utid};
 
@@ -29,6 +29,8 @@ pub struct Track {
     pub session: u64,
     /// The unit of a counter.
     pub unit: Option<String>,
+    /// Further facts that distinguish it (KE).
+    pub dimensions: Vec<(String, Said)>,
     /// The number among the tracks of descriptors and their events.
     pub made: Option<usize>,
 }
@@ -43,8 +45,15 @@ impl Track {
             queue: None,
             session: 0,
             unit: None,
+            dimensions: Vec::new(),
             made: None,
         }
+    }
+
+    /// The same with one more fact that distinguishes it.
+    pub fn with(mut self, key: &str, said: Said) -> Track {
+        self.dimensions.push((key.to_owned(), said));
+        self
     }
 
     pub fn named(kind: &str, name: &str, of: Of) -> Track {

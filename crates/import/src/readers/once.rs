@@ -10,7 +10,7 @@ use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
-use crate::definitions::{CPUS, CpuInfo, Machine, SystemInfo};
+use crate::definitions::{Architecture, CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::{Journal, Rows};
 
@@ -48,7 +48,9 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
         }
         match PacketType(TYPE) {
             PacketType::SYSTEM_INFO => {
+                let before = machine.system.architecture;
                 machine.system = system_info(message);
+                machine.system.architecture = machine.system.architecture.or(before);
                 if packet.machine == HOST {
                     state(&machine.system, &mut context.journal);
                 }
@@ -96,6 +98,7 @@ fn system_info(message: Message<'_>) -> SystemInfo {
         sysname: text(utsname, 1),
         version: text(utsname, 2),
         release: text(utsname, 3),
+        architecture: text(utsname, 4).and_then(|machine| Architecture::of_machine(&machine)),
         machine: text(utsname, 4),
         num_cpus: message.small(8),
         page_size: message.small(6),

@@ -94,6 +94,8 @@ mod fault {
 pub(crate) struct Flows {
     scratch: Scratch,
     steps: Option<Sorter<(i64, u64)>>,
+    /// Links that are known already, in their order.
+    links: Option<Sorter<(i64, u64)>>,
     failure: Option<io::Error>,
     order: u64,
     /// What waits for the next slice of a track.
@@ -150,6 +152,7 @@ impl Flows {
         Flows {
             scratch: scratch.clone(),
             steps: None,
+            links: None,
             failure: None,
             order: 0,
             waiting: FxHashMap::default(),
@@ -179,6 +182,18 @@ impl Flows {
         }
     }
 
+    /// A link from slice to slice that is of no flow with a number.
+    pub fn link(&mut self, SliceId(from): SliceId, SliceId(to): SliceId) {
+        self.record.clear();
+        put_link(&mut self.record, from, to, None, None);
+        let scratch = &self.scratch;
+        let links = self.links.get_or_insert_with(|| Sorter::new(scratch));
+        if self.failure.is_none() {
+            self.failure = links.push((self.order as i64, 0), &self.record).err();
+        }
+        self.order += 1;
+    }
+
     /// Something happens to a flow in the next slice that is made on a track.
     pub fn waits(&mut self, track: TrackId, event: FlowEvent) {
         self.waiting.entry(track).or_default().push(event);
@@ -199,10 +214,12 @@ impl Flows {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        let Some(steps) = self.steps else {
+        if self.steps.is_none() && self.links.is_none() {
             return Ok(());
-        };
-        let mut links: Sorter<(i64, u64)> = Sorter::new(&self.scratch);
+        }
+        let scratch = &self.scratch;
+        let steps = self.steps.unwrap_or_else(|| Sorter::new(scratch));
+        let mut links = self.links.unwrap_or_else(|| Sorter::new(scratch));
         let mut record = Vec::new();
         let mut last = None;
         let mut current: Option<End> = None;
@@ -239,11 +256,8 @@ impl Flows {
                         false => (from, here),
                     };
                     record.clear();
-                    Put(&mut record)
-                        .integer(out.slice)
-                        .integer(into.slice)
-                        .integer(key.0)
-                        .optional(take.optional()?);
+                    let args = take.optional()?;
+                    put_link(&mut record, out.slice, into.slice, Some(key.0), args);
                     links.push((order as i64, 0), &record)?;
                     ends.is_ended |= matches!(step, Step::Terminates | Step::In);
                     current = match step {
@@ -265,10 +279,25 @@ impl Flows {
                 id: Cell::from(id),
                 slice_out: Cell::from(take.integer()?),
                 slice_in: Cell::from(take.integer()?),
-                trace_id: Cell::from(take.integer()?),
+                trace_id: Cell::or_null(take.optional()?),
                 arg_set_id: Cell::or_null(take.optional()?),
             });
             Ok(())
         })
     }
+}
+
+/// Writes a link behind what is in `record`.
+fn put_link(
+    record: &mut Vec<u8>,
+    from: i64,
+    to: i64,
+    trace_id: Option<i64>,
+    arg_set_id: Option<i64>,
+) {
+    Put(record)
+        .integer(from)
+        .integer(to)
+        .optional(trace_id)
+        .optional(arg_set_id);
 }

@@ -51,7 +51,7 @@ pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
-pub(crate) use slices::{EndOfSlice, Made, NewSlice, Slices, Spent};
+pub(crate) use slices::{EndOfSlice, Made, NewSlice, SliceId, Slices, Spent};
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
 pub(crate) use tracks::{Details, NewTrack, Owner, TrackId, Tracks};
