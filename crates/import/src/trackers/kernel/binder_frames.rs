@@ -79,10 +79,10 @@ impl Frames {
             (Event::Command(command::TRANSACTION | command::TRANSACTION_SG), _) => {
                 self.push(thread, State::Sending);
             }
-            (Event::Command(command::REPLY | command::REPLY_SG), Some(top)) => {
-                if top.state == State::Called {
-                    top.state = State::Replying;
-                }
+            (Event::Command(command::REPLY | command::REPLY_SG), Some(top))
+                if top.state == State::Called =>
+            {
+                top.state = State::Replying;
             }
             (Event::Sends(sent), Some(top)) => match top.state {
                 State::Sending => (top.state, top.sent) = (State::Sent, sent),
