@@ -16,6 +16,7 @@ mod frames;
 mod generic_kernel;
 mod hostile;
 mod import;
+mod kernel_events;
 mod kernel_rules;
 mod kernel_tables;
 mod legacy_event_rules;

@@ -3,10 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::Value;
-
-use crate::support::statements::{Row, answer, difference, recorded, statements};
-use crate::support::{Imported, text};
+use crate::support::Imported;
+use crate::support::statements::{answer, as_text, difference, recorded, statements};
 use timebase_lab::encode::{self, Message};
 
 const STATEMENTS: &str = "profiles/queries-profiles.sql";
@@ -24,16 +22,6 @@ fn traces() -> impl Iterator<Item = String> {
         "CP1",
     ];
     random.chain(examples.map(|example| format!("examples/{example}")))
-}
-
-/// Values as texts, the form in which they are compared.
-fn as_text(rows: Vec<Row>) -> Vec<Row> {
-    let row = |row: Row| {
-        row.into_iter()
-            .map(|value| Value::Text(text(value)))
-            .collect()
-    };
-    rows.into_iter().map(row).collect()
 }
 
 #[test]

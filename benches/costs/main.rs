@@ -17,6 +17,7 @@ mod functions;
 mod growth;
 mod imports;
 mod inserts;
+mod kernel;
 mod packets;
 mod pairs;
 mod profiles;
@@ -79,6 +80,12 @@ const SECTIONS: &[Section] = &[
         name: "profiles",
         about: "Importing samples with callstacks, against SQLite's inserts of their rows",
         run: profiles::run,
+        is_extra: false,
+    },
+    Section {
+        name: "kernel",
+        about: "Importing kernel events that are slices and values, against SQLite's inserts of their rows",
+        run: kernel::run,
         is_extra: false,
     },
     Section {

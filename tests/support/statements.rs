@@ -65,6 +65,16 @@ fn value(json: &Json) -> Value {
     }
 }
 
+/// Values as texts, the form in which they are compared.
+pub fn as_text(rows: Vec<Row>) -> Vec<Row> {
+    let row = |row: Row| {
+        row.into_iter()
+            .map(|value| Value::Text(text(value)))
+            .collect()
+    };
+    rows.into_iter().map(row).collect()
+}
+
 /// The number of shown lines of a difference.
 const TOLD: usize = 12;
 

@@ -353,6 +353,8 @@ pub(crate) struct SystemInfo {
     pub release: Option<String>,
     pub version: Option<String>,
     pub machine: Option<String>,
+    /// That of the last machine that has one.
+    pub architecture: Option<Architecture>,
     pub num_cpus: Option<u32>,
     /// 0 is none, too.
     pub page_size: Option<u32>,
@@ -360,6 +362,28 @@ pub(crate) struct SystemInfo {
     pub android_device_manufacturer: Option<String>,
     pub android_sdk_version: Option<i64>,
     pub system_ram_bytes: Option<i64>,
+}
+
+/// What the numbers of calls of the kernel depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Architecture {
+    Aarch64,
+    Arm,
+    X86_64,
+    X86,
+}
+
+impl Architecture {
+    /// By what `uname` calls it.
+    pub fn of_machine(machine: &str) -> Option<Self> {
+        match machine {
+            "aarch64" => Some(Architecture::Aarch64),
+            "armv8l" | "armv7l" => Some(Architecture::Arm),
+            "x86_64" => Some(Architecture::X86_64),
+            "i686" => Some(Architecture::X86),
+            _ => None,
+        }
+    }
 }
 
 /// How many CPUs a machine can have.
@@ -390,6 +414,15 @@ impl SystemInfo {
     /// How many bytes a page has (rule M7).
     pub fn page_size(&self) -> u32 {
         self.page_size.filter(|&size| size > 0).unwrap_or(PAGE_SIZE)
+    }
+
+    /// `major.minor` of a Linux kernel, behind which nothing or a dot stands (rule Q4).
+    pub fn kernel_version(&self) -> Option<(u32, u32)> {
+        let is_linux = self.sysname.as_deref() == Some("Linux");
+        let release = self.release.as_deref().filter(|_| is_linux)?;
+        let mut parts = release.split('.');
+        let number = |part: Option<&str>| part?.parse::<u32>().ok();
+        Some((number(parts.next())?, number(parts.next())?))
     }
 }
 
@@ -467,5 +500,27 @@ impl Machines {
     /// All of them, in the order of their rows.
     pub fn iter(&self) -> impl Iterator<Item = &Machine> {
         self.all.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q4_a_version_ends_or_goes_on_with_a_dot() {
+        let version = |sysname: &str, release: &str| {
+            let system = SystemInfo {
+                sysname: Some(sysname.to_owned()),
+                release: Some(release.to_owned()),
+                ..SystemInfo::default()
+            };
+            system.kernel_version()
+        };
+        assert_eq!(version("Linux", "6.1.0-13-amd64"), Some((6, 1)));
+        assert_eq!(version("Linux", "4.14"), Some((4, 14)));
+        assert_eq!(version("Linux", "6.1-rc1"), None);
+        assert_eq!(version("Linux", "six"), None);
+        assert_eq!(version("Darwin", "6.1"), None);
     }
 }

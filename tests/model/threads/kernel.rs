@@ -75,6 +75,7 @@ impl World<'_> {
             event,
         } = *context;
         let fields = &event.fields;
+        self.more_kernel_events(context, emitter, thread);
         match event.kind {
             3 => {
                 if let Some(print) = prints::parse(fields.bytes(2).unwrap_or_default()) {

@@ -21,6 +21,13 @@ mod generic;
 mod gpu;
 mod json;
 mod kernel;
+mod kernel_binder;
+mod kernel_events;
+mod kernel_generate;
+mod kernel_queues;
+mod kernel_random;
+mod kernel_steps;
+mod kernel_tables;
 mod machines;
 mod order;
 mod packets;
@@ -63,6 +70,16 @@ pub fn tables(trace: &[u8]) -> Connection {
         world.event(&event);
     }
     world.tables()
+}
+
+/// The slices, counters and flows of kernel events of a trace without compression.
+pub fn kernel_tables(trace: &[u8]) -> Connection {
+    let packets = packets::Packets::read(trace);
+    let mut world = world::World::new(&packets);
+    for event in order::events(&packets, &world) {
+        world.event(&event);
+    }
+    world.kernel_tables()
 }
 
 /// The tables of profilers of a trace without compression.

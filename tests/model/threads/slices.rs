@@ -60,6 +60,17 @@ impl Slices {
         &mut self.stacks[place].1
     }
 
+    /// The topmost open slice of a category and a name on a track, if there is one (KB).
+    pub fn open_named(&mut self, track: TrackId, category: &str, name: &str) -> Option<SliceId> {
+        let stack = self.stack(track).clone();
+        let fits = |id: &SliceId| {
+            let slice = &self.all[*id];
+            let called = (slice.category.as_deref(), slice.name.as_deref());
+            slice.duration < 0 && called == (Some(category), Some(name))
+        };
+        stack.into_iter().rev().find(fits)
+    }
+
     /// The topmost slice of a track after the last event on it.
     pub fn top(&mut self, track: TrackId) -> Option<SliceId> {
         self.stack(track).last().copied()

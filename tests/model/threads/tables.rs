@@ -95,9 +95,9 @@ fn ucpu((machine, cpu): Cpu) -> Value {
 }
 
 /// The database that is filled.
-pub struct Tables {
+pub(super) struct Tables {
     pub conn: Connection,
-    arg_sets: i64,
+    pub arg_sets: i64,
 }
 
 impl Tables {

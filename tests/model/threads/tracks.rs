@@ -36,6 +36,8 @@ pub struct Track {
     /// TK3
     pub source: Aside<Vec<(&'static str, Said)>>,
     pub description: Aside<Option<String>>,
+    /// Further facts that distinguish it (KE).
+    pub dimensions: Vec<(String, Said)>,
     /// The number among the tracks of descriptors and their events.
     pub made: Option<usize>,
 }
@@ -54,6 +56,7 @@ impl Track {
             told: Told::default(),
             source: Aside::default(),
             description: Aside::default(),
+            dimensions: Vec::new(),
             made: None,
         }
     }
@@ -61,6 +64,12 @@ impl Track {
     /// The same with a dimension, which may be a text that is NULL.
     pub fn told(mut self, key: &'static str, text: Option<String>) -> Track {
         self.told.0.push((key, Said::String(text)));
+        self
+    }
+
+    /// The same with one more fact that distinguishes it.
+    pub fn with(mut self, key: &str, said: Said) -> Track {
+        self.dimensions.push((key.to_owned(), said));
         self
     }
 

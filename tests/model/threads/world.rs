@@ -10,6 +10,7 @@ use super::frames::Frames;
 use super::generic::Generic;
 use super::gpu::Stages;
 use super::kernel::{Context, Owners};
+use super::kernel_events::KernelState;
 use super::machines::{self, Machine, MachineFacts};
 use super::order::{Event, What};
 use super::packets::Packets;
@@ -40,6 +41,7 @@ pub struct World<'a> {
     /// H2
     pub cpus: BTreeSet<(Machine, u32)>,
     pub owners: Owners,
+    pub kernel: KernelState,
     /// The descriptors of uuids in the whole file (U1).
     pub described: Described,
     pub uuids: Uuids,
@@ -101,6 +103,7 @@ impl<'a> World<'a> {
             stages: Stages::default(),
             cpus,
             owners: Owners::new(),
+            kernel: KernelState::default(),
             track_events: sequences::track_events(packets, &described),
             described,
             uuids: Uuids::default(),

@@ -10,7 +10,7 @@ use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::records::of;
 use super::retiming::Times;
-use crate::definitions::{CPUS, CpuInfo, Machine, SystemInfo};
+use crate::definitions::{Architecture, CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::{About, Counter, Facts, Journal, Rows};
 
@@ -55,7 +55,9 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
         }
         match PacketType(TYPE) {
             PacketType::SYSTEM_INFO => {
+                let before = machine.system.architecture;
                 machine.system = system_info(message);
+                machine.system.architecture = machine.system.architecture.or(before);
                 let about = About::machine(packet.machine);
                 system_facts(message, about, &mut context.journal.facts);
             }
@@ -202,6 +204,7 @@ fn system_info(message: Message<'_>) -> SystemInfo {
         sysname: text(utsname, 1),
         version: text(utsname, 2),
         release: text(utsname, 3),
+        architecture: text(utsname, 4).and_then(|machine| Architecture::of_machine(&machine)),
         machine: text(utsname, 4),
         num_cpus: message.small(8),
         page_size: message.small(6),

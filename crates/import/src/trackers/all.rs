@@ -5,9 +5,11 @@ use std::io;
 use super::atrace::Atrace;
 use super::buffers::Buffers;
 use super::counters::Counters;
+use super::events::Events;
 use super::frames::{FRAME_TIMELINE_EVENT, Frames};
 use super::gpu_slices::GpuSlices;
 use super::interrupts::Interrupts;
+use super::kernel::{self, Kernel};
 use super::processes::Processes;
 use super::profiles::Profiles;
 use super::records::Recording;
@@ -71,6 +73,7 @@ struct Trackers {
     frames: Frames,
     profiles: Profiles,
     recording: Recording,
+    kernel: Kernel,
 }
 
 impl Trackers {
@@ -131,7 +134,15 @@ impl Trackers {
                 let on = (event.machine, event.cpu);
                 self.sched.sees(ts, on, Some(event.tid), is_begun, at);
                 let is_read = !event.message.is_empty() || reads_ftrace(event.field);
-                if is_read && is_begun {
+                if !is_read || !is_begun {
+                    return Ok(());
+                }
+                if kernel::EVENTS.has(event.field) {
+                    self.kernel.ftrace(ts, event, emitter, at);
+                } else {
+                    if event.field == PRINT {
+                        self.kernel.marks(ts, event.machine, emitter, at);
+                    }
                     for tracker in self.all() {
                         tracker.ftrace(ts, event, emitter, at);
                     }
@@ -170,6 +181,7 @@ impl Trackers {
         }
         self.track_events.end_states(at);
         self.profiles.end(at);
+        self.kernel.end(at);
     }
 }
 
@@ -193,12 +205,16 @@ fn is_begun(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
 }
 
 /// Whether a tracker reads an event of the kernel, by its field of `FtraceEvent`.
+#[inline]
 pub(crate) fn reads_ftrace(field: u32) -> bool {
-    READ.binary_search(&field).is_ok()
+    READ.has(field)
 }
 
+/// The field of `FtraceEvent`.
+const PRINT: u32 = 3;
+
 /// The kernel's events that trackers read, beside switches and wakings.
-const READ: &[u32] = &[
+const READ: Events = kernel::EVENTS.and(&Events::new(&[
     3,   // print
     11,  // cpu_frequency
     12,  // cpu_frequency_limits
@@ -239,4 +255,4 @@ const READ: &[u32] = &[
     484, // samsung_tracing_mark_write
     509, // kgsl_gpu_frequency
     579, // dmabuf_rss_stat
-];
+]));

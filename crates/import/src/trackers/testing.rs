@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, sync_channel};
 
 use timebase_schema::{Table, tables};
-use timebase_trace::{Interned, Interval, Monitor};
+use timebase_trace::{Interned, Interval, Kept, Monitor};
 
 use crate::definitions::Definitions;
 use crate::limits::Watch;
@@ -103,7 +103,8 @@ impl Trace {
         for (ts, event) in &self.events {
             timeline.push(TraceTime(*ts), event);
         }
-        let mut interned = Interned::new(super::GPU_INTERNED);
+        let symbols = [(super::KERNEL_SYMBOLS, Kept::Trace)];
+        let mut interned = Interned::new(&[super::GPU_INTERNED, &symbols].concat());
         interned.add(Interval::default(), &self.interned).unwrap();
         Made::by(|rows| {
             let world = World::new(definitions, interned, &directory.path().into(), rows);

@@ -269,6 +269,25 @@ impl World {
         slices.close(end, args, &mut maker)
     }
 
+    /// The topmost open slice of a track that is called so gets more arguments, whatever is over on
+    /// the track; nothing if there is none.
+    pub fn mark_slice(
+        &mut self,
+        track: TrackId,
+        category: Label<'_>,
+        name: Label<'_>,
+        args: &[u8],
+    ) {
+        let mut next = self.slices.stack(track).top;
+        while let Some(slice) = self.slices.get_mut(next) {
+            if slice.dur.is_none() && slice.category.is(category) && slice.name.is(name) {
+                merge(&mut slice.args, args, &self.definitions.names);
+                return;
+            }
+            next = slice.below;
+        }
+    }
+
     /// A sequence lost packets.
     pub fn packets_lost(&mut self, sequence: u32) {
         let losses = self.slices.losses.entry(sequence).or_default();

@@ -164,6 +164,15 @@ impl Threads {
             .is_some_and(|thread| thread.rank == Rank::Idle)
     }
 
+    /// What a thread is called at this moment.
+    pub fn name<'a>(&'a self, utid: Utid, names: &'a Names) -> Option<&'a str> {
+        match &self.get(utid)?.name {
+            Text::None => None,
+            Text::Known(name) => Some(names.text(*name)),
+            Text::Own(text) => Some(text),
+        }
+    }
+
     /// The process of a thread, once it is known.
     pub fn process_of(&self, utid: Utid) -> Option<Upid> {
         self.get(utid)?.upid

@@ -1,0 +1,66 @@
+//! Reads of files that the kernel of Android tells of (rule KE22).
+
+use rustc_hash::FxHashMap;
+
+use super::here::{ANY, Called, Here, fill, text_arg};
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::trackers::tracker::At;
+use crate::world::{NewTrack, Owner, SetId};
+
+const READ_END: u32 = 431;
+const READ_START: u32 = 432;
+
+pub(super) const EVENTS: &[u32] = &[READ_END, READ_START];
+
+/// The type of its tracks, and their name.
+const TRACK: &str = "android_fs";
+
+/// The threads that read, by machine, file and place in it.
+#[derive(Debug, Default)]
+pub(super) struct FileReads {
+    readers: FxHashMap<(u32, u64, i64), u32>,
+    args: ArgBuf,
+}
+
+impl FileReads {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        let bytes = ArgValue::Int(here.i32(1).into());
+        let set = lanes(here, at);
+        let lanes = &mut at.world.lanes;
+        if here.field == READ_START {
+            let offset = here.i64(5);
+            let key = (here.machine, here.u64(4), offset);
+            self.readers.entry(key).or_insert(here.tid);
+            let track = lanes.begin(set, here.tid.into(), &mut at.world.tracks);
+            let path = here.text(6);
+            let args = [
+                ("file_path", text_arg(path.as_deref())),
+                ("offset_start", ArgValue::Int(offset)),
+                ("bytes_read_start", bytes),
+            ];
+            let args = fill(&mut self.args, &args, at);
+            if let Some(track) = track {
+                here.begin(track, Called::named("android_fs_data_read"), args, at);
+            }
+            return;
+        }
+        let offset = here.i64(3);
+        let reader = self.readers.remove(&(here.machine, here.u64(2), offset));
+        let lane = reader.and_then(|tid| lanes.end(set, tid.into(), &mut at.world.tracks));
+        if let Some((track, _)) = lane {
+            let args = [
+                ("offset_end", ArgValue::Int(offset)),
+                ("bytes_read_end", bytes),
+            ];
+            let args = fill(&mut self.args, &args, at);
+            here.end(track, ANY, args, at);
+        }
+    }
+}
+
+fn lanes(here: &Here<'_>, at: &mut At<'_, '_>) -> SetId {
+    let machine = here.machine;
+    at.world.lanes.set(TRACK, &[machine.into()], "", || {
+        NewTrack::slices(machine, TRACK, Some(TRACK), Owner::None)
+    })
+}

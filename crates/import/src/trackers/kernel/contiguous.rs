@@ -1,0 +1,88 @@
+//! Allocations of contiguous memory (rule KE23).
+
+use rustc_hash::FxHashMap;
+
+use super::here::{ANY, Called, Here, fill, text_arg};
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::trackers::tracker::At;
+use crate::world::Utid;
+
+mod event {
+    pub const START: u32 = 465;
+    pub const INFO: u32 = 466;
+    pub const FINISH: u32 = 576;
+    pub const MIGRATED: u32 = 577;
+}
+
+pub(super) const EVENTS: &[u32] = &[event::START, event::INFO, event::FINISH, event::MIGRATED];
+
+/// The first version of the kernel that tells of it, and the first that has no more `cma_alloc_info`.
+const FIRST: (u32, u32) = (5, 10);
+const WITHOUT_INFO: (u32, u32) = (6, 1);
+
+/// The pages that were moved, given back and mapped for the allocation of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Contiguous {
+    moved: FxHashMap<Utid, [u64; 3]>,
+    args: ArgBuf,
+}
+
+impl Contiguous {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        let machine = at.world.definitions.machines.get(here.machine);
+        let version = machine.and_then(|machine| machine.system.kernel_version());
+        let Some(version) = version.filter(|&version| version >= FIRST) else {
+            return;
+        };
+        let has_info = version < WITHOUT_INFO;
+        let track = here.thread(at);
+        match here.field {
+            event::START => {
+                self.moved.remove(&here.emitter);
+                here.begin(track, Called::named("mm_cma_alloc"), &[], at);
+            }
+            event::MIGRATED if !has_info => {
+                let moved = [3, 4, 5].map(|field| here.u64(field));
+                self.moved.insert(here.emitter, moved);
+            }
+            event::INFO if has_info => {
+                let moved = [8, 9, 7].map(|field| here.u64(field));
+                let name = here.text(6);
+                let failed = [
+                    ("cma_nr_isolate_fail", here.u32(3)),
+                    ("cma_nr_migrate_fail", here.u32(4)),
+                    ("cma_nr_test_fail", here.u32(5)),
+                ];
+                let failed = failed.map(|(key, count)| (key, ArgValue::Uint(count.into())));
+                let taken = taken(name.as_deref(), here.u64(10), here.u32(2), moved);
+                let args = fill(&mut self.args, &[&taken[..], &failed].concat(), at);
+                here.end(track, ANY, args, at);
+            }
+            event::FINISH if !has_info => {
+                let moved = self.moved.get(&here.emitter).copied().unwrap_or_default();
+                let name = here.text(1);
+                let taken = taken(name.as_deref(), here.u64(2), here.u32(4), moved);
+                let args = fill(&mut self.args, &taken, at);
+                here.end(track, ANY, args, at);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What was taken from which area, and which pages were moved for it.
+fn taken(
+    name: Option<&str>,
+    first: u64,
+    count: u32,
+    [migrated, reclaimed, mapped]: [u64; 3],
+) -> [(&'static str, ArgValue<'_>); 6] {
+    [
+        ("cma_name", text_arg(name)),
+        ("cma_pfn", ArgValue::Uint(first)),
+        ("cma_req_pages", ArgValue::Uint(count.into())),
+        ("cma_nr_migrated", ArgValue::Uint(migrated)),
+        ("cma_nr_reclaimed", ArgValue::Uint(reclaimed)),
+        ("cma_nr_mapped", ArgValue::Uint(mapped)),
+    ]
+}

@@ -1,0 +1,232 @@
+//! The words of the table of kernel events: what a line of it can say.
+
+use super::here::Here;
+
+/// A value of an event, as a number or as a text. Fields have the type that the message gives them.
+#[derive(Clone, Copy)]
+pub(super) enum Value {
+    I32(u32),
+    U32(u32),
+    I64(u32),
+    U64(u32),
+    /// A field; an absent text is none, and not the empty one.
+    Text(u32),
+    /// The function at the address in a field, by its name if the trace has it.
+    Symbol(u32),
+    /// A number in hexadecimal digits.
+    Hex(u32),
+    /// The CPU of the event's buffer.
+    Cpu,
+    /// The thread that was running, as the kernel numbers threads.
+    Tid,
+    Fixed(i64),
+    Lit(&'static str),
+    /// Which of several values the line has, see [`Does::Each`].
+    Key,
+    /// The difference of two fields.
+    Minus(u32, u32),
+    /// A word for each number from 0 on, and one for all others.
+    Word(u32, &'static [&'static str], &'static str),
+    /// A number for each of some numbers, and one for all others.
+    Mapped(u32, &'static [(i32, i64)], i64),
+    Calculated(fn(&Here<'_>) -> i64),
+    Written(fn(&Here<'_>, &mut String)),
+}
+
+/// A text put together: numbers in decimal digits.
+pub(super) type Pattern = &'static [Value];
+
+/// The type of an argument.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Int,
+    Uint,
+    Text,
+}
+
+/// An argument of a slice or a value.
+#[derive(Clone, Copy)]
+pub(super) enum Argument {
+    One(&'static str, Kind, Value),
+    /// A list of the words of the bits that are set in a field; without any bit one word, which is no list.
+    Bits {
+        list: &'static str,
+        field: u32,
+        words: &'static [&'static str],
+        none: &'static str,
+    },
+}
+
+pub(super) const fn int(key: &'static str, value: Value) -> Argument {
+    Argument::One(key, Kind::Int, value)
+}
+
+pub(super) const fn uint(key: &'static str, value: Value) -> Argument {
+    Argument::One(key, Kind::Uint, value)
+}
+
+pub(super) const fn text(key: &'static str, value: Value) -> Argument {
+    Argument::One(key, Kind::Text, value)
+}
+
+/// Whose a track is.
+#[derive(Clone, Copy)]
+pub(super) enum Of {
+    Nobody,
+    /// The CPU of a number.
+    Cpu(Value),
+    /// The thread that was running.
+    Thread,
+    /// The process whose pid is the number of the thread that was running.
+    Process,
+}
+
+/// A kind of tracks.
+#[derive(Clone, Copy)]
+pub(super) struct Track {
+    pub track_type: &'static str,
+    /// Nothing is no name.
+    pub name: Pattern,
+    pub of: Of,
+    /// What tells tracks of this kind and owner apart.
+    pub dimensions: &'static [(&'static str, Value)],
+    pub is_counter: bool,
+}
+
+impl Track {
+    /// Tracks of slices.
+    pub const fn new(track_type: &'static str, name: Pattern) -> Track {
+        Track {
+            track_type,
+            name,
+            of: Of::Nobody,
+            dimensions: &[],
+            is_counter: false,
+        }
+    }
+
+    /// Tracks of values, or of slices that are among those.
+    pub const fn counter(track_type: &'static str, name: Pattern) -> Track {
+        Track {
+            is_counter: true,
+            ..Track::new(track_type, name)
+        }
+    }
+
+    pub const fn of(self, of: Of) -> Track {
+        Track { of, ..self }
+    }
+
+    pub const fn by(self, dimensions: &'static [(&'static str, Value)]) -> Track {
+        Track { dimensions, ..self }
+    }
+}
+
+/// Where something happens.
+#[derive(Clone, Copy)]
+pub(super) enum On {
+    /// On the track of the thread that was running.
+    Thread,
+    Track(Track),
+}
+
+/// On which condition a line counts.
+#[derive(Clone, Copy)]
+pub(super) enum When {
+    Always,
+    /// A value is this number.
+    Is(Value, i64),
+    IsNot(Value, i64),
+}
+
+/// What an event does.
+#[derive(Clone, Copy)]
+pub(super) enum Does {
+    /// A slice begins.
+    Begin,
+    /// The topmost open slice ends; of the name and the category of the line, if there is one.
+    End,
+    /// The open slice ends, and another one begins.
+    Turn,
+    Instant,
+    /// A value of a counter.
+    Count(Value),
+    /// The sum of all these values of the track until now, divided.
+    Sum(Value, i64),
+    /// Values of several counters, by their keys.
+    Each(&'static [(&'static str, Value)]),
+}
+
+/// A line of the table.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// The field of `FtraceEvent`.
+    pub event: u32,
+    pub when: When,
+    pub does: Does,
+    pub on: On,
+    pub name: Pattern,
+    pub category: Option<&'static str>,
+    pub args: &'static [Argument],
+}
+
+impl Entry {
+    const fn new(event: u32, does: Does, on: On) -> Entry {
+        Entry {
+            event,
+            when: When::Always,
+            does,
+            on,
+            name: &[],
+            category: None,
+            args: &[],
+        }
+    }
+
+    pub const fn when(self, when: When) -> Entry {
+        Entry { when, ..self }
+    }
+
+    pub const fn named(self, name: Pattern) -> Entry {
+        Entry { name, ..self }
+    }
+
+    pub const fn in_category(self, category: &'static str) -> Entry {
+        Entry {
+            category: Some(category),
+            ..self
+        }
+    }
+
+    pub const fn with(self, args: &'static [Argument]) -> Entry {
+        Entry { args, ..self }
+    }
+}
+
+pub(super) const fn begin(event: u32, on: On, name: Pattern) -> Entry {
+    Entry::new(event, Does::Begin, on).named(name)
+}
+
+pub(super) const fn end(event: u32, on: On) -> Entry {
+    Entry::new(event, Does::End, on)
+}
+
+pub(super) const fn turn(event: u32, on: On, name: Pattern) -> Entry {
+    Entry::new(event, Does::Turn, on).named(name)
+}
+
+pub(super) const fn instant(event: u32, on: On, name: Pattern) -> Entry {
+    Entry::new(event, Does::Instant, on).named(name)
+}
+
+pub(super) const fn count(event: u32, on: Track, value: Value) -> Entry {
+    Entry::new(event, Does::Count(value), On::Track(on))
+}
+
+pub(super) const fn sum(event: u32, on: Track, value: Value, divisor: i64) -> Entry {
+    Entry::new(event, Does::Sum(value, divisor), On::Track(on))
+}
+
+pub(super) const fn each(event: u32, on: Track, values: &'static [(&'static str, Value)]) -> Entry {
+    Entry::new(event, Does::Each(values), On::Track(on))
+}

@@ -1,0 +1,99 @@
+//! Fences of drivers, from when they are made to when they are signaled (rule KE5).
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::here::{ANY, Called, Here, fill};
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::trackers::tracker::At;
+use crate::world::{NewTrack, Owner, TrackId};
+
+mod event {
+    pub const INIT: u32 = 414;
+    pub const EMIT: u32 = 415;
+    pub const SIGNALED: u32 = 416;
+}
+
+pub(super) const EVENTS: &[u32] = &[event::INIT, event::EMIT, event::SIGNALED];
+
+/// The timeline of fences that are on none.
+const UNBOUND: &str = "unbound";
+
+/// The fences of a context, which are signaled in their order.
+#[derive(Debug)]
+struct Context {
+    track: TrackId,
+    /// Those that are not signaled, by their numbers.
+    queue: VecDeque<u32>,
+    /// Whether its driver tells when a fence is sent off; else it begins when it is made.
+    emits: bool,
+}
+
+/// Follows the fences of all contexts.
+#[derive(Debug, Default)]
+pub(super) struct Fences {
+    contexts: FxHashMap<(u32, u32), Context>,
+    args: ArgBuf,
+}
+
+impl Fences {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        let (number, seqno) = (here.u32(1), here.u32(3));
+        let timeline = here.text(4);
+        if timeline.as_deref() == Some(UNBOUND) {
+            return;
+        }
+        let context = self.contexts.entry((here.machine, number));
+        let context = context.or_insert_with(|| {
+            let timeline = timeline.as_deref();
+            let name = format!("fence-{}-{number}", timeline.unwrap_or_default());
+            let track = NewTrack::slices(here.machine, "drm_fence", Some(&name), Owner::None);
+            let track = track.with("name", timeline).with("context", number);
+            Context {
+                track: at.world.tracks.get(track),
+                queue: VecDeque::new(),
+                emits: false,
+            }
+        });
+        let args = &mut self.args;
+        match here.field {
+            event::INIT if !context.emits => context.joins(here, seqno, args, at),
+            event::EMIT => {
+                if !std::mem::replace(&mut context.emits, true) {
+                    if !context.queue.is_empty() {
+                        here.end(context.track, ANY, &[], at);
+                    }
+                    context.queue.clear();
+                }
+                context.joins(here, seqno, args, at);
+            }
+            event::SIGNALED => {
+                let first = context.queue.front();
+                if first.is_some_and(|&first| seqno >= first) {
+                    here.end(context.track, ANY, &[], at);
+                    context.queue.pop_front();
+                    context.begin(here, args, at);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Context {
+    fn joins(&mut self, here: &Here<'_>, seqno: u32, args: &mut ArgBuf, at: &mut At<'_, '_>) {
+        self.queue.push_back(seqno);
+        if self.queue.len() == 1 {
+            self.begin(here, args, at);
+        }
+    }
+
+    /// The first fence begins, if there is one.
+    fn begin(&self, here: &Here<'_>, args: &mut ArgBuf, at: &mut At<'_, '_>) {
+        if let Some(&seqno) = self.queue.front() {
+            let args = fill(args, &[("fence seqno", ArgValue::Uint(seqno.into()))], at);
+            here.begin(self.track, Called::named("fence"), args, at);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! An event on its way into rows, with what all that read kernel events do with one.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use timebase_trace::Interval;
+
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::message::{Message, text};
+use crate::timeline::Label;
+use crate::trackers::sched::KERNEL_SYMBOLS;
+use crate::trackers::tracker::At;
+use crate::world::{EndOfSlice, Made, NewSlice, SliceId, TrackId, Utid};
+
+/// An event of the kernel.
+pub(super) struct Here<'a> {
+    pub ts: i64,
+    pub machine: u32,
+    /// The CPU of its buffer.
+    pub cpu: u32,
+    /// The thread that was running.
+    pub tid: u32,
+    pub emitter: Utid,
+    /// The field of `FtraceEvent` that it is, and its message.
+    pub field: u32,
+    pub message: Message<'a>,
+    /// What numbers of interned data mean.
+    pub interval: Interval,
+}
+
+/// What a slice is called, or the one that an end looks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Called<'a> {
+    pub category: Option<&'a str>,
+    pub name: Option<&'a str>,
+}
+
+impl<'a> Called<'a> {
+    /// Of no category.
+    pub fn named(name: &'a str) -> Self {
+        Called {
+            category: None,
+            name: Some(name),
+        }
+    }
+
+    pub fn labels(self, at: &mut At<'_, '_>) -> (Label<'a>, Label<'a>) {
+        let names = &mut at.world.definitions.names;
+        let mut label = |text: Option<&'a str>| text.map_or(Label::None, |text| names.label(text));
+        (label(self.category), label(self.name))
+    }
+}
+
+/// Whatever is on top.
+pub(super) const ANY: Called<'_> = Called {
+    category: None,
+    name: None,
+};
+
+impl<'a> Here<'a> {
+    pub fn u32(&self, field: u32) -> u32 {
+        self.message.small(field).unwrap_or(0)
+    }
+
+    pub fn i32(&self, field: u32) -> i32 {
+        self.u32(field) as i32
+    }
+
+    pub fn u64(&self, field: u32) -> u64 {
+        self.message.number(field).unwrap_or(0)
+    }
+
+    pub fn i64(&self, field: u32) -> i64 {
+        self.u64(field) as i64
+    }
+
+    pub fn text(&self, field: u32) -> Option<Cow<'a, str>> {
+        self.message.text(field)
+    }
+
+    /// What the function at an address is called; else the address.
+    pub fn symbol(&self, address: u64, at: &At<'_, '_>) -> String {
+        let entry = at
+            .world
+            .interned
+            .get(self.interval, KERNEL_SYMBOLS, address);
+        let name = entry.and_then(|entry| Message(entry).text(2));
+        name.map_or_else(|| hex(address), Cow::into_owned)
+    }
+
+    /// The track of the thread that was running.
+    pub fn thread(&self, at: &mut At<'_, '_>) -> TrackId {
+        at.world.tracks.of_thread(self.machine, self.emitter)
+    }
+
+    pub fn begin(
+        &self,
+        track: TrackId,
+        called: Called<'_>,
+        args: &[u8],
+        at: &mut At<'_, '_>,
+    ) -> Option<SliceId> {
+        let slice = self.slice(track, called, at);
+        at.world.begin_slice(slice, args, at.rows)
+    }
+
+    pub fn instant(
+        &self,
+        track: TrackId,
+        called: Called<'_>,
+        args: &[u8],
+        at: &mut At<'_, '_>,
+    ) -> Option<SliceId> {
+        let slice = self.slice(track, called, at);
+        at.world.add_slice(slice, 0, args, at.rows)
+    }
+
+    /// A slice that begins here.
+    pub fn slice<'n>(
+        &self,
+        track: TrackId,
+        called: Called<'n>,
+        at: &mut At<'_, '_>,
+    ) -> NewSlice<'n> {
+        let (category, name) = called.labels(at);
+        NewSlice {
+            category,
+            ..NewSlice::named(self.ts, track, name)
+        }
+    }
+
+    pub fn end(
+        &self,
+        track: TrackId,
+        called: Called<'_>,
+        args: &[u8],
+        at: &mut At<'_, '_>,
+    ) -> Option<Made> {
+        let (category, name) = called.labels(at);
+        let end = EndOfSlice {
+            category,
+            name,
+            ..EndOfSlice::any(self.ts, track)
+        };
+        at.world.end_slice(end, args, at.rows)
+    }
+
+    /// A value of a counter.
+    pub fn value(&self, track: TrackId, value: f64, args: &[u8], at: &mut At<'_, '_>) {
+        let args = at.world.arg_set(args, at.rows);
+        at.world.value(self.ts, track, value, args, at.rows);
+    }
+}
+
+/// Puts arguments in place of those that were there.
+pub(super) fn fill<'a>(
+    buffer: &'a mut ArgBuf,
+    args: &[(&str, ArgValue<'_>)],
+    at: &mut At<'_, '_>,
+) -> &'a [u8] {
+    buffer.clear();
+    for &(key, value) in args {
+        buffer.push(key, value, &mut at.world.definitions.names);
+    }
+    buffer.as_bytes()
+}
+
+/// A text as an argument.
+pub(super) fn text_arg(text: Option<&str>) -> ArgValue<'_> {
+    text.map_or(ArgValue::NoText, ArgValue::Text)
+}
+
+/// A number in hexadecimal digits; 0 has no prefix.
+pub(super) fn hex(number: u64) -> String {
+    match number {
+        0 => "0".to_owned(),
+        _ => format!("{number:#x}"),
+    }
+}
+
+/// The first bytes of a text.
+pub(super) fn first_bytes(whole: &str, count: usize) -> Cow<'_, str> {
+    let bytes = whole.as_bytes();
+    text(bytes.get(..count).unwrap_or(bytes))
+}
+
+/// The words of the bits that are set, joined.
+pub(super) fn words_of_bits(bits: u32, words: &[(u32, &str)], between: &str) -> String {
+    let mut all = String::new();
+    for (_, word) in words.iter().filter(|(bit, _)| bits & bit != 0) {
+        let between = if all.is_empty() { "" } else { between };
+        // Nothing keeps a text from being written to a String.
+        let _ = write!(all, "{between}{word}");
+    }
+    all
+}

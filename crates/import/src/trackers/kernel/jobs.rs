@@ -1,0 +1,171 @@
+//! Jobs that a GPU scheduler of DRM queues and runs (rules KE2, KE3, KE4).
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::here::{ANY, Called, Here, fill, text_arg};
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::trackers::tracker::At;
+use crate::world::{NewTrack, Owner, SliceId, TrackId};
+
+mod event {
+    pub const SCHED_JOB: u32 = 411;
+    pub const RUN_JOB: u32 = 412;
+    pub const SCHED_PROCESS_JOB: u32 = 413;
+    pub const SCHED_JOB_DONE: u32 = 592;
+    pub const SCHED_JOB_QUEUE: u32 = 593;
+    pub const SCHED_JOB_RUN: u32 = 594;
+}
+
+pub(super) const EVENTS: &[u32] = &[
+    event::SCHED_JOB,
+    event::RUN_JOB,
+    event::SCHED_PROCESS_JOB,
+    event::SCHED_JOB_DONE,
+    event::SCHED_JOB_QUEUE,
+    event::SCHED_JOB_RUN,
+];
+
+/// A number of a job or of a fence: kernels of two generations have different ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Number {
+    Old(u64),
+    New { context: u64, seqno: u64 },
+}
+
+impl Number {
+    fn new(here: &Here<'_>, context: u32, seqno: u32) -> Number {
+        Number::New {
+            context: here.u64(context),
+            seqno: here.u64(seqno),
+        }
+    }
+
+    /// The arguments that name a job.
+    fn args(self) -> Vec<(&'static str, ArgValue<'static>)> {
+        match self {
+            Number::Old(id) => vec![("gpu sched job", ArgValue::Uint(id))],
+            Number::New { context, seqno } => vec![
+                ("fence context", ArgValue::Uint(context)),
+                ("fence seqno", ArgValue::Uint(seqno)),
+            ],
+        }
+    }
+}
+
+/// A ring of a GPU, by its name.
+#[derive(Debug)]
+struct Ring {
+    track: TrackId,
+    /// What it is to run; it runs the first.
+    queue: VecDeque<Number>,
+    /// The slices of threads that queued a job.
+    queued_by: FxHashMap<Number, SliceId>,
+}
+
+/// Follows the rings.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    rings: Vec<Ring>,
+    known: FxHashMap<(u32, Option<Box<str>>), usize>,
+    /// Which ring runs the job of a fence.
+    fences: FxHashMap<(u32, Number), usize>,
+    args: ArgBuf,
+}
+
+impl Jobs {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        match here.field {
+            event::SCHED_JOB => self.queues(here, 6, Number::Old(here.u64(4)), at),
+            event::SCHED_JOB_QUEUE => self.queues(here, 1, Number::new(here, 5, 6), at),
+            event::RUN_JOB => {
+                let (job, fence) = (Number::Old(here.u64(4)), Number::Old(here.u64(2)));
+                self.runs(here, 6, job, fence, at);
+            }
+            event::SCHED_JOB_RUN => {
+                let job = Number::new(here, 5, 6);
+                self.runs(here, 1, job, job, at);
+            }
+            event::SCHED_PROCESS_JOB => self.is_done(here, Number::Old(here.u64(1)), at),
+            event::SCHED_JOB_DONE => self.is_done(here, Number::new(here, 1, 2), at),
+            _ => {}
+        }
+    }
+
+    /// A thread queues a job.
+    fn queues(&mut self, here: &Here<'_>, name: u32, job: Number, at: &mut At<'_, '_>) {
+        let ring = self.ring(here, name, at);
+        let name = here.text(name);
+        let mut args = vec![("gpu sched ring", text_arg(name.as_deref()))];
+        args.extend(job.args());
+        let args = fill(&mut self.args, &args, at);
+        let track = here.thread(at);
+        let slice = here.instant(track, Called::named("drm_sched_job_queue"), args, at);
+        if let Some((slice, ring)) = slice.zip(self.rings.get_mut(ring)) {
+            ring.queued_by.insert(job, slice);
+        }
+    }
+
+    /// A ring has a job to run, which is over when its fence is signaled.
+    fn runs(
+        &mut self,
+        here: &Here<'_>,
+        name: u32,
+        job: Number,
+        fence: Number,
+        at: &mut At<'_, '_>,
+    ) {
+        let place = self.ring(here, name, at);
+        self.fences.entry((here.machine, fence)).or_insert(place);
+        let Some(ring) = self.rings.get_mut(place) else {
+            return;
+        };
+        ring.queue.push_back(job);
+        if ring.queue.len() == 1 {
+            ring.begin(here, &mut self.args, at);
+        }
+    }
+
+    fn is_done(&mut self, here: &Here<'_>, fence: Number, at: &mut At<'_, '_>) {
+        let place = self.fences.remove(&(here.machine, fence));
+        let Some(ring) = place.and_then(|place| self.rings.get_mut(place)) else {
+            return;
+        };
+        here.end(ring.track, ANY, &[], at);
+        ring.queue.pop_front();
+        ring.begin(here, &mut self.args, at);
+    }
+
+    fn ring(&mut self, here: &Here<'_>, name: u32, at: &mut At<'_, '_>) -> usize {
+        let name = here.text(name);
+        let key = (here.machine, name.as_deref().map(Box::from));
+        let (rings, machine) = (&mut self.rings, here.machine);
+        *self.known.entry(key).or_insert_with(|| {
+            let shown = format!("sched-{}", name.as_deref().unwrap_or_default());
+            let track = NewTrack::slices(machine, "drm_sched_ring", Some(&shown), Owner::None);
+            rings.push(Ring {
+                track: at.world.tracks.get(track.with("name", name.as_deref())),
+                queue: VecDeque::new(),
+                queued_by: FxHashMap::default(),
+            });
+            rings.len() - 1
+        })
+    }
+}
+
+impl Ring {
+    /// The first job begins, if there is one, and is linked from the thread that queued it.
+    fn begin(&mut self, here: &Here<'_>, args: &mut ArgBuf, at: &mut At<'_, '_>) {
+        let Some(&job) = self.queue.front() else {
+            return;
+        };
+        let args = fill(args, &job.args(), at);
+        let slice = here.begin(self.track, Called::named("job"), args, at);
+        if let Some(slice) = slice
+            && let Some(from) = self.queued_by.remove(&job)
+        {
+            at.world.flows.link(from, slice);
+        }
+    }
+}

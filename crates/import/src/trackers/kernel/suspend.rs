@@ -1,0 +1,185 @@
+//! The steps of suspending and resuming a machine (rules KE12, KE13).
+
+use rustc_hash::FxHashMap;
+
+use super::here::{ANY, Called, Here, fill, first_bytes, text_arg};
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::trackers::tracker::At;
+use crate::world::{NewTrack, Owner, SetId, Utid};
+
+mod event {
+    pub const SUSPEND_RESUME: u32 = 113;
+    pub const CALLBACK_START: u32 = 504;
+    pub const CALLBACK_END: u32 = 505;
+}
+
+pub(super) const EVENTS: &[u32] = &[
+    event::SUSPEND_RESUME,
+    event::CALLBACK_START,
+    event::CALLBACK_END,
+];
+
+/// The type and the name of its tracks.
+const TRACK: &str = "suspend_resume";
+const TRACK_NAME: &str = "Suspend/Resume Latency";
+
+/// So many bytes the name of an action has at most.
+const LONGEST: usize = 63;
+
+/// Where a machine is on its way to sleep: the kernel does not always tell the end of
+/// `suspend_enter`.
+#[derive(Debug, Default)]
+enum Way {
+    #[default]
+    Awake,
+    /// In `suspend_enter`, by the cookie of that.
+    Enters(i64),
+    /// The same, and `freeze_processes` began in it.
+    Freezes(i64),
+}
+
+/// Follows the steps.
+#[derive(Debug, Default)]
+pub(super) struct Suspend {
+    ways: FxHashMap<u32, Way>,
+    /// By which numbers lanes know the names of slices.
+    cookies: FxHashMap<Box<str>, i64>,
+    args: ArgBuf,
+}
+
+/// What the arguments of a slice say.
+struct Step<'a> {
+    event_type: &'static str,
+    device: Option<&'a str>,
+    driver: Option<&'a str>,
+    phase: Option<&'a str>,
+}
+
+impl Suspend {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        if here.field == event::SUSPEND_RESUME {
+            return self.action(here, at);
+        }
+        let (device, driver) = (here.text(1), here.text(2));
+        let (device, driver) = (device.unwrap_or_default(), driver.unwrap_or_default());
+        let name = format!("{device} {driver}");
+        if here.field == event::CALLBACK_END {
+            let cookie = self.cookie(&name);
+            return end(here, cookie, at);
+        }
+        let ops = here.text(4);
+        let phase = phase(here.i32(5), ops.as_deref().unwrap_or_default());
+        let step = Step {
+            event_type: "Device PM Suspend Event",
+            device: Some(&device),
+            driver: Some(&driver),
+            phase: Some(&phase),
+        };
+        self.begin(here, &name, &step, at);
+    }
+
+    fn action(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        let action = here.text(1).unwrap_or_default();
+        let value = match &*action {
+            // It is the number of a processor, and may change until the end.
+            "timekeeping_freeze" => 0,
+            _ => here.i32(2),
+        };
+        let name = format!("{action}({value})");
+        let name = first_bytes(&name, LONGEST);
+        let cookie = self.cookie(&name);
+        let way = self.ways.entry(here.machine).or_default();
+        if here.u32(3) == 0 {
+            end(here, cookie, at);
+            match (&*action, &way) {
+                ("suspend_enter", _) => *way = Way::Awake,
+                ("thaw_processes", &&mut Way::Freezes(cookie)) => {
+                    *way = Way::Awake;
+                    end(here, cookie, at);
+                }
+                _ => {}
+            }
+            return;
+        }
+        match (&*action, &way) {
+            ("suspend_enter", _) => *way = Way::Enters(cookie),
+            ("freeze_processes", &&mut Way::Enters(cookie)) => *way = Way::Freezes(cookie),
+            _ => {}
+        }
+        let step = Step {
+            event_type: "Main Kernel Suspend Event",
+            device: None,
+            driver: None,
+            phase: None,
+        };
+        self.begin(here, &name, &step, at);
+    }
+
+    fn cookie(&mut self, name: &str) -> i64 {
+        let next = self.cookies.len() as i64;
+        match self.cookies.get(name) {
+            Some(&cookie) => cookie,
+            None => {
+                self.cookies.insert(name.into(), next);
+                next
+            }
+        }
+    }
+
+    fn begin(&mut self, here: &Here<'_>, name: &str, step: &Step<'_>, at: &mut At<'_, '_>) {
+        let cookie = self.cookie(name);
+        let set = lanes(here, at);
+        let Some(track) = at.world.lanes.begin(set, cookie, &mut at.world.tracks) else {
+            return;
+        };
+        let Utid(utid) = here.emitter;
+        let args = [
+            ("utid", ArgValue::Uint(utid.into())),
+            ("event_type", ArgValue::Text(step.event_type)),
+            ("cpu", ArgValue::Uint(here.cpu.into())),
+            ("device_name", text_arg(step.device)),
+            ("driver_name", text_arg(step.driver)),
+            ("callback_phase", text_arg(step.phase)),
+        ];
+        let args = fill(&mut self.args, &args, at);
+        here.begin(track, Called::named(name), args, at);
+    }
+}
+
+fn end(here: &Here<'_>, cookie: i64, at: &mut At<'_, '_>) {
+    let set = lanes(here, at);
+    if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
+        here.end(track, ANY, &[], at);
+    }
+}
+
+fn lanes(here: &Here<'_>, at: &mut At<'_, '_>) -> SetId {
+    let machine = here.machine;
+    at.world.lanes.set(TRACK, &[machine.into()], "", || {
+        NewTrack::slices(machine, TRACK, Some(TRACK_NAME), Owner::None)
+    })
+}
+
+/// What a callback of a device is for, by the kernel's numbers of events and the name of its operation.
+fn phase(event: i32, ops: &str) -> String {
+    let event = match event {
+        1 => "freeze",
+        2 => "suspend",
+        4 => "hibernate",
+        8 => "quiesce",
+        16 => "resume",
+        32 => "thaw",
+        64 => "restore",
+        128 => "recover",
+        _ => "(unknown PM event)",
+    };
+    let behind = match (event, ops) {
+        ("suspend", "") => ":prepare",
+        ("resume", "") => ":complete",
+        (_, ops) if ops.starts_with("early") => ":early",
+        (_, ops) if ops.starts_with("late") => ":late",
+        (_, ops) if ops.starts_with("noirq") => ":noirq",
+        _ => "",
+    };
+    format!("{event}{behind}")
+}

@@ -1,0 +1,407 @@
+//! The table: what kernel events are that need no state of their own.
+//!
+//! One event more is a line here, two if it begins and ends a slice, and a kind of track if it
+//! has tracks of its own. Lines of one event stand together and happen in this order.
+
+use super::entry::{
+    Entry, Of, On, Pattern, Track, Value, When, begin, count, each, end, instant, int, sum, text,
+    turn, uint,
+};
+use super::here::Here;
+
+use Value::{
+    Calculated, Cpu, Fixed, Hex, I32, I64, Key, Lit, Mapped, Minus, Symbol, Text, Tid, U32, U64,
+    Word, Written,
+};
+use When::{Is, IsNot};
+
+const DIRECT_RECLAIM: Pattern = &[Lit("mm_vmscan_direct_reclaim")];
+const MEMCG_RECLAIM: Pattern = &[Lit("mm_vmscan_memcg_reclaim")];
+const RECEIVED: Track = Track::counter("net_receive", &[Text(2), Lit(" Received KB")])
+    .by(&[("network_interface", Text(2))]);
+const TRANSMITTED: Track = Track::counter("net_transmit", &[Text(2), Lit(" Transmitted KB")])
+    .by(&[("network_interface", Text(2))]);
+const SKB_FREED: Track = Track::counter("net_kfree_skb", &[Lit("Kfree Skb IP Prot")]);
+const VBLANK: On =
+    On::Track(Track::new("drm_vblank", &[Lit("vblank-"), I32(1)]).by(&[("drm_crtc", I32(1))]));
+const RETRANSMIT: On = On::Track(Track::new(
+    "net_tcp_retransmit_skb",
+    &[Lit("TCP Retransmit Skb")],
+));
+const GRO: On =
+    On::Track(Track::new("cpu_napi_gro", &[Lit("Napi Gro Cpu "), Cpu]).of(Of::Cpu(Cpu)));
+const MINIMAL: On = On::Track(Track::new(
+    "suspend_resume_minimal",
+    &[Lit("Suspend/Resume Minimal")],
+));
+const FS_CHECKPOINT: On =
+    On::Track(Track::new("f2fs_write_checkpoint", &[Lit("f2fs_ckpt "), Tid]).of(Of::Process));
+const FS_REASONS: &[&str] = &[
+    "Umount", "Fastboot", "Sync", "Recovery", "Discard", "Trimmed", "Pause", "Resize",
+];
+const CPU_HOTPLUG: On =
+    On::Track(Track::new("cpu_hotplug", &[Lit("CPU Hotplug "), U32(1)]).of(Of::Cpu(U32(1))));
+const HOTPLUG_STEP: Pattern = &[Lit("cpuhp("), I32(3), Lit(")")];
+const RUNTIME_POWER: On =
+    On::Track(Track::counter("linux_rpm", &[]).by(&[("linux_device", Text(1))]));
+const THROTTLE: Track =
+    Track::counter("cpu_frequency_throttle", &[Lit("cpufreq_throttle")]).of(Of::Cpu(U32(1)));
+const BATTERY_LIMIT: Track = Track::counter("bcl_irq", &[Key]).by(&[("bcl_key", Key)]);
+const FASTRPC: Track = Track::counter("fastrpc", &[Lit("mem.fastrpc["), FASTRPC_NAME, Lit("]")])
+    .by(&[("cid", I32(1))]);
+const FASTRPC_CHANGE: Track = Track::counter(
+    "fastrpc_change",
+    &[Lit("mem.fastrpc_change["), FASTRPC_NAME, Lit("]")],
+)
+.of(Of::Thread)
+.by(&[("cid", I32(1))]);
+const FASTRPC_NAME: Value = Written(|here, out| match here.u32(1) {
+    0 => out.push_str("ASDP"),
+    1 => out.push_str("MDSP"),
+    2 => out.push_str("SDSP"),
+    3 => out.push_str("CDSP"),
+    other => out.push_str(&other.to_string()),
+});
+const SENSOR_HUB: Track = Track::counter(
+    "cros_ec_sensorhub_data",
+    &[Lit("cros_ec.cros_ec_sensorhub_data."), U32(5)],
+)
+.by(&[("ec_sensor_num", U32(5))]);
+const UFS_COMMANDS: Track = Track::counter("ufs_command_count", &[Lit("io.ufs.command.count")]);
+const UFS_TAG: On =
+    On::Track(Track::new("ufs_command_tag", &[UFS_TAG_NAME]).by(&[("ufs_tag", U32(7))]));
+const UFS_TAG_NAME: Value = Written(|here, out| {
+    out.push_str(&format!("io.ufs.command.tag[{:03}]", here.u32(7)));
+});
+const UFS_CLOCK: Track = Track::counter(
+    "ufs_clkgating",
+    &[Lit("io.ufs.clkgating (OFF:0/REQ_OFF/REQ_ON/ON:3)")],
+);
+const FS_IOSTAT: Track = Track::counter(
+    "f2fs_iostat",
+    &[Lit("f2fs_iostat.["), FS_DEVICE_9, Lit("]."), Key],
+)
+.by(&[("linux_device", FS_DEVICE_9), ("counter_key", Key)]);
+const FS_LATENCY: Track = Track::counter(
+    "f2fs_iostat_latency",
+    &[Lit("f2fs_iostat_latency.["), FS_DEVICE_10, Lit("]."), Key],
+)
+.by(&[("linux_device", FS_DEVICE_10), ("counter_key", Key)]);
+const FS_DEVICE_9: Value = Written(|here, out| device(here.u64(9), out));
+const FS_DEVICE_10: Value = Written(|here, out| device(here.u64(10), out));
+const DEVICE_FREQUENCY: Track =
+    Track::counter("linux_device_frequency", &[DEVFREQ_NAME]).by(&[("linux_device", Text(1))]);
+const DEVFREQ_NAME: Value = Written(|here, out| {
+    const PREFIX: &str = "devfreq_";
+    let name = here.text(1).unwrap_or_default();
+    match name.find(PREFIX).and_then(|start| name.get(start..)) {
+        Some(name) => out.push_str(name),
+        None => out.extend([PREFIX, &name]),
+    }
+});
+const FUNCTIONS_OF_THREAD: On =
+    On::Track(Track::new("thread_funcgraph", &[Lit("Funcgraph")]).of(Of::Thread));
+const FUNCTIONS_OF_CPU: On = On::Track(
+    Track::new("cpu_funcgraph", &[Lit("swapper"), Cpu, Lit(" -funcgraph")]).of(Of::Cpu(Cpu)),
+);
+const BLOCK_IO: On = On::Track(Track::counter("block_io", &[]).by(&[("block_device", U64(1))]));
+const HRTIMER: On =
+    On::Track(Track::new("cpu_hrtimer", &[Lit("Hrtimer Cpu "), Cpu]).of(Of::Cpu(Cpu)));
+const IRQ: On = On::Track(Track::new("cpu_irq", &[Lit("Irq Cpu "), Cpu]).of(Of::Cpu(Cpu)));
+const GPU_POWER: On = On::Track(Track::new(
+    "powervr_gpu_power_state",
+    &[Lit("powervr_gpu_power_state")],
+));
+const MALI_POWER: Track = Track::counter("mali_gpu_power_state", &[Lit("mali_gpu_power_state")]);
+const UTILIZATION: Track =
+    Track::counter("cpu_utilization", &[Lit("Cpu "), U32(4), Lit(" Util")]).of(Of::Cpu(U32(4)));
+const CAPACITY: Track =
+    Track::counter("cpu_capacity", &[Lit("Cpu "), U32(4), Lit(" Cap")]).of(Of::Cpu(U32(4)));
+const RUNNING: Track = Track::counter("cpu_nr_running", &[Lit("Cpu "), U32(4), Lit(" Nr Running")])
+    .of(Of::Cpu(U32(4)));
+
+/// The table (rules KE).
+pub(super) const TABLE: &[Entry] = &[
+    // mm_vmscan_direct_reclaim_begin, _end
+    begin(46, On::Thread, DIRECT_RECLAIM).with(&[
+        int("direct_reclaim_order", I32(1)),
+        int("direct_reclaim_may_writepage", I32(2)),
+        uint("direct_reclaim_gfp_flags", U32(3)),
+    ]),
+    end(47, On::Thread).with(&[uint("direct_reclaim_nr_reclaimed", U64(1))]),
+    // workqueue_execute_end, _start
+    end(57, On::Thread).in_category("workqueue"),
+    begin(58, On::Thread, &[Symbol(2)])
+        .in_category("workqueue")
+        .with(&[int("cpu", Cpu)]),
+    // f2fs_write_checkpoint
+    turn(272, FS_CHECKPOINT, &[Lit("F2fs Write Checkpoint")])
+        .when(Is(U32(5), 0))
+        .with(&[uint("dev", U64(1)), int("reason_int", I32(4)), FS_REASON]),
+    end(272, FS_CHECKPOINT).when(Is(U32(5), 2)),
+    // scm_call_start, _end
+    begin(338, On::Thread, &[Lit("scm id="), Hex(2)]),
+    end(339, On::Thread),
+    // cpuhp_exit, cpuhp_multi_enter, cpuhp_enter
+    end(343, CPU_HOTPLUG),
+    begin(344, CPU_HOTPLUG, HOTPLUG_STEP)
+        .in_category("cpu")
+        .with(HOTPLUG_ARGS),
+    begin(345, CPU_HOTPLUG, HOTPLUG_STEP)
+        .in_category("cpu")
+        .with(HOTPLUG_ARGS),
+    // fastrpc_dma_stat
+    count(347, FASTRPC, U64(3)),
+    count(347, FASTRPC_CHANGE, I64(2)),
+    // netif_receive_skb, net_dev_xmit
+    sum(360, RECEIVED, U32(1), 1024).with(PACKET),
+    sum(361, TRANSMITTED, U32(1), 1024)
+        .when(Is(I32(3), 0))
+        .with(PACKET),
+    // tcp_retransmit_skb
+    instant(
+        363,
+        RETRANSMIT,
+        &[Lit("sport="), U32(6), Lit(",dport="), U32(2)],
+    )
+    .in_category("tcp_event"),
+    // cros_ec_sensorhub_data
+    count(364, SENSOR_HUB, Minus(1, 2)).with(&[
+        int("ec_num", U32(5)),
+        int("ec_delta", Minus(6, 2)),
+        int("sample_ts", I64(2)),
+    ]),
+    // napi_gro_receive_entry, _exit
+    begin(365, GRO, &[Text(10)])
+        .in_category("napi_gro")
+        .with(&[int("len", U32(7))]),
+    end(366, GRO)
+        .in_category("napi_gro")
+        .with(&[int("ret", I32(1))]),
+    // kfree_skb
+    sum(367, SKB_FREED, Fixed(1), 1)
+        .when(Is(U32(2), 0x800))
+        .with(&[text("protocol", Lit("IP"))]),
+    sum(367, SKB_FREED, Fixed(1), 1)
+        .when(Is(U32(2), 0x86dd))
+        .with(&[text("protocol", Lit("IPV6"))]),
+    // ufshcd_command, ufshcd_clk_gating
+    count(406, UFS_COMMANDS, Calculated(ufs_commands)),
+    begin(406, UFS_TAG, &[Written(ufs_operation)]).when(Is(U32(10), 0)),
+    end(406, UFS_TAG).when(IsNot(U32(10), 0)),
+    count(407, UFS_CLOCK, Mapped(2, &[(1, 3), (2, 1), (3, 2)], 0)),
+    // drm_vblank_event, drm_vblank_event_delivered
+    instant(409, VBLANK, &[Lit("signal")]).with(&[uint("vblank seqno", U32(3))]),
+    instant(410, VBLANK, &[Lit("deliver")]).with(&[uint("vblank seqno", U32(3))]),
+    // dma_fence_wait_start, _end
+    begin(417, On::Thread, &[Lit("dma_fence_wait")])
+        .with(&[uint("fence context", U32(1)), uint("fence seqno", U32(3))]),
+    end(418, On::Thread),
+    // f2fs_iostat, f2fs_iostat_latency
+    each(419, FS_IOSTAT, FS_IOSTAT_FIELDS),
+    each(420, FS_LATENCY, FS_LATENCY_FIELDS),
+    // sched_cpu_util_cfs
+    count(421, UTILIZATION, U64(6)),
+    count(421, CAPACITY, U64(2)),
+    count(421, RUNNING, U32(11)),
+    // funcgraph_entry, _exit
+    begin(437, FUNCTIONS_OF_THREAD, &[Symbol(2)]).when(IsNot(Tid, 0)),
+    begin(437, FUNCTIONS_OF_CPU, &[Symbol(2)]).when(Is(Tid, 0)),
+    end(438, FUNCTIONS_OF_THREAD)
+        .named(&[Symbol(3)])
+        .when(IsNot(Tid, 0)),
+    end(438, FUNCTIONS_OF_CPU)
+        .named(&[Symbol(3)])
+        .when(Is(Tid, 0)),
+    // mm_shrink_slab_start, _end
+    begin(443, On::Thread, &[Lit("mm_vmscan_shrink_slab")]).with(&[
+        text("shrink_name", Symbol(8)),
+        uint("total_scan", U64(9)),
+        int("priority", I32(11)),
+    ]),
+    end(444, On::Thread).with(&[int("freed", I32(2))]),
+    // suspend_resume_minimal
+    begin(481, MINIMAL, &[Lit("Suspended")]).when(IsNot(U32(1), 0)),
+    end(481, MINIMAL).when(Is(U32(1), 0)),
+    // rpm_status
+    turn(
+        489,
+        RUNTIME_POWER,
+        &[Word(2, RUNTIME_STATES, "Invalid State")],
+    )
+    .when(IsNot(I32(2), 2)),
+    end(489, RUNTIME_POWER).when(Is(I32(2), 2)),
+    // dcvsh_freq
+    count(508, THROTTLE, U64(2)),
+    // bcl_irq_trigger
+    each(533, BATTERY_LIMIT, BATTERY_LIMITS).when(IsNot(I32(2), 0)),
+    each(533, BATTERY_LIMIT, BATTERY_UNLIMITED).when(Is(I32(2), 0)),
+    // devfreq_frequency
+    count(541, DEVICE_FREQUENCY, U64(2)),
+    // kprobe_event
+    begin(542, On::Thread, &[Text(1)]).when(Is(I32(2), 1)),
+    end(542, On::Thread).named(&[Text(1)]).when(Is(I32(2), 2)),
+    instant(542, On::Thread, &[Text(1)]).when(Is(I32(2), 3)),
+    // block_io_start, block_io_done
+    begin(546, BLOCK_IO, &[Lit("block_io")]).with(&[uint("sector", U64(2))]),
+    end(547, BLOCK_IO).with(&[uint("sector", U64(2))]),
+    // mali_gpu_power_state
+    count(548, MALI_POWER, I32(3)),
+    // hrtimer_expire_entry, _exit
+    begin(553, HRTIMER, &[Symbol(3)]).in_category("hrtimer"),
+    end(554, HRTIMER).in_category("hrtimer"),
+    // local_timer_entry, _exit
+    begin(559, IRQ, &[Lit("IRQ (LocalTimer)")]).in_category("irq"),
+    end(560, IRQ).in_category("irq"),
+    // gpu_power_state
+    turn(601, GPU_POWER, &[Word(2, &["OFF", "PG", "ON"], "Unknown")]),
+    // mm_vmscan_memcg_reclaim_begin, _end
+    begin(607, On::Thread, MEMCG_RECLAIM).with(&[
+        int("memcg_reclaim_order", I32(1)),
+        int("memcg_reclaim_may_writepage", I32(2)),
+        uint("memcg_reclaim_gfp_flags", U64(3)),
+    ]),
+    end(608, On::Thread).with(&[uint("memcg_reclaim_nr_reclaimed", U64(1))]),
+];
+
+const PACKET: &[super::entry::Argument] = &[uint("cpu", Cpu), uint("len", U32(1))];
+const HOTPLUG_ARGS: &[super::entry::Argument] =
+    &[uint("action_cpu", Cpu), int("cpuhp_idx", I32(3))];
+const FS_REASON: super::entry::Argument = super::entry::Argument::Bits {
+    list: "reason_str",
+    field: 4,
+    words: FS_REASONS,
+    none: "Unknown",
+};
+/// The state of 2 is that of a device that sleeps, which has no slice.
+const RUNTIME_STATES: &[&str] = &["Active", "Resuming", "Suspended", "Suspending"];
+const BATTERY_LIMITS: &[(&str, Value)] = &[
+    ("bcl_irq_id", I32(1)),
+    ("bcl_irq_throttle", I32(2)),
+    ("bcl_irq_cpu0", I32(3)),
+    ("bcl_irq_cpu1", I32(4)),
+    ("bcl_irq_cpu2", I32(5)),
+    ("bcl_irq_tpu", I32(6)),
+    ("bcl_irq_gpu", I32(7)),
+    ("bcl_irq_voltage", I32(8)),
+    ("bcl_irq_capacity", I32(9)),
+];
+const BATTERY_UNLIMITED: &[(&str, Value)] = &[
+    ("bcl_irq_id", Fixed(-1)),
+    ("bcl_irq_throttle", Fixed(0)),
+    ("bcl_irq_cpu0", Fixed(0)),
+    ("bcl_irq_cpu1", Fixed(0)),
+    ("bcl_irq_cpu2", Fixed(0)),
+    ("bcl_irq_tpu", Fixed(0)),
+    ("bcl_irq_gpu", Fixed(0)),
+    ("bcl_irq_voltage", I32(8)),
+    ("bcl_irq_capacity", I32(9)),
+];
+const FS_IOSTAT_FIELDS: &[(&str, Value)] = &[
+    ("write_app_total", U64(8)),
+    ("write_app_direct", U64(3)),
+    ("write_app_buffered", U64(1)),
+    ("write_app_mapped", U64(5)),
+    ("write_fs_data", U64(14)),
+    ("write_fs_node", U64(22)),
+    ("write_fs_meta", U64(20)),
+    ("write_gc_data", U64(17)),
+    ("write_gc_node", U64(18)),
+    ("write_cp_data", U64(11)),
+    ("write_cp_node", U64(13)),
+    ("write_cp_meta", U64(12)),
+    ("read_app_total", U64(7)),
+    ("read_app_direct", U64(4)),
+    ("read_app_buffered", U64(2)),
+    ("read_app_mapped", U64(6)),
+    ("read_fs_data", U64(16)),
+    ("read_fs_gdata", U64(19)),
+    ("read_fs_cdata", U64(10)),
+    ("read_fs_node", U64(23)),
+    ("read_fs_meta", U64(21)),
+    ("other_fs_discard", U64(15)),
+];
+const FS_LATENCY_FIELDS: &[(&str, Value)] = &[
+    ("read_data_avg", U32(1)),
+    ("read_data_cnt", U32(2)),
+    ("read_data_peak", U32(3)),
+    ("read_node_avg", U32(20)),
+    ("read_node_cnt", U32(21)),
+    ("read_node_peak", U32(22)),
+    ("read_meta_avg", U32(11)),
+    ("read_meta_cnt", U32(12)),
+    ("read_meta_peak", U32(13)),
+    ("write_sync_data_avg", U32(7)),
+    ("write_sync_data_cnt", U32(8)),
+    ("write_sync_data_peak", U32(9)),
+    ("write_sync_node_avg", U32(26)),
+    ("write_sync_node_cnt", U32(27)),
+    ("write_sync_node_peak", U32(28)),
+    ("write_sync_meta_avg", U32(17)),
+    ("write_sync_meta_cnt", U32(18)),
+    ("write_sync_meta_peak", U32(19)),
+    ("write_async_data_avg", U32(4)),
+    ("write_async_data_cnt", U32(5)),
+    ("write_async_data_peak", U32(6)),
+    ("write_async_node_avg", U32(23)),
+    ("write_async_node_cnt", U32(24)),
+    ("write_async_node_peak", U32(25)),
+    ("write_async_meta_avg", U32(14)),
+    ("write_async_meta_cnt", U32(15)),
+    ("write_async_meta_peak", U32(16)),
+];
+
+/// A device by its numbers.
+fn device(dev: u64, out: &mut String) {
+    out.push_str(&format!("{}:{}", dev >> 8 & 0xff, dev & 0xff));
+}
+
+/// How many commands a UFS controller is working on.
+fn ufs_commands(here: &Here<'_>) -> i64 {
+    match (here.u32(2).count_ones(), here.u32(10)) {
+        (0, 1) => 0,
+        (0, _) => 1,
+        (commands, _) => commands.into(),
+    }
+}
+
+/// What a command of UFS is called.
+fn ufs_operation(here: &Here<'_>, out: &mut String) {
+    let opcode = here.u32(5);
+    let known = UFS_OPERATIONS.iter().find(|(number, _)| *number == opcode);
+    out.push_str(known.map_or("UNDEFINED", |(_, name)| name));
+    let group = here.u32(9);
+    if group != 0 {
+        out.push_str(&format!(" (GID={group:#x})"));
+    }
+}
+
+const UFS_OPERATIONS: &[(u32, &str)] = &[
+    (0, "TEST UNIT READY"),
+    (3, "REQUEST SENSE"),
+    (4, "FORMAT UNIT"),
+    (8, "READ (6)"),
+    (10, "WRITE (6)"),
+    (18, "INQUIRY"),
+    (27, "START STOP UNIT"),
+    (29, "SEND DIAGNOSTIC"),
+    (37, "READ CAPACITY (10)"),
+    (40, "READ (10)"),
+    (42, "WRITE (10)"),
+    (47, "VERIFY"),
+    (52, "PRE-FETCH (10)"),
+    (53, "SYNCHRONIZE CACHE (10)"),
+    (59, "WRITE BUFFER"),
+    (60, "READ BUFFER"),
+    (66, "UNMAP"),
+    (85, "MODE SELECT (10)"),
+    (90, "MODE SENSE (10)"),
+    (136, "READ (16)"),
+    (138, "WRITE (16)"),
+    (144, "PRE-FETCH (16)"),
+    (145, "SYNCHRONIZE CACHE (16)"),
+    (158, "READ CAPACITY (16)"),
+    (160, "REPORT LUNS"),
+    (162, "SECURITY PROTOCOL IN"),
+    (181, "SECURITY PROTOCOL OUT"),
+];

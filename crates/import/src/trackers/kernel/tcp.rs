@@ -1,0 +1,73 @@
+//! The states of TCP connections (rule KE8).
+
+use rustc_hash::FxHashMap;
+
+use super::here::{ANY, Called, Here};
+use crate::trackers::tracker::At;
+use crate::world::{NewTrack, Owner, TrackId};
+
+pub(super) const EVENTS: &[u32] = &[362];
+
+const TCP: u32 = 6;
+/// Families of addresses: those of IP.
+const FAMILIES: [u32; 2] = [2, 10];
+
+const SYN_SENT: &str = "TCP_SYN_SENT";
+const ESTABLISHED: &str = "TCP_ESTABLISHED";
+const STATES: [&str; 13] = [
+    "TCP_UNKNOWN",
+    ESTABLISHED,
+    SYN_SENT,
+    "TCP_SYN_RECV",
+    "TCP_FIN_WAIT1",
+    "TCP_FIN_WAIT2",
+    "TCP_TIME_WAIT",
+    "TCP_CLOSE",
+    "TCP_CLOSE_WAIT",
+    "TCP_LAST_ACK",
+    "TCP_LISTEN",
+    "TCP_CLOSING",
+    "TCP_NEW_SYN_RECV",
+];
+
+/// The connections, by the addresses of their sockets in the kernel.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    known: FxHashMap<(u32, u64), TrackId>,
+    /// How many a machine has had.
+    counts: FxHashMap<u32, u32>,
+}
+
+fn state(number: i32) -> Option<&'static str> {
+    STATES.get(usize::try_from(number).ok()?).copied()
+}
+
+impl Streams {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        let is_tcp = here.u32(6) == TCP && FAMILIES.contains(&here.u32(3));
+        let states = state(here.i32(4)).zip(state(here.i32(5)));
+        let Some((new, _)) = states.filter(|_| is_tcp) else {
+            return;
+        };
+        let (counts, machine) = (&mut self.counts, here.machine);
+        let track = self.known.entry((machine, here.u64(8)));
+        let track = *track.or_insert_with(|| {
+            let count = counts.entry(machine).or_default();
+            *count = count.saturating_add(1);
+            let name = format!("TCP stream#{count}");
+            let track = NewTrack::slices(machine, "net_socket_set_state", Some(&name), Owner::None);
+            at.world.tracks.get(track.with("tcp_stream_idx", *count))
+        });
+        let name = match new {
+            SYN_SENT => format!("{new}(pid={})", here.tid),
+            ESTABLISHED => format!("{new}(sport={},dport={})", here.u32(9), here.u32(2)),
+            _ => new.to_owned(),
+        };
+        here.end(track, ANY, &[], at);
+        let called = Called {
+            category: Some("tcp_state"),
+            name: Some(&name),
+        };
+        here.begin(track, called, &[], at);
+    }
+}

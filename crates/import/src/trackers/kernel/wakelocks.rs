@@ -1,0 +1,57 @@
+//! Wakeup sources, from when they are first held to when nobody holds them any more (rule KE15).
+
+use rustc_hash::FxHashMap;
+
+use super::here::{ANY, Called, Here, first_bytes};
+use crate::trackers::tracker::At;
+use crate::world::{NewTrack, Owner, TrackId};
+
+const ACTIVATE: u32 = 404;
+const DEACTIVATE: u32 = 405;
+
+pub(super) const EVENTS: &[u32] = &[ACTIVATE, DEACTIVATE];
+
+/// So many bytes a name has at most.
+const LONGEST: usize = 31;
+
+/// Those that are held.
+#[derive(Debug, Default)]
+pub(super) struct Wakelocks(FxHashMap<(u32, Option<Box<str>>), Held>);
+
+#[derive(Debug)]
+struct Held {
+    track: TrackId,
+    times: u64,
+}
+
+impl Wakelocks {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+        let name = here.text(1);
+        let key = (here.machine, name.as_deref().map(Box::from));
+        match (self.0.get_mut(&key), here.field) {
+            (Some(held), ACTIVATE) => held.times = held.times.saturating_add(1),
+            (Some(held), DEACTIVATE) => {
+                held.times = held.times.saturating_sub(1);
+                if held.times == 0 {
+                    here.end(held.track, ANY, &[], at);
+                    self.0.remove(&key);
+                }
+            }
+            (None, ACTIVATE) => {
+                let shown = format!("Wakelock({})", name.as_deref().unwrap_or_default());
+                let shown = first_bytes(&shown, LONGEST);
+                let track = NewTrack::slices(
+                    here.machine,
+                    "wakesource_wakelock",
+                    Some(&shown),
+                    Owner::None,
+                );
+                let track = track.with("wakelock_event", name.as_deref());
+                let track = at.world.tracks.get(track);
+                here.begin(track, Called::named(&shown), &[], at);
+                self.0.insert(key, Held { track, times: 1 });
+            }
+            _ => {}
+        }
+    }
+}
