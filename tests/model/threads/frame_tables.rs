@@ -58,7 +58,8 @@ impl World<'_> {
             tables.insert("flow", row);
         }
         for (name, count) in &self.counted {
-            tables.insert("stats", vec![text(Some(name)), Value::Integer(*count)]);
+            let row = vec![text(Some(name)), Value::Null, Value::Integer(*count)];
+            tables.insert("stats", row);
         }
     }
 

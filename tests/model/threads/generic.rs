@@ -22,14 +22,9 @@ pub struct Generic {
     hanging: BTreeMap<Utid, usize>,
     /// The last state of each thread.
     last: BTreeMap<Utid, usize>,
-    pub counts: BTreeMap<&'static str, i64>,
 }
 
 impl World<'_> {
-    fn count(&mut self, name: &'static str) {
-        *self.generic.counts.entry(name).or_default() += 1;
-    }
-
     /// GK1 to GK4
     pub fn generic_state(&mut self, machine: Machine, time: i64, event: &Message) {
         let number = i64::from(event.unsigned(4) as i32);

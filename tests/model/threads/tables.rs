@@ -57,7 +57,6 @@ CREATE VIEW process_state_track AS
 CREATE VIEW thread_state_track AS
     SELECT * FROM track WHERE type = 'thread_state_track_event';
 CREATE TABLE android_logs (ts, utid, prio, tag, msg);
-CREATE TABLE stats (name, value);
 CREATE TABLE args (arg_set_id, key, flat_key, value_type, int_value, string_value, real_value);
 CREATE INDEX args_set ON args (arg_set_id);
 CREATE INDEX slice_id ON slice (id);
@@ -164,10 +163,6 @@ impl World<'_> {
         self.stage_rows(&tables);
         self.counter_rows(&mut tables);
         self.track_rows(&mut tables);
-        for (name, value) in &self.generic.counts {
-            let row = vec![text(Some(name)), Value::Null, Value::Integer(*value)];
-            tables.insert("stats", row);
-        }
         for (out, into) in &self.flows.links {
             tables.insert("flow", vec![id(*out), id(*into), Value::Null]);
         }
