@@ -490,7 +490,8 @@ impl BundleImport<'_, '_> {
         if bundle.lost_events {
             let lost = Counter::data_loss("ftrace_bundles_after_lost_events");
             journal.count(lost.recorded(), 1);
-            if let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) {
+            let is_lost = self.packet.is_lost();
+            if let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS && !is_lost) {
                 let of = recorded_of(&self.context.place, self.packet.part);
                 journal.set(&HAS_DATA_LOSS, of, Some(cpu), 1);
             }
