@@ -50,6 +50,8 @@ pub enum What {
     /// An `energy_data` of `power_rails`.
     Energy {
         session: u64,
+        /// The time of the packet, if that was known at once (TK4).
+        packet_time: Option<i64>,
         data: Message,
     },
     /// A track event, which the packet has.
@@ -128,7 +130,14 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
                         None => time,
                     };
                     let session = rails.unsigned(3);
-                    push(at, What::Energy { session, data });
+                    let known = own.filter(|(_, late)| !late && packet.timestamp.is_some());
+                    let known = known.filter(|_| !packets.waits(index));
+                    let energy = What::Energy {
+                        session,
+                        packet_time: known.map(|(time, _)| time),
+                        data,
+                    };
+                    push(at, energy);
                 }
             }
             Some((Read::TRACK_EVENT, _)) => {

@@ -1,6 +1,6 @@
 //! The state of a trace up to an event, and the effect of each event on it.
 
-use super::args::Args;
+use super::args::{Args, Said};
 use super::counters::{At, Counters};
 use super::described::Described;
 use super::doubt;
@@ -205,8 +205,18 @@ impl<'a> World<'a> {
             What::Line { pid, tid } => {
                 self.processes.bind(machine, *tid, *pid);
             }
-            What::Energy { session, data } => {
+            What::Energy {
+                session,
+                packet_time,
+                data,
+            } => {
+                let before = self.counters.0.len();
                 self.energy((machine, raw_id), (time, *session), data);
+                for counter in &mut self.counters.0[before..] {
+                    if let Some(time) = packet_time {
+                        counter.say("packet_ts", Said::Uint(time.cast_unsigned()));
+                    }
+                }
             }
             What::Track => self.track_event((machine, raw_id), time, event.packet),
             What::Streamed(sample) => self.streamed_sample(machine, sample),
