@@ -2,7 +2,8 @@
 //! SQLite's C interface nor that of any other caller.
 //!
 //! The functions that need no clocks are here: for arguments ([`args`]), slices and flows
-//! ([`slices`]), callstacks ([`callstacks`]), and packets ([`packets`]). The functions for clocks are in `timebase-resolver`.
+//! ([`slices`]), callstacks ([`callstacks`]), packets ([`packets`]), kernel events as text ([`ftrace`]), and what trace processor
+//! has without a module ([`standard`]). The functions for clocks are in `timebase-resolver`.
 //!
 //! ```
 //! use rusqlite::Connection;
@@ -66,6 +67,7 @@ mod error;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod fixture;
+pub mod ftrace;
 mod function;
 pub mod intrinsics;
 mod lookup;
@@ -77,6 +79,7 @@ mod query;
 mod session;
 pub mod slices;
 mod sqlite;
+pub mod standard;
 mod table_function;
 mod value;
 mod virtual_table;

@@ -29,6 +29,8 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     timebase_sql::args::register(conn)?;
     timebase_sql::slices::register(conn)?;
     timebase_sql::callstacks::register(conn)?;
+    timebase_sql::ftrace::register(conn)?;
+    timebase_sql::standard::register(conn)?;
     timebase_sql::intrinsics::register(conn)?;
     timebase_resolver::sql::add_intrinsics(&mut &*conn)?;
     timebase_sql::perfetto::register(conn)
@@ -44,5 +46,7 @@ pub fn add(to: &mut impl Functions) -> timebase_sql::Result<()> {
     timebase_sql::packets::add(to)?;
     timebase_sql::args::add(to)?;
     timebase_sql::slices::add(to)?;
-    timebase_sql::callstacks::add(to)
+    timebase_sql::callstacks::add(to)?;
+    timebase_sql::ftrace::add(to)?;
+    timebase_sql::standard::add(to, |_| false)
 }

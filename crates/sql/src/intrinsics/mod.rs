@@ -41,6 +41,7 @@
 //! | who was to blame for a wait | `critical_path.rs` |
 //! | trees with values | `trees.rs` |
 //! | texts, regular expressions, numbers, names of symbols | `text.rs`, `patterns.rs`, `numbers.rs`, `symbols.rs` |
+//! | percentiles | `percentile.rs` |
 //! | values and callers from the tables of a trace | `tables.rs`, `callsites.rs` |
 //! | how stacks become a profile | `profile.rs`, `wire.rs` |
 //! | which spans a span join joins, and how | `span_join/` |
@@ -76,6 +77,7 @@ mod limits;
 mod numbers;
 mod partition;
 mod patterns;
+mod percentile;
 mod pointer;
 mod profile;
 mod rows;
@@ -87,12 +89,31 @@ mod table_pointer;
 mod tables;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
-mod testing;
+pub(crate) mod testing;
 mod text;
 mod trees;
 mod wire;
 
 use rusqlite::Connection;
+
+use crate::{Functions, Result};
+
+/// Adds the functions that Perfetto's library declares under other names than `__intrinsic_…` (SF): of
+/// texts, patterns, numbers and symbols. `has` tells which functions SQLite has itself.
+pub(crate) fn add(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result<()> {
+    text::add(to)?;
+    patterns::add(to)?;
+    numbers::add(to, has)?;
+    symbols::add(to)
+}
+
+/// Registers aggregates that are functions of SQLite in some builds; `has` tells.
+pub(crate) fn register_aggregates(
+    conn: &Connection,
+    has: impl Fn(&str) -> bool,
+) -> rusqlite::Result<()> {
+    percentile::register(conn, has)
+}
 
 /// Registers all intrinsics on a connection.
 ///

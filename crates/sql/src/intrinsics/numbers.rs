@@ -7,7 +7,8 @@
 //! | `__intrinsic_sqrt(x)` | the square root; NULL for x below 0 |
 //! | `__intrinsic_to_timecode(ns)` | a time in nanoseconds as hours, minutes, seconds, milliseconds, microseconds and nanoseconds: `01:02:03 004 005 006` |
 //!
-//! A text that is a number counts as one; anything else gives NULL.
+//! A text that is a number counts as one; anything else gives NULL. The public names are without
+//! `__intrinsic_`.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -16,12 +17,27 @@ use crate::{Answer, Arguments, Call, Function, Functions, Result};
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     let mut to = conn;
-    to.add("__intrinsic_ln", 1, Of(|x| (x > 0.0).then(|| x.ln())))?;
-    to.add("__intrinsic_exp", 1, Of(|x| Some(x.exp())))?;
-    to.add("__intrinsic_sqrt", 1, Of(|x| (x >= 0.0).then(|| x.sqrt())))?;
+    to.add("__intrinsic_ln", 1, LN)?;
+    to.add("__intrinsic_exp", 1, EXP)?;
+    to.add("__intrinsic_sqrt", 1, SQRT)?;
     to.add("__intrinsic_to_timecode", 1, Timecode)?;
     Ok(())
 }
+
+/// Adds the functions under their public names. A SQLite built with mathematical functions has those with
+/// numbers already, and they do the same: `has` tells.
+pub fn add(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result<()> {
+    for (name, function) in [("ln", LN), ("exp", EXP), ("sqrt", SQRT)] {
+        if !has(name) {
+            to.add(name, 1, function)?;
+        }
+    }
+    to.add("to_timecode", 1, Timecode)
+}
+
+const LN: Of = Of(|x| (x > 0.0).then(|| x.ln()));
+const EXP: Of = Of(|x| Some(x.exp()));
+const SQRT: Of = Of(|x| (x >= 0.0).then(|| x.sqrt()));
 
 /// A function of a real number.
 struct Of(fn(f64) -> Option<f64>);

@@ -2,68 +2,118 @@
 //!
 //! | function | result |
 //! |---|---|
-//! | `__intrinsic_regexp(pattern, text)` | whether the pattern matches a part of the text |
-//! | `__intrinsic_regexp_with_flags(pattern, text, flags)` | the same; `i` in the flags ignores the case, `c` does not, and the last one counts |
-//! | `__intrinsic_regexp_extract(text, pattern)` | the first match, or the part of it in the pattern's only group; NULL if there is none |
-//! | `__intrinsic_regexp_replace_simple(text, pattern, replacement)` | the text with the replacement for each match |
+//! | `regexp(pattern, text)` | whether the pattern matches a part of the text; `text REGEXP pattern` calls it |
+//! | `regexp(pattern, text, flags)` | the same; `i` in the flags ignores the case, `c` does not, and the last one counts |
+//! | `regexp_extract(text, pattern)` | the first match, or the part of it in the pattern's only group; NULL if there is none |
+//! | `regexp_replace_simple(text, pattern, replacement)` | the text with the replacement for each match |
+//!
+//! They have trace processor's internal names, too: `__intrinsic_regexp`, `__intrinsic_regexp_with_flags`,
+//! `__intrinsic_regexp_extract` and `__intrinsic_regexp_replace_simple`.
 //!
 //! The syntax is that of the crate `regex`, without references to groups and without looking
-//! ahead or behind, so that a match takes a time linear in the text. A pattern is compiled once in
-//! a statement.
+//! ahead or behind, so that a match takes a time linear in the text. A function keeps the patterns that
+//! it compiled last, so a statement with a pattern compiles it once (SF3). SQLite's auxiliary data would do
+//! so only for a pattern that is a constant of the statement, and only if SQLite calls.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use regex::{NoExpand, Regex, RegexBuilder};
 use rusqlite::Connection;
-use rusqlite::types::ValueRef;
 
-use crate::{Error, Result};
-
-use super::call::{Call, PURE, scalar};
+use crate::{Answer, Arguments, Call, Error, Function, Functions, Result, ValueRef};
 
 /// The most bytes of a compiled pattern, and of the tables that a match fills.
 const COMPILED: usize = 1 << 20;
 
+/// How many compiled patterns a function keeps.
+const KEPT: usize = 8;
+
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
-    scalar(conn, "__intrinsic_regexp", 2, PURE, |call| {
-        matches(call, None)
-    })?;
-    scalar(conn, "__intrinsic_regexp_with_flags", 3, PURE, |call| {
-        matches(call, Some(2))
-    })?;
-    scalar(conn, "__intrinsic_regexp_extract", 2, PURE, extract)?;
-    scalar(conn, "__intrinsic_regexp_replace_simple", 3, PURE, replace)
+    let mut to = conn;
+    to.add("__intrinsic_regexp", 2, Matches::new("__intrinsic_regexp"))?;
+    let with_flags = "__intrinsic_regexp_with_flags";
+    to.add(with_flags, 3, Matches::new(with_flags))?;
+    let extract = "__intrinsic_regexp_extract";
+    to.add(extract, 2, Extract(Patterns::new(extract)))?;
+    let replace = "__intrinsic_regexp_replace_simple";
+    to.add(replace, 3, Replace(Patterns::new(replace)))?;
+    Ok(())
+}
+
+/// Adds the functions under their public names.
+pub fn add(to: &mut impl Functions) -> Result<()> {
+    to.add("regexp", 2, Matches::new("regexp"))?;
+    to.add("regexp", 3, Matches::new("regexp"))?;
+    let extract = "regexp_extract";
+    to.add(extract, 2, Extract(Patterns::new(extract)))?;
+    let replace = "regexp_replace_simple";
+    to.add(replace, 3, Replace(Patterns::new(replace)))
 }
 
 struct Pattern {
-    regex: Regex,
+    text: String,
     ignores_case: bool,
+    regex: Regex,
 }
 
-/// The pattern in an argument; `None` for NULL.
-fn pattern(call: Call<'_, '_>, index: usize, ignores_case: bool) -> Result<Option<Arc<Pattern>>> {
-    let kept = i32::try_from(index).unwrap_or_default();
-    let ctx = call.context();
-    if let Ok(Some(pattern)) = ctx.get_aux::<Pattern>(kept)
-        && pattern.ignores_case == ignores_case
-    {
-        return Ok(Some(pattern));
+/// The patterns that a function compiled, the last used first.
+struct Patterns {
+    function: &'static str,
+    kept: Mutex<Vec<Arc<Pattern>>>,
+}
+
+impl Patterns {
+    fn new(function: &'static str) -> Patterns {
+        Patterns {
+            function,
+            kept: Mutex::default(),
+        }
     }
-    let Some(text) = text(call.value(index)) else {
-        return Ok(None);
-    };
-    let regex = RegexBuilder::new(&text)
-        .case_insensitive(ignores_case)
-        .size_limit(COMPILED)
-        .dfa_size_limit(COMPILED)
-        .build();
-    let regex = regex.map_err(|wrong| call.arguments().wrong(index, "pattern", told(&wrong)))?;
-    let pattern = Pattern {
-        regex,
-        ignores_case,
-    };
-    Ok(Some(ctx.set_aux(kept, pattern)?))
+
+    /// The pattern in an argument; `None` for NULL.
+    fn of<C: Call>(
+        &self,
+        call: &C,
+        index: usize,
+        ignores_case: bool,
+    ) -> Result<Option<Arc<Pattern>>> {
+        let Some(text) = text(call, index) else {
+            return Ok(None);
+        };
+        let wrong =
+            |wrong| Arguments::new(self.function, call).wrong(index, "pattern", told(&wrong));
+        self.compiled(&text, ignores_case).map(Some).map_err(wrong)
+    }
+
+    /// A pattern that was compiled before, or is now.
+    fn compiled(
+        &self,
+        text: &str,
+        ignores_case: bool,
+    ) -> std::result::Result<Arc<Pattern>, regex::Error> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same =
+            |known: &Arc<Pattern>| known.ignores_case == ignores_case && known.text == text;
+        if let Some(at) = kept.iter().position(is_same) {
+            let pattern = kept.remove(at);
+            kept.insert(0, Arc::clone(&pattern));
+            return Ok(pattern);
+        }
+        let regex = RegexBuilder::new(text)
+            .case_insensitive(ignores_case)
+            .size_limit(COMPILED)
+            .dfa_size_limit(COMPILED)
+            .build()?;
+        let pattern = Arc::new(Pattern {
+            regex,
+            text: text.to_owned(),
+            ignores_case,
+        });
+        kept.truncate(KEPT.saturating_sub(1));
+        kept.insert(0, Arc::clone(&pattern));
+        Ok(pattern)
+    }
 }
 
 /// The last line of an error, without the picture of the pattern above it.
@@ -79,9 +129,9 @@ fn told(wrong: &regex::Error) -> String {
     }
 }
 
-/// A value as a text; `None` for NULL.
-fn text(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
-    match value {
+/// An argument as a text; `None` for NULL.
+fn text<C: Call>(call: &C, index: usize) -> Option<Cow<'_, str>> {
+    match call.value(index)? {
         ValueRef::Null => None,
         ValueRef::Integer(value) => Some(value.to_string().into()),
         ValueRef::Real(value) => Some(format!("{value:?}").into()),
@@ -89,73 +139,92 @@ fn text(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-fn matches(call: Call<'_, '_>, flags: Option<usize>) -> Result<Option<bool>> {
-    let mut ignores_case = false;
-    if let Some(index) = flags {
-        let Some(flags) = text(call.value(index)) else {
-            return Ok(None);
-        };
-        for flag in flags.chars() {
-            ignores_case = match flag {
-                'i' => true,
-                'c' => false,
-                _ => return Err(call.arguments().must_be(index, "flags", "of i and c")),
+struct Matches(Patterns);
+
+impl Matches {
+    fn new(function: &'static str) -> Matches {
+        Matches(Patterns::new(function))
+    }
+}
+
+impl Function for Matches {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let mut ignores_case = false;
+        if call.value(2).is_some() {
+            let Some(flags) = text(call, 2) else {
+                return Ok(Answer::Null);
             };
+            for flag in flags.chars() {
+                ignores_case = match flag {
+                    'i' => true,
+                    'c' => false,
+                    _ => {
+                        let arguments = Arguments::new(self.0.function, call);
+                        return Err(arguments.must_be(2, "flags", "of i and c"));
+                    }
+                };
+            }
         }
+        let Some(text) = text(call, 1) else {
+            return Ok(Answer::Null);
+        };
+        let pattern = self.0.of(call, 0, ignores_case)?;
+        let is_match = pattern.map(|pattern| i64::from(pattern.regex.is_match(&text)));
+        Ok(is_match.into())
     }
-    let Some(text) = text(call.value(1)) else {
-        return Ok(None);
-    };
-    let pattern = pattern(call, 0, ignores_case)?;
-    Ok(pattern.map(|pattern| pattern.regex.is_match(&text)))
 }
 
-fn extract(call: Call<'_, '_>) -> Result<Option<String>> {
-    let (Some(text), Some(pattern)) = (text(call.value(0)), pattern(call, 1, false)?) else {
-        return Ok(None);
-    };
-    // The whole match is the first group.
-    if pattern.regex.captures_len() > 2 {
-        return Err(call.arguments().wrong(
-            1,
-            "pattern",
-            "has more than one group; write (?:…) for those that are not extracted",
-        ));
+struct Extract(Patterns);
+
+impl Function for Extract {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let (Some(text), Some(pattern)) = (text(call, 0), self.0.of(call, 1, false)?) else {
+            return Ok(Answer::Null);
+        };
+        // The whole match is the first group.
+        if pattern.regex.captures_len() > 2 {
+            return Err(Arguments::new(self.0.function, call).wrong(
+                1,
+                "pattern",
+                "has more than one group; write (?:…) for those that are not extracted",
+            ));
+        }
+        let Some(found) = pattern.regex.captures(&text) else {
+            return Ok(Answer::Null);
+        };
+        // A group that matched nothing stands for the whole match.
+        let group = found
+            .get(1)
+            .filter(|group| !group.is_empty())
+            .or(found.get(0));
+        Ok(group.map(|group| group.as_str().to_owned()).into())
     }
-    let Some(found) = pattern.regex.captures(&text) else {
-        return Ok(None);
-    };
-    // A group that matched nothing stands for the whole match.
-    let group = found
-        .get(1)
-        .filter(|group| !group.is_empty())
-        .or(found.get(0));
-    Ok(group.map(|group| group.as_str().to_owned()))
 }
 
-fn replace(call: Call<'_, '_>) -> Result<Option<String>> {
-    let (Some(text), Some(replacement)) = (text(call.value(0)), text(call.value(2))) else {
-        return Ok(None);
-    };
-    let Some(pattern) = pattern(call, 1, false)? else {
-        return Ok(None);
-    };
-    // SQLite refuses a longer text, but after it was made.
-    let longest = text
-        .len()
-        .saturating_add(1)
-        .saturating_mul(replacement.len().max(1));
-    if longest > super::limits::BYTES {
-        return Err(Error::new(
-            "regexp_replace_simple(): the text and its replacement are too long",
-        ));
+struct Replace(Patterns);
+
+impl Function for Replace {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        let (Some(text), Some(replacement)) = (text(call, 0), text(call, 2)) else {
+            return Ok(Answer::Null);
+        };
+        let Some(pattern) = self.0.of(call, 1, false)? else {
+            return Ok(Answer::Null);
+        };
+        // SQLite refuses a longer text, but after it was made.
+        let longest = text
+            .len()
+            .saturating_add(1)
+            .saturating_mul(replacement.len().max(1));
+        if longest > super::limits::BYTES {
+            return Err(Error::new(format_args!(
+                "{}(): the text and its replacement are too long",
+                self.0.function
+            )));
+        }
+        let replaced = pattern.regex.replace_all(&text, NoExpand(&replacement));
+        Ok(replaced.into_owned().into())
     }
-    Ok(Some(
-        pattern
-            .regex
-            .replace_all(&text, NoExpand(&replacement))
-            .into_owned(),
-    ))
 }
 
 #[cfg(test)]

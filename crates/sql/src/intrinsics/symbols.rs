@@ -2,7 +2,7 @@
 //!
 //! | function | result |
 //! |---|---|
-//! | `__intrinsic_demangle(name)` | the name of a function as in its source, from a mangled name of C++ (`_Z…`) or Rust (`_R…`); NULL for other texts |
+//! | `__intrinsic_demangle(name)` | the name of a function as in its source, from a mangled name of C++ (`_Z…`) or Rust (`_R…`); NULL for other texts. `demangle` is the same |
 
 use std::fmt::{self, Write};
 
@@ -19,6 +19,11 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     let mut to = conn;
     to.add("__intrinsic_demangle", 1, Demangle)?;
     Ok(())
+}
+
+/// Adds the function under its public name.
+pub fn add(to: &mut impl Functions) -> Result<()> {
+    to.add("demangle", 1, Demangle)
 }
 
 struct Demangle;

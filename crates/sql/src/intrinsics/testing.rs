@@ -7,6 +7,7 @@ use rusqlite::types::ValueRef;
 pub fn connection() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     super::register(&conn).unwrap();
+    crate::standard::register(&conn).unwrap();
     conn
 }
 

@@ -9,6 +9,8 @@
 //! | `__intrinsic_base64_encode(blob)`, `__intrinsic_base64_decode(text)` | base64, with `+/`; both alphabets are read, with and without padding |
 //! | `__intrinsic_unhex(text)` | the number with these hexadecimal digits, which may begin with `0x` |
 //! | `cat_stacks(root, …, leaf)` | a blob for `experimental_profile`: a stack of texts, and of such blobs |
+//!
+//! `reverse`, `base64_encode` and `base64_decode` are the same as the functions with `__intrinsic_`.
 
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
@@ -23,7 +25,6 @@ use super::wire::Message;
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     let mut to = conn;
-    to.add("str_split", 3, Split)?;
     to.add("__intrinsic_reverse", 1, Reverse)?;
     to.add("__intrinsic_strip_hex", 2, StripHex)?;
     to.add("__intrinsic_base64_encode", 1, Encode)?;
@@ -31,6 +32,14 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     to.add("__intrinsic_unhex", 1, Unhex)?;
     scalar(conn, "hash", -1, PURE, hash)?;
     scalar(conn, "cat_stacks", -1, PURE, cat_stacks)
+}
+
+/// Adds the functions under their public names.
+pub fn add(to: &mut impl Functions) -> Result<()> {
+    to.add("str_split", 3, Split)?;
+    to.add("reverse", 1, Reverse)?;
+    to.add("base64_encode", 1, Encode)?;
+    to.add("base64_decode", 1, Decode)
 }
 
 struct Split;

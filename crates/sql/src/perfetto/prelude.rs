@@ -35,18 +35,45 @@ const FUNCTIONS: [(&str, &str, &str); 5] = [
     ("directly_connected_flow", "flow", FLOW),
 ];
 
-/// Functions of timebase that a prelude declares, too. SQLite replaces none while a statement runs;
+/// Functions of timebase that a prelude or a module declares, too. SQLite replaces none while a statement runs;
 /// then they stay.
-pub const OURS: [&str; 1] = ["slice_is_ancestor"];
+pub const OURS: [&str; 18] = [
+    "slice_is_ancestor",
+    "trace_start",
+    "trace_end",
+    "trace_dur",
+    "time_from_ns",
+    "time_from_us",
+    "time_from_ms",
+    "time_from_s",
+    "time_from_min",
+    "time_from_hours",
+    "time_from_days",
+    "time_to_ns",
+    "time_to_us",
+    "time_to_ms",
+    "time_to_s",
+    "time_to_min",
+    "time_to_hours",
+    "time_to_days",
+];
 
 /// Functions of timebase and SQLite that a prelude declares by delegation, and that do the same.
-pub const SAME: [&str; 6] = [
+pub const SAME: [&str; 14] = [
     "abs_time_str",
     "to_monotonic",
     "to_realtime",
     "exp",
     "ln",
     "sqrt",
+    "regexp",
+    "regexp_extract",
+    "regexp_replace_simple",
+    "reverse",
+    "base64_encode",
+    "base64_decode",
+    "demangle",
+    "to_timecode",
 ];
 
 /// Functions of trace processor that timebase does not have. What calls one of them fails, and not

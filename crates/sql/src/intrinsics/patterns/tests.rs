@@ -1,4 +1,7 @@
+use std::sync::Arc;
+
 use super::super::testing::{connection, error, rows};
+use super::{KEPT, Patterns};
 
 fn one(expression: &str) -> String {
     rows(&connection(), &format!("SELECT {expression}")).remove(0)
@@ -73,11 +76,41 @@ fn pq9_a_replacement_is_a_plain_text() {
 }
 
 #[test]
-fn pq9_a_pattern_from_a_column_is_not_kept() {
+fn pq9_sf3_a_pattern_may_come_from_a_column() {
     let conn = connection();
     let sql =
         "SELECT group_concat(__intrinsic_regexp(column1, 'abc')) FROM (VALUES ('a'), ('x'), ('b'))";
     assert_eq!(rows(&conn, sql), ["1,0,1"]);
+    // More than are kept, over and over.
+    let sql = "WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < 99)
+        SELECT sum(__intrinsic_regexp('^' || (n % 20) || '$', n % 20) + __intrinsic_regexp('^' || (n % 3) || '$', n)) FROM n";
+    assert_eq!(rows(&conn, sql), ["103"]);
+}
+
+#[test]
+fn sf3_a_pattern_is_compiled_once_and_few_are_kept() {
+    let patterns = Patterns::new("regexp");
+    let first = patterns.compiled("a+", false).unwrap();
+    assert!(Arc::ptr_eq(
+        &first,
+        &patterns.compiled("a+", false).unwrap()
+    ));
+    // The case makes another one.
+    let other = patterns.compiled("a+", true).unwrap();
+    assert!(!Arc::ptr_eq(&first, &other) && other.regex.is_match("A"));
+    for number in 0..KEPT - 1 {
+        patterns.compiled(&number.to_string(), false).unwrap();
+        patterns.compiled("a+", false).unwrap();
+    }
+    assert!(Arc::ptr_eq(
+        &first,
+        &patterns.compiled("a+", false).unwrap()
+    ));
+    assert!(!Arc::ptr_eq(
+        &other,
+        &patterns.compiled("a+", true).unwrap()
+    ));
+    assert_eq!(patterns.kept.lock().unwrap().len(), KEPT);
 }
 
 #[test]
