@@ -148,7 +148,7 @@ fn tree(directory: &Path) -> Vec<String> {
 }
 
 /// Recorded traces of each kind, and sets of several traces.
-const TRACES: [&str; 14] = [
+const TRACES: [&str; 16] = [
     "app.pftrace",
     "desktop.pftrace",
     "desktop-compact.pftrace",
@@ -156,6 +156,8 @@ const TRACES: [&str; 14] = [
     "ftrace-clocks.pftrace",
     "ftrace-damaged.pftrace",
     "late-frame.pftrace",
+    "more/01.pftrace",
+    "more/07.pftrace",
     "multihop.pftrace",
     "profiles/08.pftrace",
     "profiles/11.pftrace",

@@ -446,10 +446,6 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
         assert!(tip(sql).contains(page), "{sql}: {}", tip(sql));
     }
     for (sql, packets) in [
-        (
-            "SELECT * FROM actual_frame_timeline_slice",
-            "frame_timeline_event",
-        ),
         ("SELECT * FROM heap_graph_object", "heap_graph"),
         ("SELECT * FROM android_network_packets", "network_packet"),
     ] {
@@ -621,14 +617,14 @@ fn someone_imports_a_trace_of_heap_graphs_and_reads_where_they_are() {
         }
     };
     let mut packets: Vec<Packet> = (0..1200).map(|n| packet(56, n)).collect();
-    packets.extend((0..3).map(|n| packet(76, n)));
+    packets.extend((0..3).map(|n| packet(88, n)));
     let bytes = trace(&packets);
     let place = Place::new();
     let file = place.write("profile.pftrace", &bytes);
     let (conn, said) = place.import(&file, &[]);
     assert!(said.contains("no table    1,200  heap_graph\n"), "{said}");
     assert!(
-        said.contains("                3  frame_timeline_event\n"),
+        said.contains("                3  network_packet\n"),
         "{said}"
     );
     assert!(said.contains("packet_json(data)"), "{said}");

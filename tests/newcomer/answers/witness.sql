@@ -135,6 +135,7 @@ FROM known_sched AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING
 WHERE NOT t.is_idle GROUP BY t.upid;
 
 -- No recorded trace has any of these.
+DROP TABLE android_logs;
 CREATE TABLE android_logs (id, ts, pid, tid, uid, log_id, prio, tag, msg, utid);
 CREATE TABLE gpu (ugpu, gpu, name);
 CREATE TABLE gpu_track (id, name, type, scope);

@@ -83,7 +83,9 @@ impl Reader for PowerRails {
         }
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
         let clock = context.place.clocks.event_clock(packet.part, boottime);
-        let packet_ts = packet.placement.ts.map(|TraceTime(ts)| ts);
+        let placement = &packet.placement;
+        let packet_ts = placement.ts.filter(|_| !placement.waits);
+        let packet_ts = packet_ts.map(|TraceTime(ts)| ts);
         for sample in message.messages(2) {
             let event = Event::Energy(Energy {
                 machine,

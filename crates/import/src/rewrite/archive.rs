@@ -12,7 +12,8 @@ use timebase_store::sort::{Quota, Scratch, ScratchFile};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-use super::output::{BUFFER, Counted, Output, Packing, Written};
+use super::output::{Output, Packing};
+use super::packed::{BUFFER, Counted, Written};
 use super::several::Several;
 
 /// The files that are written, each put aside.

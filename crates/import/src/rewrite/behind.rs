@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-use super::output::{BUFFER, Counted, Packed};
+use super::packed::{BUFFER, Counted, Packed};
 
 /// How many full buffers may wait.
 const WAITING: usize = 2;

@@ -32,6 +32,7 @@ mod error;
 mod header;
 mod inverse;
 mod output;
+mod packed;
 mod pass;
 mod several;
 mod tally;
@@ -54,7 +55,8 @@ use timebase_trace::{
 };
 
 use self::archive::Members;
-use self::output::{Output, Packing, Written};
+use self::output::{Output, Packing};
+use self::packed::Written;
 use self::pass::{Others, Pass, Room};
 use self::several::Several;
 use self::tally::Left;

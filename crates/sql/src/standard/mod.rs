@@ -55,8 +55,12 @@ pub fn add(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result<()> {
 
 /// The names of all functions of a connection.
 fn known(conn: &Connection) -> rusqlite::Result<HashSet<String>> {
-    let mut names = conn.prepare("SELECT DISTINCT lower(name) FROM pragma_function_list")?;
-    let names = names.query_map([], |row| row.get(0))?;
+    // Not as a table: a statement would read the schema, which may be damaged.
+    let mut names = conn.prepare("PRAGMA function_list")?;
+    let names = names.query_map([], |row| {
+        let name: String = row.get(0)?;
+        Ok(name.to_ascii_lowercase())
+    })?;
     names.collect()
 }
 
