@@ -283,13 +283,21 @@ fn a_statement_is_left_out_only_where_trace_processor_has_no_answer() {
 }
 
 /// Features in statements that no recorded trace has.
-const SILENT: [(&str, &str); 7] = [
+const SILENT: [(&str, &str); 9] = [
     (
         "clock_hop_reading",
         "no recorded machine slept, and all clocks were read together",
     ),
     ("clock_turn", "no counter of a recorded machine wrapped"),
     ("RenderThread", "a thread of the made-up phone"),
+    (
+        "frame_timeline_slice",
+        "no recorded trace has frames; tests/frames.rs compares them",
+    ),
+    (
+        "state_track",
+        "no recorded trace has states; tests/frames.rs compares them",
+    ),
     ("gpu_slice", "no recorded machine has a GPU"),
     ("android_logs", "no recorded trace has an Android log"),
     ("gpu_track", "no recorded machine has a GPU"),

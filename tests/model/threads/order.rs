@@ -131,7 +131,7 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
                     };
                     let session = rails.unsigned(3);
                     let known = own.filter(|(_, late)| !late && packet.timestamp.is_some());
-                    let known = known.filter(|_| !packets.waits(index));
+                    let known = known.filter(|_| !packets.waits(index) && packet.machine == 0);
                     let energy = What::Energy {
                         session,
                         packet_time: known.map(|(time, _)| time),

@@ -213,13 +213,17 @@ const UNTOLD: [(&str, &str); 10] = [
     ),
     (
         "thread_emitting string process_record thread_record cpu_record gpu_record sched_record
-         thread_state_record track_record slice_record gpu_slice_record counter_record arg_set arg_type
+         thread_state_record state_record track_record slice_record gpu_slice_record counter_record arg_set arg_type
          event_span pragma_user_version sqlite_schema",
         "how timebase stores what the views have",
     ),
     (
         "timestamp system_ram_gb display_value scope m.name",
         "a column that none of trace processor's answers has",
+    ),
+    (
+        "severity",
+        "what a count means; tests/records.rs compares it",
     ),
     (
         "wall",

@@ -135,8 +135,15 @@ FROM known_sched AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING
 WHERE NOT t.is_idle GROUP BY t.upid;
 
 -- No recorded trace has any of these.
-DROP TABLE android_logs;
-CREATE TABLE android_logs (id, ts, pid, tid, uid, log_id, prio, tag, msg, utid);
+DROP VIEW process_state_track;
+CREATE VIEW process_state_track AS SELECT *, NULL AS upid FROM track WHERE type = 'process_state_track_event';
+DROP VIEW thread_state_track;
+CREATE VIEW thread_state_track AS SELECT *, NULL AS utid FROM track WHERE type = 'thread_state_track_event';
+ALTER TABLE android_logs ADD COLUMN id;
+ALTER TABLE android_logs ADD COLUMN pid;
+ALTER TABLE android_logs ADD COLUMN tid;
+ALTER TABLE android_logs ADD COLUMN uid;
+ALTER TABLE android_logs ADD COLUMN log_id;
 CREATE TABLE gpu (ugpu, gpu, name);
 CREATE TABLE gpu_track (id, name, type, scope);
 CREATE TABLE cpu_available_frequencies (ucpu, freq);
