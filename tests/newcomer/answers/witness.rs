@@ -169,7 +169,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 10] = [
+const UNTOLD: [(&str, &str); 11] = [
     (
         "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both str_split hash cat_stacks experimental_profile",
         "PerfettoSQL and its functions, in examples that make their own rows; crates/sql has their tests",
