@@ -28,7 +28,7 @@ use crate::timeline::{Energy, Event};
 /// Descriptors of greater indexes are passed over.
 const GREATEST_INDEX: u32 = 256;
 
-/// The number of the machine whose clocks trace time is told on, at least until another one's are known.
+/// The `machine_id` of packets of the machine that recorded the trace.
 const HOST: u32 = 0;
 
 /// How many nanoseconds a unit of `timestamp_ms` has.
@@ -86,7 +86,10 @@ impl Reader for PowerRails {
         }
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
         let clock = context.place.clocks.event_clock(packet.part, boottime);
-        let packet_ts = packet.placement.ts.filter(|_| machine == HOST);
+        let packet_ts = packet
+            .placement
+            .ts
+            .filter(|_| packet.header.machine_id == HOST);
         let packet_ts = packet_ts.map(|TraceTime(ts)| ts);
         for sample in message.messages(2) {
             let event = Event::Energy(Energy {
