@@ -440,7 +440,7 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
     };
     let page = "'timebase help coming-from-trace-processor'";
     for sql in [
-        "SELECT trace_dur()",
+        "SELECT thread_name(1)",
         "SELECT RUN_METRIC('android/android_startup.sql')",
     ] {
         assert!(tip(sql).contains(page), "{sql}: {}", tip(sql));

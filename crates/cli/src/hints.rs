@@ -60,25 +60,7 @@ const PACKETS: [(&str, &[&str]); 8] = [
 ];
 
 /// Functions of trace processor that are none here, and what does the same.
-const FUNCTIONS: [(&[&str], &str); 7] = [
-    (
-        &["trace_start", "trace_end", "trace_dur"],
-        "(SELECT start_ts FROM trace_bounds), end_ts, or end_ts - start_ts",
-    ),
-    (
-        &[
-            "time_from_ns",
-            "time_from_us",
-            "time_from_ms",
-            "time_from_s",
-        ],
-        "times are in nanoseconds: 5 ms are 5 * 1000000",
-    ),
-    (
-        &["time_to_ns", "time_to_us", "time_to_ms", "time_to_s"],
-        "times are in nanoseconds: dur / 1000000 is in ms",
-    ),
-    (&["regexp", "regexp_extract"], "use GLOB or LIKE"),
+const FUNCTIONS: [(&[&str], &str); 3] = [
     (
         &["ancestor_slice_by_stack", "descendant_slice_by_stack"],
         "use ancestor_slice(id) or descendant_slice(id)",

@@ -171,7 +171,13 @@ pub fn untold(name: &str) -> Option<&'static str> {
 
 const UNTOLD: [(&str, &str); 11] = [
     (
-        "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both str_split hash cat_stacks experimental_profile",
+        "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both str_split hash cat_stacks experimental_profile
+         trace_start trace_end trace_dur time_from_ns time_from_us time_from_ms
+         time_from_s time_from_min time_from_hours time_from_days time_to_ns time_to_us
+         time_to_ms time_to_s time_to_min time_to_hours time_to_days percentile
+         percentile_cont percentile_disc median regexp regexp_extract regexp_replace_simple
+         reverse base64_encode base64_decode demangle to_timecode ln
+         exp sqrt to_ftrace",
         "PerfettoSQL and its functions, in examples that make their own rows; crates/sql has their tests",
     ),
     (

@@ -27,15 +27,15 @@ fn line(conn: &Connection, id: i64) -> Option<String> {
 }
 
 /// What stands behind the time.
-fn said(conn: &Connection, name: &str, args: &str) -> String {
+fn told_of(conn: &Connection, name: &str, args: &str) -> String {
     conn.execute(
         "REPLACE INTO ftrace_event VALUES (1, 0, 0, 0, 0, ?1, ?2)",
         [name, args],
     )
     .unwrap();
     let line = line(conn, 1).unwrap();
-    let said = line.strip_prefix("          <idle>-0     (-----) [000] .... 0.000000: ");
-    said.unwrap_or_else(|| panic!("{line}")).to_owned()
+    let told = line.strip_prefix("          <idle>-0     (-----) [000] .... 0.000000: ");
+    told.unwrap_or_else(|| panic!("{line}")).to_owned()
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn sf9_other_events_have_all_arguments_in_their_order() {
         ("corrupt", r#"{"data":"CP8="}"#, "corrupt: data=CP8="),
     ];
     for (name, args, expected) in cases {
-        assert_eq!(said(&conn, name, args), expected);
+        assert_eq!(told_of(&conn, name, args), expected);
     }
 }
 
@@ -163,7 +163,7 @@ fn sf9_events_of_threads_have_their_own_form() {
             "sched_switch: prev_comm=app-1 prev_pid=7 prev_prio=120 prev_state={shown} ==> next_comm=swapper/0 next_pid=0 next_prio=120"
         );
         let args = switch.replace("STATE", state);
-        assert_eq!(said(conn, "sched_switch", &args), expected, "{state}");
+        assert_eq!(told_of(conn, "sched_switch", &args), expected, "{state}");
     }
     let cases = [
         (
@@ -199,7 +199,7 @@ fn sf9_events_of_threads_have_their_own_form() {
         ),
     ];
     for (name, args, expected) in cases {
-        assert_eq!(said(&old, name, args), expected);
+        assert_eq!(told_of(&old, name, args), expected);
     }
 }
 
@@ -251,7 +251,7 @@ fn sf9_marks_have_their_own_form() {
         ),
     ];
     for (name, args, expected) in cases {
-        assert_eq!(said(&conn, name, args), expected);
+        assert_eq!(told_of(&conn, name, args), expected);
     }
 }
 
@@ -372,6 +372,6 @@ fn sf9_events_of_devices_have_their_own_form() {
         ),
     ];
     for (name, args, expected) in cases {
-        assert_eq!(said(&conn, name, args), expected);
+        assert_eq!(told_of(&conn, name, args), expected);
     }
 }
