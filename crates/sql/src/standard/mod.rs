@@ -3,7 +3,7 @@
 //! | functions | decided in |
 //! |---|---|
 //! | the bounds of the trace, and units of time | `time.rs` |
-//! | percentiles and the median, texts, regular expressions, base64, symbols, numbers | [`intrinsics`](crate::intrinsics), whose functions these are under their public names |
+//! | percentiles and the median, texts, regular expressions, base64, symbols, numbers | [`intrinsics`], whose functions these are under their public names |
 //!
 //! ```
 //! use rusqlite::Connection;
