@@ -17,8 +17,8 @@ MULTIHOP = DATA / "multihop.pftrace"
 # Where what an import says is written down.
 SOURCES = ["crates/import/src", "crates/trace/src", "crates/cli/src/advice.rs", "crates/cli/src/import.rs", "crates/cli/src/messages.rs"]
 FLAG = re.compile(r"(?<![\w-])--?[a-z][\w-]*(?![\w-])|timebase (?:import|query|shell|clocks|explain)\b")
-# Other programs' flags, and those that the package gives by itself.
-NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces"}
+# Other programs' flags, those that the package gives by itself, and the name of a track.
+NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces", "-funcgraph"}
 
 
 def messages():
