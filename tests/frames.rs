@@ -2,51 +2,15 @@
 //! traces with the rows that Perfetto's trace processor has for the statements of queries-more.sql, and the worked
 //! examples of the rules.
 
-use rusqlite::types::Value;
 use timebase_lab::encode::{self, Message};
 
-use crate::support::statements::{Row, answer, difference, recorded, statements};
-use crate::support::{Imported, text};
-
-/// Trace processor's answers to `asked` of the traces are ours.
-fn as_recorded(traces: &[u32], asked: &[&str]) {
-    let mut statements = statements("more/queries-more.sql");
-    statements.retain(|(name, _)| asked.contains(&&**name));
-    assert_eq!(statements.len(), asked.len());
-    let mut answered: Vec<&str> = Vec::new();
-    let mut wrong = String::new();
-    for trace in traces {
-        let database = Imported::new(&format!("more/{trace:02}.pftrace"), &[]);
-        let expected = recorded(&format!("more/{trace:02}.jsonl.zst"));
-        for (name, sql) in &statements {
-            let expected = as_text(expected.get(name).cloned().unwrap_or_default());
-            answered.extend((!expected.is_empty()).then_some(&**name));
-            let why = match answer(&database.conn, sql) {
-                Ok(found) => difference(&as_text(found), &expected),
-                Err(error) => Some(error),
-            };
-            wrong += &why.map_or(String::new(), |why| format!("\n{trace}, {name}: {why}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong}");
-    // Each statement has rows in some trace. No track event of these traces has a log message.
-    let mut all = asked.iter().filter(|name| **name != "track_event_logs");
-    assert!(all.all(|name| answered.contains(name)));
-}
-
-/// Values as texts, the form in which they are compared.
-fn as_text(rows: Vec<Row>) -> Vec<Row> {
-    let row = |row: Row| {
-        let texts = row.into_iter().map(text);
-        texts.map(Value::Text).collect()
-    };
-    rows.into_iter().map(row).collect()
-}
+use crate::support::Imported;
+use crate::support::statements::answers_as_recorded;
 
 #[test]
 fn ft1_to_ft9_known_rows() {
-    as_recorded(
-        &[7, 14, 21, 28, 35],
+    answers_as_recorded(
+        &["07", "14", "21", "28", "35"],
         &[
             "expected_frames",
             "actual_frames",
@@ -54,13 +18,14 @@ fn ft1_to_ft9_known_rows() {
             "frame_flows",
             "counts",
         ],
+        &[],
     );
 }
 
 #[test]
 fn st1_to_st4_ot1_known_rows() {
-    as_recorded(
-        &[1, 8, 15, 22, 29, 36],
+    answers_as_recorded(
+        &["01", "08", "15", "22", "29", "36"],
         &[
             "states",
             "state_tracks",
@@ -68,12 +33,18 @@ fn st1_to_st4_ot1_known_rows() {
             "track_event_logs",
             "counts",
         ],
+        // No track event of these traces has a log message.
+        &["track_event_logs"],
     );
 }
 
 #[test]
 fn ot2_ot3_known_rows() {
-    as_recorded(&[6, 13, 20, 27, 34], &["power_counters", "counts"]);
+    answers_as_recorded(
+        &["06", "13", "20", "27", "34"],
+        &["power_counters", "counts"],
+        &[],
+    );
 }
 
 fn new() -> Message {

@@ -2,7 +2,7 @@
 //! processor has for the statements of queries-more.sql, and the rules one by one on traces made by hand.
 
 use crate::support::kernel::{gives, imported, new, packet};
-use crate::track_tables::answers_as_recorded;
+use crate::support::statements::answers_as_recorded;
 use timebase_lab::encode::Message;
 
 /// Types of packets.
@@ -42,7 +42,7 @@ fn gk1_to_gk6_known_rows() {
         "generic_counter",
         "counts",
     ];
-    answers_as_recorded(&traces, &asked);
+    answers_as_recorded(&traces, &asked, &[]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use rusqlite::types::Value;
 
-use crate::support::statements::{Row, answer, difference, recorded, statements};
-use crate::support::{Imported, text};
+use crate::support::Imported;
+use crate::support::statements::{Row, answer, as_text, difference, recorded, statements};
 use timebase_lab::encode::{self, Message};
 
 const STATEMENTS: &str = "more/queries-more.sql";
@@ -28,16 +28,6 @@ pub const OWN: [&str; 11] = [
     "trace_id",
     "trace_time_machine_id",
 ];
-
-/// Values as texts, the form in which they are compared.
-pub fn as_text(rows: Vec<Row>) -> Vec<Row> {
-    let row = |row: Row| {
-        row.into_iter()
-            .map(|value| Value::Text(text(value)))
-            .collect()
-    };
-    rows.into_iter().map(row).collect()
-}
 
 /// Whether a row of the statement `metadata` is one of timebase's own.
 pub fn is_own(row: &Row) -> bool {

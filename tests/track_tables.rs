@@ -1,55 +1,19 @@
 //! What tracks say of themselves (rules TK), through the real program: random traces, and the rows that Perfetto's trace
 //! processor has for the statements of queries-more.sql.
 
-use rusqlite::types::Value;
-
+use crate::support::Imported;
 use crate::support::kernel::{
     PROCESS_STATS, RENDER_STAGE, SYS_STATS, bundle, event, gives, imported, new, packet,
 };
-use crate::support::statements::{Row, answer, difference, recorded, statements};
-use crate::support::{Imported, text};
+use crate::support::statements::answers_as_recorded;
 use timebase_lab::encode::Message;
 
 const POWER_RAILS: u32 = 40;
 
-/// The answers to `asked` of the traces are those of trace processor.
-pub fn answers_as_recorded(traces: &[&str], asked: &[&str]) {
-    let mut statements = statements("more/queries-more.sql");
-    statements.retain(|(name, _)| asked.contains(&&**name));
-    assert_eq!(statements.len(), asked.len());
-    let mut wrong = String::new();
-    let mut rows = 0;
-    for trace in traces {
-        let database = Imported::new(&format!("more/{trace}.pftrace"), &[]);
-        let expected = recorded(&format!("more/{trace}.jsonl.zst"));
-        for (name, sql) in &statements {
-            let expected = as_text(expected.get(name).cloned().unwrap_or_default());
-            rows += expected.len();
-            let why = match answer(&database.conn, sql) {
-                Ok(found) => difference(&as_text(found), &expected),
-                Err(error) => Some(error),
-            };
-            wrong += &why.map_or(String::new(), |why| format!("\n{trace}, {name}: {why}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong}");
-    assert!(rows > 0);
-}
-
-/// Values as texts, the form in which they are compared.
-fn as_text(rows: Vec<Row>) -> Vec<Row> {
-    let row = |row: Row| {
-        row.into_iter()
-            .map(|value| Value::Text(text(value)))
-            .collect()
-    };
-    rows.into_iter().map(row).collect()
-}
-
 #[test]
 fn tk1_tk2_tk3_known_rows() {
     let traces = ["03", "10", "17", "24", "31", "38"];
-    answers_as_recorded(&traces, &["track_args"]);
+    answers_as_recorded(&traces, &["track_args"], &[]);
 }
 
 const TRACKS: &str = "SELECT k.type, k.name, c.unit, c.description, \

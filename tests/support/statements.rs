@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use serde_json::Value as Json;
 
-use super::{data, expected_compressed, text};
+use super::{Imported, data, expected_compressed, text};
 
 pub type Row = Vec<Value>;
 
@@ -162,4 +162,33 @@ pub fn as_trace_processor_says(conn: &Connection, trace: &str, answers: &[&str])
         wrong += &why.map_or(String::new(), |why| format!("\n{trace}, {name}: {why}"));
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Imports of these traces of tests/data/more answer `asked` as trace processor does. Each statement has rows in one
+/// of them, except `without_rows`.
+pub fn answers_as_recorded(traces: &[&str], asked: &[&str], without_rows: &[&str]) {
+    let mut statements = statements("more/queries-more.sql");
+    statements.retain(|(name, _)| asked.contains(&&**name));
+    assert_eq!(statements.len(), asked.len());
+    let mut answered: Vec<&str> = without_rows.to_vec();
+    let mut wrong = String::new();
+    for trace in traces {
+        let database = Imported::new(&format!("more/{trace}.pftrace"), &[]);
+        let expected = recorded(&format!("more/{trace}.jsonl.zst"));
+        for (name, sql) in &statements {
+            let expected = as_text(expected.get(name).cloned().unwrap_or_default());
+            answered.extend((!expected.is_empty()).then_some(&**name));
+            let why = match answer(&database.conn, sql) {
+                Ok(found) => difference(&as_text(found), &expected),
+                Err(error) => Some(error),
+            };
+            wrong += &why.map_or(String::new(), |why| format!("\n{trace}, {name}: {why}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    let silent: Vec<_> = asked
+        .iter()
+        .filter(|name| !answered.contains(name))
+        .collect();
+    assert!(silent.is_empty(), "no trace has rows of {silent:?}");
 }

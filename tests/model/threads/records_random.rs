@@ -1,8 +1,8 @@
 //! Random traces with records of the recording: an import must give the rows of the model.
 
 use super::{records, records_generate};
-use crate::records::{as_text, is_own};
-use crate::support::statements::{Answered, answer, difference, recorded, statements};
+use crate::records::is_own;
+use crate::support::statements::{Answered, answer, as_text, difference, recorded, statements};
 use crate::support::{Imported, data};
 use std::fs;
 use timebase_lab::encode::{Message, trace_of};
