@@ -130,8 +130,18 @@ impl World<'_> {
         source: Args,
         value: f64,
     ) {
+        // TK2
+        let alike = |args: &Args| {
+            let mut all = args.all.clone();
+            for arg in &mut all {
+                if matches!(arg.said, Said::String(None)) {
+                    arg.said = Said::text("");
+                }
+            }
+            all
+        };
         let is_it = |(m, k, d, _): &&(Machine, &str, Args, TrackId)| {
-            (*m, *k) == (machine, kind) && d.all == dimensions.all
+            (*m, *k) == (machine, kind) && alike(d) == alike(&dimensions)
         };
         let found = self.energy.tracks.iter().find(is_it);
         let track = match found {

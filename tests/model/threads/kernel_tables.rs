@@ -107,7 +107,7 @@ impl World<'_> {
                 Of::Cpu(_, cpu) => args.say("cpu", Said::Int(cpu.into())),
                 Of::Machine(_) | Of::Gpu(..) => {}
             }
-            for (key, said) in &track.dimensions {
+            for (key, said) in &track.told.0 {
                 args.say(key, said.clone());
             }
             if LANES.contains(&track.kind.as_str()) {

@@ -36,8 +36,6 @@ pub struct Track {
     /// TK3
     pub source: Aside<Vec<(&'static str, Said)>>,
     pub description: Aside<Option<String>>,
-    /// Further facts that distinguish it (KE).
-    pub dimensions: Vec<(String, Said)>,
     /// The number among the tracks of descriptors and their events.
     pub made: Option<usize>,
 }
@@ -56,20 +54,18 @@ impl Track {
             told: Told::default(),
             source: Aside::default(),
             description: Aside::default(),
-            dimensions: Vec::new(),
             made: None,
         }
     }
 
     /// The same with a dimension, which may be a text that is NULL.
-    pub fn told(mut self, key: &'static str, text: Option<String>) -> Track {
-        self.told.0.push((key, Said::String(text)));
-        self
+    pub fn told(self, key: &'static str, text: Option<String>) -> Track {
+        self.with(key, Said::String(text))
     }
 
     /// The same with one more fact that distinguishes it.
-    pub fn with(mut self, key: &str, said: Said) -> Track {
-        self.dimensions.push((key.to_owned(), said));
+    pub fn with(mut self, key: &'static str, said: Said) -> Track {
+        self.told.0.push((key, said));
         self
     }
 

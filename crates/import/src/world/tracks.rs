@@ -1,5 +1,7 @@
 //! Tracks: what slices or values are on.
 
+use std::hash::{Hash, Hasher};
+
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::track_record;
 
@@ -30,11 +32,35 @@ pub(crate) enum Owner {
 
 /// The value of a dimension: what tells tracks of one type apart, beside their owner
 /// (rules TK).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub(crate) enum Dimension {
     Int(i64),
     /// `None` is a dimension that is there and NULL.
     Text(Option<Box<str>>),
+}
+
+impl Dimension {
+    /// What tells it from others: no text is the same as an empty one (rule TK2).
+    fn identity(&self) -> Result<i64, &str> {
+        match self {
+            Dimension::Int(number) => Ok(*number),
+            Dimension::Text(text) => Err(text.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+impl PartialEq for Dimension {
+    fn eq(&self, other: &Dimension) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for Dimension {}
+
+impl Hash for Dimension {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
 }
 
 impl From<i64> for Dimension {
@@ -283,5 +309,22 @@ impl Tracks {
                 description,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tk2_no_text_is_the_track_of_an_empty_text() {
+        let mut tracks = Tracks::default();
+        let mut of = |device: Option<&str>| {
+            let track = NewTrack::slices(0, "linux_rpm", None, Owner::None);
+            tracks.get(track.with("linux_device", device))
+        };
+        let none = of(None);
+        assert_eq!(of(Some("")), none);
+        assert_ne!(of(Some("a")), none);
     }
 }
