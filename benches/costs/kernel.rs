@@ -4,15 +4,11 @@
 use std::io::{BufWriter, Write};
 
 use rusqlite::Connection;
-use timebase_import::Options;
 use timebase_lab::encode::{Message, trace_of};
 use timebase_lab::reliability::grouped;
 
-use crate::child::import_in_child;
-use crate::imports::{discard, import};
-use crate::inserts::{Rows, same_rows};
-use crate::pairs::Pairs;
-use crate::table::{Row, Table, Target};
+use crate::same_rows::{Contents, compare};
+use crate::table::Table;
 use crate::traces::{Trace, create};
 use crate::{Bench, Result, progress};
 
@@ -45,33 +41,13 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     write(bundles, &mut file)?;
     file.flush()?;
     let trace = Trace::of_bench(path);
-    let ours = bench.directory().join("kernel.db");
-    let bare = bench.directory().join("bare.db");
-    let options = Options::default();
-    import(&trace, &ours, &options)?;
-    check(&ours, bundles * ROUNDS)?;
-    let rows = TABLES.map(|name| Rows::read(&ours, name));
-    let rows = rows.into_iter().collect::<Result<Vec<_>>>()?;
-    let all: u64 = rows.iter().map(|rows| rows.len() as u64).sum();
-    Rows::insert_all(&rows, &bare)?;
-    for name in TABLES {
-        same_rows(&ours, &bare, name)?;
-    }
-    let pairs = Pairs::run(
-        bench.runs(),
-        || discard(&ours, import(&trace, &ours, &options)?),
-        || discard(&bare, Rows::insert_all(&rows, &bare)?),
-    )?;
-    drop(rows);
-    let cost = import_in_child(&trace, &ours)?;
-    table.add(
-        Row::new(format!("import of {what}, {} rows", grouped(all)))
-            .pairs(&pairs, "bare inserts of the same rows")
-            .count(events)
-            .memory(cost.peak_memory)
-            .target(Target::Ratio(1.25)),
-    );
-    Ok(())
+    let contents = Contents {
+        what: &what,
+        count: events,
+    };
+    compare(bench, table, (&trace, contents), TABLES, |database| {
+        check(database, bundles * ROUNDS)
+    })
 }
 
 /// A round makes five slices and two values.

@@ -25,6 +25,7 @@ mod program;
 mod queries;
 mod resolver;
 mod rewrite;
+mod same_rows;
 mod slices;
 mod snapshots;
 mod sql;

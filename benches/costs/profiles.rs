@@ -3,15 +3,11 @@
 use std::io::{BufWriter, Write};
 
 use rusqlite::Connection;
-use timebase_import::Options;
 use timebase_lab::encode::{Message, trace_of};
 use timebase_lab::reliability::grouped;
 
-use crate::child::import_in_child;
-use crate::imports::{discard, import};
-use crate::inserts::{Rows, same_rows};
-use crate::pairs::Pairs;
-use crate::table::{Row, Table, Target};
+use crate::same_rows::{Contents, compare};
+use crate::table::Table;
 use crate::traces::{Trace, create};
 use crate::{Bench, Result, progress};
 
@@ -42,33 +38,13 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     write(samples, &mut file)?;
     file.flush()?;
     let trace = Trace::of_bench(path);
-    let ours = bench.directory().join("profiles.db");
-    let bare = bench.directory().join("bare.db");
-    let options = Options::default();
-    import(&trace, &ours, &options)?;
-    check(&ours, samples)?;
-    let rows = TABLES.map(|name| Rows::read(&ours, name));
-    let rows = rows.into_iter().collect::<Result<Vec<_>>>()?;
-    let all: u64 = rows.iter().map(|rows| rows.len() as u64).sum();
-    Rows::insert_all(&rows, &bare)?;
-    for name in TABLES {
-        same_rows(&ours, &bare, name)?;
-    }
-    let pairs = Pairs::run(
-        bench.runs(),
-        || discard(&ours, import(&trace, &ours, &options)?),
-        || discard(&bare, Rows::insert_all(&rows, &bare)?),
-    )?;
-    drop(rows);
-    let cost = import_in_child(&trace, &ours)?;
-    table.add(
-        Row::new(format!("import of {what}, {} rows", grouped(all)))
-            .pairs(&pairs, "bare inserts of the same rows")
-            .count(samples)
-            .memory(cost.peak_memory)
-            .target(Target::Ratio(1.25)),
-    );
-    Ok(())
+    let contents = Contents {
+        what: &what,
+        count: samples,
+    };
+    compare(bench, table, (&trace, contents), TABLES, |database| {
+        check(database, samples)
+    })
 }
 
 /// Each sample has its stack, and a value.
