@@ -148,7 +148,7 @@ fn view(shared: &str, checks: &[Check]) -> String {
     format!(
         "CREATE VIEW finding AS\nWITH RECURSIVE\n{shared}\n\
          SELECT check_name, severity, subject, machine_id, trace_file_id, clock_id, seq_id, packet_id, \
-         (SELECT p.offset FROM packet AS p WHERE p.id = packet_id) AS offset, events, worst_ns, \
+         (SELECT p.offset FROM packet_record AS p WHERE p.id = packet_id) AS offset, events, worst_ns, \
          replace(replace(replace(message, '{{events}}', coalesce(counted, '')), '{{worst}}', coalesce(worst, '')), '{{subject}}', coalesce(subject, '')) AS message, \
          replace(advice, '{{subject}}', coalesce(subject, '')) AS advice FROM (\n{named}\n);\n"
     )

@@ -2,7 +2,7 @@
 -- checks. A check only reads the parts that it names.
 --
 -- SQLite expands a part wherever a check names it. From 3.54 on it refuses a statement that has more than a thousand tables after this. So
--- the parts seldom name each other.
+-- the parts seldom name each other, and join packet_record and packet_common instead of naming the view packet, which would be three tables.
 --
 -- Here a clock is (machine_id, clock_id, seq_id, file), with -1 for no file, as in the tables behind the
 -- views.
@@ -28,36 +28,40 @@ bridge AS MATERIALIZED (
 ),
 -- Packets, and the owner of their clock unless it is sequence-scoped.
 home AS NOT MATERIALIZED (
-  SELECT p.id AS packet_id, p.ts, p.clock_id, p.seq_id, p.machine_id, p.type, p.trace_file_id,
+  SELECT p.id AS packet_id, p.ts, c.clock_id, c.seq_id, c.machine_id, c.type, c.trace_file_id,
          coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
-                  (SELECT iif(p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1)
-                   FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id), -1) AS file
-  FROM packet AS p
+                  (SELECT iif(p.id >= t.own_from OR t.is_pinned AND c.clock_id = 11, c.trace_file_id, -1)
+                   FROM part AS t WHERE t.trace_file_id = c.trace_file_id AND t.machine_id = c.machine_id), -1) AS file
+  FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
 ),
 
 -- Everything without a time, and the reason: packets, ranges of kernel events, and log lines.
 unplaced AS MATERIALIZED (
-  SELECT coalesce(u.machine_id, p.machine_id) AS machine_id, u.clock_id, iif(u.clock_id BETWEEN 64 AND 127, u.seq_id, 0) AS seq_id,
-         iif(u.clock_id BETWEEN 64 AND 127, p.trace_file_id, p.file) AS file, u.seq_id AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events
+  SELECT coalesce(u.machine_id, p.machine_id) AS machine_id, iif(u.is_packet, p.clock_id, u.clock_id) AS clock_id,
+         iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, iif(u.is_packet, p.seq_id, u.seq_id), 0) AS seq_id,
+         iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, p.trace_file_id, p.file) AS file,
+         iif(u.is_packet, p.seq_id, u.seq_id) AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events
   FROM (
-    SELECT machine_id, clock_id, seq_id, unresolved AS reason, id AS packet_id, 1 AS events
-    FROM packet
-    WHERE unresolved IS NOT NULL AND type IS NOT 'clock_snapshot'
+    SELECT NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, unresolved AS reason, id AS packet_id, 1 AS events, 1 AS is_packet
+    FROM packet_record
+    WHERE unresolved IS NOT NULL
     UNION ALL
-    SELECT s.machine_id, s.clock_id, s.seq_id, s.reason, min(e.packet_id), count(*)
+    SELECT s.machine_id, s.clock_id, s.seq_id, s.reason, min(e.packet_id), count(*), 0
     FROM ftrace_unresolved AS s CROSS JOIN ftrace_record AS e ON e.id BETWEEN s.first_id AND s.last_id AND +e.ts IS NULL
     GROUP BY s.first_id
     UNION ALL
-    SELECT NULL, 1, NULL, unresolved, packet_id, 1 FROM android_log_record WHERE unresolved IS NOT NULL
+    SELECT NULL, 1, NULL, unresolved, packet_id, 1, 0 FROM android_log_record WHERE unresolved IS NOT NULL
   ) AS u
   CROSS JOIN home AS p ON p.packet_id = u.packet_id
+  WHERE NOT u.is_packet OR p.type IS NOT 'clock_snapshot'
 ),
 
 -- The database does not record the clock of a kernel event; the bundles have pairs of it, unless it is BOOTTIME.
 kernel_clock AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file,
          iif((SELECT count(*) FROM part) = 1, (SELECT count(*) FROM ftrace_record),
-             (SELECT count(*) FROM ftrace_record AS e CROSS JOIN packet AS p ON p.id = e.packet_id
+             (SELECT count(*) FROM ftrace_record AS e CROSS JOIN packet_record AS r ON r.id = e.packet_id
+              CROSS JOIN packet_common AS p ON p.id = r.common_id
               WHERE p.machine_id = k.machine_id AND k.file IN (-1, p.trace_file_id))) AS events
   FROM (SELECT DISTINCT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file FROM clock_snapshot WHERE source = 'ftrace' AND clock_id <> 6) AS k
 ),
@@ -68,9 +72,10 @@ clock_events AS MATERIALIZED (
   FROM (
     SELECT machine_id, clock_id, seq_id, file, packets AS events FROM clock_record
     UNION ALL
-    SELECT p.machine_id, 1, 0, iif(p.id >= t.own_from, p.trace_file_id, -1), 1
+    SELECT p.machine_id, 1, 0, iif(r.id >= t.own_from, p.trace_file_id, -1), 1
     FROM android_log_record AS l
-    CROSS JOIN packet AS p ON p.id = l.packet_id
+    CROSS JOIN packet_record AS r ON r.id = l.packet_id
+    CROSS JOIN packet_common AS p ON p.id = r.common_id
     CROSS JOIN part AS t ON t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id
     UNION ALL
     SELECT machine_id, clock_id, seq_id, file, events FROM kernel_clock
@@ -180,12 +185,13 @@ reading AS MATERIALIZED (
   FROM (
     SELECT s.route_id, v.packet_id, v.value * iif(v.is_packet, s.unit, 1) AS value, v.ts
     FROM (
-      SELECT id AS packet_id, machine_id, trace_file_id, clock_id, iif(clock_id BETWEEN 64 AND 127, seq_id, 0) AS seq_id, clock_ts AS value, ts, 1 AS is_packet
-      FROM packet
-      WHERE ts IS NOT NULL AND clock_ts IS NOT NULL AND type IS NOT 'clock_snapshot'
+      SELECT p.id AS packet_id, c.machine_id, c.trace_file_id, c.clock_id, iif(c.clock_id BETWEEN 64 AND 127, c.seq_id, 0) AS seq_id,
+             iif(c.is_trace_time, p.ts, p.clock_ts) AS value, p.ts, 1 AS is_packet
+      FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
+      WHERE p.ts IS NOT NULL AND (c.is_trace_time OR p.clock_ts IS NOT NULL) AND c.type IS NOT 'clock_snapshot'
       UNION ALL
       SELECT l.packet_id, p.machine_id, p.trace_file_id, 1, 0, l.timestamp, l.ts, 0
-      FROM android_log_record AS l CROSS JOIN packet AS p ON p.id = l.packet_id
+      FROM android_log_record AS l CROSS JOIN packet_record AS q ON q.id = l.packet_id CROSS JOIN packet_common AS p ON p.id = q.common_id
       WHERE l.ts IS NOT NULL
     ) AS v
     CROSS JOIN source AS s

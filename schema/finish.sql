@@ -1,5 +1,17 @@
 -- The views. The import adds them to the database when all rows are in.
 
+-- A row is a packet of the trace. The join is an outer join, so a query that needs no column of packet_common does not
+-- look it up.
+CREATE VIEW packet AS
+SELECT p.id, p.ts,
+       iif(c.is_absolute, iif(c.is_trace_time, p.ts, p.clock_ts), p.timestamp) AS timestamp,
+       c.clock_id,
+       iif(c.is_trace_time, p.ts, p.clock_ts) AS clock_ts,
+       c.seq_id, c.machine_id, c.type, c.uid, c.pid, p.unresolved, c.trace_file_id,
+       p.id - c.first_id AS number, p.offset, coalesce(p.size, length(p.data)) AS size, p.data
+FROM packet_record AS p
+LEFT JOIN packet_common AS c ON c.id = p.common_id;
+
 -- A row is a kernel event. The joins are outer joins, so a query that needs neither names nor
 -- arguments does not look them up.
 CREATE VIEW ftrace_event AS

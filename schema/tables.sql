@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 10;
+PRAGMA user_version = 11;
 
 -- The files of an import: the input, and its members if it is an archive or if the user named
 -- several files.
@@ -71,30 +71,39 @@ CREATE TABLE loss (
   severity   TEXT NOT NULL   -- data_loss, or info for an intended loss
 );
 
--- A row is a packet of the trace, in the order in which the import reads files.
-CREATE TABLE packet (
+-- The packets of the trace, in the order in which the import reads files. A row has only the columns that differ from packet
+-- to packet; the view packet (finish.sql) has all of them.
+CREATE TABLE packet_record (
   id         INTEGER PRIMARY KEY,  -- 0, 1, 2 ... over all files
   ts         INTEGER,              -- trace time; NULL without a timestamp or without a conversion
-  timestamp  INTEGER,              -- the packet's own field, as recorded
-  clock_id   INTEGER,              -- the clock of the timestamp: the packet's own, its sequence's default or the trace's
-  clock_ts   INTEGER,              -- the absolute reading, in the clock's own unit: the sum of the deltas
-  seq_id     INTEGER NOT NULL,     -- trusted_packet_sequence_id, 0 if none
-  machine_id INTEGER NOT NULL,     -- the machine, in machine
-  type       TEXT,                 -- name of the payload field
-  uid        INTEGER,
-  pid        INTEGER,
-  unresolved TEXT,                 -- why ts is NULL although there is a timestamp: no_path, ...
-  trace_file_id INTEGER NOT NULL,  -- the file that holds it
-  number     INTEGER NOT NULL,     -- 0, 1, 2 ... in its file
+  common_id  INTEGER NOT NULL,     -- in packet_common
   offset     INTEGER NOT NULL,     -- the place of its bytes in the decompressed stream of its file
-  size       INTEGER NOT NULL,     -- the number of its bytes
+  timestamp  INTEGER,              -- the packet's own field, as recorded; NULL if packet_common says that it equals clock_ts
+  clock_ts   INTEGER,              -- the absolute reading, in the clock's own unit; NULL if packet_common says that it equals ts
+  size       INTEGER,              -- the number of its bytes; NULL if data has them
+  unresolved TEXT,                 -- why ts is NULL although there is a timestamp: no_path, ...
   data       BLOB                  -- its bytes: a serialized TracePacket
 );
 
-CREATE INDEX packet_ts ON packet (ts);
+CREATE INDEX packet_ts ON packet_record (ts);
 
 -- Finds packets without a time, in file order.
-CREATE INDEX packet_unresolved ON packet (id) WHERE unresolved IS NOT NULL;
+CREATE INDEX packet_unresolved ON packet_record (id) WHERE unresolved IS NOT NULL;
+
+-- The columns that packets share with others. Two rows can be equal.
+CREATE TABLE packet_common (
+  id            INTEGER PRIMARY KEY,
+  clock_id      INTEGER,           -- the clock of the timestamp: the packet's own, its sequence's default or the trace's
+  seq_id        INTEGER NOT NULL,  -- trusted_packet_sequence_id, 0 if none
+  machine_id    INTEGER NOT NULL,  -- the machine, in machine
+  type          TEXT,              -- name of the payload field
+  uid           INTEGER,
+  pid           INTEGER,
+  trace_file_id INTEGER NOT NULL,  -- the file that holds them
+  first_id      INTEGER NOT NULL,  -- the id of the first packet of that file
+  is_absolute   INTEGER NOT NULL,  -- 1 if their timestamp equals clock_ts
+  is_trace_time INTEGER NOT NULL   -- 1 if their clock_ts equals ts
+);
 
 -- Packets whose part had other clocks when they got their time than when they were read. file is the owner of the
 -- clock, -1 for the machine.

@@ -551,19 +551,19 @@ fn a_value_that_does_not_fit_is_an_error_and_nothing_is_made_of_it() {
     let new = folder.to_str().unwrap();
     for (change, said) in [
         (
-            "UPDATE packet SET ts = 'noon' WHERE id = 2",
+            "UPDATE packet_record SET ts = 'noon' WHERE id = 2",
             "packet, column ts, row 3: the value is text, but the column has the type int64",
         ),
         (
-            "UPDATE packet SET ts = 0.5 WHERE id = 0",
+            "UPDATE packet_record SET ts = 0.5 WHERE id = 0",
             "packet, column ts, row 1: the value is a real number, but the column has the type int64",
         ),
         (
-            "UPDATE packet SET type = CAST(x'61ff' AS TEXT) WHERE id = 1",
+            "UPDATE packet_common SET type = CAST(x'61ff' AS TEXT) WHERE id = (SELECT common_id FROM packet_record WHERE id = 1)",
             "packet, column type, row 2: the value is text that is not UTF-8, but the column has the type string",
         ),
         (
-            "UPDATE packet SET data = 'x' WHERE id = 1",
+            "UPDATE packet_record SET data = 'x' WHERE id = 1",
             "packet, column data, row 2: the value is text, but the column has the type binary",
         ),
     ] {

@@ -22,7 +22,7 @@ use crate::{Bench, Result, progress, truth};
 const TABLES: [&str; 7] = [
     "ftrace_record",
     "ftrace_args",
-    "packet",
+    "packet_record",
     "sched_record",
     "thread_state_record",
     "slice_record",

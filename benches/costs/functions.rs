@@ -48,9 +48,13 @@ fn finish(conn: &Connection) -> Result<()> {
 const ADD_READING: &str = "INSERT INTO clock_snapshot (ts, clock_id, clock_value, snapshot_id, \
      seq_id, unit_multiplier_ns, is_incremental, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-const ADD_PACKET: &str = "INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, \
-     machine_id, type, uid, pid, trace_file_id, number, offset, size) \
-     VALUES (?1, ?2, ?3, 64, ?4, ?5, 0, 'track_event', 10000, ?6, 0, ?1, ?7, 40)";
+/// What the packets of a sequence have in common.
+const ADD_COMMON: &str = "INSERT INTO packet_common (id, clock_id, seq_id, machine_id, type, uid, pid, \
+     trace_file_id, first_id, is_absolute, is_trace_time) \
+     VALUES (?1, 64, ?1, 0, 'track_event', 10000, 1000 + ?1, 0, 0, 0, 0)";
+
+const ADD_PACKET: &str = "INSERT INTO packet_record (id, ts, timestamp, clock_ts, common_id, offset, size) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 40)";
 
 /// The last reading of a sequence's clock.
 #[derive(Clone, Copy)]
@@ -73,6 +77,9 @@ pub struct Expected {
 pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
     let conn = create(path)?;
     let transaction = conn.unchecked_transaction()?;
+    for seq in SEQUENCES {
+        conn.execute(ADD_COMMON, [seq])?;
+    }
     let mut add_packet = conn.prepare(ADD_PACKET)?;
     let mut add_reading = conn.prepare(ADD_READING)?;
     let mut snapshots = 0;
@@ -132,8 +139,7 @@ pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
         let boottime = base.boottime + (ticks - base.ticks) * unit;
         let last = std::mem::replace(&mut last_ticks[seq as usize], ticks);
         let delta = ticks - last;
-        let (pid, offset) = (1000 + seq, id * 40);
-        add_packet.execute(params![id, boottime, delta, ticks, seq, pid, offset])?;
+        add_packet.execute(params![id, boottime, delta, ticks, seq, id * 40])?;
         expected.boottime += boottime;
         expected.monotonic += boottime - SUSPENDED;
         expected.clock_ts += ticks;

@@ -14,7 +14,7 @@ use crate::{Bench, Result, progress};
 
 /// The tables with many rows.
 const TABLES: [&str; 6] = [
-    "packet",
+    "packet_record",
     "ftrace_record",
     "ftrace_args",
     "slice_record",

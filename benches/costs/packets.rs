@@ -24,9 +24,9 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
         options.subjects = Vec::new();
         import(&trace, &ours, &options)?;
         truth::check(&ours, &truths)?;
-        let rows = Rows::read(&ours, "packet")?;
+        let rows = Rows::read(&ours, "packet_record")?;
         rows.insert(&bare)?;
-        same_rows(&ours, &bare, "packet")?;
+        same_rows(&ours, &bare, "packet_record")?;
         let pairs = Pairs::run(
             bench.runs(),
             || discard(&ours, import(&trace, &ours, &options)?),

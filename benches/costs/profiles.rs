@@ -13,7 +13,7 @@ use crate::{Bench, Result, progress};
 
 /// The tables with many rows.
 const TABLES: [&str; 5] = [
-    "packet",
+    "packet_record",
     "stack_sample_record",
     "counter_record",
     "stack_profile_callsite",

@@ -18,7 +18,7 @@ use crate::traces::Trace;
 use crate::{Bench, Result, progress};
 
 /// The tables with many rows.
-const TABLES: [&str; 3] = ["packet", "slice_record", "arg_set"];
+const TABLES: [&str; 3] = ["packet_record", "slice_record", "arg_set"];
 
 const THREADS: u32 = 16;
 const ANNOTATIONS: u32 = 4;

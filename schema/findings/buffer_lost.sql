@@ -11,7 +11,7 @@ SELECT 'warning' AS severity, coalesce('buffer ' || buffer, 'recorder') || iif(m
 FROM (
   SELECT l.machine_id, l.buffer, p.trace_file_id AS file, min(l.packet_id) AS packet_id,
          iif(max(l.severity = 'info'), 'traced_buf_chunks_overwritten', '') AS meant
-  FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
+  FROM loss AS l JOIN packet_record AS r ON r.id = l.packet_id JOIN packet_common AS p ON p.id = r.common_id
   WHERE l.kind = 'buffer'
   GROUP BY l.machine_id, l.buffer, p.trace_file_id
   HAVING max(l.severity = 'data_loss')

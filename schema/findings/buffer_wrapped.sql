@@ -7,7 +7,7 @@ SELECT 'info' AS severity, 'buffer ' || buffer || iif(machine_id, ' of machine '
        'If you need the start, make the buffer larger (BufferConfig.size_kb), or write while recording (TraceConfig.write_into_file with file_write_period_ms).' AS advice
 FROM (
   SELECT l.machine_id, l.buffer, p.trace_file_id AS file, min(l.packet_id) AS packet_id, total(l.count) AS chunks
-  FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
+  FROM loss AS l JOIN packet_record AS r ON r.id = l.packet_id JOIN packet_common AS p ON p.id = r.common_id
   WHERE l.kind = 'buffer' AND l.severity = 'info'
   GROUP BY l.machine_id, l.buffer, p.trace_file_id
 )

@@ -12,7 +12,7 @@ FROM (
   FROM sequence AS s
   -- If the recorder knows the loss of a writer, another check says why.
   WHERE losses > 0 AND NOT EXISTS (
-    SELECT * FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
+    SELECT * FROM loss AS l JOIN packet_record AS r ON r.id = l.packet_id JOIN packet_common AS p ON p.id = r.common_id
     WHERE l.kind = 'writer' AND l.seq_id = s.id AND l.machine_id = s.machine_id AND p.trace_file_id = s.trace_file_id
   )
   GROUP BY machine_id, trace_file_id

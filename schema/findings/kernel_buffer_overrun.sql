@@ -18,7 +18,7 @@ FROM (
          max(l.ucpu IS NULL AND l.count IS NULL) AS unread,
          (SELECT count(*) FROM loss AS k WHERE k.kind = 'kernel_events'
           AND k.ucpu IN (SELECT b.ucpu FROM loss AS b WHERE b.kind = 'kernel_buffer' AND b.machine_id = l.machine_id)) AS places
-  FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
+  FROM loss AS l JOIN packet_record AS r ON r.id = l.packet_id JOIN packet_common AS p ON p.id = r.common_id
   WHERE l.kind = 'kernel_buffer'
   GROUP BY l.machine_id, p.trace_file_id
 )

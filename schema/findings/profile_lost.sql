@@ -12,7 +12,7 @@ SELECT 'warning' AS severity, iif(kind = 'heap', 'heap profile', 'samples')
 FROM (
   SELECT l.kind, l.machine_id, p.trace_file_id AS file, min(l.packet_id) AS packet_id, count(*) AS places,
          CAST(total(l.count) AS INTEGER) AS count
-  FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
+  FROM loss AS l JOIN packet_record AS r ON r.id = l.packet_id JOIN packet_common AS p ON p.id = r.common_id
   WHERE l.kind IN ('samples', 'heap')
   GROUP BY l.kind, l.machine_id, p.trace_file_id
 )

@@ -13,7 +13,7 @@ SELECT 'warning' AS severity, 'setup' || iif(machine_id, ' of machine ' || machi
          || 'for the names of functions, /proc/kallsyms (kernel.kptr_restrict = 0).' AS advice
 FROM (
   SELECT l.machine_id, p.trace_file_id AS file, count(*) AS errors, min(l.packet_id) AS packet_id
-  FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
+  FROM loss AS l JOIN packet_record AS r ON r.id = l.packet_id JOIN packet_common AS p ON p.id = r.common_id
   WHERE l.kind = 'setup'
   GROUP BY l.machine_id, p.trace_file_id
 ) AS l

@@ -14,7 +14,7 @@ FROM (
             WHERE t.kind = 'writer' AND t.machine_id = l.machine_id AND t.trace_file_id = l.file ORDER BY t.place)) AS advice
   FROM (
     SELECT l.machine_id, p.trace_file_id AS file, min(l.packet_id) AS packet_id, count(DISTINCT l.seq_id) AS writers, min(l.seq_id) AS seq
-    FROM loss AS l JOIN packet AS p ON p.id = l.packet_id
+    FROM loss AS l JOIN packet_record AS r ON r.id = l.packet_id JOIN packet_common AS p ON p.id = r.common_id
     WHERE l.kind = 'writer'
     GROUP BY l.machine_id, p.trace_file_id
   ) AS l

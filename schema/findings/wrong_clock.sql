@@ -3,7 +3,7 @@
 -- Severity: warning.
 WITH taken AS MATERIALIZED (
   SELECT p.trace_file_id, min(s.ts) AS first_ts, max(s.ts) AS last_ts
-  FROM clock_snapshot AS s JOIN packet AS p ON p.id = s.packet_id
+  FROM clock_snapshot AS s JOIN packet_record AS r ON r.id = s.packet_id JOIN packet_common AS p ON p.id = r.common_id
   WHERE s.source NOT IN ('assumed', 'manifest')
   GROUP BY p.trace_file_id
 ),

@@ -11,7 +11,7 @@
 //!
 //! ```
 //! assert_eq!(timebase_schema::APPLICATION_ID, i64::from(u32::from_be_bytes(*b"tbfs")));
-//! assert!(timebase_schema::TABLES.contains("CREATE TABLE packet ("));
+//! assert!(timebase_schema::TABLES.contains("CREATE TABLE packet_record ("));
 //! ```
 //!
 //! # Design

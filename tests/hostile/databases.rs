@@ -332,8 +332,8 @@ fn no_view_calls_what_can_do_harm_and_all_call_what_cannot() {
           json_object('a', 1) AS object, printf('%d', 1) AS text;
         CREATE TABLE generated (ts, boottime AS (to_boottime(3, 0, ts)));
         INSERT INTO generated (ts) VALUES (1000);
-        CREATE INDEX by_field ON packet (packet_field(data, 'timestamp'));
-        CREATE TRIGGER t AFTER INSERT ON packet BEGIN SELECT load_extension('x'); END;";
+        CREATE INDEX by_field ON packet_record (packet_field(data, 'timestamp'));
+        CREATE TRIGGER t AFTER INSERT ON packet_record BEGIN SELECT load_extension('x'); END;";
     let path = crafted(&place, larger(), "");
     let conn = Connection::open(&path).unwrap();
     register(&conn);
@@ -390,14 +390,14 @@ fn a_statement_that_only_reads_writes_no_file() {
         ),
         format!("ATTACH 'file:{}?mode=rwc' AS made", name("made.db")),
         format!(
-            "ATTACH '{}' AS other; DELETE FROM other.packet",
+            "ATTACH '{}' AS other; DELETE FROM other.packet_record",
             name("other.db")
         ),
         format!(
-            "ATTACH '{}' AS other; DROP TABLE other.packet",
+            "ATTACH '{}' AS other; DROP TABLE other.packet_record",
             name("other.db")
         ),
-        "DELETE FROM packet".to_owned(),
+        "DELETE FROM packet_record".to_owned(),
         "PRAGMA writable_schema = ON".to_owned(),
         "PRAGMA main.Trusted_Schema(1)".to_owned(),
         "PRAGMA mmap_size = 1000000".to_owned(),
@@ -623,7 +623,7 @@ fn journals_of_others_change_no_file() {
     let path = place.write("unfinished.db", small());
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch(
-        "PRAGMA cache_size = 2; BEGIN; UPDATE packet SET uid = 4711;
+        "PRAGMA cache_size = 2; BEGIN; UPDATE packet_common SET uid = 4711;
          CREATE TABLE t AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
            SELECT i, randomblob(500) FROM n",
     )
@@ -648,7 +648,7 @@ fn journals_of_others_change_no_file() {
     // A change that is still in the log beside the file counts, and stays there.
     let path = place.write("logged.db", small());
     let conn = Connection::open(&path).unwrap();
-    conn.execute_batch("PRAGMA journal_mode = wal; UPDATE packet SET uid = 4711")
+    conn.execute_batch("PRAGMA journal_mode = wal; UPDATE packet_common SET uid = 4711")
         .unwrap();
     let log = place.path("copy.db-wal");
     fs::copy(&path, place.path("copy.db")).unwrap();

@@ -32,12 +32,12 @@ fn a_statement_that_deletes_is_refused_and_told_what_allows_it() {
     let before = fs::read(database(&place)).unwrap();
     let path = place.path("trace.db");
     let refused = [
-        query(&place, &["DELETE FROM packet"]),
-        query(&place, &["DROP TABLE packet"]),
+        query(&place, &["DELETE FROM packet_record"]),
+        query(&place, &["DROP TABLE packet_record"]),
         query(&place, &["PRAGMA user_version = 1"]),
         run_with_input(
             &["shell", path.to_str().unwrap()],
-            "UPDATE packet SET ts = 0;\n",
+            "UPDATE packet_record SET ts = 0;\n",
         ),
     ];
     for said in refused {
@@ -70,17 +70,18 @@ fn what_is_temporary_needs_no_leave() {
 fn with_write_it_is_done_and_counted_and_said() {
     let place = Place::new();
     let path = database(&place);
-    let sql = "DELETE FROM packet WHERE id < 25; CREATE VIEW v AS SELECT 1 AS a; SELECT a FROM v";
+    let sql =
+        "DELETE FROM packet_record WHERE id < 25; CREATE VIEW v AS SELECT 1 AS a; SELECT a FROM v";
     let said = query(&place, &[sql, "--write", "-F", "csv"]);
     assert_eq!(said.stdout, "a\n1\n");
-    assert_eq!(said.stderr, "25 rows of packet deleted, v created\n");
+    assert_eq!(said.stderr, "25 rows of packet_record deleted, v created\n");
     assert_eq!(packets(&place), "n\n4800\n");
 
-    let input = "DELETE FROM packet;\nSELECT 2 AS b;\n";
+    let input = "DELETE FROM packet_record;\nSELECT 2 AS b;\n";
     let shell = ["shell", path.to_str().unwrap(), "--write", "-F", "csv"];
     let said = run_with_input(&shell, input);
     assert_eq!(said.stdout, "b\n2\n");
-    assert_eq!(said.stderr, "4,800 rows of packet deleted\n");
+    assert_eq!(said.stderr, "4,800 rows of packet_record deleted\n");
     assert_eq!(packets(&place), "n\n0\n");
 }
 
@@ -88,7 +89,7 @@ fn with_write_it_is_done_and_counted_and_said() {
 fn a_transaction_that_is_not_ended_is_told() {
     let place = Place::new();
     database(&place);
-    let said = query(&place, &["BEGIN; DELETE FROM packet", "--write"]);
+    let said = query(&place, &["BEGIN; DELETE FROM packet_record", "--write"]);
     assert!(
         said.stderr.contains("a transaction was not ended"),
         "{}",

@@ -226,7 +226,7 @@ fn help_lists_every_command_and_each_is_there() {
 fn tables_are_those_that_can_be_asked_and_the_others_by_a_pattern() {
     let tables = answered(".mode csv\n.tables\n");
     for line in [
-        "packet,table,a packet of the trace\n",
+        "packet,view,a packet of the trace\n",
         "thread,view,a thread\n",
         "clock_path,function,\"a conversion, one row for each hop\"\n",
         "clock_hop_reading,table,the readings of hops that are not on the line\n",

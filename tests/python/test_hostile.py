@@ -106,7 +106,7 @@ def test_a_journal_of_a_change_that_was_not_completed_is_told(connect, tmp_path)
     half = tmp_path / "half.db"
     with closing(sqlite3.connect(database, isolation_level=None)) as plain:
         plain.executescript(
-            f"""PRAGMA cache_size = 2; BEGIN; UPDATE packet SET uid = 4711;
+            f"""PRAGMA cache_size = 2; BEGIN; UPDATE packet_common SET uid = 4711;
             CREATE TABLE t AS {ENDLESS} SELECT i, randomblob(500) FROM n LIMIT 3000"""
         )
         for end in ("", "-journal"):

@@ -593,7 +593,7 @@ def test_a_trace_may_be_a_file_object_or_compressed(connect, tmp_path):
 def test_arguments_of_sqlite3_are_passed_on(connect, database):
     with closing(connect(f"{database.as_uri()}?mode=ro", uri=True)) as trace:
         assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703
-        assert "readonly" in refusal(trace, "DELETE FROM packet")
+        assert "readonly" in refusal(trace, "DELETE FROM packet_record")
     with closing(connect(database, check_same_thread=False, timeout=1)) as trace:
         answers = []
         thread = threading.Thread(target=lambda: answers.append(ask(trace, "SELECT to_boottime(64, 2, 3503)")))

@@ -244,8 +244,8 @@ def test_a_missing_module_says_what_to_do_in_pythons_words(one, packages):
 
 def test_writing_is_refused_as_by_any_statement(one):
     hint = "attempt to write a readonly database; timebase.connect(..., write=True) opens it for writing"
-    assert refusal(one.perfetto_sql, "SELECT 1;\n DELETE FROM packet").startswith(f"{hint}\n  line 2, column 2: ")
-    assert refusal(one.perfetto_sql, "DELETE FROM packet RETURNING id").startswith(hint)
+    assert refusal(one.perfetto_sql, "SELECT 1;\n DELETE FROM packet_record").startswith(f"{hint}\n  line 2, column 2: ")
+    assert refusal(one.perfetto_sql, "DELETE FROM packet_record RETURNING id").startswith(hint)
 
 
 def test_what_was_asked_for_can_be_written(tmp_path):

@@ -35,11 +35,11 @@ def packets(database):
 
 
 WRITES = [
-    "DELETE FROM packet",
-    "UPDATE packet SET ts = 0 RETURNING id",
-    "DROP TABLE packet",
+    "DELETE FROM packet_record",
+    "UPDATE packet_record SET ts = 0 RETURNING id",
+    "DROP TABLE packet_record",
     "CREATE TABLE mine AS SELECT 1",
-    "CREATE INDEX mine ON packet (ts)",
+    "CREATE INDEX mine ON packet_record (ts)",
     "INSERT INTO import_log (severity, code, message) VALUES ('info', 'x', 'x')",
     "VACUUM",
 ]
@@ -64,13 +64,13 @@ def test_many_at_once_are_refused_alike(connect, database):
     with closing(connect(database)) as trace:
         for way in (trace.executemany, trace.cursor().executemany):
             with pytest.raises(sqlite3.OperationalError, match=re.escape(HINT)):
-                way("DELETE FROM packet WHERE id = ?", [(1,), (2,)])
+                way("DELETE FROM packet_record WHERE id = ?", [(1,), (2,)])
 
 
 def test_who_asks_to_write_can_and_learns_how_much_changed(connect, database):
     count = packets(database)
     with closing(connect(database, write=True)) as trace:
-        trace.execute("DELETE FROM packet")
+        trace.execute("DELETE FROM packet_record")
         assert trace.total_changes == count
         trace.commit()
     assert packets(database) == 0
@@ -93,7 +93,7 @@ def test_tables_and_views_of_ones_own_are_temporary_or_elsewhere(connect, databa
 def test_the_database_of_a_trace_is_read_only_and_says_what_stays(connect):
     with closing(connect(MULTIHOP)) as trace:
         with pytest.raises(sqlite3.OperationalError) as error:
-            trace.execute("DELETE FROM packet")
+            trace.execute("DELETE FROM packet_record")
         assert str(error.value) == f"{REFUSED}; it is temporary, made of a trace; timebase.import_trace() makes one that stays"
         trace.execute("CREATE TEMP TABLE mine AS SELECT 1")
     with pytest.raises(ValueError, match="write=True is for databases: .* would be lost; timebase.import_trace.. makes"):
@@ -104,7 +104,7 @@ def test_read_sql_cannot_write(database):
     pytest.importorskip("pandas")
     count = packets(database)
     with pytest.raises(sqlite3.OperationalError, match=re.escape(HINT)):
-        timebase.read_sql("DELETE FROM packet RETURNING id", database)
+        timebase.read_sql("DELETE FROM packet_record RETURNING id", database)
     assert packets(database) == count
 
 
@@ -133,7 +133,7 @@ def test_a_database_may_have_any_name(connect, database, name, tmp_path, monkeyp
         with closing(connect(given)) as trace:
             assert trace.execute("SELECT to_boottime(64, 2, 3503)").fetchone() == (7703,)
             with pytest.raises(sqlite3.OperationalError, match=re.escape(HINT)):
-                trace.execute("DELETE FROM packet")
+                trace.execute("DELETE FROM packet_record")
     assert os.listdir(directory) == [name]
 
 
@@ -171,16 +171,16 @@ def test_a_uri_is_read_only_unless_it_says_otherwise(connect, database):
     for given in (uri, uri + "?cache=private", uri + "?cache=private#mode=rw", uri + "#x", uri + "?"):
         with closing(connect(given, uri=True)) as trace:
             with pytest.raises(sqlite3.OperationalError, match=re.escape(HINT)):
-                trace.execute("DELETE FROM packet")
+                trace.execute("DELETE FROM packet_record")
     for given in (uri + "?mode=rw", uri + "?%6dode=rwc"):
         with closing(connect(given, uri=True)) as trace:
-            trace.execute("DELETE FROM packet")
+            trace.execute("DELETE FROM packet_record")
     with closing(connect(uri + "?mode=ro", uri=True, write=True)) as trace:
         with pytest.raises(sqlite3.OperationalError, match=f"{REFUSED}$"):
-            trace.execute("DELETE FROM packet")
+            trace.execute("DELETE FROM packet_record")
     with closing(connect(database, uri=True)) as trace:
         with pytest.raises(sqlite3.OperationalError, match=re.escape(HINT)):
-            trace.execute("DELETE FROM packet")
+            trace.execute("DELETE FROM packet_record")
     assert packets(database) > 0
 
 
@@ -192,7 +192,7 @@ def test_a_trace_is_one_also_where_uris_are_asked_for(connect):
 def test_readers_see_what_a_writer_commits(connect, database):
     with closing(connect(database)) as reader, closing(connect(database, write=True)) as writer:
         before = reader.execute("SELECT count(*) FROM packet").fetchone()[0]
-        writer.execute("DELETE FROM packet")
+        writer.execute("DELETE FROM packet_record")
         assert reader.execute("SELECT count(*) FROM packet").fetchone()[0] == before
         writer.commit()
         assert reader.execute("SELECT count(*) FROM packet").fetchone()[0] == 0
@@ -212,5 +212,5 @@ def test_the_pool_of_an_engine_reads_in_its_own_threads(database):
     thread.join()
     assert answers == [7703]
     with engine.connect() as trace, pytest.raises(sqlalchemy.exc.OperationalError, match="write=True"):
-        trace.execute(sqlalchemy.text("DELETE FROM packet"))
+        trace.execute(sqlalchemy.text("DELETE FROM packet_record"))
     engine.dispose()

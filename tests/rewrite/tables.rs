@@ -14,11 +14,12 @@ use timebase_import::{
 use crate::support::{Place, count};
 
 /// What of a database tells of bytes, clocks and damage, and so is no promise of RW1.
-const OF_BYTES_AND_CLOCKS: [&str; 21] = [
+const OF_BYTES_AND_CLOCKS: [&str; 22] = [
     "trace_file",
     "part",
     "remote_clock_sync",
-    "packet",
+    "packet_record",
+    "packet_common",
     "packet_clock_record",
     "clock_snapshot",
     "clock_record",
@@ -57,9 +58,14 @@ fn options(conversion: Conversion) -> Options {
     let mut options = Options::default();
     options.conversion = conversion;
     options.views = Views::Named(
-        ["ftrace_event", "ftrace_event_partial", "android_logs"]
-            .map(str::to_owned)
-            .into(),
+        [
+            "packet",
+            "ftrace_event",
+            "ftrace_event_partial",
+            "android_logs",
+        ]
+        .map(str::to_owned)
+        .into(),
     );
     options.overwrite = true;
     options

@@ -222,6 +222,11 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     ),
     ("clock", Type::Int64, &["trace_file_id"]),
     ("placement", Type::Int64, &["isolated"]),
+    (
+        "packet",
+        Type::Int64,
+        &["timestamp", "clock_ts", "number", "size"],
+    ),
     ("packet_clock", Type::Int64, &["seq_id", "trace_file_id"]),
     (
         "clock_mapping",
@@ -238,7 +243,11 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
         Type::Int64,
         &["earliest", "ts", "latest"],
     ),
-    ("packet_resync", Type::Int64, &["resync_ts", "difference"]),
+    (
+        "packet_resync",
+        Type::Int64,
+        &["timestamp", "clock_ts", "resync_ts", "difference"],
+    ),
     (
         "metadata",
         Type::Int64,
@@ -334,7 +343,7 @@ pub struct Reads(BTreeSet<(String, String)>);
 impl Reads {
     /// Whether it reads the bytes of packets.
     pub fn data(&self) -> bool {
-        let data = ("packet".to_owned(), "data".to_owned());
+        let data = ("packet_record".to_owned(), "data".to_owned());
         self.0.contains(&data)
     }
 
@@ -621,8 +630,8 @@ mod tests {
             let table = schema.table(table).unwrap();
             table.column(column).unwrap().is_nullable
         };
-        assert!(!is_nullable("packet", "id") && !is_nullable("packet", "seq_id"));
-        assert!(is_nullable("packet", "ts"));
+        assert!(!is_nullable("clock_snapshot", "id") && !is_nullable("clock_snapshot", "seq_id"));
+        assert!(is_nullable("clock_snapshot", "ts"));
         assert!(!is_nullable("clock_route", "clock_id"));
         assert!(is_nullable("slice", "id"));
     }

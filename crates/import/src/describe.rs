@@ -132,14 +132,14 @@ pub(crate) fn summarize(
     });
     let events = events.collect();
     Ok(Summary {
-        packets: trace.count(&tables::packet::TABLE),
+        packets: trace.count(&tables::packet_record::TABLE),
         snapshots: frame.context.place.clocks.graph.snapshots().into(),
         rejected_snapshots: journal.counter(counters::SNAPSHOTS_REJECTED),
         clocks,
         sequences,
         on_trace_time: journal.packets_on_trace_time,
         without_timestamp: journal.counter(counters::PACKETS_WITHOUT_TIMESTAMP),
-        unresolved: journal.reasons(&tables::packet::TABLE).counted(),
+        unresolved: journal.reasons(&tables::packet_record::TABLE).counted(),
         read: frame.types.read,
         unread: frame.types.all_unread(),
         events,

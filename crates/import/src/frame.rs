@@ -82,7 +82,7 @@ pub(crate) struct Finished {
 
 /// Large tables that only readers fill.
 const MADE_WHILE_READING: [&Table; 3] = [
-    &tables::packet::TABLE,
+    &tables::packet_record::TABLE,
     &tables::ftrace_record::TABLE,
     &tables::ftrace_partial::TABLE,
 ];

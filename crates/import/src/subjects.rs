@@ -69,7 +69,7 @@ impl Subject {
     /// use timebase_import::Subject;
     /// assert_eq!(Subject::of_table("sched_record"), Some(Subject::Scheduling));
     /// assert_eq!(Subject::of_table("track_record"), Some(Subject::Threads));
-    /// assert_eq!(Subject::of_table("packet"), None);
+    /// assert_eq!(Subject::of_table("packet_record"), None);
     /// ```
     pub fn of_table(name: &str) -> Option<Subject> {
         let table = tables::ALL.iter().find(|table| table.name == name)?;

@@ -44,9 +44,10 @@ fn with_snapshots(snapshots: u32) -> Connection {
              INSERT INTO clock_line VALUES (0, -9223372036854775808, 0, 5000000000, 1e-5, 100.0, -1e-7, 'before'),
                                            (0, 0, {snapshots} * 999990000, 5000000000, 1e-5, 100.0, 0.0, 'line'),
                                            (0, {snapshots} * 999990000, NULL, 5000000000 + {snapshots} * 10000, 1e-5, 100.0, 1e-7, 'after');
-             INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, unresolved,
-                                 trace_file_id, number, offset, size)
-             VALUES (0, 5500000000, 5, 3, 5, 1, 0, NULL, 0, 0, 0, 9), (1, NULL, 6, 3, 6, 1, 0, 'overflow', 0, 1, 9, 9);"
+             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute, is_trace_time)
+             VALUES (0, 3, 1, 0, 0, 0, 0, 0);
+             INSERT INTO packet_record (id, ts, common_id, timestamp, clock_ts, unresolved, offset, size)
+             VALUES (0, 5500000000, 0, 5, 5, NULL, 0, 9), (1, NULL, 0, 6, 6, 'overflow', 9, 9);"
         ),
     );
     database
@@ -149,8 +150,10 @@ fn with_sequences(sequences: u32) -> Connection {
              SELECT 5500000000, iif(c, 6, 64), iif(c, 0, i), iif(c, NULL, 0), 500000000, 10 + i FROM n, (SELECT 0 AS c UNION ALL SELECT 1) ORDER BY i;
              INSERT INTO clock_hop
              SELECT i, 0, 64, i, 0, 0, 6, 0, NULL, '64@' || i, 'BOOTTIME', 'service', 1, 1.0, NULL, 0.0, 100.0, 0, 0, 0.0, 0.0, NULL FROM n;
-             INSERT INTO packet (id, ts, timestamp, clock_id, clock_ts, seq_id, machine_id, trace_file_id, number, offset, size)
-             SELECT 10 + i, 5600000000, 5, 64, 5, i, 0, 0, 10 + i, 0, 9 FROM n;"
+             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute, is_trace_time)
+             SELECT 10 + i, 64, i, 0, 0, 0, 0, 0 FROM n;
+             INSERT INTO packet_record (id, ts, common_id, timestamp, clock_ts, offset, size)
+             SELECT 10 + i, 5600000000, 10 + i, 5, 5, 0, 9 FROM n;"
         ),
     );
     database
@@ -313,7 +316,7 @@ fn what_is_endless_in_a_database_ends_on_the_page() {
          UPDATE clock_snapshot SET clock_value = 9223372036854775807 WHERE snapshot_id = 2;
          UPDATE clock_snapshot SET clock_value = -9223372036854775808, ts = 9223372036854775807 WHERE snapshot_id = 1;
          UPDATE clock_line SET error = 1e308, error_slope = 1e308;
-         UPDATE packet SET ts = -9223372036854775808;",
+         UPDATE packet_record SET ts = -9223372036854775808;",
     );
     let mut statement = database
         .prepare("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, printf('%.*c', 9000, 't') FROM n")

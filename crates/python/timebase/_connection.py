@@ -375,7 +375,7 @@ def connect(
 
     >>> db = timebase.import_trace("tests/data/multihop.pftrace", "multihop.db")
     >>> trace = timebase.connect(db)
-    >>> trace.execute("DELETE FROM packet")
+    >>> trace.execute("DELETE FROM packet_record")
     Traceback (most recent call last):
     sqlite3.OperationalError: attempt to write a readonly database; timebase.connect(..., write=True) opens it for writing
     >>> trace.execute("CREATE TEMP TABLE first AS SELECT * FROM packet LIMIT 1").connection is trace

@@ -38,7 +38,7 @@ impl OpenFile {
             last_machine: None,
             around: Around::default(),
             damage: Damaged::default(),
-            before: rows.count(&tables::packet::TABLE),
+            before: rows.count(&tables::packet_record::TABLE),
             counted: Counted::of(journal),
         }
     }
@@ -64,7 +64,7 @@ impl OpenFile {
         journal: &mut Journal,
         rows: &mut Rows<'_>,
     ) {
-        let id = rows.count(&tables::packet::TABLE);
+        let id = rows.count(&tables::packet_record::TABLE);
         journal.count(counters::PACKETS_CORRUPT, 1);
         LogMessage::new(Severity::Error, "corrupt_packet", why.to_string())
             .of_packet(id, raw.offset)
@@ -107,7 +107,7 @@ impl OpenFile {
         around.damaged(around.last(), Loss::new(LossKind::Damage), rows);
         let is_cut = region.why.is_cut();
         let why = region.why.to_string();
-        let packets = rows.count(&tables::packet::TABLE) - self.before;
+        let packets = rows.count(&tables::packet_record::TABLE) - self.before;
         let text = match (carrier, is_cut) {
             (Some(_), _) => format!("{why}, inside a compressed packet"),
             (None, true) => cut(&why, packets.unsigned_abs()),
@@ -163,7 +163,7 @@ impl OpenFile {
     /// Ends the file, and returns its result.
     pub fn close(&mut self, journal: &Journal, rows: &mut Rows<'_>) -> ReadFile {
         self.around.close(None, rows);
-        let packets = self.number(rows.count(&tables::packet::TABLE));
+        let packets = self.number(rows.count(&tables::packet_record::TABLE));
         ReadFile {
             packets: packets.unsigned_abs(),
             damage: std::mem::take(&mut self.damage),

@@ -90,7 +90,7 @@ impl Frame {
         let place = &mut self.context.place;
         let header = &packet.header;
         IncomingPacket {
-            id: rows.count(&tables::packet::TABLE),
+            id: rows.count(&tables::packet_record::TABLE),
             offset: packet.offset,
             header,
             machine: place.clocks.parts[part].machine.0,
@@ -292,7 +292,7 @@ impl Frame {
     /// Counts whether a packet has a time, or why not.
     #[inline]
     fn note(&mut self, packet: &PlacedPacket<'_>, rows: &mut Rows<'_>) {
-        let table = &tables::packet::TABLE;
+        let table = &tables::packet_record::TABLE;
         let (header, placement) = (packet.header, &packet.placement);
         let journal = &mut self.context.journal;
         if placement.ts.is_some() {

@@ -35,7 +35,7 @@ impl Frame {
         } = &mut self.context;
         let (readers, changed) = (&mut self.readers, &mut self.settled);
         let timeline = &mut events.timeline;
-        let packets = &tables::packet::TABLE;
+        let packets = &tables::packet_record::TABLE;
         let parts = place.clocks.parts.iter();
         let mut seen = SettledTimes::of(parts.map(|part| part.machine));
         settle(place, &self.scratch, &mut |settled| {
@@ -148,7 +148,7 @@ impl SettledTimes {
                     machines.saw(machine, ts);
                 }
             }
-            Err(Some(reason)) => journal.unplaced(&tables::packet::TABLE, reason),
+            Err(Some(reason)) => journal.unplaced(&tables::packet_record::TABLE, reason),
             Err(None) => {}
         }
     }

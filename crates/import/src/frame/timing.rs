@@ -59,7 +59,7 @@ impl CopiedPacket {
 
     fn incoming<'a>(&self, header: &'a Header<'a>, rows: &Rows<'_>) -> IncomingPacket<'a> {
         IncomingPacket {
-            id: rows.count(&tables::packet::TABLE),
+            id: rows.count(&tables::packet_record::TABLE),
             offset: 0,
             header,
             machine: self.machine,

@@ -9,7 +9,7 @@ use super::doubt::{LateDoubt, Tallies};
 use crate::place::Placement;
 
 /// What kind of packet a row is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RowType {
     None,
     Payload(PacketType),
@@ -17,7 +17,7 @@ pub(crate) enum RowType {
     Corrupt,
 }
 
-/// A row of `packet`, with its bytes in the batch. Packets are most of what
+/// A packet, with its bytes in the batch. Packets are most of what
 /// there is, so they cross in a form of their own.
 #[derive(Debug, Clone)]
 pub(crate) struct PacketRow {
@@ -126,7 +126,7 @@ impl Batch {
     /// Half a megabyte.
     const CELLS: usize = 1 << 15;
 
-    /// Adds a row of any table but `packet`.
+    /// Adds a row of any table but `packet_record`.
     #[inline]
     pub fn push(&mut self, table: &Table, cells: &[Cell]) {
         self.cells += cells.len();

@@ -13,6 +13,7 @@
 //! | where the database is meanwhile | `destination.rs` |
 
 mod batch;
+mod common;
 mod counter;
 mod counts;
 mod destination;

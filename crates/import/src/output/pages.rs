@@ -123,8 +123,12 @@ impl Sink for Pages {
     }
 
     #[inline]
-    fn packet(&mut self, id: i64, row: tables::packet::Row<Value<'_>>) -> Result<(), WriteError> {
-        let (packets, database) = self.table(&tables::packet::TABLE)?;
+    fn packet(
+        &mut self,
+        id: i64,
+        row: tables::packet_record::Row<Value<'_>>,
+    ) -> Result<(), WriteError> {
+        let (packets, database) = self.table(&tables::packet_record::TABLE)?;
         packets.push_row(database, id, row).map(drop)
     }
 

@@ -56,7 +56,7 @@ impl<'a> Rows<'a> {
         self.here
     }
 
-    /// Adds a row of any table but `packet`, if the table is wanted. Its texts and bytes are those that
+    /// Adds a row of any table but `packet_record`, if the table is wanted. Its texts and bytes are those that
     /// were kept since the last row.
     #[inline]
     pub fn push<R: Row<Cell>>(&mut self, row: R) {
@@ -81,7 +81,7 @@ impl<'a> Rows<'a> {
         self.batch.bytes.extend_from_slice(data.unwrap_or_default());
         row.data = start..self.batch.bytes.len();
         self.batch.packets.push(row);
-        let packets = &mut self.counts[tables::packet::TABLE.number];
+        let packets = &mut self.counts[tables::packet_record::TABLE.number];
         *packets += 1;
         // At once, as a slow pipe does not fill a batch for long.
         let packets = packets.unsigned_abs();
@@ -96,7 +96,7 @@ impl<'a> Rows<'a> {
     #[inline]
     pub fn pass_over(&mut self) {
         let monitor = self.outlet.monitor;
-        let packets = &mut self.counts[tables::packet::TABLE.number];
+        let packets = &mut self.counts[tables::packet_record::TABLE.number];
         *packets += 1;
         let packets = packets.unsigned_abs();
         monitor.packets.store(packets, Ordering::Relaxed);

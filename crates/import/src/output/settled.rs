@@ -88,9 +88,10 @@ impl<'c> Updates<'c> {
     fn prepare(conn: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Updates {
             reading: conn.prepare("UPDATE clock_snapshot SET ts = ?2 WHERE id = ?1")?,
-            snapshot: conn.prepare("UPDATE packet SET ts = ?2, unresolved = ?3 WHERE id = ?1")?,
+            snapshot: conn
+                .prepare("UPDATE packet_record SET ts = ?2, unresolved = ?3 WHERE id = ?1")?,
             packet: conn.prepare(
-                "UPDATE packet SET ts = ?2, unresolved = ?3, clock_ts = ?4 WHERE id = ?1",
+                "UPDATE packet_record SET ts = ?2, unresolved = ?3, clock_ts = ?4 WHERE id = ?1",
             )?,
             events: tables::ALL.iter().map(|_| None).collect(),
         })

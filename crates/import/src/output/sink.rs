@@ -30,8 +30,12 @@ pub(crate) trait Sink {
         values: impl Iterator<Item = Value<'v>>,
     ) -> Result<bool, WriteError>;
 
-    /// Takes a row of `packet`, the number of which is given apart.
-    fn packet(&mut self, id: i64, row: tables::packet::Row<Value<'_>>) -> Result<(), WriteError>;
+    /// Takes a row of `packet_record`, the number of which is given apart.
+    fn packet(
+        &mut self,
+        id: i64,
+        row: tables::packet_record::Row<Value<'_>>,
+    ) -> Result<(), WriteError>;
 
     /// A table gets no more rows; `waiting` of them wait for their time.
     fn complete(&mut self, table: &'static Table, waiting: u64) -> Result<(), WriteError>;

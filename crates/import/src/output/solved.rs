@@ -276,12 +276,12 @@ impl Partial {
         let mut insert_step = insert(&tables::clock_step::TABLE)?;
         let mut insert_line = insert(&tables::clock_line::TABLE)?;
         let mut select = conn.prepare(
-            "SELECT p.machine_id, p.clock_id, p.seq_id, p.clock_ts, p.trace_file_id,
+            "SELECT c.machine_id, c.clock_id, c.seq_id, iif(c.is_trace_time, p.ts, p.clock_ts), c.trace_file_id,
                     coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
-                             iif(p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1))
-             FROM packet AS p
-             CROSS JOIN part AS t ON t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id
-             WHERE p.clock_ts IS NOT NULL",
+                             iif(p.id >= t.own_from OR t.is_pinned AND c.clock_id = 11, c.trace_file_id, -1))
+             FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
+             CROSS JOIN part AS t ON t.trace_file_id = c.trace_file_id AND t.machine_id = c.machine_id
+             WHERE c.is_trace_time OR p.clock_ts IS NOT NULL",
         )?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {

@@ -73,8 +73,12 @@ impl Sink for Statements<'_> {
         self.insert(table, values.map(owned)).map(|()| true)
     }
 
-    fn packet(&mut self, id: i64, row: tables::packet::Row<Value<'_>>) -> Result<(), WriteError> {
-        self.numbered(&tables::packet::TABLE, id, row)
+    fn packet(
+        &mut self,
+        id: i64,
+        row: tables::packet_record::Row<Value<'_>>,
+    ) -> Result<(), WriteError> {
+        self.numbered(&tables::packet_record::TABLE, id, row)
     }
 
     fn complete(&mut self, table: &'static Table, _: u64) -> Result<(), WriteError> {

@@ -255,15 +255,15 @@ struct SoFar {
 fn count(conn: &Connection, turned: &mut BTreeMap<Key, Turned>) -> rusqlite::Result<()> {
     let mut so_far: HashMap<Key, SoFar> = HashMap::new();
     let mut statement = conn.prepare(
-        "SELECT p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0),
-                coalesce(x.file, iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from
-                                     OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1)),
-                p.id, p.seq_id, p.clock_ts, p.ts
-         FROM packet AS p
-         LEFT JOIN part AS t ON t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id
+        "SELECT c.machine_id, c.clock_id, iif(c.clock_id BETWEEN 64 AND 127, c.seq_id, 0),
+                coalesce(x.file, iif(c.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from
+                                     OR t.is_pinned AND c.clock_id = 11, c.trace_file_id, -1)),
+                p.id, c.seq_id, iif(c.is_trace_time, p.ts, p.clock_ts) AS clock_ts, p.ts
+         FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
+         LEFT JOIN part AS t ON t.trace_file_id = c.trace_file_id AND t.machine_id = c.machine_id
          LEFT JOIN packet_clock_record AS x ON x.packet_id = p.id
-         WHERE p.clock_id IN (SELECT value FROM json_each(?1)) AND p.ts IS NOT NULL AND p.clock_ts IS NOT NULL
-           AND p.type IS NOT 'clock_snapshot'
+         WHERE c.clock_id IN (SELECT value FROM json_each(?1)) AND p.ts IS NOT NULL
+           AND (c.is_trace_time OR p.clock_ts IS NOT NULL) AND c.type IS NOT 'clock_snapshot'
          ORDER BY p.id",
     )?;
     let ids: Vec<String> = turned.keys().map(|(_, id, ..)| id.to_string()).collect();

@@ -5,7 +5,8 @@ use timebase_resolver::Ticks;
 use timebase_schema::{Order, Table, tables};
 use timebase_store::btree::Value;
 
-use super::batch::{Batch, Cell, PacketRow, RowType};
+use super::batch::{Batch, Cell, PacketRow};
+use super::common::{Common, Commons, Known};
 use super::doubt::{LateDoubt, Tallies};
 use super::sink::Sink;
 use crate::error::WriteError;
@@ -14,6 +15,7 @@ use crate::place::TraceTime;
 /// Writes batches of rows, in order.
 pub(crate) struct Writer<S> {
     sink: S,
+    commons: Commons,
     /// Rows of tables with keys that do not come in their order, which are few and
     /// SQLite's to insert.
     keyed: Vec<KeyedRow>,
@@ -54,6 +56,7 @@ impl<S: Sink> Writer<S> {
     pub fn new(sink: S) -> Self {
         Writer {
             sink,
+            commons: Commons::default(),
             keyed: Vec::new(),
             doubts: Vec::new(),
             tallies: Tallies::default(),
@@ -106,39 +109,34 @@ impl<S: Sink> Writer<S> {
 
     fn packet(&mut self, row: &PacketRow, bytes: &[u8]) -> Result<(), WriteError> {
         let placement = &row.placement;
-        let unnamed;
-        let row_type = match row.row_type {
-            RowType::None => Value::Null,
-            RowType::Corrupt => Value::Text("corrupt"),
-            RowType::Payload(kind) => match kind.name() {
-                Some(name) => Value::Text(name),
-                None => {
-                    unnamed = kind.0.to_string();
-                    Value::Text(&unnamed)
-                }
-            },
+        let ts = placement.ts.map(|TraceTime(ts)| ts);
+        let clock_ts = placement.clock_ts.map(|Ticks(ticks)| ticks);
+        let common = Common::of(row, ts, clock_ts);
+        let common_id = match self.commons.number(&common) {
+            Known::Before(id) => id,
+            Known::New(id) => {
+                common.push(id, &mut self.sink)?;
+                id
+            }
         };
         let data = bytes.get(row.data.clone());
-        let values = tables::packet::Row {
+        let data = data.filter(|data| data.len() as u64 == row.size);
+        let values = tables::packet_record::Row {
             id: Value::Null,
-            ts: placement.ts.map(|TraceTime(ts)| ts).into(),
-            timestamp: row.timestamp.map_or(Value::Null, timestamp),
-            clock_id: placement.clock_id.map(i64::from).into(),
-            clock_ts: placement.clock_ts.map(|Ticks(ticks)| ticks).into(),
-            seq_id: Value::Integer(row.seq_id.into()),
-            machine_id: Value::Integer(row.machine.into()),
-            r#type: row_type,
-            uid: row.uid.map(i64::from).into(),
-            pid: row.pid.map(i64::from).into(),
-            unresolved: placement.unresolved.map(|reason| reason.code()).into(),
-            trace_file_id: Value::Integer(row.file.into()),
-            number: Value::Integer(row.number),
+            ts: ts.into(),
+            common_id: Value::Integer(common_id),
             offset: Value::Integer(row.offset as i64),
-            size: Value::Integer(row.size as i64),
-            data: match data {
-                Some(data) if data.len() as u64 == row.size => Value::Blob(data),
+            timestamp: match row.timestamp {
+                Some(value) if !common.is_absolute => timestamp(value),
                 _ => Value::Null,
             },
+            clock_ts: clock_ts.filter(|_| !common.is_trace_time).into(),
+            size: match data {
+                Some(_) => Value::Null,
+                None => Value::Integer(row.size as i64),
+            },
+            unresolved: placement.unresolved.map(|reason| reason.code()).into(),
+            data: data.map_or(Value::Null, Value::Blob),
         };
         self.sink.packet(row.id, values)
     }

@@ -191,7 +191,7 @@ impl ImportContext {
 /// The row of a packet whose event waits.
 fn row_of(packet: &PlacedPacket<'_>) -> EventRow {
     EventRow {
-        table: &tables::packet::TABLE,
+        table: &tables::packet_record::TABLE,
         id: packet.id,
         mark: 0,
     }

@@ -14,7 +14,7 @@ const INVARIANTS: &str = include_str!("invariants.sql");
 
 /// Tables whose ids are 0, 1, 2 …
 const COUNTED: [&str; 9] = [
-    "packet",
+    "packet_record",
     "clock_snapshot",
     "process_record",
     "thread_record",
@@ -27,11 +27,11 @@ const COUNTED: [&str; 9] = [
 
 /// Tables, their columns that are ids of other tables, and those tables.
 const REFERENCES: &[(&str, &[(&str, &str)])] = &[
-    ("clock_snapshot", &[("packet_id", "packet")]),
+    ("clock_snapshot", &[("packet_id", "packet_record")]),
     (
         "ftrace_record",
         &[
-            ("packet_id", "packet"),
+            ("packet_id", "packet_record"),
             ("name_id", "ftrace_name"),
             ("args_id", "ftrace_args"),
         ],
@@ -39,12 +39,12 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
     (
         "ftrace_partial",
         &[
-            ("packet_id", "packet"),
+            ("packet_id", "packet_record"),
             ("name_id", "ftrace_name"),
             ("args_id", "ftrace_args"),
         ],
     ),
-    ("android_log_record", &[("packet_id", "packet")]),
+    ("android_log_record", &[("packet_id", "packet_record")]),
     (
         "android_log_thread",
         &[("id", "android_log_record"), ("utid", "thread_record")],
@@ -122,7 +122,7 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
             ("name", "string"),
             ("category", "string"),
             ("arg_set_id", "arg_set"),
-            ("packet_id", "packet"),
+            ("packet_id", "packet_record"),
         ],
     ),
     (
@@ -155,11 +155,11 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
         &[("machine_id", "machine"), ("arg_set_id", "arg_set")],
     ),
     ("arg_set", &[("type_id", "arg_type")]),
-    ("descriptor", &[("packet_id", "packet")]),
-    ("import_log", &[("packet_id", "packet")]),
+    ("descriptor", &[("packet_id", "packet_record")]),
+    ("import_log", &[("packet_id", "packet_record")]),
     (
         "unsure_record",
-        &[("packet_id", "packet"), ("log_id", "import_log")],
+        &[("packet_id", "packet_record"), ("log_id", "import_log")],
     ),
 ];
 

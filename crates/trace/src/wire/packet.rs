@@ -9,7 +9,7 @@ pub const INCREMENTAL_STATE_CLEARED: u32 = 1;
 pub const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
 /// The payload field of a packet, which is its type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PacketType(pub u32);
 
 impl PacketType {
