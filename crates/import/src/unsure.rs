@@ -58,8 +58,7 @@ const BETWEEN_SNAPSHOTS: &str = "
     WHERE clock_id NOT IN (2, 4)
       AND (c.packets > 0
            OR clock_id = 1 AND EXISTS (SELECT * FROM android_log_record)
-           OR EXISTS (SELECT * FROM clock_snapshot AS s
-                      WHERE s.source = 'ftrace' AND s.machine_id = f.machine_id AND s.clock_id = f.clock_id AND s.seq_id = f.seq_id))
+           OR (machine_id, clock_id, seq_id) IN (SELECT machine_id, clock_id, seq_id FROM clock_snapshot WHERE source = 'ftrace'))
     GROUP BY machine_id, clock_id, seq_id, file";
 
 /// The clocks that put events at wrong times, the worst first.
@@ -108,4 +107,48 @@ fn fault(row: &Row<'_>) -> rusqlite::Result<Option<ClockFault>> {
         worst: row.get(5)?,
         pairs: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// How many thousand instructions of SQLite's machine it takes for so many clocks without packets.
+    fn cost(clocks: u32) -> u64 {
+        let mut conn = Connection::open_in_memory().unwrap();
+        let sql = format!(
+            "{}
+             CREATE TABLE n AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {clocks}) SELECT i FROM n;
+             INSERT INTO clock_record SELECT 0, 64, i, 0, NULL, 'sequence', 1, 0, 1, 2, 0, 9, 0, NULL, 1 FROM n;
+             INSERT INTO clock_snapshot (ts, clock_id, seq_id, clock_value, snapshot_id, source) SELECT 0, 64, i, 5, i, 'writer' FROM n;
+             INSERT INTO clock_hop SELECT i, 0, 64, i, 0, 0, 6, 0, NULL, '64@' || i, 'BOOTTIME', 'writer', 2, 1, 50, 0, 0, 0, 0, 0, 9, NULL FROM n;",
+            timebase_schema::TABLES
+        );
+        conn.execute_batch(&sql).unwrap();
+        let steps = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&steps);
+        conn.progress_handler(
+            1000,
+            Some(move || {
+                counted.fetch_add(1, Ordering::Relaxed);
+                false
+            }),
+        )
+        .unwrap();
+        let faults = clock_faults(&conn, LOOKED_AT + 1, Conversion::Nearest).unwrap();
+        assert!(faults.is_empty(), "{faults:?}");
+        steps.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn four_times_the_clocks_cost_four_times_as_much() {
+        let (some, more) = (cost(1000), cost(4000));
+        assert!(
+            some > 10 && more < 6 * some,
+            "{some} and {more} thousand steps"
+        );
+    }
 }
