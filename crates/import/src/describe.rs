@@ -14,10 +14,13 @@ use crate::files::{File, Files};
 use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
-use crate::output::{self, About, Counter, Fact, FactRow, Meaning, Placed, Stat, Tallies};
+use crate::output::{
+    self, About, Counter, Fact, FactRow, Meaning, PARSER_ERROR, Placed, Stat, Tallies,
+};
 use crate::pipeline::FileRead;
-use crate::readers::counters_of_machines;
+use crate::readers::{self, counters_of_machines};
 use crate::summary::{Doubtful, Events, LossKind, Lost, Placement, Summary};
+use crate::trackers;
 
 /// What was read of an import, for its tables.
 pub(crate) struct ReadTrace<'a> {
@@ -247,9 +250,10 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
         ),
     ];
     let counters = counters.into_iter().chain(frame.context.journal.counters());
-    let of_machines = |counter: &Counter| OF_MACHINES.iter().any(|of| of.name == counter.name);
+    let of_machines: Vec<Counter> = counted_of_machines().collect();
+    let is_of_machines = |counter: &Counter| of_machines.iter().any(|of| of.name == counter.name);
     let mut stats: Vec<Stat> = counters
-        .filter(|(counter, _)| !of_machines(counter))
+        .filter(|(counter, _)| !is_of_machines(counter))
         .map(|(counter, count)| Stat::of_whole(counter.name.to_owned(), counter.meaning, count))
         .collect();
     stats.extend(stats_of_machines(frame));
@@ -280,7 +284,11 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
 }
 
 /// Counters of the import that every machine of a file has, though nothing was counted.
-static OF_MACHINES: [Counter; 1] = [Counter::error("track_event_parser_errors")];
+fn counted_of_machines() -> impl Iterator<Item = Counter> {
+    let faults = readers::faults_of_machines().chain(trackers::faults_of_machines());
+    let faults = [PARSER_ERROR].into_iter().chain(faults);
+    faults.map(|fault| fault.counter())
+}
 
 /// Counters of which every machine of a file has one (rules MD). What the import counted is the machine's
 /// if there is only one; otherwise nobody knows whose it is, and it is of the whole.
@@ -298,7 +306,8 @@ fn stats_of_machines(frame: &Frame) -> Vec<Stat> {
         of,
     };
     let mut stats = Vec::new();
-    for counter in &OF_MACHINES {
+    for counter in counted_of_machines() {
+        let counter = &counter;
         let count = i64::try_from(journal.counter(*counter)).unwrap_or(i64::MAX);
         let known = if parts.len() == 1 { count } else { 0 };
         stats.extend(parts.iter().map(|&of| stat(counter, Some(of), known)));

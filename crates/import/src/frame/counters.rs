@@ -1,6 +1,6 @@
 //! Counters of packets, for `stats`.
 
-use crate::output::{Counter, Fault, Journal};
+use crate::output::{BEFORE_ZERO, Counter, Fault, Journal};
 
 pub(crate) const PACKETS_WITHOUT_TIMESTAMP: Counter = Counter::info("packets_without_timestamp");
 pub(crate) const PACKETS_CORRUPT: Counter = Counter::error("packets_corrupt");
@@ -29,6 +29,7 @@ pub(super) fn journal() -> Journal {
         DAMAGED_REGIONS,
         DAMAGED_BYTES,
         UNSURE_PACKETS,
+        BEFORE_ZERO.counter(),
     ] {
         journal.count(counter, 0);
     }

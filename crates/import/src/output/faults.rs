@@ -26,6 +26,11 @@ impl Fault {
         }
     }
 
+    /// Its counter.
+    pub const fn counter(&self) -> Counter {
+        self.counter
+    }
+
     /// The same, which is only said in the log: somebody else counts it, by what it is of.
     pub const fn counted(self) -> Fault {
         Fault {

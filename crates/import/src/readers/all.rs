@@ -25,7 +25,7 @@ use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
 use super::track_event::TrackEvents;
-use crate::output::{Counter, Rows};
+use crate::output::{Counter, Fault, Rows};
 use crate::place::{SettledEvent, Snapshot};
 
 /// Declares the readers: what a packet's payload is parsed to, and who reads it.
@@ -192,6 +192,13 @@ pub(crate) fn counters_of_machines() -> impl Iterator<Item = &'static Counter> {
     let read = super::records::counters().chain(super::once::counters());
     let read = read.chain(super::trace_config::counters());
     read.chain(crate::definitions::records::counters())
+}
+
+/// The faults of readers of which every machine of a file has a counter, though there are none (rules ST,
+/// OT).
+pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
+    let states = super::track_event::dropped::STATE_WITHOUT_UUID;
+    [states, super::energy::DESCRIPTOR].into_iter()
 }
 
 /// Whether a reader makes anything that is wanted: rows, or events to be followed.

@@ -15,7 +15,7 @@ use crate::definitions::{Consumer, EntityState};
 use crate::message::Message;
 use crate::output::{Counter, Fault, Rows};
 
-const DESCRIPTOR: Fault = Fault::new(
+pub(super) const DESCRIPTOR: Fault = Fault::new(
     Counter::error("energy_descriptor_invalid"),
     "an energy consumer without id, or a state of a power entity without index, is ignored",
 );

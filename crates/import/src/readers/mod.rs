@@ -32,7 +32,7 @@ mod trace_config;
 mod trace_stats;
 mod track_event;
 
-pub(crate) use all::{Parsed, Readers, counters_of_machines};
+pub(crate) use all::{Parsed, Readers, counters_of_machines, faults_of_machines};
 pub(crate) use context::ImportContext;
 pub(crate) use corrupt::Corrupt;
 pub(crate) use events::EventSink;

@@ -26,7 +26,7 @@ mod signals;
 mod track_events;
 mod tracker;
 
-pub(crate) use all::{follow, reads_ftrace};
+pub(crate) use all::{faults_of_machines, follow, reads_ftrace};
 pub(crate) use gpu_slices::GPU_INTERNED;
 pub(crate) use profiles::PROFILES_INTERNED;
 pub(crate) use sched::KERNEL_SYMBOLS;

@@ -54,7 +54,7 @@ mod interned {
 }
 
 /// Why an event is dropped.
-mod dropped {
+pub(super) mod dropped {
     use super::{Counter, Fault};
 
     pub const MISSING_SEQUENCE: Fault = Fault::new(

@@ -28,6 +28,10 @@ const OF_UID: Fault = Fault::new(
     "the energy that a user id used is left out where the id or the value is missing",
 );
 
+/// The faults of both.
+pub(in super::super) const ENERGY_FAULTS: [Fault; 4] =
+    [NO_RESIDENCY, UNKNOWN_STATE, BREAKDOWN, OF_UID];
+
 /// The tracks that have had values.
 #[derive(Debug, Default)]
 pub(super) struct EnergyTracks {

@@ -30,7 +30,7 @@ const WRITE: &str = "sys_write";
 /// The call that never returns.
 const SIGRETURN: &str = "sys_rt_sigreturn";
 
-const TRUNCATED: Fault = Fault::new(
+pub(in super::super) const TRUNCATED: Fault = Fault::new(
     Counter::info("truncated_sys_write_duration"),
     "a thread marks something inside a call of sys_write: the slice of the call ends there",
 );

@@ -51,6 +51,7 @@ use self::cpus::Cpus;
 use self::end_state::{EndStates, OffCpu};
 use self::gaps::{Gaps, On};
 use self::generic::Generic;
+pub(super) use self::generic::{INVALID_ORDER, INVALID_STATE};
 use self::row::Wakeup;
 use self::slices::{BOTH, SchedSlice, SchedSliceId, SchedSlices};
 use self::states::{Leaves, States, With};
