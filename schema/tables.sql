@@ -850,7 +850,7 @@ CREATE TABLE stats (
   severity TEXT NOT NULL,        -- the meaning of a value above 0: info, notice, data_loss or error
   source   TEXT NOT NULL,        -- the origin: the recorder (trace) or the import (analysis)
   value    INTEGER NOT NULL,
-  description TEXT NOT NULL,     -- the meaning of the counter; empty if its name says it
+  description TEXT NOT NULL,     -- the meaning of the counter
   machine_id INTEGER,            -- the machine and the trace; NULL for the whole import
   trace_id   INTEGER,
   trace_file_id INTEGER          -- the file of the trace: the same number as trace_id

@@ -2,6 +2,7 @@
 //! `fact`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::manifest::Attribute;
 use rusqlite::Connection;
@@ -225,27 +226,64 @@ pub(crate) fn describe(
 fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
     let counts = &frame.counts;
     let counters = [
-        (Counter::info("packets"), summary.packets),
+        (Counter::info("packets", "rows of packet"), summary.packets),
         (
-            Counter::info("packets_on_trace_time"),
+            Counter::info("packets_on_trace_time", "packets with a ts"),
             summary.on_trace_time,
         ),
-        (Counter::info("compressed_packets"), counts.compressed),
         (
-            Counter::error("compressed_packets_damaged"),
+            Counter::info(
+                "compressed_packets",
+                "packets that contain compressed packets; they are no rows",
+            ),
+            counts.compressed,
+        ),
+        (
+            Counter::error(
+                "compressed_packets_damaged",
+                "compressed packets that the import could not read to their end",
+            ),
             counts.compressed_damaged,
         ),
-        (Counter::error("compressed_packets_nested"), counts.nested),
-        (Counter::info("snapshots"), summary.snapshots),
-        (Counter::info("clocks"), summary.clocks),
-        (Counter::info("sequences"), summary.sequences),
-        (Counter::info("trace_bytes"), counts.bytes),
         (
-            Counter::info("thread_states_doubtful"),
+            Counter::error(
+                "compressed_packets_nested",
+                "compressed packets inside compressed packets, which the import \
+                 skips",
+            ),
+            counts.nested,
+        ),
+        (
+            Counter::info(
+                "snapshots",
+                "accepted snapshots, including the pairs of clocks in bundles",
+            ),
+            summary.snapshots,
+        ),
+        (Counter::info("clocks", "rows of clock"), summary.clocks),
+        (
+            Counter::info("sequences", "rows of sequence"),
+            summary.sequences,
+        ),
+        (
+            Counter::info(
+                "trace_bytes",
+                "bytes of the decompressed trace, up to the end of the last packet",
+            ),
+            counts.bytes,
+        ),
+        (
+            Counter::info(
+                "thread_states_doubtful",
+                "rows of thread_state that may be wrong: their doubt is not NULL",
+            ),
             trace.derived.tallies.states.doubtful,
         ),
         (
-            Counter::info("slices_doubtful"),
+            Counter::info(
+                "slices_doubtful",
+                "rows of slice that may be wrong: their doubt is not NULL",
+            ),
             trace.derived.tallies.slices.doubtful,
         ),
     ];
@@ -254,33 +292,50 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
     let is_of_machines = |counter: &Counter| of_machines.iter().any(|of| of.name == counter.name);
     let mut stats: Vec<Stat> = counters
         .filter(|(counter, _)| !is_of_machines(counter))
-        .map(|(counter, count)| Stat::of_whole(counter.name.to_owned(), counter.meaning, count))
+        .map(|(counter, count)| Stat::new(&counter, signed(count)))
         .collect();
     stats.extend(stats_of_machines(frame));
-    let packets = ("packets", None, &summary.unresolved);
-    let events = summary.events.iter();
-    let events = events.map(|events| (events.table, Some(events.rows), &events.unresolved));
-    for (name, rows, unresolved) in [packets].into_iter().chain(events) {
-        stats.extend(rows.map(|rows| Stat::of_whole(name.to_owned(), Meaning::INFO, rows)));
-        for (&reason, count) in unresolved {
-            let name = format!("{name}_unresolved_{}", reason.code());
-            stats.push(Stat::of_whole(name, meaning_of(reason), *count));
-        }
+    stats.extend(unresolved("packets", "packets", &summary.unresolved));
+    for events in &summary.events {
+        let Events { table, noun, .. } = *events;
+        stats.push(Stat {
+            name: table.to_owned(),
+            description: format!("{noun} in {table}").into(),
+            meaning: Meaning::INFO,
+            value: signed(events.rows),
+            idx: None,
+            of: None,
+        });
+        stats.extend(unresolved(table, noun, &events.unresolved));
     }
-    stats.extend(
-        frame
-            .context
-            .journal
-            .all_recorded()
-            .map(|(key, meaning, value)| Stat {
-                name: key.name.to_owned(),
-                meaning,
-                value,
-                idx: key.idx,
-                of: Some((key.file, key.machine)),
-            }),
-    );
+    let recorded = frame.context.journal.all_recorded();
+    stats.extend(recorded.map(|(key, counter, value)| Stat {
+        idx: key.idx,
+        of: Some((key.file, key.machine)),
+        ..Stat::new(counter, value)
+    }));
     stats
+}
+
+/// Counters of what has no place in time: a row for each reason.
+fn unresolved<'a>(
+    name: &'a str,
+    noun: &'a str,
+    reasons: &'a BTreeMap<Unresolved, u64>,
+) -> impl Iterator<Item = Stat> + 'a {
+    reasons.iter().map(move |(&reason, &count)| Stat {
+        name: format!("{name}_unresolved_{}", reason.code()),
+        description: format!("{noun} without a ts: {reason}").into(),
+        meaning: meaning_of(reason),
+        value: signed(count),
+        idx: None,
+        of: None,
+    })
+}
+
+/// A number as SQLite has it.
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Counters of the import that every machine of a file has, though nothing was counted.
@@ -299,20 +354,16 @@ fn stats_of_machines(frame: &Frame) -> Vec<Stat> {
         .map(|part| (part.file.id, part.machine.0))
         .collect();
     let stat = |counter: &Counter, of, value| Stat {
-        name: counter.name.to_owned(),
-        meaning: counter.meaning,
-        value,
-        idx: None,
         of,
+        ..Stat::new(counter, value)
     };
     let mut stats = Vec::new();
     for counter in counted_of_machines() {
-        let counter = &counter;
-        let count = i64::try_from(journal.counter(*counter)).unwrap_or(i64::MAX);
+        let count = signed(journal.counter(counter));
         let known = if parts.len() == 1 { count } else { 0 };
-        stats.extend(parts.iter().map(|&of| stat(counter, Some(of), known)));
+        stats.extend(parts.iter().map(|&of| stat(&counter, Some(of), known)));
         if count > known {
-            stats.push(stat(counter, None, count));
+            stats.push(stat(&counter, None, count));
         }
     }
     for counter in counters_of_machines() {

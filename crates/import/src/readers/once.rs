@@ -14,8 +14,17 @@ use crate::definitions::{Architecture, CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::{About, Counter, Facts, Journal, Rows};
 
-static CLONE_STARTED: Counter = Counter::info("traced_clone_started_timestamp_ns").recorded();
-static CLONE_DONE: Counter = Counter::info("traced_buf_clone_done_timestamp_ns").recorded();
+static CLONE_STARTED: Counter = Counter::info(
+    "traced_clone_started_timestamp_ns",
+    "when the recorder began to clone a recording, by its own \
+     timestamp; 0 if it did not",
+)
+.recorded();
+static CLONE_DONE: Counter = Counter::info(
+    "traced_buf_clone_done_timestamp_ns",
+    "when buffer idx was cloned, by the recorder's own timestamp",
+)
+.recorded();
 
 /// Those of which every machine of a file has one, though nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {

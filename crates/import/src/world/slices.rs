@@ -111,16 +111,17 @@ pub(crate) struct Made {
 mod fault {
     use crate::output::{Counter, Fault};
 
-    pub const TOO_DEEP: Fault = Fault::new(
-        Counter::data_loss("slice_max_depth_exceeded"),
+    pub const TOO_DEEP: Fault = Fault::new(Counter::data_loss(
+        "slice_max_depth_exceeded",
         "a slice with 512 below it is dropped",
-    );
-    pub const OVERLAPS: Fault = Fault::new(
-        Counter::data_loss("slice_drop_overlapping_complete_event"),
-        "a slice that begins inside another one and ends after it is dropped",
-    );
-    pub const MISPLACED_END: Fault = Fault::new(
-        Counter::data_loss("misplaced_end_event"),
+    ));
+    pub const OVERLAPS: Fault = Fault::new(Counter::data_loss(
+        "slice_drop_overlapping_complete_event",
+        "a slice that begins inside another one and ends after it is \
+         dropped",
+    ));
+    pub const MISPLACED_END: Fault = Fault::new(Counter::data_loss(
+        "misplaced_end_event",
         "a slice ends before the slices inside it, which end with it",
     );
 }

@@ -71,10 +71,11 @@ mod event {
 pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
 /// Of a switch from another thread than the one that its CPU was running.
-const MISMATCHED: Fault = Fault::new(
-    Counter::error("mismatched_sched_switch_tids"),
-    "a switch starts from a thread that its CPU did not run: an earlier switch is missing",
-);
+const MISMATCHED: Fault = Fault::new(Counter::error(
+    "mismatched_sched_switch_tids",
+    "a switch starts from a thread that its CPU did not run: an earlier \
+     switch is missing",
+));
 
 /// What a CPU is handed over from and to.
 struct Handover {

@@ -28,12 +28,12 @@ mod field {
 mod fault {
     use super::{Counter, Fault};
 
-    pub const INVALID_FLOW: Fault = Fault::new(
-        Counter::error("flow_invalid_id"),
+    pub const INVALID_FLOW: Fault = Fault::new(Counter::error(
+        "flow_invalid_id",
         "a legacy flow event without an id is dropped",
-    );
-    pub const NO_ENCLOSING: Fault = Fault::new(
-        Counter::error("flow_no_enclosing_slice"),
+    ));
+    pub const NO_ENCLOSING: Fault = Fault::new(Counter::error(
+        "flow_no_enclosing_slice",
         "a legacy flow event outside any slice is left out",
     );
 }
