@@ -124,7 +124,7 @@ fn cases() -> Vec<Case> {
             counter: counter.to_owned(),
             line: match count {
                 true => "2 failed flushes or invalid packets",
-                false => "1 failed flush or invalid packets",
+                false => "1 failed flush or invalid packet",
             },
             check: "writer_lost",
         });

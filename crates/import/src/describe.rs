@@ -124,10 +124,12 @@ pub(crate) fn summarize(
         schema::Events::Rows {
             name,
             heading,
+            one,
             noun,
         } => Some(Events {
             table: name,
             heading,
+            one,
             noun,
             rows: trace.count(table),
             unresolved: journal.reasons(table).counted(),
@@ -199,11 +201,12 @@ fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
 /// The kinds of rows of which some may be wrong.
 fn doubtful(tallies: &Tallies) -> Vec<Doubtful> {
     let kinds = [
-        ("thread states", tallies.states),
-        ("slices", tallies.slices),
+        (["thread state", "thread states"], tallies.states),
+        (["slice", "slices"], tallies.slices),
     ];
     let kinds = kinds.into_iter().filter(|(_, tally)| tally.doubtful > 0);
-    let kinds = kinds.map(|(noun, tally)| Doubtful {
+    let kinds = kinds.map(|([one, noun], tally)| Doubtful {
+        one,
         noun,
         rows: tally.rows,
         doubtful: tally.doubtful,
