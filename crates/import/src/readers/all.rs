@@ -25,6 +25,7 @@ use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
 use super::track_event::TrackEvents;
+use super::translation_table::TranslationTables;
 use crate::output::{Counter, Fault, Rows};
 use crate::place::{SettledEvent, Snapshot};
 
@@ -152,6 +153,7 @@ readers! {
     ChromeMetadata: Recorded<51> = CHROME_METADATA,
     ChromeBenchmarkMetadata: Recorded<48> = CHROME_BENCHMARK_METADATA,
     UiState: Recorded<78> = UI_STATE,
+    TranslationTable: TranslationTables = TRANSLATION_TABLE,
     RangeOfInterest: Recorded<90> = TRACK_EVENT_RANGE_OF_INTEREST,
     ProcessTree: Observed<2> = PROCESS_TREE,
     SysStats: Observed<7> = SYS_STATS,
