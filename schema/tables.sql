@@ -636,6 +636,14 @@ CREATE TABLE smaps_record (
   swap_pss_kb               INTEGER NOT NULL
 );
 
+-- Processes of Chrome that the trace lacks events of.
+-- Events: part of thread
+CREATE TABLE experimental_missing_chrome_processes (
+  id            INTEGER PRIMARY KEY,
+  upid          INTEGER NOT NULL,
+  reliable_from INTEGER            -- from when on the trace has all of its events; NULL if it never has
+);
+
 -- GPUs.
 -- Events: part of thread
 CREATE TABLE gpu_record (

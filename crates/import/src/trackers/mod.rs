@@ -18,6 +18,7 @@ mod frames;
 mod gpu_slices;
 mod interrupts;
 mod kernel;
+mod missing_processes;
 mod processes;
 mod profiles;
 mod records;

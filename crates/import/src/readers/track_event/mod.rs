@@ -27,12 +27,13 @@ use std::borrow::Cow;
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
-use timebase_trace::wire::packet::Header;
+use timebase_trace::wire::packet::{Header, PacketType};
 
 use self::arguments::Decoder;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::events::EventSink;
+use super::observed::observe;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
@@ -300,6 +301,9 @@ impl TrackEvents {
         give(&made, time, &self.values, held, &mut context.events);
         if matches!(time, Time::Later(_)) {
             context.packet_waits(packet);
+        }
+        if let Some(processes) = event.active_processes {
+            observe(PacketType::TRACK_EVENT, processes, packet, context);
         }
         Ok(())
     }
