@@ -269,6 +269,31 @@ fn md12_a_letter_tells_packets_of_chrome_apart() {
 }
 
 #[test]
+fn md14_h1_the_api_level_is_that_of_the_fingerprint_if_nothing_says_it() {
+    let print = |version: &str| format!("google/coral/coral:{version}/SP1A.1/7679548:user/keys");
+    let info =
+        |version: &str, more: Message| at(100, 45, new().text(2, &print(version)).and(&more));
+    for (packet, level) in [
+        (info("12", new()), Some(31)),
+        (info("8.1", new()), Some(27)),
+        (info("12", new().number(5, 35)), Some(35)),
+        (info("99", new()), None),
+        (at(100, 45, new().number(5, 30)), Some(30)),
+        (at(100, 45, new()), None),
+    ] {
+        let found = imported(&[packet], &[]);
+        let level = level.map(|level: i64| level.to_string());
+        let of_machine = "SELECT ifnull(android_sdk_version, '') FROM machine";
+        assert_eq!(
+            rows(&found, of_machine),
+            [level.clone().unwrap_or_default()]
+        );
+        let fact = level.map(|level| format!("android_sdk_version={level} single 0 -"));
+        assert_eq!(facts(&found, "android_sdk_version"), Vec::from_iter(fact));
+    }
+}
+
+#[test]
 fn md15_every_machine_has_its_rows() {
     let info = |name: &str| new().message(1, new().text(1, name));
     let guest = at(100, 45, info("guest")).number(98, 7);

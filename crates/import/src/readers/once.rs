@@ -121,11 +121,21 @@ fn system_facts(message: Message<'_>, about: About, facts: &mut Facts) {
         let name = "android_incremental_build";
         facts.set(name, about, incremental.to_owned());
     }
-    let said = message.number(5).map(u64::cast_signed);
-    let version = said.or_else(|| parts.and_then(|(version, _)| sdk_version(version)));
-    if let Some(version) = version {
+    if let Some(version) = android_sdk_version(message) {
         facts.set("android_sdk_version", about, version);
     }
+}
+
+/// The API level of a machine's Android: what it says, else that of the version in its fingerprint (rule
+/// MD14).
+fn android_sdk_version(message: Message<'_>) -> Option<i64> {
+    let by_fingerprint = || {
+        let fingerprint = message.text(2)?;
+        let (version, _) = fingerprint_parts(&fingerprint)?;
+        sdk_version(version)
+    };
+    let said = message.number(5).map(u64::cast_signed);
+    said.or_else(by_fingerprint)
 }
 
 /// So many bytes in gigabytes, rounded.
@@ -219,7 +229,7 @@ fn system_info(message: Message<'_>) -> SystemInfo {
         page_size: message.small(6),
         android_build_fingerprint: text(message, 2),
         android_device_manufacturer: text(message, 14),
-        android_sdk_version: message.number(5).map(|version| version as i64),
+        android_sdk_version: android_sdk_version(message),
         system_ram_bytes: message.number(16).map(|bytes| bytes as i64),
     }
 }
