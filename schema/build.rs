@@ -225,14 +225,14 @@ fn events(table: &Table) -> Result<String> {
     if let Some(of) = text.strip_prefix("part of ") {
         return Ok(format!("Some(crate::Events::PartOf({of:?}))"));
     }
-    let parts = || -> Option<(&str, &str, &str)> {
+    let parts = || -> Option<(&str, [&str; 2], &str)> {
         let (heading, rest) = text.split_once(": ")?;
-        let (noun, name) = rest.split_once(" in ")?;
-        Some((heading, noun, name))
+        let (nouns, name) = rest.split_once(" in ")?;
+        Some((heading, nouns.split_once(", ")?.into(), name))
     };
-    let (heading, noun, name) =
+    let (heading, [one, noun], name) =
         parts().ok_or_else(|| format!("{}: `Events: {text}` is not understood", table.name))?;
     Ok(format!(
-        "Some(crate::Events::Rows {{ name: {name:?}, heading: {heading:?}, noun: {noun:?} }})"
+        "Some(crate::Events::Rows {{ name: {name:?}, heading: {heading:?}, one: {one:?}, noun: {noun:?} }})"
     ))
 }

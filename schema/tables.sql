@@ -132,7 +132,7 @@ CREATE TABLE clock_snapshot (
 
 -- The kernel's events. A row has only numbers, about 30 bytes; the view ftrace_event (finish.sql)
 -- has the columns for users.
--- Events: kernel: events in ftrace_event
+-- Events: kernel: event, events in ftrace_event
 CREATE TABLE ftrace_record (
   id        INTEGER PRIMARY KEY,  -- in file order; within a bundle, in the order of time
   ts        INTEGER,              -- trace time; NULL without a conversion
@@ -189,7 +189,7 @@ CREATE TABLE ftrace_unresolved (
 );
 
 -- A row is a line of the Android log.
--- Events: log: lines in android_logs
+-- Events: log: line, lines in android_logs
 CREATE TABLE android_log_record (
   id         INTEGER PRIMARY KEY,
   ts         INTEGER,           -- trace time; NULL without a conversion
@@ -244,7 +244,7 @@ CREATE TABLE machine (
 );
 
 -- The processes that anything in the trace names.
--- Events: processes: processes in process
+-- Events: processes: process, processes in process
 CREATE TABLE process_record (
   id          INTEGER PRIMARY KEY,  -- the upid
   pid         INTEGER NOT NULL,
@@ -259,7 +259,7 @@ CREATE TABLE process_record (
 );
 
 -- Threads. A tid that the kernel uses again is a new row.
--- Events: threads: threads in thread
+-- Events: threads: thread, threads in thread
 CREATE TABLE thread_record (
   id             INTEGER PRIMARY KEY,  -- the utid
   tid            INTEGER NOT NULL,
@@ -308,7 +308,7 @@ CREATE TABLE cpu_available_frequencies (
 -- what a thread does next when it runs again, a row is also up to three rows of thread_state: it runs; it is off the CPU
 -- for the time `after`; a thread woke it, and it is runnable for the time `runnable`. States that do not fit this, and
 -- long ones, are in thread_state_record.
--- Events: scheduling: slices in sched
+-- Events: scheduling: slice, slices in sched
 -- Order: key
 CREATE TABLE sched_record (
   ts          INTEGER NOT NULL,
@@ -382,7 +382,7 @@ CREATE TABLE track_record (
 );
 
 -- Activities of threads, CPUs and GPUs, with a start and an end.
--- Events: slices: slices in slice
+-- Events: slices: slice, slices in slice
 -- Order: any
 CREATE TABLE slice_record (
   id         INTEGER PRIMARY KEY,
@@ -406,7 +406,7 @@ CREATE INDEX slice_record_ts ON slice_record (ts);
 CREATE INDEX slice_record_track ON slice_record (track_id, ts);
 
 -- States of tracks, one after the other.
--- Events: states: states in state
+-- Events: states: state, states in state
 -- Order: any
 CREATE TABLE state_record (
   id         INTEGER PRIMARY KEY,
@@ -461,7 +461,7 @@ CREATE TABLE gpu_slice_record (
 );
 
 -- Values over time.
--- Events: counters: values in counter
+-- Events: counters: value, values in counter
 -- Order: any
 CREATE TABLE counter_record (
   id         INTEGER PRIMARY KEY,
@@ -574,7 +574,7 @@ CREATE TABLE stack_sample_counter_track_record (
 );
 
 -- Samples of callstacks, of all sources.
--- Events: samples: samples in stack_sample
+-- Events: samples: sample, samples in stack_sample
 CREATE TABLE stack_sample_record (
   id               INTEGER PRIMARY KEY,
   ts               INTEGER NOT NULL,
@@ -603,7 +603,7 @@ CREATE TABLE heap_profile (
 );
 
 -- What programs allocated and freed since the dump before.
--- Events: heap: allocations in heap_profile_allocation
+-- Events: heap: allocation, allocations in heap_profile_allocation
 CREATE TABLE heap_profile_allocation_record (
   id          INTEGER PRIMARY KEY,
   ts          INTEGER NOT NULL,  -- the time of the dump
@@ -617,7 +617,7 @@ CREATE TABLE heap_profile_allocation_record (
 CREATE INDEX heap_profile_allocation_record_ts ON heap_profile_allocation_record (ts);
 
 -- The memory mappings of processes.
--- Events: smaps: mappings in profiler_smaps
+-- Events: smaps: mapping, mappings in profiler_smaps
 CREATE TABLE smaps_record (
   id                        INTEGER PRIMARY KEY,
   upid                      INTEGER NOT NULL,
@@ -643,6 +643,14 @@ CREATE TABLE smaps_record (
   anonymous_kb              INTEGER NOT NULL,
   pss_dirty_kb              INTEGER NOT NULL,
   swap_pss_kb               INTEGER NOT NULL
+);
+
+-- Processes of Chrome that the trace lacks events of.
+-- Events: part of thread
+CREATE TABLE experimental_missing_chrome_processes (
+  id            INTEGER PRIMARY KEY,
+  upid          INTEGER NOT NULL,
+  reliable_from INTEGER            -- from when on the trace has all of its events; NULL if it never has
 );
 
 -- GPUs.
@@ -859,7 +867,7 @@ CREATE TABLE stats (
   severity TEXT NOT NULL,        -- the meaning of a value above 0: info, notice, data_loss or error
   source   TEXT NOT NULL,        -- the origin: the recorder (trace) or the import (analysis)
   value    INTEGER NOT NULL,
-  description TEXT NOT NULL,     -- the meaning of the counter; empty if its name says it
+  description TEXT NOT NULL,     -- the meaning of the counter
   machine_id INTEGER,            -- the machine and the trace; NULL for the whole import
   trace_id   INTEGER,
   trace_file_id INTEGER          -- the file of the trace: the same number as trace_id

@@ -613,3 +613,61 @@ fn j7_a_tid_in_a_sandbox_is_another_elsewhere() {
     let tid = (10_i64 << 32) + 11;
     trace.gives(OWNERS, &[&format!("i - - {tid} in a sandbox")]);
 }
+
+#[test]
+fn j10_processes_that_nothing_describes_near_a_time_are_missed_then() {
+    const MS: u64 = 1_000_000;
+    let active = |ms: u64, pids: &[u64]| {
+        let pids = pids.iter().fold(new(), |all, pid| all.number(1, *pid));
+        event(ms * MS, named(INSTANT, "active", 1).message(49, pids))
+    };
+    let describe = |ms: u64, uuid, pid| described_at(ms * MS, uuid, process(pid, "P"));
+    let trace = told(&[
+        described(1, new().text(2, "global")),
+        describe(900, 10, 10),
+        active(1000, &[10, 11, 12, 13, 14, 15]),
+        describe(1200, 11, 11),
+        describe(1201, 12, 12),
+        at(1202 * MS, 43, new().number(1, 13)),
+        describe(5900, 10, 10),
+        active(6000, &[10, 12, 14, 16]),
+        active(7000, &[17]),
+        describe(7100, 12, 12),
+        describe(7300, 18, 17),
+    ]);
+    let missing = "SELECT pid, reliable_from / 1000000 FROM experimental_missing_chrome_processes
+        JOIN process USING (upid) ORDER BY pid";
+    let found = kernel::lines(&trace.program.conn, missing);
+    // 12 is described again after its last miss, 13 after its only one; 14 and 16 never, so the next
+    // time at which others are active counts; 15 is not active any more after 1000.
+    assert_eq!(
+        found,
+        [
+            "12 7100", "13 1202", "14 7000", "15 6000", "16 7000", "17 7300"
+        ]
+    );
+    let args = "SELECT count(*) FROM args WHERE key GLOB 'chrome_active_processes.pid*'";
+    assert_eq!(kernel::lines(&trace.program.conn, args), ["11"]);
+}
+
+#[test]
+fn j10_a_process_that_is_missed_at_the_end_is_never_reliable() {
+    let pids = new().number(1, 5).number(1, 6);
+    let trace = told(&[
+        described(1, new().text(2, "global")),
+        event(10, named(INSTANT, "a", 1).message(49, pids.clone())),
+        event(10, named(INSTANT, "b", 1).message(49, pids)),
+        event(
+            20,
+            new()
+                .number(9, INSTANT)
+                .number(11, 99)
+                .message(49, new().number(1, 7)),
+        ),
+        at(30, 60, process(6, "P").number(1, 2)),
+    ]);
+    let missing = "SELECT pid, reliable_from FROM experimental_missing_chrome_processes
+        JOIN process USING (upid) ORDER BY pid";
+    let found = kernel::lines(&trace.program.conn, missing);
+    assert_eq!(found, ["5 20", "7 -"]);
+}

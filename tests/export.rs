@@ -148,7 +148,7 @@ fn tree(directory: &Path) -> Vec<String> {
 }
 
 /// Recorded traces of each kind, and sets of several traces.
-const TRACES: [&str; 16] = [
+const TRACES: [&str; 17] = [
     "app.pftrace",
     "desktop.pftrace",
     "desktop-compact.pftrace",
@@ -158,6 +158,7 @@ const TRACES: [&str; 16] = [
     "late-frame.pftrace",
     "more/01.pftrace",
     "more/07.pftrace",
+    "more/chrome-processes.pftrace",
     "multihop.pftrace",
     "profiles/08.pftrace",
     "profiles/11.pftrace",

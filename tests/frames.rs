@@ -5,7 +5,7 @@
 use timebase_lab::encode::{self, Message};
 
 use crate::support::Imported;
-use crate::support::statements::answers_as_recorded;
+use crate::support::statements::{answers_as_recorded, statements};
 
 #[test]
 fn ft1_to_ft9_known_rows() {
@@ -431,6 +431,25 @@ fn ot1_log_messages_of_track_events_are_lines_of_the_log() {
             "40 7 6 7 4 - hello 1",
             "60 7 6 7 4 - hello 1",
             "70 7 6 7 4 - hello 1"
+        ]
+    );
+    // The statement that the recorded traces have no rows for: thread 7 of the process 6, and what it logs.
+    let statements = statements("more/queries-more.sql");
+    let (_, sql) = statements
+        .iter()
+        .find(|(name, _)| name == "track_event_logs")
+        .unwrap();
+    let mut lines = rows(&found, sql);
+    lines.retain(|line| line.contains("hello"));
+    lines.sort();
+    assert_eq!(
+        lines,
+        [
+            "10 7/6#1#1 3 a\\b.cc:0 hello",
+            "20 7/6#1#1 0 :9 hello",
+            "40 7/6#1#1 4 (null) hello",
+            "60 7/6#1#1 4 (null) hello",
+            "70 7/6#1#1 4 (null) hello",
         ]
     );
     assert_eq!(found.count("SELECT count(*) FROM android_logs"), 6);

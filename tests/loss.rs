@@ -124,7 +124,7 @@ fn cases() -> Vec<Case> {
             counter: counter.to_owned(),
             line: match count {
                 true => "2 failed flushes or invalid packets",
-                false => "1 failed flush or invalid packets",
+                false => "1 failed flush or invalid packet",
             },
             check: "writer_lost",
         });
@@ -442,7 +442,7 @@ fn dt2_counters_have_names_and_numbers() {
     let imported = Imported::new("nearest.pftrace", &[]);
     let zeros =
         "SELECT count(*) FROM stats WHERE value = 0 AND trace_file_id = 0 AND machine_id = 0";
-    assert_eq!(imported.count(zeros), 38);
+    assert_eq!(imported.count(zeros), 49);
     let of_one = format!("{zeros} AND idx IS NOT NULL");
     assert_eq!(imported.count(&of_one), 0);
     let imported = Imported::new("desktop.pftrace", &["--no-events"]);

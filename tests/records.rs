@@ -269,6 +269,31 @@ fn md12_a_letter_tells_packets_of_chrome_apart() {
 }
 
 #[test]
+fn md14_h1_the_api_level_is_that_of_the_fingerprint_if_nothing_says_it() {
+    let print = |version: &str| format!("google/coral/coral:{version}/SP1A.1/7679548:user/keys");
+    let info =
+        |version: &str, more: Message| at(100, 45, new().text(2, &print(version)).and(&more));
+    for (packet, level) in [
+        (info("12", new()), Some(31)),
+        (info("8.1", new()), Some(27)),
+        (info("12", new().number(5, 35)), Some(35)),
+        (info("99", new()), None),
+        (at(100, 45, new().number(5, 30)), Some(30)),
+        (at(100, 45, new()), None),
+    ] {
+        let found = imported(&[packet], &[]);
+        let level = level.map(|level: i64| level.to_string());
+        let of_machine = "SELECT ifnull(android_sdk_version, '') FROM machine";
+        assert_eq!(
+            rows(&found, of_machine),
+            [level.clone().unwrap_or_default()]
+        );
+        let fact = level.map(|level| format!("android_sdk_version={level} single 0 -"));
+        assert_eq!(facts(&found, "android_sdk_version"), Vec::from_iter(fact));
+    }
+}
+
+#[test]
 fn md15_every_machine_has_its_rows() {
     let info = |name: &str| new().message(1, new().text(1, name));
     let guest = at(100, 45, info("guest")).number(98, 7);
@@ -285,7 +310,40 @@ fn md15_every_machine_has_its_rows() {
         GROUP BY name HAVING count(*) <> 2 OR count(trace_id) <> 2 OR total(value) <> 0";
     assert!(rows(&found, not_of_each).is_empty());
     let of_each = "SELECT count(DISTINCT name) FROM stats WHERE machine_id = 1";
-    assert_eq!(rows(&found, of_each), ["38"]);
+    assert_eq!(rows(&found, of_each), ["49"]);
+}
+
+#[test]
+fn ft1_gk1_ot1_ke32_counters_of_other_rules_have_their_rows() {
+    let of_frames = at(100, 76, new());
+    let found = imported(&[at(50, 45, new()), of_frames], &[]);
+    let told = "SELECT name, severity, value FROM stats WHERE source = 'analysis' AND idx IS NULL
+        AND machine_id = 0 AND trace_id = 0 ORDER BY name";
+    assert_eq!(
+        rows(&found, told),
+        [
+            "energy_breakdown_missing_values error 0",
+            "energy_descriptor_invalid error 0",
+            "energy_uid_breakdown_missing_values error 0",
+            "entity_state_residency_invalid error 0",
+            "entity_state_residency_lookup_failed error 0",
+            "frame_timeline_event_parser_errors info 1",
+            "frame_timeline_unpaired_end_event info 0",
+            "ftrace_abi_errors_skipped_zero_data_length info 0",
+            "generic_task_state_invalid_order error 0",
+            "task_state_invalid error 0",
+            "track_event_parser_errors error 0",
+            "track_event_range_of_interest_missing_start_us error 0",
+            "track_event_state_missing_track_uuid error 0",
+            "truncated_sys_write_duration info 0",
+        ]
+    );
+    let of_none = "SELECT name, severity, value FROM stats
+        WHERE name GLOB 'trace_sorter_*' AND machine_id IS NULL AND trace_id IS NULL";
+    assert_eq!(
+        rows(&found, of_none),
+        ["trace_sorter_negative_timestamp_dropped error 0"]
+    );
 }
 
 #[test]

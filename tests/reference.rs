@@ -419,19 +419,94 @@ fn named(section: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// The rows of the tables of a section that have so many cells, by the name in the first one.
+fn cells_of<const CELLS: usize>(section: &str) -> BTreeMap<String, [String; CELLS]> {
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let rows = rows.map(|row| row.trim_end_matches(" |").split(" | ").map(str::to_owned));
+    let rows = rows.filter_map(|cells| <[String; CELLS]>::try_from(cells.collect::<Vec<_>>()).ok());
+    rows.map(|cells| (cells[0].trim_end_matches('`').to_owned(), cells))
+        .collect()
+}
+
 /// The counters of a section, each with severity and source from its row.
 fn meanings(section: &str) -> BTreeMap<String, String> {
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
-    let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
-    cells
-        .filter_map(|cells| match cells[..] {
-            [name, severity, source, _] => Some((
-                name.trim_end_matches('`').to_owned(),
-                format!("{severity} | {source}"),
-            )),
-            _ => None,
-        })
+    let rows = cells_of(section).into_iter();
+    rows.map(|(name, [_, severity, source, _])| (name, format!("{severity} | {source}")))
         .collect()
+}
+
+/// A cell as a text of the database: without marks, and without what says when a row is missing.
+fn unmarked(cell: &str) -> String {
+    let mut text = String::new();
+    let mut rest = cell;
+    while let Some((before, link)) = rest.split_once('[') {
+        let (words, behind) = link.split_once("](").unwrap();
+        text += before;
+        text += words;
+        rest = behind.split_once(')').unwrap().1;
+    }
+    let text = (text + rest).replace('`', "");
+    let notes = [
+        "; missing at zero",
+        "; missing if ",
+        "; for each file and machine",
+        "; idx is",
+    ];
+    let end = notes.iter().filter_map(|note| text.find(note)).min();
+    text[..end.unwrap_or(text.len())].to_owned()
+}
+
+/// The descriptions of the counters in the sources, by their names.
+fn descriptions() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for path in files("crates/import/src", &["rs"]) {
+        let source = fs::read_to_string(path).unwrap();
+        for severity in ["info", "notice", "data_loss", "error"] {
+            let beginning = format!("Counter::{severity}(");
+            for (at, _) in source.match_indices(&beginning) {
+                let mut literals = source[at + beginning.len()..].split('"');
+                let name = literals.nth(1).unwrap().to_owned();
+                let description = literals.nth(1).unwrap();
+                let lines = description.split("\\\n").map(str::trim_start);
+                let description = lines.collect::<String>();
+                let before = found.insert(name.clone(), description);
+                assert_eq!(before, None, "{name} is counted in two places");
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_counter_is_described_as_in_the_reference() {
+    let sections = sections(&page("reference.md"));
+    let stats: BTreeMap<String, [String; 4]> = cells_of(&sections["stats"]);
+    let log: BTreeMap<String, [String; 3]> = cells_of(&sections["import_log"]);
+    let described = descriptions();
+    assert!(described.len() >= 200, "{}", described.len());
+    for (name, description) in &described {
+        let told = unmarked(&stats[name][3]);
+        let told = match told == "as import_log says" {
+            true => unmarked(&log[name][2]),
+            false => told,
+        };
+        assert_eq!(&told, description, "{name}");
+    }
+    let mut databases = Databases::new();
+    for trace in traces() {
+        let database = databases.of(&trace);
+        for row in csv(&database, "SELECT name || '=' || description FROM stats") {
+            let (name, told) = row.trim_matches('"').split_once('=').unwrap();
+            match described.get(name) {
+                Some(description) => assert_eq!(told, description, "{name}"),
+                // A table with events, or what has no place in time.
+                None => assert!(
+                    told.ends_with(&format!(" in {name}")) || told.contains(" without a ts: "),
+                    "{name}: {told}"
+                ),
+            }
+        }
+    }
 }
 
 #[test]

@@ -613,3 +613,179 @@ fn e18_thread_time_and_instructions_are_counters_whatever_becomes_of_the_event()
     let of = "SELECT t.tid FROM thread_counter_track JOIN thread AS t USING (utid)";
     trace.gives(of, &["10", "10"]);
 }
+
+// TN: other names
+
+/// A translation_table with entries of a member; texts are keys or hashes.
+fn translations(member: u32, entries: &[(&str, &str)]) -> Message {
+    let entries = entries.iter().fold(new(), |all, (key, value)| {
+        let entry = match key.parse() {
+            Ok(hash) => new().number(1, hash),
+            Err(_) => new().text(1, key),
+        };
+        all.message(1, entry.text(2, value))
+    });
+    at(1, 82, new().message(member, entries))
+}
+
+#[test]
+fn tn1_tn2_slices_have_other_names_wherever_the_table_is() {
+    let trace = told(&[
+        described(UUID, thread(10, 10)),
+        says("B x@10"),
+        says("E x@30"),
+        says("I x@40"),
+        translations(4, &[("x", "y")]),
+    ]);
+    trace.gives(SLICES, &["y 10 20 0", "y 40 0 0"]);
+}
+
+#[test]
+fn tn1_the_last_entry_of_a_name_and_the_first_of_a_hash_count() {
+    let sample = |time, hash| {
+        let sample = unnamed(INSTANT, UUID).message(28, new().number(1, hash));
+        event(time, sample.text(23, "x"))
+    };
+    let unkeyed = new().message(1, new().text(2, "not a name"));
+    let unhashed = new().message(1, new().text(2, "zero"));
+    let trace = told(&[
+        clear(),
+        described(UUID, thread(10, 10)),
+        translations(4, &[("x", "first"), ("x", "x2")]),
+        at(1, 82, new().message(4, unkeyed)),
+        translations(4, &[("x2", "not again")]),
+        translations(1, &[("7", "a"), ("7", "b")]),
+        translations(1, &[("7", "c")]),
+        at(1, 82, new().message(1, unhashed)),
+        sample(10, 7),
+        sample(20, 0),
+        sample(30, 8),
+        event(40, unnamed(INSTANT, UUID)),
+    ]);
+    trace.gives(
+        ARGS,
+        &[
+            "x2 chrome_histogram_sample.name string a",
+            "x2 chrome_histogram_sample.name_hash uint 7",
+            "x2 chrome_histogram_sample.name string zero",
+            "x2 chrome_histogram_sample.name_hash uint 0",
+            "x2 chrome_histogram_sample.name_hash uint 8",
+        ],
+    );
+    trace.gives("SELECT count(*) FROM slice WHERE name IS NULL", &["1"]);
+}
+
+#[test]
+fn tn1_a_table_counts_for_its_machine_and_not_without_state() {
+    let lost = translations(4, &[("x", "lost")]).number(13, 2);
+    let guests = translations(4, &[("x", "guest's")]).number(98, 7);
+    let first = new().message(6, new().message(1, new().text(1, "ignored")));
+    let both = translations(4, &[("z", "not taken")]).and(&at(1, 82, first));
+    let trace = told(&[
+        lost,
+        guests,
+        both,
+        described(UUID, thread(10, 10)),
+        says("I x@10"),
+        says("I z@20"),
+    ]);
+    trace.gives(SLICES, &["x 10 0 0", "z 20 0 0"]);
+}
+
+#[test]
+fn tn2_an_end_is_translated_too_and_atrace_as_well() {
+    let trace = told(&[
+        described(UUID, thread(10, 10)),
+        translations(4, &[("a", "one"), ("b", "one")]),
+        says("B a@10"),
+        says("E b@20"),
+        says("print B|10|b@30"),
+        says("E one@40"),
+    ]);
+    trace.gives(SLICES, &["one 10 10 0", "one 30 10 0"]);
+}
+
+#[test]
+fn tn3_a_name_of_its_own_counts_after_its_hash() {
+    let sample = |time, message| event(time, named(INSTANT, "x", UUID).message(28, message));
+    let (hash, name) = (new().number(1, 7), new().text(2, "own"));
+    let trace = told(&[
+        described(UUID, thread(10, 10)),
+        translations(1, &[("7", "of the hash")]),
+        sample(10, hash.clone().and(&name)),
+        sample(20, name.and(&hash)),
+    ]);
+    let names = "SELECT s.ts, a.string_value FROM slice AS s JOIN args AS a USING (arg_set_id)
+        WHERE a.key = 'chrome_histogram_sample.name' ORDER BY s.ts";
+    trace.gives(names, &["10 own", "20 of the hash"]);
+}
+
+#[test]
+fn tn3_each_kind_of_hash_has_its_names() {
+    let user = new().message(25, new().number(2, 5));
+    let trace = told(&[
+        described(UUID, thread(10, 10)),
+        translations(2, &[("5", "click")]),
+        translations(6, &[("6", "trigger")]),
+        event(10, named(INSTANT, "x", UUID).and(&user)),
+        at(20, 109, new().number(2, 6)),
+    ]);
+    let names = "SELECT a.key, a.string_value FROM slice AS s JOIN args AS a USING (arg_set_id)
+        WHERE a.value_type = 'string' ORDER BY s.ts";
+    let found = kernel::lines(&trace.program.conn, names);
+    let expected = [
+        "chrome_user_event.action click",
+        "chrome_trigger.name trigger",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn tn4_tracks_of_processes_have_other_names_and_others_not() {
+    let trace = told(&[
+        translations(5, &[("raw", "known"), ("event", "by the event")]),
+        described(1, process(10, "P").text(2, "raw")),
+        described(2, below(1).text(2, "raw")),
+        described(3, below(1)),
+        described(4, new().text(2, "raw")),
+        described(5, thread(10, 11).text(2, "raw")),
+        described(6, below(5).text(2, "raw")),
+        event(10, named(INSTANT, "a", 1)),
+        event(20, named(INSTANT, "b", 2)),
+        event(30, named(INSTANT, "event", 3)),
+        event(40, named(INSTANT, "d", 4)),
+        event(50, named(INSTANT, "f", 6)),
+    ]);
+    trace.gives(
+        ON_TRACKS,
+        &[
+            "a process_track_event known",
+            "b process_merged_track_event known",
+            "event process_merged_track_event by the event",
+            "d global_merged_track_event raw",
+            "f thread_merged_track_event raw",
+        ],
+    );
+}
+
+#[test]
+fn tn4_tracks_of_legacy_events_of_a_process_have_other_names() {
+    let local = |time, phase, name| phase_of(time, phase, name, new().number(10, 5));
+    fn phase_of(time: u64, kind: char, name: &str, ids: Message) -> Message {
+        phase(time, kind, name, UUID, ids)
+    }
+    let trace = told(&[
+        described(UUID, thread(10, 10)),
+        translations(5, &[("raw", "known")]),
+        local(10, 'b', "raw"),
+        local(20, 'e', "raw"),
+        phase_of(30, 'b', "raw", new().number(11, 6)),
+    ]);
+    trace.gives(
+        ON_TRACKS,
+        &[
+            "raw legacy_async_process_slice known",
+            "raw legacy_async_global_slice raw",
+        ],
+    );
+}

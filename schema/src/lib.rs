@@ -187,6 +187,8 @@ pub enum Events {
         name: &'static str,
         /// The heading of the line in the summary.
         heading: &'static str,
+        /// The name of one of its rows in the summary.
+        one: &'static str,
         /// The name of its rows in the summary.
         noun: &'static str,
     },

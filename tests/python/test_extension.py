@@ -164,10 +164,38 @@ CALLS = [
     "abs_time_str(7703)",
     "abs_time_str(7703, 'Europe/Berlin')",
     "from_abs_time_str('2026-11-21T17:21:30.5[Europe/Berlin]')",
+    # Those that trace processor has without a module.
+    "str_split('a-b', '-', 1)",
+    "hash('x')",
+    "reverse('abc')",
+    "base64_encode(x'00ff')",
+    "base64_decode('AP8=')",
+    "demangle('_ZN3foo3barEv')",
+    "to_timecode(3600000000005)",
+    "round(ln(2), 9)",
+    "round(exp(2), 9)",
+    "round(sqrt(2), 9)",
+    "sqrt(NULL)",
+    "regexp('a+', 'caat')",
+    "regexp('A', 'cat', 'i')",
+    "'cat' REGEXP '^a'",
+    "regexp_extract('trace', 'r(.)c')",
+    "regexp_replace_simple('a.b', '[.]', '-')",
+    "trace_start()",
+    "trace_end()",
+    "trace_dur()",
+    *(f"time_from_{unit}(3)" for unit in ["ns", "us", "ms", "s", "min", "hours", "days"]),
+    "time_from_days(300000)",
+    *(f"time_to_{unit}(172800000000001)" for unit in ["ns", "us", "ms", "s", "min", "hours", "days"]),
+    "(SELECT percentile(column1, 25) FROM (VALUES (1), (2), (4), (NULL)))",
+    "(SELECT percentile_cont(column1, 0.25) FROM (VALUES (1), (2), (4)))",
+    "(SELECT percentile_disc(column1, 0.25) FROM (VALUES (1), (2), (4)))",
+    "(SELECT median(column1) FROM (VALUES (1), (2), (4), (9)))",
+    "(SELECT json_group_array(to_ftrace(id)) FROM ftrace_event)",
 ]
 
 
-@pytest.mark.parametrize("trace", ["multihop", "late-frame", "desktop", "app"])
+@pytest.mark.parametrize("trace", ["multihop", "late-frame", "desktop", "app", "system"])
 def test_every_function_answers_as_in_the_program(python, imported, trace):
     sql = "SELECT json_array(" + ", ".join(f"quote({call})" for call in CALLS) + ") AS answers"
     database = imported(trace)
@@ -180,6 +208,11 @@ def test_every_function_answers_as_in_the_program(python, imported, trace):
     assert len(expected) == len(CALLS)
     if trace == "multihop":
         assert expected[0] == "7703"
+    lines = expected[CALLS.index("(SELECT json_group_array(to_ftrace(id)) FROM ftrace_event)")]
+    assert ("sched_switch: prev_comm=" in lines) == (trace == "system")
+    answers = dict(zip(CALLS, expected))
+    assert answers["regexp_extract('trace', 'r(.)c')"] == "'a'"
+    assert answers["time_to_hours(172800000000001)"] == "48"
 
 
 def test_the_shell_loads_it_and_shows_errors(multihop):

@@ -221,9 +221,8 @@ fn screen(
     lines.extend(placements(summary));
     lines.extend(reasons(&summary.unresolved));
     for events in summary.events.iter().filter(|events| is_told(events)) {
-        let rows = HumanCount(events.rows);
-        let (noun, table) = (events.noun, events.table);
-        lines.push((events.heading, format!("{rows} {noun}, in {table}")));
+        let rows = counted(events.rows, events.one, events.noun);
+        lines.push((events.heading, format!("{rows}, in {}", events.table)));
         lines.extend(reasons(&events.unresolved));
     }
 
@@ -277,11 +276,8 @@ fn trace_time(summary: &Summary) -> String {
         )
     };
     if summary.without_timestamp > 0 && timed > 0 {
-        let _ = write!(
-            share,
-            " ({} more have no timestamp)",
-            HumanCount(summary.without_timestamp)
-        );
+        let more = counted(summary.without_timestamp, "more has", "more have");
+        let _ = write!(share, " ({more} no timestamp)");
     }
     share
 }
@@ -373,8 +369,8 @@ fn lost(summary: &Summary) -> Option<(&'static str, String)> {
 /// How many rows may be wrong.
 fn doubtful(summary: &Summary) -> Option<String> {
     let kinds = summary.doubtful.iter().map(|kind| {
-        let (doubtful, rows) = (HumanCount(kind.doubtful), HumanCount(kind.rows));
-        format!("{doubtful} of {rows} {}", kind.noun)
+        let rows = counted(kind.rows, kind.one, kind.noun);
+        format!("{} of {rows}", HumanCount(kind.doubtful))
     });
     let kinds: Vec<String> = kinds.collect();
     (!kinds.is_empty()).then(|| format!("{} may be wrong", kinds.join(", ")))
@@ -419,8 +415,11 @@ fn in_words(lost: &Lost) -> Option<(usize, String)> {
         }
         (LossKind::Writer, true) => (7, format!("data of {}", writers())),
         (LossKind::Writer, false) => {
-            let flushes = counted(lost.count, "failed flush", "failed flushes");
-            (8, format!("{flushes} or invalid packets"))
+            let (one, many) = (
+                "failed flush or invalid packet",
+                "failed flushes or invalid packets",
+            );
+            (8, counted(lost.count, one, many))
         }
         (LossKind::Setup, _) => (9, counted(lost.rows, "setup error", "setup errors")),
         (LossKind::Samples, _) => {
@@ -577,7 +576,7 @@ fn percentage(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use timebase_import::Events;
+    use timebase_import::{Doubtful, Events};
 
     #[test]
     fn the_database_stands_beside_the_trace() {
@@ -600,6 +599,123 @@ mod tests {
         assert_eq!(percentage(0, 3), "0.0 %");
     }
 
+    /// A summary of a trace of which there is one of everything.
+    fn of_one() -> Summary {
+        use timebase_schema::{Events as Of, tables};
+
+        let lost = |kind, is_data_loss, of_one| Lost {
+            kind,
+            is_data_loss,
+            rows: 1,
+            count: 1,
+            cpus: of_one,
+            sequences: of_one,
+            buffers: of_one,
+        };
+        let kinds = [
+            LossKind::Switch,
+            LossKind::KernelEvents,
+            LossKind::Packets,
+            LossKind::KernelBuffer,
+            LossKind::Setup,
+            LossKind::Buffer,
+            LossKind::Writer,
+            LossKind::Samples,
+            LossKind::Heap,
+            LossKind::Damage,
+        ];
+        let of_tables = tables::ALL.iter().filter_map(|table| match table.events? {
+            Of::Rows {
+                name,
+                heading,
+                one,
+                noun,
+            } => Some(Events {
+                table: name,
+                heading,
+                one,
+                noun,
+                rows: 1,
+                unresolved: BTreeMap::new(),
+            }),
+            Of::PartOf(_) => None,
+        });
+        Summary {
+            packets: 1,
+            sequences: 1,
+            on_trace_time: 1,
+            without_timestamp: 1,
+            unresolved: BTreeMap::new(),
+            read: 1,
+            unread: BTreeMap::new(),
+            events: of_tables.collect(),
+            lost: kinds
+                .into_iter()
+                .flat_map(|kind| {
+                    [
+                        lost(kind, true, 1),
+                        lost(kind, true, 0),
+                        lost(kind, false, 1),
+                    ]
+                })
+                .collect(),
+            clock_faults: Vec::new(),
+            doubtful: vec![Doubtful {
+                one: "slice",
+                noun: "slices",
+                rows: 1,
+                doubtful: 1,
+            }],
+            trace_time_clock: "BOOTTIME".to_owned(),
+            rejected_snapshots: 1,
+            start_ts: None,
+            end_ts: None,
+            snapshots: 1,
+            clocks: 1,
+            files: 1,
+            machines: 1,
+            placements: Vec::new(),
+            unrelated: Vec::new(),
+            source_bytes: 1,
+            database_bytes: 1,
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn one_of_something_is_said_in_singular() {
+        let (from, to) = ("t.pftrace", Path::new("t.db"));
+        let text = screen(from, to, &of_one(), true, Duration::from_secs(1));
+        for expected in [
+            "1 from 1 sequence\n",
+            "1 machine in 1 file\n",
+            "(1 more has no timestamp)",
+            "1 slice, in slice\n",
+            "1 value, in counter\n",
+            "1 mapping, in profiler_smaps\n",
+            "1 switch on 1 CPU,",
+            "kernel events in 1 place on 1 CPU,",
+            "1 packet of 1 writer,",
+            "1 kernel event in the buffers of 1 CPU,",
+            "1 chunk or packet in 1 buffer,",
+            "1 failed flush or invalid packet,",
+            "1 setup error,",
+            "1 chunk overwritten in 1 ring buffer,",
+            "1 damaged place,",
+            "1 sample of profilers,",
+            "allocations of 1 heap dump;",
+            "; 1 of 1 slice may be wrong\n",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let word = pair[1].trim_end_matches([',', ';']);
+            let is_plural = word.ends_with('s') && word != "process";
+            assert!(pair[0] != "1" || !is_plural, "1 {word} in\n{text}");
+        }
+    }
+
     #[test]
     fn the_summary_says_what_is_not_on_trace_time_and_why() {
         let summary = Summary {
@@ -615,6 +731,7 @@ mod tests {
             events: vec![Events {
                 table: "android_logs",
                 heading: "log",
+                one: "line",
                 noun: "lines",
                 rows: 1234,
                 unresolved: [(Unresolved::NonMonotonic, 7)].into(),

@@ -5,6 +5,7 @@ mod descriptors;
 mod energy;
 mod profiles;
 pub(crate) mod records;
+mod translations;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -22,6 +23,7 @@ pub(crate) use self::descriptors::{
 pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityStateId};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 pub(crate) use self::records::{Record, Records, uuid};
+pub(crate) use self::translations::{Hashes, Translated, Translations};
 use crate::place::{PartIx, TraceTime};
 use crate::timeline::{Label, Name, OwnLabel};
 
@@ -36,6 +38,8 @@ pub(crate) struct Definitions {
     pub first_packets: FxHashSet<u32>,
     /// Whether track events may have lines of the log (rule OT1).
     pub has_log_messages: bool,
+    /// Other names for what is called something.
+    pub translations: Translations,
     pub rails: Rails,
     pub energy: Energy,
     pub gpu_counters: GpuCounters,

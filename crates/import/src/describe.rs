@@ -2,6 +2,7 @@
 //! `fact`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::manifest::Attribute;
 use rusqlite::Connection;
@@ -14,10 +15,13 @@ use crate::files::{File, Files};
 use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
-use crate::output::{self, About, Counter, Fact, FactRow, Meaning, Placed, Stat, Tallies};
+use crate::output::{
+    self, About, Counter, Fact, FactRow, Meaning, PARSER_ERROR, Placed, Stat, Tallies,
+};
 use crate::pipeline::FileRead;
-use crate::readers::counters_of_machines;
+use crate::readers::{self, counters_of_machines};
 use crate::summary::{Doubtful, Events, LossKind, Lost, Placement, Summary};
+use crate::trackers;
 
 /// What was read of an import, for its tables.
 pub(crate) struct ReadTrace<'a> {
@@ -120,10 +124,12 @@ pub(crate) fn summarize(
         schema::Events::Rows {
             name,
             heading,
+            one,
             noun,
         } => Some(Events {
             table: name,
             heading,
+            one,
             noun,
             rows: trace.count(table),
             unresolved: journal.reasons(table).counted(),
@@ -195,11 +201,12 @@ fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
 /// The kinds of rows of which some may be wrong.
 fn doubtful(tallies: &Tallies) -> Vec<Doubtful> {
     let kinds = [
-        ("thread states", tallies.states),
-        ("slices", tallies.slices),
+        (["thread state", "thread states"], tallies.states),
+        (["slice", "slices"], tallies.slices),
     ];
     let kinds = kinds.into_iter().filter(|(_, tally)| tally.doubtful > 0);
-    let kinds = kinds.map(|(noun, tally)| Doubtful {
+    let kinds = kinds.map(|([one, noun], tally)| Doubtful {
+        one,
         noun,
         rows: tally.rows,
         doubtful: tally.doubtful,
@@ -222,65 +229,124 @@ pub(crate) fn describe(
 fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
     let counts = &frame.counts;
     let counters = [
-        (Counter::info("packets"), summary.packets),
+        (Counter::info("packets", "rows of packet"), summary.packets),
         (
-            Counter::info("packets_on_trace_time"),
+            Counter::info("packets_on_trace_time", "packets with a ts"),
             summary.on_trace_time,
         ),
-        (Counter::info("compressed_packets"), counts.compressed),
         (
-            Counter::error("compressed_packets_damaged"),
+            Counter::info(
+                "compressed_packets",
+                "packets that contain compressed packets; they are no rows",
+            ),
+            counts.compressed,
+        ),
+        (
+            Counter::error(
+                "compressed_packets_damaged",
+                "compressed packets that the import could not read to their end",
+            ),
             counts.compressed_damaged,
         ),
-        (Counter::error("compressed_packets_nested"), counts.nested),
-        (Counter::info("snapshots"), summary.snapshots),
-        (Counter::info("clocks"), summary.clocks),
-        (Counter::info("sequences"), summary.sequences),
-        (Counter::info("trace_bytes"), counts.bytes),
         (
-            Counter::info("thread_states_doubtful"),
+            Counter::error(
+                "compressed_packets_nested",
+                "compressed packets inside compressed packets, which the import \
+                 skips",
+            ),
+            counts.nested,
+        ),
+        (
+            Counter::info(
+                "snapshots",
+                "accepted snapshots, including the pairs of clocks in bundles",
+            ),
+            summary.snapshots,
+        ),
+        (Counter::info("clocks", "rows of clock"), summary.clocks),
+        (
+            Counter::info("sequences", "rows of sequence"),
+            summary.sequences,
+        ),
+        (
+            Counter::info(
+                "trace_bytes",
+                "bytes of the decompressed trace, up to the end of the last packet",
+            ),
+            counts.bytes,
+        ),
+        (
+            Counter::info(
+                "thread_states_doubtful",
+                "rows of thread_state that may be wrong: their doubt is not NULL",
+            ),
             trace.derived.tallies.states.doubtful,
         ),
         (
-            Counter::info("slices_doubtful"),
+            Counter::info(
+                "slices_doubtful",
+                "rows of slice that may be wrong: their doubt is not NULL",
+            ),
             trace.derived.tallies.slices.doubtful,
         ),
     ];
     let counters = counters.into_iter().chain(frame.context.journal.counters());
-    let of_machines = |counter: &Counter| OF_MACHINES.iter().any(|of| of.name == counter.name);
+    let of_machines: Vec<Counter> = counted_of_machines().collect();
+    let is_of_machines = |counter: &Counter| of_machines.iter().any(|of| of.name == counter.name);
     let mut stats: Vec<Stat> = counters
-        .filter(|(counter, _)| !of_machines(counter))
-        .map(|(counter, count)| Stat::of_whole(counter.name.to_owned(), counter.meaning, count))
+        .filter(|(counter, _)| !is_of_machines(counter))
+        .map(|(counter, count)| Stat::new(&counter, signed(count)))
         .collect();
     stats.extend(stats_of_machines(frame));
-    let packets = ("packets", None, &summary.unresolved);
-    let events = summary.events.iter();
-    let events = events.map(|events| (events.table, Some(events.rows), &events.unresolved));
-    for (name, rows, unresolved) in [packets].into_iter().chain(events) {
-        stats.extend(rows.map(|rows| Stat::of_whole(name.to_owned(), Meaning::INFO, rows)));
-        for (&reason, count) in unresolved {
-            let name = format!("{name}_unresolved_{}", reason.code());
-            stats.push(Stat::of_whole(name, meaning_of(reason), *count));
-        }
+    stats.extend(unresolved("packets", "packets", &summary.unresolved));
+    for events in &summary.events {
+        let Events { table, noun, .. } = *events;
+        stats.push(Stat {
+            name: table.to_owned(),
+            description: format!("{noun} in {table}").into(),
+            meaning: Meaning::INFO,
+            value: signed(events.rows),
+            idx: None,
+            of: None,
+        });
+        stats.extend(unresolved(table, noun, &events.unresolved));
     }
-    stats.extend(
-        frame
-            .context
-            .journal
-            .all_recorded()
-            .map(|(key, meaning, value)| Stat {
-                name: key.name.to_owned(),
-                meaning,
-                value,
-                idx: key.idx,
-                of: Some((key.file, key.machine)),
-            }),
-    );
+    let recorded = frame.context.journal.all_recorded();
+    stats.extend(recorded.map(|(key, counter, value)| Stat {
+        idx: key.idx,
+        of: Some((key.file, key.machine)),
+        ..Stat::new(counter, value)
+    }));
     stats
 }
 
+/// Counters of what has no place in time: a row for each reason.
+fn unresolved<'a>(
+    name: &'a str,
+    noun: &'a str,
+    reasons: &'a BTreeMap<Unresolved, u64>,
+) -> impl Iterator<Item = Stat> + 'a {
+    reasons.iter().map(move |(&reason, &count)| Stat {
+        name: format!("{name}_unresolved_{}", reason.code()),
+        description: format!("{noun} without a ts: {reason}").into(),
+        meaning: meaning_of(reason),
+        value: signed(count),
+        idx: None,
+        of: None,
+    })
+}
+
+/// A number as SQLite has it.
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
 /// Counters of the import that every machine of a file has, though nothing was counted.
-static OF_MACHINES: [Counter; 1] = [Counter::error("track_event_parser_errors")];
+fn counted_of_machines() -> impl Iterator<Item = Counter> {
+    let faults = readers::faults_of_machines().chain(trackers::faults_of_machines());
+    let faults = [PARSER_ERROR].into_iter().chain(faults);
+    faults.map(|fault| fault.counter())
+}
 
 /// Counters of which every machine of a file has one (rules MD). What the import counted is the machine's
 /// if there is only one; otherwise nobody knows whose it is, and it is of the whole.
@@ -291,19 +357,16 @@ fn stats_of_machines(frame: &Frame) -> Vec<Stat> {
         .map(|part| (part.file.id, part.machine.0))
         .collect();
     let stat = |counter: &Counter, of, value| Stat {
-        name: counter.name.to_owned(),
-        meaning: counter.meaning,
-        value,
-        idx: None,
         of,
+        ..Stat::new(counter, value)
     };
     let mut stats = Vec::new();
-    for counter in &OF_MACHINES {
-        let count = i64::try_from(journal.counter(*counter)).unwrap_or(i64::MAX);
+    for counter in counted_of_machines() {
+        let count = signed(journal.counter(counter));
         let known = if parts.len() == 1 { count } else { 0 };
-        stats.extend(parts.iter().map(|&of| stat(counter, Some(of), known)));
+        stats.extend(parts.iter().map(|&of| stat(&counter, Some(of), known)));
         if count > known {
-            stats.push(stat(counter, None, count));
+            stats.push(stat(&counter, None, count));
         }
     }
     for counter in counters_of_machines() {

@@ -262,7 +262,9 @@ pub struct ClockFault {
 /// How many rows may be wrong: those whose column `doubt` is not NULL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubtful {
-    /// What the rows are called in a summary, in plural: `thread states`, `slices`.
+    /// What one row is called in a summary: `thread state`, `slice`.
+    pub one: &'static str,
+    /// The same in plural: `thread states`, `slices`.
     pub noun: &'static str,
     /// How many there are.
     pub rows: u64,
@@ -277,7 +279,9 @@ pub struct Events {
     pub table: &'static str,
     /// What they are called in a summary: `kernel`, `log`.
     pub heading: &'static str,
-    /// What one of them is called, in plural: `events`, `lines`.
+    /// What one of them is called: `event`, `line`.
+    pub one: &'static str,
+    /// The same in plural: `events`, `lines`.
     pub noun: &'static str,
     /// How many rows it has.
     pub rows: u64,

@@ -73,8 +73,10 @@ pub struct Args {
 impl Args {
     /// An existing key gets the new value (A1).
     pub fn set(&mut self, key: Key, said: Said) {
-        self.all.retain(|arg| arg.key.full != key.full);
-        self.all.push(Arg { key, said });
+        match self.all.iter_mut().find(|arg| arg.key.full == key.full) {
+            Some(known) => *known = Arg { key, said },
+            None => self.all.push(Arg { key, said }),
+        }
     }
 
     /// The same for a key without lists.

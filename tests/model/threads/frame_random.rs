@@ -141,9 +141,9 @@ fn the_random_traces_have_all_that_the_rules_of_frames_and_states_name() {
         "SELECT count(*) FROM android_logs WHERE tag IS NOT NULL AND prio = 0",
         "SELECT count(*) FROM counter JOIN counter_track AS t ON t.id = track_id WHERE type GLOB '*_per_uid'",
         "SELECT count(*) FROM counter JOIN counter_track AS t ON t.id = track_id WHERE type = 'entity_state'",
-        "SELECT count(*) FROM stats WHERE name = 'frame_timeline_unpaired_end_event'",
-        "SELECT count(*) FROM stats WHERE name = 'energy_uid_breakdown_missing_values'",
-        "SELECT count(*) FROM stats WHERE name = 'entity_state_residency_lookup_failed'",
+        "SELECT count(*) FROM stats WHERE name = 'frame_timeline_unpaired_end_event' AND value > 0",
+        "SELECT count(*) FROM stats WHERE name = 'energy_uid_breakdown_missing_values' AND value > 0",
+        "SELECT count(*) FROM stats WHERE name = 'entity_state_residency_lookup_failed' AND value > 0",
     ];
     for sql in all {
         assert!(rows_of(sql) > 0, "{sql}");

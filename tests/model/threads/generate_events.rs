@@ -381,6 +381,10 @@ impl Generator {
                 self.packets
                     .push(new().number(10, 1).message(72, new().bytes(1, &set)));
             }
+            96 => {
+                let table = self.translations();
+                self.push(82, table);
+            }
             95 if self.has_late_clock => {
                 let snapshot = |clock, timestamp| new().number(1, clock).number(2, timestamp);
                 let clocks = new()
@@ -393,6 +397,31 @@ impl Generator {
                 self.packets.push(packet);
             }
         }
+    }
+
+    /// A translation_table (TN), mostly of names.
+    fn translations(&mut self) -> Message {
+        let mut table = new();
+        for _ in 0..1 + self.random.below(2) {
+            let member = self.random.any(&[1, 2, 3, 4, 4, 4, 5, 5, 5, 6, 7]);
+            let mut entries = new();
+            for _ in 0..1 + self.random.below(3) {
+                let entry = match member {
+                    4 | 5 => new().text(1, self.name()),
+                    3 => new().number(1, self.random.any(&[7, 8, (1 << 32) + 7])),
+                    _ => new().number(1, self.random.any(&[0, 7, 8, 99, (1 << 32) + 7])),
+                };
+                let entry = match self.random.below(8) {
+                    0 => new().text(2, self.name()),
+                    1 => entry,
+                    _ => entry.text(2, self.name()),
+                };
+                let field = 1 + u32::from(self.random.one_in(2) && member == 3);
+                entries = entries.message(field, entry);
+            }
+            table = table.message(member, entries);
+        }
+        table
     }
 
     fn push(&mut self, field: u32, payload: Message) {
@@ -700,7 +729,18 @@ impl Generator {
             let annotation = self.annotation(0);
             event = event.message(4, annotation);
         }
-        match self.random.below(12) {
+        match self.random.below(15) {
+            12 | 13 => {
+                let hash = new().number(1, self.random.any(&[0, 7, 8, 99]));
+                let name = new().text(2, self.name());
+                let sample = match self.random.below(5) {
+                    0 => hash.and(&name),
+                    1 => name.and(&hash),
+                    2 => name,
+                    _ => hash,
+                };
+                event.message(28, sample)
+            }
             0 => event.number(34, self.iid()),
             1 => event.message(5, new().number(1, self.iid())),
             2 => {
@@ -739,9 +779,10 @@ impl Generator {
     }
 
     fn user_event(&mut self) -> Message {
-        match self.random.below(3) {
+        match self.random.below(4) {
             0 => new(),
             1 => new().text(1, "click").text(1, "clack"),
+            2 => new().number(2, self.random.any(&[7, 8])),
             _ => new().text(1, "click").number(77, 1),
         }
     }

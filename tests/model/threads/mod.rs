@@ -55,6 +55,7 @@ mod stats;
 mod tables;
 mod track_events;
 mod tracks;
+mod translations;
 mod uuids;
 mod wire;
 mod world;

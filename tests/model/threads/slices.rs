@@ -1,7 +1,9 @@
 //! Stacks of slices, and lanes of the kernel and atrace (E9 to E13, B4 to B6).
 
 use super::args::{Args, Said};
+use super::machines::Machine;
 use super::tracks::{Aside, Track, TrackId, Tracks};
+use super::translations::Translations;
 
 #[derive(Debug)]
 pub struct Slice {
@@ -14,6 +16,7 @@ pub struct Slice {
     pub depth: usize,
     pub parent: Option<SliceId>,
     pub args: Args,
+    pub machine: Machine,
     /// CPU time and instructions at the start, and used (E14).
     pub thread_time: (Option<i64>, Option<i64>),
     pub instructions: (Option<i64>, Option<i64>),
@@ -40,6 +43,9 @@ struct Lane {
 pub struct Slices {
     pub all: Vec<Slice>,
     pub tracks: Tracks,
+    pub translations: Translations,
+    /// The machine of the current event.
+    pub machine: Machine,
     /// The stack of each track: slices, the topmost last.
     stacks: Vec<(TrackId, Vec<SliceId>)>,
     lanes: Vec<Lane>,
@@ -51,6 +57,13 @@ pub struct Slices {
 const DEPTH: usize = 512;
 
 impl Slices {
+    pub fn of(translations: Translations) -> Slices {
+        Slices {
+            translations,
+            ..Slices::default()
+        }
+    }
+
     fn stack(&mut self, track: TrackId) -> &mut Vec<SliceId> {
         let found = self.stacks.iter().position(|(of, _)| *of == track);
         let place = found.unwrap_or_else(|| {
@@ -127,8 +140,9 @@ impl Slices {
             time,
             duration,
             track,
-            name: name.map(str::to_owned),
+            name: self.translations.slice(self.machine, name),
             category: category.map(str::to_owned),
+            machine: self.machine,
             depth: below.len(),
             parent: below.last().copied(),
             args: Args::default(),
@@ -149,6 +163,8 @@ impl Slices {
         category: Option<&str>,
     ) -> Option<SliceId> {
         self.settle(track, time, None);
+        let name = self.translations.slice(self.machine, name);
+        let name = name.as_deref();
         let stack = self.stack(track).clone();
         let fits = |id: &SliceId| {
             let slice = &self.all[*id];

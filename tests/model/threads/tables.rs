@@ -294,7 +294,8 @@ impl World<'_> {
 
     fn slice_rows(&self, tables: &mut Tables) {
         for (place, slice) in self.slices.all.iter().enumerate() {
-            let args = tables.args(&slice.args);
+            let translations = &self.slices.translations;
+            let args = tables.args(&translations.args(slice.machine, &slice.args));
             let row = vec![
                 id(place),
                 Value::Integer(slice.time),

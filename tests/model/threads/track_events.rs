@@ -455,6 +455,10 @@ impl World<'_> {
             Some(scope) => Some(format!("{}:{scope}", category.unwrap_or_default())),
             None => category,
         };
+        let name = match upid {
+            Some(_) => self.slices.translations.track(machine, name.as_deref()),
+            None => name,
+        };
         let root = (machine, upid, id);
         let roots = &mut self.asyncs.roots;
         if !roots.iter().any(|(of, _)| *of == root) {

@@ -279,11 +279,23 @@ impl World<'_> {
             (Stands::Thread { .. } | Stands::Process(_) | Stands::Counter(_), _) => name,
             (Stands::State, _) | (_, Merging::Never) => name.or(named),
             _ => {
-                let name = name.or(named);
+                let name = self.track_name(uuid, owner, name.or(named));
                 return Some(self.lanes_of(uuid, owner, name, Some(&descriptor)));
             }
         };
+        let own = self.track_name(uuid, owner, own);
         Some(Place::Track(self.own_track(uuid, owner, own, sequence)))
+    }
+
+    /// What a track is called by a name (TN4).
+    fn track_name(&self, uuid: Uuid, owner: Owner, name: Option<String>) -> Option<String> {
+        match owner {
+            Owner::Process(_) => self
+                .slices
+                .translations
+                .track(uuid.machine, name.as_deref()),
+            _ => name,
+        }
     }
 
     /// The thread's only track (U5).
@@ -360,7 +372,7 @@ impl World<'_> {
         let of_event = self.uuids.names.get(&uuid).cloned().flatten();
         let name = match (uuid.number, self.descriptor(uuid)) {
             (0, None) => Some("Default Track".to_owned()),
-            _ => of_descriptor.or(of_event),
+            _ => self.track_name(uuid, owner, of_descriptor.or(of_event)),
         };
         let row = self.row(uuid, owner, "merged_track_event", name, sequence);
         let track = self.slices.tracks.make(row);

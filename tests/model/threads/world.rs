@@ -25,6 +25,7 @@ use super::states::States;
 use super::stats;
 use super::track_events::Asyncs;
 use super::tracks::TrackId;
+use super::translations::Translations;
 use super::uuids::{self, Uuids};
 use super::wire::Message;
 use std::borrow::Cow;
@@ -84,6 +85,7 @@ impl<'a> World<'a> {
                 .position(|m| m.raw_id == raw_id)
                 .unwrap_or(0)
         };
+        let translations = Translations::read(packets, machine_of);
         let (streamed, dropped) = sequences::streamed(packets, &described);
         let mut profiles = Profiles::default();
         for counter in dropped {
@@ -98,7 +100,7 @@ impl<'a> World<'a> {
             machines,
             processes,
             scheduling,
-            slices: Slices::default(),
+            slices: Slices::of(translations),
             counters: Counters::default(),
             stages: Stages::default(),
             cpus,
@@ -155,6 +157,7 @@ impl<'a> World<'a> {
         let raw_id = event.machine;
         let machine = self.machines.iter().position(|m| m.raw_id == raw_id);
         let machine = machine.unwrap_or(0);
+        self.slices.machine = machine;
         let time = event.time;
         match &event.what {
             What::Ftrace(ftrace) => self.ftrace(&Context {

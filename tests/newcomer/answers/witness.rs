@@ -169,7 +169,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 11] = [
+const UNTOLD: [(&str, &str); 12] = [
     (
         "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both str_split hash cat_stacks experimental_profile
          trace_start trace_end trace_dur time_from_ns time_from_us time_from_ms
@@ -212,6 +212,10 @@ const UNTOLD: [(&str, &str); 11] = [
          stack_sample_execution_record stack_sample_counter_track_record stack_sample_record
          heap_profile_allocation_record smaps_record",
         "no recorded trace has a profile; tests/profiles.rs compares all of them",
+    ),
+    (
+        "experimental_missing_chrome_processes",
+        "no recorded trace misses a process of Chrome; tests/descriptor_rules.rs has traces that do",
     ),
     (
         "android_logs android_log_record android_log_thread",

@@ -41,9 +41,11 @@ pub(crate) mod testing;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod translate;
 
 pub(crate) use decode::decode;
 pub(crate) use decoder::{EventArgs, Interning};
 pub(crate) use late::LateDecoder;
 pub(crate) use merge::merge;
 pub(crate) use set::{ArgBuf, ArgValue, Args, What};
+pub(crate) use translate::with_names;

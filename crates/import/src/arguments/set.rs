@@ -105,6 +105,13 @@ impl ArgBuf {
         self.push_value(value);
     }
 
+    /// Adds an argument of no list whose key need not have a number.
+    pub(super) fn push_in_full(&mut self, key: &str, value: ArgValue<'_>) {
+        self.0.push(type_of(value) | IN_FULL);
+        Put(&mut self.0).bytes(key.as_bytes());
+        self.push_value(value);
+    }
+
     /// Adds an argument of no list whose key has a number.
     #[inline]
     pub(super) fn push_numbered(&mut self, Name(key): Name, value: ArgValue<'_>) {

@@ -60,30 +60,32 @@ pub(crate) struct Descriptor {
 mod ignored {
     use crate::output::{Counter, Fault};
 
-    pub const MISSING_UUID: Fault = Fault::new(
-        Counter::error("track_descriptor_missing_uuid"),
+    pub const MISSING_UUID: Fault = Fault::new(Counter::error(
+        "track_descriptor_missing_uuid",
         "a track descriptor without uuid is ignored",
-    );
-    pub const THREAD: Fault = Fault::new(
-        Counter::error("track_descriptor_thread_missing_pid_tid"),
+    ));
+    pub const THREAD: Fault = Fault::new(Counter::error(
+        "track_descriptor_thread_missing_pid_tid",
         "a descriptor of a thread's track without pid or tid is ignored",
-    );
-    pub const PROCESS: Fault = Fault::new(
-        Counter::error("track_descriptor_process_missing_pid"),
+    ));
+    pub const PROCESS: Fault = Fault::new(Counter::error(
+        "track_descriptor_process_missing_pid",
         "a descriptor of a process's track without pid is ignored",
-    );
-    pub const ORDERING: Fault = Fault::new(
-        Counter::error("track_descriptor_invalid_child_ordering"),
+    ));
+    pub const ORDERING: Fault = Fault::new(Counter::error(
+        "track_descriptor_invalid_child_ordering",
         "a track descriptor with an unknown child_ordering is ignored",
-    );
-    pub const PARENT: Fault = Fault::new(
-        Counter::error("track_descriptor_default_track_with_parent"),
-        "a descriptor of the default track (uuid 0) with a parent is ignored",
-    );
-    pub const CONFLICT: Fault = Fault::new(
-        Counter::error("track_descriptor_conflicting_reservation"),
-        "a track descriptor that contradicts an earlier one with the same uuid is ignored",
-    );
+    ));
+    pub const PARENT: Fault = Fault::new(Counter::error(
+        "track_descriptor_default_track_with_parent",
+        "a descriptor of the default track (uuid 0) with a parent is \
+         ignored",
+    ));
+    pub const CONFLICT: Fault = Fault::new(Counter::error(
+        "track_descriptor_conflicting_reservation",
+        "a track descriptor that contradicts an earlier one with the same \
+         uuid is ignored",
+    ));
 }
 
 /// Fields of `TrackDescriptor`.

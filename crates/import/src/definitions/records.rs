@@ -16,14 +16,44 @@ pub(crate) mod packet {
     pub const CLONE_SNAPSHOT_TRIGGER: u32 = 113;
 }
 
-static EMPTY: Counter = Counter::error("empty_chrome_metadata").recorded();
-static CLONE_TRIGGER: Counter = Counter::info("traced_clone_trigger_timestamp_ns").recorded();
+static EMPTY: Counter = Counter::error(
+    "empty_chrome_metadata",
+    "metadata of Chrome without a value",
+)
+.recorded();
+static CLONE_TRIGGER: Counter = Counter::info(
+    "traced_clone_trigger_timestamp_ns",
+    "the time of the first trigger that cloned the recording; 0 if \
+     there was none",
+)
+.recorded();
 
 /// The fields of `AndroidLogPacket.Stats`, and their counters.
 static LOG: [(u32, Counter); 3] = [
-    (1, Counter::info("android_log_num_total").recorded()),
-    (2, Counter::error("android_log_num_failed").recorded()),
-    (3, Counter::info("android_log_num_skipped").recorded()),
+    (
+        1,
+        Counter::info(
+            "android_log_num_total",
+            "lines of the Android log that the recorder saw",
+        )
+        .recorded(),
+    ),
+    (
+        2,
+        Counter::error(
+            "android_log_num_failed",
+            "lines of the Android log that the recorder could not read",
+        )
+        .recorded(),
+    ),
+    (
+        3,
+        Counter::info(
+            "android_log_num_skipped",
+            "lines of the Android log that the configuration filters out",
+        )
+        .recorded(),
+    ),
 ];
 
 /// Those of which every machine of a file has one, though nothing was counted.

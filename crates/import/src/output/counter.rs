@@ -3,10 +3,13 @@
 /// A counter, by its name.
 ///
 /// Who counts something says what that means in the words of trace processor, so
-/// that its queries for what went wrong find ours, too.
+/// that its queries for what went wrong find ours, too; and in words of our own what is counted, which the
+/// reference repeats.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counter {
     pub name: &'static str,
+    /// What is counted, without marks: it is a text of the database.
+    pub description: &'static str,
     pub meaning: Meaning,
 }
 
@@ -39,46 +42,49 @@ impl Meaning {
 
 impl Counter {
     /// Of what is no fault.
-    pub const fn info(name: &'static str) -> Counter {
+    pub const fn info(name: &'static str, description: &'static str) -> Counter {
         Counter {
             name,
+            description,
             meaning: Meaning::INFO,
         }
     }
 
     /// Of what is not as it was asked for.
-    pub const fn notice(name: &'static str) -> Counter {
+    pub const fn notice(name: &'static str, description: &'static str) -> Counter {
         Counter {
             name,
+            description,
             meaning: Meaning::NOTICE,
         }
     }
 
     /// Of what is missing although nobody did anything wrong.
-    pub const fn data_loss(name: &'static str) -> Counter {
+    pub const fn data_loss(name: &'static str, description: &'static str) -> Counter {
         Counter {
             name,
+            description,
             meaning: Meaning::DATA_LOSS,
         }
     }
 
     /// Of what is not as it has to be.
-    pub const fn error(name: &'static str) -> Counter {
+    pub const fn error(name: &'static str, description: &'static str) -> Counter {
         Counter {
             name,
+            description,
             meaning: Meaning::ERROR,
         }
     }
 
     /// Of what the recorder noticed, and tells.
     pub const fn recorded(self) -> Counter {
-        let Counter { name, meaning } = self;
         Counter {
-            name,
             meaning: Meaning {
                 source: "trace",
-                ..meaning
+                ..self.meaning
             },
+            ..self
         }
     }
 }

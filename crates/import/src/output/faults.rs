@@ -11,19 +11,22 @@ use super::rows::Rows;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fault {
     counter: Counter,
-    said: &'static str,
     /// Whether somebody else counts it.
     is_counted: bool,
 }
 
 impl Fault {
-    /// One that is counted so, and said so in the log.
-    pub const fn new(counter: Counter, said: &'static str) -> Fault {
+    /// One that is counted so, and said in the log as the counter describes it.
+    pub const fn new(counter: Counter) -> Fault {
         Fault {
             counter,
-            said,
             is_counted: false,
         }
+    }
+
+    /// Its counter.
+    pub const fn counter(&self) -> Counter {
+        self.counter
     }
 
     /// The same, which is only said in the log: somebody else counts it, by what it is of.
@@ -36,28 +39,31 @@ impl Fault {
 }
 
 /// Of a track event that means nothing we know, or whose arguments do.
-pub(crate) const PARSER_ERROR: Fault = Fault::new(
-    Counter::error("track_event_parser_errors"),
-    "a track event or one of its arguments is unreadable, and is left out",
-);
+pub(crate) const PARSER_ERROR: Fault = Fault::new(Counter::error(
+    "track_event_parser_errors",
+    "a track event or one of its arguments is unreadable, and is left \
+     out",
+));
 
 /// Of a number of interned data that nobody has said, or an entry that has none.
-pub(crate) const NOT_INTERNED: Fault = Fault::new(
-    Counter::error("interned_data_tokenizer_errors"),
-    "a reference to interned data has no entry, or an entry has no number",
-);
+pub(crate) const NOT_INTERNED: Fault = Fault::new(Counter::error(
+    "interned_data_tokenizer_errors",
+    "a reference to interned data has no entry, or an entry has no \
+     number",
+));
 
 /// Of an event whose time is before trace time begins.
-pub(crate) const BEFORE_ZERO: Fault = Fault::new(
-    Counter::error("trace_sorter_negative_timestamp_dropped"),
+pub(crate) const BEFORE_ZERO: Fault = Fault::new(Counter::error(
+    "trace_sorter_negative_timestamp_dropped",
     "a track event, a sample or a frame before time 0 is dropped",
-);
+));
 
 /// Of a sample of a profiler that has no time, or no callstack although it needs one.
-pub(crate) const STACKPROFILE_PARSER_ERROR: Fault = Fault::new(
-    Counter::error("stackprofile_parser_error"),
-    "a sample of a streaming profile without a time or a callstack is dropped",
-);
+pub(crate) const STACKPROFILE_PARSER_ERROR: Fault = Fault::new(Counter::error(
+    "stackprofile_parser_error",
+    "a sample of a streaming profile without a time or a callstack is \
+     dropped",
+));
 
 /// The faults that were met.
 #[derive(Debug, Default)]
@@ -114,9 +120,9 @@ impl Faults {
         for (code, met) in self.0 {
             let Fault {
                 counter,
-                said,
                 is_counted,
             } = met.fault;
+            let said = counter.description;
             if !is_counted {
                 journal.count(counter, met.count);
             }

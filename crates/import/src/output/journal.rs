@@ -8,7 +8,7 @@ use timebase_resolver::Unresolved;
 use timebase_schema::{Row, Table, tables};
 
 use super::batch::Cell;
-use super::counter::{Counter, Meaning};
+use super::counter::Counter;
 use super::facts::Facts;
 use super::rows::Rows;
 
@@ -138,7 +138,10 @@ pub(crate) struct Recorded {
 /// There are at most so many of them: a million machines can say a dozen words each.
 const MOST_RECORDED: usize = 1 << 20;
 
-const RECORDED_LEFT_OUT: Counter = Counter::data_loss("recorded_stats_left_out");
+const RECORDED_LEFT_OUT: Counter = Counter::data_loss(
+    "recorded_stats_left_out",
+    "counters of the recorder beyond the millionth",
+);
 
 /// Collects it.
 #[derive(Debug)]
@@ -146,7 +149,7 @@ pub(crate) struct Journal {
     /// Counters for the table `stats`, by their names.
     counters: BTreeMap<&'static str, (Counter, u64)>,
     /// Counters that the trace brings of a part of it.
-    recorded: BTreeMap<Recorded, (i64, &'static Meaning)>,
+    recorded: BTreeMap<Recorded, (i64, &'static Counter)>,
     /// What the trace says of itself.
     pub facts: Facts,
     /// Why rows of each table could not be placed, by its number.
@@ -198,7 +201,7 @@ impl Journal {
         if self.recorded.len() >= MOST_RECORDED && !self.recorded.contains_key(&key) {
             return self.count(RECORDED_LEFT_OUT, 1);
         }
-        self.recorded.insert(key, (value, &counter.meaning));
+        self.recorded.insert(key, (value, counter));
     }
 
     /// Adds to a counter of a file and a machine.
@@ -224,9 +227,9 @@ impl Journal {
     }
 
     /// All counters of files and machines.
-    pub fn all_recorded(&self) -> impl Iterator<Item = (Recorded, Meaning, i64)> {
+    pub fn all_recorded(&self) -> impl Iterator<Item = (Recorded, &'static Counter, i64)> {
         let all = self.recorded.iter();
-        all.map(|(key, (value, meaning))| (*key, **meaning, *value))
+        all.map(|(key, (value, counter))| (*key, *counter, *value))
     }
 
     /// What a counter has.

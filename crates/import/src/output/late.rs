@@ -1,6 +1,7 @@
 //! Tables whose rows are known when the whole trace is read, and few: clocks,
 //! sequences, counters, facts. SQLite inserts them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Statement, ToSql};
@@ -8,7 +9,7 @@ use timebase_resolver::{Clock, ClockId, ClockNs, builtin_name};
 use timebase_schema::{Row, Table, tables};
 use timebase_trace::TraceFile;
 
-use super::counter::Meaning;
+use super::counter::{Counter, Meaning};
 use super::facts::FactRow;
 use super::room::Room;
 use crate::error::WriteError;
@@ -200,7 +201,7 @@ pub(crate) fn stats(conn: &Connection, mut stats: Vec<Stat>) -> rusqlite::Result
             severity: &stat.meaning.severity,
             source: &stat.meaning.source,
             value: &stat.value,
-            description: &"",
+            description: &stat.description,
             machine_id: &machine,
             trace_id: &file,
             trace_file_id: &file,
@@ -212,6 +213,8 @@ pub(crate) fn stats(conn: &Connection, mut stats: Vec<Stat>) -> rusqlite::Result
 /// A row of `stats`.
 pub(crate) struct Stat {
     pub name: String,
+    /// What was counted.
+    pub description: Cow<'static, str>,
     pub meaning: Meaning,
     pub value: i64,
     /// Which of several things was counted.
@@ -221,12 +224,13 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// Of the whole.
-    pub fn of_whole(name: String, meaning: Meaning, value: u64) -> Stat {
+    /// A counter's.
+    pub fn new(counter: &Counter, value: i64) -> Stat {
         Stat {
-            name,
-            meaning,
-            value: i64::try_from(value).unwrap_or(i64::MAX),
+            name: counter.name.to_owned(),
+            description: counter.description.into(),
+            meaning: counter.meaning,
+            value,
             idx: None,
             of: None,
         }

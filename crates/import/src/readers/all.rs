@@ -25,7 +25,8 @@ use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
 use super::track_event::TrackEvents;
-use crate::output::{Counter, Rows};
+use super::translation_table::TranslationTables;
+use crate::output::{Counter, Fault, Rows};
 use crate::place::{SettledEvent, Snapshot};
 
 /// Declares the readers: what a packet's payload is parsed to, and who reads it.
@@ -152,6 +153,7 @@ readers! {
     ChromeMetadata: Recorded<51> = CHROME_METADATA,
     ChromeBenchmarkMetadata: Recorded<48> = CHROME_BENCHMARK_METADATA,
     UiState: Recorded<78> = UI_STATE,
+    TranslationTable: TranslationTables = TRANSLATION_TABLE,
     RangeOfInterest: Recorded<90> = TRACK_EVENT_RANGE_OF_INTEREST,
     ProcessTree: Observed<2> = PROCESS_TREE,
     SysStats: Observed<7> = SYS_STATS,
@@ -192,6 +194,13 @@ pub(crate) fn counters_of_machines() -> impl Iterator<Item = &'static Counter> {
     let read = super::records::counters().chain(super::once::counters());
     let read = read.chain(super::trace_config::counters());
     read.chain(crate::definitions::records::counters())
+}
+
+/// The faults of readers of which every machine of a file has a counter, though there are none (rules ST,
+/// OT).
+pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
+    let states = super::track_event::dropped::STATE_WITHOUT_UUID;
+    [states, super::energy::DESCRIPTOR].into_iter()
 }
 
 /// Whether a reader makes anything that is wanted: rows, or events to be followed.

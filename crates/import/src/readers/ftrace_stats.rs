@@ -1,8 +1,13 @@
 //! What the recorder says of the kernel's ring buffers, when it began and when it ended, and of
 //! what it could not switch on (rules DT1, DT2, O5).
 
+mod counters;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::counters::{
+    CPU, KPROBE_MISSES, KPROBES, PARSE_ERRORS, SETUP_ERRORS, SYMBOLS_MISSING, TIMES, ZERO_LENGTH,
+};
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::observed::well_formed;
@@ -12,7 +17,7 @@ use super::retiming::Times;
 use super::trace_stats::{of, zeros};
 use crate::definitions::{CPUS, ucpu};
 use crate::message::Message;
-use crate::output::{Counter, Loss, Rows, Severity};
+use crate::output::{Loss, Rows, Severity};
 use crate::place::PartIx;
 use crate::summary::LossKind;
 
@@ -51,117 +56,6 @@ impl Phase {
         }
     }
 }
-
-/// The counters of a field: of the begin, of the end, and by how much it grew.
-struct Grows {
-    field: u32,
-    counters: [Counter; 3],
-    /// Whether it is of what is missing.
-    is_loss: bool,
-}
-
-/// Fields of a CPU.
-static CPU: [Grows; 6] = [
-    Grows {
-        field: 2,
-        counters: [
-            Counter::info("ftrace_cpu_entries_begin").recorded(),
-            Counter::info("ftrace_cpu_entries_end").recorded(),
-            Counter::info("ftrace_cpu_entries_delta").recorded(),
-        ],
-        is_loss: false,
-    },
-    Grows {
-        field: 3,
-        counters: [
-            Counter::info("ftrace_cpu_overrun_begin").recorded(),
-            Counter::info("ftrace_cpu_overrun_end").recorded(),
-            Counter::info("ftrace_cpu_overrun_delta").recorded(),
-        ],
-        is_loss: true,
-    },
-    Grows {
-        field: 4,
-        counters: [
-            Counter::info("ftrace_cpu_commit_overrun_begin").recorded(),
-            Counter::info("ftrace_cpu_commit_overrun_end").recorded(),
-            Counter::error("ftrace_cpu_commit_overrun_delta").recorded(),
-        ],
-        is_loss: true,
-    },
-    Grows {
-        field: 5,
-        counters: [
-            Counter::info("ftrace_cpu_bytes_begin").recorded(),
-            Counter::info("ftrace_cpu_bytes_end").recorded(),
-            Counter::info("ftrace_cpu_bytes_delta").recorded(),
-        ],
-        is_loss: false,
-    },
-    Grows {
-        field: 8,
-        counters: [
-            Counter::info("ftrace_cpu_dropped_events_begin").recorded(),
-            Counter::info("ftrace_cpu_dropped_events_end").recorded(),
-            Counter::error("ftrace_cpu_dropped_events_delta").recorded(),
-        ],
-        is_loss: true,
-    },
-    Grows {
-        field: 9,
-        counters: [
-            Counter::info("ftrace_cpu_read_events_begin").recorded(),
-            Counter::info("ftrace_cpu_read_events_end").recorded(),
-            Counter::info("ftrace_cpu_read_events_delta").recorded(),
-        ],
-        is_loss: false,
-    },
-];
-
-/// Times of a CPU's buffer, in seconds; the counters have nanoseconds.
-static TIMES: [(u32, [Counter; 2]); 2] = [
-    (
-        field::OLDEST_EVENT_TS,
-        [
-            Counter::info("ftrace_cpu_oldest_event_ts_begin").recorded(),
-            Counter::info("ftrace_cpu_oldest_event_ts_end").recorded(),
-        ],
-    ),
-    (
-        field::NOW_TS,
-        [
-            Counter::info("ftrace_cpu_now_ts_begin").recorded(),
-            Counter::info("ftrace_cpu_now_ts_end").recorded(),
-        ],
-    ),
-];
-
-/// Fields of `FtraceKprobeStats`.
-static KPROBES: [(u32, [Counter; 3]); 2] = [
-    (
-        1,
-        [
-            Counter::info("ftrace_kprobe_hits_begin").recorded(),
-            Counter::info("ftrace_kprobe_hits_end").recorded(),
-            Counter::info("ftrace_kprobe_hits_delta").recorded(),
-        ],
-    ),
-    (
-        KPROBE_MISSES,
-        [
-            Counter::info("ftrace_kprobe_misses_begin").recorded(),
-            Counter::info("ftrace_kprobe_misses_end").recorded(),
-            Counter::data_loss("ftrace_kprobe_misses_delta").recorded(),
-        ],
-    ),
-];
-
-const KPROBE_MISSES: u32 = 2;
-
-static SETUP_ERRORS: Counter = Counter::notice("ftrace_setup_errors").recorded();
-static SYMBOLS_MISSING: Counter = Counter::notice("ftrace_kernel_symbols_missing").recorded();
-static PARSE_ERRORS: Counter = Counter::error("ftrace_parse_errors").recorded();
-static ZERO_LENGTH: Counter = Counter::info("ftrace_abi_errors_skipped_zero_data_length");
 
 /// `FTRACE_STATUS_ABI_ZERO_DATA_LENGTH`: a page that is filled up with zeros, which costs nothing.
 const ZERO_DATA_LENGTH: u64 = 12;

@@ -31,8 +31,9 @@ mod sequences;
 mod trace_config;
 mod trace_stats;
 mod track_event;
+mod translation_table;
 
-pub(crate) use all::{Parsed, Readers, counters_of_machines};
+pub(crate) use all::{Parsed, Readers, counters_of_machines, faults_of_machines};
 pub(crate) use context::ImportContext;
 pub(crate) use corrupt::Corrupt;
 pub(crate) use events::EventSink;

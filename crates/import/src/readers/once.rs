@@ -14,8 +14,17 @@ use crate::definitions::{Architecture, CPUS, CpuInfo, Machine, SystemInfo};
 use crate::message::Message;
 use crate::output::{About, Counter, Facts, Journal, Rows};
 
-static CLONE_STARTED: Counter = Counter::info("traced_clone_started_timestamp_ns").recorded();
-static CLONE_DONE: Counter = Counter::info("traced_buf_clone_done_timestamp_ns").recorded();
+static CLONE_STARTED: Counter = Counter::info(
+    "traced_clone_started_timestamp_ns",
+    "when the recorder began to clone a recording, by its own \
+     timestamp; 0 if it did not",
+)
+.recorded();
+static CLONE_DONE: Counter = Counter::info(
+    "traced_buf_clone_done_timestamp_ns",
+    "when buffer idx was cloned, by the recorder's own timestamp",
+)
+.recorded();
 
 /// Those of which every machine of a file has one, though nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
@@ -112,11 +121,21 @@ fn system_facts(message: Message<'_>, about: About, facts: &mut Facts) {
         let name = "android_incremental_build";
         facts.set(name, about, incremental.to_owned());
     }
-    let said = message.number(5).map(u64::cast_signed);
-    let version = said.or_else(|| parts.and_then(|(version, _)| sdk_version(version)));
-    if let Some(version) = version {
+    if let Some(version) = android_sdk_version(message) {
         facts.set("android_sdk_version", about, version);
     }
+}
+
+/// The API level of a machine's Android: what it says, else that of the version in its fingerprint (rule
+/// MD14).
+fn android_sdk_version(message: Message<'_>) -> Option<i64> {
+    let by_fingerprint = || {
+        let fingerprint = message.text(2)?;
+        let (version, _) = fingerprint_parts(&fingerprint)?;
+        sdk_version(version)
+    };
+    let said = message.number(5).map(u64::cast_signed);
+    said.or_else(by_fingerprint)
 }
 
 /// So many bytes in gigabytes, rounded.
@@ -210,7 +229,7 @@ fn system_info(message: Message<'_>) -> SystemInfo {
         page_size: message.small(6),
         android_build_fingerprint: text(message, 2),
         android_device_manufacturer: text(message, 14),
-        android_sdk_version: message.number(5).map(|version| version as i64),
+        android_sdk_version: android_sdk_version(message),
         system_ram_bytes: message.number(16).map(|bytes| bytes as i64),
     }
 }

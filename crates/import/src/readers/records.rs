@@ -29,7 +29,10 @@ pub(super) mod packet {
     pub const TRACE_ATTRIBUTES: u32 = 126;
 }
 
-static MISSING_START: Counter = Counter::error("track_event_range_of_interest_missing_start_us");
+static MISSING_START: Counter = Counter::error(
+    "track_event_range_of_interest_missing_start_us",
+    "ranges of interest without a start",
+);
 
 /// Those of which every machine of a file has one, though nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {

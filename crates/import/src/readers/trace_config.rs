@@ -14,8 +14,18 @@ use crate::definitions::Config;
 use crate::message::Message;
 use crate::output::{About, Counter, Fact, Journal, Rows};
 
-static DISCARDS: Counter = Counter::data_loss("config_write_into_file_discard").recorded();
-static NO_FLUSH: Counter = Counter::error("config_write_into_file_no_flush").recorded();
+static DISCARDS: Counter = Counter::data_loss(
+    "config_write_into_file_discard",
+    "configurations that write into a file while buffer idx drops data \
+     when it is full",
+)
+.recorded();
+static NO_FLUSH: Counter = Counter::error(
+    "config_write_into_file_no_flush",
+    "1 if the last configuration writes into a file without flushes, \
+     and the recorder does not flush by itself",
+)
+.recorded();
 
 /// Those of which every machine of a file has one, though nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {

@@ -6,8 +6,14 @@
 //! counts. What of them is a loss becomes rows when all packets are read, as only then it is known
 //! which packet was the last, and how each buffer was configured.
 
+mod counters;
+
 use std::collections::BTreeMap;
 
+use self::counters::{
+    BUFFER, BUFFER_LOSSES, CAUSE, FILTER, FILTERED_OUT, FINAL_FLUSH, SEQUENCE_PACKET_LOSS,
+    SEQUENCES_DROPPED, SERVICE, SERVICE_LOSSES,
+};
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::observed::well_formed;
@@ -41,136 +47,6 @@ mod field {
     /// Of `BufferStats`.
     pub const CHUNKS_OVERWRITTEN: u32 = 3;
 }
-
-/// Fields of the whole service, and their counters.
-static SERVICE: [(u32, Counter); 12] = [
-    (2, Counter::info("traced_producers_connected").recorded()),
-    (3, Counter::info("traced_producers_seen").recorded()),
-    (
-        4,
-        Counter::info("traced_data_sources_registered").recorded(),
-    ),
-    (5, Counter::info("traced_data_sources_seen").recorded()),
-    (6, Counter::info("traced_tracing_sessions").recorded()),
-    (7, Counter::info("traced_total_buffers").recorded()),
-    (
-        field::CHUNKS_DISCARDED,
-        Counter::info("traced_chunks_discarded").recorded(),
-    ),
-    (
-        field::PATCHES_DISCARDED,
-        Counter::info("traced_patches_discarded").recorded(),
-    ),
-    (
-        field::INVALID_PACKETS,
-        Counter::data_loss("traced_invalid_packets").recorded(),
-    ),
-    (12, Counter::info("traced_flushes_requested").recorded()),
-    (13, Counter::info("traced_flushes_succeeded").recorded()),
-    (
-        field::FLUSHES_FAILED,
-        Counter::data_loss("traced_flushes_failed").recorded(),
-    ),
-];
-
-/// Those of the service that are losses, and whose.
-const SERVICE_LOSSES: [(u32, LossKind); 4] = [
-    (field::CHUNKS_DISCARDED, LossKind::Buffer),
-    (field::PATCHES_DISCARDED, LossKind::Buffer),
-    (field::INVALID_PACKETS, LossKind::Writer),
-    (field::FLUSHES_FAILED, LossKind::Writer),
-];
-
-/// What became of the last flush, by `final_flush_outcome`: how often.
-static FINAL_FLUSH: [(u32, Counter); 2] = [
-    (1, Counter::info("traced_final_flush_succeeded").recorded()),
-    (
-        2,
-        Counter::data_loss("traced_final_flush_failed").recorded(),
-    ),
-];
-
-/// Fields of `FilterStats`.
-static FILTER: [(u32, Counter); 5] = [
-    (1, Counter::info("filter_input_packets").recorded()),
-    (2, Counter::info("filter_input_bytes").recorded()),
-    (3, Counter::info("filter_output_bytes").recorded()),
-    (
-        field::FILTER_ERRORS,
-        Counter::error("filter_errors").recorded(),
-    ),
-    (5, Counter::info("filter_time_taken_ns").recorded()),
-];
-
-/// `bytes_discarded_per_buffer`.
-static FILTERED_OUT: Counter = Counter::info("traced_buf_bytes_filtered_out").recorded();
-
-/// Fields of `BufferStats`.
-static BUFFER: [(u32, Counter); 20] = [
-    (1, Counter::info("traced_buf_bytes_written").recorded()),
-    (2, Counter::info("traced_buf_chunks_written").recorded()),
-    (
-        field::CHUNKS_OVERWRITTEN,
-        Counter::info("traced_buf_chunks_overwritten").recorded(),
-    ),
-    (4, Counter::info("traced_buf_write_wrap_count").recorded()),
-    (5, Counter::info("traced_buf_patches_succeeded").recorded()),
-    (
-        6,
-        Counter::data_loss("traced_buf_patches_failed").recorded(),
-    ),
-    (
-        7,
-        Counter::info("traced_buf_readaheads_succeeded").recorded(),
-    ),
-    (8, Counter::info("traced_buf_readaheads_failed").recorded()),
-    (
-        9,
-        Counter::data_loss("traced_buf_abi_violations").recorded(),
-    ),
-    (10, Counter::info("traced_buf_chunks_rewritten").recorded()),
-    (
-        11,
-        Counter::info("traced_buf_chunks_committed_out_of_order").recorded(),
-    ),
-    (12, Counter::info("traced_buf_buffer_size").recorded()),
-    (13, Counter::info("traced_buf_bytes_overwritten").recorded()),
-    (14, Counter::info("traced_buf_bytes_read").recorded()),
-    (
-        15,
-        Counter::info("traced_buf_padding_bytes_written").recorded(),
-    ),
-    (
-        16,
-        Counter::info("traced_buf_padding_bytes_cleared").recorded(),
-    ),
-    (17, Counter::info("traced_buf_chunks_read").recorded()),
-    (18, Counter::info("traced_buf_chunks_discarded").recorded()),
-    (
-        19,
-        Counter::data_loss("traced_buf_trace_writer_packet_loss").recorded(),
-    ),
-    (20, Counter::info("traced_buf_chunks_relocated").recorded()),
-];
-
-/// Those of a buffer that are losses.
-const BUFFER_LOSSES: [u32; 6] = [field::CHUNKS_OVERWRITTEN, 6, 9, 11, 18, 19];
-
-/// What the writers into a buffer lost, as their packets say.
-static SEQUENCE_PACKET_LOSS: Counter = Counter::data_loss("traced_buf_sequence_packet_loss");
-static SEQUENCES_DROPPED: Counter = Counter::data_loss("traced_buf_incremental_sequences_dropped");
-
-/// For which causes, by the bits of `previous_packet_dropped` from the second on.
-static CAUSE: [Counter; CAUSES] = [
-    Counter::data_loss("traced_buf_data_loss_read_gap").recorded(),
-    Counter::data_loss("traced_buf_data_loss_chunk_corrupted").recorded(),
-    Counter::data_loss("traced_buf_data_loss_orphan_continuation").recorded(),
-    Counter::data_loss("traced_buf_data_loss_reassembly_gap").recorded(),
-    Counter::data_loss("traced_buf_data_loss_reassembly_broken_chain").recorded(),
-    Counter::data_loss("traced_buf_data_loss_overwrite").recorded(),
-    Counter::data_loss("traced_buf_data_loss_writer_abort").recorded(),
-    Counter::data_loss("traced_buf_data_loss_smb_full").recorded(),
-];
 
 /// Reads the statistics of the recorder.
 #[derive(Debug, Default)]

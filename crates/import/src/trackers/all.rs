@@ -4,22 +4,22 @@ use std::io;
 
 use super::atrace::Atrace;
 use super::buffers::Buffers;
-use super::counters::Counters;
+use super::counters::{Counters, ENERGY_FAULTS};
 use super::events::Events;
-use super::frames::{FRAME_TIMELINE_EVENT, Frames};
+use super::frames::{self, FRAME_TIMELINE_EVENT, Frames};
 use super::gpu_slices::GpuSlices;
 use super::interrupts::Interrupts;
 use super::kernel::{self, Kernel};
 use super::processes::Processes;
 use super::profiles::Profiles;
 use super::records::Recording;
-use super::sched::Sched;
+use super::sched::{self, Sched};
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
 use crate::definitions::Records;
 use crate::limits::Watch;
-use crate::output::{Counts, Faults, Rows};
+use crate::output::{Counts, Fault, Faults, Rows};
 use crate::place::TraceTime;
 use crate::timeline::{Event, FtraceEvent, Switch, Timeline, Waker, Waking};
 use crate::world::{World, ucpu};
@@ -55,6 +55,18 @@ pub(crate) fn follow(
     };
     trackers.end(&mut at);
     world.end(rows)
+}
+
+/// The faults of trackers of which every machine of a file has a counter, though there are none
+/// (rules FT, GK, KE, OT).
+pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
+    let kernel = [
+        sched::INVALID_ORDER,
+        sched::INVALID_STATE,
+        kernel::TRUNCATED,
+    ];
+    let frames = [frames::PARSER_ERROR, frames::UNPAIRED];
+    frames.into_iter().chain(kernel).chain(ENERGY_FAULTS)
 }
 
 /// The trackers. Processes come first: a thread that an event makes is there for

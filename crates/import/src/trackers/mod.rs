@@ -18,6 +18,7 @@ mod frames;
 mod gpu_slices;
 mod interrupts;
 mod kernel;
+mod missing_processes;
 mod processes;
 mod profiles;
 mod records;
@@ -26,7 +27,7 @@ mod signals;
 mod track_events;
 mod tracker;
 
-pub(crate) use all::{follow, reads_ftrace};
+pub(crate) use all::{faults_of_machines, follow, reads_ftrace};
 pub(crate) use gpu_slices::GPU_INTERNED;
 pub(crate) use profiles::PROFILES_INTERNED;
 pub(crate) use sched::KERNEL_SYMBOLS;

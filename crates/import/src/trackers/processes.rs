@@ -3,6 +3,7 @@
 use timebase_schema::tables::android_log_thread;
 
 use super::chrome_names;
+use super::missing_processes::MissingProcesses;
 use super::tracker::{At, Tracker};
 use crate::arguments::ArgValue;
 use crate::definitions::{
@@ -25,6 +26,8 @@ mod event {
 mod packet {
     pub const PROCESS_TREE: u32 = 2;
     pub const PROCESS_STATS: u32 = 9;
+    /// Of which only chrome_active_processes comes here.
+    pub const TRACK_EVENT: u32 = 11;
     pub const PROCESS_DESCRIPTOR: u32 = 43;
     pub const THREAD_DESCRIPTOR: u32 = 44;
     pub const TRACK_DESCRIPTOR: u32 = 60;
@@ -39,7 +42,9 @@ const KTHREADD: i64 = 2;
 
 /// Follows processes and threads; all that is known of them is in the world.
 #[derive(Debug, Default)]
-pub(crate) struct Processes;
+pub(crate) struct Processes {
+    missing: MissingProcesses,
+}
 
 impl Tracker for Processes {
     fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
@@ -61,18 +66,29 @@ impl Tracker for Processes {
         }
     }
 
-    fn packet(&mut self, _ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         let (machine, message) = (packet.machine, Message(packet.payload));
         match packet.field {
             packet::PROCESS_TREE => process_tree(machine, message, at),
             packet::PROCESS_STATS => process_stats(machine, message, at),
             packet::PROCESS_DESCRIPTOR => {
-                process_descriptor(machine, message, at);
+                let upid = process_descriptor(machine, message, at);
+                self.missing.described(ts, upid);
             }
             packet::THREAD_DESCRIPTOR if packet.valid => {
                 thread_descriptor(machine, message, false, at);
             }
-            packet::TRACK_DESCRIPTOR => track_descriptor(machine, packet.id, message, at),
+            packet::TRACK_DESCRIPTOR => {
+                if let Some(upid) = track_descriptor(machine, packet.id, message, at) {
+                    self.missing.described(ts, upid);
+                }
+            }
+            packet::TRACK_EVENT => {
+                for pid in message.numbers(1) {
+                    let upid = at.world.threads.process(machine, i64::from(pid as u32));
+                    self.missing.active(ts, machine, upid);
+                }
+            }
             packet::GENERIC_TASK_RENAME => {
                 let tid = message.number(1).unwrap_or(0) as i64;
                 rename(machine, tid, message.bytes(2), at);
@@ -80,6 +96,10 @@ impl Tracker for Processes {
             packet::GENERIC_PROCESS_TREE => generic_process_tree(machine, message, at),
             _ => {}
         }
+    }
+
+    fn end(&mut self, at: &mut At<'_, '_>) {
+        self.missing.end(at.rows);
     }
 
     fn log_line(&mut self, line: &LogLine, at: &mut At<'_, '_>) {
@@ -328,16 +348,19 @@ fn thread_descriptor(
     utid
 }
 
-/// Rule P16.
-fn track_descriptor(machine: u32, packet: i64, message: Message<'_>, at: &mut At<'_, '_>) {
-    let Ok((uuid, descriptor)) = Descriptor::read(message) else {
-        return;
-    };
+/// Rule P16. Tells the process that it describes, if it does.
+fn track_descriptor(
+    machine: u32,
+    packet: i64,
+    message: Message<'_>,
+    at: &mut At<'_, '_>,
+) -> Option<Upid> {
+    let (uuid, descriptor) = Descriptor::read(message).ok()?;
     let is_ignored = uuid == 0 && descriptor.parent.is_some();
     if !is_ignored {
         let uuid = at.world.definitions.uuids.number(machine, uuid);
         if !at.world.meet(uuid, packet) {
-            return;
+            return None;
         }
     }
     if let Some(thread) = thread_of(message) {
@@ -347,10 +370,11 @@ fn track_descriptor(machine: u32, packet: i64, message: Message<'_>, at: &mut At
         if let Some(name) = kind.and_then(chrome_names::of_thread) {
             at.world.threads.call_thread(utid, Rank::Third, name);
         }
-    } else if let Some(process) = process_of(message) {
-        let upid = process_descriptor(machine, process, at);
-        if let Some(process) = chrome_process_of(message) {
-            chrome_process(upid, process, at);
-        }
+        return None;
     }
+    let upid = process_descriptor(machine, process_of(message)?, at);
+    if let Some(process) = chrome_process_of(message) {
+        chrome_process(upid, process, at);
+    }
+    Some(upid)
 }

@@ -19,9 +19,9 @@ use timebase_schema::tables::slice_record;
 use super::World;
 use super::args::ArgSets;
 use super::strings::Strings;
-use super::tracks::TrackId;
-use crate::arguments::merge;
-use crate::definitions::Names;
+use super::tracks::{TrackId, Tracks};
+use crate::arguments::{merge, with_names};
+use crate::definitions::{Names, Translated, Translations};
 use crate::output::{Cell, Doubt, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
@@ -59,6 +59,16 @@ impl<'a> NewSlice<'a> {
             sequence: None,
             time: Spent::default(),
             instructions: Spent::default(),
+        }
+    }
+}
+
+impl<'a> NewSlice<'a> {
+    /// The same with another name, if it has one.
+    fn renamed(self, name: Option<&'a OwnLabel>) -> Self {
+        NewSlice {
+            name: name.map_or(self.name, OwnLabel::label),
+            ..self
         }
     }
 }
@@ -111,18 +121,19 @@ pub(crate) struct Made {
 mod fault {
     use crate::output::{Counter, Fault};
 
-    pub const TOO_DEEP: Fault = Fault::new(
-        Counter::data_loss("slice_max_depth_exceeded"),
+    pub const TOO_DEEP: Fault = Fault::new(Counter::data_loss(
+        "slice_max_depth_exceeded",
         "a slice with 512 below it is dropped",
-    );
-    pub const OVERLAPS: Fault = Fault::new(
-        Counter::data_loss("slice_drop_overlapping_complete_event"),
-        "a slice that begins inside another one and ends after it is dropped",
-    );
-    pub const MISPLACED_END: Fault = Fault::new(
-        Counter::data_loss("misplaced_end_event"),
+    ));
+    pub const OVERLAPS: Fault = Fault::new(Counter::data_loss(
+        "slice_drop_overlapping_complete_event",
+        "a slice that begins inside another one and ends after it is \
+         dropped",
+    ));
+    pub const MISPLACED_END: Fault = Fault::new(Counter::data_loss(
+        "misplaced_end_event",
         "a slice ends before the slices inside it, which end with it",
-    );
+    ));
 }
 
 /// A slice on a stack.
@@ -210,11 +221,26 @@ struct Maker<'a, 'o> {
     faults: &'a mut Faults,
     sets: &'a mut ArgSets,
     names: &'a Names,
+    translations: &'a Translations,
+    tracks: &'a Tracks,
     strings: &'a mut Strings,
     rows: &'a mut Rows<'o>,
 }
 
 impl Maker<'_, '_> {
+    /// The number of a set of arguments of a slice of a track, with the names of hashes (rule TN3).
+    fn set(&mut self, args: &[u8], track: TrackId) -> Option<i64> {
+        let named = match self.translations.is_empty() {
+            true => None,
+            false => {
+                let hashes = self.translations.hashes_of(self.tracks.machine(track));
+                with_names(args, self.names, hashes)
+            }
+        };
+        let args = named.as_deref().unwrap_or(args);
+        self.sets.number(args, self.names, self.rows)
+    }
+
     /// The number of a text among those of `string`.
     fn text(&mut self, label: &OwnLabel) -> Cell {
         match label {
@@ -233,6 +259,8 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
+        let name = self.other_name(slice.track, slice.name);
+        let slice = slice.renamed(name.as_ref());
         let (slices, mut maker) = self.slices_and_maker(rows);
         let made = slices.push(slice, None, args, &mut maker);
         self.made(slice, made)
@@ -247,6 +275,8 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
+        let name = self.other_name(slice.track, slice.name);
+        let slice = slice.renamed(name.as_ref());
         let (slices, mut maker) = self.slices_and_maker(rows);
         let made = slices.push(slice, Some(dur.max(0)), args, &mut maker);
         self.made(slice, made)
@@ -265,8 +295,21 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<Made> {
+        let name = self.other_name(end.track, end.name);
+        let name = name.as_ref().map_or(end.name, OwnLabel::label);
         let (slices, mut maker) = self.slices_and_maker(rows);
-        slices.close(end, args, &mut maker)
+        slices.close(EndOfSlice { name, ..end }, args, &mut maker)
+    }
+
+    /// What a slice of a track is called instead, if it is (rule TN2).
+    #[inline]
+    fn other_name(&self, track: TrackId, name: Label<'_>) -> Option<OwnLabel> {
+        let translations = &self.definitions.translations;
+        if translations.is_empty() {
+            return None;
+        }
+        let machine = self.tracks.machine(track);
+        translations.name(machine, Translated::Slice, name, &self.definitions.names)
     }
 
     /// The topmost open slice of a track that is called so gets more arguments, whatever is over on
@@ -321,6 +364,8 @@ impl World {
             faults: &mut self.faults,
             sets: &mut self.args,
             names: &self.definitions.names,
+            translations: &self.definitions.translations,
+            tracks: &self.tracks,
             strings: &mut self.strings,
             rows,
         };
@@ -535,7 +580,7 @@ impl Slices {
             slice.ends(&self.losses);
         }
         let args = std::mem::take(&mut slice.args);
-        let arg_set_id = maker.sets.number(&args, maker.names, maker.rows);
+        let arg_set_id = maker.set(&args, track);
         let Some(slice) = self.get(top) else { return };
         let below = slice.below;
         let parent = below.and_then(|below| self.get(below));

@@ -220,6 +220,12 @@ impl Tracks {
         id
     }
 
+    /// The machine that a track is of.
+    pub fn machine(&self, id: TrackId) -> u32 {
+        let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));
+        track.map_or(0, |track| track.machine)
+    }
+
     /// Says more of a track.
     pub fn describe(&mut self, id: TrackId, details: Details) {
         self.details.insert(id, details);

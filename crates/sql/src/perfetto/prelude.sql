@@ -19,6 +19,9 @@ SELECT id, cpu, cluster_id, processor, machine_id, capacity, arg_set_id FROM mai
 CREATE TEMP VIEW __intrinsic_cpu_freq AS
 SELECT id, ucpu, freq FROM main.cpu_available_frequencies;
 
+CREATE TEMP VIEW __intrinsic_experimental_missing_chrome_processes AS
+SELECT id, upid, reliable_from FROM main.experimental_missing_chrome_processes;
+
 CREATE TEMP VIEW __intrinsic_flow AS
 SELECT id, slice_out, slice_in, trace_id, arg_set_id FROM main.flow;
 

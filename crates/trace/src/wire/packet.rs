@@ -117,6 +117,8 @@ impl PacketType {
     pub const CHROME_BENCHMARK_METADATA: PacketType = PacketType(48);
     /// `ui_state`
     pub const UI_STATE: PacketType = PacketType(78);
+    /// `translation_table`
+    pub const TRANSLATION_TABLE: PacketType = PacketType(82);
     /// `track_event_range_of_interest`
     pub const TRACK_EVENT_RANGE_OF_INTEREST: PacketType = PacketType(90);
     /// `generic_gpu_frequency_event`

@@ -39,7 +39,12 @@ use crate::world::ucpu;
 const CPUS: u32 = 1024;
 
 /// A CPU of which events are missing.
-static HAS_DATA_LOSS: Counter = Counter::data_loss("ftrace_cpu_has_data_loss").recorded();
+static HAS_DATA_LOSS: Counter = Counter::data_loss(
+    "ftrace_cpu_has_data_loss",
+    "1 if the kernel says that it lost events of CPU idx before a \
+     bundle",
+)
+.recorded();
 
 /// What is remembered between bundles.
 #[derive(Debug, Default)]
@@ -155,9 +160,10 @@ impl Reader for Ftrace {
             rows.push(ftrace_name::Row { id, name });
         }
         let partial = rows.count(&ftrace_partial::TABLE).unsigned_abs();
-        context
-            .journal
-            .count(Counter::info("ftrace_events_partial"), partial);
+        context.journal.count(
+            Counter::info("ftrace_events_partial", "rows of ftrace_event_partial"),
+            partial,
+        );
     }
 
     fn retime(
@@ -190,9 +196,14 @@ fn here(
         return None;
     }
     let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
-        context
-            .journal
-            .count(Counter::error("ftrace_bundles_without_cpu"), 1);
+        context.journal.count(
+            Counter::error(
+                "ftrace_bundles_without_cpu",
+                "bundles that do not name their CPU, so they only make rows of \
+                 ftrace_event",
+            ),
+            1,
+        );
         let text = match bundle.cpu {
             Some(cpu) => format!("CPU {cpu} of the bundle is above {}", CPUS - 1),
             None => "the bundle does not name its CPU".to_owned(),
@@ -486,9 +497,15 @@ impl BundleImport<'_, '_> {
     fn end(&mut self, bundle: &Bundle<'_>) {
         self.loss(bundle);
         let journal = &mut self.context.journal;
-        journal.count(Counter::info("ftrace_bundles"), 1);
+        journal.count(
+            Counter::info("ftrace_bundles", "packets of kernel events"),
+            1,
+        );
         if bundle.lost_events {
-            let lost = Counter::data_loss("ftrace_bundles_after_lost_events");
+            let lost = Counter::data_loss(
+                "ftrace_bundles_after_lost_events",
+                "bundles after a loss of kernel events",
+            );
             journal.count(lost.recorded(), 1);
             let is_lost = self.packet.is_lost();
             if let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS && !is_lost) {
@@ -497,11 +514,17 @@ impl BundleImport<'_, '_> {
             }
         }
         if self.corrupt > 0 {
-            journal.count(Counter::error("ftrace_events_corrupt"), self.corrupt);
-            let text = format!(
-                "{} events of the bundle cannot be read; they are kept as events named 'corrupt'",
-                self.corrupt
+            journal.count(
+                Counter::error("ftrace_events_corrupt", "kernel events that cannot be read"),
+                self.corrupt,
             );
+            let text = match self.corrupt {
+                1 => "1 event of the bundle cannot be read; it is kept as an event named 'corrupt'"
+                    .to_owned(),
+                many => format!(
+                    "{many} events of the bundle cannot be read; they are kept as events named 'corrupt'"
+                ),
+            };
             self.packet
                 .say(Severity::Error, "corrupt_event", text, self.rows);
         }

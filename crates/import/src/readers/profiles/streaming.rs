@@ -22,10 +22,11 @@ const CALLSTACKS: u32 = 1;
 const DELTAS: u32 = 2;
 const PRIORITY: u32 = 3;
 
-const INVALID_TIMESTAMP: Fault = Fault::new(
-    Counter::error("streaming_profile_invalid_timestamp"),
-    "samples of a streaming profile without a valid reference of time are dropped",
-);
+const INVALID_TIMESTAMP: Fault = Fault::new(Counter::error(
+    "streaming_profile_invalid_timestamp",
+    "samples of a streaming profile without a valid reference of time \
+     are dropped",
+));
 
 /// Reads samples of streaming profiles.
 #[derive(Debug, Default)]

@@ -55,34 +55,37 @@ impl Wrong {
 
     fn fault(self) -> Fault {
         match self {
-            Wrong::MissingUuid => Fault::new(
-                Counter::error("track_event_counter_missing_track_uuid"),
+            Wrong::MissingUuid => Fault::new(Counter::error(
+                "track_event_counter_missing_track_uuid",
                 "a counter event that names no track is dropped",
-            ),
-            Wrong::MissingValue => Fault::new(
-                Counter::error("track_event_counter_missing_value"),
+            )),
+            Wrong::MissingValue => Fault::new(Counter::error(
+                "track_event_counter_missing_value",
                 "a counter event without a value is dropped",
-            ),
-            Wrong::NoCounter => Fault::new(
-                Counter::error("track_event_counter_invalid_track_uuid"),
+            )),
+            Wrong::NoCounter => Fault::new(Counter::error(
+                "track_event_counter_invalid_track_uuid",
                 "a counter event on a track without a counter descriptor is dropped",
-            ),
-            Wrong::MoreWithoutUuids => Fault::new(
-                Counter::error("track_event_extra_counter_missing_track_uuids"),
-                "a track event with extra counter values but no tracks for them is dropped",
-            ),
-            Wrong::Mismatch => Fault::new(
-                Counter::error("track_event_extra_counter_track_uuid_mismatch"),
-                "a track event with more extra counter values than tracks for them is dropped",
-            ),
-            Wrong::TooMany => Fault::new(
-                Counter::error("track_event_extra_counter_exceeds_max"),
+            )),
+            Wrong::MoreWithoutUuids => Fault::new(Counter::error(
+                "track_event_extra_counter_missing_track_uuids",
+                "a track event with extra counter values but no tracks for them is \
+                 dropped",
+            )),
+            Wrong::Mismatch => Fault::new(Counter::error(
+                "track_event_extra_counter_track_uuid_mismatch",
+                "a track event with more extra counter values than tracks for them \
+                 is dropped",
+            )),
+            Wrong::TooMany => Fault::new(Counter::error(
+                "track_event_extra_counter_exceeds_max",
                 "a track event with more than 8 extra counter values is dropped",
-            ),
-            Wrong::MoreNoCounter => Fault::new(
-                Counter::error("track_event_extra_counter_invalid_track"),
-                "a track event with an extra value for a track without a counter descriptor is dropped",
-            ),
+            )),
+            Wrong::MoreNoCounter => Fault::new(Counter::error(
+                "track_event_extra_counter_invalid_track",
+                "a track event with an extra value for a track without a counter \
+                 descriptor is dropped",
+            )),
         }
     }
 }

@@ -31,6 +31,7 @@ pub(in crate::readers) mod field {
     pub const MORE_DOUBLE_VALUES: u32 = 46;
     pub const FLOW_IDS: u32 = 47;
     pub const TERMINATING_FLOW_IDS: u32 = 48;
+    pub const CHROME_ACTIVE_PROCESSES: u32 = 49;
 }
 
 /// Fields of `LegacyEvent`.
@@ -65,6 +66,8 @@ pub(crate) struct RawTrackEvent<'a> {
     pub has_more_values: bool,
     pub has_flows: bool,
     pub has_arguments: bool,
+    /// Its `ChromeActiveProcesses`, which is an argument, too.
+    pub active_processes: Option<Message<'a>>,
     pub legacy: Option<Message<'a>>,
 }
 
@@ -133,6 +136,10 @@ impl<'a> RawTrackEvent<'a> {
                 _,
             ) => self.has_flows = true,
             (field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS, _) => {}
+            (field::CHROME_ACTIVE_PROCESSES, Value::Bytes(bytes)) => {
+                self.active_processes = Some(Message(bytes));
+                self.has_arguments = true;
+            }
             _ => self.has_arguments = true,
         }
     }

@@ -27,12 +27,13 @@ use std::borrow::Cow;
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
-use timebase_trace::wire::packet::Header;
+use timebase_trace::wire::packet::{Header, PacketType};
 
 use self::arguments::Decoder;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::events::EventSink;
+use super::observed::observe;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
@@ -54,41 +55,42 @@ mod interned {
 }
 
 /// Why an event is dropped.
-mod dropped {
+pub(super) mod dropped {
     use super::{Counter, Fault};
 
-    pub const MISSING_SEQUENCE: Fault = Fault::new(
-        Counter::error("track_event_missing_sequence_id"),
+    pub const MISSING_SEQUENCE: Fault = Fault::new(Counter::error(
+        "track_event_missing_sequence_id",
         "a track event without trusted_packet_sequence_id is dropped",
-    );
-    pub const STATE_LOST: Fault = Fault::new(
-        Counter::data_loss("packet_skipped_seq_needs_incremental_state_invalid"),
+    ));
+    pub const STATE_LOST: Fault = Fault::new(Counter::data_loss(
+        "packet_skipped_seq_needs_incremental_state_invalid",
         "a track event that needs lost or missing state is dropped",
-    );
-    pub const MISSING_TIME: Fault = Fault::new(
-        Counter::error("track_event_missing_timestamp"),
+    ));
+    pub const MISSING_TIME: Fault = Fault::new(Counter::error(
+        "track_event_missing_timestamp",
         "a track event without a time is dropped",
-    );
-    pub const INVALID_TIME: Fault = Fault::new(
-        Counter::error("track_event_invalid_timestamp"),
+    ));
+    pub const INVALID_TIME: Fault = Fault::new(Counter::error(
+        "track_event_invalid_timestamp",
         "a track event with a time below 0 is dropped",
-    );
-    pub const STATE_WITHOUT_UUID: Fault = Fault::new(
-        Counter::error("track_event_state_missing_track_uuid"),
+    ));
+    pub const STATE_WITHOUT_UUID: Fault = Fault::new(Counter::error(
+        "track_event_state_missing_track_uuid",
         "a state that names no track is dropped",
-    );
-    pub const TIME_DELTA: Fault = Fault::new(
-        Counter::error("track_event_skipped_timestamp_delta_without_valid_state"),
+    ));
+    pub const TIME_DELTA: Fault = Fault::new(Counter::error(
+        "track_event_skipped_timestamp_delta_without_valid_state",
         "a track event with a time delta but no base is dropped",
-    );
-    pub const THREAD_TIME_DELTA: Fault = Fault::new(
-        Counter::error("track_event_skipped_thread_time_delta_without_valid_state"),
+    ));
+    pub const THREAD_TIME_DELTA: Fault = Fault::new(Counter::error(
+        "track_event_skipped_thread_time_delta_without_valid_state",
         "a track event with a thread time delta but no base is dropped",
-    );
-    pub const INSTRUCTIONS_DELTA: Fault = Fault::new(
-        Counter::error("track_event_skipped_thread_instruction_delta_without_valid_state"),
-        "a track event with an instruction count delta but no base is dropped",
-    );
+    ));
+    pub const INSTRUCTIONS_DELTA: Fault = Fault::new(Counter::error(
+        "track_event_skipped_thread_instruction_delta_without_valid_state",
+        "a track event with an instruction count delta but no base is \
+         dropped",
+    ));
 }
 
 /// `TrackEvent.Type`
@@ -299,6 +301,9 @@ impl TrackEvents {
         give(&made, time, &self.values, held, &mut context.events);
         if matches!(time, Time::Later(_)) {
             context.packet_waits(packet);
+        }
+        if let Some(processes) = event.active_processes {
+            observe(PacketType::TRACK_EVENT, processes, packet, context);
         }
         Ok(())
     }

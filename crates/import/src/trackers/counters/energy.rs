@@ -11,22 +11,30 @@ use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
 use crate::world::{Details, NewTrack, Owner, TrackId, World};
 
-const NO_RESIDENCY: Fault = Fault::new(
-    Counter::error("entity_state_residency_invalid"),
-    "a packet of power entities says nothing of how long they were in a state",
-);
-const UNKNOWN_STATE: Fault = Fault::new(
-    Counter::error("entity_state_residency_lookup_failed"),
-    "a state of a power entity that is never described is left out, with the rest of its packet",
-);
-const BREAKDOWN: Fault = Fault::new(
-    Counter::error("energy_breakdown_missing_values"),
-    "an energy breakdown without consumer or value, or of an undescribed consumer, is left out",
-);
-const OF_UID: Fault = Fault::new(
-    Counter::error("energy_uid_breakdown_missing_values"),
-    "the energy that a user id used is left out where the id or the value is missing",
-);
+const NO_RESIDENCY: Fault = Fault::new(Counter::error(
+    "entity_state_residency_invalid",
+    "a packet of power entities says nothing of how long they were in a \
+     state",
+));
+const UNKNOWN_STATE: Fault = Fault::new(Counter::error(
+    "entity_state_residency_lookup_failed",
+    "a state of a power entity that is never described is left out, \
+     with the rest of its packet",
+));
+const BREAKDOWN: Fault = Fault::new(Counter::error(
+    "energy_breakdown_missing_values",
+    "an energy breakdown without consumer or value, or of an \
+     undescribed consumer, is left out",
+));
+const OF_UID: Fault = Fault::new(Counter::error(
+    "energy_uid_breakdown_missing_values",
+    "the energy that a user id used is left out where the id or the \
+     value is missing",
+));
+
+/// The faults of both.
+pub(in super::super) const ENERGY_FAULTS: [Fault; 4] =
+    [NO_RESIDENCY, UNKNOWN_STATE, BREAKDOWN, OF_UID];
 
 /// The tracks that have had values.
 #[derive(Debug, Default)]

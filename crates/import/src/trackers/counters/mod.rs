@@ -36,6 +36,7 @@ mod sys_stats;
 mod tests;
 
 use cpu_per_uid::CpuPerUid;
+pub(super) use energy::ENERGY_FAULTS;
 use energy::EnergyTracks;
 use gpu::GpuCounters;
 use memory::MemoryOwners;

@@ -59,6 +59,7 @@ mod wakelocks;
 
 use self::here::Here;
 use self::interpret::Interpreter;
+pub(super) use self::syscalls::TRUNCATED;
 use self::table::TABLE;
 use super::events::Events;
 use super::tracker::{At, Tracker};

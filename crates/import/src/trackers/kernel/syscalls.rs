@@ -30,10 +30,11 @@ const WRITE: &str = "sys_write";
 /// The call that never returns.
 const SIGRETURN: &str = "sys_rt_sigreturn";
 
-const TRUNCATED: Fault = Fault::new(
-    Counter::info("truncated_sys_write_duration"),
-    "a thread marks something inside a call of sys_write: the slice of the call ends there",
-);
+pub(in super::super) const TRUNCATED: Fault = Fault::new(Counter::info(
+    "truncated_sys_write_duration",
+    "a thread marks something inside a call of sys_write: the slice of \
+     the call ends there",
+));
 
 /// Follows calls.
 #[derive(Debug, Default)]

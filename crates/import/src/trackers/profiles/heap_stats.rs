@@ -19,17 +19,65 @@ mod field {
     pub const CLIENT_ERROR: u32 = 14;
 }
 
-static LAST_PROFILE: Counter = Counter::info("heapprofd_last_profile_timestamp").recorded();
-static CLIENT_ERROR: Counter = Counter::error("heapprofd_client_error").recorded();
-static ADJUSTED: Counter = Counter::info("heapprofd_sampling_interval_adjusted").recorded();
-static DISCONNECTED: Counter = Counter::info("heapprofd_client_disconnected").recorded();
-static CORRUPTED: Counter = Counter::error("heapprofd_buffer_corrupted").recorded();
-static REJECTED: Counter = Counter::error("heapprofd_rejected_concurrent").recorded();
-static GUARDRAIL: Counter = Counter::error("heapprofd_hit_guardrail").recorded();
-static OVERRAN: Counter = Counter::data_loss("heapprofd_buffer_overran").recorded();
-static UNWIND_TIME: Counter = Counter::info("heapprofd_unwind_time_us").recorded();
-static UNWIND_SAMPLES: Counter = Counter::info("heapprofd_unwind_samples").recorded();
-static BLOCKED: Counter = Counter::info("heapprofd_client_spinlock_blocked").recorded();
+static LAST_PROFILE: Counter = Counter::info(
+    "heapprofd_last_profile_timestamp",
+    "the time of the last dump of the process whose pid is idx",
+)
+.recorded();
+static CLIENT_ERROR: Counter = Counter::error(
+    "heapprofd_client_error",
+    "why the process whose pid is idx was no longer profiled",
+)
+.recorded();
+static ADJUSTED: Counter = Counter::info(
+    "heapprofd_sampling_interval_adjusted",
+    "by how many bytes the sampling interval of the process whose pid \
+     is idx grew",
+)
+.recorded();
+static DISCONNECTED: Counter = Counter::info(
+    "heapprofd_client_disconnected",
+    "dumps after the process whose pid is idx disconnected",
+)
+.recorded();
+static CORRUPTED: Counter = Counter::error(
+    "heapprofd_buffer_corrupted",
+    "dumps of the process whose pid is idx with a corrupted buffer",
+)
+.recorded();
+static REJECTED: Counter = Counter::error(
+    "heapprofd_rejected_concurrent",
+    "dumps of the process whose pid is idx that another profile of it \
+     prevented",
+)
+.recorded();
+static GUARDRAIL: Counter = Counter::error(
+    "heapprofd_hit_guardrail",
+    "dumps of the process whose pid is idx after heapprofd used too \
+     much",
+)
+.recorded();
+static OVERRAN: Counter = Counter::data_loss(
+    "heapprofd_buffer_overran",
+    "dumps of the process whose pid is idx whose buffer was too small",
+)
+.recorded();
+static UNWIND_TIME: Counter = Counter::info(
+    "heapprofd_unwind_time_us",
+    "time that unwinding of the process whose pid is idx took, in µs",
+)
+.recorded();
+static UNWIND_SAMPLES: Counter = Counter::info(
+    "heapprofd_unwind_samples",
+    "unwound samples of the process whose pid is idx",
+)
+.recorded();
+static BLOCKED: Counter = Counter::info(
+    "heapprofd_client_spinlock_blocked",
+    "how long the process whose pid is idx waited for the profiler, in \
+     µs",
+)
+.recorded();
 
 /// `ClientError`: the buffer was full.
 const HIT_TIMEOUT: u64 = 1;

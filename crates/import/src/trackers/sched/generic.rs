@@ -25,16 +25,18 @@ use crate::world::{Utid, ucpu};
 pub(super) const TASK_STATE_EVENT: u32 = 117;
 
 /// Of a state that cannot follow the one before.
-const INVALID_ORDER: Fault = Fault::new(
-    Counter::error("generic_task_state_invalid_order"),
-    "a state of a thread does not follow from its state before, or two states have the same time",
-);
+pub(in super::super) const INVALID_ORDER: Fault = Fault::new(Counter::error(
+    "generic_task_state_invalid_order",
+    "a state of a thread does not follow from its state before, or two \
+     states have the same time",
+));
 
 /// Of a state that is none.
-const INVALID_STATE: Fault = Fault::new(
-    Counter::error("task_state_invalid"),
-    "an event tells no state of a thread, or an unknown one, and is left out",
-);
+pub(in super::super) const INVALID_STATE: Fault = Fault::new(Counter::error(
+    "task_state_invalid",
+    "an event tells no state of a thread, or an unknown one, and is \
+     left out",
+));
 
 /// A state that a thread comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,6 +51,7 @@ use self::cpus::Cpus;
 use self::end_state::{EndStates, OffCpu};
 use self::gaps::{Gaps, On};
 use self::generic::Generic;
+pub(super) use self::generic::{INVALID_ORDER, INVALID_STATE};
 use self::row::Wakeup;
 use self::slices::{BOTH, SchedSlice, SchedSliceId, SchedSlices};
 use self::states::{Leaves, States, With};
@@ -70,10 +71,11 @@ mod event {
 pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
 /// Of a switch from another thread than the one that its CPU was running.
-const MISMATCHED: Fault = Fault::new(
-    Counter::error("mismatched_sched_switch_tids"),
-    "a switch starts from a thread that its CPU did not run: an earlier switch is missing",
-);
+const MISMATCHED: Fault = Fault::new(Counter::error(
+    "mismatched_sched_switch_tids",
+    "a switch starts from a thread that its CPU did not run: an earlier \
+     switch is missing",
+));
 
 /// What a CPU is handed over from and to.
 struct Handover {

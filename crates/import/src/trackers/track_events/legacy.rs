@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::super::tracker::At;
-use super::tracks::{Lane, On};
+use super::tracks::{Lane, On, other_name};
 use super::{Here, INSTANT, Slice, TrackEvents};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
@@ -28,14 +28,14 @@ mod field {
 mod fault {
     use super::{Counter, Fault};
 
-    pub const INVALID_FLOW: Fault = Fault::new(
-        Counter::error("flow_invalid_id"),
+    pub const INVALID_FLOW: Fault = Fault::new(Counter::error(
+        "flow_invalid_id",
         "a legacy flow event without an id is dropped",
-    );
-    pub const NO_ENCLOSING: Fault = Fault::new(
-        Counter::error("flow_no_enclosing_slice"),
+    ));
+    pub const NO_ENCLOSING: Fault = Fault::new(Counter::error(
+        "flow_no_enclosing_slice",
         "a legacy flow event outside any slice is left out",
-    );
+    ));
 }
 
 /// `LegacyEvent.InstantEventScope`
@@ -201,7 +201,8 @@ impl TrackEvents {
         at: &mut At<'_, '_>,
     ) -> Result<(), Fault> {
         let on = self.legacy.async_track(here, at)?;
-        let name = text(here.event.name, at);
+        let name = track_name(on.machine, on.upid, here.event.name, at);
+        let name = text(name.label(), at);
         let track = lane_of(&on, lane, name.as_deref(), at).ok_or(PARSER_ERROR)?;
         match lane {
             Lane::Begins => self.slice(here, track, Slice::Begins, at),
@@ -280,7 +281,9 @@ impl Legacy {
         };
         let machine = event.machine;
         let root = self.roots.entry((machine, upid, id));
-        let root = root.or_insert_with(|| event.name.into()).clone();
+        let root = root
+            .or_insert_with(|| track_name(machine, upid, event.name, at))
+            .clone();
         let scope = match event.does {
             Does::Phase(b'S' | b'T' | b'p' | b'F') => event.name,
             _ => event.category,
@@ -300,6 +303,12 @@ impl Legacy {
             root: text(root.label(), at),
         })
     }
+}
+
+/// What the track of a legacy async event is called by a name (rules L5, TN4).
+fn track_name(machine: u32, upid: Option<Upid>, name: Label<'_>, at: &At<'_, '_>) -> OwnLabel {
+    let owner = upid.map_or(Owner::None, Owner::Process);
+    other_name(machine, owner, name.into(), at.world)
 }
 
 /// The lane of a legacy async event, whose name is that of the event that made it.

@@ -35,14 +35,14 @@ use crate::world::{
 mod fault {
     use super::{Counter, Fault};
 
-    pub const UNKNOWN: Fault = Fault::new(
-        Counter::error("unknown_extension_fields"),
+    pub const UNKNOWN: Fault = Fault::new(Counter::error(
+        "unknown_extension_fields",
         "a field of a track event is in no known schema, and is left out",
-    );
-    pub const NO_DIRECTION: Fault = Fault::new(
-        Counter::error("flow_without_direction"),
+    ));
+    pub const NO_DIRECTION: Fault = Fault::new(Counter::error(
+        "flow_without_direction",
         "a bind_id without flow_direction is left out",
-    );
+    ));
 }
 
 /// Follows track events.

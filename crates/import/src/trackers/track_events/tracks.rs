@@ -4,7 +4,9 @@ use rustc_hash::FxHashMap;
 
 use super::super::tracker::At;
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::definitions::{CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME};
+use crate::definitions::{
+    CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Translated,
+};
 use crate::timeline::{Label, OwnLabel, Uuid};
 use crate::world::{Details, NewTrack, Owner, SetId, TrackId, Upid, Utid, World};
 
@@ -116,6 +118,7 @@ impl UuidTracks {
                     (true, OwnLabel::None) => OwnLabel::from(needs.name),
                     _ => name,
                 };
+                let name = other_name(machine, owner, name, world);
                 let track = own_track(uuid, owner, descriptor.as_ref(), &name, world);
                 let details = Details {
                     parent,
@@ -130,6 +133,7 @@ impl UuidTracks {
                     OwnLabel::None => OwnLabel::from(needs.name),
                     _ => name,
                 };
+                let name = other_name(machine, owner, name, world);
                 let on = On::Lanes(lanes(uuid, owner, descriptor.as_ref(), &name, world));
                 self.set(uuid, on, name, has_first_packet);
                 return on;
@@ -262,6 +266,19 @@ fn type_of(
         Owner::Process(_) => of_process,
         _ => of_none,
     }
+}
+
+/// What a track is called instead, if it is a process's (rule TN4).
+pub(super) fn other_name(machine: u32, owner: Owner, name: OwnLabel, world: &World) -> OwnLabel {
+    let definitions = &world.definitions;
+    if definitions.translations.is_empty() || !matches!(owner, Owner::Process(_)) {
+        return name;
+    }
+    let (what, names) = (Translated::ProcessTrack, &definitions.names);
+    let other = definitions
+        .translations
+        .name(machine, what, name.label(), names);
+    other.unwrap_or(name)
 }
 
 fn own_track(

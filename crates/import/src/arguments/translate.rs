@@ -1,0 +1,39 @@
+//! Names of hashes, beside these (rule TN3).
+
+use super::set::{ArgBuf, ArgValue, Args, What};
+use crate::definitions::{Hashes, Names};
+
+/// Arguments with the names of those that are hashes; nothing if there is none to add. A name that the
+/// arguments have themselves counts if it comes after the hash.
+pub(crate) fn with_names<'a>(
+    args: &[u8],
+    names: &Names,
+    all: impl Iterator<Item = Hashes<'a>>,
+) -> Option<Vec<u8>> {
+    let mut more = ArgBuf::default();
+    for hashes in all {
+        let (mut first_hash, mut first_name) = (None, None);
+        let mut hash = None;
+        let flat = Args::new(args).enumerate();
+        for (place, arg) in flat.filter(|(_, arg)| arg.key.is_flat()) {
+            let key = arg.key.flat(names);
+            if key == hashes.key {
+                first_hash = first_hash.or(Some(place));
+                hash = match arg.what {
+                    What::Value(ArgValue::Uint(hash)) => Some(hash),
+                    _ => None,
+                };
+            } else if key == hashes.key_of_name {
+                first_name = first_name.or(Some(place));
+            }
+        }
+        let is_said = first_name > first_hash;
+        if let Some(name) = hash.and_then(|hash| hashes.names.get(&hash))
+            && !is_said
+        {
+            more.push_in_full(hashes.key_of_name, ArgValue::Text(name));
+        }
+    }
+    let more = more.as_bytes();
+    (!more.is_empty()).then(|| [args, more].concat())
+}

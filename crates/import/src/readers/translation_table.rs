@@ -1,0 +1,50 @@
+//! `translation_table`: other names for slices, tracks of processes and hashes (rules TN).
+
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::observed::well_formed;
+use super::packet::PlacedPacket;
+use super::reader::Reader;
+use super::retiming::Times;
+use crate::message::Message;
+use crate::output::{Counter, Rows};
+
+const LEFT_OUT: Counter = Counter::data_loss(
+    "translations_left_out",
+    "entries of translation tables beyond 64 MiB, which change no names",
+);
+
+/// Reads such tables.
+#[derive(Debug, Default)]
+pub(crate) struct TranslationTables;
+
+impl Reader for TranslationTables {
+    type Payload<'a> = Message<'a>;
+
+    const TIMES: Times = Times::OfPacket;
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
+        if packet.is_lost() {
+            return;
+        }
+        let definitions = &mut context.definitions;
+        let names = &mut definitions.names;
+        let left_out = definitions
+            .translations
+            .read(packet.machine, message, names);
+        if left_out > 0 {
+            context.journal.count(LEFT_OUT, left_out);
+        }
+    }
+}
