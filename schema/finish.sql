@@ -228,6 +228,13 @@ SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, descripti
 FROM track_record
 WHERE ugpu IS NOT NULL AND is_counter;
 
+-- The groups of a GPU's counters.
+CREATE VIEW gpu_counter_group AS
+SELECT id, group_id, track_id,
+       (SELECT value FROM string WHERE string.id = g.name) AS name,
+       (SELECT value FROM string WHERE string.id = g.description) AS description
+FROM gpu_counter_group_record AS g;
+
 -- Activities of threads, CPUs and GPUs, with a start and an end.
 CREATE VIEW slice AS
 SELECT id, ts, dur, track_id,

@@ -464,6 +464,16 @@ CREATE TABLE counter_record (
 
 CREATE INDEX counter_record_track ON counter_record (track_id, ts);
 
+-- The groups of a GPU's counters.
+-- Events: part of counter
+CREATE TABLE gpu_counter_group_record (
+  id          INTEGER PRIMARY KEY,
+  group_id    INTEGER NOT NULL,
+  track_id    INTEGER NOT NULL,  -- the track of the counter
+  name        INTEGER,           -- in string
+  description INTEGER            -- in string
+);
+
 -- The parts of files that are in the memory of processes, or of the kernel.
 -- Events: part of stack_sample
 CREATE TABLE stack_profile_mapping (

@@ -132,6 +132,7 @@ const TABLES: [(&str, &[&str]); 7] = [
             "process_counter_track",
             "thread_counter_track",
             "gpu_counter_track",
+            "gpu_counter_group",
         ],
     ),
     (
