@@ -389,9 +389,11 @@ SELECT s.id, s.ts, s.dur, s.track_id,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.depth, s.parent_id, s.arg_set_id, s.id AS slice_id,
        (SELECT value FROM string WHERE string.id = s.category) AS cat,
-       g.context_id, g.render_target, NULL AS render_target_name, g.render_pass, NULL AS render_pass_name,
-       g.command_buffer, NULL AS command_buffer_name, NULL AS frame_id, g.submission_id, g.hw_queue_id, g.upid,
-       g.render_subpasses, g.render_stage_category
+       g.context_id, g.render_target,
+       (SELECT value FROM string WHERE string.id = g.render_target_name) AS render_target_name, g.render_pass,
+       (SELECT value FROM string WHERE string.id = g.render_pass_name) AS render_pass_name, g.command_buffer,
+       (SELECT value FROM string WHERE string.id = g.command_buffer_name) AS command_buffer_name,
+       NULL AS frame_id, g.submission_id, g.hw_queue_id, g.upid, g.render_subpasses, g.render_stage_category
 FROM gpu_slice_record AS g JOIN slice_record AS s ON s.id = g.id;
 
 -- Frames as SurfaceFlinger expected them.

@@ -442,8 +442,11 @@ CREATE TABLE gpu_slice_record (
   id                    INTEGER PRIMARY KEY,  -- the slice
   context_id            INTEGER,
   render_target         INTEGER,
+  render_target_name    INTEGER,              -- in string, as the two below
   render_pass           INTEGER,
+  render_pass_name      INTEGER,
   command_buffer        INTEGER,
+  command_buffer_name   INTEGER,
   submission_id         INTEGER,
   hw_queue_id           INTEGER,
   upid                  INTEGER,

@@ -1,10 +1,11 @@
 //! The rules of GPUs that are known from trace processor's sources alone, one by one, on small
 //! traces made by hand.
 
-use crate::support::kernel::{gives, imported, new, packet};
+use crate::support::kernel::{RENDER_STAGE, gives, imported, new, packet};
 use timebase_lab::encode::Message;
 
 const GPU_COUNTERS: u32 = 52;
+const VULKAN_API: u32 = 65;
 
 const INTERNED_DATA: u32 = 12;
 
@@ -12,6 +13,82 @@ const INTERNED_DATA: u32 = 12;
 fn first(time: u64, field: u32, payload: Message, interned: Message) -> Message {
     let first = packet(time, field, payload).number(13, 1);
     first.message(INTERNED_DATA, interned)
+}
+
+/// A stage with an event_id.
+fn stage(id: u64) -> Message {
+    new().number(1, id)
+}
+
+/// The arguments of all slices with these keys.
+fn args_gives(packets: &[Message], keys: &str, expected: &[&str]) {
+    let sql = format!(
+        "SELECT s.ts, a.key, a.flat_key, a.value_type, \
+             coalesce(a.string_value, a.int_value, a.real_value) \
+         FROM slice AS s JOIN args AS a USING (arg_set_id) WHERE {keys} ORDER BY s.id, a.key"
+    );
+    gives(&imported(packets), &sql, expected);
+}
+
+#[test]
+fn gp7_kernels_and_launches_have_arguments() {
+    let named = |name: &str| new().text(2, name);
+    let kernel = new().number(1, 1).text(2, "k");
+    let kernel = kernel.message(5, new().number(1, 1).number(4, 32));
+    let interned = new()
+        .message(1000, kernel)
+        .message(1001, named("regs").number(1, 1))
+        .message(29, named("fast").number(1, 1));
+    let launch = new()
+        .message(1, new().number(1, 8))
+        .message(2, new().number(3, 2))
+        .message(3, named("a.b").signed(3, -1))
+        .message(3, named("mode").number(7, 1))
+        .message(3, named("share").double(5, 0.5));
+    let full = stage(1).number(19, 1).message(21, launch);
+    args_gives(
+        &[first(1, RENDER_STAGE, full, interned)],
+        "a.key IN ('kernel_name', 'regs', 'a.b', 'mode', 'share') OR a.key GLOB 'launch.*'",
+        &[
+            "1 a.b a.b int -1",
+            "1 kernel_name kernel_name string k",
+            "1 launch.grid_size.x launch.grid_size.x uint 8",
+            "1 launch.workgroup_size.z launch.workgroup_size.z uint 2",
+            "1 mode mode string fast",
+            "1 regs regs uint 32",
+            "1 share share real 0.5",
+        ],
+    );
+}
+
+fn object(of: u64, handle: u64, name: &str) -> Message {
+    let name = new().number(3, of).number(4, handle).text(5, name);
+    new().message(1, name)
+}
+
+#[test]
+fn gp8_objects_have_names_from_then_on() {
+    let drawn = || stage(1).number(8, 5).number(9, 5).number(12, 6);
+    let trace = imported(&[
+        packet(5, RENDER_STAGE, drawn()),
+        packet(10, VULKAN_API, object(18, 5, "shadows")),
+        packet(10, VULKAN_API, object(6, 6, "")),
+        packet(20, RENDER_STAGE, drawn()),
+        packet(20, RENDER_STAGE, drawn()).number(98, 7),
+    ]);
+    gives(
+        &trace,
+        "SELECT s.ts, k.machine_id, s.render_target_name, s.render_pass_name, \
+             '<' || s.command_buffer_name || '>' \
+         FROM gpu_slice AS s JOIN track AS k ON k.id = s.track_id ORDER BY s.id",
+        &["5 0 - - -", "20 0 - shadows <>", "20 1 - - -"],
+    );
+    gives(
+        &trace,
+        "SELECT s.ts, a.string_value FROM slice AS s JOIN args AS a USING (arg_set_id) \
+         WHERE a.key = 'render_pass_name' AND a.string_value IS NOT NULL",
+        &["20 shadows"],
+    );
 }
 
 const GROUPS: &str = "SELECT k.name, g.group_id, g.name, g.description FROM gpu_counter_group AS g \

@@ -160,15 +160,6 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
         ],
     ),
     ("gpu_slice", Type::Int64, &["frame_id"]),
-    (
-        "gpu_slice",
-        Type::String,
-        &[
-            "render_target_name",
-            "render_pass_name",
-            "command_buffer_name",
-        ],
-    ),
     ("stack_sample_session", Type::String, &["cmdline"]),
     (
         "stack_sample_counter_track",

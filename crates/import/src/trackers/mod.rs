@@ -15,7 +15,7 @@ mod chrome_names;
 mod counters;
 mod events;
 mod frames;
-mod gpu_slices;
+mod gpu;
 mod interrupts;
 mod kernel;
 mod processes;
@@ -27,6 +27,6 @@ mod track_events;
 mod tracker;
 
 pub(crate) use all::{follow, reads_ftrace};
-pub(crate) use gpu_slices::GPU_INTERNED;
+pub(crate) use gpu::GPU_INTERNED;
 pub(crate) use profiles::PROFILES_INTERNED;
 pub(crate) use sched::KERNEL_SYMBOLS;
