@@ -1,9 +1,10 @@
 //! The rules of GPUs that are known from trace processor's sources alone, one by one, on small
 //! traces made by hand.
 
-use crate::support::kernel::{RENDER_STAGE, gives, imported, new, packet};
+use crate::support::kernel::{RENDER_STAGE, TRACK_DESCRIPTOR, gives, imported, new, packet};
 use timebase_lab::encode::Message;
 
+const TRACK_EVENT: u32 = 11;
 const GPU_COUNTERS: u32 = 52;
 const VULKAN_API: u32 = 65;
 
@@ -88,6 +89,70 @@ fn gp8_objects_have_names_from_then_on() {
         "SELECT s.ts, a.string_value FROM slice AS s JOIN args AS a USING (arg_set_id) \
          WHERE a.key = 'render_pass_name' AND a.string_value IS NOT NULL",
         &["20 shadows"],
+    );
+}
+
+const LINKS: &str = "SELECT o.name, i.name, f.trace_id FROM flow AS f \
+     JOIN slice AS o ON o.id = slice_out JOIN slice AS i ON i.id = slice_in ORDER BY f.id";
+
+/// An instant that submits ids and awaits some.
+fn correlated(time: u64, name: &str, submits: &[u64], awaits: &[u64]) -> Message {
+    let ids = |ids: Message, field, all: &[u64]| {
+        let all = all.iter();
+        all.fold(ids, |ids, &id| ids.number(field, id))
+    };
+    let ids = ids(ids(new(), 1, submits), 2, awaits);
+    let event = new().number(9, 3).number(11, 1).text(23, name);
+    packet(time, TRACK_EVENT, event.message(3000, ids))
+}
+
+fn named(time: u64, id: u64, name: &str, waits: &[u64]) -> Message {
+    let stage = stage(id).text(17, name);
+    let waits = waits.iter();
+    let stage = waits.fold(stage, |stage, &id| stage.number(18, id));
+    packet(time, RENDER_STAGE, stage)
+}
+
+#[test]
+fn gp9_flows_lead_from_submissions_over_stages_to_waits() {
+    let track = new().number(1, 1).text(2, "gpu calls");
+    let trace = imported(&[
+        packet(1, TRACK_DESCRIPTOR, track).number(13, 1),
+        correlated(10, "launch", &[7], &[]),
+        named(20, 7, "7", &[]),
+        named(30, 8, "8", &[7]),
+        correlated(40, "sync", &[], &[8]),
+    ]);
+    let expected = ["launch 7 -", "7 8 -", "8 sync -"];
+    gives(&trace, LINKS, &expected);
+    let late = imported(&[
+        packet(1, TRACK_DESCRIPTOR, new().number(1, 1)).number(13, 1),
+        correlated(10, "sync", &[], &[7, 8]),
+        named(20, 8, "8", &[7, 9, 8]),
+        correlated(30, "launch", &[7], &[]),
+        named(40, 7, "7", &[]),
+        // Of another machine.
+        named(50, 9, "9", &[]).number(98, 3),
+    ]);
+    gives(
+        &late,
+        LINKS,
+        &["8 sync -", "8 8 -", "launch 7 -", "7 sync -", "7 8 -"],
+    );
+}
+
+#[test]
+fn gp9_an_id_of_many_slices_has_few_links() {
+    let ids = [1; 4000];
+    let trace: Vec<Message> = (0..200).map(|time| named(time, 1, "s", &[])).collect();
+    let trace = imported(&[trace, vec![named(300, 2, "w", &ids)]].concat());
+    // Each time that it is named counts: 4,200 × 64 links.
+    gives(&trace, "SELECT count(*) FROM flow", &["268800"]);
+    gives(
+        &trace,
+        "SELECT s.value > 0, l.code FROM stats AS s, import_log AS l \
+         WHERE s.name = l.code AND l.code = 'gpu_flow_limit_exceeded'",
+        &["1 gpu_flow_limit_exceeded"],
     );
 }
 

@@ -31,6 +31,7 @@ pub(in crate::readers) mod field {
     pub const MORE_DOUBLE_VALUES: u32 = 46;
     pub const FLOW_IDS: u32 = 47;
     pub const TERMINATING_FLOW_IDS: u32 = 48;
+    pub const GPU_CORRELATION: u32 = 3000;
 }
 
 /// Fields of `LegacyEvent`.
@@ -132,6 +133,10 @@ impl<'a> RawTrackEvent<'a> {
                 | field::TERMINATING_FLOW_IDS_OLD,
                 _,
             ) => self.has_flows = true,
+            (field::GPU_CORRELATION, Value::Bytes(_)) => {
+                self.has_flows = true;
+                self.has_arguments = true;
+            }
             (field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS, _) => {}
             _ => self.has_arguments = true,
         }

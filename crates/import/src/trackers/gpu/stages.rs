@@ -13,12 +13,13 @@ use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{OwnLabel, PacketEvent};
 use crate::trackers::tracker::At;
-use crate::world::{NewSlice, Upid};
+use crate::world::{NewSlice, StageStep, Upid};
 
 /// Fields of `GpuRenderStageEvent`.
 mod field {
     pub const EVENT_ID: u32 = 1;
     pub const SPECIFICATIONS: u32 = 7;
+    pub const WAIT_IDS: u32 = 18;
     pub const KERNEL_IID: u32 = 19;
     pub const LAUNCH: u32 = 21;
 }
@@ -106,6 +107,13 @@ impl Stages {
         let Some(slice) = at.world.add_slice(slice, dur, args, at.rows) else {
             return;
         };
+        let machine = event.packet.machine;
+        if let Some(id) = message.number(field::EVENT_ID) {
+            at.world.flows.stage(machine, id, StageStep::Is, slice);
+        }
+        for id in message.numbers(field::WAIT_IDS) {
+            at.world.flows.stage(machine, id, StageStep::Follows, slice);
+        }
         let [target, pass, buffer] = known.objects.map(|name| {
             let name = name.map(|name| at.world.strings.number(name, at.rows));
             Cell::or_null(name)

@@ -1,6 +1,6 @@
 //! Slices of GPUs from events made by hand.
 
-use timebase_schema::tables::gpu_slice_record;
+use timebase_schema::tables::{flow, gpu_slice_record};
 
 use super::compute::interned as of_kernels;
 use super::event::interned;
@@ -251,4 +251,19 @@ fn gp8_objects_are_called_by_their_last_name() {
     assert!(slices[0].contains(" render_target_name=target render_pass=5 "));
     assert!(slices[1].contains(" render_target_name=renamed render_pass=5 render_pass_name= "));
     assert!(slices[1].contains(" command_buffer_name= "));
+}
+
+#[test]
+fn gp9_stages_follow_those_that_they_wait_for() {
+    let drawn = |trace, ts, id, waits: &[u64]| {
+        let waits = waits.iter().map(|&id| (18, Number(id)));
+        let fields: Vec<_> = [(1, Number(id))].into_iter().chain(waits).collect();
+        stage(trace, ts, &fields)
+    };
+    let trace = drawn(Trace::default(), 1, 7, &[]);
+    let trace = drawn(trace, 2, 8, &[7, 9, 7]);
+    let made = drawn(trace, 3, 9, &[9]).follow(Definitions::default());
+    let links = made.rows(&flow::TABLE);
+    let links: Vec<_> = links.iter().map(|row| row[1..].join(" ")).collect();
+    assert_eq!(links, ["0 1 - -", "0 1 - -", "2 1 - -", "2 2 - -"]);
 }
