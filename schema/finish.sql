@@ -181,10 +181,11 @@ WHERE ucpu IS NOT NULL AND NOT is_counter;
 
 -- Tracks of GPUs, as in trace processor.
 CREATE VIEW gpu_track AS
-SELECT id, name, type, parent_id, source_arg_set_id, dimension_arg_set_id, machine_id, type AS scope, description,
+SELECT id, name, type, parent_id, source_arg_set_id, dimension_arg_set_id, machine_id, type AS scope,
+       (SELECT json_extract(a.args, '$.description') FROM arg_set AS a WHERE a.id = source_arg_set_id) AS description,
        NULL AS context_id
 FROM track_record
-WHERE type = 'gpu_render_stage';
+WHERE type IN ('gpu_render_stage', 'vulkan_events', 'gpu_log', 'drm_vblank', 'drm_sched_ring', 'drm_fence');
 
 -- Tracks of states.
 CREATE VIEW state_track AS

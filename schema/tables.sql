@@ -436,6 +436,16 @@ CREATE TABLE flow_backwards (
   packet_in  INTEGER NOT NULL   -- the packet that ends it, which has the earlier time
 );
 
+-- The contexts of graphics libraries that GPU slices name.
+-- Events: part of slice
+CREATE TABLE gpu_context (
+  id         INTEGER PRIMARY KEY,
+  context_id INTEGER NOT NULL,  -- the handle
+  pid        INTEGER,
+  api        TEXT,              -- UNDEFINED, OPEN_GL, VULKAN, OPEN_CL, CUDA, HIP
+  machine_id INTEGER NOT NULL
+);
+
 -- Additional columns of GPU slices.
 -- Events: part of slice
 CREATE TABLE gpu_slice_record (

@@ -6,6 +6,7 @@ use timebase_lab::encode::Message;
 
 const TRACK_EVENT: u32 = 11;
 const GPU_COUNTERS: u32 = 52;
+const GPU_LOG: u32 = 63;
 const VULKAN_API: u32 = 65;
 
 const INTERNED_DATA: u32 = 12;
@@ -153,6 +154,67 @@ fn gp9_an_id_of_many_slices_has_few_links() {
         "SELECT s.value > 0, l.code FROM stats AS s, import_log AS l \
          WHERE s.name = l.code AND l.code = 'gpu_flow_limit_exceeded'",
         &["1 gpu_flow_limit_exceeded"],
+    );
+}
+
+#[test]
+fn gp10_gp11_submissions_and_lines_of_the_log_are_slices() {
+    let submit = new().number(1, 5).number(2, 3).number(5, 9).number(5, 8);
+    let submit = new().message(2, submit.number(6, 2));
+    let line = new().number(1, 5).text(3, "hot");
+    let packets = [
+        packet(10, VULKAN_API, submit),
+        packet(20, GPU_LOG, line.clone()),
+        packet(20, GPU_LOG, line.number(1, 6)),
+    ];
+    let trace = imported(&packets);
+    gives(
+        &trace,
+        "SELECT s.ts, s.dur, s.name, k.type, k.name, s.command_buffer, s.submission_id, s.upid \
+         FROM gpu_slice AS s JOIN gpu_track AS k ON k.id = s.track_id ORDER BY s.id",
+        &[
+            "10 5 vkQueueSubmit vulkan_events Vulkan Events 9 2 -",
+            "20 0 ERROR gpu_log GPU Log - - -",
+            "20 0 UNKNOWN_SEVERITY gpu_log GPU Log - - -",
+        ],
+    );
+    args_gives(
+        &packets[..2],
+        "true",
+        &[
+            "10 command_buffer command_buffer uint 9",
+            "10 command_buffers[0] command_buffers uint 9",
+            "10 command_buffers[1] command_buffers uint 8",
+            "10 pid pid int 3",
+            "10 submission_id submission_id int 2",
+            "10 tid tid int 0",
+            "20 message message string hot",
+        ],
+    );
+}
+
+#[test]
+fn gp12_contexts_that_stages_name_are_rows() {
+    let context = new().number(1, u64::MAX).number(2, 7).number(3, 2);
+    let interned = new().message(23, context);
+    let named = |iid| new().number(5, iid);
+    let trace = imported(&[
+        first(10, RENDER_STAGE, named(u64::MAX), interned),
+        packet(20, RENDER_STAGE, named(u64::MAX)),
+        packet(30, RENDER_STAGE, named(1)),
+    ]);
+    gives(&trace, "SELECT * FROM gpu_context", &["0 -1 7 VULKAN 0"]);
+}
+
+#[test]
+fn tk3_gpu_tracks_have_the_descriptions_of_their_queues() {
+    let queue = new().number(1, 1).text(2, "queue").text(3, "draws");
+    let drawn = stage(1).number(13, 1);
+    let trace = imported(&[first(1, RENDER_STAGE, drawn, new().message(24, queue))]);
+    gives(
+        &trace,
+        "SELECT name, description FROM gpu_track",
+        &["queue draws"],
     );
 }
 

@@ -112,6 +112,7 @@ const TABLES: [(&str, &[&str]); 7] = [
             "slice_descendant",
             "slice_self_dur",
             "gpu_slice",
+            "gpu_context",
             "expected_frame_timeline_slice",
             "actual_frame_timeline_slice",
             "state",

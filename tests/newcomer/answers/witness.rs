@@ -214,7 +214,7 @@ const UNTOLD: [(&str, &str); 12] = [
         "no recorded trace has a profile; tests/profiles.rs compares all of them",
     ),
     (
-        "gpu_counter_group",
+        "gpu_context gpu_counter_group",
         "no recorded trace has one; tests/gpu_rules.rs has them",
     ),
     (

@@ -167,6 +167,7 @@ readers! {
     StreamingProfile: StreamingProfiles = STREAMING_PROFILE_PACKET,
     TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR,
     ModuleSymbols: Profiled<61> = MODULE_SYMBOLS,
+    GpuLog: Observed<63> = GPU_LOG,
     VulkanApiEvent: Observed<65> = VULKAN_API_EVENT,
     PerfSample: Profiled<66> = PERF_SAMPLE,
     SmapsPacket: Profiled<68> = SMAPS_PACKET,

@@ -28,6 +28,9 @@ SELECT id, ts, name, utid, arg_set_id, common_flags, ucpu FROM main.ftrace_event
 CREATE TEMP VIEW __intrinsic_gpu AS
 SELECT id, gpu, machine_id, name, vendor, model, architecture, uuid, pci_bdf, arg_set_id FROM main.gpu;
 
+CREATE TEMP VIEW __intrinsic_gpu_context AS
+SELECT id, context_id, pid, api FROM main.gpu_context;
+
 CREATE TEMP VIEW __intrinsic_gpu_counter_group AS
 SELECT id, group_id, track_id, name, description FROM main.gpu_counter_group;
 

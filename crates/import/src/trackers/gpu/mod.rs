@@ -14,28 +14,35 @@
 //! | arguments (rule GP6) | `args.rs` |
 //! | those of compute kernels (rule GP7) | `compute.rs` |
 //! | what handles are called (rule GP8) | `objects.rs` |
+//! | contexts (rule GP12) | `contexts.rs` |
 //! | what these read of an event | `event.rs` |
+//! | what is submitted to Vulkan (rule GP10) | `vulkan.rs` |
+//! | what GPUs log (rule GP11) | `log.rs` |
 
 mod args;
+mod columns;
 mod compute;
+mod contexts;
 mod event;
+mod log;
 mod objects;
 mod queues;
 mod stages;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod vulkan;
 
 use timebase_trace::Kept;
 
 use self::objects::Objects;
 use self::stages::Stages;
 use super::tracker::{At, Tracker};
-use crate::message::Message;
 use crate::timeline::PacketEvent;
 
 /// Fields of `TracePacket`.
 const RENDER_STAGE_EVENT: u32 = 53;
+const GPU_LOG: u32 = 63;
 const VULKAN_API_EVENT: u32 = 65;
 
 /// The fields of `InternedData` that are looked up, of intervals that have an event of
@@ -60,11 +67,8 @@ impl Tracker for Gpu {
     fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         match packet.field {
             RENDER_STAGE_EVENT => self.stages.event(ts, packet, &self.objects, at),
-            VULKAN_API_EVENT => {
-                if let Some(name) = Message(packet.payload).bytes(1) {
-                    self.objects.name(packet.machine, Message(name));
-                }
-            }
+            VULKAN_API_EVENT => vulkan::event(ts, packet, &mut self.objects, at),
+            GPU_LOG => log::line(ts, packet, at),
             _ => {}
         }
     }

@@ -5,6 +5,7 @@ use timebase_schema::tables::gpu_slice_record;
 
 use super::args::{self, Known};
 use super::compute::ComputeArgs;
+use super::contexts::Contexts;
 use super::event::{Event, interned};
 use super::objects::{ObjectType, Objects};
 use super::queues::Specified;
@@ -28,6 +29,7 @@ mod field {
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     machines: FxHashMap<u32, Specified>,
+    contexts: Contexts,
     args: ArgBuf,
 }
 
@@ -50,6 +52,7 @@ impl Stages {
         if let Some(specifications) = specifications {
             specified.specify(&event, specifications, at);
         }
+        self.contexts.see(&event, at);
         if event.message.number(field::EVENT_ID).is_some() {
             let dur = event.message.number(2).unwrap_or(0);
             let dur = i64::try_from(dur).unwrap_or(i64::MAX);

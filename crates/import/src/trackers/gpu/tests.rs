@@ -1,10 +1,10 @@
 //! Slices of GPUs from events made by hand.
 
-use timebase_schema::tables::{flow, gpu_slice_record};
+use timebase_schema::tables::{flow, gpu_context, gpu_slice_record};
 
 use super::compute::interned as of_kernels;
 use super::event::interned;
-use super::{RENDER_STAGE_EVENT, VULKAN_API_EVENT};
+use super::{GPU_LOG, RENDER_STAGE_EVENT, VULKAN_API_EVENT};
 use crate::definitions::Definitions;
 use crate::trackers::testing::{Bytes, Double, Field, Made, Number, Trace, message};
 
@@ -266,4 +266,82 @@ fn gp9_stages_follow_those_that_they_wait_for() {
     let links = made.rows(&flow::TABLE);
     let links: Vec<_> = links.iter().map(|row| row[1..].join(" ")).collect();
     assert_eq!(links, ["0 1 - -", "0 1 - -", "2 1 - -", "2 2 - -"]);
+}
+
+#[test]
+fn gp10_what_is_submitted_to_vulkan_is_a_slice() {
+    let submit = |submit: &[u8]| message(&[(2, Bytes(submit))]);
+    let full = submit(&message(&[
+        (1, Number(9)),
+        (2, Number(5)),
+        (3, Number(6)),
+        (5, Number(u64::MAX)),
+        (5, Number(2)),
+        (6, Number(7)),
+    ]));
+    let trace = Trace::default().packet(1, VULKAN_API_EVENT, &full);
+    let trace = trace.packet(10, VULKAN_API_EVENT, &submit(&message(&[])));
+    let made = trace.follow(Definitions::default());
+    assert_eq!(
+        made.slices(),
+        [
+            "1+9 0 vkQueueSubmit, vulkan_events/Vulkan Events#0 pid=5 tid=6 \
+             command_buffer=18446744073709551615 command_buffers[0]=18446744073709551615 \
+             command_buffers[1]=2 submission_id=7",
+            "10+0 0 vkQueueSubmit, vulkan_events/Vulkan Events#0 pid=0 tid=0 submission_id=0",
+        ]
+    );
+    assert_eq!(
+        said(&made),
+        ["- - - - - -1 - 7 - - - -", "- - - - - - - 0 - - - -"]
+    );
+}
+
+#[test]
+fn gp11_lines_of_gpus_are_instants() {
+    let line =
+        |trace: Trace, ts, fields: &[(u32, Field<'_>)]| trace.packet(ts, GPU_LOG, &message(fields));
+    let trace = line(Trace::default(), 1, &[]);
+    let full = [(1, Number(5)), (2, Bytes(b"tag")), (3, Bytes(b"hot"))];
+    let trace = line(trace, 2, &full);
+    let trace = line(trace, 3, &[(1, Number(6)), (2, Bytes(b""))]);
+    let made = line(trace, 4, &[(1, Number(u64::MAX))]).follow(Definitions::default());
+    assert_eq!(
+        made.slices(),
+        [
+            "1+0 0 UNSPECIFIED, gpu_log/GPU Log#0",
+            "2+0 0 ERROR, gpu_log/GPU Log#0 tag=tag message=hot",
+            "3+0 0 UNKNOWN_SEVERITY, gpu_log/GPU Log#0 tag=",
+            "4+0 0 UNKNOWN_SEVERITY, gpu_log/GPU Log#0",
+        ]
+    );
+    assert_eq!(said(&made).len(), 4);
+}
+
+#[test]
+fn gp12_contexts_that_are_named_are_rows() {
+    let context = |iid, more: &[u64]| {
+        let more = (2..)
+            .zip(more)
+            .map(|(field, &number)| (field, Number(number)));
+        [(1, Number(iid))]
+            .into_iter()
+            .chain(more)
+            .collect::<Vec<_>>()
+    };
+    let trace = Trace::default()
+        .interned(interned::GRAPHICS_CONTEXTS, &context(1, &[]))
+        .interned(interned::GRAPHICS_CONTEXTS, &context(u64::MAX, &[7, 2]))
+        .interned(interned::GRAPHICS_CONTEXTS, &context(3, &[8, 99]))
+        .interned(interned::GRAPHICS_CONTEXTS, &context(4, &[9, 0]));
+    // It need not be of a slice; one that is unknown is none, and so is one that nobody names.
+    let named = [3, u64::MAX, 9, 3, 1];
+    let trace = (1..).zip(named).fold(trace, |trace, (ts, iid)| {
+        stage(trace, ts, &[(5, Number(iid))])
+    });
+    let rows = trace
+        .follow(Definitions::default())
+        .rows(&gpu_context::TABLE);
+    let rows: Vec<_> = rows.iter().map(|row| row.join(" ")).collect();
+    assert_eq!(rows, ["0 3 8 UNDEFINED 0", "1 -1 7 VULKAN 0", "2 1 - - 0"]);
 }
