@@ -229,6 +229,13 @@ SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, descripti
 FROM track_record
 WHERE ugpu IS NOT NULL AND is_counter;
 
+-- What programs get from Vulkan, and give back.
+CREATE VIEW vulkan_memory_allocations AS
+SELECT id, arg_set_id, source, operation, ts AS timestamp, upid, device, device_memory, memory_type, heap,
+       (SELECT value FROM string WHERE string.id = v.function_name) AS function_name, object_handle,
+       memory_address, memory_size, scope
+FROM vulkan_memory_record AS v;
+
 -- The groups of a GPU's counters.
 CREATE VIEW gpu_counter_group AS
 SELECT id, group_id, track_id,

@@ -477,6 +477,26 @@ CREATE TABLE counter_record (
 
 CREATE INDEX counter_record_track ON counter_record (track_id, ts);
 
+-- What programs get from Vulkan, and give back: each call that tells of it.
+-- Events: part of counter
+CREATE TABLE vulkan_memory_record (
+  id             INTEGER PRIMARY KEY,
+  ts             INTEGER NOT NULL,
+  source         TEXT,     -- UNSPECIFIED, DRIVER, DEVICE, GPU_DEVICE_MEMORY, GPU_BUFFER, GPU_IMAGE
+  operation      TEXT,     -- UNSPECIFIED, CREATE, DESTROY, BIND, DESTROY_BOUND, ANNOTATIONS
+  upid           INTEGER NOT NULL,
+  device         INTEGER,  -- a handle
+  device_memory  INTEGER,  -- a handle
+  memory_type    INTEGER,
+  heap           INTEGER,
+  function_name  INTEGER,  -- in string
+  object_handle  INTEGER,
+  memory_address INTEGER,
+  memory_size    INTEGER,  -- in bytes
+  scope          TEXT,     -- UNSPECIFIED, COMMAND, OBJECT, CACHE, DEVICE, INSTANCE
+  arg_set_id     INTEGER
+);
+
 -- The groups of a GPU's counters.
 -- Events: part of counter
 CREATE TABLE gpu_counter_group_record (

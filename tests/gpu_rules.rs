@@ -1,11 +1,15 @@
 //! The rules of GPUs that are known from trace processor's sources alone, one by one, on small
 //! traces made by hand.
 
+use std::fs;
+
 use crate::support::kernel::{RENDER_STAGE, TRACK_DESCRIPTOR, gives, imported, new, packet};
-use timebase_lab::encode::Message;
+use crate::support::{Imported, Place, run};
+use timebase_lab::encode::{Message, trace_of};
 
 const TRACK_EVENT: u32 = 11;
 const GPU_COUNTERS: u32 = 52;
+const VULKAN_MEMORY: u32 = 62;
 const GPU_LOG: u32 = 63;
 const VULKAN_API: u32 = 65;
 
@@ -256,4 +260,79 @@ fn m14_counters_are_in_groups() {
             "heat 9 Own more",
         ],
     );
+}
+
+/// An event of the driver's memory, with a time of its own.
+fn memory(time: u64, own: u64, operation: u64, size: u64) -> Message {
+    let event = new().number(1, 1).number(2, operation).number(3, own);
+    let event = event.number(4, 7).number(6, size).number(8, 2);
+    packet(time, VULKAN_MEMORY, event)
+}
+
+const ALLOCATIONS: &str = "SELECT v.timestamp, v.source, v.operation, v.scope, v.memory_size, p.pid \
+     FROM vulkan_memory_allocations AS v JOIN process AS p USING (upid) ORDER BY v.id";
+
+#[test]
+fn m15_memory_of_vulkan_has_rows_and_sums() {
+    let interned = new()
+        .message(5, new().number(1, 3).text(2, "vkAllocateMemory"))
+        .message(22, new().number(1, 4).text(2, "flags"));
+    let flags = new().number(1, 4).signed(2, -1);
+    let device = new()
+        .number(1, 3)
+        .number(2, 1)
+        .number(7, 3)
+        .message(9, flags);
+    let trace = imported(&[
+        // In the order of their times; one without a time is at its packet's.
+        memory(30, 20, 2, 4),
+        memory(40, 10, 1, 10),
+        first(50, VULKAN_MEMORY, device.number(18, 1), interned),
+    ]);
+    gives(
+        &trace,
+        ALLOCATIONS,
+        &[
+            "10 DRIVER CREATE OBJECT 10 7",
+            "20 DRIVER DESTROY OBJECT 4 7",
+            "50 GPU_DEVICE_MEMORY CREATE - - 0",
+        ],
+    );
+    gives(
+        &trace,
+        "SELECT k.type, k.name, c.ts, c.value FROM counter AS c \
+         JOIN process_counter_track AS k ON k.id = c.track_id ORDER BY c.id",
+        &[
+            "vulkan_driver_mem vulkan.mem.driver.scope.OBJECT 10 10",
+            "vulkan_driver_mem vulkan.mem.driver.scope.OBJECT 20 6",
+            "vulkan_device_mem_allocation vulkan.mem.device.memory.type.1.allocation 50 0",
+        ],
+    );
+    gives(
+        &trace,
+        "SELECT v.function_name, a.key, a.value_type, a.int_value \
+         FROM vulkan_memory_allocations AS v JOIN args AS a USING (arg_set_id)",
+        &["vkAllocateMemory flags int -1"],
+    );
+}
+
+#[test]
+fn m15_rw6_times_of_vulkan_memory_are_rewritten() {
+    let reading = |clock, value| new().number(1, clock).number(2, value);
+    let snapshot = new()
+        .message(1, reading(3, 1000))
+        .message(1, reading(6, 5000))
+        .number(2, 3);
+    let snapshot = new().number(10, 1).message(6, snapshot);
+    let trace = trace_of(&[snapshot, memory(6000, 5500, 1, 10)]);
+    let place = Place::new();
+    let path = |name: &str| place.path(name).to_str().unwrap().to_owned();
+    let (read, written) = (path("read.pftrace"), path("written.pftrace"));
+    fs::write(&read, trace).unwrap();
+    let said = run(&["rewrite", &read, "-o", &written]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for file in [read, written] {
+        let trace = Imported::of_bytes(&fs::read(file).unwrap(), &[]);
+        gives(&trace, ALLOCATIONS, &["1500 DRIVER CREATE OBJECT 10 7"]);
+    }
 }

@@ -24,7 +24,7 @@ const MOST: usize = 3;
 const PAGE: &str = "'timebase help coming-from-trace-processor'";
 
 /// Tables of trace processor that are none here, by the type of the packets that they are made of.
-const PACKETS: [(&str, &[&str]); 8] = [
+const PACKETS: [(&str, &[&str]); 7] = [
     (
         "frame_timeline_event",
         &[
@@ -43,7 +43,6 @@ const PACKETS: [(&str, &[&str]); 8] = [
     ),
     ("packages_list", &["package_list"]),
     ("network_packet", &["android_network_packets"]),
-    ("vulkan_memory_event", &["vulkan_memory_allocations"]),
     (
         "memory_tracker_snapshot",
         &[
@@ -134,6 +133,7 @@ const TABLES: [(&str, &[&str]); 7] = [
             "thread_counter_track",
             "gpu_counter_track",
             "gpu_counter_group",
+            "vulkan_memory_allocations",
         ],
     ),
     (

@@ -214,7 +214,7 @@ const UNTOLD: [(&str, &str); 12] = [
         "no recorded trace has a profile; tests/profiles.rs compares all of them",
     ),
     (
-        "gpu_context gpu_counter_group",
+        "gpu_context gpu_counter_group vulkan_memory_allocations",
         "no recorded trace has one; tests/gpu_rules.rs has them",
     ),
     (
@@ -224,7 +224,7 @@ const UNTOLD: [(&str, &str); 12] = [
     (
         "thread_emitting string process_record thread_record cpu_record gpu_record sched_record
          thread_state_record state_record track_record slice_record gpu_slice_record counter_record
-         gpu_counter_group_record arg_set arg_type
+         gpu_counter_group_record vulkan_memory_record arg_set arg_type
          event_span pragma_user_version sqlite_schema",
         "how timebase stores what the views have",
     ),

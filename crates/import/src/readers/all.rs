@@ -25,6 +25,7 @@ use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
 use super::track_event::TrackEvents;
+use super::vulkan_memory::VulkanMemoryEvents;
 use crate::output::{Counter, Rows};
 use crate::place::{SettledEvent, Snapshot};
 
@@ -167,6 +168,7 @@ readers! {
     StreamingProfile: StreamingProfiles = STREAMING_PROFILE_PACKET,
     TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR,
     ModuleSymbols: Profiled<61> = MODULE_SYMBOLS,
+    VulkanMemoryEvent: VulkanMemoryEvents = VULKAN_MEMORY_EVENT,
     GpuLog: Observed<63> = GPU_LOG,
     VulkanApiEvent: Observed<65> = VULKAN_API_EVENT,
     PerfSample: Profiled<66> = PERF_SAMPLE,
@@ -223,6 +225,7 @@ mod tests {
                 ("ThreadDescriptor", Times::References),
                 ("StreamingProfile", Times::Inside),
                 ("TrackDescriptor", Times::References),
+                ("VulkanMemoryEvent", Times::Inside),
             ]
         );
     }

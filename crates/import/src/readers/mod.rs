@@ -31,6 +31,7 @@ mod sequences;
 mod trace_config;
 mod trace_stats;
 mod track_event;
+mod vulkan_memory;
 
 pub(crate) use all::{Parsed, Readers, counters_of_machines};
 pub(crate) use context::ImportContext;

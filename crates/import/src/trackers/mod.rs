@@ -27,6 +27,6 @@ mod track_events;
 mod tracker;
 
 pub(crate) use all::{follow, reads_ftrace};
-pub(crate) use gpu::GPU_INTERNED;
+pub(crate) use gpu::{GPU_INTERNED, VULKAN_INTERNED};
 pub(crate) use profiles::PROFILES_INTERNED;
 pub(crate) use sched::KERNEL_SYMBOLS;

@@ -129,3 +129,8 @@ SELECT id, name, parent_id, source_arg_set_id, machine_id, type, dimension_arg_s
          AS event_type,
        unit AS counter_unit, utid, upid
 FROM main.track_record;
+
+CREATE TEMP VIEW __intrinsic_vulkan_memory_allocations AS
+SELECT id, arg_set_id, source, operation, timestamp, upid, device, device_memory, memory_type, heap, function_name,
+       object_handle, memory_address, memory_size, scope
+FROM main.vulkan_memory_allocations;

@@ -17,6 +17,7 @@
 //! | contexts (rule GP12) | `contexts.rs` |
 //! | what these read of an event | `event.rs` |
 //! | what is submitted to Vulkan (rule GP10) | `vulkan.rs` |
+//! | memory of Vulkan (rule M15) | `memory.rs` |
 //! | what GPUs log (rule GP11) | `log.rs` |
 
 mod args;
@@ -25,6 +26,7 @@ mod compute;
 mod contexts;
 mod event;
 mod log;
+mod memory;
 mod objects;
 mod queues;
 mod stages;
@@ -35,6 +37,8 @@ mod vulkan;
 
 use timebase_trace::Kept;
 
+pub(crate) use self::memory::VULKAN_INTERNED;
+use self::memory::VulkanMemory;
 use self::objects::Objects;
 use self::stages::Stages;
 use super::tracker::{At, Tracker};
@@ -42,6 +46,7 @@ use crate::timeline::PacketEvent;
 
 /// Fields of `TracePacket`.
 const RENDER_STAGE_EVENT: u32 = 53;
+const VULKAN_MEMORY_EVENT: u32 = 62;
 const GPU_LOG: u32 = 63;
 const VULKAN_API_EVENT: u32 = 65;
 
@@ -61,6 +66,7 @@ pub(crate) const GPU_INTERNED: &[(u32, Kept)] = &[
 pub(crate) struct Gpu {
     stages: Stages,
     objects: Objects,
+    memory: VulkanMemory,
 }
 
 impl Tracker for Gpu {
@@ -68,6 +74,7 @@ impl Tracker for Gpu {
         match packet.field {
             RENDER_STAGE_EVENT => self.stages.event(ts, packet, &self.objects, at),
             VULKAN_API_EVENT => vulkan::event(ts, packet, &mut self.objects, at),
+            VULKAN_MEMORY_EVENT => self.memory.event(ts, packet, at),
             GPU_LOG => log::line(ts, packet, at),
             _ => {}
         }

@@ -1,10 +1,10 @@
 //! Slices of GPUs from events made by hand.
 
-use timebase_schema::tables::{flow, gpu_context, gpu_slice_record};
+use timebase_schema::tables::{flow, gpu_context, gpu_slice_record, vulkan_memory_record};
 
 use super::compute::interned as of_kernels;
 use super::event::interned;
-use super::{GPU_LOG, RENDER_STAGE_EVENT, VULKAN_API_EVENT};
+use super::{GPU_LOG, RENDER_STAGE_EVENT, VULKAN_API_EVENT, VULKAN_MEMORY_EVENT};
 use crate::definitions::Definitions;
 use crate::trackers::testing::{Bytes, Double, Field, Made, Number, Trace, message};
 
@@ -344,4 +344,103 @@ fn gp12_contexts_that_are_named_are_rows() {
         .rows(&gpu_context::TABLE);
     let rows: Vec<_> = rows.iter().map(|row| row.join(" ")).collect();
     assert_eq!(rows, ["0 3 8 UNDEFINED 0", "1 -1 7 VULKAN 0", "2 1 - - 0"]);
+}
+
+/// Events of Vulkan's memory: source, operation, pid, size, scope, memory type.
+fn memory(events: &[[u64; 6]]) -> Trace {
+    let fields = [1, 2, 4, 6, 8, 18];
+    (1..)
+        .zip(events)
+        .fold(Trace::default(), |trace, (ts, event)| {
+            let event = fields.into_iter().zip(event);
+            let event: Vec<_> = event
+                .map(|(field, &number)| (field, Number(number)))
+                .collect();
+            trace.packet(ts, VULKAN_MEMORY_EVENT, &message(&event))
+        })
+}
+
+#[test]
+fn m15_memory_of_vulkan_is_summed_up_for_each_process() {
+    let trace = memory(&[
+        [1, 1, 7, 10, 2, 0],
+        [1, 1, 8, 100, 2, 0],
+        [1, 2, 7, 4, 2, 0],
+        [3, 1, 7, 50, 0, 1],
+        [4, 3, 7, 20, 0, 1],
+        [5, 3, 7, 5, 0, 1],
+        [5, 4, 7, 20, 0, 1],
+        [3, 2, 7, 51, 0, 1],
+        // These change nothing: no scope, another operation, another source.
+        [1, 1, 7, 1, 0, 0],
+        [1, 1, 7, 1, 6, 0],
+        [1, 3, 7, 1, 2, 0],
+        [3, 3, 7, 1, 0, 1],
+        [4, 1, 7, 1, 0, 1],
+        [2, 1, 7, 1, 2, 1],
+        [6, 1, 7, 1, 2, 1],
+        [3, 6, 7, 1, 2, 1],
+    ]);
+    let made = trace.follow(Definitions::default());
+    assert_eq!(
+        made.values(),
+        [
+            "1 10, vulkan_driver_mem/vulkan.mem.driver.scope.OBJECT#0 upid1",
+            "2 100, vulkan_driver_mem/vulkan.mem.driver.scope.OBJECT#1 upid2",
+            "3 6, vulkan_driver_mem/vulkan.mem.driver.scope.OBJECT#0 upid1",
+            "4 50, vulkan_device_mem_allocation/vulkan.mem.device.memory.type.1.allocation#2 upid1",
+            "5 20, vulkan_device_mem_bind/vulkan.mem.device.memory.type.1.bind#3 upid1",
+            "6 25, vulkan_device_mem_bind/vulkan.mem.device.memory.type.1.bind#3 upid1",
+            "7 5, vulkan_device_mem_bind/vulkan.mem.device.memory.type.1.bind#3 upid1",
+            "8 -1, vulkan_device_mem_allocation/vulkan.mem.device.memory.type.1.allocation#2 upid1",
+        ]
+    );
+    let rows = made.rows(&vulkan_memory_record::TABLE);
+    let words: Vec<_> = rows
+        .iter()
+        .map(|row| [&row[2], &row[3], &row[13]])
+        .collect();
+    assert_eq!(words[0], ["DRIVER", "CREATE", "OBJECT"]);
+    assert_eq!(words[9], ["DRIVER", "CREATE", "-"]);
+    assert_eq!(words[14], ["-", "CREATE", "OBJECT"]);
+    assert_eq!(words[15], ["GPU_DEVICE_MEMORY", "-", "OBJECT"]);
+}
+
+#[test]
+fn m15_annotations_have_keys_of_interned_data() {
+    const KEYS: u32 = 22;
+    let named = |iid, name: &'static str| [(1, Number(iid)), (2, Bytes(name.as_bytes()))];
+    let annotations = [
+        message(&[(1, Number(1)), (2, Number(-2i64 as u64)), (3, Double(0.5))]),
+        message(&[(1, Number(2)), (3, Double(0.5)), (4, Number(1))]),
+        message(&[(1, Number(3)), (4, Number(1))]),
+        message(&[(1, Number(4)), (4, Number(9))]),
+        // No such key, a key without a name, no key, no value.
+        message(&[(1, Number(9)), (2, Number(1))]),
+        message(&[(1, Number(5)), (2, Number(1))]),
+        message(&[(2, Number(1))]),
+        message(&[(1, Number(6))]),
+    ];
+    let annotations = annotations.each_ref().map(|said| (9, Bytes(said)));
+    let mut fields = vec![(7, Number(1))];
+    fields.extend(annotations);
+    let trace = Trace::default()
+        .interned(5, &named(1, "vkAllocateMemory"))
+        .interned(KEYS, &named(1, "int"))
+        .interned(KEYS, &named(2, "real"))
+        .interned(KEYS, &named(3, "text"))
+        .interned(KEYS, &named(4, "none"))
+        .interned(KEYS, &[(1, Number(5))])
+        .interned(KEYS, &named(6, "valueless"));
+    let trace = trace.packet(1, VULKAN_MEMORY_EVENT, &message(&fields));
+    let unknown = message(&[(7, Number(2))]);
+    let made = trace.packet(2, VULKAN_MEMORY_EVENT, &unknown);
+    let made = made.follow(Definitions::default());
+    let rows = made.rows(&vulkan_memory_record::TABLE);
+    let [with, without] = [&rows[0], &rows[1]].map(|row| (row[9].clone(), row[14].clone()));
+    assert_eq!(without, ("-".to_owned(), "-".to_owned()));
+    assert_ne!(with.0, "-");
+    let sets = made.rows(&timebase_schema::tables::arg_set::TABLE);
+    let set = sets.iter().find(|set| set[0] == with.1).unwrap();
+    assert_eq!(set[1], r#"{"int":-2,"real":0.5,"text":"int","none":null}"#);
 }
