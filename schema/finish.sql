@@ -193,10 +193,11 @@ WHERE ucpu IS NOT NULL AND NOT is_counter;
 
 -- Tracks of GPUs, as in trace processor.
 CREATE VIEW gpu_track AS
-SELECT id, name, type, parent_id, source_arg_set_id, dimension_arg_set_id, machine_id, type AS scope, description,
+SELECT id, name, type, parent_id, source_arg_set_id, dimension_arg_set_id, machine_id, type AS scope,
+       (SELECT json_extract(a.args, '$.description') FROM arg_set AS a WHERE a.id = source_arg_set_id) AS description,
        NULL AS context_id
 FROM track_record
-WHERE type = 'gpu_render_stage';
+WHERE type IN ('gpu_render_stage', 'vulkan_events', 'gpu_log', 'drm_vblank', 'drm_sched_ring', 'drm_fence');
 
 -- Tracks of states.
 CREATE VIEW state_track AS
@@ -239,6 +240,20 @@ SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, descripti
        (SELECT gpu FROM gpu_record WHERE gpu_record.id = ugpu) AS gpu_id
 FROM track_record
 WHERE ugpu IS NOT NULL AND is_counter;
+
+-- What programs get from Vulkan, and give back.
+CREATE VIEW vulkan_memory_allocations AS
+SELECT id, arg_set_id, source, operation, ts AS timestamp, upid, device, device_memory, memory_type, heap,
+       (SELECT value FROM string WHERE string.id = v.function_name) AS function_name, object_handle,
+       memory_address, memory_size, scope
+FROM vulkan_memory_record AS v;
+
+-- The groups of a GPU's counters.
+CREATE VIEW gpu_counter_group AS
+SELECT id, group_id, track_id,
+       (SELECT value FROM string WHERE string.id = g.name) AS name,
+       (SELECT value FROM string WHERE string.id = g.description) AS description
+FROM gpu_counter_group_record AS g;
 
 -- Activities of threads, CPUs and GPUs, with a start and an end.
 CREATE VIEW slice AS
@@ -394,9 +409,11 @@ SELECT s.id, s.ts, s.dur, s.track_id,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.depth, s.parent_id, s.arg_set_id, s.id AS slice_id,
        (SELECT value FROM string WHERE string.id = s.category) AS cat,
-       g.context_id, g.render_target, NULL AS render_target_name, g.render_pass, NULL AS render_pass_name,
-       g.command_buffer, NULL AS command_buffer_name, NULL AS frame_id, g.submission_id, g.hw_queue_id, g.upid,
-       g.render_subpasses, g.render_stage_category
+       g.context_id, g.render_target,
+       (SELECT value FROM string WHERE string.id = g.render_target_name) AS render_target_name, g.render_pass,
+       (SELECT value FROM string WHERE string.id = g.render_pass_name) AS render_pass_name, g.command_buffer,
+       (SELECT value FROM string WHERE string.id = g.command_buffer_name) AS command_buffer_name,
+       NULL AS frame_id, g.submission_id, g.hw_queue_id, g.upid, g.render_subpasses, g.render_stage_category
 FROM gpu_slice_record AS g JOIN slice_record AS s ON s.id = g.id;
 
 -- Frames as SurfaceFlinger expected them.

@@ -445,14 +445,27 @@ CREATE TABLE flow_backwards (
   packet_in  INTEGER NOT NULL   -- the packet that ends it, which has the earlier time
 );
 
+-- The contexts of graphics libraries that GPU slices name.
+-- Events: part of slice
+CREATE TABLE gpu_context (
+  id         INTEGER PRIMARY KEY,
+  context_id INTEGER NOT NULL,  -- the handle
+  pid        INTEGER,
+  api        TEXT,              -- UNDEFINED, OPEN_GL, VULKAN, OPEN_CL, CUDA, HIP
+  machine_id INTEGER NOT NULL
+);
+
 -- Additional columns of GPU slices.
 -- Events: part of slice
 CREATE TABLE gpu_slice_record (
   id                    INTEGER PRIMARY KEY,  -- the slice
   context_id            INTEGER,
   render_target         INTEGER,
+  render_target_name    INTEGER,              -- in string, as the two below
   render_pass           INTEGER,
+  render_pass_name      INTEGER,
   command_buffer        INTEGER,
+  command_buffer_name   INTEGER,
   submission_id         INTEGER,
   hw_queue_id           INTEGER,
   upid                  INTEGER,
@@ -472,6 +485,36 @@ CREATE TABLE counter_record (
 );
 
 CREATE INDEX counter_record_track ON counter_record (track_id, ts);
+
+-- What programs get from Vulkan, and give back: each call that tells of it.
+-- Events: part of counter
+CREATE TABLE vulkan_memory_record (
+  id             INTEGER PRIMARY KEY,
+  ts             INTEGER NOT NULL,
+  source         TEXT,     -- UNSPECIFIED, DRIVER, DEVICE, GPU_DEVICE_MEMORY, GPU_BUFFER, GPU_IMAGE
+  operation      TEXT,     -- UNSPECIFIED, CREATE, DESTROY, BIND, DESTROY_BOUND, ANNOTATIONS
+  upid           INTEGER NOT NULL,
+  device         INTEGER,  -- a handle
+  device_memory  INTEGER,  -- a handle
+  memory_type    INTEGER,
+  heap           INTEGER,
+  function_name  INTEGER,  -- in string
+  object_handle  INTEGER,
+  memory_address INTEGER,
+  memory_size    INTEGER,  -- in bytes
+  scope          TEXT,     -- UNSPECIFIED, COMMAND, OBJECT, CACHE, DEVICE, INSTANCE
+  arg_set_id     INTEGER
+);
+
+-- The groups of a GPU's counters.
+-- Events: part of counter
+CREATE TABLE gpu_counter_group_record (
+  id          INTEGER PRIMARY KEY,
+  group_id    INTEGER NOT NULL,
+  track_id    INTEGER NOT NULL,  -- the track of the counter
+  name        INTEGER,           -- in string
+  description INTEGER            -- in string
+);
 
 -- The parts of files that are in the memory of processes, or of the kernel.
 -- Events: part of stack_sample

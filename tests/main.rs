@@ -14,6 +14,7 @@ mod export;
 mod flamegraph;
 mod frames;
 mod generic_kernel;
+mod gpu_rules;
 mod hostile;
 mod import;
 mod kernel_events;

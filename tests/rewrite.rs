@@ -12,6 +12,7 @@ use timebase_lab::encode::{Message, trace_of};
 use timebase_lab::reliability::DamageKind;
 use timebase_lab::synth::{Form, Preset, Set, Settings, write, write_set};
 
+use crate::model::threads::generate_gpu;
 use crate::support::{Place, count, data, files, run};
 use tables::{Pair, field, fields};
 
@@ -56,6 +57,15 @@ fn all_are_as_promised(cases: &[(String, Vec<u8>)]) {
         halves.flatten().collect()
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rw1_rw5_rw6_rw10_traces_of_gpus_are_imported_alike() {
+    let traces = (0..40).map(|seed| {
+        let trace = trace_of(&generate_gpu::trace(seed));
+        (format!("of GPUs, seed {seed}"), trace)
+    });
+    all_are_as_promised(&traces.collect::<Vec<_>>());
 }
 
 fn recorded() -> Vec<(String, Vec<u8>)> {

@@ -24,7 +24,7 @@ const MOST: usize = 3;
 const PAGE: &str = "'timebase help coming-from-trace-processor'";
 
 /// Tables of trace processor that are none here, by the type of the packets that they are made of.
-const PACKETS: [(&str, &[&str]); 8] = [
+const PACKETS: [(&str, &[&str]); 7] = [
     (
         "frame_timeline_event",
         &[
@@ -43,7 +43,6 @@ const PACKETS: [(&str, &[&str]); 8] = [
     ),
     ("packages_list", &["package_list"]),
     ("network_packet", &["android_network_packets"]),
-    ("vulkan_memory_event", &["vulkan_memory_allocations"]),
     (
         "memory_tracker_snapshot",
         &[
@@ -112,6 +111,7 @@ const TABLES: [(&str, &[&str]); 7] = [
             "slice_descendant",
             "slice_self_dur",
             "gpu_slice",
+            "gpu_context",
             "expected_frame_timeline_slice",
             "actual_frame_timeline_slice",
             "state",
@@ -132,6 +132,8 @@ const TABLES: [(&str, &[&str]); 7] = [
             "process_counter_track",
             "thread_counter_track",
             "gpu_counter_track",
+            "gpu_counter_group",
+            "vulkan_memory_allocations",
         ],
     ),
     (

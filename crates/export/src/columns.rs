@@ -115,6 +115,7 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     ("thread_or_process_slice", Type::String, &["doubt"]),
     ("cpu_track", Type::Int64, &["cpu"]),
     ("gpu_track", Type::Int64, &["context_id"]),
+    ("gpu_track", Type::String, &["description"]),
     ("cpu_counter_track", Type::Int64, &["cpu"]),
     ("slice_self_dur", Type::Int64, &["self_dur"]),
     (
@@ -160,15 +161,6 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
         ],
     ),
     ("gpu_slice", Type::Int64, &["frame_id"]),
-    (
-        "gpu_slice",
-        Type::String,
-        &[
-            "render_target_name",
-            "render_pass_name",
-            "command_buffer_name",
-        ],
-    ),
     ("stack_sample_session", Type::String, &["cmdline"]),
     (
         "stack_sample_counter_track",

@@ -3,24 +3,26 @@
 
 mod descriptors;
 mod energy;
+mod gpu_counters;
 mod profiles;
 pub(crate) mod records;
 mod translations;
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
 
 use crate::manifest::MachineRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_descriptor::Pool;
 use timebase_resolver::{ClockId, SeqId};
-use timebase_trace::Interval;
 
 pub(crate) use self::descriptors::{
     CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer,
     chrome_process_of, chrome_thread_of, is_sandboxed, process_of, thread_ids, thread_of,
 };
 pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityStateId};
+pub(crate) use self::gpu_counters::{
+    CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
+};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 pub(crate) use self::records::{Record, Records, uuid};
 pub(crate) use self::translations::{Hashes, Translated, Translations};
@@ -207,99 +209,6 @@ impl Rails {
 
     /// All of them, in file order.
     pub fn iter(&self) -> impl Iterator<Item = &Rail> {
-        self.all.iter()
-    }
-}
-
-/// The counters of GPUs that are described (rule M11).
-#[derive(Debug, Default)]
-pub(crate) struct GpuCounters {
-    all: Vec<GpuCounter>,
-    /// Those whose numbers are their machine's.
-    own: FxHashMap<(u32, u32), usize>,
-    /// What a number of interned data stands for.
-    interned: FxHashMap<(Interval, u64), usize>,
-    descriptors: Vec<Described>,
-    /// Equal descriptors are one, as each interval brings them anew.
-    known: FxHashMap<(u32, Box<[u8]>), usize>,
-}
-
-/// Counters by the numbers that they have in a descriptor.
-pub(crate) type Described = FxHashMap<u32, usize>;
-
-/// A counter of a GPU.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GpuCounter {
-    pub machine: u32,
-    pub gpu: u32,
-    pub name: Box<str>,
-    pub unit: Option<Box<str>>,
-    pub description: Option<Box<str>>,
-    /// Whether a sample is for the time behind it.
-    pub is_forwards: bool,
-}
-
-impl GpuCounters {
-    /// A counter whose number is its machine's: the first one of a number counts.
-    pub fn describe(&mut self, number: u32, counter: GpuCounter) {
-        if let Entry::Vacant(own) = self.own.entry((counter.machine, number)) {
-            own.insert(self.all.len());
-            self.all.push(counter);
-        }
-    }
-
-    /// Whether it is known what a number of interned data stands for.
-    pub fn knows(&self, interval: Interval, iid: u64) -> bool {
-        self.interned.contains_key(&(interval, iid))
-    }
-
-    /// A number of interned data stands for a descriptor, of which `counters` are
-    /// those with their numbers; the first one of a number counts.
-    pub fn intern<I: Iterator<Item = (u32, GpuCounter)>>(
-        &mut self,
-        interval: Interval,
-        iid: u64,
-        machine: u32,
-        descriptor: &[u8],
-        counters: impl FnOnce() -> I,
-    ) {
-        let key = (machine, descriptor.into());
-        let descriptor = match self.known.get(&key) {
-            Some(&descriptor) => descriptor,
-            None => {
-                let mut described = Described::default();
-                for (number, counter) in counters() {
-                    described.entry(number).or_insert_with(|| {
-                        self.all.push(counter);
-                        self.all.len() - 1
-                    });
-                }
-                self.known.insert(key, self.descriptors.len());
-                self.descriptors.push(described);
-                self.descriptors.len() - 1
-            }
-        };
-        self.interned.insert((interval, iid), descriptor);
-    }
-
-    /// Which of all counters has a number of the machine's.
-    pub fn own(&self, machine: u32, number: u32) -> Option<usize> {
-        self.own.get(&(machine, number)).copied()
-    }
-
-    /// What a number of interned data stands for.
-    pub fn interned(&self, interval: Interval, iid: u64) -> Option<&Described> {
-        self.descriptors.get(*self.interned.get(&(interval, iid))?)
-    }
-
-    /// Whether samples of a counter are for the time behind them.
-    pub fn is_forwards(&self, counter: usize) -> bool {
-        let counter = self.all.get(counter);
-        counter.is_some_and(|counter| counter.is_forwards)
-    }
-
-    /// All of them, in file order.
-    pub fn iter(&self) -> impl Iterator<Item = &GpuCounter> {
         self.all.iter()
     }
 }

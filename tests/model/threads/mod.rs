@@ -17,8 +17,10 @@ mod frames;
 mod generate;
 mod generate_events;
 mod generate_generic;
+pub mod generate_gpu;
 mod generic;
 mod gpu;
+mod gpu_counters;
 mod json;
 mod kernel;
 mod kernel_binder;
@@ -57,6 +59,7 @@ mod track_events;
 mod tracks;
 mod translations;
 mod uuids;
+mod vulkan;
 mod wire;
 mod world;
 

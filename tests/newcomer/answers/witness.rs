@@ -169,7 +169,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 12] = [
+const UNTOLD: [(&str, &str); 13] = [
     (
         "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both str_split hash cat_stacks experimental_profile
          trace_start trace_end trace_dur time_from_ns time_from_us time_from_ms
@@ -218,12 +218,17 @@ const UNTOLD: [(&str, &str); 12] = [
         "no recorded trace misses a process of Chrome; tests/descriptor_rules.rs has traces that do",
     ),
     (
+        "gpu_context gpu_counter_group vulkan_memory_allocations",
+        "no recorded trace has one; tests/gpu_rules.rs has them",
+    ),
+    (
         "android_logs android_log_record android_log_thread",
         "no recorded trace has an Android log",
     ),
     (
         "thread_emitting string process_record thread_record cpu_record gpu_record sched_record
-         thread_state_record state_record track_record slice_record gpu_slice_record counter_record arg_set arg_type
+         thread_state_record state_record track_record slice_record gpu_slice_record counter_record
+         gpu_counter_group_record vulkan_memory_record arg_set arg_type
          event_span pragma_user_version sqlite_schema",
         "how timebase stores what the views have",
     ),

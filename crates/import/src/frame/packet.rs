@@ -366,7 +366,8 @@ fn counts_for(parsed: &Result<Parsed<'_>, Corrupt>, header: &Header<'_>) -> Coun
             | PacketType::ANDROID_LOG
             | PacketType::POWER_RAILS
             | PacketType::TRACK_EVENT
-            | PacketType::STREAMING_PROFILE_PACKET,
+            | PacketType::STREAMING_PROFILE_PACKET
+            | PacketType::VULKAN_MEMORY_EVENT,
         ) => CountsFor::ItsMachine,
         _ => CountsFor::All,
     }

@@ -26,6 +26,7 @@ use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
 use super::track_event::TrackEvents;
 use super::translation_table::TranslationTables;
+use super::vulkan_memory::VulkanMemoryEvents;
 use crate::output::{Counter, Fault, Rows};
 use crate::place::{SettledEvent, Snapshot};
 
@@ -169,6 +170,9 @@ readers! {
     StreamingProfile: StreamingProfiles = STREAMING_PROFILE_PACKET,
     TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR,
     ModuleSymbols: Profiled<61> = MODULE_SYMBOLS,
+    VulkanMemoryEvent: VulkanMemoryEvents = VULKAN_MEMORY_EVENT,
+    GpuLog: Observed<63> = GPU_LOG,
+    VulkanApiEvent: Observed<65> = VULKAN_API_EVENT,
     PerfSample: Profiled<66> = PERF_SAMPLE,
     SmapsPacket: Profiled<68> = SMAPS_PACKET,
     InitialDisplayState: Observed<70> = INITIAL_DISPLAY_STATE,
@@ -230,6 +234,7 @@ mod tests {
                 ("ThreadDescriptor", Times::References),
                 ("StreamingProfile", Times::Inside),
                 ("TrackDescriptor", Times::References),
+                ("VulkanMemoryEvent", Times::Inside),
             ]
         );
     }

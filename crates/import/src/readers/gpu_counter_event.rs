@@ -1,5 +1,5 @@
 //! `gpu_counter_event`: samples of the counters of GPUs, and what the counters are
-//! (rule M11).
+//! (rules M11, M14).
 //!
 //! # Design
 //!
@@ -18,7 +18,7 @@ use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
-use crate::definitions::GpuCounter;
+use crate::definitions::{CounterGroup, DescribedCounter, GpuCounter, GroupCalled};
 use crate::message::Message;
 use crate::output::Rows;
 use crate::timeline::{self, Event};
@@ -81,9 +81,10 @@ impl Reader for GpuCounterEvents {
 /// Counters whose numbers are their machine's.
 fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let gpu = message.small(3).unwrap_or(0);
-    let descriptor = Message(message.bytes(1).unwrap_or_default());
-    for (number, counter) in counters(descriptor, packet.machine, gpu) {
-        context.definitions.gpu_counters.describe(number, counter);
+    if let Some(descriptor) = message.bytes(1).map(Message) {
+        let counters = counters(descriptor, packet.machine, gpu);
+        let known = &mut context.definitions.gpu_counters;
+        known.describe(counters, groups(descriptor));
     }
 }
 
@@ -102,18 +103,15 @@ fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     if let Some(descriptor) = interned.bytes(2) {
         let gpu = interned.small(3).unwrap_or(0);
         known.intern(interval, iid, machine, entry, || {
-            counters(Message(descriptor), machine, gpu)
+            let descriptor = Message(descriptor);
+            (counters(descriptor, machine, gpu), groups(descriptor))
         });
     }
 }
 
 /// The counters of a `GpuCounterDescriptor` that have a number and a name.
-fn counters(
-    descriptor: Message<'_>,
-    machine: u32,
-    gpu: u32,
-) -> impl Iterator<Item = (u32, GpuCounter)> {
-    descriptor.messages(1).filter_map(move |spec| {
+fn counters(descriptor: Message<'_>, machine: u32, gpu: u32) -> Vec<DescribedCounter> {
+    let counters = descriptor.messages(1).filter_map(|spec| {
         let counter = GpuCounter {
             machine,
             gpu,
@@ -122,8 +120,28 @@ fn counters(
             description: spec.text(3).map(Into::into),
             is_forwards: spec.number(11) == Some(FORWARDS),
         };
-        Some((spec.small(1)?, counter))
-    })
+        Some(DescribedCounter {
+            number: spec.small(1)?,
+            counter,
+            groups: spec.numbers(10).map(|group| group as i32).collect(),
+        })
+    });
+    counters.collect()
+}
+
+/// The groups of a `GpuCounterDescriptor` that have a number.
+fn groups(descriptor: Message<'_>) -> Vec<CounterGroup> {
+    let groups = descriptor.messages(6).filter_map(|group| {
+        Some(CounterGroup {
+            group: group.small(1)? as i32,
+            called: GroupCalled {
+                name: group.text(2).map(Into::into),
+                description: group.text(3).map(Into::into),
+            },
+            counters: group.numbers(4).map(|number| number as u32).collect(),
+        })
+    });
+    groups.collect()
 }
 
 /// What a `GpuCounterSpec` measures in; `None` without units.
@@ -225,7 +243,8 @@ mod tests {
             spec(&[0x08, 2, 0x12, 1, b'b', 0x1a, 0, 0x58, 2]),
         ]
         .concat();
-        let found: Vec<_> = counters(Message(&descriptor), 3, 4).collect();
+        let found = counters(Message(&descriptor), 3, 4);
+        let found = found.into_iter().map(|found| (found.number, found.counter));
         let counter = GpuCounter {
             machine: 3,
             gpu: 4,
@@ -234,6 +253,6 @@ mod tests {
             description: Some("".into()),
             is_forwards: true,
         };
-        assert_eq!(found, [(2, counter)]);
+        assert_eq!(found.collect::<Vec<_>>(), [(2, counter)]);
     }
 }

@@ -32,6 +32,7 @@ mod trace_config;
 mod trace_stats;
 mod track_event;
 mod translation_table;
+mod vulkan_memory;
 
 pub(crate) use all::{Parsed, Readers, counters_of_machines, faults_of_machines};
 pub(crate) use context::ImportContext;

@@ -35,6 +35,7 @@ pub(crate) enum Fixed {
     PowerSamples,
     HeapDumps,
     StreamedSamples,
+    VulkanMemory,
 }
 
 /// A packet whose payload is rewritten.

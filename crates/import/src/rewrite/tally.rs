@@ -117,6 +117,9 @@ impl Missed {
             Missed::Inside(Fixed::LogLines) => ["log line", "log lines"],
             Missed::Inside(Fixed::HeapDumps) => ["heap dump", "heap dumps"],
             Missed::Inside(Fixed::StreamedSamples) => ["packet of samples", "packets of samples"],
+            Missed::Inside(Fixed::VulkanMemory) => {
+                ["event of Vulkan's memory", "events of Vulkan's memory"]
+            }
             Missed::Inside(Fixed::PowerSamples) => {
                 ["sample of a power rail", "samples of power rails"]
             }

@@ -134,6 +134,9 @@ impl<'a> Values<'a> {
 pub(crate) enum FlowStep {
     Goes,
     Terminates,
+    /// The event submitted a render stage of a GPU, or waited for it (rule GP9).
+    Submits,
+    Awaits,
 }
 
 impl<'a> Flows<'a> {
@@ -143,7 +146,9 @@ impl<'a> Flows<'a> {
         std::iter::from_fn(move || {
             let step = match take.natural().ok()? {
                 0 => FlowStep::Goes,
-                _ => FlowStep::Terminates,
+                1 => FlowStep::Terminates,
+                2 => FlowStep::Submits,
+                _ => FlowStep::Awaits,
             };
             Some((step, take.natural().ok()?))
         })
@@ -156,6 +161,8 @@ impl<'a> Flows<'a> {
             let step = match step {
                 FlowStep::Goes => 0,
                 FlowStep::Terminates => 1,
+                FlowStep::Submits => 2,
+                FlowStep::Awaits => 3,
             };
             Put(out).natural(step).natural(id);
         }
@@ -416,7 +423,12 @@ mod tests {
             ..TrackEvent::empty(1, 3)
         };
         let (mut values, mut flows) = (Vec::new(), Vec::new());
-        let steps = [(FlowStep::Goes, u64::MAX), (FlowStep::Terminates, 7)];
+        let steps = [
+            (FlowStep::Goes, u64::MAX),
+            (FlowStep::Terminates, 7),
+            (FlowStep::Submits, 8),
+            (FlowStep::Awaits, u64::MAX),
+        ];
         let more = [(Uuid(9), -0.5), (Uuid(u32::MAX), f64::INFINITY)];
         let full = TrackEvent {
             does: Does::Phase(b'X'),

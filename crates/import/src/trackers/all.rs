@@ -7,7 +7,7 @@ use super::buffers::Buffers;
 use super::counters::{Counters, ENERGY_FAULTS};
 use super::events::Events;
 use super::frames::{self, FRAME_TIMELINE_EVENT, Frames};
-use super::gpu_slices::GpuSlices;
+use super::gpu::Gpu;
 use super::interrupts::Interrupts;
 use super::kernel::{self, Kernel};
 use super::processes::Processes;
@@ -79,7 +79,7 @@ struct Trackers {
     interrupts: Interrupts,
     signals: Signals,
     buffers: Buffers,
-    gpu_slices: GpuSlices,
+    gpu: Gpu,
     counters: Counters,
     track_events: TrackEvents,
     frames: Frames,
@@ -97,7 +97,7 @@ impl Trackers {
             &mut self.interrupts,
             &mut self.signals,
             &mut self.buffers,
-            &mut self.gpu_slices,
+            &mut self.gpu,
             &mut self.counters,
         ]
     }

@@ -15,7 +15,7 @@ mod chrome_names;
 mod counters;
 mod events;
 mod frames;
-mod gpu_slices;
+mod gpu;
 mod interrupts;
 mod kernel;
 mod missing_processes;
@@ -28,6 +28,6 @@ mod track_events;
 mod tracker;
 
 pub(crate) use all::{faults_of_machines, follow, reads_ftrace};
-pub(crate) use gpu_slices::GPU_INTERNED;
+pub(crate) use gpu::{GPU_INTERNED, VULKAN_INTERNED};
 pub(crate) use profiles::PROFILES_INTERNED;
 pub(crate) use sched::KERNEL_SYMBOLS;

@@ -104,7 +104,8 @@ impl Trace {
             timeline.push(TraceTime(*ts), event);
         }
         let symbols = [(super::KERNEL_SYMBOLS, Kept::Trace)];
-        let mut interned = Interned::new(&[super::GPU_INTERNED, &symbols].concat());
+        let mut interned =
+            Interned::new(&[super::GPU_INTERNED, super::VULKAN_INTERNED, &symbols].concat());
         interned.add(Interval::default(), &self.interned).unwrap();
         Made::by(|rows| {
             let world = World::new(definitions, interned, &directory.path().into(), rows);

@@ -19,6 +19,7 @@ use timebase_schema::tables::{flow, flow_backwards};
 use timebase_store::sort::{Scratch, Sorter};
 
 use super::slices::{Made, SliceId};
+use super::stage_flows::{StageFlows, StageStep};
 use super::tracks::TrackId;
 use crate::compact::{Put, Take, cut};
 use crate::output::{Cell, Counter, Fault, Faults, Rows};
@@ -96,6 +97,7 @@ pub(crate) struct Flows {
     steps: Option<Sorter<(i64, u64)>>,
     /// Links that are known already, in their order.
     links: Option<Sorter<(i64, u64)>>,
+    stages: StageFlows,
     failure: Option<io::Error>,
     order: u64,
     /// What waits for the next slice of a track.
@@ -153,6 +155,7 @@ impl Flows {
             scratch: scratch.clone(),
             steps: None,
             links: None,
+            stages: StageFlows::new(scratch),
             failure: None,
             order: 0,
             waiting: FxHashMap::default(),
@@ -194,6 +197,15 @@ impl Flows {
         self.order += 1;
     }
 
+    /// A slice names an id that render stages of GPUs of a machine have (rule GP9).
+    pub fn stage(&mut self, machine: u32, event_id: u64, step: StageStep, slice: SliceId) {
+        if self.failure.is_none() {
+            let id = (machine, event_id);
+            self.failure = self.stages.step(id, step, slice, self.order).err();
+        }
+        self.order += 1;
+    }
+
     /// Something happens to a flow in the next slice that is made on a track.
     pub fn waits(&mut self, track: TrackId, event: FlowEvent) {
         self.waiting.entry(track).or_default().push(event);
@@ -214,13 +226,18 @@ impl Flows {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        if self.steps.is_none() && self.links.is_none() {
+        if self.steps.is_none() && self.links.is_none() && self.stages.is_empty() {
             return Ok(());
         }
         let scratch = &self.scratch;
         let steps = self.steps.unwrap_or_else(|| Sorter::new(scratch));
         let mut links = self.links.unwrap_or_else(|| Sorter::new(scratch));
         let mut record = Vec::new();
+        self.stages.links(faults, |(order, from, to)| {
+            record.clear();
+            put_link(&mut record, from, to, None, None);
+            links.push((order as i64, 0), &record)
+        })?;
         let mut last = None;
         let mut current: Option<End> = None;
         let mut ends = Ends::default();

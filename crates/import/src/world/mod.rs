@@ -21,6 +21,7 @@
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
 //! | what lies on what (rules B4, B5, E9 to E13) | `slices.rs` |
 //! | flows from slice to slice (rules G) | `flows.rs` |
+//! | those of render stages of GPUs (rule GP9) | `stage_flows.rs` |
 //! | texts by their numbers | `strings.rs` |
 //! | how sets of arguments are kept (rules A2, A3, H6) | `args.rs` |
 //! | values of counters (rules M1, M4) | `values.rs` |
@@ -33,6 +34,7 @@ mod gpus;
 mod lanes;
 mod machines;
 mod slices;
+mod stage_flows;
 pub(crate) mod strings;
 mod threads;
 mod tracks;
@@ -52,6 +54,7 @@ pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use slices::{EndOfSlice, Made, NewSlice, SliceId, Slices, Spent};
+pub(crate) use stage_flows::StageStep;
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
 pub(crate) use tracks::{Details, Dimension, NewTrack, Owner, TrackId, Tracks};

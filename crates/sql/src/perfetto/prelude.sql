@@ -31,6 +31,12 @@ SELECT id, ts, name, utid, arg_set_id, common_flags, ucpu FROM main.ftrace_event
 CREATE TEMP VIEW __intrinsic_gpu AS
 SELECT id, gpu, machine_id, name, vendor, model, architecture, uuid, pci_bdf, arg_set_id FROM main.gpu;
 
+CREATE TEMP VIEW __intrinsic_gpu_context AS
+SELECT id, context_id, pid, api FROM main.gpu_context;
+
+CREATE TEMP VIEW __intrinsic_gpu_counter_group AS
+SELECT id, group_id, track_id, name, description FROM main.gpu_counter_group;
+
 CREATE TEMP VIEW __intrinsic_heap_profile AS
 SELECT id, ts, ts_end, dur, upid, heap_name FROM main.heap_profile;
 
@@ -126,3 +132,8 @@ SELECT id, name, parent_id, source_arg_set_id, machine_id, type, dimension_arg_s
          AS event_type,
        unit AS counter_unit, utid, upid
 FROM main.track_record;
+
+CREATE TEMP VIEW __intrinsic_vulkan_memory_allocations AS
+SELECT id, arg_set_id, source, operation, timestamp, upid, device, device_memory, memory_type, heap, function_name,
+       object_handle, memory_address, memory_size, scope
+FROM main.vulkan_memory_allocations;

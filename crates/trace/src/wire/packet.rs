@@ -65,6 +65,12 @@ impl PacketType {
     pub const GPU_COUNTER_EVENT: PacketType = PacketType(52);
     /// `gpu_render_stage_event`
     pub const GPU_RENDER_STAGE_EVENT: PacketType = PacketType(53);
+    /// `vulkan_memory_event`
+    pub const VULKAN_MEMORY_EVENT: PacketType = PacketType(62);
+    /// `gpu_log`
+    pub const GPU_LOG: PacketType = PacketType(63);
+    /// `vulkan_api_event`
+    pub const VULKAN_API_EVENT: PacketType = PacketType(65);
     /// `track_descriptor`
     pub const TRACK_DESCRIPTOR: PacketType = PacketType(60);
     /// `cpu_info`

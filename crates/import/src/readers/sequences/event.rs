@@ -32,6 +32,7 @@ pub(in crate::readers) mod field {
     pub const FLOW_IDS: u32 = 47;
     pub const TERMINATING_FLOW_IDS: u32 = 48;
     pub const CHROME_ACTIVE_PROCESSES: u32 = 49;
+    pub const GPU_CORRELATION: u32 = 3000;
 }
 
 /// Fields of `LegacyEvent`.
@@ -135,6 +136,10 @@ impl<'a> RawTrackEvent<'a> {
                 | field::TERMINATING_FLOW_IDS_OLD,
                 _,
             ) => self.has_flows = true,
+            (field::GPU_CORRELATION, Value::Bytes(_)) => {
+                self.has_flows = true;
+                self.has_arguments = true;
+            }
             (field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS, _) => {}
             (field::CHROME_ACTIVE_PROCESSES, Value::Bytes(bytes)) => {
                 self.active_processes = Some(Message(bytes));

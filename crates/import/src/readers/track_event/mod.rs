@@ -569,7 +569,7 @@ fn note<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<&'a str> {
     Some(std::str::from_utf8(text).unwrap_or_default())
 }
 
-/// Rule G1, but for `bind_id`.
+/// Rules G1, but for `bind_id`, and GP9.
 fn flows<'a>(event: &RawTrackEvent<'a>) -> impl Iterator<Item = (FlowStep, u64)> + use<'a> {
     let message = match event.has_flows {
         true => event.message,
@@ -586,5 +586,10 @@ fn flows<'a>(event: &RawTrackEvent<'a>) -> impl Iterator<Item = (FlowStep, u64)>
     let goes = ids(field::FLOW_IDS, field::FLOW_IDS_OLD);
     let terminates = ids(field::TERMINATING_FLOW_IDS, field::TERMINATING_FLOW_IDS_OLD);
     let goes = goes.map(|id| (FlowStep::Goes, id));
-    goes.chain(terminates.map(|id| (FlowStep::Terminates, id)))
+    let of_flows = goes.chain(terminates.map(|id| (FlowStep::Terminates, id)));
+    let correlation = message.messages(field::GPU_CORRELATION).next();
+    let correlation = correlation.unwrap_or_default();
+    let submits = correlation.numbers(1).map(|id| (FlowStep::Submits, id));
+    let awaits = correlation.numbers(2).map(|id| (FlowStep::Awaits, id));
+    of_flows.chain(submits).chain(awaits)
 }

@@ -1,10 +1,12 @@
-//! Counters and memory of GPUs, and what they are (rules M11, M12, H4).
+//! Counters and memory of GPUs, and what they are (rules M11, M12, M14, H4).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::tables::gpu_counter_group_record;
 
 use super::series::{CounterSample, CounterType};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
+use crate::output::Cell;
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
 use crate::world::{GpuInfo, Measurement, NewTrack, Owner, TrackId};
@@ -20,8 +22,9 @@ const GPU_MEM_TOTAL: u32 = 340;
 pub(super) struct GpuCounters {
     /// By which of all counters it is.
     tracks: Vec<TrackId>,
-    /// The last sample of a track whose value the next one tells.
-    pending: FxHashMap<TrackId, Measurement>,
+    /// The last sample of a track, whose value the next one may tell, and what it is if
+    /// that does not.
+    pending: FxHashMap<TrackId, (Measurement, f64)>,
 }
 
 impl GpuCounters {
@@ -43,6 +46,39 @@ impl GpuCounters {
             });
             self.tracks.push(track);
         }
+        self.groups(at);
+    }
+
+    /// Which track is in which groups (rule M14).
+    fn groups(&self, at: &mut At<'_, '_>) {
+        let world = &mut *at.world;
+        let described = &world.definitions.gpu_counters;
+        let mut text = |text: Option<&str>| {
+            let number = text.map(|text| world.strings.number(text, at.rows));
+            Cell::or_null(number)
+        };
+        let called: Vec<_> = described
+            .called()
+            .iter()
+            .map(|called| {
+                let name = text(called.name.as_deref());
+                (name, text(called.description.as_deref()))
+            })
+            .collect();
+        for (id, member) in (0i64..).zip(described.members()) {
+            let Some(track) = self.tracks.get(member.counter) else {
+                continue;
+            };
+            let called = member.called.and_then(|place| called.get(place).copied());
+            let (name, description) = called.unwrap_or((Cell::Null, Cell::Null));
+            at.rows.push(gpu_counter_group_record::Row {
+                id: Cell::from(id),
+                group_id: Cell::from(i64::from(member.group)),
+                track_id: Cell::from(track.0),
+                name,
+                description,
+            });
+        }
     }
 
     /// The samples of a `GpuCounterEvent`.
@@ -62,9 +98,7 @@ impl GpuCounters {
             let described = &at.world.definitions.gpu_counters;
             let counter = match iid {
                 None => described.own(packet.machine, number),
-                Some(iid) => described
-                    .interned(packet.interval, iid)
-                    .and_then(|counters| counters.get(&number).copied()),
+                Some(iid) => described.interned(packet.interval, iid, number),
             };
             let Some(counter) = counter else {
                 continue;
@@ -86,20 +120,18 @@ impl GpuCounters {
         is_forwards: bool,
         at: &mut At<'_, '_>,
     ) {
-        if is_forwards {
-            at.world.value(ts, track, value, None, at.rows);
-            return;
-        }
+        let own = if is_forwards { value } else { 0.0 };
         let sample = at.world.sample(ts);
-        if let Some(before) = self.pending.insert(track, sample) {
+        if let Some((before, own)) = self.pending.insert(track, (sample, own)) {
+            let value = if is_forwards { own } else { value };
             before.complete(track, value, None, at.rows);
         }
     }
 
     /// Nobody tells the values of the last samples.
     pub fn end(&mut self, at: &mut At<'_, '_>) {
-        for (track, sample) in self.pending.drain() {
-            sample.complete(track, 0.0, None, at.rows);
+        for (track, (sample, own)) in self.pending.drain() {
+            sample.complete(track, own, None, at.rows);
         }
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use timebase_schema::tables;
 use timebase_trace::Interval;
 
-use crate::definitions::{Definitions, GpuCounter, RailIndex};
+use crate::definitions::{
+    CounterGroup, Definitions, DescribedCounter, GpuCounter, GroupCalled, RailIndex,
+};
 use crate::timeline::{Energy, Event, FtraceEvent, PacketEvent};
 use crate::trackers::testing::{Bytes, Double, Made, Number, Trace, message};
 
@@ -263,25 +265,120 @@ fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
     );
 }
 
-#[test]
-fn m11_a_sample_is_for_the_time_before_it() {
-    let counter = |name: &str, is_forwards| GpuCounter {
+fn counter(name: &str, is_forwards: bool) -> GpuCounter {
+    GpuCounter {
         machine: 0,
         gpu: 3,
         name: name.into(),
         unit: None,
         description: None,
         is_forwards,
+    }
+}
+
+fn described(number: u32, counter: GpuCounter, groups: &[i32]) -> DescribedCounter {
+    DescribedCounter {
+        number,
+        counter,
+        groups: groups.to_vec(),
+    }
+}
+
+#[test]
+fn m11_on_one_track_the_last_row_gets_a_value_of_the_time_before() {
+    let mut definitions = Definitions::default();
+    let own = [
+        described(1, counter("both", false), &[]),
+        described(2, counter("both", true), &[]),
+    ];
+    definitions.gpu_counters.describe(own.into(), Vec::new());
+    let sample = |number, value| message(&[(1, Number(number)), (2, Number(value))]);
+    let samples = [(1, 5), (2, 6), (1, 7), (2, 8)];
+    let samples = samples.map(|(number, value)| message(&[(2, Bytes(&sample(number, value)))]));
+    let events: Vec<_> = (1..)
+        .zip(&samples)
+        .map(|(ts, sample)| (ts, packet(52, sample)))
+        .collect();
+    assert_eq!(
+        values(definitions, &events),
+        [
+            "0 1 gpu_counter/both ugpu0 0",
+            "1 2 gpu_counter/both ugpu0 7",
+            "2 3 gpu_counter/both ugpu0 0",
+            "3 4 gpu_counter/both ugpu0 8",
+        ]
+    );
+}
+
+#[test]
+fn m14_counters_are_in_the_groups_that_they_and_that_groups_name() {
+    let group = |group, name: Option<&str>, counters: &[u32]| CounterGroup {
+        group,
+        called: GroupCalled {
+            name: name.map(Into::into),
+            description: None,
+        },
+        counters: counters.to_vec(),
     };
     let mut definitions = Definitions::default();
-    definitions.gpu_counters.describe(1, counter("busy", false));
-    definitions.gpu_counters.describe(1, counter("late", false));
-    definitions.gpu_counters.describe(2, counter("load", true));
-    let interned = [(1, counter("busy", false))];
-    let described = || interned.into_iter();
-    definitions
-        .gpu_counters
-        .intern(Interval::default(), 9, 0, b"", described);
+    let known = &mut definitions.gpu_counters;
+    let own = |groups: &[i32]| vec![described(1, counter("busy", false), groups)];
+    // Of two groups with one number, the first names it.
+    let groups = [
+        group(3, Some("three"), &[1, 9]),
+        group(3, None, &[1, 1]),
+        group(-1, Some("below"), &[]),
+    ];
+    known.describe(own(&[3, -1, 4]), groups.into());
+    // It is known already.
+    known.describe(own(&[5]), vec![group(6, None, &[1])]);
+    for cleared in 0..2 {
+        let interval = Interval {
+            cleared,
+            ..Interval::default()
+        };
+        let described = || (own(&[]), vec![group(0, Some("zero"), &[1])]);
+        known.intern(interval, 9, 0, b"", described);
+    }
+    let found = follow(definitions, &[]);
+    let strings = found.rows(&tables::string::TABLE);
+    let text = |id: &str| match id.parse::<usize>() {
+        Ok(id) => strings[id][1].clone(),
+        Err(_) => id.to_owned(),
+    };
+    let rows = found.rows(&tables::gpu_counter_group_record::TABLE);
+    let rows = rows.iter().map(|row| {
+        let of = row[..3].join(" ");
+        format!("{of} {} {}", text(&row[3]), text(&row[4]))
+    });
+    assert_eq!(
+        rows.collect::<Vec<_>>(),
+        [
+            "0 3 0 three -",
+            "1 -1 0 below -",
+            "2 4 0 - -",
+            "3 3 0 three -",
+            "4 3 0 - -",
+            "5 3 0 - -",
+            "6 0 0 - -",
+            "7 0 0 zero -",
+        ]
+    );
+}
+
+#[test]
+fn m11_a_sample_is_for_the_time_before_it() {
+    let mut definitions = Definitions::default();
+    let known = &mut definitions.gpu_counters;
+    let described = |number, counter| described(number, counter, &[]);
+    let own = [
+        described(1, counter("busy", false)),
+        described(1, counter("late", false)),
+        described(2, counter("load", true)),
+    ];
+    known.describe(own.into(), Vec::new());
+    let interned = || (vec![described(1, counter("busy", false))], Vec::new());
+    known.intern(Interval::default(), 9, 0, b"", interned);
     let one = message(&[(1, Number(1)), (2, Number(-5i64 as u64))]);
     let two = message(&[(1, Number(2)), (3, Double(1.5))]);
     let none = message(&[(1, Number(7)), (2, Number(1))]);

@@ -29,7 +29,8 @@ use crate::message::Message;
 use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR};
 use crate::timeline::{Arguments, Does, FlowStep, Label, TrackEvent, Uuid};
 use crate::world::{
-    EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, Spent, Step, TrackId, Upid, Utid,
+    EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, Spent, StageStep, Step, TrackId, Upid,
+    Utid,
 };
 
 mod fault {
@@ -411,7 +412,7 @@ impl<'a> Here<'a> {
     }
 }
 
-/// What the slice of an event does to flows (rules G1 and G5).
+/// What the slice of an event does to flows (rules G1, G5 and GP9).
 fn flows(here: &Here<'_>, made: Made, at: &mut At<'_, '_>) {
     const BIND_ID: u32 = 8;
     const DIRECTION: u32 = 13;
@@ -439,10 +440,13 @@ fn flows(here: &Here<'_>, made: Made, at: &mut At<'_, '_>) {
         }
     }
     for (does, id) in event.flows.iter() {
-        let does = match does {
-            FlowStep::Goes => Step::Goes,
-            FlowStep::Terminates => Step::Terminates,
-        };
-        at.world.flows.step(step(id, does), made);
+        let flows = &mut at.world.flows;
+        let mut stage = |step| flows.stage(event.machine, id, step, made.id);
+        match does {
+            FlowStep::Submits => stage(StageStep::Submits),
+            FlowStep::Awaits => stage(StageStep::Awaits),
+            FlowStep::Goes => flows.step(step(id, Step::Goes), made),
+            FlowStep::Terminates => flows.step(step(id, Step::Terminates), made),
+        }
     }
 }

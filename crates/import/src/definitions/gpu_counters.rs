@@ -1,0 +1,199 @@
+//! The counters of GPUs that are described (rule M11), and the groups that they are in (rule M14).
+
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+use timebase_trace::Interval;
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct GpuCounters {
+    all: Vec<GpuCounter>,
+    /// Those whose numbers are their machine's.
+    own: FxHashMap<(u32, u32), usize>,
+    /// What a number of interned data stands for.
+    interned: FxHashMap<(Interval, u64), usize>,
+    descriptors: Vec<Described>,
+    /// Equal descriptors are one, as each interval brings them anew.
+    known: FxHashMap<(u32, Box<[u8]>), usize>,
+    /// Who is in which group, and what groups are called.
+    members: Vec<Member>,
+    called: Vec<GroupCalled>,
+}
+
+/// Counters by the numbers that they have in a descriptor.
+type Described = FxHashMap<u32, usize>;
+
+/// A counter of a GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GpuCounter {
+    pub machine: u32,
+    pub gpu: u32,
+    pub name: Box<str>,
+    pub unit: Option<Box<str>>,
+    pub description: Option<Box<str>>,
+    /// Whether a sample is for the time behind it.
+    pub is_forwards: bool,
+}
+
+/// A counter in a descriptor.
+#[derive(Debug)]
+pub(crate) struct DescribedCounter {
+    pub number: u32,
+    pub counter: GpuCounter,
+    /// The groups that it says it is in.
+    pub groups: Vec<i32>,
+}
+
+/// A group in a descriptor.
+#[derive(Debug)]
+pub(crate) struct CounterGroup {
+    pub group: i32,
+    pub called: GroupCalled,
+    /// The numbers of counters that it says are in it.
+    pub counters: Vec<u32>,
+}
+
+/// What a group is called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GroupCalled {
+    pub name: Option<Box<str>>,
+    pub description: Option<Box<str>>,
+}
+
+/// That a counter is in a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Which of all counters it is.
+    pub counter: usize,
+    pub group: i32,
+    /// What the group is called: a place in [`GpuCounters::called`].
+    pub called: Option<usize>,
+}
+
+impl GpuCounters {
+    /// Counters whose numbers are their machine's: the first one of a number counts.
+    pub fn describe(&mut self, counters: Vec<DescribedCounter>, groups: Vec<CounterGroup>) {
+        let counters = counters.into_iter().filter_map(|described| {
+            let key = (described.counter.machine, described.number);
+            match self.own.entry(key) {
+                Entry::Occupied(_) => None,
+                Entry::Vacant(own) => {
+                    own.insert(self.all.len());
+                    self.all.push(described.counter);
+                    Some((described.number, self.all.len() - 1, described.groups))
+                }
+            }
+        });
+        let new: Vec<_> = counters.collect();
+        if !new.is_empty() {
+            self.sort(new, groups);
+        }
+    }
+
+    /// Whether it is known what a number of interned data stands for.
+    pub fn knows(&self, interval: Interval, iid: u64) -> bool {
+        self.interned.contains_key(&(interval, iid))
+    }
+
+    /// A number of interned data stands for a descriptor; the first counter of a number counts.
+    pub fn intern(
+        &mut self,
+        interval: Interval,
+        iid: u64,
+        machine: u32,
+        descriptor: &[u8],
+        counters: impl FnOnce() -> (Vec<DescribedCounter>, Vec<CounterGroup>),
+    ) {
+        let key = (machine, descriptor.into());
+        let descriptor = match self.known.get(&key) {
+            Some(&descriptor) => descriptor,
+            None => {
+                let (counters, groups) = counters();
+                let mut described = Described::default();
+                let mut new = Vec::new();
+                for one in counters {
+                    if let Entry::Vacant(place) = described.entry(one.number) {
+                        place.insert(self.all.len());
+                        new.push((one.number, self.all.len(), one.groups));
+                        self.all.push(one.counter);
+                    }
+                }
+                self.sort(new, groups);
+                self.known.insert(key, self.descriptors.len());
+                self.descriptors.push(described);
+                self.descriptors.len() - 1
+            }
+        };
+        self.interned.insert((interval, iid), descriptor);
+    }
+
+    /// New counters of a descriptor, each with its number, its place and the groups that it names,
+    /// are in these groups, and in those that name them (rule M14).
+    fn sort(&mut self, new: Vec<(u32, usize, Vec<i32>)>, groups: Vec<CounterGroup>) {
+        let first = self.called.len();
+        let mut called = FxHashMap::default();
+        for (place, group) in (first..).zip(&groups) {
+            called.entry(group.group).or_insert(place);
+        }
+        let mut numbers = FxHashMap::default();
+        for (number, counter, in_groups) in new {
+            numbers.insert(number, counter);
+            if in_groups.is_empty() {
+                self.members.push(Member {
+                    counter,
+                    group: 0,
+                    called: None,
+                });
+            }
+            self.members.extend(in_groups.iter().map(|&group| Member {
+                counter,
+                group,
+                called: called.get(&group).copied(),
+            }));
+        }
+        for (place, group) in (first..).zip(groups) {
+            let counters = group.counters.iter();
+            let counters = counters.filter_map(|number| numbers.get(number));
+            self.members.extend(counters.map(|&counter| Member {
+                counter,
+                group: group.group,
+                called: Some(place),
+            }));
+            self.called.push(group.called);
+        }
+    }
+
+    /// Which of all counters has a number of the machine's.
+    pub fn own(&self, machine: u32, number: u32) -> Option<usize> {
+        self.own.get(&(machine, number)).copied()
+    }
+
+    /// Which of all counters has a number in a descriptor that a number of interned data stands
+    /// for.
+    pub fn interned(&self, interval: Interval, iid: u64, number: u32) -> Option<usize> {
+        let descriptor = *self.interned.get(&(interval, iid))?;
+        self.descriptors.get(descriptor)?.get(&number).copied()
+    }
+
+    /// Whether samples of a counter are for the time behind them.
+    pub fn is_forwards(&self, counter: usize) -> bool {
+        let counter = self.all.get(counter);
+        counter.is_some_and(|counter| counter.is_forwards)
+    }
+
+    /// All of them, in file order.
+    pub fn iter(&self) -> impl Iterator<Item = &GpuCounter> {
+        self.all.iter()
+    }
+
+    /// Who is in which group, in file order.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// What groups are called.
+    pub fn called(&self) -> &[GroupCalled] {
+        &self.called
+    }
+}

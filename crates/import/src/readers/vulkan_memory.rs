@@ -1,0 +1,110 @@
+//! `vulkan_memory_event`: what programs get from Vulkan (rule M15).
+//!
+//! # Design
+//!
+//! An event has a time of its own, and stands there (rule O1): the packet may be written
+//! later. It goes to the timeline as it is; interned data are looked up when it is followed.
+
+use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::{Table, tables};
+use timebase_trace::Kept;
+use timebase_trace::wire::packet::{Header, PacketType};
+
+use super::context::ImportContext;
+use super::corrupt::Corrupt;
+use super::observed::{observe, well_formed};
+use super::packet::PlacedPacket;
+use super::reader::Reader;
+use super::retiming::{Fixed, Retime, Retimed, Rewritten, Times, put_with};
+use crate::message::Message;
+use crate::output::Rows;
+use crate::timeline::{self, Event};
+use crate::trackers::VULKAN_INTERNED;
+
+/// The field of the time, on BOOTTIME.
+const TIMESTAMP: u32 = 3;
+
+/// Reads events of Vulkan's memory.
+#[derive(Debug, Default)]
+pub(crate) struct VulkanMemoryEvents;
+
+/// Its time, if it has one of its own.
+fn time(message: Message<'_>) -> Option<u64> {
+    message.number(TIMESTAMP)
+}
+
+impl Reader for VulkanMemoryEvents {
+    type Payload<'a> = Message<'a>;
+
+    const TABLES: &'static [&'static Table] = &[
+        &tables::counter_record::TABLE,
+        &tables::thread_record::TABLE,
+    ];
+
+    const INTERNED: &'static [(u32, Kept)] = VULKAN_INTERNED;
+
+    const TIMES: Times = Times::Inside;
+
+    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
+        well_formed(payload)?;
+        Ok(Message(payload))
+    }
+
+    fn converts(message: &Message<'_>, _header: &Header<'_>) -> bool {
+        time(*message).is_some()
+    }
+
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
+        if packet.is_lost() {
+            if Self::converts(&message, packet.header) {
+                context.place.clocks.attempted(packet.part);
+            }
+            return;
+        }
+        context.place.interned.keep(packet.generation.interval);
+        let packet_type = PacketType::VULKAN_MEMORY_EVENT;
+        let Some(time) = time(message) else {
+            return observe(packet_type, message, packet, context);
+        };
+        let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
+        let clock = context.place.clocks.event_clock(packet.part, boottime);
+        let event = Event::Packet(timeline::PacketEvent {
+            id: packet.id,
+            machine: packet.machine,
+            field: packet_type.0,
+            interval: packet.generation.interval,
+            valid: packet.valid,
+            payload: message.0,
+        });
+        context.part(packet, &clock, time, &event);
+    }
+
+    fn retime(
+        message: Message<'_>,
+        packet: &Retimed<'_>,
+        to: &mut impl Retime,
+        out: &mut Vec<u8>,
+    ) -> Rewritten {
+        let Some(recorded) = time(message).filter(|_| !packet.is_lost) else {
+            return Rewritten::Same;
+        };
+        let (fixed, clock) = (Fixed::VulkanMemory, ClockId::BOOTTIME);
+        let boottime = to.clock(Some((clock, SeqId(0))));
+        let Some(ts) = to.time(&boottime, recorded) else {
+            to.unplaced(fixed, (clock, SeqId(0)), recorded);
+            return Rewritten::Same;
+        };
+        let reading = to.reading(fixed, clock, recorded, ts);
+        if reading == recorded {
+            return Rewritten::Same;
+        }
+        put_with(out, packet.payload, TIMESTAMP, reading);
+        Rewritten::Changed
+    }
+}

@@ -1,0 +1,62 @@
+//! Arguments of render stages (rule GP6).
+
+use super::event::Event;
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::definitions::Names;
+use crate::world::Upid;
+
+/// What does not stand in the event itself.
+#[derive(Debug)]
+pub(super) struct Known<'a> {
+    pub category: Option<i32>,
+    /// Of its stage, if that is known; it may have no text.
+    pub description: Option<Option<Box<str>>>,
+    pub subpasses: Option<&'a str>,
+    pub queue: u64,
+    pub upid: Upid,
+    /// What its render target, its render pass and its command buffer are called.
+    pub objects: [Option<&'a str>; 3],
+}
+
+fn text(text: Option<&str>) -> ArgValue<'_> {
+    text.map_or(ArgValue::NoText, ArgValue::Text)
+}
+
+/// Those of its stage.
+pub(super) fn of_stage(known: &Known<'_>, args: &mut ArgBuf, names: &mut Names) {
+    if let Some(category) = known.category {
+        let category = ArgValue::Int(category.into());
+        args.push("render_stage_category", category, names);
+    }
+    if let Some(description) = &known.description {
+        args.push("description", text(description.as_deref()), names);
+    }
+}
+
+/// Its own.
+pub(super) fn of_event(event: &Event<'_>, known: &Known<'_>, args: &mut ArgBuf, names: &mut Names) {
+    let message = event.message;
+    let mut push = |key: &str, value: ArgValue<'_>| args.push(key, value, names);
+    if let Some(pass) = message.number(16).filter(|&pass| pass != 0) {
+        let pass = format!("rp:#{pass}");
+        push("correlation_id", ArgValue::Text(&pass));
+    }
+    for datum in message.messages(6) {
+        let value = datum.text(2);
+        push(&datum.text(1).unwrap_or_default(), text(value.as_deref()));
+    }
+    let handle = |field| ArgValue::Uint(message.number(field).unwrap_or(0));
+    let [target, pass, buffer] = known.objects.map(text);
+    push("context_id", handle(5));
+    push("render_target", handle(8));
+    push("render_target_name", target);
+    push("render_pass", handle(9));
+    push("render_pass_name", pass);
+    push("render_subpasses", text(known.subpasses));
+    push("command_buffer", handle(12));
+    push("command_buffer_name", buffer);
+    let submission = message.small(10).unwrap_or(0);
+    push("submission_id", ArgValue::Int(submission.into()));
+    push("hw_queue_id", ArgValue::Uint(known.queue));
+    push("upid", ArgValue::Int(known.upid.0.into()));
+}

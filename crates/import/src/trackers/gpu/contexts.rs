@@ -1,0 +1,47 @@
+//! The contexts of graphics libraries that render stages name (rule GP12).
+
+use rustc_hash::FxHashSet;
+use timebase_schema::tables::gpu_context;
+
+use super::event::{Event, interned};
+use crate::output::Cell;
+use crate::trackers::tracker::At;
+
+/// `InternedGraphicsContext.Api`, by its numbers.
+const APIS: [&str; 6] = ["UNDEFINED", "OPEN_GL", "VULKAN", "OPEN_CL", "CUDA", "HIP"];
+
+/// Those that are rows, by machine and handle.
+#[derive(Debug, Default)]
+pub(super) struct Contexts(FxHashSet<(u32, u64)>);
+
+impl Contexts {
+    /// The context of an event, if it is known and is no row yet.
+    pub fn see(&mut self, event: &Event<'_>, at: &mut At<'_, '_>) {
+        let machine = event.packet.machine;
+        let Some(handle) = event.message.number(5) else {
+            return;
+        };
+        if self.0.contains(&(machine, handle)) {
+            return;
+        }
+        let Some(context) = event.interned(interned::GRAPHICS_CONTEXTS, handle, at) else {
+            return;
+        };
+        let pid = context.small(2);
+        let api = context.small(3).map(|api| {
+            let api = usize::try_from(api).ok();
+            api.and_then(|api| APIS.get(api).copied())
+                .unwrap_or(APIS[0])
+        });
+        self.0.insert((machine, handle));
+        let id = at.rows.count(&gpu_context::TABLE);
+        let api = at.rows.optional_text(api);
+        at.rows.push(gpu_context::Row {
+            id: Cell::from(id),
+            context_id: Cell::from(handle as i64),
+            pid: Cell::or_null(pid),
+            api,
+            machine_id: Cell::from(machine),
+        });
+    }
+}

@@ -1,0 +1,51 @@
+//! The event of a render stage, as the parts of this subject read it.
+
+use crate::message::Message;
+use crate::timeline::PacketEvent;
+use crate::trackers::tracker::At;
+
+/// Fields of `InternedData`.
+pub(super) mod interned {
+    pub const EVENT_NAMES: u32 = 2;
+    pub const GRAPHICS_CONTEXTS: u32 = 23;
+    pub const GPU_SPECIFICATIONS: u32 = 24;
+}
+
+/// A `GpuRenderStageEvent`.
+pub(super) struct Event<'a> {
+    pub ts: i64,
+    pub packet: &'a PacketEvent<'a>,
+    pub message: Message<'a>,
+}
+
+impl Event<'_> {
+    pub fn gpu(&self) -> u32 {
+        self.message.small(11).unwrap_or(0)
+    }
+
+    /// The number of its stage in specifications of the old style.
+    pub fn stage(&self) -> u64 {
+        i64::from(self.message.small(4).unwrap_or(0) as i32) as u64
+    }
+
+    /// An entry of interned data.
+    pub fn interned<'w>(&self, field: u32, iid: u64, at: &'w At<'_, '_>) -> Option<Message<'w>> {
+        let entry = at.world.interned.get(self.packet.interval, field, iid);
+        entry.map(Message)
+    }
+
+    /// The numbers of the subpasses whose bits are set, 64 a word (rule GP5).
+    pub fn subpasses(&self) -> Option<String> {
+        const FIELD: u32 = 15;
+        const BITS: u64 = 64;
+        let mut fields = self.message.fields();
+        fields.find(|(field, _)| *field == FIELD)?;
+        let words = (0u64..).zip(self.message.numbers(FIELD));
+        let set = words.flat_map(|(place, word)| {
+            (0..BITS)
+                .filter(move |bit| word >> bit & 1 == 1)
+                .map(move |bit| (place * BITS + bit).to_string())
+        });
+        Some(set.collect::<Vec<_>>().join(","))
+    }
+}

@@ -1,0 +1,214 @@
+//! Memory that programs get from Vulkan (rule M15).
+//!
+//! # Design
+//!
+//! A sum is kept for each track, of which there are a few for each process. A packet says of
+//! what it tells by its source and its operation; all of it is a row, and some of it
+//! changes a sum.
+
+use rustc_hash::FxHashMap;
+use timebase_schema::tables::vulkan_memory_record;
+use timebase_trace::Kept;
+
+use crate::arguments::{ArgBuf, ArgValue};
+use crate::message::Message;
+use crate::output::Cell;
+use crate::timeline::PacketEvent;
+use crate::trackers::tracker::At;
+use crate::world::{NewTrack, Owner, TrackId, Upid};
+
+/// Fields of `InternedData`.
+mod interned {
+    pub const FUNCTION_NAMES: u32 = 5;
+    pub const VULKAN_MEMORY_KEYS: u32 = 22;
+}
+
+/// The fields of `InternedData` that are looked up, of intervals that have an event of these.
+pub(crate) const VULKAN_INTERNED: &[(u32, Kept)] = &[
+    (interned::FUNCTION_NAMES, Kept::Interval),
+    (interned::VULKAN_MEMORY_KEYS, Kept::Interval),
+];
+
+const SOURCES: [&str; 6] = [
+    "UNSPECIFIED",
+    "DRIVER",
+    "DEVICE",
+    "GPU_DEVICE_MEMORY",
+    "GPU_BUFFER",
+    "GPU_IMAGE",
+];
+
+const OPERATIONS: [&str; 6] = [
+    "UNSPECIFIED",
+    "CREATE",
+    "DESTROY",
+    "BIND",
+    "DESTROY_BOUND",
+    "ANNOTATIONS",
+];
+
+const SCOPES: [&str; 6] = [
+    "UNSPECIFIED",
+    "COMMAND",
+    "OBJECT",
+    "CACHE",
+    "DEVICE",
+    "INSTANCE",
+];
+
+/// The word of a number.
+fn word(words: &[&'static str; 6], number: u32) -> Option<&'static str> {
+    let number = usize::try_from(number).ok()?;
+    words.get(number).copied()
+}
+
+/// What is summed up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Sum {
+    /// What the driver allocated, by its scope.
+    OfDriver(&'static str),
+    /// What was allocated on the device, by the type of memory.
+    Allocated(u32),
+    /// What of that is bound to buffers and images.
+    Bound(u32),
+}
+
+/// A `VulkanMemoryEvent`.
+struct Event<'a> {
+    packet: &'a PacketEvent<'a>,
+    message: Message<'a>,
+}
+
+/// The sums of processes, with their tracks.
+#[derive(Debug, Default)]
+pub(super) struct VulkanMemory(FxHashMap<(Upid, Sum), (TrackId, i64)>);
+
+impl VulkanMemory {
+    /// An event is a row, and changes a sum of its process.
+    pub fn event(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+        let event = Event {
+            packet,
+            message: Message(packet.payload),
+        };
+        let pid = event.message.small(4).unwrap_or(0);
+        let upid = at.world.threads.process(packet.machine, pid.into());
+        if let Some((sum, change)) = event.changes() {
+            let (track, value) = self.0.entry((upid, sum)).or_insert_with(|| {
+                let track = sum.track(packet.machine, upid);
+                (at.world.tracks.get(track), 0)
+            });
+            *value = value.wrapping_add(change);
+            let (track, value) = (*track, *value as f64);
+            at.world.value(ts, track, value, None, at.rows);
+        }
+        event.row(ts, upid, at);
+    }
+}
+
+impl Sum {
+    fn track(self, machine: u32, upid: Upid) -> NewTrack {
+        let owner = Owner::Process(upid);
+        let of_type = |track_type, number: u32, what| {
+            let name = format!("vulkan.mem.device.memory.type.{number}.{what}");
+            let track = NewTrack::counter(machine, track_type, &name, owner);
+            track.with("vulkan_memory_type", number)
+        };
+        match self {
+            Sum::OfDriver(scope) => {
+                let name = format!("vulkan.mem.driver.scope.{scope}");
+                let track = NewTrack::counter(machine, "vulkan_driver_mem", &name, owner);
+                track.with("vulkan_allocation_scope", scope)
+            }
+            Sum::Allocated(number) => of_type("vulkan_device_mem_allocation", number, "allocation"),
+            Sum::Bound(number) => of_type("vulkan_device_mem_bind", number, "bind"),
+        }
+    }
+}
+
+impl Event<'_> {
+    /// The sum that it changes, and by how much.
+    fn changes(&self) -> Option<(Sum, i64)> {
+        let message = self.message;
+        let number = |field| message.small(field).unwrap_or(0);
+        let source = word(&SOURCES, number(1))?;
+        let memory_type = number(18);
+        let (sum, adds, takes) = match source {
+            "DRIVER" => {
+                let scope = word(&SCOPES, number(8)).filter(|&scope| scope != SCOPES[0])?;
+                (Sum::OfDriver(scope), "CREATE", "DESTROY")
+            }
+            "GPU_DEVICE_MEMORY" => (Sum::Allocated(memory_type), "CREATE", "DESTROY"),
+            "GPU_BUFFER" | "GPU_IMAGE" => (Sum::Bound(memory_type), "BIND", "DESTROY_BOUND"),
+            _ => return None,
+        };
+        let size = message.number(6).unwrap_or(0) as i64;
+        match word(&OPERATIONS, number(2))? {
+            operation if operation == adds => Some((sum, size)),
+            operation if operation == takes => Some((sum, size.wrapping_neg())),
+            _ => None,
+        }
+    }
+
+    /// A text of interned data; of an entry without one, none.
+    fn text(&self, field: u32, iid: u64, at: &At<'_, '_>) -> Option<String> {
+        let entry = at.world.interned.get(self.packet.interval, field, iid)?;
+        Some(Message(entry).text(2)?.into_owned())
+    }
+
+    fn row(&self, ts: i64, upid: Upid, at: &mut At<'_, '_>) {
+        let message = self.message;
+        let args = self.annotations(at);
+        let arg_set_id = at.world.arg_set(args.as_bytes(), at.rows);
+        let function = message.number(7);
+        let function = function.and_then(|iid| self.text(interned::FUNCTION_NAMES, iid, at));
+        let function = function.map(|name| at.world.strings.number(&name, at.rows));
+        let number = |field| message.small(field).unwrap_or(0);
+        let source = at.rows.optional_text(word(&SOURCES, number(1)));
+        let operation = at.rows.optional_text(word(&OPERATIONS, number(2)));
+        let scope = message.small(8).and_then(|scope| word(&SCOPES, scope));
+        let scope = at.rows.optional_text(scope);
+        let natural = |field| Cell::or_null(message.natural(field).map(|value| value as i64));
+        let small = |field| Cell::or_null(message.small(field));
+        let id = at.rows.count(&vulkan_memory_record::TABLE);
+        at.rows.push(vulkan_memory_record::Row {
+            id: Cell::from(id),
+            ts: Cell::from(ts),
+            source,
+            operation,
+            upid: Cell::from(upid.0),
+            device: natural(16),
+            device_memory: natural(17),
+            memory_type: small(18),
+            heap: small(19),
+            function_name: Cell::or_null(function),
+            object_handle: natural(20),
+            memory_address: natural(5),
+            memory_size: natural(6),
+            scope,
+            arg_set_id: Cell::or_null(arg_set_id),
+        });
+    }
+
+    /// Its annotations whose keys are known.
+    fn annotations(&self, at: &mut At<'_, '_>) -> ArgBuf {
+        const KEYS: u32 = interned::VULKAN_MEMORY_KEYS;
+        let mut args = ArgBuf::default();
+        for annotation in self.message.messages(9) {
+            let key = self.text(KEYS, annotation.number(1).unwrap_or(0), at);
+            let Some(key) = key else { continue };
+            let text;
+            let value = if let Some(number) = annotation.number(2) {
+                ArgValue::Int(number as i64)
+            } else if let Some(number) = annotation.float(3) {
+                ArgValue::Real(number)
+            } else if let Some(iid) = annotation.number(4) {
+                text = self.text(KEYS, iid, at);
+                text.as_deref().map_or(ArgValue::NoText, ArgValue::Text)
+            } else {
+                continue;
+            };
+            args.push(&key, value, &mut at.world.definitions.names);
+        }
+        args
+    }
+}

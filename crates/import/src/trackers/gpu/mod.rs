@@ -1,0 +1,82 @@
+//! What GPUs did, and what programs say of it (rules GP).
+//!
+//! # Design
+//!
+//! What a packet names by interned data is looked up when its event is followed, in
+//! what the frame kept of its sequence; so an entry that comes later in the trace is
+//! found, too (GP1). What specifications of the old style say, and what objects are called, holds from
+//! its packet on, in the order of time, and is remembered here by machine.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | slices of render stages, their names and columns (rules GP1, GP4, GP5) | `stages.rs` |
+//! | which lane a slice is on (rules GP2, GP3) | `queues.rs` |
+//! | arguments (rule GP6) | `args.rs` |
+//! | those of compute kernels (rule GP7) | `compute.rs` |
+//! | what handles are called (rule GP8) | `objects.rs` |
+//! | contexts (rule GP12) | `contexts.rs` |
+//! | what these read of an event | `event.rs` |
+//! | what is submitted to Vulkan (rule GP10) | `vulkan.rs` |
+//! | memory of Vulkan (rule M15) | `memory.rs` |
+//! | what GPUs log (rule GP11) | `log.rs` |
+
+mod args;
+mod columns;
+mod compute;
+mod contexts;
+mod event;
+mod log;
+mod memory;
+mod objects;
+mod queues;
+mod stages;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+mod vulkan;
+
+use timebase_trace::Kept;
+
+pub(crate) use self::memory::VULKAN_INTERNED;
+use self::memory::VulkanMemory;
+use self::objects::Objects;
+use self::stages::Stages;
+use super::tracker::{At, Tracker};
+use crate::timeline::PacketEvent;
+
+/// Fields of `TracePacket`.
+const RENDER_STAGE_EVENT: u32 = 53;
+const VULKAN_MEMORY_EVENT: u32 = 62;
+const GPU_LOG: u32 = 63;
+const VULKAN_API_EVENT: u32 = 65;
+
+/// The fields of `InternedData` that are looked up, of intervals that have an event of
+/// these.
+pub(crate) const GPU_INTERNED: &[(u32, Kept)] = &[
+    (event::interned::EVENT_NAMES, Kept::Interval),
+    (event::interned::GRAPHICS_CONTEXTS, Kept::Interval),
+    (event::interned::GPU_SPECIFICATIONS, Kept::Interval),
+    (compute::interned::STRING_VALUES, Kept::Interval),
+    (compute::interned::COMPUTE_KERNELS, Kept::Interval),
+    (compute::interned::COMPUTE_ARG_NAMES, Kept::Interval),
+];
+
+/// Follows GPUs.
+#[derive(Debug, Default)]
+pub(crate) struct Gpu {
+    stages: Stages,
+    objects: Objects,
+    memory: VulkanMemory,
+}
+
+impl Tracker for Gpu {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+        match packet.field {
+            RENDER_STAGE_EVENT => self.stages.event(ts, packet, &self.objects, at),
+            VULKAN_API_EVENT => vulkan::event(ts, packet, &mut self.objects, at),
+            VULKAN_MEMORY_EVENT => self.memory.event(ts, packet, at),
+            GPU_LOG => log::line(ts, packet, at),
+            _ => {}
+        }
+    }
+}

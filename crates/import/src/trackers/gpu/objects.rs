@@ -1,0 +1,46 @@
+//! What programs call the objects of Vulkan (rule GP8).
+
+use rustc_hash::FxHashMap;
+
+use crate::message::Message;
+
+/// `VkObjectType`, of the objects that render stages name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum ObjectType {
+    CommandBuffer,
+    RenderPass,
+    Framebuffer,
+}
+
+impl ObjectType {
+    fn of(number: u32) -> Option<Self> {
+        match number {
+            6 => Some(ObjectType::CommandBuffer),
+            18 => Some(ObjectType::RenderPass),
+            24 => Some(ObjectType::Framebuffer),
+            _ => None,
+        }
+    }
+}
+
+/// The names of objects, by machine, type and handle.
+#[derive(Debug, Default)]
+pub(super) struct Objects(FxHashMap<(u32, ObjectType, u64), Box<str>>);
+
+impl Objects {
+    /// A `VkDebugUtilsObjectName` of a machine: the object is called so from now on.
+    pub fn name(&mut self, machine: u32, said: Message<'_>) {
+        let Some(of) = ObjectType::of(said.small(3).unwrap_or(0)) else {
+            return;
+        };
+        let name = said.text(5).unwrap_or_default();
+        let name = name.split('\0').next().unwrap_or_default();
+        let handle = said.number(4).unwrap_or(0);
+        self.0.insert((machine, of, handle), name.into());
+    }
+
+    /// What an object is called now.
+    pub fn get(&self, machine: u32, of: ObjectType, handle: u64) -> Option<&str> {
+        self.0.get(&(machine, of, handle)).map(|name| &**name)
+    }
+}

@@ -1,0 +1,155 @@
+//! The queues of GPUs: what they are called, and on which of their lanes a slice is (rules GP2,
+//! GP3); and the stages that are named together with them.
+
+use rustc_hash::FxHashMap;
+
+use super::event::{Event, interned};
+use crate::arguments::ArgValue;
+use crate::message::Message;
+use crate::timeline::OwnLabel;
+use crate::trackers::tracker::At;
+use crate::world::{Details, NewTrack, Owner, SetId, TrackId};
+
+const TYPE: &str = "gpu_render_stage";
+
+/// What specifications of the old style have said on a machine (rule GP2).
+#[derive(Debug, Default)]
+pub(super) struct Specified {
+    queues: FxHashMap<u32, Queue>,
+    /// The first lane of a queue of a GPU, of those that had no name then.
+    unnamed: FxHashMap<(u32, u32), TrackId>,
+    stages: Vec<Stage>,
+}
+
+/// What is said of a queue.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Queue {
+    name: Box<str>,
+    description: Option<Box<str>>,
+}
+
+/// What is said of a stage.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub name: OwnLabel,
+    pub description: Option<Box<str>>,
+}
+
+/// Which lanes a slice is on (rule GP3).
+#[derive(Debug, Clone, Copy)]
+enum Lanes {
+    ById = 0,
+    ByIid = 1,
+}
+
+impl Specified {
+    /// The stage of an event, if it was specified.
+    pub fn stage(&self, event: &Event<'_>) -> Option<&Stage> {
+        let stage = usize::try_from(event.stage()).ok()?;
+        self.stages.get(stage)
+    }
+
+    /// The specifications of an event (rule GP2).
+    pub fn specify(&mut self, event: &Event<'_>, said: Message<'_>, at: &mut At<'_, '_>) {
+        for (id, queue) in (0..).zip(said.messages(2)) {
+            let Some(name) = queue.text(1) else { continue };
+            let said = Queue {
+                name: (&*name).into(),
+                description: queue.text(2).map(|text| (&*text).into()),
+            };
+            let is_first = !self.queues.contains_key(&id);
+            if let Some(&track) = self.unnamed.get(&(event.gpu(), id))
+                && is_first
+            {
+                at.world.tracks.rename(track, &name);
+                if let Some(description) = &said.description {
+                    let mut details = Details::default();
+                    let names = &mut at.world.definitions.names;
+                    let description = ArgValue::Text(description);
+                    details.source.push("description", description, names);
+                    at.world.tracks.describe(track, details);
+                }
+            }
+            self.queues.insert(id, said);
+        }
+        for stage in said.messages(3) {
+            let Some(name) = stage.text(1) else { continue };
+            let name = at.world.definitions.names.label(&name);
+            self.stages.push(Stage {
+                name: name.into(),
+                description: stage.text(2).map(|text| (&*text).into()),
+            });
+        }
+    }
+
+    /// The lane of a slice (rule GP3), and the number of its queue; nothing where the queue is
+    /// not known.
+    pub fn lane(
+        &mut self,
+        event: &Event<'_>,
+        dur: i64,
+        at: &mut At<'_, '_>,
+    ) -> Option<(TrackId, u64)> {
+        let (set, unnamed, number) = match event.message.number(13) {
+            Some(iid) => {
+                let queue = event.interned(interned::GPU_SPECIFICATIONS, iid, at)?;
+                let description = queue.text(3).filter(|text| !text.is_empty());
+                let queue = Queue {
+                    name: queue
+                        .text(2)
+                        .map(|name| (&*name).into())
+                        .unwrap_or_default(),
+                    description: description.map(|text| (&*text).into()),
+                };
+                (lanes(event, Lanes::ByIid, iid, Some(&queue), at), None, iid)
+            }
+            None => {
+                let id = event.message.small(3).unwrap_or(0);
+                let queue = self.queues.get(&id);
+                let set = lanes(event, Lanes::ById, id.into(), queue, at);
+                (set, queue.is_none().then_some(id), id.into())
+            }
+        };
+        let world = &mut *at.world;
+        let lane = world.lanes.add(set, event.ts, dur, &mut world.tracks)?;
+        if let Some(id) = unnamed {
+            self.unnamed.entry((event.gpu(), id)).or_insert(lane);
+        }
+        Some((lane, number))
+    }
+}
+
+/// The lanes of a queue, which may be unknown.
+fn lanes(
+    event: &Event<'_>,
+    lanes: Lanes,
+    number: u64,
+    queue: Option<&Queue>,
+    at: &mut At<'_, '_>,
+) -> SetId {
+    let (machine, gpu) = (event.packet.machine, event.gpu());
+    let numbers = [machine.into(), gpu.into(), lanes as u64, number];
+    let owner = Owner::Gpu(at.world.gpus.ugpu(machine, gpu));
+    let unknown;
+    let name = match queue {
+        Some(queue) => &*queue.name,
+        None => {
+            unknown = format!("Unknown GPU Queue {number}");
+            &unknown
+        }
+    };
+    at.world.lanes.set(TYPE, &numbers, name, || {
+        let source = match lanes {
+            Lanes::ById => "id",
+            Lanes::ByIid => "iid",
+        };
+        let track = NewTrack::slices(machine, TYPE, Some(name), owner)
+            .with("render_stage_source", source)
+            .with("hwqueue_id", number as i64)
+            .with("hwqueue_name", queue.map(|queue| &*queue.name));
+        match queue.and_then(|queue| queue.description.as_deref()) {
+            None => track,
+            description => track.with_source("description", description),
+        }
+    })
+}
