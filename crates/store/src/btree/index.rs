@@ -10,6 +10,7 @@ use crate::btree::error::Error;
 use crate::btree::page::{Page, PageKind};
 use crate::btree::record::{Cell, Value, trimmed};
 use crate::btree::tree::Tree;
+use crate::btree::turned::TurnedIndex;
 
 /// The entries of an index over `K` columns of integers and NULLs, at most 8.
 ///
@@ -46,6 +47,28 @@ impl<const K: usize> IndexBuilder<K> {
         let mut leaves = IndexLeaves::new(database, root, true)?;
         self.0.finish(|entry, ()| leaves.push(database, entry))?;
         leaves.finish(database)
+    }
+}
+
+impl IndexBuilder<2> {
+    /// Like [`IndexBuilder::write`]; also fills the index of the same columns in the other order.
+    ///
+    /// # Errors
+    ///
+    /// As [`IndexBuilder::write`], of both indexes.
+    pub fn write_both(
+        self,
+        database: &mut Database,
+        root: u32,
+        mut turned: TurnedIndex,
+    ) -> Result<(), Error> {
+        let mut leaves = IndexLeaves::new(database, root, true)?;
+        self.0.finish(|entry, ()| {
+            leaves.push(database, entry)?;
+            turned.push(database, entry)
+        })?;
+        leaves.finish(database)?;
+        turned.finish(database)
     }
 }
 
@@ -191,7 +214,7 @@ impl ClusteredTableBuilder {
 /// The leaves of an index, written as they fill. The entry between two leaves is only in their
 /// parent.
 #[derive(Debug)]
-struct IndexLeaves {
+pub(super) struct IndexLeaves {
     root: u32,
     tree: Tree,
     leaf: Page,
@@ -202,7 +225,7 @@ struct IndexLeaves {
 }
 
 impl IndexLeaves {
-    fn new(database: &mut Database, root: u32, with_rowid: bool) -> Result<Self, Error> {
+    pub fn new(database: &mut Database, root: u32, with_rowid: bool) -> Result<Self, Error> {
         database.take(root, PageKind::IndexLeaf)?;
         let page_size = database.page_size();
         Ok(IndexLeaves {
@@ -216,7 +239,7 @@ impl IndexLeaves {
     }
 
     #[inline]
-    fn push<const K: usize>(
+    pub fn push<const K: usize>(
         &mut self,
         database: &mut Database,
         entry: &Entry<K>,
@@ -245,14 +268,43 @@ impl IndexLeaves {
         Ok(())
     }
 
-    fn finish(mut self, database: &mut Database) -> Result<(), Error> {
+    /// Ends the leaf, which is not empty, with this entry after it. A leaf from elsewhere follows:
+    /// [`IndexLeaves::adopt`].
+    pub fn cut<const K: usize>(
+        &mut self,
+        database: &mut Database,
+        entry: &Entry<K>,
+    ) -> Result<(), Error> {
+        self.settle(database)?;
+        entry.make(&mut self.cell, self.with_rowid);
+        self.separator = Some(self.cell.bytes().to_vec());
+        self.end_leaf(database)
+    }
+
+    /// Adds a leaf that is written already, and the entry after it. It follows an end of a leaf.
+    pub fn adopt<const K: usize>(
+        &mut self,
+        database: &mut Database,
+        page: u32,
+        entry: &Entry<K>,
+    ) -> Result<(), Error> {
+        entry.make(&mut self.cell, self.with_rowid);
+        self.tree.add(database, page, self.cell.bytes())
+    }
+
+    /// Moves an entry after a full leaf into a leaf of its own; the entry before it goes between
+    /// the two.
+    fn settle(&mut self, database: &mut Database) -> Result<(), Error> {
         if let Some(last) = self.separator.take() {
-            // No entry follows: this entry becomes a leaf of its own, and the entry before it goes
-            // between the two.
             self.separator = self.leaf.pop();
             self.end_leaf(database)?;
             self.leaf.push(&last);
         }
+        Ok(())
+    }
+
+    pub fn finish(mut self, database: &mut Database) -> Result<(), Error> {
+        self.settle(database)?;
         if self.tree.is_empty() {
             database.set_root(self.root, self.leaf.finished(None));
             return Ok(());
