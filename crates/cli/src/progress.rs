@@ -435,6 +435,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_report_is_shown_any_more_when_results_are() {
+        let reports = Reports::default();
+        let mut out = Vec::new();
+        let mut results = reports.before(&mut out);
+        assert!(!reports.state().is_over);
+        results.write_all(b"rows").expect("memory takes all");
+        assert!(reports.state().is_over);
+        reports.draw();
+        assert!(reports.state().bar.is_none());
+        drop(results);
+        assert_eq!(out, b"rows");
+    }
+
+    #[test]
     fn what_matters_least_goes_first() {
         let parts = || {
             vec![

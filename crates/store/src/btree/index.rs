@@ -7,9 +7,8 @@ use crate::sort::{Scratch, Sorter};
 use crate::btree::database::Database;
 use crate::btree::entry::Entry;
 use crate::btree::error::Error;
-use crate::btree::page::{Page, PageKind};
-use crate::btree::record::{Cell, Value, trimmed};
-use crate::btree::tree::Tree;
+use crate::btree::leaves::IndexLeaves;
+use crate::btree::record::{Value, trimmed};
 use crate::btree::turned::TurnedIndex;
 
 /// The entries of an index over `K` columns of integers and NULLs, at most 8.
@@ -191,13 +190,9 @@ impl ClusteredTableBuilder {
             return Ok(false);
         }
         self.last = Some((first, second));
-        match self.leaves.cell.record(trimmed(row)) {
-            Some(payload) if payload <= self.whole => {
-                self.leaves.cell.head(payload, None);
-                self.leaves.push_cell(database)?;
-                Ok(true)
-            }
-            _ => Err(Error::TooWide { rowid: second }),
+        match self.leaves.push_row(database, trimmed(row), self.whole)? {
+            true => Ok(true),
+            false => Err(Error::TooWide { rowid: second }),
         }
     }
 
@@ -208,108 +203,5 @@ impl ClusteredTableBuilder {
     /// If writing the database fails.
     pub fn finish(self, database: &mut Database) -> Result<(), Error> {
         self.leaves.finish(database)
-    }
-}
-
-/// The leaves of an index, written as they fill. The entry between two leaves is only in their
-/// parent.
-#[derive(Debug)]
-pub(super) struct IndexLeaves {
-    root: u32,
-    tree: Tree,
-    leaf: Page,
-    with_rowid: bool,
-    /// The entry after a full leaf. It is written when another entry follows.
-    separator: Option<Vec<u8>>,
-    cell: Cell,
-}
-
-impl IndexLeaves {
-    pub fn new(database: &mut Database, root: u32, with_rowid: bool) -> Result<Self, Error> {
-        database.take(root, PageKind::IndexLeaf)?;
-        let page_size = database.page_size();
-        Ok(IndexLeaves {
-            root,
-            tree: Tree::new(PageKind::IndexInterior, page_size),
-            leaf: Page::new(PageKind::IndexLeaf, page_size),
-            with_rowid,
-            separator: None,
-            cell: Cell::new(),
-        })
-    }
-
-    #[inline]
-    pub fn push<const K: usize>(
-        &mut self,
-        database: &mut Database,
-        entry: &Entry<K>,
-    ) -> Result<(), Error> {
-        entry.make(&mut self.cell, self.with_rowid);
-        self.push_cell(database)
-    }
-
-    /// Adds the entry in the cell.
-    #[inline]
-    fn push_cell(&mut self, database: &mut Database) -> Result<(), Error> {
-        if self.separator.is_some() {
-            self.end_leaf(database)?;
-        }
-        if !self.leaf.push(self.cell.bytes()) {
-            self.separator = Some(self.cell.bytes().to_vec());
-        }
-        Ok(())
-    }
-
-    fn end_leaf(&mut self, database: &mut Database) -> Result<(), Error> {
-        let page = database.append(self.leaf.finished(None))?;
-        let separator = self.separator.take().unwrap_or_default();
-        self.tree.add(database, page, &separator)?;
-        self.leaf.clear();
-        Ok(())
-    }
-
-    /// Ends the leaf, which is not empty, with this entry after it. A leaf from elsewhere follows:
-    /// [`IndexLeaves::adopt`].
-    pub fn cut<const K: usize>(
-        &mut self,
-        database: &mut Database,
-        entry: &Entry<K>,
-    ) -> Result<(), Error> {
-        self.settle(database)?;
-        entry.make(&mut self.cell, self.with_rowid);
-        self.separator = Some(self.cell.bytes().to_vec());
-        self.end_leaf(database)
-    }
-
-    /// Adds a leaf that is written already, and the entry after it. It follows an end of a leaf.
-    pub fn adopt<const K: usize>(
-        &mut self,
-        database: &mut Database,
-        page: u32,
-        entry: &Entry<K>,
-    ) -> Result<(), Error> {
-        entry.make(&mut self.cell, self.with_rowid);
-        self.tree.add(database, page, self.cell.bytes())
-    }
-
-    /// Moves an entry after a full leaf into a leaf of its own; the entry before it goes between
-    /// the two.
-    fn settle(&mut self, database: &mut Database) -> Result<(), Error> {
-        if let Some(last) = self.separator.take() {
-            self.separator = self.leaf.pop();
-            self.end_leaf(database)?;
-            self.leaf.push(&last);
-        }
-        Ok(())
-    }
-
-    pub fn finish(mut self, database: &mut Database) -> Result<(), Error> {
-        self.settle(database)?;
-        if self.tree.is_empty() {
-            database.set_root(self.root, self.leaf.finished(None));
-            return Ok(());
-        }
-        self.end_leaf(database)?;
-        self.tree.finish(database, self.root)
     }
 }

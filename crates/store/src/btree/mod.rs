@@ -70,6 +70,7 @@ mod entry;
 mod error;
 mod index;
 mod late;
+mod leaves;
 mod page;
 mod record;
 mod table;

@@ -6,7 +6,7 @@ use crate::sort::{Scratch, Sorter};
 use crate::btree::database::Database;
 use crate::btree::entry::Entry;
 use crate::btree::error::Error;
-use crate::btree::index::IndexLeaves;
+use crate::btree::leaves::IndexLeaves;
 use crate::btree::page::{Page, PageKind};
 use crate::btree::record::Cell;
 
