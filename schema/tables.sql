@@ -139,14 +139,18 @@ CREATE TABLE ftrace_record (
   packet_id INTEGER NOT NULL,     -- the bundle that holds it
   cpu       INTEGER,
   tid       INTEGER,              -- the running thread
-  name_id   INTEGER,              -- in ftrace_name
+  name_id   INTEGER NOT NULL,     -- in ftrace_name
   args_id   INTEGER,              -- in ftrace_args
   timestamp INTEGER               -- as recorded; NULL if it equals ts
 );
 
--- Finds kernel events by time, and counts or seeks them by name without reading
--- the events.
+-- Finds kernel events by time.
 CREATE INDEX ftrace_record_ts ON ftrace_record (ts, name_id);
+
+-- Finds kernel events by name, or by name and time, and has them in groups by name. It takes 16 bytes for an event: to
+-- count 7 million events by name takes a ninth of the time. An index on the name alone takes 9, but then SQLite would
+-- look at all events of a name for a short range of time.
+CREATE INDEX ftrace_record_name ON ftrace_record (name_id, ts);
 
 -- Events that lack fields of an earlier event: those of the compact scheduler encoding before the
 -- first switch of their CPU. They share the numbering of ftrace_record.
@@ -166,7 +170,7 @@ CREATE TABLE ftrace_partial (
 -- Events: part of ftrace_event
 CREATE TABLE ftrace_name (
   id   INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE
+  name TEXT UNIQUE  -- NULL for events of no kind
 );
 
 -- The arguments of kernel events; equal arguments are one row as far as possible.
@@ -273,6 +277,9 @@ CREATE TABLE thread_record (
   arg_set_id     INTEGER
 );
 
+-- The threads of each process, so that a sum by process needs no sort of its slices.
+CREATE INDEX thread_record_upid ON thread_record (upid);
+
 -- The thread that had a tid, from a time on: finds the thread of a kernel event.
 -- Events: part of ftrace_event
 CREATE TABLE thread_emitting (
@@ -328,7 +335,9 @@ CREATE TABLE sched_record (
   PRIMARY KEY (ts, id)
 ) WITHOUT ROWID;
 
-CREATE INDEX sched_record_utid ON sched_record (utid, ts);
+-- Finds the slices of a thread by time. With dur and doubt, 4 bytes for a slice, it is enough for the CPU time of threads
+-- and processes, which takes a sixth of the time.
+CREATE INDEX sched_record_utid ON sched_record (utid, ts, dur, doubt);
 
 -- Rows of thread_state that are not part of a row of sched_record.
 -- Events: part of sched

@@ -58,10 +58,11 @@ impl Database {
              (SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name)";
         assert_eq!(
             check(indexes),
-            "android_log_record_ts counter_record_track fact_name flow_in flow_out ftrace_record_ts \
-             heap_profile_allocation_record_ts packet_ts packet_unresolved sched_record_utid \
-             slice_record_track slice_record_ts stack_profile_callsite_parent \
-             stack_profile_symbol_set stack_sample_record_ts state_record_track thread_state_record_utid"
+            "android_log_record_ts counter_record_track fact_name flow_in flow_out ftrace_record_name \
+             ftrace_record_ts heap_profile_allocation_record_ts packet_ts packet_unresolved \
+             sched_record_utid slice_record_track slice_record_ts stack_profile_callsite_parent \
+             stack_profile_symbol_set stack_sample_record_ts state_record_track thread_record_name \
+             thread_record_upid thread_state_record_utid"
         );
         timebase_resolver::sql::register(&connection).unwrap();
         Database {

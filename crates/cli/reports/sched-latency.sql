@@ -29,33 +29,56 @@ WHERE (:thread IS NULL OR name = :thread)
   AND (:slice IS NULL
        OR id = (SELECT k.utid FROM slice_record AS s JOIN track_record AS k ON k.id = s.track_id WHERE s.id = :slice));
 
+-- Waits that are shorter do not count. The worst cases are found with a higher bound.
+CREATE TEMP TABLE shortest AS SELECT 0 AS ns;
+
 -- They are most quickly taken from where they are stored.
 CREATE TEMP VIEW runnable AS
 SELECT 4 * id + 2 AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context,
        ifnull(doubt >> 9, 0) AS doubt
 FROM sched_record
-WHERE runnable IS NOT NULL
+WHERE runnable >= (SELECT ns FROM shortest)
 UNION ALL
 SELECT 4 * id + 1, ts + dur, after, utid, NULL, 0, NULL, ifnull(doubt >> 6 & 7, 0)
 FROM sched_record
-WHERE after IS NOT NULL AND end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
+WHERE after >= (SELECT ns FROM shortest) AND end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
 UNION ALL
 SELECT id, ts, dur, utid, waker_utid, waker_utid IS NOT NULL, irq_context, ifnull(doubt, 0)
 FROM thread_state_record
-WHERE state IN (SELECT id FROM string WHERE value IN ('R', 'R+'));
+WHERE dur >= (SELECT ns FROM shortest) AND state IN (SELECT id FROM string WHERE value IN ('R', 'R+'));
 
--- Those of the stretch, in this order, so that a percentile is a row and needs no
--- search; those that may be wrong behind the others.
-CREATE TEMP TABLE wait (id INTEGER PRIMARY KEY, utid INTEGER, is_woken INTEGER, ns INTEGER, doubt INTEGER);
-INSERT INTO wait (utid, is_woken, ns, doubt)
-SELECT r.utid, r.is_woken, r.dur, r.doubt
-FROM runnable AS r CROSS JOIN stretch AS s
-WHERE r.dur >= 0 AND r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
-  AND r.utid IN (SELECT utid FROM asked)
-ORDER BY NOT :doubtful AND r.doubt, r.utid, r.is_woken, r.dur;
+-- How many waits of the stretch are alike. They are counted by one number that has all four columns, because SQLite
+-- sorts numbers in half the time; as JSON if they do not fit.
+CREATE TEMP TABLE wait (
+  utid INTEGER, is_woken INTEGER, ns INTEGER, doubt INTEGER, waits INTEGER, PRIMARY KEY (utid, is_woken, ns, doubt)
+) WITHOUT ROWID;
+INSERT INTO wait
+SELECT iif(is_number, key >> 44, key ->> 0), iif(is_number, key >> 43 & 1, key ->> 1),
+       iif(is_number, key >> 3 & 1099511627775, key ->> 2), iif(is_number, key & 7, key ->> 3), waits
+FROM (
+  SELECT key, typeof(key) = 'integer' AS is_number, count(*) AS waits
+  FROM (
+    SELECT iif(r.dur <= 1099511627775 AND r.utid < 524288,
+               (r.utid << 44) + (r.is_woken << 43) + (r.dur << 3) + r.doubt,
+               json_array(r.utid, r.is_woken, r.dur, r.doubt)) AS key
+    FROM runnable AS r CROSS JOIN stretch AS s
+    WHERE r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
+      AND (:thread IS NULL AND :slice IS NULL OR r.utid IN (SELECT utid FROM asked))
+  )
+  GROUP BY key
+);
+
+-- How many waits are not longer than each, so that a percentile is one look-up.
+CREATE TEMP TABLE ranked (
+  utid INTEGER, is_woken INTEGER, rank INTEGER, ns INTEGER, PRIMARY KEY (utid, is_woken, rank)
+) WITHOUT ROWID;
+INSERT INTO ranked
+SELECT utid, is_woken, sum(waits) OVER (PARTITION BY utid, is_woken ORDER BY ns ROWS UNBOUNDED PRECEDING), ns
+FROM wait
+WHERE :doubtful OR NOT doubt;
 
 CREATE TEMP TABLE of_thread AS
-SELECT utid, is_woken, min(id) AS first_id, count(*) AS waits, max(ns) AS longest, total(ns) AS waited
+SELECT utid, is_woken, sum(waits) AS waits, max(ns) AS longest, total(ns * waits) AS waited
 FROM wait
 WHERE :doubtful OR NOT doubt
 GROUP BY utid, is_woken;
@@ -68,9 +91,12 @@ SELECT t.id AS utid,
        t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
        p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') AS process,
        w.waits AS wakeups,
-       round((SELECT ns FROM wait WHERE id = first_id + (50 * waits + 99) / 100 - 1) / 1e3, 1) AS p50_us,
-       round((SELECT ns FROM wait WHERE id = first_id + (95 * waits + 99) / 100 - 1) / 1e3, 1) AS p95_us,
-       round((SELECT ns FROM wait WHERE id = first_id + (99 * waits + 99) / 100 - 1) / 1e3, 1) AS p99_us,
+       round((SELECT ns FROM ranked AS r WHERE r.utid = w.utid AND r.is_woken = w.is_woken AND rank >= (50 * waits + 99) / 100
+              ORDER BY rank LIMIT 1) / 1e3, 1) AS p50_us,
+       round((SELECT ns FROM ranked AS r WHERE r.utid = w.utid AND r.is_woken = w.is_woken AND rank >= (95 * waits + 99) / 100
+              ORDER BY rank LIMIT 1) / 1e3, 1) AS p95_us,
+       round((SELECT ns FROM ranked AS r WHERE r.utid = w.utid AND r.is_woken = w.is_woken AND rank >= (99 * waits + 99) / 100
+              ORDER BY rank LIMIT 1) / 1e3, 1) AS p99_us,
        round(longest / 1e3, 1) AS max_us,
        round(waited / 1e6, 3) AS waited_ms
 FROM of_thread AS w
@@ -87,9 +113,12 @@ SELECT t.id AS utid,
        t.name || iif(t.machine_id, ' of machine ' || t.machine_id, '') AS thread,
        p.name || iif(p.machine_id, ' of machine ' || p.machine_id, '') AS process,
        w.waits AS times,
-       round((SELECT ns FROM wait WHERE id = first_id + (50 * waits + 99) / 100 - 1) / 1e3, 1) AS p50_us,
-       round((SELECT ns FROM wait WHERE id = first_id + (95 * waits + 99) / 100 - 1) / 1e3, 1) AS p95_us,
-       round((SELECT ns FROM wait WHERE id = first_id + (99 * waits + 99) / 100 - 1) / 1e3, 1) AS p99_us,
+       round((SELECT ns FROM ranked AS r WHERE r.utid = w.utid AND r.is_woken = w.is_woken AND rank >= (50 * waits + 99) / 100
+              ORDER BY rank LIMIT 1) / 1e3, 1) AS p50_us,
+       round((SELECT ns FROM ranked AS r WHERE r.utid = w.utid AND r.is_woken = w.is_woken AND rank >= (95 * waits + 99) / 100
+              ORDER BY rank LIMIT 1) / 1e3, 1) AS p95_us,
+       round((SELECT ns FROM ranked AS r WHERE r.utid = w.utid AND r.is_woken = w.is_woken AND rank >= (99 * waits + 99) / 100
+              ORDER BY rank LIMIT 1) / 1e3, 1) AS p99_us,
        round(longest / 1e3, 1) AS max_us,
        round(waited / 1e6, 3) AS waited_ms
 FROM of_thread AS w
@@ -109,10 +138,9 @@ WITH bound (label, at_least, below) AS (
          ('10 to 100 ms', 10000000, 100000000),
          ('100 ms or more', 100000000, 9223372036854775807)
 ), counted AS (
-  -- One pass over the waits; a join with the bounds would be six.
   SELECT CASE WHEN ns < 10000 THEN 0 WHEN ns < 100000 THEN 10000 WHEN ns < 1000000 THEN 100000
               WHEN ns < 10000000 THEN 1000000 WHEN ns < 100000000 THEN 10000000 ELSE 100000000 END AS at_least,
-         sum(is_woken) AS wakeups, sum(NOT is_woken) AS preempted, total(ns) AS ns
+         sum(is_woken * waits) AS wakeups, sum((NOT is_woken) * waits) AS preempted, total(ns * waits) AS ns
   FROM wait
   WHERE :doubtful OR NOT doubt
   GROUP BY 1
@@ -124,16 +152,19 @@ FROM bound LEFT JOIN counted USING (at_least)
 WHERE EXISTS (SELECT * FROM sched_record)
 ORDER BY at_least;
 
--- The worst cases, with the slice that ended each. That is found by the index of
--- sched_record.
+-- The worst cases are not shorter than the last one of the longest waits that differ.
+UPDATE shortest
+SET ns = coalesce((SELECT min(ns) FROM (SELECT ns FROM wait WHERE :doubtful OR NOT doubt ORDER BY ns DESC LIMIT :top)), 0);
+
+-- The slice that ended each is found by the index of sched_record.
 CREATE TEMP TABLE worst AS
 SELECT row_number() OVER (ORDER BY dur DESC, id) AS nr, id, ts, dur, utid, waker_utid, is_woken, irq_context, doubt,
        (SELECT ucpu FROM sched_record AS n WHERE n.utid = r.utid AND n.ts >= r.ts + r.dur ORDER BY n.ts LIMIT 1) AS ucpu
 FROM (
   SELECT r.*
   FROM runnable AS r CROSS JOIN stretch AS s
-  WHERE r.dur >= 0 AND r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
-    AND r.utid IN (SELECT utid FROM asked) AND (:doubtful OR NOT r.doubt)
+  WHERE r.ts + r.dur >= s.start_ts AND r.ts + r.dur < s.end_ts
+    AND (:thread IS NULL AND :slice IS NULL OR r.utid IN (SELECT utid FROM asked)) AND (:doubtful OR NOT r.doubt)
   ORDER BY r.dur DESC, r.id
   LIMIT :top
 ) AS r;
@@ -202,9 +233,9 @@ WITH word (doubt, name, why) AS (
          (4, 'lost', 'kernel events are missing in it')
 )
 SELECT name AS doubt,
-       count(*) AS waits,
-       iif(:doubtful, 0, count(*)) AS left_out,
-       round(total(ns) / 1e6, 3) AS waited_ms,
+       sum(waits) AS waits,
+       iif(:doubtful, 0, sum(waits)) AS left_out,
+       round(total(ns * waits) / 1e6, 3) AS waited_ms,
        round(max(ns) / 1e3, 1) AS max_us,
        why
 FROM wait JOIN word USING (doubt)

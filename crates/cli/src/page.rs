@@ -23,6 +23,7 @@ use crate::flags::{ReportArguments, wrong_usage};
 use crate::guard;
 use crate::output::file;
 use crate::parameters::{Parameter, Parameters};
+use crate::progress::{Reports, shown_reports};
 use crate::reports::Report;
 use crate::script::Script;
 use crate::signals::Signals;
@@ -54,7 +55,7 @@ pub fn run(
     };
     let database = database::open(&arguments.source, access, signals)?;
     let page = signals.during_query(database.get_interrupt_handle(), || {
-        page(&database, &name(&arguments.source))
+        shown_reports(|reports| page(&database, &name(&arguments.source), reports))
     });
     database.warn_if_changed();
     let page = page?;
@@ -73,7 +74,7 @@ pub fn name(source: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn page(database: &Database, name: &str) -> anyhow::Result<String> {
+fn page(database: &Database, name: &str, shown: &Reports) -> anyhow::Result<String> {
     let mut reports = Vec::new();
     // What could not be placed is a part of the story; the others are at its end.
     let last = Report::value_variants()
@@ -83,6 +84,7 @@ fn page(database: &Database, name: &str) -> anyhow::Result<String> {
         if !has_subject(database, *report)? {
             continue;
         }
+        shown.begin(format!("report {}", report.name()));
         let tables = tables(database, *report).map_err(|error| {
             let what = format!("cannot run the report {}", report.name());
             told(what, error)
@@ -96,6 +98,7 @@ fn page(database: &Database, name: &str) -> anyhow::Result<String> {
             });
         }
     }
+    shown.begin("clocks".to_owned());
     timebase_page::html(database, name, &reports).map_err(|error| match error {
         timebase_page::Error::Unreadable { what, error } => {
             told(format!("cannot read the {what} of {name}"), error.into())

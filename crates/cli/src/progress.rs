@@ -16,12 +16,12 @@
 //!   time and not by bytes, so that a slow pipe is seen to be alive. A program that reads them
 //!   no longer was killed: the import ends, too, as nobody is there to be glad of it.
 
-use std::io::{self, IsTerminal};
-use std::sync::Arc;
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::ValueEnum;
@@ -34,6 +34,9 @@ use crate::messages;
 
 /// How often it is told: fast enough to look alive.
 const PERIOD: Duration = Duration::from_millis(100);
+
+/// How long reports may run before that is told.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The width of a bar that is worth its room.
 const SHORTEST_BAR: usize = 10;
@@ -110,6 +113,96 @@ pub fn shown_export<T>(
                 }
             }))
         }
+    }
+}
+
+/// Does `work`, which runs reports, while another thread shows which of them runs, if standard error is a terminal
+/// and they take longer.
+pub fn shown_reports<T>(work: impl FnOnce(&Reports) -> T) -> T {
+    let reports = Reports::default();
+    if !io::stderr().is_terminal() {
+        return work(&reports);
+    }
+    let begun = Instant::now();
+    let shown = reports.clone();
+    let tell = move || {
+        if begun.elapsed() >= PATIENCE {
+            shown.draw();
+        }
+    };
+    let result = during(|| work(&reports), tell);
+    reports.end();
+    result
+}
+
+/// Which report runs.
+#[derive(Clone, Default)]
+pub struct Reports(Arc<Mutex<Running>>);
+
+#[derive(Default)]
+struct Running {
+    what: String,
+    bar: Option<Bar>,
+    is_over: bool,
+}
+
+impl Reports {
+    fn state(&self) -> MutexGuard<'_, Running> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another one begins; `what` says which.
+    pub fn begin(&self, what: String) {
+        self.state().what = what;
+    }
+
+    /// From now on nothing is shown: results are.
+    fn end(&self) {
+        let mut state = self.state();
+        state.is_over = true;
+        state.bar = None;
+    }
+
+    fn draw(&self) {
+        let mut state = self.state();
+        if state.is_over {
+            return;
+        }
+        if state.bar.is_none() {
+            state.bar = Bar::new().ok();
+        }
+        let what = state.what.clone();
+        if let Some(bar) = &mut state.bar {
+            bar.draw_running(what);
+        }
+    }
+
+    /// Writes to `out`; from the first byte on nothing is shown, as both may be one terminal.
+    pub fn before<'o>(&self, out: &'o mut dyn Write) -> impl Write + use<'o> {
+        Results {
+            reports: Some(self.clone()),
+            out,
+        }
+    }
+}
+
+/// The results of reports.
+struct Results<'o> {
+    /// Those that are still shown.
+    reports: Option<Reports>,
+    out: &'o mut dyn Write,
+}
+
+impl Write for Results<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(reports) = self.reports.take() {
+            reports.end();
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -314,6 +407,19 @@ impl Bar {
     }
 }
 
+impl Bar {
+    fn draw_running(&mut self, what: String) {
+        let (_, width) = self.terminal.size();
+        // It begins when it is late already.
+        let elapsed = HumanDuration(self.bar.elapsed() + PATIENCE);
+        let parts = vec![part(1, what), part(0, format!("{elapsed:#}"))];
+        let room = usize::from(width).saturating_sub(2);
+        self.bar.set_style(self.with_spinner.clone());
+        self.bar.set_message(fitting(parts, room));
+        self.bar.tick();
+    }
+}
+
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
@@ -327,6 +433,20 @@ fn style(template: &str) -> anyhow::Result<ProgressStyle> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_report_is_shown_any_more_when_results_are() {
+        let reports = Reports::default();
+        let mut out = Vec::new();
+        let mut results = reports.before(&mut out);
+        assert!(!reports.state().is_over);
+        results.write_all(b"rows").expect("memory takes all");
+        assert!(reports.state().is_over);
+        reports.draw();
+        assert!(reports.state().bar.is_none());
+        drop(results);
+        assert_eq!(out, b"rows");
+    }
 
     #[test]
     fn what_matters_least_goes_first() {

@@ -22,7 +22,7 @@ use crate::parameters::{Parameters, WrongDefault};
 use crate::reports::Report;
 use crate::script::Script;
 use crate::signals::Signals;
-use crate::{dialect, hints, messages, statements};
+use crate::{dialect, hints, messages, progress, statements};
 
 pub fn run(
     arguments: &QueryArguments,
@@ -41,14 +41,7 @@ pub fn run(
     if let Some(output) = output {
         file::check(output, &arguments.source)?;
     }
-    let format = arguments.format();
-    let format = format.unwrap_or_else(|message| wrong_usage("query", &message));
-    if output.is_none() && format == QueryFormat::Parquet && io::stdout().is_terminal() {
-        wrong_usage(
-            "query",
-            "cannot show Parquet on a terminal; name a file with -o result.parquet",
-        );
-    }
+    let format = format(arguments, output.is_some());
     let access = Access {
         is_writing: arguments.write,
         is_strict: arguments.strict,
@@ -64,14 +57,23 @@ pub fn run(
             arguments.file.as_deref(),
         )?;
     }
+    let run_format = |terminal, out: &mut dyn Write| match format {
+        QueryFormat::Rows(format) => {
+            let layout = statements::layout(&script, format);
+            let results = Results::new(format, layout, terminal, out);
+            statements::run_script(&database, &script, &parameters, results)
+        }
+        QueryFormat::Parquet => statements::run_parquet(&database, &script, &parameters, out),
+    };
     let run = |terminal, out: &mut dyn Write| {
-        let result = signals.during_query(database.get_interrupt_handle(), || match format {
-            QueryFormat::Rows(format) => {
-                let layout = statements::layout(&script, format);
-                let results = Results::new(format, layout, terminal, out);
-                statements::run_script(&database, &script, &parameters, results)
-            }
-            QueryFormat::Parquet => statements::run_parquet(&database, &script, &parameters, out),
+        let result = signals.during_query(database.get_interrupt_handle(), || {
+            let Some(report) = arguments.report else {
+                return run_format(terminal, out);
+            };
+            progress::shown_reports(|reports| {
+                reports.begin(format!("report {}", report.name()));
+                run_format(terminal, &mut reports.before(out))
+            })
         });
         database.tell_changes();
         let rows = named(arguments, result)?;
@@ -96,6 +98,19 @@ pub fn run(
     }
     database.warn_of_pending_changes();
     Ok(())
+}
+
+/// How results are written; not as Parquet on a terminal.
+fn format(arguments: &QueryArguments, to_file: bool) -> QueryFormat {
+    let format = arguments.format();
+    let format = format.unwrap_or_else(|message| wrong_usage("query", &message));
+    if !to_file && format == QueryFormat::Parquet && io::stdout().is_terminal() {
+        wrong_usage(
+            "query",
+            "cannot show Parquet on a terminal; name a file with -o result.parquet",
+        );
+    }
+    format
 }
 
 /// The views that statements can read, of those that an import makes: the ones they name, or all where

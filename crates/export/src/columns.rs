@@ -576,7 +576,8 @@ mod tests {
         let database = Connection::open_in_memory().unwrap();
         database.execute_batch(timebase_schema::TABLES).unwrap();
         database.execute_batch(&timebase_schema::finish()).unwrap();
-        let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid";
+        let sql = "SELECT name FROM sqlite_schema
+                   WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*' ORDER BY rowid";
         let mut statement = database.prepare(sql).unwrap();
         let names = statement.query_map([], |row| row.get(0)).unwrap();
         let names: Vec<String> = names.map(Result::unwrap).collect();

@@ -10,7 +10,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 use timebase_store::btree::{
-    Database, Error, IndexBuilder, KeyedTableBuilder, LateTableBuilder, TableBuilder, Value,
+    Database, Error, IndexBuilder, KeyedTableBuilder, LateTableBuilder, TableBuilder, TurnedIndex,
+    Value,
 };
 
 const SCHEMA: &str = "CREATE TABLE before (x); INSERT INTO before VALUES (randomblob(30000));
@@ -35,6 +36,10 @@ type Row = (i64, Option<i64>, Option<i64>);
 fn build(dir: &TempDir, page_size: u32, rows: &[Row]) -> Connection {
     let path = dir.path().join("t.db");
     let (table_root, index_root) = empty(&path, page_size);
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch("CREATE INDEX t_ba ON t (b, a)").unwrap();
+    let turned_root = root(&conn, "t_ba");
+    drop(conn);
     let mut database = Database::open(&path).unwrap();
     let mut table = TableBuilder::new(&mut database, table_root).unwrap();
     let mut index = IndexBuilder::new(dir.path());
@@ -44,7 +49,8 @@ fn build(dir: &TempDir, page_size: u32, rows: &[Row]) -> Connection {
         index.push([a, b], id).unwrap();
     }
     table.finish(&mut database).unwrap();
-    index.write(&mut database, index_root).unwrap();
+    let turned = TurnedIndex::new(dir.path(), turned_root);
+    index.write_both(&mut database, index_root, turned).unwrap();
     database.finish().unwrap();
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("PRAGMA synchronous = OFF").unwrap();
@@ -66,6 +72,11 @@ fn check(conn: &Connection, rows: &[Row]) {
     sorted.sort_by_key(|&(id, a, b)| (a, b, id));
     assert_eq!(
         read("SELECT * FROM t INDEXED BY t_ab ORDER BY a, b, id"),
+        sorted
+    );
+    sorted.sort_by_key(|&(id, a, b)| (b, a, id));
+    assert_eq!(
+        read("SELECT * FROM t INDEXED BY t_ba ORDER BY b, a, id"),
         sorted
     );
 }
@@ -133,6 +144,25 @@ fn stretches_are_merged() {
         .collect();
     let dir = tempfile::tempdir().unwrap();
     check(&build(&dir, 4096, &rows), &rows);
+}
+
+/// Values of the second column that end right before, at and after a full leaf of the index of
+/// the columns in the other order, and some without a leaf of their own.
+#[test]
+fn an_index_of_turned_columns_is_whole_for_every_number_of_entries_of_a_value() {
+    for count in 0..120 {
+        let values = [0, 1, count, 255, 256, 400].into_iter().enumerate();
+        let values = values.flat_map(|(at, b)| {
+            let count = [count, 1, 2, count / 2, count, 3][at];
+            (0..count).map(move |_| b)
+        });
+        let rows: Vec<Row> = (0..)
+            .zip(values)
+            .map(|(i, b)| (i, Some(i * 1_000_003 % 997), (b != 1).then_some(b)))
+            .collect();
+        let dir = tempfile::tempdir().unwrap();
+        check(&build(&dir, 512, &rows), &rows);
+    }
 }
 
 /// A value that SQLite returned.

@@ -105,7 +105,7 @@ impl Shell<'_> {
         let mut statement = self.database.prepare(
             "SELECT type IN ('table', 'view'), tbl_name, sql
              FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)
-             WHERE sql IS NOT NULL AND (?1 IS NULL OR lower(tbl_name) = lower(?1))
+             WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*' AND (?1 IS NULL OR lower(tbl_name) = lower(?1))
              ORDER BY tbl_name, type NOT IN ('table', 'view'), name",
         )?;
         let mut rows = statement.query([name])?;

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 use timebase_schema::{Index, Order, Row, Table};
 use timebase_store::btree::{
-    ClusteredTableBuilder, Database, IndexBuilder, LateTableBuilder, TableBuilder, Value,
+    ClusteredTableBuilder, Database, IndexBuilder, LateTableBuilder, TableBuilder, TurnedIndex,
+    Value,
 };
 use timebase_store::sort::Scratch;
 
@@ -57,6 +58,23 @@ struct BulkIndex {
 enum Entries {
     One(IndexBuilder<1>),
     Two(IndexBuilder<2>),
+    Four(IndexBuilder<4>),
+    /// Those of the index before it, with the columns in the other order.
+    Turned(Scratch),
+}
+
+impl Entries {
+    /// Those of an index on `columns`; `before` are those of the index that is declared before it.
+    fn new(columns: &[usize], before: Option<&Index>, scratch: &Scratch) -> Self {
+        let is_turned = before
+            .is_some_and(|before| before.only.is_none() && columns.iter().rev().eq(before.columns));
+        match columns {
+            [_] => Entries::One(IndexBuilder::new(scratch)),
+            [_, _] if is_turned => Entries::Turned(scratch.clone()),
+            [_, _] => Entries::Two(IndexBuilder::new(scratch)),
+            _ => Entries::Four(IndexBuilder::new(scratch)),
+        }
+    }
 }
 
 impl BulkTable {
@@ -68,13 +86,12 @@ impl BulkTable {
         declared: &'static Table,
         scratch: &Scratch,
     ) -> Result<Self, WriteError> {
-        let indexes = declared.indexes.iter().map(|index| BulkIndex {
+        let before = std::iter::once(None).chain(declared.indexes.iter().map(Some));
+        let indexes = declared.indexes.iter().zip(before);
+        let indexes = indexes.map(|(index, before)| BulkIndex {
             declared: index,
             root: roots.of(index.name),
-            entries: match index.columns {
-                [_] => Entries::One(IndexBuilder::new(scratch)),
-                _ => Entries::Two(IndexBuilder::new(scratch)),
-            },
+            entries: Entries::new(index.columns, before, scratch),
         });
         let root = roots.of(declared.name);
         Ok(BulkTable {
@@ -166,20 +183,31 @@ impl BulkTable {
             Builder::Key(table) => table.finish(database)?,
             Builder::Any(table) => table.write(database, self.root)?,
         }
-        let mut postponed = Vec::new();
-        for index in self.indexes {
-            // Changing an entry takes about as long as making eight. An index of a
-            // part of the rows is not on a time.
-            if index.declared.only.is_none() && waiting > self.rows / 8 {
-                postponed.push(index.declared.name);
-                continue;
-            }
+        // Changing an entry takes about as long as making eight. An index of a
+        // part of the rows is not on a time.
+        let are_late = waiting > self.rows / 8;
+        let is_late = |index: &BulkIndex| are_late && index.declared.only.is_none();
+        let (late, now): (Vec<_>, Vec<_>) = self.indexes.into_iter().partition(is_late);
+        let mut now = now.into_iter().peekable();
+        while let Some(index) = now.next() {
             match index.entries {
                 Entries::One(entries) => entries.write(database, index.root)?,
-                Entries::Two(entries) => entries.write(database, index.root)?,
+                Entries::Four(entries) => entries.write(database, index.root)?,
+                Entries::Two(entries) => match now.peek() {
+                    Some(BulkIndex {
+                        root,
+                        entries: Entries::Turned(scratch),
+                        ..
+                    }) => {
+                        let turned = TurnedIndex::new(scratch, *root);
+                        entries.write_both(database, index.root, turned)?;
+                    }
+                    _ => entries.write(database, index.root)?,
+                },
+                Entries::Turned(_) => {}
             }
         }
-        Ok(postponed)
+        Ok(late.iter().map(|index| index.declared.name).collect())
     }
 }
 
@@ -202,6 +230,9 @@ impl BulkIndex {
             (Entries::Two(entries), &[first, second, ..]) => {
                 entries.push([number(first), number(second)], rowid)?;
             }
+            (Entries::Four(entries), &[a, b, c, d]) => {
+                entries.push([a, b, c, d].map(number), rowid)?;
+            }
             _ => {}
         }
         Ok(())
@@ -218,7 +249,7 @@ mod tests {
         for table in tables::ALL {
             assert!(table.columns.len() <= MOST_COLUMNS, "{}", table.name);
             for index in table.indexes {
-                assert!((1..=2).contains(&index.columns.len()), "{}", index.name);
+                assert!([1, 2, 4].contains(&index.columns.len()), "{}", index.name);
             }
         }
     }

@@ -165,7 +165,9 @@ fn restore(path: &std::path::Path, conn: &Connection) {
     conn.execute("ATTACH ?1 AS imported", [path.to_str().unwrap()])
         .unwrap();
     let mut statements = conn
-        .prepare("SELECT type, name, sql FROM imported.sqlite_schema WHERE sql IS NOT NULL ORDER BY type <> 'table'")
+        .prepare("SELECT type, name, sql FROM imported.sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'
+             ORDER BY type <> 'table'",
+        )
         .unwrap();
     let rows = statements.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
     let all: Vec<(String, String, String)> = rows.unwrap().map(Result::unwrap).collect();

@@ -44,10 +44,20 @@ impl<const K: usize> Entry<K> {
             }
         }
         values[K] = Value::Integer(self.rowid);
-        // Nine numbers have no wide header.
-        let values = &values[..K + usize::from(with_rowid)];
-        let payload = cell.record(values).unwrap_or_default();
-        cell.head(payload, None);
+        cell.entry(&values[..K + usize::from(with_rowid)]);
+    }
+}
+
+impl Entry<2> {
+    /// The entry of the same row in the index of the columns in the other order.
+    #[inline]
+    pub fn turned(&self) -> Self {
+        let [first, second] = self.key;
+        Entry {
+            key: [second, first],
+            present: (self.present & 1) << 1 | self.present >> 1 & 1,
+            rowid: self.rowid,
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use crate::sort::{Scratch, Sorter};
 use crate::btree::database::Database;
 use crate::btree::entry::Entry;
 use crate::btree::error::Error;
-use crate::btree::page::{Page, PageKind};
-use crate::btree::record::{Cell, Value, trimmed};
-use crate::btree::tree::Tree;
+use crate::btree::leaves::IndexLeaves;
+use crate::btree::record::{Value, trimmed};
+use crate::btree::turned::TurnedIndex;
 
 /// The entries of an index over `K` columns of integers and NULLs, at most 8.
 ///
@@ -46,6 +46,28 @@ impl<const K: usize> IndexBuilder<K> {
         let mut leaves = IndexLeaves::new(database, root, true)?;
         self.0.finish(|entry, ()| leaves.push(database, entry))?;
         leaves.finish(database)
+    }
+}
+
+impl IndexBuilder<2> {
+    /// Like [`IndexBuilder::write`]; also fills the index of the same columns in the other order.
+    ///
+    /// # Errors
+    ///
+    /// As [`IndexBuilder::write`], of both indexes.
+    pub fn write_both(
+        self,
+        database: &mut Database,
+        root: u32,
+        mut turned: TurnedIndex,
+    ) -> Result<(), Error> {
+        let mut leaves = IndexLeaves::new(database, root, true)?;
+        self.0.finish(|entry, ()| {
+            leaves.push(database, entry)?;
+            turned.push(database, entry)
+        })?;
+        leaves.finish(database)?;
+        turned.finish(database)
     }
 }
 
@@ -168,13 +190,9 @@ impl ClusteredTableBuilder {
             return Ok(false);
         }
         self.last = Some((first, second));
-        match self.leaves.cell.record(trimmed(row)) {
-            Some(payload) if payload <= self.whole => {
-                self.leaves.cell.head(payload, None);
-                self.leaves.push_cell(database)?;
-                Ok(true)
-            }
-            _ => Err(Error::TooWide { rowid: second }),
+        match self.leaves.push_row(database, trimmed(row), self.whole)? {
+            true => Ok(true),
+            false => Err(Error::TooWide { rowid: second }),
         }
     }
 
@@ -185,79 +203,5 @@ impl ClusteredTableBuilder {
     /// If writing the database fails.
     pub fn finish(self, database: &mut Database) -> Result<(), Error> {
         self.leaves.finish(database)
-    }
-}
-
-/// The leaves of an index, written as they fill. The entry between two leaves is only in their
-/// parent.
-#[derive(Debug)]
-struct IndexLeaves {
-    root: u32,
-    tree: Tree,
-    leaf: Page,
-    with_rowid: bool,
-    /// The entry after a full leaf. It is written when another entry follows.
-    separator: Option<Vec<u8>>,
-    cell: Cell,
-}
-
-impl IndexLeaves {
-    fn new(database: &mut Database, root: u32, with_rowid: bool) -> Result<Self, Error> {
-        database.take(root, PageKind::IndexLeaf)?;
-        let page_size = database.page_size();
-        Ok(IndexLeaves {
-            root,
-            tree: Tree::new(PageKind::IndexInterior, page_size),
-            leaf: Page::new(PageKind::IndexLeaf, page_size),
-            with_rowid,
-            separator: None,
-            cell: Cell::new(),
-        })
-    }
-
-    #[inline]
-    fn push<const K: usize>(
-        &mut self,
-        database: &mut Database,
-        entry: &Entry<K>,
-    ) -> Result<(), Error> {
-        entry.make(&mut self.cell, self.with_rowid);
-        self.push_cell(database)
-    }
-
-    /// Adds the entry in the cell.
-    #[inline]
-    fn push_cell(&mut self, database: &mut Database) -> Result<(), Error> {
-        if self.separator.is_some() {
-            self.end_leaf(database)?;
-        }
-        if !self.leaf.push(self.cell.bytes()) {
-            self.separator = Some(self.cell.bytes().to_vec());
-        }
-        Ok(())
-    }
-
-    fn end_leaf(&mut self, database: &mut Database) -> Result<(), Error> {
-        let page = database.append(self.leaf.finished(None))?;
-        let separator = self.separator.take().unwrap_or_default();
-        self.tree.add(database, page, &separator)?;
-        self.leaf.clear();
-        Ok(())
-    }
-
-    fn finish(mut self, database: &mut Database) -> Result<(), Error> {
-        if let Some(last) = self.separator.take() {
-            // No entry follows: this entry becomes a leaf of its own, and the entry before it goes
-            // between the two.
-            self.separator = self.leaf.pop();
-            self.end_leaf(database)?;
-            self.leaf.push(&last);
-        }
-        if self.tree.is_empty() {
-            database.set_root(self.root, self.leaf.finished(None));
-            return Ok(());
-        }
-        self.end_leaf(database)?;
-        self.tree.finish(database, self.root)
     }
 }

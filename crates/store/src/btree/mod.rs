@@ -56,6 +56,10 @@
 //!   while the result is written. For the 7.1 million kernel events of a 7 s trace, this shortens
 //!   an import from 1.6 s to 1.4 s on two cores. Stretches that follow each other are one run; with
 //!   this, the import takes 0.9 of its former processor time, and 20 MiB instead of 29.
+//! * **The index on (b, a) comes from the sorted entries of the index on (a, b)** if b has few
+//!   values, as the names of events do: those of each b are in order, so they fill leaves of their
+//!   own, and nothing is sorted again. With this index of the 7.1 million kernel events, and two
+//!   more columns in another one, the import takes 1.03 of its former processor time.
 //! * **No collations.** Rows have values of all kinds, with overflow pages for large ones, but the
 //!   keys of an index are NULLs and integers.
 //!
@@ -66,10 +70,12 @@ mod entry;
 mod error;
 mod index;
 mod late;
+mod leaves;
 mod page;
 mod record;
 mod table;
 mod tree;
+mod turned;
 
 pub use crate::sort::{Quota, Scratch};
 pub use database::Database;
@@ -78,3 +84,4 @@ pub use index::{ClusteredTableBuilder, IndexBuilder, KeyedTableBuilder};
 pub use late::LateTableBuilder;
 pub use record::Value;
 pub use table::TableBuilder;
+pub use turned::TurnedIndex;

@@ -267,6 +267,15 @@ impl Cell {
         header + at
     }
 
+    /// Writes the whole cell of an entry of an index: at most nine numbers and NULLs, so one byte
+    /// has its size.
+    #[inline]
+    pub fn entry(&mut self, numbers: &[Value<'_>]) {
+        let payload = self.numbers(numbers);
+        self.start = FRONT - 1;
+        self.buffer[self.start] = payload as u8;
+    }
+
     /// Takes over a record that another cell has written.
     pub fn take(&mut self, record: &[u8]) {
         self.start = FRONT;

@@ -23,6 +23,8 @@ pub(super) struct EventFormats {
     /// Self-describing kinds, by machine and field of `FtraceEvent`.
     described: FxHashMap<(u32, u32), MessageId>,
     names: FxHashMap<String, i64>,
+    /// The number of events of no kind, which have no name.
+    nameless: Option<i64>,
 }
 
 /// What of the schema is used.
@@ -114,18 +116,27 @@ impl EventFormats {
         if let Some(&id) = self.names.get(name) {
             return id;
         }
-        let id = self.names.len() as i64;
+        let id = self.next_number();
         self.names.insert(name.to_owned(), id);
         id
     }
 
+    /// The number of events of no kind.
+    pub fn nameless(&mut self) -> i64 {
+        let next = self.next_number();
+        *self.nameless.get_or_insert(next)
+    }
+
+    fn next_number(&self) -> i64 {
+        let count = self.names.len() + usize::from(self.nameless.is_some());
+        count as i64
+    }
+
     /// All names and their numbers, in the order of the numbers.
-    pub fn names(&self) -> Vec<(&str, i64)> {
-        let mut names: Vec<(&str, i64)> = self
-            .names
-            .iter()
-            .map(|(name, &id)| (name.as_str(), id))
-            .collect();
+    pub fn names(&self) -> Vec<(Option<&str>, i64)> {
+        let names = self.names.iter();
+        let mut names: Vec<_> = names.map(|(name, &id)| (Some(name.as_str()), id)).collect();
+        names.extend(self.nameless.map(|id| (None, id)));
         names.sort_unstable_by_key(|&(_, id)| id);
         names
     }

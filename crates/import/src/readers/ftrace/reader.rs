@@ -155,7 +155,7 @@ impl Reader for Ftrace {
     fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
         self.stretches.end(rows);
         for (name, id) in self.formats.names() {
-            let name = rows.text(name);
+            let name = name.map_or(Cell::Null, |name| rows.text(name));
             let id = Cell::from(id);
             rows.push(ftrace_name::Row { id, name });
         }
@@ -253,7 +253,7 @@ struct RecordFields {
     table: &'static Table,
     timestamp: Option<u64>,
     tid: Option<i32>,
-    name: Option<i64>,
+    name: i64,
     args: Option<i64>,
 }
 
@@ -314,7 +314,7 @@ impl BundleImport<'_, '_> {
             table,
             timestamp: Some(timestamp),
             tid,
-            name: Some(name),
+            name,
             args,
         });
     }
@@ -339,7 +339,8 @@ impl BundleImport<'_, '_> {
         self.state.event.clear();
         let Some((number, message)) = event.kind else {
             self.for_timeline(0, &[], event.tid);
-            return self.full_record(event, None, None);
+            let name = self.state.formats.nameless();
+            return self.full_record(event, name, None);
         };
         let arguments = &mut self.state.arguments;
         arguments
@@ -361,7 +362,7 @@ impl BundleImport<'_, '_> {
             return self.corrupt(bytes, event);
         }
         self.for_timeline(number, message, event.tid);
-        self.full_record(event, Some(name), args);
+        self.full_record(event, name, args);
         match number {
             field::SCHED_SWITCH => self.state.running.switch_message(message),
             field::TASK_RENAME => self.state.running.rename_message(message),
@@ -414,10 +415,10 @@ impl BundleImport<'_, '_> {
             json.push_str(r#""}"#);
             Some(())
         });
-        self.full_record(event, Some(name), args);
+        self.full_record(event, name, args);
     }
 
-    fn full_record(&mut self, event: &RawFtraceEvent<'_>, name: Option<i64>, args: Option<i64>) {
+    fn full_record(&mut self, event: &RawFtraceEvent<'_>, name: i64, args: Option<i64>) {
         self.record(&RecordFields {
             table: &ftrace_record::TABLE,
             timestamp: event.timestamp,
@@ -455,7 +456,7 @@ impl BundleImport<'_, '_> {
             packet_id: Cell::from(self.packet.id),
             cpu: Cell::or_null(self.cpu),
             tid: Cell::or_null(fields.tid),
-            name_id: Cell::or_null(fields.name),
+            name_id: Cell::from(fields.name),
             args_id: Cell::or_null(fields.args),
             timestamp: recorded,
         };
