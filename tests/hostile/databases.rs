@@ -797,6 +797,13 @@ fn ctrl_c_ends_what_has_no_end() {
         instead("descriptor", &descriptors),
         clocks,
         instead("clock", &format!("SELECT i AS clock_id {never}")),
+        // What few checks read: a view that many read makes the statement larger than SQLite takes.
+        instead(
+            "flow_backwards",
+            &format!(
+                "SELECT i AS id, 0 AS slice_out, 0 AS slice_in, i AS trace_id, 0 AS packet_out, 0 AS packet_in {never}"
+            ),
+        ),
     ];
     for (changes, args) in [
         (&sql[0], &["query", "SELECT to_boottime(3, 0, 5)"][..]),
@@ -806,7 +813,7 @@ fn ctrl_c_ends_what_has_no_end() {
         (&sql[1], &["query", "SELECT slice_is_ancestor(1, 2)"]),
         (&sql[2], &["query", "SELECT packet_json(data) FROM packet"]),
         (&sql[3], &["clocks"]),
-        (&sql[0], &["doctor"]),
+        (&sql[5], &["doctor"]),
         (&sql[0], &["report"]),
         (&sql[3], &["report"]),
         (
