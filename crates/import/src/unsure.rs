@@ -110,6 +110,7 @@ fn fault(row: &Row<'_>) -> rusqlite::Result<Option<ClockFault>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
