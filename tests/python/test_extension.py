@@ -209,7 +209,7 @@ def test_every_function_answers_as_in_the_program(python, imported, trace):
     if trace == "multihop":
         assert expected[0] == "7703"
     lines = expected[CALLS.index("(SELECT json_group_array(to_ftrace(id)) FROM ftrace_event)")]
-    assert ("sched_switch: prev_comm=" in lines) == (trace == "system")
+    assert ("sched_switch: prev_comm=" in lines) == (trace in ["late-frame", "desktop", "system"])
     answers = dict(zip(CALLS, expected))
     assert answers["regexp_extract('trace', 'r(.)c')"] == "'a'"
     assert answers["time_to_hours(172800000000001)"] == "48"
