@@ -125,5 +125,6 @@ impl World<'_> {
                 flows.link(slices, current, slice);
             }
         }
+        self.event_flows(happening.machine, slice, fields);
     }
 }

@@ -47,12 +47,12 @@ const GUEST: u64 = 77;
 /// Things happen a little after this time.
 const EPOCH: u64 = 10_000;
 
-struct Generator {
-    random: Random,
+pub(super) struct Generator {
+    pub(super) random: Random,
     clocks: Clocks,
     /// The current time.
     now: u64,
-    packets: Vec<Message>,
+    pub(super) packets: Vec<Message>,
     /// The percentage of another machine's packets.
     guests: u64,
     /// The percentage of bundles in the compact encoding.
@@ -63,6 +63,11 @@ struct Generator {
 
 /// The packets of a random trace.
 pub fn trace(seed: u64) -> Vec<Message> {
+    trace_of(seed, Generator::packet)
+}
+
+/// The packets of a random trace, each of which `packet` adds.
+pub(super) fn trace_of(seed: u64, packet: fn(&mut Generator)) -> Vec<Message> {
     let mut random = Random(seed);
     let clocks = random.any(&[
         Clocks::Boottime,
@@ -91,7 +96,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
         if place == host_after {
             generator.host();
         }
-        generator.packet();
+        packet(&mut generator);
     }
     generator.packets
 }
@@ -120,7 +125,7 @@ const NUMBERS: [u64; 8] = [
 ];
 
 impl Generator {
-    fn pid(&mut self) -> u64 {
+    pub(super) fn pid(&mut self) -> u64 {
         match self.random.below(40) {
             0 => u64::MAX, // −1
             1 => i32::MAX as u64,
@@ -129,11 +134,11 @@ impl Generator {
         }
     }
 
-    fn name(&mut self) -> &'static str {
+    pub(super) fn name(&mut self) -> &'static str {
         self.random.any(&NAMES)
     }
 
-    fn number(&mut self) -> u64 {
+    pub(super) fn number(&mut self) -> u64 {
         self.random.any(&NUMBERS)
     }
 
@@ -152,7 +157,7 @@ impl Generator {
     }
 
     /// A time near the current one, for an event.
-    fn time(&mut self) -> u64 {
+    pub(super) fn time(&mut self) -> u64 {
         self.now += self.random.below(3);
         match self.random.below(12) {
             0 => self.now.saturating_sub(self.random.below(60)),
@@ -222,7 +227,7 @@ impl Generator {
         self.packets.push(packet.bytes(field, &payload));
     }
 
-    fn header(&mut self, field: u32) -> Message {
+    pub(super) fn header(&mut self, field: u32) -> Message {
         let mut packet = Message::new();
         let sequence = self.random.any(&[2, 3, 5]);
         packet = packet.number(10, sequence);
@@ -247,7 +252,7 @@ impl Generator {
         packet
     }
 
-    fn interned(&mut self) -> Message {
+    pub(super) fn interned(&mut self) -> Message {
         let mut interned = Message::new();
         let iid = |generator: &mut Self| 1 + generator.random.below(3);
         for (field, value) in [(26, 2), (2, 2), (24, 2)] {
@@ -277,7 +282,7 @@ impl Generator {
         interned
     }
 
-    fn bundle(&mut self) -> Message {
+    pub(super) fn bundle(&mut self) -> Message {
         let cpu = self.cpu();
         let mut bundle = Message::new().number(1, cpu);
         if self.random.one_in(8) {
@@ -882,112 +887,6 @@ impl Generator {
             true => rails.number(3, 5),
             false => rails,
         }
-    }
-
-    fn gpu_specs(&mut self, prefix: &str) -> Message {
-        let mut descriptor = Message::new();
-        for id in 0..self.random.below(4) {
-            let mut spec = Message::new()
-                .number(1, id)
-                .text(2, &format!("{prefix} {id}"));
-            for field in [7, 8] {
-                for _ in 0..self.random.below(3) {
-                    spec = spec.number(field, self.random.any(&[0, 7, 22, 37, 99]));
-                }
-            }
-            spec = spec.number(11, self.random.below(3));
-            if self.random.one_in(2) {
-                spec = spec.text(3, self.random.any(&["busy", ""]));
-            }
-            descriptor = descriptor.message(1, spec);
-        }
-        descriptor
-    }
-
-    fn gpu_counters(&mut self) -> Message {
-        let mut event = Message::new();
-        match self.random.below(3) {
-            0 => event = event.message(1, self.gpu_specs("inline")),
-            1 => event = event.number(4, self.random.below(4)),
-            _ => {}
-        }
-        for _ in 0..self.random.below(3) {
-            let counter = Message::new().number(1, self.random.below(4));
-            let counter = match self.random.one_in(2) {
-                true => counter.signed(2, self.random.any(&[-3, 0, 42])),
-                false => counter.double(3, 2.5),
-            };
-            event = event.message(2, counter);
-        }
-        event
-    }
-
-    fn render_stage(&mut self) -> Message {
-        let mut event = Message::new();
-        if !self.random.one_in(8) {
-            event = event.number(1, 9).number(2, self.random.below(8));
-        }
-        if self.random.one_in(2) {
-            event = event.number(11, self.random.below(2));
-        }
-        if self.random.one_in(2) {
-            event = event.number(13, self.random.below(4));
-        }
-        event = event.number(3, self.random.below(3));
-        for field in [14, 4, 20] {
-            if self.random.one_in(3) {
-                event = event.number(field, self.random.below(4));
-            }
-        }
-        if self.random.one_in(4) {
-            event = event.text(17, "named");
-        }
-        if self.random.one_in(2) {
-            event = event.number(5, self.random.below(4));
-        }
-        if self.random.one_in(3) {
-            let handles = event.number(8, self.number()).number(9, self.number());
-            event = handles.number(12, 7).number(10, 8);
-        }
-        if self.random.one_in(3) {
-            event = event.number(15, 5).number(15, 1 << 63);
-        }
-        if self.random.one_in(4) {
-            event = event.number(16, self.random.below(3));
-        }
-        if self.random.one_in(4) {
-            let extra = Message::new().text(1, "extra");
-            let extra = match self.random.one_in(2) {
-                true => extra,
-                false => extra.text(2, self.name()),
-            };
-            event = event.message(6, extra);
-        }
-        if self.random.one_in(3) {
-            let context = Message::new().number(1, 1).number(2, self.pid());
-            let mut specifications = Message::new().message(1, context);
-            for field in [2, 3] {
-                for _ in 0..self.random.below(3) {
-                    let mut named = Message::new().text(1, self.name());
-                    if self.random.one_in(2) {
-                        named = named.text(2, self.random.any(&["described", ""]));
-                    }
-                    let entry = if self.random.one_in(4) {
-                        Message::new()
-                    } else {
-                        named
-                    };
-                    specifications = specifications.message(field, entry);
-                }
-            }
-            event = event.message(7, specifications);
-        }
-        event
-    }
-
-    fn gpu_memory(&mut self) -> Message {
-        let memory = Message::new().number(1, self.random.below(2));
-        memory.number(2, self.pid()).number(3, self.number())
     }
 
     fn properties(&mut self) -> Message {

@@ -21,11 +21,17 @@ pub struct Stage {
     pub process: usize,
     pub subpasses: Option<String>,
     pub category: Option<i64>,
+    /// The names of its target, its pass and its command buffer (GP8).
+    pub names: [Option<String>; 3],
 }
 
 #[derive(Debug, Default)]
 pub struct Stages {
     pub all: Vec<Stage>,
+    /// GP8: machine, type, handle.
+    pub objects: BTreeMap<(Machine, u64, u64), String>,
+    /// GP12: machine, handle, the entry.
+    pub contexts: Vec<(Machine, u64, Message)>,
     /// Names of queues and stages, by machine and number (GP2).
     queues: BTreeMap<(Machine, i64), Named>,
     stages: BTreeMap<Machine, Vec<Named>>,
@@ -85,6 +91,7 @@ impl World<'_> {
         let gpu = i64::from(event.unsigned(11) as i32);
         let specifications = event.message(7).unwrap_or_default();
         self.stages.specify(machine, gpu, &specifications);
+        self.graphics_context(machine, packet, event);
         // GP1
         if !event.has(1) {
             return;
@@ -127,7 +134,19 @@ impl World<'_> {
             self.stages.firsts.push((machine, queue, lane, None));
         }
         let subpasses = event.has(15).then(|| bits(&event.numbers(15)));
-        self.stage_args(machine, slice, event, of_stage.as_ref());
+        self.stage_args(machine, packet, slice, (event, of_stage.as_ref()));
+        let names = [(24, 8), (18, 9), (6, 12)].map(|(of, field)| {
+            let object = (machine, of, event.unsigned(field));
+            self.stages.objects.get(&object).cloned()
+        });
+        let keys = [
+            "render_target_name",
+            "render_pass_name",
+            "command_buffer_name",
+        ];
+        for (key, name) in keys.into_iter().zip(&names) {
+            self.slices.say(slice, key, Said::String(name.clone()));
+        }
         let uint = |number: i64| Said::Uint(number.cast_unsigned());
         self.slices.say(slice, "hw_queue_id", uint(queue));
         self.slices.say(slice, "upid", Said::Int(process as i64));
@@ -147,7 +166,9 @@ impl World<'_> {
             process,
             subpasses,
             category,
+            names,
         });
+        self.stage_flows(machine, slice, event);
     }
 
     /// The lanes of a queue (GP3, TK1, TK3).
@@ -206,9 +227,9 @@ impl World<'_> {
     fn stage_args(
         &mut self,
         machine: Machine,
+        packet: usize,
         slice: Option<usize>,
-        event: &Message,
-        of_stage: Option<&Message>,
+        (event, of_stage): (&Message, Option<&Message>),
     ) {
         let mut say = |key: &str, said: Said| self.slices.say(slice, key, said);
         if let Some(stage) = of_stage {
@@ -224,6 +245,8 @@ impl World<'_> {
         {
             say("description", Said::text(description));
         }
+        self.compute_args(packet, slice, event);
+        let mut say = |key: &str, said: Said| self.slices.say(slice, key, said);
         if event.unsigned(16) != 0 {
             let pass = format!("rp:#{}", event.unsigned(16));
             say("correlation_id", Said::text(&pass));
@@ -239,13 +262,6 @@ impl World<'_> {
             ("command_buffer", 12),
         ] {
             say(key, Said::Uint(event.unsigned(field)));
-        }
-        for key in [
-            "render_target_name",
-            "render_pass_name",
-            "command_buffer_name",
-        ] {
-            say(key, Said::String(None));
         }
         say("submission_id", Said::Int(event.id(10)));
     }

@@ -17,8 +17,10 @@ mod frames;
 mod generate;
 mod generate_events;
 mod generate_generic;
+pub mod generate_gpu;
 mod generic;
 mod gpu;
+mod gpu_counters;
 mod json;
 mod kernel;
 mod kernel_binder;
@@ -56,6 +58,7 @@ mod tables;
 mod track_events;
 mod tracks;
 mod uuids;
+mod vulkan;
 mod wire;
 mod world;
 

@@ -140,6 +140,13 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
                     push(at, energy);
                 }
             }
+            Some((Read::VULKAN_MEMORY, event)) => {
+                let at = match event.number(3) {
+                    Some(ns) => packets.time_of_boottime(index, ns.into()),
+                    None => time,
+                };
+                push(at, What::Packet(Read::VULKAN_MEMORY, event.clone()));
+            }
             Some((Read::TRACK_EVENT, _)) => {
                 let time = world.track_events.get(&index).map(|(time, _)| *time);
                 push(time, What::Track);

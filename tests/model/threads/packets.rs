@@ -45,6 +45,7 @@ impl Read {
     pub const POWER_RAILS: u32 = 40;
     pub const GPU_COUNTERS: u32 = 52;
     pub const STREAMED: u32 = 54;
+    pub const VULKAN_MEMORY: u32 = 62;
     pub const SERVICE_EVENT: u32 = 69;
 }
 
@@ -256,7 +257,8 @@ fn header(message: &Message) -> encode::Packet {
         clock_snapshot: of(Read::CLOCK_SNAPSHOT).map(|(_, snapshot)| clock_snapshot(snapshot)),
         ftrace_events: of(Read::FTRACE)
             .map(|(_, bundle)| pair(bundle))
-            .or_else(|| of(Read::POWER_RAILS).map(|(_, rails)| energies(rails))),
+            .or_else(|| of(Read::POWER_RAILS).map(|(_, rails)| energies(rails)))
+            .or_else(|| of(Read::VULKAN_MEMORY).map(|(_, event)| allocation(event))),
         android_log: of(Read::ANDROID_LOG).map(|(_, log)| {
             let lines = log.messages(1).into_iter();
             lines.map(|line| line.number(5)).collect()
@@ -291,6 +293,18 @@ fn energies(rails: &Message) -> Bundle {
     };
     Bundle {
         events: rails.messages(2).into_iter().map(event).collect(),
+        ..Bundle::default()
+    }
+}
+
+/// For memory of Vulkan, its time on BOOTTIME (O1).
+fn allocation(event: &Message) -> Bundle {
+    let event = FtraceEvent {
+        timestamp: event.number(3),
+        ..FtraceEvent::default()
+    };
+    Bundle {
+        events: vec![event],
         ..Bundle::default()
     }
 }

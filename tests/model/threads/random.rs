@@ -1,6 +1,8 @@
 //! Random traces: an import must give the rows of the model.
 
-use super::{answers, frame_random, generate, generate_events, generate_generic, tables};
+use super::{
+    answers, frame_random, generate, generate_events, generate_generic, generate_gpu, tables,
+};
 use crate::support::statements::{Answered, answer, difference, differences};
 use rusqlite::Connection;
 use std::env;
@@ -8,7 +10,7 @@ use timebase_import::{Monitor, Options, Source};
 use timebase_lab::encode::{Message, trace_of};
 
 /// What tracks with slices or values say of themselves (rules TK), and what is counted of rules GK.
-const MORE: [(&str, &str); 2] = [
+const MORE: [(&str, &str); 8] = [
     (
         "tracks",
         "SELECT k.type, k.name, c.unit, c.description,
@@ -29,6 +31,40 @@ const MORE: [(&str, &str); 2] = [
         "counts",
         "SELECT name, total(value) FROM stats
          WHERE value > 0 AND name IN ('generic_task_state_invalid_order', 'task_state_invalid') GROUP BY name",
+    ),
+    (
+        "gpu_slices",
+        "SELECT s.ts, k.type, s.name, s.render_target_name, s.render_pass_name, s.command_buffer,
+             s.command_buffer_name, s.submission_id, s.upid IS NULL
+         FROM gpu_slice AS s JOIN track AS k ON k.id = s.track_id",
+    ),
+    (
+        "gpu_arguments",
+        "SELECT s.ts, k.name, s.name, a.key, a.flat_key, a.value_type, a.string_value, a.real_value,
+             CASE a.key WHEN 'upid' THEN (SELECT pid FROM process AS p WHERE p.upid = int_value)
+                 ELSE int_value END
+         FROM gpu_slice AS s JOIN track AS k ON k.id = s.track_id JOIN args AS a USING (arg_set_id)",
+    ),
+    (
+        "gpu_flows",
+        "SELECT row_number() OVER (ORDER BY f.rowid), o.ts, o.name, i.ts, i.name FROM flow AS f
+         JOIN slice AS o ON o.id = slice_out JOIN slice AS i ON i.id = slice_in",
+    ),
+    ("gpu_contexts", "SELECT * FROM gpu_context"),
+    (
+        "gpu_counter_groups",
+        "SELECT g.id, k.name, k.unit, k.description, t.gpu_id, g.group_id, g.name, g.description
+         FROM gpu_counter_group AS g JOIN counter_track AS k ON k.id = g.track_id
+         JOIN gpu_counter_track AS t ON t.id = k.id",
+    ),
+    (
+        "vulkan_memory",
+        "SELECT v.id, source, operation, timestamp, p.pid, device, device_memory, memory_type, heap,
+             function_name, object_handle, memory_address, memory_size, scope,
+             (SELECT group_concat(said, char(31)) FROM (SELECT key || ' ' || value_type || '=' ||
+                 coalesce(string_value, int_value, real_value, '-') AS said
+              FROM args AS a WHERE a.arg_set_id = v.arg_set_id ORDER BY said))
+         FROM vulkan_memory_allocations AS v JOIN process AS p USING (upid)",
     ),
 ];
 
@@ -116,6 +152,11 @@ fn any_trace_gives_the_rows_of_the_model() {
 #[test]
 fn any_trace_of_generic_kernels_gives_the_rows_of_the_model() {
     all_agree(generate_generic::trace);
+}
+
+#[test]
+fn any_trace_of_gpus_gives_the_rows_of_the_model() {
+    all_agree(generate_gpu::trace);
 }
 
 #[test]

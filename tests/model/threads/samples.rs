@@ -1,10 +1,10 @@
-//! Batteries, power rails, GPUs, properties, the display (M9 to M13).
+//! Batteries, power rails, properties, the display (M9, M10, M13).
 
 use super::args::Said;
 use super::machines::Machine;
 use super::packets::Read;
 use super::prints;
-use super::tracks::{Aside, Of, Track};
+use super::tracks::{Of, Track};
 use super::wire::Message;
 use super::world::World;
 
@@ -19,42 +19,6 @@ const RAILS: &str = "M_VDD_CPUCL0 cpu.little · M_VDD_CPUCL0_M cpu.little.mem ·
     VSYS_PWR_RFFE radio.frontend · VSYS_PWR_CAMERA camera · S_VDD_CAM multimedia · \
     S_UDFPS udfps · S_PLL_MIPI_UFS ufs · M_LLDO1 ldo.main.a · M_LLDO2 ldo.main.b · \
     S_LLDO1 ldo.sub";
-
-/// List U, from 1 on.
-const UNITS: &str = "bit Kb Mb Gb Tb Pb B KB MB GB TB PB Hz KHz MHz GHz THz PHz ns us ms s min h \
-    Vertex Pixel Triangle mW W kW J V A C F K % Primitive Fragment Instruction";
-
-fn unit_name(number: u64) -> &'static str {
-    match usize::try_from(number) {
-        Ok(0) => "",
-        Ok(n) => UNITS.split_whitespace().nth(n - 1).unwrap_or("Unknown"),
-        Err(_) => "Unknown",
-    }
-}
-
-/// M11
-fn unit(spec: &Message) -> Option<String> {
-    let names = |field| spec.numbers(field).into_iter().map(unit_name);
-    let denominators: Vec<&str> = names(8).filter(|name| !name.is_empty()).collect();
-    let is_said = spec.has(7) || spec.has(8);
-    let mut unit = String::new();
-    for name in names(7) {
-        if !unit.is_empty() {
-            unit.push(':');
-        }
-        unit += name;
-    }
-    if !denominators.is_empty() {
-        unit = format!("{unit}/{}", denominators.join(":"));
-    }
-    is_said.then_some(unit)
-}
-
-/// A counter of a GPU.
-struct GpuCounter {
-    spec: Message,
-    gpu: i64,
-}
 
 impl World<'_> {
     /// M9
@@ -145,90 +109,6 @@ impl World<'_> {
             track.source.0.push(subsystem);
         }
         self.counters.push(track, time, energy);
-    }
-
-    /// The counters of a packet's samples, by their counter_id (M11).
-    fn gpu_counter(&self, raw_id: u32, sample: usize, id: i64) -> Option<GpuCounter> {
-        let (_, event) = self.packets.all[sample].payload.as_ref()?;
-        let Some(iid) = event.number(4) else {
-            let of_machine = self.packets.trusted(Read::GPU_COUNTERS);
-            let of_machine = of_machine.filter(|packet| packet.0 == raw_id);
-            let mut found = of_machine.flat_map(|(.., event)| {
-                let specs = event.message(1).unwrap_or_default().messages(1);
-                specs.into_iter().map(|spec| (spec, event.id(3)))
-            });
-            let (spec, gpu) = found.find(|(spec, _)| spec.id(1) == id)?;
-            return Some(GpuCounter { spec, gpu });
-        };
-        let mut declaring = (0..self.packets.all.len()).filter_map(|other| {
-            let packet = &self.packets.all[other];
-            let (field, event) = packet.payload.as_ref()?;
-            let refers = *field == Read::GPU_COUNTERS && event.number(4) == Some(iid);
-            let is_same = self.packets.is_same_interval(sample, other);
-            if !is_same || !refers || packet.distrusted {
-                return None;
-            }
-            self.packets.interned_until(other + 1, other, 47, iid)
-        });
-        let declared = declaring.next()?;
-        let specs = declared.message(2)?.messages(1);
-        let spec = specs.into_iter().find(|spec| spec.id(1) == id)?;
-        let gpu = declared.id(3);
-        Some(GpuCounter { spec, gpu })
-    }
-
-    /// M11
-    pub fn gpu_counters(
-        &mut self,
-        (machine, raw_id): (Machine, u32),
-        (time, packet): (i64, usize),
-        event: &Message,
-    ) {
-        const FORWARDS_LOOKING: u64 = 2;
-        for sample in event.messages(2) {
-            let Some(counter) = self.gpu_counter(raw_id, packet, sample.id(1)) else {
-                continue;
-            };
-            let value = match (sample.has(2), sample.number(3)) {
-                (true, _) => sample.signed(2) as f64,
-                (false, bits) => f64::from_bits(bits.unwrap_or(0)),
-            };
-            let of = Of::Gpu(machine, counter.gpu);
-            let name = counter.spec.text(2).unwrap_or_default();
-            let description = counter.spec.text(3);
-            let said = Said::String(description.clone());
-            let track = Track {
-                unit: unit(&counter.spec),
-                source: Aside(vec![("description", said)]),
-                description: Aside(description),
-                ..Track::named("gpu_counter", &name, of)
-            };
-            let is_before = counter.spec.unsigned(11) != FORWARDS_LOOKING;
-            if is_before {
-                let rows = self.counters.0.iter_mut();
-                let mut of_track = rows.filter(|row| row.track == track);
-                if let Some(row) = of_track.next_back() {
-                    row.value = value;
-                }
-            }
-            let value = if is_before { 0.0 } else { value };
-            self.counters.push(track, time, value);
-        }
-    }
-
-    /// M12
-    pub fn gpu_memory(&mut self, machine: Machine, time: i64, event: &Message) {
-        let (gpu, pid) = (event.id(1), event.id(2));
-        let (of, kind) = if pid == 0 {
-            (Of::Gpu(machine, gpu), "gpu_memory")
-        } else {
-            self.processes.bind(machine, pid, pid);
-            let upid = self.processes.process(machine, pid);
-            (Of::ProcessOnGpu(upid, gpu), "process_gpu_memory")
-        };
-        let size = event.unsigned(3) as f64;
-        self.at(time)
-            .with_unit(of, kind, "GPU Memory", "bytes", size);
     }
 
     /// M13

@@ -38,7 +38,13 @@ CREATE TABLE gpu_counter_track (id, gpu_id);
 CREATE TABLE slice (id, ts, dur, track_id, name, category, depth, parent_id, arg_set_id,
     thread_ts, thread_dur, thread_instruction_count, thread_instruction_delta);
 CREATE TABLE gpu_slice_detail (slice_id, context_id, render_target, render_pass, command_buffer,
-    submission_id, hw_queue_id, upid, render_subpasses, render_stage_category);
+    submission_id, hw_queue_id, upid, render_subpasses, render_stage_category, render_target_name,
+    render_pass_name, command_buffer_name);
+CREATE TABLE gpu_context (id, context_id, pid, api, machine_id);
+CREATE TABLE gpu_counter_group (id, group_id, track_id, name, description);
+CREATE TABLE vulkan_memory_allocations (id, arg_set_id, source, operation, timestamp, upid, device,
+    device_memory, memory_type, heap, function_name, object_handle, memory_address, memory_size,
+    scope);
 CREATE VIEW gpu_slice AS
     SELECT * FROM slice JOIN gpu_slice_detail ON gpu_slice_detail.slice_id = slice.id;
 CREATE TABLE counter (track_id, ts, value, arg_set_id);
@@ -162,6 +168,7 @@ impl World<'_> {
         self.slice_rows(&mut tables);
         self.stage_rows(&tables);
         self.counter_rows(&mut tables);
+        self.gpu_rows(&mut tables);
         self.track_rows(&mut tables);
         for (out, into) in &self.flows.links {
             tables.insert("flow", vec![id(*out), id(*into), Value::Null]);
@@ -328,7 +335,64 @@ impl World<'_> {
                 text(stage.subpasses.as_deref()),
                 number(stage.category),
             ];
+            let names = stage.names.iter().map(|name| text(name.as_deref()));
+            tables.insert("gpu_slice_detail", row.into_iter().chain(names).collect());
+        }
+        for (slice, buffer, submission) in &self.vulkan.others {
+            let mut row = vec![Value::Null; 13];
+            row[0] = id(*slice);
+            row[4] = number(*buffer);
+            row[5] = number(*submission);
             tables.insert("gpu_slice_detail", row);
+        }
+    }
+
+    /// GP12, M14, M15
+    fn gpu_rows(&mut self, tables: &mut Tables) {
+        const APIS: &str = "UNDEFINED OPEN_GL VULKAN OPEN_CL CUDA HIP";
+        for (place, (machine, handle, entry)) in self.stages.contexts.iter().enumerate() {
+            let api = entry.number(3).map(|api| {
+                let api = APIS.split(' ').nth(api as u32 as usize);
+                api.unwrap_or("UNDEFINED")
+            });
+            let pid = entry.has(2).then(|| entry.id(2));
+            let handle = Value::Integer(handle.cast_signed());
+            let row = vec![id(place), handle, number(pid), text(api), id(*machine)];
+            tables.insert("gpu_context", row);
+        }
+        for (place, row) in self.counter_groups().into_iter().enumerate() {
+            let row = vec![
+                id(place),
+                Value::Integer(row.group),
+                id(row.track),
+                text(row.name.as_deref()),
+                text(row.description.as_deref()),
+            ];
+            tables.insert("gpu_counter_group", row);
+        }
+        for (place, allocation) in self.vulkan.allocations.iter().enumerate() {
+            let args = tables.args(&allocation.args);
+            let event = &allocation.event;
+            let whole = |field| number(event.number(field).map(u64::cast_signed));
+            let small = |field| number(event.has(field).then(|| event.id(field)));
+            let row = vec![
+                id(place),
+                args,
+                text(allocation.source()),
+                text(allocation.operation()),
+                Value::Integer(allocation.time),
+                id(allocation.process),
+                whole(16),
+                whole(17),
+                small(18),
+                small(19),
+                text(allocation.function.as_deref()),
+                whole(20),
+                whole(5),
+                whole(6),
+                text(allocation.scope()),
+            ];
+            tables.insert("vulkan_memory_allocations", row);
         }
     }
 

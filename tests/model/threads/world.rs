@@ -9,6 +9,7 @@ use super::flows::Flows;
 use super::frames::Frames;
 use super::generic::Generic;
 use super::gpu::Stages;
+use super::gpu_counters::Descriptors;
 use super::kernel::{Context, Owners};
 use super::kernel_events::KernelState;
 use super::machines::{self, Machine, MachineFacts};
@@ -26,6 +27,7 @@ use super::stats;
 use super::track_events::Asyncs;
 use super::tracks::TrackId;
 use super::uuids::{self, Uuids};
+use super::vulkan::Vulkan;
 use super::wire::Message;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +40,8 @@ pub struct World<'a> {
     pub slices: Slices,
     pub counters: Counters,
     pub stages: Stages,
+    pub vulkan: Vulkan,
+    pub gpu_descriptors: Descriptors,
     /// H2
     pub cpus: BTreeSet<(Machine, u32)>,
     pub owners: Owners,
@@ -101,6 +105,8 @@ impl<'a> World<'a> {
             slices: Slices::default(),
             counters: Counters::default(),
             stages: Stages::default(),
+            vulkan: Vulkan::default(),
+            gpu_descriptors: Descriptors::new(packets),
             cpus,
             owners: Owners::new(),
             kernel: KernelState::default(),
@@ -246,8 +252,11 @@ impl<'a> World<'a> {
             Described::THREAD if self.packets.all[packet].valid => {
                 uuids::name_thread(&mut self.processes, machine, payload, None);
             }
-            52 => self.gpu_counters(of, at, payload),
+            52 => self.gpu_counters(machine, at, payload),
             53 => self.render_stage(machine, at, payload),
+            62 => self.vulkan_memory(machine, at, payload),
+            63 => self.gpu_log(machine, time, payload),
+            65 => self.vulkan_api(machine, time, payload),
             Described::TRACK => {
                 let (machine, raw_id) = of;
                 self.track_descriptor(machine, raw_id, payload);
