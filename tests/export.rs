@@ -11,7 +11,9 @@ use parquet::record::Field;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
+use crate::model::threads::generate_gpu;
 use crate::support::{Imported, Place, answer, data, run};
+use timebase_lab::encode::trace_of;
 
 /// A file: its columns as `name type`, and its rows.
 struct Read {
@@ -172,8 +174,12 @@ fn every_table_of_a_trace_is_in_parquet_as_it_is_in_the_database() {
     let schema = schema(&[]);
     assert!(schema.len() > 60);
     let mut filled = BTreeMap::new();
-    for name in TRACES {
-        let imported = Imported::new(name, &[]);
+    let recorded = TRACES.iter().map(|name| (*name, Imported::new(name, &[])));
+    // Of many packets, so that there are some of each kind.
+    let mut gpus = (0..).map(generate_gpu::trace);
+    let gpus = gpus.find(|packets| packets.len() > 50).unwrap();
+    let gpus = ("of GPUs", Imported::of_bytes(&trace_of(&gpus), &[]));
+    for (name, imported) in recorded.chain([gpus]) {
         let place = Place::new();
         let folder = place.path("traces");
         export(&[imported.path()], &folder);
