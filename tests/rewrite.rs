@@ -61,10 +61,11 @@ fn all_are_as_promised(cases: &[(String, Vec<u8>)]) {
 
 #[test]
 fn rw1_rw5_rw6_rw10_traces_of_gpus_are_imported_alike() {
-    let traces = (0..40).map(|seed| {
-        let trace = trace_of(&generate_gpu::trace(seed));
-        (format!("of GPUs, seed {seed}"), trace)
-    });
+    // Of one machine: guests wait for the host's clock, so ids can differ (RW1).
+    let is_of_guest = |packet: &Message| fields(&packet.0).iter().any(|(field, ..)| *field == 98);
+    let traces = (0..80).map(|seed| (seed, generate_gpu::sound_trace(seed)));
+    let traces = traces.filter(|(_, packets)| !packets.iter().any(is_of_guest));
+    let traces = traces.map(|(seed, packets)| (format!("seed {seed}"), trace_of(&packets)));
     all_are_as_promised(&traces.collect::<Vec<_>>());
 }
 

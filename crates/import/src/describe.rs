@@ -302,7 +302,7 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
     for events in &summary.events {
         let Events { table, noun, .. } = *events;
         stats.push(Stat {
-            name: table.to_owned(),
+            name: table.into(),
             description: format!("{noun} in {table}").into(),
             meaning: Meaning::INFO,
             value: signed(events.rows),
@@ -327,7 +327,7 @@ fn unresolved<'a>(
     reasons: &'a BTreeMap<Unresolved, u64>,
 ) -> impl Iterator<Item = Stat> + 'a {
     reasons.iter().map(move |(&reason, &count)| Stat {
-        name: format!("{name}_unresolved_{}", reason.code()),
+        name: format!("{name}_unresolved_{}", reason.code()).into(),
         description: format!("{noun} without a ts: {reason}").into(),
         meaning: meaning_of(reason),
         value: signed(count),

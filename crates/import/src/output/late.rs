@@ -212,7 +212,7 @@ pub(crate) fn stats(conn: &Connection, mut stats: Vec<Stat>) -> rusqlite::Result
 
 /// A row of `stats`.
 pub(crate) struct Stat {
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// What was counted.
     pub description: Cow<'static, str>,
     pub meaning: Meaning,
@@ -227,7 +227,7 @@ impl Stat {
     /// A counter's.
     pub fn new(counter: &Counter, value: i64) -> Stat {
         Stat {
-            name: counter.name.to_owned(),
+            name: counter.name.into(),
             description: counter.description.into(),
             meaning: counter.meaning,
             value,
