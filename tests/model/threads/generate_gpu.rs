@@ -12,10 +12,6 @@ pub fn trace(seed: u64) -> Vec<Message> {
     trace_of(seed, Generator::gpu_packet)
 }
 
-<<<<<<< HEAD
-impl Generator {
-    fn gpu_packet(&mut self) {
-=======
 /// The same without a payload that cannot be read.
 pub fn sound_trace(seed: u64) -> Vec<Message> {
     trace_of(seed, |generator| generator.gpu_packet_of(false))
@@ -28,7 +24,6 @@ impl Generator {
     }
 
     fn gpu_packet_of(&mut self, is_damaged: bool) {
->>>>>>> gpu
         let (field, payload) = match self.random.below(20) {
             0..8 => (53, self.render_stage()),
             8 | 9 => (65, self.vulkan_api()),
@@ -45,11 +40,7 @@ impl Generator {
             packet = packet.message(12, self.more_interned(interned));
         }
         let mut payload = payload.0;
-<<<<<<< HEAD
-        if self.random.one_in(50) {
-=======
         if is_damaged {
->>>>>>> gpu
             payload.push(0xff); // a field that does not end
         }
         self.packets.push(packet.bytes(field, &payload));
