@@ -48,8 +48,9 @@ class AllTables:
         rows = []
         for id, database in zip(self.ids, self._databases):
             query = database.execute(f'SELECT * FROM "{name}"')
-            # The partition is called trace_id, so a flow's own is not.
-            columns = ["flow_trace_id" if column == "trace_id" else column for column, *_ in query.description]
+            # The partition is called trace_id, so a flow's own is not; and the label of a fleet often device.
+            renamed = {"trace_id": "flow_trace_id", "device": "vulkan_device"}
+            columns = [renamed.get(column, column) for column, *_ in query.description]
             if name in ("metadata", "stats"):
                 # Their trace_file_id has the same values.
                 at = columns.index("flow_trace_id")

@@ -46,8 +46,8 @@ class Tables:
         command = [os.environ["TIMEBASE_PROGRAM"], "import", trace, "-o", database]
         if subprocess.run(command, capture_output=True).returncode != 0:
             return None
-        # The partition of a trace is called as Perfetto calls what tells flows apart.
-        own = {"flow_trace_id": "trace_id"}
+        # The partition of a trace is called as Perfetto calls what tells flows apart, and a label as a handle of Vulkan.
+        own = {"flow_trace_id": "trace_id", "vulkan_device": "device"}
         with closing(sqlite3.connect(database)) as connection:
             rows = {table: connection.execute(f"SELECT {self._asked(table, own)} FROM `{table}`").fetchone() for table in tables}
         os.unlink(database)

@@ -283,6 +283,22 @@ def test_what_the_user_says_of_a_table_counts(databases):
     assert "Mine." not in other and "A row is a packet" in other
 
 
+def test_the_bytes_of_a_packet_are_a_link_to_them(databases):
+    [page] = pages(databases, "/late/packet?_size=1")
+    [(where, size)] = re.findall(r'href="([^"]+)">([\d,]+) bytes</a>', cells(page, "data")[0])
+    assert where == "/late/packet_record/0.blob?_blob_column=data"
+
+    async def get():
+        served = Datasette([str(databases / "late.db")])
+        await served.invoke_startup()
+        return await served.client.get(where)
+
+    found = asyncio.run(get())
+    with closing(sqlite3.connect(databases / "late.db")) as plain:
+        [data] = plain.execute("SELECT data FROM packet WHERE id = 0").fetchone()
+    assert found.content == data and size == f"{len(data):,}"
+
+
 def test_functions_are_there_in_any_python(databases):
     sql = "SELECT to_boottime('REALTIME', 0, 1700005000195000000) AS ts, packet_json(data) AS j FROM packet LIMIT 1"
     [page] = pages(databases, "/late.json?_shape=array&" + urllib.parse.urlencode({"sql": sql}))
@@ -304,10 +320,10 @@ def test_without_the_plugin_a_metadata_file_says_the_same(databases, tmp_path):
     assert list(said["databases"]) == ["late", "other.trace"]
     pm.unregister(name="timebase")
     try:
-        front, table = pages(databases, "/late", "/late/packet", metadata=said)
+        front, table = pages(databases, "/late", "/late/clock", metadata=said)
     finally:
         pm.register(_datasette, "timebase")
-    assert "Slowest slices" in front and "A row is a packet" in table
+    assert "Slowest slices" in front and "A row is a clock" in table
     wrong = subprocess.run([command[0], "datasette-metadata"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "<DB>" in wrong.stderr
 

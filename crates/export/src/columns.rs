@@ -276,9 +276,9 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
 /// Columns with values of several types. They are written as text, in SQLite's form.
 const ANY: [(&str, &str); 2] = [("fact", "value"), ("metadata", "value")];
 
-/// The partition of a trace has the same name as Perfetto's number of a flow, so these columns have
-/// another name in Parquet.
-const RENAMED: [(&str, &str); 1] = [("trace_id", "flow_trace_id")];
+/// The partition of a trace has the same name as Perfetto's number of a flow, and `device` is what
+/// fleets label their traces with, so these columns have another name in Parquet.
+const RENAMED: [(&str, &str); 2] = [("trace_id", "flow_trace_id"), ("device", "vulkan_device")];
 
 /// Columns that Parquet does not have: `trace_file_id` beside them has the same values, and their name is
 /// that of the partition.

@@ -194,8 +194,12 @@ _DURATION = re.compile(r"(?:\w+_)?dur(?:_\w+)?|cpu_time|delay")
 
 
 @hookimpl
-def render_cell(value: Any, column: str, table: Optional[str], database: str, datasette: Any) -> Any:
+def render_cell(row: Any, value: Any, column: str, table: Optional[str], database: str, datasette: Any) -> Any:
     """Shows a number as a link, or with what a time is to a reader; None leaves it to others."""
+    if type(value) is bytes and (table, column) == ("packet", "data") and _is_trace(datasette.databases.get(database)):
+        # Datasette looks for the bytes by the rowid, which a view does not have.
+        where = datasette.urls.row_blob(database, "packet_record", row["id"], column)
+        return Markup(f'<a class="blob-download" href="{html.escape(str(where))}">{len(value):,} bytes</a>')
     if type(value) is not int:
         return None
     target = link(column, table)
