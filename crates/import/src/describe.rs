@@ -16,7 +16,7 @@ use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
 use crate::output::{
-    self, About, Counter, Fact, FactRow, Meaning, PARSER_ERROR, Placed, Stat, Tallies,
+    self, About, Counter, Fact, FactRow, Meaning, PARSER_ERROR, Placed, Stat, Stats, Tallies,
 };
 use crate::pipeline::FileRead;
 use crate::readers::{self, counters_of_machines};
@@ -226,7 +226,7 @@ pub(crate) fn describe(
 }
 
 /// The rows of `stats`: what the import counted, and what the trace recorded.
-fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
+fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
     let counts = &frame.counts;
     let counters = [
         (Counter::info("packets", "rows of packet"), summary.packets),
@@ -293,22 +293,21 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Vec<Stat> {
     let counters = counters.into_iter().chain(frame.context.journal.counters());
     let of_machines: Vec<Counter> = counted_of_machines().collect();
     let is_of_machines = |counter: &Counter| of_machines.iter().any(|of| of.name == counter.name);
-    let mut stats: Vec<Stat> = counters
-        .filter(|(counter, _)| !is_of_machines(counter))
-        .map(|(counter, count)| Stat::new(&counter, signed(count)))
-        .collect();
-    stats.extend(stats_of_machines(frame));
+    let mut stats = Stats::default();
+    let of_all = counters.filter(|(counter, _)| !is_of_machines(counter));
+    stats.extend(of_all.map(|(counter, count)| Stat::new(&counter, signed(count))));
+    add_stats_of_machines(frame, &mut stats);
     stats.extend(unresolved("packets", "packets", &summary.unresolved));
     for events in &summary.events {
         let Events { table, noun, .. } = *events;
-        stats.push(Stat {
+        stats.extend([Stat {
             name: table.into(),
             description: format!("{noun} in {table}").into(),
             meaning: Meaning::INFO,
             value: signed(events.rows),
             idx: None,
             of: None,
-        });
+        }]);
         stats.extend(unresolved(table, noun, &events.unresolved));
     }
     let recorded = frame.context.journal.all_recorded();
@@ -350,7 +349,7 @@ fn counted_of_machines() -> impl Iterator<Item = Counter> {
 
 /// Counters of which every machine of a file has one (rules MD). What the import counted is the machine's
 /// if there is only one; otherwise nobody knows whose it is, and it is of the whole.
-fn stats_of_machines(frame: &Frame) -> Vec<Stat> {
+fn add_stats_of_machines(frame: &Frame, stats: &mut Stats) {
     let (journal, parts) = (&frame.context.journal, &frame.context.place.clocks.parts);
     let parts: Vec<(u32, u32)> = parts
         .iter()
@@ -360,13 +359,12 @@ fn stats_of_machines(frame: &Frame) -> Vec<Stat> {
         of,
         ..Stat::new(counter, value)
     };
-    let mut stats = Vec::new();
     for counter in counted_of_machines() {
         let count = signed(journal.counter(counter));
         let known = if parts.len() == 1 { count } else { 0 };
         stats.extend(parts.iter().map(|&of| stat(&counter, Some(of), known)));
         if count > known {
-            stats.push(stat(&counter, None, count));
+            stats.extend([stat(&counter, None, count)]);
         }
     }
     for counter in counters_of_machines() {
@@ -374,7 +372,6 @@ fn stats_of_machines(frame: &Frame) -> Vec<Stat> {
         let unsaid = unsaid.filter(|&&of| journal.recorded(counter, of, None).is_none());
         stats.extend(unsaid.map(|&of| stat(counter, Some(of), 0)));
     }
-    stats
 }
 
 /// Fills `fact`.

@@ -182,32 +182,67 @@ pub(crate) fn remote_clock_syncs(
 }
 
 /// Fills the table `stats` with counters of the whole trace.
-pub(crate) fn stats(conn: &Connection, mut stats: Vec<Stat>) -> rusqlite::Result<()> {
-    stats.sort_by(|one, other| {
-        (&one.name, one.of, one.idx).cmp(&(&other.name, other.of, other.idx))
-    });
+pub(crate) fn stats(conn: &Connection, stats: Stats) -> rusqlite::Result<()> {
     let mut inserts = Inserts::into(conn, &tables::stats::TABLE)?;
-    let (mut key, mut last) = (-1_i64, "");
-    for (number, stat) in stats.iter().enumerate() {
-        if stat.name != last {
-            (key, last) = (key.saturating_add(1), &stat.name);
+    let mut id = 0_i64;
+    for (key, (name, mut counted)) in (0_i64..).zip(stats.0) {
+        counted.rows.sort_by_key(|row| (row.of, row.idx));
+        for row in &counted.rows {
+            let (file, machine) = row.of.unzip();
+            inserts.push(tables::stats::Row::<&dyn ToSql> {
+                id: &id,
+                name: &name,
+                key: &key,
+                idx: &row.idx,
+                severity: &counted.meaning.severity,
+                source: &counted.meaning.source,
+                value: &row.value,
+                description: &counted.description,
+                machine_id: &machine,
+                trace_id: &file,
+                trace_file_id: &file,
+            })?;
+            id += 1;
         }
-        let (file, machine) = stat.of.unzip();
-        inserts.push(tables::stats::Row::<&dyn ToSql> {
-            id: &(number as i64),
-            name: &stat.name,
-            key: &key,
-            idx: &stat.idx,
-            severity: &stat.meaning.severity,
-            source: &stat.meaning.source,
-            value: &stat.value,
-            description: &stat.description,
-            machine_id: &machine,
-            trace_id: &file,
-            trace_file_id: &file,
-        })?;
     }
     Ok(())
+}
+
+/// The rows of `stats` by their names: of thousands of machines each has the same ones.
+#[derive(Default)]
+pub(crate) struct Stats(BTreeMap<Cow<'static, str>, Counted>);
+
+struct Counted {
+    description: Cow<'static, str>,
+    meaning: Meaning,
+    rows: Vec<CountedRow>,
+}
+
+struct CountedRow {
+    of: Option<(u32, u32)>,
+    idx: Option<i64>,
+    value: i64,
+}
+
+impl Extend<Stat> for Stats {
+    fn extend<I: IntoIterator<Item = Stat>>(&mut self, stats: I) {
+        for stat in stats {
+            let Stat {
+                name,
+                description,
+                meaning,
+                value,
+                idx,
+                of,
+            } = stat;
+            let counted = self.0.entry(name).or_insert_with(|| Counted {
+                description,
+                meaning,
+                rows: Vec::new(),
+            });
+            counted.rows.push(CountedRow { of, idx, value });
+        }
+    }
 }
 
 /// A row of `stats`.

@@ -46,8 +46,8 @@ pub(crate) use faults::{
 };
 pub(crate) use journal::{Journal, LogMessage, Severity};
 pub(crate) use late::{
-    Stat, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs, sequences, stats,
-    trace_files,
+    Stat, Stats, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs, sequences,
+    stats, trace_files,
 };
 pub(crate) use loss::Loss;
 pub(crate) use pages::{Pages, resume};
