@@ -346,7 +346,7 @@ def test_a_database_of_another_version_is_told_with_what_to_do(python, multihop,
     changed(multihop, f"PRAGMA user_version = {version}; {tables}")
     for message in python(REFUSALS, multihop, json.dumps(READ_SNAPSHOTS)):
         assert f"this database has version {version} of timebase's tables" in message
-        assert message.endswith(f"this timebase reads version 10: {advice}")
+        assert message.endswith(f"this timebase reads version 11: {advice}")
 
 
 def test_a_database_without_arguments_is_told(python, tmp_path):

@@ -24,14 +24,7 @@ const MOST: usize = 3;
 const PAGE: &str = "'timebase help coming-from-trace-processor'";
 
 /// Tables of trace processor that are none here, by the type of the packets that they are made of.
-const PACKETS: [(&str, &[&str]); 7] = [
-    (
-        "frame_timeline_event",
-        &[
-            "actual_frame_timeline_slice",
-            "expected_frame_timeline_slice",
-        ],
-    ),
+const PACKETS: [(&str, &[&str]); 6] = [
     (
         "heap_graph",
         &[
@@ -59,14 +52,18 @@ const PACKETS: [(&str, &[&str]); 7] = [
 ];
 
 /// Functions of trace processor that are none here, and what does the same.
-const FUNCTIONS: [(&[&str], &str); 3] = [
+const FUNCTIONS: [(&[&str], &str); 4] = [
     (
         &["ancestor_slice_by_stack", "descendant_slice_by_stack"],
         "use ancestor_slice(id) or descendant_slice(id)",
     ),
     (
-        &["import", "run_metric"],
-        "timebase does not have the modules and metrics of trace processor",
+        &["import"],
+        "write INCLUDE PERFETTO MODULE, and give the library with --sql-package",
+    ),
+    (
+        &["run_metric"],
+        "timebase does not have the metrics of trace processor",
     ),
     (
         &["slice_parent", "thread_name", "process_name"],
@@ -436,10 +433,22 @@ mod tests {
 
     #[test]
     fn the_packets_of_tables_that_are_not_here_are_perfettos() {
-        for (packet_type, _) in PACKETS {
+        let views = timebase_schema::finish();
+        for (packet_type, names) in PACKETS {
             let declared = format!(" bytes {packet_type} = ");
             let is_there = timebase_schema::TRACE_PROTO.contains(&declared);
             assert!(is_there, "{packet_type}");
+            for name in names {
+                let made = [
+                    format!("CREATE VIEW {name} "),
+                    format!("CREATE TABLE {name} "),
+                ];
+                let is_here = |sql: &str| made.iter().any(|made| sql.contains(made));
+                assert!(
+                    !is_here(&views) && !is_here(timebase_schema::TABLES),
+                    "{name}"
+                );
+            }
         }
         assert!(is_described("perf_sample") && !is_described("heap_graph"));
     }
