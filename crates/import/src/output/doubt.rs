@@ -207,7 +207,8 @@ mod tests {
             late(99, 2, &[RowPart::Running]),
         ];
         assert_eq!(LateDoubt::mark_all(&late, &conn), Ok(1));
-        let marked = "SELECT group_concat(doubt, ' ') FROM sched_record";
+        let marked =
+            "SELECT group_concat(doubt, ' ') FROM (SELECT doubt FROM sched_record ORDER BY ts)";
         let marked: String = conn.query_row(marked, [], |row| row.get(0))?;
         let all = 2 | 2 << 3 | 2 << 6 | 2 << 9;
         assert_eq!(marked, format!("{all} {}", 2 | 2 << 3));
