@@ -18,8 +18,8 @@ pub enum StatementKind {
 /// ```
 /// use timebase_schema::{StatementKind, Statement};
 /// let statements = Statement::all(timebase_schema::TABLES);
-/// let packet = statements.iter().find(|statement| statement.name == "packet").unwrap();
-/// assert_eq!(packet.kind, StatementKind::Table);
+/// let part = statements.iter().find(|statement| statement.name == "part").unwrap();
+/// assert_eq!(part.kind, StatementKind::Table);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
