@@ -7,7 +7,7 @@ use crate::output::Counter;
 pub(super) struct Grows {
     pub field: u32,
     pub counters: [Counter; 3],
-    /// Whether it is of what is missing.
+    /// Whether the counters say what was lost.
     pub is_loss: bool,
 }
 
