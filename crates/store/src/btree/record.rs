@@ -38,7 +38,7 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
 /// default, which is NULL.
 #[inline]
 pub(crate) fn trimmed<'r, 'v>(values: &'r [Value<'v>]) -> &'r [Value<'v>] {
-    let last = values.iter().rposition(|value| *value != Value::Null);
+    let last = (values.iter()).rposition(|value| !matches!(value, Value::Null));
     &values[..last.map_or(values.len().min(1), |last| last + 1)]
 }
 
@@ -138,6 +138,12 @@ const HEADER: usize = 0x7f;
 /// The bytes before the record in a cell: its size and the rowid.
 const FRONT: usize = 2 * LONGEST_VARINT;
 
+/// The least rowid whose varint has five bytes.
+const SHORT: i64 = 1 << 28;
+
+/// So many numbers fit into any buffer.
+const FEW: usize = 64;
+
 /// A cell that is being made. The next cell overwrites its buffer.
 #[derive(Debug)]
 pub(crate) struct Cell {
@@ -159,24 +165,30 @@ impl Cell {
     /// than this crate writes.
     #[inline]
     pub fn record(&mut self, values: &[Value<'_>]) -> Option<usize> {
+        // Most rows are numbers, which one pass finds out and writes.
+        if values.len() <= FEW
+            && let Some(size) = self.numbers(values)
+        {
+            return Some(size);
+        }
+        self.mixed(values)
+    }
+
+    /// Writes a record of any values.
+    fn mixed(&mut self, values: &[Value<'_>]) -> Option<usize> {
         // Integers are stored eight bytes at a time, and the next value overwrites the surplus.
         // Copying the exact number of bytes is a call of memcpy for each, and took a third of the
         // time.
         let mut room = FRONT + 1 + (LONGEST_VARINT + 8) * values.len() + 8;
-        let mut is_numbers = values.len() < HEADER;
         for value in values {
             room += match value {
                 Value::Text(text) => text.len(),
                 Value::Blob(bytes) => bytes.len(),
-                _ => continue,
+                _ => 0,
             };
-            is_numbers = false;
         }
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
-        }
-        if is_numbers {
-            return Some(self.numbers(values));
         }
         let bytes = self.buffer.as_mut_slice();
         let mut at = FRONT + 1;
@@ -235,10 +247,10 @@ impl Cell {
         Some(at - FRONT)
     }
 
-    /// Writes a record of numbers and NULLs. Its header has one byte for each, so the place of the
-    /// values is known in advance, and one pass is enough.
+    /// Writes a record of few numbers and NULLs. Its header has one byte for each, so the place of
+    /// the values is known in advance, and one pass is enough. `None` means that there are others.
     #[inline]
-    fn numbers(&mut self, values: &[Value<'_>]) -> usize {
+    fn numbers(&mut self, values: &[Value<'_>]) -> Option<usize> {
         let header = 1 + values.len();
         let (head, body) = self.buffer[FRONT..].split_at_mut(header);
         head[0] = header as u8;
@@ -254,24 +266,25 @@ impl Cell {
                     *serial_type = 7;
                     (8, value.to_bits())
                 }
-                Value::Null | Value::Text(_) | Value::Blob(_) => {
+                Value::Null => {
                     *serial_type = 0;
                     continue;
                 }
+                Value::Text(_) | Value::Blob(_) => return None,
             };
             body[at..at + 8].copy_from_slice(&first.to_be_bytes());
             at += size;
         }
         self.start = FRONT;
         self.end = FRONT + header + at;
-        header + at
+        Some(header + at)
     }
 
     /// Writes the whole cell of an entry of an index: at most nine numbers and NULLs, so one byte
     /// has its size.
     #[inline]
     pub fn entry(&mut self, numbers: &[Value<'_>]) {
-        let payload = self.numbers(numbers);
+        let payload = self.numbers(numbers).unwrap_or_default();
         self.start = FRONT - 1;
         self.buffer[self.start] = payload as u8;
     }
@@ -301,6 +314,19 @@ impl Cell {
     /// Writes the bytes before the record: its size, and for a table the rowid.
     #[inline]
     pub fn head(&mut self, payload: usize, rowid: Option<i64>) {
+        if let (Some(rowid @ 0..SHORT), 0..0x80) = (rowid, payload) {
+            // All four bytes of the rowid are written, and the size over the surplus.
+            let rowid = rowid as u32;
+            let spread = rowid & 0x7f
+                | (rowid & 0x3f80) << 1
+                | (rowid & 0x1f_c000) << 2
+                | (rowid & 0xfe0_0000) << 3
+                | 0x8080_8000;
+            self.buffer[FRONT - 4..FRONT].copy_from_slice(&spread.to_be_bytes());
+            self.start = FRONT - 1 - varint_size(rowid.into());
+            self.buffer[self.start] = payload as u8;
+            return;
+        }
         let payload = payload as u64;
         let rowid = rowid.map(|rowid| rowid as u64);
         let size = varint_size(payload) + rowid.map_or(0, varint_size);
@@ -340,6 +366,19 @@ mod tests {
             push_varint(&mut bytes, value);
             prop_assert_eq!(varint(&bytes), Some((value, bytes.len())));
             prop_assert_eq!(varint(&bytes[..bytes.len() - 1]), None);
+        }
+
+        #[test]
+        fn a_cell_begins_with_its_size_and_its_rowid(rowid: i64, shift in 0u32..64, values in 0usize..80) {
+            let rowid = rowid >> shift;
+            let values = vec![Value::Integer(i64::MAX); values];
+            let mut cell = Cell::new();
+            let payload = cell.record(&values).unwrap_or_default();
+            cell.head(payload, Some(rowid));
+            let mut front = Vec::new();
+            push_varint(&mut front, payload as u64);
+            push_varint(&mut front, rowid as u64);
+            prop_assert_eq!(cell.bytes(), [&front, cell.payload()].concat());
         }
     }
 }
