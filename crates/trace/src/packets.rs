@@ -22,7 +22,7 @@ use crate::stream::{PacketStream, RawPacket, Region};
 /// The size of the buffer that is kept from one compressed packet to the next.
 const KEPT_ROOM: usize = 4 << 20;
 
-/// A packet with its parsed header. `header` borrows from `bytes`.
+/// A packet with its parsed header, which borrows from `bytes`.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
     /// The place of its bytes in the decompressed stream; for a packet inside a compressed packet,
@@ -31,7 +31,7 @@ pub struct Packet<'a> {
     /// A serialized `TracePacket`.
     pub bytes: &'a [u8],
     /// The data for placing it in time, and its payload.
-    pub header: Header<'a>,
+    pub header: &'a Header<'a>,
 }
 
 /// The reason why a packet cannot be read (rule F7).
@@ -201,7 +201,7 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
             if carrier.is_none() {
                 self.counts.bytes = raw.offset + raw.bytes.len() as u64;
             }
-            let region = match Header::parse(raw.bytes) {
+            let region = match &Header::parse(raw.bytes) {
                 Ok(header) if !header.is_odd => match self.packet(raw, header, carrier)? {
                     Payload::Sound => None,
                     Payload::Corrupt => stream.inside(),
@@ -230,7 +230,7 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
     #[cold]
     fn odd(&mut self, raw: RawPacket<'_>, carrier: Option<u64>) -> ControlFlow<()> {
         match Header::parse(raw.bytes) {
-            Ok(header) => self.packet(raw, header, carrier)?,
+            Ok(header) => self.packet(raw, &header, carrier)?,
             Err(error) => {
                 let offset = carrier.unwrap_or(raw.offset);
                 let raw = RawPacket { offset, ..raw };
@@ -255,7 +255,7 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
     fn packet(
         &mut self,
         raw: RawPacket<'_>,
-        header: Header<'_>,
+        header: &Header<'_>,
         carrier: Option<u64>,
     ) -> ControlFlow<(), Payload> {
         let RawPacket { offset, bytes } = raw;
@@ -333,7 +333,7 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
             let Some(header) = evidence.and_then(|_| Header::parse(raw.bytes).ok()) else {
                 break;
             };
-            self.packet(raw, header, Some(carrier))?;
+            self.packet(raw, &header, Some(carrier))?;
             stream.credit = work;
         }
         ControlFlow::Continue(stream.into_buffer())

@@ -222,6 +222,7 @@ impl<R: Read> PacketStream<R> {
     ///
     /// A [`Region`] without packets. The stream continues after it.
     #[allow(clippy::should_implement_trait)] // it lends its buffer, and can fail
+    #[inline(always)] // otherwise, each packet goes through memory
     pub fn next(&mut self) -> Result<Option<RawPacket<'_>>, Region> {
         loop {
             let there = self.fill(HEAD);
@@ -509,6 +510,7 @@ impl<R: Read> PacketStream<R> {
         self.end - self.start
     }
 
+    #[cold]
     fn read(&mut self, wanted: usize) {
         if self.is_at_end || self.broken.is_some() {
             return;

@@ -23,7 +23,7 @@ impl Frame {
         packet: &timebase_trace::Packet<'_>,
         rows: &mut Rows<'_>,
     ) -> Payload {
-        match self.part(&packet.header, rows) {
+        match self.part(packet.header, rows) {
             Some(part) => self.packet_of(packet, part, rows),
             None => Payload::Sound,
         }
@@ -37,13 +37,14 @@ impl Frame {
         part: PartIx,
         rows: &mut Rows<'_>,
     ) -> Payload {
-        let (default_clock, defaults) = defaults(&packet.header);
+        let (default_clock, defaults) = defaults(packet.header);
         let incoming = self.enter(packet, part, default_clock, rows);
         let interned = self.intern(&incoming, packet.bytes);
         self.share(&incoming);
-        let parsed = defaults
-            .and(interned)
-            .and_then(|()| Parsed::of(incoming.header));
+        let parsed = match defaults.and(interned) {
+            Ok(()) => Parsed::of(incoming.header),
+            Err(corrupt) => Err(corrupt),
+        };
         let payload = verdict(&parsed);
 
         let snapshot = self.snapshot(&parsed, &incoming, rows);
@@ -88,7 +89,7 @@ impl Frame {
         rows: &Rows<'_>,
     ) -> IncomingPacket<'a> {
         let place = &mut self.context.place;
-        let header = &packet.header;
+        let header = packet.header;
         IncomingPacket {
             id: rows.count(&tables::packet_record::TABLE),
             offset: packet.offset,

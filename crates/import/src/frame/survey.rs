@@ -50,7 +50,7 @@ impl Frame {
         packet: &timebase_trace::Packet<'_>,
         rows: &mut Rows<'_>,
     ) -> Payload {
-        let header = &packet.header;
+        let header = packet.header;
         let Some(part) = self.part(header, rows) else {
             return Payload::Sound;
         };

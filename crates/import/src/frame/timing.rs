@@ -92,8 +92,8 @@ impl Frame {
         packet: &'a Packet<'a>,
         rows: &mut Rows<'_>,
     ) -> Option<TimedPacket<'a>> {
-        let part = self.part(&packet.header, rows)?;
-        let (default_clock, defaults) = defaults(&packet.header);
+        let part = self.part(packet.header, rows)?;
+        let (default_clock, defaults) = defaults(packet.header);
         let incoming = IncomingPacket {
             id: number,
             ..self.enter(packet, part, default_clock, rows)

@@ -64,7 +64,7 @@ impl Others {
         packet: &Packet<'_>,
         rows: &mut Rows<'_>,
     ) -> Payload {
-        let header = &packet.header;
+        let header = packet.header;
         let number = self.times.next;
         let Some(timed) = source.time(number, packet, rows) else {
             return Payload::Sound;
@@ -123,7 +123,7 @@ impl Others {
         ts: Option<TraceTime>,
         rows: &mut Rows<'_>,
     ) {
-        let header = &packet.header;
+        let header = packet.header;
         let parsed = match timed.parsed {
             Ok(parsed) => parsed,
             Err(corrupt) => {
@@ -241,7 +241,7 @@ impl Others {
         corrupt: &Corrupt,
         rows: &mut Rows<'_>,
     ) {
-        let header = &packet.header;
+        let header = packet.header;
         let left = match corrupt.is_damage() {
             true => Left::Payload,
             false => Left::TooLarge,
@@ -281,7 +281,7 @@ impl Others {
         };
         let mut room = std::mem::take(&mut self.room);
         let bare = Packet {
-            header: bare,
+            header: &bare,
             ..*packet
         };
         self.write(&bare, time, payload, (entered, ts), &mut room.packet, rows);
@@ -378,7 +378,7 @@ impl Others {
         room: &mut Vec<u8>,
         rows: &mut Rows<'_>,
     ) {
-        let header = &packet.header;
+        let header = packet.header;
         let new = time.header(header);
         let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
         let part = entered.part;

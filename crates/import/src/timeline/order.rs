@@ -72,14 +72,17 @@ impl Timeline {
     pub fn drain(
         self,
         watch: &mut Watch,
-        mut each: impl FnMut(TraceTime, Event<'_>) -> io::Result<()>,
+        mut each: impl FnMut(TraceTime, &Event<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         if let Some(error) = self.failure {
             return Err(error);
         }
         self.events.finish(|&(ts, _), record| {
             watch.after(record.len())?;
-            each(TraceTime(ts), Event::read(record)?)
+            match Event::read(record) {
+                Ok(ref event) => each(TraceTime(ts), event),
+                Err(error) => Err(error),
+            }
         })
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn follow(
             world: &mut world,
             rows,
         };
-        trackers.event(ts, &event, &mut at)
+        trackers.event(ts, event, &mut at)
     })?;
     let mut at = At {
         world: &mut world,
@@ -168,7 +168,11 @@ impl Trackers {
                     tracker.packet(ts, packet, at);
                 }
             }
-            Event::Track(record) => self.track_events.event(ts, &record.read()?, at),
+            // Its hundreds of bytes stay where they are written.
+            Event::Track(record) => match record.read() {
+                Ok(ref event) => self.track_events.event(ts, event, at),
+                Err(error) => return Err(error),
+            },
             Event::Profile(event) => self.profiles.event(ts, event, at)?,
             Event::Recorded(event) => self.recording.event(ts, event, at),
             Event::LogLine(line) => {

@@ -63,16 +63,6 @@ impl<'a> NewSlice<'a> {
     }
 }
 
-impl<'a> NewSlice<'a> {
-    /// The same with another name, if it has one.
-    fn renamed(self, name: Option<&'a OwnLabel>) -> Self {
-        NewSlice {
-            name: name.map_or(self.name, OwnLabel::label),
-            ..self
-        }
-    }
-}
-
 /// What a thread had spent when a slice began, and spends in it (rule E14).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
@@ -158,11 +148,11 @@ struct Slice {
 }
 
 impl Slice {
-    /// Whether an end may be its.
-    fn fits(&self, end: &EndOfSlice<'_>) -> bool {
+    /// Whether an end with this name may be its.
+    fn fits(&self, end: &EndOfSlice<'_>, name: Label<'_>) -> bool {
         let category = end.category == Label::None || self.category.is(end.category);
-        let is_unnamed = end.name == Label::None || matches!(self.name, OwnLabel::None);
-        category && (is_unnamed || self.name.is(end.name))
+        let is_unnamed = name == Label::None || matches!(self.name, OwnLabel::None);
+        category && (is_unnamed || self.name.is(name))
     }
 
     /// What its thread spent in it, now that it ends (rule E14).
@@ -259,11 +249,7 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
-        let name = self.other_name(slice.track, slice.name);
-        let slice = slice.renamed(name.as_ref());
-        let (slices, mut maker) = self.slices_and_maker(rows);
-        let made = slices.push(slice, None, args, &mut maker);
-        self.made(slice, made)
+        self.push_slice(&slice, None, args, rows)
     }
 
     /// A slice whose duration is known; 0 is that of an instant (rule E12). Nothing
@@ -275,15 +261,23 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
-        let name = self.other_name(slice.track, slice.name);
-        let slice = slice.renamed(name.as_ref());
-        let (slices, mut maker) = self.slices_and_maker(rows);
-        let made = slices.push(slice, Some(dur.max(0)), args, &mut maker);
-        self.made(slice, made)
+        self.push_slice(&slice, Some(dur.max(0)), args, rows)
     }
 
-    fn made(&mut self, slice: NewSlice<'_>, made: Option<SliceId>) -> Option<SliceId> {
-        let id = made?;
+    /// A slice that has been written field by field is not copied: reading it in larger parts would
+    /// wait for all of these writes.
+    #[inline]
+    fn push_slice(
+        &mut self,
+        slice: &NewSlice<'_>,
+        dur: Option<i64>,
+        args: &[u8],
+        rows: &mut Rows<'_>,
+    ) -> Option<SliceId> {
+        let other = self.other_name(slice.track, slice.name);
+        let name = other.as_ref().map_or(slice.name, OwnLabel::label);
+        let (slices, mut maker) = self.slices_and_maker(rows);
+        let id = slices.push(slice, name, (dur, args), &mut maker)?;
         self.flows.made(slice.track, Made { id, ts: slice.ts });
         Some(id)
     }
@@ -295,10 +289,10 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<Made> {
-        let name = self.other_name(end.track, end.name);
-        let name = name.as_ref().map_or(end.name, OwnLabel::label);
+        let other = self.other_name(end.track, end.name);
+        let name = other.as_ref().map_or(end.name, OwnLabel::label);
         let (slices, mut maker) = self.slices_and_maker(rows);
-        slices.close(EndOfSlice { name, ..end }, args, &mut maker)
+        slices.close(&end, name, args, &mut maker)
     }
 
     /// What a slice of a track is called instead, if it is (rule TN2).
@@ -399,15 +393,15 @@ impl Slices {
         self.span = Some((start, end.max(ts)));
     }
 
-    /// Puts a slice on its stack. An open one has no duration.
+    /// Puts a slice with this name on its stack. An open one has no duration.
     fn push(
         &mut self,
-        slice: NewSlice<'_>,
-        dur: Option<i64>,
-        args: &[u8],
+        slice: &NewSlice<'_>,
+        name: Label<'_>,
+        (dur, args): (Option<i64>, &[u8]),
         maker: &mut Maker<'_, '_>,
     ) -> Option<SliceId> {
-        let NewSlice { ts, track, .. } = slice;
+        let &NewSlice { ts, track, .. } = slice;
         let end = dur.map(|dur| ts.saturating_add(dur));
         if !self.settle(ts, end, track, maker) {
             maker.faults.add(fault::OVERLAPS, slice.packet);
@@ -427,7 +421,7 @@ impl Slices {
             ts,
             dur,
             category: slice.category.into(),
-            name: slice.name.into(),
+            name: name.into(),
             packet: slice.packet,
             sequence: slice
                 .sequence
@@ -534,19 +528,20 @@ impl Slices {
     /// Rules B5 and E11.
     fn close(
         &mut self,
-        end: EndOfSlice<'_>,
+        end: &EndOfSlice<'_>,
+        name: Label<'_>,
         args: &[u8],
         maker: &mut Maker<'_, '_>,
     ) -> Option<Made> {
-        let EndOfSlice { ts, track, .. } = end;
+        let &EndOfSlice { ts, track, .. } = end;
         self.settle(ts, None, track, maker);
         let top = self.stack(track).top;
         let mut next = top;
         while let Some(slice) = next.and_then(|next| self.arena.get_mut(next as usize)) {
-            if slice.dur.is_none() && slice.fits(&end) {
+            if slice.dur.is_none() && slice.fits(end, name) {
                 slice.ends(&self.losses);
                 slice.dur = Some(ts.saturating_sub(slice.ts));
-                slice.spent(&end);
+                slice.spent(end);
                 if !end.defaults.is_empty() {
                     slice.args.splice(..0, end.defaults.iter().copied());
                 }

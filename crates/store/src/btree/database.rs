@@ -1,8 +1,10 @@
 //! The database to which pages are appended.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
 
 use crate::sort::Quota;
 
@@ -10,6 +12,9 @@ use crate::btree::error::Error;
 use crate::btree::page::{PageKind, PageSize};
 
 const BUFFER: usize = 256 << 10;
+
+/// So many bytes go to the disk together.
+const EARLY: usize = 32 << 20;
 
 /// SQLite locks this byte of a file; it never uses the page that holds the byte.
 const LOCK_BYTE: u64 = 1 << 30;
@@ -26,6 +31,47 @@ pub struct Database {
     roots: Vec<(u32, Vec<u8>)>,
     /// The limit for the file.
     quota: Quota,
+    early: EarlySync,
+}
+
+/// Has the pages so far written to the disk while more come, by a thread of its own. Otherwise all
+/// of them wait for the sync at the end. An import takes 0.96 of the time with this.
+#[derive(Debug, Default)]
+struct EarlySync {
+    /// The bytes since the last time.
+    bytes: usize,
+    thread: Option<SyncSender<()>>,
+}
+
+impl EarlySync {
+    /// Tells the thread that these bytes have been appended to the file.
+    #[inline]
+    fn appended(&mut self, bytes: usize, file: &File) -> io::Result<()> {
+        self.bytes += bytes;
+        match self.bytes >= EARLY {
+            true => self.sync(file),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn sync(&mut self, file: &File) -> io::Result<()> {
+        self.bytes = 0;
+        let thread = match &self.thread {
+            Some(thread) => thread,
+            None => {
+                let (sender, asked) = sync_channel(1);
+                let file = file.try_clone()?;
+                // A failure is told to whoever syncs the whole file in the end.
+                let work = move || asked.iter().for_each(|()| drop(file.sync_data()));
+                thread::Builder::new().spawn(work)?;
+                self.thread.insert(sender)
+            }
+        };
+        // If it is still busy, it has a sync to do already.
+        let _ = thread.try_send(());
+        Ok(())
+    }
 }
 
 impl Database {
@@ -101,6 +147,7 @@ impl Database {
         quota.take(length)?;
         Ok(Database {
             quota: quota.clone(),
+            early: EarlySync::default(),
             file: BufWriter::with_capacity(BUFFER, file),
             page_size,
             pages,
@@ -167,6 +214,8 @@ impl Database {
         let number = self.behind(self.pages)?;
         let more = u64::from(number - self.pages) * self.page_size.get() as u64;
         self.quota.take(more)?;
+        self.early
+            .appended(self.page_size.get(), self.file.get_ref())?;
         if number - self.pages > 1 {
             self.file.write_all(&vec![0; self.page_size.get()])?;
         }
