@@ -10,7 +10,7 @@ const COMPARED: [(&str, &str, Option<f64>); 8] = [
     (
         "to_boottime(clock_id, seq_id, clock_ts)",
         "noop_closure(clock_id, seq_id, clock_ts)",
-        Some(1.3),
+        Some(1.2),
     ),
     (
         "to_boottime(clock_id, seq_id, clock_ts)",
