@@ -107,7 +107,7 @@ fn a_view_that_calls_the_function_that_reads_it_is_an_error() {
     let path = crafted(&place, small(), &snapshots(&itself, ""));
     let error = refused(&path, "SELECT to_boottime(3, 0, 5)");
     assert!(
-        error.contains("clock_snapshot cannot be made of what is read from it"),
+        error.contains("clock_snapshot is defined by a call that reads clock_snapshot; define it without the call"),
         "{error}"
     );
     // The table of readings is read first, and may be such a view, too.

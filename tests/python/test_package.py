@@ -185,7 +185,7 @@ def test_arguments_are_looked_up(connect, database):
             "CREATE VIEW args AS SELECT 0 AS id, 3 AS arg_set_id, '' AS key, 'int' AS value_type, NULL AS string_value, "
             "NULL AS real_value, extract_arg(3, '') AS int_value"
         )
-        itself = "extract_arg(): the tables that it reads cannot be made of what it answers"
+        itself = "extract_arg(): a table that it reads is a view that calls it; define the view without the call"
         assert refusal(trace, "SELECT extract_arg(3, '')") == itself
 
 
@@ -257,7 +257,7 @@ def test_a_table_that_needs_the_clocks_is_told(connect, database):
         trace.execute("CREATE VIEW clock_snapshot AS SELECT * FROM stored WHERE to_realtime(ts) IS NULL")
         for _again in range(2):
             for call in ("to_boottime(64, 2, 3503)", "to_realtime(1)"):
-                assert refusal(trace, f"SELECT {call}").endswith("clock_snapshot cannot be made of what is read from it")
+                assert refusal(trace, f"SELECT {call}").endswith("clock_snapshot is defined by a call that reads clock_snapshot; define it without the call")
         trace.execute("DROP VIEW clock_snapshot")
         trace.execute("ALTER TABLE stored RENAME TO clock_snapshot")
         assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703

@@ -106,7 +106,7 @@ impl Lookup {
 #[cold]
 fn depends_on_itself(function: &str) -> Error {
     Error::new(format_args!(
-        "{function}(): the tables that it reads cannot be made of what it answers"
+        "{function}(): a table that it reads is a view that calls it; define the view without the call"
     ))
 }
 

@@ -209,7 +209,9 @@ impl<T: Table> Session<T> {
 #[cold]
 fn while_loading<T: Table, R>(function: &str, answer: impl FnOnce(&mut T) -> R) -> Result<R> {
     let table = T::NAME;
-    let message = format_args!("{function}(): {table} cannot be made of what is read from it");
+    let message = format_args!(
+        "{function}(): {table} is defined by a call that reads {table}; define it without the call"
+    );
     let mut loaded = T::while_loading().ok_or_else(|| Error::new(message))?;
     Ok(answer(&mut loaded))
 }

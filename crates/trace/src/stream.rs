@@ -73,7 +73,7 @@ pub enum Damage {
         plausible: bool,
     },
     /// The same, but only the compression shows it.
-    #[error("the compressed data ends early, at byte {offset} of what it holds")]
+    #[error("the compressed data ends early, after {offset} decompressed bytes")]
     CutBetween {
         /// The size of the existing part.
         offset: u64,

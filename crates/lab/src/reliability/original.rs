@@ -119,8 +119,8 @@ fn inside(data: &[u8]) -> Result<Option<Vec<Inner>>, String> {
     let Some(inflated) = compressed(data)? else {
         return Ok(None);
     };
-    let fields =
-        fields(&inflated).map_err(|at| format!("byte {at} of what it holds starts no packet"))?;
+    let fields = fields(&inflated)
+        .map_err(|at| format!("byte {at} after decompression starts no packet"))?;
     let mut packets = Vec::new();
     let mut end = 0;
     for field in fields.iter().filter(|field| field.is_packet()) {

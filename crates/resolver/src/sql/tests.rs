@@ -574,7 +574,7 @@ fn a_call_after_one_whose_clock_snapshot_needed_the_clocks_answers() {
     ] {
         let message = refusal(&conn, sql);
         assert!(
-            message.ends_with("clock_snapshot cannot be made of what is read from it"),
+            message.ends_with("clock_snapshot is defined by a call that reads clock_snapshot; define it without the call"),
             "{message}"
         );
     }

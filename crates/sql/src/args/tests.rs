@@ -178,7 +178,7 @@ fn arguments_may_be_a_view_and_change() {
     conn.execute_batch(own).unwrap();
     assert_eq!(
         refusal(&conn, "SELECT extract_arg(2, 'twice')"),
-        "extract_arg(): the tables that it reads cannot be made of what it answers"
+        "extract_arg(): a table that it reads is a view that calls it; define the view without the call"
     );
 }
 

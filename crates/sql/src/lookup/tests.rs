@@ -135,7 +135,8 @@ fn a_table_that_is_made_of_the_answers_is_told() {
          CREATE VIEW names AS SELECT id, named(id) AS name FROM stored",
     )
     .unwrap();
-    let expected = "named(): the tables that it reads cannot be made of what it answers";
+    let expected =
+        "named(): a table that it reads is a view that calls it; define the view without the call";
     for _again in 0..2 {
         assert_eq!(refusal(&conn, "SELECT named(1)"), expected);
     }

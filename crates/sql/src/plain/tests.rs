@@ -161,6 +161,6 @@ fn a_database_that_calls_while_it_is_read_is_told() {
         .call(&[ValueRef::Null], None, &Calls(&list));
     assert_eq!(
         called.unwrap_err().to_string(),
-        "plus_sum(): plus_sum(): numbers cannot be made of what is read from it"
+        "plus_sum(): plus_sum(): numbers is defined by a call that reads numbers; define it without the call"
     );
 }

@@ -94,7 +94,7 @@ fn a_table_that_needs_what_is_made_of_it_is_told() {
          CREATE VIEW numbers AS SELECT plus_sum(number) AS number FROM stored",
     )
     .unwrap();
-    let expected = "plus_sum(): plus_sum(): numbers cannot be made of what is read from it";
+    let expected = "plus_sum(): plus_sum(): numbers is defined by a call that reads numbers; define it without the call";
     for _again in 0..2 {
         assert_eq!(refusal(&conn, "SELECT plus_sum(0)"), expected);
     }

@@ -119,7 +119,7 @@ impl Shared {
         let answer = match self.queries.try_borrow_mut() {
             Ok(mut queries) => ask(&mut queries),
             Err(_) => Err(Error::new(format_args!(
-                "{name}(): the tables that it reads cannot be made of what it answers"
+                "{name}(): a table that it reads is a view that calls it; define the view without the call"
             ))),
         };
         answer.map_err(|error| self.relation.explain(&error))

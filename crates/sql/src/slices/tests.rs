@@ -379,7 +379,7 @@ fn a_table_made_of_what_a_function_answers_is_told() {
     .unwrap();
     assert_eq!(
         refusal(&conn, "SELECT name FROM ancestor_slice(2)"),
-        "ancestor_slice(): the tables that it reads cannot be made of what it answers",
+        "ancestor_slice(): a table that it reads is a view that calls it; define the view without the call",
     );
     assert_eq!(
         ask(&conn, "SELECT count(*) FROM ancestor_slice(2)"),
