@@ -70,6 +70,14 @@ impl<const K: usize> Key for Entry<K> {
 
     const LONGEST: usize = 1 + (K + 1) * LONGEST_NUMBER;
 
+    /// Those of columns. A NULL and the least integer have the same.
+    const RANKS: usize = if K > 1 { 2 } else { 1 };
+
+    #[inline]
+    fn rank(&self, number: usize) -> i64 {
+        self.key[number]
+    }
+
     #[inline]
     fn put(&self, after: &Self, bytes: &mut [u8]) -> usize {
         bytes[0] = self.present;

@@ -49,6 +49,10 @@
 //!   of 16 GiB at least, it is 1 KiB for each.) A record that is larger than a stretch or a batch
 //!   is alone in it, and the caller waits for it: with six payloads of 256 MiB, one of them is in
 //!   memory in addition to the caller's.
+//! * **A stretch is sorted by the digits of its ranks**, which are times or numbers near to each
+//!   other: one pass for nine bits. An import of 2,000,000 instants of 16 threads takes 0.88 of the
+//!   processor time that it takes if keys are only compared, and one of scheduler events, which
+//!   are mostly in order, as long.
 //! * **A stretch that follows a run extends it**; if it follows several, it extends the run that
 //!   ends last, as in patience sorting. If ring buffers, each in order, are flushed alternately,
 //!   this makes a few runs for each buffer, not one for each stretch. By itself this saves memory

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::sort::merge::merged;
 use crate::sort::records::Records;
 use crate::sort::runs::{Aside, Runs};
-use crate::sort::{Key, Sorter};
+use crate::sort::{Key, LONGEST_NUMBER, Sorter, put_difference, take_difference};
 
 type Record<K> = (K, Vec<u8>);
 
@@ -88,6 +88,49 @@ fn stream() -> impl Strategy<Value = Vec<i64>> {
     })
 }
 
+/// A number and a time of a thread, for example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    first: i64,
+    second: i64,
+}
+
+impl Key for Pair {
+    const FIRST: Self = Pair {
+        first: 0,
+        second: 0,
+    };
+    const LONGEST: usize = 2 * LONGEST_NUMBER;
+    const RANKS: usize = 2;
+
+    fn rank(&self, number: usize) -> i64 {
+        [self.first, self.second][number]
+    }
+
+    fn put(&self, after: &Self, bytes: &mut [u8]) -> usize {
+        let size = put_difference(after.first, self.first, bytes);
+        size + put_difference(after.second, self.second, &mut bytes[size..])
+    }
+
+    fn take(after: &Self, bytes: &[u8]) -> Option<(Self, usize)> {
+        let (first, size) = take_difference(after.first, bytes)?;
+        let (second, more) = take_difference(after.second, bytes.get(size..)?)?;
+        Some((Pair { first, second }, size + more))
+    }
+}
+
+/// Numbers that differ in a few bits, in several digits, or in all 64 bits.
+fn pairs() -> impl Strategy<Value = Vec<Pair>> {
+    let number = || (0u32..64, any::<i64>());
+    (number(), number()).prop_flat_map(|((width, first), (other, second))| {
+        let pair = (any::<i64>(), any::<i64>()).prop_map(move |(a, b)| Pair {
+            first: first.wrapping_add(a >> width),
+            second: second.wrapping_add(b >> other),
+        });
+        prop::collection::vec(pair, 0..400)
+    })
+}
+
 proptest! {
     #[test]
     fn any_keys(
@@ -101,6 +144,15 @@ proptest! {
     #[test]
     fn equal_keys_stay_in_their_order(
         keys in prop::collection::vec(0i64..5, 0..1000),
+        sizes in sizes(),
+        stretch in stretches(),
+    ) {
+        check(stretch, &with_payloads(keys, &sizes));
+    }
+
+    #[test]
+    fn keys_of_two_ranks(
+        keys in pairs(),
         sizes in sizes(),
         stretch in stretches(),
     ) {
