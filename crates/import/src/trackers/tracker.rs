@@ -19,7 +19,7 @@ pub(crate) trait Tracker {
     /// A thread wakes another one.
     fn waking(&mut self, _ts: i64, _waking: &Waking, _is_begun: bool, _at: &mut At<'_, '_>) {}
 
-    /// Any other event of the kernel, of the thread `emitter`.
+    /// Any other kernel event, of the thread `emitter`.
     fn ftrace(&mut self, _ts: i64, _event: &FtraceEvent<'_>, _emitter: Utid, _at: &mut At<'_, '_>) {
     }
 

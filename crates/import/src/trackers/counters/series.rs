@@ -1,4 +1,4 @@
-//! Finds the track of a value, without an allocation for a known track (rule M1).
+//! Finds the track of a value, without building anything for a known track (rule M1).
 //!
 //! # Design
 //!

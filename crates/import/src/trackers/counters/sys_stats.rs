@@ -94,8 +94,8 @@ pub(super) fn packet(
     }
 }
 
-/// Writes the memory of a cache of the kernel's allocator, and the numbers of its pieces (rule
-/// TK4).
+/// Writes the memory of a cache of the kernel's allocator, with the size and the number of its
+/// slabs (rule TK4).
 fn slab(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, '_, '_>) {
     let which = message.bytes(1).unwrap_or_default();
     let name = String::from_utf8_lossy(which);

@@ -6,9 +6,9 @@
 //! slice. The tables of frames are views that read these arguments. The alternative was to have
 //! separate tables, which would repeat each text and number of the arguments. A view costs more
 //! when it is read, because it parses the JSON of a frame for each column in the query. Measured
-//! with 100,000 actual frames of 20 processes, in SQLite 3.40: all columns of all frames take 0.5
-//! s, one column takes 0.2 s, and a frame by its id 0.1 ms. A copy of the view as a table returns
-//! three columns of all frames in 0.03 s.
+//! with 100,000 actual frames of 20 processes, in SQLite 3.40: all columns of all frames take
+//! 0.5 s, one column takes 0.2 s, and a frame by its id 0.1 ms. A copy of the view as a table
+//! returns three columns of all frames in 0.03 s.
 //!
 //! The open frames limit the tracker's memory: cookies without an end, and surface frames that no
 //! display has shown. Only the tokens of expected surface frames (FT4) stay to the end. They are

@@ -22,7 +22,7 @@ mod interned {
     pub const VULKAN_MEMORY_KEYS: u32 = 22;
 }
 
-/// The fields of `InternedData` that are looked up, of intervals that have an event of these.
+/// The fields of `InternedData` that are looked up, in intervals that have one of these events.
 pub(crate) const VULKAN_INTERNED: &[(u32, Kept)] = &[
     (interned::FUNCTION_NAMES, Kept::Interval),
     (interned::VULKAN_MEMORY_KEYS, Kept::Interval),

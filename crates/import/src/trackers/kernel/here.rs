@@ -189,7 +189,7 @@ pub(super) fn words_of_bits(bits: u32, words: &[(u32, &str)], between: &str) -> 
     let mut all = String::new();
     for (_, word) in words.iter().filter(|(bit, _)| bits & bit != 0) {
         let between = if all.is_empty() { "" } else { between };
-        // Nothing keeps a text from being written to a String.
+        // Writing a text to a String never fails.
         let _ = write!(all, "{between}{word}");
     }
     all

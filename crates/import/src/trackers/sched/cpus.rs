@@ -65,7 +65,7 @@ impl Cpu {
 struct Machine {
     /// By the CPU's number, which is small.
     cpus: Vec<Cpu>,
-    /// The time of the last switch that showed a gap.
+    /// The time of the last event that showed a gap.
     last_missed: Option<i64>,
     /// Whether a waking was seen.
     wakes: bool,

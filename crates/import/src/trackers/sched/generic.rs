@@ -31,7 +31,7 @@ pub(in super::super) const INVALID_ORDER: Fault = Fault::new(Counter::error(
      states have the same time",
 ));
 
-/// A number that is not a state.
+/// An event without a state, or with an unknown state.
 pub(in super::super) const INVALID_STATE: Fault = Fault::new(Counter::error(
     "task_state_invalid",
     "an event tells no state of a thread, or an unknown one, and is \

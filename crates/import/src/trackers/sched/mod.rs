@@ -336,7 +336,9 @@ impl Sched {
         let is_compact = switch.prev.is_none();
         let is_idle = world.threads.is_idle(prev);
         let is_ready = matches!(end_state.off_cpu, OffCpu::Runnable | OffCpu::Preempted);
-        // DT3 c and e
+        // DT3 c: the thread is switched to itself, or the idle thread leaves in another state than
+        // `R` and `R+`.
+        // DT3 e: the thread's last row is not the slice that the switch closes.
         let is_odd = is_compact && (prev == next || is_idle && !is_ready);
         let is_elsewhere = !is_idle && self.states.is_elsewhere(prev, closed);
         if is_elsewhere {

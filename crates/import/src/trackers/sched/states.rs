@@ -84,7 +84,7 @@ impl States {
         self.span = Some((start, ts));
     }
 
-    /// Whether a thread does anything else than run in this slice (rule W2).
+    /// Whether a thread does anything but run in this slice (rule W2).
     pub fn is_elsewhere(&mut self, utid: Utid, slice: Option<SchedSliceId>) -> bool {
         let state = self.of(utid);
         match (&state.running, &state.last) {
@@ -109,7 +109,7 @@ impl States {
         }
     }
 
-    /// A switch takes a thread off its CPU (rule W2).
+    /// Takes a thread off its CPU, by a switch (rule W2).
     pub fn leaves(&mut self, ts: i64, utid: Utid, leaves: Leaves, with: &mut With<'_, '_>) {
         let Leaves { closed, .. } = leaves;
         self.seen(ts);
@@ -172,7 +172,7 @@ impl States {
         state.last = Some(row);
     }
 
-    /// A thread begins to run (rule W2).
+    /// Puts a thread on a CPU (rule W2).
     pub fn runs(
         &mut self,
         ts: i64,
@@ -218,7 +218,7 @@ impl States {
         (state.before, state.last) = (None, None);
     }
 
-    /// A thread is woken by an event of a CPU (rules W3, W5, W6).
+    /// Wakes a thread, by an event of a CPU (rules W3, W5, W6).
     pub fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, with: &mut With<'_, '_>) {
         let waker_slice = self.of(wakeup.waker).running.map(|running| running.slice);
         let state = self.of(utid);
@@ -365,17 +365,17 @@ enum Lost {
 fn lost_in(row: &OffCpuRow, [before, after]: [Option<OnCpu>; 2], cpus: &Cpus) -> Lost {
     let (machine, end) = (row.machine, row.end());
     let is_open = end.is_none();
-    // (3)
+    // (3): a gap lies within the row.
     let within = cpus.gaps.of_machine(machine).zip(end);
     if within.is_some_and(|(gaps, end)| gaps.lie_within(row.ts, end)) {
         return Lost::Yes;
     }
-    // (2)
+    // (2): the row waits for a CPU to the end, and a gap ends after its begin.
     let waits = matches!(row.off_cpu, OffCpu::Runnable | OffCpu::Preempted);
     if waits && is_open && cpus.lacks_after(machine, row.ts) {
         return Lost::Yes;
     }
-    // (1)
+    // (1): a gap on the nearest CPU overlaps the row.
     let Some((nearest, other)) = nearest(row.ts, end, before, after) else {
         return Lost::No;
     };

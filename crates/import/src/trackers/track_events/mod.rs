@@ -386,7 +386,7 @@ impl<'a> Here<'a> {
                     Owner::Process(upid) => here.process = Some(upid),
                     _ => {}
                 }
-                // A11
+                // If the uuid has no owner thread, the arguments name the event's own thread (A11).
                 let is_zero = world.definitions.uuids.uuid(uuid) == 0;
                 if let Some(writer) = writer.filter(|_| here.thread.is_none() && !is_zero) {
                     let threads = &mut world.threads;
