@@ -1,4 +1,4 @@
-//! How long the buffers of ion and of DMA heaps were allocated: slices (rule M2).
+//! The times for which buffers of ion and of DMA heaps were allocated: slices (rule M2).
 
 use super::tracker::{At, Tracker};
 use crate::message::Message;

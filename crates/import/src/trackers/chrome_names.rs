@@ -1,6 +1,6 @@
-//! The names that Chrome's types of processes and threads stand for (rules J8, J9).
+//! The names for Chrome's types of processes and threads (rules J8, J9).
 
-/// By the number of the type; the first one says nothing.
+/// By the number of the type; the first type has no name.
 const PROCESSES: [&str; 43] = [
     "",
     "Browser",
@@ -47,7 +47,7 @@ const PROCESSES: [&str; 43] = [
     "PROCESS_RENDERER_TOP_WEBUI",
 ];
 
-/// By the number of the type; what is empty says nothing.
+/// By the number of the type; an empty text is no name.
 const THREADS: [&str; 53] = [
     "",
     "CrProcessMain",
@@ -104,7 +104,7 @@ const THREADS: [&str; 53] = [
     "CompositorGpuThread",
 ];
 
-/// Types of processes that show pages.
+/// The types of processes that show pages.
 const RENDERER: u32 = 2;
 const EXTENSION_RENDERER: u32 = 40;
 
@@ -113,17 +113,17 @@ fn name(names: &[&'static str], number: u32) -> Option<&'static str> {
     name.filter(|name| !name.is_empty())
 }
 
-/// What a process of a type is called.
+/// The name for a type of processes.
 pub(super) fn of_process(kind: u32) -> Option<&'static str> {
     name(&PROCESSES, kind)
 }
 
-/// Whether a process of a type shows pages: then the name says more than Chrome's own.
+/// Whether a type of processes shows pages: then the name takes precedence over Chrome's own.
 pub(super) fn is_renderer(kind: u32) -> bool {
     matches!(kind, RENDERER | EXTENSION_RENDERER)
 }
 
-/// What a thread of a type is called.
+/// The name for a type of threads.
 pub(super) fn of_thread(kind: u32) -> Option<&'static str> {
     name(&THREADS, kind)
 }

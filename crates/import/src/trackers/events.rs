@@ -8,10 +8,10 @@ const WORDS: usize = 16;
 const BITS: u32 = u64::BITS;
 
 impl Events {
-    /// Fields from this on are in no set.
+    /// Fields from this number on are in no set.
     pub const COUNT: usize = WORDS * BITS as usize;
 
-    /// Those of a list.
+    /// The events of a list.
     pub const fn new(fields: &[u32]) -> Events {
         let mut events = Events([0; WORDS]);
         let mut place = 0;
@@ -22,13 +22,13 @@ impl Events {
         events
     }
 
-    /// The same and one more.
+    /// The same events, and one more.
     pub const fn with(mut self, field: u32) -> Events {
         self.0[(field / BITS) as usize] |= 1 << (field % BITS);
         self
     }
 
-    /// Those of both sets.
+    /// The events of both sets.
     pub const fn and(mut self, other: &Events) -> Events {
         let mut word = 0;
         while word < WORDS {
@@ -38,7 +38,7 @@ impl Events {
         self
     }
 
-    /// Whether an event is among them.
+    /// Whether an event is in the set.
     #[inline]
     pub fn has(&self, field: u32) -> bool {
         let word = self.0.get((field / BITS) as usize);

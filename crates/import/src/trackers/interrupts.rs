@@ -1,10 +1,10 @@
-//! What interrupts CPUs: slices of their tracks (rule B9).
+//! The interrupts of CPUs: slices on their tracks (rule B9).
 //!
 //! # Design
 //!
-//! They have trackers of their own and not the scheduler's, as they need nothing of
-//! it. The track of a CPU is remembered here: there are many events, and to look up
-//! a track by all that it is costs more than the event.
+//! Interrupts have their own tracker, because they need nothing from the scheduler's. The track of
+//! a CPU is remembered here, because there are many events, and looking up a track by its full
+//! description costs more than the event.
 
 use std::fmt::Write;
 
@@ -38,7 +38,7 @@ const SOFT_NAMES: [&str; 10] = [
     "RCU",
 ];
 
-/// A kind of interrupts: the type of their tracks, and what these are called.
+/// A kind of interrupts: the type and the name of their tracks.
 struct InterruptKind {
     track_type: &'static str,
     name: &'static str,
@@ -55,7 +55,7 @@ const SOFT: InterruptKind = InterruptKind {
 
 const CATEGORY: &str = "irq";
 
-/// What `irq_handler_exit` returns if the interrupt was handled.
+/// The value that `irq_handler_exit` returns if the interrupt was handled.
 const HANDLED: u64 = 1;
 
 /// Follows interrupts.
@@ -63,7 +63,7 @@ const HANDLED: u64 = 1;
 pub(crate) struct Interrupts {
     /// The tracks of CPUs, by type and ucpu.
     tracks: FxHashMap<(&'static str, u32), TrackId>,
-    /// The name and the arguments that are being made.
+    /// The name and the arguments of the current slice.
     name: String,
     args: ArgBuf,
 }
@@ -79,7 +79,7 @@ impl Tracker for Interrupts {
             event::IRQ_HANDLER_ENTRY => {
                 let name = message.text(2).unwrap_or_default();
                 self.name.clear();
-                // Nothing keeps a text from being written to a String.
+                // Writing a text to a String never fails.
                 let _ = write!(self.name, "IRQ ({name})");
                 let name = std::mem::take(&mut self.name);
                 if let Some(track) = self.track(event, &HARD, at) {
@@ -126,7 +126,7 @@ impl Interrupts {
         at.world.end_slice(end, args, at.rows);
     }
 
-    /// The track of the CPU's interrupts of a kind.
+    /// The CPU's track for a kind of interrupts.
     fn track(
         &mut self,
         event: &FtraceEvent<'_>,

@@ -1,10 +1,10 @@
-//! Chrome's processes that were connected to the recorder, and left out of the trace (rule J10).
+//! Chrome's processes that were connected to the recorder, but are missing in the trace (rule J10).
 //!
 //! # Design
 //!
-//! A process is missed at a time if it is active then and not described near it. Of the times at which it is
-//! missed only the last one counts, so the times before the last description are forgotten; what stays are
-//! those of the last fifth of a second, and one before.
+//! A process is missed at a time if it is active at that time and is not described near it. Only the last
+//! such time counts. So the times before the last description are forgotten. The times of the last fifth of a
+//! second stay, and one earlier time.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use timebase_schema::tables::experimental_missing_chrome_processes;
 use crate::output::{Cell, Rows};
 use crate::world::Upid;
 
-/// A description within so many nanoseconds is near.
+/// A description is near if its distance is at most this many nanoseconds.
 const NEAR: i64 = 200_000_000;
 
-/// The processes that were active, or described by their tracks.
+/// The processes that were active, or that their tracks described.
 #[derive(Debug, Default)]
 pub(super) struct MissingProcesses {
     processes: BTreeMap<Upid, Process>,
@@ -27,26 +27,26 @@ pub(super) struct MissingProcesses {
 struct Process {
     /// The last time at which it was described.
     described: Option<i64>,
-    /// When it was active since then, which a description may yet be near to.
+    /// The times of activity since then to which a description may still be near.
     open: Vec<i64>,
-    /// The last time at which it was active since then, and which none can be near to any more.
+    /// The last time of activity since then to which no description can be near any more.
     missed: Option<i64>,
-    /// When any process was active after the last of these times.
+    /// The first time at which any process was active after the last of these times.
     next_active: Option<i64>,
-    /// Until when it was missing, if it was described again.
+    /// The time of the description that ended the missing, if the process was described again.
     described_again: Option<i64>,
 }
 
-/// When processes of a machine were active.
+/// The activity of a machine's processes.
 #[derive(Debug, Default)]
 struct Active {
     last: Option<i64>,
-    /// The processes that nothing described near that time until now.
+    /// The processes that were active at that time, and that no description was near to.
     waiting: Vec<Upid>,
 }
 
 impl MissingProcesses {
-    /// A process is active.
+    /// Notes that a process is active.
     pub fn active(&mut self, ts: i64, machine: u32, upid: Upid) {
         let active = self.machines.entry(machine).or_default();
         if active.last != Some(ts) {
@@ -71,7 +71,7 @@ impl MissingProcesses {
         active.waiting.push(upid);
     }
 
-    /// A process is described.
+    /// Notes that a process is described.
     pub fn described(&mut self, ts: i64, upid: Upid) {
         let process = self.processes.entry(upid).or_default();
         process.described = Some(ts);
@@ -83,7 +83,7 @@ impl MissingProcesses {
         process.open = Vec::new();
     }
 
-    /// The processes that were missed are rows.
+    /// Writes the missed processes as rows.
     pub fn end(&mut self, rows: &mut Rows<'_>) {
         let processes = std::mem::take(&mut self.processes).into_iter();
         for (upid, process) in processes {

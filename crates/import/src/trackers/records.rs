@@ -1,5 +1,5 @@
-//! What a recording says of itself, in the order of time: facts and counters (rules MD), and its triggers,
-//! which are slices, too (rule MD16).
+//! The recording's statements about itself, in the order of time: facts and counters (rules MD), and its
+//! triggers, which are slices too (rule MD16).
 
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Record;
@@ -13,14 +13,14 @@ use super::tracker::At;
 const TYPE: &str = "triggers";
 const TRACK: &str = "Trace Triggers";
 
-/// Follows what a recording says of itself.
+/// Follows the recording's statements about itself.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
     args: ArgBuf,
 }
 
 impl Recording {
-    /// A packet, or the part of one that is read in the order of time.
+    /// Takes a packet, or the part of a packet that is read in the order of time.
     pub fn event(&mut self, ts: i64, event: &RecordedEvent<'_>, at: &mut At<'_, '_>) {
         let record = Record {
             ts,
@@ -38,7 +38,7 @@ impl Recording {
         }
     }
 
-    /// A `Trigger`.
+    /// Takes a `Trigger`.
     fn trigger(&mut self, record: &Record<'_>, at: &mut At<'_, '_>) {
         let names = &mut at.world.definitions.names;
         self.args.clear();
@@ -47,7 +47,7 @@ impl Recording {
                 .push("producer_name", ArgValue::Text(&producer), names);
         }
         if let Some(uid) = record.message.number(3) {
-            // An int32.
+            // The uid is an int32.
             let uid = i64::from(uid as i32);
             self.args
                 .push("trusted_producer_uid", ArgValue::Int(uid), names);
@@ -56,7 +56,7 @@ impl Recording {
         self.instant(record, name.as_deref(), at);
     }
 
-    /// A `ChromeTrigger`.
+    /// Takes a `ChromeTrigger`.
     fn chrome_trigger(&mut self, record: &Record<'_>, at: &mut At<'_, '_>) {
         let names = &mut at.world.definitions.names;
         let hash = record.message.natural(2).unwrap_or(0) as u32;
@@ -81,7 +81,7 @@ impl Recording {
         }
     }
 
-    /// An instant on the track of triggers, with the arguments that were put together.
+    /// Adds an instant on the track of triggers, with the current arguments.
     fn instant(
         &mut self,
         record: &Record<'_>,

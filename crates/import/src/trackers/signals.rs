@@ -1,4 +1,4 @@
-//! Signals, and who is killed for want of memory: instants of threads (rule B10).
+//! Signals, and threads that are killed for lack of memory: instants of threads (rule B10).
 
 use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
@@ -16,7 +16,7 @@ mod event {
 /// Follows signals.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
-    /// The arguments that are being made.
+    /// The arguments of the current event.
     args: ArgBuf,
 }
 

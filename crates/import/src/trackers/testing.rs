@@ -1,4 +1,4 @@
-//! Events for tests of trackers, and the rows that are made of them, as texts.
+//! Events for tests of trackers, and the resulting rows as texts.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, sync_channel};
@@ -113,7 +113,7 @@ impl Trace {
         })
     }
 
-    /// The slices that it makes, in the order of their ids.
+    /// The slices of the trace, in the order of their ids.
     pub fn slices(self) -> Vec<String> {
         self.follow(Definitions::default()).slices()
     }
@@ -123,7 +123,7 @@ impl Trace {
 pub(crate) struct Made(Vec<Batch>);
 
 impl Made {
-    /// Those that somebody makes, who does not make more than a few thousand.
+    /// Collects the rows of `make`, which makes a few thousand at most.
     pub fn by(make: impl FnOnce(&mut Rows<'_>)) -> Self {
         let (full, batches) = sync_channel(1000);
         let (_sender, emptied) = channel();
@@ -168,7 +168,7 @@ impl Made {
         strings.chain([("-".into(), "-".into())]).collect()
     }
 
-    /// Sets of arguments: ` key=value` of each, whose values have no comma.
+    /// Sets of arguments: ` key=value` for each. Values have no comma.
     fn args(&self) -> BTreeMap<String, String> {
         let rows = self.rows(&tables::arg_set::TABLE).into_iter();
         let set = |row: Vec<String>| {
@@ -180,7 +180,7 @@ impl Made {
         rows.map(set).chain([none]).collect()
     }
 
-    /// `type/name#id owner` of each track.
+    /// `type/name#id owner` for each track.
     pub fn tracks(&self) -> BTreeMap<String, String> {
         let rows = self.by_id(&tables::track_record::TABLE).into_values();
         let track = |row: Vec<String>| {
@@ -193,8 +193,7 @@ impl Made {
         rows.map(track).collect()
     }
 
-    /// `ts+dur depth name, track key=value`, and before that the category, if there
-    /// is one.
+    /// `ts+dur depth name, track key=value`, and the category before it, if there is one.
     pub fn slices(&self) -> Vec<String> {
         let (strings, args, tracks) = (self.strings(), self.args(), self.tracks());
         let rows = self.by_id(&tables::slice_record::TABLE).into_values();
@@ -210,7 +209,7 @@ impl Made {
         rows.map(slice).collect()
     }
 
-    /// `ts value, track key=value` of each value.
+    /// `ts value, track key=value` for each value.
     pub fn values(&self) -> Vec<String> {
         let (args, tracks) = (self.args(), self.tracks());
         let rows = self.by_id(&tables::counter_record::TABLE).into_values();

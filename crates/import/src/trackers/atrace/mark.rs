@@ -1,22 +1,22 @@
-//! What a mark says: by its text (rules B1, B2), or by the fields of an event of
-//! another vendor (rule B8).
+//! The contents of a mark: from its text (rules B1, B2), or from the fields of an event of another
+//! vendor (rule B8).
 
 use std::borrow::Cow;
 
 use crate::message::Message;
 
-/// The name of a slice whose text has none.
+/// The name of a slice whose text has no name.
 const NO_NAME: &str = "[empty slice name]";
 
-/// A mark of atrace, which speaks of a process.
+/// A mark of atrace, which belongs to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark<'a> {
-    /// 0 where it is not said.
+    /// 0 if the mark does not name it.
     pub tgid: u32,
     pub what: What<'a>,
 }
 
-/// What happens.
+/// The action of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What<'a> {
     /// A slice of the thread.
@@ -24,7 +24,7 @@ pub(super) enum What<'a> {
         name: Option<&'a str>,
     },
     End,
-    /// Something that may overlap others of its name.
+    /// A slice that may overlap other slices of its name.
     AsyncBegin {
         name: &'a str,
         cookie: i64,
@@ -46,7 +46,7 @@ pub(super) enum What<'a> {
         track: &'a str,
         name: &'a str,
     },
-    /// What may overlap others of its track.
+    /// A slice that may overlap other slices of its track.
     TrackBegin {
         track: &'a str,
         name: &'a str,
@@ -58,7 +58,7 @@ pub(super) enum What<'a> {
     },
 }
 
-/// The text of a mark: what is not UTF-8 is left out (rule B1).
+/// The text of a mark, without the bytes that are not UTF-8 (rule B1).
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -67,7 +67,7 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 impl<'a> Mark<'a> {
-    /// Reads a text; `None` if it is no mark.
+    /// Reads a text; `None` if it is not a mark.
     pub fn parse(text: &'a str) -> Option<Self> {
         let mut fields = Fields(text.trim_end_matches(['\n', '\0']));
         let phase = *fields.next().as_bytes().first()?;
@@ -124,7 +124,7 @@ impl<'a> Mark<'a> {
         Some(Mark { tgid: tgid?, what })
     }
 
-    /// Of the fields of an event; `None` if its type means nothing.
+    /// Builds the action from the fields of an event; `None` if its type has no meaning.
     fn of(phase: u8, tgid: u32, name: Option<&'a str>, value: i64) -> Option<Self> {
         let what = match phase {
             b'B' => What::Begin { name },
@@ -140,7 +140,7 @@ impl<'a> Mark<'a> {
     }
 }
 
-/// What is left of a text, whose fields end at a bar or a NUL.
+/// The rest of a text, whose fields end at a bar or a NUL.
 struct Fields<'a>(&'a str);
 
 impl<'a> Fields<'a> {
@@ -155,14 +155,14 @@ impl<'a> Fields<'a> {
         field.unwrap_or_default()
     }
 
-    /// A field that must not be empty.
+    /// The next field, which must not be empty.
     fn name(&mut self) -> Option<&'a str> {
         Some(self.next()).filter(|name| !name.is_empty())
     }
 }
 
-/// Sign and digits of a number (rule B2): whether it is negative, and how great it
-/// is, if that fits.
+/// The sign and the digits of a number (rule B2): whether it is negative, and its absolute value,
+/// if that fits.
 fn digits(text: &str) -> Option<(bool, Option<u64>)> {
     let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
     let (negative, digits) = match text.as_bytes() {
@@ -179,7 +179,7 @@ fn digits(text: &str) -> Option<(bool, Option<u64>)> {
     Some((negative, value))
 }
 
-/// A value or a cookie.
+/// Reads a value or a cookie.
 pub(super) fn number(text: &str) -> Option<i64> {
     let value = match digits(text)? {
         (false, value) => value.and_then(|value| i64::try_from(value).ok()),
@@ -190,7 +190,7 @@ pub(super) fn number(text: &str) -> Option<i64> {
     Some(value.unwrap_or(i64::MAX))
 }
 
-/// A tgid, or a pid.
+/// Reads a tgid or a pid.
 pub(super) fn tgid(text: &str) -> Option<u32> {
     let value = match digits(text)? {
         (_, None) => u64::MAX,
@@ -213,7 +213,7 @@ pub(super) mod event {
     pub const SAMSUNG: u32 = 484;
 }
 
-/// An event of the kernel or of another vendor that is a mark, as it stands there.
+/// The fields of a mark in an event of the kernel or of another vendor.
 pub(super) struct Fielded<'a> {
     phase: u8,
     tgid: u32,
@@ -222,7 +222,7 @@ pub(super) struct Fielded<'a> {
 }
 
 impl<'a> Fielded<'a> {
-    /// Reads the fields of an event; `None` if it is no mark (rule B8).
+    /// Reads the fields of an event; `None` if it is not a mark (rule B8).
     pub fn read(field: u32, message: Message<'a>) -> Option<Self> {
         let character = |number: u64| u8::try_from(number).ok();
         let begins = |flag: u64| if flag != 0 { b'B' } else { b'E' };
@@ -255,7 +255,7 @@ impl<'a> Fielded<'a> {
             event::LWIS => (character(message.number(2)?)?, 3, 4, 5),
             _ => return None,
         };
-        // Whom the display's driver names is not whose thread it is.
+        // The process that the display's driver names is not the process of the thread.
         let is_known = field != event::DPU || phase == b'C';
         Some(Fielded {
             phase,
@@ -265,7 +265,7 @@ impl<'a> Fielded<'a> {
         })
     }
 
-    /// The mark that it is.
+    /// The event as a mark.
     pub fn mark(&self) -> Option<Mark<'_>> {
         Mark::of(self.phase, self.tgid, self.name.as_deref(), self.value)
     }

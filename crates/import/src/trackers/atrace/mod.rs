@@ -1,16 +1,15 @@
-//! What processes, drivers and the kernel mark: slices, instants and values of
-//! atrace (rules B1 to B8, M3), and the state of a device (of rule M13).
+//! Marks of processes, drivers and the kernel: slices, instants and values of atrace (rules B1 to
+//! B8, M3), and the state of a device (part of rule M13).
 //!
 //! # Design
 //!
-//! A mark is parsed to borrowed values (`mark.rs`) and has its effect at once, on the
-//! stacks and lanes that the world has for all trackers: the events of an SDK lie on
-//! the same track of a thread. Texts are parsed in the order of time and not by the
-//! reader: that a mark is parsed twice is cheaper than another compact form of it,
-//! which would have to hold its texts as well.
+//! A mark is parsed to borrowed values (`mark.rs`) and has its effect at once, on the stacks and
+//! lanes that the world has for all trackers, because the events of an SDK are on the same track of
+//! a thread. Texts are parsed in the order of time and not by the reader. Parsing a mark twice is
+//! cheaper than another compact form of the mark, which would also have to hold its texts.
 //!
-//! Tracks of values are remembered here by process and name, so that a mark does not
-//! make and throw away what a track is found by.
+//! Tracks of values are remembered here by process and name, so that a mark does not build a full
+//! key of its track and throw it away.
 
 mod mark;
 #[cfg(test)]
@@ -27,19 +26,19 @@ use crate::message::Message;
 use crate::timeline::{FtraceEvent, Label, PacketEvent};
 use crate::world::{Begins, EndOfSlice, NewSlice, NewTrack, Owner, SetId, TrackId, Upid, Utid};
 
-/// The type of tracks of slices that begin and end on any thread of a process.
+/// The type of tracks for slices that begin and end on any thread of a process.
 const ASYNC: &str = "atrace_async_slice";
 
-/// The same of slices that name their track.
+/// The same for slices that name their track.
 const ON_TRACK: &str = "atrace_async_slice_for_track";
 
-/// A track that is not of a process, whoever marks it (rule B7).
+/// A track that belongs to no process, no matter which process marks it (rule B7).
 const DEVICE_STATE: &str = "DeviceStateChanged";
 
 /// The field of `TracePacket`.
 const SYSTEM_PROPERTIES: u32 = 86;
 
-/// The name of an instant when a process is killed for want of memory (rule B7).
+/// The name of an instant when a process is killed for lack of memory (rule B7).
 const KILLED: &str = "mem.lmk";
 
 /// Follows marks.
@@ -49,7 +48,7 @@ pub(crate) struct Atrace {
     values: FxHashMap<Box<[u8]>, TrackId>,
     /// The key that is looked up.
     key: Vec<u8>,
-    /// The arguments that are being made.
+    /// The arguments of the current mark.
     args: ArgBuf,
 }
 
@@ -78,7 +77,7 @@ impl Tracker for Atrace {
         }
     }
 
-    /// Rule M13, of a property that is no number.
+    /// Takes a property whose value is no number (rule M13).
     fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         if packet.field != SYSTEM_PROPERTIES {
             return;
@@ -91,7 +90,7 @@ impl Tracker for Atrace {
     }
 }
 
-/// When a mark was made, and by whom.
+/// The time and the thread of a mark.
 #[derive(Debug, Clone, Copy)]
 struct By {
     ts: i64,
@@ -101,8 +100,7 @@ struct By {
 }
 
 impl By {
-    /// The track of the thread that marks, as one of the process that it names
-    /// (rule B3).
+    /// The track of the marking thread, as a thread of the process that the mark names (rule B3).
     fn thread_track(&self, tgid: u32, at: &mut At<'_, '_>) -> TrackId {
         let threads = &mut at.world.threads;
         let utid = match tgid {
@@ -112,8 +110,8 @@ impl By {
         at.world.tracks.of_thread(self.machine, utid)
     }
 
-    /// The thread that marks, as the one argument. Behind whatever makes processes: they
-    /// may have made it anew.
+    /// The marking thread, as the only argument. Call this after everything that makes processes,
+    /// because that may have made the thread anew.
     fn thread<'a>(&self, key: &str, args: &'a mut ArgBuf, at: &mut At<'_, '_>) -> &'a [u8] {
         let Utid(utid) = at.world.threads.thread(self.machine, self.tid);
         args.only(
@@ -132,7 +130,7 @@ impl By {
         })
     }
 
-    /// A process was killed.
+    /// Adds the instant of a killed process.
     fn killed(&self, upid: Upid, at: &mut At<'_, '_>) {
         let track = NewTrack::slices(
             self.machine,
@@ -145,7 +143,7 @@ impl By {
     }
 }
 
-/// What begins or is at a time.
+/// A slice or an instant that begins at this time.
 fn slice<'a>(ts: i64, track: TrackId, name: Option<&'a str>, at: &mut At<'_, '_>) -> NewSlice<'a> {
     let names = &mut at.world.definitions.names;
     let name = name.map_or(Label::None, |name| names.label(name));
@@ -157,7 +155,7 @@ fn instant(ts: i64, track: TrackId, name: Option<&str>, args: &[u8], at: &mut At
     at.world.add_slice(slice, 0, args, at.rows);
 }
 
-/// What a device is in from now on, folded or not (rule B7).
+/// Marks the state of a device, such as folded, from now on (rule B7).
 fn device_state(ts: i64, machine: u32, name: Option<&str>, at: &mut At<'_, '_>) {
     let track = NewTrack::slices(
         machine,
@@ -242,7 +240,7 @@ impl Atrace {
         }
     }
 
-    /// What an end on a lane that does not nest says of the begins that it ends.
+    /// The arguments of an end on a lane that does not nest, about the begins that it ends.
     fn unnested(&mut self, begins: &Begins, names: &mut Names) -> &[u8] {
         let args = [
             ("legacy_unnestable_begin_count", begins.count),
@@ -255,7 +253,7 @@ impl Atrace {
         self.args.as_bytes()
     }
 
-    /// A value (rules M3, B7).
+    /// Takes a value (rules M3, B7).
     fn value(&mut self, by: By, tgid: u32, name: &str, value: i64, at: &mut At<'_, '_>) {
         let machine = by.machine;
         let number = value as f64;
@@ -305,7 +303,7 @@ impl Atrace {
     }
 }
 
-/// A slice may tell that a process was killed for want of memory (rule B7).
+/// Notes that a process was killed for lack of memory, if a slice says so (rule B7).
 fn kill_notice(by: By, name: &str, at: &mut At<'_, '_>) {
     let Some(notice) = name.strip_prefix("lmk,") else {
         return;

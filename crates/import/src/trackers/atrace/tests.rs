@@ -1,4 +1,4 @@
-//! What becomes of marks. Process 0 and thread 0 are always there.
+//! The rows of marks. Process 0 and thread 0 are always there.
 
 use super::super::testing::{Bytes, Number, Trace, message};
 use super::*;
@@ -35,7 +35,7 @@ fn b3_marks_bind_the_thread_that_makes_them() {
     let trace = Trace::default()
         .print(1, 11, "B|10|a")
         .print(2, 11, "E")
-        // Another process: another thread of the tid.
+        // Another process, so another thread with this tid.
         .print(3, 11, "B|20|b")
         .print(4, 11, "E|20")
         .print(5, 11, "E|10")

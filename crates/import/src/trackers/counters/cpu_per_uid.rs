@@ -1,10 +1,10 @@
-//! How long CPUs ran for each user of Android (rules CU).
+//! The time that CPUs ran for each user of Android (rules CU).
 //!
 //! # Design
 //!
-//! Each packet gives a value to every track of its sequence, though most of them have
-//! not changed. Of equal values only the first and the last are rows: the last one is
-//! remembered, and becomes a row when another value follows it.
+//! Each packet gives a value to every track of its sequence, although most values have not changed.
+//! Among equal values, only the first and the last become rows. The last value is remembered, and
+//! becomes a row when another value follows it.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const TOTALS: CounterType = CounterType::with_unit("android_cpu_per_uid_totals",
 /// A uid, and a cluster of CPUs.
 type Key = (u32, u32);
 
-/// Milliseconds of all machines.
+/// The milliseconds of all machines.
 #[derive(Debug, Default)]
 pub(super) struct CpuPerUid {
     sequences: FxHashMap<(u32, u32), Sequence>,
@@ -29,23 +29,23 @@ pub(super) struct CpuPerUid {
     written: FxHashMap<TrackId, Written>,
 }
 
-/// What a sequence has told since its state was cleared.
+/// The values of a sequence since its state was cleared.
 #[derive(Debug, Default)]
 struct Sequence {
-    /// How often it was cleared.
+    /// The number of clearings so far.
     cleared: u32,
     clusters: u32,
     values: BTreeMap<Key, u64>,
 }
 
-/// What a machine has spent since the first packet.
+/// The time that a machine has spent since the first packet.
 #[derive(Debug, Default)]
 struct Totals {
-    /// The last value of each, of any sequence.
+    /// The last value for each key, from any sequence.
     last: FxHashMap<Key, u64>,
-    /// By whether it is an app's, and by cluster.
+    /// By type (whether it is of apps) and cluster.
     sums: BTreeMap<(bool, u32), u64>,
-    /// By the first uid of a range.
+    /// By the first uid of a range, and cluster.
     groups: BTreeMap<Key, u64>,
 }
 
@@ -53,12 +53,12 @@ struct Totals {
 #[derive(Debug)]
 struct Written {
     value: u64,
-    /// When it was told again, since its row.
+    /// The time of the last equal value after its row.
     again: Option<i64>,
 }
 
 impl CpuPerUid {
-    /// The values of a `CpuPerUidData`.
+    /// Takes the values of a `CpuPerUidData`.
     pub fn packet(
         &mut self,
         packet: &PacketEvent<'_>,
@@ -96,7 +96,7 @@ impl CpuPerUid {
 }
 
 impl Sequence {
-    /// Rules CU1 and CU2.
+    /// Adds the times of a packet to the values of the sequence (rules CU1 and CU2).
     fn read(&mut self, message: Message<'_>, totals: &mut Totals) {
         if let Some(clusters) = message.small(1) {
             self.clusters = clusters;
@@ -115,7 +115,7 @@ impl Sequence {
 }
 
 impl Totals {
-    /// What has been spent since the value before.
+    /// Adds the time since the previous value.
     fn grow(&mut self, (uid, cluster): Key, value: u64) {
         let before = self.last.insert((uid, cluster), value);
         let grown = value.saturating_sub(before.unwrap_or(value));
@@ -130,7 +130,7 @@ impl Totals {
     }
 }
 
-/// The first number of an app; smaller ones are the system's.
+/// The first uid of an app; smaller uids belong to the system.
 const FIRST_APP: u32 = 10_000;
 
 /// A uid without its user.
@@ -146,7 +146,7 @@ fn range(uid: u32) -> Option<u32> {
     is_in_range.then(|| uid - uid % RANGE)
 }
 
-/// A value is a row, unless the one before is equal (rule CU4).
+/// Writes a value as a row, unless the previous one is equal (rule CU4).
 fn put(
     written: &mut FxHashMap<TrackId, Written>,
     track: TrackId,

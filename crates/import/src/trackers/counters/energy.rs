@@ -1,5 +1,5 @@
-//! How long power entities were in their states, and how much energy consumers used
-//! (rules OT2, OT3).
+//! The time that power entities were in their states, and the energy that consumers used (rules
+//! OT2, OT3).
 
 use rustc_hash::FxHashMap;
 
@@ -32,7 +32,7 @@ const OF_UID: Fault = Fault::new(Counter::error(
      value is missing",
 ));
 
-/// The faults of both.
+/// The faults of residencies and breakdowns.
 pub(in super::super) const ENERGY_FAULTS: [Fault; 4] =
     [NO_RESIDENCY, UNKNOWN_STATE, BREAKDOWN, OF_UID];
 
@@ -40,12 +40,12 @@ pub(in super::super) const ENERGY_FAULTS: [Fault; 4] =
 #[derive(Debug, Default)]
 pub(super) struct EnergyTracks {
     states: FxHashMap<EntityStateId, TrackId>,
-    /// Of consumers, and of user ids there.
+    /// The tracks of consumers, and of the user ids inside them.
     consumers: FxHashMap<(ConsumerId, Option<u32>), TrackId>,
 }
 
 impl EnergyTracks {
-    /// Rule OT2.
+    /// Takes the times of power entities in their states (rule OT2).
     pub fn residency(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         const RESIDENCIES: u32 = 2;
         let mut is_there = false;
@@ -83,7 +83,7 @@ impl EnergyTracks {
         Some(track)
     }
 
-    /// Rule OT3.
+    /// Takes the energy of a consumer (rule OT3).
     pub fn breakdown(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         const OF_UIDS: u32 = 4;
         let message = Message(packet.payload);
@@ -105,7 +105,7 @@ impl EnergyTracks {
         }
     }
 
-    /// The track of a consumer, or of a user id there.
+    /// The track of a consumer, or of a user id inside it.
     fn consumer(&mut self, id: ConsumerId, uid: Option<u32>, world: &mut World) -> Option<TrackId> {
         if let Some(&track) = self.consumers.get(&(id, uid)) {
             return Some(track);

@@ -38,7 +38,7 @@ const ION_CHANGE: CounterType = CounterType::new("ion_change");
 const DMA_HEAP: CounterType = CounterType::new("android_dma_heap");
 const DMA_HEAP_CHANGE: CounterType = CounterType::new("android_dma_heap_change");
 
-/// The values of an event.
+/// Takes the values of an event.
 pub(super) fn event(
     field: u32,
     message: Message<'_>,
@@ -109,7 +109,7 @@ fn number(message: Message<'_>, field: u32) -> f64 {
     message.small(field).unwrap_or(0).into()
 }
 
-/// The state of the CPU that the event names.
+/// Writes a value of the CPU that the event names.
 fn of_cpu(
     counter: &CounterType,
     name: &str,
@@ -133,7 +133,7 @@ fn limits(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     }
 }
 
-/// How fast a clock is, which `sys_stats` says as well.
+/// Writes the frequency of a clock, which `sys_stats` has too.
 pub(super) fn clock_frequency(
     name: &[u8],
     value: Option<u64>,
@@ -143,7 +143,7 @@ pub(super) fn clock_frequency(
     of_device(&CLOCK_FREQUENCY, Some(name), "Frequency", value, sample);
 }
 
-/// A value of a device that the event names.
+/// Writes a value of the device that the event names.
 fn of_device(
     counter: &CounterType,
     name: Option<&[u8]>,
@@ -161,13 +161,13 @@ fn of_device(
     );
 }
 
-/// How fast a GPU is, which `sys_stats` says as well.
+/// Writes the frequency of a GPU, which `sys_stats` has too.
 pub(super) fn gpu_frequency(gpu: Option<u32>, khz: f64, sample: &mut CounterSample<'_, '_, '_>) {
     let gpu = sample.gpu(gpu.unwrap_or(0));
     sample.put(&GPU_FREQUENCY, gpu, &[], format_args!("gpufreq"), khz);
 }
 
-/// How fast a CPU of a kernel that is not Linux is (rule GK6).
+/// Writes the frequency of a CPU of a kernel that is not Linux (rule GK6).
 pub(super) fn generic_cpu_frequency(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     if let Some(cpu) = sample.cpu(message.small(1).unwrap_or(0)) {
         let hertz = message.number(2).unwrap_or(0) as i64;
@@ -176,13 +176,12 @@ pub(super) fn generic_cpu_frequency(message: Message<'_>, sample: &mut CounterSa
     }
 }
 
-/// The same of a GPU.
+/// Writes the frequency of a GPU of such a kernel.
 pub(super) fn generic_gpu_frequency(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     gpu_frequency(message.small(1), number(message, 2), sample);
 }
 
-/// What a heap of the ION allocator has, or all of them, and how much more or less
-/// than before.
+/// Writes the size of a heap of the ION allocator, or of all its heaps, and the change of the size.
 fn ion(
     heap: Option<&[u8]>,
     total: f64,

@@ -1,4 +1,4 @@
-//! Counters and memory of GPUs, and what they are (rules M11, M12, M14, H4).
+//! Counters and memory of GPUs, and the descriptions of GPUs (rules M11, M12, M14, H4).
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::gpu_counter_group_record;
@@ -17,18 +17,18 @@ const PROCESS_MEMORY: CounterType = CounterType::with_unit("process_gpu_memory",
 /// The field of `FtraceEvent`.
 const GPU_MEM_TOTAL: u32 = 340;
 
-/// The tracks of counters that are described, and what waits on them.
+/// The tracks of counters with a description, and the samples that wait on them.
 #[derive(Debug, Default)]
 pub(super) struct GpuCounters {
-    /// By which of all counters it is.
+    /// By the counter's number among all counters.
     tracks: Vec<TrackId>,
-    /// The last sample of a track, whose value the next one may tell, and what it is if
-    /// that does not.
+    /// The last sample of a track, whose value may come with the next sample, and the value if it
+    /// does not.
     pending: FxHashMap<TrackId, (Measurement, f64)>,
 }
 
 impl GpuCounters {
-    /// A track for each name on each GPU.
+    /// Makes a track for each name on each GPU.
     pub fn begin(&mut self, at: &mut At<'_, '_>) {
         let mut known = FxHashMap::default();
         let world = &mut *at.world;
@@ -49,7 +49,7 @@ impl GpuCounters {
         self.groups(at);
     }
 
-    /// Which track is in which groups (rule M14).
+    /// Writes the groups of each track (rule M14).
     fn groups(&self, at: &mut At<'_, '_>) {
         let world = &mut *at.world;
         let described = &world.definitions.gpu_counters;
@@ -81,7 +81,7 @@ impl GpuCounters {
         }
     }
 
-    /// The samples of a `GpuCounterEvent`.
+    /// Takes the samples of a `GpuCounterEvent`.
     pub fn samples(
         &mut self,
         ts: i64,
@@ -110,8 +110,8 @@ impl GpuCounters {
         }
     }
 
-    /// A value for the time that begins with it; or for the time until then, which
-    /// began with the sample before.
+    /// Takes a value. It holds for the time after it, or for the time before it, which began with
+    /// the previous sample.
     fn sample(
         &mut self,
         ts: i64,
@@ -128,7 +128,7 @@ impl GpuCounters {
         }
     }
 
-    /// Nobody tells the values of the last samples.
+    /// Completes the last samples, whose values no later sample has.
     pub fn end(&mut self, at: &mut At<'_, '_>) {
         for (track, (sample, own)) in self.pending.drain() {
             sample.complete(track, own, None, at.rows);
@@ -136,8 +136,7 @@ impl GpuCounters {
     }
 }
 
-/// Memory of a GPU, as the kernel tells it. Of a process that has ended it says
-/// nothing.
+/// Writes the memory of a GPU from a kernel event. Writes nothing for a process that has ended.
 pub(super) fn memory_of_event(
     field: u32,
     message: Message<'_>,
@@ -152,7 +151,7 @@ pub(super) fn memory_of_event(
     }
 }
 
-/// Memory of a GPU: all of it, or that of a process.
+/// Writes the memory of a GPU: all of it, or the part of a process.
 pub(super) fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let machine = sample.machine;
     let gpu = message.small(1).unwrap_or(0);
@@ -170,7 +169,7 @@ pub(super) fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
     sample.put(&counter, owner, &[], format_args!("GPU Memory"), size);
 }
 
-/// What a `GpuInfo` says of GPUs, which count from 0.
+/// Takes the descriptions of GPUs in a `GpuInfo`, which are numbered from 0.
 pub(super) fn info(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
     for (number, gpu) in (0..).zip(message.messages(1)) {
         let ugpu = at.world.gpus.ugpu(machine, number);

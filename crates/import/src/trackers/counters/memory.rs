@@ -1,4 +1,4 @@
-//! Memory of processes, as kernel events tell it of threads (rules M4, M5).
+//! Memory of processes, from kernel events of their threads (rules M4, M5).
 
 use rustc_hash::FxHashMap;
 
@@ -26,7 +26,7 @@ const fn memory(size: &'static Size) -> ThreadCounter {
     }
 }
 
-/// By the member that `rss_stat` names.
+/// The sizes, by the member that `rss_stat` names.
 static RSS: [ThreadCounter; 5] = [
     memory(&sizes::RSS_FILE),
     memory(&sizes::RSS_ANON),
@@ -47,7 +47,7 @@ static OOM_SCORE_ADJ: ThreadCounter = ThreadCounter {
     description: None,
 };
 
-/// What is known of an event of memory.
+/// The counter for a value of a memory event.
 macro_rules! mm_event {
     ($name:literal, $metric:literal) => {
         ThreadCounter {
@@ -60,7 +60,7 @@ macro_rules! mm_event {
     };
 }
 
-/// How many, the longest, the average latency of an event of memory.
+/// The count, the longest latency and the average latency of a kind of memory event.
 macro_rules! mm_events {
     ($($name:literal)*) => {
         [$([
@@ -71,7 +71,7 @@ macro_rules! mm_events {
     };
 }
 
-/// By the type that `mm_event_record` names.
+/// The counters, by the type that `mm_event_record` names.
 static MM_EVENTS: [[ThreadCounter; 3]; 7] = mm_events! {
     "min_flt" "maj_flt" "read_io" "compaction" "reclaim" "swp_flt" "kern_alloc"
 };
@@ -80,16 +80,16 @@ static MM_EVENTS: [[ThreadCounter; 3]; 7] = mm_events! {
 #[derive(Debug, Clone, Copy)]
 struct AddressSpace {
     number: u32,
-    /// Whether it is the emitter's own one.
+    /// Whether it is the emitter's own address space.
     is_own: bool,
 }
 
-/// Whose an address space is, by its number.
+/// The owners of address spaces, by machine and number.
 #[derive(Debug, Default)]
 pub(super) struct MemoryOwners(FxHashMap<(u32, u32), Utid>);
 
 impl MemoryOwners {
-    /// The values of an event.
+    /// Takes the values of an event.
     pub fn event(
         &mut self,
         field: u32,
@@ -137,7 +137,7 @@ impl MemoryOwners {
         }
     }
 
-    /// A size; of an address space, if that is named.
+    /// Takes a size, of an address space if the event names one.
     fn rss(
         &mut self,
         member: Option<u32>,
@@ -163,7 +163,7 @@ impl MemoryOwners {
         }
     }
 
-    /// Whose an address space is.
+    /// The owner of an address space.
     fn owner(
         &mut self,
         machine: u32,

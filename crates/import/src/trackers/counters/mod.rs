@@ -1,16 +1,16 @@
-//! Counters: which value of which event is on which track (rules M1 to M13, OT2, OT3).
+//! Counters: the values of events, and their tracks (rules M1 to M13, OT2, OT3).
 //!
 //! # Design
 //!
-//! A file a source. Each takes its messages apart and puts values on series, which
-//! `series.rs` turns into tracks: it remembers them by a few bytes, as some sources
-//! have a hundred fixed tracks four times a second, and others a million values on
-//! one. A table of all counters, from fields to tracks, was the alternative to code;
-//! but half of them are sums, differences or depend on what came before.
+//! Each source has a file. It decodes its messages and puts values on series, which `series.rs`
+//! turns into tracks. `series.rs` remembers tracks by a few bytes, because some sources have a
+//! hundred fixed tracks four times a second, and others a million values on one track. The
+//! alternative to code was a table of all counters, from fields to tracks. But half of the counters
+//! are sums, differences or depend on earlier values.
 //!
 //! | rules | file |
 //! |---|---|
-//! | M2, and GK6, which is alike | `ftrace.rs` |
+//! | M2, and GK6, which is similar | `ftrace.rs` |
 //! | M5 | `memory.rs`, with `sizes.rs` |
 //! | M6 | `process_stats.rs` |
 //! | M7, M8 | `sys_stats.rs` |
@@ -50,7 +50,7 @@ use crate::output::{LogMessage, Severity};
 use crate::timeline::{Energy, FtraceEvent, PacketEvent};
 use crate::world::{CPUS, Utid};
 
-/// What is remembered of counters.
+/// The state of counters.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     tracks: CounterTracks,

@@ -10,7 +10,7 @@ use crate::world::{NewTrack, Owner, TrackId};
 
 const BATTERY: CounterType = CounterType::new("battery_counter");
 
-/// The values of a `BatteryCounters`.
+/// Takes the values of a `BatteryCounters`.
 pub(super) fn battery(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let of = message.bytes(5);
     let name = String::from_utf8_lossy(of.unwrap_or_default());
@@ -40,13 +40,13 @@ pub(super) fn battery(message: Message<'_>, sample: &mut CounterSample<'_, '_, '
     }
 }
 
-/// The charge in µAh, by the energy in µWh and the voltage in µV.
+/// The charge in µAh, from the energy in µWh and the voltage in µV.
 fn by_energy(energy: i64, voltage: i64) -> Option<i128> {
     (voltage > 0).then(|| i128::from(energy) * 1_000_000 / i128::from(voltage))
 }
 
-/// The power in mW, of the current in µA and the voltage in µV. It has no sign,
-/// whether the battery is charged or not.
+/// The power in mW, from the current in µA and the voltage in µV. The power has no sign, whether or
+/// not the battery is charged.
 fn power((current, voltage): (i64, i64)) -> f64 {
     (i128::from(current) * i128::from(voltage) / 1_000_000_000).abs() as f64
 }
@@ -56,12 +56,12 @@ fn power((current, voltage): (i64, i64)) -> f64 {
 pub(super) struct PowerRails(Vec<TrackId>);
 
 impl PowerRails {
-    /// A track for each rail that is described.
+    /// Makes a track for each rail with a description.
     pub fn begin(&mut self, at: &mut At<'_, '_>) {
         let (definitions, tracks) = (&at.world.definitions, &mut at.world.tracks);
         self.0.extend(definitions.rails.iter().map(|rail| {
             let name = rail_name(rail);
-            // Rails of one name are several tracks.
+            // Rails with equal names have separate tracks.
             let track = NewTrack::counter(rail.machine, "power_rails", &name, Owner::None)
                 .with("name", &*rail.name)
                 .with("session_uuid", rail.session as i64)
@@ -73,7 +73,8 @@ impl PowerRails {
         }));
     }
 
-    /// What has gone through a rail; of one that is never described, nothing.
+    /// Writes the energy that has gone through a rail. Writes nothing for a rail without a
+    /// description.
     pub fn sample(&self, ts: i64, energy: &Energy, at: &mut At<'_, '_>) {
         let index = RailIndex {
             machine: energy.machine,
@@ -94,7 +95,7 @@ impl PowerRails {
     }
 }
 
-/// The list R of rule M10: how names end, and what that is.
+/// List R of rule M10: the ends of names, and the names for them.
 const NICE: &[(&str, &str)] = &[
     ("M_VDD_CPUCL0", "cpu.little"),
     ("M_VDD_CPUCL0_M", "cpu.little.mem"),

@@ -1,5 +1,5 @@
-//! Statistics of processes (rule M6). Who is bound by them is in `processes.rs`, which
-//! comes first.
+//! Statistics of processes (rule M6). They also bind threads to processes: `processes.rs` does this
+//! first.
 
 use super::series::{CounterSample, CounterType};
 use super::sizes::{self, Size};
@@ -15,15 +15,15 @@ const OOM_SCORE_ADJ_FIELD: u32 = 10;
 /// The last field of a `Process` that is a counter.
 const LAST_FIELD: u32 = 24;
 
-/// How many bytes the unit of a size has.
+/// The number of bytes in the unit of a size.
 const KILO: f64 = 1024.0;
 
-/// The counters of a `ProcessStats`.
+/// Takes the counters of a `ProcessStats`.
 pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     for counter in [chrome, counter] {
         for process in message.messages(1) {
             let pid = process.small(1).unwrap_or(0);
-            // Of a number that is said twice the last one counts.
+            // If a field occurs twice, the last value counts.
             for field in 1..=LAST_FIELD {
                 if let Some(counter) = counter(field)
                     && let Some(value) = process.number(field)
@@ -42,16 +42,17 @@ pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
     }
 }
 
-/// What a field of a `Process` is.
+/// The counter for a field of a `Process`.
 struct ProcessCounter {
     kind: CounterType,
     name: &'static str,
-    /// What tells it from others of its type and process: the dimension and its value.
+    /// The dimension, and its value, that distinguishes the counter from others of its type and
+    /// process.
     key: Option<(&'static str, &'static str)>,
     scale: f64,
 }
 
-/// A counter whose name is a prefix before its key.
+/// A counter whose name is a prefix and its key.
 macro_rules! keyed {
     ($kind:expr, $dimension:literal, $prefix:literal, $key:literal, $scale:expr) => {
         ProcessCounter {
@@ -90,7 +91,7 @@ fn memory(size: &'static Size) -> ProcessCounter {
     }
 }
 
-/// What comes first, of all processes (rule P15).
+/// The fields that come first for all processes (rule P15).
 fn chrome(field: u32) -> Option<ProcessCounter> {
     Some(match field {
         13 => chrome!("private_footprint_kb"),

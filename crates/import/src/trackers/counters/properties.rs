@@ -7,10 +7,10 @@ const SCREEN_STATE: CounterType = CounterType::new("screen_state");
 const BATTERY_STATS: CounterType = CounterType::new("battery_stats");
 const PROPERTY: CounterType = CounterType::new("sysprop_counter");
 
-/// What the names of properties begin with.
+/// The prefix of the properties' names.
 const PREFIX: &str = "debug.tracing.";
 
-/// The values of an `AndroidSystemProperty`.
+/// Takes the values of an `AndroidSystemProperty`.
 pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     for property in message.messages(1) {
         let whole = property.text(1).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
     }
 }
 
-/// The value of an `InitialDisplayState`.
+/// Takes the value of an `InitialDisplayState`.
 pub(super) fn display_state(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let name = "ScreenState";
     let state = f64::from(message.small(1).unwrap_or(0) as i32);

@@ -1,12 +1,11 @@
-//! From a value to its track, without making anything for a track that is there
-//! (rule M1).
+//! Finds the track of a value, without building anything for a known track (rule M1).
 //!
 //! # Design
 //!
-//! A track is remembered by bytes: its type, whose it is, and what else tells it from
-//! others of the type, a number or a text as it stands in the trace. They are put
-//! together in one place and looked up there. To ask for the track by all that it is
-//! was the alternative; but it has a name, which would be put together for each value.
+//! A track is remembered by bytes: its type, its owner, and the further values that distinguish it
+//! from others of the type (a number, or a text as it is in the trace). They are put together in
+//! one place and looked up there. The alternative was to ask for the track by its full description.
+//! But that includes a name, which would be built for each value.
 
 use std::fmt;
 
@@ -17,7 +16,7 @@ use crate::world::{
     Dimension, NewTrack, Owner, ThreadCounter, ThreadValue, TrackId, Upid, Utid, ucpu,
 };
 
-/// What counters of one type have in common.
+/// The common properties of counters of one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CounterType {
     track_type: &'static str,
@@ -53,15 +52,15 @@ impl CounterType {
     }
 }
 
-/// What tells a counter from others of its type and owner: its dimensions, in this
-/// order (rules TK). Its name follows from them.
+/// The dimensions that distinguish a counter from others of its type and owner, in this order
+/// (rules TK). Its name follows from them.
 pub(super) type Which<'a> = &'a [(&'static str, Told<'a>)];
 
-/// The value of a dimension, as an event tells it.
+/// The value of a dimension in an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told<'a> {
     Number(i64),
-    /// `None` is a dimension that is there and NULL.
+    /// `None` is a dimension with the value NULL.
     Text(Option<&'a [u8]>),
 }
 
@@ -105,12 +104,12 @@ impl From<Told<'_>> for Dimension {
 pub(super) struct CounterTracks {
     by_key: FxHashMap<Box<[u8]>, TrackId>,
     key: Vec<u8>,
-    /// How many values were of CPUs that no machine can have.
+    /// The number of values for CPUs that no machine can have.
     pub beyond_cpus: u64,
 }
 
 impl CounterTracks {
-    /// Puts the bytes together by which a track is remembered.
+    /// Builds the bytes by which a track is remembered.
     fn put_key(&mut self, machine: u32, counter: &CounterType, owner: Owner, which: Which<'_>) {
         let key = &mut self.key;
         key.clear();
@@ -131,7 +130,7 @@ impl CounterTracks {
             match told {
                 Told::Number(number) => key.extend_from_slice(&number.to_le_bytes()),
                 Told::Text(text) => {
-                    // No text is the same as an empty one (rule TK2).
+                    // No text is the same as an empty text (rule TK2).
                     let text = text.unwrap_or_default();
                     key.extend_from_slice(&(text.len() as u64).to_le_bytes());
                     key.extend_from_slice(text);
@@ -141,7 +140,7 @@ impl CounterTracks {
     }
 }
 
-/// An event or a packet that has values of counters, all of one time.
+/// An event or a packet with values of counters, all at one time.
 pub(super) struct CounterSample<'s, 'a, 'o> {
     pub tracks: &'s mut CounterTracks,
     pub at: &'s mut At<'a, 'o>,
@@ -150,7 +149,7 @@ pub(super) struct CounterSample<'s, 'a, 'o> {
 }
 
 impl CounterSample<'_, '_, '_> {
-    /// A value is a row.
+    /// Writes a value as a row.
     pub fn put(
         &mut self,
         counter: &CounterType,
@@ -163,7 +162,7 @@ impl CounterSample<'_, '_, '_> {
         self.put_on(track, value, &[]);
     }
 
-    /// A value that is of nobody.
+    /// Writes a value without an owner.
     pub fn put_global(
         &mut self,
         counter: &CounterType,
@@ -174,14 +173,14 @@ impl CounterSample<'_, '_, '_> {
         self.put(counter, Owner::None, which, name, value);
     }
 
-    /// A value with arguments is a row.
+    /// Writes a value with arguments as a row.
     pub fn put_on(&mut self, track: TrackId, value: f64, args: &[u8]) {
         let (world, rows) = (&mut *self.at.world, &mut *self.at.rows);
         let args = world.arg_set(args, rows);
         world.value(self.ts, track, value, args, rows);
     }
 
-    /// A value of the process of a thread (rule M4).
+    /// Writes a value of the process of a thread (rule M4).
     pub fn put_of_thread(&mut self, utid: Utid, counter: &'static ThreadCounter, value: f64) {
         let (world, rows) = (&mut *self.at.world, &mut *self.at.rows);
         let value = ThreadValue {
@@ -222,7 +221,7 @@ impl CounterSample<'_, '_, '_> {
         track
     }
 
-    /// A CPU of the machine; `None` is one that it cannot have.
+    /// A CPU of the machine; `None` for a CPU that the machine cannot have.
     pub fn cpu(&mut self, cpu: u32) -> Option<Owner> {
         let owner = ucpu(self.machine, cpu).map(Owner::Cpu);
         self.tracks.beyond_cpus += u64::from(owner.is_none());
@@ -234,7 +233,7 @@ impl CounterSample<'_, '_, '_> {
         Owner::Gpu(self.at.world.gpus.ugpu(self.machine, gpu))
     }
 
-    /// The process that a pid is (rule P7).
+    /// The process with this pid (rule P7).
     pub fn process(&mut self, pid: u32) -> Owner {
         let threads = &mut self.at.world.threads;
         Owner::Process(threads.process(self.machine, pid.into()))

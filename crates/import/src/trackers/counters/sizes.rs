@@ -1,11 +1,11 @@
-//! The memory of a process by its kinds, which kernel events and statistics tell alike
-//! (rules M5, M6).
+//! The kinds of memory of a process, which are equal in kernel events and statistics (rules M5,
+//! M6).
 
-/// A size of the memory of a process.
+/// A kind of memory of a process.
 #[derive(Debug)]
 pub(super) struct Size {
     pub name: &'static str,
-    /// What tells it from the others.
+    /// The dimension that distinguishes it, and its value.
     pub dimension: (&'static str, &'static str),
     pub description: &'static str,
 }

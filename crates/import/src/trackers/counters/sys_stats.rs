@@ -1,4 +1,4 @@
-//! Statistics of the system, a hundred values several times a second (rules M7, M8).
+//! Statistics of the system: a hundred values several times a second (rules M7, M8).
 
 use rustc_hash::FxHashMap;
 use timebase_descriptor::field::Value;
@@ -23,7 +23,7 @@ const THERMAL_ZONE: CounterType = CounterType::with_unit("thermal_temperature_sy
 const IDLE_STATE: CounterType = CounterType::with_unit("cpu_idle_state", "us");
 const SLABINFO: CounterType = CounterType::with_unit("slabinfo", "bytes");
 
-/// The values of a `SysStats`, in the order of rule M7.
+/// Takes the values of a `SysStats`, in the order of rule M7.
 pub(super) fn packet(
     message: Message<'_>,
     disks: &mut Disks,
@@ -94,8 +94,8 @@ pub(super) fn packet(
     }
 }
 
-/// How much memory a cache of the kernel's allocator has, and in which pieces (rule
-/// TK4).
+/// Writes the memory of a cache of the kernel's allocator, with the size and the number of its
+/// slabs (rule TK4).
 fn slab(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, '_, '_>) {
     let which = message.bytes(1).unwrap_or_default();
     let name = String::from_utf8_lossy(which);
@@ -112,12 +112,12 @@ fn slab(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, '_,
     sample.put_on(track, size, args.as_bytes());
 }
 
-/// A number, 0 where it is absent.
+/// A number, or 0 if it is absent.
 fn number(message: Message<'_>, field: u32) -> f64 {
     message.number(field).unwrap_or(0) as f64
 }
 
-/// A value whose name is all that tells it from others of its kind.
+/// Writes a value that only its name distinguishes from others of its kind.
 fn named(
     counter: &CounterType,
     key: &'static str,
@@ -133,7 +133,7 @@ fn named(
     );
 }
 
-/// What a key, the first field, is called; `None` if it has no name.
+/// The name for a key, which is the first field; `None` if it has no name.
 fn name_of(message: Message<'_>, names: &'static [&'static str]) -> Option<&'static str> {
     let key = usize::try_from(message.number(1).unwrap_or(0)).ok()?;
     names.get(key).copied()
@@ -148,7 +148,7 @@ fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     }
 }
 
-/// What CPUs spent their time on.
+/// Writes the times that CPUs spent in each state.
 fn times(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     const TIMES: [&str; 8] = [
         "user_ns",
@@ -173,7 +173,7 @@ fn times(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     }
 }
 
-/// How many free blocks of memory there are, by their sizes.
+/// Writes the numbers of free blocks of memory, by size.
 fn buddies(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, '_, '_>) {
     for info in message.messages(12) {
         let node_and_zone = [1, 2].map(|field| info.bytes(field).unwrap_or_default());
@@ -200,7 +200,7 @@ fn kilobytes(order: u32, page_size: u32) -> u128 {
     (size << order.min(96)) / 1024
 }
 
-/// How long a CPU was in each of its idle states.
+/// Writes the time that a CPU was in each of its idle states.
 fn idle_states(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let cpu_number = message.small(1).unwrap_or(0);
     for state in message.messages(2) {
@@ -215,7 +215,7 @@ fn idle_states(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     }
 }
 
-/// What disks have done until their last sample (rule M8).
+/// The totals of disks at their last samples (rule M8).
 #[derive(Debug, Default)]
 pub(super) struct Disks(FxHashMap<(u32, Box<[u8]>), Disk>);
 
@@ -240,7 +240,7 @@ const DISKSTAT: [(CounterType, &str); 8] = {
 };
 
 impl Disks {
-    /// What a disk has done since its sample before.
+    /// Writes the work of a disk since its previous sample.
     fn sample(&mut self, message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
         let device = message.bytes(1).unwrap_or_default();
         let mut disk = Disk::default();
@@ -272,7 +272,7 @@ impl Disks {
 }
 
 impl Disk {
-    /// The differences to the sample before, in the order of [`DISKSTAT`].
+    /// The differences to the previous sample, in the order of [`DISKSTAT`].
     fn since(&self, before: &Disk) -> [f64; 8] {
         const SECTORS: f64 = 2048.0;
         let mut differences = [0.0; 8];
@@ -307,7 +307,7 @@ impl Disk {
     }
 }
 
-/// What somebody waited for, by `PsiResource`.
+/// The resources that a task waited for, by `PsiResource`.
 const RESOURCES: &[&str] = &[
     "resource.unspecified",
     "cpu.some",
@@ -318,7 +318,7 @@ const RESOURCES: &[&str] = &[
     "mem.full",
 ];
 
-/// The list I of rule M7, by `MeminfoCounters`.
+/// List I of rule M7, by `MeminfoCounters`.
 #[rustfmt::skip]
 const MEMINFO_NAMES: &[&str] = &[
     "MemUnspecified", "MemTotal", "MemFree", "MemAvailable", "Buffers", "Cached", "SwapCached",
@@ -329,7 +329,7 @@ const MEMINFO_NAMES: &[&str] = &[
     "Zram", "Misc", "ION_heap", "ION_heap_pool",
 ];
 
-/// By `VmstatCounters`.
+/// The names by `VmstatCounters`.
 #[rustfmt::skip]
 const VMSTAT_NAMES: &[&str] = &[
     "VmstatUnspecified", "nr_free_pages", "nr_alloc_batch", "nr_inactive_anon", "nr_active_anon",

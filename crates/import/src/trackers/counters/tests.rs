@@ -1,4 +1,4 @@
-//! What becomes of events, as a line a value: its id, time, track and value.
+//! The values of events. Each is a line with its id, time, track and value.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ fn rss_stat(member: u64, size: i64, space: Option<(u64, bool)>) -> Vec<u8> {
     message(&fields)
 }
 
-/// Process 1 has the thread 11 (upid 1; utids 1 and 2 or as they are met).
+/// Process 1 has the thread 11 (upid 1; utids 1 and 2, or in the order of events).
 fn binding() -> Vec<u8> {
     let thread = message(&[(1, Number(11))]);
     let process = message(&[(1, Number(1)), (11, Bytes(&thread))]);
@@ -323,14 +323,14 @@ fn m14_counters_are_in_the_groups_that_they_and_that_groups_name() {
     let mut definitions = Definitions::default();
     let known = &mut definitions.gpu_counters;
     let own = |groups: &[i32]| vec![described(1, counter("busy", false), groups)];
-    // Of two groups with one number, the first names it.
+    // If two groups have one number, the first group names it.
     let groups = [
         group(3, Some("three"), &[1, 9]),
         group(3, None, &[1, 1]),
         group(-1, Some("below"), &[]),
     ];
     known.describe(own(&[3, -1, 4]), groups.into());
-    // It is known already.
+    // The counter has a description already.
     known.describe(own(&[5]), vec![group(6, None, &[1])]);
     for cleared in 0..2 {
         let interval = Interval {

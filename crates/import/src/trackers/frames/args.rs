@@ -1,4 +1,4 @@
-//! What the arguments of a frame are (rule FT5).
+//! The arguments of a frame (rule FT5).
 
 use super::words::{self, Of};
 use super::{Kind, PARSER_ERROR};
@@ -7,7 +7,7 @@ use crate::definitions::Names;
 use crate::message::Message;
 use crate::output::Faults;
 
-/// Where an actual start has what both kinds of frames say.
+/// The fields that actual starts of both kinds of frames have.
 struct Fields {
     present: u32,
     on_time_finish: u32,
@@ -67,7 +67,7 @@ mod surface {
     pub const ANIMATION_TIME: u32 = 20;
 }
 
-/// A start that is no fault.
+/// A start without a fault.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start<'a> {
     pub of: Of,
@@ -78,7 +78,7 @@ pub(super) struct Start<'a> {
     pub packet: i64,
 }
 
-/// Puts the arguments of a frame together.
+/// Writes the arguments of a frame.
 pub(super) struct Writer<'w> {
     pub args: &'w mut ArgBuf,
     pub text: &'w mut String,
@@ -99,7 +99,7 @@ impl Writer<'_> {
         self.push(key, ArgValue::Real(value.unwrap_or(0.0)));
     }
 
-    /// Puts them in place of those that are there.
+    /// Replaces the arguments in the buffer.
     pub fn write(&mut self, start: &Start<'_>) {
         self.args.clear();
         if start.of == Of::Surface {
@@ -120,7 +120,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What actual frames of both kinds have.
+    /// Writes the arguments that actual frames of both kinds have.
     fn both(&mut self, start: &Start<'_>) {
         let message = start.message;
         let fields = match start.of {

@@ -1,18 +1,18 @@
-//! Frames: when SurfaceFlinger expected them to be there, and when they were (rules FT).
+//! Frames: when SurfaceFlinger expected them, and when they were presented (rules FT).
 //!
 //! # Design
 //!
-//! Frames are slices on lanes of their processes; what else is known of a frame are the
-//! arguments of its slice. The tables of frames are views that read them from there. Tables
-//! of their own were the alternative, and would have to repeat each text and number of the
-//! arguments. A view costs more when it is read: the JSON of a frame is taken apart for each
-//! column that a query names. Measured with 100,000 actual frames of 20 processes, in SQLite
-//! 3.40: all columns of all frames take 0.5 s, one column takes 0.2 s, and a frame by its id
-//! 0.1 ms. A copy of the view as a table answers three columns of all in 0.03 s.
+//! Frames are slices on lanes of their processes. The other values of a frame are arguments of its
+//! slice. The tables of frames are views that read these arguments. The alternative was to have
+//! separate tables, which would repeat each text and number of the arguments. A view costs more
+//! when it is read, because it parses the JSON of a frame for each column in the query. Measured
+//! with 100,000 actual frames of 20 processes, in SQLite 3.40: all columns of all frames take
+//! 0.5 s, one column takes 0.2 s, and a frame by its id 0.1 ms. A copy of the view as a table
+//! returns three columns of all frames in 0.03 s.
 //!
-//! What the tracker remembers is bounded by what is open: cookies without an end, and surface
-//! frames that no display has shown. Only the tokens of expected surface frames (FT4) stay to
-//! the end. They are one behind the other, so a bit of a word stands for each.
+//! The open frames limit the tracker's memory: cookies without an end, and surface frames that no
+//! display has shown. Only the tokens of expected surface frames (FT4) stay to the end. They are
+//! consecutive numbers, so each takes a bit of a word.
 
 mod args;
 mod words;
@@ -41,7 +41,7 @@ pub(super) const UNPAIRED: Fault = Fault::new(Counter::info(
     "the end of a frame that has not begun is left out",
 ));
 
-/// From so late on a frame has no row: TP adds this to times.
+/// Frames from this time on have no row, because trace processor adds this to times.
 const LATEST: i64 = i64::MAX - 10_000_000_000;
 
 /// Fields of `FrameTimelineEvent`.
@@ -52,7 +52,7 @@ mod member {
     pub const FRAME_END: u32 = 5;
 }
 
-/// Which of the two frames of a token.
+/// The two frames of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Expected,
@@ -60,7 +60,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The type of its tracks, and their name.
+    /// The type and the name of its tracks.
     fn track(self) -> (&'static str, &'static str) {
         match self {
             Kind::Expected => ("android_expected_frame_timeline", "Expected Timeline"),
@@ -72,22 +72,22 @@ impl Kind {
 /// Follows frames.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
-    /// What the cookies of a machine stand for.
+    /// The meaning of the cookies of a machine.
     cookies: FxHashMap<(u32, i64), (Upid, Kind)>,
-    /// The expected surface frames that were there.
+    /// The expected surface frames so far.
     expected: Tokens,
-    /// Surface frames by the display's token of their machine that they wait for.
+    /// The surface frames that wait for a display, by machine and the display's token.
     waiting: FxHashMap<(u32, i64), Vec<SliceId>>,
     args: ArgBuf,
     text: String,
 }
 
-/// Tokens of processes: 64 of them a word.
+/// Tokens of processes, 64 in a word.
 #[derive(Debug, Default)]
 struct Tokens(FxHashMap<(Upid, i64), u64>);
 
 impl Tokens {
-    /// Adds a token; tells whether it was there.
+    /// Adds a token; returns whether it was there before.
     fn has(&mut self, upid: Upid, token: i64) -> bool {
         const BITS: u32 = u64::BITS;
         let bit = 1 << token.rem_euclid(BITS.into());
@@ -100,7 +100,7 @@ impl Tokens {
 }
 
 impl Frames {
-    /// An event comes (rule FT1).
+    /// Takes an event (rule FT1).
     pub fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         let done = match ts {
             LATEST.. => Err(PARSER_ERROR),
@@ -131,7 +131,7 @@ impl Frames {
         self.start(ts, packet, (of, kind, message), at)
     }
 
-    /// Rules FT2 to FT4.
+    /// Takes the start of a frame (rules FT2 to FT4).
     fn start(
         &mut self,
         ts: i64,
@@ -172,7 +172,7 @@ impl Frames {
         Ok(())
     }
 
-    /// A slice begins on the lane of its cookie.
+    /// Begins a slice on the lane of its cookie.
     fn slice(
         &mut self,
         ts: i64,
@@ -193,13 +193,13 @@ impl Frames {
         let name = start.token.to_string();
         let slice = NewSlice {
             packet: Some(start.packet),
-            // Names keep texts to the end of the trace, and there are many tokens.
+            // `Names` keeps texts to the end of the trace, and there are many tokens.
             ..NewSlice::named(ts, track, Label::Own(&name))
         };
         world.begin_slice(slice, self.args.as_bytes(), at.rows)
     }
 
-    /// Rule FT8.
+    /// Links surface frames to the display frame that shows them (rule FT8).
     fn flows(
         &mut self,
         machine: u32,
@@ -222,7 +222,7 @@ impl Frames {
         }
     }
 
-    /// Rule FT7.
+    /// Takes the end of a frame (rule FT7).
     fn end(
         &mut self,
         ts: i64,

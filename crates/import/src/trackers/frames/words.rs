@@ -1,7 +1,7 @@
-//! The words of frame timelines: what present types, jank types and the like are called
-//! in arguments (rules FT5, FT6).
+//! The words of frame timelines in arguments: for present types, jank types and others (rules FT5,
+//! FT6).
 
-/// What a frame is of.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Of {
     Display,
@@ -33,7 +33,7 @@ const LATCHED: [&str; 4] = [
     "Delayed Latch Fence Unsignaled",
 ];
 
-/// The word of a number, and whether there is none although the number was said.
+/// The word for a number, and whether the number is there but has no word.
 fn word(words: &[&'static str], number: Option<u32>) -> (&'static str, bool) {
     let first = words.first().copied().unwrap_or_default();
     let Some(number) = number else {
@@ -46,17 +46,17 @@ fn word(words: &[&'static str], number: Option<u32>) -> (&'static str, bool) {
     }
 }
 
-/// How a frame was presented, and whether that is a fault.
+/// The word for the presentation of a frame, and whether it is a fault.
 pub(super) fn present(number: Option<u32>) -> (&'static str, bool) {
     word(&PRESENT, number)
 }
 
-/// What became of the prediction of a frame, and whether that is a fault.
+/// The word for the prediction of a frame, and whether it is a fault.
 pub(super) fn prediction(number: Option<u32>) -> (&'static str, bool) {
     word(&PREDICTION, number)
 }
 
-/// How severe the jank of a frame is. A frame without jank need not say it.
+/// The word for the severity of a frame's jank. A frame without jank may leave the number out.
 pub(super) fn severity(number: Option<u32>, jank: u32) -> &'static str {
     match number {
         None if jank == jank::NONE => "None",
@@ -90,7 +90,7 @@ mod jank {
     pub const POWER_MODE_CHANGE: u32 = 1 << 15;
 }
 
-/// The words of the bits, in their order.
+/// The words for the bits, in order.
 const JANK: [(u32, &str); 15] = [
     (jank::SF_SCHEDULING, "SurfaceFlinger Scheduling"),
     (jank::PREDICTION, "Prediction Error"),
@@ -126,7 +126,7 @@ pub(super) fn put_jank(text: &mut String, jank: u32) {
     }
 }
 
-/// Who is to blame for the jank of a frame, in a word (rule FT6).
+/// The cause of a frame's jank, in a word (rule FT6).
 pub(super) fn tag(of: Of, jank: u32, present: Option<u32>) -> &'static str {
     const OF_APP: u32 = jank::APP | jank::UNKNOWN | jank::APP_RESYNCED;
     const OF_DISPLAY: u32 =

@@ -5,16 +5,16 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::world::Upid;
 
-/// What does not stand in the event itself.
+/// The values for arguments that are not in the event itself.
 #[derive(Debug)]
 pub(super) struct Known<'a> {
     pub category: Option<i32>,
-    /// Of its stage, if that is known; it may have no text.
+    /// The description of the stage, if it is known; it may have no text.
     pub description: Option<Option<Box<str>>>,
     pub subpasses: Option<&'a str>,
     pub queue: u64,
     pub upid: Upid,
-    /// What its render target, its render pass and its command buffer are called.
+    /// The names of the render target, the render pass and the command buffer.
     pub objects: [Option<&'a str>; 3],
 }
 
@@ -22,7 +22,7 @@ fn text(text: Option<&str>) -> ArgValue<'_> {
     text.map_or(ArgValue::NoText, ArgValue::Text)
 }
 
-/// Those of its stage.
+/// Adds the arguments of the stage.
 pub(super) fn of_stage(known: &Known<'_>, args: &mut ArgBuf, names: &mut Names) {
     if let Some(category) = known.category {
         let category = ArgValue::Int(category.into());
@@ -33,7 +33,7 @@ pub(super) fn of_stage(known: &Known<'_>, args: &mut ArgBuf, names: &mut Names) 
     }
 }
 
-/// Its own.
+/// Adds the arguments of the event itself.
 pub(super) fn of_event(event: &Event<'_>, known: &Known<'_>, args: &mut ArgBuf, names: &mut Names) {
     let message = event.message;
     let mut push = |key: &str, value: ArgValue<'_>| args.push(key, value, names);

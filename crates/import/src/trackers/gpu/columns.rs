@@ -1,11 +1,11 @@
-//! The columns of `gpu_slice`, beside those of `slice`.
+//! The columns of `gpu_slice` in addition to those of `slice`.
 
 use timebase_schema::tables::gpu_slice_record;
 
 use crate::output::Cell;
 use crate::world::SliceId;
 
-/// Those of a slice that has none of them.
+/// The row of a slice without any of these columns.
 pub(super) fn none(slice: SliceId) -> gpu_slice_record::Row<Cell> {
     gpu_slice_record::Row {
         id: Cell::from(slice.0),

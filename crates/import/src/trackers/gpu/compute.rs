@@ -13,7 +13,7 @@ pub(super) mod interned {
     pub const COMPUTE_ARG_NAMES: u32 = 1001;
 }
 
-/// Adds arguments to others.
+/// Adds arguments of compute kernels to other arguments.
 pub(super) struct ComputeArgs<'a> {
     pub interned: &'a Interned,
     pub interval: Interval,
@@ -31,7 +31,7 @@ impl<'a> ComputeArgs<'a> {
         self.args.push(key, value, self.names);
     }
 
-    /// The arguments of a kernel, if it is known.
+    /// Adds the arguments of a kernel, if it is known.
     pub fn kernel(&mut self, iid: u64) {
         let Some(kernel) = self.entry(interned::COMPUTE_KERNELS, iid) else {
             return;
@@ -50,7 +50,7 @@ impl<'a> ComputeArgs<'a> {
         }
     }
 
-    /// The arguments of a `ComputeKernelLaunch`.
+    /// Adds the arguments of a `ComputeKernelLaunch`.
     pub fn launch(&mut self, launch: Message<'_>) {
         const SIZES: [(u32, [&str; 3]); 2] = [
             (
@@ -85,7 +85,7 @@ impl<'a> ComputeArgs<'a> {
         }
     }
 
-    /// An `ExtraComputeArg`.
+    /// Adds the argument of an `ExtraComputeArg`.
     fn more(&mut self, arg: Message<'_>) {
         let key = match arg.number(1) {
             Some(iid) => {

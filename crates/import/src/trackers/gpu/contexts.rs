@@ -1,4 +1,4 @@
-//! The contexts of graphics libraries that render stages name (rule GP12).
+//! The contexts of graphics libraries in render stages (rule GP12).
 
 use rustc_hash::FxHashSet;
 use timebase_schema::tables::gpu_context;
@@ -10,12 +10,12 @@ use crate::trackers::tracker::At;
 /// `InternedGraphicsContext.Api`, by its numbers.
 const APIS: [&str; 6] = ["UNDEFINED", "OPEN_GL", "VULKAN", "OPEN_CL", "CUDA", "HIP"];
 
-/// Those that are rows, by machine and handle.
+/// The contexts that have a row, by machine and handle.
 #[derive(Debug, Default)]
 pub(super) struct Contexts(FxHashSet<(u32, u64)>);
 
 impl Contexts {
-    /// The context of an event, if it is known and is no row yet.
+    /// Writes the context of an event as a row, if it is known and has none yet.
     pub fn see(&mut self, event: &Event<'_>, at: &mut At<'_, '_>) {
         let machine = event.packet.machine;
         let Some(handle) = event.message.number(5) else {

@@ -1,4 +1,4 @@
-//! The event of a render stage, as the parts of this subject read it.
+//! The event of a render stage, in the form that the modules for GPUs read.
 
 use crate::message::Message;
 use crate::timeline::PacketEvent;
@@ -23,7 +23,7 @@ impl Event<'_> {
         self.message.small(11).unwrap_or(0)
     }
 
-    /// The number of its stage in specifications of the old style.
+    /// The number of the stage in specifications of the old style.
     pub fn stage(&self) -> u64 {
         i64::from(self.message.small(4).unwrap_or(0) as i32) as u64
     }
@@ -34,7 +34,7 @@ impl Event<'_> {
         entry.map(Message)
     }
 
-    /// The numbers of the subpasses whose bits are set, 64 a word (rule GP5).
+    /// The numbers of the subpasses whose bits are set, 64 bits in a word (rule GP5).
     pub fn subpasses(&self) -> Option<String> {
         const FIELD: u32 = 15;
         const BITS: u64 = 64;

@@ -1,4 +1,4 @@
-//! What GPUs log (rule GP11).
+//! Log lines of GPUs (rule GP11).
 
 use super::columns;
 use crate::arguments::{ArgBuf, ArgValue};
@@ -7,7 +7,7 @@ use crate::timeline::{Label, PacketEvent};
 use crate::trackers::tracker::At;
 use crate::world::{NewSlice, NewTrack, Owner};
 
-/// By their numbers.
+/// The severities by number.
 const SEVERITIES: [&str; 6] = [
     "UNSPECIFIED",
     "VERBOSE",
@@ -17,7 +17,7 @@ const SEVERITIES: [&str; 6] = [
     "ERROR",
 ];
 
-/// A `GpuLog`: an instant.
+/// Adds a `GpuLog` as an instant.
 pub(super) fn line(ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
     let message = Message(packet.payload);
     let severity = usize::try_from(message.small(1).unwrap_or(0)).ok();

@@ -1,10 +1,9 @@
-//! Memory that programs get from Vulkan (rule M15).
+//! Vulkan memory of programs (rule M15).
 //!
 //! # Design
 //!
-//! A sum is kept for each track, of which there are a few for each process. A packet says of
-//! what it tells by its source and its operation; all of it is a row, and some of it
-//! changes a sum.
+//! The tracker keeps a sum for each track, and a process has a few tracks. A packet has a source
+//! and an operation. Every packet is a row, and some packets change a sum.
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::vulkan_memory_record;
@@ -23,7 +22,7 @@ mod interned {
     pub const VULKAN_MEMORY_KEYS: u32 = 22;
 }
 
-/// The fields of `InternedData` that are looked up, of intervals that have an event of these.
+/// The fields of `InternedData` that are looked up, in intervals that have one of these events.
 pub(crate) const VULKAN_INTERNED: &[(u32, Kept)] = &[
     (interned::FUNCTION_NAMES, Kept::Interval),
     (interned::VULKAN_MEMORY_KEYS, Kept::Interval),
@@ -56,20 +55,20 @@ const SCOPES: [&str; 6] = [
     "INSTANCE",
 ];
 
-/// The word of a number.
+/// The word for a number.
 fn word(words: &[&'static str; 6], number: u32) -> Option<&'static str> {
     let number = usize::try_from(number).ok()?;
     words.get(number).copied()
 }
 
-/// What is summed up.
+/// The kinds of sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Sum {
-    /// What the driver allocated, by its scope.
+    /// The driver's allocations, by scope.
     OfDriver(&'static str),
-    /// What was allocated on the device, by the type of memory.
+    /// Allocations on the device, by the type of memory.
     Allocated(u32),
-    /// What of that is bound to buffers and images.
+    /// The part of `Allocated` that is bound to buffers and images.
     Bound(u32),
 }
 
@@ -84,7 +83,7 @@ struct Event<'a> {
 pub(super) struct VulkanMemory(FxHashMap<(Upid, Sum), (TrackId, i64)>);
 
 impl VulkanMemory {
-    /// An event is a row, and changes a sum of its process.
+    /// Writes an event as a row, and changes a sum of its process.
     pub fn event(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         let event = Event {
             packet,
@@ -126,7 +125,7 @@ impl Sum {
 }
 
 impl Event<'_> {
-    /// The sum that it changes, and by how much.
+    /// The sum that the event changes, and the difference.
     fn changes(&self) -> Option<(Sum, i64)> {
         let message = self.message;
         let number = |field| message.small(field).unwrap_or(0);
@@ -149,7 +148,7 @@ impl Event<'_> {
         }
     }
 
-    /// A text of interned data; of an entry without one, none.
+    /// A text of interned data; `None` for an entry without a text.
     fn text(&self, field: u32, iid: u64, at: &At<'_, '_>) -> Option<String> {
         let entry = at.world.interned.get(self.packet.interval, field, iid)?;
         Some(Message(entry).text(2)?.into_owned())
@@ -189,7 +188,7 @@ impl Event<'_> {
         });
     }
 
-    /// Its annotations whose keys are known.
+    /// The annotations with known keys.
     fn annotations(&self, at: &mut At<'_, '_>) -> ArgBuf {
         const KEYS: u32 = interned::VULKAN_MEMORY_KEYS;
         let mut args = ArgBuf::default();

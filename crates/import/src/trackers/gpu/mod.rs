@@ -1,24 +1,24 @@
-//! What GPUs did, and what programs say of it (rules GP).
+//! The work of GPUs, and the programs' statements about it (rules GP).
 //!
 //! # Design
 //!
-//! What a packet names by interned data is looked up when its event is followed, in
-//! what the frame kept of its sequence; so an entry that comes later in the trace is
-//! found, too (GP1). What specifications of the old style say, and what objects are called, holds from
-//! its packet on, in the order of time, and is remembered here by machine.
+//! Interned data of a packet is looked up when its event is followed, among the entries that the frame kept
+//! of its sequence. So an entry that comes later in the trace is found too (GP1). A specification of the old
+//! style and an object's name hold from their packet on, in the order of time. They are remembered here by
+//! machine.
 //!
 //! | question | where it is decided |
 //! |---|---|
 //! | slices of render stages, their names and columns (rules GP1, GP4, GP5) | `stages.rs` |
-//! | which lane a slice is on (rules GP2, GP3) | `queues.rs` |
+//! | the lane of a slice (rules GP2, GP3) | `queues.rs` |
 //! | arguments (rule GP6) | `args.rs` |
-//! | those of compute kernels (rule GP7) | `compute.rs` |
-//! | what handles are called (rule GP8) | `objects.rs` |
+//! | arguments of compute kernels (rule GP7) | `compute.rs` |
+//! | the names of handles (rule GP8) | `objects.rs` |
 //! | contexts (rule GP12) | `contexts.rs` |
-//! | what these read of an event | `event.rs` |
-//! | what is submitted to Vulkan (rule GP10) | `vulkan.rs` |
+//! | the fields of an event that these modules read | `event.rs` |
+//! | submissions to Vulkan (rule GP10) | `vulkan.rs` |
 //! | memory of Vulkan (rule M15) | `memory.rs` |
-//! | what GPUs log (rule GP11) | `log.rs` |
+//! | log lines of GPUs (rule GP11) | `log.rs` |
 
 mod args;
 mod columns;
@@ -50,8 +50,7 @@ const VULKAN_MEMORY_EVENT: u32 = 62;
 const GPU_LOG: u32 = 63;
 const VULKAN_API_EVENT: u32 = 65;
 
-/// The fields of `InternedData` that are looked up, of intervals that have an event of
-/// these.
+/// The fields of `InternedData` that are looked up, in intervals that have one of these events.
 pub(crate) const GPU_INTERNED: &[(u32, Kept)] = &[
     (event::interned::EVENT_NAMES, Kept::Interval),
     (event::interned::GRAPHICS_CONTEXTS, Kept::Interval),

@@ -1,10 +1,10 @@
-//! What programs call the objects of Vulkan (rule GP8).
+//! The names that programs give to objects of Vulkan (rule GP8).
 
 use rustc_hash::FxHashMap;
 
 use crate::message::Message;
 
-/// `VkObjectType`, of the objects that render stages name.
+/// The `VkObjectType` of objects in render stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ObjectType {
     CommandBuffer,
@@ -28,7 +28,7 @@ impl ObjectType {
 pub(super) struct Objects(FxHashMap<(u32, ObjectType, u64), Box<str>>);
 
 impl Objects {
-    /// A `VkDebugUtilsObjectName` of a machine: the object is called so from now on.
+    /// Takes a `VkDebugUtilsObjectName` of a machine: the object has this name from now on.
     pub fn name(&mut self, machine: u32, said: Message<'_>) {
         let Some(of) = ObjectType::of(said.small(3).unwrap_or(0)) else {
             return;
@@ -39,7 +39,7 @@ impl Objects {
         self.0.insert((machine, of, handle), name.into());
     }
 
-    /// What an object is called now.
+    /// The current name of an object.
     pub fn get(&self, machine: u32, of: ObjectType, handle: u64) -> Option<&str> {
         self.0.get(&(machine, of, handle)).map(|name| &**name)
     }

@@ -1,5 +1,5 @@
-//! The queues of GPUs: what they are called, and on which of their lanes a slice is (rules GP2,
-//! GP3); and the stages that are named together with them.
+//! The names of GPU queues, the lanes of slices on them (rules GP2, GP3), and the stages that the
+//! same specifications name.
 
 use rustc_hash::FxHashMap;
 
@@ -12,30 +12,30 @@ use crate::world::{Details, NewTrack, Owner, SetId, TrackId};
 
 const TYPE: &str = "gpu_render_stage";
 
-/// What specifications of the old style have said on a machine (rule GP2).
+/// The specifications of the old style on a machine (rule GP2).
 #[derive(Debug, Default)]
 pub(super) struct Specified {
     queues: FxHashMap<u32, Queue>,
-    /// The first lane of a queue of a GPU, of those that had no name then.
+    /// The first lane of each queue that had no name then, by GPU and queue.
     unnamed: FxHashMap<(u32, u32), TrackId>,
     stages: Vec<Stage>,
 }
 
-/// What is said of a queue.
+/// The name and the description of a queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Queue {
     name: Box<str>,
     description: Option<Box<str>>,
 }
 
-/// What is said of a stage.
+/// The name and the description of a stage.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub name: OwnLabel,
     pub description: Option<Box<str>>,
 }
 
-/// Which lanes a slice is on (rule GP3).
+/// The lanes that a slice can be on (rule GP3).
 #[derive(Debug, Clone, Copy)]
 enum Lanes {
     ById = 0,
@@ -43,13 +43,13 @@ enum Lanes {
 }
 
 impl Specified {
-    /// The stage of an event, if it was specified.
+    /// The stage of an event, if a specification has it.
     pub fn stage(&self, event: &Event<'_>) -> Option<&Stage> {
         let stage = usize::try_from(event.stage()).ok()?;
         self.stages.get(stage)
     }
 
-    /// The specifications of an event (rule GP2).
+    /// Takes the specifications of an event (rule GP2).
     pub fn specify(&mut self, event: &Event<'_>, said: Message<'_>, at: &mut At<'_, '_>) {
         for (id, queue) in (0..).zip(said.messages(2)) {
             let Some(name) = queue.text(1) else { continue };
@@ -82,8 +82,8 @@ impl Specified {
         }
     }
 
-    /// The lane of a slice (rule GP3), and the number of its queue; nothing where the queue is
-    /// not known.
+    /// The lane of a slice (rule GP3), and the number of its queue; `None` if the queue is not
+    /// known.
     pub fn lane(
         &mut self,
         event: &Event<'_>,

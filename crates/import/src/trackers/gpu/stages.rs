@@ -25,7 +25,7 @@ mod field {
     pub const LAUNCH: u32 = 21;
 }
 
-/// What there is of render stages, by machine.
+/// The state of render stages, by machine.
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     machines: FxHashMap<u32, Specified>,
@@ -34,7 +34,7 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// An event of a render stage.
+    /// Takes an event of a render stage.
     pub fn event(
         &mut self,
         ts: i64,
@@ -80,7 +80,7 @@ impl Stages {
         }
     }
 
-    /// The slice with its arguments, and its columns (rule GP5).
+    /// Writes the slice with its arguments, and its columns (rule GP5).
     fn slice(
         &mut self,
         event: &Event<'_>,
@@ -141,7 +141,7 @@ impl Stages {
     }
 }
 
-/// Rule GP4.
+/// The name of a slice (rule GP4).
 fn name(event: &Event<'_>, specified: &Specified, at: &mut At<'_, '_>) -> OwnLabel {
     let message = event.message;
     let called = |name: &str, at: &mut At<'_, '_>| at.world.definitions.names.label(name).into();
@@ -170,7 +170,7 @@ fn described(event: &Event<'_>, specified: &Specified) -> Option<Box<str>> {
     specified.stage(event)?.description.clone()
 }
 
-/// Its process, that of pid 0 if no context names one (rule GP5).
+/// The process of an event, or the process with pid 0 if no context names one (rule GP5).
 fn process(event: &Event<'_>, specifications: Option<Message<'_>>, at: &mut At<'_, '_>) -> Upid {
     let context = event.message.number(5);
     let context = context.and_then(|iid| event.interned(interned::GRAPHICS_CONTEXTS, iid, at));
@@ -180,7 +180,7 @@ fn process(event: &Event<'_>, specifications: Option<Message<'_>>, at: &mut At<'
     at.world.threads.process(event.packet.machine, pid)
 }
 
-/// What its render target, its render pass and its command buffer are called (rule GP8).
+/// The names of the render target, the render pass and the command buffer (rule GP8).
 fn named<'o>(event: &Event<'_>, objects: &'o Objects) -> [Option<&'o str>; 3] {
     let of = [
         (ObjectType::Framebuffer, 8),

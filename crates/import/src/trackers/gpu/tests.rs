@@ -22,7 +22,7 @@ fn drawn(made: &Made) -> Vec<String> {
     on_track.collect()
 }
 
-/// The rows of `gpu_slice_record` behind their ids.
+/// The rows of `gpu_slice_record` without their ids.
 fn said(made: &Made) -> Vec<String> {
     let rows = made.rows(&gpu_slice_record::TABLE);
     rows.iter().map(|row| row[1..].join(" ")).collect()
@@ -67,7 +67,7 @@ fn gp1_gp3_gp4_gp5_queues_and_names_are_interned() {
     // No slices: no event_id, an unknown queue.
     let trace = stage(trace, 3, &[(13, Number(1))]);
     let trace = stage(trace, 4, &[(1, Number(0)), (13, Number(9))]);
-    // An unknown name is none.
+    // An unknown name is no name.
     let unknown = [
         (1, Number(0)),
         (13, Number(1)),
@@ -135,7 +135,7 @@ fn gp2_gp3_a_name_that_comes_later_renames_the_first_lane() {
     assert_eq!(said(&made)[3], "9 0 - 0 - 0 - 0 1 1 - -");
 }
 
-/// The arguments of a slice that are not those of each render stage.
+/// The arguments of a slice that not every render stage has.
 fn more_args(made: &Made) -> Vec<String> {
     const ALL: [&str; 11] = [
         "context_id",
@@ -182,7 +182,7 @@ fn gp7_kernels_and_their_launches_have_arguments() {
     let interned = message(&[(2, Bytes(b"interned")), (6, Bytes(b"own")), (7, Number(1))]);
     let textless = message(&[(2, Bytes(b"textless")), (7, Number(2))]);
     let own = message(&[(2, Bytes(b"own")), (6, Bytes(b"text"))]);
-    // These are none: no such text, no such name, a name without one, no name, no value.
+    // These make no argument: no such text, no such name, a name without text, no name, no value.
     let lost = message(&[(2, Bytes(b"lost")), (6, Bytes(b"own")), (7, Number(9))]);
     let unnamed = message(&[(1, Number(9)), (2, Bytes(b"x")), (3, Number(1))]);
     let nameless = message(&[(1, Number(2)), (3, Number(1))]);
@@ -334,7 +334,8 @@ fn gp12_contexts_that_are_named_are_rows() {
         .interned(interned::GRAPHICS_CONTEXTS, &context(u64::MAX, &[7, 2]))
         .interned(interned::GRAPHICS_CONTEXTS, &context(3, &[8, 99]))
         .interned(interned::GRAPHICS_CONTEXTS, &context(4, &[9, 0]));
-    // It need not be of a slice; one that is unknown is none, and so is one that nobody names.
+    // A context needs no slice. An unknown context has no row, nor has a context that no event
+    // names.
     let named = [3, u64::MAX, 9, 3, 1];
     let trace = (1..).zip(named).fold(trace, |trace, (ts, iid)| {
         stage(trace, ts, &[(5, Number(iid))])

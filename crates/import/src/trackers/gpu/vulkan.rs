@@ -1,4 +1,4 @@
-//! Calls of Vulkan: what objects are called (rule GP8), and what is submitted (rule GP10).
+//! Calls of Vulkan: names of objects (rule GP8), and submissions (rule GP10).
 
 use timebase_schema::tables::gpu_slice_record;
 
@@ -11,7 +11,7 @@ use crate::timeline::{Label, PacketEvent};
 use crate::trackers::tracker::At;
 use crate::world::{NewSlice, NewTrack, Owner};
 
-/// A `VulkanApiEvent`.
+/// Takes a `VulkanApiEvent`.
 pub(super) fn event(ts: i64, packet: &PacketEvent<'_>, objects: &mut Objects, at: &mut At<'_, '_>) {
     let message = Message(packet.payload);
     if let Some(name) = message.bytes(1) {
@@ -22,7 +22,7 @@ pub(super) fn event(ts: i64, packet: &PacketEvent<'_>, objects: &mut Objects, at
     }
 }
 
-/// A `VkQueueSubmit`.
+/// Adds a `VkQueueSubmit`.
 fn queue_submit(ts: i64, machine: u32, submit: Message<'_>, at: &mut At<'_, '_>) {
     const BUFFERS: u32 = 5;
     let names = &mut at.world.definitions.names;

@@ -1,4 +1,4 @@
-//! Reads of files that the kernel of Android tells of (rule KE22).
+//! Reads of files, from events of Android's kernel (rule KE22).
 
 use rustc_hash::FxHashMap;
 
@@ -12,10 +12,10 @@ const READ_START: u32 = 432;
 
 pub(super) const EVENTS: &[u32] = &[READ_END, READ_START];
 
-/// The type of its tracks, and their name.
+/// The type and the name of the tracks.
 const TRACK: &str = "android_fs";
 
-/// The threads that read, by machine, file and place in it.
+/// The threads that read, by machine, file and offset in the file.
 #[derive(Debug, Default)]
 pub(super) struct FileReads {
     readers: FxHashMap<(u32, u64, i64), u32>,

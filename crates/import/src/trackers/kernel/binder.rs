@@ -1,7 +1,7 @@
 //! Transactions of binder (rules KB).
 //!
-//! A transaction is a slice of the thread that asks and one of the thread that answers. Which frames a
-//! thread has is followed apart (`binder_frames.rs`): they tell when a transaction failed.
+//! A transaction is a slice of the thread that asks and a slice of the thread that answers.
+//! `binder_frames.rs` follows the frames of each thread, which show when a transaction failed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -47,7 +47,7 @@ const fn of_binder(name: &str) -> Called<'_> {
     }
 }
 
-/// The flag of a transaction that nobody answers.
+/// The flag of a transaction without an answer.
 const ONE_WAY: u32 = 1;
 
 const FLAGS: [(u32, &str); 4] = [
@@ -57,14 +57,14 @@ const FLAGS: [(u32, &str); 4] = [
     (16, "allow replies with file descriptors; "),
 ];
 
-/// A transaction that nobody received yet.
+/// A transaction that no thread has received yet.
 #[derive(Debug)]
 struct Outstanding {
     sent: Sent,
-    /// The track of the thread that sent it, and the slice there.
+    /// The track of the sending thread, and the slice on it.
     track: TrackId,
     slice: Option<SliceId>,
-    /// Its arguments, if they are those of the slice of the receiver, too.
+    /// Its arguments, if the receiver's slice has them too.
     args: Vec<u8>,
 }
 
@@ -73,7 +73,7 @@ struct Outstanding {
 pub(super) struct Binder {
     outstanding: FxHashMap<(u32, i32), Outstanding>,
     frames: Frames,
-    /// The threads that wait for the lock, and those that have got it.
+    /// The threads that wait for the lock, and the threads that hold it.
     waiting: FxHashSet<Utid>,
     holding: FxHashSet<Utid>,
     args: ArgBuf,
@@ -118,7 +118,7 @@ impl Binder {
         }
     }
 
-    /// Rule KB1.
+    /// Takes a transaction that a thread sends (rule KB1).
     fn sends(&mut self, here: &Here<'_>, track: TrackId, at: &mut At<'_, '_>) {
         let (debug_id, to_thread, flags) = (here.i32(1), here.u32(4), here.u32(7));
         let sent = Sent {
@@ -170,7 +170,7 @@ impl Binder {
         fill(&mut self.args, &args, at);
     }
 
-    /// Rule KB2.
+    /// Takes a transaction that a thread receives (rule KB2).
     fn receives(&mut self, here: &Here<'_>, track: TrackId, at: &mut At<'_, '_>) {
         let outstanding = self.outstanding.remove(&(here.machine, here.i32(1)));
         let Some(outstanding) = outstanding else {
@@ -196,7 +196,7 @@ impl Binder {
     }
 }
 
-/// The arguments that tell which thread a transaction goes to, with its name at this moment.
+/// The arguments that name the thread to which a transaction goes, with its name at this moment.
 fn destination<'a>(
     machine: u32,
     tid: u32,
@@ -215,7 +215,7 @@ fn destination<'a>(
     args.as_bytes()
 }
 
-/// The topmost open slice that is called so gets more arguments.
+/// Adds arguments to the topmost open slice with this name.
 fn mark(track: TrackId, called: Called<'_>, args: &[u8], at: &mut At<'_, '_>) {
     let (category, name) = called.labels(at);
     at.world.mark_slice(track, category, name, args);

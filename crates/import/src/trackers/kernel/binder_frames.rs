@@ -1,17 +1,18 @@
-//! What each thread is in the middle of, by what it and the driver of binder tell each other (rule KB4).
+//! The open transactions of each thread, from its commands to the binder driver and the driver's replies
+//! (rule KB4).
 
 use rustc_hash::FxHashMap;
 
 use crate::world::Utid;
 
-/// What a transaction is.
+/// The kind of a transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sent {
     pub is_one_way: bool,
     pub is_reply: bool,
 }
 
-/// What a thread does.
+/// An action of a thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
     Command(u32),
@@ -21,21 +22,21 @@ pub(super) enum Event {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It asks the driver to send a transaction,
+    /// The thread asks the driver to send a transaction.
     Sending,
-    /// which sent it,
+    /// The driver has sent it.
     Sent,
-    /// and said so;
+    /// The driver has told the thread so.
     Accepted,
-    /// and somebody answered.
+    /// Another thread has answered.
     Answered,
-    /// It received a transaction,
+    /// The thread has received a transaction.
     Received,
-    /// and was told so;
+    /// The driver has told the thread so.
     Called,
-    /// it asks the driver to send the answer,
+    /// The thread asks the driver to send the answer.
     Replying,
-    /// which sent it.
+    /// The driver has sent the answer.
     Replied,
 }
 
@@ -45,11 +46,11 @@ struct Frame {
     sent: Sent,
 }
 
-/// The stacks of all threads that are in the middle of something.
+/// The stacks of all threads with open transactions.
 #[derive(Debug, Default)]
 pub(super) struct Frames(FxHashMap<Utid, Vec<Frame>>);
 
-/// So many frames a thread has at most; more are left out.
+/// The limit of frames of a thread; further frames are left out.
 const DEEPEST: usize = 512;
 
 mod command {
@@ -72,7 +73,7 @@ mod returned {
 }
 
 impl Frames {
-    /// A thread does something.
+    /// Takes an action of a thread.
     pub fn follow(&mut self, thread: Utid, event: Event) {
         let top = self.0.get_mut(&thread).and_then(|frames| frames.last_mut());
         match (event, top) {
@@ -103,8 +104,8 @@ impl Frames {
         }
     }
 
-    /// The driver tells a thread something. Tells whether that ends the slice of a transaction, as
-    /// it failed.
+    /// Takes a reply of the driver to a thread. Returns whether it ends the slice of a transaction because
+    /// the transaction failed.
     pub fn returns(&mut self, thread: Utid, told: u32) -> bool {
         let frames = self.0.get_mut(&thread);
         let Some(top) = frames.and_then(|frames| frames.last_mut()) else {
@@ -137,7 +138,7 @@ impl Frames {
         false
     }
 
-    /// A transaction failed. Tells whether it has a slice that nothing else ends.
+    /// Takes a failed transaction. Returns whether it has a slice that nothing else ends.
     fn fails(&mut self, thread: Utid, state: State) -> bool {
         let sent = self.top(thread).map(|top| top.sent);
         match state {

@@ -16,11 +16,11 @@ mod event {
 
 pub(super) const EVENTS: &[u32] = &[event::START, event::INFO, event::FINISH, event::MIGRATED];
 
-/// The first version of the kernel that tells of it, and the first that has no more `cma_alloc_info`.
+/// The first kernel version with these events, and the first version without `cma_alloc_info`.
 const FIRST: (u32, u32) = (5, 10);
 const WITHOUT_INFO: (u32, u32) = (6, 1);
 
-/// The pages that were moved, given back and mapped for the allocation of a thread.
+/// The numbers of pages that were migrated, reclaimed and mapped for the allocation of a thread.
 #[derive(Debug, Default)]
 pub(super) struct Contiguous {
     moved: FxHashMap<Utid, [u64; 3]>,
@@ -70,7 +70,7 @@ impl Contiguous {
     }
 }
 
-/// What was taken from which area, and which pages were moved for it.
+/// The allocated pages and their area, and the pages that were moved for the allocation.
 fn taken(
     name: Option<&str>,
     first: u64,

@@ -1,39 +1,39 @@
-//! The words of the table of kernel events: what a line of it can say.
+//! The vocabulary of the table of kernel events: the parts of a line.
 
 use super::here::Here;
 
-/// A value of an event, as a number or as a text. Fields have the type that the message gives them.
+/// A value of an event, as a number or as a text. Fields have the type that the message defines.
 #[derive(Clone, Copy)]
 pub(super) enum Value {
     I32(u32),
     U32(u32),
     I64(u32),
     U64(u32),
-    /// A field; an absent text is none, and not the empty one.
+    /// A field; an absent text is not the empty text.
     Text(u32),
-    /// The function at the address in a field, by its name if the trace has it.
+    /// The function at the address in a field, by its name if the trace has the name.
     Symbol(u32),
     /// A number in hexadecimal digits.
     Hex(u32),
     /// The CPU of the event's buffer.
     Cpu,
-    /// The thread that was running, as the kernel numbers threads.
+    /// The running thread, by the kernel's number.
     Tid,
     Fixed(i64),
     Lit(&'static str),
-    /// Which of several values the line has, see [`Does::Each`].
+    /// The key of one of several values, see [`Does::Each`].
     Key,
     /// The difference of two fields.
     Minus(u32, u32),
-    /// A word for each number from 0 on, and one for all others.
+    /// A word for each number from 0 on, and a word for all others.
     Word(u32, &'static [&'static str], &'static str),
-    /// A number for each of some numbers, and one for all others.
+    /// A number for each of some numbers, and a number for all others.
     Mapped(u32, &'static [(i32, i64)], i64),
     Calculated(fn(&Here<'_>) -> i64),
     Written(fn(&Here<'_>, &mut String)),
 }
 
-/// A text put together: numbers in decimal digits.
+/// A text from several values, with numbers in decimal digits.
 pub(super) type Pattern = &'static [Value];
 
 /// The type of an argument.
@@ -48,7 +48,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy)]
 pub(super) enum Argument {
     One(&'static str, Kind, Value),
-    /// A list of the words of the bits that are set in a field; without any bit one word, which is no list.
+    /// A list with a word for each bit that is set in a field; without any bit one word, which is no list.
     Bits {
         list: &'static str,
         field: u32,
@@ -69,15 +69,15 @@ pub(super) const fn text(key: &'static str, value: Value) -> Argument {
     Argument::One(key, Kind::Text, value)
 }
 
-/// Whose a track is.
+/// The owner of a track.
 #[derive(Clone, Copy)]
 pub(super) enum Of {
     Nobody,
-    /// The CPU of a number.
+    /// The CPU with this number.
     Cpu(Value),
-    /// The thread that was running.
+    /// The running thread.
     Thread,
-    /// The process whose pid is the number of the thread that was running.
+    /// The process whose pid is the number of the running thread.
     Process,
 }
 
@@ -85,10 +85,10 @@ pub(super) enum Of {
 #[derive(Clone, Copy)]
 pub(super) struct Track {
     pub track_type: &'static str,
-    /// Nothing is no name.
+    /// An empty pattern is no name.
     pub name: Pattern,
     pub of: Of,
-    /// What tells tracks of this kind and owner apart.
+    /// The values that distinguish tracks of this kind and owner.
     pub dimensions: &'static [(&'static str, Value)],
     pub is_counter: bool,
 }
@@ -105,7 +105,7 @@ impl Track {
         }
     }
 
-    /// Tracks of values, or of slices that are among those.
+    /// Tracks of values, or of slices that stand among them.
     pub const fn counter(track_type: &'static str, name: Pattern) -> Track {
         Track {
             is_counter: true,
@@ -122,15 +122,15 @@ impl Track {
     }
 }
 
-/// Where something happens.
+/// The place where something happens.
 #[derive(Clone, Copy)]
 pub(super) enum On {
-    /// On the track of the thread that was running.
+    /// On the track of the running thread.
     Thread,
     Track(Track),
 }
 
-/// On which condition a line counts.
+/// The condition under which a line counts.
 #[derive(Clone, Copy)]
 pub(super) enum When {
     Always,
@@ -139,19 +139,19 @@ pub(super) enum When {
     IsNot(Value, i64),
 }
 
-/// What an event does.
+/// The effect of an event.
 #[derive(Clone, Copy)]
 pub(super) enum Does {
     /// A slice begins.
     Begin,
-    /// The topmost open slice ends; of the name and the category of the line, if there is one.
+    /// The topmost open slice ends; if the line has a name or a category, the topmost one with these.
     End,
     /// The open slice ends, and another one begins.
     Turn,
     Instant,
     /// A value of a counter.
     Count(Value),
-    /// The sum of all these values of the track until now, divided.
+    /// The sum of all values of the track so far, divided.
     Sum(Value, i64),
     /// Values of several counters, by their keys.
     Each(&'static [(&'static str, Value)]),

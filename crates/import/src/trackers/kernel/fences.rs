@@ -1,4 +1,4 @@
-//! Fences of drivers, from when they are made to when they are signaled (rule KE5).
+//! Fences of drivers, from their creation until they are signaled (rule KE5).
 
 use std::collections::VecDeque;
 
@@ -17,16 +17,17 @@ mod event {
 
 pub(super) const EVENTS: &[u32] = &[event::INIT, event::EMIT, event::SIGNALED];
 
-/// The timeline of fences that are on none.
+/// The timeline of fences without a timeline.
 const UNBOUND: &str = "unbound";
 
-/// The fences of a context, which are signaled in their order.
+/// The fences of a context, which are signaled in order.
 #[derive(Debug)]
 struct Context {
     track: TrackId,
-    /// Those that are not signaled, by their numbers.
+    /// The numbers of the fences that are not signaled yet.
     queue: VecDeque<u32>,
-    /// Whether its driver tells when a fence is sent off; else it begins when it is made.
+    /// Whether the driver reports when it emits a fence. Otherwise a fence begins when it is
+    /// created.
     emits: bool,
 }
 
@@ -89,7 +90,7 @@ impl Context {
         }
     }
 
-    /// The first fence begins, if there is one.
+    /// Begins the first fence, if there is one.
     fn begin(&self, here: &Here<'_>, args: &mut ArgBuf, at: &mut At<'_, '_>) {
         if let Some(&seqno) = self.queue.front() {
             let args = fill(args, &[("fence seqno", ArgValue::Uint(seqno.into()))], at);

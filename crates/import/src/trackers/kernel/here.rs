@@ -1,4 +1,4 @@
-//! An event on its way into rows, with what all that read kernel events do with one.
+//! A kernel event on its way into rows, with the operations that all its readers share.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -18,17 +18,17 @@ pub(super) struct Here<'a> {
     pub machine: u32,
     /// The CPU of its buffer.
     pub cpu: u32,
-    /// The thread that was running.
+    /// The running thread.
     pub tid: u32,
     pub emitter: Utid,
-    /// The field of `FtraceEvent` that it is, and its message.
+    /// The event's field of `FtraceEvent`, and its message.
     pub field: u32,
     pub message: Message<'a>,
-    /// What numbers of interned data mean.
+    /// The interval in which numbers of interned data have their meaning.
     pub interval: Interval,
 }
 
-/// What a slice is called, or the one that an end looks for.
+/// The name of a slice, or of the slice that an end looks for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Called<'a> {
     pub category: Option<&'a str>,
@@ -36,7 +36,7 @@ pub(super) struct Called<'a> {
 }
 
 impl<'a> Called<'a> {
-    /// Of no category.
+    /// A name without a category.
     pub fn named(name: &'a str) -> Self {
         Called {
             category: None,
@@ -51,7 +51,7 @@ impl<'a> Called<'a> {
     }
 }
 
-/// Whatever is on top.
+/// Any slice on top.
 pub(super) const ANY: Called<'_> = Called {
     category: None,
     name: None,
@@ -78,7 +78,7 @@ impl<'a> Here<'a> {
         self.message.text(field)
     }
 
-    /// What the function at an address is called; else the address.
+    /// The name of the function at an address, or else the address.
     pub fn symbol(&self, address: u64, at: &At<'_, '_>) -> String {
         let entry = at
             .world
@@ -88,7 +88,7 @@ impl<'a> Here<'a> {
         name.map_or_else(|| hex(address), Cow::into_owned)
     }
 
-    /// The track of the thread that was running.
+    /// The track of the running thread.
     pub fn thread(&self, at: &mut At<'_, '_>) -> TrackId {
         at.world.tracks.of_thread(self.machine, self.emitter)
     }
@@ -152,7 +152,7 @@ impl<'a> Here<'a> {
     }
 }
 
-/// Puts arguments in place of those that were there.
+/// Replaces the arguments in the buffer.
 pub(super) fn fill<'a>(
     buffer: &'a mut ArgBuf,
     args: &[(&str, ArgValue<'_>)],
@@ -189,7 +189,7 @@ pub(super) fn words_of_bits(bits: u32, words: &[(u32, &str)], between: &str) -> 
     let mut all = String::new();
     for (_, word) in words.iter().filter(|(bit, _)| bits & bit != 0) {
         let between = if all.is_empty() { "" } else { between };
-        // Nothing keeps a text from being written to a String.
+        // Writing a text to a String never fails.
         let _ = write!(all, "{between}{word}");
     }
     all

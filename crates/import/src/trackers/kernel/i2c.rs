@@ -13,14 +13,14 @@ pub(super) const EVENTS: &[u32] = &[27, 28, RESULT];
 /// The last number of an adapter.
 const LAST_ADAPTER: u32 = 255;
 
-/// What threads transfer.
+/// The transfers of threads.
 #[derive(Debug, Default)]
 pub(super) struct Transfers(FxHashMap<Utid, Transfer>);
 
 #[derive(Debug)]
 struct Transfer {
     adapter: u32,
-    /// How many messages it has, by the greatest number of one.
+    /// The number of messages, which is the greatest number of a message plus one.
     messages: u32,
 }
 

@@ -1,7 +1,7 @@
-//! What a line of the table does with an event.
+//! The effect of a line of the table on an event.
 //!
-//! A track is remembered by bytes: its type, whose it is, and what tells it from others. So an
-//! event of a track that is there makes neither a name nor a key of its own.
+//! A track is found by bytes: its type, its owner, and the values that distinguish it. So an event
+//! of a known track needs neither a name nor a key of its own.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -14,29 +14,29 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::At;
 use crate::world::{NewTrack, Owner, TrackId, Upid, Utid, ucpu};
 
-/// Does what the table says.
+/// Does what the lines of the table say.
 #[derive(Debug, Default)]
 pub(super) struct Interpreter {
     tracks: FxHashMap<Box<[u8]>, TrackId>,
-    /// The key that is looked up.
+    /// The key of the track that is looked up.
     key: Vec<u8>,
-    /// What was added up of tracks.
+    /// The sums of tracks.
     sums: FxHashMap<TrackId, i64>,
-    /// The name and the arguments that are being made.
+    /// The name and the arguments of the current event.
     name: String,
     args: ArgBuf,
-    /// How many lines were of CPUs that no machine can have.
+    /// The number of lines for CPUs that no machine can have.
     pub beyond_cpus: u64,
 }
 
-/// What a value is.
+/// A value in an event.
 enum Found<'a> {
     Number(i64),
     Text(Option<Cow<'a, str>>),
 }
 
 impl Interpreter {
-    /// An event does what a line of it says.
+    /// Applies a line to an event.
     pub fn run(&mut self, entry: &Entry, here: &Here<'_>, at: &mut At<'_, '_>) {
         if !holds(entry.when, here, at) {
             return;
@@ -127,7 +127,7 @@ impl Interpreter {
         }
     }
 
-    /// The track of a line, which may be new. None of a CPU that the machine cannot have.
+    /// The track of a line, which may be new. `None` for a CPU that the machine cannot have.
     fn track(
         &mut self,
         on: On,
@@ -182,7 +182,7 @@ impl Interpreter {
         })
     }
 
-    /// Puts the bytes together by which a track is remembered.
+    /// Builds the bytes by which a track is found.
     fn put_key(
         &mut self,
         track: &Track,
@@ -227,7 +227,7 @@ fn holds(when: When, here: &Here<'_>, at: &At<'_, '_>) -> bool {
     }
 }
 
-/// A value of a counter. Numbers without a sign have 64 bits.
+/// A value of a counter. Unsigned numbers have 64 bits.
 fn real(value: Value, here: &Here<'_>, at: &At<'_, '_>) -> f64 {
     match (value, found(value, here, "", at)) {
         (Value::U64(_), Found::Number(number)) => number as u64 as f64,
@@ -236,7 +236,7 @@ fn real(value: Value, here: &Here<'_>, at: &At<'_, '_>) -> f64 {
     }
 }
 
-/// What a value is in an event.
+/// Looks up a value in an event.
 fn found<'a>(value: Value, here: &Here<'a>, key: &'a str, at: &At<'_, '_>) -> Found<'a> {
     let number = match value {
         Value::I32(field) => here.i32(field).into(),
@@ -273,8 +273,8 @@ fn found<'a>(value: Value, here: &Here<'a>, key: &'a str, at: &At<'_, '_>) -> Fo
     Found::Number(number)
 }
 
-/// Appends what a pattern is in an event. Tells whether there is a text: none has nothing in it, or
-/// only a text that is absent.
+/// Appends a pattern with the values of an event. Returns whether there is a text. There is none if
+/// the pattern is empty, or is only a text that is absent.
 fn written(
     pattern: Pattern,
     here: &Here<'_>,
@@ -287,7 +287,7 @@ fn written(
         match found(value, here, key, at) {
             Found::Number(number) => {
                 is_there = true;
-                // Nothing keeps a number from being written to a String.
+                // Writing a number to a String never fails.
                 let _ = write!(out, "{number}");
             }
             Found::Text(Some(text)) => {

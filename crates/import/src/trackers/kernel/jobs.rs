@@ -27,7 +27,7 @@ pub(super) const EVENTS: &[u32] = &[
     event::SCHED_JOB_RUN,
 ];
 
-/// A number of a job or of a fence: kernels of two generations have different ones.
+/// The number of a job or of a fence; kernels of two generations have different numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Number {
     Old(u64),
@@ -58,9 +58,9 @@ impl Number {
 #[derive(Debug)]
 struct Ring {
     track: TrackId,
-    /// What it is to run; it runs the first.
+    /// The jobs of the ring, in order; the ring runs the first one.
     queue: VecDeque<Number>,
-    /// The slices of threads that queued a job.
+    /// The slices of the threads that queued a job.
     queued_by: FxHashMap<Number, SliceId>,
 }
 
@@ -69,7 +69,7 @@ struct Ring {
 pub(super) struct Jobs {
     rings: Vec<Ring>,
     known: FxHashMap<(u32, Option<Box<str>>), usize>,
-    /// Which ring runs the job of a fence.
+    /// The ring that runs the job of a fence.
     fences: FxHashMap<(u32, Number), usize>,
     args: ArgBuf,
 }
@@ -93,7 +93,7 @@ impl Jobs {
         }
     }
 
-    /// A thread queues a job.
+    /// Takes a job that a thread queues.
     fn queues(&mut self, here: &Here<'_>, name: u32, job: Number, at: &mut At<'_, '_>) {
         let ring = self.ring(here, name, at);
         let name = here.text(name);
@@ -107,7 +107,7 @@ impl Jobs {
         }
     }
 
-    /// A ring has a job to run, which is over when its fence is signaled.
+    /// Gives a ring a job, which ends when its fence is signaled.
     fn runs(
         &mut self,
         here: &Here<'_>,
@@ -155,7 +155,7 @@ impl Jobs {
 }
 
 impl Ring {
-    /// The first job begins, if there is one, and is linked from the thread that queued it.
+    /// Begins the first job, if there is one, and links it from the thread that queued it.
     fn begin(&mut self, here: &Here<'_>, args: &mut ArgBuf, at: &mut At<'_, '_>) {
         let Some(&job) = self.queue.front() else {
             return;

@@ -1,27 +1,27 @@
-//! Kernel events that are slices, values and flows (rules KE and KB).
+//! Kernel events that become slices, values and flows (rules KE and KB).
 //!
 //! # Design
 //!
-//! Most of these events say one thing of one track: something begins, ends, happens or has a value.
-//! Such an event is a line of a table (`table.rs`), which names the field of `FtraceEvent`, what it
-//! does, the kind of track, the pattern of a name, and where each argument is in the message. An
-//! interpreter does what a line says. So one event more takes one to five lines, two lines if it
-//! begins and ends a slice, and two to four for a kind of track. Some values are calculated: a line
-//! may have a small function for that. An event whose meaning depends on others has code: each
-//! subject is a file with its state and a method that takes its events.
+//! Most of these events say one thing about one track: something begins, ends, happens or has a value. Such
+//! an event is a line of a table (`table.rs`). The line names the field of `FtraceEvent`, the effect, the
+//! kind of track, the pattern of a name, and the place of each argument in the message. An interpreter
+//! applies the line. So a new event takes one to five lines: two lines if it begins and ends a slice, and two
+//! to four for a kind of track. For a calculated value, a line may have a small function. An event that
+//! depends on other events has code: each subject is a file with its state and a method that takes its
+//! events.
 //!
-//! A function for each event was the alternative: 75 functions, each of which makes a track, a name,
-//! arguments and a slice in the same way, so that one event more takes 20 to 30 lines. Another one
-//! was a table as a file that is read at the start: but the compiler checks this one, and nothing
-//! is parsed. A table for counters alone was tried when only the events of
-//! [`counters`](super::counters) were known; half of them would have had code.
+//! The alternative was a function for each event: 75 functions, each of which makes a track, a name,
+//! arguments and a slice in the same way, so that a new event takes 20 to 30 lines. Another alternative was a
+//! table as a file that is read at the start. But the compiler checks this table, and nothing is parsed. A
+//! table for counters alone was tried when only the events of [`counters`](super::counters) were known; half
+//! of them would have had code.
 //!
-//! Which events there are follows from the table and from the lists of the other files ([`EVENTS`]).
-//! An event finds its lines by a list of places by field, and reaches no other tracker.
+//! The set of events follows from the table and from the lists of the other files ([`EVENTS`]). An event
+//! finds its lines by a list of places by field, and reaches no other tracker.
 //!
 //! | rules | file |
 //! |---|---|
-//! | most of KE | `table.rs`, with the words of `entry.rs`, by `interpret.rs` |
+//! | most of KE | `table.rs`, with the vocabulary of `entry.rs`, by `interpret.rs` |
 //! | KE2 to KE4 | `jobs.rs` |
 //! | KE5 | `fences.rs` |
 //! | KE8 | `tcp.rs` |
@@ -85,7 +85,7 @@ enum Subject {
     Wakelocks,
 }
 
-/// The events of each of them.
+/// The events of each subject.
 const SUBJECTS: &[(Subject, &[u32])] = &[
     (Subject::Binder, binder::EVENTS),
     (Subject::Buffers, video::EVENTS),
@@ -117,11 +117,11 @@ pub(super) const EVENTS: Events = {
     events
 };
 
-/// What reads an event.
+/// The reader of an event.
 #[derive(Debug, Clone, Copy)]
 enum Route {
     Nothing,
-    /// Lines of the table: the first one, and how many.
+    /// Lines of the table: the first line, and the number of lines.
     Lines(u16, u16),
     Subject(Subject),
 }
@@ -175,7 +175,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// A thread marks something (rule KE32), before that has its effect.
+    /// Takes a mark of a thread (rule KE32), before the mark has its effect.
     #[inline]
     pub fn marks(&mut self, ts: i64, machine: u32, emitter: Utid, at: &mut At<'_, '_>) {
         self.syscalls.marks(ts, machine, emitter, at);

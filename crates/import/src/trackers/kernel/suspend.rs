@@ -23,16 +23,16 @@ pub(super) const EVENTS: &[u32] = &[
 const TRACK: &str = "suspend_resume";
 const TRACK_NAME: &str = "Suspend/Resume Latency";
 
-/// So many bytes the name of an action has at most.
+/// The limit of bytes in the name of an action.
 const LONGEST: usize = 63;
 
-/// Where a machine is on its way to sleep: the kernel does not always tell the end of
+/// The progress of a machine on its way to sleep, because the kernel does not always report the end of
 /// `suspend_enter`.
 #[derive(Debug, Default)]
 enum Way {
     #[default]
     Awake,
-    /// In `suspend_enter`, by the cookie of that.
+    /// In `suspend_enter`, with the cookie of its slice.
     Enters(i64),
     /// The same, and `freeze_processes` began in it.
     Freezes(i64),
@@ -42,12 +42,12 @@ enum Way {
 #[derive(Debug, Default)]
 pub(super) struct Suspend {
     ways: FxHashMap<u32, Way>,
-    /// By which numbers lanes know the names of slices.
+    /// The cookies by which lanes know the names of slices.
     cookies: FxHashMap<Box<str>, i64>,
     args: ArgBuf,
 }
 
-/// What the arguments of a slice say.
+/// The arguments of a slice.
 struct Step<'a> {
     event_type: &'static str,
     device: Option<&'a str>,
@@ -81,7 +81,7 @@ impl Suspend {
     fn action(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
         let action = here.text(1).unwrap_or_default();
         let value = match &*action {
-            // It is the number of a processor, and may change until the end.
+            // The value is the number of a processor, and may change until the end.
             "timekeeping_freeze" => 0,
             _ => here.i32(2),
         };
@@ -160,7 +160,7 @@ fn lanes(here: &Here<'_>, at: &mut At<'_, '_>) -> SetId {
     })
 }
 
-/// What a callback of a device is for, by the kernel's numbers of events and the name of its operation.
+/// The purpose of a device callback, by the kernel's number of the event and the name of the operation.
 fn phase(event: i32, ops: &str) -> String {
     let event = match event {
         1 => "freeze",

@@ -1,8 +1,8 @@
-//! Calls of the kernel (rule KE32).
+//! System calls (rule KE32).
 //!
-//! `syscalls.txt` has a line for each number from 0 on: the name of the call in the tables of aarch64,
-//! arm, x86_64 and x86, or `-`. The names and numbers are those of the headers of Linux 6.1 (`asm-generic`
-//! and `x86`); of arm, of the x32 calls of x86_64 and of newer calls they are those of the crate
+//! `syscalls.txt` has a line for each number from 0 on: the name of the call in the tables of aarch64, arm,
+//! x86_64 and x86, or `-`. The names and numbers are from the headers of Linux 6.1 (`asm-generic` and
+//! `x86`), except those of arm, of the x32 calls of x86_64 and of newer calls. These are from the crate
 //! linux-raw-sys 0.12.1.
 
 use std::fmt::Write;
@@ -39,9 +39,9 @@ pub(in super::super) const TRUNCATED: Fault = Fault::new(Counter::info(
 /// Follows calls.
 #[derive(Debug, Default)]
 pub(super) struct Syscalls {
-    /// The names of calls by their numbers, of each machine.
+    /// The names of calls by number, for each machine.
     names: FxHashMap<u32, Vec<Box<str>>>,
-    /// The threads that are in `sys_write`.
+    /// The threads inside `sys_write`.
     writing: FxHashSet<Utid>,
     args: ArgBuf,
 }
@@ -86,8 +86,8 @@ impl Syscalls {
         }
     }
 
-    /// A thread marks something, which it does by a call of `sys_write`: that ends here, so that the
-    /// mark is not inside it.
+    /// Takes a mark of a thread. The thread writes it by a call of `sys_write`: the call's slice ends here,
+    /// so that the mark is not inside it.
     pub fn marks(&mut self, ts: i64, machine: u32, emitter: Utid, at: &mut At<'_, '_>) {
         if self.writing.is_empty() || !self.writing.remove(&emitter) {
             return;
@@ -119,7 +119,7 @@ fn names_of(architecture: Option<Architecture>) -> Vec<Box<str>> {
         let mut name = "sys_".to_owned();
         match known.filter(|&name| name != "-") {
             Some(known) => name.push_str(known),
-            // Nothing keeps a number from being written to a String.
+            // Writing a number to a String never fails.
             None => write!(name, "{number}").unwrap_or_default(),
         }
         name.into()

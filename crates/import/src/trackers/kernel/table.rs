@@ -1,7 +1,7 @@
-//! The table: what kernel events are that need no state of their own.
+//! The table of kernel events that need no state of their own.
 //!
-//! One event more is a line here, two if it begins and ends a slice, and a kind of track if it
-//! has tracks of its own. Lines of one event stand together and happen in this order.
+//! A new event is a line here, or two lines if it begins and ends a slice. It also needs a kind of
+//! track if it has tracks of its own. Lines of one event stand together and apply in this order.
 
 use super::entry::{
     Entry, Of, On, Pattern, Track, Value, When, begin, count, each, end, instant, int, sum, text,
@@ -273,7 +273,7 @@ const FS_REASON: super::entry::Argument = super::entry::Argument::Bits {
     words: FS_REASONS,
     none: "Unknown",
 };
-/// The state of 2 is that of a device that sleeps, which has no slice.
+/// State 2 is a sleeping device, which has no slice.
 const RUNTIME_STATES: &[&str] = &["Active", "Resuming", "Suspended", "Suspending"];
 const BATTERY_LIMITS: &[(&str, Value)] = &[
     ("bcl_irq_id", I32(1)),
@@ -356,7 +356,7 @@ fn device(dev: u64, out: &mut String) {
     out.push_str(&format!("{}:{}", dev >> 8 & 0xff, dev & 0xff));
 }
 
-/// How many commands a UFS controller is working on.
+/// The number of commands that a UFS controller is working on.
 fn ufs_commands(here: &Here<'_>) -> i64 {
     match (here.u32(2).count_ones(), here.u32(10)) {
         (0, 1) => 0,
@@ -365,7 +365,7 @@ fn ufs_commands(here: &Here<'_>) -> i64 {
     }
 }
 
-/// What a command of UFS is called.
+/// The name of a UFS command.
 fn ufs_operation(here: &Here<'_>, out: &mut String) {
     let opcode = here.u32(5);
     let known = UFS_OPERATIONS.iter().find(|(number, _)| *number == opcode);

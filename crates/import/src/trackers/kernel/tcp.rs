@@ -9,7 +9,7 @@ use crate::world::{NewTrack, Owner, TrackId};
 pub(super) const EVENTS: &[u32] = &[362];
 
 const TCP: u32 = 6;
-/// Families of addresses: those of IP.
+/// The address families of IP.
 const FAMILIES: [u32; 2] = [2, 10];
 
 const SYN_SENT: &str = "TCP_SYN_SENT";
@@ -34,7 +34,7 @@ const STATES: [&str; 13] = [
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     known: FxHashMap<(u32, u64), TrackId>,
-    /// How many a machine has had.
+    /// The number of connections that a machine has had.
     counts: FxHashMap<u32, u32>,
 }
 

@@ -25,20 +25,20 @@ pub(super) const EVENTS: &[u32] = &[
     event::VB2_DQBUF,
 ];
 
-/// So many bytes a name has at most.
+/// The limit of bytes in a name.
 const LONGEST: usize = 63;
 
-/// What tells a buffer that is queued from others: machine, minor, sequence, type, index.
+/// The values that distinguish queued buffers: machine, minor, sequence, type, index.
 type Key = (u32, i32, u32, u32, u32);
 
-/// Follows the buffers that are queued, each by the slice of its first event.
+/// Follows the queued buffers, each by the slice of its first event.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     queued: FxHashMap<Key, Option<SliceId>>,
     args: ArgBuf,
 }
 
-/// The fields of an event of `vb2`; others have some before and between them.
+/// The fields of an event of `vb2`; other events have more fields before and between these.
 const VB2_FIELDS: Fields = Fields {
     field: 1,
     flags: 2,
@@ -61,12 +61,12 @@ struct Fields {
     flags: u32,
     minor: u32,
     sequence: u32,
-    /// The first of `TIMECODE` and of the type of the timecode between them.
+    /// The first field of `TIMECODE`, with the type of the timecode among them.
     timecode: u32,
     timestamp: u32,
 }
 
-/// The numbers of a timecode, by their places behind its first field.
+/// The numbers of a timecode, by their places after its first field.
 const TIMECODE: [(u32, &str); 8] = [
     (1, "timecode_frames"),
     (2, "timecode_hours"),
@@ -151,7 +151,7 @@ impl Buffers {
     }
 }
 
-/// What numbers stand for.
+/// The words for numbers.
 mod words {
     use super::words_of_bits;
 

@@ -30,13 +30,13 @@ const GPU_QUEUE: &str = "virtgpu_queue_event";
 const VIDEO_COMMAND: &str = "virtio_video_command";
 const VIDEO_QUEUE: &str = "virtio_video_queue_event";
 
-/// So long a command to a video device is shown.
+/// The duration of the slice of a command to a video device.
 const COMMAND_NS: i64 = 100_000;
 
 /// Follows the commands.
 #[derive(Debug, Default)]
 pub(super) struct Virtio {
-    /// When commands to GPUs that are not answered were queued, by machine, queue and number.
+    /// The times at which unanswered commands to GPUs were queued, by machine, queue and number.
     asked: FxHashMap<(u32, &'static str, u32), i64>,
     args: ArgBuf,
 }
@@ -78,7 +78,7 @@ impl Virtio {
             if let Some(track) = track {
                 here.begin(track, Called::named(name), &[], at);
             }
-            // A command with a fence may be answered when that is signaled.
+            // A command with a fence may be answered when the fence is signaled.
             if here.u64(3) == 0 {
                 self.asked.insert(key, here.ts);
             }
@@ -167,7 +167,7 @@ fn video_lanes(
     })
 }
 
-/// What numbers of commands stand for.
+/// The words for the numbers of commands.
 mod words {
     /// From 0x100.
     const GPU_2D: [&str; 14] = [

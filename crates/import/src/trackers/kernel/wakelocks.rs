@@ -1,4 +1,4 @@
-//! Wakeup sources, from when they are first held to when nobody holds them any more (rule KE15).
+//! Wakeup sources, from the first hold to the last release (rule KE15).
 
 use rustc_hash::FxHashMap;
 
@@ -11,10 +11,10 @@ const DEACTIVATE: u32 = 405;
 
 pub(super) const EVENTS: &[u32] = &[ACTIVATE, DEACTIVATE];
 
-/// So many bytes a name has at most.
+/// The limit of bytes in a name.
 const LONGEST: usize = 31;
 
-/// Those that are held.
+/// The sources that are held.
 #[derive(Debug, Default)]
 pub(super) struct Wakelocks(FxHashMap<(u32, Option<Box<str>>), Held>);
 

@@ -1,6 +1,6 @@
-//! The rows of callstacks: mappings, frames, symbols and callsites, each made once for what it is
-//! (rules CS3, CS7 to CS10). They are in memory to the end: there are as many as different stacks have,
-//! however many samples the trace has.
+//! The rows of callstacks: mappings, frames, symbols and callsites. Each different one has one row (rules
+//! CS3, CS7 to CS10). They are in memory to the end. Their number depends on the different stacks, not on the
+//! number of samples.
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::{
@@ -20,11 +20,11 @@ pub(super) struct FrameId(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CallsiteId(pub u32);
 
-/// What a mapping is.
+/// The contents of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct NewMapping {
     pub machine: u32,
-    /// In hexadecimal digits; `None` is none, which an empty text is not (rule SY3).
+    /// In hexadecimal digits; `None` means no build id, and differs from an empty text (rule SY3).
     pub build_id: Option<Name>,
     pub exact_offset: u64,
     pub start_offset: u64,
@@ -34,7 +34,7 @@ pub(super) struct NewMapping {
     pub name: Name,
 }
 
-/// Where a function is in its source.
+/// The place of a function in its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Source {
     pub file: Option<Name>,
@@ -65,11 +65,11 @@ struct Frame {
     kind: Option<Name>,
 }
 
-/// All of them.
+/// All rows of callstacks.
 #[derive(Debug, Default)]
 pub(super) struct Callstacks {
     mappings: Vec<Mapping>,
-    /// Those that are one for each content.
+    /// The mappings with one row for each different content.
     shared: FxHashMap<NewMapping, MappingId>,
     /// The kernel of each machine.
     kernels: FxHashMap<u32, MappingId>,
@@ -82,7 +82,7 @@ pub(super) struct Callstacks {
 }
 
 impl Callstacks {
-    /// The row of a mapping (rule CS7). `is_private` says that it is a process's if it has a range.
+    /// The row of a mapping (rule CS7). If `is_private`, a mapping with a range has its own row.
     pub fn mapping(
         &mut self,
         new: NewMapping,
@@ -101,7 +101,7 @@ impl Callstacks {
         id
     }
 
-    /// The kernel of the machine (rule CS7), if the mapping says that it is that.
+    /// The kernel mapping of the machine (rule CS7), if `new` is a kernel mapping.
     pub fn kernel(
         &mut self,
         new: NewMapping,
@@ -122,7 +122,7 @@ impl Callstacks {
         Some(id)
     }
 
-    /// A mapping for frames of which none is known (rules CS10, SS7).
+    /// A mapping for frames without a known mapping (rules CS10, SS7).
     pub fn dummy(
         &mut self,
         machine: u32,
@@ -181,7 +181,7 @@ impl Callstacks {
         self.named.get(&key).map(AsRef::as_ref).unwrap_or_default()
     }
 
-    /// The frames of mappings by their addresses, but for those in dummies (rule SY2).
+    /// The frames of mappings by their addresses, without the frames in dummies (rule SY2).
     pub fn frames_of(&self, mappings: &[MappingId]) -> FxHashMap<u64, Vec<FrameId>> {
         let mut found: FxHashMap<u64, Vec<FrameId>> = FxHashMap::default();
         let mappings = mappings
@@ -198,7 +198,7 @@ impl Callstacks {
         found
     }
 
-    /// The row of a frame in a mapping (rule CS8). `source` is what the frame says of it.
+    /// The row of a frame in a mapping (rule CS8). `source` is the place that the frame names.
     pub fn frame(
         &mut self,
         key: (MappingId, u64, Option<Name>),
@@ -258,21 +258,21 @@ impl Callstacks {
         id
     }
 
-    /// What kind a frame is, by the latest that says so (rule CS9).
+    /// Sets the kind of a frame; the latest kind counts (rule CS9).
     pub fn is_of_kind(&mut self, FrameId(id): FrameId, kind: Name) {
         if let Some(frame) = self.frames.get_mut(id as usize) {
             frame.kind = Some(kind);
         }
     }
 
-    /// A frame has the symbols of a set, whatever it had (rule SY2).
+    /// Gives a frame the symbols of a set, and replaces earlier symbols (rule SY2).
     pub fn symbolize(&mut self, FrameId(id): FrameId, set: i64) {
         if let Some(frame) = self.frames.get_mut(id as usize) {
             frame.symbol_set = Some(set);
         }
     }
 
-    /// The row of a callsite (rule CS3). `depth` is how many frames are around it.
+    /// The row of a callsite (rule CS3). `depth` is the number of frames around it.
     pub fn callsite(
         &mut self,
         parent: Option<CallsiteId>,
@@ -293,7 +293,7 @@ impl Callstacks {
         id
     }
 
-    /// Frames become rows: nothing changes them any more.
+    /// Writes the frames as rows, because nothing changes them any more.
     pub fn end(&mut self, names: &Names, faults: &mut Faults, rows: &mut Rows<'_>) {
         for (id, frame) in (0i64..).zip(&self.frames) {
             let name = rows.optional_text(frame.name.map(|name| names.text(name)));
@@ -308,7 +308,7 @@ impl Callstacks {
                 r#type: kind,
             });
         }
-        // Rule SY3.
+        // Counts mappings of `/data/local/tmp/` without a build id (rule SY3).
         let lacks_build_id = |mapping: &&Mapping| {
             let build_id = mapping.build_id.map_or("", |build_id| names.text(build_id));
             build_id.is_empty() && names.text(mapping.name).starts_with("/data/local/tmp/")
@@ -319,7 +319,7 @@ impl Callstacks {
     }
 }
 
-/// Makes the rows of a symbol set, and tells its number.
+/// Makes the rows of a symbol set, and returns its number.
 pub(super) fn symbol_set(lines: &[SymbolLine], names: &Names, rows: &mut Rows<'_>) -> i64 {
     let set = rows.count(&stack_profile_symbol::TABLE);
     for line in lines {

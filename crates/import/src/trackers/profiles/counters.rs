@@ -24,10 +24,10 @@ mod field {
     pub const FOLLOWER_WEIGHTS: u32 = 14;
 }
 
-/// What a counter is of.
+/// The CPU, the session and the source of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Measured {
-    /// The CPU of the sample; of a counter only if it is one for each CPU.
+    /// The CPU of the sample. A counter has it only if there is one counter for each CPU.
     pub ucpu: Option<u32>,
     pub session: SessionId,
     pub source: Option<SourceId>,
@@ -86,7 +86,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// The weights of a sample are values of its counters (rule SS6).
+    /// Writes the weights of a sample as values of its counters (rule SS6).
     pub fn measure(
         &mut self,
         packet: &Packet<'_>,
@@ -118,7 +118,7 @@ impl Counters {
         }
     }
 
-    /// The track of a counter (rule SS5); none of a CPU's where there is none.
+    /// The track of a counter (rule SS5); `None` for a counter of a CPU if the CPU is not known.
     fn track(
         &mut self,
         counter: &Descriptor,
@@ -132,7 +132,7 @@ impl Counters {
             false => None,
         };
         let names = &world.definitions.names;
-        // No name and an empty one are one.
+        // No name is the same as an empty name.
         let name = counter.name.filter(|&name| !names.text(name).is_empty());
         let key = (Measured { ucpu, ..of }, name, counter.is_of_cpu);
         if let Some(&track) = self.tracks.get(&key) {
@@ -212,7 +212,7 @@ fn timebase(packet: &Packet<'_>, world: &mut World) -> Option<Descriptor> {
     Some(Descriptor::read(Message(own), &mut definitions.names))
 }
 
-/// Those of the followers; `None` where a number stands for nothing.
+/// The descriptors of the followers; `None` for a number without an entry.
 fn followers(packet: &Packet<'_>, world: &mut World) -> Vec<Option<Descriptor>> {
     let message = packet.message();
     let names = &mut world.definitions.names;

@@ -1,4 +1,4 @@
-//! What can be wrong with profiles, as trace processor counts it.
+//! The faults of profiles, with trace processor's counters.
 
 use crate::output::{Counter, Fault};
 

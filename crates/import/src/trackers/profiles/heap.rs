@@ -2,9 +2,9 @@
 //!
 //! # Design
 //!
-//! A dump has the sums since the profile began; a row is the difference to the dump before, of the same
-//! callstack. So the last sums of each are remembered. Samples wait for the end of their dump, which
-//! may be several packets: stacks may come after the samples that use them.
+//! A dump has the sums since the profile began. A row is the difference to the previous dump for the same
+//! callstack. So the last sums of each callstack are remembered. Samples wait for the end of their dump,
+//! which may be several packets, because stacks may come after the samples that use them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_schema::tables::{heap_profile, heap_profile_allocation_record};
@@ -47,7 +47,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Of a sample. What is beyond 64 bits wraps, as in trace processor.
+    /// The sums of a sample. Numbers beyond 64 bits wrap, as in trace processor.
     fn of(sample: Message<'_>, has_original_interval: bool) -> Self {
         let number = |field| sample.number(field).unwrap_or(0) as i64;
         match sample.number(8) {
@@ -74,13 +74,13 @@ impl Sums {
         }
     }
 
-    /// Whether no sum has gone back.
+    /// Whether no sum has decreased.
     fn grows(self) -> bool {
         self.allocated.0 >= 0 && self.allocated.1 >= 0 && self.freed.0 <= 0 && self.freed.1 <= 0
     }
 }
 
-/// A process's heap.
+/// A heap of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Heap {
     upid: Upid,
@@ -92,11 +92,11 @@ struct Heap {
 struct Pending {
     heap: Heap,
     ts: i64,
-    /// Each with its callstack's number.
+    /// Each sample with the number of its callstack.
     samples: Vec<(u64, Sums)>,
 }
 
-/// What an interval remembers of dumps (rule OP4).
+/// The state of dumps in an interval (rule OP4).
 #[derive(Debug)]
 pub(super) struct Dumps {
     index: Option<u64>,
@@ -124,7 +124,7 @@ impl Default for Dumps {
 pub(super) type Profiled = FxHashSet<(Upid, i64, Option<Name>)>;
 
 impl Dumps {
-    /// A packet of a dump.
+    /// Takes a packet of a dump.
     pub fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -160,7 +160,7 @@ impl Dumps {
         self.own = OwnStacks::default();
     }
 
-    /// A dump of a process (rules HP2 to HP5).
+    /// Takes a dump of a process (rules HP2 to HP5).
     fn dump(
         &mut self,
         dump: Message<'_>,
@@ -211,7 +211,7 @@ impl Dumps {
         });
     }
 
-    /// Rule HP6.
+    /// Writes the difference of a sample to the previous one (rule HP6).
     fn sample(
         &mut self,
         pending: &Pending,

@@ -1,4 +1,4 @@
-//! Callstacks that dumps of heap profiles hold themselves, as those of Android 10 do (rule HP8).
+//! Callstacks inside the dumps of heap profiles, as in those of Android 10 (rule HP8).
 
 use std::collections::hash_map::Entry;
 
@@ -21,7 +21,7 @@ mod field {
     pub const MAPPINGS: u32 = 4;
 }
 
-/// What numbers stand for, until a packet that is not continued has been done.
+/// The entries for numbers, until a packet that is not continued has been done.
 #[derive(Debug, Default)]
 pub(super) struct OwnStacks {
     /// The bytes of texts.
@@ -32,7 +32,7 @@ pub(super) struct OwnStacks {
 }
 
 impl OwnStacks {
-    /// What an interval begins with: the text of number 0.
+    /// The state at the start of an interval: the text of number 0.
     pub fn first() -> Self {
         let strings = [(0, Box::default())].into_iter().collect();
         OwnStacks {
@@ -41,12 +41,12 @@ impl OwnStacks {
         }
     }
 
-    /// The callsite of a number.
+    /// The callsite for a number.
     pub fn stack(&self, iid: u64) -> Option<CallsiteId> {
         self.callstacks.get(&iid).copied()
     }
 
-    /// Reads what a packet says.
+    /// Reads the entries of a packet.
     pub fn read(&mut self, packet: &Packet<'_>, callstacks: &mut Callstacks, at: &mut At<'_, '_>) {
         let message = packet.message();
         for string in message.messages(field::STRINGS) {
@@ -117,7 +117,7 @@ impl Reading<'_, '_, '_> {
             path += &message::text(text);
         }
         let names = &mut *self.look_up.names;
-        // An empty one is not none (rule SY3).
+        // An empty build id differs from no build id (rule SY3).
         let build_id = build_id(Some(&raw), names).unwrap_or_else(|| names.number(b""));
         let name = names.number(trimmed(&path));
         let new = new_mapping(self.machine, mapping, Some(build_id), name);

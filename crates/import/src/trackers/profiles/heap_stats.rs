@@ -82,7 +82,7 @@ static BLOCKED: Counter = Counter::info(
 /// `ClientError`: the buffer was full.
 const HIT_TIMEOUT: u64 = 1;
 
-/// Counts it, by pid.
+/// Counts the losses of a dump and sets its counters, by pid.
 pub(super) fn count(
     dump: Message<'_>,
     pid: u32,

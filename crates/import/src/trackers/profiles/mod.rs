@@ -2,18 +2,18 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | which rows mappings, frames, symbols and callsites are | `callstacks.rs` |
-//! | what numbers of interned data stand for | `packet.rs`, `stacks.rs` |
+//! | the rows of mappings, frames, symbols and callsites | `callstacks.rs` |
+//! | the entries of interned data for numbers | `packet.rs`, `stacks.rs` |
 //! | symbols that came after the trace | `symbols.rs` |
-//! | what samples are of, and how they are rows | `samples.rs` |
-//! | samples of linux.perf, and what its counters are called | `perf.rs`, `perf_events.rs` |
+//! | the task, the execution and the session of samples, and the rows of samples | `samples.rs` |
+//! | samples of linux.perf, and the names of its counters | `perf.rs`, `perf_events.rs` |
 //! | samples in the common form, and their counters | `stack_sample.rs`, `counters.rs` |
 //! | Chrome's samples | `streamed.rs` |
-//! | heap profiles, stacks that they hold themselves, what else they say | `heap.rs`, `heap_stacks.rs`, `heap_stats.rs` |
+//! | heap profiles, the stacks inside them, and their counters | `heap.rs`, `heap_stacks.rs`, `heap_stats.rs` |
 //! | smaps | `smaps.rs` |
 //!
-//! What an interval of a sequence remembers is dropped when its last event has come, so that it does not
-//! grow with the trace.
+//! The state of a sequence's interval is dropped after the interval's last event, so that it does not grow
+//! with the trace.
 
 mod callstacks;
 mod counters;
@@ -47,7 +47,7 @@ use self::stacks::KnownStacks;
 use super::tracker::At;
 use crate::timeline::ProfileEvent;
 
-/// The fields of `InternedData` that are looked up, of intervals that have an event of profiles.
+/// The fields of `InternedData` that are looked up, in intervals that have an event of profiles.
 pub(crate) const PROFILES_INTERNED: &[(u32, Kept)] = &[
     (stacks::interned::FUNCTION_NAMES, Kept::Interval),
     (stacks::interned::FRAMES, Kept::Interval),
@@ -62,7 +62,7 @@ pub(crate) const PROFILES_INTERNED: &[(u32, Kept)] = &[
     (stack_sample::interned::ASYNC_CONTEXTS, Kept::Interval),
 ];
 
-/// What an interval remembers (rule OP4).
+/// The state of an interval (rule OP4).
 #[derive(Debug, Default)]
 struct Known {
     stacks: KnownStacks,
@@ -82,11 +82,11 @@ pub(super) struct Profiles {
 }
 
 impl Profiles {
-    /// A packet, or a sample in one.
+    /// Takes a packet, or a sample in a packet.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be read back.
+    /// If records in the temporary file cannot be read back.
     pub fn event(
         &mut self,
         ts: i64,
@@ -129,7 +129,7 @@ impl Profiles {
         Ok(())
     }
 
-    /// There are no more events.
+    /// Writes the rest of the rows, because there are no more events.
     pub fn end(&mut self, at: &mut At<'_, '_>) {
         let world = &mut *at.world;
         let names = &world.definitions.names;

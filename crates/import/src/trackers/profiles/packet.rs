@@ -1,4 +1,4 @@
-//! A packet of a profiler as its readers get it, and what interned data its numbers stand for.
+//! A packet of a profiler in the form that its readers get, and the interned data for its numbers.
 
 use timebase_trace::Interned;
 
@@ -21,12 +21,12 @@ impl<'e> Packet<'e> {
         Message(self.event.payload)
     }
 
-    /// The file and the machine, for counters.
+    /// The file and the machine, which counters need.
     pub fn of(&self) -> (u32, u32) {
         (self.writer.file, self.writer.machine)
     }
 
-    /// Looks numbers of interned data up, as of this packet (rule OP1).
+    /// Returns a lookup of interned data, in the state of this packet (rule OP1).
     pub fn look_up<'w>(&self, world: &'w mut World) -> LookUp<'w> {
         LookUp {
             interned: &world.interned,
@@ -40,7 +40,7 @@ impl<'e> Packet<'e> {
     }
 }
 
-/// Looks numbers of interned data up.
+/// Looks up numbers in interned data.
 pub(super) struct LookUp<'w> {
     interned: &'w Interned,
     pub names: &'w mut Names,
@@ -49,7 +49,7 @@ pub(super) struct LookUp<'w> {
 }
 
 impl<'w> LookUp<'w> {
-    /// The entry of a number. One that is not there is counted (rule CS1).
+    /// The entry for a number. Counts a number without an entry (rule CS1).
     pub fn entry(&mut self, field: u32, iid: u64) -> Option<Message<'w>> {
         let ProfileEvent {
             interval,
@@ -75,7 +75,7 @@ pub(super) fn number(bytes: &[u8], names: &mut Names) -> Name {
     names.number(text(bytes).as_bytes())
 }
 
-/// The number of a text that is not empty.
+/// The number of a text; `None` for an empty text.
 pub(super) fn some_number(bytes: Option<&[u8]>, names: &mut Names) -> Option<Name> {
     let bytes = bytes.filter(|bytes| !bytes.is_empty());
     bytes.map(|bytes| number(bytes, names))

@@ -42,15 +42,16 @@ const TRACK_TYPE: &str = "perf_cpu_counter";
 pub(super) struct Perf {
     /// By writer.
     sessions: FxHashMap<u32, SessionId>,
-    /// The tracks that a writer's first packet of a CPU settles: the timebase's, then the followers'.
+    /// The tracks of a CPU's counters, from a writer's first packet of this CPU: the timebase's track, then
+    /// those of the followers.
     cpus: FxHashMap<(u32, u32), Box<[TrackId]>>,
     tracks: FxHashMap<(u32, SessionId, Name), TrackId>,
-    /// Samples that were skipped, by writer.
+    /// The skipped samples, by writer.
     skipped: BTreeMap<u32, Loss>,
 }
 
 impl Perf {
-    /// A packet (rule PF5).
+    /// Takes a packet (rule PF5).
     pub fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -101,13 +102,13 @@ impl Perf {
         samples.add(packet.ts, &sample, at);
     }
 
-    /// Rule PF1.
+    /// The session of a packet's sequence (rule PF1).
     fn session(&mut self, packet: &Packet<'_>, samples: &mut Samples) -> SessionId {
         let session = self.sessions.entry(packet.event.writer);
         *session.or_insert_with(|| samples.session(Some(SourceId::LINUX_PERF)))
     }
 
-    /// A sequence's first packet of a CPU settles the tracks of its counters (rule PF2).
+    /// Sets the tracks of a CPU's counters, by the sequence's first packet of this CPU (rule PF2).
     fn settle(
         &mut self,
         cpu: u32,
@@ -142,7 +143,7 @@ impl Perf {
         self.cpus.insert(key, tracks);
     }
 
-    /// What the timebase and the followers are called, and what the timebase measures in.
+    /// The names of the timebase and the followers, and the unit of the timebase.
     fn events(
         &self,
         SessionId(session): SessionId,
@@ -205,7 +206,7 @@ impl Perf {
         track
     }
 
-    /// The counts of a sample are values of its CPU's counters.
+    /// Writes the counts of a sample as values of its CPU's counters.
     fn values(
         &self,
         message: Message<'_>,
@@ -229,7 +230,7 @@ impl Perf {
         }
     }
 
-    /// The callstack of a sample was skipped.
+    /// Counts a skipped callstack of a sample.
     fn skips(&mut self, reason: u64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
         let fault = match reason {
             1 | 2 => SKIPPED,
@@ -246,7 +247,7 @@ impl Perf {
         loss.count = Some(loss.count.unwrap_or(0).saturating_add(1));
     }
 
-    /// Samples that were skipped are rows of `loss`.
+    /// Writes skipped samples as rows of `loss`.
     pub fn end(&mut self, rows: &mut Rows<'_>) {
         for loss in std::mem::take(&mut self.skipped).into_values() {
             loss.push(rows);
@@ -254,7 +255,7 @@ impl Perf {
     }
 }
 
-/// A loss of samples that a packet says.
+/// A loss of samples that a packet reports.
 fn said_by(packet: &Packet<'_>) -> Loss {
     Loss {
         machine: Some(packet.writer.machine),
@@ -263,7 +264,7 @@ fn said_by(packet: &Packet<'_>) -> Loss {
     }
 }
 
-/// The kernel's buffer of a CPU was full.
+/// Counts lost records, because the kernel's buffer of a CPU was full.
 fn records_lost(lost: u64, cpu: u32, packet: &Packet<'_>, at: &mut At<'_, '_>) {
     let count = i64::try_from(lost).unwrap_or(i64::MAX);
     let idx = i64::from(cpu);
@@ -276,7 +277,7 @@ fn records_lost(lost: u64, cpu: u32, packet: &Packet<'_>, at: &mut At<'_, '_>) {
     loss.counted(lost).push(at.rows);
 }
 
-/// The profiler stopped because it used too much.
+/// Notes that the profiler stopped because it exceeded its limits.
 fn producer_event(
     event: Message<'_>,
     SessionId(session): SessionId,
@@ -297,7 +298,7 @@ fn producer_event(
     }
 }
 
-/// Rule PF6.
+/// The name of a CPU mode (rule PF6).
 fn cpu_mode(mode: u64) -> Option<&'static str> {
     match mode {
         0 => None,
@@ -310,7 +311,7 @@ fn cpu_mode(mode: u64) -> Option<&'static str> {
     }
 }
 
-/// Rule PF7.
+/// The name of an unwinding error (rule PF7).
 fn unwind_error(error: u64) -> &'static str {
     const ERRORS: [&str; 16] = [
         "unknown",

@@ -1,4 +1,4 @@
-//! What the counters of perf are called (rules PF3, PF4).
+//! The names of perf's counters (rules PF3, PF4).
 
 use std::fmt::Write as _;
 
@@ -54,12 +54,12 @@ const COUNTERS: [&str; 20] = [
     "dummy",
 ];
 
-/// What the timebase is without defaults.
+/// The name and the unit of the timebase without defaults.
 pub(super) const DEFAULT: (&str, &str) = ("cpu-clock", "ns");
 
 const UNKNOWN: &str = "unknown";
 
-/// What an event is called (rule PF3).
+/// The name of an event (rule PF3).
 pub(super) fn name(event: Message<'_>, fields: &EventFields) -> String {
     let mut name = base_name(event, fields);
     let modifiers: String = event
@@ -103,7 +103,7 @@ fn base_name(event: Message<'_>, fields: &EventFields) -> String {
     name
 }
 
-/// What the timebase measures in (rule PF4).
+/// The unit of the timebase (rule PF4).
 pub(super) fn unit(event: Message<'_>, fields: &EventFields) -> Option<&'static str> {
     match event.number(fields.counter) {
         Some(1 | 3) => Some("ns"),

@@ -1,7 +1,8 @@
-//! Samples of all sources, and what they are of: sessions, tasks, executions, asynchronous contexts.
+//! Samples of all sources, with their sessions, tasks, executions and asynchronous contexts.
 //!
-//! A sample is a row at once; what it is of is in memory to the end, one of each kind. Of these
-//! each knows whether a sample with a callstack refers to it, as the views of `stack_sample` have no others.
+//! A sample becomes a row at once. Its session, task, execution and context stay in memory to the end, each
+//! different one once. Each of them knows whether a sample with a callstack refers to it, because the views
+//! of `stack_sample` have no others.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ use crate::timeline::Name;
 use crate::trackers::tracker::At;
 use crate::world::{TrackId, Upid, Utid};
 
-/// The sources that views are of, by their rows in `stack_sample_source`.
+/// The sources that have views, by their rows in `stack_sample_source`.
 const SOURCES: [&str; 6] = [
     "linux.perf",
     "chrome",
@@ -47,7 +48,7 @@ pub(super) struct ExecutionId(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct AsyncId(u32);
 
-/// What a sample is of.
+/// The process, the thread and the asynchronous context of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Task {
     pub upid: Option<Upid>,
@@ -55,7 +56,7 @@ pub(super) struct Task {
     pub of_async: Option<AsyncId>,
 }
 
-/// Where it was running.
+/// The CPU on which a sample's task was running, and the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Execution {
     pub ucpu: Option<u32>,
@@ -87,15 +88,15 @@ pub(super) struct Sample {
     pub unwind_error: Option<&'static str>,
     pub session: Option<SessionId>,
     pub priority: Option<i32>,
-    /// The first of its values, and how many there are.
+    /// The id of the first value, and the number of values.
     pub values: Option<(i64, u32)>,
 }
 
-/// A table of things that are one each, in the order in which they were first met.
+/// A table of different values, in the order in which they were first met.
 #[derive(Debug)]
 struct Once<T> {
     numbers: FxHashMap<T, u32>,
-    /// Each, and whether a sample with a callstack refers to it.
+    /// Each value, and whether a sample with a callstack refers to it.
     all: Vec<(T, bool)>,
 }
 
@@ -128,9 +129,9 @@ impl<T: Copy + Eq + std::hash::Hash> Once<T> {
 /// All samples.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
-    /// Further sources, by their names.
+    /// Further sources, by name.
     sources: Once<Name>,
-    /// Which of [`SOURCES`] are used.
+    /// Whether each of [`SOURCES`] is used.
     used: [bool; SOURCES.len()],
     sessions: Vec<Session>,
     tasks: Once<Task>,
@@ -142,7 +143,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// The row of a source.
+    /// The number of a source's row.
     pub fn source(&mut self, name: Name, names: &Names) -> SourceId {
         let text = names.text(name);
         let known = SOURCES.iter().position(|source| *source == text);
@@ -151,7 +152,7 @@ impl Samples {
         SourceId(number as u32)
     }
 
-    /// A new session.
+    /// Adds a session.
     pub fn session(&mut self, source: Option<SourceId>) -> SessionId {
         self.uses(source);
         self.sessions.push(Session {
@@ -169,7 +170,7 @@ impl Samples {
         }
     }
 
-    /// The unit of a session's timebase: the first.
+    /// Sets the unit of a session's timebase; the first unit counts.
     pub fn set_unit(&mut self, SessionId(session): SessionId, unit: Name) {
         if let Some(session) = self.sessions.get_mut(session as usize) {
             session.unit.get_or_insert(unit);
@@ -184,7 +185,7 @@ impl Samples {
         ExecutionId(self.executions.number(execution))
     }
 
-    /// A new asynchronous context.
+    /// Adds an asynchronous context.
     pub fn async_context(
         &mut self,
         name: Option<Name>,
@@ -200,7 +201,7 @@ impl Samples {
         AsyncId((self.async_contexts.len() - 1) as u32)
     }
 
-    /// A value of the sample that is made next is a row.
+    /// Writes a value of the next sample as a row.
     pub fn value(
         &mut self,
         (ts, value): (i64, u64),
@@ -215,7 +216,7 @@ impl Samples {
         self.tracks.push(track);
     }
 
-    /// A sample is a row.
+    /// Writes a sample as a row.
     pub fn add(&mut self, ts: i64, sample: &Sample, at: &mut At<'_, '_>) {
         self.uses(sample.source);
         if sample.callsite.is_some() {
@@ -240,7 +241,7 @@ impl Samples {
         });
     }
 
-    /// What a sample with a callstack is of is in the views.
+    /// Notes that a sample with a callstack refers to its task, execution, session and tracks.
     fn refer(&mut self, sample: &Sample) {
         self.tasks.refer(sample.task.map(|task| task.0));
         self.executions
@@ -254,7 +255,7 @@ impl Samples {
         }
     }
 
-    /// What samples are of becomes rows.
+    /// Writes the sessions, tasks, executions and contexts as rows.
     pub fn end(&mut self, names: &Names, rows: &mut Rows<'_>) {
         self.end_sources(names, rows);
         for (id, session) in (0i64..).zip(&self.sessions) {
@@ -269,7 +270,7 @@ impl Samples {
         for (id, (task, is_sampled)) in (0i64..).zip(&self.tasks.all) {
             if *is_sampled {
                 let mut next = task.of_async;
-                // A parent is older than its children, so this ends.
+                // A parent is older than its children, so the loop ends.
                 while let Some(AsyncId(id)) = next
                     && let Some(context) = self.async_contexts.get_mut(id as usize)
                     && !context.is_sampled

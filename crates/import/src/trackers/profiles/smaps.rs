@@ -16,7 +16,7 @@ mod field {
     pub const PACKED: u32 = 3;
 }
 
-/// A packet.
+/// Takes a packet.
 pub(super) fn packet(packet: &Packet<'_>, at: &mut At<'_, '_>) {
     let message = packet.message();
     let pid = message.small(field::PID).unwrap_or(0);
@@ -36,11 +36,11 @@ pub(super) fn packet(packet: &Packet<'_>, at: &mut At<'_, '_>) {
     }
 }
 
-/// How many columns with numbers of both forms there are.
+/// The number of columns with numbers, in both forms together.
 const NUMBERS: usize = 12;
 
-/// The columns with numbers that both forms have, and those that only packed ones have, in the order
-/// of [`Entry::numbers`]: the fields of `SmapsEntry` (0: none), and of `PackedSmaps`.
+/// The fields of the columns with numbers in `SmapsEntry` (0: none) and in `PackedSmaps`, in the order of
+/// [`Entry::numbers`]. First come the columns of both forms, then those of packed ones only.
 const FIELDS: [(u32, u32); NUMBERS] = [
     (2, 4),   // size_kb
     (3, 11),  // private_dirty_kb
@@ -61,12 +61,12 @@ struct Entry<'a> {
     path: Option<&'a [u8]>,
     aggregate_count: u32,
     numbers: [u64; NUMBERS],
-    /// What only the plain form has.
+    /// The columns that only the plain form has.
     module: Message<'a>,
 }
 
 impl<'a> Entry<'a> {
-    /// Rule SM1.
+    /// Reads an entry of the plain form (rule SM1).
     fn read(entry: Message<'a>) -> Self {
         let number = |(field, _): (u32, u32)| match field {
             0 => 0,
@@ -138,7 +138,7 @@ impl<'a> Entry<'a> {
 struct Packed<'a> {
     texts: Vec<&'a [u8]>,
     names: Vec<u64>,
-    /// How many mappings a row has; `None` if each has one.
+    /// The number of mappings in each row; `None` if each row has one.
     counts: Option<Vec<u64>>,
     numbers: [Vec<u64>; NUMBERS],
 }
@@ -155,7 +155,7 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// The lengths of the columns that say where rows end. Without counts a row has a name.
+    /// The lengths of the columns that decide where rows end. Without counts, each row has a name.
     fn lengths(&self) -> impl Iterator<Item = usize> {
         let first = self.counts.as_ref().unwrap_or(&self.names).len();
         let others = self.numbers.iter().map(Vec::len);
@@ -163,7 +163,7 @@ impl<'a> Packed<'a> {
         std::iter::once(first).chain(others)
     }
 
-    /// Makes its rows; tells whether all is as it has to be.
+    /// Makes the rows; returns whether all columns are correct.
     fn rows(&self, ts: i64, upid: Upid, at: &mut At<'_, '_>) -> bool {
         let shortest = self.lengths().min().unwrap_or(0);
         let mut made = 0;

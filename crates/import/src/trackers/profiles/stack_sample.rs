@@ -31,18 +31,18 @@ pub(super) mod interned {
 /// The asynchronous contexts of an interval that have a row (rule OP4).
 pub(super) type KnownAsync = FxHashMap<u64, AsyncId>;
 
-/// What samples of this form share.
+/// The state that samples of this form share.
 #[derive(Debug, Default)]
 pub(super) struct StackSamples {
     /// By writer.
     sessions: FxHashMap<u32, SessionId>,
     counters: Counters,
-    /// Of frames that samples hold themselves (rule SS7), by machine.
+    /// The mappings of frames that are in samples themselves (rule SS7), by machine.
     inline: FxHashMap<u32, MappingId>,
 }
 
 impl StackSamples {
-    /// A sample, step by step (rule SS1).
+    /// Takes a sample, step by step (rule SS1).
     pub fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -87,7 +87,7 @@ impl StackSamples {
         samples.add(packet.ts, &sample, at);
     }
 
-    /// A stack that the sample holds itself (rule SS7).
+    /// The callsite of a stack that is in the sample itself (rule SS7).
     fn inline(
         &mut self,
         stack: Message<'_>,
@@ -116,7 +116,7 @@ impl StackSamples {
     }
 }
 
-/// What profiler made it.
+/// The profiler that made the sample.
 fn source(packet: &Packet<'_>, samples: &mut Samples, at: &mut At<'_, '_>) -> Option<SourceId> {
     let definitions = &mut at.world.definitions;
     let profiles = &definitions.profiles;
@@ -125,7 +125,7 @@ fn source(packet: &Packet<'_>, samples: &mut Samples, at: &mut At<'_, '_>) -> Op
     Some(samples.source(name, &definitions.names))
 }
 
-/// A message that stands in the sample, or else an entry of interned data.
+/// A message in the sample, or else an entry of interned data.
 fn own_or_interned<T>(
     (own, iid): (u32, u32),
     interned: u32,
@@ -141,7 +141,7 @@ fn own_or_interned<T>(
     packet.look_up(at.world).entry(interned, iid).map(read)
 }
 
-/// The numbers of the task: pid, tid, asynchronous context (rule SS2).
+/// The numbers of a task: pid, tid, asynchronous context (rule SS2).
 fn task(
     packet: &Packet<'_>,
     at: &mut At<'_, '_>,
@@ -168,7 +168,7 @@ fn mention(
     (upid, utid)
 }
 
-/// Rule SS3.
+/// The asynchronous context for an id, whose row may be new (rule SS3).
 fn async_context(
     id: u64,
     known: &mut KnownAsync,
@@ -202,7 +202,7 @@ fn async_context(
     parent
 }
 
-/// Rule SS4.
+/// The CPU and the mode in which the task was running (rule SS4).
 fn execution(packet: &Packet<'_>, at: &mut At<'_, '_>) -> Option<Execution> {
     let fields = (field::EXECUTION, field::EXECUTION_IID);
     let (cpu, mode) = own_or_interned(fields, interned::EXECUTIONS, packet, at, |execution| {

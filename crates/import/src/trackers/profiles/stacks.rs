@@ -1,4 +1,4 @@
-//! Callstacks of interned data (rules CS1 to CS6, CS9, CS10), and what an interval remembers of them.
+//! Callstacks of interned data (rules CS1 to CS6, CS9, CS10), and their state in an interval.
 
 use rustc_hash::FxHashMap;
 
@@ -27,10 +27,10 @@ pub(super) mod interned {
     pub const MAPPINGS: u32 = 19;
 }
 
-/// A number of interned data, as a process uses it; there may be none that is known.
+/// A number of interned data and the process that uses it, if the process is known.
 type Used = (Option<Upid>, u64);
 
-/// What an interval remembers of stacks (rule OP4).
+/// The state of stacks in an interval (rule OP4).
 #[derive(Debug, Default)]
 pub(super) struct KnownStacks {
     stacks: FxHashMap<Used, CallsiteId>,
@@ -39,15 +39,15 @@ pub(super) struct KnownStacks {
     dummy: Option<MappingId>,
 }
 
-/// What a text is, and whether it is: a number may stand for nothing.
+/// The result of a lookup, because a number may have no entry.
 type Looked<T> = Result<T, Unknown>;
 
-/// Something that a frame needs is not there.
+/// An entry that a frame needs is missing.
 #[derive(Debug)]
 struct Unknown;
 
 impl KnownStacks {
-    /// The callsite that a number stands for (rules CS1, CS2).
+    /// The callsite for a number (rules CS1, CS2).
     pub fn stack(
         &mut self,
         used: Used,
@@ -104,7 +104,7 @@ impl<'w> Resolving<'_, 'w, '_> {
         callsite
     }
 
-    /// Rule CS4.
+    /// The frame for a number (rule CS4).
     fn frame(&mut self, iid: u64) -> Looked<FrameId> {
         let used = (self.upid, iid);
         if let Some(&known) = self.known.frames.get(&used) {
@@ -148,7 +148,7 @@ impl<'w> Resolving<'_, 'w, '_> {
         Ok(id)
     }
 
-    /// Rule CS10.
+    /// The row of a frame without a mapping (rule CS10).
     fn in_dummy(&mut self, line: SymbolLine) -> FrameId {
         let names = &mut *self.look_up.names;
         let mapping = match self.known.dummy {
@@ -159,7 +159,7 @@ impl<'w> Resolving<'_, 'w, '_> {
         self.callstacks.dummy_frame(mapping, line, names, self.rows)
     }
 
-    /// Rule CS6.
+    /// The mapping for a number (rule CS6).
     fn mapping(&mut self, iid: u64) -> Looked<MappingId> {
         let used = (self.upid, iid);
         if let Some(&known) = self.known.mappings.get(&used) {
@@ -194,7 +194,7 @@ impl<'w> Resolving<'_, 'w, '_> {
         Ok(id)
     }
 
-    /// Rule CS5.
+    /// The build id for a number (rule CS5).
     fn build_id(&mut self, iid: Option<u64>) -> Looked<Option<Name>> {
         let Some(iid) = iid.filter(|&iid| iid != 0) else {
             return Ok(None);
@@ -203,7 +203,7 @@ impl<'w> Resolving<'_, 'w, '_> {
         Ok(build_id(entry.bytes(TEXT), self.look_up.names))
     }
 
-    /// A text; `None` where its entry has none.
+    /// A text; `None` if its entry has no text.
     fn text(&mut self, field: u32, iid: u64) -> Looked<Option<Name>> {
         let entry = self.entry(field, iid)?;
         let names = &mut *self.look_up.names;
@@ -222,7 +222,7 @@ impl<'w> Resolving<'_, 'w, '_> {
 /// `InternedString.str`
 pub(super) const TEXT: u32 = 2;
 
-/// The numbers of a `Mapping`.
+/// The contents of a `Mapping`.
 pub(super) fn new_mapping(
     machine: u32,
     mapping: Message<'_>,
@@ -242,7 +242,7 @@ pub(super) fn new_mapping(
     }
 }
 
-/// A path that is put together, without one of two `/` at its begin.
+/// A path from its parts, with one `/` at its start if it has two.
 pub(super) fn trimmed(path: &str) -> &[u8] {
     let path = if path.starts_with("//") {
         path.get(1..)
@@ -252,9 +252,9 @@ pub(super) fn trimmed(path: &str) -> &[u8] {
     path.unwrap_or_default().as_bytes()
 }
 
-/// The text of a build id (rule CS5); `None` of an empty one.
+/// The text of a build id (rule CS5); `None` for an empty one.
 pub(super) fn build_id(raw: Option<&[u8]>, names: &mut Names) -> Option<Name> {
-    /// That of Breakpad is a text.
+    /// A Breakpad id has this length, and is a text.
     const MODULE_ID: usize = 33;
     let raw = raw.filter(|raw| !raw.is_empty())?;
     if raw.len() == MODULE_ID {
@@ -264,7 +264,7 @@ pub(super) fn build_id(raw: Option<&[u8]>, names: &mut Names) -> Option<Name> {
     Some(names.number(hex.as_bytes()))
 }
 
-/// Rule CS9.
+/// The kind of a frame (rule CS9).
 fn kind(frame: Message<'_>) -> Option<&[u8]> {
     match frame.small(7) {
         None => frame.bytes(8),

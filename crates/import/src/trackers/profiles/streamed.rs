@@ -1,4 +1,4 @@
-//! Samples of Chrome's profiler (rule CP3). The reader has settled when each is, and of which thread.
+//! Samples of Chrome's profiler (rule CP3). The reader has set the time and the thread of each sample.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::trackers::tracker::At;
 ///
 /// # Errors
 ///
-/// If it is not that: the temporary file is damaged.
+/// If the bytes have another form, because the temporary file is damaged.
 pub(super) fn sample(
     packet: &Packet<'_>,
     (known, callstacks): (&mut KnownStacks, &mut Callstacks),

@@ -1,4 +1,4 @@
-//! What CPUs run, and since when events of them may be missing.
+//! The state of CPUs, and the times in which their events may be missing.
 
 use super::gaps::{Gaps, On};
 use super::row::{OffCpuRow, flush};
@@ -13,39 +13,39 @@ pub(super) fn on(ucpu: u32) -> On {
     (ucpu / CPUS, ucpu % CPUS)
 }
 
-/// What a CPU runs.
+/// The state of a CPU.
 #[derive(Debug, Default)]
 pub(super) struct Cpu {
-    /// Whom the last switch was to, of either encoding.
+    /// The thread that the last switch of either encoding switched to.
     pub running: Option<Utid>,
-    /// The pid that it has.
+    /// The pid of this thread.
     pub pid: u32,
-    /// Whether that switch was a compact one.
+    /// Whether the last switch was compact.
     pub is_compact: bool,
-    /// The row that is open, and the pid that it was opened with.
+    /// The open row, and the pid in the switch that opened it.
     pub open: Option<(SchedSliceId, u32)>,
-    /// Whether an event since the last switch told that one is missing.
+    /// Whether an event since the last switch showed that a switch is missing.
     pub is_told: bool,
-    /// Whether the row that the next switch opens is another's, if that switch does not say whom it takes
-    /// off the CPU (rule DT3).
+    /// Whether the next switch, if it is compact, opens a row for a thread that may be the wrong one (rule
+    /// DT3).
     pub blurs: bool,
-    /// How many of its gaps had ended at the last compact switch.
+    /// The number of the CPU's gaps that had ended at the last compact switch.
     gaps_passed: usize,
-    /// When its last event was.
+    /// The time of its last event.
     last: Option<i64>,
-    /// Between which events switches are missing, in the order of time.
+    /// Pairs of events between which a switch is missing, in the order of time.
     missed: Vec<(i64, i64)>,
-    /// Rows that are complete, but that a gap which its next event tells of would overlap.
+    /// Complete rows that a gap may still overlap: the CPU's next event decides.
     held: Vec<(Utid, OffCpuRow)>,
 }
 
 impl Cpu {
-    /// Whether it runs this slice.
+    /// Whether the CPU runs this slice.
     pub fn runs(&self, slice: SchedSliceId) -> bool {
         self.open.is_some_and(|(open, _)| open == slice)
     }
 
-    /// Whether a gap that its switches and events tell of overlaps what it does in this time.
+    /// Whether a gap that the CPU's switches and events show overlaps this time.
     #[inline]
     pub fn misses(&self, start: i64, end: Option<i64>) -> bool {
         let next = self.missed.partition_point(|&(_, ends)| ends <= start);
@@ -53,7 +53,7 @@ impl Cpu {
         next.is_some_and(|&(starts, _)| end.is_none_or(|end| starts < end))
     }
 
-    /// Whether its next event may tell of a gap that begins before this time.
+    /// Whether the CPU's next event may show a gap that begins before this time.
     #[inline]
     pub fn may_miss(&self, end: i64) -> bool {
         self.last.is_some_and(|last| last < end)
@@ -63,18 +63,18 @@ impl Cpu {
 /// The CPUs of a machine.
 #[derive(Debug, Default)]
 struct Machine {
-    /// By number, which is small.
+    /// By the CPU's number, which is small.
     cpus: Vec<Cpu>,
-    /// When the last switch was that told of a gap.
+    /// The time of the last event that showed a gap.
     last_missed: Option<i64>,
     /// Whether a waking was seen.
     wakes: bool,
 }
 
-/// All CPUs, and what is missing of them.
+/// All CPUs, and their gaps.
 #[derive(Debug, Default)]
 pub(super) struct Cpus {
-    /// By number, which is small.
+    /// By the machine's number, which is small.
     machines: Vec<Machine>,
     pub gaps: Gaps,
 }
@@ -105,20 +105,20 @@ impl Cpus {
         machine.cpus.get(cpu as usize)
     }
 
-    /// A waking of a machine was seen.
+    /// Notes a waking of a machine.
     #[inline]
     pub fn wakes(&mut self, machine: u32) {
         self.machine(machine).wakes = true;
     }
 
-    /// Whether wakings of a machine were seen.
+    /// Whether the machine has had a waking.
     #[inline]
     pub fn has_wakings(&self, machine: u32) -> bool {
         let machine = self.machines.get(machine as usize);
         machine.is_some_and(|machine| machine.wakes)
     }
 
-    /// The slices that are open.
+    /// The open slices.
     pub fn open(&self) -> impl Iterator<Item = (On, SchedSliceId)> {
         let machines = (0..).zip(&self.machines);
         let all = machines.flat_map(|(machine, known)| {
@@ -128,7 +128,7 @@ impl Cpus {
         all.filter_map(|(on, cpu)| Some((on, cpu.open?.0)))
     }
 
-    /// An event of a CPU, which may tell that a switch before it is missing (rule DT1).
+    /// Takes an event of a CPU, which may show that a switch before it is missing (rule DT1).
     #[inline]
     pub fn arrives(
         &mut self,
@@ -149,7 +149,7 @@ impl Cpus {
         self.release(ts, on, misses, slices, rows);
     }
 
-    /// A switch is missing between two events of a CPU.
+    /// Records that a switch is missing between two events of a CPU.
     #[cold]
     fn missed(&mut self, ts: i64, on: On, before: Option<i64>, rows: &mut Rows<'_>) {
         let (machine, number) = on;
@@ -167,7 +167,7 @@ impl Cpus {
         }
     }
 
-    /// The rows that were kept until the next event of a CPU are written.
+    /// Writes the rows that waited for the next event of a CPU.
     #[cold]
     fn release(
         &mut self,
@@ -191,7 +191,7 @@ impl Cpus {
         self.get(on).held.push((utid, row));
     }
 
-    /// There are no more events.
+    /// Writes the rows that still wait, because there are no more events.
     pub fn end(&mut self, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
         for cpu in self.machines.iter().flat_map(|machine| &machine.cpus) {
             for (utid, row) in &cpu.held {
@@ -200,27 +200,27 @@ impl Cpus {
         }
     }
 
-    /// Whether kernel events are missing of a machine in this time, by what bundles say.
+    /// Whether bundles say that kernel events of a machine are missing in this time.
     pub fn loses_in(&self, machine: u32, start: i64, end: Option<i64>) -> bool {
         let gaps = self.gaps.of_machine(machine);
         gaps.is_some_and(|gaps| gaps.overlap(start, end))
     }
 
-    /// Whether a gap that bundles tell of overlaps what a CPU does in this time.
+    /// Whether bundles show a gap of a CPU that overlaps this time.
     #[inline]
     pub fn loses_on(&self, on: On, start: i64, end: Option<i64>) -> bool {
         let gaps = self.gaps.of_cpu(on);
         gaps.is_some_and(|gaps| gaps.overlap(start, end))
     }
 
-    /// Whether a gap of the machine is not over then.
+    /// Whether a gap of the machine ends after this time.
     pub fn lacks_after(&self, machine: u32, ts: i64) -> bool {
         let known = self.machines.get(machine as usize);
         let last = known.and_then(|machine| machine.last_missed);
         last.is_some_and(|last| last > ts) || self.loses_in(machine, ts, None)
     }
 
-    /// A compact switch: whether it is the first one after a gap (rule DT6).
+    /// Whether a compact switch is the first one after a gap (rule DT6).
     #[inline]
     pub fn passes_gap(&mut self, ts: i64, on: On) -> bool {
         let Some(gaps) = self.gaps.of_cpu(on) else {

@@ -1,4 +1,4 @@
-//! What a switch's `prev_state` means (rule Q4).
+//! The meaning of a switch's `prev_state` (rule Q4).
 
 use rustc_hash::FxHashMap;
 
@@ -6,15 +6,15 @@ use crate::definitions::SystemInfo;
 use crate::output::Rows;
 use crate::world::World;
 
-/// A state that a thread leaves a CPU in.
+/// The state in which a thread leaves a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EndState {
-    /// Its name's number; `None` where the kernel's number means nothing.
+    /// The number of the state's name; `None` if the kernel's number has no meaning.
     pub name: Option<i64>,
     pub off_cpu: OffCpu,
 }
 
-/// What a thread does that does not run.
+/// The state of a thread that does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OffCpu {
     /// `R`.
@@ -23,18 +23,18 @@ pub(super) enum OffCpu {
     Preempted,
     /// Any other state.
     Sleeping,
-    /// None that is known.
+    /// No known state.
     Unknown,
 }
 
-/// The states that were met.
+/// The states seen so far.
 #[derive(Debug, Default)]
 pub(super) struct EndStates {
     met: FxHashMap<(u32, u16), EndState>,
 }
 
 impl EndStates {
-    /// The state, by the version of the machine's kernel.
+    /// The state, by the kernel version of the machine.
     #[inline]
     pub fn of(
         &mut self,
@@ -68,7 +68,7 @@ impl EndStates {
     }
 }
 
-/// The name of the state of a kernel of this version.
+/// The name of the state for this kernel version.
 fn text(bits: u16, version: (u32, u32)) -> Option<String> {
     const COMMON: [(u16, char); 6] = [
         (1, 'S'),

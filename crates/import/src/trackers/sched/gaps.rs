@@ -1,4 +1,4 @@
-//! When kernel events are missing of which a bundle says so (rule DT6).
+//! The times in which kernel events are missing, as bundles say (rule DT6).
 
 use rustc_hash::FxHashMap;
 
@@ -19,9 +19,9 @@ pub(super) struct Gaps {
 pub(super) struct Stretches {
     /// Sorted.
     ends: Vec<i64>,
-    /// The least start of those that end then or later.
+    /// The least start of the stretches from this place on.
     least: Vec<i64>,
-    /// The greatest start of those that end then or earlier.
+    /// The greatest start of the stretches up to this place.
     greatest: Vec<i64>,
 }
 
@@ -80,14 +80,14 @@ impl Stretches {
         }
     }
 
-    /// Whether one overlaps what lasts from then to then, or to the end of the trace.
+    /// Whether a stretch overlaps the time from `start` to `end`, or to the end of the trace.
     pub fn overlap(&self, start: i64, end: Option<i64>) -> bool {
         let next = self.ends.partition_point(|&ends| ends <= start);
         let least = self.least.get(next);
         least.is_some_and(|&least| end.is_none_or(|end| least < end))
     }
 
-    /// Whether one begins after and ends before.
+    /// Whether a stretch begins after `start` and ends before `end`.
     pub fn lie_within(&self, start: i64, end: i64) -> bool {
         let before = self.ends.partition_point(|&ends| ends < end);
         let last = before.checked_sub(1);
@@ -95,7 +95,7 @@ impl Stretches {
         greatest.is_some_and(|&greatest| greatest > start)
     }
 
-    /// How many have ended.
+    /// The number of stretches that have ended at `ts`.
     pub fn ended(&self, ts: i64) -> usize {
         self.ends.partition_point(|&end| end <= ts)
     }

@@ -1,14 +1,14 @@
-//! What threads of a kernel that is not Linux do: rows of `sched_record` and of
+//! The states of threads of a kernel that is not Linux: rows of `sched_record` and of
 //! `thread_state_record` (rules GK1 to GK4).
 //!
 //! # Design
 //!
-//! Such a kernel tells of one thread at a time what state it comes to, and no switches.
-//! So a CPU's slice may end before it is known why: then it hangs until time goes on.
-//! The state that tells why may also be of a thread whose state is open elsewhere.
-//! What a thread does therefore does not follow from slices as on Linux (`states.rs`),
-//! and each state is a row of its own. They have the numbers that the parts of slices
-//! have there, so that the ids of a thread's rows are in the order of time (rule PQ10).
+//! Such a kernel reports one thread at a time with its new state, and no switches. So a CPU's slice
+//! may end before the reason is known: then the slice hangs until time goes on. The state with the
+//! reason may also belong to a thread whose state is open elsewhere. Therefore a thread's states do
+//! not follow from slices as on Linux (`states.rs`), and each state has its own row. The rows have
+//! the numbers of the parts of slices on Linux, so that the ids of a thread's rows are in the order
+//! of time (rule PQ10).
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::thread_state_record;
@@ -24,28 +24,28 @@ use crate::world::{Utid, ucpu};
 /// The field of `TracePacket`.
 pub(super) const TASK_STATE_EVENT: u32 = 117;
 
-/// Of a state that cannot follow the one before.
+/// A state that cannot follow the previous one.
 pub(in super::super) const INVALID_ORDER: Fault = Fault::new(Counter::error(
     "generic_task_state_invalid_order",
     "a state of a thread does not follow from its state before, or two \
      states have the same time",
 ));
 
-/// Of a state that is none.
+/// An event without a state, or with an unknown state.
 pub(in super::super) const INVALID_STATE: Fault = Fault::new(Counter::error(
     "task_state_invalid",
     "an event tells no state of a thread, or an unknown one, and is \
      left out",
 ));
 
-/// A state that a thread comes to.
+/// A new state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TaskState {
     Created,
     Running,
     Dead,
     Destroyed,
-    /// Any other one, by its letter.
+    /// Any other state, by its letter.
     Waiting(&'static str),
 }
 
@@ -75,7 +75,7 @@ impl TaskState {
     }
 }
 
-/// The slice that a CPU runs.
+/// The open slice of a CPU.
 #[derive(Debug, Clone, Copy)]
 struct OpenSlice {
     slice: SchedSliceId,
@@ -83,16 +83,16 @@ struct OpenSlice {
     utid: Utid,
 }
 
-/// How a row is numbered.
+/// The number of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowId {
-    /// By the slice in which the thread runs.
+    /// The thread runs in this slice.
     Running(SchedSliceId),
     OffCpu(StateId),
 }
 
 impl RowId {
-    /// The number of a row in which the thread does not run, behind its last one.
+    /// The number of a row in which the thread does not run, after the thread's last row.
     fn off_cpu(last: Option<RowId>, slices: &mut SchedSlices) -> RowId {
         RowId::OffCpu(match last {
             Some(RowId::Running(slice)) => StateId::After(slice),
@@ -119,27 +119,27 @@ struct LastRow {
     state: Option<TaskState>,
 }
 
-/// A state that a thread comes to; `None` is unknown.
+/// A new state of a thread; `None` is unknown.
 #[derive(Debug, Clone, Copy)]
 struct NewState {
     ts: i64,
     state: Option<TaskState>,
-    /// The slice in which it runs, and where.
+    /// The slice in which the thread runs, and the CPU.
     runs: Option<(SchedSliceId, u32)>,
 }
 
-/// What an event does to `sched`.
+/// The effect of an event on `sched`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// It only opens its state.
+    /// The event only opens its state.
     None,
-    /// It begins a slice, and ends that of the thread, if there was one.
+    /// The event begins a slice, and ends the slice of this thread, if there was one.
     Begins(SchedSliceId, Option<Utid>),
-    /// It tells why a slice has ended at this time.
+    /// The event gives the reason why a slice has ended at this time.
     Settles,
 }
 
-/// An event that tells a state.
+/// An event with a state.
 #[derive(Clone, Copy)]
 struct StateEvent<'a> {
     ts: i64,
@@ -149,31 +149,31 @@ struct StateEvent<'a> {
     message: Message<'a>,
 }
 
-/// The thread and the CPU that it is of.
+/// The thread and the CPU of an event.
 #[derive(Debug, Clone, Copy)]
 struct Of {
     utid: Utid,
     ucpu: u32,
 }
 
-/// The slices that are no rows yet, and what else an event has an effect on.
+/// The slices that are not written yet, and the rest that an event affects.
 type With<'s, 'a, 'o> = (&'s mut SchedSlices, &'s mut At<'a, 'o>);
 
 /// Follows threads.
 #[derive(Debug, Default)]
 pub(super) struct Generic {
-    /// What CPUs run, by ucpu.
+    /// The open slices of CPUs, by ucpu.
     open: FxHashMap<u32, OpenSlice>,
-    /// The slices that have ended at `now` for no known reason.
+    /// The slices that have ended at `now` without a known reason.
     hanging: FxHashMap<Utid, SchedSliceId>,
     now: i64,
     last: FxHashMap<Utid, LastRow>,
-    /// From when to when states are.
+    /// The time from the first state to the last.
     pub span: Option<(i64, i64)>,
 }
 
 impl Generic {
-    /// A thread comes to a state.
+    /// Takes an event with a new state of a thread.
     pub fn event(
         &mut self,
         ts: i64,
@@ -206,7 +206,7 @@ impl Generic {
         self.state(event, of, effect, &mut (slices, at));
     }
 
-    /// The thread that an event is of; `None` where its state cannot follow (rule GK2).
+    /// The thread of an event; `None` if its state cannot follow the previous one (rule GK2).
     fn thread(&self, event: StateEvent<'_>, at: &mut At<'_, '_>) -> Option<Utid> {
         let StateEvent {
             ts,
@@ -244,7 +244,7 @@ impl Generic {
         Some(utid)
     }
 
-    /// Time goes on: nothing will tell why slices have ended.
+    /// Time goes on: no event can now give the reason why slices have ended.
     fn passes(&mut self, ts: i64, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
         if ts == self.now {
             return;
@@ -255,7 +255,7 @@ impl Generic {
         }
     }
 
-    /// Rule GK3.
+    /// Opens and closes the CPU's slices (rule GK3).
     fn sched(
         &mut self,
         event: StateEvent<'_>,
@@ -300,7 +300,7 @@ impl Generic {
         Effect::Settles
     }
 
-    /// Rule GK4.
+    /// Opens the states of threads (rule GK4).
     fn state(
         &mut self,
         event: StateEvent<'_>,
@@ -330,7 +330,7 @@ impl Generic {
         }
     }
 
-    /// A row of a thread is opened, which ends its last one.
+    /// Opens a row of a thread, and closes its last row.
     fn opens(&mut self, utid: Utid, new: NewState, (slices, at): &mut With<'_, '_, '_>) {
         if at.world.threads.is_idle(utid) {
             return;
@@ -358,7 +358,7 @@ impl Generic {
         self.last.insert(utid, row);
     }
 
-    /// What is open stays so.
+    /// Writes the open rows without an end.
     pub fn end(&mut self, at: &mut At<'_, '_>) {
         let mut last: Vec<_> = self.last.drain().collect();
         last.sort_unstable_by_key(|(_, row)| row.id.number());
@@ -368,7 +368,7 @@ impl Generic {
     }
 }
 
-/// Nothing more will be said of a slice.
+/// Releases a slice, because no further event is about it.
 fn release(slice: SchedSliceId, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
     if let Some(slice) = slices.get(slice) {
         slice.runs = false;

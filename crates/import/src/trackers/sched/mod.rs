@@ -1,41 +1,42 @@
-//! Who ran where, and what threads did meanwhile: `sched` and `thread_state` (rules
-//! Q and W).
+//! The slices of CPUs and the states of threads: `sched` and `thread_state` (rules Q and W).
 //!
 //! # Design
 //!
-//! Nearly every row of `thread_state` follows from the slices of `sched`: a thread
-//! runs for a slice, then it is off the CPU, then somebody wakes it, then it runs
-//! again. So a row of `sched_record` has what comes after the slice with it, and
-//! `thread_state` is a view; what does not go into that is in
-//! `thread_state_record`. A table of its own for `thread_state` was the alternative:
-//! of a trace of 7 s with 4.6 million switches it takes 430 MB, and 202 MB for its
-//! index by thread; `sched_record` takes 151 and 96, with the
-//! columns of the index that are enough for the CPU time of threads.
+//! Nearly every row of `thread_state` follows from the slices of `sched`: a thread runs for a slice, then it
+//! is off the CPU, then another thread wakes it, then it runs again. So a row of `sched_record` also has the
+//! states after its slice, and `thread_state` is a view. The states that do not fit into such a row are in
+//! `thread_state_record`. The alternative was a table for `thread_state`. For a trace of 7 s with 4.6 million
+//! switches, this table takes 430 MB, and its index by thread takes 202 MB. `sched_record` takes 151 MB and
+//! 96 MB, and the columns of its index are enough for the CPU time of threads.
 //!
-//! A slice waits in a ring of a fixed size (`slices.rs`) for what comes after it, so
-//! that rows come in the order of time and memory is bounded. What is known
-//! when a slice has left the ring goes to `thread_state_record`.
+//! A slice waits in a ring of a fixed size (`slices.rs`) for the states after it, so that rows come in the
+//! order of time and memory is bounded. States that become known after the slice has left the ring go to
+//! `thread_state_record`.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | what runs on a CPU (rules Q1 to Q3, Q5), which events speak against it (rule DT3) | `mod.rs` |
-//! | what a thread does (rules W), and what speaks against it (rules DT4 to DT6) | `states.rs` |
-//! | what `prev_state` means (rule Q4) | `end_state.rs` |
-//! | when a slice is a row | `slices.rs` |
-//! | how a row of a thread that does not run is numbered and written | `row.rs` |
-//! | what a CPU runs, and since when a switch may be missing | `cpus.rs` |
-//! | when bundles say that events are missing | `gaps.rs` |
+//! | what a CPU runs (rules Q1 to Q3, Q5), and the events that contradict it (rule DT3) | `mod.rs` |
+//! | the states of a thread (rules W), and the evidence against them (rules DT4 to DT6) | `states.rs` |
+//! | the meaning of `prev_state` (rule Q4) | `end_state.rs` |
+//! | when a slice becomes a row | `slices.rs` |
+//! | the number and the form of a row in which a thread does not run | `row.rs` |
+//! | the thread on a CPU, and since when a switch may be missing | `cpus.rs` |
+//! | the times in which events are missing, as bundles say | `gaps.rs` |
 //! | all of this for kernels that are not Linux (rules GK1 to GK4) | `generic.rs` |
 //!
 //! # Doubt
 //!
-//! Evidence speaks against rows that are open, in nearly all cases, and those are in memory. What comes later is of
-//! three kinds. Gaps that bundles tell of are known before the first event is followed. A gap that a switch tells of
-//! ends with it and begins with the event before it on its CPU: rows that ended meanwhile are held until that CPU's
-//! next event, one or two for each thread that ran there last. And a slice may be a row already when the wait behind
-//! it turns out to be none: its key is kept, and its row is changed at the end, as few waits last for 16,384 slices.
-//! To mark rows by SQL when all are in was the alternative: it looks at each thread for each gap, and there are
-//! thousands of both.
+//! Evidence nearly always contradicts open rows, which are in memory. Three kinds of evidence come later:
+//!
+//! * Gaps that bundles report are known before the first event is followed.
+//! * A gap that a switch shows ends with the switch, and begins with the event before it on its CPU. Rows
+//!   that ended meanwhile are held until that CPU's next event: one or two for each thread that ran there
+//!   last.
+//! * A slice may already be written when the wait after it turns out to be none. The slice's key is kept, and
+//!   its row is changed at the end, because few waits last for 16,384 slices.
+//!
+//! The alternative was to mark rows by SQL after the import. It looks at each thread for each gap, and there
+//! are thousands of both.
 
 mod cpus;
 mod end_state;
@@ -71,20 +72,20 @@ mod event {
 /// The field of `InternedData`.
 pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
-/// Of a switch from another thread than the one that its CPU was running.
+/// A switch from another thread than the thread that its CPU was running.
 const MISMATCHED: Fault = Fault::new(Counter::error(
     "mismatched_sched_switch_tids",
     "a switch starts from a thread that its CPU did not run: an earlier \
      switch is missing",
 ));
 
-/// What a CPU is handed over from and to.
+/// A switch of a CPU from one thread to another.
 struct Handover {
     prev: Utid,
     next: Utid,
     /// The slice that ends.
     closed: Option<SchedSliceId>,
-    /// Whether it is the first compact switch after a gap.
+    /// Whether the switch is the first compact switch after a gap.
     passes_gap: bool,
 }
 
@@ -121,7 +122,7 @@ impl Tracker for Sched {
                 if let Some(name) = prev.comm {
                     world.threads.name_thread(utid, name);
                 }
-                // Q5: what the CPU ran has no end.
+                // Q5: the open row of the CPU never gets an end.
                 let lost = open.filter(|_| closed.is_none());
                 self.arrives(ts, on, lost.is_some(), at.rows);
                 if let Some((lost, _)) = lost {
@@ -185,7 +186,7 @@ impl Tracker for Sched {
         match event.field {
             event::TASK_NEWTASK if pid != 0 => {
                 if let Some(utid) = at.world.threads.live(event.machine, pid.into()) {
-                    // A fork that takes the tid of its maker replaces it (P9); a clone does not.
+                    // A fork that takes the tid of its creator replaces it (P9); a clone does not.
                     let waker = match at.world.threads.is_live(emitter) {
                         true => emitter,
                         false => at.world.threads.thread(event.machine, event.tid.into()),
@@ -246,7 +247,7 @@ impl Tracker for Sched {
 }
 
 impl Sched {
-    /// An event of a CPU that is no switch: of which pid, if it says so.
+    /// Takes an event of a CPU that is no switch, with its pid if it has one.
     #[inline]
     pub fn sees(&mut self, ts: i64, on: On, pid: Option<u32>, is_begun: bool, at: &mut At<'_, '_>) {
         let cpu = self.cpus.get(on);
@@ -257,7 +258,7 @@ impl Sched {
         }
     }
 
-    /// An event of another thread than the one that its CPU runs (rule DT3 b).
+    /// Takes an event of another thread than the thread that its CPU runs (rule DT3 b).
     #[cold]
     fn sees_another(&mut self, ts: i64, on: On, other: u32, at: &mut At<'_, '_>) {
         let cpu = self.cpus.get(on);
@@ -272,7 +273,7 @@ impl Sched {
         self.states.doubt(other, true, &mut self.slices, &self.cpus);
     }
 
-    /// An event of a CPU, which may tell that a switch before it is missing.
+    /// Takes an event of a CPU, which may show that a switch before it is missing.
     #[inline]
     fn arrives(&mut self, ts: i64, on: On, misses: bool, rows: &mut Rows<'_>) {
         self.cpus.arrives(ts, on, misses, &mut self.slices, rows);
@@ -287,7 +288,7 @@ impl Sched {
         self.states.wakes(ts, utid, wakeup, by, &mut with);
     }
 
-    /// Rule Q3.
+    /// Takes a compact switch (rule Q3).
     fn compact_switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
         let on = (switch.machine, switch.cpu);
         let world = &mut *at.world;
@@ -317,8 +318,7 @@ impl Sched {
         }
     }
 
-    /// The CPU's row is closed and another one opened, and the threads' states with
-    /// them.
+    /// Closes the CPU's row and opens another one, and does the same for the states of both threads.
     fn switched(&mut self, ts: i64, switch: &Switch, handover: Handover, at: &mut At<'_, '_>) {
         let Handover {
             prev,
@@ -336,7 +336,9 @@ impl Sched {
         let is_compact = switch.prev.is_none();
         let is_idle = world.threads.is_idle(prev);
         let is_ready = matches!(end_state.off_cpu, OffCpu::Runnable | OffCpu::Preempted);
-        // DT3 c and e
+        // DT3 c: the thread is switched to itself, or the idle thread leaves in another state than
+        // `R` and `R+`.
+        // DT3 e: the thread's last row is not the slice that the switch closes.
         let is_odd = is_compact && (prev == next || is_idle && !is_ready);
         let is_elsewhere = !is_idle && self.states.is_elsewhere(prev, closed);
         if is_elsewhere {

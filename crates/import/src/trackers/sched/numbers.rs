@@ -1,10 +1,11 @@
 //! Numbers for rows of `thread_state` that belong to no slice.
 //!
-//! A slice has four numbers, and its own rows take three of them. A row of no slice takes the fourth number of another
-//! slice: of the first that has it left and is not before the last row of the thread. So the ids of a thread are in the
-//! order of time (rule PQ10), as queries that come from trace processor assume. Where no slice so far has it left (most
-//! of all before the first slice), a later one gives it, and the row may stand behind its thread's next. Numbers that
-//! count all rows would always be in order, but `sched_record` would need a column for each of its rows.
+//! A slice has four numbers, and its own rows take three of them. A row of no slice takes the fourth number
+//! of a slice: the first slice that still has this number and is not before the thread's last row. So the ids
+//! of a thread are in the order of time (rule PQ10), as queries from trace processor assume. If no slice so
+//! far has its fourth number left (mostly before the first slice), a later slice gives it, and the row may
+//! stand after its thread's next row. The alternative was to number all rows in their order. The numbers
+//! would always be in order, but `sched_record` would need a column for each of its rows.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SchedSliceId(pub i64);
 
-/// So many ranges are remembered; the numbers of older ones stay unused.
+/// The number of ranges that are remembered; the numbers of older ranges stay unused.
 const RANGES: usize = 4096;
 
 /// The slices whose fourth number is free.
@@ -23,12 +24,12 @@ pub(super) struct FreeNumbers {
     free: VecDeque<Range<i64>>,
     /// The slice that begins next.
     begun: i64,
-    /// So many slices from `begun` on have lost theirs already.
+    /// The number of slices from `begun` on that have already given their fourth number.
     ahead: i64,
 }
 
 impl FreeNumbers {
-    /// A slice begins; slices are numbered 0, 1, 2 ….
+    /// Notes that a slice begins; slices are numbered 0, 1, 2 ….
     #[inline]
     pub fn begins(&mut self, SchedSliceId(id): SchedSliceId) {
         self.begun = id.saturating_add(1);
@@ -45,7 +46,7 @@ impl FreeNumbers {
         }
     }
 
-    /// The first slice from `from` on whose number is free, which may be one that will begin.
+    /// The first slice from `from` on with a free number. It may be a slice that has not begun yet.
     pub fn take(&mut self, SchedSliceId(from): SchedSliceId) -> SchedSliceId {
         let place = self.free.partition_point(|range| range.end <= from);
         let Some(range) = self.free.get_mut(place) else {
@@ -89,7 +90,7 @@ mod tests {
         assert_eq!(numbers.take(SchedSliceId(2)), SchedSliceId(3));
         assert_eq!(numbers.take(SchedSliceId(0)), SchedSliceId(0));
         assert_eq!(numbers.take(SchedSliceId(3)), SchedSliceId(4));
-        // No slice that has begun has one left there.
+        // No slice that has begun has a free number there.
         assert_eq!(numbers.take(SchedSliceId(4)), SchedSliceId(5));
         numbers.begins(SchedSliceId(5));
         numbers.begins(SchedSliceId(6));

@@ -7,20 +7,19 @@ use super::slices::{SchedSliceId, SchedSlices, Woken};
 use crate::output::{Cell, Doubt, RowPart, Rows};
 use crate::world::Utid;
 
-/// How a row of `thread_state` is numbered: four times the slice that it belongs to,
-/// and what it is of it.
+/// The number of a row of `thread_state`: four times the number of its slice, plus the kind of row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StateId {
-    /// What the thread did behind the slice.
+    /// The thread's state after the slice.
     After(SchedSliceId),
-    /// That it was woken then.
+    /// The thread was woken after the slice.
     Woken(SchedSliceId),
-    /// Of no slice, with the number that this one has left (`numbers.rs`).
+    /// The row belongs to no slice, and takes the number that this slice left (`numbers.rs`).
     Alone(SchedSliceId),
 }
 
 impl StateId {
-    /// The first slice with a number left that is greater.
+    /// The first slice whose free number is greater.
     pub fn next(self) -> SchedSliceId {
         match self {
             StateId::After(id) | StateId::Woken(id) => id,
@@ -38,12 +37,12 @@ impl StateId {
     }
 }
 
-/// The number of the row that a slice is while its thread runs.
+/// The number of the row that a slice is in `thread_state`, while its thread runs.
 pub(super) fn running_id(SchedSliceId(id): SchedSliceId) -> i64 {
     id.saturating_mul(4)
 }
 
-/// Who wakes a thread, and in an interrupt or not if that is known.
+/// The waker of a thread, and whether it woke the thread in an interrupt, if that is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wakeup {
     pub waker: Utid,
@@ -59,7 +58,7 @@ pub(super) struct OffCpuRow {
     pub dur: i64,
     pub state: Option<i64>,
     pub off_cpu: OffCpu,
-    /// If a compact switch opened the row: when the slice began that it is behind.
+    /// If a compact switch opened the row: the begin of the slice before it.
     pub taken_off: Option<i64>,
     pub doubt: Option<Doubt>,
     pub wakeup: Option<Wakeup>,
@@ -73,7 +72,8 @@ impl OffCpuRow {
         self.off_cpu == OffCpu::Runnable
     }
 
-    /// The slice that a compact switch took the thread off, and when that began.
+    /// The slice that ended when a compact switch took the thread off its CPU, and the slice's
+    /// begin.
     pub fn taken_off(&self) -> Option<(SchedSliceId, i64)> {
         match self.id {
             StateId::After(slice) => self.taken_off.map(|began| (slice, began)),
@@ -90,7 +90,7 @@ impl OffCpuRow {
     }
 }
 
-/// A row is written: it is a part of its slice's, or a row of its own.
+/// Writes a row: as a part of its slice's row, or as a row of its own.
 pub(super) fn flush(utid: Utid, row: &OffCpuRow, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
     let is_plain = row.io_wait.is_none() && row.blocked_function.is_none();
     match row.id {

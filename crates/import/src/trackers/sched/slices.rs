@@ -1,4 +1,4 @@
-//! Slices of `sched` until they are rows.
+//! Slices of `sched` until they become rows.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ pub(super) use super::numbers::SchedSliceId;
 use crate::output::{Cell, Doubt, Doubts, LateDoubt, RowPart, Rows};
 use crate::world::Utid;
 
-/// So many slices wait for what comes after them.
+/// The number of slices that wait for the states after them.
 const RING: usize = 1 << 14;
 
-/// A slice, with what the thread did after it as far as that is known.
+/// A slice, with the states of its thread after it that are known so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SchedSlice {
     pub ts: i64,
@@ -22,18 +22,18 @@ pub(super) struct SchedSlice {
     pub utid: Utid,
     pub priority: i32,
     pub end_state: Option<i64>,
-    /// Whether it is the row of `thread_state` for as long as the thread ran.
+    /// Whether the slice is also a row of `thread_state`, because the thread ran exactly as long.
     pub is_state: bool,
     /// Whether that row is open, which keeps the slice in memory.
     pub runs: bool,
-    /// Whether nothing will close it: what ran was lost (rule Q5).
+    /// Whether no event will close the slice, because a switch was lost (rule Q5).
     pub is_lost: bool,
     pub after: Option<i64>,
     pub runnable: Option<Woken>,
     pub doubts: Doubts,
 }
 
-/// That a thread was woken, and then was runnable.
+/// The time in which a thread was runnable after a wakeup.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Woken {
     pub dur: i64,
@@ -60,32 +60,32 @@ impl SchedSlice {
         }
     }
 
-    /// Whether it can be a row, though what comes after it may not be known.
+    /// Whether the slice can become a row, even if the states after it are not known.
     fn is_complete(&self) -> bool {
         (self.dur >= 0 || self.is_lost) && !self.runs
     }
 }
 
-/// What a CPU runs, in `sched` and in `thread_state`.
+/// The rows of a CPU's slice, in `sched` and in `thread_state`.
 pub(super) const BOTH: &[RowPart] = &[RowPart::Sched, RowPart::Running];
 
-/// The slices that are no rows yet.
+/// The slices that are not written yet.
 #[derive(Debug, Default)]
 pub(super) struct SchedSlices {
     ring: VecDeque<SchedSlice>,
-    /// The first one of the ring.
+    /// The number of the first slice in the ring.
     first: i64,
-    /// Those that are still open though they would have had to leave the ring: of
-    /// each CPU one, and what was lost.
+    /// The slices that are still open although the ring has no room for them: one for each CPU, and
+    /// the lost ones.
     long: FxHashMap<SchedSliceId, SchedSlice>,
-    /// Which numbers they leave to states of no slice.
+    /// The numbers that slices leave to states of no slice.
     pub numbers: FreeNumbers,
-    /// From when to when slices are.
+    /// The time from the first slice to the last.
     pub span: Option<(i64, i64)>,
 }
 
 impl SchedSlices {
-    /// A slice begins.
+    /// Takes a slice that begins.
     pub fn open(&mut self, slice: SchedSlice, rows: &mut Rows<'_>) -> SchedSliceId {
         if self.ring.len() >= RING {
             self.leave(rows);
@@ -98,7 +98,7 @@ impl SchedSlices {
         SchedSliceId(id)
     }
 
-    /// The oldest one leaves the ring.
+    /// Moves the oldest slice out of the ring.
     fn leave(&mut self, rows: &mut Rows<'_>) {
         let id = SchedSliceId(self.first);
         if let Some(slice) = self.ring.pop_front() {
@@ -111,7 +111,7 @@ impl SchedSlices {
         }
     }
 
-    /// A slice that is no row yet.
+    /// A slice that is not written yet.
     #[inline]
     pub fn get(&mut self, id: SchedSliceId) -> Option<&mut SchedSlice> {
         let place = id.0.checked_sub(self.first)?;
@@ -121,7 +121,7 @@ impl SchedSlices {
         }
     }
 
-    /// Doubts rows that a slice is, which may be written since it began at `ts`.
+    /// Marks rows of a slice as doubtful. They may have been written since the slice began at `ts`.
     pub fn doubt(
         &mut self,
         (id, ts): (SchedSliceId, i64),
@@ -144,7 +144,7 @@ impl SchedSlices {
         }
     }
 
-    /// Doubts rows that a slice is which is no row yet: one that is open.
+    /// Marks rows of an open slice as doubtful. An open slice is not written yet.
     pub fn doubt_open(&mut self, id: SchedSliceId, parts: &[RowPart], doubt: Doubt) {
         if let Some(slice) = self.get(id) {
             for &part in parts {
@@ -153,7 +153,7 @@ impl SchedSlices {
         }
     }
 
-    /// A slice ends.
+    /// Closes a slice.
     pub fn close(
         &mut self,
         ts: i64,
@@ -168,8 +168,7 @@ impl SchedSlices {
         }
     }
 
-    /// Something of a slice has become known: one that is out of the ring may be a row
-    /// now.
+    /// Writes a slice that is out of the ring, if it is complete now.
     pub fn settle(&mut self, id: SchedSliceId, rows: &mut Rows<'_>) {
         if id.0 < self.first
             && let Some(slice) = self.long.get(&id)
@@ -180,7 +179,7 @@ impl SchedSlices {
         }
     }
 
-    /// All of them become rows.
+    /// Writes all slices.
     pub fn end(&mut self, rows: &mut Rows<'_>) {
         for (id, slice) in (self.first..).zip(std::mem::take(&mut self.ring)) {
             push(SchedSliceId(id), &slice, rows);

@@ -1,5 +1,5 @@
-//! What threads do: rows of `thread_state` (rules W), those of `sched_record` and
-//! the others.
+//! The states of threads: the rows of `thread_state` (rules W) in `sched_record` and in
+//! `thread_state_record`.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use super::slices::{BOTH, SchedSliceId, SchedSlices};
 use crate::output::{Cell, Doubt, RowPart, Rows};
 use crate::world::{Utid, strings};
 
-/// What a switch does to the thread that it takes off its CPU.
+/// The effect of a switch on the thread that it takes off its CPU.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaves {
     pub on: On,
@@ -21,32 +21,31 @@ pub(super) struct Leaves {
     pub closed: Option<SchedSliceId>,
     pub end_state: EndState,
     pub is_compact: bool,
-    /// Why the row that is opened may be wrong.
+    /// The reason why the row that the switch opens may be wrong.
     pub doubt: Option<Doubt>,
 }
 
-/// What is known beside what threads do.
+/// What the states of threads depend on.
 pub(super) struct With<'a, 'o> {
     pub slices: &'a mut SchedSlices,
     pub cpus: &'a mut Cpus,
     pub rows: &'a mut Rows<'o>,
 }
 
-/// What a thread does.
+/// The state of a thread.
 #[derive(Debug, Default, Clone, Copy)]
 struct State {
-    /// The slice that it runs in.
+    /// The slice in which the thread runs.
     running: Option<RunningSlice>,
-    /// Its last row, if it does not run.
+    /// The last row of the thread, if it does not run.
     last: Option<OffCpuRow>,
-    /// The newest row that is neither `R` nor running, if it has not run since and
-    /// that is not the last one.
+    /// The newest row that is neither `R` nor running, unless this is `last` or the thread has run since.
     before: Option<OffCpuRow>,
-    /// Where it ran last, and until when.
+    /// The CPU where the thread ran last, and until when.
     ran: Option<OnCpu>,
 }
 
-/// A thread runs in a slice since then.
+/// A thread runs in a slice since `began`.
 #[derive(Debug, Clone, Copy)]
 struct RunningSlice {
     slice: SchedSliceId,
@@ -61,11 +60,11 @@ struct OnCpu {
     ts: i64,
 }
 
-/// What all threads do.
+/// The states of all threads.
 #[derive(Debug, Default)]
 pub(super) struct States {
     threads: Vec<State>,
-    /// From when to when they are known.
+    /// The time from the first state to the last.
     pub span: Option<(i64, i64)>,
 }
 
@@ -85,7 +84,7 @@ impl States {
         self.span = Some((start, ts));
     }
 
-    /// Whether a thread does anything else than run in this slice (rule W2).
+    /// Whether a thread does anything but run in this slice (rule W2).
     pub fn is_elsewhere(&mut self, utid: Utid, slice: Option<SchedSliceId>) -> bool {
         let state = self.of(utid);
         match (&state.running, &state.last) {
@@ -94,7 +93,8 @@ impl States {
         }
     }
 
-    /// Doubts what a thread does (rule DT3); `with_cpu`: also what its CPU runs, if it runs.
+    /// Marks a thread's state as doubtful (rule DT3); if `with_cpu` and the thread runs, also the CPU's
+    /// slice.
     pub fn doubt(&mut self, utid: Utid, with_cpu: bool, slices: &mut SchedSlices, cpus: &Cpus) {
         let state = self.of(utid);
         match (&state.running, &mut state.last) {
@@ -109,7 +109,7 @@ impl States {
         }
     }
 
-    /// A switch takes a thread off its CPU (rule W2).
+    /// Takes a thread off its CPU, by a switch (rule W2).
     pub fn leaves(&mut self, ts: i64, utid: Utid, leaves: Leaves, with: &mut With<'_, '_>) {
         let Leaves { closed, .. } = leaves;
         self.seen(ts);
@@ -154,7 +154,7 @@ impl States {
         self.opens(utid, row, with);
     }
 
-    /// A row is opened behind the last one, which keeps what it has.
+    /// Opens a row after the last one, which keeps its values.
     fn opens(&mut self, utid: Utid, row: OffCpuRow, with: &mut With<'_, '_>) {
         let state = self.of(utid);
         let is_woken = row.is_runnable() && state.last.is_some_and(|last| !last.is_runnable());
@@ -172,7 +172,7 @@ impl States {
         state.last = Some(row);
     }
 
-    /// A thread begins to run (rule W2).
+    /// Puts a thread on a CPU (rule W2).
     pub fn runs(
         &mut self,
         ts: i64,
@@ -192,7 +192,7 @@ impl States {
         if let Some(running) = before {
             let on = on(running.ucpu);
             state.ran = Some(OnCpu { on, ts });
-            // DT3 d: who runs already is switched in.
+            // DT3 d: the switch is to a thread that already runs.
             let cpu = with.cpus.get(on);
             let is_open = cpu.runs(running.slice);
             cpu.blurs |= is_open;
@@ -218,13 +218,13 @@ impl States {
         (state.before, state.last) = (None, None);
     }
 
-    /// A thread is woken by an event of a CPU (rules W3, W5, W6).
+    /// Wakes a thread, by an event of a CPU (rules W3, W5, W6).
     pub fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, with: &mut With<'_, '_>) {
         let waker_slice = self.of(wakeup.waker).running.map(|running| running.slice);
         let state = self.of(utid);
         let busy = match (&state.running, &mut state.last) {
             (&Some(RunningSlice { slice, ucpu, .. }), _) => {
-                // DT4: that it ran is known of compact switches only.
+                // DT4: if only compact switches say that the thread runs.
                 let cpu = with.cpus.find(on(ucpu)).filter(|_| by != on(ucpu));
                 if cpu.is_some_and(|cpu| cpu.is_compact && cpu.runs(slice)) {
                     with.slices.doubt_open(slice, BOTH, Doubt::WokenAgain);
@@ -281,7 +281,7 @@ impl States {
         self.opens(utid, row, with);
     }
 
-    /// Why a thread is blocked, or was (rule W4).
+    /// Notes the reason why a thread is or was blocked (rule W4).
     pub fn blocked(&mut self, utid: Utid, io_wait: bool, function: Option<i64>) {
         let state = self.of(utid);
         let last = state.last.as_mut().filter(|last| !last.is_runnable());
@@ -291,14 +291,14 @@ impl States {
         }
     }
 
-    /// What a CPU ran was lost: nobody will tell its end (rule Q5).
+    /// Marks a slice as lost: no event will end it (rule Q5).
     pub fn lost(&mut self, slice: SchedSliceId, slices: &mut SchedSlices) {
         if let Some(slice) = slices.get(slice) {
             slice.is_lost = true;
         }
     }
 
-    /// What is open stays open (rule W1).
+    /// Writes open rows without an end (rule W1).
     pub fn end(&mut self, with: &mut With<'_, '_>) {
         for (utid, state) in (0..).zip(std::mem::take(&mut self.threads)) {
             for mut row in [state.before, state.last].into_iter().flatten() {
@@ -318,7 +318,7 @@ impl States {
     }
 }
 
-/// The number of a row that no slice stands for, behind those that its thread has.
+/// The number of a row that is no part of a slice, after the thread's other numbers.
 fn alone(
     running: Option<RunningSlice>,
     last: Option<OffCpuRow>,
@@ -329,7 +329,7 @@ fn alone(
     StateId::Alone(slices.numbers.take(next.unwrap_or(SchedSliceId(0))))
 }
 
-/// A thread that slept runs, and nobody woke it (rule DT5).
+/// Marks the row of a sleeping thread that runs without a wakeup (rule DT5).
 fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
     row.doubt(Doubt::WakeupMissed);
     if let Some(slice) = row.taken_off()
@@ -340,8 +340,8 @@ fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
     }
 }
 
-/// A row is complete, or stays open. `ran`: where its thread ran last and until when, and where it runs next
-/// and from when on.
+/// Writes a row that is complete or stays open. `ran` has the CPU where the thread ran last and until when,
+/// and the CPU where it runs next and from when on.
 fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<OnCpu>; 2], with: &mut With<'_, '_>) {
     if row.doubt.is_none() {
         match lost_in(row, ran, with.cpus) {
@@ -353,29 +353,29 @@ fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<OnCpu>; 2], with: &mut
     flush(utid, row, with.slices, with.rows);
 }
 
-/// Whether a row is in doubt for what is missing in it.
+/// Whether a row is doubtful because events are missing in its time.
 enum Lost {
     No,
     Yes,
-    /// If the next event of a CPU tells that a switch before it is missing.
+    /// Yes, if the next event of this CPU shows that a switch before it is missing.
     ByNextEventOf(On),
 }
 
-/// Rule DT6, for a row of a thread that does not run.
+/// Decides about a row in which a thread does not run (rule DT6).
 fn lost_in(row: &OffCpuRow, [before, after]: [Option<OnCpu>; 2], cpus: &Cpus) -> Lost {
     let (machine, end) = (row.machine, row.end());
     let is_open = end.is_none();
-    // (3)
+    // (3): a gap lies within the row.
     let within = cpus.gaps.of_machine(machine).zip(end);
     if within.is_some_and(|(gaps, end)| gaps.lie_within(row.ts, end)) {
         return Lost::Yes;
     }
-    // (2)
+    // (2): the row waits for a CPU to the end, and a gap ends after its begin.
     let waits = matches!(row.off_cpu, OffCpu::Runnable | OffCpu::Preempted);
     if waits && is_open && cpus.lacks_after(machine, row.ts) {
         return Lost::Yes;
     }
-    // (1)
+    // (1): a gap on the nearest CPU overlaps the row.
     let Some((nearest, other)) = nearest(row.ts, end, before, after) else {
         return Lost::No;
     };
@@ -389,8 +389,8 @@ fn lost_in(row: &OffCpuRow, [before, after]: [Option<OnCpu>; 2], cpus: &Cpus) ->
     }
 }
 
-/// Where a thread ran that was last seen as near as it can be to a row: on one CPU, or before it on one and
-/// after it on another.
+/// The CPUs on which the thread was seen nearest to a row: one CPU, or one before the row and another one
+/// after it.
 #[inline]
 fn nearest(
     start: i64,
@@ -412,7 +412,7 @@ fn nearest(
     }
 }
 
-/// Rule DT6 (1), by one CPU.
+/// Decides by one CPU (rule DT6 (1)).
 #[inline]
 fn lost_on(on: On, row: &OffCpuRow, cpus: &Cpus) -> Lost {
     let end = row.end();
@@ -434,7 +434,7 @@ fn lost_on(on: On, row: &OffCpuRow, cpus: &Cpus) -> Lost {
     }
 }
 
-/// A thread's running ends where its slice does not; or not at all.
+/// Writes the running state of a thread that ends at another time than its slice, or never.
 fn stray(
     ts: Option<i64>,
     utid: Utid,

@@ -1,4 +1,4 @@
-//! What legacy events do (rules L3 to L7, G6).
+//! The effects of legacy events (rules L3 to L7, G6).
 
 use rustc_hash::FxHashMap;
 
@@ -66,7 +66,7 @@ pub(super) fn is_of_no_thread(event: &TrackEvent<'_>) -> bool {
     matches!(phase_of(event), Some(b'i' | b'I')) && matches!(scope(), Some(GLOBAL | PROCESS))
 }
 
-/// The id of a legacy async event that all processes share, and that of its process.
+/// The id of a legacy async event: the id that all processes share, and the id inside its process.
 fn ids(event: &TrackEvent<'_>) -> (Option<u64>, Option<u64>) {
     let legacy = Message(event.legacy);
     let unscoped = legacy.number(field::UNSCOPED_ID);
@@ -74,7 +74,7 @@ fn ids(event: &TrackEvent<'_>) -> (Option<u64>, Option<u64>) {
     (global, legacy.number(field::LOCAL_ID))
 }
 
-/// What arguments an event has because of its phase (rules A8, L3).
+/// The arguments that an event gets from its phase (rules A8, L3).
 pub(super) fn legacy_args(
     event: &TrackEvent<'_>,
 ) -> [Option<(&'static str, ArgValue<'static>)>; 2] {
@@ -96,10 +96,10 @@ pub(super) fn legacy_args(
     ]
 }
 
-/// What legacy events share.
+/// The state that legacy events share.
 #[derive(Debug, Default)]
 pub(super) struct Legacy {
-    /// The first name of an id, of a process or of the trace.
+    /// The first name of an id in a process, or in the whole trace.
     roots: FxHashMap<(u32, Option<Upid>, u64), OwnLabel>,
     /// The numbers of flows.
     flows: FxHashMap<(u64, OwnLabel, OwnLabel), u64>,
@@ -110,13 +110,13 @@ struct AsyncTrack {
     machine: u32,
     id: u64,
     upid: Option<Upid>,
-    /// No text is another one than an empty one.
+    /// `None` differs from an empty text.
     scope: Option<String>,
     root: Option<String>,
 }
 
 impl TrackEvents {
-    /// Rule L3.
+    /// Handles an event by its phase (rule L3).
     pub(super) fn phase(
         &mut self,
         phase: u8,
@@ -151,7 +151,7 @@ impl TrackEvents {
         Ok(())
     }
 
-    /// Rule L4.
+    /// Handles an event with a begin and a duration (rule L4).
     fn complete(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
         let legacy = Message(here.event.legacy);
         let number = |field| legacy.number(field).unwrap_or(0) as i64;
@@ -176,7 +176,7 @@ impl TrackEvents {
         Ok(())
     }
 
-    /// Rule L7.
+    /// Handles an instant (rule L7).
     fn instant(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
         let machine = here.event.machine;
         let track = match Message(here.event.legacy).number(field::INSTANT_SCOPE) {
@@ -193,7 +193,7 @@ impl TrackEvents {
         Ok(())
     }
 
-    /// Rule L5.
+    /// Handles a legacy async event (rule L5).
     fn asynchronous(
         &mut self,
         lane: Lane,
@@ -212,7 +212,7 @@ impl TrackEvents {
         Ok(())
     }
 
-    /// Rule G6.
+    /// Handles a flow event (rule G6).
     fn flow(&mut self, step: Step, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
         let event = here.event;
         let legacy = Message(event.legacy);
@@ -305,13 +305,13 @@ impl Legacy {
     }
 }
 
-/// What the track of a legacy async event is called by a name (rules L5, TN4).
+/// The name of a legacy async event's track (rules L5, TN4).
 fn track_name(machine: u32, upid: Option<Upid>, name: Label<'_>, at: &At<'_, '_>) -> OwnLabel {
     let owner = upid.map_or(Owner::None, Owner::Process);
     other_name(machine, owner, name.into(), at.world)
 }
 
-/// The lane of a legacy async event, whose name is that of the event that made it.
+/// The lane of a legacy async event. A lane has the name of the event that created it.
 fn lane_of(
     on: &AsyncTrack,
     lane: Lane,
@@ -354,7 +354,7 @@ fn lane_of(
 }
 
 impl AsyncTrack {
-    /// Where a lane comes from, and what makes it the one that it is.
+    /// The arguments of a lane's track: its source and its dimensions.
     fn details(&self, number: u32, names: &mut Names) -> Details {
         let mut details = Details::default();
         let upid = self.upid.map_or(0, |Upid(upid)| upid);
@@ -381,7 +381,7 @@ fn optional(text: &Option<String>) -> ArgValue<'_> {
     text.as_deref().map_or(ArgValue::NoText, ArgValue::Text)
 }
 
-/// Rule L6.
+/// Names a thread or a process (rule L6).
 fn names(here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
     let event = here.event;
     let name = text(event.name, at).ok_or(PARSER_ERROR)?;

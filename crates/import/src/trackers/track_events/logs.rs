@@ -1,4 +1,4 @@
-//! Lines of the log that track events have (rule OT1).
+//! Lines of the log from track events (rule OT1).
 
 use timebase_schema::tables::{android_log_record, android_log_thread};
 
@@ -8,10 +8,10 @@ use crate::arguments::{ArgValue, Args, What};
 use crate::output::Cell;
 use crate::world::Utid;
 
-/// What a line has that says no priority.
+/// The priority of a line without a priority.
 const INFO: i64 = 4;
 
-/// The log message of an event is a row, too.
+/// Writes the log message of an event as a row.
 pub(super) fn line(here: &Here<'_>, utid: Utid, at: &mut At<'_, '_>) {
     let (mut message, mut file, mut line, mut prio) = (None, None, None, INFO);
     let names = &at.world.definitions.names;
@@ -27,7 +27,7 @@ pub(super) fn line(here: &Here<'_>, utid: Utid, at: &mut At<'_, '_>) {
             _ => {}
         }
     }
-    // A location has a line, though it may have no file.
+    // A location always has a line number, and may have no file.
     let tag = line.map(|line| format!("{}:{line}", file.unwrap_or_default()));
     let (tid, pid) = at.world.threads.ids(utid);
     let id = at.rows.count(&android_log_record::TABLE);

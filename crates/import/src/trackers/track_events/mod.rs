@@ -1,19 +1,19 @@
-//! What programs say they did: slices, values and flows of track events (rules E7 to
+//! Slices, values and flows of track events, with which programs describe their work (rules E7 to
 //! E18, A11, G1).
 //!
 //! # Design
 //!
-//! Events come as their reader left them: texts have numbers, arguments are in their
-//! compact form. Here they meet the world: a uuid becomes a thread, a process, a track;
-//! slices go to the stacks that atrace uses, too. Threads, uuids and flows are the
-//! world's, as others speak of them; which tracks a uuid has is known here alone.
+//! Events come in the form that their reader gave them: texts are numbers, arguments are in their
+//! compact form. Here a uuid becomes a thread, a process or a track, and slices go to the stacks
+//! that atrace uses too. The world has the threads, uuids and flows, because other trackers use
+//! them. Only this module knows the tracks of a uuid.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | which track (rules U) | `tracks.rs` |
-//! | what legacy events do (rules L) | `legacy.rs` |
-//! | what tracks of states are in (rules ST) | `states.rs` |
-//! | lines of the log that events have (rule OT1) | `logs.rs` |
+//! | the track of an event (rules U) | `tracks.rs` |
+//! | the effects of legacy events (rules L) | `legacy.rs` |
+//! | the states of tracks (rules ST) | `states.rs` |
+//! | lines of the log from events (rule OT1) | `logs.rs` |
 
 mod legacy;
 mod logs;
@@ -54,32 +54,33 @@ pub(crate) struct TrackEvents {
     legacy: Legacy,
     states: States,
     late: LateDecoder,
-    /// Arguments that are being put together, and those for what has none of their keys.
+    /// The arguments of the current event, and those that count only if no other argument has their
+    /// key.
     args: Vec<u8>,
     default_args: Vec<u8>,
     more: ArgBuf,
 }
 
-/// An event that has met the world.
+/// An event with its thread and its process.
 #[derive(Debug, Clone, Copy)]
 struct Here<'a> {
     ts: i64,
     event: &'a TrackEvent<'a>,
-    /// The thread that owns its uuid, or is its own (rule E8).
+    /// The thread that owns the event's uuid; without a uuid, the event's own thread (rule E8).
     thread: Option<Utid>,
     process: Option<Upid>,
-    /// The thread of its sequence, of one that is on no thread's uuid (rule A11).
+    /// The thread that the arguments name if the slice is on no thread's track (rule A11).
     passes_through: Option<Utid>,
-    /// What its thread has spent.
+    /// The time and the instructions that the thread has spent so far.
     time: Option<i64>,
     instructions: Option<i64>,
 }
 
-/// What a slice is that an event makes.
+/// The slice that an event makes.
 #[derive(Debug, Clone, Copy)]
 enum Slice {
     Begins,
-    /// With a duration, and what its thread spent in it.
+    /// With a duration, and the time and the instructions that the thread spent in it.
     Complete {
         dur: i64,
         time: Option<i64>,
@@ -88,7 +89,7 @@ enum Slice {
 }
 
 impl<'a> Here<'a> {
-    /// What its thread has spent, of an event whose slices say so (rule E14).
+    /// The time and the instructions of the thread, if the slice has them (rule E14).
     fn spent(&self, slice: Slice) -> (Spent, Spent) {
         let (time, instructions) = match slice {
             Slice::Begins => (None, None),
@@ -109,7 +110,7 @@ impl<'a> Here<'a> {
         }
     }
 
-    /// Whether its slice says what a thread spends.
+    /// Whether the slice has the time and the instructions of the thread.
     fn spends(&self) -> bool {
         self.thread.is_some() && !is_async(self.event)
     }
@@ -122,7 +123,7 @@ impl<'a> Here<'a> {
     }
 }
 
-/// An instant lasts 0, and nothing is spent in it.
+/// An instant has the duration 0, and its thread spends nothing in it.
 const INSTANT: Slice = Slice::Complete {
     dur: 0,
     time: Some(0),
@@ -130,7 +131,7 @@ const INSTANT: Slice = Slice::Complete {
 };
 
 impl TrackEvents {
-    /// An event comes.
+    /// Takes an event.
     pub fn event(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut At<'_, '_>) {
         if event.arguments.undecoded.is_empty() {
             return self.decoded(ts, event, at);
@@ -165,7 +166,7 @@ impl TrackEvents {
         }
     }
 
-    /// Rule E17.
+    /// Writes the values of extra counters (rule E17).
     fn more_values(&mut self, here: &mut Here<'_>, at: &mut At<'_, '_>) {
         for (uuid, value) in here.event.more_values.iter() {
             if !at.world.meet_event(uuid, here.event.packet) {
@@ -198,7 +199,7 @@ impl TrackEvents {
         }
     }
 
-    /// Rule E18.
+    /// Writes the thread's time and instructions as values of counters (rule E18).
     fn spent(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
         let Some(utid) = here.thread else { return };
         let event = here.event;
@@ -210,7 +211,7 @@ impl TrackEvents {
         }
     }
 
-    /// Rules E7 and L3.
+    /// Does what the event's type or phase says (rules E7 and L3).
     fn does(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
         match here.event.does {
             Does::Begin => self.begin(here, at),
@@ -257,7 +258,7 @@ impl TrackEvents {
         }
     }
 
-    /// A slice begins, or is there as a whole.
+    /// Begins a slice, or adds a complete one.
     fn slice(&mut self, here: &Here<'_>, track: TrackId, slice: Slice, at: &mut At<'_, '_>) {
         let event = here.event;
         let (time, instructions) = here.spent(slice);
@@ -306,8 +307,8 @@ impl TrackEvents {
         }
     }
 
-    /// The arguments of an event, in the order in which later ones replace earlier ones;
-    /// and the one that is there only if no other one has its key (rule A11).
+    /// Collects the arguments of an event in order, so that later arguments replace earlier ones;
+    /// and the argument that counts only if no other argument has its key (rule A11).
     fn put_args(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
         self.args.clear();
         self.default_args.clear();
@@ -329,10 +330,10 @@ impl TrackEvents {
         }
     }
 
-    /// What was wrong with the arguments of an event counts if it makes a row.
+    /// Counts the faults of an event's arguments, because the event has made a row.
     fn row_made(&self, here: &Here<'_>, at: &mut At<'_, '_>) {
         let arguments = &here.event.arguments;
-        // What a log message lacks are entries of interned data.
+        // The errors of a log message are missing entries of interned data.
         let (of_log, not_interned) = match (arguments.has_log, here.thread) {
             (false, _) => (0, 0),
             (true, Some(_)) => (arguments.log_errors, arguments.log_errors),
@@ -357,7 +358,7 @@ impl TrackEvents {
 }
 
 impl<'a> Here<'a> {
-    /// An event meets the world: its uuid, its thread. `None` if its uuid has no track.
+    /// Finds the thread and the process of an event. `None` if its uuid has no track.
     fn of(ts: i64, event: &'a TrackEvent<'a>, at: &mut At<'_, '_>) -> Option<Self> {
         let world = &mut *at.world;
         let mut here = Here {
@@ -385,7 +386,7 @@ impl<'a> Here<'a> {
                     Owner::Process(upid) => here.process = Some(upid),
                     _ => {}
                 }
-                // A11
+                // If the uuid has no owner thread, the arguments name the event's own thread (A11).
                 let is_zero = world.definitions.uuids.uuid(uuid) == 0;
                 if let Some(writer) = writer.filter(|_| here.thread.is_none() && !is_zero) {
                     let threads = &mut world.threads;
@@ -412,7 +413,7 @@ impl<'a> Here<'a> {
     }
 }
 
-/// What the slice of an event does to flows (rules G1, G5 and GP9).
+/// The effects of an event's slice on flows (rules G1, G5 and GP9).
 fn flows(here: &Here<'_>, made: Made, at: &mut At<'_, '_>) {
     const BIND_ID: u32 = 8;
     const DIRECTION: u32 = 13;

@@ -1,9 +1,10 @@
-//! What tracks of states are in from when to when (rules ST).
+//! The states of tracks over time (rules ST).
 //!
 //! # Design
 //!
-//! A state is a row when the next one ends it, for until then equal events add arguments to it.
-//! So a track has at most one state in memory, and rows do not come in the order of their ids.
+//! A state becomes a row when the next one ends it, because until then equal events add arguments
+//! to it. So a track has at most one state in memory, and rows do not come in the order of their
+//! ids.
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::state_record;
@@ -17,27 +18,27 @@ use crate::output::{Cell, Fault, PARSER_ERROR};
 use crate::timeline::{Label, OwnLabel};
 use crate::world::TrackId;
 
-/// The states that are not over.
+/// The open states.
 #[derive(Debug, Default)]
 pub(super) struct States {
     open: FxHashMap<TrackId, State>,
-    /// The id of the next one.
+    /// The id of the next state.
     next: i64,
 }
 
-/// What a track is in.
+/// The state of a track.
 #[derive(Debug)]
 struct State {
     id: i64,
     ts: i64,
     category: OwnLabel,
     value: OwnLabel,
-    /// In their compact form.
+    /// The arguments, in their compact form.
     args: Vec<u8>,
 }
 
 impl State {
-    /// It is a row, with its end if it has one.
+    /// Writes the state as a row, with its end if it has one.
     fn push(self, track: TrackId, end: Option<i64>, at: &mut At<'_, '_>) {
         let arg_set_id = at.world.arg_set(&self.args, at.rows);
         let dur = end.map_or(-1, |end| end.saturating_sub(self.ts));
@@ -57,7 +58,7 @@ impl State {
 }
 
 impl TrackEvents {
-    /// Rules ST3 and ST4.
+    /// Takes an event of a state (rules ST3 and ST4).
     pub(super) fn state(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
         let uuid = here.event.uuid.ok_or(PARSER_ERROR)?;
         let on = self.tracks.on(uuid, here.needs(), at);
@@ -99,7 +100,7 @@ impl TrackEvents {
         Ok(())
     }
 
-    /// What is open has no end.
+    /// Writes the open states without an end.
     pub fn end_states(&mut self, at: &mut At<'_, '_>) {
         let mut open: Vec<_> = std::mem::take(&mut self.states.open).into_iter().collect();
         open.sort_unstable_by_key(|(_, state)| state.id);
