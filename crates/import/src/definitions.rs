@@ -40,18 +40,18 @@ pub(crate) struct Definitions {
     pub first_packets: FxHashSet<u32>,
     /// Whether track events may have log messages (rule OT1).
     pub has_log_messages: bool,
-    /// Replacements for names.
+    /// Replacements for names, and names for hashes.
     pub translations: Translations,
     pub rails: Rails,
     pub energy: Energy,
     pub gpu_counters: GpuCounters,
     /// The times when kernel events are missing, according to bundles (rule DT1).
     pub gaps: Vec<Gap>,
-    /// The last configuration of each part that has a recording.
+    /// The last configuration of a recording in each part.
     pub configs: BTreeMap<PartIx, Config>,
     /// The writers of profiles.
     pub profiles: Profiles,
-    /// What the recording says about itself.
+    /// The recording's statements about itself.
     pub records: Records,
     /// The schema with all additions of the trace, if anything needs it.
     pub schema: Option<Pool>,
@@ -221,7 +221,7 @@ pub(crate) struct Config {
     pub discards: Vec<bool>,
     /// Whether addresses of the kernel shall have names.
     pub wants_symbols: bool,
-    /// Whether the recording was written into a file without a flush period (rule MD9).
+    /// Whether the configuration writes into a file, but has no flush period (rule MD9).
     pub lacks_flushes: bool,
 }
 

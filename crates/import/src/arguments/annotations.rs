@@ -276,7 +276,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         Ok(true)
     }
 
-    /// Adds a list, in which only entries count that add something (rule A5).
+    /// Adds a list. Only entries that add something count (rule A5).
     fn list<'a>(
         &mut self,
         entries: impl Iterator<Item = &'a [u8]>,

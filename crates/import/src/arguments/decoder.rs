@@ -40,7 +40,7 @@ pub(super) mod interned {
 pub(crate) struct EventArgs {
     /// In the order in which they count (rule A1).
     pub main: ArgBuf,
-    /// The arguments of its log message, which exists if the event has an owner thread (rule A8).
+    /// The arguments of its log message, which count if the event has an owner thread (rule A8).
     /// They precede the others.
     pub log: ArgBuf,
     /// The number of faults, if the event makes a row.
@@ -195,7 +195,7 @@ pub(super) struct List {
     told: Option<usize>,
 }
 
-/// Positions in lists (rule A5).
+/// Lists, and the positions of their entries (rule A5).
 impl<I: Interning> Decoder<'_, I> {
     fn size(&self) -> usize {
         self.args.main.as_bytes().len()

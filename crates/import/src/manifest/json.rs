@@ -64,8 +64,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// The reason why an import with this manifest is refused. The text begins with `perfetto_manifest:
-/// ` and the place. It says what is wrong, and what to do unless that is plain.
+/// The reason why an import with this manifest is refused. The text begins with
+/// `perfetto_manifest: ` and the place. It says what is wrong, and what to do unless that is plain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("perfetto_manifest: {place}{}{what}", if place.0.is_empty() { "" } else { " " })]
 pub struct Refused {
@@ -76,7 +76,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// For a manifest that is met behind a trace, as only a compressed one can be (rule X30).
+    /// The error for a manifest after a trace, where only a compressed manifest can be (rule X30).
     ///
     /// ```
     /// let refused = timebase_import::manifest::Refused::behind_a_trace("m.json.gz");

@@ -44,7 +44,7 @@ impl MachineRef {
 /// an entry.
 #[derive(Debug, Clone, Default)]
 pub struct MemberRules {
-    /// The entry.
+    /// The place of the entry.
     pub(crate) place: Place,
     pub(crate) path: String,
     pub(crate) machines: Mapping,

@@ -116,12 +116,12 @@ pub(crate) struct Clocks {
     pub cache: ConversionCache,
     /// Gives times instead of the graph, if there is one.
     whole: Option<Box<Whole>>,
-    /// Rules T1, X25.
+    /// The clock of trace time (rules T1, X25).
     pub trace_time: TraceClock,
     pub parts: Parts,
     /// The side effects since the last packet.
     pub made: Vec<Made>,
-    /// Rule X24.
+    /// Comparisons of the clocks of two machines (rule X24).
     pub samples: Samples,
     /// The parts in which something waits for trace time to be known (rule X25), each with the
     /// clock of the first such reading, in the order of these readings.
@@ -210,7 +210,7 @@ impl Clocks {
         self.make(Source::Manifest, None, readings.to_vec())
     }
 
-    /// Adds a snapshot that does not come from a packet of its own.
+    /// Adds a snapshot that has no packet of its own.
     pub fn make(
         &mut self,
         source: Source,
@@ -494,13 +494,13 @@ impl Clocks {
         domain.is_some_and(|domain| domain.incremental)
     }
 
-    /// Reports that an event of a part would have been converted here (rule T1).
+    /// Notes that an event of a part would have been converted here (rule T1).
     pub fn attempted(&mut self, part: PartIx) {
         let clock = self.parts[part].clock(ClockId::BOOTTIME, SeqId(0));
         self.attempt(part, clock);
     }
 
-    /// Reports that a reading in a part is about to be converted (rules T1, X25, X26).
+    /// Notes that a reading in a part is about to be converted (rules T1, X25, X26).
     #[inline]
     pub fn attempt(&mut self, part: PartIx, clock: Clock) {
         if !self.parts[part].is_settled {

@@ -41,7 +41,7 @@ enum Names {
     Primary(i32),
     /// A pair of rule I1: it only says that BOOTTIME exists.
     Default,
-    /// The readings of a client's clocks (rule X19) say nothing about them.
+    /// No statement: readings of a client's clocks (rule X19).
     Nothing,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Accepted {
     pub readings: Vec<Reading>,
     /// The trace time of each reading (rule N6).
     pub times: Vec<Option<TraceTime>>,
-    /// Why the first reading could not be converted, if no time is known.
+    /// The reason why the first reading could not be converted, if no time is known.
     pub unresolved: Option<Unresolved>,
     /// A primary clock that came too late or cannot be one (rule T1).
     pub ignored_primary: Option<i32>,

@@ -93,8 +93,8 @@ pub(crate) trait Retime {
     /// The trace time that an import gives a reading without waiting for later snapshots.
     fn time_now(&mut self, clock: &EventClock, timestamp: u64) -> Option<TraceTime>;
 
-    /// A reading of a clock without a sequence, in the trace that is written, which leads to a
-    /// time: of such readings, the one nearest to the recorded reading.
+    /// The reading to write, of a clock without a sequence, so that it leads to `ts`: of all such
+    /// readings, the one nearest to the recorded reading.
     fn reading(&mut self, fixed: Fixed, clock: ClockId, recorded: u64, ts: TraceTime) -> u64;
 
     /// Like `reading`, for a clock that is written in units of `unit` nanoseconds.

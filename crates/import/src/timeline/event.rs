@@ -25,8 +25,7 @@ pub(crate) enum Event<'a> {
     PacketsLost {
         sequence: u32,
     },
-    /// An event that is left out, because the time of a packet without a timestamp may follow from
-    /// it (rule O2).
+    /// An event that is left out, but whose time counts for later packets without a time (rule O2).
     Nothing,
 }
 

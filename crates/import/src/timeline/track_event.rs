@@ -129,7 +129,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// What an event does to a flow.
+/// The effect of an event on a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlowStep {
     Goes,
