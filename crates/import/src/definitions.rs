@@ -1,5 +1,5 @@
-//! What a trace says once, wherever in it that stands (rule O4): collected while
-//! packets are read, and known when events are followed in the order of time.
+//! Statements that hold for the whole trace, wherever they are in it (rule O4). They are collected
+//! while packets are read, and are all known when events are followed in the order of time.
 
 mod descriptors;
 mod energy;
@@ -29,35 +29,35 @@ pub(crate) use self::translations::{Hashes, Translated, Translations};
 use crate::place::{PartIx, TraceTime};
 use crate::timeline::{Label, Name, OwnLabel};
 
-/// What is said once.
+/// All statements that hold for the whole trace.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
     pub names: Names,
     pub machines: Machines,
-    /// What is said first of the uuids of tracks (rule U1).
+    /// The first statements about the uuids of tracks (rule U1).
     pub uuids: Uuids,
-    /// Sequences of which the first packet is in the trace (rule U9).
+    /// Sequences whose first packet is in the trace (rule U9).
     pub first_packets: FxHashSet<u32>,
-    /// Whether track events may have lines of the log (rule OT1).
+    /// Whether track events may have log messages (rule OT1).
     pub has_log_messages: bool,
-    /// Other names for what is called something.
+    /// Replacements for names, and names for hashes.
     pub translations: Translations,
     pub rails: Rails,
     pub energy: Energy,
     pub gpu_counters: GpuCounters,
-    /// When kernel events are missing, by what bundles say (rule DT1).
+    /// The times when kernel events are missing, according to bundles (rule DT1).
     pub gaps: Vec<Gap>,
-    /// What the last configuration asks for that each part has of a recording.
+    /// The last configuration of a recording in each part.
     pub configs: BTreeMap<PartIx, Config>,
     /// The writers of profiles.
     pub profiles: Profiles,
-    /// What the recording says of itself.
+    /// The recording's statements about itself.
     pub records: Records,
-    /// The schema with all that the trace adds to it, if anybody needs it.
+    /// The schema with all additions of the trace, if anything needs it.
     pub schema: Option<Pool>,
 }
 
-/// Between which of its events a CPU lost some.
+/// The two times of a CPU between which it lost events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gap {
     pub machine: u32,
@@ -66,24 +66,24 @@ pub(crate) struct Gap {
     pub end: i64,
 }
 
-/// Texts that events have by their numbers: names of threads, and of whatever else
-/// is called something as long as there is room.
+/// The texts that events store as numbers: names of threads, and any other names while there is
+/// room.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     numbers: FxHashMap<Box<[u8]>, Name>,
     texts: Vec<Box<str>>,
-    /// What the texts take.
+    /// The memory of the texts.
     bytes: usize,
-    /// How many there were when there was no room any more.
+    /// The number of texts at the time when the room ran out.
     full: Option<u32>,
-    /// The last one that was asked for.
+    /// The last text that was looked up.
     last: Option<(Box<[u8]>, Name)>,
 }
 
-/// What an entry of [`Names`] takes beside its text, about.
+/// The approximate size of an entry of [`Names`] besides its text.
 const ENTRY: usize = 80;
 
-/// So many bytes names may take that can do without a number.
+/// The room for names that can do without a number, in bytes.
 const ROOM: usize = 8 << 20;
 
 impl Names {
@@ -113,9 +113,9 @@ impl Names {
         name
     }
 
-    /// The number of a text, if it has one or there is room for it. A text that gets
-    /// none when it is first asked for never gets one: so two texts are the same if
-    /// their numbers are, or if they have none and are equal.
+    /// The number of a text, if it has one or there is room for it. A text that gets no number at
+    /// the first call never gets one. So two texts are the same if their numbers are equal, or if
+    /// they have no numbers and are equal.
     #[inline]
     pub fn known(&mut self, text: &str) -> Option<Name> {
         let known = self.numbers.get(text.as_bytes()).copied();
@@ -130,7 +130,7 @@ impl Names {
         }
     }
 
-    /// What something is called that has this text.
+    /// The label with this text.
     #[inline]
     pub fn label<'a>(&mut self, text: &'a str) -> Label<'a> {
         match self.known(text) {
@@ -139,7 +139,7 @@ impl Names {
         }
     }
 
-    /// What something is called.
+    /// The text of a label.
     pub fn text_of<'a>(&'a self, label: &'a OwnLabel) -> Option<&'a str> {
         match label {
             OwnLabel::None => None,
@@ -155,7 +155,7 @@ impl Names {
     }
 }
 
-/// The power rails that are described (rule M10).
+/// The described power rails (rule M10).
 #[derive(Debug, Default)]
 pub(crate) struct Rails {
     all: Vec<Rail>,
@@ -170,11 +170,11 @@ pub(crate) struct Rail {
     pub machine: u32,
     pub session: u64,
     pub name: Box<str>,
-    /// As its first descriptor says.
+    /// From the first descriptor of the rail.
     pub subsystem: Option<Box<str>>,
 }
 
-/// What samples call a rail.
+/// The number by which samples refer to a rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RailIndex {
     pub machine: u32,
@@ -183,8 +183,8 @@ pub(crate) struct RailIndex {
 }
 
 impl Rails {
-    /// Samples call a rail so from the beginning of the trace on, unless a later
-    /// descriptor says otherwise.
+    /// Gives a rail its number in samples, from the beginning of the trace, unless a later
+    /// descriptor gives the number to another rail.
     pub fn describe(&mut self, index: RailIndex, name: &str, subsystem: Option<&str>) {
         let RailIndex {
             machine, session, ..
@@ -202,43 +202,44 @@ impl Rails {
         self.indexes.insert(index, number);
     }
 
-    /// Which of all rails is called so.
+    /// The place of the rail with this number among all rails.
     pub fn number(&self, index: RailIndex) -> Option<usize> {
         self.indexes.get(&index).copied()
     }
 
-    /// All of them, in file order.
+    /// All rails, in file order.
     pub fn iter(&self) -> impl Iterator<Item = &Rail> {
         self.all.iter()
     }
 }
 
-/// What a recording was asked to do, as far as somebody reads it.
+/// The fields of a recording's configuration that something uses.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
-    /// Of each buffer whether it keeps its beginning and drops what comes when it is full; else
-    /// it is a ring.
+    /// For each buffer, whether it keeps its beginning and drops later packets when it is full.
+    /// Otherwise it is a ring.
     pub discards: Vec<bool>,
-    /// Whether addresses of the kernel are to have names.
+    /// Whether addresses of the kernel shall have names.
     pub wants_symbols: bool,
-    /// Whether the recording was written into a file without being told to flush (rule MD9).
+    /// Whether the configuration writes into a file, but has no flush period (rule MD9).
     pub lacks_flushes: bool,
 }
 
-/// The machines, in the order of the table: the host first, the others as they are
-/// first seen (rule H1).
+/// The machines, in the order of the table: first the host, then the others in the order in which
+/// they are first seen (rule H1).
 #[derive(Debug, Default)]
 pub(crate) struct Machines {
     ids: FxHashMap<MachineRef, u32>,
     all: Vec<Machine>,
 }
 
-/// What is said of a machine.
+/// The statements about a machine.
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
-    /// `machine_id` of its packets; from 2³² on of those that a manifest names (rule X11).
+    /// The `machine_id` of its packets; machines that a manifest names have numbers from 2³² on
+    /// (rule X11).
     pub raw_id: i64,
-    /// As the manifest calls it.
+    /// Its name in the manifest.
     pub given_name: Option<String>,
     pub packets: u64,
     /// The smallest and the greatest `ts` of its packets.
@@ -246,30 +247,30 @@ pub(crate) struct Machine {
     pub system: SystemInfo,
     /// CPUs of `cpu_info` (rule H3).
     pub cpus: Vec<CpuInfo>,
-    /// Ftrace events before this are left out (rule O5), unless they were preserved.
+    /// Ftrace events before this time are left out (rule O5), unless they were preserved.
     pub tracing_started: Option<u64>,
     pub preserves_buffer: bool,
-    /// CPUs whose first bundle was there.
+    /// CPUs whose first bundle has been read.
     first_bundles: FxHashSet<u32>,
-    /// Until then not all buffers have begun (rule O6).
+    /// The time when all buffers have begun (rule O6).
     pub buffers_begin: Option<TraceTime>,
-    /// When others did, by clocks that could not be converted yet.
+    /// The begins of other buffers, on clocks that could not be converted yet.
     pub unplaced_begins: Vec<(PartIx, (ClockId, SeqId), u64)>,
 }
 
-/// A `SystemInfo`, as far as somebody reads it.
+/// The fields of a `SystemInfo` that something uses.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct SystemInfo {
-    /// What the machine is called.
+    /// The name of the machine.
     pub name: Option<String>,
     pub sysname: Option<String>,
     pub release: Option<String>,
     pub version: Option<String>,
     pub machine: Option<String>,
-    /// That of the last machine that has one.
+    /// From the last `machine` that has one.
     pub architecture: Option<Architecture>,
     pub num_cpus: Option<u32>,
-    /// 0 is none, too.
+    /// 0 means none, too.
     pub page_size: Option<u32>,
     pub android_build_fingerprint: Option<String>,
     pub android_device_manufacturer: Option<String>,
@@ -277,7 +278,7 @@ pub(crate) struct SystemInfo {
     pub system_ram_bytes: Option<i64>,
 }
 
-/// What the numbers of calls of the kernel depend on.
+/// The architecture, on which the numbers of system calls depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Architecture {
     Aarch64,
@@ -287,7 +288,7 @@ pub(crate) enum Architecture {
 }
 
 impl Architecture {
-    /// By what `uname` calls it.
+    /// From the machine name that `uname` gives.
     pub fn of_machine(machine: &str) -> Option<Self> {
         match machine {
             "aarch64" => Some(Architecture::Aarch64),
@@ -299,7 +300,7 @@ impl Architecture {
     }
 }
 
-/// How many CPUs a machine can have.
+/// The largest number of CPUs of a machine.
 pub(crate) const CPUS: u32 = 4096;
 
 /// The row of a CPU of a machine (rule H2).
@@ -320,16 +321,16 @@ pub(crate) struct CpuInfo {
     pub features: u64,
 }
 
-/// Of who does not say how large its pages are.
+/// The size of a page if the machine does not tell.
 const PAGE_SIZE: u32 = 4096;
 
 impl SystemInfo {
-    /// How many bytes a page has (rule M7).
+    /// The bytes in a page (rule M7).
     pub fn page_size(&self) -> u32 {
         self.page_size.filter(|&size| size > 0).unwrap_or(PAGE_SIZE)
     }
 
-    /// `major.minor` of a Linux kernel, behind which nothing or a dot stands (rule Q4).
+    /// `major.minor` of a Linux kernel, if nothing or a dot follows (rule Q4).
     pub fn kernel_version(&self) -> Option<(u32, u32)> {
         let is_linux = self.sysname.as_deref() == Some("Linux");
         let release = self.release.as_deref().filter(|_| is_linux)?;
@@ -340,7 +341,7 @@ impl SystemInfo {
 }
 
 impl Machine {
-    /// What it is called, by the manifest or by itself.
+    /// Its name: from the manifest, or else its own.
     pub fn name(&self) -> Option<&str> {
         let given = self.given_name.as_deref();
         given.or(self.system.name.as_deref())
@@ -352,20 +353,20 @@ impl Machine {
         self.times = Some((first.min(ts), last.max(ts)));
     }
 
-    /// A buffer begins.
+    /// Notes that a buffer begins.
     pub fn begins(&mut self, ts: TraceTime) {
         self.buffers_begin = self.buffers_begin.max(Some(ts));
     }
 
-    /// A bundle of a CPU is read; tells whether it is the first one.
+    /// Notes that a bundle of a CPU is read; returns whether it is the first.
     pub fn is_first_bundle(&mut self, cpu: u32) -> bool {
         self.first_bundles.insert(cpu)
     }
 }
 
 impl Machines {
-    /// The row of a machine, which may be new. The first one is 0, be it the host or, where there
-    /// is no host, another (rule X12).
+    /// The row of a machine, which may be new. The first machine has row 0; it is the host, or
+    /// another machine if there is no host (rule X12).
     pub fn see(&mut self, machine: MachineRef) -> u32 {
         if let Some(&id) = self.ids.get(&machine) {
             return id;
@@ -379,7 +380,7 @@ impl Machines {
         id
     }
 
-    /// The row of a machine that the manifest names (rule X11).
+    /// Names a machine as the manifest does (rule X11).
     pub fn name(&mut self, machine: MachineRef, name: &str) {
         let id = self.see(machine);
         if let Some(machine) = self.get_mut(id) {
@@ -397,7 +398,7 @@ impl Machines {
         self.all.get_mut(id as usize)
     }
 
-    /// A packet of a machine has its time.
+    /// Notes the time of a packet of a machine.
     #[inline]
     pub fn saw(&mut self, id: u32, ts: TraceTime) {
         if let Some(machine) = self.get_mut(id) {
@@ -405,12 +406,12 @@ impl Machines {
         }
     }
 
-    /// All of them, in the order of their rows.
+    /// All machines, in the order of their rows.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Machine> {
         self.all.iter_mut()
     }
 
-    /// All of them, in the order of their rows.
+    /// All machines, in the order of their rows.
     pub fn iter(&self) -> impl Iterator<Item = &Machine> {
         self.all.iter()
     }

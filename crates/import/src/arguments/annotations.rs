@@ -7,7 +7,7 @@ use super::key::{Fault, Label};
 use super::set::{ArgValue, number_of};
 use crate::message::{self, Message};
 
-/// What an annotation is, by the field that counts.
+/// An annotation, with the field for its value that counts.
 #[derive(Debug)]
 struct Annotation<'a> {
     message: Message<'a>,
@@ -15,11 +15,11 @@ struct Annotation<'a> {
     name: Option<&'a [u8]>,
     type_name: Option<&'a [u8]>,
     type_name_iid: Option<u64>,
-    /// The field and, before it, its place among those that there may be.
+    /// The rank of the value's field, and the value.
     value: Option<(u8, Value<'a>)>,
 }
 
-// The order in which fields with values count.
+// The ranks of fields with values: the least counts.
 const DICT: u8 = 0;
 const LIST: u8 = 1;
 const BOOL: u8 = 2;
@@ -78,7 +78,7 @@ impl<'a> Annotation<'a> {
         read
     }
 
-    /// Its value, where that is there as it is.
+    /// The value, if it needs no decoding.
     #[inline]
     fn plain(&self) -> Option<ArgValue<'a>> {
         Some(match self.value? {
@@ -104,7 +104,7 @@ impl<'a> Annotation<'a> {
 }
 
 impl<'d, I: Interning> Decoder<'d, I> {
-    /// One of an event (rule A4).
+    /// Adds an annotation of an event (rule A4).
     pub fn debug_annotation(&mut self, annotation: &[u8]) -> Result<(), Fault> {
         let annotation = Annotation::read(annotation);
         let Some(value) = annotation.plain() else {
@@ -120,7 +120,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         }
     }
 
-    /// What it is called.
+    /// The name of an annotation.
     fn label<'a>(&mut self, annotation: &Annotation<'a>) -> Result<Label<'a>, Fault>
     where
         'd: 'a,
@@ -135,7 +135,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         }
     }
 
-    /// What is under the key of all annotations of events.
+    /// Adds something under the key of all debug annotations of events.
     fn debug(&mut self, go: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         self.within(|decoder| {
             decoder.args.key.enter("debug")?;
@@ -143,8 +143,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         })
     }
 
-    /// A value, and what its annotation is called: the next one that is called so is
-    /// faster.
+    /// Adds a value with the name of its annotation. The next annotation with this name is faster.
     fn labelled(&mut self, label: Label<'_>, value: ArgValue<'_>) -> Result<(), Fault> {
         self.args.key.enter_annotation(&label.text())?;
         self.push(value)?;
@@ -154,13 +153,14 @@ impl<'d, I: Interning> Decoder<'d, I> {
         Ok(())
     }
 
-    /// One of a message.
+    /// Adds an annotation of a message.
     pub fn annotation(&mut self, annotation: &[u8]) -> Result<(), Fault> {
         let annotation = Annotation::read(annotation);
         self.named(&annotation).map(|_| ())
     }
 
-    /// Tells whether anything was added, and so an entry of a list is there.
+    /// Adds an annotation with its name. Returns whether anything was added, so that an entry of a
+    /// list exists.
     fn named(&mut self, annotation: &Annotation<'_>) -> Result<bool, Fault> {
         self.within(|decoder| {
             let label = decoder.label(annotation)?;
@@ -216,7 +216,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         })
     }
 
-    /// A message of the schema (rule A7).
+    /// Adds a message of the schema (rule A7).
     fn proto(&mut self, message: &[u8], annotation: &Annotation<'_>) -> Result<(), Fault> {
         let name = match (annotation.type_name, annotation.type_name_iid) {
             (Some(name), _) => message::text(name),
@@ -233,7 +233,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         }
     }
 
-    /// A `NestedValue` (rule A7).
+    /// Adds a `NestedValue` (rule A7).
     fn nested(&mut self, value: &[u8]) -> Result<bool, Fault> {
         let value = Message(value);
         match value.number(1).unwrap_or(0) {
@@ -276,7 +276,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         Ok(true)
     }
 
-    /// A list, whose entries are counted that add something (rule A5).
+    /// Adds a list. Only entries that add something count (rule A5).
     fn list<'a>(
         &mut self,
         entries: impl Iterator<Item = &'a [u8]>,

@@ -1,5 +1,5 @@
-//! What the arguments of an event are: what the event itself says (rule A8), and the
-//! order in which all count (rule A1).
+//! The arguments of an event: those in the event's own fields (rule A8), and the order in which all
+//! count (rule A1).
 
 use timebase_descriptor::Pool;
 use timebase_descriptor::field::Value;
@@ -21,8 +21,8 @@ mod event {
     pub const CORRELATION_ID_STR: u32 = 53;
     pub const CORRELATION_ID_STR_IID: u32 = 54;
 
-    /// Whether it is a field that is an argument by no schema: all others are, or the
-    /// schema does not know them (rule A9).
+    /// Whether no schema makes the field an argument. Any other field is an argument, or the schema
+    /// does not know it (rule A9).
     pub fn is_of_no_schema(number: u32) -> bool {
         matches!(
             number,
@@ -31,7 +31,8 @@ mod event {
     }
 }
 
-/// The arguments of a `TrackEvent` (rules A4, A8, A9), in place of those that are there.
+/// Decodes the arguments of a `TrackEvent` (rules A4, A8, A9); they replace the former content of
+/// `into`.
 pub(crate) fn decode(
     event: &[u8],
     interned: &impl Interning,
@@ -57,7 +58,7 @@ pub(crate) fn decode(
     }
 }
 
-/// What an event says itself.
+/// The event's own fields.
 #[derive(Debug, Default)]
 struct Said<'a> {
     source_location_iid: Option<u64>,
@@ -67,7 +68,7 @@ struct Said<'a> {
     correlation_id: Option<u64>,
     correlation_id_str: Option<&'a [u8]>,
     correlation_id_str_iid: Option<u64>,
-    /// Whether there are fields that the schema has to tell of.
+    /// Whether there are fields that need the schema.
     is_by_schema: bool,
 }
 
@@ -93,7 +94,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Rule A8.
+/// Arguments from the event's own fields (rule A8).
 impl<'d, I: Interning> Decoder<'d, I> {
     fn event(&mut self, said: &Said<'_>) {
         if let Some(iid) = said.source_location_iid {
@@ -150,7 +151,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
     }
 
     fn log_message(&mut self, message: Message<'_>) -> Result<(), Fault> {
-        /// What `LogMessage.Priority` has.
+        /// The values of `LogMessage.Priority`.
         const PRIORITIES: std::ops::RangeInclusive<u32> = 0..=7;
         let entry = |field, iid| self.interned.entry(field, iid).map(Message).ok_or(Fault);
         let log = &mut self.args.log;
@@ -184,7 +185,8 @@ impl<'d, I: Interning> Decoder<'d, I> {
         Ok(())
     }
 
-    /// A name that is there itself is an argument by the schema.
+    /// Adds the name of a histogram from interned data. A name in the message itself is an argument
+    /// by the schema.
     fn histogram_name(&mut self, sample: Message<'_>) -> Result<(), Fault> {
         let Some(iid) = sample.number(4) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a decoder of arguments has in its hands, whatever it decodes.
+//! The tools of every decoder of arguments.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ use crate::definitions::Names;
 use crate::message::Message;
 use crate::timeline::Arguments;
 
-/// So many bytes an event's arguments may take beside what its own bytes make of them:
-/// by their numbers few bytes can repeat long texts.
+/// The bytes that an event's arguments may take in addition to its own size. A few bytes can repeat
+/// long texts by their numbers.
 const ROOM: usize = 16 << 20;
 
 /// Deeper nesting is a fault.
 const DEEPEST: u32 = 100;
 
-/// What numbers of interned data stand for, as of the packet of an event.
+/// The interned data that an event refers to, at the time of its packet.
 pub(crate) trait Interning {
     /// The serialized entry of a field of `InternedData`.
     fn entry(&self, field: u32, iid: u64) -> Option<&[u8]>;
@@ -34,37 +34,37 @@ pub(super) mod interned {
     pub const CORRELATION_IDS: u32 = 43;
 }
 
-/// What the arguments of an event are, and what was wrong with them. It keeps numbers of
-/// keys and of types, and so is for one [`Names`] and one schema.
+/// The arguments of an event, and the faults in them. It keeps the numbers of keys and types, so it
+/// is for one [`Names`] and one schema.
 #[derive(Debug, Default)]
 pub(crate) struct EventArgs {
     /// In the order in which they count (rule A1).
     pub main: ArgBuf,
-    /// Those of its log message, which it has if it has an owner thread (rule A8). They go
-    /// in front of the others.
+    /// The arguments of its log message, which count if the event has an owner thread (rule A8).
+    /// They precede the others.
     pub log: ArgBuf,
-    /// How often something was wrong, if the event makes a row.
+    /// The number of faults, if the event makes a row.
     pub errors: u32,
-    /// The same of its log message, if it has an owner thread. Each is a number of interned
-    /// data without an entry, too.
+    /// The number of faults in its log message, if the event has an owner thread. Each of them is
+    /// also a number of interned data without an entry.
     pub log_errors: u32,
-    /// Whether it has a log message: without an owner thread that is an error.
+    /// Whether the event has a log message: without an owner thread that is an error.
     pub has_log: bool,
-    /// How many fields the schema does not know (rule A9).
+    /// The number of fields that the schema does not know (rule A9).
     pub unknown: u32,
-    /// How many numbers of interned data have no entry.
+    /// The number of references to interned data without an entry.
     pub missing_iids: u32,
-    /// Whether the schema may know more of it when all descriptors of the trace are
-    /// known: then it has to be decoded again.
+    /// Whether the schema may know more of the event when all descriptors of the trace are known.
+    /// Then the event has to be decoded again.
     pub needs_schema: bool,
-    /// The key that is being made.
+    /// The key that is being built.
     pub(super) key: KeyText,
     pub(super) types: Types,
     pub(super) labels: Labels,
 }
 
 impl EventArgs {
-    /// What goes through the timeline of them.
+    /// The arguments in the form for the timeline.
     pub fn made(&self) -> Arguments<'_> {
         Arguments {
             main: self.main.as_bytes(),
@@ -87,7 +87,7 @@ impl EventArgs {
     }
 }
 
-/// Types that are looked up once: additions to a schema leave them as they are.
+/// Types that are looked up only once, because additions to a schema do not change them.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Types {
     pub track_event: Option<MessageId>,
@@ -103,7 +103,7 @@ impl Types {
     }
 }
 
-/// What becomes of fields that the schema does not know.
+/// The treatment of fields that the schema does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
     Counted,
@@ -138,7 +138,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         }
     }
 
-    /// An argument of the key that is being made.
+    /// Adds an argument with the current key.
     pub fn push(&mut self, value: ArgValue<'_>) -> Result<(), Fault> {
         let size = match value {
             ArgValue::Text(text) => text.len(),
@@ -152,7 +152,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         Ok(())
     }
 
-    /// What is within a step of the key.
+    /// Decodes something whose key has one more step.
     pub fn within<T>(
         &mut self,
         go: impl FnOnce(&mut Self) -> Result<T, Fault>,
@@ -168,19 +168,19 @@ impl<'d, I: Interning> Decoder<'d, I> {
         gone
     }
 
-    /// Counts a fault.
+    /// Counts a fault, if there is one.
     pub(super) fn count(&mut self, result: Result<(), Fault>) {
         self.args.errors += u32::from(result.is_err());
     }
 
-    /// The entry of a number of interned data.
+    /// The entry with a number of interned data.
     pub(super) fn entry(&mut self, field: u32, iid: u64) -> Result<Message<'d>, Fault> {
         let entry = self.interned.entry(field, iid);
         self.args.missing_iids += u32::from(entry.is_none());
         entry.map(Message).ok_or(Fault)
     }
 
-    /// The text of a number of interned data; empty where there is none.
+    /// The text with a number of interned data; empty if the entry has no text.
     pub(super) fn text_of(&mut self, field: u32, iid: u64) -> Result<Cow<'d, str>, Fault> {
         Ok(self.entry(field, iid)?.text(2).unwrap_or_default())
     }
@@ -188,14 +188,14 @@ impl<'d, I: Interning> Decoder<'d, I> {
 
 /// A list that is being read.
 pub(super) struct List {
-    /// The place of the next entry.
+    /// The index of the next entry.
     pub next: u64,
-    /// How much there is that tells by its keys where the list goes on; `None` if
-    /// nothing does.
+    /// The size of all arguments after the last entry whose keys tell where the list continues;
+    /// `None` if no keys tell it.
     told: Option<usize>,
 }
 
-/// Where lists go on (rule A5).
+/// Lists, and the positions of their entries (rule A5).
 impl<I: Interning> Decoder<'_, I> {
     fn size(&self) -> usize {
         self.args.main.as_bytes().len()
@@ -208,7 +208,7 @@ impl<I: Interning> Decoder<'_, I> {
         }
     }
 
-    /// An entry, which is one if it adds something.
+    /// Decodes an entry, which counts only if it adds something.
     pub fn entry_of<E>(
         &mut self,
         list: &mut List,
@@ -244,7 +244,7 @@ impl<I: Interning> Decoder<'_, I> {
         key.positions.pop();
     }
 
-    /// Whether so much more can be added.
+    /// Whether `more` bytes can be added.
     pub fn has_room(&self, more: usize) -> bool {
         let size = self.size().saturating_add(self.args.key.size());
         size.saturating_add(more) <= self.room

@@ -10,8 +10,8 @@ use super::set::ArgValue;
 use crate::message;
 
 impl<I: Interning> Decoder<'_, I> {
-    /// The arguments that a text in JSON is. What is none adds nothing, so it is read
-    /// to its end first.
+    /// Adds the arguments of a text in JSON. A text that is no JSON adds nothing, so the text is
+    /// first read to its end.
     pub fn json(&mut self, text: &[u8]) -> Result<(), Fault> {
         let text = message::text(text);
         match read(&text, Json::<I> { to: None }) {
@@ -30,8 +30,7 @@ fn read<I: Interning>(text: &str, json: Json<'_, '_, I>) -> serde_json::Result<b
     Ok(is_there)
 }
 
-/// Adds a value, or only looks whether it is one. Tells whether it is something else
-/// than `null`.
+/// Adds a value, or only checks that it is one. Returns whether the value is not `null`.
 struct Json<'a, 'd, I> {
     to: Option<&'a mut Decoder<'d, I>>,
 }

@@ -1,4 +1,4 @@
-//! The key of an argument while it is being made, and where lists go on.
+//! The key of an argument that is being built, and the positions in lists.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use super::set::{Position, push_index};
 use crate::message::{self, Message};
 use crate::timeline::Name;
 
-/// Longer keys are a fault. What names of interned data say is said once, and may be in
+/// Longer keys are a fault. The name in an entry of interned data is stored once, and may be in
 /// many keys.
 const LONGEST: usize = 1 << 16;
 
-/// Something that ends what it is found in (rule A4).
+/// A fault, which ends the part that it is in (rule A4).
 #[derive(Debug)]
 pub(super) struct Fault;
 
@@ -21,15 +21,15 @@ pub(super) struct Fault;
 pub(super) struct KeyText {
     pub flat: String,
     pub positions: Vec<Position>,
-    /// Where lists go on that the event has had, by their keys (rule A5).
+    /// The next index of each list of the event, by the list's key (rule A5).
     lists: FxHashMap<Box<str>, u64>,
-    /// How many bytes these keys take.
+    /// The bytes that these keys take.
     bytes: usize,
     /// The key of a list.
     list: String,
 }
 
-/// What a key was before it went on.
+/// A former length of a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     flat: usize,
@@ -44,7 +44,7 @@ impl KeyText {
         self.bytes = 0;
     }
 
-    /// How many bytes the key takes, and those of lists.
+    /// The bytes that the key and the keys of lists take.
     pub fn size(&self) -> usize {
         self.flat.len() + self.bytes
     }
@@ -61,7 +61,7 @@ impl KeyText {
         self.positions.truncate(mark.positions);
     }
 
-    /// Into something of a name, which goes on behind a dot.
+    /// Adds a step with a name, after a dot.
     pub fn enter(&mut self, name: &str) -> Result<(), Fault> {
         if !self.flat.is_empty() {
             self.flat.push('.');
@@ -73,7 +73,7 @@ impl KeyText {
         }
     }
 
-    /// The same of a name that somebody chose, in which nothing may look like a key.
+    /// Adds a step with a name that a writer chose: no part of it may look like a key.
     pub fn enter_annotation(&mut self, name: &str) -> Result<(), Fault> {
         const ODD: [char; 3] = ['.', '[', ']'];
         match name.bytes().any(|byte| matches!(byte, b'.' | b'[' | b']')) {
@@ -82,7 +82,7 @@ impl KeyText {
         }
     }
 
-    /// Into an entry of a list. `goes_on` as of [`Position`].
+    /// Adds a step for an entry of a list. `goes_on` is the one of [`Position`].
     pub fn enter_entry(&mut self, index: u64, goes_on: bool) {
         self.positions.push(Position {
             at: self.flat.len(),
@@ -91,13 +91,13 @@ impl KeyText {
         });
     }
 
-    /// Where the list that the key stands for goes on.
+    /// The next index of the list with the current key.
     pub fn list(&mut self) -> u64 {
         self.write_list();
         self.lists.get(&*self.list).copied().unwrap_or_default()
     }
 
-    /// It goes on there from now.
+    /// Sets the next index of the list with the current key.
     pub fn set_list(&mut self, next: u64) {
         self.write_list();
         match self.lists.get_mut(&*self.list) {
@@ -123,7 +123,7 @@ impl KeyText {
     }
 }
 
-/// What an annotation is called: by the entry of its number, or by itself.
+/// The name of an annotation: an entry of interned data, or the annotation's own name.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Label<'a> {
     Entry(&'a [u8]),
@@ -140,7 +140,7 @@ impl<'a> Label<'a> {
     }
 }
 
-/// Keys of what was called so lately: few names come again and again.
+/// The keys for recent names, because a few names repeat often.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     entries: FxHashMap<Box<[u8]>, Name>,

@@ -9,11 +9,11 @@ use crate::compact::Take;
 use crate::definitions::Names;
 use crate::timeline::{Arguments, TrackEvent};
 
-/// Reads the arguments of events that had to wait for the whole schema.
+/// Decodes the arguments of events that had to wait for the whole schema.
 #[derive(Debug, Default)]
 pub(crate) struct LateDecoder(EventArgs);
 
-/// What numbers of interned data stood for, when an event was read.
+/// The interned data at the time when an event was read.
 struct Then<'a> {
     interned: &'a Interned,
     interval: Interval,
@@ -28,8 +28,8 @@ impl Interning for Then<'_> {
 }
 
 impl LateDecoder {
-    /// Reads the arguments of an event. Also tells how many numbers of interned data
-    /// stand for nothing.
+    /// Decodes the arguments of an event. Also returns the number of references to interned data
+    /// without an entry.
     pub fn decode<'a>(
         &'a mut self,
         event: &TrackEvent<'_>,

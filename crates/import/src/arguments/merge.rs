@@ -1,12 +1,11 @@
-//! What arguments become that come to others.
+//! Merges arguments with those of an earlier event.
 
 use rustc_hash::FxHashMap;
 
 use super::set::{Arg, Args, Position, What, push_index};
 use crate::definitions::Names;
 
-/// Adds arguments to those that a slice has. Lists go on where those of the same key
-/// stopped (rule A5).
+/// Adds arguments to those of a slice. A list continues the list with the same key (rule A5).
 pub(crate) fn merge(onto: &mut Vec<u8>, more: &[u8], names: &Names) {
     let go_on = |arg: Arg<'_>| arg.key.positions().any(|position| position.goes_on);
     let next = match Args::new(more).any(go_on) {
@@ -37,8 +36,8 @@ pub(crate) fn merge(onto: &mut Vec<u8>, more: &[u8], names: &Names) {
     }
 }
 
-/// Goes through the positions of a key, each with the key of its list. What it becomes
-/// stands in the keys of the lists within it.
+/// Visits the positions of a key, each with the key of its list. The index that `each` returns
+/// becomes part of the keys of inner lists.
 fn walk(
     arg: &Arg<'_>,
     names: &Names,
@@ -56,7 +55,7 @@ fn walk(
     }
 }
 
-/// Where lists go on, by their keys.
+/// The next index of each list, by the list's key.
 #[derive(Default)]
 struct Next(FxHashMap<Box<str>, u64>);
 
@@ -80,13 +79,13 @@ impl Next {
         next
     }
 
-    /// There is an entry in front of that place.
+    /// Notes that the list has an entry before this index.
     fn at_least(&mut self, list: &str, place: u64) {
         let known = self.0.get(list).copied();
         self.is(list, place.max(known.unwrap_or_default()));
     }
 
-    /// It was said, and counts more than an entry that has ended with a fault.
+    /// Sets the next index. A stored index counts more than an entry that ended with a fault.
     fn is(&mut self, list: &str, place: u64) {
         match self.0.get_mut(list) {
             Some(next) => *next = place,

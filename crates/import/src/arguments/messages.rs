@@ -17,11 +17,11 @@ fn is_argument(field: &Field) -> bool {
     is_listed || field.extension.is_some()
 }
 
-/// How often each repeated field of a message has been there.
+/// The number of occurrences of each repeated field of a message until now.
 type Places = FxHashMap<u32, u64>;
 
 impl<I: Interning> Decoder<'_, I> {
-    /// The fields of an event that are arguments.
+    /// Adds the fields of an event that are arguments.
     pub fn by_schema(&mut self, event: &[u8]) {
         self.args.types.fill(self.pool);
         let Some(track_event) = self.args.types.track_event else {
@@ -40,7 +40,7 @@ impl<I: Interning> Decoder<'_, I> {
         }
     }
 
-    /// A message, under the key that is being made.
+    /// Adds a message, under the current key.
     pub fn message(
         &mut self,
         id: MessageId,
@@ -79,7 +79,7 @@ impl<I: Interning> Decoder<'_, I> {
         };
         for scalar in scalars {
             match (scalar, value) {
-                // It has a name of its own.
+                // The annotation has its own name.
                 (Scalar::Message(id), Value::Bytes(annotation))
                     if self.args.types.annotation == Some(id) =>
                 {

@@ -1,30 +1,30 @@
-//! Arguments of events: what a message says, in a compact form that goes behind an
-//! event through the timeline; and what comes of two of them (rules A).
+//! Arguments of events: the fields of a message, in a compact form that follows the event through
+//! the timeline, and the way to merge the arguments of two events (rules A).
 //!
-//! | question | where it is decided |
+//! | subject | file |
 //! |---|---|
-//! | what the compact form is | `set.rs` |
-//! | where the lists of a slice's end go on (rule A5) | `merge.rs` |
-//! | what a decoder has in its hands | `decoder.rs` |
-//! | what an event says itself, and in which order (rule A8) | `decode.rs` |
-//! | what debug annotations are (rules A4, A5, A7) | `annotations.rs` |
-//! | what those are that are JSON (rule A6) | `json.rs` |
-//! | what messages are by their schema (rules A9, A10) | `messages.rs` |
-//! | what a key is while it is being made | `key.rs` |
-//! | the same, when the schema is known that was not then | `late.rs` |
+//! | the compact form | `set.rs` |
+//! | how a slice's end continues the lists of its begin (rule A5) | `merge.rs` |
+//! | the tools of every decoder | `decoder.rs` |
+//! | the arguments of an event, and their order (rule A8) | `decode.rs` |
+//! | debug annotations (rules A4, A5, A7) | `annotations.rs` |
+//! | debug annotations that are JSON (rule A6) | `json.rs` |
+//! | messages by their schema (rules A9, A10) | `messages.rs` |
+//! | a key that is being built | `key.rs` |
+//! | events whose schema is known only later | `late.rs` |
 //!
 //! # Design
 //!
-//! Arguments are decoded where the packet is read, for what numbers of interned data
-//! stand for is known only there. They go on as bytes, each a key, a type and a value:
-//! a key that many have is a number, as there are few keys and many arguments; a text is
-//! there as it is. To hand on the message, and to decode it in the order of time, was
-//! the alternative: the entries of all intervals would have to be kept to the end.
+//! Arguments are decoded when the packet is read, because only then the meaning of interned numbers
+//! is known. They become bytes: each has a key, a type and a value. A frequent key is a number,
+//! because there are few keys and many arguments; a text is stored as it is. The alternative was to
+//! pass the message on, and to decode it in the order of time. Then the entries of all intervals
+//! would have to be kept to the end.
 //!
-//! What comes later replaces what has the same key (rule A1). But nothing is replaced
-//! in the bytes, where later values stand behind earlier ones; who reads all of them in
-//! the end takes the last of a key. So to add is to append, and so is to put the
-//! arguments of a slice's end to those of its begin, unless there are lists.
+//! A later argument replaces an earlier one with the same key (rule A1). But nothing is replaced in
+//! the bytes: later values come after earlier ones, and the final reader takes the last value of
+//! each key. So adding an argument only appends bytes, and so does merging the arguments of a
+//! slice's end with those of its begin, unless there are lists.
 
 mod annotations;
 mod decode;

@@ -1,13 +1,13 @@
-//! Arguments, one behind the other in few bytes.
+//! Arguments one after the other, in few bytes.
 
 use crate::compact::{Put, Take};
 use crate::definitions::Names;
 use crate::timeline::Name;
 
-/// Keys that are longer have no number: to find one takes time by its length.
+/// Longer keys have no number, because looking up a key takes time in proportion to its length.
 const LONGEST_NUMBERED: usize = 1 << 10;
 
-/// What an argument is (rule A2).
+/// The value of an argument (rule A2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ArgValue<'a> {
     Int(i64),
@@ -16,27 +16,27 @@ pub(crate) enum ArgValue<'a> {
     Bool(bool),
     Real(f64),
     Text(&'a str),
-    /// One that would be a text, and is missing.
+    /// A missing text.
     NoText,
     Null,
 }
 
-/// Where in a list something is (rule A3).
+/// A position in a list (rule A3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
-    /// So much of the flat key is in front of it.
+    /// The length of the part of the flat key that precedes the position.
     pub at: usize,
     pub index: u64,
-    /// Whether lists of this key go on behind each other (rule A5); in those of a
-    /// message of the schema (rule A10) everything has its place.
+    /// Whether a further list with this key continues the list (rule A5). In lists of a message of
+    /// the schema (rule A10), each entry has a fixed place.
     pub goes_on: bool,
 }
 
-/// Arguments that are being put together.
+/// Arguments that are being collected.
 #[derive(Debug, Default)]
 pub(crate) struct ArgBuf(Vec<u8>);
 
-// What an entry is: its type, and how its key is written.
+// The first byte of an entry: its type, and the form of its key.
 const TYPE: u8 = 0x0f;
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
@@ -47,9 +47,9 @@ const POINTER: u8 = 5;
 const REAL: u8 = 6;
 const TEXT: u8 = 7;
 const NO_TEXT: u8 = 8;
-/// No argument: the last position is where a list goes on.
+/// No argument: the last position is the next index of a list.
 const COUNT: u8 = 9;
-/// The flat key is there as a text, as it has no number.
+/// The flat key is a text, because it has no number.
 const IN_FULL: u8 = 0x10;
 /// The key has positions of lists.
 const LISTED: u8 = 0x20;
@@ -59,23 +59,23 @@ impl ArgBuf {
         self.0.clear();
     }
 
-    /// All of it.
+    /// The bytes of all arguments.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Adds an argument of no list: its flat key is its key.
+    /// Adds an argument that is in no list: its flat key is its key.
     #[inline]
     pub fn push(&mut self, key: &str, value: ArgValue<'_>, names: &mut Names) {
         self.push_at(key, &[], value, names);
     }
 
-    /// Adds others behind them.
+    /// Appends other arguments.
     pub fn append(&mut self, others: &ArgBuf) {
         self.0.extend_from_slice(&others.0);
     }
 
-    /// Adds an argument that has its place in a list.
+    /// Adds an argument at an index of a list.
     pub fn push_listed(&mut self, list: &str, index: u64, value: ArgValue<'_>, names: &mut Names) {
         let position = Position {
             at: list.len(),
@@ -85,14 +85,14 @@ impl ArgBuf {
         self.push_at(list, &[position], value, names);
     }
 
-    /// This argument and nothing else.
+    /// Removes all arguments, and adds this one.
     pub fn only(&mut self, key: &str, value: ArgValue<'_>, names: &mut Names) -> &[u8] {
         self.clear();
         self.push(key, value, names);
         self.as_bytes()
     }
 
-    /// Adds an argument with its places in lists, in the order of the key.
+    /// Adds an argument with its positions in lists, in the order of the key.
     #[inline]
     pub(super) fn push_at(
         &mut self,
@@ -105,14 +105,14 @@ impl ArgBuf {
         self.push_value(value);
     }
 
-    /// Adds an argument of no list whose key need not have a number.
+    /// Adds an argument that is in no list, and whose key need not have a number.
     pub(super) fn push_in_full(&mut self, key: &str, value: ArgValue<'_>) {
         self.0.push(type_of(value) | IN_FULL);
         Put(&mut self.0).bytes(key.as_bytes());
         self.push_value(value);
     }
 
-    /// Adds an argument of no list whose key has a number.
+    /// Adds an argument that is in no list, and whose key has a number.
     #[inline]
     pub(super) fn push_numbered(&mut self, Name(key): Name, value: ArgValue<'_>) {
         self.0.push(type_of(value));
@@ -138,7 +138,7 @@ impl ArgBuf {
         }
     }
 
-    /// Says where a list goes on, whose entries so far need not have arguments.
+    /// Stores the next index of a list; the list's entries so far need not have arguments.
     pub(super) fn push_count(&mut self, flat: &str, positions: &[Position], names: &mut Names) {
         self.push_key(COUNT, flat, positions, names);
     }
@@ -195,8 +195,8 @@ fn put_positions(put: &mut Put<'_>, positions: &[Position]) {
     }
 }
 
-/// Reads arguments back, in the order in which they were added: of several with one key
-/// the last one counts (rule A1).
+/// Reads arguments back, in the order in which they were added. Of arguments with one key, the last
+/// counts (rule A1).
 #[derive(Debug, Clone)]
 pub(crate) struct Args<'a>(&'a [u8]);
 
@@ -205,16 +205,16 @@ pub(crate) struct Args<'a>(&'a [u8]);
 pub(crate) struct Arg<'a> {
     pub key: Key<'a>,
     pub what: What<'a>,
-    /// What is behind its key.
+    /// The bytes after its key.
     value: &'a [u8],
     kind: u8,
 }
 
-/// What an entry says.
+/// The content of an entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum What<'a> {
     Value(ArgValue<'a>),
-    /// Where a list goes on.
+    /// The next index of a list.
     Count,
 }
 
@@ -222,7 +222,7 @@ pub(crate) enum What<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key<'a> {
     flat: Flat<'a>,
-    /// The flat key as it stands there.
+    /// The bytes of the flat key.
     written: &'a [u8],
     positions: Option<&'a [u8]>,
 }
@@ -234,7 +234,7 @@ enum Flat<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// Those that somebody put together.
+    /// The arguments in these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Args(bytes)
     }
@@ -323,7 +323,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Whether it is the flat key, too.
+    /// Whether the key equals the flat key.
     pub fn is_flat(&self) -> bool {
         self.positions.is_none()
     }
@@ -357,15 +357,15 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Appends a place in a list, as keys have it.
+/// Appends an index of a list in the form that keys have.
 pub(super) fn push_index(index: u64, out: &mut String) {
     use std::fmt::Write;
-    // Nothing keeps a number from being written to a String.
+    // Writing to a String cannot fail.
     let _ = write!(out, "[{index}]");
 }
 
 impl Arg<'_> {
-    /// Appends it to others, with other positions.
+    /// Appends the argument to others, with other positions.
     pub(super) fn append_at(&self, positions: &[Position], onto: &mut Vec<u8>) {
         onto.push(self.kind | listed(positions));
         let mut put = Put(onto);

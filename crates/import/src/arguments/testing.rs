@@ -3,7 +3,7 @@
 use super::set::{ArgBuf, ArgValue, Position};
 use crate::definitions::Names;
 
-/// A key's text with its lists: `a[#]` goes on, `a[#!]` has its place.
+/// Parses a key with its lists: `a[#]` continues a list, `a[#!]` has a fixed place.
 fn parse(key: &str) -> (String, Vec<Position>) {
     let (mut flat, mut positions) = (String::new(), Vec::new());
     for (i, part) in key.split(['[', ']']).enumerate() {
@@ -21,7 +21,7 @@ fn parse(key: &str) -> (String, Vec<Position>) {
     (flat, positions)
 }
 
-/// Arguments of these keys, with numbers from 0; `+key` says where a list goes on.
+/// Arguments with these keys, whose values count from 0; `+key` stores the next index of a list.
 pub(crate) fn listed(keys: &[&str], names: &mut Names) -> Vec<u8> {
     let mut args = ArgBuf::default();
     for (value, key) in (0..).zip(keys) {

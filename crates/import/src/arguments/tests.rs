@@ -67,12 +67,12 @@ fn a5_lists_go_on_where_those_of_the_same_key_stopped() {
         merged(&["a[0]", "a[1]"], &["b", "a[0]", "b[0]"]),
         ["b", "a[2]", "b[0]"]
     );
-    // Of another key, though it begins alike.
+    // A list of another key, which begins alike.
     assert_eq!(
         merged(&["a.b[0]"], &["a[0]", "a[0].b[0]"]),
         ["a[0]", "a[0].b[0]"]
     );
-    // What is in a new entry is new.
+    // Lists in a new entry are new.
     assert_eq!(
         merged(&["a[0][0]", "a[0][1]"], &["a[0][0]", "a[1].c[0]"]),
         ["a[1][0]", "a[2].c[0]"]
@@ -83,7 +83,7 @@ fn a5_lists_go_on_where_those_of_the_same_key_stopped() {
         ["a[2].x"]
     );
     assert_eq!(merged(&["+a[2]", "a[2]"], &["a[0]"]), ["a[3]"]);
-    // In a message everything has its place; in a list within it lists go on.
+    // In a message, entries have fixed places; a list inside an entry continues.
     assert_eq!(
         merged(
             &["m[0!]", "m[0!].l[4]"],
@@ -104,8 +104,7 @@ fn a5_where_a_list_goes_on_is_remembered_by_the_next() {
     }
 }
 
-/// What numbers of interned data stand for: field, number, text. A source location has
-/// its three parts with a `|` between.
+/// Interned data: field, number, text. A source location has its three parts with a `|` between.
 struct Texts(Vec<(u32, u64, Vec<u8>)>);
 
 impl Texts {
@@ -209,7 +208,7 @@ fn shown(args: &[u8], names: &Names) -> Vec<String> {
         .collect()
 }
 
-/// Decodes events with what numbers stand for, and the schema.
+/// Decodes events with interned data and the schema.
 struct Decoding {
     texts: Texts,
     pool: Pool,
@@ -257,7 +256,7 @@ fn a4_an_annotation_is_the_first_value_that_is_there() {
         (vec![number(17, 6)], ""),
         (vec![number(7, 16)], "0x10 pointer"),
         (vec![json("7"), bytes(6, "first")], "first"),
-        // The last one of a field counts.
+        // Of equal fields, the last counts.
         (vec![number(4, 1), number(4, 2), number(3, 3)], "3 uint"),
         (vec![number(2, 1), number(2, 0)], "false bool"),
     ];
@@ -300,7 +299,7 @@ fn a4_a_fault_ends_an_annotation_and_what_it_added_stays() {
     assert_eq!(args, ["debug.a[0].b=1 int", "debug.e=1 int"]);
     assert_eq!((decoding.args.errors, decoding.args.missing_iids), (5, 2));
     assert!(decoding.args.needs_schema);
-    // The entry in which it was does not count.
+    // The entry with the fault does not count.
     let event = [event[0].clone(), annotation("a", &[list(&[one.concat()])])];
     let args = decoding.decode(&event);
     assert_eq!(args, ["debug.a[0]=1 int", "debug.a[0].b=1 int"]);
@@ -338,7 +337,7 @@ fn a4_few_bytes_cannot_become_many() {
     decoding.decode(&vec![one; 100]);
     assert!(decoding.args.main.as_bytes().len() < 20 << 20);
     assert!(decoding.args.errors > 0);
-    // So is a key that is too long.
+    // A key that is too long is also a fault.
     let named = bytes(4, [number(1, 5), number(4, 1)].concat());
     assert!(decoding.decode(&[named]).is_empty());
     assert_eq!(decoding.args.errors, 1);
@@ -400,7 +399,7 @@ fn a5_an_entry_counts_if_it_added_something() {
         args,
         ["debug.a[3]=null", "debug.a[4]=1 int", "debug.a[5]=1 int"]
     );
-    // Nothing tells by its key that there were entries, but the end goes on.
+    // No key tells that there were entries, but the end continues after them.
     decoding.decode(&[annotation("a", &[list(&entries[2..4])])]);
     let mut slice = decoding.args.main.as_bytes().to_vec();
     decoding.decode(&[annotation("a", &[list(&[one])])]);
@@ -532,7 +531,7 @@ fn a8_what_an_event_says_itself() {
             "task.posted_from.line_number=0 uint",
         ]
     );
-    // Numbers that stand for nothing.
+    // Numbers without an entry.
     let args = decoding.decode(&[number(34, 0), bytes(5, number(1, 7)), bytes(5, "")]);
     assert_eq!(args, ["source_location_iid=0 uint"]);
     assert_eq!((decoding.args.errors, decoding.args.missing_iids), (2, 0));
@@ -630,7 +629,7 @@ fn a9_fields_that_the_schema_knows_are_arguments() {
         (decoding.args.unknown, decoding.args.needs_schema),
         (0, false)
     );
-    // What is not of its type is not known.
+    // A value of the wrong type is unknown.
     assert!(decoding.decode(&[real(2001, 1.0)]).is_empty());
     assert_eq!(decoding.args.unknown, 1);
 }

@@ -1,10 +1,10 @@
-//! Names of hashes, beside these (rule TN3).
+//! Adds the names of hashes to arguments (rule TN3).
 
 use super::set::{ArgBuf, ArgValue, Args, What};
 use crate::definitions::{Hashes, Names};
 
-/// Arguments with the names of those that are hashes; nothing if there is none to add. A name that the
-/// arguments have themselves counts if it comes after the hash.
+/// The arguments with the names of the hashes among them; `None` if there is no name to add. A name
+/// that the arguments already have counts if it comes after the hash.
 pub(crate) fn with_names<'a>(
     args: &[u8],
     names: &Names,

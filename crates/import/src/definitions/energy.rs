@@ -1,4 +1,4 @@
-//! What power entities and consumers of energy are called (rules OT2, OT3).
+//! The names of power entities and of consumers of energy (rules OT2, OT3).
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct EntityState {
     pub state: Option<Box<str>>,
 }
 
-/// Who uses energy.
+/// A consumer of energy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Consumer {
     pub ordinal: i32,
@@ -23,7 +23,7 @@ pub(crate) struct Consumer {
     pub name: Option<Box<str>>,
 }
 
-/// All of them.
+/// All states and consumers.
 #[derive(Debug, Default)]
 pub(crate) struct Energy {
     states: FxHashMap<EntityStateId, EntityState>,
@@ -31,22 +31,22 @@ pub(crate) struct Energy {
 }
 
 impl Energy {
-    /// Something is said of a state: what is said first counts.
+    /// Adds a description of a state; the first one counts.
     pub fn describe_state(&mut self, id: EntityStateId, state: EntityState) {
         self.states.entry(id).or_insert(state);
     }
 
-    /// Something is said of a consumer: what is said first counts.
+    /// Adds a description of a consumer; the first one counts.
     pub fn describe_consumer(&mut self, id: ConsumerId, consumer: Consumer) {
         self.consumers.entry(id).or_insert(consumer);
     }
 
-    /// What was said of a state.
+    /// The description of a state.
     pub fn state(&self, id: EntityStateId) -> Option<&EntityState> {
         self.states.get(&id)
     }
 
-    /// What was said of a consumer.
+    /// The description of a consumer.
     pub fn consumer(&self, id: ConsumerId) -> Option<&Consumer> {
         self.consumers.get(&id)
     }

@@ -1,22 +1,22 @@
-//! The counters of GPUs that are described (rule M11), and the groups that they are in (rule M14).
+//! The described counters of GPUs (rule M11), and their groups (rule M14).
 
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 use timebase_trace::Interval;
 
-/// All of them.
+/// All described counters.
 #[derive(Debug, Default)]
 pub(crate) struct GpuCounters {
     all: Vec<GpuCounter>,
-    /// Those whose numbers are their machine's.
+    /// Counters whose numbers hold for a whole machine, by machine and number.
     own: FxHashMap<(u32, u32), usize>,
-    /// What a number of interned data stands for.
+    /// The descriptor for a number of interned data.
     interned: FxHashMap<(Interval, u64), usize>,
     descriptors: Vec<Described>,
-    /// Equal descriptors are one, as each interval brings them anew.
+    /// Equal descriptors, which are stored once because each interval repeats them.
     known: FxHashMap<(u32, Box<[u8]>), usize>,
-    /// Who is in which group, and what groups are called.
+    /// The members of groups, and the names of groups.
     members: Vec<Member>,
     called: Vec<GroupCalled>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct GpuCounter {
     pub name: Box<str>,
     pub unit: Option<Box<str>>,
     pub description: Option<Box<str>>,
-    /// Whether a sample is for the time behind it.
+    /// Whether a sample holds for the time after it.
     pub is_forwards: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct GpuCounter {
 pub(crate) struct DescribedCounter {
     pub number: u32,
     pub counter: GpuCounter,
-    /// The groups that it says it is in.
+    /// The groups that the counter names.
     pub groups: Vec<i32>,
 }
 
@@ -50,29 +50,29 @@ pub(crate) struct DescribedCounter {
 pub(crate) struct CounterGroup {
     pub group: i32,
     pub called: GroupCalled,
-    /// The numbers of counters that it says are in it.
+    /// The numbers of counters that the group names.
     pub counters: Vec<u32>,
 }
 
-/// What a group is called.
+/// The name and the description of a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GroupCalled {
     pub name: Option<Box<str>>,
     pub description: Option<Box<str>>,
 }
 
-/// That a counter is in a group.
+/// A counter's membership in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Which of all counters it is.
+    /// The counter's index among all counters.
     pub counter: usize,
     pub group: i32,
-    /// What the group is called: a place in [`GpuCounters::called`].
+    /// The name of the group, as an index of [`GpuCounters::called`].
     pub called: Option<usize>,
 }
 
 impl GpuCounters {
-    /// Counters whose numbers are their machine's: the first one of a number counts.
+    /// Adds counters whose numbers hold for a whole machine; of equal numbers, the first counts.
     pub fn describe(&mut self, counters: Vec<DescribedCounter>, groups: Vec<CounterGroup>) {
         let counters = counters.into_iter().filter_map(|described| {
             let key = (described.counter.machine, described.number);
@@ -91,12 +91,13 @@ impl GpuCounters {
         }
     }
 
-    /// Whether it is known what a number of interned data stands for.
+    /// Whether a number of interned data has a descriptor.
     pub fn knows(&self, interval: Interval, iid: u64) -> bool {
         self.interned.contains_key(&(interval, iid))
     }
 
-    /// A number of interned data stands for a descriptor; the first counter of a number counts.
+    /// Gives a number of interned data its descriptor; of counters with one number, the first
+    /// counts.
     pub fn intern(
         &mut self,
         interval: Interval,
@@ -128,8 +129,8 @@ impl GpuCounters {
         self.interned.insert((interval, iid), descriptor);
     }
 
-    /// New counters of a descriptor, each with its number, its place and the groups that it names,
-    /// are in these groups, and in those that name them (rule M14).
+    /// Puts new counters of a descriptor into groups: the groups that they name, and the groups
+    /// that name them (rule M14). Each counter comes with its number, its index and its groups.
     fn sort(&mut self, new: Vec<(u32, usize, Vec<i32>)>, groups: Vec<CounterGroup>) {
         let first = self.called.len();
         let mut called = FxHashMap::default();
@@ -164,35 +165,34 @@ impl GpuCounters {
         }
     }
 
-    /// Which of all counters has a number of the machine's.
+    /// The index of the counter with a number that holds for a whole machine.
     pub fn own(&self, machine: u32, number: u32) -> Option<usize> {
         self.own.get(&(machine, number)).copied()
     }
 
-    /// Which of all counters has a number in a descriptor that a number of interned data stands
-    /// for.
+    /// The index of the counter with this number in the descriptor for a number of interned data.
     pub fn interned(&self, interval: Interval, iid: u64, number: u32) -> Option<usize> {
         let descriptor = *self.interned.get(&(interval, iid))?;
         self.descriptors.get(descriptor)?.get(&number).copied()
     }
 
-    /// Whether samples of a counter are for the time behind them.
+    /// Whether samples of a counter hold for the time after them.
     pub fn is_forwards(&self, counter: usize) -> bool {
         let counter = self.all.get(counter);
         counter.is_some_and(|counter| counter.is_forwards)
     }
 
-    /// All of them, in file order.
+    /// All counters, in file order.
     pub fn iter(&self) -> impl Iterator<Item = &GpuCounter> {
         self.all.iter()
     }
 
-    /// Who is in which group, in file order.
+    /// All memberships in groups, in file order.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// What groups are called.
+    /// The names of groups.
     pub fn called(&self) -> &[GroupCalled] {
         &self.called
     }

@@ -1,5 +1,5 @@
-//! What counts for the events of profilers by their place in the file (rules OP): whose they are, the
-//! defaults of their sequences, and times that need all snapshots.
+//! The facts about events of profilers that depend on their position in the file (rules OP): their
+//! writers, the defaults of their sequences, and times that need all snapshots.
 
 use rustc_hash::FxHashMap;
 use timebase_trace::Interval;
@@ -23,16 +23,16 @@ pub(crate) struct ProfileWriter {
 const PERF_SAMPLES: u32 = 12;
 const STACK_SAMPLES: u32 = 100;
 
-/// All of it.
+/// All these facts.
 #[derive(Debug, Default)]
 pub(crate) struct Profiles {
     writers: Vec<ProfileWriter>,
     numbers: FxHashMap<ProfileWriter, u32>,
     last: Option<(ProfileWriter, u32)>,
-    /// Messages with the fields that are read; equal ones are one.
+    /// Messages with the fields that are read; equal messages are stored once.
     defaults: Vec<Box<[u8]>>,
     by_defaults: FxHashMap<Box<[u8]>, u32>,
-    /// How many events of an interval are to come.
+    /// The number of events of an interval that are still to come.
     expected: FxHashMap<Interval, u64>,
     /// Readings of MONOTONIC_COARSE in heap profiles (rule HP2).
     times: FxHashMap<(PartIx, u64), Option<TraceTime>>,
@@ -56,12 +56,13 @@ impl Profiles {
         }
     }
 
-    /// The writer of a number.
+    /// The writer with a number.
     pub fn of(&self, number: u32) -> Option<ProfileWriter> {
         self.writers.get(number as usize).copied()
     }
 
-    /// The number of what a serialized `TracePacketDefaults` has for profilers; 0 is nothing.
+    /// The number of a serialized `TracePacketDefaults`, of which only the defaults for profilers
+    /// count; 0 means none.
     pub fn defaults(&mut self, defaults: &[u8]) -> u32 {
         let mut read = Vec::new();
         for field in [PERF_SAMPLES, STACK_SAMPLES] {
@@ -88,23 +89,23 @@ impl Profiles {
         Message(known.map(AsRef::as_ref).unwrap_or_default())
     }
 
-    /// The `PerfSampleDefaults` of a number.
+    /// The `PerfSampleDefaults` with a number.
     pub fn perf_defaults(&self, number: u32) -> Option<Message<'_>> {
         self.known(number).bytes(PERF_SAMPLES).map(Message)
     }
 
-    /// The `StackSampleDefaults` of a number.
+    /// The `StackSampleDefaults` with a number.
     pub fn stack_sample_defaults(&self, number: u32) -> Option<Message<'_>> {
         self.known(number).bytes(STACK_SAMPLES).map(Message)
     }
 
-    /// An event of an interval will come.
+    /// Notes that an event of an interval will come.
     #[inline]
     pub fn expect(&mut self, interval: Interval) {
         *self.expected.entry(interval).or_default() += 1;
     }
 
-    /// An event of an interval has come; tells whether it was the last one.
+    /// Notes that an event of an interval has come; returns whether it was the last.
     #[inline]
     pub fn has_come(&mut self, interval: Interval) -> bool {
         let Some(expected) = self.expected.get_mut(&interval) else {
@@ -118,18 +119,18 @@ impl Profiles {
         is_last
     }
 
-    /// A reading of a part's MONOTONIC_COARSE is to be converted when all snapshots are known.
+    /// Notes a reading of a part's MONOTONIC_COARSE, to be converted when all snapshots are known.
     pub fn wants_time(&mut self, part: PartIx, reading: u64) {
         self.times.entry((part, reading)).or_insert(None);
     }
 
-    /// The readings that are to be converted.
+    /// The readings to be converted.
     pub fn wanted_times(&mut self) -> impl Iterator<Item = (PartIx, u64, &mut Option<TraceTime>)> {
         let times = self.times.iter_mut();
         times.map(|(&(part, reading), time)| (part, reading, time))
     }
 
-    /// When a reading was taken; `None` if it cannot be converted.
+    /// The trace time of a reading; `None` if it cannot be converted.
     pub fn time(&self, part: PartIx, reading: u64) -> Option<TraceTime> {
         self.times.get(&(part, reading)).copied().flatten()
     }

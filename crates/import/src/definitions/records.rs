@@ -1,5 +1,5 @@
-//! What a recording says of itself in the order of time (rules MD1, MD6, MD8, MD10, MD12, MD16): its
-//! configuration, Chrome's metadata, the losses of the log, and the first trigger.
+//! Statements of a recording about itself, in the order of time (rules MD1, MD6, MD8, MD10, MD12,
+//! MD16): its configuration, Chrome's metadata, the losses of the log, and the first trigger.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ static LOG: [(u32, Counter); 3] = [
     ),
 ];
 
-/// Those of which every machine of a file has one, though nothing was counted.
+/// The counters that every machine of a file has, even if they count nothing.
 pub(crate) fn counters() -> impl Iterator<Item = &'static Counter> {
     let log = LOG.iter().map(|(_, counter)| counter);
     [&EMPTY, &CLONE_TRIGGER].into_iter().chain(log)
@@ -70,7 +70,7 @@ pub(crate) struct Record<'a> {
     pub packet: i64,
     pub file: u32,
     pub machine: u32,
-    /// The field of `TracePacket` that it is.
+    /// Its field of `TracePacket`.
     pub field: u32,
     pub message: Message<'a>,
 }
@@ -83,16 +83,16 @@ pub(crate) struct Records {
     files: BTreeMap<u32, OfFile>,
 }
 
-/// What a file says, of which one counts.
+/// The statements of a file of which only one counts.
 #[derive(Debug, Default)]
 pub(crate) struct OfFile {
     /// The last configuration.
     pub config: Option<Box<[u8]>>,
-    /// The name of the trace by the first configuration that has one.
+    /// The name of the trace, from the first configuration that has one.
     pub uuid: Option<String>,
-    /// Whether the first trigger was one that cloned a snapshot.
+    /// Whether the trigger that counts cloned a snapshot.
     triggered: Option<bool>,
-    /// How many packets of Chrome had metadata.
+    /// The number of Chrome's packets with metadata, by machine.
     bundles: BTreeMap<u32, u32>,
 }
 
@@ -114,13 +114,13 @@ impl Records {
         }
     }
 
-    /// What files said of which one counts.
+    /// The statements of files of which only one counts.
     pub fn files(&mut self) -> impl Iterator<Item = (u32, OfFile)> {
         std::mem::take(&mut self.files).into_iter()
     }
 
-    /// Of several configurations the last one counts, but of each of these facts the last one that
-    /// has it (rule MD8).
+    /// Of several configurations, the last counts. But each of these facts comes from the last
+    /// configuration that has it (rule MD8).
     fn config(&mut self, record: &Record<'_>) {
         const STATSD_METADATA: u32 = 7;
         const TRIGGERING_SUBSCRIPTION_ID: u32 = 4;
@@ -147,7 +147,8 @@ impl Records {
         }
     }
 
-    /// Rule MD12.
+    /// Adds Chrome's metadata as facts, with a number from the second packet of a machine on
+    /// (rule MD12).
     fn chrome_events(&mut self, record: &Record<'_>) {
         const METADATA: u32 = 2;
 
@@ -174,7 +175,7 @@ impl Records {
         }
     }
 
-    /// Rule MD6: `record` has the statistics of the packet.
+    /// Counts lines of the log; `record` has the packet's statistics (rule MD6).
     fn log(&mut self, record: &Record<'_>) {
         for (field, counter) in &LOG {
             if let Some(value) = record.message.number(*field) {
@@ -184,7 +185,7 @@ impl Records {
         }
     }
 
-    /// Rule MD16: the first trigger that cloned a snapshot counts, or else the first of all.
+    /// The first trigger that cloned a snapshot counts, or else the first trigger (rule MD16).
     fn trigger(&mut self, record: &Record<'_>, is_clone: bool) {
         let file = self.files.entry(record.file).or_default();
         if file
@@ -221,8 +222,8 @@ fn chrome_value(metadata: Message<'_>) -> Option<Fact> {
         .or_else(|| text(5).map(Fact::Text))
 }
 
-/// A trace's own name as text, with the most significant half first (rule MD10); nothing if both halves
-/// are 0.
+/// A trace's own name as text, with the most significant half first (rule MD10); `None` if both
+/// halves are 0.
 pub(crate) fn uuid(high: u64, low: u64) -> Option<String> {
     if high == 0 && low == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! Other names that a trace has for slices, for tracks of processes and for hashes (rules TN).
+//! A trace's replacement names for slices and process tracks, and its names for hashes (rules TN).
 
 use rustc_hash::FxHashMap;
 
@@ -6,13 +6,14 @@ use super::Names;
 use crate::message::Message;
 use crate::timeline::{Label, OwnLabel};
 
-/// All machines' names may take so many bytes: a table of all histograms of Chrome has two million.
+/// The limit for the names of all machines, in bytes: a table of all histograms of Chrome has two
+/// million.
 const ROOM: usize = 64 << 20;
 
-/// What an entry takes beside its texts, about.
+/// The approximate size of an entry besides its texts.
 const ENTRY: usize = 64;
 
-/// The arguments that are hashes, and those that are their names.
+/// The arguments that are hashes, and the arguments for their names.
 const HASHES: [(&str, &str); 5] = [
     (
         "chrome_histogram_sample.name_hash",
@@ -30,7 +31,7 @@ const HASHES: [(&str, &str); 5] = [
     ("chrome_trigger.name_hash", "chrome_trigger.name"),
 ];
 
-/// The fields of `TranslationTable`: of the first one that is there the entries count.
+/// The fields of `TranslationTable`: the entries of the first field that is there count.
 mod table {
     pub const CHROME_HISTOGRAM: u32 = 1;
     pub const CHROME_USER_EVENT: u32 = 2;
@@ -52,7 +53,7 @@ mod table {
 const KEY: u32 = 1;
 const VALUE: u32 = 2;
 
-/// What is translated.
+/// The things with replacement names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Translated {
     Slice,
@@ -62,19 +63,19 @@ pub(crate) enum Translated {
 /// The names of hashes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hashes<'a> {
-    /// The argument that is one.
+    /// The argument that is a hash.
     pub key: &'static str,
-    /// The argument that is its name.
+    /// The argument for the hash's name.
     pub key_of_name: &'static str,
     pub names: &'a FxHashMap<u64, Box<str>>,
 }
 
-/// The other names, by machine.
+/// The replacement names, by machine.
 #[derive(Debug, Default)]
 pub(crate) struct Translations {
     machines: FxHashMap<u32, OfMachine>,
     bytes: usize,
-    /// How many entries had no room.
+    /// The number of entries without room.
     left_out: u64,
 }
 
@@ -82,7 +83,7 @@ pub(crate) struct Translations {
 struct OfMachine {
     slices: FxHashMap<Box<str>, OwnLabel>,
     tracks: FxHashMap<Box<str>, OwnLabel>,
-    /// By the place in [`HASHES`].
+    /// By the index in [`HASHES`].
     hashes: [FxHashMap<u64, Box<str>>; HASHES.len()],
 }
 
@@ -93,7 +94,7 @@ impl Translations {
         self.machines.is_empty()
     }
 
-    /// Reads a `TranslationTable` (rule TN1). Tells how many entries had no room.
+    /// Reads a `TranslationTable` (rule TN1). Returns the number of entries without room.
     pub fn read(&mut self, machine: u32, message: Message<'_>, names: &mut Names) -> u64 {
         let present = |field| Some((field, Message(message.bytes(field)?)));
         let Some((field, entries)) = table::ALL.into_iter().find_map(present) else {
@@ -115,7 +116,7 @@ impl Translations {
         std::mem::take(&mut self.left_out)
     }
 
-    /// Whether there is room for an entry more.
+    /// Whether there is room for another entry.
     fn takes(&mut self, bytes: usize) -> bool {
         let all = self.bytes.saturating_add(bytes).saturating_add(ENTRY);
         if all > ROOM {
@@ -126,7 +127,7 @@ impl Translations {
         true
     }
 
-    /// The last entry of a name counts.
+    /// Adds replacement names; of entries with one name, the last counts.
     fn names(&mut self, machine: u32, what: Translated, entries: Message<'_>, names: &mut Names) {
         for entry in entries.messages(1) {
             let Some(raw) = entry.text(KEY) else { continue };
@@ -140,7 +141,7 @@ impl Translations {
         }
     }
 
-    /// The first entry of a hash counts.
+    /// Adds names of hashes; of entries with one hash, the first counts.
     fn hashes<'a>(
         &mut self,
         machine: u32,
@@ -163,7 +164,7 @@ impl Translations {
         }
     }
 
-    /// What something of a machine is called instead (rules TN2, TN4); nothing if its name stays.
+    /// The replacement name of something on a machine (rules TN2, TN4); `None` if its name stays.
     pub fn name(
         &self,
         machine: u32,
@@ -184,7 +185,7 @@ impl Translations {
         all.get(text).cloned()
     }
 
-    /// The names of a machine's hashes, by the arguments that have them (rule TN3).
+    /// The names of a machine's hashes, by the arguments for the hashes (rule TN3).
     pub fn hashes_of(&self, machine: u32) -> impl Iterator<Item = Hashes<'_>> {
         let all = self.machines.get(&machine).into_iter();
         let all = all.flat_map(|of_machine| of_machine.hashes.iter().zip(&HASHES));

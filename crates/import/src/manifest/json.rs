@@ -1,14 +1,15 @@
-//! The JSON of a manifest: values by their types, each with the place where it stands.
+//! The JSON of a manifest: values by their types, each with its place.
 //!
 //! # Design
 //!
-//! The text is checked as a whole first, so that errors of JSON itself have a line and a column, and then each
-//! object is read where it is asked for, with its values as the text that they are. So integers are told from
-//! `1.0` and `1e3` by how they are written, at any size, an unknown field may hold anything, and nothing recurses,
-//! however deep the text nests. `serde_json::Value` was the alternative: it makes a real number of an
-//! integer that does not fit 64 bits. Another was a derived `Deserialize` with `serde_path_to_error`: it would save the 110 lines
-//! of `Found`, `Object` and `Fields`, but of the 33 messages in `parse.rs`, 22 say what to write, where serde says
-//! `` missing field `path` `` at the place of the object, and equal keys would be refused.
+//! First the text is checked as a whole, so that JSON errors have a line and a column. Then each
+//! object is read when it is needed, with its values as text. So the spelling tells integers from
+//! `1.0` and `1e3`, at any size, an unknown field may hold anything, and nothing recurses, however
+//! deep the text nests. One alternative was `serde_json::Value`: it turns an integer into a real
+//! number if it does not fit into 64 bits. Another was a derived `Deserialize` with
+//! `serde_path_to_error`: it would save the 110 lines of `Found`, `Object` and `Fields`. But 22 of
+//! the 33 messages in `parse.rs` say what to write, where serde says `` missing field `path` `` at
+//! the place of the object, and equal keys would be refused.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,8 +17,8 @@ use std::fmt;
 use serde_core::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Where something stands in a manifest: `files[1].clocks.offset_ns`. Paths begin inside of
-/// `perfetto_manifest`; an empty one is that object itself.
+/// A place in a manifest: `files[1].clocks.offset_ns`. Paths begin inside `perfetto_manifest`; the
+/// empty path is that object itself.
 ///
 /// ```
 /// use timebase_import::manifest::Place;
@@ -48,7 +49,7 @@ impl Place {
         Place(format!("{}[{index}]", self.0))
     }
 
-    /// The import is refused because of what stands here, or does not.
+    /// The error that refuses the import because of something at this place, or missing there.
     pub fn refused(&self, what: impl fmt::Display) -> Refused {
         Refused {
             place: self.clone(),
@@ -63,19 +64,19 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why an import with this manifest is refused. The text begins with `perfetto_manifest: ` and the place, and
-/// says what is wrong, and what to do where that is not plain.
+/// The reason why an import with this manifest is refused. The text begins with
+/// `perfetto_manifest: ` and the place. It says what is wrong, and what to do unless that is plain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("perfetto_manifest: {place}{}{what}", if place.0.is_empty() { "" } else { " " })]
 pub struct Refused {
-    /// What it is about; empty for the whole.
+    /// The place of the error; empty for the whole manifest.
     pub place: Place,
-    /// What is wrong, as the rest of a sentence that begins with the place.
+    /// The error, as the rest of a sentence that begins with the place.
     pub what: String,
 }
 
 impl Refused {
-    /// For a manifest that is met behind a trace, as only a compressed one can be (rule X30).
+    /// The error for a manifest after a trace, where only a compressed manifest can be (rule X30).
     ///
     /// ```
     /// let refused = timebase_import::manifest::Refused::behind_a_trace("m.json.gz");
@@ -98,7 +99,7 @@ pub(crate) struct Found<'a> {
     text: &'a str,
 }
 
-/// An object: its fields in the order of the text, of equal keys the last.
+/// An object: its fields in the order of the text; of equal keys, the last counts.
 #[derive(Debug)]
 pub(crate) struct Object<'a> {
     pub(crate) place: Place,
@@ -106,7 +107,7 @@ pub(crate) struct Object<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// The value that a whole text is.
+    /// The value of a whole text.
     pub(crate) fn whole(bytes: &'a [u8]) -> Result<Found<'a>, Refused> {
         let place = Place::default();
         if bytes.starts_with(b"\xef\xbb\xbf") {
@@ -126,7 +127,7 @@ impl<'a> Found<'a> {
         self.text.starts_with('"')
     }
 
-    /// `what` is how the error goes on after the place: `must be an object …`.
+    /// Reads an object; `what` continues the error after the place: `must be an object …`.
     pub(crate) fn object(self, what: &str) -> Result<Object<'a>, Refused> {
         if !self.text.starts_with('{') {
             return Err(self.place.refused(what));
@@ -157,7 +158,8 @@ impl<'a> Found<'a> {
         self.read()
     }
 
-    /// An integer: digits, and a minus before them. `None` for one that no 128 bits hold.
+    /// An integer: digits, and perhaps a minus before them. `None` if it does not fit into 128
+    /// bits.
     pub(crate) fn integer(&self, what: &str) -> Result<Option<i128>, Refused> {
         let digits = self.text.strip_prefix('-').unwrap_or(self.text);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -166,8 +168,8 @@ impl<'a> Found<'a> {
         Ok(self.text.parse().ok())
     }
 
-    /// What the text says. That it is JSON is known, so what cannot be read is a text that is none: half of a
-    /// surrogate pair.
+    /// The value of the text. The text is known to be JSON, so the only error is a text with half
+    /// of a surrogate pair.
     fn read<T: Deserialize<'a>>(&self) -> Result<T, Refused> {
         serde_json::from_str(self.text).map_err(|_| {
             self.place
@@ -185,7 +187,7 @@ impl<'a> Object<'a> {
         })
     }
 
-    /// A field that has to be there; `what` is how the error goes on after its place: `is required …`.
+    /// A required field; `what` continues the error after its place: `is required …`.
     pub(crate) fn require(&self, name: &str, what: &str) -> Result<Found<'a>, Refused> {
         let refused = || self.place.field(name).refused(what);
         self.get(name).ok_or_else(refused)
@@ -199,7 +201,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// What is wrong with a text that is no JSON, and where.
+/// The error in a text that is no JSON, with its position.
 fn syntax(bytes: &[u8], error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
@@ -212,8 +214,8 @@ fn syntax(bytes: &[u8], error: &serde_json::Error) -> String {
     format!("line {line}, column {column}: {what}")
 }
 
-/// Whether the line and column, counted from 1, are those of the bracket behind a trailing comma: many parsers, that of
-/// trace processor among them, take one.
+/// Whether the line and column, counted from 1, are those of the bracket after a trailing comma.
+/// Many parsers accept such a comma, for example trace processor's.
 fn is_behind_a_comma(bytes: &[u8], line: usize, column: usize) -> bool {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let before: usize = lines
@@ -228,7 +230,7 @@ fn is_behind_a_comma(bytes: &[u8], line: usize, column: usize) -> bool {
     before.trim_ascii_end().ends_with(b",")
 }
 
-/// The fields of an object as serde reads them: of equal keys the last counts.
+/// The fields of an object as serde reads them; of equal keys, the last counts.
 struct Fields<'a>(Vec<(String, &'a str)>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {

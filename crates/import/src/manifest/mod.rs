@@ -23,23 +23,24 @@
 //! # Ok::<(), timebase_import::manifest::Refused>(())
 //! ```
 //!
-//! | question | where it is decided |
+//! | subject | file |
 //! |---|---|
-//! | what is in the JSON, where, and whether it is of the right type | `json.rs` |
-//! | what a manifest may say (rules X31 to X35) | `parse.rs`, its types in `types.rs` |
-//! | what that means for these members (rules X32, X35 to X39) | `resolve.rs` |
-//! | what a packet of a member may be (rules X33, X34, X37) | `rules.rs` |
-//! | how one is written | `write.rs` |
+//! | the JSON: values, their places and their types | `json.rs` |
+//! | the content of a manifest, and its checks (rules X31 to X35) | `parse.rs`, with the types in `types.rs` |
+//! | the meaning for the members of an import (rules X32, X35 to X39) | `resolve.rs` |
+//! | the rules for packets of a member (rules X33, X34, X37) | `rules.rs` |
+//! | writing a manifest | `write.rs` |
 //!
 //! # Design
 //!
-//! There are three steps, and each may refuse: [`Manifest::parse`] checks the text, [`Manifest::resolve`] the
-//! members, [`MemberRules`] the packets. So the first two find all errors that do not depend on packets, and the
-//! import looks up nothing in a manifest. The alternative was to give the parsed text to the import; then the
-//! rules of references (X38) would be spread over it.
+//! There are three steps, and each may refuse: [`Manifest::parse`] checks the text,
+//! [`Manifest::resolve`] the members, [`MemberRules`] the packets. So the first two find all errors
+//! that do not depend on packets, and the import looks up nothing in a manifest. The alternative
+//! was to give the parsed text to the import. Then the rules of references (X38) would be spread
+//! over the import.
 //!
-//! This crate knows nothing about traces, archives or the clock graph: a member is a name and a kind, a clock is one of
-//! six, and a machine is a position in a list.
+//! This module knows nothing about traces, archives or the clock graph: a member is a name and a
+//! kind, a clock is one of six, and a machine is a position in a list.
 
 mod json;
 mod parse;

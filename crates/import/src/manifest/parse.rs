@@ -1,4 +1,4 @@
-//! What a manifest may say (rules X31 to X35).
+//! Parses a manifest, and checks its content (rules X31 to X35).
 
 use crate::manifest::json::{Found, Object, Place, Refused};
 use crate::manifest::types::{
@@ -9,14 +9,15 @@ const NO_NAME: &str = "must be a string; it is one of REALTIME, REALTIME_COARSE,
                        MONOTONIC_RAW, BOOTTIME";
 
 impl Manifest {
-    /// Reads a manifest: UTF-8 JSON, as RFC 8259 has it. Unknown fields are ignored; of equal keys the last counts.
+    /// Reads a manifest: UTF-8 JSON by RFC 8259. Unknown fields are ignored; of equal keys, the
+    /// last counts.
     ///
-    /// A text with a byte order mark is refused: neither trace processor nor rule X3 would know it for a manifest
-    /// in an archive.
+    /// A text with a byte order mark is refused: in an archive, neither trace processor nor rule X3
+    /// would recognize it as a manifest.
     ///
     /// # Errors
     ///
-    /// [`Refused`] if it is no JSON, or does not follow rules X31 to X35.
+    /// [`Refused`] if the text is no JSON, or breaks one of rules X31 to X35.
     pub fn parse(bytes: &[u8]) -> Result<Manifest, Refused> {
         let none = "the text must be a JSON object with the key \"perfetto_manifest\"";
         let whole = Found::whole(bytes)?.object(none)?;
@@ -53,7 +54,7 @@ fn version(manifest: &Object<'_>) -> Result<(), Refused> {
     }
 }
 
-/// Rule X31.
+/// Reads `attributes` (rule X31).
 fn attributes(found: Found<'_>) -> Result<Vec<(String, Attribute)>, Refused> {
     let object = found.object(
         "must be an object of strings and integers, such as \"attributes\": {\"benchmark\": \"startup\"}",
@@ -108,13 +109,13 @@ fn file(found: Found<'_>) -> Result<FileEntry, Refused> {
     })
 }
 
-/// Rule X33.
+/// Reads the name in `machine` (rule X33).
 fn machine_name(found: Found<'_>) -> Result<String, Refused> {
     let what = "must be an object with a name, such as \"machine\": {\"name\": \"phone\"}";
     name(&found.object(what)?)
 }
 
-/// Rule X34.
+/// Reads `machines` (rule X34).
 fn listed(found: Found<'_>) -> Result<Machines, Refused> {
     let what = "must be an array, such as \"machines\": [{\"id\": 0, \"name\": \"phone\"}]";
     let mut machines = Vec::new();
@@ -144,7 +145,7 @@ fn name(object: &Object<'_>) -> Result<String, Refused> {
     }
 }
 
-/// Rule X35.
+/// Reads `clocks` (rule X35).
 fn clocks(found: Found<'_>) -> Result<Clocks, Refused> {
     let object = found.object("must be an object")?;
     let what = "is required: it names the clock of another file, such as \"sync_to\": {\"file\": \
@@ -180,7 +181,7 @@ fn clocks(found: Found<'_>) -> Result<Clocks, Refused> {
     })
 }
 
-/// Rule X36.
+/// Reads `trace_time` (rule X36).
 fn trace_time(found: Found<'_>) -> Result<TraceTimeEntry, Refused> {
     let what = "must be an object, such as \"trace_time\": {\"clock\": \"BOOTTIME\"}";
     let object = found.object(what)?;

@@ -1,4 +1,5 @@
-//! What a manifest means for these members, before any of their packets is read (rules X32, X35 to X39).
+//! Applies a manifest to the files of the import, before any of their packets is read (rules X32,
+//! X35 to X39).
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -12,11 +13,11 @@ use crate::manifest::types::{Clock, Clocks, FileEntry, Machines, Manifest, Trace
 pub struct Member<'a> {
     /// Its name in the archive, or the base name of an argument (rule X1).
     pub name: &'a str,
-    /// What it is.
+    /// Its kind.
     pub kind: MemberKind,
 }
 
-/// What a member is (rules X3, X5).
+/// The kind of a member (rules X3, X5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberKind {
     /// A manifest.
@@ -31,44 +32,45 @@ pub enum MemberKind {
     Unknown,
 }
 
-/// What the import has to know of a manifest.
+/// The facts from a manifest that the import needs.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// The machines that it names, in the order of their first mention (rule X11): the first rows of `machine`.
+    /// The machines that the manifest names, in the order of their first mention (rule X11): the
+    /// first rows of `machine`.
     pub names: Vec<String>,
-    /// For each of the members, what its packets may be.
+    /// For each member, the rules for its packets.
     pub members: Vec<MemberRules>,
     /// Snapshots to be added before any file is read (rule X35), in the order of `files`.
     pub relations: Vec<Relation>,
     /// The clock of the timeline, if it is named (rule X36).
     pub trace_time: Option<TraceTime>,
-    /// What does not stop the import, but is worth a line in its log.
+    /// Oddities that do not stop the import, but get a line in its log.
     pub warnings: Vec<Warning>,
 }
 
-/// Two clocks that are read at one time.
+/// Two clocks, and their readings at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
-    /// The `clocks` that say so.
+    /// The place of the `clocks` that relate them.
     pub place: Place,
     /// The clock of the file that has the entry.
     pub this: Reading,
-    /// The one that it is related to.
+    /// The clock that it is related to.
     pub reference: Reading,
 }
 
-/// A clock, and what it reads.
+/// A clock, and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// Whose clock.
+    /// The machine of the clock.
     pub machine: MachineRef,
-    /// Which one.
+    /// The clock on this machine.
     pub clock: RelatedClock,
     /// In nanoseconds, never negative.
     pub value: i64,
 }
 
-/// A clock of a machine that a manifest can speak of.
+/// A clock of a machine that a manifest can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelatedClock {
     /// The machine's own.
@@ -80,27 +82,27 @@ pub enum RelatedClock {
 /// The clock of the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceTime {
-    /// Which clock.
+    /// The clock on its machine.
     pub clock: Clock,
-    /// Whose; `None` is the first row of `machine`, whichever packet makes it (rule X36).
+    /// The machine; `None` is the first row of `machine`, whichever packet makes it (rule X36).
     pub machine: Option<MachineRef>,
 }
 
-/// What is odd in a manifest, and no error.
+/// Something odd in a manifest that is no error.
 ///
 /// As text: `files[1].path 'a.pb' repeats files[0]; the first entry counts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// Two entries have one path (rule X32): this one does not count, but the first.
+    /// Two entries have one path (rule X32): the first entry counts, not this one.
     RepeatedPath {
         /// The number of the entry in `files`.
         entry: usize,
-        /// That of the one that counts.
+        /// The number of the entry that counts.
         first: usize,
         /// The path of both.
         path: String,
     },
-    /// No member has the path of an entry (rule X32): it says nothing of any file.
+    /// No member has the path of an entry (rule X32), so the entry does nothing.
     NoSuchMember {
         /// The number of the entry in `files`.
         entry: usize,
@@ -128,12 +130,13 @@ impl fmt::Display for Warning {
 }
 
 impl Manifest {
-    /// What the manifest means for the members of an import. They may be in any order, which the result has, too;
-    /// where several have one name, an entry is for all of them, and a reference means the first.
+    /// Applies the manifest to the members of an import. The result has the members in the given
+    /// order, which may be any order. If several members have one name, an entry is for all of
+    /// them, and a reference means the first.
     ///
     /// # Errors
     ///
-    /// [`Refused`] if one of rules X30, X35, X36, X38 and X39 is not kept.
+    /// [`Refused`] if the manifest breaks one of rules X30, X35, X36, X38 and X39.
     pub fn resolve(&self, members: &[Member<'_>]) -> Result<Resolved, Refused> {
         one_manifest(members)?;
         let known = EntryIndex::new(self, members);
@@ -169,7 +172,8 @@ impl Manifest {
                 }
             }
         }
-        // The first row of `machine` is the first that has a name; if none has, relations are of the host.
+        // The first row of `machine` is the first named machine; if none is named, relations are of
+        // the host.
         let trace_time = trace_time.map(|(clock, machine)| TraceTime {
             clock,
             machine: machine.or_else(|| match known.names.is_empty() {
@@ -187,7 +191,7 @@ impl Manifest {
     }
 }
 
-/// Rule X30.
+/// Refuses two manifests (rule X30).
 fn one_manifest(members: &[Member<'_>]) -> Result<(), Refused> {
     let is_manifest = |member: &&Member<'_>| member.kind == MemberKind::Manifest;
     let mut manifests = members.iter().filter(is_manifest);
@@ -200,10 +204,10 @@ fn one_manifest(members: &[Member<'_>]) -> Result<(), Refused> {
     }
 }
 
-/// The entries that count, with what can be looked up.
+/// The entries that count, with indexes for look-ups.
 struct EntryIndex<'a> {
     entries: Vec<Entry<'a>>,
-    /// Places in `entries`.
+    /// Indexes in `entries`.
     by_path: HashMap<&'a str, usize>,
     names: Vec<String>,
     by_name: HashMap<&'a str, usize>,
@@ -215,7 +219,7 @@ struct Entry<'a> {
     place: Place,
     file: &'a FileEntry,
     mapping: Mapping,
-    /// The machines that it declares.
+    /// The machines that the entry declares.
     declared: HashSet<usize>,
 }
 
@@ -273,7 +277,8 @@ impl<'a> EntryIndex<'a> {
                     let name = self.machine(name);
                     declared.insert(name);
                     match id {
-                        // Of equal ids the last counts for the host, the first for others (rule X34).
+                        // Of equal ids, the last counts for the host, and the first for others
+                        // (rule X34).
                         0 => host = Some(name),
                         id => {
                             others.entry(*id).or_insert(name);
@@ -291,7 +296,7 @@ impl<'a> EntryIndex<'a> {
         }
     }
 
-    /// The place of a name in the order of first mention.
+    /// The index of a name in the order of first mention.
     fn machine(&mut self, name: &'a str) -> usize {
         *self.by_name.entry(name).or_insert_with(|| {
             self.names.push(name.to_owned());
@@ -303,7 +308,8 @@ impl<'a> EntryIndex<'a> {
         self.members.get(path).map_or(&[], Vec::as_slice)
     }
 
-    /// Rule X36. Without a file, the machine is not known yet.
+    /// The clock of the timeline, and its machine (rule X36). Without a file, the machine is not
+    /// known yet.
     fn trace_time(&self, entry: &TraceTimeEntry) -> Result<(Clock, Option<MachineRef>), Refused> {
         let place = Place::default().field("trace_time");
         let machine = match (&entry.file, &entry.machine) {
@@ -318,7 +324,7 @@ impl<'a> EntryIndex<'a> {
         Ok((entry.clock, machine))
     }
 
-    /// The machine of a reference that stands at `place` (rule X38).
+    /// The machine of a reference at `place` (rule X38).
     fn reference(
         &self,
         place: &Place,
@@ -345,7 +351,7 @@ impl<'a> EntryIndex<'a> {
         }
     }
 
-    /// The machine of the clock of an entry itself (rule X38).
+    /// The machine of an entry's own clock (rule X38).
     fn own_machine(&self, entry: &Entry<'_>, clocks: &Clocks) -> Result<MachineRef, Refused> {
         let place = entry.place.field("clocks");
         let machine = place.field("machine");
@@ -376,7 +382,8 @@ impl<'a> EntryIndex<'a> {
         })
     }
 
-    /// Rule X35: one relation, or of a pinned file one for each member of its name.
+    /// The relations of an entry (rule X35): one, or for a pinned file one for each member with its
+    /// name.
     fn relations(&self, entry: &Entry<'_>, clocks: &Clocks) -> Result<Vec<Relation>, Refused> {
         let place = entry.place.field("clocks");
         let sync_to = place.field("sync_to");
@@ -396,7 +403,7 @@ impl<'a> EntryIndex<'a> {
                 RelatedClock::Private(*member)
             }
         };
-        // Neither is negative, and both fit, as the offset is not the least of all integers.
+        // Neither is negative, and both fit, because the offset is not the least integer.
         let this_value = 0.max(clocks.offset_ns.saturating_neg());
         let reference_value = 0.max(clocks.offset_ns);
 
@@ -455,7 +462,7 @@ impl<'a> EntryIndex<'a> {
 }
 
 impl Entry<'_> {
-    /// The machine of a file that has one; `None` if it has several (rule X38).
+    /// The machine of a file that has only one; `None` if it has several (rule X38).
     fn only_machine(&self) -> Option<MachineRef> {
         match &self.mapping {
             Mapping::ByRaw => Some(MachineRef::HOST),
@@ -464,7 +471,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Rule X39.
+    /// Refuses entries that do not apply to an archive or a manifest (rule X39).
     fn may_override(&self, member: Option<&Member<'_>>) -> Result<(), Refused> {
         let kind = match member.map(|member| member.kind) {
             Some(MemberKind::Manifest) => "a manifest",

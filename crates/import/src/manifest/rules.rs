@@ -1,4 +1,4 @@
-//! What the packets of a member may be (rules X33, X34, X37).
+//! The rules for the packets of a member (rules X33, X34, X37).
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::manifest::json::{Place, Refused};
 /// The raw id of the first machine that a manifest names (rule X11); packets have ids below it.
 const FIRST_NAMED: i64 = 1 << 32;
 
-/// A machine, as far as a manifest and a packet's machine_id tell.
+/// A machine, which a manifest or a packet's machine_id identifies.
 ///
 /// ```
 /// use timebase_import::manifest::MachineRef;
@@ -17,9 +17,10 @@ const FIRST_NAMED: i64 = 1 << 32;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MachineRef {
-    /// That of this raw id, in whatever file (rule X10).
+    /// The machine with this raw id, in any file (rule X10).
     Raw(u32),
-    /// One that the manifest names: its place in [`Resolved::names`](crate::manifest::Resolved::names).
+    /// A machine that the manifest names: its index in
+    /// [`Resolved::names`](crate::manifest::Resolved::names).
     Named(usize),
 }
 
@@ -27,7 +28,7 @@ impl MachineRef {
     /// The machine of raw id 0.
     pub const HOST: MachineRef = MachineRef::Raw(0);
 
-    /// `machine.raw_id`: no two machines have the same (rule X11).
+    /// `machine.raw_id`: no two machines have the same number (rule X11).
     pub fn raw_id(self) -> i64 {
         match self {
             MachineRef::Raw(id) => i64::from(id),
@@ -39,25 +40,26 @@ impl MachineRef {
     }
 }
 
-/// What the manifest says of the packets of one member. The default is that of a member without an entry.
+/// The manifest's statements about the packets of one member. The default is for a member without
+/// an entry.
 #[derive(Debug, Clone, Default)]
 pub struct MemberRules {
-    /// The entry.
+    /// The place of the entry.
     pub(crate) place: Place,
     pub(crate) path: String,
     pub(crate) machines: Mapping,
     pub(crate) pinned: Option<MachineRef>,
 }
 
-/// Which machine a machine_id is: a place in the list of names.
+/// The machine for each machine_id, as an index in the list of names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Mapping {
-    /// As rule X10 says.
+    /// The packets decide (rule X10).
     #[default]
     ByRaw,
-    /// Rule X33.
+    /// All packets are from one machine (rule X33).
     One(usize),
-    /// Rule X34. The host has no name, or this one.
+    /// Each machine is listed (rule X34). The host has no name, or this one.
     Listed {
         host: Option<usize>,
         others: HashMap<u32, usize>,
@@ -75,7 +77,8 @@ impl MemberRules {
     ///
     /// # Errors
     ///
-    /// [`Refused`] for an id in a file of one machine (rule X33) or of none (X37), and for one that is not listed (X34).
+    /// [`Refused`] for an id in a file of one machine (rule X33) or in a pinned file (X37), and for
+    /// an id that is not listed (X34).
     pub fn machine(&self, raw_id: u32) -> Result<MachineRef, Refused> {
         let path = &self.path;
         if let (Mapping::One(_), 1..) = (&self.machines, raw_id) {
@@ -100,7 +103,7 @@ impl MemberRules {
         }
     }
 
-    /// Whether the member may have a `ClockSnapshot`.
+    /// Checks that the member may have a `ClockSnapshot`.
     ///
     /// # Errors
     ///
@@ -112,11 +115,11 @@ impl MemberRules {
         }
     }
 
-    /// Whether the member may have a RemoteClockSync, which is of two machines.
+    /// Checks that the member may have a RemoteClockSync, which is about two machines.
     ///
     /// # Errors
     ///
-    /// [`Refused`] in a file of one machine (rule X33), and in a pinned one (X37).
+    /// [`Refused`] in a file of one machine (rule X33), and in a pinned file (X37).
     pub fn remote_clock_sync(&self) -> Result<(), Refused> {
         match (&self.machines, self.pinned) {
             (Mapping::One(_), _) => Err(self.one_machine("it has a RemoteClockSync of two")),
@@ -125,7 +128,8 @@ impl MemberRules {
         }
     }
 
-    /// Of a pinned file (rule X37): the machine of its private clock, which is its default clock from the start.
+    /// The machine of a pinned file's private clock, which is the file's default clock from the
+    /// start (rule X37).
     pub fn pinned(&self) -> Option<MachineRef> {
         self.pinned
     }

@@ -1,13 +1,15 @@
-//! What a manifest says, as it says it: paths and names are not looked up yet.
+//! The content of a manifest as it is written: paths and names are not looked up yet.
 
 use std::fmt;
 
-/// A manifest. Its entries are named by their numbers in `files`: [`Place::file`](crate::manifest::Place::file).
+/// A manifest. Messages name its entries by their numbers in `files`:
+/// [`Place::file`](crate::manifest::Place::file).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
-    /// Each is a row `manifest_attribute.KEY` of `metadata` (rule X31); no key is there twice, and none is empty.
+    /// Each is a row `manifest_attribute.KEY` of `metadata` (rule X31). No key occurs twice, and
+    /// none is empty.
     pub attributes: Vec<(String, Attribute)>,
-    /// What it says of files.
+    /// Its statements about files.
     pub files: Vec<FileEntry>,
     /// The clock of the timeline (rule X36).
     pub trace_time: Option<TraceTimeEntry>,
@@ -27,19 +29,19 @@ pub enum Attribute {
 pub struct FileEntry {
     /// The exact name of the member (rule X32).
     pub path: String,
-    /// Whose packets the file holds.
+    /// The machines of the file's packets.
     pub machines: Machines,
-    /// How its clock relates to another one.
+    /// The relation of its clock to another one.
     pub clocks: Option<Clocks>,
 }
 
-/// Which machines the packets of a file are of. Names are not empty.
+/// The machines of a file's packets. Names are not empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Machines {
-    /// As the packets say (rule X10).
+    /// The packets decide (rule X10).
     #[default]
     ByRaw,
-    /// `machine`: all of one (rule X33).
+    /// `machine`: all packets are from one machine (rule X33).
     One(String),
     /// `machines`: each raw id, and the name of its machine (rule X34). At least one.
     Listed(Vec<(u32, String)>),
@@ -48,9 +50,9 @@ pub enum Machines {
 /// `clocks` (rule X35): when `clock` reads T, the reference reads T + `offset_ns`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clocks {
-    /// The clock of this file that is related; without one, the file is pinned (rule X37).
+    /// The clock of this file that is related; without it, the file is pinned (rule X37).
     pub clock: Option<Clock>,
-    /// Whose clock it is, where the file has several machines.
+    /// The machine of the clock, if the file has several machines.
     pub machine: Option<String>,
     /// The clock that it is related to.
     pub sync_to: ClockReference,
@@ -63,20 +65,20 @@ pub struct Clocks {
 pub struct ClockReference {
     /// The `path` of the entry.
     pub file: String,
-    /// Whose clock it is, where the file has several machines.
+    /// The machine of the clock, if the file has several machines.
     pub machine: Option<String>,
-    /// Without one, the private clock of the file (rule X37).
+    /// The clock; without it, the private clock of the file (rule X37).
     pub clock: Option<Clock>,
 }
 
 /// `trace_time` (rule X36).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceTimeEntry {
-    /// Which clock of the machine.
+    /// The clock of the machine.
     pub clock: Clock,
-    /// The `path` of an entry, whose machine it is.
+    /// The `path` of the entry with the machine.
     pub file: Option<String>,
-    /// Which machine, where the file has several.
+    /// The machine, if the file has several.
     pub machine: Option<String>,
 }
 
@@ -135,7 +137,7 @@ impl Clock {
         }
     }
 
-    /// The clock of exactly this name.
+    /// The clock with exactly this name.
     pub fn from_name(name: &str) -> Option<Clock> {
         Clock::ALL.into_iter().find(|clock| clock.name() == name)
     }

@@ -1,16 +1,17 @@
-//! A manifest as JSON, for people to go on with.
+//! Writes a manifest as JSON, for people to edit.
 //!
 //! # Design
 //!
-//! A field a line, and an object of nothing but a few short fields on one line, as a person would lay it out.
-//! `serde_json::to_string_pretty` was the alternative: it takes four lines for the name of a machine.
+//! Each field has a line, and an object of only a few short fields is on one line, as a person
+//! would lay it out. The alternative was `serde_json::to_string_pretty`: it takes four lines for
+//! the name of a machine.
 
 use std::fmt::{self, Write};
 
 use crate::manifest::types::{Attribute, Clocks, FileEntry, Machines, Manifest};
 
 impl fmt::Display for Manifest {
-    /// JSON that [`Manifest::parse`] reads as the same.
+    /// JSON that [`Manifest::parse`] reads as an equal manifest.
     ///
     /// ```
     /// use timebase_import::manifest::Manifest;
@@ -61,7 +62,7 @@ fn write_file(f: &mut fmt::Formatter<'_>, file: &FileEntry) -> fmt::Result {
         Machines::ByRaw => {}
         Machines::One(name) => write!(f, ",\n     \"machine\": {{\"name\": {}}}", Text(name))?,
         Machines::Listed(machines) => {
-            // One on the line of its key, several below it.
+            // A single machine is on the line of its key; several are below it.
             let between = if machines.len() == 1 { "" } else { "\n       " };
             f.write_str(",\n     \"machines\": [")?;
             for (number, (id, name)) in machines.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How clocks, rows and reasons are written where they are put aside.
+//! The form of clocks, rows and reasons in records that are put aside.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::compact::{Put, Take, cut};
 pub(crate) struct EventRow {
     pub table: &'static Table,
     pub id: i64,
-    /// What its reader wants to be told with it again.
+    /// A mark of its reader, which the reader gets back with the row.
     pub mark: u8,
 }
 

@@ -1,17 +1,18 @@
-//! Which clock something was read from, and where that puts it on trace time
+//! Finds the clock that each timestamp was read from, and converts the reading to trace time
 //! (rules C4–C6, S4, V4, V5, T, D1).
 //!
 //! # Design
 //!
-//! An import by lines has two clock graphs. The one of all snapshots ([`Whole`]), which an earlier
-//! pass over the trace has found, tells times, and what a clock counts. The one that grows as the
-//! trace is read decides what the order of the file decides: which snapshots are accepted (rules N),
-//! which clock is trace time (T1), what is assumed of a machine (X26). So all of that is as if
-//! nobody had read ahead.
+//! An import by lines has two clock graphs. An earlier pass over the trace made the graph of all
+//! snapshots ([`Whole`]), which gives times and the properties of clocks. The other graph grows
+//! while the trace is read. It decides everything that depends on the order of the file: which
+//! snapshots are accepted (rules N), which clock is trace time (T1), what is assumed about a
+//! machine (X26). So these decisions are the same as without the earlier pass.
 //!
-//! To write down in the first pass what was decided of each snapshot, and to follow that in the
-//! second, was the alternative: it saves the memory of a graph, some tens of bytes a snapshot, and
-//! is a second way through these rules, taken by half of all imports only.
+//! The alternative was to note each decision about a snapshot in the first pass, and to follow the
+//! notes in the second. That would save the memory of a graph, some tens of bytes for each
+//! snapshot. But it would be a second implementation of these rules, and only half of all imports
+//! would use it.
 
 mod bridge;
 
@@ -27,39 +28,39 @@ use super::sequence::Sequence;
 use super::time::TraceTime;
 use super::trace_clock::{Claim, TraceClock};
 
-/// Where a packet stands in time.
+/// The time of a packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub ts: Option<TraceTime>,
-    /// The clock it was read from.
+    /// The clock that the timestamp was read from.
     pub clock_id: Option<u32>,
     /// The absolute reading.
     pub clock_ts: Option<Ticks>,
     pub unresolved: Option<Unresolved>,
-    /// Whether it is tried once more when all snapshots are known (rule D2).
+    /// Whether the packet is tried again when all snapshots are known (rule D2).
     pub waits: bool,
 }
 
-/// The clock of events that have timestamps of their own (rules I).
+/// The clock of events that have their own timestamps (rules I).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventClock {
     Known {
         part: PartIx,
         clock: Clock,
-        /// Nanoseconds in its unit.
+        /// The nanoseconds in its unit.
         unit: i64,
     },
-    /// Nothing can be placed by it, whatever snapshots come.
+    /// No snapshot can make this clock usable.
     Unusable {
         part: PartIx,
-        /// `None` if not even which clock it is is known.
+        /// `None` if even the clock is unknown.
         clock: Option<Clock>,
         reason: Unresolved,
     },
 }
 
 impl EventClock {
-    /// The clock, if it is known which.
+    /// The clock, if it is known.
     pub fn clock(&self) -> Option<Clock> {
         match *self {
             EventClock::Known { clock, .. } => Some(clock),
@@ -67,7 +68,7 @@ impl EventClock {
         }
     }
 
-    /// What it was read on.
+    /// The part that the events belong to.
     pub fn part(&self) -> PartIx {
         match *self {
             EventClock::Known { part, .. } | EventClock::Unusable { part, .. } => part,
@@ -75,57 +76,57 @@ impl EventClock {
     }
 }
 
-/// What an earlier pass over a trace has found.
+/// The results of an earlier pass over a trace.
 #[derive(Debug)]
 pub(crate) struct Whole {
-    /// By all snapshots of the trace.
+    /// From all snapshots of the trace.
     pub estimates: Estimates,
     pub cache: EstimateCache,
-    /// The same of clocks that wrapped or restarted, if any did (rule R14).
+    /// The estimates for clocks that wrapped or restarted, if any did (rule R14).
     pub mended: Option<Mended>,
-    /// Rule T1, at the end of it; `None` if nothing was converted. What is placed before that is
-    /// settled is placed by it, too.
+    /// The trace time at the end of the pass (rule T1); `None` if nothing was converted. It also
+    /// serves for times that are needed before the current pass settles it.
     pub trace_time: Option<Clock>,
 }
 
-/// What happened to the clocks besides what was asked for, for the tables and the log.
+/// Side effects on the clocks, for the tables and the log.
 #[derive(Debug)]
 pub(crate) enum Made {
-    /// Two clocks are assumed to read the same (rule X26), the manifest or a synchronization says what
-    /// they read (rules X35, X21).
+    /// Two clocks are assumed to have equal readings (rule X26), or the manifest or a
+    /// synchronization gives their readings (rules X35, X21).
     Snapshot {
         source: Source,
-        /// Of whom it is, if not of the whole.
+        /// The part that it is for, unless it is for the whole trace.
         part: Option<PartIx>,
         id: SnapshotId,
         readings: Vec<Reading>,
         times: Vec<Option<TraceTime>>,
     },
-    /// No clock of a part leads to trace time, and nothing can be assumed.
+    /// No clock of a part has a path to trace time, and nothing can be assumed.
     Unrelatable { part: PartIx, trace_time: Clock },
-    /// A pair of rule X21 that cannot be.
+    /// An impossible pair of rule X21.
     NotSynced { part: PartIx, rejected: Rejected },
 }
 
-/// The clocks of a trace while it is read.
+/// The clocks of a trace while the trace is read.
 #[derive(Debug)]
 pub(crate) struct Clocks {
     /// The snapshots seen until now.
     pub graph: ClockGraph,
     pub cache: ConversionCache,
-    /// By which times are told, if not by the graph.
+    /// Gives times instead of the graph, if there is one.
     whole: Option<Box<Whole>>,
-    /// Rules T1, X25.
+    /// The clock of trace time (rules T1, X25).
     pub trace_time: TraceClock,
     pub parts: Parts,
-    /// What happened since the last packet.
+    /// The side effects since the last packet.
     pub made: Vec<Made>,
-    /// Rule X24.
+    /// Comparisons of the clocks of two machines (rule X24).
     pub samples: Samples,
-    /// Parts of which something waits to know trace time (rule X25), and a clock that it was read on, in
-    /// the order of the first.
+    /// The parts in which something waits for trace time to be known (rule X25), each with the
+    /// clock of the first such reading, in the order of these readings.
     pending: Vec<(PartIx, Clock)>,
-    /// Whether a file is read to its end, so that who waits to know trace time waits no more.
+    /// Whether the end of a file is reached, so that nothing waits for trace time any longer.
     is_at_end: bool,
 }
 
@@ -144,14 +145,14 @@ impl Clocks {
         }
     }
 
-    /// Another file is read.
+    /// Begins the next file.
     pub fn begin_file(&mut self, file: FileTag, is_pinned: bool) {
         self.parts.begin(file, is_pinned);
         self.is_at_end = false;
     }
 
-    /// A file is read to its end: who waits to know trace time waits no more (rule X25), and parts that
-    /// have got clocks of their own settle their ways (rule X29).
+    /// Ends a file: nothing waits for trace time any longer (rule X25), and parts that now have
+    /// their own clocks settle their paths (rule X29).
     pub fn end_file(&mut self) {
         self.is_at_end = true;
         for part in self.parts.here() {
@@ -165,14 +166,15 @@ impl Clocks {
         }
     }
 
-    /// Whether something of the file that is read waits to know trace time, so that it is not known
-    /// yet what the greatest time is (rules O2, X25).
+    /// Whether something in the current file waits for trace time to be known, so that the greatest
+    /// time is still unknown (rules O2, X25).
     #[inline]
     pub fn has_pending(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// All files are read. Where nothing was converted, trace time is what it would have been.
+    /// Ends the last file. If nothing was converted, trace time is the clock that a first
+    /// conversion would have chosen.
     pub fn end(&mut self) {
         if self.trace_time.clock().is_none() {
             let clock = self.trace_time.or_first();
@@ -180,23 +182,24 @@ impl Clocks {
         }
     }
 
-    /// The manifest says which clock is trace time (rule X36).
+    /// Sets trace time to the manifest's clock (rule X36).
     pub fn set_trace_time(&mut self, clock: Clock) {
         self.trace_time.take(Claim::Settled(clock));
     }
 
-    /// Whether an event that cannot be placed waits to know trace time, and not a snapshot (rule X25).
+    /// Whether an event without a time waits for trace time to be known, not for a snapshot
+    /// (rule X25).
     pub fn waits_for_trace_time(&self) -> bool {
         self.trace_time.clock().is_none()
     }
 
-    /// Whether nothing of a part's packets decides any more what trace time is, and what is assumed
-    /// of its clocks, so that it does not matter what is converted.
+    /// Whether further packets of a part can no longer decide what trace time is, or what is
+    /// assumed about its clocks. Then it does not matter what is converted.
     pub fn is_settled(&self, part: PartIx) -> bool {
         self.trace_time.is_settled() && self.parts[part].is_settled
     }
 
-    /// Two clocks read this at one instant, says the manifest (rule X35).
+    /// Adds the manifest's statement that two clocks have these readings at one instant (rule X35).
     pub fn relate(&mut self, readings: [(Clock, i64); 2]) -> Result<(), Rejected> {
         let readings = readings.map(|(clock, value)| Reading {
             clock,
@@ -207,7 +210,7 @@ impl Clocks {
         self.make(Source::Manifest, None, readings.to_vec())
     }
 
-    /// Adds a snapshot that is no packet's own.
+    /// Adds a snapshot that has no packet of its own.
     pub fn make(
         &mut self,
         source: Source,
@@ -227,9 +230,8 @@ impl Clocks {
         Ok(())
     }
 
-    /// Places a packet in time, with the snapshots seen until now (rule D1). Its
-    /// timestamp advances an incremental clock (rule V5), unless it is a
-    /// `clock_snapshot`.
+    /// Places a packet in time, with the snapshots seen until now (rule D1). Its timestamp advances
+    /// an incremental clock (rule V5), unless the packet is a `clock_snapshot`.
     #[inline]
     pub fn place(
         &mut self,
@@ -266,7 +268,7 @@ impl Clocks {
         }
     }
 
-    /// Rules C4, C6 and X17.
+    /// Chooses the clock of a timestamp by rules C4, C6 and X17.
     fn choose(&self, header: &Header<'_>, part: PartIx, sequence: &Sequence) -> Choice {
         let own = header.timestamp_clock_id;
         let named = if own != 0 {
@@ -289,13 +291,13 @@ impl Clocks {
         }
     }
 
-    /// Whether no clock is known that a timestamp was read from (rule T2).
+    /// Whether the clock of a timestamp is unknown (rule T2).
     pub fn names_none(&self, header: &Header<'_>, part: PartIx, sequence: &Sequence) -> bool {
         matches!(self.choose(header, part, sequence), Choice::TraceTime)
     }
 
-    /// A timestamp that is taken as trace time, and so as a reading of it; of another part than
-    /// that whose clock it is, as a reading of no clock that it has a name for.
+    /// Takes a timestamp as trace time, and so as a reading of that clock. In a part that does not
+    /// own that clock, it is a reading of a clock for which the part has no name.
     fn as_trace_time(&self, part: PartIx, timestamp: u64) -> Placement {
         let ticks = Ticks::recorded(timestamp);
         let trace_time = self.trace_time.or_first();
@@ -309,7 +311,7 @@ impl Clocks {
         }
     }
 
-    /// A reading of a clock.
+    /// Places a reading of a clock.
     fn read(
         &mut self,
         header: &Header<'_>,
@@ -363,7 +365,7 @@ impl Clocks {
         let Some(id) = self.choose(header, part, sequence).clock_id() else {
             return Placement::default();
         };
-        // As the snapshots until now have it, since nothing is converted by it.
+        // The snapshots until now decide, because nothing is converted with the result.
         let domain = self.graph.domain(self.clock_of(header, part, id));
         let is_delta = domain.is_some_and(|domain| domain.incremental);
         let absolute = absolute(is_delta, id, sequence, timestamp);
@@ -402,8 +404,8 @@ impl Clocks {
         Ok(TraceTime::reads(ts))
     }
 
-    /// The trace time of a reading that stands where the file is read, and who wrote it. Where that is may say
-    /// of which life and turn of its clock it is (rule R14).
+    /// The trace time of a reading at the current position in the file, by its writer. The position
+    /// can tell which life and which turn of the clock the reading belongs to (rule R14).
     #[inline]
     fn resolve_in_file(
         &mut self,
@@ -446,7 +448,7 @@ impl Clocks {
         }
     }
 
-    /// What times are told on; `None` while trace time is not known (rule X25).
+    /// The clock that times are converted to; `None` while trace time is unknown (rule X25).
     #[inline]
     fn target(&self) -> Option<Clock> {
         match &self.whole {
@@ -455,7 +457,7 @@ impl Clocks {
         }
     }
 
-    /// The same of a value in nanoseconds.
+    /// Converts a value in nanoseconds to trace time.
     fn convert(&mut self, clock: Clock, value: ClockNs) -> Result<ClockNs, Unresolved> {
         let to = self.target().ok_or(Unresolved::NoTarget)?;
         match self.whole.as_deref_mut() {
@@ -466,7 +468,7 @@ impl Clocks {
         }
     }
 
-    /// The reason for a reading that does not fit.
+    /// The reason for a reading that overflows.
     pub fn overflow(&mut self, clock: Clock) -> Unresolved {
         let Some(to) = self.target() else {
             return Unresolved::NoTarget;
@@ -479,26 +481,26 @@ impl Clocks {
         }
     }
 
-    /// The clock that a number means on a packet of a part (rules C2, X14).
+    /// The clock that an id means on a packet of a part (rules C2, X14).
     #[inline]
     pub fn clock_of(&self, header: &Header<'_>, part: PartIx, id: u32) -> Clock {
         let seq = SeqId(header.trusted_packet_sequence_id);
         self.parts[part].clock(ClockId(id), seq)
     }
 
-    /// Whether a packet's timestamp is a delta if it is of this clock (rule V5).
+    /// Whether a timestamp of this clock is a delta on this packet (rule V5).
     pub fn is_incremental(&self, header: &Header<'_>, part: PartIx, clock: u32) -> bool {
         let domain = self.domain(self.clock_of(header, part, clock));
         domain.is_some_and(|domain| domain.incremental)
     }
 
-    /// A conversion of an event of a part would have been attempted here (rule T1).
+    /// Notes that an event of a part would have been converted here (rule T1).
     pub fn attempted(&mut self, part: PartIx) {
         let clock = self.parts[part].clock(ClockId::BOOTTIME, SeqId(0));
         self.attempt(part, clock);
     }
 
-    /// A conversion of something that a part holds is attempted (rules T1, X25, X26).
+    /// Notes that a reading in a part is about to be converted (rules T1, X25, X26).
     #[inline]
     pub fn attempt(&mut self, part: PartIx, clock: Clock) {
         if !self.parts[part].is_settled {
@@ -529,7 +531,7 @@ impl Clocks {
         bridge::settle(self, part);
     }
 
-    /// Where the nearest snapshot puts a reading, of those seen until now.
+    /// The trace time of a reading by the nearest snapshot seen until now.
     pub fn nearest(&mut self, clock: Clock, ticks: Ticks) -> Option<TraceTime> {
         let unit = self.graph.domain(clock).map_or(1, |domain| domain.unit);
         let to = self.trace_time.or_first();
@@ -538,7 +540,7 @@ impl Clocks {
         ts.ok().map(TraceTime::reads)
     }
 
-    /// Where the nearest snapshot puts a time, on a clock.
+    /// The reading of a clock at a trace time, by the nearest snapshot seen until now.
     pub fn back(&mut self, TraceTime(ts): TraceTime, clock: Clock) -> Option<i64> {
         let from = self.trace_time.or_first();
         let (graph, cache) = (&self.graph, &mut self.cache);
@@ -546,18 +548,18 @@ impl Clocks {
         reading.ok().map(|ClockNs(reading)| reading)
     }
 
-    /// Whether times are told by all snapshots of the trace.
+    /// Whether all snapshots of the trace give the times.
     pub fn has_all(&self) -> bool {
         self.whole.is_some()
     }
 
-    /// Whether a later snapshot may help what cannot be placed now (rule D2).
+    /// Whether a later snapshot may help a reading that has no time now (rule D2).
     pub fn may_resolve_later(&self, part: PartIx, reason: Unresolved) -> bool {
         let may_change = !self.has_all() || self.parts[part].may_become_own();
         may_change && reason.may_resolve_later()
     }
 
-    /// What is known of a clock: whatever any snapshot says, where all are known.
+    /// The properties of a clock: from all snapshots if they are known.
     pub fn domain(&self, clock: Clock) -> Option<&Domain> {
         match &self.whole {
             Some(whole) => whole.estimates.graph().domain(clock),
@@ -565,12 +567,12 @@ impl Clocks {
         }
     }
 
-    /// Nanoseconds in a unit of a clock.
+    /// The nanoseconds in a unit of a clock.
     pub fn unit(&self, clock: Clock) -> i64 {
         self.domain(clock).map_or(1, |domain| domain.unit)
     }
 
-    /// Whether the snapshots seen until now place any of these readings.
+    /// Whether the snapshots seen until now can convert any of these readings.
     pub fn places(&mut self, readings: &[Reading]) -> bool {
         let Some(trace_time) = self.trace_time.clock() else {
             return false;
@@ -583,22 +585,22 @@ impl Clocks {
         results.any(|result| result.is_ok())
     }
 
-    /// When all packets are read: whether the clocks of the trace are those of what an earlier pass has
-    /// found, which is so unless it has been changed since; or whether there was no such pass.
+    /// To be called after the last packet. Whether the clocks of the trace equal those of the
+    /// earlier pass, which is so unless the trace has changed since; also true without such a pass.
     pub fn are_as_found(&mut self) -> bool {
-        // Nobody asks for times any more, and it takes memory.
+        // No more times are needed, and the estimates take memory.
         self.whole.take().is_none_or(|whole| {
             whole.trace_time == self.trace_time.clock()
                 && whole.estimates.graph().domains() == self.graph.domains()
         })
     }
 
-    /// What an earlier pass has found, for the next one.
+    /// The results of the earlier pass, for the next pass.
     pub fn give_back(&mut self) -> Option<Whole> {
         self.whole.take().map(|whole| *whole)
     }
 
-    /// The clock of events with timestamps of their own.
+    /// The clock of events that have their own timestamps.
     pub fn event_clock(&self, part: PartIx, clock: Option<(ClockId, SeqId)>) -> EventClock {
         let clock = clock.map(|(id, seq)| self.parts[part].clock(id, seq));
         match clock {
@@ -620,7 +622,7 @@ impl Clocks {
         }
     }
 
-    /// Places an event that has a timestamp of its own (rules I).
+    /// Places an event that has its own timestamp (rules I).
     #[inline]
     pub fn place_event(
         &mut self,
@@ -631,7 +633,7 @@ impl Clocks {
             EventClock::Known { part, clock, unit } => {
                 self.attempt(part, clock);
                 match Ticks::recorded(timestamp) {
-                    // Events with clocks of their own are of no sequence.
+                    // Events with clocks of their own belong to no sequence.
                     Some(ticks) => {
                         self.resolve_in_file(clock, ticks, unit, reader(part, clock.seq.0))
                     }
@@ -642,8 +644,8 @@ impl Clocks {
         }
     }
 
-    /// Rule N6: the trace time of each reading of a snapshot, and why the first
-    /// has none of its own.
+    /// The trace time of each reading of a snapshot, and the reason if the first reading has none
+    /// of its own (rule N6).
     pub fn place_readings(
         &mut self,
         readings: &[Reading],
@@ -664,12 +666,12 @@ impl Clocks {
     }
 }
 
-/// Who wrote something, by the part and the number of the sequence.
+/// A number for the writer of a reading, from the part and the number of the sequence.
 fn reader(part: PartIx, sequence: u32) -> u64 {
     u64::from(part.0) << 32 | u64::from(sequence)
 }
 
-/// The absolute reading that a timestamp of a clock means (rule V5). `None` is a delta without a base.
+/// The absolute reading of a timestamp (rule V5). `None` means a delta without a base.
 fn absolute(is_delta: bool, clock: u32, sequence: &Sequence, timestamp: u64) -> Option<u64> {
     match is_delta {
         true => sequence

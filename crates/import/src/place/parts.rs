@@ -1,5 +1,5 @@
-//! What files hold of machines (rules X13 to X17): whose the clocks of each part are, and which clock is read
-//! where none is named.
+//! The parts of files, one for each machine: the owner of each part's clocks, and the default clock
+//! (rules X13 to X17).
 
 use std::ops::{Index, IndexMut};
 
@@ -11,30 +11,30 @@ use super::time::TraceTime;
 /// The private clock of a pinned file (rule X37).
 pub(crate) const TRACE_FILE: ClockId = ClockId(11);
 
-/// What a file holds of a machine.
+/// A file's packets of one machine.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub file: FileTag,
     pub machine: MachineId,
-    /// Whether packets of it have no machine_id.
+    /// Whether some of its packets have no machine_id.
     pub is_host: bool,
-    /// Whether packets that name no clock are read on the file's private one (rule X37).
+    /// Whether packets that name no clock use the file's private clock (rule X37).
     pub is_pinned: bool,
     /// Whether a snapshot makes its clocks the file's own (rule X15).
     pub may_own: bool,
-    /// The packet from which on they are.
+    /// The packet from which its clocks are the file's own.
     pub own_from: Option<i64>,
-    /// Rule T2, X17; 0 while there is none.
+    /// The clock of packets that name none (rules T2, X17); 0 if there is none.
     pub default_clock: u32,
-    /// Whether its way to trace time is settled (rule X26), with the clocks that it has now.
+    /// Whether its path to trace time is settled (rule X26), with its current clocks.
     pub is_settled: bool,
     /// Whether anything was converted from the machine's clocks.
     pub used_shared: bool,
-    /// Whether it was said that no clock of it leads anywhere.
+    /// Whether it was reported that none of its clocks has a path to trace time.
     pub is_unrelatable: bool,
-    /// The reading of the pair of rule I1 that was added last.
+    /// The reading of the last added pair of rule I1.
     pub last_pair: Option<u64>,
-    /// Where its first packet is that has a time.
+    /// The time of its first packet that has one.
     pub first: Option<TraceTime>,
 }
 
@@ -45,19 +45,19 @@ impl Part {
         self.own_from.is_some()
     }
 
-    /// Whether they may become that.
+    /// Whether its clocks may become the file's own.
     pub fn may_become_own(&self) -> bool {
         self.may_own && !self.is_own()
     }
 
-    /// Whether a clock is the one that pins the file.
+    /// Whether a clock is the private clock that pins the file.
     #[inline]
     pub fn is_private(&self, id: ClockId) -> bool {
         self.is_pinned && id == TRACE_FILE
     }
 
-    /// Whose the clocks are that are not sequence-scoped, if a snapshot has made them the file's
-    /// own.
+    /// The owner of clocks that are not sequence-scoped; `is_own` tells whether a snapshot has made
+    /// them the file's own.
     pub fn tag(&self, is_own: bool) -> FileTag {
         match is_own {
             true => self.file,
@@ -65,7 +65,7 @@ impl Part {
         }
     }
 
-    /// The clock that a number means on a packet of this part (rule X14).
+    /// The clock that an id means on a packet of this part (rule X14).
     #[inline]
     pub fn clock(&self, id: ClockId, seq: SeqId) -> Clock {
         let others = self.tag(self.is_own() || self.is_private(id));
@@ -83,19 +83,20 @@ pub(crate) fn shared(machine: MachineId, id: ClockId) -> Clock {
     Clock::in_file(machine, id, SeqId(0), FileTag::SHARED, FileTag::SHARED)
 }
 
-/// Which part.
+/// The index of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PartIx(pub u32);
 
-/// All parts, and those of the file that is read.
+/// All parts, and the parts of the current file.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     all: Vec<Part>,
-    /// Those of the file that is read, by their machines.
+    /// The parts of the current file, by their machines.
     here: FxHashMap<MachineId, PartIx>,
-    /// The host parts of all files, by the files' places in the order of processing.
+    /// The host parts of all files, by the position of the file in the order of processing.
     hosts: FxHashMap<u32, PartIx>,
-    /// The machines that files before had packets of.
+    /// The machines with packets until now, each with the position of its first file in the order
+    /// of processing.
     known: FxHashMap<MachineId, u32>,
     file: Option<FileTag>,
     is_pinned: bool,
@@ -108,7 +109,7 @@ impl Index<PartIx> for Parts {
 
     #[inline]
     fn index(&self, PartIx(index): PartIx) -> &Part {
-        // Whoever has a PartIx has got it from `find`.
+        // Every PartIx comes from `find`.
         &self.all[index as usize]
     }
 }
@@ -121,7 +122,7 @@ impl IndexMut<PartIx> for Parts {
 }
 
 impl Parts {
-    /// Another file is read.
+    /// Begins the next file.
     pub fn begin(&mut self, file: FileTag, is_pinned: bool) {
         self.here.clear();
         self.last = None;
@@ -129,7 +130,8 @@ impl Parts {
         self.is_pinned = is_pinned;
     }
 
-    /// The part of a machine's packet of the file that is read. `is_host` of one without machine_id.
+    /// The part of a machine's packet in the current file. `is_host` holds for a packet without
+    /// machine_id.
     #[inline]
     pub fn find(&mut self, machine: MachineId, is_host: bool) -> PartIx {
         let key = (machine, is_host);
@@ -164,7 +166,7 @@ impl Parts {
     }
 
     fn push(&mut self, machine: MachineId, file: FileTag, may_own: bool) -> PartIx {
-        // There are fewer than packets, of which 2³² do not fit any memory.
+        // There are fewer parts than packets, and 2³² packets do not fit into any memory.
         let part = PartIx(self.all.len() as u32);
         self.all.push(Part {
             file,
@@ -183,7 +185,7 @@ impl Parts {
         part
     }
 
-    /// The part of packets that are of no machine: one of no file.
+    /// The part of packets without a machine, which belongs to no file.
     fn nobody(&mut self) -> PartIx {
         match self.nobody {
             Some(part) => part,
@@ -194,12 +196,12 @@ impl Parts {
         }
     }
 
-    /// The part of a packet that makes no host (rule X11): the host part if there is one.
+    /// The part of a packet that makes no host (rule X11): the host part, if there is one.
     pub fn of_marker(&mut self) -> PartIx {
         self.host_here().unwrap_or_else(|| self.nobody())
     }
 
-    /// The host part of the file that is read, if there is one until now.
+    /// The host part of the current file, if there is one until now.
     fn host_here(&self) -> Option<PartIx> {
         self.hosts.get(&self.file?.order).copied()
     }
@@ -209,25 +211,26 @@ impl Parts {
         self.hosts.get(&self[part].file.order).copied()
     }
 
-    /// The parts of the file that is read, in the order of their first packets.
+    /// The parts of the current file, in the order of their first packets.
     pub fn here(&self) -> Vec<PartIx> {
         let mut here: Vec<PartIx> = self.here.values().copied().collect();
         here.sort_unstable();
         here
     }
 
-    /// All parts by their numbers, in the order of their first packets, with that of no file.
+    /// All parts by their indexes, in the order of their first packets, including the part of no
+    /// file.
     pub fn iter(&self) -> impl Iterator<Item = &Part> {
         self.all.iter()
     }
 
-    /// Those that files have.
+    /// The parts of files.
     pub fn of_files(&self) -> impl Iterator<Item = (PartIx, &Part)> {
         let all = (0..).map(PartIx).zip(&self.all);
         all.filter(|(part, _)| self.nobody != Some(*part))
     }
 
-    /// The clock that is read on a packet that names none (rules T2, X17); 0 for none.
+    /// The clock of packets that name none (rules T2, X17); 0 if there is none.
     #[inline]
     pub fn default_clock(&self, part: PartIx) -> u32 {
         match self[part].default_clock {

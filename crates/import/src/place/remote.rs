@@ -1,11 +1,11 @@
-//! What two machines that ask each other for the time say of their clocks (rules X19 to X24).
+//! The clocks of two machines that ask each other for the time (rules X19 to X24).
 //!
 //! # Design
 //!
-//! Times by the nearest snapshot are those of trace processor, which takes the mean of all rounds
-//! of a packet (X21): a pair of the graph like others. The rounds themselves are samples, which
-//! conversions by rates use instead. To give the samples to the graph, too, was the alternative;
-//! then a slow round would move times that a fast one has right.
+//! Times by the nearest snapshot equal trace processor's, which takes the mean of all rounds of a
+//! packet (X21): the mean is a pair in the graph like any other. The rounds themselves are samples,
+//! which conversions by rates use instead. The alternative was to give the samples to the graph,
+//! too. Then a slow round would move times that a fast round has right.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use super::clocks::{Clocks, Made};
 use super::parts::{Part, PartIx};
 use super::samples::Sample;
 
-/// Two neighbours are no round if the client's BOOTTIME grew by so much.
+/// Two neighbours are no round if the client's BOOTTIME grew by this much or more.
 const ROUND_NS: i128 = 30_000_000_000;
 
-/// What the clocks of both sides read, without zeros.
+/// The readings of clocks on both sides, without zeros.
 struct Readings {
     client: FxHashMap<u32, i64>,
     host: FxHashMap<u32, i64>,
@@ -42,15 +42,15 @@ impl Readings {
     }
 }
 
-/// What the rounds of a packet say of one clock.
+/// The offsets of one clock from the rounds of a packet.
 #[derive(Default)]
 struct Offsets {
     sum: i128,
     count: i128,
 }
 
-/// Takes in what a packet of `client` says of its clocks and those of `host` (rules X20 to X24).
-/// The snapshots of the client are taken before (X19).
+/// Adds the readings of a packet of `client`, of its clocks and those of `host` (rules X20 to X24).
+/// The snapshots of the client must be added before (X19).
 pub(crate) fn add(
     clocks: &mut Clocks,
     sync: &RemoteClockSync,
@@ -130,7 +130,7 @@ pub(crate) fn add(
     }
 }
 
-/// Gives samples to who estimates by rates; tells which of them are used (rule R9).
+/// Gives samples to the estimates by rates; returns which of them are used (rule R9).
 pub(crate) fn give(samples: &[Sample], estimates: &mut Estimates) -> Vec<bool> {
     let mut hops: BTreeMap<(Clock, Clock), Vec<usize>> = BTreeMap::new();
     for (index, sample) in samples.iter().enumerate() {

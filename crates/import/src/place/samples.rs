@@ -1,18 +1,18 @@
-//! What machines said of each other's clocks (rule X24).
+//! Comparisons of the clocks of two machines (rule X24).
 
 use timebase_resolver::Clock;
 
-/// What one machine's clocks said of another's (rule X24).
+/// A comparison of one machine's clock with another's (rule X24).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample {
     pub packet: i64,
     pub client: Clock,
     pub host: Clock,
-    /// When the host's clock read this,
+    /// The reading of the host's clock.
     pub host_value: i64,
-    /// the client's read so much more,
+    /// The client's reading at that time, minus the host's.
     pub offset: i64,
-    /// give or take this.
+    /// The offset may be wrong by this much.
     pub half_round_trip: i64,
 }
 

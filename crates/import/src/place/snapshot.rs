@@ -1,4 +1,4 @@
-//! Snapshots, whoever took them (rules N, T, I1, X15, X16).
+//! Snapshots from any source (rules N, T, I1, X15, X16).
 
 use timebase_resolver::{
     Clock, ClockId, FileTag, MachineId, Reading, Rejected, SeqId, SnapshotId, Source, Ticks,
@@ -12,15 +12,15 @@ use super::parts::{PartIx, shared};
 use super::sequence::Sequence;
 use super::time::TraceTime;
 
-/// The sequence that the tracing service itself writes to (rule V2).
+/// The tracing service's own sequence (rule V2).
 const SERVICE_SEQUENCE: u32 = 1;
 
-/// What a packet says that several clocks of its part read at one instant.
+/// Readings of several clocks of a part at one instant, from a packet.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     source: Source,
     readings: Vec<Recorded>,
-    /// What it says of trace time and of the default clock.
+    /// Its statement about trace time and the default clock.
     names: Names,
 }
 
@@ -34,19 +34,19 @@ struct Recorded {
     incremental: bool,
 }
 
-/// What a snapshot names.
+/// The statement of a snapshot about trace time and the default clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     /// A `ClockSnapshot` packet: its `primary_trace_clock`, which is 0 if it names none.
     Primary(i32),
-    /// A pair of rule I1: that BOOTTIME is there.
+    /// A pair of rule I1: it only says that BOOTTIME exists.
     Default,
-    /// What a client's clocks read (rule X19).
+    /// No statement: readings of a client's clocks (rule X19).
     Nothing,
 }
 
 impl Snapshot {
-    /// A `ClockSnapshot` packet.
+    /// The snapshot of a `ClockSnapshot` packet.
     pub fn of_packet(message: &ClockSnapshot, header: &Header<'_>) -> Snapshot {
         let source = match header.trusted_packet_sequence_id {
             SERVICE_SEQUENCE => Source::Service,
@@ -56,7 +56,7 @@ impl Snapshot {
         Snapshot::of_message(message, header, source, names)
     }
 
-    /// What the clocks of a client read (rule X19).
+    /// The snapshot of a client's clocks (rule X19).
     pub fn of_client(message: &ClockSnapshot, header: &Header<'_>) -> Snapshot {
         let mut snapshot = Snapshot::of_message(message, header, Source::Service, Names::Nothing);
         for recorded in &mut snapshot.readings {
@@ -85,8 +85,7 @@ impl Snapshot {
         }
     }
 
-    /// A pair of rule I1: what the clock of an ftrace bundle and BOOTTIME read
-    /// together.
+    /// A pair of rule I1: readings of the clock of an ftrace bundle and of BOOTTIME at one instant.
     pub fn pair((id, seq): (ClockId, SeqId), timestamp: u64, boottime: u64) -> Snapshot {
         let recorded = |id, timestamp| Recorded {
             id,
@@ -105,19 +104,19 @@ impl Snapshot {
         }
     }
 
-    /// Who took it.
+    /// The source of the snapshot.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// What of a pair of rule I1 tells whether it is new.
+    /// For a pair of rule I1, the reading that tells whether the pair is new.
     pub fn pair_reading(&self) -> Option<u64> {
         let is_pair = self.source == Source::Bundle;
         let first = self.readings.first().filter(|_| is_pair);
         first.map(|reading| reading.timestamp)
     }
 
-    /// The clock that it names as primary, if it can be one for a trace.
+    /// The clock that the snapshot names as primary, if it can be primary for a trace.
     fn primary(&self, machine: MachineId) -> Option<Clock> {
         let Names::Primary(primary) = self.names else {
             return None;
@@ -139,17 +138,17 @@ pub(crate) struct Accepted {
     pub readings: Vec<Reading>,
     /// The trace time of each reading (rule N6).
     pub times: Vec<Option<TraceTime>>,
-    /// Why the first reading could not be converted, if no time is known.
+    /// The reason why the first reading could not be converted, if no time is known.
     pub unresolved: Option<Unresolved>,
     /// A primary clock that came too late or cannot be one (rule T1).
     pub ignored_primary: Option<i32>,
-    /// Whether the part was read on the clocks of its machine, and has its own from here on (rule
-    /// X15).
+    /// Whether the part used the clocks of its machine before, and has its own from now on
+    /// (rule X15).
     pub is_mixed: bool,
 }
 
 impl Accepted {
-    /// Where the snapshot stands in time (rule D3).
+    /// The time of the snapshot (rule D3).
     pub fn ts(&self) -> Option<TraceTime> {
         self.times.first().copied().flatten()
     }
@@ -165,7 +164,7 @@ pub(crate) fn recorded(reading: &Reading) -> Ticks {
     )
 }
 
-/// What to call a snapshot in a message.
+/// The name of a snapshot in a message.
 pub(crate) fn called(source: Source) -> &'static str {
     match source {
         Source::Bundle => "the bundle's pair of clocks",
@@ -180,7 +179,7 @@ pub(crate) fn called(source: Source) -> &'static str {
 ///
 /// # Errors
 ///
-/// [`Rejected`]; nothing is changed then (rule N1).
+/// [`Rejected`]; then nothing is changed (rule N1).
 pub(crate) fn add(
     clocks: &mut Clocks,
     snapshot: &Snapshot,
@@ -212,12 +211,12 @@ pub(crate) fn add(
     })
 }
 
-/// Adds a snapshot, and tells its number, its readings in nanoseconds, and whether its part was
-/// read on clocks of its machine before.
+/// Adds a snapshot. Returns its number, its readings in nanoseconds, and whether its part used
+/// clocks of its machine before.
 ///
 /// # Errors
 ///
-/// As those of [`add`].
+/// The errors of [`add`].
 pub(crate) fn accept(
     clocks: &mut Clocks,
     snapshot: &Snapshot,
@@ -289,7 +288,7 @@ pub(crate) fn accept(
     Ok((id, readings, becomes_own && of.used_shared))
 }
 
-/// Rule X16: wall clocks of a file that has clocks of its own are those of its machine, too.
+/// The wall clocks of a file with its own clocks are also those of its machine (rule X16).
 fn wall_clocks_are_shared(readings: &mut Vec<Reading>) {
     let is_wall = |reading: &&Reading| reading.clock.id.get() <= 2 && reading.clock.id.get() > 0;
     let of_machine: Vec<Reading> = readings

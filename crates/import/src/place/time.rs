@@ -1,15 +1,15 @@
-//! The time that all events are brought to. A reading in the unit of its clock
-//! (`Ticks`), one in nanoseconds of its clock (`ClockNs`) and trace time are three
-//! types: none can be taken for another.
+//! The time that all events are converted to. A reading in the unit of its clock (`Ticks`), a
+//! reading in nanoseconds of its clock (`ClockNs`) and trace time are three types, so that none can
+//! be taken for another.
 
 use timebase_resolver::ClockNs;
 
-/// A time on the one clock that all events are brought to, in nanoseconds.
+/// A time on the clock that all events are converted to, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TraceTime(pub i64);
 
 impl TraceTime {
-    /// What the clock of trace time reads.
+    /// The trace time of a reading of that clock.
     #[inline]
     pub fn reads(ClockNs(reading): ClockNs) -> Self {
         TraceTime(reading)

@@ -1,28 +1,29 @@
-//! Which clock is trace time (rules T1, X25).
+//! The clock of trace time (rules T1, X25).
 
 use timebase_resolver::{Clock, ClockId, MachineId};
 
 use super::parts::{Part, shared};
 
-/// The clock that everything is brought to, once it is known which that is.
+/// The clock that everything is converted to, once it is known.
 #[derive(Debug, Default)]
 pub(crate) struct TraceClock {
     claim: Option<Claim>,
-    /// Whether the conversion of a packet or event to it was attempted, so that it cannot change.
+    /// Whether the conversion of a packet or event to it was attempted, so that the clock cannot
+    /// change.
     pub is_converted: bool,
-    /// Whether a snapshot was placed on it, so that its machine does not change it.
+    /// Whether a snapshot was placed on it, so that its machine does not change the clock.
     pub is_placed: bool,
 }
 
-/// Why it is that clock.
+/// The reason for the clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Claim {
-    /// The manifest says so, or there was no other when something had to be converted.
+    /// The manifest names it, or there was no other clock when something had to be converted.
     Settled(Clock),
-    /// A snapshot names it, or would if it named any.
+    /// A snapshot names it, or implies it.
     Snapshot {
         clock: Clock,
-        /// The file's place in the order of processing.
+        /// The file's position in the order of processing.
         file: u32,
         is_host: bool,
     },
@@ -37,13 +38,13 @@ impl Claim {
 }
 
 impl TraceClock {
-    /// The clock; `None` while nobody has claimed it and nothing was converted.
+    /// The clock; `None` while nothing has claimed it and nothing was converted.
     #[inline]
     pub fn clock(&self) -> Option<Clock> {
         self.claim.as_ref().map(Claim::clock)
     }
 
-    /// The clock, or what it would be: BOOTTIME of the first machine.
+    /// The clock, or the one for a first conversion now: BOOTTIME of the first machine.
     pub fn or_first(&self) -> Clock {
         let first = shared(MachineId::HOST, ClockId::BOOTTIME);
         self.clock().unwrap_or(first)
@@ -54,14 +55,14 @@ impl TraceClock {
         self.or_first().machine
     }
 
-    /// Whether it cannot change any more.
+    /// Whether the clock cannot change any more.
     #[inline]
     pub fn is_settled(&self) -> bool {
         self.is_converted && self.claim.is_some()
     }
 
-    /// What a snapshot of a part claims: `primary` if it names one, else BOOTTIME if it
-    /// `implies` that. Nothing if that does not count.
+    /// The claim of a part's snapshot: `primary` if the snapshot names one, else BOOTTIME if the
+    /// snapshot `implies` it. `None` if the claim does not count.
     pub fn claimed(&self, part: &Part, primary: Option<Clock>, implies: bool) -> Option<Claim> {
         let implied = implies.then(|| part.shared(ClockId::BOOTTIME));
         let clock = primary.or(implied)?;
@@ -82,7 +83,7 @@ impl TraceClock {
         })
     }
 
-    /// It is what was claimed.
+    /// Takes the claimed clock.
     pub fn take(&mut self, claim: Claim) {
         self.claim = Some(claim);
         self.is_placed = false;

@@ -1,14 +1,14 @@
-//! How many packets use each clock, for the table `clock`.
+//! The number of packets that use each clock, for the table `clock`.
 
 use rustc_hash::FxHashMap;
 use timebase_resolver::Clock;
 
-/// How many packets were read from each clock.
+/// The number of packets that were read from each clock.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     counted: FxHashMap<Clock, u64>,
-    /// The clock of the last packets, and how many they are: consecutive packets
-    /// mostly use one clock.
+    /// The clock of the last packets and their number, because consecutive packets mostly use one
+    /// clock.
     last: Option<(Clock, u64)>,
 }
 
@@ -31,7 +31,7 @@ impl Uses {
         }
     }
 
-    /// All clocks that were counted, and how often.
+    /// All counted clocks, with their numbers of packets.
     pub fn counted(&mut self) -> &FxHashMap<Clock, u64> {
         self.settle();
         &self.counted

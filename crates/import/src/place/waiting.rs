@@ -1,16 +1,15 @@
-//! Rules D2 and X29: what could not be placed when it was read is tried once more at the end of its
-//! file, and again when all files are read.
+//! Everything that cannot be placed when it is read. It is tried again at the end of its file, and
+//! once more when all files are read (rules D2 and X29).
 //!
 //! # Design
 //!
-//! Whatever waits, waits here: packets, snapshots, and rows of events, with the
-//! clock and the reading that they had. Records of some ten bytes go to a queue
-//! outside of memory, and come back in file order. To read the rows back from the
-//! database was there before: each table had a query and a loop of its own, and
-//! what is not a row, an event on its way to the timeline, had no place to wait.
+//! Packets, snapshots and rows of events all wait here, with the clock and the reading that they
+//! had. Records of some ten bytes go to a queue outside of memory, and come back in file order. The
+//! former method was to read the rows back from the database. Then each table had its own query and
+//! loop, and an event on its way to the timeline had no place to wait, because it is not a row.
 //!
-//! What still has no time at the end of its file goes to a second queue, and is settled for good when
-//! that is drained; snapshots go there at once.
+//! Records that still have no time at the end of their file go to a second queue. They are settled
+//! for good when the second queue is drained. Snapshots go to the second queue at once.
 
 use std::io;
 
@@ -25,13 +24,13 @@ use super::time::TraceTime;
 use crate::compact::{Put, Take, cut};
 use crate::spill::SpillQueue;
 
-/// For what a time counts as one that was seen (rule O2).
+/// The packets for which a time counts as seen (rule O2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CountsFor {
     Nothing = 0,
-    /// As a packet's: for packets of its machine.
+    /// The time of a packet: it counts for packets of its machine.
     ItsMachine = 1,
-    /// As an event's: for packets of all machines.
+    /// The time of an event: it counts for packets of all machines.
     All = 2,
 }
 
@@ -55,24 +54,24 @@ pub(crate) struct WaitingEvent<'a> {
     pub clock: Option<Clock>,
     pub ticks: Option<Ticks>,
     pub reason: Unresolved,
-    /// Its place on the timeline, if it keeps that of when it was read: then its time counts as one
-    /// that was seen (rule O2).
+    /// Its place on the timeline, if it keeps the place from when it was read. Then its time counts
+    /// as seen (rule O2).
     pub place: Option<u64>,
-    /// What it is for the timeline; empty for nothing.
+    /// Its form for the timeline; empty if the timeline does not need it.
     pub event: &'a [u8],
 }
 
 /// A snapshot that waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WaitingSnapshot<'a> {
-    /// The first of its rows of `clock_snapshot`.
+    /// The id of its first row in `clock_snapshot`.
     pub first_row: i64,
-    /// The packet that stands where it does, if one does.
+    /// The packet that has the snapshot's time, if there is one.
     pub packet: Option<(i64, SequenceIx, PartIx)>,
     pub readings: &'a [Reading],
 }
 
-/// What became of something that waited.
+/// The result for a record that waited.
 #[derive(Debug)]
 pub(crate) enum Settled<'a> {
     /// A row of `clock_snapshot`.
@@ -92,35 +91,35 @@ pub(crate) enum Settled<'a> {
         counts: CountsFor,
         result: Result<TraceTime, Unresolved>,
     },
-    /// The clock of a packet is another than when it was read (rule X29).
+    /// The clock of a packet is not the one from when it was read (rule X29).
     Clock { id: i64, clock: Clock },
-    /// A row of a table of events, or what of it is for the timeline.
+    /// A row of a table of events, or its event for the timeline.
     Event(SettledEvent<'a>),
-    /// A packet stands at the greatest time before it.
+    /// A packet that gets the greatest time before it.
     Stands(Stands),
-    /// What of a packet stands where that does.
+    /// An event that gets the time of its packet, which has none of its own.
     Untimed(Untimed<'a>),
 }
 
-/// A packet without a timestamp that stands behind something that waits to know trace time (rules O2,
+/// A packet without a timestamp, after something that waits for trace time to be known (rules O2,
 /// X25).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stands {
     pub packet: i64,
     /// The row of its machine.
     pub machine: u32,
-    /// The greatest time that was known when it was read.
+    /// The greatest time that was known when the packet was read.
     pub latest: TraceTime,
-    /// Whether it is an event itself.
+    /// Whether the packet is an event itself.
     pub counts: bool,
 }
 
-/// What a packet without a timestamp is for the timeline, where something before it or in it waits to
-/// know trace time.
+/// The event of a packet without a timestamp, if something before the packet or in it waits for
+/// trace time to be known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Untimed<'a> {
     pub packet: i64,
-    /// The greatest time that was known when it was read.
+    /// The greatest time that was known when the packet was read.
     pub latest: TraceTime,
     pub place: u64,
     pub event: &'a [u8],
@@ -133,13 +132,13 @@ pub(crate) struct SettledEvent<'a> {
     pub clock: Option<Clock>,
     pub ticks: Option<Ticks>,
     pub result: Result<TraceTime, Unresolved>,
-    /// Its place on the timeline, if it has kept one.
+    /// Its place on the timeline, if it has kept its place.
     pub place: Option<u64>,
-    /// What it is for the timeline; empty for nothing.
+    /// Its form for the timeline; empty if the timeline does not need it.
     pub event: &'a [u8],
 }
 
-/// What waits.
+/// The queue of everything that waits.
 pub(crate) struct Waiting {
     queue: SpillQueue,
     record: Vec<u8>,
@@ -152,7 +151,7 @@ const STANDS: u64 = 3;
 const UNTIMED: u64 = 4;
 
 impl Waiting {
-    /// What does not fit memory is put aside there.
+    /// The queue goes to `scratch` if it does not fit into memory.
     pub fn new(scratch: &Scratch) -> Self {
         Waiting {
             queue: SpillQueue::new(scratch),
@@ -183,7 +182,7 @@ impl Waiting {
         self.end();
     }
 
-    /// An event that could not be placed: its row, and what it is for the timeline.
+    /// Adds an event without a time: its row, and its form for the timeline.
     #[cold]
     pub fn event(&mut self, event: &WaitingEvent<'_>) {
         let mut put = self.begin(EVENT);
@@ -197,7 +196,7 @@ impl Waiting {
         self.end();
     }
 
-    /// A packet has no time of its own, and stands behind that.
+    /// Adds a packet without a timestamp, which gets the greatest time before it.
     #[cold]
     pub fn stands(&mut self, stands: &Stands) {
         let mut put = self.begin(STANDS);
@@ -208,7 +207,7 @@ impl Waiting {
         self.end();
     }
 
-    /// What such a packet is for the timeline.
+    /// Adds the event of a packet without a timestamp.
     #[cold]
     pub fn untimed(&mut self, untimed: &Untimed<'_>) {
         let mut put = self.begin(UNTIMED);
@@ -238,8 +237,8 @@ impl Waiting {
         self.end();
     }
 
-    /// Tries everything once more, in the order in which it came. What has no time even so
-    /// waits in `later`, or is settled without one if there is no later.
+    /// Tries everything again, in the order in which it was added. Records that still have no time
+    /// wait in `later`; without `later`, they are settled without a time.
     pub fn settle(
         self,
         clocks: &mut Clocks,
@@ -276,12 +275,12 @@ impl Waiting {
     }
 }
 
-/// The clock with the tag that its part has by now (rules X14, X29).
+/// The clock with the current tag of its part (rules X14, X29).
 fn by_now(clocks: &Clocks, part: PartIx, clock: Clock) -> Clock {
     clocks.parts[part].clock(clock.id, clock.seq)
 }
 
-/// With the clock and the reading that it had when it was read.
+/// Settles a packet, with the clock and the reading that it had when it was read.
 fn settle_packet(
     mut take: Take<'_>,
     clocks: &mut Clocks,
@@ -434,7 +433,7 @@ fn settle_snapshot(
             each(Settled::Reading { id, ts }, clocks)?;
         }
     }
-    // A pair of a bundle says nothing of its packet.
+    // A snapshot in a bundle does not change the bundle's packet.
     let Some(id) = packet else { return Ok(()) };
     if let Ok(ts) = result {
         sequences[sequence].saw(ts);

@@ -1,4 +1,4 @@
-//! All readers, by the type of packets that they read.
+//! All readers, by the types of their packets.
 
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::{Header, PacketType};
@@ -30,10 +30,10 @@ use super::vulkan_memory::VulkanMemoryEvents;
 use crate::output::{Counter, Fault, Rows};
 use crate::place::{SettledEvent, Snapshot};
 
-/// Declares the readers: what a packet's payload is parsed to, and who reads it.
+/// Declares the readers: the form of each parsed payload, and its reader.
 macro_rules! readers {
     ($($name:ident: $reader:ty = $packet_type:ident,)*) => {
-        /// The readers, and so all that they remember.
+        /// The readers with their state.
         #[derive(Debug, Default)]
         #[allow(non_snake_case)]
         pub(crate) struct Readers {
@@ -43,7 +43,7 @@ macro_rules! readers {
         /// A payload that was parsed.
         pub(crate) enum Parsed<'a> {
             $($name(<$reader as Reader>::Payload<'a>),)*
-            /// One that nobody reads.
+            /// A payload without a reader.
             Unread,
         }
 
@@ -59,7 +59,7 @@ macro_rules! readers {
                 }
             }
 
-            /// What it says that clocks read at one instant.
+            /// The readings of clocks at one instant that the payload has.
             #[inline]
             pub fn snapshot(&self, header: &Header<'_>) -> Option<Snapshot> {
                 match self {
@@ -70,7 +70,7 @@ macro_rules! readers {
         }
 
         impl Parsed<'_> {
-            /// Rewrites the times inside of the payload (rule RW5).
+            /// Rewrites the times inside the payload (rule RW5).
             pub fn retime(
                 self,
                 packet: &Retimed<'_>,
@@ -93,14 +93,14 @@ macro_rules! readers {
         const TIMES: &[(&str, Times)] = &[$((stringify!($name), <$reader as Reader>::TIMES),)*];
 
         impl Readers {
-            /// The fields of `InternedData` that somebody looks up.
+            /// The fields of `InternedData` that a reader looks up.
             pub fn interned() -> Vec<(u32, Kept)> {
                 let mut fields = Vec::new();
                 $(fields.extend_from_slice(<$reader as Reader>::INTERNED);)*
                 fields
             }
 
-            /// Reads a payload; but not one of which nothing that is wanted is made.
+            /// Reads a payload, unless all of its results are unwanted.
             #[inline]
             pub fn read(
                 &mut self,
@@ -118,7 +118,7 @@ macro_rules! readers {
                 }
             }
 
-            /// Tells the reader of an event's table what became of the event.
+            /// Gives the reader of an event's table the event that has waited.
             pub fn settled(&mut self, event: &SettledEvent<'_>, rows: &mut Rows<'_>) {
                 let number = event.row.table.number;
                 $(if <$reader as Reader>::TABLES.iter().any(|table| table.number == number) {
@@ -126,7 +126,7 @@ macro_rules! readers {
                 })*
             }
 
-            /// There are no more packets, and nothing waits any more.
+            /// Ends all readers: there are no more packets, and nothing waits.
             pub fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
                 $(self.$name.end(context, rows);)*
             }
@@ -192,22 +192,23 @@ readers! {
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,
 }
 
-/// The recorder's counters of which every machine of a file has one, though nothing was counted; but not
-/// those of packets with statistics, whose readers know what these leave out.
+/// The recorder's counters that every machine of a file has, even if they count nothing. Counters
+/// of packets with statistics are not among them, because their readers know which counters such
+/// packets leave out.
 pub(crate) fn counters_of_machines() -> impl Iterator<Item = &'static Counter> {
     let read = super::records::counters().chain(super::once::counters());
     let read = read.chain(super::trace_config::counters());
     read.chain(crate::definitions::records::counters())
 }
 
-/// The faults of readers of which every machine of a file has a counter, though there are none (rules ST,
-/// OT).
+/// The faults of readers for which every machine of a file has a counter, even without such faults
+/// (rules ST, OT).
 pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
     let states = super::track_event::dropped::STATE_WITHOUT_UUID;
     [states, super::energy::DESCRIPTOR].into_iter()
 }
 
-/// Whether a reader makes anything that is wanted: rows, or events to be followed.
+/// Whether a reader makes something wanted: rows, or events for the trackers.
 fn is_wanted<R: Reader>(context: &ImportContext, rows: &Rows<'_>) -> bool {
     R::TABLES.is_empty()
         || context.events.timeline.is_wanted()
@@ -222,7 +223,7 @@ mod tests {
     fn rw5_readers_whose_payloads_have_times_are_known() {
         let inside = TIMES.iter().filter(|(_, times)| *times != Times::OfPacket);
         let inside: Vec<(&str, Times)> = inside.copied().collect();
-        // Who adds one has its rewriting beside its reader, and a row in docs/rules/rewrite.md.
+        // To add a reader here, put its rewriting next to it, and a row into docs/rules/rewrite.md.
         assert_eq!(
             inside,
             [

@@ -111,9 +111,9 @@ impl ImportContext {
         keeps.then(|| self.events.timeline.reserve())
     }
 
-    /// Gives the timeline the loss of packets before this packet. It stands before the event of the packet
-    /// itself, or at the greatest time until then if the packet has no time or relies on lost state (rule S4).
-    /// A loss counts for no packet without a time (rule O2).
+    /// Gives the timeline the loss of packets before this packet. It comes before the event of the
+    /// packet itself, or at the greatest time until then if the packet has no time or relies on
+    /// lost state (rule S4). A loss does not count for packets without a time (rule O2).
     pub fn packets_lost(&mut self, packet: &PlacedPacket<'_>) {
         if !self.events.timeline.is_wanted() {
             return;
@@ -124,8 +124,9 @@ impl ImportContext {
         self.beside(packet, &lost);
     }
 
-    /// Gives the timeline what counts for no packet without a time (rule O2): it stands at the packet's
-    /// time, or at the greatest time until then if the packet has no time or relies on lost state.
+    /// Gives the timeline an event that does not count for packets without a time (rule O2). It
+    /// comes at the packet's time, or at the greatest time until then if the packet has no time or
+    /// relies on lost state.
     pub fn beside(&mut self, packet: &PlacedPacket<'_>, event: &Event<'_>) {
         event.write(&mut self.events.record);
         let EventSink {
@@ -138,7 +139,7 @@ impl ImportContext {
         }
     }
 
-    /// The record that was made waits together with its packet.
+    /// Lets the current record wait together with its packet.
     pub fn packet_waits(&mut self, packet: &PlacedPacket<'_>) {
         let place = self.kept_place();
         let placement = &packet.placement;
@@ -162,8 +163,8 @@ impl ImportContext {
         }
     }
 
-    /// Gives the event of a packet to the timeline at the packet's time. A packet without a timestamp stands
-    /// at the greatest time until then (rule O2); an event waits if its packet does.
+    /// Gives the event of a packet to the timeline at the packet's time. A packet without a
+    /// timestamp gets the greatest time until then (rule O2); an event waits if its packet does.
     pub fn packet(&mut self, packet: &PlacedPacket<'_>, event: &Event<'_>) {
         if !self.events.timeline.is_wanted() || packet.is_lost() {
             return;

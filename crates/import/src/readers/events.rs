@@ -35,7 +35,7 @@ impl EventSink {
         self.timeline.push(ts, event);
     }
 
-    /// The same for the current record.
+    /// Gives the current record to the timeline. Its time counts for packets without a time, too.
     pub fn push_record(&mut self, ts: TraceTime) {
         self.latest.event(ts);
         self.timeline.push(ts, &self.record);

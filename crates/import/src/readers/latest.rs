@@ -1,4 +1,4 @@
-//! The time of packets that have none of their own.
+//! The times of packets without a time of their own.
 
 use crate::place::{CountsFor, TraceTime};
 
@@ -11,7 +11,7 @@ pub(crate) struct Latest {
 }
 
 impl Latest {
-    /// An event of any machine gets its time.
+    /// Notes the time of an event of any machine.
     #[inline]
     pub fn event(&mut self, TraceTime(ts): TraceTime) {
         self.events = self.events.max(ts);
@@ -26,7 +26,7 @@ impl Latest {
         *latest = (*latest).max(ts);
     }
 
-    /// A packet of a machine gets its time. `counts` says for which packets it counts.
+    /// Notes the time of a packet of a machine. `counts` says for which packets it counts.
     pub fn counts(&mut self, counts: CountsFor, machine: u32, ts: TraceTime) {
         match counts {
             CountsFor::Nothing => {}
@@ -35,7 +35,7 @@ impl Latest {
         }
     }
 
-    /// The time of a packet of a machine that has none of its own.
+    /// The time of a machine's packet that has no time of its own.
     pub fn of(&self, machine: u32) -> TraceTime {
         let packets = self.packets.get(machine as usize).copied();
         TraceTime(self.events.max(packets.unwrap_or_default()))

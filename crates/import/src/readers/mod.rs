@@ -1,7 +1,7 @@
-//! What packets hold: a file a payload, in file order.
+//! Readers of packets' payloads, one file for each payload. They get packets in file order.
 //!
-//! The trait [`Reader`](reader::Reader) says what a reader does and when it is
-//! called; `all.rs` is the list of them.
+//! The trait [`Reader`](reader::Reader) defines the tasks of a reader, and when each is called;
+//! `all.rs` lists the readers.
 
 mod all;
 mod android_log;

@@ -6,14 +6,15 @@ use timebase_trace::wire::packet::Header;
 use crate::output::{LogMessage, Rows, Severity};
 use crate::place::{Generation, PartIx, Placement, TraceTime};
 
-/// A packet as its reader gets it, with its place in time.
+/// A packet with its place in time, in the form that its reader gets.
 #[derive(Debug)]
 pub(crate) struct PlacedPacket<'a> {
     pub id: i64,
     /// The position of its bytes in the decompressed stream.
     pub offset: u64,
     pub header: &'a Header<'a>,
-    /// The generation of its sequence's state, which its numbers of interned data refer to.
+    /// The generation of its sequence's state, which decides what its numbers of interned data
+    /// mean.
     pub generation: Generation,
     /// Its place in time.
     pub placement: Placement,
@@ -23,7 +24,7 @@ pub(crate) struct PlacedPacket<'a> {
     pub part: PartIx,
     /// Whether the state of its sequence is valid (rule S3).
     pub valid: bool,
-    /// The greatest time before it, which it has if it has none of its own (rule O2).
+    /// The greatest time before it, which it gets if it has no time of its own (rule O2).
     pub latest: TraceTime,
 }
 
@@ -35,7 +36,7 @@ impl PlacedPacket<'_> {
             .push(rows);
     }
 
-    /// Rule S4: whether it relies on lost state, and so has only a row.
+    /// Whether it relies on lost state, and so has only a row (rule S4).
     pub fn is_lost(&self) -> bool {
         self.placement.unresolved == Some(Unresolved::IncrementalStateLost)
     }

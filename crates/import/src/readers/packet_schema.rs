@@ -1,4 +1,4 @@
-//! The schema of packets: Perfetto's, with what the user and the trace add to it.
+//! The schema of packets: Perfetto's, with additions from the user and the trace.
 
 use std::fs;
 use std::path::Path;
@@ -12,17 +12,16 @@ use crate::output::{Cell, Rows};
 /// The schema while a trace is read.
 #[derive(Debug, Default)]
 pub(crate) struct PacketSchema {
-    /// Read when it is needed.
+    /// It is read when it is needed.
     pool: Option<Pool>,
-    /// How often it was added to.
+    /// The number of additions.
     changes: u64,
-    /// What the user adds, by the names of the files, until it is in the database.
+    /// The user's additions, by the names of the files, until they are in the database.
     of_user: Vec<(String, Vec<u8>)>,
 }
 
 impl PacketSchema {
-    /// Perfetto's schema and these files of the user's, each a serialized
-    /// `FileDescriptorSet`.
+    /// Perfetto's schema and the user's files, each a serialized `FileDescriptorSet`.
     pub fn new(files: &[impl AsRef<Path>]) -> Result<Self, Error> {
         let mut schema = PacketSchema::default();
         for path in files {
@@ -42,14 +41,14 @@ impl PacketSchema {
         Ok(schema)
     }
 
-    /// Keeps what the user adds for the database.
+    /// Stores the user's additions in the database.
     pub fn begin(&mut self, rows: &mut Rows<'_>) {
         for (name, set) in std::mem::take(&mut self.of_user) {
             keep(rows, &name, None, &set);
         }
     }
 
-    /// The messages that are known.
+    /// The known messages.
     pub fn pool(&mut self) -> &Pool {
         self.pool_mut()
     }
@@ -58,7 +57,7 @@ impl PacketSchema {
         self.pool.get_or_insert_with(Pool::perfetto)
     }
 
-    /// The messages that are known by then, if anybody has asked for one.
+    /// The messages that are known by then, if a message was needed.
     pub fn known(&self) -> Option<Pool> {
         self.pool.clone()
     }
@@ -72,13 +71,12 @@ impl PacketSchema {
         Ok(text)
     }
 
-    /// How often something was added: what was made of the schema before may look
-    /// otherwise now.
+    /// The number of additions. After an addition, results from the former schema may be outdated.
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Adds what a packet brings along, and keeps it for the database.
+    /// Adds the descriptors of a packet, and stores them in the database.
     pub fn extend(
         &mut self,
         rows: &mut Rows<'_>,
@@ -91,14 +89,14 @@ impl PacketSchema {
         Ok(())
     }
 
-    /// Adds a message that describes itself.
+    /// Adds a message from its own description.
     pub fn add_message(&mut self, descriptor: &[u8]) -> Result<MessageId, DescriptorError> {
         let message = self.pool_mut().add_message(descriptor)?;
         self.changes += 1;
         Ok(message)
     }
 
-    /// Adds a message of no fields, which changes nothing for others.
+    /// Adds a message without fields, which changes nothing for others.
     pub fn add_empty_message(&mut self) -> Option<MessageId> {
         self.pool_mut().add_message(&[]).ok()
     }

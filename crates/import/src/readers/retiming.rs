@@ -1,13 +1,15 @@
-//! Times inside of payloads, when a trace is rewritten (rules RW5, RW6).
+//! Times inside payloads, for a trace that is rewritten (rules RW5, RW6).
 //!
 //! # Design
 //!
-//! Each reader says by [`Reader::TIMES`](super::reader::Reader::TIMES) whether its payloads have times of
-//! their own; it has no default, so a reader that says nothing does not compile. One whose payloads do
-//! rewrites them in [`Reader::retime`](super::reader::Reader::retime), in a file beside it.
+//! Each reader states by [`Reader::TIMES`](super::reader::Reader::TIMES) whether its payloads have
+//! times of their own. There is no default, so a reader without this statement does not compile. If
+//! its payloads have times, the reader rewrites them in
+//! [`Reader::retime`](super::reader::Reader::retime), in a file next to it.
 //!
-//! A payload is copied as bytes around the numbers that change. To parse it into messages and write these
-//! again was the alternative; it loses fields that are newer than the schema, and the order of fields.
+//! A payload is copied as bytes around the numbers that change. The alternative was to parse it
+//! into messages and to write these again. That would lose fields that are newer than the schema,
+//! and the order of fields.
 
 use timebase_descriptor::field::{Fields, Value};
 use timebase_resolver::{ClockId, SeqId};
@@ -16,18 +18,18 @@ use timebase_trace::wire::packet::Header;
 use crate::compact::Put;
 use crate::place::{EventClock, Generation, Placement, TraceTime};
 
-/// Whether the payloads of a reader have times of their own, beside their packet's.
+/// Whether the payloads of a reader have times besides their packet's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Times {
-    /// None, or such as are relative to the packet's.
+    /// No times, or times relative to the packet's.
     OfPacket,
     /// Times that [`Reader::retime`](super::reader::Reader::retime) rewrites.
     Inside,
-    /// None that are converted, but what times of other packets are relative to.
+    /// No times that are converted, but a reference for relative times in other packets.
     References,
 }
 
-/// What has times that are on a clock which the format fixes (rule RW6).
+/// The payloads with times on a clock that the format fixes (rule RW6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fixed {
     KernelEvents,
@@ -46,32 +48,32 @@ pub(crate) struct Retimed<'a> {
     pub generation: Generation,
     /// Whether the state of its sequence can be trusted (rule S3).
     pub is_valid: bool,
-    /// Whether it refers to a state that was lost (rule S4).
+    /// Whether the packet refers to a state that was lost (rule S4).
     pub is_lost: bool,
 }
 
-/// What becomes of a payload.
+/// The result for a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rewritten {
-    /// It stays as it is.
+    /// The payload does not change.
     Same,
-    /// It has the bytes that were written.
+    /// The payload consists of the bytes that were written.
     Changed,
-    /// The same, and the packet has this time.
+    /// The payload does not change, and the packet gets this time.
     OfPacket(TraceTime),
 }
 
-/// What deltas of a sequence are added to, in microseconds.
+/// The times to which the deltas of a sequence are added, in microseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct References {
-    /// In the trace that is read: those of track events and of streamed samples.
+    /// In the trace that is read, for track events and streamed samples.
     pub read: Option<i64>,
     /// In the trace that is written, where track events have no deltas.
     pub written: Option<i64>,
 }
 
 impl References {
-    /// What a descriptor says.
+    /// The times from a descriptor.
     pub fn of(time: i64) -> Self {
         References {
             read: Some(time),
@@ -80,22 +82,22 @@ impl References {
     }
 }
 
-/// Who converts the times of a packet.
+/// Converts the times of a packet.
 pub(crate) trait Retime {
     /// A clock of the trace that is read.
     fn clock(&self, clock: Option<(ClockId, SeqId)>) -> EventClock;
 
-    /// Where an import places a reading; `None` if it cannot.
+    /// The trace time that an import gives a reading; `None` if it has none.
     fn time(&mut self, clock: &EventClock, timestamp: u64) -> Option<TraceTime>;
 
-    /// The same of one that does not wait for later snapshots.
+    /// The trace time that an import gives a reading without waiting for later snapshots.
     fn time_now(&mut self, clock: &EventClock, timestamp: u64) -> Option<TraceTime>;
 
-    /// The reading of a clock of the trace that is written, without a sequence, that leads to a time;
-    /// the one nearest to what was recorded.
+    /// The reading to write, of a clock without a sequence, so that it leads to `ts`: of all such
+    /// readings, the one nearest to the recorded reading.
     fn reading(&mut self, fixed: Fixed, clock: ClockId, recorded: u64, ts: TraceTime) -> u64;
 
-    /// The same of a clock that is written in units of so many nanoseconds.
+    /// Like `reading`, for a clock that is written in units of `unit` nanoseconds.
     fn coarse(
         &mut self,
         fixed: Fixed,
@@ -105,20 +107,23 @@ pub(crate) trait Retime {
         ts: TraceTime,
     ) -> u64;
 
-    /// A reading of a clock that has no time: it is written as it is, and counted if it has one then.
+    /// Reports a reading without a time: it is written unchanged, and counted if the written trace
+    /// gives it a time.
     fn unplaced(&mut self, fixed: Fixed, clock: (ClockId, SeqId), recorded: u64);
 
-    /// Something was written that leads so far away from its time; `None` if nobody knows where.
+    /// Reports that a written reading leads this far away from its time; `None` if the distance is
+    /// unknown.
     fn off(&mut self, fixed: Fixed, off: Option<u64>);
 
-    /// Where an import of the trace that is written places a reading of a clock without a sequence.
+    /// The trace time that an import of the written trace gives a reading of a clock without a
+    /// sequence.
     fn leads_to(&mut self, clock: ClockId, reading: u64) -> Option<TraceTime>;
 
-    /// What deltas of a sequence are added to, as far as it is known.
+    /// The known times to which the deltas of a sequence are added.
     fn references(&mut self, generation: Generation) -> &mut References;
 }
 
-/// The fields of a message that can be read to its end, each with its bytes.
+/// The fields of a message up to the first that cannot be read, each with its bytes.
 pub(crate) fn fields(message: &[u8]) -> impl Iterator<Item = (u32, Value<'_>, &[u8])> {
     let mut fields = Fields::new(message);
     std::iter::from_fn(move || {
@@ -138,7 +143,7 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
     Put(out).natural(u64::from(field) << 3 | 2).bytes(bytes);
 }
 
-/// Writes a message in which a number has another value.
+/// Writes a message in which one number is replaced.
 pub(crate) fn put_with(out: &mut Vec<u8>, message: &[u8], field: u32, value: u64) {
     let mut is_written = false;
     for (number, old, bytes) in fields(message) {

@@ -8,8 +8,8 @@ use super::label::Name;
 use super::track_event::{TRACK, TrackRecord};
 use crate::compact::{Put, Take, cut};
 
-/// What happens at one time. Machines are rows of `machine`; pids and tids are
-/// as they stand in the trace, taken as uint32.
+/// Something that happens at one time. Machines are rows of `machine`; pids and tids are those in
+/// the trace, taken as uint32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
     Switch(Switch),
@@ -25,7 +25,7 @@ pub(crate) enum Event<'a> {
     PacketsLost {
         sequence: u32,
     },
-    /// One that is left out, though what has no time stands behind it (rule O2).
+    /// An event that is left out, but whose time counts for later packets without a time (rule O2).
     Nothing,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Event<'a> {
 pub(crate) struct Switch {
     pub machine: u32,
     pub cpu: u32,
-    /// What is running until then, which the compact encoding does not say.
+    /// The thread that runs until the switch; the compact encoding lacks it.
     pub prev: Option<Prev>,
     pub prev_state: u64,
     pub next_pid: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Switch {
     pub next_comm: Option<Name>,
 }
 
-/// Who is running until a switch.
+/// The thread that runs until a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Prev {
     pub pid: u32,
@@ -59,11 +59,11 @@ pub(crate) struct Waking {
     pub comm: Option<Name>,
 }
 
-/// Who wakes.
+/// The thread that wakes another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waker {
     Tid(u32),
-    /// What the CPU runs, in an interrupt or not: by the compact encoding.
+    /// The thread that the CPU runs, in an interrupt or not: from the compact encoding.
     Running {
         in_interrupt: bool,
     },
@@ -76,10 +76,9 @@ pub(crate) struct FtraceEvent<'a> {
     pub cpu: u32,
     /// The thread that was running.
     pub tid: u32,
-    /// What numbers of interned data mean.
+    /// The interval whose interned data its numbers refer to.
     pub interval: Interval,
-    /// The field of `FtraceEvent` that it is, and its message; empty where nobody
-    /// reads it.
+    /// Its field of `FtraceEvent`, and the message; empty if no tracker reads it.
     pub field: u32,
     pub message: &'a [u8],
 }
@@ -100,50 +99,51 @@ pub(crate) struct PacketEvent<'a> {
     /// The packet's row.
     pub id: i64,
     pub machine: u32,
-    /// The field of `TracePacket` that it is.
+    /// Its field of `TracePacket`.
     pub field: u32,
-    /// What numbers of interned data mean.
+    /// The interval whose interned data its numbers refer to.
     pub interval: Interval,
     /// Whether the state of its sequence can be trusted (rule S3).
     pub valid: bool,
     pub payload: &'a [u8],
 }
 
-/// A packet of a profiler, or a sample in one, with what counts for it by its place in the file.
+/// A packet of a profiler, or a sample in one, with the facts that its position in the file
+/// decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProfileEvent<'a> {
     /// The packet's row.
     pub packet: i64,
-    /// The field of `TracePacket` that it is.
+    /// Its field of `TracePacket`.
     pub field: u32,
-    /// The sequence that it is on, by its number in the definitions of profiles.
+    /// Its sequence, as a number in the definitions of profiles.
     pub writer: u32,
-    /// What numbers of interned data mean, and how many entries count (see
-    /// `timebase_trace::Interned::get_until`).
+    /// The interval whose interned data its numbers refer to, and the number of entries that count
+    /// (see `timebase_trace::Interned::get_until`).
     pub interval: Interval,
     pub until: u64,
-    /// The defaults of its sequence, by their number in the definitions of profiles.
+    /// The defaults of its sequence, as a number in the definitions of profiles.
     pub defaults: u32,
     pub payload: &'a [u8],
 }
 
-/// A packet, or a part of it, in which the recording says something of itself.
+/// A packet, or a part of it, in which the recording tells something about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordedEvent<'a> {
     /// The packet's row.
     pub packet: i64,
     pub file: u32,
     pub machine: u32,
-    /// The field of `TracePacket` that it is.
+    /// Its field of `TracePacket`.
     pub field: u32,
     pub payload: &'a [u8],
 }
 
-/// What has gone through a power rail.
+/// The energy that has gone through a power rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Energy {
     pub machine: u32,
-    /// Numbers of rails are a session's.
+    /// The session, within which numbers of rails are unique.
     pub session: u64,
     pub index: u32,
     /// In microwatt seconds.
@@ -160,14 +160,14 @@ const FTRACE: u64 = 4;
 const LOG_LINE: u64 = 5;
 const PACKET: u64 = 6;
 const ENERGY: u64 = 7;
-// 8 is that of track events.
+// 8 is the number of track events.
 const NOTHING: u64 = 9;
 const PACKETS_LOST: u64 = 10;
 const PROFILE: u64 = 11;
 const RECORDED: u64 = 12;
 
 impl<'a> Event<'a> {
-    /// Writes it in place of what is in `record`.
+    /// Writes the event to `record`, whose former content is removed.
     #[inline]
     pub fn write(&self, record: &mut Vec<u8>) {
         record.clear();
@@ -230,18 +230,18 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Whether what [`Event::write`] wrote tells of packets that were lost.
+    /// Whether a record that [`Event::write`] wrote reports lost packets.
     pub fn tells_of_loss(record: &[u8]) -> bool {
         Take(record)
             .natural()
             .is_ok_and(|kind| kind == PACKETS_LOST)
     }
 
-    /// Reads back what [`Event::write`] wrote.
+    /// Reads a record that [`Event::write`] wrote.
     ///
     /// # Errors
     ///
-    /// If it is something else: the temporary file is damaged.
+    /// If the record is anything else: the temporary file is damaged.
     #[inline]
     pub fn read(record: &'a [u8]) -> io::Result<Self> {
         let mut take = Take(record);
@@ -395,7 +395,7 @@ impl<'a> ProfileEvent<'a> {
     }
 }
 
-/// No name is 0.
+/// The number of a name; 0 means none.
 fn number(name: Option<Name>) -> u64 {
     name.map_or(0, |Name(number)| u64::from(number) + 1)
 }

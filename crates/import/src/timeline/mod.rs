@@ -1,21 +1,20 @@
-//! The timeline: events of all CPUs and sequences in one order, that of time and,
-//! within one time, of the file (rules O1, O3).
+//! The timeline: the events of all CPUs and sequences in one order: by time, and with equal times
+//! by their position in the file (rules O1, O3).
 //!
 //! # Design
 //!
-//! A reader meets events in file order and gives them a compact form, of some
-//! ten to thirty bytes; what is rare goes as it stands in the trace. They are
-//! sorted outside of memory (`timebase_store::sort`) while the trace is read, and go to
-//! the trackers when it is, because until then an earlier event may come: a ring
-//! buffer that was read late, or an event that waited for a snapshot. Those get
-//! their place in the order when they have a time, behind others of their time.
+//! A reader gets events in file order, and gives them a compact form of some ten to thirty bytes;
+//! rare events keep their own bytes. They are sorted outside of memory (`timebase_store::sort`)
+//! while the trace is read, and go to the trackers afterwards. Until the end of the trace an
+//! earlier event may come, from a ring buffer that was read late, or because it waited for a
+//! snapshot. An event that waited gets its place in the order when it gets its time, after other
+//! events with this time.
 //!
-//! To sort within a window, and drop what comes later than that, was the
-//! alternative; trace processor does so with streaming sessions, and its tables
-//! then depend on how the trace was flushed.
+//! The alternative was to sort within a window, and to drop events that come later. Trace processor
+//! does this for streaming sessions, so its tables depend on how the trace was flushed.
 //!
-//! `docs/benchmarks.md` has what this costs. What an event is, is in `event.rs` and `track_event.rs`; in
-//! which order they come, in `order.rs`.
+//! `docs/benchmarks.md` has the cost. `event.rs` and `track_event.rs` define the events, and
+//! `order.rs` their order.
 
 mod event;
 mod label;

@@ -1,48 +1,48 @@
-//! A track event in its compact form: what its writer said of it, with texts and
-//! arguments as the interned data of its packet had them.
+//! A track event in its compact form: the content that its writer gave it, with texts and arguments
+//! from the interned data of its packet.
 
 use std::io;
 
 use super::label::{Label, put_label, take_label};
 use crate::compact::{Put, Take, cut};
 
-/// What the record of a track event begins with: none of the kinds of other events.
+/// The first number in the record of a track event, which no other kind of event has.
 pub(super) const TRACK: u64 = 8;
 
-/// The number of a uuid among those of the trace (`definitions/descriptors.rs`).
+/// A uuid, as its number among the uuids of the trace (`definitions/descriptors.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Uuid(pub u32);
 
-/// The number of a thread that writers say they are (`definitions/descriptors.rs`).
+/// A thread that writers name as their own, as its number (`definitions/descriptors.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WriterThread(pub u32);
 
-/// What a track event does (rules E7, L3).
+/// The type of a track event (rules E7, L3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Does {
     Begin,
     End,
     Instant,
     Counter,
-    /// That of a legacy event.
+    /// The phase of a legacy event.
     Phase(u8),
-    /// Says what its track is in from now on.
+    /// Sets the state of its track from now on.
     State,
-    /// A type that is newer than we are.
+    /// A type that is newer than timebase.
     Unknown,
 }
 
-/// A track event as it was written: what is read of it is some hundred bytes, which
-/// other events need not carry around.
+/// A track event as it was written. A decoded event takes some hundred bytes, which other events
+/// need not carry around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TrackRecord<'a>(pub(super) &'a [u8]);
 
 impl<'a> TrackRecord<'a> {
-    /// Reads it.
+    /// Decodes the event.
     ///
     /// # Errors
     ///
-    /// If it is something else: the temporary file is damaged.
+    /// If the record is anything else: the temporary file is damaged.
     #[inline]
     pub fn read(self) -> io::Result<TrackEvent<'a>> {
         TrackEvent::take(Take(self.0))
@@ -53,34 +53,34 @@ impl<'a> TrackRecord<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TrackEvent<'a> {
     pub machine: u32,
-    /// Which of all sequences it is of.
+    /// Its sequence, as a number among all sequences.
     pub sequence: u32,
     /// The row of its packet.
     pub packet: i64,
     pub does: Does,
-    /// The track that it names; none where it is on that of its thread (rule E8).
+    /// The track that it names; `None` if it is on the track of its thread (rule E8).
     pub uuid: Option<Uuid>,
-    /// Its thread by rule L2; of one that names a track, its sequence's.
+    /// Its thread by rule L2; for an event that names a track, the thread of its sequence.
     pub thread: Option<WriterThread>,
     pub category: Label<'a>,
     pub name: Label<'a>,
-    /// What its track is in from now on, where that is not its name (rule ST4).
+    /// The state of its track from now on, if the state is not its name (rule ST4).
     pub state: Option<Label<'a>>,
     /// In nanoseconds (rule L1).
     pub thread_time: Option<i64>,
     pub instructions: Option<i64>,
-    /// That of a counter (rule E15), and those of further counters (rule E17).
+    /// The value of a counter (rule E15), and the values of further counters (rule E17).
     pub value: Option<f64>,
     pub more_values: Values<'a>,
     /// Its `LegacyEvent`; empty without one.
     pub legacy: &'a [u8],
-    /// What its first annotation says, of one that names a thread or a process (rule L6).
+    /// The text of its first annotation, if the event names a thread or a process (rule L6).
     pub note: Option<&'a str>,
     pub flows: Flows<'a>,
     pub arguments: Arguments<'a>,
 }
 
-/// Values of counters that come with an event.
+/// Values of counters that an event also has.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Values<'a>(&'a [u8]);
 
@@ -92,19 +92,19 @@ pub(crate) struct Flows<'a>(&'a [u8]);
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Arguments<'a> {
     pub main: &'a [u8],
-    /// Those that count if the event has an owner thread, and whether there should be
-    /// some (rule A8).
+    /// The arguments that count if the event has an owner thread, and whether there should be such
+    /// arguments (rule A8).
     pub log: &'a [u8],
     pub has_log: bool,
     pub errors: u32,
     pub log_errors: u32,
     pub unknown: u32,
-    /// The event itself, where the schema did not know all of it when it was read.
+    /// The event itself, if the schema did not know all of it when it was read.
     pub undecoded: &'a [u8],
 }
 
 impl<'a> Values<'a> {
-    /// Those that [`Values::write`] wrote.
+    /// The values that [`Values::write`] wrote.
     pub fn iter(self) -> impl Iterator<Item = (Uuid, f64)> {
         let mut take = Take(self.0);
         std::iter::from_fn(move || {
@@ -114,7 +114,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    /// Writes values one behind the other.
+    /// Writes values one after the other.
     pub fn write(values: &[(Uuid, f64)], out: &'a mut Vec<u8>) -> Values<'a> {
         out.clear();
         for (Uuid(uuid), value) in values {
@@ -129,7 +129,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// What an event does to a flow.
+/// The effect of an event on a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlowStep {
     Goes,
@@ -154,7 +154,7 @@ impl<'a> Flows<'a> {
         })
     }
 
-    /// Writes flows one behind the other.
+    /// Writes flows one after the other.
     pub fn write(flows: impl Iterator<Item = (FlowStep, u64)>, out: &'a mut Vec<u8>) -> Flows<'a> {
         out.clear();
         for (step, id) in flows {
@@ -170,7 +170,7 @@ impl<'a> Flows<'a> {
     }
 }
 
-/// What there is of an event, beside what all have.
+/// A bit for each part that only some events have.
 mod has {
     pub const THREAD: u64 = 1 << 0;
     pub const CATEGORY: u64 = 1 << 1;
@@ -217,7 +217,7 @@ impl Does {
 }
 
 impl<'a> TrackEvent<'a> {
-    /// One that does nothing.
+    /// An event that does nothing.
     pub fn empty(machine: u32, packet: i64) -> Self {
         TrackEvent {
             machine,
@@ -269,14 +269,15 @@ impl<'a> TrackEvent<'a> {
         parts
     }
 
-    /// Writes it in place of what is in `record`, as an event of the timeline.
+    /// Writes the event to `record` as an event of the timeline; the former content of `record` is
+    /// removed.
     #[inline]
     pub fn write(&self, record: &mut Vec<u8>) {
         record.clear();
         self.put(Put(record).natural(TRACK));
     }
 
-    /// Writes it behind what is in `put`.
+    /// Appends the event to `put`.
     #[inline]
     pub fn put(&self, put: &mut Put<'_>) {
         let parts = self.parts();
@@ -338,7 +339,7 @@ impl<'a> TrackEvent<'a> {
         }
     }
 
-    /// Reads back what [`TrackEvent::put`] wrote.
+    /// Reads an event that [`TrackEvent::put`] wrote.
     #[inline]
     pub fn take(mut take: Take<'a>) -> io::Result<Self> {
         let parts = take.natural()?;

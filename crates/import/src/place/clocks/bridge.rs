@@ -1,11 +1,11 @@
-//! What is assumed where nothing tells how a part's clocks relate to trace time (rules X26, X27).
+//! The assumptions about parts whose clocks have no known relation to trace time (rules X26, X27).
 
 use timebase_resolver::{Clock, ClockId, Reading, Source};
 
 use super::{Clocks, Made};
 use crate::place::parts::{PartIx, TRACE_FILE, shared};
 
-/// Settles the way of a part to trace time, that of the host part of its file first.
+/// Settles the path of a part to trace time, after the path of its file's host part.
 #[cold]
 pub(super) fn settle(clocks: &mut Clocks, part: PartIx) {
     let Some(trace_time) = clocks.trace_time.clock() else {
@@ -58,22 +58,22 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
     }
 }
 
-/// Whether there is a path.
+/// Whether a path exists.
 fn reaches(clocks: &mut Clocks, from: Clock, to: Clock) -> bool {
     let Clocks { graph, cache, .. } = clocks;
     from == to || graph.path(from, to, cache).is_ok()
 }
 
-/// Assumes that two clocks read the same.
+/// Assumes that two clocks have equal readings.
 fn assume(clocks: &mut Clocks, part: PartIx, one: Clock, other: Clock) {
     let reading = |clock| Reading {
         clock,
         value: 0,
-        // Of the snapshots until now, since by these it is accepted.
+        // From the snapshots until now, because they decide whether it is accepted.
         unit: clocks.graph.domain(clock).map_or(1, |domain| domain.unit),
         incremental: false,
     };
     let readings = vec![reading(one), reading(other)];
-    // It is never rejected: two clocks, in the units that they have.
+    // It is never rejected: it has two clocks, in their own units.
     let _ = clocks.make(Source::Assumed, Some(part), readings);
 }

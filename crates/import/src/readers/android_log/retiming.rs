@@ -1,4 +1,4 @@
-//! Lines of the log on their way into a trace that is written (rule RW6): they stay on REALTIME.
+//! Rewrites lines of the log for a trace that is written: they stay on REALTIME (rule RW6).
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};

@@ -1,33 +1,30 @@
-//! The arguments of events, each different set of them stored once.
+//! The arguments of events; equal sets are stored once.
 //!
 //! # Design
 //!
-//! Kernel events repeat themselves: the 7.1 million scheduler events of a 7 s
-//! trace have 268 different sets of arguments. So a row has the number of a set,
-//! and the table `ftrace_args` has the set's JSON. Sets are recognized by the
-//! message's bytes, so that one that was seen is neither decoded nor written
-//! again.
+//! Kernel events repeat themselves: the 7.1 million scheduler events of a 7 s trace have 268
+//! different sets of arguments. So a row has the number of a set, and the table `ftrace_args` has
+//! the set's JSON. The bytes of a message identify its set, so a known set is neither decoded nor
+//! written again.
 //!
-//! What was seen is remembered in bounded memory (`seen.rs`).
+//! Known sets are remembered in bounded memory (`seen.rs`).
 //!
-//! The alternative, a column for every argument, is smaller where no two events
-//! are alike and larger where they are; and the JSON would have to be made in
-//! SQL whenever it is read.
+//! The alternative was a column for every argument. It is smaller if no two events are alike, and
+//! larger if they are. The JSON would also have to be made in SQL at each read.
 
 use timebase_schema::tables::ftrace_args;
 
 use crate::output::{Cell, Rows};
 use crate::seen::Seen;
 
-/// How many bytes a generation may take.
+/// The limit of a generation in bytes.
 const GENERATION: usize = 6 << 20;
 
-/// What precedes the message in the key of a set of arguments: its machine and
-/// kind, which say what the message means, and `common_flags` of the event,
-/// which are stored with them.
+/// The bytes before the message in the key of a set: the machine and the kind, which decide what
+/// the message means, and the event's `common_flags`, which are stored with the arguments.
 const KEY_HEAD: usize = 13;
 
-/// The sets of arguments, with the one that is looked at now.
+/// The sets of arguments, and the current set.
 #[derive(Debug)]
 pub(super) struct Arguments {
     seen: Seen,
@@ -48,12 +45,12 @@ impl Default for Arguments {
 }
 
 impl Arguments {
-    /// Forgets what was seen: messages may look otherwise now.
+    /// Forgets all sets, because the schema of messages may have changed.
     pub fn forget(&mut self) {
         self.seen = Seen::new(GENERATION);
     }
 
-    /// Begins with the arguments of an event: its message is to be appended.
+    /// Begins the arguments of an event; the caller appends its message.
     #[inline]
     pub fn begin(&mut self, machine: u32, kind: u32, flags: Option<u32>) -> &mut Vec<u8> {
         self.flags = flags;
@@ -66,8 +63,8 @@ impl Arguments {
         key
     }
 
-    /// The number of the arguments; of new ones when `write` has written their
-    /// message as JSON. `None` if it could not.
+    /// The number of the current set. If the set is new, `write` writes its message as JSON; `None`
+    /// if that fails.
     #[inline]
     pub fn number(
         &mut self,
@@ -79,7 +76,7 @@ impl Arguments {
         }
         self.json.clear();
         write(self.key.get(KEY_HEAD..)?, &mut self.json)?;
-        // Sets of other arguments have the even numbers.
+        // Other sets of arguments have the even numbers.
         let id = rows.count(&ftrace_args::TABLE).saturating_mul(2) + 1;
         self.seen.insert(&self.key, id);
         let args = rows.text(&self.json);

@@ -1,4 +1,4 @@
-//! An `FtraceEventBundle`: what one CPU's buffer held when it was read.
+//! An `FtraceEventBundle`: the content of one CPU's buffer when it was read.
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
 use timebase_resolver::{ClockId, SeqId};
@@ -6,21 +6,21 @@ use timebase_trace::wire::packet::Header;
 
 use super::compact_sched::{Columns, Comms};
 
-/// The clock of a bundle that only its pairs know (rule I1).
+/// The clock of a bundle that only the bundles' pairs relate to others (rule I1).
 const SEQUENCE_CLOCK: ClockId = ClockId(64);
 
-/// The clock that a bundle's timestamps are of.
+/// The clock of a bundle's timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FtraceClock {
     Boottime,
     MonotonicRaw,
-    /// GLOBAL or LOCAL: known only by the bundles' pairs.
+    /// GLOBAL or LOCAL: only the bundles' pairs relate it to other clocks.
     OfSequence,
-    /// The recorder did not know it either, or knew one that is newer than we.
+    /// The recorder did not know it either, or it is newer than timebase.
     Unknown,
 }
 
-/// A bundle, but for its events of the full encoding, which are read one by one.
+/// A bundle without its events of the full encoding, which are read one by one.
 #[derive(Debug)]
 pub(crate) struct Bundle<'a> {
     pub(super) cpu: Option<u32>,
@@ -28,12 +28,12 @@ pub(crate) struct Bundle<'a> {
     /// The readings of its clock and of BOOTTIME that were taken together.
     pub(super) pair: Option<(u64, u64)>,
     pub(super) lost_events: bool,
-    /// When its buffer began, as far as it tells (rule O6): the end of the bundle
-    /// before, or the event read last.
+    /// The time when its buffer began, if the bundle has it: the end of the previous bundle, or the
+    /// last event that was read (rule O6).
     pub(super) begins: Option<u64>,
     /// The scheduler's events of the compact encoding.
     pub(super) columns: Columns,
-    /// The names that the columns point into.
+    /// The names to which the columns refer.
     pub(super) comms: Comms<'a>,
     /// Kinds of events that the bundle describes: the field of `FtraceEvent`, and
     /// a serialized `DescriptorProto` of its message.
@@ -41,7 +41,7 @@ pub(crate) struct Bundle<'a> {
     message: &'a [u8],
 }
 
-/// The clock of a bundle's timestamps; `None` if it is not fields.
+/// The clock of a bundle's timestamps; `None` if it is unknown.
 pub(super) fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<(ClockId, SeqId)> {
     let id = match clock {
         FtraceClock::Boottime => ClockId::BOOTTIME,
@@ -69,7 +69,7 @@ impl<'a> Bundle<'a> {
         };
         let (mut ftrace_timestamp, mut boot_timestamp) = (None, None);
         let (mut last_read, mut previous_end) = (None, None);
-        // Several are one, as protobuf has it.
+        // Several messages are merged, as protobuf defines it.
         let mut compact_sched = Vec::new();
         let mut fields = Fields::new(message);
         while let Some((number, value)) = fields.next()? {
@@ -103,7 +103,7 @@ impl<'a> Bundle<'a> {
     pub fn events(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut fields = Fields::new(self.message);
         std::iter::from_fn(move || {
-            // `parse` has seen that the bundle can be read to its end.
+            // `parse` has checked that the bundle can be read to its end.
             while let Ok(Some((number, value))) = fields.next() {
                 if let (Self::EVENT, Value::Bytes(event)) = (number, value) {
                     return Some(event);
@@ -133,7 +133,7 @@ fn generic_descriptor(message: &[u8]) -> Result<Option<(u32, &[u8])>, Malformed>
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RawFtraceEvent<'a> {
     pub timestamp: Option<u64>,
-    /// The thread that was running, as the kernel numbers threads.
+    /// The thread that was running, with the kernel's number.
     pub tid: Option<i32>,
     pub common_flags: Option<u32>,
     /// The field that is set, and its message.

@@ -1,8 +1,8 @@
-//! The compact scheduler encoding: the `sched_switch` and `sched_waking` events
-//! of a bundle as columns, without what the previous event of the CPU tells.
+//! The compact scheduler encoding: the `sched_switch` and `sched_waking` events of a bundle as
+//! columns, without the data that the CPU's previous event has.
 //!
-//! An event becomes the message that the full encoding would have, so that all
-//! that comes after is the same for both.
+//! An event becomes the message that the full encoding would have, so later steps are the same for
+//! both.
 
 use timebase_descriptor::field::{Fields, Malformed, Value, varint};
 
@@ -25,14 +25,13 @@ pub(super) mod column {
     pub const COUNT: usize = 13;
 }
 
-/// The columns of one bundle. Values are varints as they stand on the wire,
-/// with a negative number in 64 bits.
+/// The columns of one bundle. Values are varints as on the wire, with negative numbers in 64 bits.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     columns: [Vec<u64>; column::COUNT],
 }
 
-/// The names that columns point into.
+/// The names to which columns refer.
 pub(super) type Comms<'a> = Vec<&'a [u8]>;
 
 /// A `sched_switch` of the compact encoding.
@@ -42,7 +41,7 @@ pub(super) struct CompactSwitch<'a> {
     pub prev_state: u64,
     pub next_pid: u64,
     pub next_prio: u64,
-    /// `None` if it points beyond the table.
+    /// `None` if its index is beyond the table.
     pub next_comm: Option<&'a [u8]>,
 }
 
@@ -84,7 +83,7 @@ impl Columns {
         lengths.min().unwrap_or(0)
     }
 
-    /// How many switches all columns tell of.
+    /// The number of switches that all columns have.
     pub fn switches(&self) -> usize {
         self.len(&[
             column::SWITCH_TIMESTAMP,
@@ -95,7 +94,7 @@ impl Columns {
         ])
     }
 
-    /// How many wakings all columns tell of.
+    /// The number of wakings that all columns have.
     pub fn wakings(&self) -> usize {
         self.len(&[
             column::WAKING_TIMESTAMP,
@@ -106,8 +105,8 @@ impl Columns {
         ])
     }
 
-    /// How many timestamps there are, of switches and of wakings; more than
-    /// there are events where columns are cut.
+    /// The numbers of timestamps, of switches and of wakings. There are more timestamps than events
+    /// if columns are cut.
     pub fn timestamps(&self) -> (usize, usize) {
         (
             self.columns[column::SWITCH_TIMESTAMP].len(),
@@ -145,7 +144,7 @@ impl Columns {
     }
 }
 
-/// Makes timestamps of deltas. A delta that does not fit is a negative one, in two's complement.
+/// Turns deltas into timestamps. A delta that does not fit is negative, in two's complement.
 fn accumulate(deltas: &mut [u64]) {
     let mut sum = 0u64;
     for delta in deltas {
@@ -181,7 +180,7 @@ fn extend(column: &mut Vec<u64>, value: Value<'_>) -> Result<(), Malformed> {
 }
 
 impl CompactSwitch<'_> {
-    /// The `SchedSwitchFtraceEvent`; `prev` was running until then.
+    /// The `SchedSwitchFtraceEvent`; `prev` ran until the switch.
     pub fn write(&self, prev: &Thread, message: &mut Vec<u8>) {
         write_bytes(message, 1, &prev.comm);
         write_varint(message, 2, prev.pid);
@@ -189,7 +188,7 @@ impl CompactSwitch<'_> {
         self.write_partly(message);
     }
 
-    /// What of it is known without the thread that was running until then.
+    /// The fields that are known without the thread that ran until the switch.
     pub fn write_partly(&self, message: &mut Vec<u8>) {
         write_varint(message, 4, self.prev_state);
         if let Some(comm) = self.next_comm {

@@ -1,11 +1,11 @@
-//! The formats of events, by their kinds: what a kind is called, and how its messages look.
+//! The formats of events: the name of each kind, and the schema of its messages.
 
 use rustc_hash::FxHashMap;
 use timebase_descriptor::{Kind as FieldKind, MessageId};
 
 use crate::readers::packet_schema::PacketSchema;
 
-/// What a kind of event is called, and how its messages look.
+/// The name of a kind of events, and the schema of its messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventFormat {
     /// The number of its name.
@@ -13,11 +13,11 @@ pub(super) struct EventFormat {
     pub message: Option<MessageId>,
 }
 
-/// The formats of all kinds that were met.
+/// The formats of all kinds that have been seen.
 #[derive(Debug, Default)]
 pub(super) struct EventFormats {
     schema: Option<Schema>,
-    /// How often the schema had been added to when they were met.
+    /// The number of changes of the schema at the time when they were seen.
     schema_changes: u64,
     met: FxHashMap<(u32, u32), EventFormat>,
     /// Self-describing kinds, by machine and field of `FtraceEvent`.
@@ -27,20 +27,20 @@ pub(super) struct EventFormats {
     nameless: Option<i64>,
 }
 
-/// What of the schema is used.
+/// The parts of the schema that are used.
 #[derive(Debug, Clone, Copy)]
 struct Schema {
     event: Option<MessageId>,
-    /// A message of no fields, for kinds that the schema does not know.
+    /// A message without fields, for kinds that the schema does not know.
     unknown: Option<MessageId>,
 }
 
 impl EventFormats {
-    /// Takes in that a bundle describes a kind.
+    /// Adds a bundle's description of a kind.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the description.
+    /// The error in the description.
     pub fn describe(
         &mut self,
         machine: u32,
@@ -61,8 +61,7 @@ impl EventFormats {
         }
     }
 
-    /// Forgets how events look if the schema has been added to, and tells whether
-    /// it was.
+    /// Forgets the formats if the schema has changed, and returns whether it has.
     pub fn follow(&mut self, schema: &PacketSchema) -> bool {
         let changed = self.schema_changes != schema.changes();
         if changed {

@@ -1,10 +1,10 @@
-//! A `GenericFtraceEvent`: an event of a kind that no schema knows, with its
-//! name and the names of its arguments.
+//! A `GenericFtraceEvent`: an event of a kind that no schema knows, with its name and the names of
+//! its arguments.
 
 use serde_json::{Map, Value as Json};
 use timebase_descriptor::field::{Fields, Malformed, Value};
 
-/// The name and the arguments of a `GenericFtraceEvent`, which tells its own.
+/// The name and the arguments of a `GenericFtraceEvent`, which has the names itself.
 pub(super) fn read(message: &[u8]) -> Result<(String, Json), Malformed> {
     let mut name = String::new();
     let mut args = Map::new();

@@ -1,19 +1,19 @@
-//! The events of a bundle, whatever their encoding, in the order of time.
+//! The events of a bundle in the order of time, in either encoding.
 
 use timebase_descriptor::field::Malformed;
 
 use super::bundle::RawFtraceEvent;
 use super::compact_sched::{Columns, Comms, CompactSwitch, CompactWaking};
 
-/// What comes next in a bundle.
+/// The next event of a bundle.
 pub(super) enum Next<'a> {
     Switch(CompactSwitch<'a>),
     Waking(CompactWaking<'a>),
     Full(&'a [u8], Result<RawFtraceEvent<'a>, Malformed>),
 }
 
-/// The events of a bundle in the order of time: at one time switches first,
-/// then wakings, then others, as trace processor has them.
+/// The events of a bundle in the order of time. At one time, switches come first, then wakings,
+/// then others, as in trace processor.
 pub(super) struct InOrder<'a, 'c, I> {
     columns: &'c Columns,
     comms: &'c Comms<'a>,
@@ -71,7 +71,7 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Iterator for InOrder<'a, '_, I> {
         let switch = self.switch.map_or(NEVER, |switch| switch.timestamp.into());
         let waking = self.waking.map_or(NEVER, |waking| waking.timestamp.into());
         let full = match &self.full {
-            // One without a time comes where it stands.
+            // An event without a time keeps its position.
             Some((_, event)) => event.map_or(0, |event| event.timestamp.unwrap_or(0).into()),
             None => NEVER,
         };

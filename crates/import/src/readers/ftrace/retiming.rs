@@ -1,5 +1,5 @@
-//! The events of a bundle on their way into a trace that is written (rule RW5): on BOOTTIME, whatever
-//! clock they were read from.
+//! Rewrites the times of a bundle's events for a trace that is written: on BOOTTIME, whichever
+//! clock they were read from (rule RW5).
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
@@ -23,25 +23,26 @@ mod field {
     pub const BOOT_TIMESTAMP: u32 = 7;
     pub const LAST_READ_EVENT_TIMESTAMP: u32 = 9;
     pub const PREVIOUS_BUNDLE_END_TIMESTAMP: u32 = 10;
-    /// Of `FtraceEvent`.
+    /// A field of `FtraceEvent`.
     pub const TIMESTAMP: u32 = 1;
 }
 
-/// The readings of a bundle that are written, of each encoding in the order of the file.
+/// The readings to write for a bundle, of each encoding in file order.
 #[derive(Default)]
 struct Readings {
     switches: Vec<u64>,
     wakings: Vec<u64>,
-    /// `None` of an event without a time.
+    /// `None` for an event without a timestamp.
     events: Vec<Option<u64>>,
     has_changed: bool,
     has_placed: bool,
-    /// As recorded.
+    /// The recorded readings without a time.
     unplaced: Vec<u64>,
 }
 
 impl Readings {
-    /// One that is read where the import reads it; one that has no time stays.
+    /// The reading to write, which is converted in the same order as by the import. A reading
+    /// without a time does not change.
     fn of(&mut self, recorded: u64, clock: &EventClock, to: &mut impl Retime) -> u64 {
         let Some(ts) = to.time(clock, recorded) else {
             self.unplaced.push(recorded);
@@ -65,7 +66,7 @@ pub(super) fn retime(
     out: &mut Vec<u8>,
 ) -> Rewritten {
     let clock = to.clock(clock_of(packet.header, bundle.clock));
-    // The import reads it first (rule O6).
+    // The import converts it first (rule O6).
     let begins = bundle
         .begins
         .map(|begins| (begins, to.time(&clock, begins)));
@@ -129,7 +130,7 @@ fn is_of_pair(number: u32) -> bool {
     matches!(number, field::FTRACE_TIMESTAMP | field::BOOT_TIMESTAMP)
 }
 
-/// When a bundle's buffer was read before, if a field says it.
+/// The time when a bundle's buffer was read before, if the field has it.
 fn mark(number: u32, value: Value<'_>) -> Option<u64> {
     match (number, value) {
         (
@@ -140,16 +141,16 @@ fn mark(number: u32, value: Value<'_>) -> Option<u64> {
     }
 }
 
-/// What a bundle says of the bundle before it.
+/// A bundle's statements about the previous bundle.
 struct Marks {
-    /// The one that the import reads, which is converted already.
+    /// The time that the import reads, which is already converted.
     begins: Option<(u64, Option<TraceTime>)>,
     clock: EventClock,
     has_changed: bool,
 }
 
 impl Marks {
-    /// What is written for one; nothing for one that has no time.
+    /// The reading to write for such a time; `None` if it has no trace time.
     fn of(&mut self, recorded: u64, to: &mut impl Retime) -> Option<u64> {
         let ts = match self.begins {
             Some((begins, ts)) if begins == recorded => ts,
@@ -201,7 +202,7 @@ fn write(bundle: &[u8], readings: &Readings, marks: &[Option<u64>], out: &mut Ve
     }
 }
 
-/// Timestamps that are written as deltas, behind each other in one or several fields.
+/// Timestamps that are written as deltas, one after the other, in one or several fields.
 struct Column<'a> {
     readings: std::slice::Iter<'a, u64>,
     last: u64,
@@ -215,7 +216,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Writes a field of it, packed or not. Timestamps that are of no event keep their deltas.
+    /// Writes a field of the column, packed or not. Timestamps without an event keep their deltas.
     fn put(&mut self, number: u32, value: Value<'_>, bytes: &[u8], out: &mut Vec<u8>) {
         match value {
             Value::Varint(delta) => {
@@ -234,7 +235,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The delta that leads to the next reading, be it back.
+    /// The delta to the next reading, which may be negative.
     fn next(&mut self, recorded: u64) -> u64 {
         let Some(&reading) = self.readings.next() else {
             return recorded;

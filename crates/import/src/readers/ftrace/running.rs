@@ -1,10 +1,10 @@
-//! Which thread runs on each CPU, as far as the switches that were read tell.
+//! The thread that runs on each CPU, as far as the switches until now tell.
 
 use rustc_hash::FxHashMap;
 use timebase_descriptor::field::{Fields, Value};
 
-/// A thread as `sched_switch` tells of it. Numbers are varints as they stand on
-/// the wire, with a negative one in 64 bits.
+/// A thread, with the fields of `sched_switch`. Numbers are varints as on the wire, with negative
+/// numbers in 64 bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Thread {
     pub pid: u64,
@@ -12,17 +12,17 @@ pub(super) struct Thread {
     pub comm: Vec<u8>,
 }
 
-/// Which thread runs on each CPU of each machine.
+/// The thread that runs on each CPU of each machine.
 #[derive(Debug, Default)]
 pub(super) struct Running {
-    /// The one on the CPU whose bundle is read.
+    /// The thread on the CPU of the current bundle.
     pub here: Option<Thread>,
     cpu: (u32, u32),
     others: FxHashMap<(u32, u32), Thread>,
 }
 
 impl Running {
-    /// A bundle of a CPU is read.
+    /// Begins a bundle of a CPU.
     pub fn begin(&mut self, machine: u32, cpu: u32) {
         if self.cpu != (machine, cpu) {
             if let Some(thread) = self.here.take() {
@@ -33,7 +33,7 @@ impl Running {
         }
     }
 
-    /// The CPU switches to a thread, by the compact encoding.
+    /// Notes that the CPU switches to a thread, from the compact encoding.
     pub fn switch(&mut self, pid: u64, prio: u64, comm: &[u8]) {
         let here = self.here.get_or_insert_default();
         (here.pid, here.prio) = (pid, prio);
@@ -41,7 +41,7 @@ impl Running {
         here.comm.extend_from_slice(comm);
     }
 
-    /// The CPU switches to a thread: a `SchedSwitchFtraceEvent`.
+    /// Notes that the CPU switches to a thread, from a `SchedSwitchFtraceEvent`.
     pub fn switch_message(&mut self, message: &[u8]) {
         let mut next = Thread::default();
         let mut fields = Fields::new(message);
@@ -56,8 +56,8 @@ impl Running {
         self.here = Some(next);
     }
 
-    /// A thread gets another name, which the next switch will tell of if it is
-    /// running: a `TaskRenameFtraceEvent`.
+    /// Notes the new name of a thread, from a `TaskRenameFtraceEvent`. If the thread is running,
+    /// the next switch has this name.
     pub fn rename_message(&mut self, message: &[u8]) {
         let (mut pid, mut new_comm) = (0, None);
         let mut fields = Fields::new(message);

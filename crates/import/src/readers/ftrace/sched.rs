@@ -1,11 +1,11 @@
-//! The scheduler's events for the timeline, whatever their encoding in the trace.
+//! The scheduler's events for the timeline, from either encoding.
 
 use super::compact_sched;
 use crate::definitions::Names;
 use crate::message::Message;
 use crate::timeline::{Prev, Switch, Waker, Waking};
 
-/// Fields of `FtraceEvent` that mean something here.
+/// Fields of `FtraceEvent` that the import uses.
 pub(super) mod field {
     pub const SCHED_SWITCH: u32 = 4;
     pub const SCHED_WAKING: u32 = 20;

@@ -1,7 +1,7 @@
-//! Why events could not be placed, when all snapshots are known.
+//! The reasons why events have no time, when all snapshots are known.
 //!
-//! Events of a bundle mostly share their fate, so a row of `ftrace_unresolved`
-//! tells it for a stretch of them, with the clock that they were read from.
+//! Events of a bundle mostly have the same reason. So a row of `ftrace_unresolved` has the reason
+//! for a stretch of events, with the clock that they were read from.
 
 use timebase_resolver::{Clock, Unresolved};
 use timebase_schema::tables::ftrace_unresolved;
@@ -9,24 +9,24 @@ use timebase_schema::tables::ftrace_unresolved;
 use crate::output::{Cell, Rows};
 use crate::place::SettledEvent;
 
-/// Events one after the other that could not be placed for the same reason.
+/// Consecutive events without a time, for the same reason.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     first: i64,
     last: i64,
     reason: Unresolved,
-    /// `None` if it is not known which clock it was.
+    /// `None` if the clock is unknown.
     clock: Option<Clock>,
-    /// What tells its bundle from the next one.
+    /// A mark that distinguishes the bundle from the next one.
     bundle: u8,
 }
 
-/// The stretch that is going on.
+/// The current stretch.
 #[derive(Debug, Default)]
 pub(super) struct Stretches(Option<Stretch>);
 
 impl Stretches {
-    /// Takes in an event that waited.
+    /// Adds an event that waited.
     pub fn settled(&mut self, event: &SettledEvent<'_>, rows: &mut Rows<'_>) {
         let Err(reason) = event.result else { return };
         let (id, bundle) = (event.row.id, event.row.mark);
@@ -52,7 +52,7 @@ impl Stretches {
         }
     }
 
-    /// Writes down what is going on.
+    /// Writes the current stretch as a row.
     pub fn end(&mut self, rows: &mut Rows<'_>) {
         let Some(stretch) = self.0.take() else { return };
         let reason = rows.text(stretch.reason.code());

@@ -1,5 +1,5 @@
-//! Samples of power rails on their way into a trace that is written (rule RW6): they stay on BOOTTIME, in
-//! milliseconds.
+//! Rewrites samples of power rails for a trace that is written: they stay on BOOTTIME, in
+//! milliseconds (rule RW6).
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
@@ -8,7 +8,7 @@ use super::MILLI;
 use crate::message::Message;
 use crate::readers::retiming::{Fixed, Retime, Retimed, Rewritten, fields, put_bytes, put_with};
 
-/// The field of the samples, and that of a sample's time.
+/// The field of the samples, and the field of a sample's time.
 const SAMPLES: u32 = 2;
 const TIMESTAMP_MS: u32 = 2;
 

@@ -1,5 +1,5 @@
-//! A `TrackEvent` as it stands on the wire. Members of a oneof may be there together,
-//! and enums may have numbers that nobody knows.
+//! A `TrackEvent` as it is on the wire. Several members of a oneof may be there, and enums may have
+//! unknown numbers.
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
 
@@ -43,8 +43,8 @@ pub(crate) mod legacy {
     pub const TID_OVERRIDE: u32 = 19;
 }
 
-/// A `TrackEvent`: what stands there once, and of what may stand there several times
-/// whether it does.
+/// A `TrackEvent`: the value of each field that occurs once, and for each field that may occur
+/// several times, whether it does.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RawTrackEvent<'a> {
     pub message: Message<'a>,
@@ -52,7 +52,7 @@ pub(crate) struct RawTrackEvent<'a> {
     pub track_uuid: Option<u64>,
     pub name_iid: Option<u64>,
     pub name: Option<&'a [u8]>,
-    /// The last of its categories' numbers, and how many there are.
+    /// The last number of its categories, and how many numbers there are.
     pub category_iid: u64,
     pub category_iids: u32,
     pub has_categories: bool,
@@ -67,13 +67,13 @@ pub(crate) struct RawTrackEvent<'a> {
     pub has_more_values: bool,
     pub has_flows: bool,
     pub has_arguments: bool,
-    /// Its `ChromeActiveProcesses`, which is an argument, too.
+    /// Its `ChromeActiveProcesses`, which is also an argument.
     pub active_processes: Option<Message<'a>>,
     pub legacy: Option<Message<'a>>,
 }
 
 impl<'a> RawTrackEvent<'a> {
-    /// Reads one.
+    /// Reads an event.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut event = RawTrackEvent {
             message: Message(bytes),
@@ -165,7 +165,7 @@ impl<'a> RawTrackEvent<'a> {
         phase.unwrap_or(0) as u32
     }
 
-    /// Whether its time is one of its own (rule E4).
+    /// Whether it has a time of its own (rule E4).
     pub fn has_time(&self) -> bool {
         self.time_delta.is_some() || self.time_absolute != 0
     }

@@ -1,4 +1,5 @@
-//! What writers of track events have said before: the defaults, names and sums of their sequences.
+//! Earlier statements of the writers of track events: the defaults, names and sums of their
+//! sequences.
 
 pub(super) mod counters;
 mod defaults;

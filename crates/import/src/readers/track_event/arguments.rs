@@ -1,9 +1,9 @@
-//! The arguments of an event: read with the schema as it is known by then; or later, if
-//! there is something in them that it does not know yet.
+//! The arguments of an event. They are decoded with the schema as it is known by then, or later if
+//! the schema does not know all of them yet.
 //!
-//! A trace may describe extensions behind the events that have them (rule A9). Such an
-//! event goes through the timeline as it is, and what numbers of interned data stand for
-//! is kept for its interval, with the order in which that was said.
+//! A trace may describe extensions after the events that have them (rule A9). Such an event goes
+//! through the timeline as it is. The interned data of its interval is kept, with the order of the
+//! entries.
 
 use timebase_descriptor::Pool;
 
@@ -14,14 +14,14 @@ use crate::place::{Generation, Place};
 use crate::readers::sequences::event::RawTrackEvent;
 use crate::timeline::Arguments;
 
-/// Reads arguments.
+/// Decodes arguments.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     args: EventArgs,
     undecoded: Vec<u8>,
 }
 
-/// What numbers of interned data stand for, when an event is read.
+/// The interned data at the time when an event is read.
 struct Now<'a> {
     place: &'a Place,
     generation: Generation,
@@ -36,9 +36,9 @@ impl Interning for Now<'_> {
 }
 
 impl Decoder {
-    /// Reads those of an event; tells how many numbers of interned data stand for
-    /// nothing. What has to be read again is as [`LateDecoder`](crate::arguments::LateDecoder)
-    /// wants it.
+    /// Decodes the arguments of an event, and returns the number of references to interned data
+    /// without an entry. An event that has to be decoded again gets the form that
+    /// [`LateDecoder`](crate::arguments::LateDecoder) reads.
     pub fn decode(
         &mut self,
         event: &RawTrackEvent<'_>,
@@ -67,7 +67,7 @@ impl Decoder {
         0
     }
 
-    /// The arguments that were read last.
+    /// The arguments that were decoded last.
     pub fn made(&self) -> Arguments<'_> {
         if !self.undecoded.is_empty() {
             return Arguments {

@@ -1,5 +1,5 @@
-//! Track events on their way into a trace that is written (rule RW5): times of their own become their
-//! packet's.
+//! Rewrites track events for a trace that is written: a time of their own becomes their packet's
+//! (rule RW5).
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
@@ -36,7 +36,7 @@ pub(super) fn retime(
     Rewritten::OfPacket(ts)
 }
 
-/// Rule E4; `None` of an event that an import drops, or cannot place.
+/// The time of an event (rule E4); `None` if an import drops the event or cannot place it.
 fn time(
     event: &RawTrackEvent<'_>,
     packet: &Retimed<'_>,
