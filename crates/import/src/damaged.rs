@@ -96,7 +96,7 @@ impl Around {
         self.last
     }
 
-    /// A packet has times inside: the first and the last of them in file order.
+    /// Notes the times inside a packet: the first and the last of them in file order.
     #[inline]
     pub fn saw(&mut self, (first, last): (i64, i64), rows: &mut Rows<'_>) {
         self.last = Some(last);

@@ -225,7 +225,7 @@ pub(crate) fn describe(
     facts(conn, frame, trace)
 }
 
-/// The rows of `stats`: what the import counted, and what the trace recorded.
+/// The rows of `stats`: the counts of the import, and the counts in the trace.
 fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
     let counts = &frame.counts;
     let counters = [

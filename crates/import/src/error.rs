@@ -203,14 +203,14 @@ impl WriteError {
         }
     }
 
-    /// Whether SQLite says that the system failed, and not how.
+    /// Whether SQLite only reports that the system failed, without the reason.
     pub fn is_of_system(&self) -> bool {
         matches!(self, WriteError::Sqlite(error)
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure))
     }
 }
 
-/// Whether nothing more can be written: the disk is full, or what the user may have of it.
+/// Whether nothing more can be written: the disk is full, or the user's quota is used up.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -30,7 +30,7 @@ impl Seen {
         }
     }
 
-    /// The number of bytes that were seen.
+    /// The number that these bytes got, if they were seen.
     #[inline]
     pub fn get(&mut self, key: &[u8]) -> Option<i64> {
         if let Some(&id) = self.young.get(key) {

@@ -123,7 +123,7 @@ impl How {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LossKind {
-    /// A CPU's buffer says that it lost events before some that were read.
+    /// A CPU's buffer says that it lost events before some of the events that were read.
     KernelEvents,
     /// An event shows another thread on a CPU than the CPU's last switch left there.
     Switch,

@@ -37,7 +37,7 @@ impl Fault {
     }
 }
 
-/// A track event without a meaning that we know, or with such an argument.
+/// A track event whose meaning is unknown, or with an argument whose meaning is unknown.
 pub(crate) const PARSER_ERROR: Fault = Fault::new(Counter::error(
     "track_event_parser_errors",
     "a track event or one of its arguments is unreadable, and is left \

@@ -199,7 +199,7 @@ fn is_related(part: &Part, boot: Boot, trace_time: Clock, asked: &mut Asked<'_>)
     let Some(hops) = asked.hops(own, trace_time) else {
         return true;
     };
-    // Two BOOTTIMEs of two machines. Wall clocks at least show the same time.
+    // Two BOOTTIMEs of two machines. Wall clocks are at least meant to agree.
     !hops.into_iter().any(|(from, to, source)| {
         source == Some(Source::Assumed)
             && from.machine != to.machine

@@ -17,7 +17,7 @@ pub(crate) type StepRow = tables::clock_step::Row<Option<i64>>;
 /// A row of `clock_route`.
 pub(crate) type RouteRow = tables::clock_route::Row<Option<i64>>;
 
-/// Takes the rows that come one by one, then those of the solved clock graph.
+/// Takes the rows that come one by one, and then the rows of the solved clock graph.
 pub(crate) trait Sink {
     /// The sink for the rows of the solved clock graph.
     type Solved: SolvedSink;

@@ -19,7 +19,7 @@ const MOST_COLUMNS: usize = 24;
 pub(crate) struct Roots(HashMap<String, u32>);
 
 impl Roots {
-    /// Those of a database that SQLite has open.
+    /// The root pages of a database that SQLite has open.
     pub fn read(conn: &Connection) -> rusqlite::Result<Roots> {
         let mut statement = conn.prepare("SELECT name, rootpage FROM sqlite_schema")?;
         let roots = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;

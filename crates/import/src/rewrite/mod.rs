@@ -2,13 +2,13 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | the order of all steps, and what is refused | `mod.rs` |
-//! | what becomes of a packet | `pass.rs` |
+//! | the order of all steps, and the refusals | `mod.rs` |
+//! | the new form of a packet | `pass.rs` |
 //! | how a packet is written as bytes | `header.rs`; payloads beside their readers, `readers/retiming.rs` |
-//! | the times of a packet, and those that wait for a later snapshot | `times.rs`, `waits.rs` |
+//! | the times of a packet, and times that wait for a later snapshot | `times.rs`, `waits.rs` |
 //! | which reading of a clock leads to a time | `target.rs`, `inverse.rs` |
-//! | what becomes of several files | `several.rs`, `archive.rs` |
-//! | what the summary counts | `tally.rs` |
+//! | the output of several files | `several.rs`, `archive.rs` |
+//! | the counts of the summary | `tally.rs` |
 //!
 //! # Design
 //!
@@ -103,7 +103,7 @@ impl RewriteTo<'_> {
 
 /// Rewrites traces so that every time in them is trace time (rules RW), by [`Options::conversion`] and
 /// [`Options::manifest`]. One trace becomes one trace; several files, or one with a manifest, become a zip
-/// (RW9). Of the other options, only the limits and [`Options::overwrite`] have an effect.
+/// (RW9). Of the other options, the limits and [`Options::overwrite`] have an effect.
 ///
 /// ```
 /// use timebase_import::{Monitor, Options, RewriteTo, Source, rewrite};

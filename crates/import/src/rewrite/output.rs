@@ -123,7 +123,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// If the disk or a limit does not take what was still in memory.
+    /// If the disk or a limit does not take the rest in memory.
     pub fn abandon(self, scratch: &Scratch, quota: &Quota) -> io::Result<Written> {
         match self.finish()? {
             (Written::File(mut file), size) => {
@@ -140,7 +140,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// If the disk or a limit does not take what is left.
+    /// If the disk or a limit does not take the rest.
     pub fn finish(self) -> io::Result<(Written, u64)> {
         let counted = self.behind.finish()?;
         Ok((counted.file, counted.size))

@@ -80,7 +80,7 @@ impl Packed {
     ///
     /// # Errors
     ///
-    /// If the disk or a limit does not take what is left.
+    /// If the disk or a limit does not take the rest.
     pub fn finish(self) -> io::Result<Counted> {
         let writer = match self {
             Packed::Plain(file) => return Ok(file),

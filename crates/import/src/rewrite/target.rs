@@ -30,7 +30,7 @@ pub(crate) struct Target {
 
 impl Target {
     pub fn new(frame: Frame, whole: Option<Frame>, trace_time: Clock) -> Target {
-        // An unknown is checked at the end.
+        // If this is not known yet, it is checked at the end.
         let is_direct = whole.as_ref().is_none_or(|whole| {
             let place = &whole.context.place;
             place.clocks.unit(trace_time) == 1 && place.trace_time() == trace_time

@@ -2,10 +2,10 @@
 //!
 //! # Design
 //!
-//! A set is one row with a JSON object, from key to value. Two more columns have the things that
-//! JSON cannot express: types that JSON does not have, and keys without the places in lists. These
-//! are the same for most sets of one kind of event. So they are a row of their own, which sets
-//! refer to; most sets need none. The view `args` makes a row of each argument.
+//! A set is one row with a JSON object, from key to value. JSON cannot express everything: some
+//! types, and keys without the places in lists. These are the same for most sets of one kind of
+//! event. So they are a row of their own, which sets refer to; most sets need none. The view `args`
+//! makes a row of each argument.
 //!
 //! The alternative, and the layout before, was a row for each argument, with texts by their numbers
 //! and an index by set. Measured with a million sets of four arguments (two numbers, a unique text,

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::tracks::{NewTrack, TrackId, Tracks};
 
-/// The lanes with the same type, name and other numbers.
+/// The lanes with the same type, name and numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SetId(usize);
 

@@ -7,8 +7,8 @@
 //! complete later, because rows of `counter_record` come in any order. If a value belongs to the
 //! process of a thread that is not bound yet, its track is unknown before the end of the trace.
 //! Such a value is stored outside of memory, because there may be as many as kernel events. Values
-//! of bound threads become rows at once, because a thread is bound for good (rule P4). It was
-//! simpler to store all of them, but this costs a temporary file in every trace.
+//! of bound threads become rows at once, because a thread is bound for good (rule P4). It would
+//! be simpler to store all of them, but this would cost a temporary file in every trace.
 
 use std::io;
 
