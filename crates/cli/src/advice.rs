@@ -1,15 +1,16 @@
-//! What to type about an error of a library: the library says what is wrong, and knows no flag.
+//! Advice on what to type after an error of a library. The library says what is wrong, but knows no
+//! flags.
 //!
-//! The Python package reads these sentences, and says them in the words of its arguments.
+//! The Python package reads these sentences, and replaces the flags by the names of its arguments.
 
 use timebase_import::{Error, InputsError, Remedy, RewriteError, SourceError};
 
-/// How the message of an error goes on; empty if there is nothing to type.
+/// The continuation of an error's message; empty if there is nothing to type.
 pub fn of(error: &anyhow::Error) -> String {
     error.chain().find_map(cause).unwrap_or_default()
 }
 
-/// What is made of a trace, and so what a decompressed one is piped into.
+/// The command's output. It decides which command a decompressed trace is piped into.
 #[derive(Clone, Copy)]
 pub enum Made {
     Database,
@@ -115,7 +116,7 @@ fn source(error: &SourceError, made: Made) -> Option<&'static str> {
     }
 }
 
-/// How the sentence goes on that says what to do with a file that is no trace.
+/// The continuation of the sentence about the remedy for a file that is no trace.
 pub fn remedy(remedy: Remedy, made: Made) -> &'static str {
     match (remedy, made) {
         (Remedy::Database, _) => ", and query it with `timebase query` if timebase made it",

@@ -1,8 +1,8 @@
-//! What statements change in a database that is open for writing.
+//! The changes that statements make in a database that is open for writing.
 //!
-//! SQLite says of every statement, when it prepares it, what the statement is about
-//! to touch. That tells the tables of the trace from temporary ones, which reports
-//! make for themselves, and is asked of nobody who only reads.
+//! When SQLite prepares a statement, it reports everything that the statement is about to touch.
+//! This distinguishes the tables of the trace from temporary tables, which reports make. It costs
+//! nothing if the database is only read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use indicatif::HumanCount;
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization, TransactionOperation};
 
-/// What a statement does to a table, or another thing that has a name.
+/// The effect of a statement on a table, or on another object with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verb {
     Inserted,
@@ -24,12 +24,12 @@ enum Verb {
 
 type Deed = (Verb, String);
 
-/// What has been changed so far.
+/// The changes so far.
 #[derive(Debug)]
 pub struct Changes {
-    /// By the statement that was prepared last, if it runs.
+    /// The changes of the statement that was prepared last, if it runs.
     prepared: Arc<Mutex<Prepared>>,
-    /// How many rows, or how often, in a transaction that may be rolled back.
+    /// The number of rows, or of changes, in a transaction that may be rolled back.
     pending: BTreeMap<Deed, u64>,
     done: BTreeMap<Deed, u64>,
 }
@@ -41,7 +41,7 @@ struct Prepared {
 }
 
 impl Changes {
-    /// Looks at what is prepared on the connection from now on.
+    /// Notes the statements that the connection prepares from now on.
     pub fn watch(connection: &mut Connection) -> rusqlite::Result<Changes> {
         let prepared = Arc::new(Mutex::new(Prepared::default()));
         let shared = Arc::clone(&prepared);
@@ -63,7 +63,7 @@ impl Changes {
         })
     }
 
-    /// Runs a statement by `run`, which prepares it, and takes note of what it does.
+    /// Calls `run`, which prepares and runs a statement, and notes its changes.
     pub fn during<T>(
         &mut self,
         connection: &Connection,
@@ -72,7 +72,7 @@ impl Changes {
         *lock(&self.prepared) = Prepared::default();
         let before = connection.total_changes();
         let result = run()?;
-        // Of a statement that changes no rows, changes() tells of one before.
+        // If a statement changes no rows, changes() is about an earlier statement.
         let rows = match connection.total_changes() == before {
             true => 0,
             false => connection.changes(),
@@ -82,7 +82,7 @@ impl Changes {
             self.pending.clear();
         }
         for (verb, name) in deeds.iter().cloned() {
-            // What is dropped is emptied before.
+            // SQLite empties a table before it drops it.
             if verb == Verb::Deleted && deeds.contains(&(Verb::Dropped, name.clone())) {
                 continue;
             }
@@ -99,7 +99,7 @@ impl Changes {
         Ok(result)
     }
 
-    /// What was changed since this was asked the last time; `None` if nothing was.
+    /// The changes since the last call; `None` if there are none.
     pub fn told(&mut self) -> Option<String> {
         let done = std::mem::take(&mut self.done);
         let told: Vec<String> = done.iter().map(told).collect();
@@ -116,11 +116,11 @@ fn lock(prepared: &Mutex<Prepared>) -> MutexGuard<'_, Prepared> {
     prepared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is done by the statement itself, and not to a temporary table.
+/// The change that the statement itself makes; `None` for a temporary table.
 fn deed(context: &AuthContext<'_>) -> Option<Deed> {
     use AuthAction as A;
 
-    // What a trigger does is not what the user said.
+    // The user did not write the statements of a trigger.
     if context.accessor.is_some() || context.database_name.is_some_and(|name| name == "temp") {
         return None;
     }
@@ -143,7 +143,7 @@ fn deed(context: &AuthContext<'_>) -> Option<Deed> {
         A::DropTrigger { trigger_name, .. } => (Verb::Dropped, trigger_name),
         _ => return None,
     };
-    // SQLite's own, in which it writes down what there is.
+    // SQLite's own tables, in which it records the schema.
     let is_internal = name.starts_with("sqlite_");
     (!is_internal).then(|| (verb, name.to_owned()))
 }

@@ -1,5 +1,5 @@
-//! `timebase clocks`: the clock domains of a trace, for a person. `timebase clock-id`:
-//! the number of a clock, of no trace.
+//! `timebase clocks`: the clock domains of a trace, for a person. `timebase clock-id`: the number
+//! of a clock, without a trace.
 
 use std::io::Write;
 
@@ -12,23 +12,23 @@ use crate::output::{self, Format};
 use crate::signals::Signals;
 use crate::statements;
 
-/// One row a clock, with all that is told about it.
+/// One row for each clock, with all its data.
 const LISTED: &str = include_str!("clocks.sql");
 
-/// The width that a row of all of it needs.
+/// The width of a row with all columns.
 const WIDE: u16 = 132;
 
-/// What is told of the clocks of one file of one machine.
+/// The columns for the clocks of one file of one machine.
 const PLAIN: &str =
     "machine, clock, scope, unit_ns, snapshots, packets, monotonic, path, offset_ns, drift_ns";
 
-/// With several of either: whose a clock is. A clock without a file is shared by all files of its
-/// machine.
+/// The columns if there are several machines or files: they include the clock's owner. A clock
+/// without a file is shared by all files of its machine.
 const OF_SEVERAL: &str = "machine, machine_name, file, file_name, clock, scope, unit_ns, snapshots, packets, \
     monotonic, path, offset_ns, drift_ns";
 
-/// What fits 80 columns: the scope shows in how the clock is written, and the
-/// path needs not say where it starts.
+/// The columns that fit a width of 80: the clock's name shows its scope, and the path does not
+/// repeat its start.
 const NARROW: &str = "
     clock || iif(machine, ' of machine ' || machine, '') || iif(file, ' in file ' || file, '') AS clock,
     snapshots, packets, monotonic,
@@ -63,8 +63,8 @@ fn has_several(database: &Database) -> anyhow::Result<bool> {
     Ok(database.query_row(sql, [], |row| row.get(0))?)
 }
 
-/// Prints the number of a clock. Any name has one, so of one that looks like a slip of
-/// the pen there is a word.
+/// Prints the number of a clock. Any name has a number, so there is a warning if the name looks
+/// like a typing error.
 pub fn id(clock: &ClockArgument, out: &mut dyn Write) -> anyhow::Result<()> {
     if clock.written.is_hashed()
         && let Some(near) = UnknownName::of(&clock.text).near()

@@ -1,13 +1,13 @@
-//! `timebase datasette-metadata`: what Datasette can be told of a database, in its
-//! own form: which tables to hide, what tables and columns are, queries to begin with.
+//! `timebase datasette-metadata`: metadata of a database in Datasette's form: tables to hide,
+//! descriptions of tables and columns, and queries to start with.
 //!
 //! # Design
 //!
-//! All that is said of tables and columns is the reference's text, so the pages in the
-//! browser say what the documentation says. The Python package's plugin for Datasette asks
-//! this command, too, and adds what metadata cannot say (functions, links, readable times).
-//! A metadata file in the repository was the alternative; it would be a second
-//! copy of the reference, and does not know what the user's database is called.
+//! All descriptions of tables and columns are the reference's text, so the pages in the browser are
+//! the same as the documentation. The Python package's plugin for Datasette runs this command, too,
+//! and adds the things that metadata cannot have (functions, links, readable times). The
+//! alternative was a metadata file in the repository. It would be a second copy of the reference,
+//! and would not know the name of the user's database.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub fn run(databases: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As `serde_json::Value`, whose objects forget the order of columns.
+/// Like `serde_json::Value`, whose objects do not keep the order of columns.
 #[derive(Debug, PartialEq, Eq)]
 enum Json {
     True,
@@ -62,7 +62,7 @@ fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
     Json::Object(members.map(|(key, value)| (key.to_owned(), value)).into())
 }
 
-/// What Datasette calls a database: the name of its file, without the extension.
+/// Datasette's name for a database: the name of its file, without the extension.
 fn name(path: &Path) -> anyhow::Result<String> {
     let stem = path
         .file_stem()
@@ -111,7 +111,7 @@ fn table(reference: &Reference, section: &Section) -> Json {
     Json::Object(members)
 }
 
-/// Of a column, in a line. Datasette shows the text as it is.
+/// The description of a column, in a line. Datasette shows the text as it is.
 fn described(kind: &str, text: &str) -> String {
     let text = text.replace('`', "");
     if kind.is_empty() {
@@ -121,7 +121,7 @@ fn described(kind: &str, text: &str) -> String {
     }
 }
 
-/// A paragraph, with what is code as such.
+/// A paragraph with its code marked.
 fn html(paragraph: &str) -> String {
     let mut html = String::new();
     for (index, part) in paragraph.split('`').enumerate() {
@@ -145,7 +145,7 @@ struct Query {
     sql: &'static str,
 }
 
-/// Each begins with a comment of two lines: `-- # Title`, and what it answers.
+/// Each query begins with a comment of two lines: `-- # Title`, and its description.
 fn queries() -> impl Iterator<Item = Query> {
     QUERIES.split("-- # ").skip(1).filter_map(|part| {
         let (title, rest) = part.split_once('\n')?;
@@ -159,7 +159,7 @@ fn queries() -> impl Iterator<Item = Query> {
 }
 
 impl Query {
-    /// Its name in the address.
+    /// Its name in the URL.
     fn key(&self) -> String {
         self.title.to_lowercase().replace(' ', "-")
     }

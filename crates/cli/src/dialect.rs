@@ -20,7 +20,7 @@ pub fn packages(given: &[String]) -> anyhow::Result<Packages> {
     Ok(packages)
 }
 
-/// Adds the folders of modules to the connection: those of `--sql-package`, those of the
+/// Adds the folders of modules to the connection: the folders of `--sql-package` and of the
 /// environment, and the folder of the file with the statements.
 pub fn add_packages(
     database: &Database,
@@ -37,17 +37,17 @@ pub fn add_packages(
     Ok(())
 }
 
-/// What SQLite is to run instead of a statement.
+/// The form of a statement for SQLite.
 pub enum Form {
     /// The statement is the same.
     Same,
-    /// It has run.
+    /// The statement has already run.
     Ran,
     Other(Translated),
 }
 
 impl Form {
-    /// The text for SQLite of a statement.
+    /// SQLite's text of a statement.
     pub fn text<'t>(&'t self, sql: &'t str) -> &'t str {
         match self {
             Form::Other(translated) => translated.text(),
@@ -56,7 +56,7 @@ impl Form {
     }
 }
 
-/// Runs a statement of the dialect, or finds the form of another one.
+/// Runs a statement of the dialect, or finds the form of any other statement.
 pub fn form(
     database: &Database,
     sql: &str,
@@ -72,7 +72,7 @@ pub fn form(
         Ok(Some(translated)) => Ok(Form::Other(translated)),
         Err(error) if error.is_interrupt() => Err(anyhow!("interrupted")),
         Err(error) => {
-            // What was denied is told with the next error otherwise.
+            // Otherwise the next error would report this denial.
             let denied = database.why_denied();
             let denied = denied.map_or_else(String::new, |why| format!(": {why}"));
             let tip = match error.lacks_module() {
@@ -84,7 +84,7 @@ pub fn form(
     }
 }
 
-/// Says what the user should know of the last statements.
+/// Writes notes for the user about the last statements.
 pub fn tell_notes(database: &Database, sql: &str) {
     for note in perfetto::take_notes(database).unwrap_or_default() {
         messages::note(note);

@@ -1,21 +1,22 @@
-//! `timebase doctor`: what is wrong with the clocks of a trace, and what its producer can do.
+//! `timebase doctor`: problems with the clocks of a trace, and remedies for its producer.
 //!
 //! # Design
 //!
-//! The findings are the view `finding` of the database, which is made of the checks in
-//! `schema/findings`; here they are put in order and laid out, and nothing is found. So what a query of
-//! the view gives, what the program shows, and what a fleet of databases is grouped by are the same.
+//! The findings are the view `finding` of the database, which is made of the checks in `schema/findings`.
+//! This module only sorts and lays them out. So a query of the view, the program's output, and the groups
+//! over a fleet of databases have the same findings.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | what is found | `schema/findings` |
+//! | the findings | `schema/findings` |
 //! | the order of the findings | `doctor/findings.sql` |
 //! | the numbers below them | `doctor/summary.sql` |
 //! | names for the numbers of machines and files | `doctor/names.rs` |
-//! | how it is laid out | `doctor/page.rs` |
+//! | the layout | `doctor/page.rs` |
 //!
-//! A finding may fail the command. The findings are written all the same, as they are the answer, and why it fails is said
-//! behind them; so that is no error of `run`, which keeps an answer back.
+//! A finding may fail the command. The findings are written in that case, too, because they are the result,
+//! and the reason for the failure follows them. So this is no error of `run`, which would hold the result
+//! back.
 
 mod names;
 mod page;
@@ -35,7 +36,7 @@ use crate::{hints, messages};
 use names::Names;
 
 const FINDINGS: &str = include_str!("doctor/findings.sql");
-/// Its columns that are those of the view.
+/// The columns of the output that are columns of the view.
 const COLUMNS: [&str; 13] = [
     "check_name",
     "severity",
@@ -53,7 +54,7 @@ const COLUMNS: [&str; 13] = [
 ];
 const SUMMARY: &str = include_str!("doctor/summary.sql");
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Severity {
     Info,
@@ -62,7 +63,7 @@ enum Severity {
 }
 
 impl Severity {
-    /// A word that is none of the view's own is of a database that was made up.
+    /// A word that the view does not have is from a database that was made up.
     fn of(word: &str) -> Severity {
         match word {
             "error" => Severity::Error,
@@ -88,15 +89,15 @@ impl Severity {
     }
 }
 
-/// A row of the view, as text that a terminal can be given.
+/// A row of the view, as text that is safe for a terminal.
 #[derive(Debug)]
 struct Finding {
-    /// All of it, as it is in the view.
+    /// All values of the row, as in the view.
     row: Vec<Value>,
     check: String,
     severity: Severity,
     subject: String,
-    /// Which file and which machine it is about, where there are several.
+    /// The file and the machine of the finding, if there are several.
     file: Option<String>,
     machine: Option<String>,
     packet: Option<i64>,
@@ -137,7 +138,7 @@ impl Finding {
 /// The clocks of the trace in numbers.
 #[derive(Debug)]
 struct Summary {
-    /// All of it, as it is.
+    /// All values, as in the result.
     row: Vec<(String, Value)>,
     files: i64,
     machines: i64,
@@ -194,7 +195,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<anyhow::Result<()>> {
     let database = database::open(&arguments.source, Access::READINGS, signals)?;
-    // What was left out cannot have anything wrong.
+    // A check cannot find anything in data that was left out.
     messages::warnings(&hints::left_out(
         &database,
         "ftrace_event android_logs flow",
@@ -225,7 +226,8 @@ fn summary(database: &Connection, names: &Names) -> rusqlite::Result<Summary> {
     database.query_row(SUMMARY, [], |row| Summary::of(row, names))
 }
 
-/// One document: `findings` has the rows of the view, `summary` how many there are and the numbers.
+/// One document: `findings` has the rows of the view, `summary` has their numbers by severity and the numbers
+/// about the clocks.
 fn write_json(findings: &[Finding], summary: &Summary, out: &mut dyn Write) -> anyhow::Result<()> {
     out.write_all(b"{\"findings\":")?;
     let rows = findings.iter().map(|finding| &finding.row);
@@ -264,7 +266,7 @@ fn json<'a>(
     Ok(out.write_all(text.trim_ascii_end())?)
 }
 
-/// Why the command fails, if it does.
+/// The reason why the command fails, if it does.
 fn verdict(findings: &[Finding], fail_on: FailOn) -> anyhow::Result<()> {
     let least = match fail_on {
         FailOn::Error => Severity::Error,

@@ -1,9 +1,9 @@
-//! Text as it may stand in a terminal, or in a line for a shell.
+//! Text for a terminal, or for the command line of a shell.
 
 use std::borrow::Cow;
 
-/// Log messages hold what they like; a terminal must not be told by them what
-/// to do. Line feeds are kept: a cell may have several lines.
+/// Log messages can contain anything, but they must not control a terminal. Line feeds are kept: a
+/// cell may have several lines.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -16,7 +16,8 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// A path for a shell, so that the line can be pasted: one that begins with a dash is not taken for an option.
+/// A path for a shell, so that the line can be pasted. A path that begins with a dash gets `./`, so
+/// that it is not taken for an option.
 pub fn quoted_path(path: &str) -> Cow<'_, str> {
     match path.starts_with('-') && path != "-" {
         true => Cow::Owned(quoted(&format!("./{path}")).into_owned()),

@@ -1,13 +1,13 @@
-//! `timebase explain`: one conversion, as one would do it by hand.
+//! `timebase explain`: shows one conversion as a person would do it by hand.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | what was asked for | `explain/question.rs` |
-//! | which machine and file are meant | `explain/owner.rs` |
-//! | which clock of the trace that is, and which else there are | `explain/chosen.rs` |
-//! | what the packet's row says, where all snapshots say something else | `explain/placed.rs` |
-//! | what a hop to another machine or file rests on | `explain/crossing.rs` |
-//! | how it is laid out | `explain/hops.rs` |
+//! | the question on the command line | `explain/question.rs` |
+//! | the machine and the file in the arguments | `explain/owner.rs` |
+//! | the clock of the trace, and the other candidates | `explain/chosen.rs` |
+//! | the packet's row, if all snapshots give another time | `explain/placed.rs` |
+//! | the basis of a hop to another machine or file | `explain/crossing.rs` |
+//! | the layout | `explain/hops.rs` |
 
 mod chosen;
 mod crossing;
@@ -43,17 +43,17 @@ pub fn run(
 ) -> anyhow::Result<()> {
     let question = Question::of(arguments);
     let question = question.unwrap_or_else(|message| flags::wrong_usage("explain", &message));
-    // Slices are events, which are left out where only clocks are asked for.
+    // Slices are events, which are left out if only clocks are needed.
     let access = match question {
         Question::Slice(_) => Access::ALL,
         Question::Packet(_) | Question::Reading { .. } => Access::CLOCKS,
     };
     let database = database::open(&arguments.source, access, signals)?;
     let explained = signals.during_query(database.get_interrupt_handle(), || {
-        // Whole, or an error.
+        // The output is complete, or there is an error.
         let mut shown = Vec::new();
         explain(&database, &question, arguments, &mut shown)?;
-        // Names in a database are what their authors like.
+        // Names in a database can contain anything.
         Ok(out.write_all(crate::escape::printable(&String::from_utf8_lossy(&shown)).as_bytes())?)
     });
     database.warn_if_changed();
@@ -66,7 +66,7 @@ fn explain(
     arguments: &ExplainArguments,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    // A pipe has any width.
+    // A pipe has no limit on width.
     let width = output::terminal_width().map_or(usize::MAX, usize::from);
     let Some(reading) = asked_reading(database, question, arguments, width, out)? else {
         return Ok(());
@@ -83,7 +83,7 @@ fn explain(
     let by_import = conversion_of(database)?;
     let conversion = arguments.conversion.unwrap_or(by_import);
     let answer = Answer::of(&asked, conversion, database)?;
-    // The same question as that which the row answers.
+    // The row answers the same question only under these conditions.
     let row = row.filter(|_| arguments.to.is_none() && conversion == by_import);
     match row {
         Some(row) if !row.is(&answer.result) => {
@@ -104,7 +104,7 @@ fn explain(
     Ok(())
 }
 
-/// The reading that is asked for; `None` if a packet or a slice has none, which is said.
+/// The reading to explain; `None`, after a message, if a packet or a slice has none.
 fn asked_reading(
     database: &Connection,
     question: &Question<'_>,
@@ -143,7 +143,7 @@ fn asked_reading(
     Ok(Some(Reading { owner, ..reading }))
 }
 
-/// The clock that a reading is to be converted to.
+/// The clock to convert the reading to.
 fn target(
     database: &Connection,
     reading: &Reading,
@@ -151,7 +151,7 @@ fn target(
     out: &mut dyn Write,
 ) -> anyhow::Result<Clock> {
     Ok(match &arguments.to {
-        // What the row of a packet has is trace time.
+        // The row of a packet has trace time.
         None if reading.row.is_some() => placed::trace_time(database)?,
         None => Clock {
             machine: trace_time_machine(database)?,
@@ -166,7 +166,8 @@ fn target(
     })
 }
 
-/// Says that there is no time, why, and of a time of day when it was shown.
+/// Writes that there is no time, and the reason. For a time of day, it also writes when the clock
+/// showed it.
 fn write_reason(
     database: &Connection,
     question: &Question<'_>,
@@ -194,12 +195,12 @@ fn write_reason(
     Ok(())
 }
 
-/// What a conversion gives, and how.
+/// The result of a conversion, with its hops.
 struct Answer {
-    /// The reading of the target, or why there is none.
+    /// The reading of the target, or the reason why there is none.
     result: Result<i64, String>,
     hops: Hops,
-    /// Where it is by the clocks' rate, and how far that may be off, if there is a way.
+    /// The time by the clocks' rate, and its largest error, if there is a path.
     by_rate: Option<(i64, Option<f64>)>,
 }
 
@@ -223,7 +224,7 @@ impl Answer {
                 hops: Hops::Linear(linear),
                 by_rate,
             },
-            // By lines, no hop means what it means by snapshots: the same clock, or no way.
+            // With lines, no hops means the same as with snapshots: the same clock, or no path.
             _ => Answer {
                 result: asked.nearest(database)?,
                 hops: Hops::Nearest(asked.hops(database, database)?),
@@ -232,7 +233,7 @@ impl Answer {
         })
     }
 
-    /// What stands behind the result: how exact it is.
+    /// The text after the result: its precision.
     fn how(&self) -> Option<String> {
         match (&self.hops, self.by_rate) {
             (Hops::Linear(_), Some((_, error))) => Some(shown_error(error)),
@@ -242,7 +243,7 @@ impl Answer {
         }
     }
 
-    /// Where it is by the clocks' rate.
+    /// The time by the clocks' rate.
     fn rate(&self) -> Option<String> {
         let (value, error) = self.by_rate?;
         let how = error.map_or(", with an unknown error".to_owned(), |error| {
@@ -283,14 +284,14 @@ fn conversion_of(database: &Connection) -> anyhow::Result<Conversion> {
     })
 }
 
-/// The machine whose BOOTTIME clocks are converted to (rule X25).
+/// The machine whose BOOTTIME is the target of conversions (rule X25).
 fn trace_time_machine(database: &Connection) -> anyhow::Result<MachineId> {
     let sql = "SELECT value FROM metadata WHERE name = 'trace_time_machine_id'";
     let machine = database.query_row(sql, [], |row| row.get::<_, Option<u32>>(0));
     Ok(MachineId(machine.optional()?.flatten().unwrap_or(0)))
 }
 
-/// Says what the machines and files of clocks are called.
+/// Writes the names of the clocks' machines and files.
 fn write_names<'a>(
     database: &Connection,
     clocks: impl Iterator<Item = &'a String>,
@@ -313,7 +314,8 @@ fn write_names<'a>(
     Ok(())
 }
 
-/// Says which files have a clock of their own where one that is theirs together is meant.
+/// Writes the files that have a clock of their own, if the given clock is the one that all files
+/// share.
 fn write_others(
     database: &Connection,
     clock: Clock,
@@ -338,17 +340,17 @@ fn write_others(
     write_folded(&line, "", width, out)
 }
 
-/// What a clock read, in its own unit.
+/// A reading of a clock, in its own unit.
 struct Reading {
     clock: Clock,
     ts: i64,
-    /// Whose the clock to convert to is.
+    /// The owner of the clock to convert to.
     owner: Owner,
-    /// What the packet's row says, if it is of one.
+    /// The packet's row, if the reading is a packet's.
     row: Option<Placed>,
 }
 
-/// The reading that was given; says which one is meant by a time of day.
+/// The given reading. For a time of day, it writes which reading is meant.
 fn given_reading(
     database: &Connection,
     clock: Clock,
@@ -375,7 +377,7 @@ fn given_reading(
     })
 }
 
-/// The packet that began a slice; says which slice that is.
+/// The packet that began a slice. It also writes which slice this is.
 fn packet_of(slice: i64, database: &Connection, out: &mut dyn Write) -> anyhow::Result<i64> {
     let found = database.query_row(
         "SELECT s.name, s.ts, s.packet_id, p.ts, k.type
@@ -411,7 +413,7 @@ fn packet_of(slice: i64, database: &Connection, out: &mut dyn Write) -> anyhow::
     Ok(packet)
 }
 
-/// Says that something has no time, and why.
+/// Writes that a thing has no time, and the reason.
 fn write_unresolved(what: &str, reason: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "{what} is unresolved: {reason}")?;
     if let Some(words) = Unresolved::from_code(reason) {
@@ -420,7 +422,8 @@ fn write_unresolved(what: &str, reason: &str, out: &mut dyn Write) -> anyhow::Re
     Ok(())
 }
 
-/// What a packet was recorded with; nothing if it has no timestamp, which is said.
+/// The recorded reading of a packet. If the packet has no timestamp, it writes this and returns
+/// `None`.
 fn recorded(
     packet: i64,
     database: &Connection,
@@ -501,7 +504,7 @@ fn recorded(
     }))
 }
 
-/// The question as the SQL functions take it, which read what clocks are printed as.
+/// The question in the form that the SQL functions take. They read clocks as they are printed.
 struct Asked {
     from: Clock,
     ts: i64,
@@ -513,7 +516,7 @@ impl Asked {
     fn new(from: Clock, ts: i64, to: Clock) -> Asked {
         let [clock, target] = [from, to].map(|clock| match clock.lacks_sequence() {
             false => Value::Text(clock.to_string()),
-            // Only as a number can it be given without its sequence.
+            // Only a clock's number can be given without its sequence.
             true => Value::Integer(clock.id.get().into()),
         });
         let none = Value::Integer(0);
@@ -525,7 +528,7 @@ impl Asked {
         }
     }
 
-    /// The last line: what it is, and how exact.
+    /// Writes the last line: the result and its precision.
     fn write_answer(
         &self,
         value: i64,
@@ -545,7 +548,7 @@ impl Asked {
         write_folded(&line, "", width, out)
     }
 
-    /// The hops by the snapshots of one database; what they rest on is said in another.
+    /// The hops by the snapshots of one database. Another database has their basis.
     fn hops(&self, snapshots: &Connection, database: &Connection) -> anyhow::Result<Vec<Hop>> {
         let mut statement = snapshots.prepare(
             "SELECT from_clock, to_clock, snapshot_id, from_value, to_value
@@ -636,12 +639,12 @@ impl Asked {
     }
 }
 
-/// A value that may not fit 64 bits: then it is none.
+/// A value, or `None` if it does not fit 64 bits.
 fn whole(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<i64>> {
     Ok(row.get_ref(column)?.as_i64().ok())
 }
 
-/// Says which number a name means, unless everybody knows.
+/// Writes the number that a name stands for, unless it is a well-known one.
 fn write_number(argument: &ClockArgument, out: &mut dyn Write) -> anyhow::Result<()> {
     let ClockArgument { written, text } = argument;
     if written.is_hashed() {
@@ -650,7 +653,7 @@ fn write_number(argument: &ClockArgument, out: &mut dyn Write) -> anyhow::Result
     Ok(())
 }
 
-/// What has to be known of a clock to make nanoseconds of its reading.
+/// The properties of a clock that are needed to convert its reading to nanoseconds.
 struct Unit {
     unit: i64,
     is_incremental: bool,
@@ -678,8 +681,8 @@ impl Unit {
     }
 }
 
-/// Says what makes nanoseconds of the reading of a clock; returns them. Whether the
-/// reading is a sum of deltas may be known already.
+/// Writes how the reading of a clock becomes nanoseconds, and returns them. `is_sum` says that the
+/// reading is already a sum of deltas.
 fn write_unit(
     database: &Connection,
     clock: Clock,

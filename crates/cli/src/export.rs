@@ -2,12 +2,13 @@
 //!
 //! # Design
 //!
-//! What is asked for decides what is imported: SQLite tells which tables a view reads, and the schema of which
-//! events a table is. So `--tables packet` follows no events, whatever does not show the bytes of packets does without
-//! them, and there are no other views. To import everything was the alternative; that takes several times as long where few tables are wanted of
-//! many traces.
+//! The wanted tables decide which events are imported: SQLite tells which tables a view reads, and the schema
+//! tells which events a table has. So `--tables packet` follows no events. The bytes of packets are kept only
+//! for tables that show them, and no other views are made. The alternative was to import everything, but that
+//! takes several times as long if few tables of many traces are wanted.
 //!
-//! The tables are those of the reference that are meant for queries. Those behind the views can be named.
+//! Without names, the tables are those that the reference lists for queries. The tables behind the views can
+//! be named.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -28,7 +29,7 @@ use crate::reference::{SectionKind, reference};
 use crate::signals::Signals;
 use crate::{hints, messages, progress, unrelated};
 
-/// Tables that are of no one subject, as they tell of all that an import finds.
+/// Tables that belong to no single subject, because they have rows about everything that an import finds.
 const OF_ALL: [&str; 5] = [
     "event_span",
     "import_log",
@@ -37,13 +38,13 @@ const OF_ALL: [&str; 5] = [
     "unsure_record",
 ];
 
-/// Tables of what has its threads only where events are followed in the order of time.
+/// Tables whose threads are known only if events are followed in the order of time.
 const OF_THREADS: [&str; 2] = ["android_log_thread", "thread_emitting"];
 
-/// Tables that say how an import was made.
+/// Tables about how an import was made.
 const FACTS: [&str; 2] = ["fact", "metadata"];
 
-/// How wide a list of tables is where there is no terminal.
+/// The width of a list of tables without a terminal.
 const WIDTH: usize = 100;
 
 pub fn run(
@@ -52,7 +53,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let schema = match &arguments.tables {
-        // Labels are compared to the columns of all.
+        // Labels are checked against the columns of all tables.
         Some(names) if arguments.labels.is_empty() => Schema::of(names)?,
         _ => Schema::new()?,
     };
@@ -94,7 +95,7 @@ pub fn run(
     Ok(())
 }
 
-/// The tables that are asked for, each once.
+/// The wanted tables, each once.
 fn asked<'a>(names: Option<&[String]>, schema: &'a Schema) -> anyhow::Result<Vec<&'a Table>> {
     let Some(names) = names else {
         return Ok(for_queries(schema).collect());
@@ -112,7 +113,7 @@ fn asked<'a>(names: Option<&[String]>, schema: &'a Schema) -> anyhow::Result<Vec
     Ok(tables)
 }
 
-/// What is said of a table that is none.
+/// The message about an unknown table.
 fn unknown(name: &str, schema: &Schema) -> String {
     let names: Vec<String> = schema.names().map(str::to_owned).collect();
     let meant = hints::meant(name, &names);
@@ -139,7 +140,7 @@ fn for_queries(schema: &Schema) -> impl Iterator<Item = &Table> {
     tables.filter_map(|section| schema.table(&section.name))
 }
 
-/// What was given: a database, or traces.
+/// The kind of the arguments: a database, or traces.
 fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
     for given in &arguments.traces {
         if database::kind(given)? == FileKind::Trace {
@@ -165,7 +166,7 @@ fn kind(arguments: &ExportArguments) -> anyhow::Result<FileKind> {
     Ok(FileKind::Trace)
 }
 
-/// Refuses a trace that the folder has, before it is imported.
+/// Refuses a trace that the folder already has, before the import.
 fn refuse_present(
     arguments: &ExportArguments,
     kind: FileKind,
@@ -174,7 +175,7 @@ fn refuse_present(
     let (FileKind::Trace, [trace]) = (kind, arguments.traces.as_slice()) else {
         return Ok(());
     };
-    // A pipe can be read once.
+    // A pipe can be read only once.
     let is_known = trace != "-" && trace.is_file();
     if arguments.force || !is_known || folder.is_empty() {
         return Ok(());
@@ -225,7 +226,7 @@ fn open(
     if !arguments.settings.merge
         && let Some(told) = unrelated::told("export", &arguments.traces, output, &summary.unrelated)
     {
-        // Who names one archive has one thing in mind.
+        // The files of a single archive are probably meant to be together.
         match arguments.traces.as_slice() {
             [_] => messages::warning(told),
             _ => bail!(told),
@@ -234,7 +235,7 @@ fn open(
     Ok(database)
 }
 
-/// Which events an import has to keep for tables, and whether the bytes of packets.
+/// The events that an import has to keep for tables, and whether it keeps the bytes of packets.
 fn needs(tables: &[&Table], schema: &Schema) -> anyhow::Result<(Vec<Subject>, bool)> {
     let mut subjects = Vec::new();
     let mut keeps_data = false;
@@ -257,7 +258,7 @@ fn needs(tables: &[&Table], schema: &Schema) -> anyhow::Result<(Vec<Subject>, bo
     Ok((subjects, keeps_data))
 }
 
-/// What failed, and what can be done about it.
+/// The error, with advice.
 fn told(error: timebase_export::Error, traces: &[PathBuf]) -> anyhow::Error {
     let advice = match &error {
         timebase_export::Error::Unreadable { error, .. } => guard::advice(error),
@@ -266,7 +267,7 @@ fn told(error: timebase_export::Error, traces: &[PathBuf]) -> anyhow::Error {
     let error = anyhow::Error::new(error);
     let error = match advice {
         Some(advice) => anyhow!("{error:#}; {advice}"),
-        // It stays what it is, so that an interruption is told as such.
+        // The error keeps its type, so that an interruption is recognized.
         None => error,
     };
     match traces {
@@ -307,7 +308,7 @@ fn screen(
     }
     let largest = summary.tables.iter().max_by_key(|(_, rows)| *rows);
     let folder = output.to_string_lossy();
-    // What a shell or SQL would take for something else is not worth a line of quotation marks.
+    // If the table or the folder would need quotation marks for a shell or SQL, there is no suggestion.
     if let (Some((table, _)), Cow::Borrowed(folder)) = (largest, crate::escape::quoted(&folder)) {
         let _ = write!(
             screen,

@@ -1,5 +1,4 @@
-//! What can be said on the command line. Help, man page and completions come
-//! from this one definition.
+//! The definition of the command line. Help, man page and completions are made from it.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -296,7 +295,7 @@ impl ImportSettings {
 }
 
 impl ImportArguments {
-    /// What of the events inside of packets is kept.
+    /// The subjects of the events inside packets that the import keeps.
     pub fn subjects(&self) -> Vec<Subject> {
         match &self.tables {
             _ if self.no_events => Vec::new(),
@@ -411,7 +410,7 @@ pub enum QueryFormat {
 }
 
 impl QueryFormat {
-    /// The format that the name of a file says which ends with this.
+    /// The format for a file whose name ends with this.
     fn of_ending(ending: &str) -> Option<QueryFormat> {
         match ending.eq_ignore_ascii_case("txt") {
             true => Some(QueryFormat::Rows(Format::Table)),
@@ -750,7 +749,7 @@ impl FromStr for ClockArgument {
     }
 }
 
-/// What a clock read, as it was given.
+/// A reading of a clock, as given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TsArgument {
     /// In the clock's own unit.
@@ -875,7 +874,7 @@ pub struct RewriteSettings {
 }
 
 impl RewriteSettings {
-    /// The options of a rewriting, with its own defaults for all else.
+    /// The options of a rewriting, with its own defaults for everything else.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.conversion = self.conversion.into();
@@ -929,14 +928,14 @@ impl From<Conversion> for timebase_import::Conversion {
     }
 }
 
-/// What was said on the command line; if it is wrong, ends the program.
+/// Parses the command line. If it is wrong, ends the program.
 pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|mut error| {
         if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
             && let Some(tip) = command_meant(word)
         {
             let tips = ContextValue::StyledStrs(vec![tip.into()]);
-            // A command that is only spelt alike would be beside it.
+            // Without this, clap would also suggest a command that is only spelt alike.
             error.remove(ContextKind::SuggestedSubcommand);
             error.insert(ContextKind::Suggested, tips);
         }
@@ -944,7 +943,7 @@ pub fn parse() -> Cli {
     })
 }
 
-/// The command that somebody may have meant who began with another word.
+/// The command that a user probably meant who began with another word.
 fn command_meant(word: &str) -> Option<String> {
     let path = Path::new(word);
     if path.is_file() {

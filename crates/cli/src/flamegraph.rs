@@ -31,7 +31,7 @@ use crate::page::name;
 use crate::signals::Signals;
 use samples::{Query, Samples};
 
-/// What is written, by the name of the file.
+/// The form of the output, by the name of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// A page for a browser.
@@ -143,7 +143,7 @@ fn interruptible<T>(
     signals.during_query(database.get_interrupt_handle(), run)
 }
 
-/// The samples of a query, of which there is at least one.
+/// The samples of a query. There is at least one.
 fn select(
     database: &Database,
     source: &Path,
@@ -160,7 +160,7 @@ fn select(
     Ok(samples)
 }
 
-/// What the graph lacks.
+/// Writes notes about the things that the graph lacks.
 fn tell(samples: &Samples, source: &Path) {
     match samples.without_stack {
         0 => {}
@@ -177,7 +177,7 @@ fn tell(samples: &Samples, source: &Path) {
     }
 }
 
-/// The lines of another trace or database, for the same question.
+/// The lines of another trace or database, for the same query.
 fn of_other(
     other: &Path,
     arguments: &FlamegraphArguments,
@@ -198,7 +198,7 @@ fn folded(database: &Database, samples: &Samples) -> anyhow::Result<Folded> {
     let mut lines = Folded::new();
     for (callsite, weight) in &samples.weights {
         let text: Option<String> = stack.query_row([callsite], |row| row.get(0))?;
-        // A line is one line.
+        // A line cannot contain line feeds.
         let text = text.unwrap_or_default().replace(['\n', '\r'], " ");
         let sum = lines.entry(text).or_default();
         *sum = sum.saturating_add(weight.value(samples.of));

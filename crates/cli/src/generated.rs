@@ -1,11 +1,11 @@
-//! What is generated from the definition of the command line.
+//! Output that is generated from the definition of the command line.
 //!
 //! # Design
 //!
-//! Completion asks the program at every press of the key: clap_complete's engine,
-//! which is marked unstable and is therefore held at one version. Its older scripts,
-//! which hold all words once and for all, cannot know the clocks of a trace. Only a
-//! database is asked for them; to import a trace would keep the key waiting.
+//! For completion, the shell runs the program at every press of the key. It uses clap_complete's
+//! engine, which is marked unstable and is therefore held at one version. Its older scripts contain
+//! a fixed list of words, so they cannot know the clocks of a trace. Only a database is read for
+//! the clocks; importing a trace would block the key.
 
 use std::ffi::OsString;
 use std::fs;
@@ -30,15 +30,15 @@ use crate::output::file;
 use crate::reports::Report;
 use crate::script::Script;
 
-/// Set, with the name of a shell for its value, where that asks for completion.
+/// A shell that asks for completion sets this variable to its name.
 const ASKED: &str = "TIMEBASE_COMPLETE";
 
-/// Answers a shell that asks what may come next, and ends then.
+/// Answers a shell that asks for completion, and then ends the program.
 pub fn complete() {
     CompleteEnv::with_factory(command).var(ASKED).complete();
 }
 
-/// The definition, with what completion knows beside it.
+/// The definition, with the candidates for completion.
 fn command() -> clap::Command {
     let candidates = |of: fn() -> Vec<CompletionCandidate>| ArgValueCandidates::new(of);
     Cli::command()
@@ -63,16 +63,16 @@ fn command() -> clap::Command {
         })
 }
 
-/// The words of the line that is completed.
+/// The words of the line that is being completed.
 fn words() -> Vec<OsString> {
     let mut arguments = std::env::args_os();
-    // The program's own are before.
+    // The program's own arguments come before them.
     arguments.by_ref().find(|argument| argument == "--");
     arguments.collect()
 }
 
-/// The clocks of the database on the command line; where there is none, those that
-/// every trace may have. Of which machine and file they are is said by flags of their own.
+/// The clocks of the database on the command line or, without a database, the clocks that any trace
+/// may have. Other flags give their machine and file.
 fn clocks() -> Vec<CompletionCandidate> {
     let clocks = of_database(
         "SELECT coalesce(name, clock_id || iif(seq_id > 0, '@' || seq_id, '')) AS clock, coalesce(path, 'has no path')
@@ -90,7 +90,7 @@ fn machines() -> Vec<CompletionCandidate> {
     machines.unwrap_or_default()
 }
 
-/// The files that were imported into the database on the command line.
+/// The files of the database on the command line.
 fn files() -> Vec<CompletionCandidate> {
     let files = of_database(
         "SELECT id, coalesce(name, '') FROM trace_file
@@ -99,7 +99,8 @@ fn files() -> Vec<CompletionCandidate> {
     files.unwrap_or_default()
 }
 
-/// What a query finds in the database on the command line: what can be typed, and what it is.
+/// The result of a query of the database on the command line: the words to type, with their
+/// descriptions.
 fn of_database(sql: &str) -> Option<Vec<CompletionCandidate>> {
     let words = words();
     let database = words.iter().map(Path::new).find(|path| {
@@ -110,7 +111,7 @@ fn of_database(sql: &str) -> Option<Vec<CompletionCandidate>> {
 }
 
 fn found(database: &Path, sql: &str) -> rusqlite::Result<Vec<CompletionCandidate>> {
-    /// Who waits for the names of clocks does not wait for a view that goes on without end.
+    /// A user who waits for the names of clocks does not wait for an endless view.
     const STEPS: i32 = 10_000_000;
 
     let database = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
@@ -132,7 +133,7 @@ fn found(database: &Path, sql: &str) -> rusqlite::Result<Vec<CompletionCandidate
         .collect()
 }
 
-/// What 'import --tables' can keep.
+/// The subjects that 'import --tables' can keep.
 fn subjects() -> Vec<CompletionCandidate> {
     let names = Subject::ALL.into_iter().map(Subject::name);
     names.map(CompletionCandidate::new).collect()
@@ -161,7 +162,7 @@ fn parameters() -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// All that `help` tells of.
+/// All names that `help` knows.
 fn names() -> Vec<CompletionCandidate> {
     let known = help::names_known().into_iter();
     known
@@ -190,14 +191,14 @@ pub fn completions(shell: Shell, out: &mut dyn Write) -> anyhow::Result<()> {
         .with_context(|| format!("{name} cannot be completed"))?;
     adapter.write_registration(ASKED, "timebase", "timebase", &own_path(), &mut *out)?;
     if shell == Shell::Bash {
-        // Else bash cuts 64@3 into three words.
+        // Otherwise bash cuts 64@3 into three words.
         out.write_all(b"COMP_WORDBREAKS=${COMP_WORDBREAKS//@}\n")?;
     }
     Ok(())
 }
 
-/// What the script calls to ask: the name where that was found by the shell, so that
-/// the script outlives a new version in another place.
+/// The program that the script runs. It is a name if the shell found the program by name, so that
+/// the script still works with a new version in another place.
 fn own_path() -> String {
     let called = std::env::args_os()
         .next()
@@ -231,7 +232,7 @@ fn page_of(command: clap::Command) -> anyhow::Result<(String, String)> {
     let page = Man::new(command).manual("timebase").source(source);
     let mut text = Vec::new();
     page.render(&mut text)?;
-    // What stands behind the flags has one name for all programs.
+    // The section after the flags has the same name as for other programs.
     let text = String::from_utf8(text)?
         .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
         .replace(".SH EXTRA\n", ".SH NOTES\n");

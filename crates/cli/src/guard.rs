@@ -1,15 +1,15 @@
-//! What a database that is only read must not do, whoever made it, and what a statement must not
-//! that only reads: docs/hostile-input.md says it to users.
+//! The defences against a database that is only read, no matter who made it, and the limits of a statement
+//! that only reads. docs/hostile-input.md describes them for users.
 //!
 //! # Design
 //!
-//! SQLite's own defences come first: they hold whatever a statement is. What they leave open is
-//! closed by an authorizer, which SQLite asks while it prepares a statement: `VACUUM INTO` writes a
-//! file also where nothing else can be written, and pragmas lift the defences. To look at the words
-//! of a statement was the alternative; SQLite knows better what they mean.
+//! SQLite's own defences come first: they hold for any statement. An authorizer, which SQLite asks while it
+//! prepares a statement, closes the remaining gaps: `VACUUM INTO` writes a file even if nothing else can be
+//! written, and pragmas remove the defences. The alternative was to look at the words of a statement, but
+//! SQLite knows better what they mean.
 //!
-//! The bounds are as large as no statement needs that somebody wrote, and small enough for memory.
-//! There is none for time: Ctrl-C ends what takes too long.
+//! The limits are larger than any statement needs that a person wrote, and small enough for memory. There is
+//! no limit on time: Ctrl-C ends a statement that takes too long.
 
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,14 +19,14 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode};
 
-/// Twice of what the largest packet has.
+/// Twice the size of the largest packet.
 const LENGTH: i32 = 512 << 20;
 
-/// What SQLite may have of memory, in bytes: a few of the longest values.
+/// The limit on SQLite's memory, in bytes: a few of the longest values.
 const HEAP: i64 = 2 << 30;
 
-/// The bounds of a statement, where SQLite's own are such that memory or an hour may be gone before
-/// they are reached. All others, such as the depth of expressions, are as SQLite has them.
+/// The limits of a statement where SQLite's own limits would allow it to take all memory or an hour. All
+/// other limits, such as the depth of expressions, are SQLite's.
 const LIMITS: [(Limit, i32); 5] = [
     (Limit::SQLITE_LIMIT_LENGTH, LENGTH),
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 16 << 20),
@@ -35,7 +35,7 @@ const LIMITS: [(Limit, i32); 5] = [
     (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 10),
 ];
 
-/// What must not be set by a statement. `hard_heap_limit` can only be lowered.
+/// The pragmas that a statement must not set. `hard_heap_limit` can only be lowered.
 const PRAGMAS: [&str; 7] = [
     "cell_size_check",
     "data_store_directory",
@@ -46,12 +46,12 @@ const PRAGMAS: [&str; 7] = [
     "writable_schema",
 ];
 
-/// Why a statement was denied.
+/// The reason why a statement was denied.
 #[derive(Clone, Debug, Default)]
 pub struct Denied(Arc<Mutex<Option<String>>>);
 
 impl Denied {
-    /// The reason of the last denial; `None` if there was none since this was asked before.
+    /// The reason of the last denial; `None` if there was none since the last call.
     pub fn take(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -61,17 +61,18 @@ impl Denied {
     }
 }
 
-/// What holds for any database: whatever its schema says, it calls nothing that could do harm, and
-/// its pages are looked at before they are believed. That the file is not mapped into memory keeps
-/// one that shrinks meanwhile from ending the program.
+/// The defences for any database: whatever its schema says, it calls nothing that could do harm, and its
+/// pages are checked before they are used. The file is not mapped into memory, so that a file that shrinks
+/// meanwhile does not end the program.
 pub fn distrust(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
-    // It answers with the size, where the system can map files at all.
+    // The result is the size, if the system can map files at all.
     connection.execute_batch("PRAGMA mmap_size = 0")
 }
 
-/// Refuses a schema that is no text, as in a damaged file: what is asked before a statement runs gets texts only.
+/// Refuses a schema that is no text, as in a damaged file: the code that runs before a statement handles only
+/// texts.
 pub fn refuse_bytes(connection: &Connection) -> rusqlite::Result<()> {
     let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema")?;
     let mut rows = statement.query([])?;
@@ -81,7 +82,7 @@ pub fn refuse_bytes(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// What holds for a database that is only read.
+/// The defences for a database that is only read.
 pub fn protect(connection: &mut Connection) -> rusqlite::Result<Denied> {
     for (config, is_on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -109,7 +110,7 @@ pub fn protect(connection: &mut Connection) -> rusqlite::Result<Denied> {
     Ok(denied)
 }
 
-/// Why a statement may not do something; `None` if it may.
+/// The reason why a statement may not do something; `None` if it may.
 fn objection(action: &AuthAction<'_>) -> Option<String> {
     match *action {
         AuthAction::Attach { filename } if filename.starts_with("file:") => Some(
@@ -129,16 +130,16 @@ fn objection(action: &AuthAction<'_>) -> Option<String> {
     }
 }
 
-/// Whether a file is not there, or has nothing in it: who attaches it wants to write to it. That is
-/// what `VACUUM INTO` does, to a name that it takes as it is.
+/// Whether a file is missing or empty: a statement that attaches it wants to write to it. `VACUUM INTO` also
+/// attaches its file, by the name as it is.
 fn would_be_made(name: &str) -> bool {
     let is_temporary = name.is_empty() || name == ":memory:";
     !is_temporary && fs::metadata(name).map_or(true, |metadata| metadata.len() == 0)
 }
 
-/// What a person can do about an error of a database that is read; `None` if there is nothing to say.
+/// The advice about an error of a database that is read; `None` if there is none.
 pub fn advice(error: &rusqlite::Error) -> Option<&'static str> {
-    /// A journal tells of a change that was not completed.
+    /// A journal shows that a change was not completed.
     const READONLY_ROLLBACK: i32 = rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
     const READONLY_RECOVERY: i32 = rusqlite::ffi::SQLITE_READONLY_RECOVERY;
 

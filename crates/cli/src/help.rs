@@ -1,6 +1,6 @@
-//! `timebase help NAME`: the reference, the page about trace processor, commands and reports, at hand
-//! where no network is, and modules of PerfettoSQL from the user's folders; and what the shell says to `.help NAME`.
-//! Words that are no name are looked for in all of it.
+//! `timebase help NAME`: the reference, the page about trace processor, commands and reports, available
+//! without a network, and modules of PerfettoSQL from the user's folders. The shell's `.help NAME` gives the
+//! same. If the words are no name, it searches all of these for them.
 
 mod modules;
 mod page;
@@ -21,14 +21,14 @@ use crate::reports::Report;
 use modules::Modules;
 use page::{Page, with_bare_names};
 
-/// How alike a name has to be to what was typed, to be what was meant. clap has a lower
-/// figure for the few names of its own.
+/// How alike a name and the typed text have to be for a suggestion. clap has a lower figure for its few
+/// names.
 const ALIKE: f64 = 0.8;
 
-/// The heading of what is told of the builtin clocks.
+/// The heading of the section about the builtin clocks.
 const CLOCKS: &str = "Times and clocks";
 
-/// What to type for the page about trace processor.
+/// The name of the page about trace processor in this command.
 const GUIDE_NAME: &str = "coming-from-trace-processor";
 
 /// The lists that are no section of the reference.
@@ -39,14 +39,13 @@ const LISTS: &[(&str, &str)] = &[
     ("reports", "the reports that come with the program"),
 ];
 
-/// Writes what is known of a name, or what there is to ask for.
+/// Writes the help for a name, or an overview of the names.
 pub fn run(words: &[String], given: &SqlPackages, out: &mut dyn Write) -> anyhow::Result<()> {
     let packages = dialect::packages(&given.folders)?;
     tell(&words.join(" "), &packages, output::terminal_width(), out)
 }
 
-/// Writes what is known of a name for a terminal of this width; without one as
-/// plain text.
+/// Writes the help for a name, for a terminal of this width, or as plain text without a terminal.
 pub fn tell(
     name: &str,
     packages: &Packages,
@@ -74,20 +73,20 @@ pub fn tell(
     Ok(())
 }
 
-/// What a table or function is, in a few words.
+/// A table or function in a few words.
 pub fn in_short(name: &str) -> Option<String> {
     let section = reference().section(name)?;
     section.group.is_some().then(|| briefly(section))
 }
 
-/// Names, and what they are, laid out for a terminal of this width.
+/// Names and their descriptions, laid out for a terminal of this width.
 pub fn listed(entries: impl Iterator<Item = (String, String)>, terminal: Option<u16>) -> String {
     let mut page = Page::new(terminal);
     list(&mut page, entries);
     page.into_text()
 }
 
-/// What is said of a table before its SQL, as comment: with its columns, or in a sentence.
+/// The description of a table as a comment before its SQL: with its columns, or in a sentence.
 pub fn comment(table: &str, in_full: bool, terminal: Option<u16>) -> String {
     const MARK: &str = "-- ";
     const WIDTH: u16 = 100;
@@ -113,7 +112,7 @@ pub fn comment(table: &str, in_full: bool, terminal: Option<u16>) -> String {
         .collect()
 }
 
-/// All that can be asked for, each with a few words on what it is.
+/// All names that the help knows, each with a few words.
 pub fn names_known() -> Vec<(String, String)> {
     let mut known: Vec<(String, String)> = Vec::new();
     known.extend(
@@ -135,7 +134,7 @@ pub fn names_known() -> Vec<(String, String)> {
     known
 }
 
-/// Whether two names are the same to a person who types one.
+/// Whether a name and the typed text are the same to a person.
 fn is_same(name: &str, typed: &str) -> bool {
     let joined = |c: char| match c {
         ' ' | '-' => '_',
@@ -149,9 +148,9 @@ fn slug(heading: &str) -> String {
     heading.to_lowercase().replace(' ', "-")
 }
 
-/// The sections that are about no one table or function.
+/// The sections that are not about a single table or function.
 fn topics() -> impl Iterator<Item = &'static Section> {
-    // The first is the page's title, and what can be found on it.
+    // The first section is the page's title and table of contents.
     let sections = reference().sections.iter().skip(1);
     sections.filter(|section| section.group.is_none())
 }
@@ -217,8 +216,8 @@ fn overview(modules: &Modules, page: &mut Page) {
     page.paragraph("In the shell, use '.help NAME'.");
 }
 
-/// Tells of a name that something as a whole has. Several things may have it, such as
-/// a view and a report.
+/// Writes the help for all things with a name. Several things may have the same name, such as a view and a
+/// report.
 fn tell_of(name: &str, page: &mut Page) -> bool {
     let mut is_known = true;
     match LISTS.iter().find(|(list, _)| is_same(list, name)) {
@@ -282,11 +281,11 @@ fn list_members(page: &mut Page, group: &Section) {
     );
 }
 
-/// What a member of a group is, in a list of them.
+/// The description of a member of a group, in a list of members.
 fn briefly(section: &Section) -> String {
-    /// What is longer has an explanation behind it.
+    /// If the text is longer, an explanation follows it.
     const BRIEF: usize = 80;
-    /// The kind is beside the sentence.
+    /// The kind is shown beside the sentence.
     const SUBJECTS: [&str; 7] = [
         "A row is ",
         "A row describes ",
@@ -350,7 +349,7 @@ fn tell_section(section: &Section, page: &mut Page) {
         SectionKind::Function => format!("The function {}", section.name),
         SectionKind::Group | SectionKind::Topic => section.name.clone(),
     });
-    // Columns that are as in another table stand in one row there; here with their text.
+    // Columns that are the same as in another table share a row there; here they have their text.
     let mut has_columns = false;
     for block in &section.blocks {
         match block {
@@ -372,7 +371,7 @@ fn tell_section(section: &Section, page: &mut Page) {
     }
 }
 
-/// Columns of one text stand together, as on the page.
+/// Columns with the same text are one row, as on the page.
 fn tell_columns(section: &Section, page: &mut Page) {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for column in reference().columns(section) {
@@ -390,8 +389,8 @@ fn tell_columns(section: &Section, page: &mut Page) {
     page.rows(&["column", "type", ""], &rows);
 }
 
-/// Tells of a name that a part of something has: a column, in all tables or in
-/// `table.column`; what is in the first column of other tables of the reference.
+/// Writes the help for the parts with a name: a column in all tables or as `table.column`, or an entry in the
+/// first column of the reference's other tables.
 fn tell_of_part(name: &str, page: &mut Page) -> bool {
     let (table, name) = match name.rsplit_once('.') {
         Some((table, column)) if !table.is_empty() => (Some(table), column),
@@ -403,7 +402,7 @@ fn tell_of_part(name: &str, page: &mut Page) -> bool {
         .collect();
     let mut columns = Vec::new();
     for section in &sections {
-        // What is stored is not what a question is about.
+        // A question without a table is not about the tables behind the views.
         if section.kind == SectionKind::Storage && table.is_none() {
             continue;
         }
@@ -444,13 +443,13 @@ fn tell_of_part(name: &str, page: &mut Page) -> bool {
     is_known
 }
 
-/// The one topic that has a word in its heading.
+/// The topic with a word in its heading, if there is exactly one.
 fn with_word(word: &str) -> Option<&'static Section> {
     let mut found = topics().filter(|topic| topic.name.split(' ').any(|part| is_same(part, word)));
     found.next().filter(|_| found.next().is_none())
 }
 
-/// Tells of the page about trace processor, or of a section of it.
+/// Writes the page about trace processor, or a section of it.
 fn tell_of_guide(name: &str, page: &mut Page) -> bool {
     let sections = &guide().sections;
     if is_same(GUIDE_NAME, name) {
@@ -465,8 +464,8 @@ fn tell_of_guide(name: &str, page: &mut Page) -> bool {
         .is_some()
 }
 
-/// Tells where words stand that are no name: all of them, or where a name is like what was typed that
-/// name, or at least half of them.
+/// Writes the places where all words occur. If there are none, it suggests a name that is like the typed
+/// text, or else writes the places with at least half of the words.
 fn tell_found(typed: &str, modules: &Modules, page: &mut Page) -> anyhow::Result<()> {
     let words = search::words(typed);
     let topics = || {
@@ -498,7 +497,7 @@ fn tell_found(typed: &str, modules: &Modules, page: &mut Page) -> anyhow::Result
     Ok(())
 }
 
-/// The texts of commands, with those of their options, and of reports.
+/// The texts of commands with their options, and of reports.
 fn commands_and_reports() -> impl Iterator<Item = search::Topic> {
     let cli = Cli::command();
     let mut topics = Vec::new();
@@ -527,7 +526,7 @@ fn commands_and_reports() -> impl Iterator<Item = search::Topic> {
     topics.into_iter()
 }
 
-/// What is most like what was typed.
+/// The name that is most like the typed text.
 fn meant(typed: &str, modules: &Modules) -> Option<String> {
     let typed = typed.to_lowercase();
     let sections = reference().sections.iter();
@@ -548,7 +547,7 @@ fn meant(typed: &str, modules: &Modules) -> Option<String> {
     nearest.map(|(_, name)| name)
 }
 
-/// The comment that a text of SQL begins with, as text.
+/// The comment at the start of a text of SQL, as text.
 fn head_comment(sql: &str) -> String {
     let comment = sql.lines().map_while(|line| line.strip_prefix("--"));
     comment

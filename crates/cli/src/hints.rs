@@ -1,29 +1,29 @@
-//! What to do about an error of SQL: what is there instead of a name that is not, and what becomes
-//! of trace processor's own SQL.
+//! Advice on errors of SQL: existing names that are like a missing name, and replacements for trace
+//! processor's own SQL.
 //!
 //! # Design
 //!
-//! SQLite names what it does not find, and nothing else; so the names are asked of the connection
-//! when there is an error, and cost nothing before. To list the names of the reference was the
-//! alternative: tables that the user made would not be among them. Which tables a statement
-//! speaks of is told by its words, as there is no parser of SQL to ask: a word too many adds
-//! columns to choose from, and does no harm.
+//! SQLite names the missing object, and nothing else. So this code reads the names from the
+//! connection after an error, which costs nothing before. The alternative was to list the names of
+//! the reference, but these do not include the user's tables. The words of a statement tell which
+//! tables it uses, because there is no parser of SQL here: an additional word adds columns to
+//! choose from, and does no harm.
 
 use anyhow::anyhow;
 use rusqlite::{Connection, params_from_iter};
 use timebase_descriptor::{Pool, TRACE_PACKET};
 use timebase_schema::{Statement, StatementKind};
 
-/// How much two names may differ, of the longer one's length, to be taken for each other.
+/// The least likeness of two names, relative to the longer one's length.
 const LEAST_ALIKE: f64 = 0.6;
 
-/// How many names are proposed.
+/// The largest number of suggested names.
 const MOST: usize = 3;
 
-/// What tells of trace processor's SQL, and needs no network.
+/// The page about trace processor's SQL, which needs no network.
 const PAGE: &str = "'timebase help coming-from-trace-processor'";
 
-/// Tables of trace processor that are none here, by the type of the packets that they are made of.
+/// Tables of trace processor that do not exist here, by the type of their packets.
 const PACKETS: [(&str, &[&str]); 6] = [
     (
         "heap_graph",
@@ -51,7 +51,7 @@ const PACKETS: [(&str, &[&str]); 6] = [
     ("deobfuscation_mapping", &["deobfuscation_mapping"]),
 ];
 
-/// Functions of trace processor that are none here, and what does the same.
+/// Functions of trace processor that do not exist here, with replacements.
 const FUNCTIONS: [(&[&str], &str); 4] = [
     (
         &["ancestor_slice_by_stack", "descendant_slice_by_stack"],
@@ -158,8 +158,8 @@ const TABLES: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// What an import left out of a database that a statement asks for, so that there is nothing where
-/// the trace may have something. It is a look at two facts, not at rows.
+/// The subjects of a statement that the import left out of the database, so that a result is empty
+/// although the trace may have data. This reads two facts, and no rows.
 pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
     let fact = |name| {
         let sql = "SELECT value FROM fact WHERE name = ?1 AND typeof(value) = 'text'";
@@ -191,10 +191,10 @@ pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
     hints
 }
 
-/// The error, and beneath it what helps, if there is anything to say.
+/// The error, followed by a hint if there is one.
 pub fn with_hint(connection: &Connection, error: anyhow::Error, sql: &str) -> anyhow::Error {
     let said = error.to_string();
-    // What is beneath the message is the statement, which may hold anything.
+    // The lines below the message are the statement, which may contain anything.
     let message = said.lines().next().unwrap_or_default();
     match hint(connection, message, sql) {
         Some(hint) => anyhow!("{said}\n  tip: {hint}"),
@@ -252,7 +252,7 @@ fn table(connection: &Connection, name: &str) -> Option<String> {
          UNION SELECT name FROM sqlite_temp_schema WHERE type IN ('table', 'view')",
         &[],
     )?;
-    // A temporary database has no views but those that statements name.
+    // A temporary database has only the views that statements name.
     let views = timebase_schema::finish();
     let mut views = Statement::all(&views);
     views
@@ -296,7 +296,7 @@ fn column(connection: &Connection, name: &str, sql: &str) -> Option<String> {
             &[table],
         )?);
     }
-    // A view with it joined is more to the point than a name that is a little alike.
+    // A view that has this column joined is a better hint than a name that is a little alike.
     let (akin, others) = tables_with(connection, name, &said)?;
     if !akin.is_empty() {
         return Some(format!("{name} is a column of {}", listed(&akin, "and")));
@@ -313,7 +313,7 @@ fn column(connection: &Connection, name: &str, sql: &str) -> Option<String> {
     Some(format!("{table} has the columns {}", columns.join(", ")))
 }
 
-/// The names that a qualifier of a column stands for: itself, and what it is an alias of.
+/// The names that a qualifier of a column may stand for: itself, and the table of this alias.
 fn qualified<'a>(words: &[&'a str], qualifier: &'a str) -> Vec<&'a str> {
     let mut names = vec![qualifier];
     for (at, word) in words.iter().enumerate() {
@@ -328,8 +328,7 @@ fn qualified<'a>(words: &[&'a str], qualifier: &'a str) -> Vec<&'a str> {
     names
 }
 
-/// Some of the tables that have a column: those that are named like one of the statement's, and
-/// others.
+/// Some of the tables with a column: those with a name like one in the statement, and others.
 fn tables_with(
     connection: &Connection,
     column: &str,
@@ -372,14 +371,14 @@ fn function(connection: &Connection, name: &str) -> Option<String> {
     })
 }
 
-/// A list of names; no error is worth another one.
+/// A list of names. An error here would not help with the first error.
 fn names(connection: &Connection, sql: &str, values: &[&str]) -> Option<Vec<String>> {
     let mut statement = connection.prepare(sql).ok()?;
     let rows = statement.query_map(params_from_iter(values), |row| row.get(0));
     rows.ok()?.collect::<rusqlite::Result<_>>().ok()
 }
 
-/// The names that somebody may have meant, the likeliest first.
+/// The names that the user may have meant, the likeliest first.
 pub fn meant(name: &str, there: &[String]) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let mut alike: Vec<(f64, &String)> = there
@@ -396,7 +395,7 @@ pub fn meant(name: &str, there: &[String]) -> Option<String> {
     alike.dedup_by_key(|(_, name)| *name);
     alike.truncate(MOST);
     let best = alike.first().map(|(likeness, _)| *likeness)?;
-    // Where one is much like it, others are noise.
+    // If one name is much alike, the others do not help.
     alike.retain(|(likeness, _)| *likeness > best - 0.15);
     let alike: Vec<String> = alike.into_iter().map(|(_, name)| name.clone()).collect();
     Some(listed(&alike, "or"))
@@ -410,7 +409,7 @@ fn listed(names: &[String], last: &str) -> String {
     }
 }
 
-/// Whether the schema has the message that packets of a type hold.
+/// Whether the schema describes the message in packets of a type.
 fn is_described(packet_type: &str) -> bool {
     let pool = Pool::perfetto();
     let packet = pool.message(TRACE_PACKET);

@@ -75,7 +75,7 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Imports and shows how far it is, and so that Ctrl-C stops it.
+/// Imports with a progress display, so that Ctrl-C stops it.
 pub fn monitored(
     sources: &[Source],
     destination: &Path,
@@ -157,7 +157,7 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
     output
 }
 
-/// What the sources are called together.
+/// The name of all sources together.
 pub fn named(sources: &[Source]) -> String {
     match sources {
         [source] => source.to_string(),
@@ -165,20 +165,19 @@ pub fn named(sources: &[Source]) -> String {
     }
 }
 
-/// Whether the database would replace the trace. What is a database itself has
-/// an error of its own.
+/// Whether the database would replace the trace. A source that is itself a database has its own
+/// error.
 fn would_replace(database: &Path, trace: &Path) -> bool {
     let is_database =
         || timebase_import::file_kind(trace).is_ok_and(|kind| kind == FileKind::Database);
     match (fs::canonicalize(database), fs::canonicalize(trace)) {
-        // To look into a pipe would take from it what the import needs.
+        // Looking into a pipe would take bytes that the import needs.
         (Ok(database), Ok(trace)) => database == trace && trace.is_file() && !is_database(),
         _ => false,
     }
 }
 
-/// The trace's name with `.db` for its extension, not counting the one that
-/// says how it is compressed.
+/// The trace's name with the extension `.db`, after the extension of a compression is removed.
 fn default_destination(trace: &Path) -> PathBuf {
     let is_compressed = trace
         .extension()
@@ -190,7 +189,7 @@ fn default_destination(trace: &Path) -> PathBuf {
     }
 }
 
-/// The summary: one screen, whatever the trace.
+/// The summary: one screen, for any trace.
 fn screen(
     source: &str,
     destination: &Path,
@@ -252,14 +251,14 @@ fn screen(
     screen
 }
 
-/// How many packets have their time, and on which clock.
+/// The number of packets that have their time, and the clock of this time.
 fn trace_time(summary: &Summary) -> String {
     let timed = summary.on_trace_time + summary.unresolved.values().sum::<u64>();
     let mut share = if timed == 0 {
         "no packet has a time".to_owned()
     } else {
         let share = match (summary.clock_faults.first(), summary.on_trace_time == timed) {
-            // All is not well where all have a time and it is wrong.
+            // If all packets have a time and some times are wrong, 100 % would mislead.
             (Some(_), true) => String::new(),
             _ => format!(": {}", percentage(summary.on_trace_time, timed)),
         };
@@ -282,7 +281,7 @@ fn trace_time(summary: &Summary) -> String {
     share
 }
 
-/// How many snapshots there are.
+/// The number of snapshots.
 fn snapshots(summary: &Summary) -> String {
     let mut snapshots = HumanCount(summary.snapshots).to_string();
     if summary.rejected_snapshots > 0 {
@@ -295,7 +294,7 @@ fn snapshots(summary: &Summary) -> String {
     snapshots
 }
 
-/// What to do with the database.
+/// The suggested next command.
 fn next(destination: &Path, summary: &Summary) -> String {
     let database = destination.to_string_lossy();
     let database = quoted_path(&database);
@@ -310,7 +309,7 @@ fn next(destination: &Path, summary: &Summary) -> String {
     }
 }
 
-/// How many clocks there are, and before that, which put events at wrong times.
+/// The clocks that put events at wrong times, and then the number of clocks.
 fn clocks(summary: &Summary) -> Vec<(&'static str, String)> {
     /// The summary is one screen.
     const MOST: usize = 4;
@@ -330,7 +329,7 @@ fn clocks(summary: &Summary) -> Vec<(&'static str, String)> {
     headings.zip(lines).collect()
 }
 
-/// What a clock does, and what that makes of times, in words.
+/// The fault of a clock, and its effect on times, in words.
 fn at_fault(fault: &ClockFault) -> String {
     let does = match (fault.check, fault.ppm) {
         (ClockCheck::Wrapped, _) => "wrapped".to_owned(),
@@ -348,12 +347,12 @@ fn at_fault(fault: &ClockFault) -> String {
     text
 }
 
-/// The number that is nearest, of three digits.
+/// The nearest number of three digits.
 fn three_digits(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
 }
 
-/// What the recording lost, if anything says that it did, and how many rows may be wrong.
+/// The losses of the recording, if there is evidence, and the number of rows that may be wrong.
 fn lost(summary: &Summary) -> Option<(&'static str, String)> {
     let mut told: Vec<(usize, String)> = summary.lost.iter().filter_map(in_words).collect();
     told.sort_by_key(|(place, _)| *place);
@@ -366,7 +365,7 @@ fn lost(summary: &Summary) -> Option<(&'static str, String)> {
     }
 }
 
-/// How many rows may be wrong.
+/// The number of rows that may be wrong.
 fn doubtful(summary: &Summary) -> Option<String> {
     let kinds = summary.doubtful.iter().map(|kind| {
         let rows = counted(kind.rows, kind.one, kind.noun);
@@ -376,7 +375,7 @@ fn doubtful(summary: &Summary) -> Option<String> {
     (!kinds.is_empty()).then(|| format!("{} may be wrong", kinds.join(", ")))
 }
 
-/// What says that something is missing, in words; and its place in the line.
+/// The evidence of a loss in words, and its place in the line.
 fn in_words(lost: &Lost) -> Option<(usize, String)> {
     let cpus = || counted(lost.cpus, "CPU", "CPUs");
     let writers = || counted(lost.sequences, "writer", "writers");
@@ -435,7 +434,7 @@ fn in_words(lost: &Lost) -> Option<(usize, String)> {
     })
 }
 
-/// Where most packets are only rows of `packet`: which, and how to see what is in them.
+/// If most packets are only rows of `packet`: their types, and the way to see their contents.
 fn without_table(summary: &Summary, has_data: bool) -> Vec<(&'static str, String)> {
     /// The summary is one screen.
     const MOST: usize = 4;
@@ -470,7 +469,7 @@ fn without_table(summary: &Summary, has_data: bool) -> Vec<(&'static str, String
     lines
 }
 
-/// How what each file holds of a machine came to trace time, where there is more than one answer.
+/// How each part (a machine's packets in one file) came to trace time, if there are several parts.
 fn placements(summary: &Summary) -> Vec<(&'static str, String)> {
     /// The summary is one screen.
     const MOST: usize = 8;
@@ -500,7 +499,7 @@ fn placements(summary: &Summary) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// How a part was placed, in words.
+/// The way in which a part was placed, in words.
 fn how(placement: &Placement) -> String {
     let mut text = match placement.how {
         How::TraceTime => "its clock is trace time",
@@ -527,8 +526,8 @@ fn how(placement: &Placement) -> String {
     text
 }
 
-/// Whether there is anything to say of a table. What idle CPUs run is a process and a
-/// thread of every trace.
+/// Whether the summary has a line for a table. Idle CPUs make a process and a thread in every
+/// trace.
 fn is_told(events: &Events) -> bool {
     match events.table {
         "process" | "thread" => events.rows > 1,
@@ -536,7 +535,7 @@ fn is_told(events: &Events) -> bool {
     }
 }
 
-/// A line for every reason why something has no place in time.
+/// A line for each reason why rows have no time.
 fn reasons(unresolved: &BTreeMap<Unresolved, u64>) -> Vec<(&'static str, String)> {
     let counts = unresolved.values();
     let width = counts
@@ -599,7 +598,7 @@ mod tests {
         assert_eq!(percentage(0, 3), "0.0 %");
     }
 
-    /// A summary of a trace of which there is one of everything.
+    /// A summary of a trace with one of everything.
     fn of_one() -> Summary {
         use timebase_schema::{Events as Of, tables};
 

@@ -47,7 +47,7 @@ use signals::Signals;
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    // Before all else, as it may be all that is asked.
+    // This comes first, because it may be the only thing that the shell asks for.
     generated::complete();
     let cli = flags::parse();
     let signals = match Signals::install() {
@@ -72,7 +72,7 @@ pub fn main() -> ExitCode {
 
 fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
     let mut out = Out::standard();
-    // Of what was asked and answered.
+    // The verdict of a command that was successful and wrote its answer.
     let mut verdict = Ok(());
     let result = match command {
         Command::Import(arguments) => import::run(arguments, signals),

@@ -1,4 +1,4 @@
-//! The program `timebase`; what it does is in the library beside it.
+//! The program `timebase`. The library beside it does the work.
 
 use std::process::ExitCode;
 

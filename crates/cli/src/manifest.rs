@@ -1,16 +1,17 @@
-//! `timebase manifest`: a manifest to start from, filled with what traces say of themselves.
+//! `timebase manifest`: prints a manifest to start from, with the traces' statements about their machines.
 //!
 //! # Design
 //!
-//! What is printed changes nothing: an import with it has the machines and the times of an import without. So it
-//! says what is so, and what the user knows better is changed in it; what that may be is said on standard
-//! error, with the fields to add. To name two files' machines by what they are called was the alternative, where
-//! both record the host: it would place one of them anew, on no more than a guess.
+//! The printed manifest changes nothing: an import with it has the same machines and times as an import
+//! without it. So it describes the current state, and the user edits it with better knowledge. Standard error
+//! suggests possible changes, with the fields to add. The alternative was to name the machines of two files
+//! by their own names, even if both files record the host. This would place one of them in another way, on no
+//! more than a guess.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | what a trace says of its machines | `manifest/scan.rs` |
-//! | what the manifest says, and what one may want to add | `manifest/draft.rs` |
+//! | the trace's statements about its machines | `manifest/scan.rs` |
+//! | the manifest, and the notes about possible additions | `manifest/draft.rs` |
 
 mod draft;
 mod scan;
@@ -61,7 +62,7 @@ pub fn run(
     Ok(())
 }
 
-/// Reads all files, in the order in which an import reads them.
+/// Reads all files, in the order of an import.
 fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
     let sources: Vec<Source> = traces.iter().cloned().map(Source::File).collect();
     let scratch = Scratch::from(&env::temp_dir());
@@ -74,7 +75,7 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
     let mut notes: Vec<String> = damage
         .map(|damage| format!("{}: {}", inputs.title(0), damage.why))
         .collect();
-    // One entry is for all files of its name (rule X32).
+    // One entry is for all files with its name (rule X32).
     let mut scanned: Vec<Scanned> = Vec::new();
     let mut places = HashMap::new();
     for id in inputs.order().to_vec() {
@@ -87,7 +88,8 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
                 "{title} already is a manifest, and there can be only one: change it, or leave it out"
             );
         }
-        // As an argument beside others: a manifest makes the one that is alone one of two (rule X1).
+        // This is the name as one of several arguments: with a manifest, a single argument becomes one of two
+        // (rule X1).
         let alone = traces.first().filter(|_| file.parent.is_none());
         let name = match alone.and_then(|alone| alone.file_name()) {
             Some(name) => name.to_string_lossy().into_owned(),

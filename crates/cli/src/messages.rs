@@ -1,5 +1,5 @@
-//! What is said on standard error, in one style: `timebase: error: …`, whether it
-//! was found by the parser of the command line or anywhere else.
+//! Messages on standard error, in one style: `timebase: error: …`, for errors of the command line and for all
+//! others.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -16,13 +16,13 @@ use crate::escape::printable;
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Says a line. Names and texts of a trace or a database may be in it, and a terminal is not told by
-/// them what to do.
+/// Writes a line. It may contain names and texts of a trace or a database, which must not control the
+/// terminal.
 pub fn say(line: impl Display) {
     write(printable(&line.to_string()));
 }
 
-/// Says a line to a program, and tells whether that is there no longer.
+/// Writes a line to a program, and returns whether the program is gone.
 pub fn is_gone(line: impl Display) -> bool {
     write_line(line).is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
@@ -31,7 +31,7 @@ fn write_line(line: impl Display) -> io::Result<()> {
     writeln!(anstream::stderr(), "{line}")
 }
 
-/// Says what went wrong, and what to type about it.
+/// Writes an error, and advice on what to type.
 pub fn error(error: &anyhow::Error) {
     let is_interrupted = |cause: &(dyn std::error::Error + 'static)| {
         let code = cause
@@ -40,14 +40,14 @@ pub fn error(error: &anyhow::Error) {
         code == Some(ErrorCode::OperationInterrupted)
     };
     let error = match error.chain().any(is_interrupted) {
-        // As SQLite puts it, there are a number and what the statement was for.
+        // SQLite's text would have a number and the purpose of the statement.
         true => "interrupted".to_owned(),
         false => printable(&format!("{error:#}{}", advice::of(error))),
     };
     write(format_args!("timebase: {ERROR}error:{ERROR:#} {error}"));
 }
 
-/// Says what a user should know, but did not keep it from being done.
+/// Writes a warning, about a problem that did not stop the command.
 pub fn warning(warning: impl Display) {
     let warning = printable(&warning.to_string());
     write(format_args!(
@@ -55,20 +55,20 @@ pub fn warning(warning: impl Display) {
     ));
 }
 
-/// Says what a user may want to know of a result.
+/// Writes a note about a result.
 pub fn note(note: impl Display) {
     let note = printable(&note.to_string());
     write(format_args!("timebase: note: {note}"));
 }
 
-/// `eprintln!` would panic where standard error cannot be written, on a full disk or on a
-/// terminal that is gone; there, nobody reads it anyway.
+/// `eprintln!` would panic if standard error cannot be written, for example on a full disk or a closed
+/// terminal. Nobody reads it there anyway.
 fn write(line: impl Display) {
     let _ = write_line(line);
 }
 
-/// Says what is wrong with a command line, as the parser puts it, and ends the
-/// program; or shows the help, which who gives no arguments gets as well.
+/// Writes the parser's error about a command line, and ends the program. Or it writes the help, which a user
+/// without arguments gets as well.
 pub fn usage(error: &clap::Error) -> ! {
     let is_help = matches!(
         error.kind(),
@@ -90,7 +90,7 @@ pub fn usage(error: &clap::Error) -> ! {
     process::exit(error.exit_code());
 }
 
-/// Says what is wrong with a trace, but did not keep it from being imported.
+/// Writes warnings about a trace that was imported nevertheless.
 pub fn warnings(warnings: &[String]) {
     for text in warnings {
         warning(text);

@@ -1,4 +1,4 @@
-//! How the rows of a result are written.
+//! Writes the rows of a result.
 
 mod csv;
 pub mod file;
@@ -35,7 +35,7 @@ pub enum Format {
     Line,
 }
 
-/// Something to write to, whose errors say what it is.
+/// A writer whose errors name its destination.
 pub struct Named<W> {
     name: String,
     out: W,
@@ -49,7 +49,7 @@ impl<W: Write> Named<W> {
 
     fn named<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| match error.kind() {
-            // Which is tried again.
+            // An interrupted call is tried again.
             io::ErrorKind::Interrupted => error,
             kind => io::Error::new(kind, format!("cannot write {}: {error}", self.name)),
         })
@@ -75,16 +75,16 @@ impl<W: Write> Write for Named<W> {
     }
 }
 
-/// Standard output, as a command sees it.
+/// Standard output, as a command uses it.
 pub enum Out {
-    /// A person sees what is written at once.
+    /// A terminal, where a person sees output at once.
     Terminal(BufWriter<Named<Stdout>>),
-    /// A program sees it when the command has succeeded.
+    /// A pipe or file, which gets the output when the command has succeeded.
     Held(Whole),
 }
 
 impl Out {
-    /// That of this process.
+    /// Standard output of this process.
     pub fn standard() -> Out {
         if io::stdout().is_terminal() {
             Out::Terminal(BufWriter::new(Named::standard()))
@@ -93,7 +93,7 @@ impl Out {
         }
     }
 
-    /// Writes what has been held back, unless the command failed.
+    /// Writes the output that was held back, unless the command failed.
     pub fn finish(self, has_succeeded: bool) -> io::Result<()> {
         match self {
             Out::Terminal(mut out) => out.flush(),
@@ -119,55 +119,54 @@ impl Write for Out {
     }
 }
 
-/// Takes the rows of one result. All but the table write a row at once, so that
-/// memory does not grow with the result.
+/// Takes the rows of one result. All sinks except the table write a row at once, so that memory
+/// does not grow with the result.
 pub trait Sink {
-    /// Writes a row, or keeps it to be laid out with others.
+    /// Writes a row, or keeps it to lay it out with others.
     fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()>;
 
-    /// Writes what is left after the last row.
+    /// Writes the rest after the last row.
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// How many columns the terminal has that standard output is; None if it is none.
+/// The number of columns of the terminal, if standard output is a terminal.
 pub fn terminal_width() -> Option<u16> {
     comfy_table::Table::new().width()
 }
 
-/// How several results go together.
+/// The relation of several results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each is written as if it was the only one.
+    /// Each result is written as if it was the only one.
     Alone,
-    /// They are one document, and have titles.
+    /// The results are one document, and have titles.
     Together,
 }
 
-/// Where results are written, one after the other.
+/// The destination of results, which are written one after another.
 ///
 /// # Design
 ///
-/// JSON has one value a document: results that are together are an array of
-/// objects with `title` and `rows`. An object with the titles for keys would be
-/// shorter to ask, but titles need not be there and need not differ. A line of
-/// JSON lines has its result's title beside its `row`, so that it can be told by
-/// itself. CSV has no place for titles, and its readers none for several tables; so
-/// an empty line comes before each result but the first, and then `# Title` if it has
-/// one. No row is an empty line, as a single NULL is `""`, and a reader of CSV tells
-/// an empty line from that: Python's gives `[]` for it. A column more with the number
-/// of the result was the alternative; results have columns of their own.
+/// JSON has one value for each document, so results of one document are an array of objects with
+/// `title` and `rows`. An object with the titles as keys would make shorter queries, but titles may
+/// be missing or equal. A line of JSON lines has its result's title beside its `row`, so that a
+/// line is complete by itself. CSV has no place for titles, and its readers expect only one table.
+/// So an empty line comes before each result except the first, followed by `# Title` if there is a
+/// title. No row is an empty line, because a single NULL is `""`, and a reader of CSV distinguishes
+/// the two: Python's returns `[]` for an empty line. The alternative was another column with the
+/// number of the result, but results have columns of their own.
 pub struct Results<'out> {
     format: Format,
     layout: Layout,
-    /// The width of the terminal that is written to, if it is one.
+    /// The width of the terminal for output, if it is a terminal.
     terminal: Option<u16>,
     out: &'out mut dyn Write,
     is_empty: bool,
 }
 
 impl<'out> Results<'out> {
-    /// Results written to `out`; `terminal` is the width of the terminal that this
-    /// is, if it is one.
+    /// Writes results to `out`; `terminal` is the width of the terminal for `out`, if it is a
+    /// terminal.
     pub fn new(
         format: Format,
         layout: Layout,
@@ -209,7 +208,7 @@ impl<'out> Results<'out> {
         })
     }
 
-    /// What stands between the results, and above each.
+    /// Writes the text between the results, and above each.
     fn write_heading(&mut self, title: Option<&str>, is_first: bool) -> io::Result<()> {
         let out = &mut *self.out;
         let is_apart = match self.format {
@@ -221,7 +220,7 @@ impl<'out> Results<'out> {
         }
         match (self.format, title) {
             (Format::Json, _) => out.write_all(if is_first { b"[\n" } else { b",\n" }),
-            // Bold, where that is not some signs more.
+            // On a terminal a title is bold. Elsewhere the escape sequence would be visible.
             (Format::Table | Format::Line, Some(title)) if self.terminal.is_some() => {
                 writeln!(out, "\x1b[1m{title}\x1b[0m")
             }
@@ -232,7 +231,7 @@ impl<'out> Results<'out> {
         }
     }
 
-    /// Writes what is left after the last result.
+    /// Writes the rest after the last result.
     pub fn finish(self) -> io::Result<()> {
         match (self.format, self.layout, self.is_empty) {
             (Format::Json, Layout::Together, true) => self.out.write_all(b"[]\n"),
@@ -242,8 +241,8 @@ impl<'out> Results<'out> {
     }
 }
 
-/// Whether the reader of our output went away, as `head` does: it has all it
-/// wanted, so that is no failure.
+/// Whether the reader of our output has gone, as `head` does. It has everything that it wanted, so
+/// this is no failure.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

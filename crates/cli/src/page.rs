@@ -2,13 +2,13 @@
 //!
 //! # Design
 //!
-//! `timebase query --report NAME` runs a script and stays what it is; there was no command
-//! `report` before. The page has the tables of all these scripts, each run as `query` runs it, with
-//! what its parameters are by default and ten rows a list.
+//! `timebase query --report NAME` runs a script and stays as it is; there was no command `report`
+//! before. The page has the tables of all these scripts. Each script runs as in `query`, with the
+//! defaults of its parameters and ten rows for each list.
 //!
-//! Without `-o` the page goes to a pipe, like any result, and not to a terminal, where nobody could
-//! read it. To write it beside the trace then, as `import` does with a database, was the
-//! alternative: a file that nobody named, and that could not replace the one of yesterday.
+//! Without `-o` the page goes to a pipe, like any result, but not to a terminal, where nobody could
+//! read it. The alternative was to write it beside the trace then, as `import` does with a
+//! database. But nobody named that file, and it could not replace yesterday's.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
@@ -28,7 +28,7 @@ use crate::reports::Report;
 use crate::script::Script;
 use crate::signals::Signals;
 
-/// How many rows a list has, and at most any result.
+/// The number of rows of a list, and the largest number of rows of any result.
 const TOP: &str = "10";
 const ROWS: usize = 20;
 
@@ -65,7 +65,7 @@ pub fn run(
     }
 }
 
-/// What pages call a trace or database: its file name.
+/// The name of a trace or database on pages: its file name.
 pub fn name(source: &Path) -> String {
     if source == OsStr::new("-") {
         return "standard input".to_owned();
@@ -76,7 +76,7 @@ pub fn name(source: &Path) -> String {
 
 fn page(database: &Database, name: &str, shown: &Reports) -> anyhow::Result<String> {
     let mut reports = Vec::new();
-    // What could not be placed is a part of the story; the others are at its end.
+    // The report about events without a time comes first; the others come at the end.
     let last = Report::value_variants()
         .iter()
         .filter(|report| **report != Report::Unplaced);
@@ -107,8 +107,8 @@ fn page(database: &Database, name: &str, shown: &Reports) -> anyhow::Result<Stri
     })
 }
 
-/// Whether the trace has what a report is about. One that has nothing to tell has rows that say so,
-/// which are for who asked for it.
+/// Whether the trace has the subject of a report. A report without its subject has rows that say
+/// so, which are for users who asked for the report.
 fn has_subject(database: &Database, report: Report) -> anyhow::Result<bool> {
     let table = match report {
         Report::ClockHealth | Report::Unplaced => return Ok(true),
@@ -123,12 +123,12 @@ fn has_subject(database: &Database, report: Report) -> anyhow::Result<bool> {
     Ok(database.query_row(&sql, [], |row| row.get(0))?)
 }
 
-/// What failed, SQLite's message, and what can be done about it.
+/// The error: its context, SQLite's message, and advice.
 fn told(what: String, error: anyhow::Error) -> anyhow::Error {
     let advice = error.downcast_ref().and_then(guard::advice);
     match advice {
         Some(advice) => anyhow!("{what}: {error:#}; {advice}"),
-        // It stays what it is, so that an interruption is told as such.
+        // The error keeps its type, so that an interruption is recognized.
         None => error.context(what),
     }
 }
@@ -146,9 +146,9 @@ fn tables(database: &Database, report: Report) -> anyhow::Result<Vec<Table>> {
     });
     let mut parameters = Parameters::of(&script, top.as_slice())?;
     parameters.resolve(database)?;
-    // What a report makes for itself is gone before the next one, which may use the same names.
+    // The tables of a report are removed before the next report, which may use the same names.
     database.execute_batch("SAVEPOINT report")?;
-    // If one fails there is no page, and no next one.
+    // If one report fails, there is no page, and no next report.
     let tables = results(database, &script, &parameters)?;
     database.execute_batch("ROLLBACK TO report; RELEASE report")?;
     Ok(tables)

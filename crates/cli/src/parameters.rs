@@ -2,18 +2,17 @@
 //!
 //! # Design
 //!
-//! A value is bound, never written into the SQL, so no value can be a part of a
-//! statement. A script may say what a parameter takes, `-- param top integer = 20`,
-//! and then `--param top=all` is wrong before anything runs; SQLite compares a number
-//! with a text without a word, and finds nothing. Where the script does not say, a
-//! value is what it looks like, as in SQL: a number, NULL, text in single quotes. But
-//! text needs the quotes only where it looks like one of these, since a shell takes
-//! quotes away and nearly all values are plain. A type on the command line
-//! (`--param tag:text=1`) would have to be looked up by everybody who gives a value,
-//! and not once by who writes the script.
+//! A value is bound, never written into the SQL, so no value can be a part of a statement. A script
+//! may declare the type of a parameter, `-- param top integer = 20`. Then `--param top=all` is an
+//! error before anything runs; SQLite would silently compare a number with a text, and find
+//! nothing. If the script does not declare a type, the form of a value decides, as in SQL: a
+//! number, NULL, text in single quotes. But text needs the quotes only if it looks like one of
+//! these, because a shell removes quotes, and nearly all values are plain. A type on the command
+//! line (`--param tag:text=1`) would have to be looked up by everybody who gives a value, and not
+//! once by the author of the script.
 //!
-//! Names are checked before anything runs, too: a parameter that SQLite is not given
-//! is NULL without a word, and one that no statement has is a slip of the pen.
+//! Names are also checked before anything runs: a parameter without a value is silently NULL in
+//! SQLite, and a parameter that no statement has is a typing error.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -24,7 +23,7 @@ use timebase_resolver::{NotATime, WallTime};
 
 use crate::script::{self, Declared, Script, Type};
 
-/// Says of an error that it is the script's, and not of who runs it: the default of this parameter.
+/// Marks an error as the script's, and not the user's: the default of this parameter is wrong.
 #[derive(Debug)]
 pub struct WrongDefault(String);
 
@@ -34,16 +33,16 @@ impl Display for WrongDefault {
     }
 }
 
-/// A parameter with its value, as they were given.
+/// A parameter with its value, as given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Without `:`, `@` or `$` before it.
     pub name: String,
-    /// A text, whatever type it is read as later.
+    /// A text; its type is decided later.
     pub value: String,
 }
 
-/// Reads what stands after `--param`.
+/// Reads the argument of `--param`.
 pub fn parse(text: &str) -> Result<Parameter, String> {
     let (name, value) = text
         .split_once('=')
@@ -59,7 +58,7 @@ pub fn parse(text: &str) -> Result<Parameter, String> {
     })
 }
 
-/// What a value is, by how it is written.
+/// A value, from its form.
 fn value_of(text: &str) -> Value {
     if let Some(number) = integer(text).or_else(|| real(text)) {
         return number;
@@ -91,7 +90,7 @@ fn unquoted(text: &str) -> Value {
     Value::Text(quoted.map_or_else(|| text.to_owned(), |text| text.replace("''", "'")))
 }
 
-/// What a value is for a parameter that may say what it takes.
+/// The value of a parameter whose type may be declared.
 fn value_for(declared: Option<&Declared<'_>>, text: &str) -> anyhow::Result<Value> {
     let Some((declared, value_type)) = declared.and_then(|d| Some((d, d.value_type?))) else {
         return Ok(value_of(text));
@@ -111,7 +110,7 @@ fn value_for(declared: Option<&Declared<'_>>, text: &str) -> anyhow::Result<Valu
     })
 }
 
-/// Trace time, or a text that means one in a database.
+/// Trace time, or a text that stands for a trace time in a database.
 fn time(text: &str) -> Result<Value, String> {
     match (integer(text), text.parse::<WallTime>()) {
         (Some(number), _) => Ok(number),
@@ -128,17 +127,17 @@ fn time(text: &str) -> Result<Value, String> {
 struct Bound {
     name: String,
     value: Value,
-    /// Whether a text is a date that means a time.
+    /// Whether the value is a date as text, which stands for a time.
     is_time: bool,
 }
 
-/// The values for a script: those that were given, and its own defaults.
+/// The values for a script: the given ones, and the script's defaults.
 #[derive(Debug, Default)]
 pub struct Parameters(Vec<Bound>);
 
 impl Parameters {
-    /// Checks that every parameter of the script has a value that it takes, and that
-    /// no other was given.
+    /// Checks that every parameter of the script has a value of its type, and that there are no
+    /// other values.
     pub fn of(script: &Script<'_>, given: &[Parameter]) -> anyhow::Result<Parameters> {
         let mut values = Parameters::default();
         for (index, Parameter { name, value }) in given.iter().enumerate() {
@@ -194,7 +193,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// Makes trace time of dates, which only the clocks of the trace can.
+    /// Converts dates to trace time, which needs the clocks of the trace.
     pub fn resolve(&mut self, database: &Connection) -> anyhow::Result<()> {
         for Bound { name, value, .. } in self.0.iter_mut().filter(|known| known.is_time) {
             if let Value::Text(date) = value {
@@ -220,7 +219,7 @@ impl Parameters {
             .collect()
     }
 
-    /// Gives the parameters of a statement their values.
+    /// Binds the values to the parameters of a statement.
     pub fn bind(&self, statement: &mut Statement<'_>) -> anyhow::Result<()> {
         for index in 1..=statement.parameter_count() {
             let name = statement.parameter_name(index).unwrap_or("?");
@@ -241,12 +240,12 @@ impl Parameters {
     }
 }
 
-/// What a script says of a parameter; of several lines the last counts.
+/// The script's declaration of a parameter. If there are several lines, the last one counts.
 fn declaration<'s, 'a>(script: &'s Script<'a>, name: &str) -> Option<&'s Declared<'a>> {
     script.declared.iter().rev().find(|d| d.name == name)
 }
 
-/// Which parameters a script has, with their defaults.
+/// The parameters of a script, with their defaults.
 fn known(script: &Script<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in script.statements.iter().flat_map(|s| &s.parameters) {

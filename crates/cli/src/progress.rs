@@ -1,20 +1,20 @@
-//! How far an import is, on standard error: as a bar for people, as lines for programs.
+//! The progress of an import, on standard error: as a bar for people, as lines for programs.
 //!
 //! # Design
 //!
-//! * **The line always fits.** It is put together anew for the terminal's width each time it
-//!   is drawn: what matters least goes first, the bar before the words. One template for
-//!   all widths was there before; below 75 columns its line wrapped, and every redraw
-//!   left the pieces of the one before.
-//! * **A terminal that is made narrower** while the bar is shown may break the line that is
-//!   there into two, and the upper piece stays: whether it does, only the terminal
-//!   knows, and to wipe a row too many would take what somebody else has written.
-//! * **A trace that is read twice** fills the bar twice, and the line says which time it is. One
-//!   bar for both would stand for a while where nobody knows how long the second takes against the first.
-//! * **Lines for programs** are objects of JSON, since a program that shows progress in its own
-//!   way (a notebook, a server) needs numbers and no control codes. They are written by
-//!   time and not by bytes, so that a slow pipe is seen to be alive. A program that reads them
-//!   no longer was killed: the import ends, too, as nobody is there to be glad of it.
+//! * **The line always fits.** It is made anew for the terminal's width each time it is drawn: the least
+//!   important part is left out first, and the bar before the words. There was one template for all widths
+//!   before. Below 75 columns its line wrapped, and every redraw left pieces of the previous one.
+//! * **A terminal that becomes narrower** while the bar is shown may break the current line into two, and the
+//!   upper piece stays. Only the terminal knows whether it does so, and erasing one row too many would remove
+//!   another program's text.
+//! * **A trace that is read twice** fills the bar twice, and the line says which reading it is. One bar for
+//!   both would stop for a while, because nobody knows how long the second reading takes compared to the
+//!   first.
+//! * **Lines for programs** are objects of JSON, because a program that shows progress in its own way (a
+//!   notebook, a server) needs numbers and no control codes. The lines come at intervals of time and not of
+//!   bytes, so that a slow pipe is seen to be alive. If a program does not read them any more, it was killed.
+//!   Then the import ends, too, because nobody needs it.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::Ordering;
@@ -32,13 +32,13 @@ use timebase_import::{Monitor, Pass};
 
 use crate::messages;
 
-/// How often it is told: fast enough to look alive.
+/// The interval between two displays: short enough to look alive.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// How long reports may run before that is told.
+/// The time that reports may run before progress is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The width of a bar that is worth its room.
+/// The least width of a bar that is worth its room.
 const SHORTEST_BAR: usize = 10;
 
 /// Whether and how progress is shown.
@@ -53,8 +53,8 @@ pub enum Progress {
     Lines,
 }
 
-/// Does `work` while another thread shows what `monitor` says about it.
-/// `size` is how many bytes there are to read, if that is known.
+/// Does `work` while another thread shows the progress in `monitor`. `size` is the number of bytes to read,
+/// if it is known.
 pub fn shown<T>(
     progress: Progress,
     monitor: &Arc<Monitor>,
@@ -82,7 +82,7 @@ pub fn shown<T>(
     }
 }
 
-/// Does `work`, an export of so many tables, while another thread shows what `monitor` says about it.
+/// Does `work`, an export of this number of tables, while another thread shows the progress in `monitor`.
 pub fn shown_export<T>(
     progress: Progress,
     monitor: &Arc<timebase_export::Monitor>,
@@ -116,8 +116,8 @@ pub fn shown_export<T>(
     }
 }
 
-/// Does `work`, which runs reports, while another thread shows which of them runs, if standard error is a terminal
-/// and they take longer.
+/// Does `work`, which runs reports. If they take long and standard error is a terminal, another thread shows
+/// the report that currently runs.
 pub fn shown_reports<T>(work: impl FnOnce(&Reports) -> T) -> T {
     let reports = Reports::default();
     if !io::stderr().is_terminal() {
@@ -135,7 +135,7 @@ pub fn shown_reports<T>(work: impl FnOnce(&Reports) -> T) -> T {
     result
 }
 
-/// Which report runs.
+/// The report that currently runs.
 #[derive(Clone, Default)]
 pub struct Reports(Arc<Mutex<Running>>);
 
@@ -151,12 +151,12 @@ impl Reports {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another one begins; `what` says which.
+    /// Starts the next report, which is named `what`.
     pub fn begin(&self, what: String) {
         self.state().what = what;
     }
 
-    /// From now on nothing is shown: results are.
+    /// Shows no progress any more, because results follow.
     fn end(&self) {
         let mut state = self.state();
         state.is_over = true;
@@ -177,7 +177,7 @@ impl Reports {
         }
     }
 
-    /// Writes to `out`; from the first byte on nothing is shown, as both may be one terminal.
+    /// Writes to `out`. After the first byte, no progress is shown, because both may go to one terminal.
     pub fn before<'o>(&self, out: &'o mut dyn Write) -> impl Write + use<'o> {
         Results {
             reports: Some(self.clone()),
@@ -188,7 +188,7 @@ impl Reports {
 
 /// The results of reports.
 struct Results<'o> {
-    /// Those that are still shown.
+    /// The reports whose progress is still shown.
     reports: Option<Reports>,
     out: &'o mut dyn Write,
 }
@@ -206,8 +206,7 @@ impl Write for Results<'_> {
     }
 }
 
-/// Does `work` while `tell` is called every now and then on another thread, and once more
-/// when it is done.
+/// Does `work` while another thread calls `tell` at intervals, and once more at the end.
 fn during<T>(work: impl FnOnce() -> T, mut tell: impl FnMut() + Send + 'static) -> T {
     let (stop, stopped) = mpsc::channel::<()>();
     let telling = thread::spawn(move || {
@@ -218,15 +217,15 @@ fn during<T>(work: impl FnOnce() -> T, mut tell: impl FnMut() + Send + 'static) 
     });
     let result = work();
     drop(stop);
-    // It has to be over before anything else is written.
+    // The other thread has to end before anything else is written.
     let _ = telling.join();
     result
 }
 
-/// How far an import is.
+/// The progress of an import.
 struct State {
     bytes: u64,
-    /// How many bytes there are, if that is known.
+    /// The number of bytes in all, if it is known.
     of: Option<u64>,
     packets: u64,
     pass: Pass,
@@ -237,7 +236,7 @@ impl State {
     fn of(monitor: &Monitor, size: Option<u64>) -> State {
         State {
             bytes: monitor.bytes_read.load(Ordering::Relaxed),
-            // Of a pipe it is known when it was copied.
+            // The size of a pipe is known after the pipe was copied.
             of: monitor.of().or(size),
             packets: monitor.packets.load(Ordering::Relaxed),
             pass: monitor.pass(),
@@ -261,7 +260,7 @@ impl State {
         )
     }
 
-    /// What is read, where that is not everything at once.
+    /// The current reading, if there are several.
     fn doing(&self) -> Option<Part> {
         let doing = match self.pass {
             Pass::Only => return None,
@@ -281,7 +280,7 @@ impl State {
 
 /// A part of the line.
 struct Part {
-    /// What is least of this goes first where there is no room.
+    /// Without room, the part with the least weight is left out first.
     weight: u8,
     text: String,
 }
@@ -290,7 +289,7 @@ fn part(weight: u8, text: String) -> Part {
     Part { weight, text }
 }
 
-/// The parts that have room in a line, the weightiest ones, and at least one.
+/// The parts with the largest weights that fit in a line, and at least one.
 fn fitting(mut parts: Vec<Part>, width: usize) -> String {
     loop {
         let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
@@ -314,10 +313,10 @@ struct Bar {
 
 impl Bar {
     fn new() -> anyhow::Result<Bar> {
-        // What does not fit even alone is cut.
+        // A part that does not fit even alone is cut.
         let text_only = style("{wide_msg}")?;
         Ok(Bar {
-            // It may be drawn before it is told how.
+            // It may be drawn before it gets another style.
             bar: ProgressBar::no_length().with_style(text_only.clone()),
             terminal: Term::stderr(),
             pass: Pass::default(),
@@ -330,11 +329,11 @@ impl Bar {
     fn draw(&mut self, state: &State) {
         if self.pass != state.pass {
             self.pass = state.pass;
-            // What one pass takes says nothing of the next.
+            // The duration of one pass does not predict the next.
             self.bar.reset_eta();
         }
         self.bar.set_position(state.bytes);
-        // Asked each time, as terminals are made wider and narrower.
+        // This is read each time, because the terminal may change its width.
         let (_, width) = self.terminal.size();
         let width = usize::from(width);
         let packets = HumanCount(state.packets);
@@ -362,7 +361,7 @@ impl Bar {
                     part(0, format!("{rate}/s")),
                     part(2, format!("{packets} packets")),
                 ]);
-                // Nothing is known of it at first.
+                // At first, nothing is known about the time left.
                 if !eta.is_zero() {
                     parts.push(part(3, format!("{:#} left", HumanDuration(eta))));
                 }
@@ -410,7 +409,7 @@ impl Bar {
 impl Bar {
     fn draw_running(&mut self, what: String) {
         let (_, width) = self.terminal.size();
-        // It begins when it is late already.
+        // The bar starts only after some time.
         let elapsed = HumanDuration(self.bar.elapsed() + PATIENCE);
         let parts = vec![part(1, what), part(0, format!("{elapsed:#}"))];
         let room = usize::from(width).saturating_sub(2);

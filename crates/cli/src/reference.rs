@@ -1,18 +1,16 @@
-//! The reference, `docs/reference.md`, as data: what each table, column and
-//! function is, for those who ask the program and not the web.
+//! The reference, `docs/reference.md`, as data: the descriptions of tables, columns and functions,
+//! for people who ask the program and not the web.
 //!
 //! # Design
 //!
-//! The page is the one place where tables, columns and functions are described,
-//! and the program carries it along. What stands below a heading is what is said
-//! of the thing that the heading names; a table whose header begins with `column`
-//! has its columns. Where a column is *as in* another table, the reader of the page
-//! follows a link, and the reader of a terminal gets the text of there.
+//! The page is the only place that describes tables, columns and functions, and the program
+//! contains it. The text below a heading describes the thing that the heading names. A table whose
+//! header begins with `column` has its columns. If a column is *as in* another table, the reader of
+//! the page follows a link, and the reader of a terminal gets the other table's text.
 //!
-//! A data file from which page and program are both made was the alternative. The
-//! page would then be generated, and prose, examples and tables that are no
-//! columns would have to be pressed into the file's form; a page that people
-//! edit is also what others link to.
+//! The alternative was a data file that generates both the page and the program's text. Then prose,
+//! examples and tables without columns would have to fit the file's form. Also, people link to the
+//! page, and edit it.
 
 use std::sync::LazyLock;
 
@@ -28,27 +26,28 @@ const FUNCTIONS: &str = "SQL functions";
 
 /// The page.
 pub struct Reference {
-    /// In its order. A group of tables, or of functions, comes before its members.
+    /// The sections in the order of the page. A group of tables or functions comes before its
+    /// members.
     pub sections: Vec<Section>,
 }
 
-/// What stands below a heading.
+/// A heading and the text below it.
 #[derive(Debug)]
 pub struct Section {
-    /// The name of a table or a function; else the heading.
+    /// The name of a table or a function, or else the heading.
     pub name: String,
     pub kind: SectionKind,
-    /// The heading that it is below, for a table or a function.
+    /// For a table or a function, the heading of its group.
     pub group: Option<String>,
     pub blocks: Vec<Block>,
 }
 
-/// What a section is about.
+/// The subject of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionKind {
-    /// A table or view to ask.
+    /// A table or view for queries.
     Table,
-    /// A table behind views.
+    /// A table behind the views.
     Storage,
     /// An SQL function, table-valued or not.
     Function,
@@ -58,8 +57,8 @@ pub enum SectionKind {
     Topic,
 }
 
-/// A part of a section. Texts have what is code between backticks, and no other
-/// marks: of a link there is what it is called.
+/// A part of a section. Texts have code between backticks, and no other markup: a link is only its
+/// text.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Block {
     Paragraph(String),
@@ -68,7 +67,7 @@ pub enum Block {
     Table(Vec<Vec<String>>),
     /// Lines as they are: signatures, commands.
     Lines(String),
-    /// Statements, the trace that they ask, and what is printed.
+    /// Statements, the trace that they query, and their output.
     Example {
         trace: String,
         sql: String,
@@ -91,7 +90,7 @@ pub fn reference() -> &'static Reference {
     &REFERENCE
 }
 
-/// The page for those who come from trace processor.
+/// The page for users of trace processor.
 pub fn guide() -> &'static Reference {
     static GUIDE_PAGE: LazyLock<Reference> = LazyLock::new(|| Reference::of(GUIDE));
     &GUIDE_PAGE
@@ -135,7 +134,7 @@ impl Reference {
         Reference { sections }
     }
 
-    /// The table, function, group or topic of a name, in any case.
+    /// The table, function, group or topic with a name, in any case.
     pub fn section(&self, name: &str) -> Option<&Section> {
         let mut sections = self.sections.iter();
         sections.find(|section| section.name.eq_ignore_ascii_case(name))
@@ -148,8 +147,8 @@ impl Reference {
         sections.filter(move |section| section.group.as_ref() == Some(&group))
     }
 
-    /// The columns of a table, in the order of the page. One that is as in another
-    /// table has the text of there.
+    /// The columns of a table, in the order of the page. A column that is *as in* another table has
+    /// the other table's text.
     pub fn columns<'a>(&'a self, table: &'a Section) -> impl Iterator<Item = Column<'a>> {
         table.columns().map(|column| self.resolved(column))
     }
@@ -169,10 +168,10 @@ impl Reference {
 }
 
 impl<'a> Column<'a> {
-    /// The table of which it has the text, if it has none of its own.
+    /// The table whose text it has, if it has no text of its own.
     fn is_as_in(&self) -> Option<&'a str> {
         let table = self.text.strip_prefix("as in `")?.strip_suffix('`')?;
-        // There may be more to it: as in `this`, but not `that`.
+        // There may be more text: as in `this`, but not `that`.
         (!table.contains('`')).then_some(table)
     }
 }
@@ -227,7 +226,7 @@ impl Section {
         }
     }
 
-    /// The columns as they stand on the page.
+    /// The columns exactly as on the page.
     fn columns(&self) -> impl Iterator<Item = Column<'_>> {
         let rows = self.blocks.iter().flat_map(|block| match block {
             Block::Table(rows) if is_of_columns(rows) => rows.get(1..).unwrap_or_default(),
@@ -250,8 +249,7 @@ impl Section {
         &text[..end]
     }
 
-    /// What is said of it before its columns or, where there are none, the first
-    /// example.
+    /// The paragraphs before the columns or, without columns, before the first example.
     pub fn paragraphs(&self) -> impl Iterator<Item = &str> {
         let mut blocks = self.blocks.iter();
         // The signatures of a function come first.
@@ -264,7 +262,7 @@ impl Section {
         })
     }
 
-    /// How a function is called: a line for each number of arguments.
+    /// The calls of a function: a line for each number of arguments.
     pub fn signatures(&self) -> impl Iterator<Item = &str> {
         let lines = match self.blocks.first() {
             Some(Block::Lines(lines)) if self.kind == SectionKind::Function => lines.as_str(),
@@ -274,7 +272,7 @@ impl Section {
     }
 }
 
-/// Whether a table of the page is one of columns.
+/// Whether a table of the page lists columns.
 pub fn is_of_columns(rows: &[Vec<String>]) -> bool {
     rows.first()
         .and_then(|header| header.first())
@@ -286,7 +284,7 @@ pub fn names(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(", ").map(|name| name.trim_matches('`'))
 }
 
-/// The text up to the end of what has begun.
+/// The text up to the end of the current element.
 fn text(events: &mut Parser<'_>) -> String {
     let mut text = String::new();
     let mut depth = 0;
@@ -456,7 +454,7 @@ Does something.
                 "{table} {found:?}"
             );
             assert_eq!(found.is_as_in(), None, "{table}.{column}");
-            // It is read where nothing is above or below it.
+            // The text is read without the text above and below it.
             assert!(!found.text.contains("see below"), "{table}.{column}");
             count += 1;
         }

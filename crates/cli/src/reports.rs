@@ -28,22 +28,22 @@ pub enum Report {
 }
 
 impl Report {
-    /// What it is called on the command line.
+    /// The name of the report on the command line.
     pub fn name(self) -> String {
         self.to_possible_value()
             .map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// What it tells, in a line.
+    /// The description of the report, in a line.
     pub fn about(self) -> String {
         let value = self.to_possible_value();
         let help = value.as_ref().and_then(|value| value.get_help());
         help.map(ToString::to_string).unwrap_or_default()
     }
 
-    /// What is to be said where the trace has nothing that it could tell of; `None` if it has.
+    /// The note if the trace lacks the subject of the report; `None` if it has the subject.
     ///
-    /// The results are empty then, which looks as if there was nothing to find.
+    /// Without the subject, the results are empty, as if there was nothing to find.
     pub fn lacks(self, database: &Connection) -> rusqlite::Result<Option<&'static str>> {
         let (table, lacks) = match self {
             Report::SchedLatency => (
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn what_is_unplaced_is_told_of_every_table_of_events() {
         let tables = timebase_schema::tables::ALL.iter();
-        // The others are made of events that have their time.
+        // The other tables are made of events that have their time.
         let recorded = tables.filter(|table| table.columns.contains(&"timestamp"));
         for table in recorded {
             let Some(Events::Rows { name, .. }) = table.events else {

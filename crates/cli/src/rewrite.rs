@@ -1,4 +1,4 @@
-//! `timebase rewrite`: a trace in, a trace out, in which every time is trace time already.
+//! `timebase rewrite`: reads a trace, and writes it with trace time as every time.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -72,7 +72,7 @@ pub fn run(
     Ok(())
 }
 
-/// Warns of files that nothing relates, if the user does not know it.
+/// Warns of files whose clocks nothing relates, unless the user knows it.
 pub fn tell_unrelated(
     command: &str,
     traces: &[PathBuf],
@@ -86,7 +86,7 @@ pub fn tell_unrelated(
     }
 }
 
-/// What the arguments name.
+/// The sources that the arguments name.
 pub fn sources(traces: &[PathBuf], pieces: bool) -> Vec<Source> {
     let of = |trace: &PathBuf| match Source::from_arg(trace.as_os_str()) {
         Source::Stdin if pieces => Source::Pieces,
@@ -95,7 +95,7 @@ pub fn sources(traces: &[PathBuf], pieces: bool) -> Vec<Source> {
     traces.iter().map(of).collect()
 }
 
-/// Rewrites and shows how far it is, and so that Ctrl-C stops it.
+/// Rewrites with a progress display, so that Ctrl-C stops it.
 pub fn monitored(
     sources: &[Source],
     to: RewriteTo<'_>,
@@ -113,7 +113,7 @@ pub fn monitored(
         })
     })?;
     match rewritten {
-        // Nobody reads any more, which is no failure.
+        // The reader of the pipe is gone, which is no failure.
         Err(RewriteError::Write { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {
             Err(error.into())
         }
@@ -151,7 +151,7 @@ fn json(rewritten: &Rewritten) -> Value {
     })
 }
 
-/// The summary: one screen, whatever the trace.
+/// The summary: one screen, for any trace.
 fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: Duration) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let packets = HumanCount(rewritten.packets);
@@ -204,7 +204,7 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
     screen
 }
 
-/// On which clock times are, and how many stand elsewhere for it.
+/// The clock of the times, and the number of times that it moves.
 fn times(rewritten: &Rewritten) -> String {
     let clock = &rewritten.trace_time_clock;
     let moved = &rewritten.moved;
@@ -231,7 +231,7 @@ fn left_out(left: &LeftOut) -> String {
     format!("{what}, {}", HumanBytes(left.bytes))
 }
 
-/// Which times other readers will see otherwise, and by how much.
+/// The times that other readers will see differently, and the size of the difference.
 fn off(unmet: &Unmet) -> String {
     let what = counted(unmet.count, unmet.what);
     match unmet.largest {

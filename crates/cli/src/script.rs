@@ -1,15 +1,14 @@
-//! A text of SQL: its statements, and what its comments say about them.
+//! A text of SQL: its statements, and the titles and parameters in its comments.
 //!
 //! # Design
 //!
-//! A report is SQL, and what is more than SQL is in its comments: titles, and
-//! what its parameters are. So a report runs in any client, which skips the
-//! comments and asks for the parameters in its own way. A format of our own
-//! around the statements (a header, or one file a statement) would have needed
-//! rules of quoting, and an editor would not know it for SQL.
+//! A report is SQL. Anything more than SQL is in its comments: titles, and descriptions of its
+//! parameters. So a report runs in any client, which skips the comments and asks for the parameters
+//! in its own way. A format of our own around the statements (a header, or one file for each
+//! statement) would have needed rules of quoting, and an editor would not recognize it as SQL.
 //!
-//! Only comments between statements count. Within a statement they are notes,
-//! and in quotes they are none: the lexer tells.
+//! Only comments between statements count. Within a statement they are notes, and within quotes
+//! they are no comments: the lexer knows.
 
 pub mod lexer;
 
@@ -18,46 +17,47 @@ use lexer::{TokenKind, token};
 /// A text of SQL.
 #[derive(Debug)]
 pub struct Script<'a> {
-    /// In the order of the text.
+    /// The statements in the order of the text.
     pub statements: Vec<Statement<'a>>,
-    /// What the lines `-- param name type = value : description` at the top declare.
+    /// The parameters that the lines `-- param name type = value : description` at the top declare.
     pub declared: Vec<Declared<'a>>,
-    /// Whether the last statement ends with a semicolon, or there is none.
+    /// Whether the last statement ends with a semicolon, or there is no statement.
     pub is_complete: bool,
 }
 
-/// One statement of it.
+/// One statement of the text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Statement<'a> {
-    /// Without what is only white space or comment around it, with the semicolon.
+    /// The statement with its semicolon, without white space and comments around it.
     pub sql: &'a str,
-    /// Of the last line `-- # Title` between the statement before and this one.
+    /// The title of the last line `-- # Title` between the previous statement and this one.
     pub title: Option<String>,
     /// The names after `:`, `@`, `$` and `#`, each once.
     pub parameters: Vec<&'a str>,
 }
 
-/// A parameter, as a line `-- param name type = value : description` tells of it.
+/// A parameter that a line `-- param name type = value : description` declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declared<'a> {
-    /// Without `:` before it.
+    /// The name without `:` before it.
     pub name: &'a str,
-    /// What values it takes; any if it does not say.
+    /// The type of its values; `None` for any type.
     pub value_type: Option<Type>,
-    /// What it is where the command line does not say. Without it, that has to.
+    /// The value if the command line has none. Without a default, the command line has to have a
+    /// value.
     pub default: Option<&'a str>,
-    /// For who has to give it.
+    /// The description for the person who gives the value.
     pub description: &'a str,
 }
 
-/// What values a parameter takes.
+/// The type of a parameter's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// A whole number of 64 bits.
     Integer,
     /// A number, whole or not.
     Real,
-    /// What is written, without a look at it.
+    /// The text as written, without a check.
     Text,
     /// Trace time: nanoseconds, or a date and time of day.
     Time,
@@ -75,7 +75,7 @@ impl Type {
     }
 }
 
-/// What has been seen of a statement, as `sqlite3_complete` distinguishes it:
+/// The part of a statement that has been seen, with the distinctions of `sqlite3_complete`:
 /// semicolons inside a trigger's body do not end the CREATE TRIGGER.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
@@ -89,10 +89,9 @@ enum Seen {
 }
 
 impl<'a> Script<'a> {
-    /// Finds the statements of a text. Any text is one; what is wrong with a
-    /// statement is for SQLite to say.
+    /// Finds the statements of a text. Any text is accepted; SQLite reports errors in statements.
     pub fn parse(text: &'a str) -> Script<'a> {
-        // Editors of Windows put it there, and SQLite skips it.
+        // Editors of Windows put this mark there, and SQLite skips it.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let bytes = text.as_bytes();
         let mut script = Script {
@@ -183,24 +182,24 @@ fn after(seen: Seen, kind: TokenKind, text: &str) -> Seen {
     }
 }
 
-/// Whether there is nothing but blanks before this place on its line: a comment
-/// after a statement is about that one.
+/// Whether there are only blanks before this place on its line. A comment after a statement is
+/// about that statement.
 fn starts_line(text: &str, at: usize) -> bool {
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     text[line..at].trim().is_empty()
 }
 
-/// The title that a comment is: `-- # Title`.
+/// The title in a comment: `-- # Title`.
 fn title(comment: &str) -> Option<String> {
     let text = comment.strip_prefix("--")?.trim().strip_prefix('#')?;
     let is_marker = text.starts_with(char::is_whitespace);
-    // A title is one line of whatever it is written to.
+    // A title is one line, in every format.
     let printable = |c: char| if c.is_control() { ' ' } else { c };
     is_marker.then(|| text.trim().chars().map(printable).collect())
 }
 
-/// What a comment declares: `-- param name type = value : description`, without the
-/// type, or without the value. Any other is a note.
+/// The declaration in a comment: `-- param name type = value : description`, without the type, or
+/// without the value. Any other comment is a note.
 fn declared(comment: &str) -> Option<Declared<'_>> {
     let text = comment.strip_prefix("--")?.trim().strip_prefix("param")?;
     let is_marker = text.starts_with(char::is_whitespace);
@@ -225,13 +224,13 @@ fn declared(comment: &str) -> Option<Declared<'_>> {
     })
 }
 
-/// How a message names a statement of several.
+/// The name of one of several statements in a message.
 pub fn place(index: usize, title: Option<&str>) -> String {
     let title = title.map_or_else(String::new, |title| format!(" ({title})"));
     format!("statement {}{title}", index + 1)
 }
 
-/// Whether SQLite takes it for a parameter's name, after the sign.
+/// Whether SQLite accepts the text as a parameter's name, after the sign.
 pub fn is_name(text: &str) -> bool {
     let written = format!(":{text}");
     let token = lexer::token(written.as_bytes(), 0);
@@ -407,8 +406,7 @@ mod tests {
         );
     }
 
-    /// A statement, its title and its parameters, as fragments that look like
-    /// each other.
+    /// A statement, its title and its parameters, made of fragments that look like each other.
     fn statement() -> impl Strategy<Value = (String, Option<String>, Vec<&'static str>)> {
         let fragment = prop::sample::select(vec![
             ("'-- # no'", None),
@@ -430,7 +428,7 @@ mod tests {
             for (index, (text, parameter)) in fragments.into_iter().enumerate() {
                 let quoted = text.starts_with(['"', '[']);
                 let separator = if index > 0 { ", " } else { "" };
-                // A name in quotes has to be that of something.
+                // A name in quotes has to be the name of something.
                 let text = if quoted {
                     format!("1 AS {text}")
                 } else {

@@ -1,4 +1,4 @@
-//! `timebase shell`: statements typed or piped, results after each.
+//! `timebase shell`: runs statements from a terminal or a pipe, and writes the result after each.
 
 mod commands;
 mod completion;
@@ -30,26 +30,26 @@ use completion::SqlHelper;
 use input::{Input, Line};
 
 const PROMPT: &str = "timebase> ";
-/// Where a statement goes on.
+/// The prompt within a statement.
 const CONTINUED: &str = "     ...> ";
 
-/// What comes after an input.
+/// The next step after an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Continue,
     Quit,
 }
 
-/// The shell: where statements run and how their results are written.
+/// The shell: the database for statements, and the form of their results.
 struct Shell<'a> {
     database: Database,
     format: Format,
-    /// Whether to say how long statements take.
+    /// Whether to print the time of each statement.
     timer: bool,
-    /// How many files are being read, each by a command of the one before.
+    /// The number of files that are being read, each by a command in the previous one.
     depth: usize,
     out: &'a mut dyn Write,
-    /// The width of the terminal that is written to, if it is one.
+    /// The width of the terminal for output, if it is a terminal.
     terminal: Option<u16>,
 }
 
@@ -85,7 +85,7 @@ pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<Exit
 }
 
 impl Shell<'_> {
-    /// Reads from a person, who sees errors and goes on.
+    /// Reads from a person, who sees errors and continues.
     fn converse(&mut self, signals: &Signals) -> anyhow::Result<()> {
         let config = Config::builder()
             .completion_type(CompletionType::List)
@@ -95,7 +95,7 @@ impl Shell<'_> {
             Editor::with_config(config).context("cannot use this terminal")?;
         let history = history_file();
         if let Some(history) = &history {
-            // There is none at first.
+            // At first there is no history.
             let _ = editor.load_history(history);
         }
         writeln!(
@@ -120,7 +120,7 @@ impl Shell<'_> {
                 Err(ReadlineError::Eof) => return Ok(()),
                 Err(error) => return Err(error).context("cannot read from this terminal"),
             };
-            // What was pasted, or comes from the history, has several.
+            // Pasted text, or text from the history, can have several lines.
             for line in typed.lines() {
                 if line.trim().is_empty() && input.pending().is_empty() {
                     continue;
@@ -130,10 +130,10 @@ impl Shell<'_> {
                     Line::Part => continue,
                     Line::Statements(text) | Line::Command(text) => text.trim_end(),
                 };
-                // At once and not at the end, which may be a signal.
+                // The line is added now and not at the end, because a signal may end the shell.
                 let _ = editor.add_history_entry(whole);
                 if let Some(history) = &history {
-                    // A statement is worth more than its place in the history.
+                    // Saving the statement in the history is not worth an error.
                     let _ = keep(&mut editor, history);
                 }
                 let handle = self.database.get_interrupt_handle();
@@ -150,8 +150,8 @@ impl Shell<'_> {
         }
     }
 
-    /// Reads from a pipe or a file. A failed statement does not keep the next
-    /// ones from running, but is told by the exit code.
+    /// Reads from a pipe or a file. After a failed statement the next ones run, but the exit code
+    /// tells of the failure.
     fn read(&mut self, signals: &Signals) -> anyhow::Result<ExitCode> {
         let mut code = ExitCode::SUCCESS;
         let mut input = Input::new(false);
@@ -190,8 +190,8 @@ impl Shell<'_> {
         }
     }
 
-    /// Fails where a command comes before a statement is finished, which is left out then:
-    /// nobody is there to end it.
+    /// Fails if a command comes before a statement is finished. The statement is then skipped,
+    /// because nobody is there to finish it.
     fn unfinished(&self, taken: &Line, input: &mut Input) -> anyhow::Result<Next> {
         match taken {
             Line::Command(command) if !input.pending().is_empty() => {
@@ -229,9 +229,9 @@ impl Shell<'_> {
         result.map(|()| Next::Continue)
     }
 
-    /// Shows what an input came to; None if it failed.
+    /// Shows the result of an input; `None` if it failed.
     fn report(&mut self, result: anyhow::Result<Next>) -> anyhow::Result<Option<Next>> {
-        // First, so that the error comes after the rows before it.
+        // This comes first, so that the error comes after the rows before it.
         self.out.flush()?;
         match result {
             Ok(next) => Ok(Some(next)),
@@ -244,9 +244,9 @@ impl Shell<'_> {
     }
 }
 
-/// Adds what is new to the history, in a file that then takes the place of the other one.
-/// The editor would rewrite that in its place whenever it is full, or another shell has
-/// written to it: what is killed then, or finds the disk full, leaves nothing of it.
+/// Adds the new lines to the history, in a new file that then replaces the old one. The editor
+/// would rewrite the old file in its place whenever it is full, or if another shell has written to
+/// it. If the shell is killed then, or the disk is full, the history would be lost.
 fn keep(
     editor: &mut Editor<SqlHelper, DefaultHistory>,
     history: &Path,
@@ -260,7 +260,7 @@ fn keep(
     Ok(())
 }
 
-/// Where what was typed is kept; None if there is no place for it.
+/// The path of the history; `None` if there is no place for it.
 fn history_file() -> Option<PathBuf> {
     let state = match env::var_os("XDG_STATE_HOME") {
         Some(directory) if !directory.is_empty() => PathBuf::from(directory),

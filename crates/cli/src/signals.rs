@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: what they stop, and that nothing is left behind.
+//! Ctrl-C and SIGTERM: they stop the current work, and leave no temporary files behind.
 
 use std::env;
 use std::fs;
@@ -18,44 +18,44 @@ use timebase_store::files::WorkDir;
 
 use crate::messages;
 
-/// The exit code of what a signal ended, as a shell has it of one that Ctrl-C killed.
+/// The exit code after a signal, as a shell reports it for a program that Ctrl-C killed.
 pub const INTERRUPTED: u8 = 130;
 
-/// How often statements are interrupted that go on.
+/// The interval between interruptions of statements that continue.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// What the program is doing, as far as a signal is concerned.
+/// The current work of the program, with the means to stop it.
 enum Busy {
-    /// Nothing that could be stopped: the signal ends the program.
+    /// No work that could be stopped: the signal ends the program.
     Idle,
     Import(Arc<Monitor>),
     /// Statements whose interruption ends the program.
     Query(Arc<InterruptHandle>),
     /// Statements whose rows another thread writes.
     Export(Arc<InterruptHandle>, Arc<timebase_export::Monitor>),
-    /// A statement typed in a shell, which lives on.
+    /// A statement typed in a shell. The shell continues.
     Statement(Arc<InterruptHandle>),
 }
 
 struct State {
     busy: Busy,
-    /// Grows when something begins or ends.
+    /// This number grows when work begins or ends.
     work: u64,
     came: bool,
-    /// How many have come for the statement that runs.
+    /// The number of signals during the current statement.
     pressed: u32,
     temporary: Option<WorkDir>,
     /// The directory of a file that is not complete yet.
     incomplete: Option<PathBuf>,
 }
 
-/// Knows what to do when a signal comes.
+/// Handles signals.
 pub struct Signals {
     state: Arc<Mutex<State>>,
 }
 
 impl Signals {
-    /// Takes over the signals of the process; for `main` to call, once.
+    /// Takes over the signals of the process. `main` calls this once.
     pub fn install() -> anyhow::Result<Signals> {
         let signals = Signals::new();
         let state = Arc::clone(&signals.state);
@@ -77,18 +77,17 @@ impl Signals {
         }
     }
 
-    /// Does `work`; a signal makes it fail by way of `monitor`.
+    /// Does `work`. A signal makes it fail through `monitor`.
     pub fn during_import<T>(&self, monitor: &Arc<Monitor>, work: impl FnOnce() -> T) -> T {
         self.during(Busy::Import(Arc::clone(monitor)), work)
     }
 
-    /// Does `work`; a signal makes the statement fail that the handle
-    /// is for.
+    /// Does `work`. A signal makes the statement of the handle fail.
     pub fn during_query<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
         self.during(Busy::Query(Arc::new(handle)), work)
     }
 
-    /// The same where rows are exported: the signal is seen between two statements, too.
+    /// The same for an export: the signal is noticed between two statements, too.
     pub fn during_export<T>(
         &self,
         handle: InterruptHandle,
@@ -99,9 +98,9 @@ impl Signals {
         self.during(Busy::Export(handle, Arc::clone(monitor)), work)
     }
 
-    /// The same for a statement typed in a shell: a signal interrupts it, and does not end
-    /// the program; unless it is the third one, as a function of SQLite's that runs for long
-    /// looks for none.
+    /// The same for a statement typed in a shell: a signal interrupts it, and does not end the
+    /// program. The third signal does, because a long function of SQLite does not notice
+    /// interruptions.
     pub fn during_statement<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
         self.during(Busy::Statement(Arc::new(handle)), work)
     }
@@ -123,7 +122,8 @@ impl Signals {
         result
     }
 
-    /// A directory that is gone when the program ends, or is killed and runs again.
+    /// A directory that is removed when the program ends. If the program is killed, its next run
+    /// removes the directory.
     pub fn temporary_directory(&self) -> anyhow::Result<PathBuf> {
         let directory =
             WorkDir::new_in(&env::temp_dir()).context("cannot make a temporary directory")?;
@@ -132,8 +132,8 @@ impl Signals {
         Ok(path)
     }
 
-    /// Does `work`, which writes a file in a directory that it removes; a signal that ends
-    /// the program at once removes it, too.
+    /// Does `work`, which writes a file in a directory and removes the directory. If a signal ends
+    /// the program at once, it removes the directory, too.
     pub fn during_file<T>(&self, directory: &Path, work: impl FnOnce() -> T) -> T {
         lock(&self.state).incomplete = Some(directory.to_owned());
         let result = work();
@@ -141,8 +141,8 @@ impl Signals {
         result
     }
 
-    /// Removes the temporary directory, if there is one. The handler keeps the
-    /// state alive until the process ends, so that no destructor would do it.
+    /// Removes the temporary directory, if there is one. The handler keeps the state alive until
+    /// the process ends, so no destructor would do it.
     pub fn remove_temporary(&self) {
         lock(&self.state).temporary = None;
     }
@@ -152,11 +152,11 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The line editor has the terminal in its own mode while it waits for a
-/// statement, and would set it back only if it came to an end by itself.
+/// The line editor sets its own terminal mode while it waits for a statement, and would restore the
+/// mode only if it ended by itself.
 fn restore_terminal() {
     if cfg!(unix) && io::stdin().is_terminal() {
-        // Where there is no such program, the shell outside has to do it.
+        // Without this program, the outer shell has to restore the mode.
         let _ = process::Command::new("stty").arg("sane").status();
     }
 }
@@ -164,8 +164,8 @@ fn restore_terminal() {
 fn stop(shared: &Arc<Mutex<State>>) {
     let mut state = lock(shared);
     state.came = true;
-    // A second signal finds the program idle and ends it: the first one may
-    // have come while it was stuck, in reading a pipe that nobody writes to.
+    // A second signal finds the program idle and ends it, because the first one may have come while
+    // the program was blocked in reading a pipe without a writer.
     state.pressed = state.pressed.saturating_add(1);
     match mem::replace(&mut state.busy, Busy::Idle) {
         Busy::Statement(handle) if state.pressed < 3 => {
@@ -192,15 +192,15 @@ fn stop(shared: &Arc<Mutex<State>>) {
     }
 }
 
-/// Interrupts the statements of a work until it is over. Once is not enough: SQLite takes no notice where no statement runs, as
-/// before the first one and between two.
+/// Interrupts the statements of a piece of work until it is over. Once is not enough, because
+/// SQLite ignores an interruption while no statement runs, as before the first one and between two.
 fn interrupt(handle: Arc<InterruptHandle>, work: u64, shared: &Arc<Mutex<State>>) {
     handle.interrupt();
     let shared = Arc::clone(shared);
     thread::spawn(move || {
         loop {
             thread::sleep(AGAIN);
-            // The next work does not begin meanwhile.
+            // The lock keeps the next work from beginning meanwhile.
             let state = lock(&shared);
             if state.work != work {
                 return;
@@ -217,7 +217,7 @@ mod tests {
 
     use super::*;
 
-    /// Minutes, if nothing stops it.
+    /// It takes minutes, if nothing stops it.
     const LONG: &str =
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000)
                         SELECT count(*) FROM n";
@@ -237,7 +237,7 @@ mod tests {
         });
         let code = answer.unwrap_err().sqlite_error_code();
         assert_eq!(code, Some(ErrorCode::OperationInterrupted));
-        // Longer than it takes to interrupt a second time.
+        // This is longer than the interval between interruptions.
         let next = signals.during_query(handle(), || {
             thread::sleep(AGAIN * 2);
             asked(&connection, "SELECT 1")

@@ -1,4 +1,4 @@
-//! Running the statements of a text in order.
+//! Runs the statements of a text in order.
 
 use std::io::Write;
 
@@ -15,10 +15,10 @@ use crate::{hints, messages};
 
 const INTERRUPTED: ErrorCode = ErrorCode::OperationInterrupted;
 
-/// Runs every statement of `text` and writes its rows, if it has any. Each result
-/// is written as if it was the only one.
+/// Runs every statement of `text` and writes its rows, if it has any. Each result is written as if it was the
+/// only one.
 ///
-/// `terminal` is the width of the terminal that `out` is, if it is one.
+/// `terminal` is the width of the terminal for `out`, if it is a terminal.
 pub fn run(
     database: &Database,
     text: &str,
@@ -33,14 +33,13 @@ pub fn run(
 
 /// The layout of a script's results, which are parts of one document.
 ///
-/// It follows from the script's text and not from what its statements
-/// find: who reads the document has to know its shape. So a script is one
-/// statement without a title, or anything else.
+/// It follows from the script's text and not from the results of its statements, because a reader of the
+/// document has to know its form. So a script is either one statement without a title, or anything else.
 pub fn layout(script: &Script<'_>, format: Format) -> Layout {
     match script.statements.as_slice() {
         [] => Layout::Alone,
         [only] if only.title.is_none() => Layout::Alone,
-        // A title is no part of a file of rows.
+        // A file of rows has no titles.
         [_] if format == Format::Csv => Layout::Alone,
         _ => Layout::Together,
     }
@@ -48,7 +47,7 @@ pub fn layout(script: &Script<'_>, format: Format) -> Layout {
 
 /// Runs the statements of a script.
 ///
-/// Returns how many rows there are in all results.
+/// Returns the number of rows in all results.
 pub fn run_script(
     database: &Database,
     script: &Script<'_>,
@@ -60,9 +59,9 @@ pub fn run_script(
     Ok(rows)
 }
 
-/// Runs the statements of a script, of which one has a result: that is written as Parquet.
+/// Runs the statements of a script of which one has a result, and writes this result as Parquet.
 ///
-/// Returns how many rows it has.
+/// Returns the number of its rows.
 pub fn run_parquet(
     database: &Database,
     script: &Script<'_>,
@@ -119,7 +118,7 @@ fn run_all(
 ) -> anyhow::Result<u64> {
     let mut all = 0;
     let several = script.statements.len() > 1;
-    // A statement without a result leaves its title to the next one.
+    // If a statement has no result, the next one gets its title.
     let mut title = None;
     for (index, statement) in script.statements.iter().enumerate() {
         title = statement.title.as_deref().or(title);
@@ -157,7 +156,7 @@ struct Part<'s> {
     title: Option<&'s str>,
 }
 
-/// Returns how many rows the statement's result has, if it has a result.
+/// Returns the number of rows of the statement's result, if it has a result.
 fn run_one(
     database: &Database,
     Part { sql, place, title }: Part<'_>,
@@ -198,8 +197,7 @@ fn run_one(
     Ok(Some(written))
 }
 
-/// What is said of an error of SQLite's: in the statement as it was written, if macros made another
-/// one of it.
+/// The message about an error of SQLite. It shows the statement as it was written, even if macros changed it.
 fn failure(
     database: &Database,
     form: &Form,
@@ -217,8 +215,7 @@ fn failure(
     hints::with_hint(database, described, sql)
 }
 
-/// SQLite's message, what can be done about it and, beneath it, the statement, with a mark at the place
-/// that SQLite names.
+/// SQLite's message, advice and, below it, the statement, with a mark at the place that SQLite names.
 fn describe(
     error: &rusqlite::Error,
     denied: Option<String>,
@@ -243,9 +240,9 @@ fn describe(
     anyhow!("{place}{message}{advice}\n{}", excerpt(sql, offset))
 }
 
-/// The line of the statement that `offset` is on, or the first one.
+/// The line of the statement with `offset`, or the first line.
 fn excerpt(sql: &str, offset: Option<usize>) -> String {
-    /// What fits beside the indentation in a terminal of 80 columns.
+    /// The width that fits beside the indentation in a terminal of 80 columns.
     const WIDTH: usize = 76;
 
     let offset = offset.filter(|offset| sql.is_char_boundary(*offset));

@@ -1,21 +1,22 @@
-//! What is said of several files on one timeline whose clocks nothing relates.
+//! The message about several files on one timeline whose clocks nothing relates.
 //!
 //! # Design
 //!
-//! A shell makes `fleet/*.pftrace` several arguments, which are one timeline here; that is seldom what is meant of traces
-//! that have nothing to do with each other, and nothing in the result tells it. The import knows how it related each
-//! file, so it is asked, and not the names of the files. To make each a trace of its own instead was the alternative;
-//! then the same command would mean one thing or another by what the traces hold.
+//! A shell expands `fleet/*.pftrace` to several arguments, which become one timeline here. This is
+//! rarely the intention if the traces have nothing to do with each other, and nothing in the result
+//! shows it. The import knows how it related each file, so its result decides, and not the names of
+//! the files. The alternative was to make each file a separate trace. But then the same command
+//! would do different things, depending on the contents of the traces.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::escape::quoted_path;
 
-/// How many files are named.
+/// The number of files that the message names.
 const NAMED: usize = 3;
 
-/// What is said, with the commands that may be meant; `None` if all files are related.
+/// The message, with the commands that the user may have meant; `None` if all files are related.
 pub fn told(
     command: &str,
     traces: &[PathBuf],
@@ -36,7 +37,7 @@ pub fn told(
         ));
     };
     let output = quoted_path(&output.to_string_lossy()).into_owned();
-    // Databases have a name each, and tables one folder.
+    // Each database has its own name, and tables have one folder.
     let alone = match command {
         "export" => format!(" -o {output}"),
         "rewrite" => " -o \"rewritten-${trace##*/}\"".to_owned(),
@@ -51,7 +52,7 @@ pub fn told(
     ))
 }
 
-/// The first names, and how many more there are.
+/// The first names, and the number of the others.
 fn names(names: &[String]) -> String {
     let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
     match names.len().saturating_sub(NAMED) {
@@ -60,7 +61,7 @@ fn names(names: &[String]) -> String {
     }
 }
 
-/// Arguments for a shell: many of one folder by a pattern, as they were given most likely.
+/// Arguments for a shell: many files of one folder become a pattern, as they were probably given.
 fn arguments(traces: &[PathBuf]) -> String {
     let quoted = |path: &Path| quoted_path(&path.to_string_lossy()).into_owned();
     if traces.len() > NAMED
@@ -80,7 +81,7 @@ fn arguments(traces: &[PathBuf]) -> String {
     all.join(" ")
 }
 
-/// The folder and the ending that all paths have.
+/// The common folder and extension of all paths.
 fn common(traces: &[PathBuf]) -> Option<(&Path, &OsStr)> {
     let of = |path: &'_ Path| Some((path.parent()?.to_owned(), path.extension()?.to_owned()));
     let first = traces.first()?;

@@ -1,5 +1,5 @@
-//! Numbers and bytes, written one behind the other in as few bytes as they need:
-//! for what is put aside and read back within one import.
+//! Numbers and bytes, written one after the other in as few bytes as they need. They are stored
+//! temporarily and read back within one import.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use std::io;
 pub(crate) struct Put<'a>(pub &'a mut Vec<u8>);
 
 impl Put<'_> {
-    /// A number that mostly is small.
+    /// A number that is usually small.
     #[inline]
     pub fn natural(&mut self, mut value: u64) -> &mut Self {
         while value >= 0x80 {
@@ -18,7 +18,7 @@ impl Put<'_> {
         self
     }
 
-    /// A number of either sign that mostly is near zero.
+    /// A number of either sign that is usually near zero.
     #[inline]
     pub fn integer(&mut self, value: i64) -> &mut Self {
         self.natural((value << 1 ^ value >> 63) as u64)
@@ -32,7 +32,7 @@ impl Put<'_> {
         }
     }
 
-    /// Bytes, with others behind them.
+    /// Bytes that other values follow.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.natural(bytes.len() as u64).rest(bytes);
@@ -46,7 +46,7 @@ impl Put<'_> {
     }
 }
 
-/// Reads back what [`Put`] wrote. What was not written so is an error.
+/// Reads back the bytes that [`Put`] wrote. Other bytes are an error.
 pub(crate) struct Take<'a>(pub &'a [u8]);
 
 impl<'a> Take<'a> {
@@ -95,7 +95,7 @@ impl<'a> Take<'a> {
     }
 }
 
-/// What was put aside is not there any more as it was.
+/// The error if stored bytes are not as they were written.
 #[cold]
 pub(crate) fn cut() -> io::Error {
     io::Error::new(

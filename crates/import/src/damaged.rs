@@ -1,5 +1,5 @@
-//! What of a trace holds no packets, what that makes unsure (rules Z1, Z8), and between which times it
-//! is (rule DT1).
+//! The bytes of a trace without packets, the rows that they make unsure (rules Z1, Z8), and the times around
+//! them (rule DT1).
 
 use rustc_hash::FxHashMap;
 use timebase_trace::{Damage, Region};
@@ -8,36 +8,36 @@ use crate::output::{Loss, Rows};
 use crate::place::SequenceIx;
 use crate::summary::LossKind;
 
-/// What is said of a trace that ends early, behind so many packets.
+/// The message about a trace that ends early, after this number of packets.
 pub(crate) fn cut(why: &str, packets: u64) -> String {
     format!("{why}; the {packets} packets before it are imported")
 }
 
-/// The damage of a trace. How much there is, counters of the journal say.
+/// The damage of a trace. Its amount is in counters of the journal.
 #[derive(Debug, Default)]
 pub(crate) struct Damaged {
-    /// What is wrong with the first region that holds no packets.
+    /// The first region without packets.
     pub first: Option<First>,
-    /// The line of the log that tells of the last one.
+    /// The line of the log about the last region.
     last: i64,
-    /// Which was the last one when the state of a sequence was cleared.
+    /// For each sequence, the value of `last` when its state was cleared.
     resets: FxHashMap<u32, i64>,
 }
 
-/// The first region of a trace that holds no packets.
+/// The first region of a trace without packets.
 #[derive(Debug)]
 pub(crate) struct First {
     pub why: String,
     pub is_cut: bool,
     /// Whether it is at the beginning of the trace.
     pub is_begin: bool,
-    /// Whether what is there could be the beginning of a packet.
+    /// Whether its bytes could be the beginning of a packet.
     pub is_plausible: bool,
 }
 
 impl Damaged {
-    /// Another region, of the stream or of what the compressed packet at `carrier` holds, and the
-    /// line of the log that tells of it.
+    /// Adds a region of the stream, or of the contents of the compressed packet at `carrier`. `log` is the
+    /// line of the log about it.
     pub fn add(&mut self, region: &Region, carrier: Option<u64>, log: i64) {
         self.last = log;
         self.first.get_or_insert_with(|| First {
@@ -69,8 +69,8 @@ impl Damaged {
         self.resets.insert(sequence.0, self.last);
     }
 
-    /// The line of the log that tells of the last damage, if that was since the state of the
-    /// sequence was cleared.
+    /// The line of the log about the last damage, if the damage came after the state of the sequence was
+    /// cleared.
     pub fn since_reset(&self, sequence: SequenceIx) -> Option<i64> {
         let reset = self.resets.get(&sequence.0);
         (self.is_any() && reset != Some(&self.last)).then_some(self.last)
@@ -82,11 +82,12 @@ impl Damaged {
 pub(crate) struct Around {
     /// The last time that was read.
     last: Option<i64>,
-    /// Damage behind which no time was read yet.
+    /// Damage after which no time was read yet.
     open: Vec<Loss>,
 }
 
-/// So much damage is kept until a time follows; of more in one place it is not known which does.
+/// The limit on damage that is kept until a time follows. For more damage in one place, the time after it is
+/// unknown.
 const MOST_OPEN: usize = 1 << 16;
 
 impl Around {
@@ -95,7 +96,7 @@ impl Around {
         self.last
     }
 
-    /// A packet has these times inside, the first and the last of it in file order.
+    /// Notes the times inside a packet: the first and the last of them in file order.
     #[inline]
     pub fn saw(&mut self, (first, last): (i64, i64), rows: &mut Rows<'_>) {
         self.last = Some(last);

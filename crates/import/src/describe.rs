@@ -1,5 +1,4 @@
-//! What the import tells of itself: the summary, and the tables `stats` and
-//! `fact`.
+//! The import's description of itself: the summary, and the tables `stats` and `fact`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,34 +22,34 @@ use crate::readers::{self, counters_of_machines};
 use crate::summary::{Doubtful, Events, LossKind, Lost, Placement, Summary};
 use crate::trackers;
 
-/// What was read of an import, for its tables.
+/// The data about a finished import, for its tables.
 pub(crate) struct ReadTrace<'a> {
     pub files: &'a Files<'a>,
-    /// Those that are no manifests, in the order in which they were read.
+    /// The files that are no manifests, in the order in which they were read.
     pub read: &'a [FileRead],
-    /// The archive that they are in, as a file.
+    /// The archive that contains them, as a file.
     pub archive: Option<&'a Digested>,
     pub derived: &'a Derived,
     /// The names of the machines.
     pub machines: Vec<Option<String>>,
-    /// How many rows each table has got, by its number.
+    /// The number of rows of each table, by the table's number.
     pub rows: Vec<i64>,
-    /// How readings are brought to trace time.
+    /// The method that converts readings to trace time.
     pub conversion: Conversion,
 }
 
-/// What follows from all files together.
+/// The results that need all files together.
 pub(crate) struct Derived {
     /// How parts were placed.
     pub placed: Vec<Placed>,
-    /// Of each sample of a synchronization whether conversions by rates use it.
+    /// For each sample of a synchronization, whether conversions by rates use it.
     pub used: Vec<bool>,
-    /// How many rows may be wrong.
+    /// The numbers of rows that may be wrong.
     pub tallies: Tallies,
 }
 
 impl ReadTrace<'_> {
-    /// How many rows a table has got.
+    /// The number of rows of a table.
     fn count(&self, table: &schema::Table) -> u64 {
         let count = self.rows.get(table.number).copied();
         count.unwrap_or_default().unsigned_abs()
@@ -70,7 +69,7 @@ impl ReadTrace<'_> {
         }
     }
 
-    /// What is known of a file now that it was read: how many packets it has, its size and its hash.
+    /// The number of packets, the size and the hash of a file, after it was read.
     fn of_file(&self, id: usize) -> (u64, Option<u64>, Option<String>) {
         let read = self.read.iter().find(|read| read.file.id == id);
         let packets = read.map_or(0, |read| read.read.packets);
@@ -83,8 +82,9 @@ impl ReadTrace<'_> {
         (packets, size, sha256.flatten())
     }
 
-    /// What tells this trace from others, wherever it lies and whatever it is called: the first digits of the
-    /// hash of its file; of several files, of the hash of their hashes, in whatever order they were named.
+    /// The id of this trace. It depends neither on the file's place nor on its name. It is the first digits
+    /// of the file's hash. With several files, it is made from the hash of their hashes, and their order on
+    /// the command line does not matter.
     fn id(&self) -> String {
         if let (_, _, Some(sha256)) = self.of_file(0) {
             return sha256.chars().take(ID_DIGITS).collect();
@@ -94,7 +94,7 @@ impl ReadTrace<'_> {
         let mut hashes: Vec<String> = digests
             .map(|digest| match &digest.sha256 {
                 Some(sha256) => sha256.clone(),
-                // It was not read to its end.
+                // The file was not read to its end.
                 None => digest.size.to_string(),
             })
             .collect();
@@ -103,7 +103,7 @@ impl ReadTrace<'_> {
     }
 }
 
-/// Fills `clock`, `clock_turn`, `sequence` and `trace_file`, and tells what there is.
+/// Fills `clock`, `clock_turn`, `sequence` and `trace_file`, and returns the summary.
 pub(crate) fn summarize(
     conn: &Connection,
     frame: &mut Frame,
@@ -173,7 +173,7 @@ pub(crate) fn summarize(
     })
 }
 
-/// What the table `loss` has of each kind.
+/// The losses in the table `loss`, by kind.
 fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
     let sql = "SELECT kind, severity = 'data_loss', count(*), CAST(total(count) AS INTEGER), count(DISTINCT ucpu),
             count(DISTINCT (coalesce(machine_id, 0) << 32) + seq_id), count(DISTINCT (coalesce(machine_id, 0) << 32) + buffer)
@@ -198,7 +198,7 @@ fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
     rows.filter_map(Result::transpose).collect()
 }
 
-/// The kinds of rows of which some may be wrong.
+/// The kinds of rows that include rows that may be wrong.
 fn doubtful(tallies: &Tallies) -> Vec<Doubtful> {
     let kinds = [
         (["thread state", "thread states"], tallies.states),
@@ -225,7 +225,7 @@ pub(crate) fn describe(
     facts(conn, frame, trace)
 }
 
-/// The rows of `stats`: what the import counted, and what the trace recorded.
+/// The rows of `stats`: the counts of the import, and the counts in the trace.
 fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
     let counts = &frame.counts;
     let counters = [
@@ -319,7 +319,7 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
     stats
 }
 
-/// Counters of what has no place in time: a row for each reason.
+/// Counters of rows without a time: one for each reason.
 fn unresolved<'a>(
     name: &'a str,
     noun: &'a str,
@@ -335,20 +335,21 @@ fn unresolved<'a>(
     })
 }
 
-/// A number as SQLite has it.
+/// A number as SQLite stores it.
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Counters of the import that every machine of a file has, though nothing was counted.
+/// Counters of the import that every machine of a file has, even if nothing was counted.
 fn counted_of_machines() -> impl Iterator<Item = Counter> {
     let faults = readers::faults_of_machines().chain(trackers::faults_of_machines());
     let faults = [PARSER_ERROR].into_iter().chain(faults);
     faults.map(|fault| fault.counter())
 }
 
-/// Counters of which every machine of a file has one (rules MD). What the import counted is the machine's
-/// if there is only one; otherwise nobody knows whose it is, and it is of the whole.
+/// Adds the counters that every machine of a file has (rules MD). If there is only one machine, the import's
+/// counts are the machine's. Otherwise nobody knows which machine they belong to, and they stand for the
+/// whole trace.
 fn add_stats_of_machines(frame: &Frame, stats: &mut Stats) {
     let (journal, parts) = (&frame.context.journal, &frame.context.place.clocks.parts);
     let parts: Vec<(u32, u32)> = parts
@@ -381,7 +382,7 @@ fn facts(conn: &Connection, frame: &Frame, trace: &ReadTrace<'_>) -> rusqlite::R
     output::facts(conn, stated.chain(&own))
 }
 
-/// What timebase itself has to say.
+/// Facts that timebase itself states.
 fn own_facts(frame: &Frame, trace: &ReadTrace<'_>) -> Vec<FactRow> {
     let trace_time = frame.context.place.trace_time();
     let (trace_time, of_machine) = (trace_time.id.get(), trace_time.machine.0);
@@ -396,7 +397,7 @@ fn own_facts(frame: &Frame, trace: &ReadTrace<'_>) -> Vec<FactRow> {
     let or_null = |value: Option<Fact>| value.unwrap_or(Fact::Null);
     let of_all = |(name, value)| fact(name, About::ALL, value);
     let mut facts: Vec<FactRow> = Vec::new();
-    // A file that is alone is the whole, too (rule MD15).
+    // A file that is alone is also the whole trace (rule MD15).
     let whole = match files.is_alone {
         true => About::trace(0),
         false => About::ALL,
@@ -445,7 +446,7 @@ fn fact(name: impl Into<Cow<'static, str>>, about: About, value: Fact) -> FactRo
     }
 }
 
-/// The files of which nothing relates any part to the files before (rule X41).
+/// The files without any part that something relates to the files before (rule X41).
 pub(crate) fn unrelated(files: &Files<'_>, placed: &[Placed]) -> Vec<String> {
     if files.manifest.is_some() {
         return Vec::new();
@@ -460,7 +461,7 @@ pub(crate) fn unrelated(files: &Files<'_>, placed: &[Placed]) -> Vec<String> {
     names.collect()
 }
 
-/// What it means that something could not be placed, for this reason.
+/// The severity of a row without a time, for this reason.
 fn meaning_of(reason: Unresolved) -> Meaning {
     match reason {
         Unresolved::IncrementalStateLost => Meaning::DATA_LOSS,

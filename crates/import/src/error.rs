@@ -1,7 +1,7 @@
-//! What can go wrong with an import.
+//! The errors of an import.
 //!
-//! Each message says what is wrong. A program adds what its user can do about it in its own words, such as a flag,
-//! by the variant of the error.
+//! Each message says what is wrong. A program adds advice for its user in its own words, such as a
+//! flag, by the variant of the error.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ use timebase_trace::{InputsError, OtherFile, SourceError};
 
 use crate::size::Size;
 
-/// Why there is no database.
+/// The reason why there is no database.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
 #[non_exhaustive]
@@ -144,12 +144,12 @@ pub enum Error {
     Stopped,
 }
 
-/// How much of a trace was read when its import ended.
+/// The part of a trace that was read when its import ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HowFar {
     /// Bytes of the file.
     pub bytes: u64,
-    /// How many it has; `None` for a pipe.
+    /// The size of the file; `None` for a pipe.
     pub of: Option<u64>,
     /// Packets.
     pub packets: u64,
@@ -203,14 +203,14 @@ impl WriteError {
         }
     }
 
-    /// Whether SQLite says that the system failed, and not how.
+    /// Whether SQLite only reports that the system failed, without the reason.
     pub fn is_of_system(&self) -> bool {
         matches!(self, WriteError::Sqlite(error)
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure))
     }
 }
 
-/// Whether nothing more can be written: the disk is full, or what the user may have of it.
+/// Whether nothing more can be written: the disk is full, or the user's quota is used up.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,10 +1,10 @@
-//! The files of an import, and what its manifest says of them.
+//! The files of an import, and the manifest's statements about them.
 //!
 //! # Design
 //!
-//! All that can be known before a packet is read is known here: what is a trace, what the manifest lets
-//! be, in which order files are read. So who reads packets has to look up nothing but the rules of the file
-//! that it reads.
+//! Everything that can be known before a packet is read is decided here: which files are traces, which of
+//! them the manifest allows, and in which order they are read. So the code that reads packets only looks up
+//! the rules of the file that it reads.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -20,7 +20,7 @@ use crate::error::Error;
 /// A manifest has some hundred bytes a file.
 const LARGEST_MANIFEST: u64 = 64 << 20;
 
-/// A file of an import, as far as reading it is concerned.
+/// A file of an import, with the data that is needed to read it.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
     /// `trace_file.id`.
@@ -32,14 +32,14 @@ pub(crate) struct File {
 /// The files of an import.
 pub(crate) struct Files<'a> {
     pub inputs: Inputs<'a>,
-    /// Those that are read, in that order.
+    /// The files that are read, in this order.
     pub order: Vec<File>,
     /// Whether there is only one.
     pub is_alone: bool,
     pub manifest: Option<Resolved>,
-    /// The same as it says it.
+    /// The manifest in its own words.
     pub said: Option<Manifest>,
-    /// Of manifests, which are read already, by the files' ids.
+    /// The digests of manifests, which were already read, by the files' ids.
     pub digests: BTreeMap<usize, Digested>,
     /// By the files' ids.
     rules: BTreeMap<usize, MemberRules>,
@@ -134,7 +134,7 @@ impl<'a> Files<'a> {
         order.find(|file| file.kind == TraceType::Manifest)
     }
 
-    /// The traces, in the order in which they are read. A file that is alone counts as one.
+    /// The traces, in the order in which they are read. A file that is alone counts as a trace.
     pub fn traces(&self) -> Vec<File> {
         let is_trace = |file: &&File| match file.kind {
             TraceType::Proto => true,
@@ -150,7 +150,7 @@ impl<'a> Files<'a> {
         file.and_then(|file| file.name.clone()).unwrap_or_default()
     }
 
-    /// What a file is to a manifest.
+    /// The kind of a file, for a manifest.
     pub fn member(&self, file: &File) -> MemberKind {
         let compression = |file: &File| self.inputs.files().get(file.id)?.compression;
         match file.kind {
@@ -162,7 +162,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// What the manifest says of the packets of a file.
+    /// The manifest's rules for the packets of a file.
     pub fn rules(&self, file: &File) -> MemberRules {
         self.rules.get(&file.id).cloned().unwrap_or_default()
     }
@@ -172,12 +172,12 @@ impl<'a> Files<'a> {
         self.order.iter().map(|file| file.tag).collect()
     }
 
-    /// How many bytes were read before the pipeline reads any.
+    /// The number of bytes that were read before the pipeline reads any.
     pub fn read_ahead(&self) -> u64 {
         self.digests.values().map(|digest| digest.size).sum()
     }
 
-    /// What to call all of it when the user is told.
+    /// The name of all files together, in messages to the user.
     pub fn title(&self) -> String {
         self.inputs.title(0).to_owned()
     }

@@ -1,4 +1,4 @@
-//! Whether a database is one of ours, and what tells traces apart.
+//! Checks whether timebase made a database, and computes the ids of traces.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,13 +10,13 @@ use timebase_schema::{APPLICATION_ID, VERSION};
 
 use crate::error::Error;
 
-/// How many bytes of the hash of a file tell traces apart.
+/// The number of bytes of a file's hash that make up the id of its trace.
 const ID_BYTES: usize = 16;
 
-/// How many hexadecimal digits these are.
+/// The number of hexadecimal digits of these bytes.
 pub(crate) const ID_DIGITS: usize = 2 * ID_BYTES;
 
-/// What a hash makes the id of a trace.
+/// The id of a trace, from a hash.
 pub(crate) fn id_of(hash: impl AsRef<[u8]>) -> String {
     let bytes = hash.as_ref().iter().take(ID_BYTES);
     bytes.map(|byte| format!("{byte:02x}")).collect()
@@ -47,7 +47,7 @@ pub fn trace_id(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Checks that a database is one that this version of timebase can read.
+/// Checks that this version of timebase can read a database.
 ///
 /// ```
 /// let conn = rusqlite::Connection::open_in_memory()?;

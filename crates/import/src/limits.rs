@@ -1,22 +1,21 @@
-//! What an import may take: of the disk, and of memory.
+//! The limits of an import on disk and memory.
 //!
 //! # Design
 //!
-//! Whatever an import writes is counted before it is written ([`Quota`]): pages of the database,
-//! what is put aside and what is sorted. SQLite is told how many pages it may have, and what it
-//! needs to sort an index is set aside first (`output/room.rs`).
+//! All bytes are counted before they are written ([`Quota`]): pages of the database, temporary
+//! files, and records for sorting. SQLite gets a limit on its pages, and the room for sorting an
+//! index is reserved first (`output/room.rs`).
 //!
-//! Memory is looked at from the outside: how much of it the process has, once for each megabyte
-//! of the trace. Many tables grow with what a trace names once (sequences, clocks, interned
-//! names, threads, tracks), each by some hundred bytes for what takes ten in the trace; no
-//! recording comes near the limit, and a trace that was made to fill the memory gets there by
-//! any of them. To count in each table what it takes was the alternative: dozens of sums that
-//! have to be right for the bound to hold, and the one that is forgotten is the one that a bomb
-//! is made for. An allocator that counts was another: it would be the business of every program
-//! that uses this crate.
+//! Memory is measured from the outside: the memory of the process, once for each megabyte of the
+//! trace. Many tables grow with the things that a trace names once (sequences, clocks, interned
+//! names, threads, tracks). Each thing takes some hundred bytes in memory, and ten in the trace. No
+//! recording comes near the limit, but a trace that was made to fill the memory can do it with any
+//! of these tables. The alternative was to count the memory of each table. Dozens of sums would
+//! then have to be right, and a bomb would use the one that was forgotten. Another alternative was
+//! an allocator that counts, but then every program that uses this crate would have to install it.
 //!
-//! To leave out what has no room and to go on was not chosen either: threads, tracks and clocks
-//! hang together, and a database without some of them is one that lies.
+//! It was also not chosen to leave out things without room and to continue. Threads, tracks and
+//! clocks refer to each other, and a database without some of them would be wrong.
 
 use std::io;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ use timebase_store::sort::Quota;
 
 use crate::options::Options;
 
-/// What an import may take.
+/// The limits of an import.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub disk: Quota,
@@ -45,7 +44,7 @@ impl Limits {
     }
 }
 
-/// How much memory an import may take, beyond what the process had when it began.
+/// The memory that an import may take in addition to the memory that the process had at its start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Memory(Option<Arc<Allowed>>);
 
@@ -57,7 +56,8 @@ struct Allowed {
 }
 
 impl Memory {
-    /// So many bytes; where the system does not tell how much a process has there is no limit.
+    /// A limit in bytes. There is no limit if the system does not tell how much memory a process
+    /// has.
     fn new(most: Option<u64>) -> Memory {
         let allowed = most.zip(used()).map(|(most, before)| Allowed {
             most,
@@ -67,13 +67,13 @@ impl Memory {
         Memory(allowed.map(Arc::new))
     }
 
-    /// Whether the import has ended because of it.
+    /// Whether the import ended because of this limit.
     pub fn is_exceeded(&self) -> bool {
         let allowed = self.0.as_ref();
         allowed.is_some_and(|allowed| allowed.is_exceeded.load(Ordering::Relaxed))
     }
 
-    /// Somebody who looks at it every now and then.
+    /// A watch that checks the memory now and then.
     pub fn watch(&self) -> Watch {
         Watch {
             memory: self.clone(),
@@ -94,30 +94,30 @@ impl Memory {
     }
 }
 
-/// How much of the machine's memory the process has.
+/// The machine's memory that the process has.
 fn used() -> Option<u64> {
     memory_stats().map(|stats| stats.physical_mem as u64)
 }
 
-/// Looks at the memory each time so much was read.
+/// Checks the memory whenever a certain number of bytes was read.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     memory: Memory,
     done: usize,
 }
 
-/// After so many bytes of packets or events.
+/// The number of bytes of packets or events between two checks.
 const EVERY: usize = 1 << 20;
 
-/// What the shortest packet or event counts, as what it leaves in memory is not shorter.
+/// The least number of bytes that a packet or an event counts, because it takes no less in memory.
 const LEAST: usize = 64;
 
 impl Watch {
-    /// Something of so many bytes was read.
+    /// Counts something that was read, with its size in bytes.
     ///
     /// # Errors
     ///
-    /// If more memory is taken than may be.
+    /// If the import takes more memory than allowed.
     #[inline]
     pub fn after(&mut self, bytes: usize) -> io::Result<()> {
         self.done += bytes.max(LEAST);

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use timebase_descriptor::field::{Fields, Value, varint};
 
-/// A text, in which what is no UTF-8 is replaced. That there is nothing to replace is
-/// seen many bytes at a time, which `from_utf8_lossy` does not do.
+/// A text; bytes that are not UTF-8 are replaced. If there is nothing to replace, this check sees
+/// many bytes at a time, which `from_utf8_lossy` does not.
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
@@ -14,21 +14,20 @@ pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A text that is a number, of 32 bits as in trace processor: white space, a sign or
-/// none, digits (rule M13).
+/// A text that is a number of 32 bits, as in trace processor: white space, an optional sign, digits
+/// (rule M13).
 pub(crate) fn integer(text: &[u8]) -> Option<i32> {
     let text = std::str::from_utf8(text).ok()?;
     let is_space = |c| matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r');
     text.trim_start_matches(is_space).parse().ok()
 }
 
-/// A message that can be read to its end; of one that cannot, what stands before
-/// the damage.
+/// A message. If it cannot be read to its end, it has the fields before the damage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Message<'a>(pub &'a [u8]);
 
 impl<'a> Message<'a> {
-    /// All fields, in the order in which they stand there.
+    /// All fields, in their order in the message.
     pub fn fields(self) -> impl Iterator<Item = (u32, Value<'a>)> {
         let mut fields = Fields::new(self.0);
         std::iter::from_fn(move || fields.next().ok().flatten())

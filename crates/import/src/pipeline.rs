@@ -13,32 +13,33 @@ use crate::frame::{Finished, Frame, ReadFile};
 use crate::output::{Batch, LogMessage, Outlet, Rows, Severity};
 use crate::subjects::Wanted;
 
-/// How many batches may wait between the threads.
+/// The number of batches that may wait between the threads.
 const BATCHES: usize = 2;
 
-/// A file of an import, when it was read.
+/// A file of an import, after it was read.
 pub(crate) struct FileRead {
     pub file: File,
-    /// What to call it when the user is told of it.
+    /// The name of the file in messages to the user.
     pub title: String,
     pub read: ReadFile,
     pub digest: Digested,
-    /// How it is compressed as a whole.
+    /// The compression of the whole file.
     pub compression: Option<&'static str>,
     /// Whether it has no bytes.
     pub is_empty: bool,
-    /// What it is if it is no trace. It is asked only where something speaks against its being one.
+    /// The file's type if it is no trace. It is determined only if something suggests that the file
+    /// is no trace.
     pub other: Option<OtherFile>,
-    /// What the archive that it is in says is wrong with it.
+    /// The fault of this file that its archive reports.
     pub flaw: Option<String>,
 }
 
 impl FileRead {
-    /// Of a file that was read to its end; `is_doubtful` if it may be no trace.
+    /// A file that was read to its end; `is_doubtful` if it may be no trace.
     ///
     /// # Errors
     ///
-    /// If the bytes behind its last packet cannot be read.
+    /// If the bytes after its last packet cannot be read.
     pub fn new(
         file: File,
         title: String,
@@ -64,24 +65,24 @@ impl FileRead {
     }
 }
 
-/// What the reading thread ends with.
+/// The result of the reading thread.
 pub(crate) struct Ended {
     pub frame: Frame,
     pub files: Vec<FileRead>,
     pub finished: Finished,
-    /// How many rows each table has got, by its number.
+    /// The number of rows of each table, by the table's number.
     pub rows: Vec<i64>,
 }
 
-/// Why a pipeline broke.
+/// The reason why a pipeline broke.
 pub(crate) enum Broken {
-    /// What was made could not be written.
+    /// The output could not be written.
     Write(WriteError),
     /// A file cannot be read.
     Source(SourceError),
-    /// The manifest does not let it be.
+    /// The manifest does not allow something.
     Refused(Refused),
-    /// The reading thread ended without a word, or nobody wants its rows any more.
+    /// The reading thread ended without a result, or nobody takes its rows any more.
     Read,
 }
 
@@ -97,7 +98,7 @@ impl From<SourceError> for Broken {
     }
 }
 
-/// Reads on a thread of its own while this one takes the batches of rows.
+/// Reads on its own thread while this thread takes the batches of rows.
 pub(crate) fn run(
     files: &mut Files<'_>,
     frame: Frame,
@@ -154,7 +155,7 @@ pub(crate) fn run(
     })
 }
 
-/// Goes through all files for their snapshots. What becomes rows meanwhile is thrown away.
+/// Goes through all files for their snapshots. The rows made meanwhile are dropped.
 pub(crate) fn survey(
     files: &mut Files<'_>,
     frame: Frame,
@@ -186,7 +187,7 @@ pub(crate) fn survey(
     Ok(frame)
 }
 
-/// What the manifest says comes before all files.
+/// Applies the manifest before all files.
 pub(crate) fn begin(
     files: &Files<'_>,
     frame: &mut Frame,
@@ -214,7 +215,7 @@ pub(crate) fn begin(
     Ok(())
 }
 
-/// Rule X7.
+/// Rule X7: logs a file that is no trace.
 fn unknown(file: &File, name: &str, rows: &mut Rows<'_>) {
     rows.at(Some(file.tag.id), None);
     let text = format!("{name} is no trace, and is left out");
@@ -222,7 +223,7 @@ fn unknown(file: &File, name: &str, rows: &mut Rows<'_>) {
     rows.at(None, None);
 }
 
-/// Whether a file was not read to its end.
+/// Returns an error if a file was not read to its end.
 pub(crate) fn stopped(frame: &mut Frame, end: End) -> Result<(), Broken> {
     match (frame.refused.take(), end) {
         (Some(refused), _) => Err(Broken::Refused(refused)),
@@ -231,10 +232,11 @@ pub(crate) fn stopped(frame: &mut Frame, end: End) -> Result<(), Broken> {
     }
 }
 
-/// What the reading thread ends with, whatever it has read, and how many rows each table has got.
+/// The result of the reading thread: its state, the result of reading, and the number of rows of
+/// each table.
 type Both<S, T> = (S, Result<T, Broken>, Vec<i64>);
 
-/// What reads, on a thread of its own, and what takes rows, on this one.
+/// Runs `read` on its own thread, and `take` on this one.
 pub(crate) fn both<S: Send, T: Send>(
     mut state: S,
     wanted: Wanted,
@@ -258,7 +260,7 @@ pub(crate) fn both<S: Send, T: Send>(
         for mut batch in full {
             take(&batch).map_err(Broken::Write)?;
             batch.clear();
-            // One who has ended takes no more batches.
+            // A reading thread that has ended takes no more batches.
             let _ = empty_sender.send(batch);
         }
         reading.join().map_err(|_| Broken::Read)

@@ -1,26 +1,26 @@
-//! What was seen: bytes and the number that they got, in bounded memory.
+//! Remembers bytes with the numbers that they got, in bounded memory.
 //!
-//! It is remembered in two generations: where the younger is full, the older is
-//! forgotten. What comes again after that gets another number, which costs a row
-//! and changes no answer. So memory does not grow with what never repeats.
+//! There are two generations. When the younger is full, the older is forgotten. Bytes that come
+//! again after that get another number, which costs a row and changes no answer. So memory does not
+//! grow with bytes that never repeat.
 
 use rustc_hash::FxHashMap;
 
-/// What an entry takes beside its key, about.
+/// The approximate size of an entry in addition to its key.
 const ENTRY: usize = 48;
 
-/// Which bytes were seen.
+/// The bytes that were seen, with their numbers.
 #[derive(Debug)]
 pub(crate) struct Seen {
     young: FxHashMap<Box<[u8]>, i64>,
     old: FxHashMap<Box<[u8]>, i64>,
-    /// How many bytes the young generation takes, and may take.
+    /// The size of the young generation in bytes, and its limit.
     bytes: usize,
     generation: usize,
 }
 
 impl Seen {
-    /// Nothing yet. A generation may take so many bytes.
+    /// An empty memory. A generation may take this number of bytes.
     pub fn new(generation: usize) -> Self {
         Seen {
             young: FxHashMap::default(),
@@ -30,7 +30,7 @@ impl Seen {
         }
     }
 
-    /// The number of what was seen.
+    /// The number that these bytes got, if they were seen.
     #[inline]
     pub fn get(&mut self, key: &[u8]) -> Option<i64> {
         if let Some(&id) = self.young.get(key) {

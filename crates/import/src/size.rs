@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How many bytes, as people write it: `500M` and `500MB` are times 1000², `2GiB` is times 1024³.
+/// A number of bytes, as people write it: `500M` and `500MB` are times 1000², `2GiB` is times
+/// 1024³.
 ///
 /// ```
 /// use timebase_import::Size;

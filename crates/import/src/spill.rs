@@ -70,11 +70,11 @@ impl SpillQueue {
         Ok(())
     }
 
-    /// All records, for who takes one when it needs it.
+    /// All records, for a caller that takes one at a time.
     ///
     /// # Errors
     ///
-    /// If they could not be put aside, or cannot be read back.
+    /// If the records could not be stored, or cannot be read back.
     pub fn records(self) -> io::Result<Records> {
         if let Some(error) = self.failure {
             return Err(error);
@@ -101,11 +101,11 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// The next one, if there is one.
+    /// The next record, if there is one.
     ///
     /// # Errors
     ///
-    /// If it cannot be read back.
+    /// If the record cannot be read back.
     pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let mut length = [0; LENGTH];
         match self.input.read_exact(&mut length) {

@@ -1,4 +1,4 @@
-//! What of a trace's events becomes rows.
+//! The choice of the events that become rows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,11 +21,11 @@ pub enum Subject {
     KernelEvents,
     /// `android_logs`: lines of the log.
     Logs,
-    /// `thread`: processes and threads; also where any of the next is chosen.
+    /// `thread`: processes and threads. They are also there if one of the next subjects is chosen.
     Threads,
-    /// `sched`: what CPUs ran, and `thread_state`.
+    /// `sched`: the threads that CPUs ran, and `thread_state`.
     Scheduling,
-    /// `slice`: what programs, interrupts and GPUs did, and `state`.
+    /// `slice`: the activities of programs, interrupts and GPUs, and `state`.
     Slices,
     /// `counter`: values over time.
     Counters,
@@ -58,12 +58,12 @@ impl Subject {
         }
     }
 
-    /// Whether events have to be followed in the order of time for it.
+    /// Whether this subject needs events in the order of time.
     fn is_followed(self) -> bool {
         !matches!(self, Subject::KernelEvents | Subject::Logs)
     }
 
-    /// The subject that the rows of a table are about; `None` if they are there without events.
+    /// The subject of the rows of a table; `None` if the rows exist without events.
     ///
     /// ```
     /// use timebase_import::Subject;
@@ -77,7 +77,7 @@ impl Subject {
         Some(Subject::of(name))
     }
 
-    /// The subject of what a table or view shows.
+    /// The subject of a table or view.
     fn of(name: &str) -> Subject {
         if matches!(name, "heap_profile_allocation" | "profiler_smaps") {
             return Subject::Profiles;
@@ -91,7 +91,7 @@ impl Subject {
     }
 }
 
-/// A name that is none of a [`Subject`].
+/// A name that no [`Subject`] has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownSubject(String);
 
@@ -114,7 +114,7 @@ impl FromStr for Subject {
     }
 }
 
-/// Which tables get rows.
+/// The tables that get rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
     subjects: Vec<Subject>,
@@ -123,7 +123,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// The tables of these subjects, and those that are of none.
+    /// The tables of these subjects, and the tables without a subject.
     pub fn of(subjects: &[Subject]) -> Self {
         let follows = subjects.iter().any(|subject| subject.is_followed());
         let is_wanted = |table: &&Table| match Subject::of_table(table.name) {
@@ -138,7 +138,7 @@ impl Wanted {
         }
     }
 
-    /// The names of the subjects, with a comma between.
+    /// The names of the subjects, separated by commas.
     pub fn names(&self) -> String {
         let wanted = Subject::ALL.into_iter().filter(|subject| match subject {
             Subject::Threads => self.follows,
@@ -148,7 +148,7 @@ impl Wanted {
         names.join(",")
     }
 
-    /// Whether events are to be followed in the order of time.
+    /// Whether events are followed in the order of time.
     pub fn follows(&self) -> bool {
         self.follows
     }

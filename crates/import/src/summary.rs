@@ -1,10 +1,10 @@
-//! What an import did.
+//! The result of an import.
 
 use std::collections::BTreeMap;
 
 use timebase_resolver::Unresolved;
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Rows of `packet`.
@@ -23,63 +23,64 @@ pub struct Summary {
     pub without_timestamp: u64,
     /// Packets that could not be placed, by reason (rule V7).
     pub unresolved: BTreeMap<Unresolved, u64>,
-    /// Packets whose payload some table has, or the clocks, or facts.
+    /// Packets whose payload a table has, or which the clocks or facts use.
     pub read: u64,
-    /// Packets of which there is nothing but their rows in `packet`, by type. Those that tell of
-    /// the recording itself do not count.
+    /// Packets that have only their rows in `packet`, by type. Packets about the recording itself do not
+    /// count.
     pub unread: BTreeMap<String, u64>,
-    /// The tables of events inside of packets.
+    /// The tables of events inside packets.
     pub events: Vec<Events>,
-    /// What of the recording is missing.
+    /// The losses of the recording.
     pub lost: Vec<Lost>,
     /// The clocks that put events at wrong times, the worst first.
     pub clock_faults: Vec<ClockFault>,
-    /// Rows that may be wrong, by what they are; none of which all are right.
+    /// Rows that may be wrong, by kind. A kind without such rows is left out.
     pub doubtful: Vec<Doubtful>,
-    /// The clock that `ts` is on.
+    /// The clock of `ts`.
     pub trace_time_clock: String,
-    /// How many files were read, if there was not only one.
+    /// The number of files that were read; 0 if there is only one.
     pub files: u64,
-    /// How many machines there are.
+    /// The number of machines.
     pub machines: u64,
-    /// How each part, what a file holds of a machine, came to trace time.
+    /// For each part (a machine's packets in one file), how it came to trace time.
     pub placements: Vec<Placement>,
-    /// The files, of several without a manifest, whose clocks nothing relates to those of the files before them
-    /// (rule X41): they are on one timeline because they were named together.
+    /// If there are several files and no manifest: the files whose clocks nothing relates to the clocks of
+    /// the files before them (rule X41). They are on one timeline because they were named together.
     pub unrelated: Vec<String>,
     /// The smallest `ts`.
     pub start_ts: Option<i64>,
     /// The greatest `ts`.
     pub end_ts: Option<i64>,
-    /// How large the source is, in bytes.
+    /// The size of the source, in bytes.
     pub source_bytes: u64,
-    /// How large the database is, in bytes.
+    /// The size of the database, in bytes.
     pub database_bytes: u64,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// How what a file holds of a machine came to trace time: a row of the view `placement`.
+/// How a part (a machine's packets in one file) came to trace time: a row of the view `placement`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// What the file is called.
+    /// The name of the file.
     pub file: Option<String>,
     /// The row of the machine.
     pub machine: u32,
-    /// What it is called, by the manifest or by itself.
+    /// The machine's name, from the manifest or from the machine itself.
     pub machine_name: Option<String>,
-    /// Over what.
+    /// The part's way to trace time.
     pub how: How,
     /// Trace time less BOOTTIME of the part, at its first packet, in nanoseconds.
     pub offset: Option<i64>,
-    /// How far that may be off, in nanoseconds; `None` if something is assumed, or nobody knows.
+    /// The largest error of the offset, in nanoseconds; `None` if something is assumed, or if the error is
+    /// unknown.
     pub error: Option<i64>,
-    /// By how much REALTIME puts it later than it is, in nanoseconds, if that is another boot of the
-    /// machine (rule X28).
+    /// If REALTIME shows another boot of the machine, by how much REALTIME puts the part later than it is, in
+    /// nanoseconds (rule X28).
     pub boots_differ: Option<i64>,
 }
 
-/// Over what a part came to trace time, named by what is least known of the way.
+/// The way in which a part came to trace time, named by its least certain step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum How {
@@ -87,20 +88,20 @@ pub enum How {
     TraceTime,
     /// Its snapshots.
     Snapshots,
-    /// It has asked another machine for the time.
+    /// Its machine asked another machine for the time.
     RemoteSync,
     /// The manifest says how its clocks relate.
     Manifest,
     /// It is assumed that wall clocks agree.
     Realtime,
-    /// It is assumed that its BOOTTIME is that of the other files of its machine.
+    /// It is assumed that its BOOTTIME is the BOOTTIME of the other files of its machine.
     SameClock,
     /// Nothing relates it to trace time.
     Unplaced,
 }
 
 impl How {
-    /// What it is called in `part.how`.
+    /// Its name in `part.how`.
     ///
     /// ```
     /// assert_eq!(timebase_import::How::RemoteSync.name(), "remote_sync");
@@ -118,13 +119,13 @@ impl How {
     }
 }
 
-/// What says that something is missing.
+/// The source that reports a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LossKind {
-    /// A CPU's buffer says that it lost events before some that were read.
+    /// A CPU's buffer says that it lost events before some of the events that were read.
     KernelEvents,
-    /// An event shows another thread on a CPU than its last switch left there.
+    /// An event shows another thread on a CPU than the CPU's last switch left there.
     Switch,
     /// A packet says that its sequence dropped packets before it.
     Packets,
@@ -132,9 +133,9 @@ pub enum LossKind {
     KernelBuffer,
     /// Kernel events, atrace or the kernel's symbols could not be set up.
     Setup,
-    /// The recording's statistics count what a buffer lost.
+    /// The recording's statistics count losses of a buffer.
     Buffer,
-    /// The recording's statistics count what a writer lost.
+    /// The recording's statistics count losses of a writer.
     Writer,
     /// A profiler says that it lost or skipped samples, or stopped.
     Samples,
@@ -158,7 +159,7 @@ impl LossKind {
         LossKind::Damage,
     ];
 
-    /// What it is called in the column `kind` of `loss`.
+    /// Its name in the column `kind` of `loss`.
     pub fn name(self) -> &'static str {
         match self {
             LossKind::KernelEvents => "kernel_events",
@@ -174,45 +175,45 @@ impl LossKind {
         }
     }
 
-    /// The one of a name.
+    /// The kind with this name.
     pub(crate) fn of_name(name: &str) -> Option<LossKind> {
         LossKind::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 
-/// What says that something is missing: rows of the table `loss` of one kind, those that name a CPU, a
-/// sequence or a buffer by themselves.
+/// A source of losses: the rows of one kind in the table `loss`. Rows that name a CPU, a sequence or a buffer
+/// are apart from the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    /// What says it.
+    /// The source that reports the loss.
     pub kind: LossKind,
-    /// Whether the recording was not meant to lose it.
+    /// Whether it is a data loss: the recording was not meant to lose it.
     pub is_data_loss: bool,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
-    /// How many events, packets or chunks these count.
+    /// The number of events, packets or chunks that these rows count.
     pub count: u64,
-    /// Of how many CPUs they are.
+    /// The number of CPUs in these rows.
     pub cpus: u64,
-    /// Of how many sequences.
+    /// The number of sequences in these rows.
     pub sequences: u64,
-    /// Of how many buffers.
+    /// The number of buffers in these rows.
     pub buffers: u64,
 }
 
-/// What is wrong with a clock: a check of the view `finding`.
+/// A fault of a clock: a check of the view `finding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClockCheck {
-    /// It runs at another rate than the clocks it is converted to.
+    /// It runs at another rate than the clocks that it is converted to.
     Drift,
     /// Its machine's clocks run at another rate than the host's.
     MachineDrift,
     /// It does not count nanoseconds.
     NotNanoseconds,
-    /// It began again at zero because its counter was full.
+    /// It started again at zero because its counter was full.
     Wrapped,
-    /// It began again for another reason.
+    /// It started again for another reason.
     Restarted,
 }
 
@@ -225,7 +226,7 @@ impl ClockCheck {
         ClockCheck::Restarted,
     ];
 
-    /// What it is called in `finding.check_name`.
+    /// Its name in `finding.check_name`.
     pub fn name(self) -> &'static str {
         match self {
             ClockCheck::Drift => "drift",
@@ -236,7 +237,7 @@ impl ClockCheck {
         }
     }
 
-    /// The one of a name.
+    /// The check with this name.
     pub(crate) fn of_name(name: &str) -> Option<ClockCheck> {
         ClockCheck::ALL.into_iter().find(|one| one.name() == name)
     }
@@ -245,46 +246,47 @@ impl ClockCheck {
 /// A clock that puts events at wrong times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClockFault {
-    /// How it is written, `64@3`; or `machine 1`, whose clocks it is.
+    /// The clock in its written form, `64@3`; or `machine 1` if the fault is of that machine's clocks.
     pub clock: String,
-    /// The check that tells more.
+    /// The check that has the details.
     pub check: ClockCheck,
-    /// By how much it drifts.
+    /// The drift.
     pub ppm: Option<f64>,
-    /// How far the worst time is off, in nanoseconds.
+    /// The largest error of a time, in nanoseconds.
     pub worst_ns: u64,
-    /// The same for a person, as the check has it.
+    /// The same as text for a person, from the check.
     pub worst: String,
-    /// How many pairs of neighbouring events are in the wrong order by it; `None` if they were not counted.
+    /// The number of pairs of neighbouring events that this clock puts in the wrong order; `None` if they
+    /// were not counted.
     pub pairs: Option<u64>,
 }
 
-/// How many rows may be wrong: those whose column `doubt` is not NULL.
+/// A kind of rows that may be wrong: their column `doubt` is not NULL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubtful {
-    /// What one row is called in a summary: `thread state`, `slice`.
+    /// The name of one row in a summary: `thread state`, `slice`.
     pub one: &'static str,
     /// The same in plural: `thread states`, `slices`.
     pub noun: &'static str,
-    /// How many there are.
+    /// The number of rows.
     pub rows: u64,
-    /// How many of them may be wrong.
+    /// The number of rows that may be wrong.
     pub doubtful: u64,
 }
 
-/// How the rows of a table of events fared.
+/// The counts of a table of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Events {
     /// The table or view: `ftrace_event`, `android_logs`.
     pub table: &'static str,
-    /// What they are called in a summary: `kernel`, `log`.
+    /// The heading of the events in a summary: `kernel`, `log`.
     pub heading: &'static str,
-    /// What one of them is called: `event`, `line`.
+    /// The name of one event: `event`, `line`.
     pub one: &'static str,
     /// The same in plural: `events`, `lines`.
     pub noun: &'static str,
-    /// How many rows it has.
+    /// The number of rows.
     pub rows: u64,
-    /// How many of them could not be placed, by reason (rule V7).
+    /// The number of rows that could not be placed, by reason (rule V7).
     pub unresolved: BTreeMap<Unresolved, u64>,
 }

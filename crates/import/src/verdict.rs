@@ -1,5 +1,5 @@
-//! What it means that a trace is damaged: it is refused, or imported as far as it
-//! can be read and the user told.
+//! The consequence of damage in a trace: it is refused, or the readable part is imported and the
+//! user gets a warning.
 
 use rusqlite::{Connection, OptionalExtension};
 use timebase_trace::SourceError;
@@ -8,8 +8,8 @@ use crate::damaged::cut;
 use crate::error::Error;
 use crate::pipeline::FileRead;
 
-/// The first thing that says a database is of a damaged trace: one that a strict import
-/// would have refused. `None` if nothing does.
+/// The first message that says that a database is of a damaged trace, which a strict import would
+/// have refused. `None` if there is no such message.
 ///
 /// ```
 /// let conn = rusqlite::Connection::open_in_memory()?;
@@ -30,7 +30,7 @@ pub fn damage(conn: &Connection) -> rusqlite::Result<Option<String>> {
 /// A file that was read, however it ended.
 pub(crate) struct Verdict<'a> {
     pub file: &'a FileRead,
-    /// What the file is called in what is said.
+    /// The name of the file in messages.
     pub name: &'a str,
     pub strict: bool,
 }
@@ -58,11 +58,11 @@ impl Verdict<'_> {
         }
     }
 
-    /// What the user should know of the file.
+    /// The warnings for the user about the file.
     ///
     /// # Errors
     ///
-    /// If nothing of it is a trace, or something of it is none and the user is strict.
+    /// If the file has no part of a trace, or if a part of it is none and the user is strict.
     pub fn warnings(&self) -> Result<Vec<String>, Error> {
         if !self.file.read.damage.is_any() {
             if self.file.is_empty {
@@ -84,8 +84,8 @@ impl Verdict<'_> {
         Ok(warnings)
     }
 
-    /// What is known to be something else, although nothing of it is damaged: a source without
-    /// any packet, and what only looks like packets.
+    /// Refuses files that are known to be something else although they have no damage: a file
+    /// without any packet, and bytes that only look like packets.
     fn emptiness(&self) -> Result<(), Error> {
         match &self.file.other {
             Some(_) if self.file.read.packets == 0 => {
@@ -98,7 +98,7 @@ impl Verdict<'_> {
         }
     }
 
-    /// What damage means: an error if it is all there is or the user is strict,
+    /// The consequence of damage: an error if there is nothing but damage or the user is strict,
     /// otherwise a warning.
     fn damage(&self) -> Result<Option<String>, Error> {
         let read = &self.file.read;

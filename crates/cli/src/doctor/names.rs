@@ -1,4 +1,4 @@
-//! Machines and files by their names: the view has their numbers, which are what its columns have.
+//! Replaces the numbers of machines and files by their names: the view has only numbers.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::escape;
 
 const NAMES: &str = include_str!("names.sql");
 
-/// What machines and files are called. There are none if there is but one.
+/// The names of machines and files. There are none if there is only one.
 #[derive(Debug, Default)]
 pub struct Names {
     machines: BTreeMap<i64, Option<String>>,
@@ -40,12 +40,12 @@ impl Names {
         named(&text, "File ", &self.files)
     }
 
-    /// What a file is called, if there are several.
+    /// The name of a file, if there are several.
     pub fn file(&self, id: Option<i64>) -> Option<String> {
         called(&self.files, "file", id?)
     }
 
-    /// What a machine is called, if there are several.
+    /// The name of a machine, if there are several.
     pub fn machine(&self, id: Option<i64>) -> Option<String> {
         called(&self.machines, "machine", id?)
     }
@@ -56,7 +56,7 @@ fn called(names: &BTreeMap<i64, Option<String>>, kind: &str, id: i64) -> Option<
     Some(name.unwrap_or_else(|| format!("{kind} {id}")))
 }
 
-/// A text with the name for each `word` and number that has one.
+/// The text with a name in place of each `word` and number that has one.
 fn named(text: &str, word: &str, names: &BTreeMap<i64, Option<String>>) -> String {
     let mut parts = text.split(word);
     let mut out = parts.next().unwrap_or_default().to_owned();

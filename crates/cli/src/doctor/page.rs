@@ -10,17 +10,18 @@ use textwrap::core::display_width;
 
 use super::{Finding, Severity, Summary};
 
-/// How wide text is where no terminal says, and at most: longer lines are hard to read.
+/// The width of text without a terminal, and the largest width in a terminal: longer lines are hard to read.
 const WIDTH: usize = 100;
 
-/// Before all lines of a finding but the first. In less than `NARROW` columns there is no room for it.
+/// The indentation of all lines of a finding except the first. A terminal of less than `NARROW` columns has
+/// no room for it.
 const INDENT: &str = "         ";
 const NARROW: usize = 60;
 
-/// How many findings of one check are shown: a thousand sequences may lack the same.
+/// The largest number of findings of one check: a thousand sequences may have the same problem.
 const MOST: usize = 5;
 
-/// Lines for a terminal of this width, or for a pipe.
+/// The output for a terminal of this width, or for a pipe.
 struct Page<'a> {
     width: usize,
     is_coloured: bool,
@@ -86,7 +87,7 @@ impl Page<'_> {
         let subject = self.styled(&finding.subject, Style::new().bold());
         let plain = format!("{}: {}", finding.severity.word(), finding.subject);
         let check = format!("[{}]", finding.check);
-        // Where there is no room for both, the name of the check is below.
+        // Without room for both, the name of the check is below.
         if display_width(&plain) + 1 + display_width(&check) <= self.width {
             let check = self.styled(&check, Style::new().dimmed());
             writeln!(self.out, "{severity}: {subject} {check}")?;
@@ -127,7 +128,7 @@ impl Page<'_> {
     }
 }
 
-/// Where the first of it is.
+/// The place of the first occurrence.
 fn place(finding: &Finding) -> String {
     let packet = match (finding.packet, finding.offset) {
         (Some(packet), Some(offset)) => Some(format!("packet {packet}, at byte {offset}")),
@@ -143,7 +144,7 @@ fn place(finding: &Finding) -> String {
     }
 }
 
-/// How many events it touches, and by how much.
+/// The number of affected events, and the largest error.
 fn cost(finding: &Finding) -> String {
     let events = finding.events.filter(|events| *events > 0);
     let events = events.map(|events| counted(events, "event", "events"));
@@ -241,7 +242,7 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
         }
     }
     lines.push(("events", packets));
-    // Of one snapshot there is no error between two.
+    // With one snapshot, there is no error between two.
     let Some((ppm, clocks)) = &summary.drift else {
         return lines;
     };
@@ -278,14 +279,14 @@ fn duration(ns: f64) -> String {
         (1e3, "µs"),
         (1.0, "ns"),
     ];
-    // Two hours and two days are the least of these; of the others 0.9999 is 1 when it is rounded.
+    // The least of hours and days is two. For the others, 0.9999 is 1 after rounding.
     let least = |unit: f64| unit * if unit > 1e9 { 2.0 } else { 0.99995 };
     let unit = UNITS.iter().find(|(unit, _)| ns.abs() >= least(*unit));
     let (unit, name) = unit.unwrap_or(&(1.0, "ns"));
     format!("{} {name}", rounded(ns / unit))
 }
 
-/// To three digits behind the point, or none where there are many before it.
+/// Rounded to three decimal places, or to none if there are many digits before the point.
 fn rounded(number: f64) -> String {
     let places = match number.abs() {
         n if n >= 1000.0 => 0,
@@ -337,7 +338,7 @@ pub fn write_markdown(
     Ok(())
 }
 
-/// Names in a trace are what their authors like: no links, no HTML, no ends of cells.
+/// Names in a trace can contain anything, so this removes links, HTML, and ends of cells.
 fn in_markdown(text: &str) -> String {
     text.chars()
         .map(|c| match c {

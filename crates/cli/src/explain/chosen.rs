@@ -1,4 +1,4 @@
-//! Which clock of the trace is meant by what was given; if that cannot be told, which there are.
+//! Finds the clock of the trace that the arguments name. If there are several, it lists them.
 
 use anyhow::{bail, ensure};
 use rusqlite::{Connection, params};
@@ -11,17 +11,17 @@ use crate::flags::{ClockArgument, ExplainArguments, TsArgument};
 /// A clock that may be meant.
 struct Candidate {
     clock: Clock,
-    /// How many there are in all.
+    /// The number of all candidates.
     total: i64,
-    /// What is known of it.
+    /// The description of the clock.
     who: String,
 }
 
-/// The clock of the trace that is given for a flag, of this sequence, and of this machine and file
-/// unless it was written with them.
+/// The clock of the trace for the argument of a flag, with this sequence. Its machine and file are `owner`,
+/// unless the argument has them.
 ///
-/// Refuses a name that the trace does not have (rule C8). Where several can be meant, as the
-/// sequence, the machine or the file is not said, it tells which there are.
+/// Refuses a name that the trace does not have (rule C8). If several clocks match, because the sequence, the
+/// machine or the file is not given, it lists them.
 pub fn clock(
     database: &Connection,
     (flag, given): (&str, &ClockArgument),
@@ -81,13 +81,13 @@ pub fn clock(
     )
 }
 
-/// Refuses a machine or a file that is not the one with which a clock was written.
+/// Refuses a machine or a file that differs from the one in the written clock.
 fn check_owner(
     ClockArgument { written, text }: &ClockArgument,
     owner: Owner,
     arguments: &ExplainArguments,
 ) -> anyhow::Result<()> {
-    // Of numbers this was told before; names are known only now.
+    // For numbers this was checked before; names are known only now.
     let same = [
         (
             "machine",
@@ -108,20 +108,21 @@ fn check_owner(
     Ok(())
 }
 
-/// Which clocks are meant where no file is told.
+/// The clocks that match if no file is given.
 enum Found {
     Clock(Clock),
     OfOtherMachines(Vec<Candidate>),
     OfFiles(Vec<Candidate>),
 }
 
-/// The clock, if it is that of its machine, the only one, or in no snapshot; or those that may be meant.
+/// The clock, if it is its machine's, the only one, or in no snapshot; otherwise the candidates.
 fn of_any_file(
     database: &Connection,
     clock: Clock,
     machine: Option<MachineId>,
 ) -> anyhow::Result<Found> {
-    // Without a file a sequence-scoped clock is none yet, others are those that files share.
+    // Without a file, a sequence-scoped clock is not yet determined; other clocks are the ones that files
+    // share.
     let is_scoped = in_range(clock);
     let of_machine = candidates(
         database,
@@ -156,12 +157,12 @@ pub fn with_file(clock: Clock, file: Option<u32>) -> Clock {
     Clock { file: tag, ..clock }
 }
 
-/// Whether each sequence has one of its own (rule C2).
+/// Whether each sequence has its own clock of this number (rule C2).
 fn in_range(clock: Clock) -> bool {
     (64..128).contains(&clock.id.get())
 }
 
-/// The files, besides the one of a clock that all share, that have their own.
+/// The files that have their own clock in addition to a clock that all files share.
 pub fn others(database: &Connection, clock: Clock) -> anyhow::Result<Vec<u32>> {
     let found = candidates(
         database,
@@ -199,7 +200,8 @@ fn check_name(
     Ok(())
 }
 
-/// The file whose own clock a number means in a file (rules X14, X15); `None` for its machine's.
+/// The file whose own clock a number stands for in a file (rules X14, X15); `None` if it is its machine's
+/// clock.
 fn own_file(database: &Connection, clock: Clock, file: Option<u32>) -> anyhow::Result<Option<u32>> {
     let Some(file) = file else {
         return Ok(None);
@@ -217,7 +219,7 @@ fn own_file(database: &Connection, clock: Clock, file: Option<u32>) -> anyhow::R
     Ok(is_own.then_some(file))
 }
 
-/// The clocks of a number, of a machine, a sequence and a file if they are told.
+/// The clocks with a number, and with a machine, a sequence and a file if these are given.
 fn candidates(
     database: &Connection,
     id: ClockId,
@@ -244,7 +246,7 @@ fn candidates(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The command line for each of them.
+/// The command line for each candidate.
 fn listed(
     candidates: &[Candidate],
     flag: &str,
@@ -266,9 +268,9 @@ fn listed(
     commands
 }
 
-/// The command line once more, with another clock for the one of a flag.
+/// The command line again, with another clock as the argument of a flag.
 fn command(arguments: &ExplainArguments, flag: &str, clock: Clock) -> String {
-    // What a flag says needs not be said again.
+    // The written clock does not repeat a flag's machine or file.
     let chosen = Clock {
         machine: match arguments.machine {
             Some(_) => MachineId::HOST,

@@ -1,12 +1,12 @@
-//! What a hop rests on that leads from one machine or file to another.
+//! The basis of a hop from one machine or file to another.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use timebase_resolver::{ClockId, WrittenClock};
 
-/// What is told of such a hop, in parts that a line can be folded between.
+/// The note about such a hop, in parts between which a line can be folded.
 pub type Note = Vec<String>;
 
-/// What two clocks were related by, where that is not a snapshot of both on one machine.
+/// The relation of two clocks, if it is no snapshot of both on one machine.
 pub fn note(
     database: &Connection,
     (from, to): (&str, &str),
@@ -28,7 +28,7 @@ pub fn note(
     };
     match (source.as_str(), packet) {
         ("remote_sync", Some(packet)) => synchronized(database, packet, clocks.0.id()).map(Some),
-        // The first clock of such a pair is that of the file whose entry it is.
+        // The first clock of such a pair belongs to the file of the entry.
         ("manifest", _) => manifest(database, machine, file).map(Some),
         ("assumed", _) => assumed(database, clocks).map(Some),
         _ if clocks.0.id() == clocks.1.id() => Ok(Some(vec![
@@ -38,7 +38,7 @@ pub fn note(
     }
 }
 
-/// Whether a snapshot is of what somebody read, and not of what a manifest says or nobody knows.
+/// Whether a snapshot was measured, and not stated by a manifest or assumed.
 pub fn is_measured(database: &Connection, snapshot: i64) -> anyhow::Result<bool> {
     let sql = "SELECT NOT EXISTS (
         SELECT 1 FROM clock_snapshot WHERE snapshot_id = ?1 AND source IN ('manifest', 'assumed')
@@ -46,7 +46,7 @@ pub fn is_measured(database: &Connection, snapshot: i64) -> anyhow::Result<bool>
     Ok(database.query_row(sql, [snapshot], |row| row.get(0))?)
 }
 
-/// Rules X20 and X21: what a machine asked another, and what came of it.
+/// Rules X20 and X21: the questions of a machine to another, and their results.
 fn synchronized(database: &Connection, packet: i64, clock: ClockId) -> anyhow::Result<Note> {
     let (samples, offsets, errors) = database.query_row(
         "SELECT count(*), min(offset), max(offset), min(half_round_trip), max(half_round_trip)
@@ -84,7 +84,7 @@ fn between(low: i64, high: i64) -> String {
     }
 }
 
-/// Rule X35: the manifest, and the entry that says it if that can be told.
+/// Rule X35: the manifest, and its entry if it can be determined.
 fn manifest(database: &Connection, machine: u32, file: Option<u32>) -> anyhow::Result<Note> {
     let one = |sql: &str, id: Option<u32>| -> anyhow::Result<Option<String>> {
         let found = database.query_row(sql, params![id], |row| row.get(0));
@@ -113,7 +113,8 @@ fn manifest(database: &Connection, machine: u32, file: Option<u32>) -> anyhow::R
     Ok(note)
 }
 
-/// Rules X26 and X28: what is taken for granted, as nothing tells, and what speaks against it.
+/// Rules X26 and X28: the assumption, because nothing measured the relation, and the evidence
+/// against it.
 fn assumed(
     database: &Connection,
     (from, to): (WrittenClock, WrittenClock),
@@ -147,7 +148,8 @@ fn assumed(
     Ok(note)
 }
 
-/// A sample that a conversion by rates uses: which packet asked, and half of the round trip.
+/// A sample that a conversion by rates uses: the packet with the question, and half of the round
+/// trip.
 pub fn sample(
     database: &Connection,
     (from, to): (&str, &str),

@@ -4,19 +4,19 @@ use std::io::Write;
 
 use super::crossing::Note;
 
-/// A hop of the conversion: two clocks, and what they read in a snapshot.
+/// A hop of the conversion: two clocks, and their readings in a snapshot.
 pub struct Hop {
     pub from: String,
     pub to: String,
     pub snapshot: i64,
     pub from_value: i64,
     pub to_value: i64,
-    /// What it rests on, if it leads to another machine or file.
+    /// The basis of the hop, if it leads to another machine or file.
     pub note: Option<Note>,
 }
 
-/// One line a hop, in columns; or a hop above its arithmetic, where such lines are
-/// wider than the terminal. Only the final value has to fit 64 bits.
+/// One line for each hop, in columns. If such lines are wider than the terminal, each hop is above
+/// its arithmetic. Only the final value has to fit 64 bits.
 pub fn write_hops(
     hops: &[Hop],
     mut value: i128,
@@ -86,12 +86,12 @@ pub struct Snapshot {
     pub to: i64,
 }
 
-/// How both were read.
+/// The way in which both clocks were read.
 pub enum Taken {
     /// In this snapshot.
     Together(i64),
-    /// By asking the other machine: in which packet that is told, and half of the round trip, if
-    /// they are known.
+    /// By a question to the other machine: the packet with the question, and half of the round
+    /// trip, if they are known.
     Asked(Option<(i64, i64)>),
 }
 
@@ -111,23 +111,23 @@ impl Taken {
 pub struct LinearHop {
     pub from: String,
     pub to: String,
-    /// On what it rests: `line`, `step`, `before`, `after`.
+    /// The basis of the hop: `line`, `step`, `before`, `after`.
     pub kind: String,
     pub before: Option<Snapshot>,
     pub after: Option<Snapshot>,
     pub rate: f64,
-    /// `None` where nobody knows it.
+    /// `None` if the error is unknown.
     pub error_ns: Option<f64>,
-    /// What it rests on, if it leads to another machine or file.
+    /// The basis of the hop, if it leads to another machine or file.
     pub note: Option<Note>,
-    /// Whether somebody read both clocks.
+    /// Whether both clocks were measured.
     pub is_measured: bool,
-    /// `None` where it does not fit 64 bits.
+    /// `None` if the value does not fit 64 bits.
     pub value_in: Option<i64>,
     pub value_out: Option<i64>,
 }
 
-/// Each hop above the readings around it, its rate and its error.
+/// Writes each hop above the readings around it, its rate and its error.
 pub fn write_linear_hops(
     hops: &[LinearHop],
     terminal: usize,
@@ -176,7 +176,7 @@ pub fn write_linear_hops(
     Ok(())
 }
 
-/// How far a time may be off.
+/// The largest error of a time.
 pub fn shown_error(error_ns: Option<f64>) -> String {
     error_ns.map_or("± an unknown error".to_owned(), |error| {
         format!("± {:.0} ns", error.ceil())
@@ -197,7 +197,7 @@ fn seconds(ns: f64) -> String {
     }
 }
 
-/// How fast a clock runs against another.
+/// The rate of a clock relative to another.
 fn relative(rate: f64) -> String {
     let ppm = (rate - 1.0) * 1e6;
     match ppm {
@@ -208,7 +208,7 @@ fn relative(rate: f64) -> String {
     }
 }
 
-/// The parts of a line, with a new one before each that would not fit any more.
+/// The parts of a line. A part that does not fit any more begins a new line.
 pub fn write_folded(
     parts: &[String],
     indent: &str,

@@ -1,9 +1,9 @@
-//! The machine and the file that are asked for, by their ids or their names.
+//! The machine and the file in the arguments, by their ids or their names.
 //!
 //! # Design
 //!
-//! A number is an id first, for that is what all tables and printed clocks have; it is a name only
-//! if there is no such id. So a machine that is called "1" cannot hide another.
+//! A number is an id first, because all tables and printed clocks have ids. It is a name only if
+//! there is no such id. So a machine with the name "1" cannot hide another.
 
 use anyhow::bail;
 use rusqlite::{Connection, OptionalExtension};
@@ -11,18 +11,18 @@ use timebase_resolver::MachineId;
 
 use crate::flags::ExplainArguments;
 
-/// How many names a message lists.
+/// The largest number of names in a message.
 const LISTED: usize = 10;
 
-/// Whose clocks are asked for, as far as flags tell.
+/// The owner of the clocks, as far as flags give it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     pub machine: Option<MachineId>,
-    /// What a clock means in this file, by `trace_file.id`.
+    /// The file that decides the meaning of a clock, as `trace_file.id`.
     pub file: Option<u32>,
 }
 
-/// What is looked for, where its names are, and what a message calls one and many.
+/// The kind of an owner, the query for its names, and its words in messages.
 struct OwnerKind {
     flag: &'static str,
     sql: &'static str,
@@ -43,7 +43,8 @@ const FILE: OwnerKind = OwnerKind {
 };
 
 impl Owner {
-    /// What `--machine` and `--file` say. A file of one machine tells the machine.
+    /// The owner from `--machine` and `--file`. If a file has one machine, it determines the
+    /// machine.
     pub fn of(arguments: &ExplainArguments, database: &Connection) -> anyhow::Result<Owner> {
         let find = |kind: &OwnerKind, given: &Option<String>| match given {
             Some(given) => kind.find(database, given).map(Some),
@@ -83,7 +84,7 @@ impl OwnerKind {
     }
 }
 
-/// Refuses a machine that a clock was written with and that is none.
+/// Refuses a machine in a written clock that does not exist.
 pub fn check_machine(database: &Connection, text: &str, machine: MachineId) -> anyhow::Result<()> {
     let known = all(database, MACHINE.sql)?;
     if known.is_empty() || known.iter().any(|(id, _)| *id == machine.0) {
@@ -96,7 +97,7 @@ pub fn check_machine(database: &Connection, text: &str, machine: MachineId) -> a
     )
 }
 
-/// The machine of a file, if it is the only one, or the first of all that there are.
+/// The machine of a file, if it is the only one, or if it is the first of all machines.
 fn machine_of(database: &Connection, file: u32) -> anyhow::Result<Option<u32>> {
     let sql = "SELECT m.id, m.name FROM part AS p JOIN machine AS m ON m.id = p.machine_id
                WHERE p.trace_file_id = ?1 ORDER BY m.id";
@@ -133,8 +134,7 @@ fn listed(known: &[(u32, Option<String>)]) -> String {
     }
 }
 
-/// What the machines and files of clocks are called, as a line says it; none if there is nothing
-/// to say.
+/// The names of the clocks' machines and files, as parts of a line; empty if there are none.
 pub fn names(
     database: &Connection,
     machines: &[u32],

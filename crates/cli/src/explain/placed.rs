@@ -1,10 +1,11 @@
-//! What the row of a packet says of its time, where all snapshots of the trace say something else.
+//! Explains the time in a packet's row if all snapshots of the trace give another time.
 //!
 //! # Design
 //!
-//! A packet is placed by the snapshots before it (rule D1), and the SQL functions go by all of the trace. Where the two
-//! differ, the functions are asked once more, in a database in memory that has only the snapshots until then. To
-//! leave out snapshots in the functions was the alternative: an argument more for each, of which nobody else has a need.
+//! A packet is placed by the snapshots before it (rule D1), and the SQL functions use the whole
+//! trace. If the two differ, the functions run again, in a database in memory that has only the
+//! snapshots before the packet. The alternative was to leave out snapshots in the functions. But
+//! each function would need another argument, which nobody else uses.
 
 use std::io::Write;
 
@@ -16,17 +17,17 @@ use super::hops::write_folded;
 use super::{Answer, Asked, Hops, trace_time_machine};
 use crate::flags::Conversion;
 
-/// What the row of a packet says.
+/// The row of a packet.
 pub struct Placed {
     pub packet: i64,
     /// Its trace time.
     pub ts: Option<i64>,
-    /// Why it has none.
+    /// The reason why it has none.
     pub unresolved: Option<String>,
 }
 
 impl Placed {
-    /// Whether that is what a conversion gave.
+    /// Whether the row has the result of a conversion.
     pub fn is(&self, result: &Result<i64, String>) -> bool {
         match result {
             Ok(value) => self.ts == Some(*value),
@@ -35,7 +36,7 @@ impl Placed {
     }
 }
 
-/// The clock that `packet.ts` is on.
+/// The clock of `packet.ts`.
 pub fn trace_time(database: &Connection) -> anyhow::Result<Clock> {
     let sql = "SELECT value FROM metadata WHERE name = 'trace_time_clock_id'";
     let id = database.query_row(sql, [], |row| row.get::<_, Option<u32>>(0));
@@ -44,18 +45,18 @@ pub fn trace_time(database: &Connection) -> anyhow::Result<Clock> {
     Ok(Clock::new(machine, id, SeqId(0)))
 }
 
-/// What is known of a packet whose row says something else than the snapshots of the whole trace.
+/// The data about a packet whose row differs from the result with all snapshots of the trace.
 pub struct Contradiction<'a> {
     pub database: &'a Connection,
     pub row: &'a Placed,
-    /// What these give.
+    /// The result with all snapshots.
     pub of_all: &'a Answer,
     /// The reading, in nanoseconds.
     pub value: i128,
 }
 
 impl Contradiction<'_> {
-    /// Says what the row says, how that came about, and what the functions say.
+    /// Writes the row's time, the reason for it, and the result of the functions.
     pub fn write(
         &self,
         asked: &Asked,
@@ -105,7 +106,7 @@ impl Contradiction<'_> {
         self.write_turn(asked, width, out)
     }
 
-    /// What the snapshots before the packet gave, if that is what its row says.
+    /// The result with the snapshots before the packet, if it is the row's time.
     fn by_then(&self, asked: &Asked, ts: i64) -> anyhow::Result<Option<Answer>> {
         let snapshots = until(self.database, self.row.packet)?;
         let result = asked.nearest(&snapshots)?;
@@ -119,7 +120,7 @@ impl Contradiction<'_> {
         }))
     }
 
-    /// Says that the clock wrapped or restarted around the packet, if it did.
+    /// Writes that the clock wrapped or restarted around the packet, if it did.
     fn write_turn(&self, asked: &Asked, width: usize, out: &mut dyn Write) -> anyhow::Result<()> {
         let Clock {
             machine, id, seq, ..
@@ -151,7 +152,7 @@ impl Contradiction<'_> {
     }
 }
 
-/// A database that has the snapshots before a packet, and those that nobody took.
+/// A database with the snapshots before a packet, and the snapshots that no packet has.
 fn until(database: &Connection, packet: i64) -> anyhow::Result<Connection> {
     let snapshots = Connection::open_in_memory()?;
     let tables = [

@@ -1,26 +1,26 @@
-//! What the command line asks for, as far as it can be said without the trace.
+//! The question on the command line, as far as it can be understood without the trace.
 
 use timebase_resolver::ClockId;
 
 use crate::flags::{ClockArgument, ExplainArguments, TsArgument};
 
-/// What is said if nothing was asked for.
+/// The message if the command line has no question.
 const NOTHING: &str = "nothing to explain. Explain the begin of a slice with --slice ID, the time of a packet with \
                        --packet ID, a reading with --clock CLOCK --ts N, or a time of day with --ts 2026-11-21T16:21:30.5";
 
-/// What was asked for.
+/// The question on the command line.
 pub enum Question<'a> {
     Slice(i64),
     Packet(i64),
     Reading {
-        /// `None` if a time of day says it: REALTIME.
+        /// `None` if `ts` is a time of day: REALTIME.
         given: Option<&'a ClockArgument>,
         ts: &'a TsArgument,
     },
 }
 
 impl<'a> Question<'a> {
-    /// What the command line says; or why it makes no sense.
+    /// The question, or the reason why the command line is wrong.
     pub fn of(arguments: &'a ExplainArguments) -> Result<Question<'a>, String> {
         if let Some(to) = &arguments.to {
             check(to, ("to-seq", arguments.to_seq), arguments)?;
@@ -57,12 +57,12 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Whether it shows the time of day.
+/// Whether the clock shows the time of day.
 pub fn is_wall_clock(clock: ClockId) -> bool {
     matches!(clock, ClockId::REALTIME | ClockId::REALTIME_COARSE)
 }
 
-/// Whether what is given beside a clock is what it was written with. Names are looked up later.
+/// Checks that the flags beside a clock agree with the written clock. Names are checked later.
 fn check(
     argument: &ClockArgument,
     (flag, seq): (&str, u32),

@@ -16,7 +16,7 @@ const WHITE: Color = Color {
     b: 255,
 };
 
-/// Lines `a;b;c 12`; with another trace `a;b;c 10 12`, its weight first.
+/// Lines `a;b;c 12`; if there is another trace, lines `a;b;c 10 12` with its weight first.
 pub fn text(lines: &Folded, before: Option<&Folded>) -> Vec<u8> {
     let Some(before) = before else {
         return plain(lines);
@@ -42,7 +42,7 @@ fn plain(lines: &Folded) -> Vec<u8> {
     text.collect::<String>().into_bytes()
 }
 
-/// The graph as SVG: any width, with search and zoom.
+/// The graph as SVG, for any width, with search and zoom.
 pub fn svg(
     lines: &Folded,
     before: Option<&Folded>,
@@ -79,7 +79,7 @@ pub fn svg(
     Ok(svg)
 }
 
-/// One HTML file without a network.
+/// One HTML file that needs no network.
 pub fn page(
     lines: &Folded,
     before: Option<&Folded>,
@@ -87,10 +87,10 @@ pub fn page(
     title: &[String; 2],
 ) -> anyhow::Result<Vec<u8>> {
     let [heading, subtitle] = title;
-    // The page says what it shows; the graph needs no title.
+    // The page has a heading, so the graph needs no title.
     let svg = svg(lines, before, samples, &[String::new(), String::new()])?;
     let svg = String::from_utf8(svg).context("cannot draw the callstacks")?;
-    // What precedes the element is for files that are SVG alone.
+    // The text before the element is for files that are only SVG.
     let svg = svg
         .find("<svg")
         .and_then(|at| svg.get(at..))

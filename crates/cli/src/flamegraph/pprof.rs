@@ -1,5 +1,6 @@
-//! The samples for pprof and the tools that read its format: a compressed message `perftools.profiles.Profile`
-//! (<https://github.com/google/pprof/blob/main/proto/profile.proto>), of which these are the fields that are known.
+//! The samples for pprof and the tools that read its format: a compressed message
+//! `perftools.profiles.Profile` (<https://github.com/google/pprof/blob/main/proto/profile.proto>).
+//! Only the known fields are declared here.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -43,7 +44,7 @@ struct ValueType {
 
 #[derive(Clone, PartialEq, Message)]
 struct Sample {
-    /// The innermost first.
+    /// The innermost function comes first.
     #[prost(uint64, repeated, tag = "1")]
     location_id: Vec<u64>,
     #[prost(int64, repeated, tag = "2")]
@@ -66,7 +67,7 @@ struct Location {
     id: u64,
     #[prost(uint64, tag = "2")]
     mapping_id: u64,
-    /// Functions that were inlined come first.
+    /// Inlined functions come first.
     #[prost(message, repeated, tag = "4")]
     line: Vec<Line>,
 }
@@ -91,7 +92,7 @@ struct Function {
     filename: i64,
 }
 
-/// A profile in the making: what was numbered already.
+/// An unfinished profile, with the numbers that were already given.
 #[derive(Default)]
 struct Builder {
     profile: Profile,

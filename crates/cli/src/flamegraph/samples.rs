@@ -1,4 +1,4 @@
-//! Which samples are meant, and how often each callstack is among them.
+//! Selects samples, and counts them by callstack.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::flags::{FlameOf, FlamegraphArguments, TsArgument};
 
-/// What is asked for. A process and a thread are names, or the kernel's numbers.
+/// The filters of the command line. A process and a thread are names, or the kernel's numbers.
 pub struct Query {
     of: FlameOf,
     process: Option<String>,
@@ -19,7 +19,7 @@ pub struct Query {
     during: Option<String>,
 }
 
-/// How often a callstack was sampled, or how much was allocated in it.
+/// The number of samples of a callstack, or the memory that it allocated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weight {
     pub count: i64,
@@ -28,7 +28,7 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// What a graph adds up.
+    /// The number that a graph adds up.
     pub fn value(self, of: FlameOf) -> i64 {
         match of {
             FlameOf::Cpu => self.count,
@@ -48,12 +48,12 @@ pub struct Samples {
     /// By callsite.
     pub weights: BTreeMap<i64, Weight>,
     pub without_stack: i64,
-    /// How many losses of samples are in the recording.
+    /// The number of losses of samples in the recording.
     pub lost: i64,
 }
 
 impl FlameOf {
-    /// What a weight counts.
+    /// The unit of a weight.
     pub fn unit(self) -> &'static str {
         match self {
             FlameOf::Cpu => "samples",
@@ -69,7 +69,7 @@ impl FlameOf {
         }
     }
 
-    /// What there is most of.
+    /// The kind with the most rows.
     fn most(database: &Connection) -> anyhow::Result<FlameOf> {
         let sql = "SELECT (SELECT count(*) FROM stack_sample), (SELECT count(*) FROM heap_profile_allocation)";
         let (samples, allocations): (i64, i64) =
@@ -106,7 +106,7 @@ impl Query {
         })
     }
 
-    /// What there is instead, for a query without a result.
+    /// The data that exists instead, for a query without a result.
     pub fn told(&self, database: &Connection) -> anyhow::Result<String> {
         let table = self.table();
         let sql =
@@ -203,7 +203,7 @@ impl Query {
     }
 }
 
-/// Trace time of an argument.
+/// The trace time of an argument.
 fn time(
     database: &Connection,
     flag: &str,
@@ -268,7 +268,7 @@ impl Samples {
         })
     }
 
-    /// What a graph is called, and which samples it has.
+    /// The title of a graph, and a description of its samples.
     pub fn title(&self, name: &str, arguments: &FlamegraphArguments) -> [String; 2] {
         let mut parts = Vec::new();
         let named = [
@@ -301,7 +301,7 @@ impl Samples {
     }
 }
 
-/// When threads were in slices of a name: intervals that do not overlap, in order.
+/// The times of threads in slices of a name: intervals that do not overlap, in order.
 struct Slices(HashMap<i64, Vec<(i64, i64)>>);
 
 impl Slices {
@@ -327,7 +327,7 @@ impl Slices {
         Ok(Slices(threads))
     }
 
-    /// Whether a thread was in one at a time.
+    /// Whether a thread was in one of the slices at a time.
     fn cover(&self, utid: Option<i64>, ts: i64) -> bool {
         let intervals = utid.and_then(|utid| self.0.get(&utid));
         intervals.is_some_and(|intervals| {

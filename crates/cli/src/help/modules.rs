@@ -1,4 +1,4 @@
-//! What `timebase help` says of modules of PerfettoSQL: what they declare, with their own comments.
+//! The help of `timebase help` for modules of PerfettoSQL: their declarations, with their own comments.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::escape::printable;
 #[derive(Debug, Default)]
 pub struct Modules(Vec<Module>);
 
-/// A module, and what it declares.
+/// A module, and its declarations.
 #[derive(Debug)]
 struct Module {
     name: String,
@@ -50,8 +50,8 @@ impl Modules {
         page.rows(&[], &rows.collect::<Vec<_>>());
     }
 
-    /// Tells of the module with a name, of the modules below it, and of each object with the name. Says
-    /// whether there is one.
+    /// Writes the help for the module with a name, for the modules below it, and for each object with the
+    /// name. Returns whether there is one.
     pub fn tell(&self, name: &str, page: &mut Page) -> bool {
         let mut is_known = false;
         if let Some(module) = self.0.iter().find(|module| is_same(&module.name, name)) {
@@ -83,7 +83,7 @@ impl Modules {
         is_known
     }
 
-    /// The texts in which words are looked for.
+    /// The texts for a search of words.
     pub fn topics(&self) -> impl Iterator<Item = Topic> {
         let modules = self.0.iter();
         let modules =
@@ -100,7 +100,7 @@ impl Modules {
         modules.chain(objects)
     }
 
-    /// The names of modules and of what they declare.
+    /// The names of modules and of their objects.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let modules = self.0.iter().map(|module| module.name.clone());
         modules.chain(self.public().map(|object| object.name.clone()))
@@ -136,7 +136,7 @@ impl Module {
         }
     }
 
-    /// What it declares, in a few words.
+    /// The module's objects, in a few words.
     fn in_short(&self) -> String {
         let objects = self.objects.iter().filter(|object| !object.is_internal());
         let names: Vec<_> = objects.map(|object| printable(&object.name)).collect();
@@ -181,7 +181,7 @@ fn tell(object: &Declared, module: &str, page: &mut Page) {
     }
 }
 
-/// The paragraphs of a comment; each item of a list is one.
+/// The paragraphs of a comment. Each item of a list is a paragraph.
 fn paragraphs(comment: &str) -> impl Iterator<Item = String> {
     let mut found = vec![String::new()];
     for line in comment.lines() {
@@ -196,7 +196,7 @@ fn paragraphs(comment: &str) -> impl Iterator<Item = String> {
     found.into_iter().filter(|text| !text.trim().is_empty())
 }
 
-/// A comment as one paragraph, without what a terminal would obey.
+/// A comment as one paragraph, without control characters for the terminal.
 fn joined(comment: &str) -> String {
     let words: Vec<&str> = comment.split_whitespace().collect();
     printable(&words.join(" "))

@@ -2,11 +2,11 @@
 //!
 //! # Design
 //!
-//! What is laid out is already blocks and not Markdown, so a renderer of Markdown
-//! (termimad was looked at) would be given marks that the reading of the reference has
-//! just taken away; and its tables have lines around cells that a person reads
-//! as prose. So these 340 lines lay out only paragraphs, lists, tables and code: pulldown-cmark parses the Markdown, and
-//! textwrap breaks lines, because it knows how wide characters are.
+//! The content is already blocks and not Markdown. So a renderer of Markdown (termimad was looked
+//! at) would need the marks again that were just removed when the reference was read. Its tables
+//! also have lines around cells, which a person reads as prose. So these 340 lines lay out only
+//! paragraphs, lists, tables and code: pulldown-cmark parses the Markdown, and textwrap breaks
+//! lines, because it knows how wide characters are.
 
 use std::fmt::Write;
 
@@ -15,20 +15,20 @@ use textwrap::core::display_width;
 
 use crate::reference::{Block, names};
 
-/// How wide text is where no terminal says, and at most: longer lines are hard to
-/// read.
+/// The width of text without a terminal, and the largest width in a terminal: longer lines are hard
+/// to read.
 const WIDTH: usize = 100;
-/// In less than this beside other columns, text is not put there.
+/// With less width than this beside the other columns, text goes below them.
 const LEAST: usize = 40;
-/// Several names of more than this together stand below each other.
+/// If several names together are wider than this, each gets its own line.
 const NAMES: usize = 26;
-/// Before the cells of a row, and between them.
+/// The spaces before the cells of a row, and between them.
 const INDENT: usize = 2;
 const GAP: usize = 3;
 
 /// A row of a table.
 struct TableRow {
-    /// The lines of each cell but the last.
+    /// The lines of each cell except the last.
     short: Vec<Vec<String>>,
     text: String,
 }
@@ -54,7 +54,7 @@ impl TableRow {
     }
 }
 
-/// A row whose first cell has names without the backticks that they have in text.
+/// A row whose first cell has its names without the backticks that they have in text.
 pub fn with_bare_names(row: &[String]) -> Vec<String> {
     let mut row = row.to_vec();
     if let Some(first) = row.first_mut() {
@@ -63,7 +63,7 @@ pub fn with_bare_names(row: &[String]) -> Vec<String> {
     row
 }
 
-/// A cell, or the names in it one a line.
+/// A cell, or the names in it with one on each line.
 fn lines_of(cell: &str) -> Vec<String> {
     let names: Vec<&str> = cell.split_inclusive(", ").map(str::trim_end).collect();
     let are_names = names.iter().all(|name| !name.contains(' '));
@@ -107,7 +107,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// An empty line between what has been written and what comes.
+    /// An empty line between the earlier and the next text.
     fn apart(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -127,7 +127,7 @@ impl Page {
         self.wrapped(text, "", "");
     }
 
-    /// Lines as they are.
+    /// Lines without a change.
     pub fn lines(&mut self, lines: &str) {
         self.apart();
         for line in lines.lines() {
@@ -135,7 +135,7 @@ impl Page {
         }
     }
 
-    /// What clap has laid out.
+    /// Text that clap has laid out.
     pub fn verbatim(&mut self, text: &StyledStr) {
         self.apart();
         let text = match self.terminal {
@@ -145,7 +145,7 @@ impl Page {
         text.lines().for_each(|line| self.line(line));
     }
 
-    /// Lines that tell nothing less when their ends are missing.
+    /// Lines that may be cut at their ends without a loss.
     fn cut_lines(&mut self, lines: &str) {
         let room = self.terminal.unwrap_or(WIDTH).saturating_sub(4);
         self.apart();
@@ -175,9 +175,9 @@ impl Page {
         }
     }
 
-    /// Rows whose last cell is text, and the others short names and the like. Where
-    /// they are not, or the terminal is narrow, texts are below the names; what
-    /// `header` calls a text is said there if there are several.
+    /// Rows whose last cell is text, and whose other cells are short, such as names. If they are
+    /// not short, or the terminal is narrow, texts go below the names. If there are several texts,
+    /// each has its name from `header`.
     pub fn rows(&mut self, header: &[&str], rows: &[Vec<String>]) {
         self.apart();
         let rows: Vec<TableRow> = rows.iter().map(|row| TableRow::of(row)).collect();
@@ -196,7 +196,7 @@ impl Page {
                 self.beside(row, &widths, before);
             }
         } else {
-            // What is first is the name of all else.
+            // The first cell is the name of the row.
             let long: Vec<bool> = (0..)
                 .zip(&widths)
                 .map(|(index, width)| index > 0 && *width > LEAST)
@@ -216,7 +216,7 @@ impl Page {
                 let cell = row.short.get(column).and_then(|lines| lines.get(index));
                 let cell = cell.map_or("", String::as_str);
                 let blanks = (width + GAP).saturating_sub(display_width(cell));
-                // Writing to a String does not fail.
+                // Writing to a String cannot fail.
                 let _ = write!(line, "{cell}{:blanks$}", "");
             }
             line.push_str(text.get(index).map_or("", |text| text));
@@ -224,7 +224,7 @@ impl Page {
         }
     }
 
-    /// The cells that are `long` in any row are texts, too.
+    /// Cells that are `long` in any row are texts, too.
     fn below(&mut self, row: &TableRow, header: &[&str], long: &[bool]) {
         let is_long = |index: usize| long.get(index).copied().unwrap_or_default();
         let cells = row.short.iter().map(|lines| lines.join(" ")).enumerate();

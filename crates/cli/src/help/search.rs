@@ -1,32 +1,33 @@
-//! Finding by words what tells of something: in the reference, the page for those who come from
-//! trace processor, the help of commands, and the reports.
+//! Finds help by words: in the reference, the page for users of trace processor, the help of
+//! commands, and the reports.
 //!
 //! # Design
 //!
-//! All texts together are a third of a megabyte, and are read through once a question: an index would take longer to make. A
-//! word is found in its forms too (`wait` in `waiting`), which costs a prefix and no dictionary. What is found is named by
-//! what to type to read on, with the sentence that has most of the words. Texts that have all words in one place come
-//! before those that have them scattered.
+//! All texts together are a third of a megabyte, and each search reads through them; making an
+//! index would take longer. A word is also found in other forms (`wait` in `waiting`), which needs
+//! only a comparison of prefixes and no dictionary. Each result has the name to type for more, and
+//! the sentence with most of the words. Texts with all words in one place come before texts where
+//! the words are scattered.
 
 use std::cmp::Reverse;
 
 use super::{GUIDE_NAME, slug};
 use crate::reference::{Block, Section, SectionKind, guide, is_of_columns, reference};
 
-/// How many letters an ending may have: `ing`, `ed`, `s`.
+/// The largest number of letters of an ending: `ing`, `ed`, `s`.
 const ENDING: usize = 3;
 
-/// How many places are told, so that they are on one screen.
+/// The largest number of results, so that they fit on one screen.
 const MOST: usize = 8;
 
-/// How much of a text is shown.
+/// The largest length of a shown text.
 const SHOWN: usize = 240;
 
-/// Something that can be asked for, with its texts.
+/// A subject of the help, with its texts.
 pub struct Topic {
-    /// What to type.
+    /// The name to type.
     pub name: String,
-    /// What it is called where that says more than its name.
+    /// The heading, if it says more than the name.
     heading: Option<String>,
     texts: Vec<String>,
 }
@@ -51,13 +52,13 @@ impl Topic {
 
 /// A place where words were found.
 pub struct Found {
-    /// What to type to read on.
+    /// The name to type for more.
     pub name: String,
     /// The sentence with most of the words.
     pub text: String,
 }
 
-/// Which topics there are in the pages.
+/// The topics of the pages.
 pub fn of_pages() -> impl Iterator<Item = Topic> {
     let sections = reference().sections.iter().skip(1);
     let told = sections.filter(|section| section.kind != SectionKind::Storage);
@@ -76,7 +77,7 @@ pub fn words(question: &str) -> Vec<String> {
     words
 }
 
-/// The places with most of the words, of which there are at least `least` in each; the best first.
+/// The places with most of the words, the best first. Each has at least `least` of them.
 pub fn find(words: &[String], least: usize, topics: impl Iterator<Item = Topic>) -> Vec<Found> {
     let mut found: Vec<(usize, bool, usize, Found)> = Vec::new();
     for topic in topics {
@@ -88,7 +89,7 @@ pub fn find(words: &[String], least: usize, topics: impl Iterator<Item = Topic>)
         }
         let named = count(words, heading);
         let sentences = topic.texts.iter().flat_map(|text| sentences(text));
-        // Of equally good ones the first.
+        // Of equally good sentences, this is the first.
         let best = sentences
             .enumerate()
             .max_by_key(|(index, sentence)| (count(words, sentence), Reverse(*index)));
@@ -129,7 +130,7 @@ fn texts(section: &Section) -> Vec<String> {
     texts
 }
 
-/// A row as a text: what it is about, and what is said of that.
+/// A row as a text: its subject, and the statement about it.
 fn row_text(row: &[String], block: &Block) -> String {
     let is_columns = matches!(block, Block::Table(rows) if is_of_columns(rows));
     match row {
@@ -139,14 +140,14 @@ fn row_text(row: &[String], block: &Block) -> String {
     }
 }
 
-/// How many of the words are in a text, in any of their forms.
+/// The number of words that are in a text, in any of their forms.
 fn count(words: &[String], text: &str) -> usize {
     let of_text: Vec<String> = split(text).collect();
     let is_there = |word: &&String| of_text.iter().any(|other| is_form(word, other));
     words.iter().filter(is_there).count()
 }
 
-/// Whether a word of a text is a form of one that is looked for.
+/// Whether a word of a text is a form of a searched word.
 fn is_form(word: &str, other: &str) -> bool {
     let stem = match word.strip_suffix('s') {
         Some(stem) if stem.len() > 2 => stem,
@@ -156,13 +157,13 @@ fn is_form(word: &str, other: &str) -> bool {
     ending.is_some_and(|ending| ending.is_empty() || (stem.len() > 2 && ending.len() <= ENDING))
 }
 
-/// The words of a text, in small letters. Names with underscores have several, too.
+/// The words of a text, in lower case. Names with underscores have several words, too.
 fn split(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     words.filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-/// The sentences of a text. The dots of "e.g. this" end none.
+/// The sentences of a text. The dots of "e.g. this" do not end a sentence.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split("\n\n").flat_map(|paragraph| {
         let mut from = 0;

@@ -1,9 +1,10 @@
-//! The manifest that says what is so already, and what one may want to add.
+//! The manifest that describes the current state, and the notes about possible additions.
 //!
-//! Where no file has a machine_id, all are of the host, and an entry is only a path. Else all machines get names, the
-//! host too, which then must have its name in each file: no two raw ids share one, and no raw id has two. Entries are in
-//! the order in which files are read, and machines in that of their first packets, so that `machine.id` is the same
-//! as without the manifest.
+//! If no file has a machine_id, all packets are the host's, and an entry is only a path. Otherwise
+//! all machines get names, and so does the host, which then must have its name in each file: no two
+//! raw ids share a name, and no raw id has two names. Entries are in the order in which files are
+//! read, and machines in the order of their first packets, so that `machine.id` is the same as
+//! without the manifest.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,17 +12,17 @@ use timebase_import::manifest::{FileEntry, Machines, Manifest};
 
 use super::scan::Scanned;
 
-/// What is printed.
+/// The output of the command.
 #[derive(Debug)]
 pub struct Draft {
-    /// For standard output.
+    /// The text for standard output.
     pub manifest: Manifest,
-    /// For standard error.
+    /// The notes for standard error.
     pub notes: Vec<String>,
 }
 
 impl Draft {
-    /// Of files in the order in which they are read.
+    /// The draft for files in the order in which they are read.
     pub fn of(files: &[Scanned]) -> Draft {
         let machines = files.iter().flat_map(|file| &file.machines);
         let has_ids = machines.clone().any(|machine| machine.raw_id != 0);
@@ -45,11 +46,11 @@ impl Draft {
     }
 }
 
-/// A name for each raw id, and none twice.
+/// A name for each raw id. No name is used twice.
 fn names(files: &[Scanned]) -> HashMap<u32, String> {
     let mut names = HashMap::new();
     let mut taken = HashSet::new();
-    // What machines are called comes first, so that what is made up gives way.
+    // The machines' own names come first, so that generated names give way to them.
     let machines = || files.iter().flat_map(|file| &file.machines);
     let called = machines().filter_map(|machine| Some((machine.raw_id, machine.name.clone()?)));
     let made_up = machines().map(|machine| {
@@ -72,7 +73,7 @@ fn names(files: &[Scanned]) -> HashMap<u32, String> {
     names
 }
 
-/// Who the machines of a file are, if anybody has a name.
+/// The machines of a file, if any machine has a name.
 fn named(file: &Scanned, names: &HashMap<u32, String>) -> Machines {
     let machines = file.machines.iter();
     let named: Vec<(u32, String)> = machines
@@ -84,7 +85,7 @@ fn named(file: &Scanned, names: &HashMap<u32, String>) -> Machines {
     }
 }
 
-/// What one may know better.
+/// Notes about facts that the user may know better.
 fn notes(files: &[Scanned], names: &HashMap<u32, String>) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(of_one_host(files, names));
@@ -125,7 +126,7 @@ fn of_one_host(files: &[Scanned], names: &HashMap<u32, String>) -> Option<String
     Some(note)
 }
 
-/// The guests of a file whose clocks nothing relates to those of the host.
+/// The guests of a file whose clocks nothing relates to the host's clocks.
 fn unrelated(file: &Scanned, names: &HashMap<u32, String>) -> Vec<String> {
     let others = file.machines.len() > 1;
     let guests = file
@@ -144,7 +145,7 @@ fn unrelated(file: &Scanned, names: &HashMap<u32, String>) -> Vec<String> {
     guests.collect()
 }
 
-/// A file whose times are of no clock that another file knows.
+/// A file whose times are on no clock that another file has.
 fn without_clocks(file: &Scanned, files: &[Scanned]) -> Option<String> {
     if file.has_snapshots || file.machines.iter().any(|machine| machine.raw_id != 0) {
         return None;
@@ -158,7 +159,7 @@ fn without_clocks(file: &Scanned, files: &[Scanned]) -> Option<String> {
     ))
 }
 
-/// As JSON has it.
+/// A text in JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     prop_compose! {
-        /// Few ids and names, so that they meet.
+        /// There are few ids and names, so that they often coincide.
         fn machine()(
             raw_id in 0u32..4,
             name in prop::option::of(prop::sample::select(vec!["host", "machine 1", "host (1)", "a\"\n"])),

@@ -1,5 +1,5 @@
-//! What a trace says of its machines: one pass over the headers of its packets, in memory that does not grow
-//! with it.
+//! Reads the trace's statements about its machines: one pass over the headers of its packets, in memory that
+//! does not grow with the trace.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -11,35 +11,35 @@ use timebase_trace::{Found, Input, Monitor, Packet, Packets, Payload};
 
 use crate::advice;
 
-/// More machines than this a relay does not have, and a person does not name.
+/// The largest number of machines. A relay does not have more, and a person does not name more.
 const MOST_MACHINES: usize = 1000;
 
 const REMOTE_CLOCK_SYNC: PacketType = PacketType(107);
 /// `SystemInfo.machine_name`
 const MACHINE_NAME: u32 = 17;
 
-/// The files of a name, which is nearly always one, and their machines.
+/// The files with a name, which is nearly always one file, and their machines.
 #[derive(Debug, Default)]
 pub struct Scanned {
     pub name: String,
-    /// In the order of their first packets.
+    /// The machines in the order of their first packets.
     pub machines: Vec<Machine>,
     pub has_snapshots: bool,
 }
 
-/// What a file has of one machine.
+/// One machine in a file.
 #[derive(Debug, Default)]
 pub struct Machine {
-    /// What its packets say; 0 is the host.
+    /// The machine id of its packets; 0 is the host.
     pub raw_id: u32,
-    /// What it calls itself.
+    /// Its own name.
     pub name: Option<String>,
-    /// Whether a RemoteClockSync relates its clocks to those of the host.
+    /// Whether a RemoteClockSync relates its clocks to the host's clocks.
     pub is_synchronized: bool,
 }
 
 impl Scanned {
-    /// A machine by its raw id, old or new. `None` if it would be one too many.
+    /// A machine by its raw id, old or new. `None` if there are too many machines.
     fn machine(&mut self, raw_id: u32) -> Option<&mut Machine> {
         let known = self
             .machines
@@ -58,7 +58,7 @@ impl Scanned {
         self.machines.get_mut(index)
     }
 
-    /// Takes note of a packet. `None` if it has one machine too many.
+    /// Notes a packet. `None` if there are too many machines.
     fn packet(&mut self, packet: &Packet<'_>) -> Option<()> {
         let raw_id = packet.header.machine_id;
         let Some((kind, payload)) = packet.header.payload else {
@@ -73,7 +73,7 @@ impl Scanned {
             PacketType::SYSTEM_INFO if machine.name.is_none() => {
                 machine.name = machine_name(payload)
             }
-            // Its other side is the host (rule X22).
+            // The other side of the synchronization is the host (rule X22).
             REMOTE_CLOCK_SYNC if raw_id != 0 => {
                 machine.is_synchronized = true;
                 self.machine(0)?;
@@ -95,11 +95,11 @@ fn machine_name(system_info: &[u8]) -> Option<String> {
     name.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// Reads a file, in addition to what is known of its name; if it is no trace, tells what it is.
+/// Reads a file, and adds its data to the file's name; if the file is no trace, returns its type.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or has too many machines.
+/// If the file cannot be read, or has too many machines.
 pub fn scan(
     input: &mut Input<'_>,
     scanned: &mut Scanned,

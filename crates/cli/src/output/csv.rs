@@ -23,7 +23,7 @@ impl Sink for Csv<'_> {
     fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
         for value in values {
             let field = match value {
-                // As in JSON.
+                // A blob is written as in JSON.
                 ValueRef::Blob(bytes) => Cow::Owned(text::hex(bytes)),
                 value => text::plain(*value),
             };
@@ -39,8 +39,7 @@ impl Sink for Csv<'_> {
     }
 }
 
-/// The error that writing met, with its kind: a broken pipe has to be known as
-/// one.
+/// The error of writing, with its kind: a broken pipe has to be recognized.
 fn io_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

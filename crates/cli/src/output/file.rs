@@ -1,4 +1,4 @@
-//! A result in a file, which is there when the result is complete.
+//! A result in a file that appears when the result is complete.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -10,7 +10,7 @@ use timebase_store::files::NewFile;
 use super::{Named, Whole};
 use crate::signals::Signals;
 
-/// Refuses a file that cannot be made, or that the result is made of.
+/// Refuses a file that cannot be made, or that is the source of the result.
 pub fn check(path: &Path, source: &Path) -> anyhow::Result<()> {
     let directory = directory(path);
     ensure!(
@@ -36,8 +36,7 @@ pub fn check(path: &Path, source: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has `write` write a file. If it fails, the file is what it was before, or not
-/// there.
+/// Lets `write` write a file. If it fails, the file is as it was before, or does not exist.
 pub fn write(
     path: &Path,
     signals: &Signals,
@@ -66,7 +65,7 @@ pub fn write(
     })
 }
 
-/// Writes a small file, whole or not at all.
+/// Writes a small file, completely or not at all.
 pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = NewFile::at(path)?;
     file.file().write_all(bytes)?;

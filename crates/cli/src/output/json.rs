@@ -1,4 +1,4 @@
-//! JSON: an array of objects, or an object a line.
+//! JSON: an array of objects, or an object on each line.
 
 use std::io::{self, Write};
 
@@ -10,12 +10,12 @@ pub struct Json<'out> {
     /// The columns' names as JSON strings.
     keys: Vec<String>,
     out: &'out mut dyn Write,
-    /// What a row starts with, before its object.
+    /// The text before the object of a row.
     before_row: String,
-    /// What stands between rows.
+    /// The text between rows.
     between_rows: &'static str,
     after_row: &'static str,
-    /// What ends a result with rows, and one without.
+    /// The end of a result with rows, and of a result without.
     end: [&'static str; 2],
     is_empty: bool,
 }
@@ -33,7 +33,7 @@ impl<'out> Json<'out> {
         })
     }
 
-    /// An array of rows in an object that has the title, too.
+    /// An array of rows in an object that also has the title.
     pub fn titled_array(
         title: Option<&str>,
         columns: Vec<String>,
@@ -47,7 +47,7 @@ impl<'out> Json<'out> {
         })
     }
 
-    /// A row a line.
+    /// A row on each line.
     pub fn lines(columns: Vec<String>, out: &'out mut dyn Write) -> io::Result<Json<'out>> {
         let keys = distinct(columns)
             .iter()
@@ -64,7 +64,7 @@ impl<'out> Json<'out> {
         })
     }
 
-    /// A row a line, with the title in each.
+    /// A row on each line, with the title in each.
     pub fn titled_lines(
         title: Option<&str>,
         columns: Vec<String>,
@@ -107,7 +107,7 @@ fn write_value(value: ValueRef<'_>, out: &mut dyn Write) -> io::Result<()> {
     match value {
         ValueRef::Null => out.write_all(b"null"),
         ValueRef::Integer(number) => write!(out, "{number}"),
-        // JSON's grammar has no infinity, but readers make one of this.
+        // JSON's grammar has no infinity, but readers convert this number to infinity.
         ValueRef::Real(number) if number == f64::INFINITY => out.write_all(b"1e999"),
         ValueRef::Real(number) if number == f64::NEG_INFINITY => out.write_all(b"-1e999"),
         ValueRef::Real(number) => Ok(serde_json::to_writer(out, &number)?),
@@ -116,8 +116,8 @@ fn write_value(value: ValueRef<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A second `id` becomes `id:1`, as SQLite names the columns of a subquery:
-/// of equal keys in an object most readers keep only one.
+/// Makes names different: a second `id` becomes `id:1`, as SQLite names the columns of a subquery.
+/// Most readers keep only one of equal keys in an object.
 fn distinct(columns: Vec<String>) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(columns.len());
     for column in columns {

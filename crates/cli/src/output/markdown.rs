@@ -21,8 +21,8 @@ impl<'out> Markdown<'out> {
         }
     }
 
-    /// Which columns are numbers is taken from the first row, as the header has
-    /// to say it before the others are seen.
+    /// Writes the header. The first row decides which columns are numbers, because the header has
+    /// to say it before other rows are seen.
     fn header(&mut self, first: &[ValueRef<'_>]) -> io::Result<()> {
         self.has_header = true;
         for column in &self.columns {
@@ -63,7 +63,7 @@ impl Sink for Markdown<'_> {
     }
 }
 
-/// A cell is one line and ends at a bar.
+/// A cell is one line, and a bar would end it.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|")
         .replace("\r\n", "<br>")

@@ -12,14 +12,14 @@ use rusqlite::types::ValueRef;
 use super::{Sink, text};
 use crate::escape::printable;
 
-/// How many rows are laid out together. Widths can only be known from rows that
-/// are held, and a header every so often does not hurt.
+/// The number of rows that are laid out together. Only rows in memory determine the widths, and a
+/// repeated header does no harm.
 const BLOCK: usize = 1000;
 
-/// How many bytes of text are laid out together, if the rows are long.
+/// The limit on bytes of text that are laid out together, if rows are long.
 const BLOCK_BYTES: usize = 16 << 20;
 
-/// Texts longer than this are abbreviated, and their length is told: nobody reads them in a table.
+/// Longer texts are abbreviated, with their length: nobody reads them in a table.
 const TEXT: usize = 1 << 20;
 
 /// Blobs longer than this are abbreviated ...
@@ -27,10 +27,10 @@ const BLOB: usize = 16;
 /// ... to this many bytes, and their length.
 const BLOB_START: usize = 12;
 
-/// Rows that are wider than this are written upright: the widths of columns are numbers of 16 bits.
+/// Wider rows are written upright, because widths of columns are numbers of 16 bits.
 const WIDEST: usize = 60_000;
 
-/// In a narrow terminal, text is not wrapped to less than this.
+/// In a narrow terminal, the least width to which text is wrapped.
 const LEAST_TEXT: u16 = 12;
 
 /// ```text
@@ -48,12 +48,12 @@ pub struct Table<'out> {
     out: &'out mut dyn Write,
     /// The columns of the terminal, if it is one.
     terminal: Option<u16>,
-    /// Whether rows are written upright even where they would fit.
+    /// Whether rows are written upright even if they would fit.
     is_upright: bool,
     rows: Vec<Vec<Held>>,
-    /// How many bytes these have.
+    /// The number of bytes of `rows`.
     held: usize,
-    /// How many rows were written before these.
+    /// The number of rows that were written before them.
     written: usize,
 }
 
@@ -65,7 +65,7 @@ enum Held {
 }
 
 impl Held {
-    /// Of its longest line, in bytes.
+    /// The length of its longest line, in bytes.
     fn width(&self) -> usize {
         match self {
             Held::Null => 4,
@@ -99,7 +99,7 @@ impl<'out> Table<'out> {
         }
     }
 
-    /// One that writes a line a value.
+    /// A table that writes a line for each value.
     pub fn upright(columns: Vec<String>, out: &'out mut dyn Write) -> Table<'out> {
         Table {
             is_upright: true,
@@ -145,7 +145,7 @@ impl<'out> Table<'out> {
             } else {
                 content.min(LEAST_TEXT)
             };
-            // With the space on both sides of it, and a line.
+            // The width includes the space on both sides of the column, and a line.
             needed += usize::from(least) + 3;
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)));
         }
@@ -157,7 +157,7 @@ impl<'out> Table<'out> {
         }
     }
 
-    /// How wide rows are at most: a character has at least as many bytes as columns.
+    /// The largest width of rows: a character has at least as many bytes as columns.
     fn width(&self, rows: &[Vec<Held>]) -> usize {
         let columns = self.columns.iter().enumerate();
         let widths = columns.map(|(index, name)| {
@@ -168,7 +168,7 @@ impl<'out> Table<'out> {
         widths.sum()
     }
 
-    /// A line a value, for rows that do not fit the terminal.
+    /// Writes a line for each value, for rows that do not fit the terminal.
     fn write_upright(&mut self, rows: &[Vec<Held>], before: usize) -> io::Result<()> {
         let names: Vec<String> = self.columns.iter().map(|name| printable(name)).collect();
         let width = names.iter().map(|name| name.chars().count()).max();
@@ -219,7 +219,7 @@ fn hold(value: ValueRef<'_>) -> Held {
             bytes.len()
         )),
         value if text::is_number(value) => Held::Number(text::plain(value).into_owned()),
-        // NULL is what a value that is not there looks like.
+        // NULL is shown for a missing value.
         ValueRef::Text(b"NULL") => Held::Text("'NULL'".to_owned()),
         ValueRef::Text(bytes) if bytes.len() > TEXT => {
             let start = printable(&String::from_utf8_lossy(&bytes[..TEXT]));
@@ -229,7 +229,7 @@ fn hold(value: ValueRef<'_>) -> Held {
     }
 }
 
-/// Whether a column has numbers, and nothing else but NULL.
+/// Whether a column has only numbers and NULL.
 fn is_numeric(rows: &[Vec<Held>], index: usize) -> bool {
     let mut values = rows.iter().filter_map(|row| row.get(index));
     values.clone().any(|value| matches!(value, Held::Number(_)))

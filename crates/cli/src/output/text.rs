@@ -16,7 +16,7 @@ pub fn plain(value: ValueRef<'_>) -> Cow<'_, str> {
     }
 }
 
-/// Hexadecimal digits, as of SQL's `hex()`.
+/// Hexadecimal digits, as from SQL's `hex()`.
 pub fn hex(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(2 * bytes.len());
     for byte in bytes {
@@ -25,7 +25,7 @@ pub fn hex(bytes: &[u8]) -> String {
     digits
 }
 
-/// Whether it belongs to the right of a column.
+/// Whether the value is aligned to the right of a column.
 pub fn is_number(value: ValueRef<'_>) -> bool {
     matches!(value, ValueRef::Integer(_) | ValueRef::Real(_))
 }
@@ -34,6 +34,6 @@ fn real(number: f64) -> String {
     if number.is_infinite() {
         return if number > 0.0 { "Inf" } else { "-Inf" }.to_owned();
     }
-    // With a decimal point even if it is whole, so that it can be told from an integer.
+    // It has a decimal point even if it is whole, which distinguishes it from an integer.
     format!("{number:?}")
 }

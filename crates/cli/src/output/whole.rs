@@ -1,35 +1,35 @@
-//! Output that is written when all of it is known.
+//! Output that is written when it is complete.
 //!
 //! # Design
 //!
-//! Who reads a pipe or a file cannot tell half an answer from a whole one, and half
-//! of a JSON document is none. So what a command writes is held back until it has
-//! succeeded: in memory, and from [`HELD`] on in a file without a name in the
-//! temporary directory. What comes of a failure is the error and nothing else. A
-//! person at a terminal sees rows as they come, and the error below them.
+//! The reader of a pipe or a file cannot distinguish a partial answer from a complete one, and a
+//! part of a JSON document is no document. So the output of a command is held back until the
+//! command has succeeded: in memory, and from [`HELD`] on in a file without a name in the temporary
+//! directory. A failure gives the error and nothing else. A person at a terminal sees rows as they
+//! come, and the error below them.
 //!
-//! To close the brackets of a JSON array before the error is told was the
-//! alternative. It would have been a document, and of too few rows. The price of
-//! this is that the first row of a long result is seen with the last one.
+//! The alternative was to close the brackets of a JSON array before the error. This would be a
+//! document with too few rows. The price is that the first row of a long result is seen together
+//! with the last one.
 
 use std::env;
 use std::io::{self, Read, Seek, Write};
 
 use tempfile::SpooledTempFile;
 
-/// How much is held in memory.
+/// The number of bytes that are held in memory.
 const HELD: usize = 8 << 20;
 
-/// What has been written so far, and nobody has seen.
+/// The output so far, which nobody has seen.
 pub struct Whole(SpooledTempFile);
 
 impl Whole {
-    /// Nothing yet.
+    /// Empty output.
     pub fn new() -> Whole {
         Whole(SpooledTempFile::new(HELD))
     }
 
-    /// Gives away all of it.
+    /// Writes all output to `out`.
     pub fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
         self.0.rewind().map_err(unkept)?;
         let mut part = vec![0; 1 << 16];

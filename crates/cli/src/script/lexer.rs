@@ -1,11 +1,11 @@
-//! The tokens of SQL, as far as they decide where statements end.
+//! The tokens of SQL that are needed to find the ends of statements.
 //!
-//! Semicolons, comments and parameters have to be told from text in quotes that
-//! looks like them; all else may stay unknown. SQLite itself says where a
-//! statement ends only when it prepares it, and it cannot prepare one that reads
-//! a table which a statement before it makes.
+//! Semicolons, comments and parameters have to be distinguished from quoted text that looks like
+//! them; everything else may stay unknown. SQLite itself tells where a statement ends only when it
+//! prepares the statement. It cannot prepare a statement that reads a table which an earlier
+//! statement makes.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// White space or a comment between `/*` and `*/`.
@@ -16,14 +16,14 @@ pub enum TokenKind {
     Semicolon,
     /// A keyword or a name.
     Word,
-    /// `:name`, `@name`, `$name` or `#name`, and a name may be one of Tcl's: `$a::b(c)`.
+    /// `:name`, `@name`, `$name` or `#name`, where a name may be one of Tcl's: `$a::b(c)`.
     Parameter,
-    /// All else: an operator, a number, a quotation.
+    /// Everything else: an operator, a number, a quotation.
     Other,
 }
 
 impl TokenKind {
-    /// Whether it separates tokens and means nothing itself.
+    /// Whether it separates tokens and has no meaning itself.
     pub fn is_blank(self) -> bool {
         matches!(self, TokenKind::Space | TokenKind::LineComment)
     }
@@ -32,9 +32,9 @@ impl TokenKind {
 /// A token: `length` bytes of its kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
-    /// What it is.
+    /// The kind of the token.
     pub kind: TokenKind,
-    /// In bytes.
+    /// The length in bytes.
     pub length: usize,
     /// A quotation or a comment without its end.
     pub is_open: bool,
@@ -82,8 +82,8 @@ pub fn token(bytes: &[u8], at: usize) -> Option<Token> {
     })
 }
 
-/// How long the name of a parameter is, which these bytes begin with; 0 if they do not.
-/// What is in parentheses may be a semicolon, but no white space.
+/// The length of the parameter's name at the start of these bytes; 0 if there is none. Parentheses
+/// may contain a semicolon, but no white space.
 fn name_length(bytes: &[u8]) -> usize {
     let mut length = 0;
     let mut is_named = false;
@@ -106,13 +106,13 @@ fn name_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// What identifiers and keywords consist of. All of UTF-8's other bytes do, so
-/// that a token always ends between two characters.
+/// Whether a byte can be part of an identifier or keyword. All of UTF-8's other bytes can, so that
+/// a token always ends between two characters.
 pub fn is_of_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
 }
 
-/// The tokens of a text, and what each is.
+/// The tokens of a text, with their kinds.
 pub fn tokens(text: &str) -> impl Iterator<Item = (TokenKind, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -123,7 +123,7 @@ pub fn tokens(text: &str) -> impl Iterator<Item = (TokenKind, &str)> {
     })
 }
 
-/// Whether a text ends inside of a quotation or a comment.
+/// Whether a text ends inside a quotation or a comment.
 pub fn is_open(text: &str) -> bool {
     let mut at = 0;
     let mut is_open = false;

@@ -1,6 +1,6 @@
-//! The names of the shell's own commands: what is one, and what is SQL.
+//! The names of the shell's own commands, which distinguish commands from SQL.
 
-/// Names, for completion and for `.help`: with arguments, and what they do.
+/// Names, for completion and for `.help`, with arguments and descriptions.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
     (
         ".help",
@@ -32,8 +32,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
 /// Commands that are also known without a dot.
 const BARE: &[&str] = &["help", "exit", "quit"];
 
-/// The first word of a line, without the semicolon that comes by itself after an hour
-/// of SQL.
+/// The first word of a line, without a semicolon at the end, which users of SQL type from habit.
 pub fn name(line: &str) -> &str {
     let line = line.trim().trim_end_matches(';');
     line.split_whitespace().next().unwrap_or_default()
@@ -44,7 +43,7 @@ pub fn is_known(word: &str) -> bool {
     COMMANDS.iter().any(|(name, ..)| *name == word)
 }
 
-/// Whether a word is one that needs no dot.
+/// Whether a word is a command that needs no dot.
 pub fn is_bare(word: &str) -> bool {
     BARE.iter().any(|bare| bare.eq_ignore_ascii_case(word))
 }

@@ -1,4 +1,4 @@
-//! What the shell's own commands do.
+//! The shell's own commands.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::reference::{SectionKind, reference};
 use crate::script::lexer;
 use crate::{help, statements};
 
-/// Files that are read by files, and so on, up to this. One that reads itself ends here.
+/// The largest depth of files that read files. A file that reads itself ends here.
 const DEPTH: usize = 16;
 
 impl Shell<'_> {
@@ -70,8 +70,8 @@ impl Shell<'_> {
         Ok(())
     }
 
-    /// Lists what can stand behind FROM. What is behind the views is there for those
-    /// who ask for it by a pattern.
+    /// Lists the tables and views for queries. The tables behind the views are listed only for a
+    /// pattern.
     fn tables(&mut self, pattern: &str) -> anyhow::Result<()> {
         let is_hidden = |name: &str| {
             let section = reference().section(name);
@@ -121,7 +121,7 @@ impl Shell<'_> {
                     .write_all(help::comment(table, name.is_some(), self.terminal).as_bytes())?;
             }
             let sql = without_comments(row.get_ref(2)?.as_str()?);
-            // Names are what their authors like.
+            // Names can contain anything.
             let shown = match self.terminal {
                 Some(_) => printable(&sql),
                 None => sql,
@@ -153,7 +153,7 @@ impl Shell<'_> {
 
     fn read_lines(&mut self, path: &Path, text: &str) -> anyhow::Result<Next> {
         let mut input = Input::new(false);
-        // Where the statement or command begins that is being read.
+        // The line at which the current statement or command begins.
         let mut begin = 1;
         for (number, line) in (1..).zip(text.lines()) {
             if input.pending().is_empty() {
@@ -172,7 +172,7 @@ impl Shell<'_> {
     }
 }
 
-/// Tables, views and timebase's table-valued functions, by name, each with what it is.
+/// Tables, views and timebase's table-valued functions, by name, each with its kind.
 pub fn sources(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     let mut sources: Vec<(String, String)> = connection
         .prepare(
@@ -194,12 +194,12 @@ pub fn sources(connection: &Connection) -> rusqlite::Result<Vec<(String, String)
     Ok(sources)
 }
 
-/// A text as SQL has it.
+/// A text as SQL writes it.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// What was given with quotation marks around it, as a shell would take it.
+/// An argument without the quotation marks around it, as in a shell.
 fn unquoted(text: &str) -> &str {
     ['\'', '"']
         .iter()
@@ -207,7 +207,7 @@ fn unquoted(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// SQL without what its author noted in it.
+/// SQL without its comments.
 fn without_comments(sql: &str) -> String {
     let tokens = lexer::tokens(sql);
     let kept: String = tokens

@@ -1,22 +1,22 @@
-//! What is typed or piped, line by line: statements of several lines, and commands.
+//! Typed or piped lines: statements of several lines, and commands.
 //!
 //! # Design
 //!
-//! Lines are read one at a time, with a second prompt where a statement goes on, as in
-//! other shells of databases. The line editor can also keep a statement together until
-//! it is complete, so that lines above the last one can still be changed; but it shows no
-//! prompt before them, and then one who forgot a semicolon takes the shell for hung.
-//! A whole statement that comes back from the history can be changed in all its lines.
+//! Lines are read one at a time, with a second prompt within a statement, as in other shells of
+//! databases. The line editor can also keep a statement together until it is complete, so that the
+//! lines above the last one can still be changed. But it shows no prompt before them, and then a
+//! user who forgot a semicolon believes that the shell hangs. A whole statement from the history
+//! can be changed in all its lines.
 
 use std::mem;
 
 use super::commands;
 use crate::script::{Script, lexer};
 
-/// What a line comes to.
+/// The result of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A part of a statement whose other lines are to come.
+    /// A part of a statement that continues.
     Part,
     /// It ended a statement, or several.
     Statements(String),
@@ -24,12 +24,12 @@ pub enum Line {
     Command(String),
 }
 
-/// Puts lines together.
+/// Joins lines.
 pub struct Input {
     /// The lines of a statement that is not finished.
     pending: String,
-    /// Whether somebody types. Words that may be SQL are a person's call for help, or way
-    /// out, where they are alone on a line.
+    /// Whether a person types. If a word that may also be SQL is alone on a line, the person
+    /// probably wants help, or wants to leave.
     is_typed: bool,
 }
 
@@ -41,12 +41,12 @@ impl Input {
         }
     }
 
-    /// The statement that is not finished, as far as it has come.
+    /// The unfinished statement so far.
     pub fn pending(&self) -> &str {
         &self.pending
     }
 
-    /// Forgets what is not finished, and tells it.
+    /// Drops the unfinished statement, and returns it.
     pub fn give_up(&mut self) -> String {
         mem::take(&mut self.pending)
     }
@@ -55,7 +55,7 @@ impl Input {
         if !lexer::is_open(&self.pending) && self.is_command(line) {
             return Line::Command(line.trim().to_owned());
         }
-        // Not to go through a long statement again at every line of it.
+        // This avoids parsing a long statement again at each of its lines.
         let may_end = self.pending.is_empty() || line.contains(';') || line.contains("*/");
         self.pending.push_str(line);
         self.pending.push('\n');
@@ -69,11 +69,11 @@ impl Input {
         let word = commands::name(line);
         let mut signs = word.chars();
         match (signs.next(), signs.next()) {
-            // What others have for the dot. It begins nothing in SQL.
+            // Other shells have this instead of the dot. Nothing in SQL begins with it.
             (Some('\\'), _) => true,
             (Some('.'), _) if self.pending.is_empty() => true,
-            // Else it may stand before a number; or, in a script, before a table, if its schema
-            // is on the line before.
+            // Otherwise it may stand before a number; or, in a script, before a table whose schema
+            // is on the previous line.
             (Some('.'), Some(sign)) => {
                 commands::is_known(word) || self.is_typed && sign.is_ascii_alphabetic()
             }
@@ -151,7 +151,7 @@ mod tests {
             taken(true, &["SELECT 1", "quit"]),
             [Line::Part, command("quit")]
         );
-        // In a script it may be what a column is called.
+        // In a script it may be the name of a column.
         assert_eq!(
             taken(false, &["SELECT 1 AS", "quit", ";"]).last(),
             Some(&statements("SELECT 1 AS\nquit\n;\n"))

@@ -2,8 +2,8 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | who gets the trace, and who does not | `serve.rs` |
-//! | who has the port already | `taken.rs` |
+//! | the clients that get the trace | `serve.rs` |
+//! | the program that already has the port | `taken.rs` |
 
 mod serve;
 mod taken;
@@ -28,7 +28,7 @@ use crate::{messages, rewrite};
 const PORT: u16 = 9001;
 
 pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
-    // Before the trace is read, as that may take a while.
+    // This comes before the trace is read, because reading may take a while.
     let listener =
         TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => anyhow!("{}", taken::told(PORT)),
@@ -49,7 +49,7 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
     let served = Served::new(file, &name, PORT)?;
     let url = format!("https://ui.perfetto.dev/#!/?url=http://127.0.0.1:{PORT}/{name}");
     if arguments.no_browser || !opens(&url) {
-        // At once: other output is held back until a command has succeeded.
+        // The URL is written at once; other output is held back until a command has succeeded.
         let mut out = Named::standard();
         writeln!(out, "{url}")?;
         out.flush()?;
@@ -63,7 +63,8 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the UI calls the trace: the file's name, of characters that need no quoting in a URL.
+/// The UI's name for the trace: the file's name, with only characters that need no quoting in a
+/// URL.
 fn name(trace: &Path) -> String {
     let name = trace.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -79,7 +80,7 @@ fn name(trace: &Path) -> String {
     }
 }
 
-/// Opens a page in the browser; tells whether there is one.
+/// Opens a page in the browser, and returns whether there is one.
 fn opens(url: &str) -> bool {
     let mut command = if cfg!(target_os = "macos") {
         Command::new("open")

@@ -1,12 +1,12 @@
-//! One file for one page of another origin, over HTTP on this machine.
+//! Serves one file to one page of another origin, over HTTP on this machine.
 //!
 //! # Design
 //!
 //! Any page that is open in a browser can send requests to this port. So only the file's exact path is
-//! answered, only to the UI's origin, and only if the request names this machine by its address: a page
-//! whose name was made to point here (DNS rebinding) names itself. What is refused gets no header that lets
-//! a page read the answer. The request is a line and some headers, which the standard library reads as well
-//! as a server's crate; that would bring an executor and a hundred thousand lines.
+//! answered, only to the UI's origin, and only if the request names this machine by its address: a page whose
+//! name was made to point here (DNS rebinding) names itself. A refused request gets no header that lets a
+//! page read the answer. The request is a line and some headers, which the standard library reads as well as
+//! a server's crate. Such a crate would need an executor and a hundred thousand lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-/// Who may have the file.
+/// The origin that may have the file.
 const ORIGIN: &str = "https://ui.perfetto.dev";
 
 /// A browser's request has some hundred bytes.
 const LONGEST_REQUEST: u64 = 16 << 10;
 
-/// Who says nothing for so long is not waited for; who reads nothing, longer.
+/// The time to wait for a silent client, and the longer time for a client that reads nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LONG_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -33,7 +33,7 @@ pub struct Served {
     host: String,
 }
 
-/// How a request is answered.
+/// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     File,
@@ -55,11 +55,11 @@ impl Served {
         })
     }
 
-    /// Answers requests, until the file was fetched as a whole; or for ever.
+    /// Answers requests, until the whole file was fetched, or forever.
     pub fn serve(mut self, listener: &TcpListener, keeps: bool) -> anyhow::Result<()> {
         loop {
             let (mut stream, _) = listener.accept().context("cannot accept a connection")?;
-            // Who breaks off may come again.
+            // A client that breaks off may come again.
             let is_fetched = self.answer(&mut stream).unwrap_or(false);
             if is_fetched && !keeps {
                 return Ok(());
@@ -67,7 +67,7 @@ impl Served {
         }
     }
 
-    /// Answers one request; tells whether all of the file was sent.
+    /// Answers one request, and returns whether all of the file was sent.
     fn answer(&mut self, stream: &mut TcpStream) -> io::Result<bool> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(LONG_PATIENCE))?;
@@ -79,7 +79,7 @@ impl Served {
                     "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
                 )?;
                 stream.flush()?;
-                // What is left of the request would make the system take the answer back.
+                // An unread rest of the request would make the system discard the answer.
                 stream.shutdown(std::net::Shutdown::Write)?;
                 io::copy(&mut stream.take(LONGEST_REQUEST), &mut io::sink())?;
                 Ok(false)
@@ -95,11 +95,11 @@ impl Served {
                 self.file.rewind()?;
                 let sent = io::copy(&mut (&self.file).take(self.size), stream)?;
                 stream.flush()?;
-                // Once the other side has closed, too, everything has arrived.
+                // When the other side has also closed, everything has arrived.
                 stream.shutdown(std::net::Shutdown::Write)?;
                 match io::copy(&mut stream.take(LONGEST_REQUEST), &mut io::sink()) {
                     Err(error) if !is_timeout(&error) => Err(error),
-                    // It may still read what it has been sent.
+                    // The other side may still read the bytes that were sent.
                     _ => Ok(sent == self.size),
                 }
             }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// A server of a file with these bytes, which ends when it was fetched; and its port.
+    /// A server of a file with these bytes, which ends after the file was fetched; and its port.
     fn serving(bytes: &[u8]) -> (u16, thread::JoinHandle<anyhow::Result<()>>) {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
@@ -174,7 +174,7 @@ mod tests {
     fn ask(port: u16, request: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
-        // Unless it has answered and is gone already.
+        // This fails if the server has answered and is gone already.
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);

@@ -1,6 +1,6 @@
-//! Who listens on a port already.
+//! Finds the program that already listens on a port.
 
-/// That the port is taken, by whom if the system tells, and what to do.
+/// The message that the port is in use, by which program if the system tells it, and what to do.
 pub fn told(port: u16) -> String {
     let by = holder(port).unwrap_or_else(|| "another program".to_owned());
     format!(
@@ -28,7 +28,7 @@ fn holder(port: u16) -> Option<String> {
     })?;
     let socket = format!("socket:[{inode}]");
     let processes = fs::read_dir("/proc").ok()?.flatten();
-    // Those with numbers are processes; `self` is a second name of one.
+    // Directories with numbers are processes; `self` is a second name of one.
     let is_process = |path: &PathBuf| {
         let name = path.file_name().and_then(OsStr::to_str);
         name.is_some_and(|name| name.parse::<u32>().is_ok())

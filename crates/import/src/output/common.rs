@@ -1,13 +1,13 @@
-//! What packets have in common: the table `packet_common`.
+//! The columns that many packets have in common: the table `packet_common`.
 //!
 //! # Design
 //!
-//! Of the sixteen columns of `packet` most are those of the packet before it on its sequence, so a
-//! row has only a number for them. Of two million packets of a tracing SDK, the table with its
-//! columns took 178 MB, of which 57 are the packets; it takes 121 now. Rows that refer to the packet
-//! before them were the alternative; then nobody could read a packet alone.
+//! Most of the sixteen columns of `packet` have the same values as in the previous packet of the sequence, so
+//! a row has only a number for them. With two million packets of a tracing SDK, the table with all its
+//! columns took 178 MB, of which 57 are the packets; it takes 121 now. The alternative was rows that refer to
+//! the packet before them, but then nobody could read a packet alone.
 //!
-//! Rows of `packet_common` may be equal, so only the last ones are remembered: a trace of a million
+//! Rows of `packet_common` may be equal, so it is enough to remember the last ones: a trace of a million
 //! sequences must not fill the memory.
 
 use rustc_hash::FxHashMap;
@@ -18,7 +18,7 @@ use super::batch::{PacketRow, RowType};
 use super::sink::Sink;
 use crate::error::WriteError;
 
-/// What a packet may have in common with others.
+/// The values that a packet may have in common with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Common {
     clock_id: Option<u32>,
@@ -29,17 +29,17 @@ pub(super) struct Common {
     pid: Option<i32>,
     file: u32,
     first_id: i64,
-    /// Whether the timestamp is the absolute reading, which is known not to change.
+    /// Whether the timestamp is equal to the absolute reading, which then does not change any more.
     pub is_absolute: bool,
-    /// The same of the absolute reading and the trace time.
+    /// Whether the absolute reading is equal to the trace time.
     pub is_trace_time: bool,
 }
 
 impl Common {
-    /// Of a packet with this trace time and this absolute reading.
+    /// The values of a packet with this trace time and this absolute reading.
     #[inline]
     pub fn of(row: &PacketRow, ts: Option<i64>, clock_ts: Option<i64>) -> Self {
-        // What has no time yet may get another reading with it.
+        // If the packet has no time yet, the reading may change when it gets one.
         let known = clock_ts.filter(|_| ts.is_some());
         let recorded = row.timestamp.and_then(|value| i64::try_from(value).ok());
         Common {
@@ -93,7 +93,7 @@ impl Common {
 pub(super) struct Commons {
     last: Option<(Common, i64)>,
     recent: FxHashMap<Common, i64>,
-    /// Those that were used last before the recent ones.
+    /// The rows that were used last before the recent ones.
     older: FxHashMap<Common, i64>,
     rows: i64,
 }
@@ -106,7 +106,7 @@ pub(super) enum Known {
 }
 
 impl Commons {
-    /// How many are recent at most: those of both maps take 10 MB.
+    /// The largest number of recent rows. Both maps take 10 MB.
     const MOST: usize = 57_344; // 7/8 of a power of two, which a map has room for
 
     /// The number of the row.
@@ -118,7 +118,7 @@ impl Commons {
         }
     }
 
-    /// The number of another row than that of the packet before.
+    /// The number of a row that is not the row of the previous packet.
     fn other(&mut self, common: &Common) -> Known {
         if let Some(&id) = self.recent.get(common) {
             self.last = Some((*common, id));
@@ -175,7 +175,7 @@ mod tests {
             }
         }
         assert!(commons.recent.len() <= Commons::MOST && commons.older.len() <= Commons::MOST);
-        // Not used for long: a row of its own once more.
+        // It was not used for long, so it gets a new row.
         assert!(matches!(commons.number(&common(1)), Known::New(300_000)));
     }
 }

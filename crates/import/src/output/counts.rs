@@ -1,12 +1,12 @@
-//! Counters of files and machines that are counted where no journal is, as there is none while
-//! events are followed.
+//! Counters of files and machines, counted where there is no journal: while events are followed.
 
 use std::collections::BTreeMap;
 
 use super::counter::Counter;
 use super::journal::Journal;
 
-/// Which counter: its name, its file and machine, and what was counted if there are several.
+/// The key of a counter: its name, its file and machine, and the counted object if there are
+/// several.
 type Key = (&'static str, (u32, u32), Option<i64>);
 
 /// Counters of files and machines.
@@ -26,7 +26,7 @@ impl Counts {
             .insert((counter.name, of, idx.into()), (counter, value));
     }
 
-    /// Adds to one.
+    /// Adds to a counter.
     pub fn add(
         &mut self,
         counter: &'static Counter,
@@ -39,7 +39,7 @@ impl Counts {
         *value = value.saturating_add(more);
     }
 
-    /// Puts them into the journal.
+    /// Adds all counters to the journal.
     pub fn tell(self, journal: &mut Journal) {
         for ((_, of, idx), (counter, value)) in self.0 {
             journal.set_at(counter, of, idx, value);

@@ -1,6 +1,6 @@
-//! The database is built beside its destination and moved there when it is complete and
-//! on the disk (`timebase_store::files` says how, and why so). So a failure, an interruption or a
-//! crash leaves what was there before.
+//! Builds the database beside its destination, and moves it there when it is complete and on the
+//! disk (`timebase_store::files` explains how and why). So after a failure, an interruption or a
+//! crash, the destination is as it was before.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,16 +14,16 @@ use timebase_trace::{FileKind, file_kind};
 
 use crate::error::{Error, WriteError, is_full};
 
-/// Where the database of an import is going to be.
+/// The destination of an import's database.
 pub(crate) enum Destination<'c> {
     /// A file that appears when it is complete.
     File(NewDatabase),
-    /// A connection that is the caller's, in a transaction of the import's.
+    /// A connection of the caller, in a transaction of the import.
     Connection(&'c Connection),
 }
 
 impl<'c> Destination<'c> {
-    /// What it is called.
+    /// The name of the destination.
     pub fn path(&self) -> PathBuf {
         match self {
             Destination::File(file) => file.path.clone(),
@@ -31,7 +31,7 @@ impl<'c> Destination<'c> {
         }
     }
 
-    /// A directory for whatever the import puts aside: of a file on the same disk.
+    /// A directory for temporary files. For a file, it is on the same disk.
     pub fn directory(&self) -> PathBuf {
         match self {
             Destination::File(file) => file.directory().to_path_buf(),
@@ -39,7 +39,7 @@ impl<'c> Destination<'c> {
         }
     }
 
-    /// Opens the database when its rows are in.
+    /// Opens the database after its rows are written.
     pub fn open(&self) -> Result<Opened<'c>, Error> {
         Ok(match self {
             Destination::File(file) => file.open()?,
@@ -47,7 +47,7 @@ impl<'c> Destination<'c> {
         })
     }
 
-    /// What a failed write means for the user.
+    /// The error for the user if writing failed.
     pub fn write_error(&self, error: impl Into<WriteError>) -> Error {
         match self {
             Destination::File(file) => file.write_error(error),
@@ -58,7 +58,7 @@ impl<'c> Destination<'c> {
         }
     }
 
-    /// Puts the complete database into its place; tells its size.
+    /// Puts the complete database into its place, and returns its size.
     pub fn complete(self) -> Result<u64, Error> {
         match self {
             Destination::File(file) => file.complete(),
@@ -74,23 +74,23 @@ impl<'c> Destination<'c> {
 
 const SIZE: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
 
-/// What the database of a connection is called: its file, if it has one.
+/// The name of a connection's database: its file, if it has one.
 pub(crate) fn name_of(conn: &Connection) -> PathBuf {
     let path = conn.path().filter(|path| !path.is_empty());
     path.unwrap_or("the database of the connection").into()
 }
 
-/// A database that is not larger is small, in bytes: what is left to do is done in memory, and written at once, where
-/// SQLite would write page by page.
+/// The largest size of a small database, in bytes. The remaining work on a small database is done
+/// in memory and then written at once, while SQLite would write page by page.
 const SMALL: u64 = 4 << 20;
 
-/// A database whose rows are in, for what is left to do.
+/// A database with all its rows, open for the remaining work.
 pub(crate) enum Opened<'c> {
     /// A file.
     Own(Connection),
-    /// A copy in memory of a file, which closing writes.
+    /// A copy of a file in memory. Closing writes the file.
     Copy(Connection, PathBuf),
-    /// The caller's.
+    /// The caller's connection.
     Lent(&'c Connection),
 }
 
@@ -106,7 +106,7 @@ impl Deref for Opened<'_> {
 }
 
 impl Opened<'_> {
-    /// Ends the work. A transaction that is the caller's is ended by the caller.
+    /// Ends the work. The caller ends its own transaction.
     pub fn close(self) -> Result<(), WriteError> {
         match self {
             Opened::Lent(_) => {}
@@ -123,7 +123,7 @@ impl Opened<'_> {
     }
 }
 
-/// A database in the making, beside its destination.
+/// An unfinished database, beside its destination.
 pub(crate) struct NewDatabase {
     path: PathBuf,
     overwrite: bool,
@@ -153,7 +153,7 @@ impl NewDatabase {
         })
     }
 
-    /// Opens the database in the making.
+    /// Opens the unfinished database.
     fn open<'c>(&self) -> Result<Opened<'c>, Error> {
         let open = || -> Result<Opened<'c>, WriteError> {
             let path = self.file.path();
@@ -169,7 +169,7 @@ impl NewDatabase {
         open().map_err(|error| self.write_error(error))
     }
 
-    /// What a failed write means for the user.
+    /// The error for the user if writing failed.
     fn write_error(&self, error: impl Into<WriteError>) -> Error {
         let (path, error) = (self.path.clone(), error.into());
         if !self.directory().is_dir() {
@@ -188,8 +188,8 @@ impl NewDatabase {
         }
     }
 
-    /// Whether nothing more can be written beside the database. SQLite does not tell that the
-    /// user may have no more of the disk from any other failure of the system.
+    /// Whether nothing more can be written beside the database. SQLite does not distinguish an
+    /// exceeded disk quota of the user from other failures of the system.
     fn has_no_room(&self) -> bool {
         const SOME: usize = 1 << 16;
         let path = self.directory().join("room");
@@ -198,7 +198,7 @@ impl NewDatabase {
         written.is_err_and(|error| is_full(&error))
     }
 
-    /// Where the database in the making is.
+    /// The path of the unfinished database.
     pub fn file(&self) -> &Path {
         self.file.path()
     }
@@ -207,9 +207,9 @@ impl NewDatabase {
         self.file.directory()
     }
 
-    /// Moves the complete database to its destination; tells its size.
+    /// Moves the complete database to its destination, and returns its size.
     fn complete(self) -> Result<u64, Error> {
-        // A program may have opened the older one meanwhile.
+        // A program may have opened the older database meanwhile.
         check_beside(&self.path)?;
         let path = self.path;
         self.file.complete(self.overwrite).map_err(|error| {
@@ -225,7 +225,7 @@ impl NewDatabase {
     }
 }
 
-/// The directory that something is in.
+/// The directory of a file.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -233,8 +233,8 @@ pub(crate) fn parent(path: &Path) -> &Path {
     }
 }
 
-/// The error without the name of the file in the making, which means nothing to the user,
-/// where its kind says it all.
+/// The error without the name of the unfinished file, which means nothing to the user, if the kind
+/// of the error is enough.
 fn without_path(error: io::Error) -> io::Error {
     use ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     match error.kind() {
@@ -254,7 +254,7 @@ fn check(path: &Path, overwrite: bool) -> Result<(), Error> {
             });
         }
         Ok(found) if found.is_dir() => return Err(Error::IsDirectory { path: path_buf() }),
-        // To replace it would take it away from everybody; to look into a pipe may last forever.
+        // Replacing it would take it away from everybody, and reading a pipe may last forever.
         Ok(found) if !found.is_file() => return Err(Error::NotAFile { path: path_buf() }),
         Ok(_) if !overwrite => return Err(Error::Exists { path: path_buf() }),
         Ok(found) => {
@@ -270,9 +270,9 @@ fn check(path: &Path, overwrite: bool) -> Result<(), Error> {
     check_beside(path)
 }
 
-/// Refuses a place where changes of a database are that is not closed.
+/// Refuses a destination with uncommitted changes of a database that was not closed.
 fn check_beside(path: &Path) -> Result<(), Error> {
-    // SQLite has them beside what a symbolic link points to, and would play them back into
+    // SQLite has the changes beside the target of a symbolic link, and would play them back into
     // the new database.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     for suffix in ["-wal", "-journal"] {

@@ -1,24 +1,25 @@
-//! Why a row may be wrong (rules DT3 to DT7).
+//! The reasons why a row may be wrong (rules DT3 to DT7).
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// The words of the column `doubt`, by their numbers in the tables. Of several that hold a row has the first.
+/// The words of the column `doubt`, by their numbers in the tables. If several apply to a row, it has the
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Doubt {
-    /// `switch_missed`: an event speaks against who ran.
+    /// `switch_missed`: an event contradicts the thread that ran.
     SwitchMissed = 1,
-    /// `woken_again`: it waited for a CPU, and was woken.
+    /// `woken_again`: the thread waited for a CPU, and was woken again.
     WokenAgain = 2,
-    /// `wakeup_missed`: it slept, and nobody woke it.
+    /// `wakeup_missed`: the thread slept, and no event woke it.
     WakeupMissed = 3,
-    /// `lost`: kernel events are missing in it.
+    /// `lost`: kernel events are missing within the row.
     Lost = 4,
-    /// `packets_lost`: packets of its writer are missing in it.
+    /// `packets_lost`: packets of the writer are missing within the row.
     PacketsLost = 5,
 }
 
 impl Doubt {
-    /// The first of two, where there are two.
+    /// The first of two doubts, if there are two.
     pub fn first(one: Option<Doubt>, other: Option<Doubt>) -> Option<Doubt> {
         match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -26,29 +27,29 @@ impl Doubt {
         }
     }
 
-    /// Its number, for a row.
+    /// The doubt's number, for a row.
     pub fn number(self) -> i64 {
         self as i64
     }
 }
 
-/// The rows that a row of `sched_record` is.
+/// The rows that a row of `sched_record` stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowPart {
-    /// The one of `sched`.
+    /// The row of `sched`.
     Sched = 0,
-    /// Those of `thread_state`: it runs; it is off the CPU; it is runnable.
+    /// The rows of `thread_state`: the thread runs; it is off the CPU; it is runnable.
     Running = 3,
     After = 6,
     Runnable = 9,
 }
 
-/// The doubts of the rows that a row of `sched_record` is: three bits each.
+/// The doubts of the rows that a row of `sched_record` stands for, with three bits each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Doubts(u16);
 
 impl Doubts {
-    /// Those of a column.
+    /// The doubts from the number in a column.
     pub fn of_number(number: i64) -> Doubts {
         Doubts(number as u16)
     }
@@ -87,7 +88,7 @@ impl Doubts {
         }
     }
 
-    /// How many rows of `thread_state` are in doubt, of those that there are: Running, after, runnable.
+    /// The number of existing rows of `thread_state` that are in doubt: running, after, runnable.
     pub fn states(self, are_states: [bool; 3]) -> u64 {
         if self == Doubts::default() {
             return 0;
@@ -98,13 +99,13 @@ impl Doubts {
         doubtful.count() as u64
     }
 
-    /// The number of the column; none where there is no doubt.
+    /// The number for the column; `None` if there is no doubt.
     pub fn number(self) -> Option<i64> {
         (self.0 != 0).then_some(self.0.into())
     }
 }
 
-/// How many rows of a kind there are, and how many of them may be wrong.
+/// The number of rows of a kind, and the number of those that may be wrong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub rows: u64,
@@ -124,27 +125,27 @@ impl Tally {
     }
 }
 
-/// The rows that can be in doubt, by what they are for a user.
+/// The rows that can be in doubt, by their kind for a user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tallies {
-    /// Those of `thread_state`.
+    /// Rows of `thread_state`.
     pub states: Tally,
-    /// Those of `slice`.
+    /// Rows of `slice`.
     pub slices: Tally,
 }
 
-/// A doubt of a row of `sched_record` that was written before it was known.
+/// A doubt that came after its row of `sched_record` was written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LateDoubt {
-    /// Its key.
+    /// The key of the row.
     pub ts: i64,
     pub id: i64,
     pub doubts: Doubts,
 }
 
 impl LateDoubt {
-    /// Marks the rows, when SQLite has the database again. Tells how many rows of `thread_state` became
-    /// doubtful that were not.
+    /// Marks the rows, after SQLite has the database again. Returns the number of rows of `thread_state` that
+    /// became doubtful.
     pub fn mark_all(late: &[LateDoubt], conn: &Connection) -> rusqlite::Result<u64> {
         let mut read = conn.prepare(
             "SELECT coalesce(doubt, 0), is_state, after IS NOT NULL, runnable IS NOT NULL
@@ -157,7 +158,7 @@ impl LateDoubt {
             let written = read.query_row([ts, id], |row| {
                 Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?]))
             });
-            // Who wants no tables of scheduling has none.
+            // Without tables of scheduling there is no row.
             let Some((old, are_states)) = written.optional()? else {
                 continue;
             };
@@ -179,7 +180,7 @@ mod tests {
     -> rusqlite::Result<()> {
         let conn = Connection::open_in_memory()?;
         conn.execute_batch(timebase_schema::TABLES)?;
-        // It runs and sleeps, and in doubt is that it ran; an idle CPU.
+        // A thread runs and sleeps, and the doubt is whether it ran; an idle CPU.
         conn.execute_batch(
             "INSERT INTO sched_record (ts, id, dur, ucpu, utid, priority, is_state, after, doubt)
              VALUES (10, 0, 5, 0, 1, 120, 1, 7, 32), (15, 1, 7, 0, 0, 120, 0, NULL, NULL)",

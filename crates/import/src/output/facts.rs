@@ -1,7 +1,7 @@
 //! Facts about a trace: rows of the table `fact`, which the view `metadata` shows.
 //!
-//! A trace can repeat itself without end, and no fact is a row before the trace is read. So there is
-//! a limit for how much of it is remembered.
+//! A trace can repeat statements about itself without end, and facts become rows only after the trace is
+//! read. So there is a limit for facts in memory.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use rusqlite::types::Null;
 pub(crate) use rusqlite::types::Value as Fact;
 
-/// At most so many facts are remembered, and so many bytes of them.
+/// The largest number of facts in memory, and of their bytes.
 const MOST: usize = 1 << 18;
 const MOST_BYTES: usize = 32 << 20;
 
-/// What a fact is about: a file, a machine, what a file has of a machine, or none of them.
+/// The subject of a fact: a file, a machine, a machine's packets in a file, or none of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct About {
     pub file: Option<u32>,
@@ -43,7 +43,7 @@ impl About {
         }
     }
 
-    /// What a file has of a machine.
+    /// The packets of a machine in a file.
     pub fn both(file: u32, machine: u32) -> About {
         About {
             file: Some(file),
@@ -57,7 +57,7 @@ impl About {
 pub(crate) struct FactRow {
     pub name: Cow<'static, str>,
     pub about: About,
-    /// Whether a name is meant to have several rows.
+    /// Whether the name may have several rows.
     pub is_multi: bool,
     pub value: Fact,
 }
@@ -73,19 +73,19 @@ impl FactRow {
     }
 }
 
-/// The facts until now, in the order in which they were first stated.
+/// The facts so far, in the order in which they were first stated.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     rows: Vec<FactRow>,
-    /// The places of those that a later value replaces.
+    /// The places of facts that a later value replaces.
     places: HashMap<(Cow<'static, str>, About), usize>,
     bytes: usize,
-    /// How many had no room.
+    /// The number of facts without room.
     pub left_out: u64,
 }
 
 impl Facts {
-    /// States a fact; a later value of the same name, about the same, replaces it.
+    /// States a fact. A later value of the same name and subject replaces it.
     pub fn set(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -118,13 +118,13 @@ impl Facts {
         }
     }
 
-    /// States a fact as text, or that it is not said.
+    /// States a fact as text, or as NULL if there is no text.
     pub fn set_text(&mut self, name: &'static str, about: About, text: Option<Cow<'_, str>>) {
         let text = text.map(|text| Fact::Text(text.into_owned()));
         self.set(name, about, text.unwrap_or(Null.into()));
     }
 
-    /// A row more, whatever was said before.
+    /// Adds a row in addition to earlier rows of the name.
     pub fn add(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -151,13 +151,13 @@ impl Facts {
         Some(self.rows.len().saturating_sub(1))
     }
 
-    /// What was stated with [`Facts::set`].
+    /// A fact that [`Facts::set`] stated.
     pub fn get(&self, name: &'static str, about: About) -> Option<&Fact> {
         let at = self.places.get(&(Cow::Borrowed(name), about))?;
         self.rows.get(*at).map(|row| &row.value)
     }
 
-    /// States all that others say, after what is stated here.
+    /// Adds all facts of `others` after these.
     pub fn join(&mut self, others: Facts) {
         let Facts {
             rows,
@@ -175,7 +175,7 @@ impl Facts {
         }
     }
 
-    /// All of them.
+    /// All facts.
     pub fn iter(&self) -> impl Iterator<Item = &FactRow> {
         self.rows.iter()
     }

@@ -1,5 +1,4 @@
-//! Faults of a trace that may come by the million: each kind is counted, and said once
-//! in the log.
+//! Faults of a trace that may come by the million: each kind is counted, and logged once.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +10,12 @@ use super::rows::Rows;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fault {
     counter: Counter,
-    /// Whether somebody else counts it.
+    /// Whether other code counts it.
     is_counted: bool,
 }
 
 impl Fault {
-    /// One that is counted so, and said in the log as the counter describes it.
+    /// A fault with this counter. The log has the counter's description.
     pub const fn new(counter: Counter) -> Fault {
         Fault {
             counter,
@@ -24,12 +23,12 @@ impl Fault {
         }
     }
 
-    /// Its counter.
+    /// The counter of the fault.
     pub const fn counter(&self) -> Counter {
         self.counter
     }
 
-    /// The same, which is only said in the log: somebody else counts it, by what it is of.
+    /// The same fault, but only for the log: other code counts it for each file, machine or object.
     pub const fn counted(self) -> Fault {
         Fault {
             is_counted: true,
@@ -38,34 +37,34 @@ impl Fault {
     }
 }
 
-/// Of a track event that means nothing we know, or whose arguments do.
+/// A track event whose meaning is unknown, or with an argument whose meaning is unknown.
 pub(crate) const PARSER_ERROR: Fault = Fault::new(Counter::error(
     "track_event_parser_errors",
     "a track event or one of its arguments is unreadable, and is left \
      out",
 ));
 
-/// Of a number of interned data that nobody has said, or an entry that has none.
+/// A number of interned data without an entry, or an entry without a number.
 pub(crate) const NOT_INTERNED: Fault = Fault::new(Counter::error(
     "interned_data_tokenizer_errors",
     "a reference to interned data has no entry, or an entry has no \
      number",
 ));
 
-/// Of an event whose time is before trace time begins.
+/// An event whose time is before the start of trace time.
 pub(crate) const BEFORE_ZERO: Fault = Fault::new(Counter::error(
     "trace_sorter_negative_timestamp_dropped",
     "a track event, a sample or a frame before time 0 is dropped",
 ));
 
-/// Of a sample of a profiler that has no time, or no callstack although it needs one.
+/// A sample of a profiler without a time, or without a callstack although it needs one.
 pub(crate) const STACKPROFILE_PARSER_ERROR: Fault = Fault::new(Counter::error(
     "stackprofile_parser_error",
     "a sample of a streaming profile without a time or a callstack is \
      dropped",
 ));
 
-/// The faults that were met.
+/// The faults that occurred.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(BTreeMap<&'static str, Met>);
 
@@ -73,17 +72,17 @@ pub(crate) struct Faults(BTreeMap<&'static str, Met>);
 struct Met {
     fault: Fault,
     count: u64,
-    /// The first packet that has it, as far as that is known.
+    /// The first packet with the fault, if it is known.
     packet: Option<i64>,
 }
 
 impl Faults {
-    /// A packet has a fault.
+    /// Adds a fault of a packet.
     pub fn add(&mut self, fault: Fault, packet: impl Into<Option<i64>>) {
         self.add_many(fault, packet, 1);
     }
 
-    /// A packet has a fault, so many times.
+    /// Adds this number of faults of a packet.
     pub fn add_many(&mut self, fault: Fault, packet: impl Into<Option<i64>>, count: u32) {
         if count > 0 {
             self.met(fault, packet.into(), count.into());
@@ -103,7 +102,7 @@ impl Faults {
         };
     }
 
-    /// Those of both.
+    /// Adds the other faults.
     pub fn join(&mut self, other: Faults) {
         for Met {
             fault,
@@ -115,7 +114,7 @@ impl Faults {
         }
     }
 
-    /// Counts them in `stats`, and says them in the log.
+    /// Counts the faults in `stats`, and logs them.
     pub fn tell(self, journal: &mut Journal, rows: &mut Rows<'_>) {
         for (code, met) in self.0 {
             let Fault {

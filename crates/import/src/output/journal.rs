@@ -1,4 +1,4 @@
-//! What the import has to say: messages about the trace, counters, facts (`facts.rs`).
+//! The import's messages about the trace, its counters, and its facts (`facts.rs`).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::counter::Counter;
 use super::facts::Facts;
 use super::rows::Rows;
 
-/// How much a message matters.
+/// The severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
     Info,
@@ -36,15 +36,15 @@ pub(crate) struct LogMessage {
     pub severity: Severity,
     pub code: &'static str,
     pub packet_id: Option<i64>,
-    /// Where in the decompressed stream.
+    /// The place in the decompressed stream.
     pub offset: Option<u64>,
-    /// How many bytes of it.
+    /// The number of bytes at that place.
     pub size: Option<u64>,
     pub text: String,
 }
 
 impl LogMessage {
-    /// What is said of no packet.
+    /// A message about no packet.
     pub fn new(severity: Severity, code: &'static str, text: String) -> Self {
         LogMessage {
             severity,
@@ -56,7 +56,7 @@ impl LogMessage {
         }
     }
 
-    /// The same of a packet, and of where that is.
+    /// The same message about a packet and its place.
     pub fn of_packet(self, id: i64, offset: u64) -> Self {
         LogMessage {
             packet_id: Some(id),
@@ -65,7 +65,7 @@ impl LogMessage {
         }
     }
 
-    /// Puts it in the log.
+    /// Writes the message to the log.
     pub fn push(&self, rows: &mut Rows<'_>) {
         let severity = rows.text(self.severity.name());
         let code = rows.text(self.code);
@@ -85,7 +85,7 @@ impl LogMessage {
         });
     }
 
-    /// Puts it in the log of a database that SQLite has open, as said of a file and a machine.
+    /// Writes the message to the log of a database that SQLite has open, for a file and a machine.
     pub fn insert(
         &self,
         conn: &Connection,
@@ -107,7 +107,7 @@ impl LogMessage {
     }
 }
 
-/// How many there are of each reason why something could not be placed.
+/// The number of rows that could not be placed, for each reason.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Reasons([u64; Unresolved::ALL.len()]);
 
@@ -118,24 +118,24 @@ impl Reasons {
             .for_each(|(_, count)| *count += 1);
     }
 
-    /// Those that there are.
+    /// The reasons with at least one row.
     pub fn counted(&self) -> BTreeMap<Unresolved, u64> {
         let all = Unresolved::ALL.into_iter().zip(self.0);
         all.filter(|(_, count)| *count > 0).collect()
     }
 }
 
-/// Which counter of a file and a machine.
+/// The key of a counter of a file and a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Recorded {
     pub name: &'static str,
     pub file: u32,
     pub machine: u32,
-    /// Which of several things was counted.
+    /// The counted object, if there are several.
     pub idx: Option<i64>,
 }
 
-/// There are at most so many of them: a million machines can say a dozen words each.
+/// The largest number of such counters: a million machines can have a dozen each.
 const MOST_RECORDED: usize = 1 << 20;
 
 const RECORDED_LEFT_OUT: Counter = Counter::data_loss(
@@ -143,18 +143,18 @@ const RECORDED_LEFT_OUT: Counter = Counter::data_loss(
     "counters of the recorder beyond the millionth",
 );
 
-/// Collects it.
+/// Collects messages, counters and facts.
 #[derive(Debug)]
 pub(crate) struct Journal {
     /// Counters for the table `stats`, by their names.
     counters: BTreeMap<&'static str, (Counter, u64)>,
-    /// Counters that the trace brings of a part of it.
+    /// Counters from the trace, for files, machines and objects.
     recorded: BTreeMap<Recorded, (i64, &'static Counter)>,
-    /// What the trace says of itself.
+    /// The trace's statements about itself.
     pub facts: Facts,
-    /// Why rows of each table could not be placed, by its number.
+    /// The reasons why rows of each table could not be placed, by the table's number.
     unplaced: Vec<Reasons>,
-    /// How many rows of each table wait for a snapshot, by its number.
+    /// The number of rows that wait for a snapshot, by the table's number.
     waiting: Vec<u64>,
     pub packets_on_trace_time: u64,
 }
@@ -184,7 +184,7 @@ impl Journal {
         self.set_at(counter, of, idx.map(i64::from), value);
     }
 
-    /// The same where what is counted may have a number below 0.
+    /// The same if the counted object may have a negative number.
     pub fn set_at(
         &mut self,
         counter: &'static Counter,
@@ -210,7 +210,7 @@ impl Journal {
         self.set(counter, of, idx, before.saturating_add(more));
     }
 
-    /// What a counter of a file and a machine has.
+    /// The value of a counter of a file and a machine.
     pub fn recorded(
         &self,
         counter: &Counter,
@@ -232,7 +232,7 @@ impl Journal {
         all.map(|(key, (value, counter))| (*key, *counter, *value))
     }
 
-    /// What a counter has.
+    /// The value of a counter.
     pub fn counter(&self, counter: Counter) -> u64 {
         self.counters
             .get(counter.name)
@@ -244,22 +244,22 @@ impl Journal {
         self.counters.values().copied()
     }
 
-    /// A row could not be placed, now or for good.
+    /// Counts a row that could not be placed, for now or for good.
     pub fn unplaced(&mut self, table: &Table, reason: Unresolved) {
         self.unplaced[table.number].count(reason);
     }
 
-    /// Why rows of a table could not be placed.
+    /// The reasons why rows of a table could not be placed.
     pub fn reasons(&self, table: &Table) -> &Reasons {
         &self.unplaced[table.number]
     }
 
-    /// A row waits for a snapshot.
+    /// Counts a row that waits for a snapshot.
     pub fn waits(&mut self, table: &Table) {
         self.waiting[table.number] += 1;
     }
 
-    /// How many rows of each table wait, by its number.
+    /// The number of rows that wait, by the table's number.
     pub fn waiting(&self) -> &[u64] {
         &self.waiting
     }

@@ -1,14 +1,14 @@
-//! Rows of the table `loss` (rule DT1): what says that something of the recording is missing.
+//! Rows of the table `loss` (rule DT1): evidence of losses in the recording.
 //!
 //! # Design
 //!
-//! A row is the evidence, at its place in time if it has one; how much is missing by which of the
-//! recorder's own counters, `stats` tells under the name that trace processor has for it (rule
-//! DT2). A column for that name in `loss` was the alternative: most rows are of bundles and
-//! switches, which no counter of the recorder is for.
+//! A row is the evidence, at its place in time if it has one. `stats` has the size of the loss by
+//! the recorder's own counters, under their names in trace processor (rule DT2). The alternative
+//! was a column for that name in `loss`. But most rows are of bundles and switches, for which the
+//! recorder has no counter.
 //!
-//! Whoever meets the evidence pushes the row, be it a reader, the frame or a tracker; ids are
-//! dense, and their order says nothing.
+//! The code that finds the evidence pushes the row: a reader, the frame or a tracker. Ids are
+//! dense, and their order has no meaning.
 
 use timebase_schema::tables::loss;
 
@@ -16,27 +16,27 @@ use super::batch::Cell;
 use super::rows::Rows;
 use crate::summary::LossKind;
 
-/// A piece of evidence that something is missing.
+/// A piece of evidence of a loss.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Loss {
     pub kind: LossKind,
-    /// Between which times.
+    /// The times between which the loss is.
     pub start: Option<i64>,
     pub end: Option<i64>,
     pub machine: Option<u32>,
     pub ucpu: Option<u32>,
     pub seq: Option<u32>,
     pub buffer: Option<u32>,
-    /// How many events, packets or chunks.
+    /// The number of events, packets or chunks.
     pub count: Option<i64>,
-    /// The packet that says so.
+    /// The packet with the evidence.
     pub packet: Option<i64>,
-    /// Whether the recording was meant to lose it.
+    /// Whether the recording was meant to lose them.
     pub is_meant: bool,
 }
 
 impl Loss {
-    /// One that nothing is known of.
+    /// A loss of which only the kind is known.
     pub const fn new(kind: LossKind) -> Loss {
         Loss {
             kind,
@@ -52,7 +52,7 @@ impl Loss {
         }
     }
 
-    /// A number of the trace's, which may be more than a column has room for.
+    /// Sets a number from the trace, which may be too large for a column.
     pub fn counted(self, count: u64) -> Loss {
         Loss {
             count: Some(i64::try_from(count).unwrap_or(i64::MAX)),
@@ -60,7 +60,7 @@ impl Loss {
         }
     }
 
-    /// Makes a row of it.
+    /// Makes a row of the loss.
     pub fn push(self, rows: &mut Rows<'_>) {
         let id = rows.count(&loss::TABLE);
         let kind = rows.text(self.kind.name());

@@ -1,4 +1,4 @@
-//! Rows become pages of a new file, which SQLite has closed.
+//! Writes rows as pages of a new file, which SQLite has closed.
 
 use std::fs;
 use std::path::Path;
@@ -13,11 +13,11 @@ use super::sink::{RouteRow, Sink, SolvedSink, StepRow};
 use super::table::{BulkTable, Roots};
 use crate::error::WriteError;
 
-/// A trace that is not larger is a small one.
+/// The largest size of a small trace.
 const SMALL: u64 = 64 << 10;
 
-/// How large pages are. Large ones are faster to write and to read; but each table has one, and most tables of a
-/// small trace are empty: 74 pages of 428 bytes.
+/// The size of a page. Large pages are faster to write and to read. But each table has one page, and most
+/// tables of a small trace are empty: 74 pages of 428 bytes.
 fn page_size(trace: Option<u64>) -> u32 {
     match trace {
         Some(bytes) if bytes <= SMALL => 1024,
@@ -30,7 +30,7 @@ fn create(conn: &Connection, page_size: u32, quota: &Quota) -> rusqlite::Result<
     conn.execute_batch(&format!("PRAGMA page_size = {page_size}"))?;
     prepare(conn)?;
     Room::new(conn, quota)?;
-    // In one transaction: else each table writes the first page and the schema's again.
+    // This is one transaction. Otherwise each table would write the first page and the schema's pages again.
     conn.execute_batch(&format!("BEGIN; {TABLES} COMMIT"))?;
     Roots::read(conn)
 }
@@ -41,8 +41,8 @@ pub(crate) fn resume(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("BEGIN")
 }
 
-/// The database is built beside its destination and nobody else sees it, so it
-/// needs neither a journal nor syncs of its own.
+/// The database is built beside its destination and nobody else sees it, so it needs neither a journal nor
+/// syncs.
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(
         "PRAGMA locking_mode = EXCLUSIVE;
@@ -56,19 +56,19 @@ fn prepare(conn: &Connection) -> rusqlite::Result<()> {
 pub(crate) struct Pages {
     database: Database,
     roots: Roots,
-    /// Where is put aside what has to be sorted.
+    /// The storage for records that have to be sorted.
     scratch: Scratch,
-    /// Those that have got a row and get more, by their numbers.
+    /// The tables that have rows and get more, by their numbers.
     tables: Vec<Option<BulkTable>>,
     /// Indexes that SQLite has to make.
     postponed: Vec<&'static str>,
 }
 
 impl Pages {
-    /// Those of a new database at `path`, where there is an empty file. What has to be sorted is kept in
-    /// `scratch`. `trace` is how many bytes the trace has, if that is known.
+    /// Creates the pages of a new database at `path`, where there is an empty file. Records that have to be
+    /// sorted are stored in `scratch`. `trace` is the trace's size in bytes, if it is known.
     pub fn create(path: &Path, trace: Option<u64>, scratch: &Scratch) -> Result<Self, WriteError> {
-        // SQLite would write each page by itself.
+        // On disk, SQLite would write each page separately.
         let mut conn = Connection::open_in_memory()?;
         let roots = create(&conn, page_size(trace), scratch.quota()).map_err(|error| {
             let error = WriteError::from(error);
@@ -88,7 +88,7 @@ impl Pages {
         })
     }
 
-    /// A table that is being filled, and the database that it is in.
+    /// A table that is being filled, and its database.
     #[inline]
     fn table(
         &mut self,
@@ -162,8 +162,7 @@ impl Sink for Pages {
     }
 }
 
-/// The pages of the solved clock graph. They are written last, when the memory of all other
-/// rows is free.
+/// The pages of the solved clock graph. They are written last, after the memory of all other rows is free.
 pub(crate) struct SolvedPages {
     database: Database,
     steps: KeyedTableBuilder<8>,

@@ -1,4 +1,4 @@
-//! How each part, what a file holds of a machine, came to trace time: the table `part`.
+//! How each part (a machine's packets in one file) came to trace time: the table `part`.
 
 use rusqlite::Connection;
 use timebase_resolver::{
@@ -10,7 +10,7 @@ use super::journal::{LogMessage, Severity};
 use crate::place::{Part, Place, TRACE_FILE, TraceTime};
 use crate::summary::How;
 
-/// From so much on, two placements of a part are of two boots of its machine (rule X28).
+/// If two placements of a part differ by this or more, they belong to two boots of its machine (rule X28).
 const BOOT_NS: u64 = 1_000_000_000;
 
 /// A row of `part`.
@@ -23,16 +23,16 @@ pub(crate) struct Placed {
     pub how: How,
     /// Trace time less BOOTTIME of the part, at its first packet.
     pub offset: Option<i64>,
-    /// How far that may be off; `None` if something is assumed.
+    /// The largest error of the offset; `None` if something is assumed.
     pub error: Option<i64>,
-    /// By how much REALTIME puts it later than it is.
+    /// By how much REALTIME puts the part later than it is.
     pub boots_differ: Option<i64>,
-    /// Whether anything tells how its clocks relate to those of the files before it (rule X41); `None` if
-    /// nothing of it was placed.
+    /// Whether anything relates its clocks to the clocks of the files before it (rule X41); `None` if nothing
+    /// of the part was placed.
     pub is_related: Option<bool>,
 }
 
-/// All parts, in the order of the table. `estimates` are those of the whole import.
+/// All parts, in the order of the table. `estimates` are the estimates of the whole import.
 pub(crate) fn placed(place: &Place, estimates: &Estimates) -> Vec<Placed> {
     let mut asked = Asked {
         estimates,
@@ -47,7 +47,7 @@ pub(crate) fn placed(place: &Place, estimates: &Estimates) -> Vec<Placed> {
     placed
 }
 
-/// The estimates of the whole import, and what they remember.
+/// The estimates of the whole import, and their cache.
 struct Asked<'e> {
     estimates: &'e Estimates,
     cache: EstimateCache,
@@ -65,7 +65,7 @@ impl Asked<'_> {
         self.estimates.at(from, value, to, cache).ok()
     }
 
-    /// The hops between two clocks, each with who took its snapshots; `None` if there is no path.
+    /// The hops between two clocks, each with the source of its snapshots; `None` if there is no path.
     fn hops(&mut self, from: Clock, to: Clock) -> Option<Vec<(Clock, Clock, Option<Source>)>> {
         let fits = self.estimates.fits(from, to, &mut self.cache).ok()?;
         let hops = fits.map(|(from, to, source, _)| (from, to, source));
@@ -92,7 +92,7 @@ fn of_part(part: &Part, trace_time: Clock, asked: &mut Asked<'_>) -> Placed {
             return Some(0);
         }
         let estimate = asked.at(own, value, trace_time)?;
-        // Of the estimate, and of the place to the estimate.
+        // The error of the estimate, plus the distance between the estimate and the part's place.
         let off = i64::try_from(estimate.value.0.abs_diff(first)).ok()?;
         estimate.error()?.checked_add(off)
     });
@@ -114,8 +114,8 @@ fn of_part(part: &Part, trace_time: Clock, asked: &mut Asked<'_>) -> Placed {
     }
 }
 
-/// Over what a clock comes to trace time, named by what is least known of it; and whether nothing of
-/// that is assumed.
+/// The way from a clock to trace time, named by its least certain step; and whether it is free of
+/// assumptions.
 fn how(own: Clock, trace_time: Clock, asked: &mut Asked<'_>) -> (How, bool) {
     if own.file == trace_time.file && own.machine == trace_time.machine {
         return (How::TraceTime, true);
@@ -138,16 +138,16 @@ fn how(own: Clock, trace_time: Clock, asked: &mut Asked<'_>) -> (How, bool) {
     }
 }
 
-/// What tells whether a part is of the boot that other files of its machine are of.
+/// The evidence whether a part is of the same boot as other files of its machine.
 #[derive(Clone, Copy)]
 enum Boot {
-    /// Its clocks are those of the machine, or it has been read how they relate.
+    /// Its clocks are the machine's, or readings relate them.
     Read,
-    /// REALTIME puts it where it is.
+    /// REALTIME agrees with its place.
     Agrees,
-    /// REALTIME puts it so much later (rule X28).
+    /// REALTIME puts the part later by this number (rule X28).
     Differs(i64),
-    /// Nothing, or REALTIME is too far away for a number.
+    /// There is no evidence, or REALTIME is too far away for a number.
     Unknown,
 }
 
@@ -190,7 +190,7 @@ fn boot(part: &Part, asked: &mut Asked<'_>) -> Boot {
 
 /// Rule X41.
 fn is_related(part: &Part, boot: Boot, trace_time: Clock, asked: &mut Asked<'_>) -> bool {
-    // It reads the clocks of a file before it, without a word of whose it is.
+    // It reads the clocks of a file before it, without a statement whose clocks they are.
     let is_taken_for_another = part.is_host && part.may_become_own() && !part.is_pinned;
     if is_taken_for_another || matches!(boot, Boot::Differs(_) | Boot::Unknown) {
         return false;
@@ -199,7 +199,7 @@ fn is_related(part: &Part, boot: Boot, trace_time: Clock, asked: &mut Asked<'_>)
     let Some(hops) = asked.hops(own, trace_time) else {
         return true;
     };
-    // Two BOOTTIMEs of two machines; wall clocks are at least of one world.
+    // Two BOOTTIMEs of two machines. Wall clocks are at least meant to agree.
     !hops.into_iter().any(|(from, to, source)| {
         source == Some(Source::Assumed)
             && from.machine != to.machine
@@ -207,7 +207,7 @@ fn is_related(part: &Part, boot: Boot, trace_time: Clock, asked: &mut Asked<'_>)
     })
 }
 
-/// Fills the table `part`, and says in the log which parts are of two boots.
+/// Fills the table `part`, and logs the parts of two boots.
 pub(crate) fn insert(
     conn: &Connection,
     all: &[Placed],

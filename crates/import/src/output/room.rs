@@ -1,27 +1,27 @@
-//! What SQLite may write, where the size of the database is limited.
+//! The room that SQLite has for writing if the size of the database is limited.
 
 use rusqlite::Connection;
 use timebase_store::sort::Quota;
 
 use crate::error::WriteError;
 
-/// What an entry of an index takes at most, of two integers and the number of the row, with
-/// what stands before it where SQLite puts it aside.
+/// The largest size of an index entry with two integers and the number of the row, including its
+/// header in SQLite's temporary files.
 const ENTRY: u64 = 40;
 
-/// SQLite merges what it has sorted from one temporary file to another, and then into the index.
+/// SQLite merges sorted entries from one temporary file to another, and then into the index.
 const COPIES: u64 = 3;
 
 /// The pages that SQLite adds to a database, counted.
 pub(crate) struct Room<'q> {
     quota: &'q Quota,
-    /// How many pages are counted.
+    /// The number of pages that are counted.
     pages: u64,
     page_size: u64,
 }
 
 impl<'q> Room<'q> {
-    /// Of a database whose bytes are counted.
+    /// The room of a database whose bytes are counted.
     pub fn new(conn: &Connection, quota: &'q Quota) -> rusqlite::Result<Self> {
         let room = Room {
             quota,
@@ -32,10 +32,10 @@ impl<'q> Room<'q> {
         Ok(room)
     }
 
-    /// Tells SQLite how many pages there may be.
+    /// Sets SQLite's limit on pages.
     fn tell(&self, conn: &Connection) -> rusqlite::Result<()> {
         if let Some(left) = self.quota.left() {
-            // 0 would be no change.
+            // 0 would change nothing.
             let most = (self.pages + left / self.page_size.max(1)).max(1);
             pragma(conn, &format!("max_page_count = {most}"))?;
         }
@@ -51,7 +51,7 @@ impl<'q> Room<'q> {
         Ok(())
     }
 
-    /// Lets SQLite do something for which it has to sort so many entries.
+    /// Runs work for which SQLite has to sort this number of entries.
     pub fn sorting<T>(
         &mut self,
         conn: &Connection,
@@ -68,7 +68,7 @@ impl<'q> Room<'q> {
         Ok(done?)
     }
 
-    /// Whether a database has as many pages as it may.
+    /// Whether a database has reached its limit on pages.
     pub fn is_full(conn: &Connection) -> bool {
         let is_full = || -> rusqlite::Result<bool> {
             Ok(pragma(conn, "page_count")? >= pragma(conn, "max_page_count")?)

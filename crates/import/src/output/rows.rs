@@ -1,5 +1,4 @@
-//! Where rows go that are being made: into batches, which are handed over to be
-//! written as they fill.
+//! Collects new rows in batches, and hands over each full batch to be written.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -12,24 +11,23 @@ use crate::subjects::Wanted;
 use super::batch::{Batch, Cell, Complete, PacketRow};
 use super::doubt::LateDoubt;
 
-/// Where full batches go, and where they come back from.
+/// The channels for full batches, and for empty ones that come back.
 pub(crate) struct Outlet<'a> {
     pub full: SyncSender<Batch>,
     pub emptied: Receiver<Batch>,
     pub monitor: &'a Monitor,
 }
 
-/// Takes rows. That there is nobody left to write them, or that the user wants no
-/// more, does not keep anybody from giving some: they are thrown away, and
-/// [`Rows::stopped`] tells who goes through the trace.
+/// Takes rows. It takes them even if nobody is left to write them, or if the user wants no more.
+/// They are then dropped, and [`Rows::stopped`] tells the code that goes through the trace.
 pub(crate) struct Rows<'a> {
     batch: Batch,
     outlet: Outlet<'a>,
-    /// How many rows each table has got.
+    /// The number of rows of each table.
     counts: Vec<i64>,
     wanted: Wanted,
     stopped: bool,
-    /// The file and the machine that the log speaks of.
+    /// The file and the machine of the next messages in the log.
     here: (Option<u32>, Option<u32>),
 }
 
@@ -45,25 +43,26 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// What is said from here on is said of this file and this machine; of the whole without.
+    /// The next messages are about this file and this machine, or about the whole trace without
+    /// them.
     #[inline]
     pub fn at(&mut self, file: Option<u32>, machine: Option<u32>) {
         self.here = (file, machine);
     }
 
-    /// Of which file and machine something is said.
+    /// The file and the machine of the next messages.
     pub fn here(&self) -> (Option<u32>, Option<u32>) {
         self.here
     }
 
-    /// Adds a row of any table but `packet_record`, if the table is wanted. Its texts and bytes are those that
-    /// were kept since the last row.
+    /// Adds a row of any table except `packet_record`, if the table is wanted. Its texts and bytes
+    /// are the ones that were kept since the last row.
     #[inline]
     pub fn push<R: Row<Cell>>(&mut self, row: R) {
         self.push_like(R::TABLE, row);
     }
 
-    /// Adds a row to a table that has the columns of another one.
+    /// Adds a row to a table with the columns of another table.
     #[inline]
     pub fn push_like<R: Row<Cell>>(&mut self, table: &'static Table, row: R) {
         debug_assert_eq!(table.columns, R::TABLE.columns);
@@ -83,7 +82,7 @@ impl<'a> Rows<'a> {
         self.batch.packets.push(row);
         let packets = &mut self.counts[tables::packet_record::TABLE.number];
         *packets += 1;
-        // At once, as a slow pipe does not fill a batch for long.
+        // This is set at once, because a slow pipe takes long to fill a batch.
         let packets = packets.unsigned_abs();
         self.outlet
             .monitor
@@ -92,7 +91,7 @@ impl<'a> Rows<'a> {
         self.make_room();
     }
 
-    /// A packet is passed over that has no row.
+    /// Counts a packet that gets no row.
     #[inline]
     pub fn pass_over(&mut self) {
         let monitor = self.outlet.monitor;
@@ -108,7 +107,7 @@ impl<'a> Rows<'a> {
         self.batch.text(text)
     }
 
-    /// Keeps a text, if there is one, for the next row.
+    /// Keeps a text for the next row, if there is a text.
     pub fn optional_text(&mut self, text: Option<&str>) -> Cell {
         text.map_or(Cell::Null, |text| self.batch.text(text))
     }
@@ -118,12 +117,13 @@ impl<'a> Rows<'a> {
         self.batch.blob(bytes)
     }
 
-    /// Doubts a row of `sched_record` that was pushed before.
+    /// Adds a doubt about a row of `sched_record` that was pushed before.
     pub fn doubt(&mut self, doubt: LateDoubt) {
         self.batch.doubts.push(doubt);
     }
 
-    /// Counts the rows of `thread_state` that a row of `sched_record` is, or one of its own.
+    /// Counts the rows of `thread_state` that a row of `sched_record` stands for, or a row of
+    /// `thread_state_record`.
     #[inline]
     pub fn count_states(&mut self, rows: u64, doubtful: u64) {
         if self.wanted.has(&tables::sched_record::TABLE) {
@@ -140,9 +140,9 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Tables get no more rows, so that their indexes can be written while others still
-    /// get some. `waiting` tells how many rows of each wait for their time, by its
-    /// number.
+    /// Tells that these tables get no more rows, so that their indexes can be written while other
+    /// tables still get rows. `waiting` has the number of rows that wait for their time, by the
+    /// table's number.
     pub fn complete(&mut self, tables: &[&'static Table], waiting: &[u64]) {
         let complete = tables.iter().map(|&table| Complete {
             table,
@@ -157,23 +157,23 @@ impl<'a> Rows<'a> {
         self.wanted.has(table)
     }
 
-    /// How many rows a table has got.
+    /// The number of rows of a table.
     #[inline]
     pub fn count(&self, table: &Table) -> i64 {
         self.counts[table.number]
     }
 
-    /// How many rows each table has got, by its number.
+    /// The number of rows of each table, by the table's number.
     pub fn counts(self) -> Vec<i64> {
         self.counts
     }
 
-    /// Nobody wants any more.
+    /// Stops: nobody wants more rows.
     pub fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Whether nobody wants any more.
+    /// Whether nobody wants more rows.
     #[inline]
     pub fn stopped(&self) -> bool {
         self.stopped
@@ -186,7 +186,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Hands over what there is.
+    /// Hands over the current batch.
     pub fn hand_over(&mut self) {
         let Outlet {
             full,

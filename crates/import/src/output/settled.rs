@@ -1,5 +1,5 @@
-//! What waited has its time, or its last reason: the rows of it are changed,
-//! when SQLite has the database again.
+//! Changes the rows of packets, snapshots and events that waited, after they have got their time or
+//! their final reason. SQLite has the database again by then.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::error::WriteError;
 use crate::place::{EventRow, Settled, TraceTime, put_reason, take_reason};
 use crate::spill::SpillQueue;
 
-/// Rows that are to be changed.
+/// The rows that have to change.
 pub(crate) struct SettledRows {
     queue: SpillQueue,
     record: Vec<u8>,
@@ -25,7 +25,7 @@ const PACKET: u64 = 2;
 const EVENT: u64 = 3;
 
 impl SettledRows {
-    /// What does not fit memory is put aside there.
+    /// Records that do not fit memory go to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
         SettledRows {
             queue: SpillQueue::new(scratch),
@@ -33,7 +33,7 @@ impl SettledRows {
         }
     }
 
-    /// Remembers what became of something.
+    /// Remembers the result of a waiting packet, snapshot or event.
     pub fn push(&mut self, settled: &Settled<'_>) {
         self.record.clear();
         let mut put = Put(&mut self.record);
@@ -56,7 +56,7 @@ impl SettledRows {
                     .optional(clock_ts.map(|ticks| ticks.0));
                 put_result(&mut put, result.map_err(Some));
             }
-            // It is a row of its own, or none.
+            // It has its own row, or none.
             Settled::Clock { .. } | Settled::Stands(_) | Settled::Untimed(_) => return,
             Settled::Event(event) => {
                 put.natural(EVENT);
@@ -80,7 +80,7 @@ struct Updates<'c> {
     reading: Statement<'c>,
     snapshot: Statement<'c>,
     packet: Statement<'c>,
-    /// Of each table of events, by its number.
+    /// A statement for each table of events, by the table's number.
     events: Vec<Option<Statement<'c>>>,
 }
 
@@ -123,8 +123,8 @@ impl<'c> Updates<'c> {
         Ok(())
     }
 
-    /// A table of events has a column for the reason why there is no time; or it has
-    /// the recorded timestamp only where that is not the time.
+    /// A table of events has a column for the reason why there is no time; or it has the recorded
+    /// timestamp only if the timestamp is not the time.
     fn event(
         &mut self,
         conn: &'c Connection,
@@ -157,7 +157,7 @@ impl<'c> Updates<'c> {
     }
 }
 
-/// A time, or the reason why there is none; neither where nothing is to be said.
+/// A time, or the reason why there is none; or neither if there is nothing to say.
 type Outcome = Result<TraceTime, Option<Unresolved>>;
 
 fn columns(result: Outcome) -> (Option<i64>, Option<&'static str>) {

@@ -1,4 +1,4 @@
-//! Rows are inserted into the tables of a connection.
+//! Inserts rows into the tables of a connection.
 
 use rusqlite::types::Value as Owned;
 use rusqlite::{Connection, Statement, params_from_iter};
@@ -9,15 +9,15 @@ use super::sink::{RouteRow, Sink, SolvedSink, StepRow};
 use super::writer::owned;
 use crate::error::WriteError;
 
-/// The tables of a connection, by a statement for each.
+/// The tables of a connection, with a statement for each.
 pub(crate) struct Statements<'c> {
     conn: &'c Connection,
-    /// Prepared with the first row of each, by their numbers.
+    /// The statements by the tables' numbers, each prepared with the table's first row.
     inserts: Vec<Option<Statement<'c>>>,
 }
 
 impl<'c> Statements<'c> {
-    /// Makes the tables, in a transaction of the caller's.
+    /// Makes the tables, in the caller's transaction.
     pub fn create(conn: &'c Connection) -> rusqlite::Result<Self> {
         conn.execute_batch(TABLES)?;
         Ok(Statements {
@@ -40,7 +40,7 @@ impl<'c> Statements<'c> {
         Ok(())
     }
 
-    /// Inserts a row whose first column is its number, which is given apart.
+    /// Inserts a row whose first column is `number`.
     fn numbered<'v>(
         &mut self,
         table: &'static Table,

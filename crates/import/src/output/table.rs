@@ -1,5 +1,4 @@
-//! Tables that are built page by page. What that gains is in the crate
-//! `timebase_store::btree`.
+//! Tables that are built page by page. The crate `timebase_store::btree` explains the gain.
 
 use std::collections::HashMap;
 
@@ -13,21 +12,21 @@ use timebase_store::sort::Scratch;
 
 use crate::error::WriteError;
 
-/// The most columns that a table has.
+/// The largest number of columns of a table.
 const MOST_COLUMNS: usize = 24;
 
-/// Where the tables and indexes of an empty database begin.
+/// The root pages of the tables and indexes of an empty database.
 pub(crate) struct Roots(HashMap<String, u32>);
 
 impl Roots {
-    /// Those of a database that SQLite has open.
+    /// The root pages of a database that SQLite has open.
     pub fn read(conn: &Connection) -> rusqlite::Result<Roots> {
         let mut statement = conn.prepare("SELECT name, rootpage FROM sqlite_schema")?;
         let roots = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(Roots(roots.collect::<rusqlite::Result<_>>()?))
     }
 
-    /// The root page; of what there is not, no page.
+    /// The root page of a table or an index; 0 if there is none.
     pub fn of(&self, name: &str) -> u32 {
         self.0.get(name).copied().unwrap_or_default()
     }
@@ -42,7 +41,7 @@ pub(crate) struct BulkTable {
     rows: u64,
 }
 
-/// Rows, by the order in which they come.
+/// A builder of rows, by the order in which they come.
 enum Builder {
     Rowid(TableBuilder),
     Key(ClusteredTableBuilder),
@@ -59,12 +58,12 @@ enum Entries {
     One(IndexBuilder<1>),
     Two(IndexBuilder<2>),
     Four(IndexBuilder<4>),
-    /// Those of the index before it, with the columns in the other order.
+    /// The entries of the index before it, with the columns in the other order.
     Turned(Scratch),
 }
 
 impl Entries {
-    /// Those of an index on `columns`; `before` are those of the index that is declared before it.
+    /// The entries of an index on `columns`; `before` is the index that is declared before it.
     fn new(columns: &[usize], before: Option<&Index>, scratch: &Scratch) -> Self {
         let is_turned = before
             .is_some_and(|before| before.only.is_none() && columns.iter().rev().eq(before.columns));
@@ -78,8 +77,8 @@ impl Entries {
 }
 
 impl BulkTable {
-    /// A table that the database has, and that is empty there. What has to be
-    /// sorted is kept in `directory`.
+    /// A table that the database has, and that is empty there. Records that have to be sorted are
+    /// stored in `scratch`.
     pub fn new(
         database: &mut Database,
         roots: &Roots,
@@ -107,8 +106,8 @@ impl BulkTable {
         })
     }
 
-    /// Adds a row whose columns have names. Its first column is the rowid, and is
-    /// given apart.
+    /// Adds a row whose columns have names. Its first column is the rowid, which is a separate
+    /// argument.
     #[inline]
     pub fn push_row<'v, R: Row<Value<'v>>>(
         &mut self,
@@ -119,8 +118,8 @@ impl BulkTable {
         self.push(database, rowid, row.cells().as_ref())
     }
 
-    /// Adds a row. The first of `values` is NULL where it is the rowid's column. Tells
-    /// whether it could: a row that comes late to a table with a key has to be inserted.
+    /// Adds a row. The first of `values` is NULL if it is the rowid's column. Returns whether it
+    /// was added: a row that comes late to a table with a key has to be inserted.
     #[inline]
     fn push(
         &mut self,
@@ -144,8 +143,8 @@ impl BulkTable {
         Ok(true)
     }
 
-    /// Adds a row of values, the first of which, or of a table with a key the second, is
-    /// the number of the row. Tells whether it could.
+    /// Adds a row of values. The first of them is the number of the row, or the second in a table
+    /// with a key. Returns whether it was added.
     #[inline]
     pub fn push_values<'v>(
         &mut self,
@@ -160,7 +159,7 @@ impl BulkTable {
         let row = row.unwrap_or_default();
         let number = match self.declared.order {
             Order::Key => row.get(1).copied(),
-            // The rowid stands outside of the record.
+            // The rowid is stored outside of the record.
             _ => row.first_mut().map(std::mem::take),
         };
         let number = match number {
@@ -170,9 +169,9 @@ impl BulkTable {
         self.push(database, number, row)
     }
 
-    /// Writes what is left, and tells which indexes are still empty: those of
-    /// tables of which so many rows wait for their time that SQLite makes them
-    /// faster afterwards than it would change them.
+    /// Writes the rest, and returns the indexes that are still empty. If many rows of a table wait
+    /// for their time, SQLite makes these indexes afterwards, which is faster than changing their
+    /// entries.
     pub fn finish(
         self,
         database: &mut Database,
@@ -183,8 +182,8 @@ impl BulkTable {
             Builder::Key(table) => table.finish(database)?,
             Builder::Any(table) => table.write(database, self.root)?,
         }
-        // Changing an entry takes about as long as making eight. An index of a
-        // part of the rows is not on a time.
+        // Changing an entry takes about as long as making eight. An index of only some rows has no
+        // column with a time.
         let are_late = waiting > self.rows / 8;
         let is_late = |index: &BulkIndex| are_late && index.declared.only.is_none();
         let (late, now): (Vec<_>, Vec<_>) = self.indexes.into_iter().partition(is_late);
@@ -216,7 +215,7 @@ impl BulkIndex {
     fn push(&mut self, rowid: i64, values: &[Value<'_>]) -> Result<(), WriteError> {
         let number = |column: usize| match values.get(column) {
             Some(Value::Integer(value)) => Some(*value),
-            // That of the rowid.
+            // The column of the rowid.
             _ if column == 0 => Some(rowid),
             _ => None,
         };

@@ -1,12 +1,14 @@
-//! Which clocks wrapped or restarted, and which packets have a wrong time by it: the table `clock_turn`.
+//! Finds clocks that wrapped or restarted, and packets that have a wrong time because of it: the table
+//! `clock_turn`.
 //!
 //! # Design
 //!
-//! It is found in the rows that are there, when all are: only then the snapshots say which clocks went back. Mostly none
-//! did, which one look at the snapshots of clocks that may have tells; packets are looked at only where one did.
+//! This looks at the rows after all of them are written, because only then the snapshots tell which clocks
+//! went back. Usually no clock did, and one look at the snapshots of the possible clocks is enough. It looks
+//! at packets only if a clock went back.
 //!
-//! To count packets while they are read was the alternative. Then nobody knows yet that a clock wrapped: the next snapshot
-//! tells.
+//! The alternative was to count packets while they are read. But at that point nobody knows that a clock
+//! wrapped: only the next snapshot tells it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +18,7 @@ use timebase_schema::{Row as _, tables};
 
 use crate::options::Conversion;
 
-/// A clock: machine, number, sequence, and the file whose own it is or -1.
+/// A clock: machine, number, sequence, and the file that owns it or -1.
 type Key = (i64, i64, i64, i64);
 
 fn key(row: &Row<'_>) -> rusqlite::Result<Key> {
@@ -33,18 +35,18 @@ struct Taken {
     source: u8,
 }
 
-/// What a clock did, with its snapshots.
+/// The turns of a clock, with its snapshots.
 struct Turned {
     turns: Turns,
     /// In the order of `turns.points`.
     packets: Vec<Option<i64>>,
-    /// Which of the points comes next in the file.
+    /// The points in the order of the file.
     in_file: Vec<usize>,
     unit: i64,
     cost: BTreeMap<usize, Cost>,
 }
 
-/// What a turn cost.
+/// The cost of a turn.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     packets: i64,
@@ -111,8 +113,8 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// The clocks that read less than before in the order of the file, but those that people set, with
-/// their units. Builtin ones that are in order by rule N5 are not looked at: their snapshots are all alike.
+/// The clocks that read less than before in the order of the file, with their units. Clocks that people set
+/// are left out. So are builtin clocks that are in order by rule N5: their snapshots are all alike.
 fn went_back(conn: &Connection, trace_time: Clock) -> rusqlite::Result<HashMap<Key, i64>> {
     let mut statement = conn.prepare(
         "SELECT machine_id, clock_id, seq_id, file, unit_multiplier_ns FROM clock_record
@@ -143,7 +145,7 @@ fn went_back(conn: &Connection, trace_time: Clock) -> rusqlite::Result<HashMap<K
     Ok(went_back)
 }
 
-/// Rules R11 to R13: what these clocks did, of those that wrapped or restarted.
+/// Rules R11 to R13: the turns of these clocks, for each clock that wrapped or restarted.
 fn turned(
     conn: &Connection,
     trace_time: Clock,
@@ -165,7 +167,7 @@ fn turned(
     Ok(turned)
 }
 
-/// What one clock did, by its readings; `None` if it did neither.
+/// The turns of one clock, from its readings; `None` if it neither wrapped nor restarted.
 fn of_clock(mut readings: Vec<Taken>, unit: i64) -> Option<Turned> {
     let best = readings.iter().map(|reading| reading.source).min();
     readings.retain(|reading| Some(reading.source) == best);
@@ -186,7 +188,7 @@ fn of_clock(mut readings: Vec<Taken>, unit: i64) -> Option<Turned> {
     })
 }
 
-/// The readings of these clocks, each with when it was taken: by the clock `home` of its snapshot, or else by
+/// The readings of these clocks, each with its time: the time of the clock `home` in its snapshot, or else
 /// the earliest time of the others.
 fn taken(
     conn: &Connection,
@@ -239,19 +241,20 @@ fn taken(
     Ok(taken)
 }
 
-/// What was read of a clock so far, in the order of the file.
+/// The readings of a clock so far, in the order of the file.
 #[derive(Default)]
 struct SoFar {
-    /// How many of its snapshots.
+    /// The number of its snapshots so far.
     snapshots: usize,
-    /// They, in the order of their values: the value, and which point it is.
+    /// These snapshots in the order of their values: the value, and the number of the point.
     by_value: Vec<(i64, usize)>,
-    /// The last reading of each sequence: its packet, and when it was.
+    /// The last reading of each sequence: its packet, and its time.
     last: HashMap<i64, (i64, i64)>,
 }
 
-/// Counts the packets that were converted by a snapshot of another life or turn (rule V2: of those before it in
-/// the file, the one with the greatest value that is not above the reading, or else with the smallest).
+/// Counts the packets that were converted by a snapshot of another life or turn. By rule V2, this is the
+/// snapshot before the packet in the file with the greatest value that is not above the reading, or else with
+/// the smallest value.
 fn count(conn: &Connection, turned: &mut BTreeMap<Key, Turned>) -> rusqlite::Result<()> {
     let mut so_far: HashMap<Key, SoFar> = HashMap::new();
     let mut statement = conn.prepare(
@@ -290,7 +293,7 @@ fn count(conn: &Connection, turned: &mut BTreeMap<Key, Turned>) -> rusqlite::Res
 }
 
 impl Turned {
-    /// Whether a packet has a wrong time: by which of the turns, and by how much.
+    /// If a packet has a wrong time, the turn that caused it, and the size of the error.
     fn wrong(
         &self,
         so_far: &mut SoFar,
@@ -337,7 +340,7 @@ impl Turned {
         if (by.life, by.turns) == (found.life, found.turns) {
             return None;
         }
-        // The turn that stands at the next snapshot, or the first that there is.
+        // The turn at the next snapshot, or else the first turn.
         let is_turn = |place: &usize| points.get(*place).is_some_and(|point| point.turn.is_some());
         let place = next_place
             .filter(is_turn)

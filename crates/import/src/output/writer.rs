@@ -1,4 +1,4 @@
-//! Rows go into the database.
+//! Writes rows into the database.
 
 use rusqlite::Connection;
 use timebase_resolver::Ticks;
@@ -16,10 +16,9 @@ use crate::place::TraceTime;
 pub(crate) struct Writer<S> {
     sink: S,
     commons: Commons,
-    /// Rows of tables with keys that do not come in their order, which are few and
-    /// SQLite's to insert.
+    /// Rows of tables with keys that come out of order. They are few, and SQLite inserts them.
     keyed: Vec<KeyedRow>,
-    /// Doubts of rows that are written, which are few, too.
+    /// Doubts about rows that are already written. They are few, too.
     doubts: Vec<LateDoubt>,
     tallies: Tallies,
 }
@@ -31,7 +30,7 @@ pub(crate) struct KeyedRow {
 }
 
 impl KeyedRow {
-    /// Inserts rows, when SQLite has the database again.
+    /// Inserts rows, after SQLite has the database again.
     pub fn insert_all(rows: &[KeyedRow], conn: &Connection) -> rusqlite::Result<()> {
         for row in rows {
             let values = rusqlite::params_from_iter(&row.values);
@@ -41,13 +40,13 @@ impl KeyedRow {
     }
 }
 
-/// What is left when all rows are written that come row by row.
+/// The remaining work after all rows are written that come one by one.
 pub(crate) struct Rest {
-    /// Indexes that SQLite has to make, when what waits has got its time.
+    /// Indexes that SQLite has to make after the waiting rows have got their time.
     pub postponed: Vec<&'static str>,
     pub keyed: Vec<KeyedRow>,
     pub doubts: Vec<LateDoubt>,
-    /// How many rows may be wrong, but for these.
+    /// The number of rows that may be wrong, without the doubts above.
     pub tallies: Tallies,
 }
 
@@ -90,8 +89,8 @@ impl<S: Sink> Writer<S> {
         Ok(())
     }
 
-    /// Writes what is left. `waiting` is how many rows of each table wait for their
-    /// time, by its number.
+    /// Writes the rest. `waiting` is the number of rows that wait for their time, by the table's
+    /// number.
     pub fn finish(mut self, waiting: &[u64]) -> Result<(S::Solved, Rest), WriteError> {
         for declared in tables::ALL {
             let waiting = waiting.get(declared.number).copied().unwrap_or(0);
@@ -142,8 +141,8 @@ impl<S: Sink> Writer<S> {
     }
 }
 
-/// A timestamp as recorded. SQLite has no integer for one of 2⁶³ or more; the
-/// nearest number says most.
+/// A timestamp as recorded. SQLite has no integer of 2⁶³ or more, so the nearest real number is
+/// used.
 fn timestamp(value: u64) -> Value<'static> {
     i64::try_from(value).map_or(Value::Real(value as f64), Value::Integer)
 }
@@ -165,7 +164,7 @@ fn value_of<'a>(cell: &Cell, batch: &'a Batch) -> Value<'a> {
         Cell::Integer(value) => Value::Integer(value),
         Cell::Real(value) => Value::Real(value),
         Cell::Blob { start, size } => Value::Blob(batch.kept(start, size)),
-        // What was put there was text.
+        // These bytes were written as text.
         Cell::Text { start, size } => {
             Value::Text(std::str::from_utf8(batch.kept(start, size)).unwrap_or_default())
         }

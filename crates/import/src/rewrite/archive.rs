@@ -2,9 +2,9 @@
 //!
 //! # Design
 //!
-//! Files are read in the order of their names, and are in the zip in that in which they were. So each is
-//! put aside until all are written. A file that was compressed is compressed again, because that has a say
-//! in the order of reading (rule X5).
+//! Files are read in the order of their names, and are in the zip in their original order. So each file is
+//! stored temporarily until all are written. A file that was compressed is compressed again, because
+//! compression affects the order of reading (rule X5).
 
 use std::io::{self, BufWriter, Seek, Write};
 
@@ -16,14 +16,14 @@ use super::output::{Output, Packing};
 use super::packed::{BUFFER, Counted, Written};
 use super::several::Several;
 
-/// The files that are written, each put aside.
+/// The written files, each in a temporary file.
 pub(crate) struct Members {
     scratch: Scratch,
     written: Vec<Member>,
 }
 
 struct Member {
-    /// That of the file that was read.
+    /// The id of the file that was read.
     id: usize,
     name: String,
     file: ScratchFile,
@@ -38,13 +38,13 @@ impl Members {
         }
     }
 
-    /// A file is written next.
+    /// Begins the next file.
     ///
     /// # Errors
     ///
     /// If there is no room for it.
     pub fn begin(&self, packing: Packing) -> io::Result<Output> {
-        // It counts itself.
+        // A temporary file counts itself.
         Output::new(
             Written::Aside(self.scratch.file()?),
             packing,
@@ -52,7 +52,7 @@ impl Members {
         )
     }
 
-    /// A file is written; one without packets is left out.
+    /// Ends a file. A file without packets is left out.
     ///
     /// # Errors
     ///
@@ -125,5 +125,5 @@ fn options(packing: Packing, size: u64) -> SimpleFileOptions {
         .large_file(size >= LARGE)
 }
 
-/// A size that, deflated or not, may not fit 32 bits.
+/// From this size on, a file may need more than 32 bits for its size, deflated or not.
 const LARGE: u64 = 0xf000_0000;

@@ -1,10 +1,10 @@
-//! Compresses and writes on a thread of its own.
+//! Compresses and writes on its own thread.
 //!
 //! # Design
 //!
-//! Packets are read, placed and rewritten on one thread. To write a buffer of them costs that thread as
-//! much as to read it, as the system copies every byte. So full buffers go to another thread, which has
-//! nothing else to do; it compresses, too. A few buffers go round, however large a packet is.
+//! Packets are read, placed and rewritten on one thread. Writing a buffer costs as much as reading it,
+//! because the system copies every byte. So full buffers go to another thread, which has nothing else to do,
+//! and also compresses them. A few buffers are used again and again, even if a packet is large.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -12,15 +12,15 @@ use std::thread::{Builder, JoinHandle};
 
 use super::packed::{BUFFER, Counted, Packed};
 
-/// How many full buffers may wait.
+/// The number of full buffers that may wait.
 const WAITING: usize = 2;
 
-/// What is written by another thread.
+/// A writer that writes on another thread.
 pub(super) struct Behind {
     buffer: Vec<u8>,
     full: SyncSender<Vec<u8>>,
     empty: Receiver<Vec<u8>>,
-    /// `None` when it has failed and that was said.
+    /// `None` if the thread has failed and its error was returned.
     thread: Option<JoinHandle<io::Result<Counted>>>,
 }
 
@@ -52,18 +52,18 @@ impl Behind {
         }
     }
 
-    /// No more buffers come: what the other thread ends with.
+    /// Sends no more buffers, and returns the result of the other thread.
     fn end(&mut self) -> io::Result<Counted> {
         self.full = sync_channel(0).0;
         let thread = self.thread.take().ok_or_else(stopped)?;
         thread.join().unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// All is written. Gives the file back.
+    /// Ends writing, and returns the file.
     ///
     /// # Errors
     ///
-    /// If the disk or a limit did not take something of it.
+    /// If the disk or a limit did not take all of it.
     pub fn finish(mut self) -> io::Result<Counted> {
         if !self.buffer.is_empty() {
             self.hand_over()?;
@@ -73,7 +73,7 @@ impl Behind {
 }
 
 impl Drop for Behind {
-    /// Nothing is written any more when it is gone.
+    /// After the drop, nothing more is written.
     fn drop(&mut self) {
         let _ = self.end();
     }
@@ -114,7 +114,7 @@ fn write(
     for mut buffer in full {
         packed.writer().write_all(&buffer)?;
         buffer.clear();
-        // Nobody needs it at the end.
+        // At the end, nobody takes it back.
         let _ = empty.send(buffer);
     }
     packed.finish()

@@ -1,4 +1,4 @@
-//! What can go wrong with a rewriting, told so that the user knows what to do.
+//! The errors of a rewriting, with advice for the user.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::error::{Error, HowFar};
 use crate::size::Size;
 
-/// Why there is no trace.
+/// The reason why there is no trace.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
 #[non_exhaustive]

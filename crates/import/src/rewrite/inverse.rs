@@ -2,24 +2,24 @@
 //!
 //! # Design
 //!
-//! A conversion by the nearest snapshot adds one number to all readings of a stretch, so a reading on the
-//! right stretch is found by adding what is missing, in one step, and on a neighbour in two. Where steps go
-//! back and forth over the end of a stretch, no reading leads to the time, or one at that end: the end is
-//! found by halving. To invert the graph, stretch by stretch, was the alternative; over several hops its
-//! stretches are too many to keep.
+//! A conversion by the nearest snapshot adds one number to all readings of a stretch. So if a reading is on
+//! the right stretch, one step that adds the difference finds the right reading; on a neighbour it takes two
+//! steps. If steps go back and forth over the end of a stretch, no reading leads to the time, or only a
+//! reading at that end, which is found by halving. The alternative was to invert the graph, stretch by
+//! stretch; but over several hops it has too many stretches to keep.
 
-/// A reading, and how far what it leads to is from the time.
+/// A reading, and the distance between its time and the wanted time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     pub reading: i64,
     pub off: u64,
 }
 
-/// How many steps are tried from one beginning.
+/// The number of steps from one beginning.
 const STEPS: usize = 8;
 
-/// The reading that leads to `ts`, or one that leads closest, by steps from some beginnings in the order
-/// of preference. `None` if none of them leads anywhere.
+/// The reading that leads to `ts`, or closest to it, found by steps from some beginnings in the order of
+/// preference. `None` if no beginning leads to a time.
 pub(crate) fn inverse(
     mut convert: impl FnMut(i64) -> Option<i64>,
     begins: impl IntoIterator<Item = i64>,
@@ -28,7 +28,7 @@ pub(crate) fn inverse(
     let mut best: Option<Found> = None;
     for begin in begins {
         let mut reading = begin.max(0);
-        // The readings next to the time that lead to one before it, and after it.
+        // The readings nearest to `ts` that lead to a time before it, and after it.
         let mut around: [Option<i64>; 2] = [None, None];
         for _ in 0..STEPS {
             let Some(found) = convert(reading) else {
@@ -83,7 +83,7 @@ fn better(best: &mut Option<Found>, reading: i64, off: u64) {
 mod tests {
     use super::*;
 
-    /// Snapshots: from which reading on a number is added.
+    /// Snapshots: the first reading of each stretch, and the number that is added.
     fn by(stretches: &[(i64, i64)]) -> impl FnMut(i64) -> Option<i64> {
         move |reading| {
             let stretch = stretches.iter().rev().find(|(from, _)| *from <= reading);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn rw6_a_time_that_no_reading_leads_to_has_the_one_that_leads_closest() {
-        // From 1100 to 1150 there is none.
+        // No reading leads to a time from 1100 to 1150.
         let convert = || by(&[(0, 1000), (100, 1050)]);
         let found = inverse(convert(), [10], 1110);
         assert_eq!(

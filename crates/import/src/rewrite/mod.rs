@@ -2,13 +2,13 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | the order of all steps, and what is refused | `mod.rs` |
-//! | what becomes of a packet | `pass.rs` |
+//! | the order of all steps, and the refusals | `mod.rs` |
+//! | the new form of a packet | `pass.rs` |
 //! | how a packet is written as bytes | `header.rs`; payloads beside their readers, `readers/retiming.rs` |
-//! | the times of a packet, and those that wait for a later snapshot | `times.rs`, `waits.rs` |
+//! | the times of a packet, and times that wait for a later snapshot | `times.rs`, `waits.rs` |
 //! | which reading of a clock leads to a time | `target.rs`, `inverse.rs` |
-//! | what becomes of several files | `several.rs`, `archive.rs` |
-//! | what the summary counts | `tally.rs` |
+//! | the output of several files | `several.rs`, `archive.rs` |
+//! | the counts of the summary | `tally.rs` |
 //!
 //! # Design
 //!
@@ -91,7 +91,7 @@ pub enum RewriteTo<'a> {
 }
 
 impl RewriteTo<'_> {
-    /// What it is called.
+    /// The name of the destination.
     fn path(&self) -> PathBuf {
         match self {
             RewriteTo::File(path) => path.to_path_buf(),
@@ -102,8 +102,8 @@ impl RewriteTo<'_> {
 }
 
 /// Rewrites traces so that every time in them is trace time (rules RW), by [`Options::conversion`] and
-/// [`Options::manifest`]. One trace becomes one; several files, or one with a manifest, become a zip (RW9).
-/// Of the other options those count that limit what is taken, and [`Options::overwrite`].
+/// [`Options::manifest`]. One trace becomes one trace; several files, or one with a manifest, become a zip
+/// (RW9). Of the other options, the limits and [`Options::overwrite`] have an effect.
 ///
 /// ```
 /// use timebase_import::{Monitor, Options, RewriteTo, Source, rewrite};
@@ -146,7 +146,7 @@ pub fn rewrite(
     job.run(new, to)
 }
 
-/// What is rewritten, and within which limits.
+/// The traces to rewrite, and the limits.
 struct Job<'a> {
     sources: &'a [Source],
     path: PathBuf,
@@ -156,33 +156,33 @@ struct Job<'a> {
     limits: Limits,
 }
 
-/// What the passes have found before the one that writes.
+/// The results of the passes before the one that writes.
 struct Found {
     known: Known,
     whole: Option<Whole>,
-    /// What is said of several files that are written.
+    /// The manifest's statements if several files are written.
     several: Option<Several>,
-    /// The files whose clocks nothing relates to those of the files before.
+    /// The files whose clocks nothing relates to the clocks of the files before them.
     unrelated: Vec<String>,
-    /// The trace that is written, when all of it is.
+    /// The written trace, after all of it.
     target: Frame,
     trace_time: Clock,
-    /// What was counted, which has to be the same again.
+    /// The counts, which have to be the same in the next pass.
     counts: Counts,
 }
 
-/// What becomes of a trace that is written while it is read for the first time.
+/// The result of writing a trace while it is read for the first time.
 enum AtOnce {
     Written(Box<Passed>),
-    /// Something waits for a later packet. The file has nothing of the trace.
+    /// Something waits for a later packet. The file has no part of the trace.
     Found(Box<Found>, Option<Written>),
 }
 
-/// What a pass ends with.
+/// The result of a pass.
 struct Passed {
     pass: Pass,
     files: Vec<FileRead>,
-    /// How many packets cannot be read, and their bytes.
+    /// The number of packets that cannot be read, and of their bytes.
     unreadable: (u64, u64),
 }
 
@@ -224,7 +224,7 @@ impl Job<'_> {
         self.end(&files, new, to, passed)
     }
 
-    /// Goes through one trace, and writes it as long as nothing has to be known of what comes later.
+    /// Goes through one trace, and writes it as long as it needs nothing from later packets.
     fn at_once(
         &self,
         files: &mut Files<'_>,
@@ -280,7 +280,7 @@ impl Job<'_> {
         Ok(AtOnce::Found(Box::new(found), file))
     }
 
-    /// Goes through all files of which everything is known, and writes them.
+    /// Goes through all files, after the passes that find everything, and writes them.
     fn write(
         &self,
         files: &mut Files<'_>,
@@ -296,7 +296,7 @@ impl Job<'_> {
             counts,
             ..
         } = found;
-        // Several files are put aside until all are written.
+        // Several files are stored temporarily until all are written.
         let (aside, file) = match &several {
             Some(_) => (file, None),
             None => (None, file),
@@ -324,7 +324,7 @@ impl Job<'_> {
         Ok(passed)
     }
 
-    /// A trace is another one than when it was read before.
+    /// The error if a trace has changed since it was read before.
     fn changed(&self) -> RewriteError {
         let source_name = self.name();
         RewriteError::Changed { source_name }
@@ -362,8 +362,8 @@ impl Job<'_> {
         surveyed.map_err(|broken| self.broken(broken))
     }
 
-    /// Goes through several files, for their machines and clocks first, and then for what has to be known
-    /// of all that is written.
+    /// Goes through several files twice: first for their machines and clocks, and then for the data about the
+    /// whole written trace.
     fn find_several(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
         let mut surveyed = self.survey(files)?;
         let several = Several::of(files, &mut surveyed).map_err(Error::Manifest)?;
@@ -394,7 +394,7 @@ impl Job<'_> {
         })
     }
 
-    /// What a pass begins with that writes nowhere yet.
+    /// The start of a pass that writes nowhere yet.
     fn new_pass(&self, whole: Option<Whole>, target: Target, times: Times) -> Pass {
         Pass {
             source: self.frame(whole),
@@ -410,7 +410,7 @@ impl Job<'_> {
         }
     }
 
-    /// A trace of which nothing was read.
+    /// A trace before any of it is read.
     fn frame(&self, whole: Option<Whole>) -> Frame {
         let keep = Keep {
             data: false,
@@ -460,7 +460,7 @@ impl Job<'_> {
         })
     }
 
-    /// Puts what was written into its place.
+    /// Puts the written trace into its place.
     fn end(
         &self,
         files: &Files<'_>,
@@ -512,7 +512,7 @@ impl Job<'_> {
         })
     }
 
-    /// What the user should know of the files.
+    /// The warnings for the user about the files.
     ///
     /// # Errors
     ///
@@ -535,7 +535,7 @@ impl Job<'_> {
                     traces += 1;
                 }
                 Err(error) if files.is_alone || self.options.strict => return Err(error.into()),
-                // Others are none the worse for it.
+                // It does not affect the other files.
                 Err(error) => told.push(error.to_string()),
             }
         }
@@ -571,7 +571,7 @@ impl Job<'_> {
         })
     }
 
-    /// Opens the trace, which is read several times.
+    /// Opens the trace for several readings.
     fn open(&self) -> Result<Files<'_>, RewriteError> {
         let manifest = self.options.manifest.as_deref();
         let (sources, monitor) = (self.sources, self.monitor);
@@ -586,7 +586,7 @@ impl Job<'_> {
         })
     }
 
-    /// What the sources are called together.
+    /// The name of all sources together.
     fn name(&self) -> String {
         match self.sources {
             [source] => source.to_string(),
@@ -614,7 +614,7 @@ impl Job<'_> {
         }
     }
 
-    /// What it means for the user that something could not be written, or put aside.
+    /// The error for the user if something could not be written or stored temporarily.
     fn failed(&self, error: io::Error) -> RewriteError {
         let path = self.path.clone();
         if self.limits.memory.is_exceeded()
@@ -716,12 +716,12 @@ fn is_placed(settled: &Settled<'_>) -> bool {
     matches!(settled, Settled::Packet { result: Ok(_), .. })
 }
 
-/// A database where a trace is needed: the one that it remembers, if it is one of ours.
+/// The error if a database was named instead of a trace: with the name of its trace, if timebase made it.
 fn is_database(path: &Path) -> RewriteError {
     let foreign = || Error::ImportsForeignDatabase {
         path: path.to_owned(),
     };
-    // To SQLite, names such as `file:a.db` and `:memory:` are not those of files.
+    // To SQLite, names such as `file:a.db` and `:memory:` are not names of files.
     let name = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let Ok(conn) = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
         return foreign().into();

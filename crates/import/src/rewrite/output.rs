@@ -1,4 +1,4 @@
-//! Where a trace goes that is written.
+//! The output of a rewritten trace.
 
 use std::io::{self, BufWriter, Read, Seek, Write};
 
@@ -18,7 +18,7 @@ pub(crate) enum Packing {
 }
 
 impl Packing {
-    /// That of a file that is read.
+    /// The compression of a file that is read.
     pub fn of_source(compression: Option<&str>) -> Packing {
         match compression {
             Some("gzip") => Packing::Gzip,
@@ -27,7 +27,7 @@ impl Packing {
         }
     }
 
-    /// What the end of a name says.
+    /// The compression that the extension of a name means.
     pub fn of_name(name: &std::path::Path) -> Packing {
         let ending = name.extension().and_then(|ending| ending.to_str());
         match ending.map(str::to_ascii_lowercase).as_deref() {
@@ -68,7 +68,7 @@ impl Output {
         })
     }
 
-    /// What is written already.
+    /// Continues after bytes that are written already.
     ///
     /// # Errors
     ///
@@ -119,11 +119,11 @@ impl Output {
         self.is_empty
     }
 
-    /// What was written is not used. Gives a file without bytes to write to instead.
+    /// Drops the written bytes, and returns an empty file to write to instead.
     ///
     /// # Errors
     ///
-    /// If the disk or a limit does not take what was still in memory.
+    /// If the disk or a limit does not take the rest in memory.
     pub fn abandon(self, scratch: &Scratch, quota: &Quota) -> io::Result<Written> {
         match self.finish()? {
             (Written::File(mut file), size) => {
@@ -136,11 +136,11 @@ impl Output {
         }
     }
 
-    /// There are no more. Gives the file back, and tells its size.
+    /// Ends the file, and returns it with its size.
     ///
     /// # Errors
     ///
-    /// If the disk or a limit does not take what is left.
+    /// If the disk or a limit does not take the rest.
     pub fn finish(self) -> io::Result<(Written, u64)> {
         let counted = self.behind.finish()?;
         Ok((counted.file, counted.size))

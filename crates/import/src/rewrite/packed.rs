@@ -1,4 +1,4 @@
-//! The file that a trace is written to, and what compresses it on the way.
+//! The file that a trace is written to, and its compressor.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -6,14 +6,14 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use flate2::write::GzEncoder;
 use timebase_store::sort::{Quota, ScratchFile};
 
-/// A file that is counted before it is written.
+/// A file whose bytes are counted before they are written.
 pub(crate) struct Counted {
     pub file: Written,
     quota: Quota,
     pub size: u64,
 }
 
-/// The file of a trace: that of a destination, or one that is put aside.
+/// The file of a trace: the destination, or a temporary file.
 pub(crate) enum Written {
     File(File),
     Aside(ScratchFile),
@@ -36,7 +36,7 @@ impl Write for Counted {
                 self.quota.take(bytes.len() as u64)?;
                 file.write(bytes)?
             }
-            // It counts itself.
+            // A temporary file counts itself.
             Written::Aside(file) => file.write(bytes)?,
         };
         self.size = self.size.saturating_add(written as u64);
@@ -60,7 +60,7 @@ impl Seek for Counted {
     }
 }
 
-/// A file, and what compresses it.
+/// A file and its compressor.
 pub(super) enum Packed {
     Plain(Counted),
     Gzip(Box<GzEncoder<BufWriter<Counted>>>),
@@ -76,11 +76,11 @@ impl Packed {
         }
     }
 
-    /// There is no more to write.
+    /// Ends the file.
     ///
     /// # Errors
     ///
-    /// If the disk or a limit does not take what is left.
+    /// If the disk or a limit does not take the rest.
     pub fn finish(self) -> io::Result<Counted> {
         let writer = match self {
             Packed::Plain(file) => return Ok(file),
@@ -91,5 +91,5 @@ impl Packed {
     }
 }
 
-/// How much is written at once.
+/// The number of bytes that are written at once.
 pub(super) const BUFFER: usize = 256 << 10;

@@ -1,12 +1,12 @@
-//! What a manifest says of several files that are written (rule RW9).
+//! The manifest of several files that are written (rule RW9).
 //!
 //! # Design
 //!
-//! The manifest of the files that are read stays as far as it names machines, because it numbers them
-//! (rule X11). Its relations of clocks go: the times of all packets are on one clock already. So a machine
-//! that is not the one of trace time gets a relation of its clock to trace time, with offset 0, if any of its
-//! clocks led there. A guest that the manifest cannot name gets none; the files that are written are placed like any others
-//! (`target.rs`), so its packets come to stand where they have to by what an import assumes of it (X26).
+//! The manifest of the files that are read is kept as far as it names machines, because it numbers them (rule
+//! X11). Its relations of clocks are dropped, because the times of all packets are already on one clock. So a
+//! machine that does not have trace time gets a relation of its clock to trace time, with offset 0, if any of
+//! its clocks led there. A guest that the manifest cannot name gets no relation. The written files are placed
+//! like any others (`target.rs`), so the assumptions of an import (X26) put its packets at the right times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,23 +21,23 @@ use crate::manifest::{
 };
 use crate::place::{Part, Place, shared};
 
-/// The manifest of the files that are written, and what it means for them.
+/// The manifest of the written files, and its rules for them.
 pub(crate) struct Several {
-    /// The name of its member, and the id of the file that it had among those that were read.
+    /// The name of its member, and its id among the files that were read.
     pub name: String,
     pub id: Option<usize>,
     manifest: Manifest,
     pub resolved: Resolved,
-    /// By the ids of the files.
+    /// The rules by the ids of the files.
     rules: BTreeMap<usize, MemberRules>,
 }
 
 impl Several {
-    /// For files of which everything is known that a pass for snapshots finds.
+    /// Makes the manifest. A pass for snapshots has already gone through the files.
     ///
     /// # Errors
     ///
-    /// [`Refused`] if the manifest of the files that are read cannot be that of those that are written.
+    /// [`Refused`] if the manifest of the files that are read is not valid for the written files.
     pub fn of(files: &Files<'_>, surveyed: &mut Frame) -> Result<Several, Refused> {
         let traces = files.traces();
         let names: Vec<String> = traces.iter().map(|file| files.name(file)).collect();
@@ -74,7 +74,7 @@ impl Several {
         self.manifest.to_string()
     }
 
-    /// What the manifest says of the packets of a file.
+    /// The manifest's rules for the packets of a file.
     pub fn rules(&self, file: &File) -> MemberRules {
         self.rules.get(&file.id).cloned().unwrap_or_default()
     }
@@ -89,7 +89,7 @@ fn free(name: &str, names: &[String]) -> String {
     free
 }
 
-/// The machines of files of which some clock leads to trace time. The others stay unrelated.
+/// The machines of files that have a clock that leads to trace time. The other machines stay unrelated.
 fn placed(place: &mut Place) -> BTreeSet<(FileTag, MachineId)> {
     let trace_time = place.trace_time();
     place.with_estimates(|place, estimates, _| {
@@ -187,7 +187,7 @@ fn manifest(
     manifest
 }
 
-/// The entry of a path that counts.
+/// The entry that counts for a path.
 fn entry<'a>(manifest: &'a mut Manifest, path: &str) -> Option<&'a mut FileEntry> {
     manifest.files.iter_mut().find(|entry| entry.path == path)
 }
@@ -195,7 +195,8 @@ fn entry<'a>(manifest: &'a mut Manifest, path: &str) -> Option<&'a mut FileEntry
 /// The field `machine` of a reference to a machine of an entry (rule X38).
 struct Machine(Option<String>);
 
-/// How a manifest refers to the machine of a part; `None` if it cannot without giving it another row.
+/// The manifest's reference to the machine of a part; `None` if the reference would give the machine another
+/// row.
 fn referred(entry: &FileEntry, part: &Part, machines: &Machines) -> Option<Machine> {
     let MachineId(id) = part.machine;
     match &entry.machines {
@@ -205,7 +206,8 @@ fn referred(entry: &FileEntry, part: &Part, machines: &Machines) -> Option<Machi
             let is_listed = listed.iter().any(|(_, listed)| listed == name);
             is_listed.then(|| Machine(Some(name.clone())))
         }
-        // The host has its row when it is referred to, which is the next one behind those with names.
+        // The host gets its row when the manifest refers to it. This is the next row after the machines with
+        // names.
         Named::ByRaw => {
             let named = machines
                 .iter()

@@ -1,11 +1,11 @@
-//! The trace that is written, as an import of it will see it.
+//! The written trace, as an import of it will see it.
 //!
 //! # Design
 //!
-//! Whether a time that is written leads to the one that it has to is decided by the import, by rules of
-//! snapshots, machines and files that have no short form. So the packets that are written are placed here
-//! by the same functions, and a reading is good if it comes to stand where it has to. To derive from the
-//! rules which reading that is was the alternative; it would be a second place that decides times.
+//! The import decides whether a written time leads to the right time, by rules of snapshots, machines and
+//! files that have no short form. So the written packets are placed here by the same functions, and a reading
+//! is good if its place is the right time. The alternative was to derive the right reading from the rules;
+//! but then times would be decided in two places.
 
 use timebase_resolver::{Clock, ClockId, SeqId};
 use timebase_trace::wire::packet::Header;
@@ -15,22 +15,22 @@ use crate::frame::{CopiedPacket, Frame};
 use crate::output::Rows;
 use crate::place::{PartIx, Placement, Snapshot, TraceTime};
 
-/// The trace that is written, up to the packet that is.
+/// The written trace, up to the current packet.
 pub(crate) struct Target {
     pub frame: Frame,
-    /// The same when all of it is written, for what an import tries once more then (rule D2).
+    /// The same trace after all of it is written, for the second attempt of an import (rule D2).
     pub whole: Option<Frame>,
     pub trace_time: Clock,
-    /// Whether a reading of that clock is a time in the trace that is written: it counts nanoseconds, and an
-    /// import tells times on it.
+    /// Whether a reading of that clock is a time in the written trace: the clock counts nanoseconds, and is
+    /// the trace time of an import.
     is_direct: bool,
-    /// Whether something was needed of all that is written, before it is.
+    /// Whether something depended on the whole written trace before it was known.
     pub lacks_whole: bool,
 }
 
 impl Target {
     pub fn new(frame: Frame, whole: Option<Frame>, trace_time: Clock) -> Target {
-        // What is not known is checked at the end.
+        // If this is not known yet, it is checked at the end.
         let is_direct = whole.as_ref().is_none_or(|whole| {
             let place = &whole.context.place;
             place.clocks.unit(trace_time) == 1 && place.trace_time() == trace_time
@@ -44,7 +44,7 @@ impl Target {
         }
     }
 
-    /// When all is written, and nothing was known of that before: whether times are what they were taken for.
+    /// After the whole trace is written: whether the assumptions about its times hold.
     pub fn is_as_assumed(&self) -> bool {
         let place = &self.frame.context.place;
         !self.lacks_whole
@@ -52,14 +52,14 @@ impl Target {
             && place.trace_time() == self.trace_time
     }
 
-    /// Whether a clock of a part is the one that times are told on, so that its readings are times.
+    /// Whether a clock of a part is trace time, so that its readings are times.
     #[inline]
     pub fn is_trace_time(&self, part: PartIx, id: ClockId) -> bool {
         let place = &self.frame.context.place;
         self.is_direct && place.clocks.parts[part].clock(id, SeqId(0)) == self.trace_time
     }
 
-    /// The clock of a packet of a part that names none.
+    /// The clock of a packet that names no clock, in this part.
     pub fn default_clock(&self, part: PartIx) -> u32 {
         self.frame.context.place.clocks.parts.default_clock(part)
     }
@@ -73,13 +73,13 @@ impl Target {
             .is_incremental(header, part, clock)
     }
 
-    /// Something of a part is going to be converted.
+    /// A time of a part is about to be converted.
     #[inline]
     pub fn attempted(&mut self, part: PartIx) {
         self.frame.context.place.clocks.attempted(part);
     }
 
-    /// A packet is written next.
+    /// The next packet is about to be written.
     pub fn enter(
         &mut self,
         header: &Header<'_>,
@@ -89,7 +89,7 @@ impl Target {
         self.frame.enter_copy(header, snapshot, rows)
     }
 
-    /// Where a snapshot stands in the trace that is written (rule RW4): at once, or when all is written.
+    /// The time of a snapshot in the written trace (rule RW4): at once, or after all is written.
     pub fn snapshot_time(&mut self, copied: &CopiedPacket) -> Option<TraceTime> {
         let accepted = copied.accepted()?;
         if let Some(ts) = accepted.ts() {
@@ -101,7 +101,7 @@ impl Target {
         times.first().copied().flatten()
     }
 
-    /// It is written with this header.
+    /// The packet is written with this header.
     pub fn written(
         &mut self,
         copied: CopiedPacket,
@@ -111,8 +111,8 @@ impl Target {
         self.frame.time_copy(copied, header, rows)
     }
 
-    /// The reading of a clock, in nanoseconds, that leads to a time or closest to it, near to what was
-    /// recorded. `None` if the clock leads nowhere.
+    /// The reading of a clock, in nanoseconds, that leads to a time or closest to it, near the recorded
+    /// reading. `None` if the clock does not lead to trace time.
     pub fn reading(
         &mut self,
         part: PartIx,
@@ -143,7 +143,7 @@ impl Target {
         inverse(|reading| convert(self, reading), begins, time)
     }
 
-    /// The same of a reading that an import converts when all of the trace is read.
+    /// The same for a reading that an import converts after the whole trace is read.
     pub fn reading_at_end(
         &mut self,
         part: PartIx,
@@ -161,7 +161,7 @@ impl Target {
         inverse(convert, [recorded], time)
     }
 
-    /// Where an import of the trace that is written places a reading in nanoseconds: at once, or at the end.
+    /// The time that an import of the written trace gives a reading in nanoseconds: at once, or at the end.
     pub fn leads_to(
         &mut self,
         part: PartIx,

@@ -1,4 +1,4 @@
-//! The times of a packet on their way from the trace that is read to the one that is written.
+//! The times of a packet on their way from the trace that is read to the written trace.
 
 use rustc_hash::FxHashMap;
 use timebase_resolver::{Clock, ClockId, SeqId, Ticks};
@@ -11,26 +11,26 @@ use super::waits::Known;
 use crate::place::{EventClock, EventRow, Generation, PartIx, Place, TraceTime, WaitingEvent};
 use crate::readers::{Fixed, References, Retime};
 
-/// What is known of what waits for a snapshot.
+/// The times that wait for a snapshot, as far as they are known.
 pub(crate) enum Waits {
-    /// It is collected, for another pass.
+    /// They are collected for another pass.
     Collected,
     Known(Known),
 }
 
-/// What is kept from packet to packet.
+/// The state from packet to packet.
 pub(crate) struct Times {
     pub waits: Waits,
-    /// Whether packets are written, which ends where something is needed that a later packet tells.
+    /// Whether packets are written. This ends when something depends on a later packet.
     pub writes: bool,
-    /// The number of what waits next.
+    /// The number of the next time that waits.
     pub next: i64,
-    /// By sequence: what deltas of it are added to.
+    /// The references for deltas, by sequence.
     references: FxHashMap<u32, (Generation, References)>,
     pub tally: Tally,
-    /// Whether times are told by rates, so that the nearest snapshot may put them elsewhere.
+    /// Whether times are converted by rates, so that the nearest snapshot may give other times.
     pub has_rates: bool,
-    /// Why what waited cannot be read back.
+    /// The reason why the times that waited cannot be read back.
     pub failure: Option<std::io::Error>,
 }
 
@@ -47,7 +47,7 @@ impl Times {
         }
     }
 
-    /// Something waits: its number, and what becomes of it if that is known.
+    /// Gives a waiting time the next number, and returns the time if it is known.
     #[cold]
     pub fn waits(&mut self) -> Option<TraceTime> {
         let number = self.next;
@@ -67,7 +67,7 @@ impl Times {
         }
     }
 
-    /// Something that was read from a clock has a time.
+    /// A reading of a clock has its time.
     #[inline]
     pub fn placed(
         &mut self,
@@ -90,7 +90,7 @@ pub(crate) struct Converter<'a> {
     pub source: &'a mut Place,
     pub target: &'a mut Target,
     pub times: &'a mut Times,
-    /// Of the packet, in the trace that is read and in the one that is written.
+    /// The packet's part, in the trace that is read and in the written trace.
     pub parts: (PartIx, PartIx),
 }
 
@@ -156,7 +156,8 @@ impl Retime for Converter<'_> {
         }
         let near = i64::try_from(recorded).unwrap_or(ts.0);
         let clock = (clock, SeqId(0));
-        // By the nearest snapshots, what is right now is right at the end: they are those of the source.
+        // With the nearest snapshots, a reading that is right now is right at the end, because the snapshots
+        // are the source's.
         let found = match fixed {
             Fixed::HeapDumps if self.times.has_rates => {
                 self.target.reading_at_end(part, clock, near, ts)

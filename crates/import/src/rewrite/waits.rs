@@ -1,11 +1,11 @@
-//! What waits for a snapshot in one pass over a trace, for the next pass (rule D2).
+//! The times that wait for a snapshot in one pass over a trace, for the next pass (rule D2).
 //!
 //! # Design
 //!
-//! Both passes ask for the same times in the same order, so a number is enough to know what waited. What
-//! is settled when a file is read to its end comes in the order of these numbers, and so does what is
-//! settled when all files are, packets and snapshots apart. So three queues outside of memory hold the
-//! results, and the next pass takes them from their fronts.
+//! Both passes ask for the same times in the same order, so a number is enough to identify a time that
+//! waited. Times that are settled at the end of their file come in the order of these numbers. So do times
+//! that are settled at the end of all files, with packets and snapshots apart. So three queues outside of
+//! memory hold the results, and the next pass takes them from the front.
 
 use std::io;
 
@@ -15,13 +15,13 @@ use crate::compact::{Put, Take};
 use crate::place::{Settled, TraceTime};
 use crate::spill::{Records, SpillQueue};
 
-/// Collects what became of it.
+/// Collects the settled times.
 pub(crate) struct Collected {
     queues: [SpillQueue; 3],
     record: Vec<u8>,
 }
 
-/// Whether something is settled at the end of its file, or of all.
+/// Whether a time is settled at the end of its file, or of all files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     File,
@@ -36,7 +36,7 @@ impl Collected {
         }
     }
 
-    /// Something is settled.
+    /// Collects a settled time.
     pub fn settled(&mut self, settled: &Settled<'_>, end: End) {
         let (number, ts, queue) = match settled {
             Settled::Packet {
@@ -59,11 +59,11 @@ impl Collected {
         }
     }
 
-    /// What became of it, for the next pass.
+    /// The settled times, for the next pass.
     ///
     /// # Errors
     ///
-    /// If it cannot be read back.
+    /// If the times cannot be read back.
     pub fn known(self) -> io::Result<Known> {
         let mut fronts = Vec::new();
         for queue in self.queues {
@@ -88,18 +88,18 @@ fn take(records: &mut Records) -> io::Result<Option<(i64, TraceTime)>> {
     Ok(Some((take.integer()?, TraceTime(take.integer()?))))
 }
 
-/// What became of everything that waits.
+/// All times that waited in the last pass.
 #[derive(Default)]
 pub(crate) struct Known {
     fronts: Vec<Front>,
 }
 
 impl Known {
-    /// What became of what has this number; the numbers that are asked for grow.
+    /// The time with this number. The caller asks for ever larger numbers.
     ///
     /// # Errors
     ///
-    /// If it cannot be read back.
+    /// If the times cannot be read back.
     pub fn get(&mut self, number: i64) -> io::Result<Option<TraceTime>> {
         for front in &mut self.fronts {
             while let Some((of, ts)) = front.next.filter(|(of, _)| *of <= number) {

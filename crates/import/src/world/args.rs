@@ -1,16 +1,15 @@
-//! Sets of arguments (rules A2, A3, H6): those that are equal are one, as far as memory
-//! goes.
+//! Sets of arguments (rules A2, A3, H6): equal sets are one, as far as the memory for them goes.
 //!
 //! # Design
 //!
-//! A set is one row with a JSON object, from key to value. What JSON cannot say of it
-//! stands beside: types that are not those of JSON, and keys without the places in
-//! lists. That is the same for most sets of one kind of event, and a row of its own,
-//! which sets refer to; most need none. The view `args` makes a row of each argument.
+//! A set is one row with a JSON object, from key to value. JSON cannot express everything: some
+//! types, and keys without the places in lists. These are the same for most sets of one kind of
+//! event. So they are a row of their own, which sets refer to; most sets need none. The view `args`
+//! makes a row of each argument.
 //!
-//! A row for each argument, with texts by their numbers and an index by set, was the
-//! alternative, and the layout before. Measured with a million sets of four arguments
-//! (two numbers, a text that is there once, one of ten), in SQLite 3.40:
+//! The alternative, and the layout before, was a row for each argument, with texts by their numbers
+//! and an index by set. Measured with a million sets of four arguments (two numbers, a unique text,
+//! and one of ten texts), in SQLite 3.40:
 //!
 //! | | a row a set | a row an argument |
 //! |---|---|---|
@@ -34,11 +33,11 @@ use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::seen::Seen;
 
-/// How many bytes a generation of sets may take, and one of what JSON cannot say.
+/// The number of bytes that a generation may take: of sets, and of rows of types.
 const SETS: usize = 2 << 20;
 const TYPES: usize = 1 << 20;
 
-/// Of so many arguments each is compared with each.
+/// Up to this number, each argument is compared with each.
 const FEW: usize = 16;
 
 /// The sets of the table `arg_set`.
@@ -63,7 +62,7 @@ impl Default for ArgSets {
 }
 
 impl ArgSets {
-    /// The number of a set; none of an empty one.
+    /// The number of a set; `None` for an empty set.
     pub fn number(&mut self, args: &[u8], names: &Names, rows: &mut Rows<'_>) -> Option<i64> {
         if args.is_empty() {
             return None;
@@ -74,7 +73,7 @@ impl ArgSets {
         self.written.write(args, names)?;
         let type_id = self.type_id(rows);
         let set = self.next;
-        // Those of kernel events have the odd numbers.
+        // The sets of kernel events have the odd numbers.
         self.next += 2;
         self.sets.insert(args, set);
         let args = text(&self.written.args, rows);
@@ -86,7 +85,7 @@ impl ArgSets {
         Some(set)
     }
 
-    /// The row of what JSON cannot say of the set that is written.
+    /// The row of types and keys for the set that is written.
     fn type_id(&mut self, rows: &mut Rows<'_>) -> Option<i64> {
         let Written {
             types,
@@ -116,28 +115,28 @@ impl ArgSets {
     }
 }
 
-/// A text that is there, or nothing.
+/// A cell with the text, or NULL if it is empty.
 fn text(json: &[u8], rows: &mut Rows<'_>) -> Cell {
     let json = str::from_utf8(json).ok();
     rows.optional_text(json.filter(|json| !json.is_empty()))
 }
 
-/// A set as it is written: objects of JSON, each empty if there is nothing in it.
+/// A set in its written form: JSON objects, each of which is empty if there is nothing in it.
 #[derive(Debug, Default)]
 struct Written {
     args: Vec<u8>,
     types: Vec<u8>,
     flat_keys: Vec<u8>,
-    /// By which types and flat keys are found again.
+    /// The types and flat keys together, as a key to find them again.
     both: Vec<u8>,
-    /// The keys of all entries, one behind the other, and where they are; nowhere if
-    /// another of the same key comes later.
+    /// The keys of all entries, one after another, and their places; `None` if the same key comes
+    /// again later.
     keys: String,
     places: Vec<Option<Range<usize>>>,
 }
 
 impl Written {
-    /// Writes a set; nothing if there is no argument in it.
+    /// Writes a set. Returns `None` if it has no argument.
     fn write(&mut self, args: &[u8], names: &Names) -> Option<()> {
         self.find_keys(args, names);
         for json in [&mut self.args, &mut self.types, &mut self.flat_keys] {
@@ -165,7 +164,7 @@ impl Written {
         (!self.args.is_empty()).then_some(())
     }
 
-    /// Of several arguments with one key the last one counts (rule A1).
+    /// Finds the keys. If several arguments have one key, the last one counts (rule A1).
     fn find_keys(&mut self, args: &[u8], names: &Names) {
         self.keys.clear();
         self.places.clear();
@@ -211,7 +210,7 @@ impl Written {
     }
 }
 
-/// Adds to an object.
+/// Adds an entry to an object.
 fn entry(json: &mut Vec<u8>, key: &str, value: impl FnOnce(&mut Vec<u8>)) {
     json.push(if json.is_empty() { b'{' } else { b',' });
     put(json, key);
@@ -220,7 +219,7 @@ fn entry(json: &mut Vec<u8>, key: &str, value: impl FnOnce(&mut Vec<u8>)) {
 }
 
 fn put(json: &mut Vec<u8>, value: impl serde_core::Serialize) {
-    // Nothing keeps such values from being written to memory.
+    // Writing such values to memory cannot fail.
     let _ = to_writer(json, &value);
 }
 
@@ -229,17 +228,17 @@ fn put_value(json: &mut Vec<u8>, value: ArgValue<'_>) {
         ArgValue::Int(value) => put(json, value),
         ArgValue::Uint(value) | ArgValue::Pointer(value) => put(json, value),
         ArgValue::Bool(value) => put(json, value),
-        // So SQLite writes them, and reads them.
+        // SQLite writes and reads them in this form.
         ArgValue::Real(f64::INFINITY) => json.extend_from_slice(b"9e999"),
         ArgValue::Real(f64::NEG_INFINITY) => json.extend_from_slice(b"-9e999"),
-        // What is no number is null.
+        // A NaN is null.
         ArgValue::Real(value) => put(json, value),
         ArgValue::Text(text) => put(json, text),
         ArgValue::NoText | ArgValue::Null => json.extend_from_slice(b"null"),
     }
 }
 
-/// What `value_type` calls a value, where JSON does not tell.
+/// The name of a value in `value_type`, if JSON does not tell it.
 fn type_name(value: ArgValue<'_>) -> Option<&'static str> {
     match value {
         ArgValue::Uint(_) => Some("uint"),
@@ -426,7 +425,7 @@ mod tests {
             rows(&conn, "SELECT types FROM arg_type"),
             [r#"{"u":"uint"}"#]
         );
-        // What says only where a list goes on has no arguments.
+        // An entry that only says where a list continues is no argument.
         let nothing = crate::arguments::testing::listed(&["+a[1]"], &mut names);
         let conn = database(&[&nothing, b""], &names);
         assert!(rows(&conn, "SELECT args FROM arg_set").is_empty());

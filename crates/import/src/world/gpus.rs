@@ -5,7 +5,7 @@ use timebase_schema::tables::gpu_record;
 
 use crate::output::{Cell, Rows};
 
-/// What `gpu_info` says of a GPU.
+/// The fields of `gpu_info` for a GPU.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GpuInfo {
     pub name: Option<String>,
@@ -14,7 +14,7 @@ pub(crate) struct GpuInfo {
     pub architecture: Option<String>,
     pub uuid: Option<String>,
     pub pci_bdf: Option<String>,
-    /// What else it says.
+    /// Its other fields.
     pub arg_set_id: Option<i64>,
 }
 
@@ -25,7 +25,7 @@ struct Gpu {
     info: GpuInfo,
 }
 
-/// The GPUs that something was said of, in that order.
+/// The GPUs that packets or events mention, in this order.
 #[derive(Debug, Default)]
 pub(crate) struct Gpus {
     known: FxHashMap<(u32, u32), u32>,
@@ -45,12 +45,12 @@ impl Gpus {
         })
     }
 
-    /// Which GPU of its machine a row is.
+    /// The number of a GPU on its machine, by its row.
     pub fn gpu(&self, ugpu: u32) -> Option<u32> {
         self.all.get(ugpu as usize).map(|gpu| gpu.gpu)
     }
 
-    /// What a GPU is; what is not said stays as it was said before.
+    /// Describes a GPU. A field that is not set keeps its value from before.
     pub fn describe(&mut self, ugpu: u32, said: GpuInfo) {
         if let Some(Gpu { info, .. }) = self.all.get_mut(ugpu as usize) {
             let before = std::mem::take(info);
@@ -66,7 +66,7 @@ impl Gpus {
         }
     }
 
-    /// All of them become rows.
+    /// Makes a row for each GPU.
     pub(super) fn end(&self, rows: &mut Rows<'_>) {
         for (id, gpu) in (0i64..).zip(&self.all) {
             let info = &gpu.info;

@@ -1,13 +1,13 @@
-//! Lanes: the tracks of slices of one name that may overlap (rules B6 and GP3).
+//! Lanes: tracks for slices of one name that may overlap (rules B6 and GP3).
 //!
 //! # Design
 //!
-//! The rules look for the first lane of some kind. Each kind is an index of its own:
-//! lanes by their cookie, lanes without open begins, lanes by when they end. To go
-//! through all lanes was the alternative; but a trace whose begins have no ends has
-//! as many lanes as begins, and would take the square of their number.
+//! The rules look for the first lane of some kind. Each kind is an index of its own: lanes by their
+//! cookie, lanes without open begins, lanes by the end of their last slice. The alternative was to
+//! go through all lanes. But a trace whose begins have no ends has as many lanes as begins, so the
+//! time would grow with the square of their number.
 //!
-//! Sets are found by bytes, as their names are looked up without being copied.
+//! Sets are found by bytes, so that their names are looked up without a copy.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::tracks::{NewTrack, TrackId, Tracks};
 
-/// The lanes of one type, name, and whatever else they have in common.
+/// The lanes with the same type, name and numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SetId(usize);
 
@@ -31,18 +31,18 @@ pub(crate) struct Lanes {
 
 #[derive(Debug)]
 struct Set {
-    /// What each lane of it is.
+    /// The track of each lane of the set.
     track: NewTrack,
     by_cookie: ByCookie,
     by_time: ByTime,
 }
 
-/// Lanes for what begins and ends by a cookie.
+/// Lanes for slices that begin and end by a cookie.
 #[derive(Debug, Default)]
 struct ByCookie {
     lanes: Vec<Lane>,
     places: FxHashMap<i64, u32>,
-    /// Those without open begins.
+    /// The lanes without open begins.
     free: BTreeSet<u32>,
 }
 
@@ -50,30 +50,30 @@ struct ByCookie {
 struct Lane {
     track: TrackId,
     cookie: i64,
-    /// How many begins are open.
+    /// The number of open begins.
     open: u64,
     begins: Begins,
 }
 
-/// The begins that a lane has had, those of no slice too, and when the last one was.
+/// The begins of a lane, including those without a slice, and the time of the last one.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begins {
     pub count: i64,
     pub last_ts: i64,
 }
 
-/// Lanes for what has a duration.
+/// Lanes for slices with a known duration.
 #[derive(Debug, Default)]
 struct ByTime {
     tracks: Vec<TrackId>,
-    /// Those whose last slice has ended.
+    /// The lanes whose last slice has ended.
     free: BTreeSet<u32>,
-    /// When the last slice of the others ends.
+    /// The ends of the last slices of all other lanes.
     busy: BinaryHeap<Reverse<(i64, u32)>>,
 }
 
 impl ByCookie {
-    /// A lane of a cookie, without open begins.
+    /// Adds a lane for a cookie, without open begins.
     fn add(&mut self, cookie: i64, track: TrackId) {
         let place = self.lanes.len() as u32;
         self.lanes.push(Lane {
@@ -88,7 +88,7 @@ impl ByCookie {
 }
 
 impl Lanes {
-    /// The lanes of a type and name for which these numbers are the same.
+    /// The lanes with a type, a name and these numbers.
     pub fn set(
         &mut self,
         track_type: &'static str,
@@ -128,7 +128,7 @@ impl Lanes {
         Some(lane.track)
     }
 
-    /// The lane of a begin that does not nest; `None` where the lane is open already.
+    /// The lane of a begin that does not nest; `None` if the lane is open already.
     pub fn begin_alone(
         &mut self,
         set: SetId,
@@ -150,7 +150,7 @@ impl Lanes {
         Some(lane.track)
     }
 
-    /// The lane of an end, with what it knows of its begins.
+    /// The lane of an end, with its begins.
     pub fn end(
         &mut self,
         set: SetId,
@@ -175,7 +175,7 @@ impl Lanes {
         })
     }
 
-    /// How many lanes there are.
+    /// The number of lanes.
     pub fn count(&self, SetId(set): SetId) -> u32 {
         let set = self.sets.get(set);
         set.map_or(0, |set| set.by_cookie.lanes.len() as u32)
@@ -187,7 +187,7 @@ impl Lanes {
         first.map(|lane| lane.track)
     }
 
-    /// Adds a lane of a cookie, with a name of its own.
+    /// Adds a lane for a cookie, with a name of its own.
     pub fn add_lane(
         &mut self,
         SetId(set): SetId,
@@ -205,7 +205,7 @@ impl Lanes {
         Some(track)
     }
 
-    /// The lane with a cookie, else the first without open begins, else a new one.
+    /// The lane with this cookie, or else the first lane without open begins, or else a new lane.
     fn by_cookie(
         &mut self,
         SetId(set): SetId,
@@ -238,8 +238,8 @@ impl Lanes {
         Some((lanes, place))
     }
 
-    /// The lane of a slice whose duration is known: the first one whose last slice
-    /// ended until then. Times do not go back.
+    /// The lane of a slice with a known duration: the first lane whose last slice has ended by
+    /// then. Times do not go back.
     pub fn add(
         &mut self,
         SetId(set): SetId,
@@ -269,7 +269,8 @@ impl Lanes {
     }
 }
 
-/// The lane of a set that has so many of both kinds, which is a dimension of its track.
+/// The next lane of a set, after this number of lanes of both kinds. The number is a dimension of
+/// its track.
 fn lane(track: &NewTrack, before: usize) -> NewTrack {
     track.clone().with("track_compressor_idx", before as i64)
 }

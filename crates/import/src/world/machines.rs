@@ -9,7 +9,7 @@ pub(crate) use crate::definitions::{CPUS, ucpu};
 use crate::definitions::{CpuInfo, Machine, Machines, Names};
 use crate::output::{Cell, Rows};
 
-/// The CPUs that something was said of.
+/// The CPUs that packets or events mention.
 #[derive(Debug, Default)]
 pub(crate) struct Cpus {
     seen: BTreeSet<u32>,
@@ -17,7 +17,7 @@ pub(crate) struct Cpus {
 }
 
 impl Cpus {
-    /// Something is said of a CPU.
+    /// Notes that a CPU is mentioned.
     #[inline]
     pub fn see(&mut self, ucpu: u32) {
         if self.last != Some(ucpu) {
@@ -26,8 +26,8 @@ impl Cpus {
         }
     }
 
-    /// All of them become rows, with what `cpu_info` tells. `set` gives the number of a
-    /// set of arguments.
+    /// Makes a row for each CPU, with the fields of `cpu_info`. `set` gives the number of a set of
+    /// arguments.
     pub(super) fn end(
         &mut self,
         machines: &Machines,
@@ -76,7 +76,7 @@ impl Cpus {
     }
 }
 
-/// What kind of CPU it is (rule H7).
+/// The kind of a CPU (rule H7).
 fn describe(info: &CpuInfo, args: &mut ArgBuf, names: &mut Names) {
     const ARM: [&str; 5] = [
         "arm_cpu_implementer",
@@ -113,7 +113,7 @@ fn clusters(machine: &Machine) -> Vec<i64> {
         .unwrap_or_else(|| vec![0; machine.cpus.len()])
 }
 
-/// The machines become rows (rules H1, X11).
+/// Makes a row for each machine (rules H1, X11).
 pub(crate) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
     for (id, known) in (0i64..).zip(machines.iter()) {
         let system = &known.system;
@@ -149,7 +149,7 @@ pub(crate) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
     }
 }
 
-/// Rounded to whole ones of 10⁹.
+/// Rounded to a multiple of 10⁹, in units of 10⁹.
 fn gigabytes(bytes: i64) -> i64 {
     const GIGA: i64 = 1_000_000_000;
     bytes.saturating_add(GIGA / 2).div_euclid(GIGA)

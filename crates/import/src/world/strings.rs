@@ -1,4 +1,4 @@
-//! Texts that rows have by their numbers.
+//! Texts that rows refer to by number.
 
 use timebase_schema::tables::string;
 
@@ -7,25 +7,25 @@ use crate::output::{Cell, Rows};
 use crate::seen::Seen;
 use crate::timeline::Name;
 
-/// How many bytes a generation of texts may take.
+/// The number of bytes that a generation of texts may take.
 const GENERATION: usize = 4 << 20;
 
-/// The number of `Running`, which the table begins with.
+/// The number of `Running`, the first text of the table.
 pub(crate) const RUNNING: i64 = 0;
 
-/// The number of `R`, which is next.
+/// The number of `R`, the second text.
 pub(crate) const RUNNABLE: i64 = 1;
 
 /// The texts of the table `string`.
 #[derive(Debug)]
 pub(crate) struct Strings {
     seen: Seen,
-    /// Those of names.
+    /// The numbers of the texts of names.
     names: Vec<Option<i64>>,
 }
 
 impl Strings {
-    /// The table with those that it begins with.
+    /// The table with its first two texts.
     pub fn new(rows: &mut Rows<'_>) -> Self {
         let mut strings = Strings {
             seen: Seen::new(GENERATION),

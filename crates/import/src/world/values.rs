@@ -1,15 +1,14 @@
-//! Values of counters (rules M1, M4): which id a value has, and what of it is known
-//! only later.
+//! Values of counters (rules M1, M4): the ids of values, and the values whose tracks are known only
+//! later.
 //!
 //! # Design
 //!
-//! A value has its id when its event comes, so that ids are in the order of events;
-//! its row may be complete later, as rows of `counter_record` come in any order. Of a
-//! value that belongs to the process of a thread which is not bound yet the track is
-//! not known before the end of the trace: it is put aside outside of memory, as there
-//! may be as many of them as of kernel events. Those of bound threads are rows at
-//! once, because a thread is bound for good (rule P4). To put all of them aside was
-//! simpler, and costs a temporary file in every trace.
+//! A value gets its id when its event comes, so that ids are in the order of events. Its row may be
+//! complete later, because rows of `counter_record` come in any order. If a value belongs to the
+//! process of a thread that is not bound yet, its track is unknown before the end of the trace.
+//! Such a value is stored outside of memory, because there may be as many as kernel events. Values
+//! of bound threads become rows at once, because a thread is bound for good (rule P4). It would
+//! be simpler to store all of them, but this would cost a temporary file in every trace.
 
 use std::io;
 
@@ -24,16 +23,17 @@ use crate::compact::{Put, Take, cut};
 use crate::output::{Cell, Rows};
 use crate::spill::SpillQueue;
 
-/// A counter of the process of a thread; of the thread itself if that has none.
+/// A counter of a thread's process, or of the thread if it has no process.
 #[derive(Debug)]
 pub(crate) struct ThreadCounter {
     /// The types of its tracks.
     pub of_process: &'static str,
     pub of_thread: &'static str,
     pub name: &'static str,
-    /// What tells it from others of its type, beside its owner.
+    /// The dimensions that distinguish it from other counters of its type, in addition to its
+    /// owner.
     pub dimensions: &'static [(&'static str, &'static str)],
-    /// Only those of processes have one.
+    /// The description for tracks of processes. Tracks of threads have none.
     pub description: Option<&'static str>,
 }
 
@@ -53,7 +53,7 @@ impl ThreadCounter {
     }
 }
 
-/// A value that has its time, and so its id.
+/// A value that has its time, and thereby its id.
 #[derive(Debug)]
 pub(crate) struct Measurement {
     id: i64,
@@ -66,7 +66,7 @@ impl Measurement {
         self.id
     }
 
-    /// It is known what was measured: it is a row.
+    /// Makes the row, with the track of the value.
     pub fn complete(
         self,
         track: TrackId,
@@ -84,7 +84,7 @@ impl Measurement {
     }
 }
 
-/// Tracks of processes, by where their [`ThreadCounter`] is in memory.
+/// Tracks of processes, by the address of their [`ThreadCounter`].
 #[derive(Default)]
 struct ProcessTracks(FxHashMap<(Upid, usize), TrackId>);
 
@@ -113,20 +113,20 @@ pub(crate) struct ThreadValue {
     pub value: f64,
 }
 
-/// What all values have in common.
+/// The state for all values.
 pub(super) struct Values {
-    /// The id of the next one.
+    /// The id of the next value.
     next: i64,
     of_processes: ProcessTracks,
-    /// Those whose thread is not bound.
+    /// The values of threads that are not bound.
     waiting: SpillQueue,
-    /// What they are, by the numbers that they have there.
+    /// Their counters, by the numbers that the queue has for them.
     counters: Vec<&'static ThreadCounter>,
     record: Vec<u8>,
 }
 
 impl Values {
-    /// What does not fit memory is put aside there.
+    /// Values that do not fit memory go to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
         Values {
             next: 0,
@@ -166,7 +166,7 @@ impl Values {
         self.waiting.push(&self.record);
     }
 
-    /// What waits becomes rows, as no thread will be bound any more (rule M4).
+    /// Makes rows of the waiting values, because no thread will be bound any more (rule M4).
     pub fn end(
         self,
         threads: &Threads,
@@ -203,7 +203,7 @@ impl Values {
 }
 
 impl World {
-    /// A value of a counter is a row.
+    /// Adds a row with a value of a counter.
     pub fn value(
         &mut self,
         ts: i64,
@@ -215,7 +215,7 @@ impl World {
         self.sample(ts).complete(track, value, arg_set_id, rows);
     }
 
-    /// A value comes of which it will be known later what it is.
+    /// Starts a value whose track comes later.
     pub fn sample(&mut self, ts: i64) -> Measurement {
         self.spans(&counter_record::TABLE, ts, 0);
         let id = self.values.next;
@@ -223,7 +223,7 @@ impl World {
         Measurement { id, ts }
     }
 
-    /// A value of a counter that belongs to the process of a thread (rule M4).
+    /// Adds a value of a counter that belongs to the process of a thread (rule M4).
     pub fn value_of_thread(&mut self, ts: i64, value: &ThreadValue, rows: &mut Rows<'_>) {
         let sample = self.sample(ts);
         let values = &mut self.values;
