@@ -34,6 +34,8 @@ mod import;
 #[cfg(feature = "import")]
 mod rewrite;
 pub mod sql;
+#[cfg(feature = "import")]
+mod steps;
 
 #[cfg(feature = "import")]
 pub use import::Import;

@@ -59,7 +59,7 @@ impl Frame {
 
     /// The part of a packet (rules H1, X10 to X12); `None` if the packet contradicts the manifest.
     #[inline]
-    pub(super) fn part(&mut self, header: &Header<'_>, rows: &mut Rows<'_>) -> Option<PartIx> {
+    pub(crate) fn part(&mut self, header: &Header<'_>, rows: &mut Rows<'_>) -> Option<PartIx> {
         let raw_id = header.machine_id;
         let machines = &mut self.context.definitions.machines;
         let parts = &mut self.context.place.clocks.parts;

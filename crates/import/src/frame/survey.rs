@@ -30,7 +30,7 @@ use timebase_trace::{End, Payload};
 use super::Frame;
 use super::packet::{defaults, verdict};
 use crate::output::Rows;
-use crate::place::IncomingPacket;
+use crate::place::{IncomingPacket, PartIx, Snapshot};
 use crate::readers::{Corrupt, Parsed};
 
 impl Frame {
@@ -58,18 +58,33 @@ impl Frame {
         if is_sync || !self.context.place.clocks.is_settled(part) {
             return self.packet_of(packet, part, rows);
         }
+        let (payload, _) = self.survey_settled(packet, part, rows);
+        payload
+    }
+
+    /// The same for a packet of a part of which nothing is to be settled any more. Gives its snapshot.
+    #[inline]
+    pub(crate) fn survey_settled(
+        &mut self,
+        packet: &timebase_trace::Packet<'_>,
+        part: PartIx,
+        rows: &mut Rows<'_>,
+    ) -> (Payload, Option<Snapshot>) {
+        let header = &packet.header;
         // The id itself does not matter here; rule X15 only needs that there is one.
         let (default_clock, defaults) = defaults(header);
         let incoming = self.enter(packet, part, default_clock, rows);
         rows.pass_over();
         let interned = self.check_interned(&incoming, packet.bytes);
         let parsed = defaults.and(interned).and_then(|()| Parsed::of(header));
-        if let Ok(parsed) = &parsed
-            && let Some(snapshot) = parsed.snapshot(header)
-        {
-            self.context.place.snapshot_ahead(&snapshot, &incoming);
+        let snapshot = parsed
+            .as_ref()
+            .ok()
+            .and_then(|parsed| parsed.snapshot(header));
+        if let Some(snapshot) = &snapshot {
+            self.context.place.snapshot_ahead(snapshot, &incoming);
         }
-        verdict(&parsed)
+        (verdict(&parsed), snapshot)
     }
 
     /// Checks the packet's interned data without storing it.

@@ -85,14 +85,14 @@ impl Frame {
     }
 
     /// Does all that [`Frame::packet`] does before the payload is read. What of it waits is known by
-    /// `number` when it is settled. `None` of a packet that the manifest does not let be.
+    /// `number` when it is settled.
     pub(crate) fn time<'a>(
         &mut self,
         number: i64,
         packet: &'a Packet<'a>,
+        part: PartIx,
         rows: &mut Rows<'_>,
-    ) -> Option<TimedPacket<'a>> {
-        let part = self.part(packet.header, rows)?;
+    ) -> TimedPacket<'a> {
         let (default_clock, defaults) = defaults(packet.header);
         let incoming = IncomingPacket {
             id: number,
@@ -118,14 +118,14 @@ impl Frame {
             tell_made(&mut self.context, Some((number, packet.offset)), rows);
         }
         rows.pass_over();
-        Some(TimedPacket {
+        TimedPacket {
             part,
             generation,
             is_valid,
             parsed,
             placement,
             is_taken_as_it_is,
-        })
+        }
     }
 
     /// Whether the interned data and the defaults that a packet brings can be read.
@@ -166,6 +166,26 @@ impl Frame {
             take_remote_sync(context, &nothing, &incoming, rules, rows).ok()?;
         }
         Some(copied)
+    }
+
+    /// The copy of a snapshot comes to a part of which nothing is to be settled any more, and nobody asks for
+    /// its place.
+    pub(crate) fn survey_copy(
+        &mut self,
+        header: &Header<'_>,
+        snapshot: &Snapshot,
+        part: PartIx,
+        rows: &Rows<'_>,
+    ) {
+        let place = &mut self.context.place;
+        let default_clock = header.trace_packet_defaults.map(|_| 0);
+        let copied = CopiedPacket {
+            part,
+            machine: place.clocks.parts[part].machine.0,
+            sequence: place.sequences.update(header, part, default_clock),
+            snapshot: None,
+        };
+        place.snapshot_ahead(snapshot, &copied.incoming(header, rows));
     }
 
     /// The copy has its header, and so its place.

@@ -88,3 +88,15 @@ impl Counter {
         }
     }
 }
+
+/// Counters of what the recorder noticed, by the fields that they are in. What they count may begin with the
+/// same words.
+macro_rules! recorded {
+    ($words:literal; $($field:expr => $severity:ident($name:literal, $what:literal),)*) => {
+        [$(($field, Counter::$severity($name, concat!($words, $what)).recorded())),*]
+    };
+    ($($fields:tt)*) => {
+        $crate::output::recorded! { ""; $($fields)* }
+    };
+}
+pub(crate) use recorded;

@@ -36,7 +36,7 @@ mod turned;
 mod writer;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
-pub(crate) use counter::{Counter, Meaning};
+pub(crate) use counter::{Counter, Meaning, recorded};
 pub(crate) use counts::Counts;
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
 pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies};

@@ -19,7 +19,7 @@ use timebase_trace::wire::proto::android_log_packet::log_event::arg;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
+use super::reader::{Payload, Reader};
 use super::records::ordered;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::message::Message as Fields;
@@ -41,17 +41,19 @@ const PRIO_INFO: i32 = 4;
 #[derive(Debug, Default)]
 pub(crate) struct AndroidLog;
 
+impl Payload<'_> for AndroidLogPacket {
+    fn parse(payload: &[u8]) -> Result<Self, Corrupt> {
+        Corrupt::count(payload, EVENTS, MOST, "lines")?;
+        Ok(AndroidLogPacket::decode(payload)?)
+    }
+}
+
 impl Reader for AndroidLog {
     type Payload<'a> = AndroidLogPacket;
 
     const TABLES: &'static [&'static Table] = &[&android_log_record::TABLE];
 
     const TIMES: Times = Times::Inside;
-
-    fn parse(payload: &[u8]) -> Result<AndroidLogPacket, Corrupt> {
-        Corrupt::count(payload, EVENTS, MOST, "lines")?;
-        Ok(AndroidLogPacket::decode(payload)?)
-    }
 
     fn converts(log: &AndroidLogPacket, _header: &Header<'_>) -> bool {
         log.events.iter().any(|event| event.timestamp.is_some())

@@ -5,7 +5,7 @@ use timebase_trace::wire::packet::Header;
 use timebase_trace::wire::proto::ClockSnapshot;
 
 use super::corrupt::Corrupt;
-use super::reader::Reader;
+use super::reader::{Payload, Reader};
 use super::retiming::Times;
 use crate::place::Snapshot;
 
@@ -20,15 +20,17 @@ const MOST: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots;
 
+impl Payload<'_> for ClockSnapshot {
+    fn parse(payload: &[u8]) -> Result<Self, Corrupt> {
+        Corrupt::count(payload, CLOCKS, MOST, "readings")?;
+        Ok(ClockSnapshot::decode(payload)?)
+    }
+}
+
 impl Reader for Snapshots {
     type Payload<'a> = ClockSnapshot;
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<ClockSnapshot, Corrupt> {
-        Corrupt::count(payload, CLOCKS, MOST, "readings")?;
-        Ok(ClockSnapshot::decode(payload)?)
-    }
 
     fn snapshot(snapshot: &ClockSnapshot, header: &Header<'_>) -> Option<Snapshot> {
         Some(Snapshot::of_packet(snapshot, header))

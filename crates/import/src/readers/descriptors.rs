@@ -6,8 +6,7 @@ use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::{observe, well_formed};
+use super::observed::observe;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::{References, Retime, Retimed, Rewritten, Times};
@@ -35,11 +34,6 @@ impl Reader for TrackDescriptors {
     const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
 
     const TIMES: Times = Times::References;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,
@@ -91,11 +85,6 @@ impl Reader for ThreadDescriptors {
     const TABLES: &'static [&'static Table] = &[&tables::thread_record::TABLE];
 
     const TIMES: Times = Times::References;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

@@ -6,8 +6,7 @@ use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::{observe, well_formed};
+use super::observed::observe;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
@@ -35,11 +34,6 @@ impl Reader for EntityStates {
     const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,
@@ -78,11 +72,6 @@ impl Reader for EnergyBreakdowns {
     const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

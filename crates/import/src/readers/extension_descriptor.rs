@@ -11,7 +11,7 @@ use timebase_trace::wire::proto::ExtensionDescriptor;
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
+use super::reader::{Payload, Reader};
 use super::retiming::Times;
 use crate::output::{Rows, Severity};
 
@@ -30,16 +30,18 @@ pub(crate) struct Extensions {
     read: u32,
 }
 
+impl Payload<'_> for ExtensionDescriptor {
+    fn parse(payload: &[u8]) -> Result<Self, Corrupt> {
+        Ok(ExtensionDescriptor::decode(payload)?)
+    }
+}
+
 impl Reader for Extensions {
     type Payload<'a> = ExtensionDescriptor;
 
     const TABLES: &'static [&'static Table] = &[&tables::descriptor::TABLE];
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<ExtensionDescriptor, Corrupt> {
-        Ok(ExtensionDescriptor::decode(payload)?)
-    }
 
     fn read(
         &mut self,

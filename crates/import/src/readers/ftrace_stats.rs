@@ -9,8 +9,6 @@ use self::counters::{
     CPU, KPROBE_MISSES, KPROBES, PARSE_ERRORS, SETUP_ERRORS, SYMBOLS_MISSING, TIMES, ZERO_LENGTH,
 };
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
@@ -87,11 +85,6 @@ impl Reader for FtraceStats {
     type Payload<'a> = Message<'a>;
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

@@ -13,8 +13,6 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
@@ -41,11 +39,6 @@ impl Reader for GpuCounterEvents {
     const INTERNED: &'static [(u32, Kept)] = &[(DESCRIPTORS, Kept::Interval)];
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

@@ -1,13 +1,11 @@
 //! Packets that trackers read, as they stand in the trace: they are rare beside
 //! kernel events, so their bytes are their compact form.
 
-use timebase_descriptor::field::Fields;
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
 use super::properties;
 use super::reader::Reader;
@@ -34,11 +32,6 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
     const INTERNED: &'static [(u32, Kept)] = interned(TYPE);
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,
@@ -90,11 +83,4 @@ const fn interned(packet_type: u32) -> &'static [(u32, Kept)] {
     } else {
         &[]
     }
-}
-
-/// A message that can be read to its end.
-pub(super) fn well_formed(message: &[u8]) -> Result<(), Corrupt> {
-    let mut fields = Fields::new(message);
-    while fields.next()?.is_some() {}
-    Ok(())
 }

@@ -4,8 +4,6 @@
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::records::of;
@@ -39,11 +37,6 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
     type Payload<'a> = Message<'a>;
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

@@ -14,8 +14,6 @@ use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::Header;
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
@@ -44,11 +42,6 @@ impl Reader for PowerRails {
     const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
 
     const TIMES: Times = Times::Inside;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn converts(message: &Message<'_>, _header: &Header<'_>) -> bool {
         message.messages(2).any(|sample| sample.number(2).is_some())

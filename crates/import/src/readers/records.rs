@@ -8,8 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
@@ -50,11 +48,6 @@ impl<const TYPE: u32> Reader for Recorded<TYPE> {
     type Payload<'a> = Message<'a>;
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

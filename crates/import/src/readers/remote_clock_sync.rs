@@ -4,7 +4,7 @@ use prost::Message;
 use timebase_trace::wire::proto::RemoteClockSync;
 
 use super::corrupt::Corrupt;
-use super::reader::Reader;
+use super::reader::{Payload, Reader};
 use super::retiming::Times;
 
 /// The field of what was read together.
@@ -18,14 +18,16 @@ const MOST: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub(crate) struct RemoteClockSyncs;
 
+impl Payload<'_> for Box<RemoteClockSync> {
+    fn parse(payload: &[u8]) -> Result<Self, Corrupt> {
+        Corrupt::count(payload, SYNCED_CLOCKS, MOST, "synced_clocks")?;
+        Ok(Box::new(RemoteClockSync::decode(payload)?))
+    }
+}
+
 impl Reader for RemoteClockSyncs {
     // In a box: what a packet is parsed to is as large as the largest.
     type Payload<'a> = Box<RemoteClockSync>;
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Box<RemoteClockSync>, Corrupt> {
-        Corrupt::count(payload, SYNCED_CLOCKS, MOST, "synced_clocks")?;
-        Ok(Box::new(RemoteClockSync::decode(payload)?))
-    }
 }

@@ -16,9 +16,8 @@ use self::counters::{
 };
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
-use super::observed::well_formed;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
+use super::reader::{Payload, Reader};
 use super::retiming::Times;
 use crate::message::Message;
 use crate::output::{Counter, Loss, Rows};
@@ -69,9 +68,9 @@ impl Reader for TraceStats {
     const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
+        let stats = Message::parse(payload)?;
         Corrupt::count(payload, field::BUFFER_STATS, MOST_BUFFERS, "buffers")?;
-        Ok(Message(payload))
+        Ok(stats)
     }
 
     fn read(
@@ -240,7 +239,7 @@ impl Report<'_> {
         for (buffer, of) in buffers {
             self.set(&SEQUENCE_PACKET_LOSS, Some(buffer), of.losses);
             self.set(&SEQUENCES_DROPPED, Some(buffer), of.never_trusted);
-            for (counter, count) in CAUSE.iter().zip(of.causes) {
+            for ((_, counter), count) in CAUSE.iter().zip(of.causes) {
                 self.set(counter, Some(buffer), count);
             }
         }

@@ -1,8 +1,6 @@
 //! `translation_table`: other names for slices, tracks of processes and hashes (rules TN).
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
@@ -22,11 +20,6 @@ impl Reader for TranslationTables {
     type Payload<'a> = Message<'a>;
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

@@ -11,8 +11,7 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::{observe, well_formed};
+use super::observed::observe;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::{Fixed, Retime, Retimed, Rewritten, Times, put_with};
@@ -44,11 +43,6 @@ impl Reader for VulkanMemoryEvents {
     const INTERNED: &'static [(u32, Kept)] = VULKAN_INTERNED;
 
     const TIMES: Times = Times::Inside;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn converts(message: &Message<'_>, _header: &Header<'_>) -> bool {
         time(*message).is_some()

@@ -44,19 +44,24 @@ impl NewTime {
     pub fn header<'a>(&self, header: &Header<'a>) -> Header<'a> {
         Header {
             timestamp: self.timestamp.or(header.timestamp),
-            timestamp_clock_id: match self.clock {
-                NewClock::Same => header.timestamp_clock_id,
-                NewClock::None => 0,
-                NewClock::Is(clock) => clock,
-            },
+            timestamp_clock_id: self.clock_id(header),
             ..*header
         }
     }
 
     /// Whether a packet has it already.
     pub fn is_that_of(&self, header: &Header<'_>) -> bool {
-        let new = self.header(header);
-        (new.timestamp, new.timestamp_clock_id) == (header.timestamp, header.timestamp_clock_id)
+        (self.timestamp.is_none() || self.timestamp == header.timestamp)
+            && self.clock_id(header) == header.timestamp_clock_id
+    }
+
+    /// The number of the clock that the header names then.
+    fn clock_id(&self, header: &Header<'_>) -> u32 {
+        match self.clock {
+            NewClock::Same => header.timestamp_clock_id,
+            NewClock::None => 0,
+            NewClock::Is(clock) => clock,
+        }
     }
 }
 
@@ -87,16 +92,19 @@ pub(crate) fn write(
     payload: NewPayload<'_>,
     out: &mut Vec<u8>,
 ) {
-    let has = |field| {
-        fields(packet)
-            .any(|(number, value, _)| number == field && matches!(value, Value::Varint(_)))
+    // 0 stands for a clock that is not named, and for one that is named so.
+    let names_clock = || {
+        let is_clock = |(number, value, _)| {
+            number == field::TIMESTAMP_CLOCK_ID && matches!(value, Value::Varint(_))
+        };
+        header.timestamp_clock_id != 0 || fields(packet).any(is_clock)
     };
     let clock = match time.clock {
         NewClock::Is(clock) => Some(clock),
         NewClock::Same | NewClock::None => None,
     };
     // Behind the timestamp, where there is none to replace.
-    let mut new_clock = clock.filter(|_| !has(field::TIMESTAMP_CLOCK_ID));
+    let mut new_clock = clock.filter(|_| !names_clock());
     let mut old_clock = clock.filter(|_| new_clock.is_none());
     let mut put_time = |out: &mut Vec<u8>, timestamp: u64| {
         put_number(out, field::TIMESTAMP, timestamp);
@@ -105,7 +113,7 @@ pub(crate) fn write(
         }
     };
     let mut timestamp = time.timestamp.or(header.timestamp);
-    if !has(field::TIMESTAMP)
+    if header.timestamp.is_none()
         && let Some(timestamp) = timestamp.take()
     {
         put_time(out, timestamp);

@@ -65,10 +65,16 @@ impl Others {
         rows: &mut Rows<'_>,
     ) -> Payload {
         let header = packet.header;
-        let number = self.times.next;
-        let Some(timed) = source.time(number, packet, rows) else {
+        let Some(part) = source.part(header, rows) else {
             return Payload::Sound;
         };
+        if !self.times.writes
+            && self.times.has_rates
+            && let Some(payload) = self.survey(source, packet, part, rows)
+        {
+            return payload;
+        }
+        let timed = source.time(self.times.next, packet, part, rows);
         let payload = timed.payload();
         let ts = match timed.placement.waits {
             true => self.times.waits(),
@@ -92,6 +98,37 @@ impl Others {
             self.times.tally.unplaced += 1;
         }
         payload
+    }
+
+    /// A packet is read in a pass that does not write any more, with rates. Nothing of the trace that is read
+    /// waits then, and of the one that is written only the snapshots are needed; so nothing is placed, once
+    /// that settles nothing any more. `None` of a packet of which it may.
+    fn survey(
+        &mut self,
+        source: &mut Frame,
+        packet: &Packet<'_>,
+        part: PartIx,
+        rows: &mut Rows<'_>,
+    ) -> Option<Payload> {
+        let header = packet.header;
+        let is_settled = |frame: &Frame, part| frame.context.place.clocks.is_settled(part);
+        let kind = header.packet_type();
+        if kind == Some(PacketType::REMOTE_CLOCK_SYNC) || !is_settled(source, part) {
+            return None;
+        }
+        let target = &mut self.target.frame;
+        let copied = target.part(header, rows)?;
+        if !is_settled(target, copied) {
+            return None;
+        }
+        let (payload, snapshot) = source.survey_settled(packet, part, rows);
+        // The pair of clocks of a bundle is not written.
+        if kind == Some(PacketType::CLOCK_SNAPSHOT)
+            && let Some(snapshot) = snapshot
+        {
+            target.survey_copy(header, &snapshot, copied, rows);
+        }
+        Some(payload)
     }
 
     /// So many packets that were written and waited have a time after all. They have none in the trace that is
@@ -152,14 +189,6 @@ impl Others {
         let is_read = !is_snapshot && timed.placement.clock_id.is_some();
         if !self.times.writes && is_read {
             self.target.attempted(part);
-        }
-        // With rates, nothing that is read waits. What is written waits for its snapshots alone.
-        if !self.times.writes
-            && self.times.has_rates
-            && source.context.place.clocks.is_settled(timed.part)
-            && self.target.frame.context.place.clocks.is_settled(part)
-        {
-            return;
         }
         let retimed = Retimed {
             header,

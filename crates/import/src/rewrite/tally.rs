@@ -193,7 +193,8 @@ impl Tally {
 struct Moves {
     of: u64,
     largest: u64,
-    classes: BTreeMap<u16, u64>,
+    /// As many as the largest needs.
+    classes: Vec<u64>,
 }
 
 /// How many classes lie between a size and its double.
@@ -202,20 +203,26 @@ const CLASSES: u32 = 6;
 impl Moves {
     fn count(&mut self, by: u64) {
         self.largest = self.largest.max(by);
-        *self.classes.entry(class(by)).or_default() += 1;
+        let class = usize::from(class(by));
+        if class >= self.classes.len() {
+            self.classes.resize(class + 1, 0);
+        }
+        if let Some(count) = self.classes.get_mut(class) {
+            *count += 1;
+        }
     }
 
     fn told(&self) -> Moved {
-        let count: u64 = self.classes.values().sum();
+        let count: u64 = self.classes.iter().sum();
         let mut before = 0;
-        let median = self.classes.iter().find(|(_, here)| {
+        let median = (0..).zip(&self.classes).find(|(_, here)| {
             before += **here;
             before >= count.div_ceil(2)
         });
         Moved {
             count,
             of: self.of,
-            median: median.map_or(0, |(class, _)| least(*class).min(self.largest)),
+            median: median.map_or(0, |(class, _)| least(class).min(self.largest)),
             largest: self.largest,
         }
     }

@@ -27,7 +27,7 @@ use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::context::ImportContext;
 use crate::readers::corrupt::Corrupt;
 use crate::readers::packet::PlacedPacket;
-use crate::readers::reader::Reader;
+use crate::readers::reader::{Payload, Reader};
 use crate::readers::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::readers::trace_stats::of as recorded_of;
 use crate::summary::LossKind;
@@ -63,6 +63,12 @@ pub(crate) struct Ftrace {
     event: Vec<u8>,
 }
 
+impl<'a> Payload<'a> for Box<Bundle<'a>> {
+    fn parse(payload: &'a [u8]) -> Result<Self, Corrupt> {
+        Ok(Box::new(Bundle::parse(payload)?))
+    }
+}
+
 impl Reader for Ftrace {
     // In a box: it is large, and what a packet is parsed to is as large as the largest.
     type Payload<'a> = Box<Bundle<'a>>;
@@ -78,10 +84,6 @@ impl Reader for Ftrace {
     const INTERNED: &'static [(u32, Kept)] = &[(KERNEL_SYMBOLS, Kept::Trace)];
 
     const TIMES: Times = Times::Inside;
-
-    fn parse(payload: &[u8]) -> Result<Box<Bundle<'_>>, Corrupt> {
-        Ok(Box::new(Bundle::parse(payload)?))
-    }
 
     fn snapshot(bundle: &Box<Bundle<'_>>, header: &Header<'_>) -> Option<Snapshot> {
         let clock = clock_of(header, bundle.clock)?;

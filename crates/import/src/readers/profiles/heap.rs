@@ -15,8 +15,6 @@ use super::{TABLES, event_of};
 use crate::message::Message;
 use crate::output::Rows;
 use crate::readers::context::ImportContext;
-use crate::readers::corrupt::Corrupt;
-use crate::readers::observed::well_formed;
 use crate::readers::packet::PlacedPacket;
 use crate::readers::reader::Reader;
 use crate::readers::retiming::{
@@ -42,11 +40,6 @@ impl Reader for HeapProfiles {
     const TABLES: &'static [&'static Table] = TABLES;
 
     const TIMES: Times = Times::Inside;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

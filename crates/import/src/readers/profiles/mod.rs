@@ -13,8 +13,6 @@ pub(super) use heap::HeapProfiles;
 pub(super) use streaming::StreamingProfiles;
 
 use super::context::ImportContext;
-use super::corrupt::Corrupt;
-use super::observed::well_formed;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
@@ -40,11 +38,6 @@ impl<const TYPE: u32> Reader for Profiled<TYPE> {
     const INTERNED: &'static [(u32, Kept)] = interned(TYPE);
 
     const TIMES: Times = Times::OfPacket;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn read(
         &mut self,

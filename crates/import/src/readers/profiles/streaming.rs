@@ -10,8 +10,6 @@ use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Counter, Fault, Rows, STACKPROFILE_PARSER_ERROR};
 use crate::place::TraceTime;
 use crate::readers::context::ImportContext;
-use crate::readers::corrupt::Corrupt;
-use crate::readers::observed::well_formed;
 use crate::readers::packet::PlacedPacket;
 use crate::readers::reader::Reader;
 use crate::readers::retiming::{Fixed, Retime, Retimed, Rewritten, Times, fields, put_number};
@@ -40,11 +38,6 @@ impl Reader for StreamingProfiles {
     const TABLES: &'static [&'static Table] = TABLES;
 
     const TIMES: Times = Times::Inside;
-
-    fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
-        well_formed(payload)?;
-        Ok(Message(payload))
-    }
 
     fn converts(_payload: &Message<'_>, header: &Header<'_>) -> bool {
         header.has_sequence

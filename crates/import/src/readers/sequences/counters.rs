@@ -1,9 +1,9 @@
-//! HeldValues of counters: which ones an event has (rules E15, E17), and their sums
+//! Values of counters: which ones an event has (rules E15, E17), and their sums
 //! (rule E16).
 //!
 //! # Design
 //!
-//! HeldValues are summed in the order of the file, and a descriptor that says whether there
+//! Values are summed in the order of the file, and a descriptor that says whether there
 //! is anything to sum may come after them. So an event whose counters are not all
 //! described is held: put aside with its place in the file, as are all events with
 //! values that follow it in its part of the sequence. When the trace is read they are

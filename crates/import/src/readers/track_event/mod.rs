@@ -35,7 +35,7 @@ use super::corrupt::Corrupt;
 use super::events::EventSink;
 use super::observed::observe;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
+use super::reader::{Payload, Reader};
 use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::sequences::counters::{EventValues, HeldValues};
 use super::sequences::event::{RawTrackEvent, field, legacy};
@@ -114,6 +114,12 @@ pub(crate) struct TrackEvents {
     flows: Vec<u8>,
 }
 
+impl<'a> Payload<'a> for RawTrackEvent<'a> {
+    fn parse(payload: &'a [u8]) -> Result<Self, Corrupt> {
+        Ok(RawTrackEvent::read(payload)?)
+    }
+}
+
 impl Reader for TrackEvents {
     type Payload<'a> = RawTrackEvent<'a>;
 
@@ -136,10 +142,6 @@ impl Reader for TrackEvents {
     ];
 
     const TIMES: Times = Times::Inside;
-
-    fn parse(payload: &[u8]) -> Result<RawTrackEvent<'_>, Corrupt> {
-        Ok(RawTrackEvent::read(payload)?)
-    }
 
     fn converts(event: &RawTrackEvent<'_>, _header: &Header<'_>) -> bool {
         event.has_time()
