@@ -79,12 +79,12 @@ fn followed(trace: &[u8], tables: impl FnOnce(world::World<'_>) -> Connection) -
 
 /// The tables of a trace without compression.
 pub fn tables(trace: &[u8]) -> Connection {
-    followed(trace, |world| world.tables())
+    followed(trace, |mut world| world.tables())
 }
 
 /// The slices, counters and flows of kernel events of a trace without compression.
 pub fn kernel_tables(trace: &[u8]) -> Connection {
-    followed(trace, |world| world.kernel_tables())
+    followed(trace, |mut world| world.kernel_tables())
 }
 
 /// The tables of profilers of a trace without compression.
