@@ -16,22 +16,6 @@ struct Check {
     sql: String,
 }
 
-/// The columns of a check's SELECT. The view has these, and columns that follow from them. `file`
-/// is the file of a clock, -1 for none.
-const COLUMNS: [&str; 11] = [
-    "severity",
-    "subject",
-    "machine_id",
-    "clock_id",
-    "seq_id",
-    "file",
-    "packet_id",
-    "events",
-    "worst_ns",
-    "message",
-    "advice",
-];
-
 /// The text of a clock: its name, or 64@3 for clock 64 of sequence 3; and its owner, if that is not
 /// the first machine.
 const CLOCK: &str = "CASE WHEN f.clock_id BETWEEN 64 AND 127 THEN f.clock_id || '@' || f.seq_id ELSE coalesce(\
@@ -122,6 +106,23 @@ fn check(name: &str, text: &str) -> Option<Check> {
     })
 }
 
+/// Whether a check reads parts of `findings.sql`, or has parts of its own.
+fn has_parts(sql: &str, shared: &str) -> bool {
+    let is_part = |name: &str| {
+        let heads = ["AS (", "AS MATERIALIZED (", "AS NOT MATERIALIZED (", "("];
+        heads.iter().any(|head| {
+            let head = format!("{name} {head}");
+            shared.lines().any(|line| line.starts_with(&head))
+        })
+    };
+    let words: Vec<&str> = sql.split([' ', '\n', '(', ')', ',']).collect();
+    words.windows(2).any(|pair| match pair {
+        ["FROM" | "JOIN", name] => !name.is_empty() && is_part(name),
+        [word, _] => *word == "WITH",
+        _ => false,
+    })
+}
+
 /// Every database contains the view, and would contain the comments.
 fn without_comments(sql: &str) -> String {
     let lines = sql.lines().map(str::trim);
@@ -131,11 +132,16 @@ fn without_comments(sql: &str) -> String {
 
 /// SQLite runs the checks as co-routines if a query names one of them: the LIMIT prevents SQLite
 /// from flattening the SELECT and running a part of it before it compares the name.
+///
+/// SQLite counts the tables of the checks from the last to the first one, up to the last part that it
+/// expands. So checks without parts come first, and count for nothing.
 fn view(shared: &str, checks: &[Check]) -> String {
-    let columns = COLUMNS.join(", ");
-    let parts = checks.iter().map(|check| {
+    let (sharing, others): (Vec<_>, Vec<_>) = checks
+        .iter()
+        .partition(|check| has_parts(&check.sql, shared));
+    let parts = others.into_iter().chain(sharing).map(|check| {
         format!(
-            "SELECT '{}' AS check_name, f.* FROM (SELECT {columns} FROM (\n{}\n) LIMIT -1) AS f",
+            "SELECT '{}' AS check_name, * FROM (\n{}\nLIMIT -1)",
             check.name, check.sql
         )
     });

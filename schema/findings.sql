@@ -39,7 +39,10 @@ home AS NOT MATERIALIZED (
 unplaced AS MATERIALIZED (
   SELECT coalesce(u.machine_id, p.machine_id) AS machine_id, iif(u.is_packet, p.clock_id, u.clock_id) AS clock_id,
          iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, iif(u.is_packet, p.seq_id, u.seq_id), 0) AS seq_id,
-         iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, p.trace_file_id, p.file) AS file,
+         iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, p.trace_file_id,
+             coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = r.id),
+                      (SELECT iif(r.id >= t.own_from OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1)
+                       FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id), -1)) AS file,
          iif(u.is_packet, p.seq_id, u.seq_id) AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events
   FROM (
     SELECT NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, unresolved AS reason, id AS packet_id, 1 AS events, 1 AS is_packet
@@ -52,7 +55,8 @@ unplaced AS MATERIALIZED (
     UNION ALL
     SELECT NULL, 1, NULL, unresolved, packet_id, 1, 0 FROM android_log_record WHERE unresolved IS NOT NULL
   ) AS u
-  CROSS JOIN home AS p ON p.packet_id = u.packet_id
+  CROSS JOIN packet_record AS r ON r.id = u.packet_id
+  CROSS JOIN packet_common AS p ON p.id = r.common_id
   WHERE NOT u.is_packet OR p.type IS NOT 'clock_snapshot'
 ),
 
@@ -154,13 +158,13 @@ hop_clock AS MATERIALIZED (
   UNION
   SELECT id, source, drift_ppm, machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop
 ),
--- The clocks whose path leads from machine to machine over a synchronization: the largest drift of such a hop, and of the other hops.
-synced AS MATERIALIZED (
+-- The clocks on whose path are hops: the largest drift of hops from machine to machine by a synchronization, NULL if there are none, and of other
+-- hops; and whether one is a statement of the manifest.
+led AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file, max(iif(source = 'remote_sync', coalesce(abs(drift_ppm), 0), NULL)) AS ppm,
-         coalesce(max(iif(source = 'remote_sync', NULL, abs(drift_ppm))), 0) AS own_ppm
+         coalesce(max(iif(source = 'remote_sync', NULL, abs(drift_ppm))), 0) AS own_ppm, max(source = 'manifest') AS is_manifest
   FROM hop_clock
   GROUP BY machine_id, clock_id, seq_id, file
-  HAVING max(source = 'remote_sync')
 ),
 hop_events AS MATERIALIZED (
   SELECT w.hop_id, sum(e.events) AS events FROM hop_clock AS w JOIN clock_events AS e USING (machine_id, clock_id, seq_id, file) GROUP BY w.hop_id
@@ -168,7 +172,7 @@ hop_events AS MATERIALIZED (
 
 -- The clocks that are converted to trace time, with the numbers of their routes.
 source AS MATERIALIZED (
-  SELECT c.machine_id, c.clock_id, c.seq_id, c.file, c.unit_multiplier_ns AS unit, r.id AS route_id
+  SELECT c.machine_id, c.clock_id, c.seq_id, c.file, c.unit_multiplier_ns AS unit, r.id AS route_id, t.clock_id AS trace_time, t.conversion
   FROM clock_route AS r
   JOIN clock_record AS c USING (machine_id, clock_id, seq_id, file)
   JOIN trace_time AS t ON r.to_clock_id = t.clock_id
@@ -220,10 +224,10 @@ stranded AS (
            ELSE printf('%,d event%s on it could not be placed in time.', own, iif(own = 1, '', 's'))
          END AS said
   FROM (
-    SELECT coalesce(own_place, (SELECT min(o.place) FROM backwards AS o WHERE o.machine_id = u.machine_id), 1) AS place,
-           sum(iif(own_place, events, 0)) AS own, sum(iif(own_place, 0, events)) AS other
-    FROM (SELECT u.*, b.place AS own_place FROM unplaced AS u LEFT JOIN backwards AS b USING (machine_id, clock_id, seq_id, file)) AS u
-    WHERE reason = 'non_monotonic'
+    SELECT coalesce(b.place, (SELECT min(o.place) FROM backwards AS o WHERE o.machine_id = u.machine_id), 1) AS place,
+           sum(iif(b.place, u.events, 0)) AS own, sum(iif(b.place, 0, u.events)) AS other
+    FROM unplaced AS u LEFT JOIN backwards AS b USING (machine_id, clock_id, seq_id, file)
+    WHERE u.reason = 'non_monotonic'
     GROUP BY 1
   )
 ),
@@ -256,15 +260,15 @@ clock_pace AS (
 -- number of neighbouring pairs in the wrong order. For kernel events, only the jumps at snapshots.
 drifting AS (
   WITH steady AS (
-    SELECT s.*, t.clock_id AS trace_time
-    FROM source AS s CROSS JOIN trace_time AS t
+    SELECT *
+    FROM source AS s
     WHERE (s.machine_id, s.clock_id, s.seq_id, s.file)
             NOT IN (SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop WHERE nominal_rate <> 1)
       -- A line without a slope agrees with nearest neighbour.
       AND EXISTS (SELECT * FROM clock_line AS l WHERE l.route_id = s.route_id AND l.slope <> 0)
-      AND t.conversion = 'nearest'
+      AND conversion = 'nearest'
       -- If the largest drift is between machines, another check reports it.
-      AND (s.machine_id, s.clock_id, s.seq_id, s.file) NOT IN (SELECT machine_id, clock_id, seq_id, file FROM synced WHERE ppm > own_ppm)
+      AND (s.machine_id, s.clock_id, s.seq_id, s.file) NOT IN (SELECT machine_id, clock_id, seq_id, file FROM led WHERE ppm > own_ppm)
   ),
   off AS MATERIALIZED (
     SELECT route_id, packet_id, line_ts, ts - line_ts AS off, abs(ts - line_ts) > max(coalesce(error, 0), 1000) AS is_off
@@ -299,8 +303,8 @@ drifting AS (
     JOIN source AS s USING (route_id)
   ),
   -- A pair counts for the clock of the event with the larger error. Events on the clock of trace time are
-  -- in the right place.
-  inverted AS (
+  -- in the right place. A subquery reads this, so SQLite sorts all events only if some have moved.
+  inverted AS MATERIALIZED (
     SELECT iif(abs(off) >= abs(off_before), route_id, route_before) AS route_id, count(*) AS pairs
     FROM (
       SELECT route_id, line_ts, off, lag(route_id) OVER w AS route_before, lag(line_ts) OVER w AS line_before, lag(off) OVER w AS off_before
@@ -311,7 +315,6 @@ drifting AS (
         FROM home AS p JOIN trace_time AS t USING (machine_id, clock_id)
         WHERE p.file = -1 AND p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
       )
-      WHERE EXISTS (SELECT * FROM off WHERE is_off)
       WINDOW w AS (ORDER BY line_ts)
     )
     WHERE line_before + off_before > line_ts + off
@@ -320,8 +323,8 @@ drifting AS (
   SELECT d.*, p.ppm, p.interval_s, p.is_synced
   FROM (
     SELECT m.machine_id, m.clock_id, m.seq_id, m.file, m.packet_id, m.events, CAST(m.moved_1us AS INTEGER) AS moved, CAST(m.moved_1ms AS INTEGER) AS moved_1ms,
-           m.worst, m.median, coalesce(i.pairs, 0) AS pairs, 0 AS is_kernel
-    FROM moved AS m LEFT JOIN inverted AS i ON i.route_id = m.route_id
+           m.worst, m.median, coalesce((SELECT i.pairs FROM inverted AS i WHERE i.route_id = m.route_id), 0) AS pairs, 0 AS is_kernel
+    FROM moved AS m
     UNION ALL
     SELECT h.machine_id, h.clock_id, h.seq_id, h.file, NULL, k.events, k.events, NULL, CAST(h.worst_error_nearest_ns AS INTEGER), NULL, NULL, 1
     FROM hop AS h JOIN kernel_clock AS k USING (machine_id, clock_id, seq_id, file)

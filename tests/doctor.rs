@@ -11,14 +11,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, thread};
 
 use rusqlite::Connection;
+use rusqlite::limits::Limit;
 use serde_json::Value as Json;
-use timebase_schema::CHECKS;
+use timebase_schema::{CHECKS, CHECKS_SHARE};
 
 use crate::support::{Imported, Place, answer, data, files, import, repository, rows, run};
 use timebase_lab::encode::{self, ClockSnapshot, Message, Packet, Reading};
 
 /// Set this to write the traces and the expected findings again.
 const WRITE: &str = "TIMEBASE_WRITE";
+
+/// So many tables the view `finding` may have. If a check makes it more, let parts in `findings.sql` name each other less, before this grows
+/// near to the thousand of SQLite.
+const MOST_TABLES: i32 = 750;
 
 /// The doctor's findings in a trace: a paragraph each.
 fn findings(conn: &Connection) -> String {
@@ -96,6 +101,39 @@ fn each_check_has_a_trace_that_triggers_just_that() {
     for file in files("tests/data/doctor", &["pftrace", "tar"]) {
         assert!(named.contains(&file), "{} is of no check", file.display());
     }
+}
+
+/// The view takes the columns of a check by their places.
+#[test]
+fn all_checks_have_the_same_columns() {
+    let conn = empty();
+    for check in CHECKS {
+        let sql = format!("{CHECKS_SHARE} SELECT * FROM ({})", check.sql);
+        let statement = conn.prepare(&sql).unwrap();
+        assert_eq!(
+            statement.column_names().join(" "),
+            "severity subject machine_id clock_id seq_id file packet_id events worst_ns message advice",
+            "{}",
+            check.name
+        );
+    }
+}
+
+/// SQLite refuses a statement of a thousand tables when it expands a part that is named in WITH. It takes the number from this limit.
+#[test]
+fn the_view_has_room_for_more_checks() {
+    let conn = empty();
+    conn.set_limit(Limit::SQLITE_LIMIT_EXPR_DEPTH, MOST_TABLES)
+        .unwrap();
+    conn.prepare("SELECT * FROM finding").unwrap();
+}
+
+/// A database without rows.
+fn empty() -> Connection {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch(timebase_schema::TABLES).unwrap();
+    conn.execute_batch(&timebase_schema::finish()).unwrap();
+    conn
 }
 
 /// The findings in the trace of each check, and in all other traces of tests/data.

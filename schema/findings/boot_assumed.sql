@@ -15,8 +15,8 @@ FROM (
          CAST(total((SELECT sum(s.packets) FROM sequence AS s WHERE s.trace_file_id = t.trace_file_id AND s.machine_id = t.machine_id)) AS INTEGER) AS events
   FROM (
     SELECT p.*,
-           EXISTS (SELECT * FROM pair AS r WHERE r.machine_id = p.machine_id AND r.clock_id = 1 AND r.file = p.trace_file_id)
-             AND EXISTS (SELECT * FROM pair AS r WHERE r.machine_id = p.machine_id AND r.clock_id = 1 AND r.file = -1 AND r.source <> 'assumed') AS is_told
+           EXISTS (SELECT * FROM clock_snapshot AS r WHERE r.machine_id = p.machine_id AND r.clock_id = 1 AND r.trace_file_id = p.trace_file_id)
+             AND EXISTS (SELECT * FROM clock_snapshot AS r WHERE r.machine_id = p.machine_id AND r.clock_id = 1 AND r.trace_file_id IS NULL AND r.source <> 'assumed') AS is_told
     FROM part AS p
     WHERE p.how = 'same_clock' AND p.boots_differ IS NULL
       AND EXISTS (SELECT * FROM bridge AS b WHERE b.machine_id = p.machine_id AND b.file = p.trace_file_id AND b.to_machine = p.machine_id)

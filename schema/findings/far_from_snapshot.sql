@@ -26,10 +26,10 @@ FROM (
     GROUP BY route_id
   ) AS f
   JOIN source AS s USING (route_id)
-  LEFT JOIN synced AS y USING (machine_id, clock_id, seq_id, file)
+  LEFT JOIN led AS y USING (machine_id, clock_id, seq_id, file)
   WHERE s.clock_id NOT IN (2, 4)
     -- A statement of the manifest about clocks is no snapshot.
-    AND (s.machine_id, s.clock_id, s.seq_id, s.file) NOT IN (SELECT machine_id, clock_id, seq_id, file FROM hop_clock WHERE source = 'manifest')
+    AND NOT ifnull(y.is_manifest, 0)
   -- One synchronization covers all clocks of a machine.
   GROUP BY 1, 2, 3, 4
 )

@@ -17,7 +17,7 @@ gap AS (
   FROM (
     SELECT s.machine_id, s.packet_id,
            max(coalesce(lead(s.ts) OVER w, m.last_ts) - s.ts, iif(lag(s.ts) OVER w IS NULL, s.ts - m.first_ts, 0), 0) AS gap
-    FROM pair AS s JOIN machine AS m ON m.id = s.machine_id
+    FROM clock_snapshot AS s JOIN machine AS m ON m.id = s.machine_id
     WHERE s.source = 'remote_sync' AND s.clock_id = 6
     WINDOW w AS (PARTITION BY s.machine_id ORDER BY s.ts)
   )

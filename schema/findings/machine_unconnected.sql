@@ -14,7 +14,7 @@ WITH guest AS (
 )
 SELECT 'error' AS severity, 'machine ' || machine_id AS subject, machine_id, NULL AS clock_id, NULL AS seq_id,
        iif(first_file = last_file, first_file, NULL) AS file,
-       (SELECT p.id FROM packet AS p WHERE p.machine_id = g.machine_id ORDER BY p.id LIMIT 1) AS packet_id,
+       (SELECT r.id FROM packet_record AS r JOIN packet_common AS p ON p.id = r.common_id WHERE p.machine_id = g.machine_id ORDER BY r.id LIMIT 1) AS packet_id,
        CAST(iif(is_lost,
                 (SELECT total(u.events) FROM unplaced AS u WHERE u.machine_id = g.machine_id AND u.reason IN ('no_path', 'no_target')),
                 (SELECT sum(s.packets) FROM sequence AS s JOIN part AS t USING (trace_file_id, machine_id)

@@ -14,35 +14,38 @@ FROM (
          group_concat(printf('%,d %s %,d', "rows", words, doubtful)
            || iif(doubtful_ns > 0, printf(' (%.*f %% of their time)', iif(100 * doubtful_ns < ns, 2, 0), 100 * doubtful_ns / ns), ''), ', of ') AS said
   FROM (
-    SELECT 1 AS place, 'slices of CPUs' AS words, count(*) AS "rows", count(nullif(doubt & 7, 0)) AS doubtful, count(nullif(doubt & 7, 0)) AS sure,
-           total(max(dur, 0)) AS ns, total(iif(doubt & 7, max(dur, 0), 0)) AS doubtful_ns
-    FROM sched_record
-    WHERE EXISTS (SELECT * FROM stats WHERE name = 'thread_states_doubtful' AND value > 0)
-    UNION ALL
-    -- The rows that a row of sched_record makes, and the rows of thread_state_record. A preempted thread can be
-    -- woken.
-    SELECT 2, 'states of threads', total("rows"), total(doubtful), total(sure), total(ns), total(doubtful_ns)
+    -- Of sched_record and of the states that its rows make: all, which are many, and the doubtful ones, which are few.
+    SELECT k.place, iif(k.place = 1, 'slices of CPUs', 'states of threads') AS words, iif(k.place = 1, a.slices, a.states + o.states) AS "rows",
+           iif(k.place = 1, d.slices, d.states + o.doubtful) AS doubtful, iif(k.place = 1, d.slices, d.sure + o.sure) AS sure,
+           iif(k.place = 1, a.cpu_ns, a.ns + o.ns) AS ns, iif(k.place = 1, d.cpu_ns, d.ns + o.doubtful_ns) AS doubtful_ns
     FROM (
-      SELECT total(is_state) + count(after) + count(runnable) AS "rows",
-             total(is_state AND doubt >> 3 & 7) + total(after IS NOT NULL AND doubt >> 6 & 7) + total(runnable IS NOT NULL AND doubt >> 9) AS doubtful,
+      SELECT count(*) AS slices, total(iif(dur > 0, dur, 0)) AS cpu_ns, total(is_state) + count(after) + count(runnable) AS states,
+             total(iif(is_state AND dur > 0, dur, 0)) + total(iif(after > 0, after, 0)) + total(iif(runnable > 0, runnable, 0)) AS ns
+      FROM sched_record
+      WHERE (SELECT max(value) FROM stats WHERE name = 'thread_states_doubtful') > 0
+    ) AS a
+    -- A preempted thread can be woken.
+    CROSS JOIN (
+      SELECT count(nullif(doubt & 7, 0)) AS slices, total(iif(doubt & 7, max(dur, 0), 0)) AS cpu_ns,
+             total(is_state AND doubt >> 3 & 7) + total(after IS NOT NULL AND doubt >> 6 & 7) + total(runnable IS NOT NULL AND doubt >> 9) AS states,
              total(is_state AND doubt >> 3 & 7) + total(runnable IS NOT NULL AND doubt >> 9)
                + total(after IS NOT NULL AND doubt >> 6 & 7 AND NOT (doubt >> 6 & 7 = 2 AND end_state IN (SELECT id FROM string WHERE value = 'R+'))) AS sure,
-             total(iif(is_state, max(dur, 0), 0)) + total(max(after, 0)) + total(max(runnable, 0)) AS ns,
              total(iif(is_state AND doubt >> 3 & 7, max(dur, 0), 0)) + total(iif(doubt >> 6 & 7, max(after, 0), 0))
-               + total(iif(doubt >> 9, max(runnable, 0), 0)) AS doubtful_ns
+               + total(iif(doubt >> 9, max(runnable, 0), 0)) AS ns
       FROM sched_record
-      WHERE EXISTS (SELECT * FROM stats WHERE name = 'thread_states_doubtful' AND value > 0)
-      UNION ALL
-      SELECT count(*), count(doubt),
-             total(doubt IS NOT NULL AND NOT (doubt = 2 AND state IN (SELECT id FROM string WHERE value = 'R+'))),
-             total(max(dur, 0)), total(iif(doubt, max(dur, 0), 0))
+      WHERE doubt IS NOT NULL AND (SELECT max(value) FROM stats WHERE name = 'thread_states_doubtful') > 0
+    ) AS d
+    CROSS JOIN (
+      SELECT count(*) AS states, count(doubt) AS doubtful, total(doubt IS NOT NULL AND NOT (doubt = 2 AND state IN (SELECT id FROM string WHERE value = 'R+'))) AS sure,
+             total(iif(dur > 0, dur, 0)) AS ns, total(iif(doubt, max(dur, 0), 0)) AS doubtful_ns
       FROM thread_state_record
-      WHERE EXISTS (SELECT * FROM stats WHERE name = 'thread_states_doubtful' AND value > 0)
-    )
+      WHERE (SELECT max(value) FROM stats WHERE name = 'thread_states_doubtful') > 0
+    ) AS o
+    CROSS JOIN (SELECT 1 AS place UNION ALL SELECT 2) AS k
     UNION ALL
-    SELECT 3, 'slices', count(*), count(doubt), count(doubt), total(max(dur, 0)), total(iif(doubt, max(dur, 0), 0))
+    SELECT 3, 'slices', count(*), count(doubt), count(doubt), total(iif(dur > 0, dur, 0)), total(iif(doubt, max(dur, 0), 0))
     FROM slice_record
-    WHERE EXISTS (SELECT * FROM stats WHERE name = 'slices_doubtful' AND value > 0)
+    WHERE (SELECT max(value) FROM stats WHERE name = 'slices_doubtful') > 0
     ORDER BY place
   )
   WHERE doubtful > 0

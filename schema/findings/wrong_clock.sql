@@ -9,9 +9,10 @@ WITH taken AS MATERIALIZED (
 ),
 -- A file without snapshots uses the snapshots of other files.
 covered AS MATERIALIZED (
-  SELECT f.id AS trace_file_id, coalesce(t.first_ts, (SELECT min(first_ts) FROM taken)) AS first_ts,
-         coalesce(t.last_ts, (SELECT max(last_ts) FROM taken)) AS last_ts
-  FROM trace_file AS f LEFT JOIN taken AS t ON t.trace_file_id = f.id
+  SELECT f.id AS trace_file_id, coalesce(t.first_ts, a.first_ts) AS first_ts, coalesce(t.last_ts, a.last_ts) AS last_ts
+  FROM (SELECT min(first_ts) AS first_ts, max(last_ts) AS last_ts FROM taken) AS a
+  CROSS JOIN trace_file AS f
+  LEFT JOIN taken AS t ON t.trace_file_id = f.id
 ),
 off AS (
   SELECT s.id, s.machine_id, s.trace_file_id, s.packets, s.first_ts, s.last_ts,

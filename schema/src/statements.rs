@@ -32,6 +32,20 @@ pub struct Statement<'a> {
 }
 
 impl<'a> Statement<'a> {
+    /// The text that SQLite keeps of the statement, which is that without the semicolon, and what follows it; `None` if the statement does not end
+    /// at the end of a line.
+    ///
+    /// ```
+    /// use timebase_schema::Statement;
+    /// let all = Statement::all("\nCREATE VIEW c AS SELECT ';'\n;\nDELETE FROM d;\n\nCREATE VIEW e AS SELECT 1;\n");
+    /// let parts: Vec<_> = all.iter().filter_map(Statement::parts).collect();
+    /// assert_eq!(parts, [("CREATE VIEW c AS SELECT ';'", "DELETE FROM d;\n"), ("CREATE VIEW e AS SELECT 1", "")]);
+    /// ```
+    pub fn parts(&self) -> Option<(&'a str, &'a str)> {
+        let (text, rest) = self.sql.split_once(";\n")?;
+        Some((text.trim(), rest))
+    }
+
     /// The statements of a script. Each begins at the start of a line.
     pub fn all(script: &'a str) -> Vec<Statement<'a>> {
         const CREATE: &str = "\nCREATE ";

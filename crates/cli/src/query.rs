@@ -97,6 +97,7 @@ pub fn run(
         messages::warning(lacks);
     }
     database.warn_of_pending_changes();
+    database.leave();
     Ok(())
 }
 

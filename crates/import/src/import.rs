@@ -592,7 +592,11 @@ impl<'a> Job<'a> {
                 let code = "clock_mapping_linear_bounded";
                 bounded(code, text).insert(&conn, (None, None))?;
             }
-            output::indexes_and_views(&conn, &indexes, &self.options.views, &mut room)?;
+            output::indexes(&conn, &indexes, &mut room)?;
+            match is_lent {
+                true => output::make_views(&conn, &self.options.views)?,
+                false => output::write_views(&conn, &self.options.views)?,
+            }
             Ok(!is_cancelled())
         };
         match self.with_sqlite(&conn, late())? {

@@ -61,6 +61,49 @@ const BETWEEN_SNAPSHOTS: &str = "
            OR (machine_id, clock_id, seq_id) IN (SELECT machine_id, clock_id, seq_id FROM clock_snapshot WHERE source = 'ftrace'))
     GROUP BY machine_id, clock_id, seq_id, file";
 
+/// A statement about clocks.
+struct Question {
+    sql: Asked,
+    /// The rows without which nothing is told. SQLite takes longer to read the text of `sql` than most traces take for all else at the end
+    /// of their import.
+    needs: &'static str,
+}
+
+enum Asked {
+    Table(&'static str),
+    Check(&'static Check),
+}
+
+/// What is asked of a trace of so many packets.
+fn questions(packets: u64) -> impl Iterator<Item = Question> {
+    let is_small = packets <= LOOKED_AT;
+    let tables = [
+        (TURNED, "SELECT * FROM clock_turn"),
+        match is_small {
+            true => (
+                DRIFTING,
+                "SELECT route_id FROM clock_line WHERE slope <> 0 UNION ALL SELECT id FROM clock_hop WHERE worst_error_nearest_ns > 1000",
+            ),
+            false => (BETWEEN_SNAPSHOTS, "SELECT * FROM clock_hop"),
+        },
+    ];
+    let checks = [
+        ("machine_drift", true, "SELECT * FROM remote_clock_sync"),
+        (
+            "clock_not_nanoseconds",
+            is_small,
+            "SELECT * FROM clock_hop WHERE nominal_rate <> 1",
+        ),
+    ];
+    let tables = tables.map(|(sql, needs)| (Asked::Table(sql), needs));
+    let checks = checks.into_iter().filter_map(|(name, is_asked, needs)| {
+        let check = CHECKS.iter().find(|check| is_asked && check.name == name)?;
+        Some((Asked::Check(check), needs))
+    });
+    let all = tables.into_iter().chain(checks);
+    all.map(|(sql, needs)| Question { sql, needs })
+}
+
 /// The clocks that put events at wrong times, the worst first.
 pub(crate) fn clock_faults(
     conn: &Connection,
@@ -71,20 +114,22 @@ pub(crate) fn clock_faults(
     if conversion == Conversion::Linear {
         return Ok(Vec::new());
     }
-    let (table, checks): (_, &[&str]) = match packets <= LOOKED_AT {
-        true => (DRIFTING, &["machine_drift", "clock_not_nanoseconds"]),
-        false => (BETWEEN_SNAPSHOTS, &["machine_drift"]),
-    };
-    let checks = CHECKS.iter().filter(|check| checks.contains(&check.name));
     // The text of a check has marks of its own, so it comes last.
     let clocks = |sql: &str| sql.replace("{clock}", CHECKS_CLOCK);
-    let found = checks.map(|Check { name, sql, .. }| {
-        let found = clocks(FOUND).replace("{name}", name);
-        found.replace("{check}", sql)
-    });
     let told = TOLD.replace("{worst}", CHECKS_WORST);
     let mut faults = Vec::new();
-    for asked in [TURNED, table].map(clocks).into_iter().chain(found) {
+    for Question { sql, needs } in questions(packets) {
+        let is_needed = format!("SELECT EXISTS ({needs})");
+        if !conn.query_row(&is_needed, [], |row| row.get(0))? {
+            continue;
+        }
+        let asked = match sql {
+            Asked::Table(sql) => clocks(sql),
+            Asked::Check(Check { name, sql, .. }) => {
+                let found = clocks(FOUND).replace("{name}", name);
+                found.replace("{check}", sql)
+            }
+        };
         let told = told.replace("{asked}", &asked);
         let mut statement = conn.prepare(&format!("{CHECKS_SHARE}{told}"))?;
         for fault in statement.query_map([], fault)? {

@@ -13,7 +13,6 @@ use super::counter::{Counter, Meaning};
 use super::facts::FactRow;
 use super::room::Room;
 use crate::error::WriteError;
-use crate::options::Views;
 use crate::place::{Place, file_id, file_key, shared};
 
 /// Inserts rows of a table, by the names of its columns.
@@ -314,11 +313,10 @@ pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Resul
     Ok(statements)
 }
 
-/// Makes the views, and these indexes.
-pub(crate) fn indexes_and_views(
+/// Makes these indexes.
+pub(crate) fn indexes(
     conn: &Connection,
     indexes: &[Postponed],
-    views: &Views,
     room: &mut Room<'_>,
 ) -> Result<(), WriteError> {
     for Postponed { table, sql } in indexes {
@@ -327,5 +325,5 @@ pub(crate) fn indexes_and_views(
         let rows: i64 = conn.query_row(&last, [], |row| row.get(0))?;
         room.sorting(conn, rows.unsigned_abs(), || conn.execute_batch(sql))?;
     }
-    Ok(conn.execute_batch(&views.sql())?)
+    Ok(())
 }

@@ -9,6 +9,7 @@
 //! | what is said against rows | `doubt.rs` |
 //! | what becomes of rows that waited for their time | `settled.rs` |
 //! | what is known at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
+//! | which views there are then | `views.rs` |
 //! | how much SQLite may write | `room.rs` |
 //! | where the database is meanwhile | `destination.rs` |
 
@@ -33,6 +34,7 @@ mod solved;
 mod statements;
 mod table;
 mod turned;
+mod views;
 mod writer;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
@@ -46,8 +48,8 @@ pub(crate) use faults::{
 };
 pub(crate) use journal::{Journal, LogMessage, Severity};
 pub(crate) use late::{
-    Stat, Stats, clocks, drop_indexes, facts, indexes_and_views, remote_clock_syncs, sequences,
-    stats, trace_files,
+    Stat, Stats, clocks, drop_indexes, facts, indexes, remote_clock_syncs, sequences, stats,
+    trace_files,
 };
 pub(crate) use loss::Loss;
 pub(crate) use pages::{Pages, resume};
@@ -59,4 +61,5 @@ pub(crate) use sink::{Sink, SolvedSink};
 pub(crate) use solved::Solved;
 pub(crate) use statements::Statements;
 pub(crate) use turned::insert as insert_turns;
+pub(crate) use views::{make_views, write_views};
 pub(crate) use writer::{KeyedRow, Writer};
