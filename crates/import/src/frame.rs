@@ -246,7 +246,8 @@ impl Frame {
         let timeline = std::mem::replace(&mut context.events.timeline, nothing);
         let mut definitions = std::mem::take(&mut context.definitions);
         definitions.schema = context.schema.known();
-        let interned = std::mem::take(&mut context.place.interned);
+        let mut interned = std::mem::take(&mut context.place.interned);
+        interned.end_intervals();
         let world = World::new(definitions, interned, &self.scratch, rows);
         let (faults, counts, records) = trackers::follow(timeline, world, &mut self.watch, rows)?;
         context.definitions.records = records;

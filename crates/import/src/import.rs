@@ -26,6 +26,7 @@ use crate::subjects::Wanted;
 use crate::summary::Summary;
 use crate::unsure;
 use crate::verdict::Verdict;
+use crate::watched::watched;
 
 /// What an import notes of its own time.
 #[derive(Default)]
@@ -300,8 +301,7 @@ impl<'a> Job<'a> {
             rows,
             conversion: self.options.conversion,
         };
-        let summarized = self.summarize(&conn, &mut frame, &trace, &warnings.log);
-        let mut summary = self.with_sqlite(&conn, summarized.map_err(WriteError::from))?;
+        let mut summary = self.summarize(&conn, &mut frame, &trace, &warnings.log)?;
         conn.close().map_err(|error| self.failure(error))?;
         self.go_on()?;
         summary.source_bytes = match &archive {
@@ -349,15 +349,26 @@ impl<'a> Job<'a> {
         frame: &mut Frame,
         trace: &ReadTrace<'_>,
         log: &[(LogMessage, u32)],
-    ) -> rusqlite::Result<Summary> {
-        let mut summary = summarize(conn, frame, trace)?;
-        describe(conn, frame, trace, &summary)?;
-        let conversion = self.options.conversion;
-        summary.clock_faults = unsure::clock_faults(conn, summary.packets, conversion)?;
-        for (message, file) in log {
-            message.insert(conn, (Some(*file), None))?;
-        }
+    ) -> Result<Summary, Error> {
+        let mut summary = self.step(conn, || summarize(conn, frame, trace))?;
+        self.step(conn, || describe(conn, frame, trace, &summary))?;
+        let (packets, conversion) = (summary.packets, self.options.conversion);
+        summary.clock_faults =
+            self.step(conn, || unsure::clock_faults(conn, packets, conversion))?;
+        let insert =
+            |(message, file): &(LogMessage, u32)| message.insert(conn, (Some(*file), None));
+        self.step(conn, || log.iter().try_for_each(insert))?;
         Ok(summary)
+    }
+
+    /// One of the steps after all rows, which ends early if the user does not let the import go on.
+    fn step<T, E>(&self, conn: &Connection, step: impl FnOnce() -> Result<T, E>) -> Result<T, Error>
+    where
+        WriteError: From<E>,
+    {
+        let done = watched(conn, &self.monitor.cancel, step);
+        self.go_on()?;
+        self.with_sqlite(conn, done.map_err(WriteError::from))
     }
 
     /// Whether the user lets the import go on.
@@ -557,7 +568,7 @@ impl<'a> Job<'a> {
             tallies: rest.tallies,
         });
         let conn = self.destination.open()?;
-        let late = || -> Result<bool, WriteError> {
+        let late = || -> Result<(), WriteError> {
             let is_lent = matches!(conn, Opened::Lent(_));
             if !is_lent {
                 output::resume(&conn)?;
@@ -573,7 +584,7 @@ impl<'a> Job<'a> {
             derived.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
             settled.apply(&conn)?;
             if is_cancelled() {
-                return Ok(false);
+                return Ok(());
             }
             output::insert_parts(&conn, &derived.placed, names)?;
             let (lacks_steps, lacks_lines) = solved.lacks();
@@ -597,12 +608,10 @@ impl<'a> Job<'a> {
                 true => output::make_views(&conn, &self.options.views)?,
                 false => output::write_views(&conn, &self.options.views)?,
             }
-            Ok(!is_cancelled())
+            Ok(())
         };
-        match self.with_sqlite(&conn, late())? {
-            true => Ok((conn, derived)),
-            false => Err(Error::Cancelled),
-        }
+        self.step(&conn, late)?;
+        Ok((conn, derived))
     }
 }
 

@@ -74,6 +74,7 @@ mod timeline;
 mod trackers;
 mod unsure;
 mod verdict;
+mod watched;
 mod world;
 
 pub use error::{Error, HowFar};

@@ -1,9 +1,12 @@
 //! Interned data: packets of a sequence refer to it by number instead of repeating it.
 
+mod entries;
+
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
+
+use self::entries::{Entries, KeptEntry, Key};
 
 /// The part of a sequence between two clearings of its incremental state (rule S2). In it, a number
 /// has one meaning.
@@ -43,8 +46,8 @@ pub enum Kept {
 #[derive(Debug, Default)]
 pub struct Interned {
     fields: Vec<(u32, Kept)>,
-    /// The current interval of each sequence.
-    current: HashMap<u32, Current>,
+    /// The current interval of each sequence, by the caller's number.
+    current: Vec<Current>,
     lasting: HashMap<Interval, Entries>,
     /// The number of serialized `InternedData` that were added.
     added: u64,
@@ -54,24 +57,14 @@ pub struct Interned {
 #[derive(Debug, Default)]
 struct Current {
     cleared: u32,
-    entries: Entries,
     /// Whether its entries stay after its end.
     lasts: bool,
-}
-
-/// The serialized entries, by field and number.
-type Entries = HashMap<(u32, u64), KeptEntry>;
-
-/// An entry.
-#[derive(Debug)]
-struct KeptEntry {
-    /// The number of serialized `InternedData` that were added before it.
-    since: u64,
-    entry: Box<[u8]>,
+    entries: Entries,
 }
 
 impl Interned {
-    /// Keeps entries of these fields of `InternedData`.
+    /// Keeps entries of these fields of `InternedData`. Sequences should have the numbers 0, 1, 2 …
+    /// because each smaller number takes some memory, too.
     pub fn new(fields: &[(u32, Kept)]) -> Self {
         Interned {
             fields: fields.to_vec(),
@@ -98,10 +91,7 @@ impl Interned {
                 Kept::Interval => self.in_interval(interval),
                 Kept::Trace => self.lasting.entry(interval).or_default(),
             };
-            if let Entry::Vacant(place) = known.entry(key) {
-                let entry = entry.into();
-                place.insert(KeptEntry { since, entry });
-            }
+            known.add(key, since, entry);
         }
         Ok(nameless)
     }
@@ -140,17 +130,23 @@ impl Interned {
 
     fn in_interval(&mut self, interval: Interval) -> &mut Entries {
         let Interval { sequence, cleared } = interval;
-        let current = self.current.entry(sequence).or_default();
+        let place = sequence as usize;
+        if self.current.len() <= place {
+            self.current.resize_with(place + 1, Current::default);
+        }
+        let current = &mut self.current[place];
         if current.cleared != cleared {
+            let entries = std::mem::take(&mut current.entries);
             if current.lasts {
                 let over = Interval {
                     sequence,
                     cleared: current.cleared,
                 };
-                let entries = std::mem::take(&mut current.entries);
-                self.lasting.entry(over).or_default().extend(entries);
+                self.lasting.entry(over).or_default().append(entries);
+            } else {
+                // The next interval of the sequence mostly has as many.
+                current.entries = entries.cleared();
             }
-            current.entries.clear();
             current.cleared = cleared;
             current.lasts = false;
         }
@@ -177,7 +173,7 @@ impl Interned {
     /// ```
     pub fn keep(&mut self, interval: Interval) -> u64 {
         self.in_interval(interval);
-        if let Some(current) = self.current.get_mut(&interval.sequence) {
+        if let Some(current) = self.current.get_mut(interval.sequence as usize) {
             current.lasts = true;
         }
         self.added
@@ -186,10 +182,37 @@ impl Interned {
     /// Drops the entries of an interval that [`Interned::keep`] kept: nobody refers to them any more.
     pub fn forget(&mut self, interval: Interval) {
         self.lasting.remove(&interval);
-        if let Some(current) = self.current.get_mut(&interval.sequence)
+        if let Some(current) = self.current.get_mut(interval.sequence as usize)
             && current.cleared == interval.cleared
         {
             current.entries = Entries::default();
+        }
+    }
+
+    /// Drops the entries that are kept only as long as their interval lasts: there are no more
+    /// packets.
+    ///
+    /// ```
+    /// use timebase_trace::{Interned, Interval, Kept};
+    ///
+    /// let mut interned = Interned::new(&[(2, Kept::Interval)]);
+    /// let (one, other) = (Interval { sequence: 7, cleared: 1 }, Interval { sequence: 8, cleared: 1 });
+    /// interned.add(one, b"\x12\x08\x08\x05\x12\x04draw")?;
+    /// interned.add(other, b"\x12\x08\x08\x05\x12\x04swap")?;
+    /// interned.keep(other);
+    /// interned.end_intervals();
+    ///
+    /// assert_eq!(interned.get(one, 2, 5), None);
+    /// assert!(interned.get(other, 2, 5).is_some());
+    /// # Ok::<(), timebase_descriptor::field::Malformed>(())
+    /// ```
+    pub fn end_intervals(&mut self) {
+        for (sequence, current) in (0..).zip(std::mem::take(&mut self.current)) {
+            if current.lasts {
+                let Current { cleared, .. } = current;
+                let over = self.lasting.entry(Interval { sequence, cleared });
+                over.or_default().append(current.entries);
+            }
         }
     }
 
@@ -201,16 +224,49 @@ impl Interned {
 
     /// The serialized entry that a number had at some time (see [`Interned::keep`]).
     pub fn get_until(&self, interval: Interval, field: u32, iid: u64, until: u64) -> Option<&[u8]> {
-        let current = self.current.get(&interval.sequence);
+        let found = self.find(interval, (field, iid))?;
+        (found.since < until).then_some(found.entry)
+    }
+
+    /// The serialized entry of a number, and the caller's note, 0 if there is none.
+    ///
+    /// ```
+    /// use timebase_trace::{Interned, Interval, Kept};
+    ///
+    /// let mut interned = Interned::new(&[(2, Kept::Interval)]);
+    /// let interval = Interval { sequence: 7, cleared: 1 };
+    /// let entry = b"\x08\x05\x12\x04draw";
+    /// interned.add(interval, &[b"\x12\x08", &entry[..]].concat())?;
+    ///
+    /// assert_eq!(interned.noted(interval, 2, 5), Some((&entry[..], 0)));
+    /// interned.note(interval, 2, 5, 34);
+    /// assert_eq!(interned.noted(interval, 2, 5), Some((&entry[..], 34)));
+    /// # Ok::<(), timebase_descriptor::field::Malformed>(())
+    /// ```
+    #[inline]
+    pub fn noted(&self, interval: Interval, field: u32, iid: u64) -> Option<(&[u8], u32)> {
+        let found = self.find(interval, (field, iid))?;
+        Some((found.entry, u32::from_le_bytes(found.note)))
+    }
+
+    /// Sets the caller's note of an entry of the current interval, for example the number that it
+    /// has for the entry's text.
+    pub fn note(&mut self, interval: Interval, field: u32, iid: u64, note: u32) {
+        let current = self.current.get_mut(interval.sequence as usize);
+        if let Some(current) = current.filter(|current| current.cleared == interval.cleared) {
+            current.entries.note((field, iid), note);
+        }
+    }
+
+    #[inline]
+    fn find(&self, interval: Interval, key: Key) -> Option<KeptEntry<'_>> {
+        let current = self.current.get(interval.sequence as usize);
         let current = current.filter(|current| current.cleared == interval.cleared);
-        let current = current.map(|current| &current.entries);
-        let lasting = match self.lasting.is_empty() {
-            true => None,
-            false => self.lasting.get(&interval),
-        };
-        let mut known = current.into_iter().chain(lasting);
-        let known = known.find_map(|entries| entries.get(&(field, iid)))?;
-        (known.since < until).then_some(&known.entry)
+        let known = current.and_then(|current| current.entries.get(key));
+        match (known, self.lasting.is_empty()) {
+            (None, false) => self.lasting.get(&interval)?.get(key),
+            (known, _) => known,
+        }
     }
 }
 
@@ -285,6 +341,29 @@ mod tests {
         }
         assert_eq!(text(&interned, at(1, 0), NAMES), None);
         assert_eq!(text(&interned, at(1, 0), SYMBOLS), Some(b'a'));
+    }
+
+    #[test]
+    fn an_interval_that_is_over_leaves_nothing_unless_it_is_kept() {
+        let mut interned = Interned::new(&[(NAMES, Kept::Interval), (SYMBOLS, Kept::Trace)]);
+        for iid in 1..20 {
+            interned.add(at(1, 0), &entry(2, iid, b"a")).unwrap();
+        }
+        interned.add(at(1, 0), &entry(16, 3, b"b")).unwrap();
+        interned.note(at(1, 0), NAMES, 3, 7);
+        interned.add(at(1, 1), &entry(2, 3, b"c")).unwrap();
+        assert_eq!(interned.get(at(1, 0), NAMES, 3), None);
+        assert_eq!(interned.noted(at(1, 1), NAMES, 3).unwrap().1, 0);
+        assert_eq!(interned.get(at(1, 1), NAMES, 4), None);
+        let now = interned.keep(at(1, 1));
+        interned.add(at(1, 1), &entry(2, 5, b"d")).unwrap();
+        interned.add(at(1, 2), &entry(2, 3, b"e")).unwrap();
+        interned.end_intervals();
+        assert!(interned.get_until(at(1, 1), NAMES, 3, now).is_some());
+        assert_eq!(interned.get_until(at(1, 1), NAMES, 5, now), None);
+        assert!(interned.get(at(1, 1), NAMES, 5).is_some());
+        assert_eq!(interned.get(at(1, 2), NAMES, 3), None);
+        assert!(interned.get(at(1, 0), SYMBOLS, 3).is_some());
     }
 
     #[test]

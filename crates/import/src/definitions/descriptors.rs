@@ -2,8 +2,14 @@
 //!
 //! A uuid has a number, so that what is known of it is found by place and not by
 //! search: nearly every track event names one.
+//!
+//! A trace may describe 100,000 threads, so what few descriptors say is boxed, and a uuid or a
+//! thread is found by a table of its number, and stands nowhere twice.
 
-use rustc_hash::FxHashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash};
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
 
 use crate::message::Message;
 use crate::output::Fault;
@@ -14,7 +20,7 @@ use crate::timeline::{Uuid, WriterThread};
 pub(crate) enum Said {
     Thread { pid: i64, tid: i64 },
     Process { pid: i64 },
-    Counter(CounterSaid),
+    Counter(Box<CounterSaid>),
     State,
     Nobody,
 }
@@ -43,11 +49,17 @@ pub(crate) enum Merging {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Descriptor {
     pub said: Said,
-    pub parent: Option<u64>,
     pub name: Option<Box<str>>,
-    pub merging: Merging,
     /// Whether a thread's track is one of its own.
     pub keeps_apart: bool,
+    more: Option<Box<FurtherSaid>>,
+}
+
+/// What few descriptors say.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FurtherSaid {
+    pub parent: Option<u64>,
+    pub merging: Merging,
     pub child_ordering: u64,
     pub rank: Option<i64>,
     pub description: Option<Box<str>>,
@@ -55,6 +67,17 @@ pub(crate) struct Descriptor {
     pub orders_processes: bool,
     pub orders_threads: bool,
 }
+
+/// What the others say.
+static NOTHING_FURTHER: FurtherSaid = FurtherSaid {
+    parent: None,
+    merging: Merging::ByName,
+    child_ordering: 0,
+    rank: None,
+    description: None,
+    orders_processes: false,
+    orders_threads: false,
+};
 
 /// Why a descriptor is ignored (rules U1, U2).
 mod ignored {
@@ -219,19 +242,27 @@ impl Descriptor {
         let is_explicit = |field| message.number(field) == Some(EXPLICIT);
         let name = [field::NAME, field::STATIC_NAME, field::ATRACE_NAME];
         let name = name.into_iter().find_map(|field| text(message, field));
-        let descriptor = Descriptor {
-            name: name.or_else(|| default_name(&said)),
-            said,
+        let more = FurtherSaid {
             parent: message.number(field::PARENT_UUID).filter(|&uuid| uuid != 0),
             merging: merging(message),
-            keeps_apart: message.flag(field::DISALLOW_MERGING),
             child_ordering,
             rank: message.number(field::RANK).map(|rank| rank as i32 as i64),
             description: text(message, field::DESCRIPTION),
             orders_processes: is_explicit(field::PROCESS_ORDERING),
             orders_threads: is_explicit(field::THREAD_ORDERING),
         };
+        let descriptor = Descriptor {
+            name: name.or_else(|| default_name(&said)),
+            said,
+            keeps_apart: message.flag(field::DISALLOW_MERGING),
+            more: (more != NOTHING_FURTHER).then(|| more.into()),
+        };
         Ok((uuid, descriptor))
+    }
+
+    /// What few descriptors say.
+    pub fn more(&self) -> &FurtherSaid {
+        self.more.as_deref().unwrap_or(&NOTHING_FURTHER)
     }
 
     /// What is said of a counter, of a track that is one.
@@ -248,7 +279,8 @@ impl Descriptor {
             (Said::Counter(one), Said::Counter(other)) => one.agrees(other),
             (one, other) => one == other,
         };
-        same && self.parent == other.parent && self.merging == other.merging
+        let (more, others) = (self.more(), other.more());
+        same && more.parent == others.parent && more.merging == others.merging
     }
 }
 
@@ -265,7 +297,7 @@ fn said(message: Message<'_>) -> Result<Said, Fault> {
         return Ok(Said::Process { pid });
     }
     if let Some(counter) = message.bytes(field::COUNTER) {
-        return Ok(Said::Counter(CounterSaid::of(Message(counter))));
+        return Ok(Said::Counter(CounterSaid::of(Message(counter)).into()));
     }
     Ok(match message.bytes(field::STATE) {
         Some(_) => Said::State,
@@ -300,12 +332,12 @@ fn merging(message: Message<'_>) -> Merging {
 /// The uuids that a trace names, and what is said of them.
 #[derive(Debug, Default)]
 pub(crate) struct Uuids {
-    /// By machine.
-    numbers: FxHashMap<(u32, u64), Uuid>,
+    /// Their numbers.
+    numbers: HashTable<Uuid>,
     all: Vec<NamedUuid>,
     last: Option<((u32, u64), Uuid)>,
     threads: Vec<Writer>,
-    by_thread: FxHashMap<Writer, WriterThread>,
+    by_thread: HashTable<WriterThread>,
 }
 
 /// A uuid, and what is said of it first.
@@ -314,6 +346,16 @@ struct NamedUuid {
     machine: u32,
     uuid: u64,
     descriptor: Option<Box<Descriptor>>,
+}
+
+impl NamedUuid {
+    fn key(&self) -> (u32, u64) {
+        (self.machine, self.uuid)
+    }
+}
+
+fn hash(key: impl Hash) -> u64 {
+    BuildHasherDefault::<FxHasher>::default().hash_one(key)
 }
 
 /// A thread that a writer says it is, as its events mention it (rule L2).
@@ -360,21 +402,38 @@ impl Uuids {
         {
             return number;
         }
-        let number = *self.numbers.entry(key).or_insert_with(|| {
-            self.all.push(NamedUuid {
-                machine,
-                uuid,
-                descriptor: None,
-            });
-            Uuid((self.all.len() - 1) as u32)
-        });
+        let number = match self.find(machine, uuid) {
+            Some(number) => number,
+            None => self.add(machine, uuid),
+        };
         self.last = Some((key, number));
         number
     }
 
     /// The number of a uuid that was named.
     pub fn find(&self, machine: u32, uuid: u64) -> Option<Uuid> {
-        self.numbers.get(&(machine, uuid)).copied()
+        let is_it = |&number: &Uuid| {
+            let named = self.get(number);
+            named.is_some_and(|named| named.key() == (machine, uuid))
+        };
+        self.numbers.find(hash((machine, uuid)), is_it).copied()
+    }
+
+    fn add(&mut self, machine: u32, uuid: u64) -> Uuid {
+        let number = Uuid(self.all.len() as u32);
+        self.all.push(NamedUuid {
+            machine,
+            uuid,
+            descriptor: None,
+        });
+        let all = &self.all;
+        let rehash = |number: &Uuid| {
+            let named = all.get(number.0 as usize);
+            named.map_or(0, |named| hash(named.key()))
+        };
+        self.numbers
+            .insert_unique(hash((machine, uuid)), number, rehash);
+        number
     }
 
     fn get(&self, Uuid(uuid): Uuid) -> Option<&NamedUuid> {
@@ -409,7 +468,7 @@ impl Uuids {
         uuid: u64,
         descriptor: Descriptor,
     ) -> Result<(), Fault> {
-        if uuid == 0 && descriptor.parent.is_some() {
+        if uuid == 0 && descriptor.more().parent.is_some() {
             return Err(ignored::PARENT);
         }
         let Uuid(number) = self.number(machine, uuid);
@@ -419,7 +478,7 @@ impl Uuids {
         match &mut named.descriptor {
             None => named.descriptor = Some(Box::new(descriptor)),
             Some(first) if first.agrees(&descriptor) => {
-                if first.name.is_none() || descriptor.merging == Merging::Never {
+                if first.name.is_none() || descriptor.more().merging == Merging::Never {
                     first.name = descriptor.name.or_else(|| first.name.take());
                 }
             }
@@ -430,10 +489,17 @@ impl Uuids {
 
     /// The number of a thread that a writer says it is.
     pub fn writer(&mut self, writer: Writer) -> WriterThread {
-        *self.by_thread.entry(writer).or_insert_with(|| {
-            self.threads.push(writer);
-            WriterThread((self.threads.len() - 1) as u32)
-        })
+        let hashed = hash(writer);
+        let is_it = |&number: &WriterThread| self.thread(number) == Some(writer);
+        if let Some(&known) = self.by_thread.find(hashed, is_it) {
+            return known;
+        }
+        let number = WriterThread(self.threads.len() as u32);
+        self.threads.push(writer);
+        let threads = &self.threads;
+        let rehash = |number: &WriterThread| threads.get(number.0 as usize).map_or(0, hash);
+        self.by_thread.insert_unique(hashed, number, rehash);
+        number
     }
 
     /// The thread of a number.

@@ -186,14 +186,23 @@ impl Batch {
         self.bytes.clear();
         // One huge packet must not stay in every batch's memory.
         self.bytes.shrink_to(2 * Self::BYTES);
-        self.packets.clear();
+        release_or_clear(&mut self.packets);
         self.cells = 0;
         self.complete.clear();
         self.doubts.clear();
         self.tallies = Tallies::default();
         for cells in &mut self.tables {
-            cells.clear();
+            release_or_clear(cells);
             cells.shrink_to(2 * Self::CELLS);
         }
+    }
+}
+
+/// Makes a part of a batch empty. One that was empty gives its memory back: its table mostly gets no
+/// more rows, and several batches would keep the memory of all tables that ever had many.
+fn release_or_clear<T>(part: &mut Vec<T>) {
+    match part.is_empty() {
+        true => *part = Vec::new(),
+        false => part.clear(),
     }
 }

@@ -13,7 +13,7 @@ use super::counter::{Counter, Meaning};
 use super::facts::FactRow;
 use super::room::Room;
 use crate::error::WriteError;
-use crate::place::{Place, file_id, file_key, shared};
+use crate::place::{Place, Sequence, file_id, file_key, shared};
 
 /// Inserts rows of a table, by the names of its columns.
 struct Inserts<'c>(Statement<'c>);
@@ -82,24 +82,32 @@ fn written(path: &[Clock]) -> String {
 /// those of one machine are one row.
 pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u64> {
     let mut inserts = Inserts::into(conn, &tables::sequence::TABLE)?;
-    let mut all: BTreeMap<(u32, u32, u32), Writer> = BTreeMap::new();
-    for sequence in place.sequences.iter() {
+    let key = |sequence: &Sequence| {
         let part = &place.clocks.parts[sequence.part];
-        let key = (part.file.id, part.machine.0, sequence.id);
-        let row = all.entry(key).or_default();
-        row.uid = row.uid.or(sequence.uid);
-        row.pid = row.pid.or(sequence.pid);
-        row.packets += sequence.packets as i64;
-        row.losses += i64::from(sequence.losses);
-        let (first, last) = sequence.times().unzip();
-        row.first = [row.first, first].into_iter().flatten().min();
-        row.last = row.last.max(last);
-    }
-    for ((file, machine, id), row) in &all {
+        (part.file.id, part.machine.0, sequence.id)
+    };
+    let mut all: Vec<&Sequence> = place.sequences.iter().collect();
+    all.sort_by_key(|sequence| key(sequence));
+    let mut rows = 0;
+    for same in all.chunk_by(|one, other| key(one) == key(other)) {
+        let mut row = Writer::default();
+        for sequence in same {
+            row.uid = row.uid.or(sequence.uid);
+            row.pid = row.pid.or(sequence.pid);
+            row.packets += sequence.packets as i64;
+            row.losses += i64::from(sequence.losses);
+            let (first, last) = sequence.times().unzip();
+            row.first = [row.first, first].into_iter().flatten().min();
+            row.last = row.last.max(last);
+        }
+        let Some((file, machine, id)) = same.first().map(|first| key(first)) else {
+            continue;
+        };
+        rows += 1;
         inserts.push(tables::sequence::Row::<&dyn ToSql> {
-            id,
-            trace_file_id: file,
-            machine_id: machine,
+            id: &id,
+            trace_file_id: &file,
+            machine_id: &machine,
             uid: &row.uid,
             pid: &row.pid,
             packets: &row.packets,
@@ -108,7 +116,7 @@ pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u6
             last_ts: &row.last,
         })?;
     }
-    Ok(all.len() as u64)
+    Ok(rows)
 }
 
 /// A row of `sequence`.

@@ -31,7 +31,7 @@ const WHOLE_ROWS: usize = 1 << 20;
 
 /// How many bytes may be in memory for estimates, besides those of the hop that takes most; and
 /// about how many a reading of a hop takes.
-const KEPT: usize = 16 << 20;
+const KEPT: usize = 4 << 20;
 const READING: usize = 32;
 
 /// What is left to do when SQLite has the database again.

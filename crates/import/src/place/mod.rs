@@ -47,7 +47,7 @@ pub(crate) use incoming::IncomingPacket;
 pub(crate) use keys::{file_id, file_key, table_order};
 pub(crate) use parts::{Part, PartIx, TRACE_FILE, shared};
 use sequence::Sequences;
-pub(crate) use sequence::{CAUSES, Generation, SequenceIx};
+pub(crate) use sequence::{CAUSES, Generation, Sequence, SequenceIx};
 pub(crate) use snapshot::Accepted;
 pub(crate) use snapshot::{Snapshot, called, recorded};
 pub(crate) use time::TraceTime;

@@ -130,5 +130,5 @@ fn is_thread(
     };
     let number = context.definitions.uuids.writer(writer);
     let (state, _) = context.writers.state(packet.generation);
-    state.is_thread((writer, number), thread);
+    state.is_thread(number, thread);
 }

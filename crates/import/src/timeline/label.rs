@@ -19,8 +19,9 @@ pub(crate) enum Label<'a> {
 }
 
 /// What something is called, kept.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum OwnLabel {
+    #[default]
     None,
     Known(Name),
     Own(Box<str>),

@@ -54,6 +54,7 @@ pub(crate) fn follow(
         rows,
     };
     trackers.end(&mut at);
+    drop(trackers);
     world.end(rows)
 }
 

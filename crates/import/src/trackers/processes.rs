@@ -356,7 +356,7 @@ fn track_descriptor(
     at: &mut At<'_, '_>,
 ) -> Option<Upid> {
     let (uuid, descriptor) = Descriptor::read(message).ok()?;
-    let is_ignored = uuid == 0 && descriptor.parent.is_some();
+    let is_ignored = uuid == 0 && descriptor.more().parent.is_some();
     if !is_ignored {
         let uuid = at.world.definitions.uuids.number(machine, uuid);
         if !at.world.meet(uuid, packet) {

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use timebase_schema::tables::{flow, flow_backwards};
 use timebase_store::sort::{Scratch, Sorter};
 
-use super::slices::{Made, SliceId};
+use super::slice::{Made, SliceId};
 use super::stage_flows::{StageFlows, StageStep};
 use super::tracks::TrackId;
 use crate::compact::{Put, Take, cut};

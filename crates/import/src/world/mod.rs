@@ -33,6 +33,8 @@ mod flows;
 mod gpus;
 mod lanes;
 mod machines;
+mod open_slices;
+mod slice;
 mod slices;
 mod stage_flows;
 pub(crate) mod strings;
@@ -53,7 +55,8 @@ pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
-pub(crate) use slices::{EndOfSlice, Made, NewSlice, SliceId, Slices, Spent};
+pub(crate) use slice::{EndOfSlice, Made, NewSlice, SliceId, Spent};
+pub(crate) use slices::Slices;
 pub(crate) use stage_flows::StageStep;
 pub(crate) use strings::Strings;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
@@ -64,7 +67,7 @@ pub(crate) use values::{Measurement, ThreadCounter, ThreadValue};
 
 use crate::manifest::MachineRef;
 
-use crate::definitions::{Definitions, Names, Records};
+use crate::definitions::{Definitions, Names, Records, Uuids};
 use crate::output::{Cell, Counts, Faults, Rows};
 use crate::timeline::OwnLabel;
 
@@ -155,6 +158,11 @@ impl World {
     /// If what was put aside cannot be written or read back.
     pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<(Faults, Counts, Records)> {
         self.end_slices(rows);
+        // What only events need goes before what is in memory becomes rows.
+        self.slices = Slices::default();
+        self.uuids = UuidStates::default();
+        self.definitions.uuids = Uuids::default();
+        self.interned = Interned::default();
         let World {
             mut definitions,
             mut threads,

@@ -2,8 +2,8 @@
 //!
 //! # Design
 //!
-//! The slices that are no rows yet lie in one arena, in which each knows the one
-//! below it; a track has the place of its top. A vector for each track was the
+//! The slices that are no rows yet lie in one arena (`open_slices.rs`), in which each
+//! knows the one below it; a track has the place of its top. A vector for each track was the
 //! alternative: names of async slices make tracks by the hundred thousand, each of
 //! which is used once and would keep its buffer. So memory is that of what is open,
 //! and of 16 bytes for each track.
@@ -13,99 +13,21 @@
 //! order. To write rows at the begin and to change them at the end was the other way;
 //! but a row that is written is out of memory.
 
-use rustc_hash::FxHashMap;
 use timebase_schema::tables::slice_record;
 
 use super::World;
 use super::args::ArgSets;
+use super::open_slices::{Arena, Losses};
+use super::slice::{EndOfSlice, Made, NewSlice, SliceId};
 use super::strings::Strings;
 use super::tracks::{TrackId, Tracks};
-use crate::arguments::{merge, with_names};
+use crate::arguments::with_names;
 use crate::definitions::{Names, Translated, Translations};
 use crate::output::{Cell, Doubt, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
 /// So many slices may lie on each other (rules B4, E10).
 const DEEPEST: u32 = 512;
-
-/// A row of `slice`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SliceId(pub i64);
-
-/// A slice that begins.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NewSlice<'a> {
-    pub ts: i64,
-    pub track: TrackId,
-    pub category: Label<'a>,
-    pub name: Label<'a>,
-    /// The packet that begins it, where it is an event of its own.
-    pub packet: Option<i64>,
-    /// The sequence that has its end, too, where it is a track event.
-    pub sequence: Option<u32>,
-    pub time: Spent,
-    pub instructions: Spent,
-}
-
-impl<'a> NewSlice<'a> {
-    /// One that only has a name.
-    pub fn named(ts: i64, track: TrackId, name: Label<'a>) -> Self {
-        NewSlice {
-            ts,
-            track,
-            category: Label::None,
-            name,
-            packet: None,
-            sequence: None,
-            time: Spent::default(),
-            instructions: Spent::default(),
-        }
-    }
-}
-
-/// What a thread had spent when a slice began, and spends in it (rule E14).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
-    pub before: Option<i64>,
-    pub within: Option<i64>,
-}
-
-/// The end of a slice.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EndOfSlice<'a> {
-    pub ts: i64,
-    pub track: TrackId,
-    /// Those of the slice that ends, if there are some.
-    pub category: Label<'a>,
-    pub name: Label<'a>,
-    /// What the thread has spent until now.
-    pub time: Option<i64>,
-    pub instructions: Option<i64>,
-    /// Arguments that it gets unless it has some of the same keys.
-    pub defaults: &'a [u8],
-}
-
-impl EndOfSlice<'_> {
-    /// That of whatever is on top.
-    pub fn any(ts: i64, track: TrackId) -> Self {
-        EndOfSlice {
-            ts,
-            track,
-            category: Label::None,
-            name: Label::None,
-            time: None,
-            instructions: None,
-            defaults: &[],
-        }
-    }
-}
-
-/// A slice that there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Made {
-    pub id: SliceId,
-    pub ts: i64,
-}
 
 /// What becomes of slices that do not fit.
 mod fault {
@@ -126,62 +48,6 @@ mod fault {
     ));
 }
 
-/// A slice on a stack.
-#[derive(Debug)]
-struct Slice {
-    id: i64,
-    ts: i64,
-    /// `None` while it is open.
-    dur: Option<i64>,
-    category: OwnLabel,
-    name: OwnLabel,
-    packet: Option<i64>,
-    /// Its sequence, and how often that had lost packets when it began.
-    sequence: Option<(u32, u32)>,
-    doubt: Option<Doubt>,
-    time: Spent,
-    instructions: Spent,
-    /// In their compact form.
-    args: Vec<u8>,
-    /// The place of the one below.
-    below: Option<u32>,
-}
-
-impl Slice {
-    /// Whether an end with this name may be its.
-    fn fits(&self, end: &EndOfSlice<'_>, name: Label<'_>) -> bool {
-        let category = end.category == Label::None || self.category.is(end.category);
-        let is_unnamed = name == Label::None || matches!(self.name, OwnLabel::None);
-        category && (is_unnamed || self.name.is(name))
-    }
-
-    /// What its thread spent in it, now that it ends (rule E14).
-    fn spent(&mut self, end: &EndOfSlice<'_>) {
-        let within = |spent: Spent, until: Option<i64>| {
-            let (before, until) = spent.before.zip(until)?;
-            Some(until.saturating_sub(before))
-        };
-        self.time.within = within(self.time, end.time).filter(|&time| time != 0);
-        self.instructions.within = within(self.instructions, end.instructions);
-    }
-
-    /// It gets its end, or none: of a sequence that lost packets meanwhile that may belong to another one
-    /// (rule DT7).
-    fn ends(&mut self, losses: &FxHashMap<u32, u32>) {
-        let Some((sequence, before)) = self.sequence else {
-            return;
-        };
-        if losses.get(&sequence).copied().unwrap_or(0) != before {
-            self.doubt = Some(Doubt::PacketsLost);
-        }
-    }
-
-    /// When it ended, if it did.
-    fn end(&self) -> Option<i64> {
-        self.dur.map(|dur| self.ts.saturating_add(dur))
-    }
-}
-
 /// The slices of a track.
 #[derive(Debug, Default, Clone, Copy)]
 struct Stack {
@@ -194,14 +60,12 @@ struct Stack {
 /// The stacks of all tracks.
 #[derive(Debug, Default)]
 pub(crate) struct Slices {
-    arena: Vec<Slice>,
-    /// Places of the arena where no slice is.
-    free: Vec<u32>,
+    arena: Arena,
     /// By track.
     stacks: Vec<Stack>,
     next: i64,
     /// How often sequences lost packets.
-    losses: FxHashMap<u32, u32>,
+    losses: Losses,
     /// From when to when slices are.
     span: Option<(i64, i64)>,
 }
@@ -232,11 +96,11 @@ impl Maker<'_, '_> {
     }
 
     /// The number of a text among those of `string`.
-    fn text(&mut self, label: &OwnLabel) -> Cell {
+    fn text(&mut self, label: Label<'_>) -> Cell {
         match label {
-            OwnLabel::None => Cell::Null,
-            OwnLabel::Known(name) => Cell::from(self.strings.of_name(*name, self.names, self.rows)),
-            OwnLabel::Own(text) => Cell::from(self.strings.number(text, self.rows)),
+            Label::None => Cell::Null,
+            Label::Known(name) => Cell::from(self.strings.of_name(name, self.names, self.rows)),
+            Label::Own(text) => Cell::from(self.strings.number(text, self.rows)),
         }
     }
 }
@@ -249,7 +113,7 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
-        self.push_slice(&slice, None, args, rows)
+        self.name_and_push(slice, None, args, rows)
     }
 
     /// A slice whose duration is known; 0 is that of an instant (rule E12). Nothing
@@ -261,11 +125,28 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
-        self.push_slice(&slice, Some(dur.max(0)), args, rows)
+        self.name_and_push(slice, Some(dur.max(0)), args, rows)
     }
 
-    /// A slice that has been written field by field is not copied: reading it in larger parts would
-    /// wait for all of these writes.
+    /// Adds a slice, with another name if it has one (rule TN2). A slice that was just written field
+    /// by field is not copied: the copy would wait for all of these writes.
+    #[inline]
+    fn name_and_push(
+        &mut self,
+        slice: NewSlice<'_>,
+        dur: Option<i64>,
+        args: &[u8],
+        rows: &mut Rows<'_>,
+    ) -> Option<SliceId> {
+        match self.other_name(slice.track, slice.name) {
+            None => self.push_slice(&slice, dur, args, rows),
+            Some(name) => {
+                let name = name.label();
+                self.push_slice(&NewSlice { name, ..slice }, dur, args, rows)
+            }
+        }
+    }
+
     #[inline]
     fn push_slice(
         &mut self,
@@ -274,10 +155,8 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
-        let other = self.other_name(slice.track, slice.name);
-        let name = other.as_ref().map_or(slice.name, OwnLabel::label);
         let (slices, mut maker) = self.slices_and_maker(rows);
-        let id = slices.push(slice, name, (dur, args), &mut maker)?;
+        let id = slices.push(slice, dur, args, &mut maker)?;
         self.flows.made(slice.track, Made { id, ts: slice.ts });
         Some(id)
     }
@@ -290,9 +169,14 @@ impl World {
         rows: &mut Rows<'_>,
     ) -> Option<Made> {
         let other = self.other_name(end.track, end.name);
-        let name = other.as_ref().map_or(end.name, OwnLabel::label);
         let (slices, mut maker) = self.slices_and_maker(rows);
-        slices.close(&end, name, args, &mut maker)
+        match other {
+            None => slices.close(&end, args, &mut maker),
+            Some(name) => {
+                let name = name.label();
+                slices.close(&EndOfSlice { name, ..end }, args, &mut maker)
+            }
+        }
     }
 
     /// What a slice of a track is called instead, if it is (rule TN2).
@@ -316,25 +200,24 @@ impl World {
         args: &[u8],
     ) {
         let mut next = self.slices.stack(track).top;
-        while let Some(slice) = self.slices.get_mut(next) {
-            if slice.dur.is_none() && slice.category.is(category) && slice.name.is(name) {
-                merge(&mut slice.args, args, &self.definitions.names);
+        while let Some(slice) = next.and_then(|next| self.slices.arena.get_mut(next)) {
+            if slice.is_open() && slice.category() == category && slice.name() == name {
+                slice.merge(args, &self.definitions.names);
                 return;
             }
-            next = slice.below;
+            next = slice.below();
         }
     }
 
     /// A sequence lost packets.
     pub fn packets_lost(&mut self, sequence: u32) {
-        let losses = self.slices.losses.entry(sequence).or_default();
-        *losses = losses.wrapping_add(1);
+        self.slices.losses.add(sequence);
     }
 
     /// The slice on top of a track, be it over or not (rule G6).
     pub fn top_slice(&mut self, track: TrackId) -> Option<Made> {
         let top = self.slices.stack(track).top;
-        let slice = self.slices.get(top?)?;
+        let slice = self.slices.arena.get(top?)?;
         Some(Made {
             id: SliceId(slice.id),
             ts: slice.ts,
@@ -378,27 +261,17 @@ impl Slices {
     }
 
     #[inline]
-    fn get(&self, place: u32) -> Option<&Slice> {
-        self.arena.get(place as usize)
-    }
-
-    #[inline]
-    fn get_mut(&mut self, place: Option<u32>) -> Option<&mut Slice> {
-        self.arena.get_mut(place? as usize)
-    }
-
-    #[inline]
     fn seen(&mut self, ts: i64) {
         let (start, end) = self.span.unwrap_or((ts, ts));
         self.span = Some((start, end.max(ts)));
     }
 
-    /// Puts a slice with this name on its stack. An open one has no duration.
+    /// Puts a slice on its stack. An open one has no duration.
     fn push(
         &mut self,
         slice: &NewSlice<'_>,
-        name: Label<'_>,
-        (dur, args): (Option<i64>, &[u8]),
+        dur: Option<i64>,
+        args: &[u8],
         maker: &mut Maker<'_, '_>,
     ) -> Option<SliceId> {
         let &NewSlice { ts, track, .. } = slice;
@@ -416,35 +289,8 @@ impl Slices {
         self.next += 1;
         self.seen(ts);
         self.seen(end.unwrap_or(ts));
-        let slice = Slice {
-            id,
-            ts,
-            dur,
-            category: slice.category.into(),
-            name: name.into(),
-            packet: slice.packet,
-            sequence: slice
-                .sequence
-                .filter(|_| dur.is_none())
-                .map(|sequence| (sequence, self.losses.get(&sequence).copied().unwrap_or(0))),
-            doubt: None,
-            time: slice.time,
-            instructions: slice.instructions,
-            args: args.to_vec(),
-            below: stack.top,
-        };
-        let top = match self.free.pop() {
-            Some(place) => {
-                if let Some(free) = self.get_mut(Some(place)) {
-                    *free = slice;
-                }
-                place
-            }
-            None => {
-                self.arena.push(slice);
-                (self.arena.len() - 1) as u32
-            }
-        };
+        let (losses, arena) = (&self.losses, &mut self.arena);
+        let top = arena.add(slice, (id, dur), args, stack.top, losses);
         *self.stack(track) = Stack {
             top: Some(top),
             depth: stack.depth + 1,
@@ -478,16 +324,16 @@ impl Slices {
         let mut is_open_above = false;
         let mut next = self.stack(track).top;
         while let Some(place) = next
-            && let Some(slice) = self.get(place)
+            && let Some(slice) = self.arena.get(place)
         {
-            next = slice.below;
+            next = slice.below();
             let Some(end) = slice.end() else {
                 is_open_above = true;
                 continue;
             };
             if is_open_above {
                 if end < ts {
-                    let packet = slice.packet;
+                    let packet = slice.packet();
                     maker.faults.add(fault::MISPLACED_END, packet);
                     self.cut(track, place, end, maker);
                     is_open_above = false;
@@ -509,13 +355,13 @@ impl Slices {
     fn cut(&mut self, track: TrackId, place: u32, end: i64, maker: &mut Maker<'_, '_>) {
         while let Some(top) = self.stack(track).top {
             if top != place
-                && let Some(slice) = self.arena.get_mut(top as usize)
+                && let Some(slice) = self.arena.get_mut(top)
             {
-                let was_open = slice.dur.is_none();
+                let was_open = slice.is_open();
                 if was_open {
                     slice.ends(&self.losses);
                 }
-                slice.dur = Some(end.saturating_sub(slice.ts));
+                slice.cut(end);
                 self.stack(track).closed += u32::from(was_open);
             }
             self.pop(track, maker);
@@ -529,7 +375,6 @@ impl Slices {
     fn close(
         &mut self,
         end: &EndOfSlice<'_>,
-        name: Label<'_>,
         args: &[u8],
         maker: &mut Maker<'_, '_>,
     ) -> Option<Made> {
@@ -537,21 +382,10 @@ impl Slices {
         self.settle(ts, None, track, maker);
         let top = self.stack(track).top;
         let mut next = top;
-        while let Some(slice) = next.and_then(|next| self.arena.get_mut(next as usize)) {
-            if slice.dur.is_none() && slice.fits(end, name) {
+        while let Some(slice) = next.and_then(|next| self.arena.get_mut(next)) {
+            if slice.is_open() && slice.fits(end) {
                 slice.ends(&self.losses);
-                slice.dur = Some(ts.saturating_sub(slice.ts));
-                slice.spent(end);
-                if !end.defaults.is_empty() {
-                    slice.args.splice(..0, end.defaults.iter().copied());
-                }
-                if !args.is_empty() {
-                    merge(&mut slice.args, args, maker.names);
-                }
-                let made = Made {
-                    id: SliceId(slice.id),
-                    ts: slice.ts,
-                };
+                let made = slice.close(end, args, maker.names);
                 self.stack(track).closed += 1;
                 self.seen(ts);
                 if next == top {
@@ -559,7 +393,7 @@ impl Slices {
                 }
                 return Some(made);
             }
-            next = slice.below;
+            next = slice.below();
         }
         None
     }
@@ -568,39 +402,41 @@ impl Slices {
     fn pop(&mut self, track: TrackId, maker: &mut Maker<'_, '_>) {
         let stack = *self.stack(track);
         let Some(top) = stack.top else { return };
-        let Some(slice) = self.arena.get_mut(top as usize) else {
+        let Some(slice) = self.arena.get_mut(top) else {
             return;
         };
-        if slice.dur.is_none() {
+        if slice.is_open() {
             slice.ends(&self.losses);
         }
-        let args = std::mem::take(&mut slice.args);
-        let arg_set_id = maker.set(&args, track);
-        let Some(slice) = self.get(top) else { return };
-        let below = slice.below;
-        let parent = below.and_then(|below| self.get(below));
-        let category = maker.text(&slice.category);
-        let name = maker.text(&slice.name);
-        maker.rows.count_slice(slice.doubt.is_some());
+        let Some(slice) = self.arena.get(top) else {
+            return;
+        };
+        let arg_set_id = maker.set(slice.args(), track);
+        let below = slice.below();
+        let parent = below.and_then(|below| self.arena.get(below));
+        let category = maker.text(slice.category());
+        let name = maker.text(slice.name());
+        let [time, instructions] = slice.spent();
+        maker.rows.count_slice(slice.doubt().is_some());
         maker.rows.push(slice_record::Row {
             id: Cell::from(slice.id),
             ts: Cell::from(slice.ts),
-            dur: Cell::from(slice.dur.unwrap_or(-1)),
+            dur: Cell::from(slice.dur().unwrap_or(-1)),
             track_id: Cell::from(track.0),
             category,
             name,
             depth: Cell::from(stack.depth.saturating_sub(1)),
             parent_id: Cell::or_null(parent.map(|parent| parent.id)),
             arg_set_id: Cell::or_null(arg_set_id),
-            packet_id: Cell::or_null(slice.packet),
-            thread_ts: Cell::or_null(slice.time.before),
-            thread_dur: Cell::or_null(slice.time.within),
-            thread_instruction_count: Cell::or_null(slice.instructions.before),
-            thread_instruction_delta: Cell::or_null(slice.instructions.within),
-            doubt: Cell::or_null(slice.doubt.map(Doubt::number)),
+            packet_id: Cell::or_null(slice.packet()),
+            thread_ts: Cell::or_null(time.before),
+            thread_dur: Cell::or_null(time.within),
+            thread_instruction_count: Cell::or_null(instructions.before),
+            thread_instruction_delta: Cell::or_null(instructions.within),
+            doubt: Cell::or_null(slice.doubt().map(Doubt::number)),
         });
-        let was_closed = slice.dur.is_some();
-        self.free.push(top);
+        let was_closed = !slice.is_open();
+        self.arena.remove(top);
         *self.stack(track) = Stack {
             top: below,
             depth: stack.depth.saturating_sub(1),
@@ -626,7 +462,7 @@ mod tests {
     use super::*;
     use crate::definitions::Definitions;
     use crate::trackers::testing::Made;
-    use crate::world::{NewTrack, Owner};
+    use crate::world::{NewTrack, Owner, Spent};
 
     const TRACK: TrackId = TrackId(0);
 

@@ -11,7 +11,7 @@ use std::io;
 
 use timebase_store::sort::{Scratch, Sorter};
 
-use super::slices::SliceId;
+use super::slice::SliceId;
 use crate::compact::{Put, Take, cut};
 use crate::output::{Counter, Fault, Faults};
 

@@ -1,8 +1,16 @@
 //! Tracks: what slices or values are on.
+//!
+//! # Design
+//!
+//! Most tracks of a trace with very many are those of threads, which have nothing but the thread:
+//! 16 bytes here and 4 for the thread. All others are boxed once, and a table finds them by their
+//! contents. A map from tracks to their numbers, with a copy of each, took 410 bytes for each.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::num::NonZeroU32;
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxHashMap, FxHasher};
 use timebase_schema::tables::track_record;
 
 use super::gpus::Gpus;
@@ -173,11 +181,45 @@ impl NewTrack {
 /// All tracks.
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
-    all: Vec<NewTrack>,
-    known: FxHashMap<NewTrack, TrackId>,
-    /// Those for what threads do.
-    threads: FxHashMap<Utid, TrackId>,
+    all: Vec<Track>,
+    /// The numbers of those that are found by what they are.
+    known: HashTable<u32>,
+    /// Those for what threads do, by thread.
+    threads: Vec<Option<NonZeroU32>>,
     details: FxHashMap<TrackId, Details>,
+    /// Those that are called otherwise than they were made.
+    renamed: FxHashMap<TrackId, Box<str>>,
+}
+
+/// A track.
+#[derive(Debug)]
+enum Track {
+    /// For what a thread of a machine does.
+    OfThread(u32, Utid),
+    Other(Box<NewTrack>),
+}
+
+impl Track {
+    fn machine(&self) -> u32 {
+        match self {
+            Track::OfThread(machine, _) => *machine,
+            Track::Other(track) => track.machine,
+        }
+    }
+
+    /// What it is.
+    fn whole(self) -> NewTrack {
+        match self {
+            Track::OfThread(machine, utid) => {
+                NewTrack::slices(machine, "thread_execution", None, Owner::Thread(utid))
+            }
+            Track::Other(track) => *track,
+        }
+    }
+}
+
+fn hash(track: &NewTrack) -> u64 {
+    BuildHasherDefault::<FxHasher>::default().hash_one(track)
 }
 
 /// What more is said of a track.
@@ -193,37 +235,53 @@ pub(crate) struct Details {
 impl Tracks {
     /// The one track that is all this (rule M1).
     pub fn get(&mut self, track: NewTrack) -> TrackId {
-        if let Some(&id) = self.known.get(&track) {
-            return id;
+        let all = &mut self.all;
+        let is_this = |number: &u32| match all.get(*number as usize) {
+            Some(Track::Other(known)) => **known == track,
+            _ => false,
+        };
+        let hashed = hash(&track);
+        if let Some(&number) = self.known.find(hashed, is_this) {
+            return TrackId(number.into());
         }
-        let id = self.add(track.clone());
-        self.known.insert(track, id);
-        id
+        // So many would not fit any memory.
+        let number = all.len() as u32;
+        all.push(Track::Other(track.into()));
+        let rehash = |number: &u32| match all.get(*number as usize) {
+            Some(Track::Other(known)) => hash(known),
+            _ => 0,
+        };
+        self.known.insert_unique(hashed, number, rehash);
+        TrackId(number.into())
     }
 
     /// The one track for what a thread does (rules B3, U5).
     #[inline]
     pub fn of_thread(&mut self, machine: u32, utid: Utid) -> TrackId {
-        if let Some(&id) = self.threads.get(&utid) {
-            return id;
+        let place = utid.0 as usize;
+        if let Some(&Some(behind)) = self.threads.get(place) {
+            return TrackId(i64::from(behind.get()) - 1);
         }
-        let owner = Owner::Thread(utid);
-        let id = self.get(NewTrack::slices(machine, "thread_execution", None, owner));
-        self.threads.insert(utid, id);
+        if self.threads.len() <= place {
+            self.threads.resize(place + 1, None);
+        }
+        let id = TrackId(self.all.len() as i64);
+        self.all.push(Track::OfThread(machine, utid));
+        self.threads[place] = NonZeroU32::new(self.all.len() as u32);
         id
     }
 
     /// A new track, though there may be another one that is all this: a lane.
     pub fn add(&mut self, track: NewTrack) -> TrackId {
         let id = TrackId(self.all.len() as i64);
-        self.all.push(track);
+        self.all.push(Track::Other(track.into()));
         id
     }
 
     /// The machine that a track is of.
     pub fn machine(&self, id: TrackId) -> u32 {
         let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));
-        track.map_or(0, |track| track.machine)
+        track.map_or(0, Track::machine)
     }
 
     /// Says more of a track.
@@ -233,9 +291,7 @@ impl Tracks {
 
     /// A track gets another name.
     pub fn rename(&mut self, id: TrackId, name: &str) {
-        if let Some(track) = self.all.get_mut(id.0 as usize) {
-            track.name = Some(name.into());
-        }
+        self.renamed.insert(id, name.into());
     }
 
     /// All of them become rows. `set` gives the number of a set of arguments.
@@ -249,6 +305,8 @@ impl Tracks {
     ) {
         let (mut dimensions, mut source) = (ArgBuf::default(), ArgBuf::default());
         for (id, track) in (0i64..).zip(std::mem::take(&mut self.all)) {
+            let mut track = track.whole();
+            track.name = self.renamed.remove(&TrackId(id)).or(track.name);
             let (mut utid, mut upid, mut ucpu, mut ugpu) = (None, None, None, None);
             let details = self.details.remove(&TrackId(id)).unwrap_or_default();
             dimensions.clear();

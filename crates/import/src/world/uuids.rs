@@ -117,7 +117,7 @@ impl World {
         let mut next = uuid;
         loop {
             let descriptor = uuids.descriptor(next).ok_or(fault::MISSING)?;
-            let Some(parent) = descriptor.parent else {
+            let Some(parent) = descriptor.more().parent else {
                 return Ok(chain);
             };
             let parent = uuids.find(machine, parent).ok_or(fault::MISSING)?;
@@ -147,6 +147,7 @@ impl World {
             return;
         };
         let parent = descriptor
+            .more()
             .parent
             .and_then(|parent| uuids.find(machine, parent));
         let parent = parent.and_then(|parent| self.uuids.get(parent));
@@ -190,16 +191,18 @@ impl World {
         let (Some(default), Some(descriptor)) = (default, descriptor) else {
             return;
         };
-        let Some(rank) = descriptor.rank else { return };
+        let Some(rank) = descriptor.more().rank else {
+            return;
+        };
         let names = &mut self.definitions.names;
         let value = ArgValue::Int(rank);
         match (&descriptor.said, owner) {
-            (Said::Process { .. }, Owner::Process(upid)) if default.orders_processes => {
+            (Said::Process { .. }, Owner::Process(upid)) if default.more().orders_processes => {
                 if let Some(args) = self.threads.process_args(upid) {
                     args.push("process_sort_index_hint", value, names);
                 }
             }
-            (Said::Thread { .. }, Owner::Thread(utid)) if default.orders_threads => {
+            (Said::Thread { .. }, Owner::Thread(utid)) if default.more().orders_threads => {
                 let args = self.threads.thread_args(utid);
                 args.push("thread_sort_index_hint", value, names);
             }

@@ -172,7 +172,9 @@ impl StreamingProfiles {
         context: &mut ImportContext,
     ) {
         let (state, _) = context.writers.state(packet.generation);
-        let Some((thread, _)) = state.thread else {
+        let thread = state.thread;
+        let thread = thread.and_then(|thread| context.definitions.uuids.thread(thread));
+        let Some(thread) = thread else {
             return;
         };
         self.sample.clear();
@@ -191,7 +193,8 @@ impl StreamingProfiles {
 /// What times of the sequence are relative to, in microseconds (rule L1).
 fn reference(packet: &PlacedPacket<'_>, context: &mut ImportContext) -> Option<i64> {
     let (state, _) = context.writers.state(packet.generation);
-    state.references.map(|references| references.time_us)
+    let references = state.references.as_mut()?;
+    Some(references.get().time_us)
 }
 
 /// Moves that; one below 0 ends the packet.
@@ -202,6 +205,7 @@ fn move_reference(
 ) -> Result<(), Fault> {
     let (state, _) = context.writers.state(packet.generation);
     if let Some(references) = &mut state.references {
+        let references = references.get();
         references.time_us = references.time_us.saturating_add(delta);
         if references.time_us < 0 {
             return Err(INVALID_TIMESTAMP);

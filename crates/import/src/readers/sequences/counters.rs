@@ -163,9 +163,9 @@ impl EventValues {
             let doubles = event.message.fixed(field::MORE_DOUBLE_VALUES);
             let doubles = doubles.map(f64::from_bits);
             let own = event.message.numbers(field::MORE_UUIDS);
-            self.list(integers, own, &defaults.more_uuids, machine, uuids);
+            self.list(integers, own, defaults.more_uuids(), machine, uuids);
             let own = event.message.numbers(field::MORE_DOUBLE_UUIDS);
-            self.list(doubles, own, &defaults.more_double_uuids, machine, uuids);
+            self.list(doubles, own, defaults.more_double_uuids(), machine, uuids);
         }
     }
 
@@ -252,10 +252,11 @@ impl HeldValues {
     }
 
     /// A part of a sequence is over.
-    pub fn keep(&mut self, generation: Generation, sums: &mut Sums) {
-        let sums = std::mem::take(sums);
-        if sums.holds {
-            self.sums.insert(generation, sums);
+    pub fn keep(&mut self, generation: Generation, sums: &mut Option<Box<Sums>>) {
+        if let Some(sums) = sums.take()
+            && sums.holds
+        {
+            self.sums.insert(generation, *sums);
         }
     }
 

@@ -1,9 +1,43 @@
 //! The defaults of the track events of a sequence.
 
+use super::event::field;
+use crate::message::Message;
+
 /// `TrackEventDefaults`.
 #[derive(Debug, Default)]
 pub(crate) struct Defaults {
     pub track_uuid: Option<u64>,
-    pub more_uuids: Vec<u64>,
-    pub more_double_uuids: Vec<u64>,
+    more: Option<Box<MoreUuids>>,
+}
+
+/// The uuids of values that events have beside their own.
+#[derive(Debug, Default)]
+struct MoreUuids {
+    of_integers: Vec<u64>,
+    of_doubles: Vec<u64>,
+}
+
+impl Defaults {
+    /// Those that a message says.
+    pub fn read(defaults: Message<'_>) -> Defaults {
+        let more = MoreUuids {
+            of_integers: defaults.numbers(field::MORE_UUIDS).collect(),
+            of_doubles: defaults.numbers(field::MORE_DOUBLE_UUIDS).collect(),
+        };
+        let has_more = !more.of_integers.is_empty() || !more.of_doubles.is_empty();
+        Defaults {
+            track_uuid: defaults.number(field::TRACK_UUID),
+            more: has_more.then(|| more.into()),
+        }
+    }
+
+    /// The uuids of further values that are integers.
+    pub fn more_uuids(&self) -> &[u64] {
+        self.more.as_ref().map_or(&[], |more| &more.of_integers)
+    }
+
+    /// The uuids of further values that are doubles.
+    pub fn more_double_uuids(&self) -> &[u64] {
+        self.more.as_ref().map_or(&[], |more| &more.of_doubles)
+    }
 }

@@ -1,28 +1,44 @@
 //! What the events of a sequence share: their defaults (rule E3), the thread that their
 //! writer says it is and what its times are relative to (rule L1), texts by their
 //! numbers (rule E2), and the sums of counters (rule E16). All of it goes with the file.
+//!
+//! A trace may have 100,000 sequences, so what few of them have is boxed, and the texts of
+//! interned numbers are noted where the entries are.
 
-use std::collections::hash_map::Entry;
 use std::io;
 
-use rustc_hash::FxHashMap;
 use timebase_store::sort::Scratch;
 
 use super::counters::{HeldValues, Sums, is_held};
 use super::defaults::Defaults;
-use super::event::field;
-use crate::definitions::{Names, Profiles, Uuids, Writer};
+use crate::definitions::{Profiles, Uuids};
 use crate::message::Message;
 use crate::output::Faults;
-use crate::place::{Generation, Place, SettledEvent, TraceTime};
-use crate::timeline::{Label, OwnLabel, Timeline, WriterThread};
+use crate::place::{Generation, SettledEvent, TraceTime};
+use crate::timeline::{Timeline, WriterThread};
 
 /// What deltas are added to, as what was added last left it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::readers) struct References {
     pub time_us: i64,
     pub thread_time_us: i64,
     pub instructions: i64,
+}
+
+/// The references of a sequence; those of most are 0 and stay so.
+#[derive(Debug, Default)]
+pub(in crate::readers) struct KeptReferences(Option<Box<References>>);
+
+impl KeptReferences {
+    fn new(references: References) -> Self {
+        let is_zero = references == References::default();
+        KeptReferences((!is_zero).then(|| references.into()))
+    }
+
+    /// As the last delta left them.
+    pub fn get(&mut self) -> &mut References {
+        self.0.get_or_insert_default()
+    }
 }
 
 /// The state of one sequence.
@@ -32,10 +48,9 @@ pub(crate) struct SequenceState {
     pub(in crate::readers) defaults: Defaults,
     /// Those of profilers, by their number in the definitions of profiles.
     pub(in crate::readers) profile_defaults: u32,
-    pub(in crate::readers) thread: Option<(Writer, WriterThread)>,
-    pub(in crate::readers) references: Option<References>,
-    labels: FxHashMap<(u32, u64), OwnLabel>,
-    pub(in crate::readers) sums: Sums,
+    pub(in crate::readers) thread: Option<WriterThread>,
+    pub(in crate::readers) references: Option<KeptReferences>,
+    pub(in crate::readers) sums: Option<Box<Sums>>,
 }
 
 /// The state of all sequences.
@@ -75,16 +90,11 @@ impl Writers {
         let (state, _) = self.state(generation);
         state.profile_defaults = profiles.defaults(defaults);
         let defaults = Message(defaults).bytes(TRACK_EVENT_DEFAULTS);
-        let defaults = Message(defaults.unwrap_or_default());
-        state.defaults = Defaults {
-            track_uuid: defaults.number(field::TRACK_UUID),
-            more_uuids: defaults.numbers(field::MORE_UUIDS).collect(),
-            more_double_uuids: defaults.numbers(field::MORE_DOUBLE_UUIDS).collect(),
-        };
+        state.defaults = Defaults::read(Message(defaults.unwrap_or_default()));
     }
 
     /// Events with values that waited for the descriptors of their counters take their
-    /// places: there are no more packets.
+    /// places: there are no more packets, so the state of the sequences goes.
     ///
     /// # Errors
     ///
@@ -95,7 +105,7 @@ impl Writers {
         timeline: &mut Timeline,
         faults: &mut Faults,
     ) -> io::Result<()> {
-        for state in &mut self.all {
+        for mut state in std::mem::take(&mut self.all) {
             self.values.keep(state.generation, &mut state.sums);
         }
         self.values.release(uuids, timeline, faults)
@@ -142,51 +152,19 @@ impl SequenceState {
         if self.generation.interval != generation.interval {
             self.defaults = Defaults::default();
             self.profile_defaults = 0;
-            self.labels.clear();
         }
         self.generation = generation;
     }
 
     /// The writer says which thread it is, and what times are relative to; where that
     /// is not to be trusted, not (rule L1).
-    pub fn is_thread(&mut self, thread: (Writer, WriterThread), descriptor: Message<'_>) {
+    pub fn is_thread(&mut self, thread: WriterThread, descriptor: Message<'_>) {
         let number = |field| descriptor.number(field).unwrap_or(0) as i64;
         self.thread = Some(thread);
-        self.references = Some(References {
+        self.references = Some(KeptReferences::new(References {
             time_us: time_of(descriptor),
             thread_time_us: number(7),
             instructions: number(8),
-        });
-    }
-
-    /// Looks up what a number of a field of interned data stands for, whose entries have
-    /// a text, so that [`SequenceState::label`] knows it. Tells whether anybody does.
-    #[inline]
-    pub(in crate::readers) fn look_up(
-        &mut self,
-        field: u32,
-        iid: u64,
-        place: &Place,
-        names: &mut Names,
-    ) -> bool {
-        const TEXT: u32 = 2;
-        let Entry::Vacant(unknown) = self.labels.entry((field, iid)) else {
-            return true;
-        };
-        let Some(entry) = place.interned.get(self.generation.interval, field, iid) else {
-            return false;
-        };
-        unknown.insert(match Message(entry).text(TEXT) {
-            None => OwnLabel::None,
-            Some(text) => names.label(&text).into(),
-        });
-        true
-    }
-
-    /// What a number stands for that was looked up.
-    #[inline]
-    pub(in crate::readers) fn label(&self, field: u32, iid: u64) -> Label<'_> {
-        let label = self.labels.get(&(field, iid));
-        label.map_or(Label::None, OwnLabel::label)
+        }));
     }
 }

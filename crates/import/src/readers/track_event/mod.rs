@@ -26,8 +26,8 @@ use std::borrow::Cow;
 
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
-use timebase_trace::Kept;
 use timebase_trace::wire::packet::{Header, PacketType};
+use timebase_trace::{Interned, Interval, Kept};
 
 use self::arguments::Decoder;
 use super::context::ImportContext;
@@ -45,7 +45,7 @@ use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
 use crate::place::{Place, TraceTime};
 use crate::timeline::{
-    Arguments, Does, FlowStep, Flows, Label, TrackEvent, Uuid, Values, WriterThread,
+    Arguments, Does, FlowStep, Flows, Label, Name, TrackEvent, Uuid, Values, WriterThread,
 };
 
 /// Fields of `InternedData` that events look up (rule E2).
@@ -187,33 +187,51 @@ enum Time {
 
 /// Looks up what numbers of interned data stand for.
 struct LookUp<'a> {
-    place: &'a Place,
+    interned: &'a mut Interned,
+    interval: Interval,
     names: &'a mut Names,
     /// How many stand for nothing.
     missing: u32,
 }
 
 impl LookUp<'_> {
-    fn knows(&mut self, state: &mut SequenceState, field: u32, iid: u64) -> bool {
-        let knows = state.look_up(field, iid, self.place, self.names);
-        self.missing += u32::from(!knows);
-        knows
+    /// What a number of a field stands for whose entries have a text. The text has its number in
+    /// the note of its entry: nearly every event asks.
+    #[inline]
+    fn called<'e>(&mut self, field: u32, iid: u64) -> Option<Called<'e>> {
+        const TEXT: u32 = 2;
+        let Some((entry, note)) = self.interned.noted(self.interval, field, iid) else {
+            self.missing += 1;
+            return None;
+        };
+        if let Some(name) = note.checked_sub(1) {
+            return Some(Called::Known(Name(name)));
+        }
+        let Some(text) = Message(entry).text(TEXT) else {
+            return Some(Called::Nothing);
+        };
+        let Label::Known(name) = self.names.label(&text) else {
+            return Some(Called::Text(text.into_owned().into()));
+        };
+        if let Some(note) = name.0.checked_add(1) {
+            self.interned.note(self.interval, field, iid, note);
+        }
+        Some(Called::Known(name))
     }
 }
 
 /// What an event is called, before it is a [`Label`].
 enum Called<'a> {
     Nothing,
-    /// By a number of interned data that is known.
-    Interned(u64),
+    Known(Name),
     Text(Cow<'a, str>),
 }
 
 impl Called<'_> {
-    fn label<'a>(&'a self, field: u32, state: &'a SequenceState, names: &mut Names) -> Label<'a> {
+    fn label(&self, names: &mut Names) -> Label<'_> {
         match self {
             Called::Nothing => Label::None,
-            Called::Interned(iid) => state.label(field, *iid),
+            Called::Known(name) => Label::Known(*name),
             Called::Text(text) => names.label(text),
         }
     }
@@ -247,7 +265,8 @@ impl TrackEvents {
             self.values
                 .read(event, is_counter, machine, &state.defaults, uuids);
             let waits = matches!(time, Time::Later(_));
-            self.values.sum(&mut state.sums, uuids, waits)?;
+            let sums = state.sums.get_or_insert_default();
+            self.values.sum(sums, uuids, waits)?;
         }
         if let Time::At(ts) = time {
             context.events.latest.event(ts);
@@ -258,13 +277,14 @@ impl TrackEvents {
         };
 
         let mut look_up = LookUp {
-            place: &context.place,
+            interned: &mut context.place.interned,
+            interval: generation.interval,
             names,
             missing: 0,
         };
-        let name = name(event, state, &mut look_up);
+        let name = name(event, &mut look_up);
         let value = self::state(event, does);
-        let category = category(event, state, &mut look_up);
+        let category = category(event, &mut look_up);
         let mut missing = look_up.missing;
         if event.has_arguments {
             let (place, pool) = (&mut context.place, context.schema.pool());
@@ -272,9 +292,8 @@ impl TrackEvents {
         }
         context.faults.add_many(NOT_INTERNED, packet.id, missing);
 
-        let category = category.label(interned::EVENT_CATEGORIES, state, names);
-        let value = value.as_ref();
-        let value = value.map(|value| value.label(interned::EVENT_NAMES, state, names));
+        let category = category.label(names);
+        let value = value.as_ref().map(|value| value.label(names));
         let made = TrackEvent {
             machine,
             sequence: generation.interval.sequence,
@@ -283,7 +302,7 @@ impl TrackEvents {
             uuid,
             thread,
             category,
-            name: name.label(interned::EVENT_NAMES, state, names),
+            name: name.label(names),
             state: value,
             thread_time,
             instructions,
@@ -367,8 +386,9 @@ fn time(
     let own = match (event.time_delta, &mut state.references) {
         (Some(_), None) => return Err(dropped::TIME_DELTA),
         (Some(delta), Some(references)) => {
-            references.time_us = references.time_us.saturating_add(delta);
-            Some(references.time_us)
+            let time = &mut references.get().time_us;
+            *time = time.saturating_add(delta);
+            Some(*time)
         }
         (None, _) => Some(event.time_absolute).filter(|&time| time != 0),
     };
@@ -415,7 +435,7 @@ fn spent(
     let time = match (event.thread_time_delta, &mut *references) {
         (Some(_), None) => return Err(dropped::THREAD_TIME_DELTA),
         (Some(delta), Some(references)) => {
-            let sum = &mut references.thread_time_us;
+            let sum = &mut references.get().thread_time_us;
             *sum = sum.saturating_add(delta);
             Some(*sum)
         }
@@ -424,7 +444,7 @@ fn spent(
     let instructions = match (event.instructions_delta, references) {
         (Some(_), None) => return Err(dropped::INSTRUCTIONS_DELTA),
         (Some(delta), Some(references)) => {
-            let sum = &mut references.instructions;
+            let sum = &mut references.get().instructions;
             *sum = sum.saturating_add(delta);
             Some(*sum)
         }
@@ -463,8 +483,9 @@ fn on(
     let own = state.thread;
     if uuid != 0 {
         let uuid = uuids.number(machine, uuid);
-        return Some((Some(uuid), own.map(|(_, thread)| thread)));
+        return Some((Some(uuid), own));
     }
+    let own = own.and_then(|thread| Some((uuids.thread(thread)?, thread)));
     let pid = event.of_legacy(legacy::PID_OVERRIDE).map(|pid| pid as u32);
     let tid = event.of_legacy(legacy::TID_OVERRIDE).map(|tid| tid as u32);
     let lacks = event.track_uuid.is_none() || event.event_type.is_none();
@@ -482,11 +503,7 @@ fn on(
 }
 
 /// Rule E6, of names.
-fn name<'a>(
-    event: &RawTrackEvent<'a>,
-    state: &mut SequenceState,
-    look_up: &mut LookUp<'_>,
-) -> Called<'a> {
+fn name<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'a> {
     let iid = match event.name_iid {
         None | Some(0) => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
         Some(iid) => iid,
@@ -494,8 +511,10 @@ fn name<'a>(
     match (iid, event.name) {
         (0, None) => Called::Nothing,
         (0, Some(name)) => Called::Text(String::from_utf8_lossy(name)),
-        _ if look_up.knows(state, interned::EVENT_NAMES, iid) => Called::Interned(iid),
-        _ => Called::Nothing,
+        _ => {
+            let called = look_up.called(interned::EVENT_NAMES, iid);
+            called.unwrap_or(Called::Nothing)
+        }
     }
 }
 
@@ -514,20 +533,14 @@ fn state<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<Called<'a>> {
 }
 
 /// Rule E6, of categories.
-fn category<'a>(
-    event: &RawTrackEvent<'a>,
-    state: &mut SequenceState,
-    look_up: &mut LookUp<'_>,
-) -> Called<'a> {
+fn category<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'a> {
     const CATEGORIES: u32 = interned::EVENT_CATEGORIES;
     match (event.category_iids, event.has_categories) {
         (0, false) => return Called::Nothing,
         (1, false) => {
             let iid = event.category_iid;
-            return match look_up.knows(state, CATEGORIES, iid) {
-                true => Called::Interned(iid),
-                false => Called::Text(format!("unknown({iid})").into()),
-            };
+            let called = look_up.called(CATEGORIES, iid);
+            return called.unwrap_or_else(|| Called::Text(format!("unknown({iid})").into()));
         }
         _ => {}
     }
@@ -539,12 +552,11 @@ fn category<'a>(
         joined.push_str(text);
     };
     for iid in event.message.numbers(field::CATEGORY_IIDS) {
-        if look_up.knows(state, CATEGORIES, iid) {
-            match state.label(CATEGORIES, iid) {
-                Label::None => join(""),
-                Label::Known(name) => join(look_up.names.text(name)),
-                Label::Own(text) => join(text),
-            }
+        match look_up.called(CATEGORIES, iid) {
+            None => {}
+            Some(Called::Nothing) => join(""),
+            Some(Called::Known(name)) => join(look_up.names.text(name)),
+            Some(Called::Text(text)) => join(&text),
         }
     }
     let mut texts = 0;

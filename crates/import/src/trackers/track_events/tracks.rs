@@ -1,4 +1,6 @@
 //! The tracks of uuids (rules U5 to U11).
+//!
+//! Most are those of threads, of which a trace may have 100,000; so the name of lanes is boxed.
 
 use rustc_hash::FxHashMap;
 
@@ -36,8 +38,8 @@ pub(super) struct UuidTracks {
 #[derive(Debug, Clone)]
 struct UuidTrack {
     on: On,
-    /// What its lanes are called.
-    name: OwnLabel,
+    /// What its lanes are called, if they are.
+    name: Option<Box<OwnLabel>>,
     /// Whether the sequence that first needed it has its first packet in the trace.
     has_first_packet: bool,
 }
@@ -150,7 +152,7 @@ impl UuidTracks {
         }
         self.all[place] = Some(UuidTrack {
             on,
-            name,
+            name: (name != OwnLabel::None).then(|| name.into()),
             has_first_packet,
         });
     }
@@ -160,7 +162,7 @@ impl UuidTracks {
     fn parent(&mut self, uuid: Uuid, sequence: u32, at: &mut At<'_, '_>) -> Option<TrackId> {
         let uuids = &at.world.definitions.uuids;
         let descriptor = uuids.descriptor(uuid)?;
-        let parent = uuids.find(uuids.machine(uuid), descriptor.parent?)?;
+        let parent = uuids.find(uuids.machine(uuid), descriptor.more().parent?)?;
         let is_own = |descriptor: &Descriptor| {
             matches!(descriptor.said, Said::Thread { .. } | Said::Process { .. })
         };
@@ -191,13 +193,17 @@ impl UuidTracks {
         let parent = self.parent(uuid, sequence, at);
         let known = self.get(uuid)?;
         let has_first_packet = known.has_first_packet;
-        let name = known.name.clone();
+        let name = known.name.as_deref().cloned().unwrap_or_default();
         let world = &mut *at.world;
         let descriptor = world.definitions.uuids.descriptor(uuid).cloned();
         let name = world.definitions.names.text_of(&name).map(Into::into);
         let mut dimensions = ArgBuf::default();
-        let merging = descriptor.as_ref().map(|descriptor| &descriptor.merging);
-        let above = descriptor.as_ref().and_then(|descriptor| descriptor.parent);
+        let merging = descriptor
+            .as_ref()
+            .map(|descriptor| &descriptor.more().merging);
+        let above = descriptor
+            .as_ref()
+            .and_then(|descriptor| descriptor.more().parent);
         let names = &mut world.definitions.names;
         let key = match merging {
             Some(Merging::ByKey(key)) => (1, key.clone()),
@@ -239,7 +245,7 @@ impl Nature {
         let Some(descriptor) = descriptor else {
             return Nature::Merges;
         };
-        let never = descriptor.merging == Merging::Never;
+        let never = descriptor.more().merging == Merging::Never;
         match (&descriptor.said, owner) {
             (Said::Thread { .. }, Owner::Thread(utid)) if !descriptor.keeps_apart => {
                 Nature::Threads(utid)
@@ -325,7 +331,7 @@ fn own_track(
             }
         }
     };
-    let description = descriptor.and_then(|descriptor| descriptor.description.clone());
+    let description = descriptor.and_then(|descriptor| descriptor.more().description.clone());
     world.tracks.add(NewTrack {
         description,
         ..track
@@ -351,8 +357,8 @@ fn lanes(
         Owner::Thread(Utid(id)) | Owner::Process(Upid(id)) => u64::from(id),
         _ => 0,
     };
-    let parent = descriptor.and_then(|descriptor| descriptor.parent);
-    let (by_key, key) = match descriptor.map(|descriptor| &descriptor.merging) {
+    let parent = descriptor.and_then(|descriptor| descriptor.more().parent);
+    let (by_key, key) = match descriptor.map(|descriptor| &descriptor.more().merging) {
         Some(Merging::ByKey(key)) => (true, key.as_deref()),
         _ => (false, world.definitions.names.text_of(name)),
     };
@@ -409,7 +415,7 @@ fn source(
     if let Some(counter) = descriptor.counter() {
         counted(counter, &mut push);
     }
-    let ordering = match descriptor.child_ordering {
+    let ordering = match descriptor.more().child_ordering {
         1 => Some("lexicographic"),
         2 => Some("chronological"),
         3 => Some("explicit"),
@@ -418,10 +424,10 @@ fn source(
     if let Some(ordering) = ordering {
         push("child_ordering", ArgValue::Text(ordering));
     }
-    if let Some(rank) = descriptor.rank {
+    if let Some(rank) = descriptor.more().rank {
         push("sibling_order_rank", ArgValue::Int(rank));
     }
-    if let Some(description) = &descriptor.description {
+    if let Some(description) = &descriptor.more().description {
         push("description", ArgValue::Text(description));
     }
     source
