@@ -7,7 +7,7 @@
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counter {
     pub name: &'static str,
-    /// The things that are counted, without Markdown, because the description is a text of the
+    /// The things that are counted, without markup, because the description is a text of the
     /// database.
     pub description: &'static str,
     pub meaning: Meaning,

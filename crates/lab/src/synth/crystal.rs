@@ -41,7 +41,7 @@ pub(crate) struct Crystal {
     apart: i64,
 }
 
-/// What a clock and its parent read at the beginning.
+/// The readings of a clock and its parent at the beginning.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beginning {
     /// In ns.

@@ -105,7 +105,7 @@ pub fn write_set<W: Write>(
 ///
 /// # Errors
 ///
-/// Those of [`write_set`] and of `truth`.
+/// The errors of [`write_set`] and of `truth`.
 pub fn write_set_with_truth<W: Write>(
     set: &Set,
     create: impl FnMut(&str) -> io::Result<W>,
