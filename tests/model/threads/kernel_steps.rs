@@ -14,7 +14,7 @@ pub struct Steps {
     names: Vec<String>,
     /// The machines in suspend_enter, its name, and whether freeze_processes began.
     suspends: Vec<(usize, String, bool)>,
-    /// The wakelocks that are held, with the name as it is and how often.
+    /// The held wakelocks, with their full names and counts.
     wakelocks: Vec<(usize, Option<String>, u64)>,
     /// Reads of files: machine, ino, offset, and the thread.
     reads: Vec<((usize, u64, i64), i64)>,

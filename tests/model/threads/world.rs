@@ -66,7 +66,7 @@ pub struct World<'a> {
     pub dimensions: BTreeMap<TrackId, Args>,
     /// The counters of `stats` that the rules name.
     pub counted: BTreeMap<&'static str, i64>,
-    /// What is known of kernels that are not Linux (GK).
+    /// The state of kernels other than Linux (GK).
     pub generic: Generic,
 }
 
