@@ -1,4 +1,5 @@
-//! Kernel events whose meaning depends on the ones before: KE8, KE12, KE13, KE15, KE22, KE23, KE28, KE32.
+//! Kernel events whose meaning depends on earlier events: KE8, KE12, KE13, KE15, KE22, KE23, KE28,
+//! KE32.
 
 use super::args::{Key, Said};
 use super::kernel_events::{Now, Told, i32_of, int};
@@ -380,7 +381,7 @@ impl World<'_> {
         format!("sys_{}", names[column])
     }
 
-    /// KE32: the mark that a call of sys_write is for.
+    /// KE32: the mark to which a call of sys_write belongs.
     fn print_in_write(&mut self, now: &Now<'_>) {
         let writing = &mut self.kernel.steps.writing;
         if writing.contains(&now.thread) {
