@@ -645,7 +645,7 @@ fn journals_of_others_change_no_file() {
     );
     assert_eq!(fs::read(place.path("half.db-journal")).unwrap(), journal);
 
-    // A change that is still in the log beside the file counts, and stays there.
+    // A change that is still in the log next to the file counts, and stays there.
     let path = place.write("logged.db", small());
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("PRAGMA journal_mode = wal; UPDATE packet_common SET uid = 4711")

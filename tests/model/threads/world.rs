@@ -62,7 +62,7 @@ pub struct World<'a> {
     pub frames: Frames,
     pub states: States,
     pub energy: Energy,
-    /// The dimensions of tracks, beside their owners.
+    /// The dimensions of tracks, in addition to their owners.
     pub dimensions: BTreeMap<TrackId, Args>,
     /// The counters of `stats` that the rules name.
     pub counted: BTreeMap<&'static str, i64>,
