@@ -39,8 +39,8 @@ PROGRAM = os.path.abspath(os.environ["TIMEBASE_PROGRAM"])
 os.environ["TIMEBASE_PROGRAM"] = PROGRAM
 os.environ["PYTHONPATH"] = str(REPOSITORY / "crates" / "python")
 
-#: The rows of a trace, and the memory of the task for them, without that of Python, Spark and Arrow. The peak comes from the kernel, not
-#: from getrusage, which includes the process's memory before its program began.
+#: The rows of a trace, and the memory of its task without Python, Spark and Arrow. The peak comes from the kernel and not from getrusage,
+#: which includes the process's memory before its program began.
 TASK = """
 import re, sys, pyarrow.parquet, pyspark.sql.pandas.types, timebase.spark
 def most(): return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])

@@ -261,7 +261,7 @@ SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, descripti
 FROM track_record
 WHERE ugpu IS NOT NULL AND is_counter;
 
--- What programs get from Vulkan, and give back.
+-- The memory that programs get from Vulkan and give back.
 CREATE VIEW vulkan_memory_allocations AS
 SELECT id, arg_set_id, source, operation, ts AS timestamp, upid, device, device_memory, memory_type, heap,
        (SELECT value FROM string WHERE string.id = v.function_name) AS function_name, object_handle,
@@ -436,7 +436,7 @@ SELECT s.id, s.ts, s.dur, s.track_id,
        NULL AS frame_id, g.submission_id, g.hw_queue_id, g.upid, g.render_subpasses, g.render_stage_category
 FROM gpu_slice_record AS g JOIN slice_record AS s ON s.id = g.id;
 
--- Frames as SurfaceFlinger expected them.
+-- The expected frames of SurfaceFlinger.
 CREATE VIEW expected_frame_timeline_slice AS
 SELECT s.id, s.ts, s.dur, s.track_id,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
@@ -451,7 +451,7 @@ JOIN slice_record AS s ON s.track_id = k.id
 LEFT JOIN arg_set AS a ON a.id = s.arg_set_id
 WHERE k.type = 'android_expected_frame_timeline';
 
--- Frames as they were.
+-- The actual frames.
 CREATE VIEW actual_frame_timeline_slice AS
 SELECT s.id, s.ts, s.dur, s.track_id,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
@@ -478,7 +478,7 @@ JOIN slice_record AS s ON s.track_id = k.id
 LEFT JOIN arg_set AS a ON a.id = s.arg_set_id
 WHERE k.type = 'android_actual_frame_timeline';
 
--- What tracks of states were in, from when to when.
+-- The states of tracks, with their start and duration.
 CREATE VIEW state AS
 SELECT id, ts, dur, track_id,
        (SELECT value FROM string WHERE string.id = s.category) AS category,
@@ -578,8 +578,9 @@ SELECT id, ts, utid,
        unwind_error, perf_session_id
 FROM perf_sample AS s;
 
--- How often each callstack was sampled, and how much it allocated: by itself, and with the callstacks that it leads to.
--- For heap profiles, source is heap: and the name of the heap; counts and sizes are what was not freed.
+-- The number of samples of each callstack, and the memory that it allocated: by itself, and together with the
+-- callstacks that it leads to. For heap profiles, source is heap: and the name of the heap; counts and sizes are those
+-- of memory that was not freed.
 CREATE VIEW callsite_total AS
 WITH RECURSIVE
 own (source, callsite_id, count, size) AS (

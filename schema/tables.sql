@@ -495,7 +495,7 @@ CREATE TABLE counter_record (
 
 CREATE INDEX counter_record_track ON counter_record (track_id, ts);
 
--- What programs get from Vulkan, and give back: each call that tells of it.
+-- The memory that programs get from Vulkan and give back: a row for each call that reports it.
 -- Events: part of counter
 CREATE TABLE vulkan_memory_record (
   id             INTEGER PRIMARY KEY,
@@ -590,7 +590,7 @@ CREATE TABLE stack_sample_session_record (
   is_sampled    INTEGER NOT NULL   -- 1 if a sample with a callstack refers to it; also in the next three tables
 );
 
--- The processes, threads and asynchronous contexts that samples are of.
+-- The processes, threads and asynchronous contexts in which samples were taken.
 -- Events: part of stack_sample
 CREATE TABLE stack_sample_task_record (
   id               INTEGER PRIMARY KEY,
@@ -610,7 +610,7 @@ CREATE TABLE stack_sample_async_record (
   is_sampled INTEGER NOT NULL
 );
 
--- The CPUs and their modes that samples are of.
+-- The CPUs and their modes in which samples were taken.
 -- Events: part of stack_sample
 CREATE TABLE stack_sample_execution_record (
   id         INTEGER PRIMARY KEY,
@@ -638,7 +638,7 @@ CREATE TABLE stack_sample_record (
   session_id       INTEGER,           -- in stack_sample_session_record
   process_priority INTEGER,
   counter_id       INTEGER,           -- the first of its rows in counter_record
-  counters         INTEGER            -- how many it has there
+  counters         INTEGER            -- the number of its rows there
 );
 
 CREATE INDEX stack_sample_record_ts ON stack_sample_record (ts);
@@ -647,14 +647,14 @@ CREATE INDEX stack_sample_record_ts ON stack_sample_record (ts);
 -- Events: part of stack_sample
 CREATE TABLE heap_profile (
   id        INTEGER PRIMARY KEY,
-  ts        INTEGER NOT NULL,  -- the start of what it counts
+  ts        INTEGER NOT NULL,  -- the start of the time that it covers
   ts_end    INTEGER NOT NULL,  -- the time of the dump
   dur       INTEGER NOT NULL,
   upid      INTEGER NOT NULL,
   heap_name TEXT
 );
 
--- What programs allocated and freed since the dump before.
+-- The memory that programs allocated and freed since the previous dump.
 -- Events: heap: allocation, allocations in heap_profile_allocation
 CREATE TABLE heap_profile_allocation_record (
   id          INTEGER PRIMARY KEY,
@@ -697,7 +697,7 @@ CREATE TABLE smaps_record (
   swap_pss_kb               INTEGER NOT NULL
 );
 
--- Processes of Chrome that the trace lacks events of.
+-- Processes of Chrome whose events the trace lacks.
 -- Events: part of thread
 CREATE TABLE experimental_missing_chrome_processes (
   id            INTEGER PRIMARY KEY,

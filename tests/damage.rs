@@ -341,7 +341,7 @@ fn z8_packets_are_unsure_until_their_sequence_is_cleared() {
     // Two packets are missing, and nothing shows it: their neighbours are intact.
     let (conn, _) = place.import(&place.write("gap.pftrace", &damaged), &[]);
     assert_eq!(count(&conn, "SELECT count(*) FROM packet_unsure"), 0);
-    // A piece of one remains.
+    // A piece of one packet remains.
     let damaged = [&bytes[..begin], &bytes[end - 5..]].concat();
     let (conn, _) = place.import(&place.write("piece.pftrace", &damaged), &[]);
     // The first reset is packet 0; the second one is packet 19, because two are missing.

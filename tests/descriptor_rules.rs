@@ -547,7 +547,7 @@ fn j8_processes_of_chrome_are_called_as_their_types() {
         // A type of less rank leaves the name.
         described(6, process(15, "", new().number(1, 2))),
         described(6, process(15, "", new().number(1, 1))),
-        // Nobody is of this type.
+        // No process has this type.
         described(7, legacy(16, 99)),
     ]);
     trace.gives(
@@ -589,7 +589,7 @@ fn j9_threads_of_chrome_are_called_as_their_types() {
         described(2, thread_named(10, 12, "own").and(&kind(4))),
         described(3, thread(10, 13).and(&kind(45))),
         described(4, legacy("")),
-        // The type that an old descriptor has counts as a name.
+        // The type in an old descriptor counts as a name.
         described(4, thread(10, 14).and(&kind(4))),
     ]);
     trace.gives(

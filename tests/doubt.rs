@@ -177,7 +177,8 @@ fn remove(packets: &[Packet], removal: Removal, random: &mut Random) -> (Vec<Pac
         }
         let times = [range.start - 1, range.end].map(|of| event(&all[of]).time());
         removed.gaps.push((cpu, times[0], times[1]));
-        // Only the switch before a compact switch tells which thread that takes off its CPU.
+        // Only the switch before a compact switch tells which thread the compact switch takes off
+        // its CPU.
         let mut around = range.clone();
         while !event(&all[around.start]).is_switch() && around.start > 0 {
             around.start -= 1;

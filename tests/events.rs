@@ -89,8 +89,8 @@ fn sorted_args(args: BTreeMap<String, Value>) -> String {
     format!("{args:?}")
 }
 
-/// The events of a fixture, of which some are partial. `to_boottime` decides where `timestamp` puts
-/// an event on trace time: all snapshots of these traces come before all bundles.
+/// The events of a fixture: complete ones and partial ones. `to_boottime` places `timestamp` on
+/// trace time: all snapshots of these traces come before all bundles.
 fn recorded_events(name: &str, trace: &Imported, clock: u32) -> (Vec<Event>, Vec<Event>) {
     timebase_resolver::sql::register(&trace.conn).unwrap();
     let mut to_boottime = trace.conn.prepare("SELECT to_boottime(?1, 0, ?2)").unwrap();

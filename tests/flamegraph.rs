@@ -1,4 +1,4 @@
-//! `timebase flamegraph`: a recording whose profile is known, in every form, with every filter.
+//! `timebase flamegraph`: a recording with a known profile, in every form, with every filter.
 
 use std::fs;
 use std::io::Read;
@@ -161,7 +161,7 @@ fn a_page_stands_alone_and_names_are_texts() {
         assert!(html.contains(part), "{part}");
     }
     assert!(!html.contains("<wait"));
-    // Nothing is fetched. What is left are namespaces and comments in the script.
+    // The page fetches nothing. The remaining addresses are namespaces and comments in the script.
     for attribute in ["src=", "href=\"http", "url(http", "@import"] {
         assert!(!html.contains(attribute), "{attribute}");
     }
@@ -194,7 +194,7 @@ fn a_difference_compares_shares_of_two_recordings() {
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let html = fs::read_to_string(page).unwrap();
     assert!(html.contains("a function itself has a larger share in red and a smaller one in blue, compared with old.pftrace"));
-    // Half of the samples were in draw itself before, and 2 of 10 are now.
+    // Before, half of the samples were in draw itself; now 2 of 10 are.
     assert!(html.contains("draw (6 samples, 60.00%; -30.00%)"), "{html}");
 }
 

@@ -169,7 +169,7 @@ fn ft1_ft2_what_lacks_something_is_dropped() {
         start(4),
         frame(11, 5, &[]),
         frame(latest, 1, &display),
-        // All of them are there, and 0.
+        // All of them exist with the value 0.
         start(9),
         frame(latest - 1, 1, &display),
     ]);
@@ -259,7 +259,7 @@ fn ft3_ft4_ft8_machines_have_cookies_and_tokens_of_their_own() {
     assert_eq!(rows(&found, FLOWS), [""; 0]);
 }
 
-/// A state event of a uuid with more fields.
+/// A state event of a uuid, with additional fields.
 fn state(ts: u64, uuid: u64, more: Message) -> Message {
     at(ts, 11, new().number(9, 5).number(11, uuid).and(&more))
 }
@@ -373,7 +373,7 @@ fn st4_a_state_that_goes_on_gets_arguments_as_a_slice_does_at_its_end() {
             5,
             new().text(23, "a").and(&annotation("k", 2)).and(&list(6)),
         ),
-        // What is wrong with the arguments of an event without a value counts nowhere.
+        // An error in the arguments of an event without a value counts nowhere.
         state(30, 5, faulty.clone()),
         state(40, 5, new().text(23, "b").and(&faulty)),
     ]);
@@ -433,7 +433,7 @@ fn ot1_log_messages_of_track_events_are_lines_of_the_log() {
             "70 7 6 7 4 - hello 1"
         ]
     );
-    // The statement that the recorded traces have no rows for: thread 7 of the process 6, and what it logs.
+    // The recorded traces have no rows for this statement: thread 7 of the process 6, and its log.
     let statements = statements("more/queries-more.sql");
     let (_, sql) = statements
         .iter()
@@ -544,7 +544,7 @@ fn ot3_energy_is_of_consumers_and_of_user_ids() {
                 .and(&lacking)
                 .and(&uid(1000, 60)),
         ),
-        // It says what consumers are, and nothing else.
+        // It describes consumers, and contains nothing else.
         at(20, 77, new().message(1, said).number(2, 1).number(3, 5)),
         at(30, 77, new().number(2, 2).number(3, 5)),
         at(40, 77, new().number(2, 1).and(&uid(1000, 70))),

@@ -136,7 +136,7 @@ fn gp9_flows_lead_from_submissions_over_stages_to_waits() {
         named(20, 8, "8", &[7, 9, 8]),
         correlated(30, "launch", &[7], &[]),
         named(40, 7, "7", &[]),
-        // Of another machine.
+        // From another machine.
         named(50, 9, "9", &[]).number(98, 3),
     ]);
     gives(

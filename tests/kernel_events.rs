@@ -6,7 +6,7 @@ use crate::support::kernel::{bundle, event, gives, imported, new, packet, print}
 use crate::support::statements::answers_as_recorded;
 use timebase_lab::encode::Message;
 
-/// The random traces of these rules, and the statements that they are for.
+/// The random traces of these rules, and their statements.
 const TRACES: [&str; 6] = ["04", "11", "18", "25", "32", "39"];
 const ANSWERS: [&str; 4] = ["kernel_slices", "kernel_counters", "kernel_flows", "counts"];
 

@@ -99,15 +99,16 @@ fn desktop_compact_is_as_trace_processor_says() {
     imported_as_trace_processor_says("desktop-compact", &[&SYSTEM[..], &DESKTOP].concat());
 }
 
-/// Modules of Perfetto's standard library take the state of a thread with the next id for the next one.
+/// Modules of Perfetto's standard library use the state of a thread with the next id as its next
+/// state.
 #[test]
 fn pq10_ids_of_a_threads_states_are_in_the_order_of_time() {
     let recorded = ["desktop", "desktop-compact", "system", "late-frame"].map(str::to_owned);
     let random = generated().map(|number| format!("threads/{number}"));
     for trace in recorded.into_iter().chain(random) {
         let database = Imported::new(&format!("{trace}.pftrace"), &[]);
-        // A state takes the number of a slice; as long as there are fewer slices than states of none, of one that is
-        // still to begin.
+        // A state takes the number of a slice. A state without a slice takes the number of a slice
+        // that is still to begin, as long as there are fewer slices than such states.
         let sql = "SELECT count(*), coalesce(sum(s.ts <= t.ts), 0) FROM (
                 SELECT id, ts, lag(ts) OVER (PARTITION BY utid ORDER BY id) AS before FROM thread_state
             ) AS t JOIN sched AS s ON s.id = t.id / 4

@@ -30,7 +30,7 @@ fn buffer_stats(field: u32, value: u64) -> Message {
     trace_stats(Message::new().message(1, first).message(1, second))
 }
 
-/// Of CPU 1, a field.
+/// A field of CPU 1.
 fn cpu_stats(phase: u64, field: u32, value: u64) -> Message {
     let cpu = Message::new().number(1, 1).number(field, value);
     ftrace_stats(phase, Message::new().message(2, cpu))
@@ -548,7 +548,7 @@ fn dt1_the_last_statistics_count() {
 fn dt1_what_did_not_grow_was_not_lost() {
     for packets in [
         vec![cpu_stats(BEGIN, 3, 7), cpu_stats(END, 3, 7)],
-        // Somebody has reset it.
+        // The statistics were reset in between.
         vec![cpu_stats(BEGIN, 3, 7), cpu_stats(END, 3, 2)],
         vec![cpu_stats(BEGIN, 3, 7)],
         // The configuration did not ask for names of functions.
@@ -808,7 +808,7 @@ fn dt1_damage_among_kernel_events_lies_between_them() {
     assert_eq!(rows, expected);
 }
 
-/// The statistics of the page about fleets, and what it says of them.
+/// The statistics in the page about fleets, and its description of them.
 #[test]
 fn dt2_the_query_for_traces_that_lost_data_finds_them() {
     let page = fs::read_to_string(repository().join("docs/fleet.md")).unwrap();

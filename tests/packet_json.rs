@@ -253,7 +253,7 @@ fn wrong_arguments_are_errors_that_name_the_function() {
 
 #[test]
 fn without_data_there_is_nothing_to_say() {
-    // As after import --no-data
+    // As after import --no-data.
     let trace = Imported::new("nearest.pftrace", &[]);
     assert_eq!(trace.value("SELECT packet_json(NULL) AS j"), Value::Null);
     let field = "SELECT packet_field(NULL, 'timestamp') AS f";

@@ -1,5 +1,5 @@
-//! The reports `cpu-profile` and `heap-profile`: on a recording whose answers are known, and against a loop over the samples
-//! of random traces.
+//! The reports `cpu-profile` and `heap-profile`: on a recording with known answers, and compared
+//! with a loop over the samples of random traces.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn report(source: &str, name: &str, args: &[&str]) -> BTreeMap<String, Vec<Value
         .collect()
 }
 
-/// Samples of a report, beside known ones, as lists of values in the order of columns.
+/// Samples of a report that are not exactly known, as lists of values in the order of columns.
 fn values(rows: &[Value], columns: &[&str]) -> Vec<Value> {
     let row = |row: &Value| columns.iter().map(|column| row[column].clone()).collect();
     rows.iter().map(row).collect()
@@ -146,8 +146,8 @@ fn heap_profile_counts_what_was_allocated_and_what_was_not_freed() {
     );
 }
 
-/// How often functions are innermost on stacks and how often they are on stacks at all, by a loop over weights
-/// of callsites.
+/// For each function, how often it is innermost on stacks, and how often it is on stacks at all, by
+/// a loop over weights of callsites.
 fn functions(conn: &Connection, weights: &HashMap<i64, i64>) -> BTreeMap<String, (i64, i64)> {
     let mut found: BTreeMap<String, (i64, i64)> = BTreeMap::new();
     let mut frames = conn
@@ -223,7 +223,7 @@ fn losses_are_listed_beside_the_profile_that_lacks_them() {
             json!([1_006_113, null, 1]),
         ]
     );
-    // Nobody knows since when the first two were lost.
+    // It is unknown since when the first two were lost.
     let results = report(
         trace.to_str().unwrap(),
         "cpu-profile",

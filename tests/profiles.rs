@@ -59,7 +59,8 @@ fn op1_to_op4_cs1_to_cs10_sy1_to_sy3_pf1_to_pf7_ss1_to_ss7_cp1_to_cp3_hp1_to_hp8
     assert!(wrong.is_empty(), "{}", told.collect::<String>());
 }
 
-/// Trace processor has the bounds 0 and 0 where there is no event. Ours are those of the packets.
+/// Trace processor has the bounds 0 and 0 if there is no event. Our bounds are those of the
+/// packets.
 const WITHOUT_EVENTS: (&str, &str) = ("22", "trace_bounds");
 
 fn new() -> Message {

@@ -199,7 +199,7 @@ MONOTONIC 2675 → BOOTTIME 7201 ± 1001 ns
         ),
         "{nearest}"
     );
-    // Without an option, as the database was made.
+    // Without an option, the conversion of the database counts.
     assert_eq!(answer(&asked[..6]), nearest);
     let place = Place::new();
     let database = place.path("linear.db");

@@ -94,7 +94,7 @@ fn every_example_prints_what_the_page_about_several_machines_shows() {
     assert_prints_what_is_shown("docs/several.md", 10);
 }
 
-/// With a checkout of Perfetto, which the variable TIMEBASE_PERFETTO names.
+/// With a checkout of Perfetto, which the environment variable TIMEBASE_PERFETTO names.
 #[test]
 fn every_example_prints_what_the_page_about_perfettosql_shows() {
     match std::env::var_os("TIMEBASE_PERFETTO") {

@@ -14,7 +14,7 @@ const STATEMENTS: &str = "more/queries-more.sql";
 /// The random traces with records.
 const TRACES: [&str; 6] = ["02", "09", "16", "23", "30", "37"];
 
-/// timebase's own facts, which stand in `metadata` beside those of trace processor.
+/// timebase's own facts, which `metadata` has in addition to those of trace processor.
 pub const OWN: [&str; 11] = [
     "clock_snapshot_version",
     "conversion",
@@ -29,7 +29,7 @@ pub const OWN: [&str; 11] = [
     "trace_time_machine_id",
 ];
 
-/// Whether a row of the statement `metadata` is one of timebase's own.
+/// Whether a row of the statement `metadata` is one of timebase's own facts.
 pub fn is_own(row: &Row) -> bool {
     matches!(&row[0], Value::Text(name) if OWN.contains(&name.as_str()))
 }
@@ -86,7 +86,8 @@ fn rows(imported: &Imported, sql: &str) -> Vec<String> {
     rows.map(|row| row.join(" ")).collect()
 }
 
-/// The facts that begin so, with their values, machines and traces, in the order of their ids.
+/// The facts whose names begin with `begin`, with their values, machines and traces, in the order
+/// of their ids.
 fn facts(imported: &Imported, begin: &str) -> Vec<String> {
     let sql = format!(
         "SELECT name || '=' || ifnull(value, '(null)') || ' ' || key_type, ifnull(machine_id, '-'), ifnull(trace_id, '-')

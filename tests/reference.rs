@@ -221,7 +221,7 @@ fn every_view_of_a_trace_that_is_asked_itself_has_the_rows_of_its_database() {
     );
     assert!(views.len() > 40);
     for (view, _) in views {
-        // The time, the way and the speed of an import belong to the import.
+        // The time, the path and the speed of an import belong to the import.
         let columns = if view == "METADATA" { "name" } else { "*" };
         let sql = format!("SELECT {columns} FROM \"{view}\"");
         let rows = csv(&databases.of(&trace), &sql);
@@ -316,8 +316,8 @@ fn every_function_has_its_place_in_the_reference() {
         let sqlite_has = pairs(&plain, &format!("SELECT name, '' FROM {list}"));
         let sqlite_has: BTreeSet<String> = sqlite_has.into_iter().map(|(name, _)| name).collect();
         for name in csv(&database, &format!("SELECT DISTINCT name FROM {list}")) {
-            // A pragma's module is made when it is first asked for.
-            // Names with two underscores are for modules of Perfetto's, not for users.
+            // A pragma's module is made when a query first uses it. Names with two underscores are
+            // for Perfetto's modules, not for users.
             let is_for_modules = name.starts_with("__") || FOR_MODULES.contains(&name.as_str());
             let is_for_users = !name.starts_with("pragma_") && !is_for_modules;
             if !sqlite_has.contains(&name) && is_for_users {
@@ -419,7 +419,7 @@ fn named(section: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The rows of the tables of a section that have so many cells, by the name in the first one.
+/// The rows of a section's tables with this number of cells, by the name in the first cell.
 fn cells_of<const CELLS: usize>(section: &str) -> BTreeMap<String, [String; CELLS]> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     let rows = rows.map(|row| row.trim_end_matches(" |").split(" | ").map(str::to_owned));
@@ -435,7 +435,7 @@ fn meanings(section: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A cell as a text of the database: without marks, and without what says when a row is missing.
+/// A cell in the form of the database: without markup, and without notes about missing rows.
 fn unmarked(cell: &str) -> String {
     let mut text = String::new();
     let mut rest = cell;
@@ -499,7 +499,7 @@ fn every_counter_is_described_as_in_the_reference() {
             let (name, told) = row.trim_matches('"').split_once('=').unwrap();
             match described.get(name) {
                 Some(description) => assert_eq!(told, description, "{name}"),
-                // A table with events, or what has no place in time.
+                // A table with events, or things without a time.
                 None => assert!(
                     told.ends_with(&format!(" in {name}")) || told.contains(" without a ts: "),
                     "{name}: {told}"

@@ -195,7 +195,7 @@ fn wrong_parameters_are_told_before_anything_runs() {
     let unnamed = script("SELECT ?1", &[]);
     assert!(unnamed.stderr.contains("write :name"), "{}", unnamed.stderr);
     assert_eq!(script(sql, &["--param", "tag"]).code, Some(2));
-    // The user has not given that.
+    // The user has not given this parameter.
     let default = script("-- param n integer = many\nSELECT :n", &[]);
     assert_eq!(default.code, Some(1), "{}", default.stderr);
 }
@@ -206,7 +206,7 @@ fn results_of_several_statements_as_csv_are_told_apart() {
                -- # Second\nSELECT NULL AS c UNION ALL SELECT 2; SELECT 3 AS d WHERE 0";
     let text = written(sql, &["--format", "csv"]);
     assert_eq!(text, "a,b\n1,\"x\n\ny\"\n\n# Second\nc\n\"\"\n2\n\nd\n");
-    // As the reference says: outside of quotation marks, no row is an empty line.
+    // As in the reference: outside of quotation marks, no row is an empty line.
     let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
     let mut is_quoted = false;
     for line in text.lines() {
@@ -442,11 +442,11 @@ fn time_spent_adds_up_on_every_cpu() {
 /// The states of threads, found in a loop over the events instead of in SQL.
 #[derive(Default)]
 struct Followed {
-    /// How long each thread ran.
+    /// The time that each thread ran.
     ran: BTreeMap<i64, i64>,
-    /// How long it waited after each wake-up.
+    /// The time that it waited after each wake-up.
     woken: BTreeMap<i64, Vec<i64>>,
-    /// How long it waited after each preemption.
+    /// The time that it waited after each preemption.
     preempted: BTreeMap<i64, Vec<i64>>,
 }
 

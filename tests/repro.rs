@@ -14,7 +14,7 @@ use crate::support::{Imported, data, files, repository, text};
 /// Rows by their statement, as text.
 type Rows = BTreeMap<String, Vec<Vec<String>>>;
 
-/// Intended differences: rows by their statement, beside trace processor's.
+/// Intended differences: rows by their statement, next to trace processor's rows.
 type Ours<'a> = &'a [(&'a str, &'a [&'a str])];
 
 fn expected(trace: &str, ours: Ours<'_>) -> BTreeMap<String, Vec<Row>> {

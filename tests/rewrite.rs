@@ -1,4 +1,4 @@
-//! `timebase rewrite`: what is written is imported as what was read (rules RW).
+//! `timebase rewrite`: the rewritten trace has the same import as the source (rules RW).
 
 mod random;
 mod tables;
@@ -16,7 +16,7 @@ use crate::model::threads::generate_gpu;
 use crate::support::{Place, count, data, files, run};
 use tables::{Pair, field, fields};
 
-/// Each trace is converted by nearest snapshots, and every third one by rates, too.
+/// Each trace is converted by the nearest snapshots, and every third one also by rates.
 fn conversions(name: &str) -> &'static [Conversion] {
     const BOTH: [Conversion; 2] = [Conversion::Nearest, Conversion::Linear];
     let sum: u32 = name.bytes().map(u32::from).sum();
@@ -27,7 +27,7 @@ fn conversions(name: &str) -> &'static [Conversion] {
     }
 }
 
-/// Compares pairs of many traces, on two threads; shows what differs.
+/// Compares pairs of many traces, on two threads, and shows the differences.
 fn all_are_as_promised(cases: &[(String, Vec<u8>)]) {
     let check = |(name, trace): &(String, Vec<u8>)| {
         let mut wrong = String::new();
@@ -35,7 +35,7 @@ fn all_are_as_promised(cases: &[(String, Vec<u8>)]) {
             let Some(pair) = Pair::of_bytes(trace, *conversion) else {
                 continue;
             };
-            // What only rates refuse is counted, and placed by the nearest snapshot.
+            // A time that only rates refuse is counted, and placed by the nearest snapshot.
             let is_counted = *conversion == Conversion::Linear && !pair.told.unmet.is_empty();
             let found = match is_counted {
                 true => pair.differences_of_times(),
@@ -61,7 +61,7 @@ fn all_are_as_promised(cases: &[(String, Vec<u8>)]) {
 
 #[test]
 fn rw1_rw5_rw6_rw10_traces_of_gpus_are_imported_alike() {
-    // Of one machine: guests wait for the host's clock, so ids can differ (RW1).
+    // Traces of one machine: guests wait for the host's clock, so ids can differ (RW1).
     let is_of_guest = |packet: &Message| fields(&packet.0).iter().any(|(field, ..)| *field == 98);
     let traces = (0..80).map(|seed| (seed, generate_gpu::sound_trace(seed)));
     let traces = traces.filter(|(_, packets)| !packets.iter().any(is_of_guest));
@@ -106,7 +106,7 @@ fn rw1_rw6_rw10_traces_of_each_generator_are_imported_alike() {
         for seed in 0..2 {
             let mut trace = Vec::new();
             let mut settings = Settings::preset(preset).records(200).seed(seed);
-            // What waits for a snapshot stands behind others of its time, and so has other ids.
+            // An event that waits for a snapshot comes after others of its time, so its id differs.
             settings.mix.late = 0;
             write(&settings, &mut trace).unwrap();
             cases.push((format!("{preset:?}, seed {seed}"), trace));
@@ -130,7 +130,7 @@ fn rw1_rw8_machines_of_one_trace_come_to_one_time() {
     all_are_as_promised(&cases);
 }
 
-/// What is whole in a damaged copy is in what is written of it, and nothing else.
+/// The rewritten form of a damaged copy has all undamaged packets, and nothing else.
 #[test]
 fn rw7_what_is_written_of_a_damaged_trace_is_whole() {
     for name in [
@@ -170,7 +170,7 @@ fn rw7_what_is_written_of_a_damaged_trace_is_whole() {
 
 const BOOTTIME: u64 = 6;
 
-/// A snapshot of the service: clock and reading, each.
+/// A snapshot of the service, with a clock and its reading each.
 fn snapshot(readings: &[(u64, u64)]) -> Message {
     let readings = readings
         .iter()
@@ -180,7 +180,7 @@ fn snapshot(readings: &[(u64, u64)]) -> Message {
     Message::new().number(10, 1).message(6, readings)
 }
 
-/// What was written, packet by packet.
+/// The packets of the rewritten trace.
 fn packets(pair: &Pair) -> Vec<Vec<u8>> {
     let written = pair.written();
     let packets = fields(&written).into_iter();
@@ -241,7 +241,7 @@ fn rw2_a_header_gets_its_time_and_unknown_fields_stay() {
 
 #[test]
 fn rw2_a_clock_is_written_where_nothing_else_says_it() {
-    // Before the first snapshot, and where trace time is not BOOTTIME.
+    // Before the first snapshot, and with a trace time other than BOOTTIME.
     let early = Message::new()
         .number(8, 5)
         .number(58, BOOTTIME)
@@ -323,7 +323,7 @@ fn rw5_kernel_events_leave_their_clock_and_may_go_back() {
         .packed(6, &[0, 0])
         .text(5, "a");
     let compact = Message::new().number(1, 1).message(4, compact).number(5, 4);
-    // BOOTTIME has gone on by less than MONOTONIC_RAW between the two snapshots.
+    // Between the two snapshots, BOOTTIME advanced less than MONOTONIC_RAW.
     let trace = [
         snapshot(&[(BOOTTIME, 3000), (5, 1000)]),
         snapshot(&[(BOOTTIME, 3050), (5, 1100)]),
@@ -380,7 +380,7 @@ fn rw6_a_log_line_stays_on_the_wall_clock_or_is_counted() {
             .number(10, 2)
             .message(39, payload)
     };
-    // By rates the second line is 50 ns later than by the nearest snapshot.
+    // By rates, the second line is 50 ns later than by the nearest snapshot.
     let trace = [
         snapshot(&[(BOOTTIME, 1_000_000), (1, 2_000_000)]),
         at(1_000_100, line(2_000_500)),
@@ -395,7 +395,8 @@ fn rw6_a_log_line_stays_on_the_wall_clock_or_is_counted() {
     };
     assert_eq!(lines(&pair.a), lines(&pair.b));
     assert_eq!(pair.told.unmet, []);
-    // The wall clock is one percent slow. From 1.99 s on, up to the next snapshot, no reading leads there.
+    // The wall clock is one percent slow. From 1.99 s to the next snapshot, no reading leads to the
+    // time.
     let trace = [
         snapshot(&[(BOOTTIME, 1_000_000_000), (1, 1_000_000_000)]),
         snapshot(&[(BOOTTIME, 2_000_000_000), (1, 1_990_000_000)]),
@@ -426,7 +427,7 @@ fn rw8_guests_are_on_the_hosts_time_without_synchronizations() {
     assert!(count(&pair.a, rounds) > 0 && count(&pair.b, rounds) == 0);
 }
 
-/// A reader that knows nothing of clocks: fields, timestamps, and nothing else.
+/// A reader without knowledge of clocks: it only reads fields and timestamps.
 fn timestamps(trace: &[u8]) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for (_, packet, _) in fields(trace) {
@@ -441,7 +442,7 @@ fn timestamps(trace: &[u8]) -> Vec<(u64, u64)> {
     found
 }
 
-/// A counter of 19.2 MHz that is 180 ppm fast, read by who knows no clocks.
+/// A counter of 19.2 MHz that is 180 ppm fast, for a reader that knows no clocks.
 #[test]
 fn rw1_a_drifting_clock_is_right_for_a_reader_without_clocks() {
     const START: u64 = 1_000_000_000_000;
@@ -482,7 +483,7 @@ fn rw1_a_drifting_clock_is_right_for_a_reader_without_clocks() {
         assert_eq!(found.len(), truth.len());
         off.max().unwrap()
     };
-    // A tick has 52.08 ns and the snapshots say 52, which is 1,600 ppm more.
+    // A tick takes 52.08 ns, and the snapshots say 52, which is 1,600 ppm more.
     assert!(worst(Conversion::Nearest) > 1_000_000);
     assert!(
         worst(Conversion::Linear) < 200,
@@ -573,7 +574,8 @@ fn rw11_what_cannot_be_rewritten_is_told_in_a_sentence() {
     fails(&[&readme, "-o", &out], "not a Perfetto trace");
 }
 
-/// Compares sets by both conversions; of a set with times that no reading leads to (RW6), its times.
+/// Compares sets by both conversions. For a set with times that no reading leads to (RW6), compares
+/// only the times.
 fn sets_are_as_promised(sets: &[(String, Vec<u8>)]) {
     let check = |(name, set): &(String, Vec<u8>)| {
         let mut wrong = String::new();

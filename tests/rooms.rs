@@ -196,7 +196,7 @@ fn no_package_knows_one_above_it() {
                     "timebase" => Some("timebase"),
                     other => other.strip_prefix("timebase_"),
                 };
-                // The program has the same name as the library beside it.
+                // The program has the same name as the library next to it.
                 let Some(known) = known.filter(|known| known != package) else {
                     continue;
                 };

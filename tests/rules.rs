@@ -81,7 +81,7 @@ fn list(text: &str) -> (Vec<String>, &str) {
         } else {
             names.push(name.to_owned());
         }
-        // What a rule is about may be said behind it: "V3 (paths), V2".
+        // The subject of a rule may come after it: "V3 (paths), V2".
         let gloss = rest.strip_prefix(" (").and_then(|g| g.split_once(')'));
         let between = gloss.map_or(rest, |(_, after)| after);
         let separators = [", and ", ", ", " and ", " or ", "/"];
@@ -121,7 +121,7 @@ fn bracketed(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The rules that a comment is, or that it begins with: "S4", "N2: rejected".
+/// The rules that a comment consists of or begins with: "S4", "N2: rejected".
 fn labels(comment: &str) -> Vec<String> {
     let (names, rest) = list(comment.trim());
     let ends = rest.is_empty() || rest.starts_with([':', '.', ',', '\n']);

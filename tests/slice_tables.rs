@@ -35,7 +35,7 @@ fn slices_differ(conn: &Connection, expected: &Answers, prefix: &str) -> Vec<(St
     differ(conn, OF_SLICES, expected, prefix, text)
 }
 
-/// The same of queries-threads.sql.
+/// The same for queries-threads.sql.
 fn threads_differ(conn: &Connection, expected: &Answers, prefix: &str) -> Vec<(String, String)> {
     differ(conn, OF_THREADS, expected, prefix, |rows| rows)
 }

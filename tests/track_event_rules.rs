@@ -248,7 +248,7 @@ fn e7_e17_st3_events_of_no_type_are_dropped_and_of_an_unknown_one_count() {
     ]);
     trace.gives(SLICES, &[]);
     trace.gives("SELECT ts, value FROM counter", &["20 6", "30 7"]);
-    // The track of the state is that of slices.
+    // The track of the state is the same as that of slices.
     trace.counted("track_event_parser_errors", 3);
 }
 

@@ -1,5 +1,5 @@
-//! What tracks say of themselves (rules TK), through the real program: random traces, and the rows that Perfetto's trace
-//! processor has for the statements of queries-more.sql.
+//! The descriptions of tracks (rules TK), through the real program: random traces, and the rows
+//! that Perfetto's trace processor has for the statements of queries-more.sql.
 
 use crate::support::Imported;
 use crate::support::kernel::{
@@ -23,7 +23,7 @@ const TRACKS: &str = "SELECT k.type, k.name, c.unit, c.description, \
       WHERE a.arg_set_id = k.source_arg_set_id) \
      FROM track AS k LEFT JOIN counter_track AS c USING (id)";
 
-/// The tracks of the given types, and what they say of themselves.
+/// The tracks of the given types have the expected descriptions.
 fn say(trace: &Imported, types: &str, expected: &[&str]) {
     let sql = format!("{TRACKS} WHERE k.type IN ({types}) ORDER BY k.id");
     gives(trace, &sql, expected);

@@ -25,7 +25,7 @@ const CHUNK: i64 = 50;
 const CHUNKS_A_SNAPSHOT: i64 = 100;
 const NANOSECONDS_A_PACKET: i64 = 100_000;
 const START: i64 = 100_000_000_000;
-/// How far MONOTONIC is behind BOOTTIME.
+/// The distance from BOOTTIME back to MONOTONIC.
 const SUSPENDED: i64 = 40_000_000_000;
 
 const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
@@ -48,7 +48,7 @@ fn finish(conn: &Connection) -> Result<()> {
 const ADD_READING: &str = "INSERT INTO clock_snapshot (ts, clock_id, clock_value, snapshot_id, \
      seq_id, unit_multiplier_ns, is_incremental, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-/// What the packets of a sequence have in common.
+/// The common data of a sequence's packets.
 const ADD_COMMON: &str = "INSERT INTO packet_common (id, clock_id, seq_id, machine_id, type, uid, pid, \
      trace_file_id, first_id, is_absolute, is_trace_time) \
      VALUES (?1, 64, ?1, 0, 'track_event', 10000, 1000 + ?1, 0, 0, 0, 0)";

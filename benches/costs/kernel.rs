@@ -24,7 +24,7 @@ const TABLES: [&str; 6] = [
 
 const CPUS: u64 = 8;
 const THREADS: u64 = 64;
-/// How many rounds of events a bundle has, and how many events a round.
+/// The number of rounds in a bundle, and the number of events in a round.
 const ROUNDS: u64 = 50;
 const EVENTS: u64 = 12;
 
@@ -64,7 +64,7 @@ fn check(database: &std::path::Path, rounds: u64) -> Result<()> {
     Ok(())
 }
 
-/// What a thread does in a round: calls, work, a timer, requests, packets.
+/// The events of a thread in a round: calls, work, a timer, requests, packets.
 fn round(number: u64) -> [(u32, Message); EVENTS as usize] {
     let new = Message::new;
     let call = || new().number(1, [0, 1, 17, 202][number as usize % 4]);

@@ -163,11 +163,11 @@ const SECTIONS: &[Section] = &[
     },
 ];
 
-/// Measure what timebase costs, and print a table of it
+/// Measure the costs of timebase, and print a table of them
 ///
-/// Most rows compare a time with a yardstick that is measured in turns with it, so that they say the
-/// same on a fast machine and on a slow one. The table is Markdown, on standard output; what is being
-/// done is told on standard error. docs/benchmarks.md says what the rows mean.
+/// Most rows compare a time with a yardstick. Both are measured in turns, so that fast and slow
+/// machines give the same result. The table is Markdown, on standard output; progress goes to
+/// standard error. docs/benchmarks.md explains the rows.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo bench --",
@@ -175,28 +175,30 @@ const SECTIONS: &[Section] = &[
     max_term_width = 100
 )]
 struct Arguments {
-    /// Which sections to run; all but 'truth' and 'bombs' if none is named
+    /// The sections to run; without a name, all but 'truth' and 'bombs'
     #[arg(value_name = "SECTION", value_parser = sections())]
     sections: Vec<String>,
     /// A smaller version of everything, in under two minutes
     #[arg(long)]
     quick: bool,
-    /// Take the kernel events of 'events', 'stages' and 'queries' from this trace, not from the generator
+    /// Take the kernel events of 'events', 'stages' and 'queries' from this trace, not from the
+    /// generator
     #[arg(long, value_name = "TRACE")]
     events: Option<PathBuf>,
-    /// Leave snapshots out of this trace in 'truth', too; may be given several times
+    /// Also leave snapshots out of this trace in 'truth'; may be given several times
     #[arg(long, value_name = "TRACE")]
     recorded: Vec<PathBuf>,
-    /// Where traces and databases go while they are needed; by default below cargo's target directory
+    /// The directory for temporary traces and databases; by default below cargo's target directory
     #[arg(long, value_name = "DIR", default_value = env!("CARGO_TARGET_TMPDIR"), hide_default_value = true)]
     directory: PathBuf,
-    /// Cargo says this to every benchmark.
+    /// Cargo passes this to every benchmark.
     #[arg(long, hide = true)]
     bench: bool,
-    /// What `child.rs` says to a process of this program: import this, to there.
+    /// `child.rs` passes this to a process of this program: the trace to import, and the path of
+    /// the database.
     #[arg(long, hide = true, num_args = 2)]
     child: Option<Vec<PathBuf>>,
-    /// What `program.rs` says to one: run timebase with these arguments.
+    /// `program.rs` passes this to a process of this program: the arguments for timebase.
     #[arg(long, hide = true, num_args = 1.., allow_hyphen_values = true)]
     program: Option<Vec<OsString>>,
 }

@@ -30,7 +30,7 @@ const PLAIN: &str = "
     CREATE TABLE plain_process (upid INTEGER PRIMARY KEY, pid, name);
     INSERT INTO plain_process SELECT upid, pid, name FROM process;";
 
-/// What a query asks, the query, and how much of the time of plain tables it may take.
+/// The question, the query, and the largest share of the time of plain tables that it may take.
 type Query = (&'static str, &'static str, f64);
 
 /// Queries of scheduling; `#` comes before the names of tables.

@@ -13,13 +13,14 @@ use crate::table::{Row, Table, Target};
 use crate::traces::Trace;
 use crate::{Bench, Result};
 
-/// What a trace has so many of.
+/// The things that a trace has many of, and their number.
 pub struct Contents<'a> {
     pub what: &'a str,
     pub count: u64,
 }
 
-/// Adds the row of a trace, of which these tables have many rows. `check` looks at the database once.
+/// Adds the row of a trace that fills these tables with many rows. `check` inspects the database
+/// once.
 pub fn compare<const N: usize>(
     bench: &Bench,
     table: &mut Table,

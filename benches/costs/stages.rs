@@ -14,19 +14,19 @@ use crate::table::{Row, Table};
 use crate::traces::Trace;
 use crate::{Bench, Result, events, progress};
 
-/// How long the stages of an import take, each by itself.
+/// The time of each stage of an import, measured separately.
 struct Stages {
-    /// Bytes are read, hashed, decompressed if the file is compressed as a
-    /// whole, and split into packets.
+    /// Reads the bytes, hashes them, decompresses them if the file is compressed as a whole, and
+    /// splits them into packets.
     reading: Duration,
-    /// Compressed packets are decompressed, and the headers of all are read.
+    /// Decompresses compressed packets, and reads the headers of all packets.
     decoding: Duration,
-    /// All else that the decoding thread does: packets, and the events in them,
-    /// are placed on trace time and made into rows.
+    /// The remaining work of the decoding thread: it places packets and the events inside on trace
+    /// time, and makes rows from them.
     resolving: Duration,
     writing: Duration,
     finishing: Duration,
-    /// The whole import, in which the first three stages and writing overlap.
+    /// The whole import. Its first three stages overlap with writing.
     import: Duration,
     summary: Summary,
 }
@@ -81,8 +81,9 @@ fn measure(bench: &Bench, table: &mut Table, of: &str, trace: &Trace) -> Result<
     Ok(())
 }
 
-/// Goes through the trace four times, each time with one stage more, and a stage is the difference. What is still on the disk
-/// and not in memory costs the first stage more than it would cost the import.
+/// Goes through the trace four times, each time with one more stage; the difference is the stage's
+/// time. If the trace is on disk and not yet in memory, the first stage costs more here than in an
+/// import.
 fn stages(bench: &Bench, trace: &Trace) -> Result<Stages> {
     let source = Source::File(trace.path.clone());
     let reading = through(&source, |input| {
@@ -112,7 +113,7 @@ fn stages(bench: &Bench, trace: &Trace) -> Result<Stages> {
     })
 }
 
-/// Opens the source, goes through it, and tells how long it took.
+/// Opens the source, goes through it, and returns the time for this.
 fn through(source: &Source, go: impl FnOnce(&mut Input<'_>)) -> Result<Duration> {
     let monitor = Monitor::default();
     let begun = Instant::now();

@@ -12,12 +12,12 @@ use std::{fs, thread};
 use clap::Parser;
 use timebase_lab::reliability::{DamageKind, Examined, Importer, Original, Outcome, Plan, Report};
 
-/// Damage copies of traces, import each, and tell what became of them
+/// Damage copies of traces, import each copy, and report the results
 ///
-/// Each kind of damage is done to many copies, at places that follow from the seed. What is told are
-/// the packets that the damage did not touch and the import found, and what it took for packets that
-/// were none. The tables are Markdown, on standard output, and docs/reliability.md says what they
-/// mean. The exit code is 1 if a goal is missed.
+/// Each kind of damage is done to many copies, at places that depend on the seed. The results are
+/// the untouched packets that the import found, and the rows that were no packets. The tables are
+/// Markdown, on standard output, and docs/reliability.md explains them. The exit code is 1 if a
+/// goal is missed.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo bench --bench reliability --",
@@ -25,40 +25,40 @@ use timebase_lab::reliability::{DamageKind, Examined, Importer, Original, Outcom
     max_term_width = 100
 )]
 struct Arguments {
-    /// What to damage; three traces of tests/data if none is named
+    /// The traces to damage; without a name, three traces of tests/data
     #[arg(value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// How many copies of each trace for each kind of damage
+    /// The number of copies of each trace for each kind of damage
     #[arg(long, value_name = "N", default_value_t = 200)]
     copies: u64,
-    /// What the places of the damage follow from
+    /// The seed for the places of the damage
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Only this kind of damage; may be given several times
     #[arg(long = "kind", value_name = "KIND")]
     kinds: Vec<DamageKind>,
-    /// Only the copy of this number
+    /// Only the copy with this number
     #[arg(long, value_name = "NUMBER")]
     copy: Option<u64>,
-    /// How many imports run at a time; as many as there are CPUs if not given
+    /// The number of simultaneous imports; by default the number of CPUs
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Tell of each copy that lost an intact packet, has a row that was none, or failed
+    /// Report each copy that lost an intact packet, has a row that was no packet, or failed
     #[arg(long, short)]
     verbose: bool,
     /// Keep these copies in this directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// An import that takes so many seconds hangs
+    /// An import that takes longer than this number of seconds counts as hanging
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     patience: u64,
-    /// Ask this program, not the one that was just built
+    /// Use this program, not the one that was just built
     #[arg(long, value_name = "TIMEBASE", default_value = env!("CARGO_BIN_EXE_timebase"), hide_default_value = true)]
     program: PathBuf,
-    /// Where copies and databases go meanwhile; /dev/shm where there is one
+    /// The directory for temporary copies and databases; by default /dev/shm if it exists
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// Cargo says this to every benchmark.
+    /// Cargo passes this to every benchmark.
     #[arg(long, hide = true)]
     bench: bool,
 }

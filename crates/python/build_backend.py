@@ -1,12 +1,11 @@
-"""Builds the wheel: maturin's, with the loadable extension inside.
+"""Builds the wheel with maturin, with the loadable extension inside.
 
-The extension is a build of its own (`cargo extension`), which maturin does not
-know of, so it is built here first and laid beside the package's modules. There is
-no source distribution: the sources are a Cargo workspace, of which this
-directory is a part.
+The extension is a separate build (`cargo extension`), which maturin does not know. So this backend builds it
+first and copies it next to the package's modules. There is no source distribution, because the sources are a
+Cargo workspace, and this directory is a part of it.
 
-`CARGO_TARGET_DIR` is where both builds go, as usual. `TIMEBASE_PROFILE` names Cargo's profile for
-both, `release` if it is not set; the tests save time with `dev`.
+`CARGO_TARGET_DIR` is the directory of both builds, as usual. `TIMEBASE_PROFILE` names Cargo's profile for
+both; the default is `release`. The tests save time with `dev`.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ _LIBRARIES = ("libtimebase.so", "libtimebase.dylib", "timebase.dll")
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    """What pip calls (PEP 517)."""
+    """pip calls this function (PEP 517)."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", _ROOT / "target")).resolve() / "extension"
-    # What `cargo extension` is, with a say in where it is built.
+    # The same as `cargo extension`, but with a chosen target directory.
     manifest = _ROOT / "crates" / "extension" / "Cargo.toml"
     profile = os.environ.get("TIMEBASE_PROFILE", "release")
     command = ["cargo", "build", "--profile", profile, "--locked", "--manifest-path", manifest, "--target-dir", target]
@@ -38,8 +37,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     built = target / ("debug" if profile == "dev" else profile)
     laid = [_HERE / "timebase" / name for name in _LIBRARIES if (built / name).is_file()]
     try:
-        # A tag that says which glibc the wheel needs (`manylinux_2_34`); maturin's
-        # default here is `linux`, which claims that any will do.
+        # A tag that tells the glibc that the wheel needs (`manylinux_2_34`). Maturin's default here is
+        # `linux`, which claims that any glibc works.
         os.environ.setdefault("MATURIN_PEP517_ARGS", f"--compatibility pypi --profile {profile}")
         for path in laid:
             shutil.copy2(built / path.name, path)

@@ -78,7 +78,7 @@ def fields(data):
 
 
 def packets(data):
-    """Every packet; those out of a compressed packet instead of their carrier (F3)."""
+    """Every packet; the packets inside a compressed packet come instead of it (F3)."""
     for number, packet in fields(data):
         if number != 1 or not packet:
             continue
@@ -123,7 +123,7 @@ def scalar_with_numbers(value, field):
 
 
 class Cpu:
-    """What runs on a CPU: what the last switch on it said."""
+    """The thread that runs on a CPU, according to the last switch on it."""
 
     def __init__(self):
         self.running = None
@@ -160,7 +160,7 @@ def events(trace):
 
 
 def full(event):
-    """An event in the encoding that all kinds of events have."""
+    """An event in the encoding for all kinds of events."""
     name = event.WhichOneof("event")
     row = {"timestamp": event.timestamp, "tid": event.pid, "name": name}
     if event.HasField("common_flags"):
@@ -203,7 +203,7 @@ def compact(bundle, cpu, cpus):
     for event in bundle.event:
         if event.HasField("task_rename"):
             rows.append((event.timestamp, "task_rename", event.task_rename, {}))
-    # No trace of ours has two at one time, for which the order would be a guess.
+    # Our traces have no two events at one time, whose order would be a guess.
     assert len({timestamp for timestamp, *_ in rows}) == len(rows)
     for timestamp, name, args, flags in sorted(rows, key=lambda row: row[0]):
         if name == "task_rename":
@@ -232,7 +232,7 @@ SLICE_TYPES = {
 
 
 class Interned:
-    """What the numbers of a sequence stand for: the first entry of each, since its state was cleared."""
+    """The entries of a sequence's interned numbers: the first entry of each number since the state was cleared."""
 
     def __init__(self):
         self.names = {}
@@ -246,7 +246,7 @@ class Interned:
 
 
 def annotated(trace):
-    """The arguments that annotations make of each event, as if it were the only one of its slice."""
+    """The arguments of each event from its annotations, as if it were the only event of its slice."""
     sequences = {}
     for packet_id, packet in enumerate(packets(trace)):
         if packet.sequence_flags & TracePacket.SEQ_INCREMENTAL_STATE_CLEARED:

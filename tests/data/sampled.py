@@ -10,7 +10,7 @@ from synthetic import S, trace
 
 BOOTTIME, MONOTONIC_COARSE = 6, 4
 MAPPINGS = {"app": ["system", "bin", "viewer"], "libpng": ["system", "lib", "libpng.so"], "libc": ["system", "lib", "libc.so"]}
-# A function without a name has an address only.
+# A function without a name only has an address.
 FUNCTIONS = {
     "main": "app",
     "run_loop": "app",
@@ -35,7 +35,7 @@ STACKS = [
     ["main", "run_loop", "decode_tile", "malloc"],
     ["main", "run_loop", "decode_tile", "memcpy"],
 ]
-# How much of the time each stack takes, in each half.
+# The share of the time of each stack, in each half.
 SHARES = [[2, 4, 5, 2, 1, 25, 40, 6, 15], [3, 10, 38, 12, 9, 5, 12, 2, 9]]
 PID, WORKER = 4000, 4001
 PERIOD = S // 200
@@ -96,7 +96,7 @@ def samples():
 
 
 def dumps():
-    """What each stack had allocated and freed by then."""
+    """The bytes that each stack had allocated and freed by then."""
     tile, row, path = 8, 6, 5
     totals = [
         {tile: (40, 40 * 4096, 10), row: (300, 300 * 256, 300)},

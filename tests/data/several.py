@@ -1,6 +1,6 @@
 """Sets of small traces that belong together; make_fixtures.py writes them to several/.
 
-docs/several.md tells of them.
+docs/several.md describes them.
 """
 
 import io
@@ -16,7 +16,7 @@ INCREMENTAL_STATE_CLEARED = 1
 
 
 class Writer:
-    """A process with one thread that writes slices, of a machine that is stamped on its packets if it has an id."""
+    """A process with one thread that writes slices. If its machine has an id, its packets have this id."""
 
     def __init__(self, seq, pid, process, thread, machine=None, clock=None):
         self.seq, self.machine, self.clock = seq, machine, clock
@@ -55,7 +55,7 @@ class Writer:
 
 
 def archive(**files):
-    """A tar of files, the same every time."""
+    """A tar archive of files, the same every time."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w", format=tarfile.USTAR_FORMAT) as members:
         for name, data in files.items():
@@ -67,13 +67,13 @@ def archive(**files):
 
 # A phone and a watch
 
-# The watch was switched on so much later, and its wall clock is ahead.
+# The watch was switched on this much later, and its wall clock is ahead.
 WATCH_ON = 80 * S
 WATCH_AHEAD = 2 * MS
 
 
 def phone_trace():
-    """An app asks a watch three times for a pulse, and waits for it."""
+    """An app asks a watch for a pulse three times, and waits for it."""
     app = Writer(3, 4242, "example.app", "app")
     for number in range(3):
         at = (101 + 3 * number) * S
@@ -97,7 +97,7 @@ def watch_trace():
 
 
 def manifest(**machines):
-    """A manifest that says of which machine each file is."""
+    """A manifest with the machine of each file."""
     files = [{"path": path, "machine": {"name": name}} for path, name in machines.items()]
     text = {"perfetto_manifest": {"version": 1, "files": files}}
     return (json.dumps(text, indent=2) + "\n").encode()
@@ -106,7 +106,7 @@ def manifest(**machines):
 # A virtual machine
 
 GUEST = 42
-# The guest was started so much later, and its clocks run 20 us a second too fast.
+# The guest was started this much later, and its clocks are 20 us too fast in a second.
 GUEST_ON = 900 * S
 
 
@@ -152,7 +152,7 @@ CYCLES = "com.example.cycles"
 
 
 def frontend_trace():
-    """It counts cycles before its first snapshot says what they are."""
+    """A process that counts cycles before its first snapshot describes them."""
     cycles = global_clock(CYCLES)
     writer = Writer(2, 8001, "frontend", "main", clock=MONOTONIC)
     writer.instant(7_000_000, "started", clock=cycles)

@@ -25,7 +25,7 @@ S = 1_000_000_000
 BOOT = 1_700_000_000 * S
 
 
-# Bytes, for what the schema has no field for
+# Bytes for fields that the schema does not have
 
 
 def varint(value):
@@ -198,12 +198,12 @@ def bundle(seq, *events, pair=None, **fields):
 
 
 def mark(timestamp, text):
-    """An event that says who it is."""
+    """An event with a name."""
     return FtraceEvent(timestamp=timestamp, pid=7, print=PrintFtraceEvent(buf=text))
 
 
 def unknown(timestamp, number, body):
-    """An event that the schema does not know."""
+    """An event of a kind that the schema does not know."""
     return FtraceEvent(timestamp=timestamp, pid=7).SerializeToString() + field(number, body)
 
 
@@ -264,7 +264,7 @@ def machines_trace():
 
 
 def damaged_columns_trace():
-    """Compact events of which one lacks a value, and one names a thread that is not there."""
+    """Compact events: one of them lacks a value, and one names a missing thread."""
     body = FtraceEventBundle(cpu=0)
     columns = body.compact_sched
     columns.intern_table.append("init")
@@ -335,7 +335,7 @@ def ftrace_clock_trace():
             ftrace_clock=clock.FTRACE_CLOCK_MONO_RAW,
             pair=(600_000, 1_100_007),
         ),
-        # 8-10: what cannot be placed
+        # 8-10: events that cannot be placed
         bundle(2, mark(1_000_500, "unknown"), cpu=0, ftrace_clock=clock.FTRACE_CLOCK_UNKNOWN),
         bundle(
             0,
@@ -433,7 +433,7 @@ def extended_event():
 
 
 def extension_trace(descriptor=None):
-    """A trace that carries this ExtensionDescriptor, if any, and an event that needs it."""
+    """A trace with this ExtensionDescriptor, if there is one, and an event that needs it."""
     packets = [snapshot(BOOTTIME=100, MONOTONIC=100)]
     if descriptor:
         packets.append(TracePacket(trusted_packet_sequence_id=1, extension_descriptor=descriptor))
@@ -466,7 +466,7 @@ def global_clock(name):
 
 
 class Cpu:
-    """The compact scheduler events of a CPU, and what runs on it."""
+    """The compact scheduler events of a CPU, and its running thread."""
 
     def __init__(self, number):
         self.bundle = FtraceEventBundle(cpu=number)

@@ -568,7 +568,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         "wrong_clock" => {
             const NOW: u64 = 1_795_262_400 * S;
             let both = |after| snapshot(1, &[(REALTIME, NOW + after), (BOOTTIME, START + after)]);
-            // It is REALTIME, and nothing says so.
+            // It is REALTIME, but no name tells this.
             let read = |after| Packet {
                 timestamp_clock_id: None,
                 ..packet(2, BOOTTIME, NOW + after)

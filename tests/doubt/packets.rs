@@ -115,7 +115,7 @@ fn dt7_a_slice_is_doubtful_if_it_was_open() {
         event(1, 40, begin("inner", 1)),
         event(2, 50, begin("of another", 2)),
         event(1, 55, complete),
-        // Its own event comes after the loss.
+        // The event of the reporting packet comes after the loss.
         event(1, 60, begin("after", 1)).number(42, 1),
         event(1, 70, end(1)),
         event(1, 80, end(1)),

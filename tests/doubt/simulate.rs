@@ -136,7 +136,7 @@ impl Scheduler {
         };
         let state = if self.random.one_in(2) { PREEMPTED } else { 0 };
         self.switch(cpu, state, Some(next));
-        // Between setting its state to sleeping and sleeping.
+        // The thread has set its state to sleeping, but does not sleep yet.
         if state == PREEMPTED && self.random.one_in(30) {
             let by = self.any();
             self.waking(by, thread);

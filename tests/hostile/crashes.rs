@@ -189,7 +189,7 @@ fn kill_9_at_random_moments_leaves_what_was_there_or_all_of_the_new() {
     let place = Place::new();
     let begun = Instant::now();
     assert!(importing(&place, None).status().unwrap().success());
-    // The time of the last one that reached its end.
+    // The time of the last import that reached its end.
     let whole = AtomicU64::new(begun.elapsed().as_micros() as u64);
     let killed = AtomicUsize::new(0);
     let all: Vec<usize> = (1..=kills).collect();
@@ -318,7 +318,7 @@ fn a_symbolic_link_stays_and_what_it_points_to_is_whole() {
         assert_eq!(fs::read_dir(place.path("disk")).unwrap().count(), 1);
     }
     assert_refused(&place.path("out.db"), &[], "out.db exists");
-    // A journal is beside its database.
+    // A journal next to its database.
     place.write("disk/real.db-journal", b"unfinished");
     assert_refused(
         &place.path("out.db"),
@@ -465,7 +465,7 @@ fn the_history_of_the_shell_is_whole() {
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
 }
 
-/// The reader of a pipe may have enough; a file is different.
+/// The reader of a pipe may stop reading, which is no error; a failed write to a file is one.
 #[test]
 fn output_that_cannot_be_written_is_told_unless_nobody_reads_it() {
     let place = Place::new();
@@ -728,7 +728,7 @@ mod with_faults {
             fs::remove_file(format!("{path}/out.db")).unwrap();
             let aside = faults.calls();
             let aside = aside.iter().map(|(name, file)| {
-                // Its directory, for making it, without a name.
+                // A call that opens the file's directory, to make the file without a name.
                 file.ends_with(" (deleted)")
                     || name == "open64"
                         && file.rsplit('/').next().unwrap().starts_with(".timebase-")
@@ -816,7 +816,7 @@ mod with_faults {
             let most = faults.calls().len();
             assert!(most >= 4, "{name}");
             let older = fs::read(&out).unwrap();
-            // The first call looks at the file that is replaced, which is no reason to fail.
+            // The first call looks at the file that is replaced. This is no reason to fail.
             for at in some(8, most - 1, &mut Random::new(3))
                 .iter()
                 .map(|at| at + 1)
@@ -850,7 +850,7 @@ mod with_faults {
                     .stderr(Stdio::piped())
                     .spawn()
                     .unwrap();
-                // It ends before it has everything.
+                // The program ends before it has all bytes.
                 let _ = child.stdin.take().unwrap().write_all(bytes);
                 let said = Said::from(child.wait_with_output().unwrap());
                 assert_eq!(said.code, Some(1), "{name}: {at}: {}", said.stderr);

@@ -22,7 +22,7 @@ fn small() -> &'static [u8] {
     })
 }
 
-/// One with slices, arguments and flows.
+/// A database with slices, arguments and flows.
 fn larger() -> &'static [u8] {
     static LARGER: OnceLock<Vec<u8>> = OnceLock::new();
     LARGER.get_or_init(|| {
@@ -645,7 +645,7 @@ fn journals_of_others_change_no_file() {
     );
     assert_eq!(fs::read(place.path("half.db-journal")).unwrap(), journal);
 
-    // A change that is still in the log beside the file counts, and stays there.
+    // A change that is still in the log next to the file counts, and stays there.
     let path = place.write("logged.db", small());
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("PRAGMA journal_mode = wal; UPDATE packet_common SET uid = 4711")
@@ -797,7 +797,8 @@ fn ctrl_c_ends_what_has_no_end() {
         instead("descriptor", &descriptors),
         clocks,
         instead("clock", &format!("SELECT i AS clock_id {never}")),
-        // What few checks read: a view that many read makes the statement larger than SQLite takes.
+        // Few checks read this table. A view that many checks read makes the statement larger than
+        // SQLite takes.
         instead(
             "flow_backwards",
             &format!(
@@ -915,7 +916,7 @@ fn ask(path: &Path) {
 #[derive(Clone, Debug)]
 enum Damage {
     Flip(Index, u8),
-    /// In the head of a page, where a wrong bit does most.
+    /// In the head of a page, where a wrong bit has the largest effect.
     InHead(Index, u16, u8),
     Zero(Index, u16),
     /// A page is replaced by another one, so that trees share branches, or have cycles.

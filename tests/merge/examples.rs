@@ -76,7 +76,7 @@ fn xe2_two_stamped_files_are_two_machines() {
     set.assert_machines(&[(7, ""), (42, "")]);
 }
 
-/// a on its own machine, its BOOTTIME related to that of b.
+/// a on its own machine, with its BOOTTIME related to the BOOTTIME of b.
 fn xe3(offset_ns: i64) -> serde_json::Value {
     let clocks = json!({
         "clock": "BOOTTIME",

@@ -791,7 +791,7 @@ impl Import {
         }
     }
 
-    /// Failures so far are tried once more at the end of the import (X29).
+    /// Tries all failures once more, at the end of the import (X29).
     pub fn end(&mut self) {
         // X25: nothing was converted
         if self.trace_time.is_none() && !self.machines.is_empty() {

@@ -189,7 +189,7 @@ struct RawBundle {
     pair: [Option<RawReading>; 2],
     /// whether the pair has the ftrace_timestamp of the previous one in the trace
     again: bool,
-    /// from when on there are events
+    /// the time from which on there are events
     first: u64,
     switches: Vec<(RawTime, CompactSwitch)>,
     wakings: Vec<(RawTime, CompactWaking)>,
@@ -199,7 +199,7 @@ struct RawBundle {
 #[derive(Clone, Debug)]
 struct RawPacket {
     elapsed: i64,
-    /// `None` where it is not written.
+    /// `None` if it is not written.
     seq: Option<u32>,
     flags: u32,
     cleared: bool,

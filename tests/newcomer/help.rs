@@ -380,7 +380,7 @@ fn pq2_help_tells_what_modules_declare_with_their_comments() {
         function.contains("SELECT twice(x); Arguments: x LONG A number. Returns LONG. The double."),
         "{function}"
     );
-    // Of a name that timebase has too, both are told.
+    // If timebase also has the name, the help describes both.
     let slice = with(&["slice"]);
     assert!(
         slice.contains("The table slice ")

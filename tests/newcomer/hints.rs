@@ -1,4 +1,4 @@
-//! The messages for wrong input: what it is, and what to do instead.
+//! The messages for wrong input: the problem, and the remedy.
 
 use std::fs;
 use std::io::Write;
@@ -499,7 +499,7 @@ fn someone_brings_a_script_of_trace_processor_and_it_runs() {
         said.stderr
     );
     assert_eq!(said.code, Some(1));
-    // The shell keeps what it makes, and the database does not have it.
+    // The shell keeps its own objects, and the database does not get them.
     let input = "INCLUDE PERFETTO MODULE mine.sums;\nSELECT twice!(21) AS x;\n";
     let shell = ["shell", database, "--sql-package", packages, "-F", "csv"];
     let said = crate::support::run_with_input(&shell, input);

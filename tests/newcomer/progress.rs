@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::terminal::{Terminal, program};
 use crate::support::{PROGRAM, Place, data, repository, run};
 
-/// The width of the summary's longest line is no matter of the progress line.
+/// The width of the summary's longest line does not concern the progress line.
 fn before_summary(screens: &[String]) -> impl Iterator<Item = &String> {
     screens.iter().filter(|screen| !screen.contains('→'))
 }

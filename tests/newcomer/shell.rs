@@ -270,7 +270,7 @@ fn a_schema_tells_what_columns_are_and_is_sql_without_notes_of_its_makers() {
         "{comment}"
     );
 
-    // All of it makes the same tables again.
+    // The whole script makes the same tables again.
     let all = answered(".schema\n");
     let again = rusqlite::Connection::open_in_memory().unwrap();
     again.execute_batch(&all).unwrap();
@@ -329,7 +329,7 @@ fn a_file_is_read_up_to_its_first_error_which_names_the_line() {
     );
     assert!(said.stderr.starts_with(&expected), "{}", said.stderr);
 
-    // A file that reads itself comes to an end.
+    // A file that reads itself ends nevertheless.
     let own = place.path("own.sql");
     let own = place.write("own.sql", format!(".read {}\n", own.display()).as_bytes());
     let said = piped(&format!(".read {}\n", own.display()));

@@ -1,4 +1,4 @@
-"""All tables of all traces of the repository, as databases and as a folder of Parquet, and how to compare what a reader makes of them."""
+"""All tables of all traces of the repository, as databases and as a Parquet folder, and a comparison with a reader's results."""
 
 import os
 import sqlite3
@@ -18,7 +18,7 @@ class AllTables:
         with ThreadPoolExecutor() as pool:
             made = pool.map(self._made, traces, (directory / f"{number}.db" for number in range(len(traces))))
             by_id = {id: (str(trace), database) for trace, (id, database) in zip(traces, made) if id is not None}
-        #: The ids of those that can be read, each once, their paths, and their databases.
+        #: For the readable traces, each once: the ids, the paths and the databases.
         self.ids = list(by_id)
         self.traces = [trace for trace, _ in by_id.values()]
         self._databases = [sqlite3.connect(database) for _, database in by_id.values()]
@@ -28,10 +28,10 @@ class AllTables:
             database.close()
 
     def _made(self, trace, database):
-        """The id of a trace that can be read, and its database."""
+        """The id of a readable trace, and its database."""
         imported = _run("import", trace, "-o", database)
         if imported.returncode != 0:
-            # As it is to be: these traces are there for it.
+            # This is intended: the repository has these traces for this purpose.
             assert b"error" in imported.stderr, trace
             return None, None
         with closing(sqlite3.connect(database)) as connection:
@@ -44,11 +44,12 @@ class AllTables:
         return sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("_"))
 
     def rows(self, name):
-        """The columns of a table, and the rows of all databases, as Parquet has to have them: with the trace's id as the last column."""
+        """The columns of a table, and the rows of all databases in the form of Parquet: with the trace's id as the last column."""
         rows = []
         for id, database in zip(self.ids, self._databases):
             query = database.execute(f'SELECT * FROM "{name}"')
-            # The partition is called trace_id, so a flow's own is not; and the label of a fleet often device.
+            # The partition is called trace_id, so a flow's own column has another name. The label of a fleet is often called
+            # device.
             renamed = {"trace_id": "flow_trace_id", "device": "vulkan_device"}
             columns = [renamed.get(column, column) for column, *_ in query.description]
             if name in ("metadata", "stats"):
@@ -58,14 +59,14 @@ class AllTables:
                 query = [(*row[:at], *row[at + 1 :]) for row in query]
             rows += [(*row, id) for row in query]
         if name == "metadata":
-            # The one column of numbers and texts is of texts.
+            # The only column with numbers and texts becomes text.
             at = columns.index("value")
             rows = [tuple(str(value) if index == at and value is not None else value for index, value in enumerate(row)) for row in rows]
         return [*columns, "trace_id"], rows
 
 
 def exact(name, columns, rows):
-    """How often there is each row, and the types of each column, so that 1 is not 1.0."""
+    """The number of each row, and the types of each column, so that 1 is not 1.0."""
     left_out = NOT_COMPARED.get(name, ())
     kept = [index for index, column in enumerate(columns) if column not in left_out]
     if len(kept) < len(columns):

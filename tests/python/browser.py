@@ -1,10 +1,9 @@
-"""Chromium without a window, told what to do by its own protocol.
+"""Chromium without a window, controlled by its own protocol.
 
-The browser is the system's: an environment variable TIMEBASE_BROWSER names one, else it is
-Chromium or Chrome, wherever packages put it. It is spoken to through two pipes, in JSON
-(https://chromedevtools.github.io/devtools-protocol), which needs no driver that has to be of the
-browser's version, and no port. Selenium and Playwright were the alternatives: for a dozen commands
-they bring a driver, or a browser of their own.
+The browser is the system's: the environment variable TIMEBASE_BROWSER names one, otherwise it is Chromium or Chrome in any usual
+place. Commands go through two pipes, in JSON (https://chromedevtools.github.io/devtools-protocol). This needs no driver for the
+browser's version, and no port. The alternatives were Selenium and Playwright; for a dozen commands they bring a driver, or a
+browser of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ NAMES = ["chromium", "chromium-browser", "google-chrome", "/Applications/Chromiu
 
 FLAGS = [
     "--headless",
-    "--no-sandbox",  # or root could not run it
+    "--no-sandbox",  # otherwise root could not run it
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -37,7 +36,7 @@ FLAGS = [
 
 
 def path() -> str:
-    """Where the browser is."""
+    """The path of the browser."""
     given = os.environ.get("TIMEBASE_BROWSER")
     found = given or next((found for name in NAMES if (found := shutil.which(name))), None)
     assert found, "a browser is needed: Debian: apt install chromium; or TIMEBASE_BROWSER names one"
@@ -51,7 +50,7 @@ class Browser:
         self._profile = tempfile.mkdtemp(prefix="timebase-browser-")
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
-        # It reads from 3 and writes to 4.
+        # The browser reads from descriptor 3 and writes to 4.
         command = [path(), *FLAGS, *flags, f"--user-data-dir={self._profile}", "about:blank"]
         shell = f"exec 3<&{to_browser} 4>&{from_browser}; exec \"$@\""
         self._process = subprocess.Popen(
@@ -79,7 +78,7 @@ class Browser:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def do(self, method: str, **params: Any) -> Any:
-        """Has it do something, and returns what it answers."""
+        """Sends a command, and returns the answer."""
         self._number += 1
         message: Dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session is not None:
@@ -102,7 +101,7 @@ class Browser:
         return answer
 
     def open(self, page: Path, *, width: int = 1100, dark: bool = False) -> None:
-        """Opens a file, in a window of a width, as on a system that is light or dark."""
+        """Opens a file, in a window of this width, on a light or a dark system."""
         self.events.clear()
         self.do("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -124,7 +123,7 @@ class Browser:
         return result["result"].get("value")
 
     def complaints(self) -> List[str]:
-        """What is in its console."""
+        """The messages in the browser's console."""
         found = []
         for event in self.events:
             if event["method"] in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
@@ -132,14 +131,14 @@ class Browser:
         return found
 
     def fetched(self) -> List[str]:
-        """What it has fetched."""
+        """The addresses that the browser fetched."""
         return [event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"]
 
     def screenshot(self) -> bytes:
-        """All of the page as a PNG."""
+        """The whole page as a PNG."""
         shot = self.do("Page.captureScreenshot", format="png", captureBeyondViewport=True)
         return base64.b64decode(shot["data"])
 
     def pdf(self) -> bytes:
-        """The page as it is printed."""
+        """The printed page."""
         return base64.b64decode(self.do("Page.printToPDF")["data"])

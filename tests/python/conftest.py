@@ -36,7 +36,7 @@ _EXTENSION = ["--manifest-path", "crates/extension/Cargo.toml", "--target-dir", 
 _built("TIMEBASE_PROGRAM", _BUILD, _TARGET / _DIRECTORY / _PROGRAM)
 _built("TIMEBASE_EXTENSION", _BUILD + _EXTENSION, REPOSITORY / "target/extension" / _DIRECTORY / _LIBRARY)
 
-# For this process, and for the notebooks' and other processes it starts.
+# For this process, and for the processes that it starts, such as those of notebooks.
 sys.path.insert(0, str(PACKAGE))
 os.environ["PYTHONPATH"] = str(PACKAGE)
 
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items):
 
 
 def without_shell():
-    """Ends a test that needs the SQLite shell, which is not there."""
+    """Skips a test if it needs the SQLite shell and the system has none."""
     why = "the sqlite3 shell is needed: apt-get install sqlite3"
     pytest.skip(why) if "TIMEBASE_WITHOUT_SHELL" in os.environ else pytest.fail(why)
 
@@ -78,7 +78,7 @@ def all_tables(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory):
-    """Forty small traces of phones, of which one is damaged, one is empty, and four lost packets."""
+    """Forty small traces of phones: one of them is damaged, one is empty, and four lost packets."""
     directory = tmp_path_factory.mktemp("fleet")
     _built("TIMEBASE_SYNTH", [*_BUILD, "--package", "timebase-lab", "--bin", "synth"], _TARGET / _DIRECTORY / _SYNTH)
     subprocess.run([os.environ["TIMEBASE_SYNTH"], "--fleet=40", directory], check=True, stderr=subprocess.DEVNULL)
@@ -87,7 +87,7 @@ def fleet(tmp_path_factory):
 
 @pytest.fixture
 def in_repository(tmp_path, monkeypatch):
-    """A directory to write to, where tests/data is as in the repository."""
+    """A directory for writing, in which tests/data is available as in the repository."""
     (tmp_path / "tests").symlink_to(REPOSITORY / "tests")
     monkeypatch.chdir(tmp_path)
     return tmp_path

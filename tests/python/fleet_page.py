@@ -1,4 +1,4 @@
-"""docs/fleet.md: what it runs, and what that prints. test_fleet.py runs it with DuckDB, test_spark.py with Spark."""
+"""docs/fleet.md: its code and its output. test_fleet.py runs it with DuckDB, and test_spark.py with Spark."""
 
 import os
 import re
@@ -11,7 +11,7 @@ PYTHON = [(code, printed) for language, code, printed in BLOCKS if language == "
 [SPARK] = [(code, printed) for language, code, printed in BLOCKS if "timebase.spark" in code]
 QUESTIONS = [(code, printed) for language, code, printed in BLOCKS if language == "sql"]
 
-#: The tables that the questions are about.
+#: The tables in the questions.
 TABLES = ["slice", "thread_state", "finding", "stats"]
 
 
@@ -21,5 +21,5 @@ def labels(path):
 
 
 def as_text(columns, rows):
-    """A result as the page shows it."""
+    """A result in the form of the page."""
     return "".join(" | ".join(map(str, row)) + "\n" for row in [columns, *rows])

@@ -1,4 +1,4 @@
-"""How many rows each table of a fleet has of each trace, and a sum of each column: by single databases, and by Spark.
+"""The number of rows of each table and each trace of a fleet, and a sum of each column: from single databases, and from Spark.
 
 test_spark.py compares some tables of a small fleet, and `benches/fleet.py --check` all of a large one.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from timebase._traces import schema
 
-#: How SQLite and Spark, both, make a number of a column that is added up.
+#: How both SQLite and Spark turn a column into a number to add up.
 _ADDED = {
     "int64": "sum(`{}` % 1000003)",
     "double": "count(`{}`)",
@@ -21,10 +21,10 @@ _ADDED = {
     "binary": "sum(length(`{}`))",
 }
 
-#: In these, SQLite numbers what is inside of JSON, and writes numbers, each version in its own way.
+#: Columns that differ between SQLite's versions: numbers of JSON's contents, and numbers written as text.
 NOT_COMPARED = {"args": {"id", "display_value"}}
 
-#: Some facts are of the import, not of the trace.
+#: Some facts belong to the import, not to the trace.
 _NOT_ADDED = {**NOT_COMPARED, "metadata": {"int_value", "str_value", "value"}}
 
 
@@ -42,11 +42,11 @@ class Tables:
         return ", ".join(["count(*)", *added])
 
     def of_trace(self, trace, database, tables):
-        """Of each table the row of a trace, which is imported for that; None if it cannot be."""
+        """A trace's row of each table, from an import; None if the import fails."""
         command = [os.environ["TIMEBASE_PROGRAM"], "import", trace, "-o", database]
         if subprocess.run(command, capture_output=True).returncode != 0:
             return None
-        # The partition of a trace is called as Perfetto calls what tells flows apart, and a label as a handle of Vulkan.
+        # A partition has the name of Perfetto's column of flows, and a label has the name of a handle of Vulkan.
         own = {"flow_trace_id": "trace_id", "vulkan_device": "device"}
         with closing(sqlite3.connect(database)) as connection:
             rows = {table: connection.execute(f"SELECT {self._asked(table, own)} FROM `{table}`").fetchone() for table in tables}
@@ -54,7 +54,7 @@ class Tables:
         return rows
 
     def of_spark(self, spark, traces, table, **options):
-        """The row of each trace that has rows, by its path."""
+        """The row of each trace with rows, by its path."""
         rows = spark.read.format("perfetto").options(table=table, **options).load(str(traces))
         rows.createOrReplaceTempView("asked")
         found = spark.sql(f"SELECT trace_path, {self._asked(table, {})} FROM asked GROUP BY trace_path").collect()
@@ -62,7 +62,7 @@ class Tables:
 
 
 def executors():
-    """The processes of Spark's executors that this one has started, by way of its JVM."""
+    """The processes of Spark's executors that this process has started through its JVM."""
     parents, found = {}, []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -84,7 +84,7 @@ def executors():
 
 
 def kill_a_worker(spark):
-    """Kills an executor once some tasks of a job have ended, and tells which."""
+    """Kills an executor after some tasks of a job have ended, and returns its process id."""
     tracker, executor = spark.sparkContext.statusTracker(), min(executors())
     deadline = time.monotonic() + 60
     while not any(stage.numCompletedTasks >= 3 for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()) if stage):

@@ -1,4 +1,4 @@
-"""The same conversions by every way that there is to ask for them: all equal.
+"""The same conversions by all available ways: the results are equal.
 
     cargo build --release && cargo extension
     pip install pytest apsw pysqlite3-binary
@@ -28,7 +28,7 @@ BY_FUNCTION = """
 SELECT id, to_boottime(clock_id, seq_id, clock_ts) FROM packet
 WHERE clock_ts IS NOT NULL ORDER BY id"""
 
-# The JOIN of the README, of all packets.
+# The README's JOIN, for all packets.
 BY_JOIN = """
 SELECT p.id, p.clock_ts * c.unit_multiplier_ns + m.offset AS boottime
 FROM packet AS p
@@ -50,7 +50,7 @@ def given(variable):
 
 
 def rows(text):
-    """Rows of integers that a program printed as CSV."""
+    """Rows of integers from a program's CSV output."""
     return [tuple(int(value) if value else None for value in row) for row in csv.reader(io.StringIO(text))]
 
 
@@ -62,7 +62,7 @@ def run(command):
 
 def by_program(database):
     answer = run([given("TIMEBASE_PROGRAM"), "query", database, BY_FUNCTION, "--format", "csv"])
-    return rows(answer.split("\n", 1)[1])  # below the names of the columns
+    return rows(answer.split("\n", 1)[1])  # below the header
 
 
 def by_shell(database):
@@ -72,7 +72,7 @@ def by_shell(database):
     return rows(run([shell, "-csv", database, f".load {given('TIMEBASE_EXTENSION')}", BY_FUNCTION]))
 
 
-# A process has one SQLite that loads the extension, so each driver has its own.
+# A process has only one SQLite that loads the extension, so each driver has its own process.
 DRIVERS = {
     "sqlite3": "import sqlite3; conn = sqlite3.connect(sys.argv[1])",
     "pysqlite3": "import pysqlite3; conn = pysqlite3.connect(sys.argv[1])",
@@ -96,7 +96,7 @@ def by_driver(driver):
     return convert
 
 
-# The package's ways, in Pythons that can load extensions and in those that cannot.
+# The package's ways, in Pythons that can load extensions, and in those that cannot.
 PACKAGE = """
 import sys, timebase
 from timebase import _extension
@@ -120,7 +120,7 @@ def by_join(database):
         conn.close()
 
 
-# The ways, by name: what each gives for a database, as (id, boottime) in order.
+# The ways by name, each with its result for a database: (id, boottime), in order.
 WAYS = {
     "program": by_program,
     "shell with extension": by_shell,
@@ -141,7 +141,7 @@ def database(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(database):
-    """By plain SQL, with no code of timebase's."""
+    """The result of plain SQL, without timebase's code."""
     return by_join(database)
 
 

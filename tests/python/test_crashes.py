@@ -1,4 +1,4 @@
-"""What is left of an import when this process, or the program, ends in the middle of it."""
+"""The files that remain if this process, or the program, ends in the middle of an import."""
 
 import io
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and loc
 SDK = DATA / "sdk.pftrace"
 NEAREST = DATA / "nearest.pftrace"
 
-#: What the process under test begins with: a trace that is whole in the middle, and never ends.
+#: The start of the tested process: a trace that never ends, and is whole in the middle.
 PRELUDE = f"""
 import io, sys, threading, time
 import timebase
@@ -48,7 +48,7 @@ def left(directory):
 
 @pytest.fixture(params=[False, True], ids=["new", "force"])
 def older(request, tmp_path):
-    """The bytes of a database that is at the destination, or None."""
+    """The bytes of the database at the destination, or None."""
     if not request.param:
         return None
     return timebase.import_trace(SDK, tmp_path / "trace.db").read_bytes()
@@ -56,10 +56,10 @@ def older(request, tmp_path):
 
 @pytest.fixture
 def place(tmp_path, older):
-    """The destination, which has to be at the end what it was at first."""
+    """The destination, which must not change."""
     path = tmp_path / "trace.db"
     yield path
-    # The program may still be at it, if its caller was killed.
+    # If its caller was killed, the program may still be running.
     until(lambda: left(tmp_path) == ([] if older is None else ["trace.db"]))
     assert older is None or path.read_bytes() == older
 
@@ -91,13 +91,13 @@ def test_a_process_that_is_ended_while_it_waits_for_a_pipe_leaves_what_was_there
     os.mkfifo(pipe)
     code = f"print('waiting', flush=True); timebase.import_trace({str(pipe)!r}, {str(place)!r}, force=True)"
     process = started(code)
-    with open(pipe, "wb") as feed:  # when the program has opened it
+    with open(pipe, "wb") as feed:  # after the program has opened it
         feed.write(NEAREST.read_bytes())
         feed.flush()
         until(lambda: any(name.startswith(".timebase-") for name in left(place.parent)))
         process.kill()
         process.communicate(timeout=60)
-        # Nobody reads the lines that the program writes, so it gives up while the pipe is open.
+        # Nobody reads the program's lines, so the program gives up while the pipe is open.
         until(lambda: not any(name.startswith(".timebase-") for name in left(place.parent)))
 
 
@@ -112,7 +112,7 @@ raise SystemExit(3)
 """
     process = started(code)
     if not daemon:
-        # It waits for the thread, as Python does.
+        # The process waits for the thread, as Python does.
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=2)
         process.kill()
@@ -137,13 +137,13 @@ def test_a_function_or_a_stream_that_fails_leaves_what_was_there(place):
     def fails(*state):
         raise KeyboardInterrupt
 
-    # A file of this size may be imported before anybody can say no.
+    # A file of this size may be imported before anybody can stop the import.
     with pytest.raises(KeyboardInterrupt):
         timebase.import_trace(Slow(io.BytesIO(SDK.read_bytes())), place, force=True, progress=fails)
 
 
 class Slow:
-    """A stream that lasts long enough to be looked at."""
+    """A stream that lasts long enough to be observed."""
 
     def __init__(self, stream):
         self._stream = stream
@@ -188,7 +188,7 @@ print(trace.execute("SELECT count(*) FROM packet").fetchone()[0])
     for process in (while_open, while_importing):
         process.kill()
         process.communicate()
-    # By one of Python, and by the program itself.
+    # The next program removes the leftovers, whether it is started by itself or from Python.
     program = [os.environ["TIMEBASE_PROGRAM"], "query", str(SDK), "SELECT 1"]
     subprocess.run(program, env={**os.environ, "TMPDIR": str(tmp_path)}, check=True, capture_output=True)
     until(lambda: len(left(tmp_path)) == 1)
@@ -203,7 +203,7 @@ print(trace.execute("SELECT count(*) FROM packet").fetchone()[0])
 
 
 def test_what_is_whole_is_there(tmp_path):
-    """That the tests above could see a database if one was made."""
+    """The tests above would see a database if one was made."""
     timebase.import_trace(Slow(io.BytesIO(NEAREST.read_bytes())), tmp_path / "trace.db")
     with sqlite3.connect(tmp_path / "trace.db") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)

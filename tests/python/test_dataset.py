@@ -1,4 +1,4 @@
-"""timebase.dataset: many traces as Parquet, which pyarrow, DuckDB and Polars read as the database has it."""
+"""timebase.dataset: many traces as Parquet. pyarrow, DuckDB and Polars read the same as the database."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def traces(fleet, folder):
 
 @pytest.fixture(scope="module")
 def singly(traces, tmp_path_factory):
-    """The databases of all traces that can be read, by their paths."""
+    """The databases of all readable traces, by their paths."""
     directory = tmp_path_factory.mktemp("singly")
     made = {}
     for path in traces.traces.filter(pyarrow.compute.field("state") == "exported")["trace_path"].to_pylist():
@@ -144,7 +144,7 @@ class TestAFleet:
             traces.sql("SELECT 1 AS trace_id")
 
     def test_what_is_there_is_not_done_again(self, traces, fleet, folder, monkeypatch, tmp_path):
-        # Two devices, and the one that is empty.
+        # Two devices, and the empty trace.
         some = [path for path in sorted(fleet.iterdir()) if path.name[:5] in ("elm-b", "birch") or path.stat().st_size == 0]
         calls = tmp_path / "calls"
         real = os.environ["TIMEBASE_PROGRAM"]
@@ -158,7 +158,7 @@ class TestAFleet:
             Dataset(some, **{"folder": folder, "tables": ["slice"], "labels": device_and_build, **changed}).export()
             return [line.split()[1] for line in calls.read_text().splitlines() if line.startswith("export /")]
 
-        # The empty one is tried again, as it may have been copied meanwhile.
+        # The empty trace is tried again, because somebody may have been copying it.
         [empty] = exported()
         assert os.path.getsize(empty) == 0
         assert len(exported(labels=lambda path: {**device_and_build(path), "lab": "north"} if "elm" in path else device_and_build(path))) == 9

@@ -1,4 +1,4 @@
-"""docs/datasette.md: its commands, and what it says comes out; and the plugin, page by page."""
+"""docs/datasette.md: its commands and their output; and the plugin, page by page."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ def free_port():
 
 @pytest.fixture
 def installed(in_repository):
-    """The environment of somebody who has installed the package, with its entry points."""
+    """The environment of a user who has installed the package, with its entry points."""
     programs = in_repository / "programs"
     programs.mkdir()
     (programs / "timebase").symlink_to(os.environ["TIMEBASE_PROGRAM"])
@@ -52,7 +52,7 @@ def installed(in_repository):
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: timebase\nVersion: 0\n")
     lines = [f"{name} = {module}" for name, module in project["entry-points"]["datasette"].items()]
     (about / "entry_points.txt").write_text("\n".join(["[datasette]", *lines, ""]))
-    # Python's and datasette's are those of this environment.
+    # Python and datasette are those of this environment.
     return {
         **os.environ,
         "PATH": os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"]]),
@@ -62,7 +62,7 @@ def installed(in_repository):
 
 @pytest.fixture
 def server(installed):
-    """Datasette, started by the commands of the page in a directory of its own."""
+    """Datasette, started by the page's commands in its own directory."""
     imports, serves, _ = COMMANDS
     subprocess.run(imports, shell=True, check=True, env=installed, capture_output=True)
     port = free_port()
@@ -142,10 +142,10 @@ def test_functions_of_the_extension_and_their_errors(server):
 
 @pytest.fixture(scope="module", autouse=True)
 def plugin():
-    """The plugin in this process, where Datasette may have another SQLite than the other tests.
+    """The plugin in this process, in which Datasette may use another SQLite than the other tests.
 
-    A process can load the extension into one of them only, so here the functions are
-    Python's. In a process of its own, Datasette loads it: see `server`.
+    A process can load the extension into only one of them, so the functions are registered from Python here. In its own process,
+    Datasette loads the extension: see `server`.
     """
     pm.register(_datasette, "timebase")
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -278,7 +278,7 @@ def test_what_the_user_says_of_a_table_counts(databases):
     assert "My trace" in front and "Slowest slices" in front
     assert "<p>Mine.</p>" in table and "in file order" in table
     assert "A row is a clock" in again
-    # And only there.
+    # And in no other place.
     [other] = pages(databases, "/late/packet")
     assert "Mine." not in other and "A row is a packet" in other
 

@@ -1,4 +1,4 @@
-"""docs/python.md: examples that show what they print, and SQL cells with JupySQL.
+"""docs/python.md: examples with their output, and SQL cells with JupySQL.
 
 Its first example is run with the wheel, too: test_wheel.py.
 """
@@ -20,7 +20,7 @@ EXAMPLES = re.findall(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```
 
 
 def run(cells, directory):
-    """What the cells of a notebook show."""
+    """The output of a notebook's cells."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     where = {"metadata": {"path": str(directory)}}
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=where).execute()

@@ -7,7 +7,7 @@ import pkgutil
 import pytest
 import timebase
 
-# That of Spark has an environment of its own, and test_spark.py.
+# The examples of Spark need their own environment, and test_spark.py runs them.
 NAMES = [module.name for module in pkgutil.iter_modules(timebase.__path__) if module.name != "spark"]
 MODULES = ["timebase", *(f"timebase.{name}" for name in NAMES)]
 

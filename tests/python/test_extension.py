@@ -1,4 +1,4 @@
-"""The loadable extension in the SQLites that there are, from 3.40 to the newest.
+"""The loadable extension in the available SQLites, from 3.40 to the newest.
 
     cargo build --release && cargo extension
     pip install pytest apsw pysqlite3-binary
@@ -6,7 +6,7 @@
     TIMEBASE_EXTENSION=target/extension/release/libtimebase.so \\
         pytest tests/python/test_extension.py
 
-What could end a process is done in one of its own, which must end well.
+A test that could end a process runs in its own process, which must end well.
 """
 
 import json
@@ -59,7 +59,7 @@ SOUND = "SELECT to_boottime(64, 2, 3503)"
 
 @pytest.fixture(params=DRIVERS)
 def python(request):
-    """Runs Python with a driver: what the script prints, from JSON."""
+    """Runs Python with a driver, and returns the script's output, from JSON."""
     if request.param == "sqlite3" and not hasattr(sqlite3.Connection, "enable_load_extension"):
         pytest.skip("this Python's sqlite3 is built without loading of extensions")
     return script_runner(request.param)
@@ -83,7 +83,7 @@ def shell(database, *commands):
 
 
 def load_command():
-    # As users write it: without the suffix.
+    # In the form of users: without the suffix.
     return f".load {given('TIMEBASE_EXTENSION').with_suffix('')}"
 
 
@@ -103,7 +103,7 @@ def imported(tmp_path_factory):
 
 @pytest.fixture
 def multihop(imported, tmp_path):
-    """A database of the test's own."""
+    """A separate database for the test."""
     return shutil.copy(imported("multihop"), tmp_path / "multihop.db")
 
 
@@ -112,12 +112,12 @@ def test_the_oldest_and_the_newest_sqlite_are_among_those_tried():
     for driver in DRIVERS:
         versions[driver] = script_runner(driver)("print(json.dumps(sqlite_version))")
     numbers = sorted(tuple(int(part) for part in version.split(".")) for version in versions.values())
-    # The shell is what the system has: 3.40 with Debian 12, where these tests are run for each change.
+    # The shell is the system's: 3.40 on Debian 12, where these tests run for each change.
     assert numbers[0] >= (3, 40), versions
     assert numbers[-1] >= (3, 54), versions
 
 
-# Every function of the documentation, with all its numbers of arguments.
+# Every function of the documentation, with all possible numbers of arguments.
 CALLS = [
     "to_boottime(64, 2, 3503)",
     "to_boottime('MONOTONIC', 0, 3503)",
@@ -164,7 +164,7 @@ CALLS = [
     "abs_time_str(7703)",
     "abs_time_str(7703, 'Europe/Berlin')",
     "from_abs_time_str('2026-11-21T17:21:30.5[Europe/Berlin]')",
-    # Those that trace processor has without a module.
+    # The functions that trace processor has without a module.
     "str_split('a-b', '-', 1)",
     "hash('x')",
     "reverse('abc')",
@@ -371,7 +371,7 @@ del first, second
 conn.close()
 print(json.dumps(got))
 """
-    # The second one began before the change.
+    # The second statement began before the change.
     assert python(script, multihop) == [-3, -3, 1, -3, 4, -2, 5, 1, 2**63 - 1, -0.5, '{"a":1}', 10, 11, 4]
 
 

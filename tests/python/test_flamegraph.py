@@ -1,5 +1,6 @@
-"""`timebase flamegraph`, looked at in a real browser: search, a click, a phone. And its callstacks, as others read them: the profile
-for pprof by its public schema, and the trace by Perfetto's own classes."""
+"""`timebase flamegraph` in a real browser: search, a click, a phone. And its callstacks in other readers: the profile for pprof
+by its public schema, and the trace by Perfetto's own classes.
+"""
 
 import gzip
 import os
@@ -19,7 +20,7 @@ PHONE = 360
 #: A random trace; its samples are compared with trace processor's in tests/profiles.rs.
 TRACE = DATA / "profiles" / "03.pftrace"
 
-#: The names of the functions that are shown, and how wide they are.
+#: The names of the shown functions, and their widths.
 FRAMES = """
     [...document.querySelectorAll('#frames > g')].map(group => {
       const box = group.querySelector('rect').getBoundingClientRect();
@@ -49,7 +50,7 @@ def page(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def samples():
-    """How often each stack was sampled."""
+    """The number of samples of each stack."""
     lines = [line.rpartition(" ") for line in flamegraph().splitlines()]
     return {tuple(stack.split(";")): int(count) for stack, _, count in lines}
 
@@ -141,7 +142,7 @@ def pprof_schema():
 
 
 def unknown(message):
-    """Whether a message, or one inside of it, has fields that the schema does not know."""
+    """Whether a message, or a message inside it, has fields that the schema does not know."""
     fields = type(message).FromString(message.SerializeToString())
     fields.DiscardUnknownFields()
     return fields.SerializeToString(deterministic=True) != message.SerializeToString(deterministic=True)
@@ -155,7 +156,9 @@ def by_id(messages):
 
 
 def folded(profile):
-    """The folded lines of a profile with one value for each sample or two, of which the last one counts. It has to be as pprof demands."""
+    """The folded lines of a profile with one or two values for each sample; the last value counts. The profile must satisfy
+    pprof's rules.
+    """
     texts = profile.string_table
     assert texts[0] == ""
     functions, locations = by_id(profile.function), by_id(profile.location)
@@ -189,7 +192,7 @@ def test_a_reader_of_pprofs_schema_finds_the_same_stacks(tmp_path, number, of):
 
 
 def function_name(known, frame):
-    """The name of a frame as callstacks have it, by the interned data of its sequence."""
+    """The name of a frame on a callstack, by the interned data of its sequence."""
     function = known.get(("function_names", frame.function_name_id))
     if function is not None and function.str:
         return function.str.decode(errors="replace").replace(";", ":")
@@ -199,8 +202,9 @@ def function_name(known, frame):
 
 
 def sampled(trace):
-    """How often each stack was sampled by perf, read naively: each packet by the interned data before it, without defaults and without
-    cases for what is missing."""
+    """The number of perf's samples of each stack, read naively: each packet by the interned data before it, without defaults, and
+    without handling missing data.
+    """
     interned, stacks = {}, Counter()
     for packet in Trace.FromString(trace.read_bytes()).packet:
         if packet.sequence_flags & TracePacket.SEQ_INCREMENTAL_STATE_CLEARED:
@@ -216,7 +220,7 @@ def sampled(trace):
     return stacks
 
 
-# Of the random traces those that a naive reader understands, with 16 samples or more.
+# The random traces that a naive reader understands, with 16 samples or more.
 @pytest.mark.parametrize("number", ["03", "07", "14", "18"])
 def test_perfettos_own_classes_decode_the_same_stacks(number):
     trace = DATA / "profiles" / f"{number}.pftrace"

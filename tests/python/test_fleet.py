@@ -1,4 +1,4 @@
-"""docs/fleet.md on the fleet that it makes, with DuckDB and Polars; test_spark.py has what is Spark's."""
+"""docs/fleet.md on its own fleet, with DuckDB and Polars; test_spark.py has the parts for Spark."""
 
 import duckdb
 import pytest

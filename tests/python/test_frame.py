@@ -1,4 +1,4 @@
-"""read_sql: every value as it was."""
+"""read_sql: every value is unchanged."""
 
 import sqlite3
 import sys
@@ -11,7 +11,7 @@ from conftest import DATA, REPOSITORY
 pandas = pytest.importorskip("pandas")
 EXACT = 1_795_228_849_078_881_529
 
-# Of the number n of a row. What is odd comes late, when much has been read already.
+# Values by the number n of a row. Odd values come late, after many rows were read.
 COLUMNS = {
     "integers": (f"{EXACT} + n", "int64"),
     "late_null": (f"iif(n = 9000, NULL, {EXACT} + n)", "Int64"),
@@ -43,7 +43,7 @@ def test_every_value_is_exact_and_has_the_type_of_its_column(trace, column):
     expression, dtype = COLUMNS[column]
     sql = f"{ROWS} SELECT {expression} AS value FROM rows"
     frame = timebase.read_sql(sql, trace)
-    if dtype is None:  # what pandas makes of texts
+    if dtype is None:  # the text type of pandas
         dtype = pandas.Series(["a"]).dtype
     assert frame.value.dtype == dtype
     for (expected,), found in zip(trace.execute(sql), frame.value):

@@ -1,4 +1,4 @@
-"""Databases of strangers in Python: views that call what they should not, and what has no end."""
+"""Databases of strangers in Python: views that call forbidden functions, and endless queries."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def craft(tmp_path):
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)"
 
-#: Rows that never come.
+#: Endless rows.
 NO_READINGS = f"""
     DROP TABLE clock_snapshot;
     CREATE VIEW clock_snapshot AS {ENDLESS}
@@ -151,7 +151,7 @@ def test_ctrl_c_ends_what_has_no_end(craft, functions, ask):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "asks\n", process.stderr.read()
         while process.poll() is None:
-            # Until it is in SQLite, a signal ends the program as it should.
+            # Until the program is inside SQLite, a signal ends it as it should.
             try:
                 process.wait(1)
             except subprocess.TimeoutExpired:

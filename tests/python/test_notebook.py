@@ -1,4 +1,6 @@
-"""The notebooks in docs/notebooks, run from beginning to end: they say what is saved in them, and on any other trace what that shows."""
+"""The notebooks in docs/notebooks, run from beginning to end. Their output equals the saved output, and on any other trace they
+show that trace.
+"""
 
 import copy
 import json
@@ -17,7 +19,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 NOTEBOOKS = REPOSITORY / "docs" / "notebooks"
 
-# What each says, of its trace, and how many figures it draws.
+# The statements of each notebook about its trace, and its number of figures.
 ANSWERS = {
     "clocks": [
         r"TSC +6\.035 +0\.000 +9632897\.919 +9632897\.919 +1596122\.122",
@@ -59,16 +61,16 @@ ANSWERS = {
 }
 FIGURES = {"clocks": 1, "scheduling": 2, "application": 3, "perfettosql": 1, "profiles": 1}
 
-# Those that take modules from a checkout of Perfetto, which the variable names.
+# The notebooks with modules from a checkout of Perfetto, which the environment variable names.
 WITH_PERFETTO = {"perfettosql"}
 
-# Traces of all kinds: without events of the kernel, without slices, with one snapshot or none, with machines, cut
-# short. And one with no more than a packet that says nothing.
+# Traces of all kinds: without kernel events, without slices, with one snapshot or none, with machines, cut short. And a trace
+# with one packet that contains nothing.
 EMPTY = "empty"
 OTHERS = sorted(path.stem for path in DATA.glob("*.pftrace"))
 OTHERS += [f"{directory}/{number}" for directory in ("both", "slices", "threads") for number in ("09", "14")] + [EMPTY]
 
-# What is said where there is nothing, by the table that is empty.
+# The text for missing data, by the empty table.
 MISSING = {
     "clocks": {"sched": "This trace does not tell what ran then."},
     "scheduling": {"sched": "it has no switches of the scheduler", "counter": "This trace has no counters that only grow."},
@@ -96,7 +98,7 @@ def name(request):
 
 
 def need_perfetto(name):
-    """Leaves a notebook out, and says so, if it needs Perfetto's modules and they are not there."""
+    """Skips a notebook, and reports this, if it needs Perfetto's modules and they are missing."""
     if name in WITH_PERFETTO and "TIMEBASE_PERFETTO" not in os.environ:
         pytest.skip("TIMEBASE_PERFETTO does not name a checkout of Perfetto, whose modules the notebook uses")
 
@@ -123,7 +125,7 @@ def run(name, saved):
 
 
 def outputs(notebook):
-    """What each cell printed or showed, and how many pictures. How far an import is depends on the machine."""
+    """The text output of each cell, and its number of pictures. The progress of an import depends on the machine."""
     for cell in notebook.cells:
         if cell.cell_type == "code":
             shown = [output.get("data", {}) for output in cell.outputs]
@@ -160,7 +162,7 @@ def test_it_is_small_and_says_nothing_of_the_machine_it_ran_on(name, saved):
 
 
 def test_what_holds_of_one_trace_only_is_not_in_its_words(name, saved):
-    """But for the first cell, which says of which trace the saved output is."""
+    """Only the first cell names the trace of the saved output."""
     words = " ".join(cell.source for cell in saved.cells[1:] if cell.cell_type == "markdown")
     assert not re.search(r"\d\.\d|TSC|rustc|mapviewer|compositor|tile ", words)
 
@@ -174,12 +176,12 @@ def empty(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shell():
-    """Runs cells in this process: to start a kernel takes longer than most notebooks."""
+    """Runs cells in this process, because starting a kernel takes longer than most notebooks."""
     import matplotlib
     from IPython.core.interactiveshell import InteractiveShell
 
     matplotlib.use("Agg")
-    with matplotlib.rc_context():  # notebooks set what figures are like
+    with matplotlib.rc_context():  # notebooks change the style of figures
         yield InteractiveShell.instance()
     InteractiveShell.clear_instance()
 
@@ -199,7 +201,7 @@ def test_any_trace_can_be_given_and_what_it_lacks_is_said(name, saved, trace, em
     text = ""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", timebase.TraceWarning)  # of a trace that is damaged
+        warnings.simplefilter("ignore", timebase.TraceWarning)  # the trace is damaged
         for source in [first, *others]:
             with capture_output() as captured:
                 done = shell.run_cell(source)
@@ -212,11 +214,11 @@ def test_any_trace_can_be_given_and_what_it_lacks_is_said(name, saved, trace, em
             assert is_there or said in text, (table, text)
 
 
-# What the notebook of Perfetto's modules says, looked up in the events: nothing but `ftrace_event` is read, no table of slices
-# or of thread states, and no module.
+# The statements of the notebook with Perfetto's modules, looked up in the events: this only reads `ftrace_event`, no table of
+# slices or thread states, and no module.
 
 
-# Its process, as the events name it.
+# The process of the compositor, by its name in the events.
 COMPOSITOR = "15791"
 
 
@@ -228,7 +230,7 @@ def events():
 
 
 def open_slices(events):
-    """The slices of the compositor that are in no other: from a B without one to its E, by thread."""
+    """The outermost slices of the compositor: from a B outside of all others to its E, by thread."""
     stacks = defaultdict(list)
     for ts, tid, name, args in events:
         words = args["buf"].rstrip("\n").split("|", 2) if name == "print" else []
@@ -241,8 +243,9 @@ def open_slices(events):
 
 
 def states(events, tid):
-    """What a thread did from when on: it runs from a switch to it; waits for a CPU from a wakeup, or if it was switched away
-    from while it could run; and else sleeps."""
+    """The states of a thread, each with its start. The thread runs from a switch to it; it waits for a CPU from a wakeup, or if
+    it was switched away from while it could run; otherwise it sleeps.
+    """
     for ts, _, name, args in events:
         if name == "sched_switch" and args["next_pid"] == tid:
             yield ts, "running"
@@ -253,7 +256,7 @@ def states(events, tid):
 
 
 def waits(events, tid):
-    """How long a thread waited each time, in ns."""
+    """The duration of each wait of a thread, in ns."""
     state, since = None, None
     for ts, now in states(events, tid):
         if now == "running" and state == "waiting":
@@ -283,7 +286,7 @@ def test_the_longest_waits_are_those_of_the_events(events):
     assert len(shown) == 4
     for tid, count, longest in shown:
         found = [round(ns / 1e3) for ns in waits(events, int(tid))]
-        # The events have more waits: those that may be wrong, because events around them are lost, are left out.
+        # The events have more waits. Those that may be wrong, because events around them are lost, are left out.
         assert int(longest) in found and int(count) <= len(found), (tid, found)
 
 
@@ -298,8 +301,8 @@ def test_as_many_threads_were_at_work_as_the_events_say(events):
     assert re.search(r"ms +" + " +".join(map(re.escape, shown)), text), shown
 
 
-# What the notebook of profiles says, looked up in the packets, which Perfetto's own classes decode. The writer of the trace
-# interns everything once, at its beginning.
+# The statements of the notebook about profiles, looked up in the packets, which Perfetto's own classes decode. The writer of the
+# trace interns everything once, at its beginning.
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +318,7 @@ def recorded():
 
 @pytest.fixture(scope="module")
 def sampled(recorded):
-    """When each callstack was sampled."""
+    """The times of each callstack's samples."""
     packets, stacks = recorded
     found = [(p.timestamp, stacks[p.perf_sample.callstack_iid]) for p in packets if p.perf_sample.callstack_iid]
     assert len(found) == 400
@@ -344,7 +347,7 @@ def test_callstacks_of_a_function_are_those_of_the_packets(sampled, profiles):
 
 
 def test_the_change_between_halves_is_that_of_the_packets(sampled, profiles):
-    end = 3_000_000_000  # the last sample, without a callstack, so the end of the trace
+    end = 3_000_000_000  # the last sample has no callstack, so this is the end of the trace
     middle = (1_000_000_000 + end + 1) // 2
     halves = [Counter(stack[-1] for ts, stack in sampled if (ts >= middle) == later) for later in (False, True)]
     shown = re.findall(r"^(\S+) +(\d+\.\d) +(\d+\.\d) +(-?\d+\.\d)$", profiles, re.M)

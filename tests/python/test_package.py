@@ -1,4 +1,4 @@
-"""The package: traces in, connections with functions out, on every way there is."""
+"""The package: from traces to connections with functions, in every available way."""
 
 import gc
 import gzip
@@ -20,13 +20,13 @@ from timebase import _extension
 TRACES = sorted(DATA.glob("*.pftrace"))
 MULTIHOP = DATA / "multihop.pftrace"
 
-# Ways for the functions to get into a connection.
+# The ways to register the functions on a connection.
 WAYS = ["load_extension", "auto_extension", "python"]
 
 
 @pytest.fixture(params=WAYS)
 def connect(request, monkeypatch):
-    """timebase.connect, by each of the ways."""
+    """timebase.connect, in each of the ways."""
     way = request.param
     if way == "load_extension" and not _extension.python_can_load():
         pytest.skip("this Python was built without extension loading")
@@ -57,7 +57,7 @@ def refusal(connection, sql):
     return str(error.value)
 
 
-# Functions, the same on every way
+# Functions are the same in every way
 
 
 def test_functions_answer(connect):
@@ -99,7 +99,7 @@ def test_functions_answer(connect):
 def test_a_wrong_argument_is_an_sql_error_that_names_it(connect, database, call, message):
     with closing(connect(database)) as trace:
         assert refusal(trace, f"SELECT {call}") == message
-        # Also where it is not in the first row, and in a cursor of one's own.
+        # Also if it is not in the first row, and in the user's own cursor.
         if "wrong number" not in message:
             cursor = trace.cursor()
             with pytest.raises(sqlite3.OperationalError) as error:
@@ -210,7 +210,7 @@ NUMBERS = "WITH RECURSIVE n (n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM n LIM
 
 def test_statements_that_run_by_turns_see_one_graph_each(connect, database):
     with closing(connect(database, write=True, isolation_level=None)) as trace:
-        # The second asks the functions for the first time when it is at row 2.
+        # The second statement calls the functions for the first time when it is at row 2.
         first = trace.execute(f"{NUMBERS} SELECT to_boottime(3, 0, 5001) FROM n")
         second = trace.execute(f"{NUMBERS} SELECT CASE WHEN n >= 2 THEN to_boottime(3, 0, 5001) END FROM n")
         before = first.fetchone()[0]
@@ -241,7 +241,7 @@ def test_a_cursor_may_begin_anew_while_it_runs(connect, database):
             return 0
 
         trace.create_function("again", 0, again)
-        # Whether sqlite3 lets it depends on the version of Python; it must do no harm.
+        # Whether sqlite3 allows this depends on the version of Python; it must do no harm.
         sql = f"{NUMBERS} SELECT to_boottime(64, 2, 3503) + again() + to_boottime(64, 2, 3503) FROM n"
         try:
             assert {*cursor.execute(sql)} <= {(7703,), (2 * 7703,)}
@@ -341,7 +341,7 @@ def test_connections_of_many_threads_keep_apart(connect, database):
     assert answers == [9 * 7703 + 36] * 80
 
 
-# Functions that Python registers, held against the extension
+# Functions that Python registers, compared with the extension
 
 
 def outcome(connection, sql):
@@ -359,7 +359,7 @@ def same_answers(database, calls):
 
 
 def conversions(database, seed):
-    """Statements that convert readings of all clocks, to all clocks."""
+    """Statements that convert readings of all clocks to all clocks."""
     randoms = random.Random(seed)
     with closing(sqlite3.connect(database)) as plain:
         values = plain.execute(
@@ -410,7 +410,7 @@ def test_any_arguments_have_the_same_answer_or_error(function, database):
     with closing(timebase.connect(database, functions="extension")) as extension:
         with closing(timebase.connect(database, functions="python")) as python:
             for count in range(COUNTS[function] + 2):
-                # Every combination of up to two; of more, one of each kind in each place of sound ones.
+                # Every combination of up to two arguments; for more arguments, one of each kind in each place among valid ones.
                 sound = ["64", "2", "3503", "3", "0", "0", "NULL", "0"][:count]
                 calls = itertools.product(VALUES, repeat=count)
                 if count > 2:
@@ -422,7 +422,7 @@ def test_any_arguments_have_the_same_answer_or_error(function, database):
 
 def test_a_text_that_is_none_is_an_error(database):
     with closing(timebase.connect(database, functions="python")) as trace:
-        # Python's sqlite3 itself refuses it, before the function is called.
+        # Python's sqlite3 itself refuses this, before the function is called.
         assert refusal(trace, "SELECT clock_id(CAST(x'4dff' AS TEXT))") == "user-defined function raised exception"
         assert ask(trace, "SELECT clock_id('TSC')") == 9
 
@@ -449,7 +449,7 @@ def test_they_do_for_any_snapshots(seed, database):
     same_answers(database, conversions(database, seed))
 
 
-# Which functions
+# The registered functions
 
 
 def test_auto_takes_the_extension_where_it_can(database):
@@ -493,7 +493,7 @@ def test_a_library_that_is_none_is_told(database, monkeypatch, tmp_path, python_
 
 def test_a_sqlite_without_extensions_gets_functions_in_python(database, monkeypatch):
     class Sqlite:
-        """As Apple's: it takes no functions for every connection."""
+        """Like Apple's SQLite: it registers no functions for every connection."""
 
         def sqlite3_auto_extension(self, entry):
             return 21
@@ -507,7 +507,7 @@ def test_a_sqlite_without_extensions_gets_functions_in_python(database, monkeypa
 
 def test_another_sqlite_than_pythons_gets_functions_in_python(database, monkeypatch):
     class Sqlite:
-        """One that Python's connections know nothing of."""
+        """A SQLite that Python's connections do not use."""
 
         def sqlite3_auto_extension(self, entry):
             return 0

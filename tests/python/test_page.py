@@ -1,4 +1,4 @@
-"""`timebase report` and `timebase.report`, looked at in a real browser: on a screen, on a phone, in the dark, on paper."""
+"""`timebase report` and `timebase.report` in a real browser: on a screen, on a phone, in the dark, on paper."""
 
 import io
 import os
@@ -25,7 +25,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def page_of(tmp_path_factory):
-    """Pages of traces, each made once, with the database that they are of."""
+    """Pages of traces, each made once, with their databases."""
     place = tmp_path_factory.mktemp("pages")
     made = {}
 
@@ -33,7 +33,7 @@ def page_of(tmp_path_factory):
         if trace not in made:
             db, page = place / f"{trace}.db", place / f"{trace}.html"
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("warnings.warn", lambda *_, **__: None)  # of a trace that is damaged
+                patch.setattr("warnings.warn", lambda *_, **__: None)  # the trace is damaged
                 timebase.import_trace(DATA / f"{trace}.pftrace", db)
             program = os.environ["TIMEBASE_PROGRAM"]
             subprocess.run([program, "report", db, "-o", page], check=True, cwd=REPOSITORY)
@@ -50,7 +50,7 @@ def test_it_is_shown_without_a_complaint_and_nothing_is_fetched(browser, page_of
     assert browser.complaints() == []
     assert [url for url in browser.fetched() if not url.startswith("data:")] == [page.as_uri()]
     with closing(sqlite3.connect(db)) as database:
-        # What is assumed was read by nobody, so there is nothing to draw.
+        # Nobody read the assumed clock, so there is nothing to draw.
         [hops] = database.execute("SELECT count(*) FROM clock_hop WHERE source <> 'assumed'").fetchone()
         drawn = "SELECT coalesce(sum(readings - outliers), 0) FROM clock_hop WHERE source <> 'assumed'"
         [readings] = database.execute(drawn).fetchone()
@@ -58,7 +58,7 @@ def test_it_is_shown_without_a_complaint_and_nothing_is_fetched(browser, page_of
     if hops <= 24:
         assert browser.run("document.querySelectorAll('#hops svg circle').length") == readings
     assert browser.run("document.querySelectorAll('#graph svg').length") == 1
-    # Nothing drawn lies outside of its picture.
+    # No drawing extends beyond its picture.
     outside = browser.run("""
         [...document.querySelectorAll('svg')].flatMap(svg => {
           const frame = svg.getBoundingClientRect();
@@ -76,7 +76,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser, page_of, trace):
     browser.open(page_of(trace)[1], width=PHONE)
     browser.run("document.querySelectorAll('details').forEach(details => details.open = true)")
     assert browser.run("document.documentElement.scrollWidth") == PHONE
-    # Text in pictures can be read there, too.
+    # Text in pictures is readable there, too.
     heights = browser.run("[...document.querySelectorAll('svg text')].map(text => text.getBoundingClientRect().height)")
     assert min(heights, default=20) > 12
 
@@ -104,7 +104,7 @@ def test_on_a_dark_system_it_is_dark_and_so_are_the_plots(browser, page_of):
         assert lightness(dark[of]) < 300 < 500 < lightness(light[of]), (of, light, dark)
     for of in ("ink", "text", "dot"):
         assert lightness(light[of]) < lightness(dark[of]), (of, light, dark)
-    # All that is drawn has a colour that changes.
+    # All drawings have a colour that changes.
     drawn = browser.run("""
         [...document.querySelectorAll('svg [fill], svg [stroke]')].flatMap(shape =>
           ['fill', 'stroke'].filter(property => (shape.getAttribute(property) || 'none') != 'none').map(property => {
@@ -152,7 +152,7 @@ def test_a_notebook_shows_it_in_a_frame_of_its_own(browser, tmp_path):
     assert browser.complaints() == []
     assert browser.run("document.querySelectorAll('body > iframe').length") == 1
     assert browser.run("document.querySelector('iframe').srcdoc") == shown.html
-    # Its style does not leak out, and the notebook's not in.
+    # The page's style does not affect the notebook, and the notebook's style does not affect the page.
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(1, 2, 3)"
     assert browser.run("document.querySelectorAll('svg').length") == 0
     assert browser.run("document.querySelector('iframe').offsetHeight") > 400

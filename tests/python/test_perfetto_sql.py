@@ -57,7 +57,7 @@ def database(tmp_path_factory):
 
 @pytest.fixture(params=["load_extension", "auto_extension"])
 def trace(request, database, monkeypatch):
-    """By each way that the extension gets into a connection of Python's own sqlite3."""
+    """A trace, with the extension registered in each way on a connection of Python's own sqlite3."""
     if request.param == "load_extension" and not _extension.python_can_load():
         pytest.skip("this Python was built without extension loading")
     monkeypatch.setattr(_extension, "python_can_load", lambda: request.param == "load_extension")
@@ -83,7 +83,7 @@ def test_pq1_it_runs_a_script_and_returns_the_last_rows(trace, packages):
     assert [column[0] for column in cursor.description] == ["ms", "typeof(ms)"]
     assert cursor.fetchall() == [(28.77915, "real")]
     assert cursor.connection is trace
-    # The same by plain SQL, from the table of the database.
+    # The same by plain SQL, from the database's table.
     assert trace.execute("SELECT max(dur) / 1e6 FROM main.slice").fetchone() == (28.77915,)
 
 
@@ -111,7 +111,7 @@ def test_rows_may_come_before_the_end_of_the_script(trace):
     script = "SELECT 1 AS x UNION ALL SELECT 2; CREATE OR REPLACE PERFETTO VIEW v AS SELECT 1 AS y"
     first = trace.perfetto_sql(script)
     assert first.fetchone() == (1,)
-    # While somebody reads the first rows, the same again.
+    # While the first rows are being read, the same statement runs again.
     assert trace.perfetto_sql(script).fetchall() == [(1,), (2,)]
     assert first.fetchall() == [(2,)]
     assert trace.perfetto_sql(script).fetchall() == [(1,), (2,)]
@@ -124,7 +124,7 @@ def test_rows_may_come_before_the_end_of_the_script(trace):
 def test_pq11_a_table_is_replaced_when_its_cursor_has_no_more_rows(trace):
     script = "CREATE OR REPLACE PERFETTO TABLE t AS SELECT 1 AS x UNION ALL SELECT 2; SELECT x FROM t"
     reading = trace.perfetto_sql(script)
-    # Newer versions of SQLite replace it all the same.
+    # Newer versions of SQLite replace it nevertheless.
     for again in (script, "DROP PERFETTO TABLE t"):
         try:
             trace.perfetto_sql(again)
@@ -178,7 +178,7 @@ def test_pq2_packages_are_given_in_any_form(one, packages, given, monkeypatch):
 def test_pq2_a_folder_can_get_a_name(one, packages, tmp_path, monkeypatch):
     script = "INCLUDE PERFETTO MODULE mine.long; SELECT ms(1000)"
     assert one.perfetto_sql(script, packages=[f"mine={packages / 'own'}"]).fetchone() == (0.001,)
-    # The name of a path is that of a folder, whatever it has in it.
+    # A path always names a folder, whatever characters it contains.
     write(tmp_path / "x=y", {"odd/m.sql": "CREATE PERFETTO TABLE odd AS SELECT 7 AS x"})
     monkeypatch.chdir(tmp_path)
     assert one.perfetto_sql("INCLUDE PERFETTO MODULE odd.m; SELECT x FROM odd", packages=Path("x=y")).fetchone() == (7,)
@@ -225,7 +225,7 @@ def test_an_error_names_the_module_its_line_and_column(trace, packages):
     script = "SELECT 1;\nINCLUDE PERFETTO MODULE own.wrong"
     expected = "no such column: missing\n  own.wrong, line 3, column 8: SELECT missing FROM long_slice;\n  included at line 2, column 1"
     assert refusal(trace.perfetto_sql, script, packages=[packages]) == expected
-    # Nothing of the module stays.
+    # Nothing of the module remains.
     assert "no such table: long_slice" in refusal(trace.perfetto_sql, "SELECT * FROM long_slice")
     script = "CREATE PERFETTO MACRO m() RETURNS Expr AS\n missing;\nSELECT m!()"
     expected = "no such column: missing\n  line 2, column 2: missing;\n  through the macro m!, called at line 3, column 8"
@@ -300,7 +300,7 @@ def test_all_of_perfettos_modules_load_in_pythons_sqlite_but_for_those_that_the_
 
 
 def test_a_table_without_rows_is_told(one, tmp_path):
-    # With a folder `prelude`, trace processor's own tables are there (PQ2a).
+    # If a folder `prelude` is given, trace processor's own tables exist (PQ2a).
     modules = {"prelude/p.sql": "CREATE PERFETTO VIEW heap AS SELECT * FROM __intrinsic_heap_graph", "a/m.sql": "CREATE PERFETTO TABLE made AS SELECT * FROM heap"}
     folder = write(tmp_path / "with_prelude", modules)
     one.perfetto_sql("INCLUDE PERFETTO MODULE a.m", packages=folder)
@@ -322,7 +322,7 @@ def test_an_index_that_is_left_out_is_told(one):
         one.perfetto_sql("CREATE PERFETTO INDEX i ON slice(ts)")
 
 
-# Whatever the connection is like
+# Independent of the connection's settings
 
 
 def test_what_the_connection_makes_of_rows_and_texts_holds(one):
@@ -379,7 +379,7 @@ def test_two_threads_use_one_connection(database):
 
         def rounds(number):
             for n in range(100):
-                # The rows come before the end, so they are kept in a table, which must be the script's own.
+                # The rows come before the end, so they are kept in a table, which only this script may use.
                 script = f"CREATE PERFETTO TABLE t{number}_{n} AS SELECT {n} AS x; SELECT x FROM t{number}_{n}; CREATE OR REPLACE PERFETTO VIEW v AS SELECT 1 AS y"
                 try:
                     found = trace.perfetto_sql(script).fetchall()
@@ -440,7 +440,7 @@ print(trace.perfetto_sql("INCLUDE PERFETTO MODULE own.long; SELECT ms(1000)").fe
 
 
 def test_no_message_names_a_flag():
-    """They are the extension's, and said by the program, which adds the flag itself."""
+    """The messages come from the extension; the program adds the flag itself."""
     folder = REPOSITORY / "crates" / "sql" / "src" / "perfetto"
     texts = [path.read_text(encoding="utf-8").partition("#[cfg(test)]")[0] for path in folder.rglob("*.rs") if "tests" not in path.parts]
     literals = [literal for text in texts for literal in re.findall(r'"((?:[^"\\]|\\(?:.|\n))*)"', re.sub(r"^\s*//.*$", "", text, flags=re.M))]

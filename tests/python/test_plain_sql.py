@@ -3,8 +3,7 @@
     pip install pytest pandas
     TIMEBASE_PROGRAM=target/debug/timebase pytest tests/python/test_plain_sql.py
 
-What the page computes with the stock sqlite3 module and with pandas is compared
-with what timebase's own SQL functions say.
+Compares the page's results, with the stock sqlite3 module and with pandas, with the results of timebase's own SQL functions.
 """
 
 import csv
@@ -61,7 +60,7 @@ def message(field, value):
 
 
 def large_trace():
-    """Readings that a float cannot hold, clocks of a unit, and sums beyond 64 bits."""
+    """Readings that a float cannot hold, clocks with a unit, and sums beyond 64 bits."""
     nanoseconds = 1_700_000_000_000_000_001
     packets = []
     for at in range(5):
@@ -78,7 +77,7 @@ def large_trace():
 
 @pytest.fixture(params=[*TRACES, None], ids=lambda trace: trace.stem if trace else "large")
 def database(request, tmp_path, monkeypatch):
-    """A directory with a trace.db, as the page has it."""
+    """A directory with a trace.db, as on the page."""
     monkeypatch.chdir(tmp_path)
     trace = request.param
     if trace is None:

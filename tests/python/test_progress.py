@@ -1,4 +1,4 @@
-"""Who waits for a long import sees how far it is; a script says nothing."""
+"""A user who waits for a long import sees its progress; a script prints nothing."""
 
 import io
 import os
@@ -16,7 +16,7 @@ from conftest import DATA
 
 SDK = DATA / "sdk.pftrace"
 
-# A terminal is a POSIX one here, and the slow program a script.
+# A terminal is a POSIX terminal here, and the slow program is a script.
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 
 
@@ -54,7 +54,7 @@ def test_what_is_no_function_is_told(tmp_path):
 
 @pytest.fixture
 def slow(tmp_path, monkeypatch):
-    """A program that takes as long as it is told to, and says how far it is if it is asked."""
+    """A program that runs for a given time, and reports progress on request."""
 
     def program(seconds):
         path = tmp_path / "timebase"
@@ -79,13 +79,13 @@ def importing(progress, before=""):
     return f"{before}import timebase; timebase.import_trace({str(SDK)!r}, 'x.db', progress={progress}); print('done')"
 
 
-#: As on a machine without tqdm.
+#: The environment of a machine without tqdm.
 WITHOUT_TQDM = "import sys; sys.modules['tqdm'] = sys.modules['tqdm.auto'] = None; "
 EACH_WAY = pytest.mark.parametrize("before", ["", WITHOUT_TQDM], ids=["tqdm", "plain"])
 
 
 def in_terminal(code):
-    """What a terminal of 80 columns is sent by a Python that runs `code`."""
+    """The output of a Python that runs `code`, in a terminal of 80 columns."""
     import fcntl
     import pty
     import termios
@@ -99,7 +99,7 @@ def in_terminal(code):
     try:
         while part := os.read(parent, 4096):
             sent += part
-    except OSError:  # so does Linux say that it is over
+    except OSError:  # Linux reports the end in this way
         pass
     finally:
         os.close(parent)
@@ -113,7 +113,7 @@ def test_in_a_terminal_it_is_shown_when_it_takes_long_and_then_gone(slow, before
     *drawn, wiped, last = re.split(r"\r(?!\n)", in_terminal(importing("None", before)))
     drawn = [line for line in drawn if line.strip()]
     percents = [int(re.match(r"(?:importing|writing indexes): +(\d+) ?%", line)[1]) for line in drawn]
-    # Not before a second has passed, of two and a half.
+    # Only after a second has passed, of two and a half.
     assert 30 < percents[0] < 70 and percents == sorted(percents)
     assert drawn[-1].startswith("writing indexes: 100") and "10,000 packets" in drawn[-1]
     assert all(len(line) <= 80 for line in drawn)

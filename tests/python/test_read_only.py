@@ -128,7 +128,7 @@ def test_a_database_may_have_any_name(connect, database, name, tmp_path, monkeyp
     directory.mkdir()
     shutil.copy(database, directory / name)
     monkeypatch.chdir(directory)
-    # What begins like a URI is a path all the same, unless URIs were asked for.
+    # A name that begins like a URI is still a path, unless URIs were requested.
     for given in (name, directory / name, pathlib.Path(name)):
         with closing(connect(given)) as trace:
             assert trace.execute("SELECT to_boottime(64, 2, 3503)").fetchone() == (7703,)

@@ -1,4 +1,4 @@
-"""What `timebase rewrite` writes, read by Perfetto's own package: nothing but times is different (rules RW2 to RW8)."""
+"""The output of `timebase rewrite`, read by Perfetto's own package: only times differ (rules RW2 to RW8)."""
 
 import gzip
 import os
@@ -15,7 +15,7 @@ TRACES = sorted(DATA.glob("*.pftrace"))
 
 
 def decoded(data):
-    """The packets, those of compressed ones in their places; None of what this package cannot read."""
+    """The packets, with the contents of compressed packets in their places; None for packets that this package cannot read."""
     trace = Trace()
     try:
         trace.ParseFromString(data)
@@ -23,7 +23,7 @@ def decoded(data):
         for packet in trace.packet:
             if packet.HasField("compressed_packets"):
                 inner = Trace()
-                # zlib, without a header of gzip.
+                # zlib, without gzip's header.
                 inner.ParseFromString(_inflated(packet.compressed_packets))
                 packets += inner.packet
             else:
@@ -41,7 +41,7 @@ def _inflated(data):
 
 
 def without_times(packet):
-    """A packet without what rules RW2 to RW8 change."""
+    """A packet without the fields that rules RW2 to RW8 change."""
     packet.ClearField("timestamp")
     packet.ClearField("timestamp_clock_id")
     if packet.HasField("trace_packet_defaults"):
@@ -85,7 +85,7 @@ def test_perfettos_package_reads_the_same_payloads(trace, conversion, tmp_path):
     except timebase.RewriteFailed:
         pytest.skip("no trace")
     read, written = decoded(trace.read_bytes()), decoded((tmp_path / "out.pftrace").read_bytes())
-    # A text that is no UTF-8 stays what it is, and this package refuses it.
+    # A text with invalid UTF-8 does not change, and this package refuses it.
     assert read is None or written is not None and len(written) == summary["written"]
     if read is None or any("cannot be read" in left["what"] or "damaged" in left["what"] for left in summary["left_out"]):
         pytest.skip("damaged: there is nothing to compare")

@@ -21,7 +21,7 @@ PHONE, WATCH, MACHINES = (SEVERAL / name for name in ("phone.pftrace", "watch.pf
 TAR = SEVERAL / "phone-and-watch.tar"
 FRONTEND, BACKEND = SEVERAL / "frontend.pftrace", SEVERAL / "backend.pftrace"
 
-#: What was recorded, wherever the files stand in the list or the archive.
+#: The recorded packets, independent of the files' order in the list or the archive.
 EVENTS = """
     SELECT f.name, p.number, p.ts, p.unresolved, m.name
     FROM packet AS p JOIN trace_file AS f ON f.id = p.trace_file_id JOIN machine AS m ON m.id = p.machine_id ORDER BY p.id
@@ -161,7 +161,7 @@ def test_each_file_of_a_machine_has_its_own_clocks(connect):
         assert trace.execute(reason, at).fetchone() == ("unknown_clock",)
 
 
-# What is refused
+# Refused input
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
@@ -232,7 +232,7 @@ def test_arguments_of_wrong_types_are_told(tmp_path):
         timebase.connect([PHONE, WATCH], manifest={"perfetto_manifest": {"version": 1}})
 
 
-# Databases of theirs
+# Databases of several traces
 
 
 def test_the_database_is_read_only_and_goes_with_the_connection(connect, tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
-"""timebase.spark with a real Spark, of two workers: its tables are those of the single databases.
+"""timebase.spark with a real Spark, with two workers: its tables equal those of the single databases.
 
-It has an environment of its own (requirements-spark.txt), which tests/run makes; in any other one it is skipped.
+This test has its own environment (requirements-spark.txt), which tests/run makes; in any other environment it is skipped.
 """
 
 import json
@@ -22,7 +22,7 @@ from fleet_tables import Tables, executors, kill_a_worker
 
 pyspark = pytest.importorskip("pyspark", reason="tests/run has an environment for Spark")
 
-# Workers are started by what is in its folder.
+# The programs in pyspark's folder start the workers.
 os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
 
 import timebase.dataset  # noqa: E402
@@ -30,17 +30,17 @@ import timebase.spark  # noqa: E402
 from pyspark.sql.datasource import GreaterThan  # noqa: E402
 from pyspark.sql.types import StringType, StructField, StructType  # noqa: E402
 
-#: Tables of every kind of value: numbers, texts, fractions, bytes.
+#: Tables with every kind of value: numbers, texts, fractions, bytes.
 TABLES = ["args", "counter", "packet", "slice"]
 
-#: Tables of a fleet that are compared by sums: of clocks, packets, threads, slices, findings.
+#: Tables of a fleet that are compared by sums: clocks, packets, threads, slices, findings.
 COMPARED = ["clock_mapping_linear", "finding", "ftrace_event", "import_log", "packet_clock", "slice", "stats", "thread_state"]
 
 
 @pytest.fixture(scope="module")
 def spark():
     quiet = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
-    # Many files of few bytes are found, and read, without a task for each.
+    # Many small files are found and read, without a task for each.
     small = {"spark.sql.sources.parallelPartitionDiscovery.threshold": "1000", "spark.sql.files.openCostInBytes": "1024"}
     session = timebase.spark.session("local-cluster[2,1,1024]", config={**quiet, **small})
     yield session
@@ -55,7 +55,7 @@ def load(spark, fleet):
 
 @pytest.fixture(scope="module")
 def singly(fleet, tmp_path_factory):
-    """The databases of all traces that can be read, by their paths."""
+    """The databases of all readable traces, by their paths."""
     directory = tmp_path_factory.mktemp("singly")
     made = {}
     for path in sorted(fleet.iterdir()):
@@ -67,7 +67,7 @@ def singly(fleet, tmp_path_factory):
 
 
 def of_each(singly, sql):
-    """What a query gives on each database."""
+    """The results of a query on each database."""
     for path, database in singly.items():
         with closing(sqlite3.connect(database)) as connection:
             for row in connection.execute(sql):
@@ -92,7 +92,7 @@ def test_small_traces_share_tasks_and_large_ones_have_their_own(load, tmp_path):
     assert len(rows) == 39 and sum(row["count"] for row in rows) == 17296
 
     def tasks(*sizes):
-        """Of traces of so many MB."""
+        """The tasks for traces of these sizes in MB."""
         folder = tmp_path / str(len(sizes))
         folder.mkdir()
         for number, size in enumerate(sizes):
@@ -102,13 +102,13 @@ def test_small_traces_share_tasks_and_large_ones_have_their_own(load, tmp_path):
         return [list(map(int, map(os.path.basename, task.paths))) for task in source.reader(source.schema()).partitions()]
 
     assert tasks(17, 1, 17, 8, 6, 1) == [[0], [1], [2], [3, 4, 5]]
-    # Of a larger fleet they are larger, up to a size.
+    # The tasks of a larger fleet are larger, up to a limit.
     assert [len(task) for task in tasks(*[8] * 100)] == [*[3] * 33, 1]
     assert [len(task) for task in tasks(*[8] * 400)] == [*[7] * 57, 1]
 
 
 def test_every_row_of_every_table_of_every_trace_is_that_of_its_database_and_of_its_type(spark, all_tables):
-    """As Spark reads what was exported."""
+    """Spark reads exactly the exported data."""
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     seen = 0
     for name in all_tables.names:
@@ -173,7 +173,7 @@ def lake(spark, fleet, tmp_path_factory):
 
 
 class TestThePage:
-    """docs/fleet.md: Spark answers as DuckDB does, in test_fleet.py."""
+    """docs/fleet.md: Spark gives the same answers as DuckDB in test_fleet.py."""
 
     @pytest.mark.parametrize("sql, printed", QUESTIONS, ids=range(len(QUESTIONS)))
     def test_a_question_has_the_answer_that_is_shown(self, sql, printed, lake):
@@ -240,7 +240,7 @@ class TestBadInput:
 
 
 class TestATaskAlone:
-    """What a task does, without Spark around it."""
+    """A task by itself, without Spark."""
 
     @staticmethod
     def read(path, **options):

@@ -1,4 +1,4 @@
-"""The Python of docs/tasks.md: the plot of a counter shows what the trace says."""
+"""The Python of docs/tasks.md: the plot of a counter shows the trace's values."""
 
 import re
 import sqlite3
@@ -17,7 +17,7 @@ EXAMPLE = r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$
 
 @pytest.fixture
 def plotted(in_repository, monkeypatch, capsys):
-    """What is printed, the axes, and the picture."""
+    """The printed output, the axes, and the picture."""
     matplotlib.use("Agg")
     [(program, expected)] = re.findall(EXAMPLE, PAGE, re.M)
     names = {}
@@ -28,7 +28,7 @@ def plotted(in_repository, monkeypatch, capsys):
 
 
 def values(name, database):
-    """A counter's values in the stock sqlite3, in seconds since the trace began."""
+    """A counter's values from the stock sqlite3, in seconds since the start of the trace."""
     timebase.import_trace(DATA / "app.pftrace", database)
     with sqlite3.connect(database) as trace:
         return trace.execute(
@@ -54,7 +54,7 @@ def test_the_picture_shows_the_line(plotted):
     [line] = axes.get_lines()
     is_line = numpy.abs(picture[:, :, :3] - colors.to_rgb(line.get_color())).sum(axis=2) < 0.05
     height, width = is_line.shape
-    # It goes from left to right, without a gap, and up and down.
+    # The line goes from left to right, without a gap, and up and down.
     columns = numpy.flatnonzero(is_line.any(axis=0))
     assert len(columns) == columns[-1] - columns[0] + 1 > width * 0.6
     assert is_line.any(axis=1).sum() > height * 0.5

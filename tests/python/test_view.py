@@ -1,4 +1,4 @@
-"""`timebase view` in a real browser: the UI's origin gets the trace, and no other."""
+"""`timebase view` in a real browser: only the UI's origin gets the trace."""
 
 import http.server
 import os
@@ -18,7 +18,7 @@ UI, OTHER = "https://ui.perfetto.dev", "https://example.com"
 
 
 class Blank(http.server.BaseHTTPRequestHandler):
-    """An empty page, whatever is asked for."""
+    """An empty page for every request."""
 
     def do_GET(self):
         self.send_response(200)
@@ -32,7 +32,7 @@ class Blank(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def browser():
-    """A browser to which both origins are this machine, so that no request leaves it."""
+    """A browser in which both origins are this machine, so that no request leaves the machine."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Blank)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     names = [origin.removeprefix("https://") for origin in (UI, OTHER)]
@@ -48,7 +48,7 @@ def browser():
 
 @contextmanager
 def viewed(*arguments):
-    """The program, and the address of the trace that it serves."""
+    """The program, and the address of the served trace."""
     command = [os.environ["TIMEBASE_PROGRAM"], "view", TRACE, "--conversion", "linear", "--no-browser", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         try:
@@ -84,7 +84,7 @@ def test_no_other_origin_path_or_method_gets_anything(browser):
         browser.go(UI + "/")
         assert fetched(browser, url + "x") == "TypeError"
         assert fetched(browser, url, "POST") == "TypeError"
-        # By a name that was made to point here.
+        # By a name that points to this machine.
         assert fetched(browser, url.replace("127.0.0.1", "localhost")) == "TypeError"
         assert fetched(browser, url)[0] == 200
         assert program.poll() is None

@@ -1,6 +1,6 @@
 """The wheel in an empty environment, as on a fresh machine.
 
-TIMEBASE_WHEEL names a wheel; without it one is built, by the command in docs/python.md.
+TIMEBASE_WHEEL names a wheel; without it, the command in docs/python.md builds one.
 """
 
 import os
@@ -32,7 +32,7 @@ def wheel(tmp_path_factory):
 
 
 def pythons():
-    """The Pythons of this machine: one that can load extensions, and one that cannot, as far as there are."""
+    """The Pythons of this machine: one that can load extensions, and one that cannot, if they exist."""
     names = ["python3", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14"]
     found = {}
     for path in [sys.executable, "/usr/bin/python3", *map(shutil.which, names)]:
@@ -65,7 +65,7 @@ def installed(request, wheel, tmp_path_factory):
 
 
 def fresh():
-    """The environment variables of a user who knows nothing of this repository."""
+    """The environment variables of a user without this repository."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("TIMEBASE", "PYTHON"))}
 
 

@@ -1,4 +1,4 @@
-"""Errors of an import speak Python to who wrote Python: arguments, not flags."""
+"""Errors of an import name Python's arguments for users of Python, not flags."""
 
 import io
 import os
@@ -14,15 +14,15 @@ from timebase import _program
 
 MULTIHOP = DATA / "multihop.pftrace"
 
-# Where what an import says is written down.
+# The sources with the messages of an import.
 SOURCES = ["crates/import/src", "crates/trace/src", "crates/cli/src/advice.rs", "crates/cli/src/import.rs", "crates/cli/src/messages.rs"]
 FLAG = re.compile(r"(?<![\w-])--?[a-z][\w-]*(?![\w-])|timebase (?:import|query|shell|clocks|explain)\b")
-# Other programs' flags, those that the package gives by itself, and the name of a track.
+# Flags of other programs, flags that the package passes by itself, and the name of a track.
 NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces", "-funcgraph"}
 
 
 def messages():
-    """All sentences in these sources that name a flag or a command, but for the summary of what was done."""
+    """All sentences in these sources that name a flag or a command, except the summary of a run."""
     for source in SOURCES:
         path = REPOSITORY / source
         for file in sorted(path.rglob("*.rs")) if path.is_dir() else [path]:
@@ -118,7 +118,7 @@ def test_names_of_files_stay_as_they_are(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
 class TestOfAnyProgram:
-    """What only happens where something is broken: a program that says what timebase would."""
+    """Messages of a broken installation: a program that prints timebase's messages."""
 
     @pytest.fixture
     def says(self, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-//! Random traces and sets of files: what is written is imported as what was read.
+//! Random traces and sets of files: the rewritten form has the same import as the source.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -45,9 +45,10 @@ fn rw1_rw10_any_trace_is_imported_alike() {
     for_pairs(generate::case(false), pair, Pair::differences_of_times);
 }
 
-/// Where nothing waits for a snapshot, and no time is off, all tables are equal, with their ids. But for two
-/// exceptions: rates bring events of a bundle to one time if a clock stands still, so their order becomes that
-/// of the file; and a kernel event without a timestamp has its place among readings, which are others now.
+/// If nothing waits for a snapshot, and no time is off, all tables are equal, with their ids. There
+/// are two exceptions. By rates, events of a bundle get one time if a clock stands still, so their
+/// order becomes the order of the file. And the place of a kernel event without a timestamp depends
+/// on readings, which have changed.
 #[test]
 fn rw1_rw10_any_trace_with_its_snapshots_first_is_imported_alike() {
     let pair = |case: &Case, conversion| Pair::of_bytes(&encode::trace(&case.packets), conversion);

@@ -1,4 +1,4 @@
-//! A trace and the one that was written of it, imported and compared (rule RW1).
+//! Imports a trace and its rewritten form, and compares the databases (rule RW1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use timebase_import::{
 
 use crate::support::{Place, count};
 
-/// What of a database tells of bytes, clocks and damage, and so is no promise of RW1.
+/// The tables about bytes, clocks and damage, for which RW1 promises nothing.
 const OF_BYTES_AND_CLOCKS: [&str; 22] = [
     "trace_file",
     "part",
@@ -36,16 +36,16 @@ const OF_BYTES_AND_CLOCKS: [&str; 22] = [
     "fact",
     "ftrace_unresolved",
     "string",
-    // Between the times of packets, and what damage lost.
+    // It refers to the times of packets, and to data lost by damage.
     "loss",
 ];
 
-/// Columns of other tables that tell of that.
+/// The columns of other tables with such data.
 const COLUMNS: [&str; 5] = ["timestamp", "first_ts", "last_ts", "packets", "unresolved"];
 
 type Rows = Vec<Vec<Value>>;
 
-/// A trace, what was written of it, and the databases of both.
+/// A trace, its rewritten form, and the databases of both.
 pub struct Pair {
     place: Place,
     pub told: Rewritten,
@@ -89,7 +89,7 @@ impl Pair {
         Pair::by(sources, &options(conversion))
     }
 
-    /// The same with a manifest.
+    /// Does the same with a manifest.
     pub fn of_set(
         sources: &[PathBuf],
         manifest: Option<PathBuf>,
@@ -124,12 +124,12 @@ impl Pair {
         Pair::of(&[path], conversion)
     }
 
-    /// What was written.
+    /// The bytes of the rewritten trace.
     pub fn written(&self) -> Vec<u8> {
         fs::read(self.place.path("o.pftrace")).unwrap()
     }
 
-    /// What is not as RW1 promises, and whether RW10 does not hold.
+    /// The violations of RW1 and RW10.
     pub fn differences(&self) -> Vec<String> {
         let mut found = self.of_tables();
         found.extend(self.of_fixpoint());
@@ -137,7 +137,7 @@ impl Pair {
     }
 
     fn of_fixpoint(&self) -> Vec<String> {
-        // What only rates refuse has a time in what was written.
+        // A time that only rates refuse has a value in the rewritten trace.
         if self.told.unmet.iter().any(|unmet| unmet.largest.is_none()) {
             return Vec::new();
         }
@@ -149,9 +149,9 @@ impl Pair {
         }
     }
 
-    /// Whether RW10 does not hold, and which times are others, beyond those that the summary counts (RW3,
-    /// RW6). Events are compared by the packets that hold them, because what no longer waits for a snapshot
-    /// has another id (RW1).
+    /// The violation of RW10, and the times that differ beyond the counts of the summary (RW3,
+    /// RW6). Events are compared by their packets, because an event that no longer waits for a
+    /// snapshot has another id (RW1).
     pub fn differences_of_times(&self) -> Vec<String> {
         let mut found = self.of_fixpoint();
         for (what, sql) in TIMES {
@@ -174,7 +174,7 @@ impl Pair {
         found
     }
 
-    /// What is not as RW1 promises.
+    /// The violations of RW1.
     fn of_tables(&self) -> Vec<String> {
         let mut found = Vec::new();
         let is_several = self.written().starts_with(b"PK");
@@ -196,7 +196,8 @@ impl Pair {
                 a[5] = b[5].clone();
             }
             a[7] = b[7].clone();
-            // Without what machines asked each other and what bundles measured, other clocks are known.
+            // Without the synchronizations of machines and the pairs of bundles, other clocks are
+            // known.
             if (is_several || has_guests || has_pairs) && a[5] != Value::Null && b[5] != Value::Null
             {
                 a[5] = b[5].clone();
@@ -225,7 +226,7 @@ impl Pair {
             Value::Text(name) if !COLUMNS.contains(&name.as_str()) => Some(name.clone()),
             _ => None,
         });
-        // Where only guests recorded, what waits to know trace time has no doubt yet.
+        // If only guests recorded, rows that wait for trace time have no doubt yet.
         let of_linear = |name: &String| self.conversion == Conversion::Linear && name == "doubt";
         let columns: Vec<String> = columns.filter(|name| !of_linear(name)).collect();
         let sql = format!("SELECT {} FROM {table}", columns.join(", "));
@@ -236,7 +237,7 @@ impl Pair {
 const PACKETS: &str =
     "SELECT type, seq_id, machine_id, uid, pid, unresolved, ts, data FROM packet ORDER BY id";
 
-/// What has times, as the summary calls it, and the times by packets.
+/// The things with times, by their name in the summary, and the query for their times by packet.
 const TIMES: [(&str, &str); 3] = [
     (
         "packets",
@@ -250,7 +251,7 @@ const TIMES: [(&str, &str); 3] = [
     ("log lines", "SELECT packet_id, ts FROM android_logs"),
 ];
 
-/// Times in order, by packets.
+/// Sorted times, by packet.
 type Times = BTreeMap<i64, Vec<Option<i64>>>;
 
 fn times(conn: &Connection, sql: &str) -> Times {
@@ -265,7 +266,8 @@ fn times(conn: &Connection, sql: &str) -> Times {
     times
 }
 
-/// How many times are others, and how far they are off; `None` if only one of two is known.
+/// The number of times that differ, and the largest difference; `None` if only one of two times is
+/// known.
 #[derive(Debug)]
 struct Off {
     count: u64,
@@ -290,7 +292,7 @@ impl Off {
                     None => off.count += 1,
                 }
             }
-            // Of all pairs, those in order are the least apart.
+            // Pairing the times in order gives the smallest differences.
             let by = a.iter().zip(&b).map(|(a, b)| match (a, b) {
                 (Some(a), Some(b)) => Some(a.abs_diff(*b)),
                 (None, None) => Some(0),
@@ -324,7 +326,8 @@ fn compare(what: &str, a: &Rows, b: &Rows, found: &mut Vec<String>) {
     }
 }
 
-/// The fields of a message: number, bytes of the value if it has a length, the number else.
+/// The fields of a message: the number, the bytes of a value with a length, and the value
+/// otherwise.
 pub fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8], u64)> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -346,7 +349,7 @@ pub fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8], u64)> {
     found
 }
 
-/// The bytes of a field, the last of them.
+/// The bytes of a field. If there are several, the last counts.
 pub fn field(message: &[u8], field: u64) -> &[u8] {
     let found = fields(message).into_iter().rev();
     let mut found = found.filter(|(number, ..)| *number == field);
@@ -366,7 +369,7 @@ fn varint(bytes: &mut &[u8]) -> u64 {
     }
 }
 
-/// Whether a packet is a track event that has a time of its own (rule RW5).
+/// Whether a packet is a track event with its own time (rule RW5).
 fn has_own_time(packet: &[u8]) -> bool {
     let packet = fields(packet);
     let event = packet.iter().rev().find(|(number, ..)| *number == 11);

@@ -239,7 +239,7 @@ pub fn expected(name: &str) -> Vec<Vec<String>> {
     csv_rows(&fs::read(data("expected").join(name)).unwrap())
 }
 
-/// The same of a compressed file.
+/// The same for a compressed file.
 pub fn expected_compressed(name: &str) -> Vec<Vec<String>> {
     csv_rows(&decompressed(&format!("expected/{name}")))
 }

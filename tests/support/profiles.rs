@@ -1,4 +1,4 @@
-//! A recording by profilers whose answers are known: functions, stacks, and samples of three threads.
+//! A recording by profilers with known answers: functions, stacks, and samples of three threads.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub const FUNCTIONS: [&str; 5] = ["main", "draw", "layout", "<wait & see>", "oth
 /// Its stacks, by their numbers from 1 on: functions from the outermost to the innermost.
 pub const STACKS: [&[u64]; 4] = [&[1, 2], &[1, 2, 3], &[1, 4], &[5]];
 
-/// Samples of threads: when, the process, the thread, the stack.
+/// Samples of threads: the time, the process, the thread, the stack.
 pub const SAMPLES: [(u64, u64, u64, u64); 11] = [
     (1_000, 10, 11, 1),
     (2_000, 10, 11, 2),

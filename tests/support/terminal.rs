@@ -1,5 +1,5 @@
-//! The program in a terminal: a pseudo-terminal of a given size, somebody who types, and the
-//! contents of the screen.
+//! The program in a terminal: a pseudo-terminal of a given size, a user who types, and the contents
+//! of the screen.
 //!
 //! A terminal emulator (`vt100`) reads the program's bytes, so a test checks what a person sees: a
 //! line that was drawn and erased again is not on the screen. The alternative was to search for

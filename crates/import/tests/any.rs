@@ -1,4 +1,4 @@
-//! What holds of any text and of any manifest.
+//! Properties of any text and of any manifest.
 
 #![allow(clippy::unwrap_used)]
 
@@ -78,7 +78,7 @@ fn kind() -> impl Strategy<Value = MemberKind> {
     ]
 }
 
-/// Texts of JSON, and what is nearly so.
+/// Texts that are JSON, or nearly JSON.
 fn json() -> impl Strategy<Value = String> {
     let key = prop::sample::select(vec![
         "perfetto_manifest",

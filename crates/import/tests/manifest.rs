@@ -1,4 +1,4 @@
-//! What a manifest may say and what it means, rule by rule, with the texts that users get.
+//! The contents of a manifest and their meaning, rule by rule, with the texts for users.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ fn parse(fields: &str) -> Result<Manifest, Refused> {
     Manifest::parse(text(fields).as_bytes())
 }
 
-/// Why a text is refused, without what all these texts begin with.
+/// The reason why a text is refused, without the common start of these messages.
 fn refused(text: &str) -> String {
     let refused = Manifest::parse(text.as_bytes()).unwrap_err().to_string();
     refused
@@ -30,12 +30,12 @@ fn refused(text: &str) -> String {
         .to_owned()
 }
 
-/// The same of a manifest of version 1.
+/// The same for a manifest of version 1.
 fn field_refused(fields: &str) -> String {
     refused(&text(&format!(", {fields}")))
 }
 
-/// The same of one entry of `files`.
+/// The same for one entry of `files`.
 fn entry_refused(entry: &str) -> String {
     field_refused(&format!("\"files\": [{entry}]"))
 }
@@ -493,7 +493,7 @@ fn x34_a_raw_id_is_the_machine_of_its_name() {
     assert_eq!(b.machine(7), Ok(MachineRef::Named(0)));
     assert_eq!(b.machine(0), Ok(MachineRef::Named(1)));
     assert_eq!(a.machine(9), Ok(MachineRef::Named(1)));
-    // What is not listed is an error, but the host.
+    // A machine that is not listed is an error, except for the host.
     assert_eq!(a.machine(0), Ok(HOST));
     assert_eq!(
         told(a.machine(7)),
@@ -701,9 +701,9 @@ fn x36_without_a_file_trace_time_is_of_the_first_machine() {
         machine(r#"{"path": "a"}, {"path": "b", "machine": {"name": "x"}}"#),
         Some(MachineRef::Named(0))
     );
-    // Whichever a packet is of first.
+    // The machine of the first packet, whichever it is.
     assert_eq!(machine(r#"{"path": "a"}"#), None);
-    // A relation of machines without names is of the host, and is there before any packet.
+    // A relation of machines without names is about the host, and exists before any packet.
     let relation = r#"{"path": "a", "clocks": {"clock": "BOOTTIME", "sync_to": {"file": "a", "clock": "REALTIME"}}}"#;
     assert_eq!(machine(relation), Some(HOST));
 }
@@ -760,7 +760,7 @@ fn x37_a_pinned_entry_for_no_member_relates_nothing() {
     assert_eq!(resolved.unwrap().relations, []);
 }
 
-/// Entries that references of the tests below name.
+/// Entries that the references in the tests below name.
 const NAMED: &str = r#"{"path": "one", "machine": {"name": "x"}}, {"path": "plain"},
     {"path": "many", "machines": [{"id": 0, "name": "h"}, {"id": 7, "name": "v"}, {"id": 7, "name": "w"}]}"#;
 
@@ -778,7 +778,7 @@ fn x38_a_reference_names_a_file_with_an_entry_and_one_of_its_machines() {
     assert_eq!(reference(r#""file": "plain""#), Ok(HOST));
     assert_eq!(reference(r#""file": "many", "machine": "h""#), Ok(named(1)));
     assert_eq!(reference(r#""file": "many", "machine": "v""#), Ok(named(2)));
-    // It is declared, though no packet is of it.
+    // It is declared, although no packet belongs to it.
     assert_eq!(reference(r#""file": "many", "machine": "w""#), Ok(named(3)));
     for (sync_to, expected) in [
         (
@@ -902,7 +902,7 @@ fn x39_only_traces_are_overridden() {
             assert_eq!(resolve(entry, kind), Ok(()));
         }
     }
-    // What says nothing of the file as a whole is no override.
+    // An entry that says nothing about the file as a whole is no override.
     let guest = r#""machines": [{"id": 7, "name": "x"}]"#;
     assert_eq!(resolve(guest, MemberKind::Manifest), Ok(()));
     assert_eq!(resolve(r#""x": 1"#, MemberKind::Archive), Ok(()));
@@ -930,7 +930,7 @@ fn x40_relations_are_known_before_any_file_is_read() {
     );
 }
 
-/// The examples of the page for users, each with what it means for two traces.
+/// The examples of the page for users, each with its meaning for two traces.
 #[test]
 fn x35_the_examples_of_the_page_do_what_it_says() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manifest.md");

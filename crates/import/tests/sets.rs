@@ -1,6 +1,6 @@
-//! The manifests of a merge of traces, and what trace processor made of them: which machines there were, by which names and
-//! raw ids, and in which file. `sets.json` has of each set the manifest, the members in the order of the archive,
-//! and the machines of the packets.
+//! The manifests of a merge of traces, and trace processor's results for them: the machines, their
+//! names and raw ids, and the files that they are in. For each set, `sets.json` has the manifest,
+//! the members in the order of the archive, and the machines of the packets.
 
 #![allow(clippy::unwrap_used)]
 
@@ -46,7 +46,7 @@ fn x11_machines_have_the_raw_ids_and_names_of_the_expected_sets() {
                 .iter()
                 .position(|member| member.name == file)
                 .unwrap();
-            // Some raw id of the file's packets is this machine.
+            // One of the raw ids in the file's packets stands for this machine.
             let ids = [0, 1, 7, 42, 1234, u32::MAX].into_iter();
             let mut found = ids.filter_map(|id| resolved.members[index].machine(id).ok());
             let found = found.find(|found| found.raw_id() == raw_id);
@@ -62,7 +62,7 @@ fn x11_machines_have_the_raw_ids_and_names_of_the_expected_sets() {
     assert_eq!(compared, 51);
 }
 
-/// The one that is refused has a RemoteClockSync in a file of one machine.
+/// The refused set has a RemoteClockSync in a file of one machine.
 #[test]
 fn x33_the_set_that_is_refused_is_so_for_its_packets() {
     let sets = sets();

@@ -763,7 +763,7 @@ pub fn import(trace: &[Packet]) -> Imported {
     import.found
 }
 
-/// What a packet says of itself.
+/// The columns of a packet's row that only depend on the packet.
 fn packet_row(index: usize, packet: &Packet) -> PacketRow {
     PacketRow {
         id: index as i64,
@@ -790,11 +790,12 @@ struct Import {
     retries: Vec<Retry>,
     /// T1: whether something was converted.
     converted: bool,
-    /// X25: whether a snapshot has claimed trace time; until one does, or something is converted, nobody knows it.
+    /// X25: whether a snapshot has claimed trace time. Trace time is unknown until then, unless
+    /// something is converted.
     claimed: bool,
-    /// X25: the machines of which something waits for that.
+    /// X25: the machines with packets that wait for trace time.
     waiting_machines: Vec<u32>,
-    /// X26: the machines whose way to it is settled.
+    /// X26: the machines whose path to trace time is settled.
     bridged: BTreeSet<u32>,
 }
 
@@ -849,7 +850,7 @@ impl Import {
         )
     }
 
-    /// X25: what is converted by now.
+    /// X25: the result of a conversion at this point of the trace.
     fn by_now(&self, clock: Clock, ticks: i128, waits: bool) -> Result<i64, Reason> {
         match waits {
             true => Err("no_target"),
@@ -979,7 +980,7 @@ impl Import {
         }
     }
 
-    /// C4, and before it C6: the id of a packet's clock.
+    /// The id of a packet's clock by C4, or by C6, which comes first.
     fn clock(&self, packet: &Packet, named: u32) -> Option<u32> {
         let own = packet.timestamp_clock_id.unwrap_or(0);
         if is_chrome(packet, named) {
@@ -1005,7 +1006,7 @@ impl Import {
         waits
     }
 
-    /// X26: what is assumed of a machine when something of it is converted.
+    /// X26: adds the assumption for a machine when one of its times is converted.
     fn bridge(&mut self, machine: u32, packet_id: i64) {
         if self.bridged.insert(machine)
             && let Some(assumed) = bridge(&self.found.snapshots, machine, self.found.trace_time)
@@ -1082,7 +1083,8 @@ impl Import {
         }
     }
 
-    /// D1: the time of a packet on a clock. False if it is to be taken as trace time.
+    /// D1: the time of a packet on a clock. Returns false if the timestamp is to be taken as trace
+    /// time.
     fn time(
         &mut self,
         clock: Clock,
@@ -1108,7 +1110,7 @@ impl Import {
             Ok(ts) => row.ts = Some(ts),
             Err(reason) => {
                 row.unresolved = Some(reason.to_owned());
-                // D2; a reading that does not fit itself never will
+                // D2; a reading that does not fit will never have a time.
                 let hopeless = reason == "overflow" && row.clock_ts.is_none();
                 if reason != "no_sequence_id" && !hopeless {
                     let index = row.id as usize;
@@ -1120,7 +1122,8 @@ impl Import {
         true
     }
 
-    /// X25, X29: trace time if nobody claimed it, and X26: what is assumed of those that waited for it.
+    /// X25, X29: trace time if no snapshot claimed it, and X26: the assumptions for the machines
+    /// that waited.
     fn assume_rest(&mut self, has_host: bool) {
         if !self.claimed
             && !self.converted
@@ -1192,7 +1195,7 @@ fn field(packet: &Packet) -> Option<u32> {
     packet.payload.as_ref().map(|(field, _)| *field)
 }
 
-/// C6: whether a packet is one of Chrome's on MONOTONIC.
+/// C6: whether a packet is one of Chrome's packets on MONOTONIC.
 fn is_chrome(packet: &Packet, named: u32) -> bool {
     matches!(field(packet), Some(5 | 51)) && matches!(named, 0 | MONOTONIC)
 }

@@ -8,20 +8,18 @@
 (2692618235664,)
 >>> trace.close()
 
-`connect` takes a trace, several or a database, `import_trace` makes a database, and
-`read_sql` gives the result of a query as a pandas data frame. The connection's
-`perfetto_sql` runs PerfettoSQL. `doctor` tells what is wrong with the clocks of a trace,
-and `report` makes a page about them.
+`connect` takes a trace, several traces or a database. `import_trace` makes a database, and `read_sql` returns
+the result of a query as a pandas data frame. The connection's `perfetto_sql` runs PerfettoSQL. `doctor`
+returns the problems with the clocks of a trace, and `report` makes a page about the clocks.
 
 Where the functions come from
 -----------------------------
 
-The wheel has the program and the loadable extension in it. The connection
-loads the extension the usual way where Python's sqlite3 can; where Python was
-built without that, SQLite itself still loads it (`sqlite3_auto_extension`); and
-where SQLite was built without it too, Python registers functions that call the
-extension's library. `Connection.functions` tells which it is, and
-``docs/python.md`` what is missing in the last case.
+The wheel contains the program and the loadable extension. The connection loads the extension in the usual way
+if Python's sqlite3 can do this. If Python was built without extension loading, SQLite itself still loads the
+extension (`sqlite3_auto_extension`). If SQLite was also built without it, Python registers functions that
+call the extension's library. `Connection.functions` tells which way it was, and ``docs/python.md`` lists the
+missing functions in the last case.
 """
 
 from ._connection import Connection, connect
@@ -50,7 +48,7 @@ __all__ = [
     "rewrite",
 ]
 
-# Users meet these names in messages, and know the package's only.
+# Messages contain these names, and users only know the package's name.
 for _public in (
     Connection,
     ExtensionError,

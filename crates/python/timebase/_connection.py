@@ -1,20 +1,18 @@
 """`connect`: a DB-API connection with timebase's SQL functions.
 
-A database is opened read-only, unless it is asked for with ``write=True``: a
-DELETE that was meant for another file would be gone from the trace for good. It
-is SQLite that refuses (``mode=ro`` in the file's URI), and only to write to the
-file: temporary tables and views, and databases that are attached, can be written.
-``PRAGMA query_only`` was the alternative; it would forbid these, too, and any
-statement can switch it off.
+A database is opened read-only, unless the caller passes ``write=True``: a DELETE that was meant for another
+file would remove data from the trace for good. SQLite itself refuses (``mode=ro`` in the file's URI), and
+only refuses to write to the file: temporary tables and views, and attached databases, can be written. The
+alternative was ``PRAGMA query_only``; it would forbid these, too, and any statement can switch it off.
 
-A database may be a stranger's, so its schema is not trusted (`_distrust`), and SQLite's
-other defences are on where nobody writes (`_protect`), as far as Python's sqlite3 has them.
-What is bounded is what a database could do by itself; whoever writes Python needs no SQL to do
-harm, so statements may attach files and change pragmas.
+A database may come from a stranger, so its schema is not trusted (`_distrust`). If the connection is
+read-only, SQLite's other defences are on (`_protect`), as far as Python's sqlite3 has them. They limit what a
+database can do by itself. An author of Python code needs no SQL to do harm, so statements may attach files
+and change pragmas.
 
-Ctrl-C ends a statement: sqlite3 calls a function of Python's every so often, in which Python
-notices that. Asking the extension to handle the signal was the alternative; notebooks
-and servers have handlers of their own.
+Ctrl-C ends a statement: sqlite3 regularly calls a function in Python, and during this call Python notices the
+signal. The alternative was that the extension handles the signal; but notebooks and servers have their own
+handlers.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from ._scratch import Scratch
 
 T = TypeVar("T")
 
-#: Functions that are tables, and what does for them where they are missing.
+#: Table functions, and their replacements if they are missing.
 _TABLE_FUNCTIONS = {
     "clock_path": "`timebase explain` shows",
     "ancestor_slice": "the view slice_ancestor has",
@@ -47,23 +45,24 @@ _TABLE_FUNCTIONS = {
     "directly_connected_flow": "`timebase query` has",
 }
 
-#: How a file begins that SQLite can open.
+#: The first bytes of a file that SQLite can open.
 _DATABASE = b"SQLite format 3\0"
 
 
-#: What SQLite says of a statement that would change what is read-only.
+#: SQLite's message for a statement that would change a read-only database.
 _READ_ONLY = "attempt to write a readonly database"
 
-#: Its code where reading would have to take back a change that was not completed.
+#: SQLite's code if reading would have to undo an incomplete change.
 _READ_ONLY_ROLLBACK = 776
 
-#: What SQLite says of a statement that was interrupted.
+#: SQLite's message for an interrupted statement.
 _INTERRUPTED = "interrupted"
 
-#: How many steps of SQLite's machine there are between two looks for Ctrl-C: some hundredths of a second.
+#: The number of steps of SQLite's virtual machine between two checks for Ctrl-C: some hundredths of a second.
 _STEPS = 1_000_000
 
-#: Bounds of a statement where nobody writes, by the names of sqlite3: those of the program (crates/cli/src/guard.rs).
+#: Limits of a statement on a read-only connection, by their names in sqlite3. They are those of the program
+#: (crates/cli/src/guard.rs).
 _LIMITS = {
     "SQLITE_LIMIT_LENGTH": 512 << 20,
     "SQLITE_LIMIT_SQL_LENGTH": 16 << 20,
@@ -77,10 +76,10 @@ _THROWN_AWAY = "it is temporary, made of a trace; timebase.import_trace() makes 
 
 
 class _Cursor(sqlite3.Cursor):
-    """What runs statements, and says what can be done where one failed.
+    """Runs statements, and adds advice to their errors.
 
-    A loop over a cursor fetches rows by sqlite3's own code: what writes does so when it begins, and a
-    call for each row would take longer than the row.
+    A loop over a cursor fetches rows by sqlite3's own code. A writing statement does its work when it starts,
+    and a call for each row would take longer than the row.
     """
 
     connection: Connection
@@ -133,27 +132,29 @@ class _Cursor(sqlite3.Cursor):
 
 
 def _look_for_signals() -> int:
-    """Python raises KeyboardInterrupt in here, which makes sqlite3 interrupt the statement."""
+    """Python raises KeyboardInterrupt in here, and then sqlite3 interrupts the statement."""
     return 0
 
 
 class Connection(sqlite3.Connection):
-    """What `connect` returns: an ``sqlite3.Connection`` with the functions on it."""
+    """The result of `connect`: an ``sqlite3.Connection`` with timebase's SQL functions."""
 
-    #: How the functions got here: by the "extension", or by "python" if it could not be loaded.
+    #: How the functions were registered: by the "extension", or by "python" if the extension could not be
+    #: loaded.
     functions: str = "extension"
 
     _close_database: Optional[Callable[[], Any]] = None
-    #: What to do for writing, if that was not asked for.
+    #: The advice for writing, if the connection is read-only.
     _to_write: Optional[str] = None
-    #: Whether it is Ctrl-C that interrupts statements, as far as this knows.
+    #: Whether only Ctrl-C can interrupt statements, as far as this class knows.
     _looks_for_signals: bool = False
-    #: Whether it was `interrupt` that interrupted the last one.
+    #: Whether `interrupt` interrupted the last statement.
     _was_told: bool = False
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        #: A script of PerfettoSQL is several statements, between which no other thread's may come.
+        #: A script of PerfettoSQL has several statements, and another thread's statements must not run in
+        #: between.
         self._one_script = threading.RLock()
 
     def perfetto_sql(
@@ -197,17 +198,19 @@ class Connection(sqlite3.Connection):
             return _perfetto.run(self, script, parameters, packages)
 
     def interrupt(self) -> None:
-        """Ends the statement that runs, for another thread to call: it fails with "interrupted"."""
+        """Ends the running statement, which fails with "interrupted". Another thread can call it."""
         self._was_told = True
         super().interrupt()
 
     def set_progress_handler(self, *arguments: Any, **named: Any) -> None:
-        """As that of ``sqlite3.Connection``. A handler of yours replaces the one by which Ctrl-C ends a statement."""
+        """Like ``sqlite3.Connection.set_progress_handler``. Your handler replaces the one with which Ctrl-C
+        ends a statement.
+        """
         self._looks_for_signals = False
         super().set_progress_handler(*arguments, **named)
 
     def _is_ctrl_c(self, error: BaseException) -> bool:
-        """Whether it was Ctrl-C that a statement failed of."""
+        """Whether Ctrl-C made a statement fail."""
         if str(error) != _INTERRUPTED:
             return False
         was_told, self._was_told = self._was_told, False
@@ -226,7 +229,7 @@ class Connection(sqlite3.Connection):
     def cursor(self, factory: Any = None) -> Any:
         return super().cursor(factory or _Cursor)
 
-    # sqlite3 makes cursors of its own for these, from Python 3.11 on.
+    # From Python 3.11 on, sqlite3 makes its own cursors in these methods.
 
     def execute(self, *arguments: Any) -> Any:
         return self.cursor().execute(*arguments)
@@ -238,7 +241,7 @@ class Connection(sqlite3.Connection):
         return self.cursor().executescript(*arguments)
 
     def _explain(self, error: sqlite3.OperationalError) -> None:
-        """Adds to an error what can be done."""
+        """Adds advice to an error."""
         if self._is_ctrl_c(error):
             raise KeyboardInterrupt from None
         if self._to_write is not None and str(error) == _READ_ONLY:
@@ -262,9 +265,9 @@ class _PythonConnection(Connection):
 
 
 class _PythonCursor(_Cursor):
-    """Tells the functions which statement runs, and the user why one failed.
+    """Tells the functions which statement is running, and tells the user why a statement failed.
 
-    What runs at once, as a script does, counts as one statement.
+    A script, which runs at once, counts as one statement.
     """
 
     _statement: Optional[Statement] = None
@@ -274,7 +277,7 @@ class _PythonCursor(_Cursor):
         if functions is None:
             return function(*arguments)
         here = functions.here
-        # A name of its own: the statement must not end while it runs.
+        # A separate variable keeps the statement alive while it runs.
         statement, outer = self._statement, here.statement
         here.statement = statement and statement.handle
         here.failure = here.raised = None
@@ -284,7 +287,7 @@ class _PythonCursor(_Cursor):
             if here.raised is not None:
                 raise here.raised from None
             if here.failure is not None:
-                # sqlite3 says "user-defined function raised exception" and no more.
+                # sqlite3 only says "user-defined function raised exception".
                 raise sqlite3.OperationalError(here.failure) from None
             function = str(error).partition("no such table: ")[2]
             if function in _TABLE_FUNCTIONS:
@@ -419,11 +422,11 @@ def connect(
 
 
 def _refuse_other(connection: Connection, database: Any, conversion: str) -> None:
-    """Closes a connection to a database whose times were made in another way."""
+    """Closes a connection to a database with another conversion."""
     try:
         sql = "SELECT str_value FROM metadata WHERE name = 'conversion'"
         cursor = connection.cursor()
-        # Whatever the caller's own arguments say of rows.
+        # Overrides the row factory in the caller's arguments.
         cursor.row_factory = None
         found = cursor.execute(sql).fetchone()
         if found != (conversion,):
@@ -438,9 +441,9 @@ def _refuse_other(connection: Connection, database: Any, conversion: str) -> Non
 
 
 def database_of(traces: Sequence[Trace], manifest: Optional[Manifest], uri: bool = False) -> Any:
-    """The database that was given; None where traces were.
+    """The given database; None if traces are given.
 
-    Raises ValueError for a database with what is only for traces.
+    Raises ValueError for a database with an argument that is only for traces.
     """
     found = [given for given in traces if _is_database(given, uri)]
     if not found:
@@ -460,12 +463,12 @@ def database_of(traces: Sequence[Trace], manifest: Optional[Manifest], uri: bool
 
 
 def _is_database(given: Any, uri: bool) -> bool:
-    """Whether a file is a database, and no trace."""
+    """Whether the argument is a database and not a trace."""
     if not isinstance(given, (str, os.PathLike)):
         return False
     if given == ":memory:" or (uri and os.fspath(given).startswith(_URI)):
         return True
-    # What is no file, such as a pipe, can only be read once, by the import.
+    # A pipe, for example, is no regular file and can only be read once, by the import.
     if os.path.exists(given) and not os.path.isfile(given):
         return False
     with open(given, "rb") as file:
@@ -488,7 +491,7 @@ def _open_read_only(database: Any, functions: str, arguments: "dict[str, Any]") 
     return connection
 
 
-#: How SQLite tells a URI from a path.
+#: The prefix by which SQLite tells a URI from a path.
 _URI = "file:"
 
 _MODE = "mode=ro"
@@ -496,15 +499,15 @@ _MODE = "mode=ro"
 
 def _uri_of_path(path: str) -> str:
     """The URI of a file, as SQLite reads it: on Windows, a drive follows the third slash."""
-    # Not `resolve`, and not normalized: behind a symbolic link `..` is elsewhere.
+    # Not `resolve`, and not normalized, because `..` after a symbolic link leads elsewhere.
     absolute = Path(path).absolute().as_posix()
     rooted = absolute if absolute.startswith("/") else "/" + absolute
-    # Bytes, since a name need not be UTF-8.
+    # Bytes, because a name need not be UTF-8.
     return _URI + "//" + quote(os.fsencode(rooted), safe="/:")
 
 
 def _uri_read_only(uri: str) -> Optional[str]:
-    """A URI with ``mode=ro``; None for one that says how to open it, or names what is in memory."""
+    """A URI with ``mode=ro``; None for a URI that sets its own mode, or names a database in memory."""
     rest, hash_sign, fragment = uri.partition("#")
     path, _, query = rest.partition("?")
     said = dict(parse_qsl(query, keep_blank_values=True))
@@ -526,8 +529,8 @@ def _open(database: Union[str, "os.PathLike[str]", Any], functions: str, argumen
 
 @functools.lru_cache(maxsize=None)
 def _views_can_be_distrusted() -> bool:
-    """Whether SQLite knows its own functions of JSON for harmless. It does not up to 3.40 at least, and
-    the view `args` calls one.
+    """Whether SQLite considers its own JSON functions harmless. Versions up to 3.40 at least do not, and the
+    view `args` calls one of them.
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as probe:
         try:
@@ -540,9 +543,9 @@ def _views_can_be_distrusted() -> bool:
 
 
 def _distrust(connection: Connection) -> None:
-    """Keeps views and the like of the database from calling what may do harm, such as functions
-    of the user's; has pages looked at before they are believed; and the file not mapped into
-    memory, so that one that shrinks meanwhile does not end the process.
+    """Protects against the database itself. Its views and triggers cannot call harmful functions, such as the
+    user's own; pages are checked before they are used; and the file is not mapped into memory, so that the
+    process does not end if the file shrinks.
     """
     pragmas = ["cell_size_check = ON", "mmap_size = 0"]
     if _views_can_be_distrusted():
@@ -553,8 +556,8 @@ def _distrust(connection: Connection) -> None:
 
 
 def _protect(connection: Connection) -> None:
-    """For a database that is only read: what would change how SQLite sees it is not believed,
-    and no statement grows without bound. Older versions of Python have none of this.
+    """Protects a read-only connection: statements cannot change SQLite's view of the database, and no statement
+    grows without bound. Older versions of Python have none of this.
     """
     if hasattr(connection, "setconfig"):  # Python 3.12
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)

@@ -1,13 +1,12 @@
-"""A plugin for Datasette: what a trace's database looks like in the browser.
+"""A plugin for Datasette: it shows a trace's database in the browser.
 
-``pip install ./crates/python datasette``, and ``datasette trace.db`` has the SQL functions,
-says what tables and columns are, hides those behind the views, and has queries to
-begin with; numbers that stand for rows elsewhere are links, and times can be read. Databases
-that timebase did not make are left alone.
+After ``pip install ./crates/python datasette``, ``datasette trace.db`` has the SQL functions, descriptions of
+tables and columns, and queries to start with. It hides the tables behind the views. Numbers that refer to
+rows of other tables are links, and times are readable. The plugin does not change databases that timebase did
+not make.
 
-What tables and columns are is the program's to tell (``timebase datasette-metadata``),
-from the reference. Foreign keys would make links, too, but views have none, and
-most of what is asked is a view.
+The program describes tables and columns (``timebase datasette-metadata``), from the reference. Foreign keys
+would also make links, but views have none, and most queries use views.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from typing import Any, Awaitable, Dict, Optional, Tuple
 from urllib.parse import urlencode
 
 from datasette import hookimpl
-from datasette.utils.sqlite import sqlite3  # Python's, or another driver like it
+from datasette.utils.sqlite import sqlite3  # Python's sqlite3, or a similar driver
 from markupsafe import Markup
 
 from . import _extension
 from ._functions import Functions, load
 from ._program import program_path
 
-#: How the databases of timebase say that they are that, and where in the file.
+#: The application id of timebase's databases, and its position in the file.
 _APPLICATION_ID, _APPLICATION_ID_AT = b"tbfs", 68
 
 
 @hookimpl
 def prepare_connection(conn: sqlite3.Connection) -> None:
-    """Gives the functions to a connection that Datasette has made."""
+    """Registers the functions on a connection that Datasette opened."""
     [application_id] = conn.execute("PRAGMA application_id").fetchone()
     if application_id != int.from_bytes(_APPLICATION_ID, "big"):
         return
@@ -48,9 +47,9 @@ def prepare_connection(conn: sqlite3.Connection) -> None:
                 _extension.load_into(conn, library)
                 return
             except (_extension.ExtensionError, sqlite3.Error):
-                pass  # Another SQLite in this process has loaded it, say.
-        # It is too late for `sqlite3_auto_extension`: the connection is open. The functions
-        # are owned by the connection, and end with it.
+                pass  # For example, another SQLite in this process has loaded it.
+        # It is too late for `sqlite3_auto_extension`, because the connection is open. The connection owns the
+        # functions, and they end with it.
         Functions(conn, load(library))
     except _extension.ExtensionError as error:
         warnings.warn(f"timebase's SQL functions are missing: {error}", stacklevel=2)
@@ -62,9 +61,9 @@ def _can_load(conn: sqlite3.Connection) -> bool:
 
 @hookimpl
 def get_metadata(datasette: Any, key: Optional[str], database: Optional[str], table: Optional[str]) -> Dict[str, Any]:
-    """What is said of the traces among the databases.
+    """The descriptions of those databases that are traces.
 
-    Datasette asks often, and writes into what it gets: so it gets what it asks for, and a copy.
+    Datasette calls this often, and changes the result. So it gets only the requested part, as a copy.
     """
     if key is not None and key not in _KEYS:
         return {}
@@ -73,7 +72,7 @@ def get_metadata(datasette: Any, key: Optional[str], database: Optional[str], ta
     return {"databases": {name: _copy(_described(), table) for name in traces}}
 
 
-#: What is said at all.
+#: The keys that have a value here.
 _KEYS = {
     "columns", "databases", "description", "description_html", "hidden", "queries", "source", "source_url", "tables", "title"
 }  # fmt: skip
@@ -106,9 +105,9 @@ _known: "weakref.WeakKeyDictionary[Any, bool]" = weakref.WeakKeyDictionary()
 
 
 def _is_trace(database: Any) -> bool:
-    """Whether a database of Datasette's is one of timebase's.
+    """Whether a database in Datasette was made by timebase.
 
-    From the file, since a query would have to wait for its turn.
+    This reads the file, because a query would have to wait for its turn.
     """
     if database is None or not database.path:
         return False
@@ -122,7 +121,7 @@ def _is_trace(database: Any) -> bool:
     return _known[database]
 
 
-#: Datasette writes what the columns are above the rows, which are out of sight then.
+#: Datasette writes the descriptions of columns above the rows, which are then out of sight.
 _FOLD_COLUMNS = """
 for (const columns of document.querySelectorAll("dl.column-descriptions")) {
   const folded = document.createElement("details");
@@ -144,7 +143,7 @@ _THREAD, _PROCESS, _SLICE, _TRACK = ("thread", "utid"), ("process", "upid"), ("s
 _ARGS = ("args", "arg_set_id")
 _FILE, _MACHINE = ("trace_file", "id"), ("machine", "id")
 
-#: Where the row is that a number stands for: a table, and its column.
+#: The row to which a number refers: its table and column.
 LINKS: Dict[str, Tuple[str, str]] = {
     "packet_id": ("packet", "id"),
     "trace_file_id": _FILE,
@@ -178,7 +177,7 @@ LINKS: Dict[str, Tuple[str, str]] = {
 
 
 def link(column: str, table: Optional[str]) -> Optional[Tuple[str, str]]:
-    """Where the rows are that the numbers of a column stand for; of a query, the table is not known."""
+    """The table and column to which the numbers of a column refer. For a query, the table is unknown."""
     if column == "parent_id" and table is not None:
         if table == "trace_file":
             return _FILE
@@ -195,9 +194,9 @@ _DURATION = re.compile(r"(?:\w+_)?dur(?:_\w+)?|cpu_time|delay")
 
 @hookimpl
 def render_cell(row: Any, value: Any, column: str, table: Optional[str], database: str, datasette: Any) -> Any:
-    """Shows a number as a link, or with what a time is to a reader; None leaves it to others."""
+    """Shows a number as a link, or with a readable time; None leaves it to other plugins."""
     if type(value) is bytes and (table, column) == ("packet", "data") and _is_trace(datasette.databases.get(database)):
-        # Datasette looks for the bytes by the rowid, which a view does not have.
+        # Datasette looks the bytes up by the rowid, which a view does not have.
         where = datasette.urls.row_blob(database, "packet_record", row["id"], column)
         return Markup(f'<a class="blob-download" href="{html.escape(str(where))}">{len(value):,} bytes</a>')
     if type(value) is not int:
@@ -225,8 +224,8 @@ def _time(database: Any, value: int, of_query: bool) -> Awaitable[Optional[Marku
             found = await database.execute("SELECT abs_time_str(?)", [value])
             at = found.single_value()
         except sqlite3.Error:
-            return None  # without the functions, or past Datasette's limit of time
-        # What a query calls a time may be anything.
+            return None  # without the functions, or after Datasette's time limit
+        # In a query, a column with the name of a time may be anything.
         if bounds is None or (of_query and not bounds[0] <= value <= bounds[1]):
             return None
         return _with_note(value, f"{(value - bounds[0]) / 1e9:+.6f} s", at)
@@ -254,6 +253,6 @@ def _duration(ns: int) -> str:
 
 
 def _with_note(value: int, note: str, title: Optional[str] = None) -> Markup:
-    """The number as it is, and what it means."""
+    """The number unchanged, with its meaning."""
     tip = f' title="{html.escape(title)}"' if title else ""
     return Markup(f'<span{tip} style="white-space: nowrap">{value} <small style="opacity: 0.6">{html.escape(note)}</small></span>')

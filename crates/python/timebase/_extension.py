@@ -1,17 +1,14 @@
-"""The loadable extension: where it is, and how it gets into a connection.
+"""The loadable extension: its path, and how a connection loads it.
 
-Python's ``Connection.load_extension`` is missing where Python was built without
-``--enable-loadable-sqlite-extensions``, as pyenv's and macOS's are by default.
-The SQLite below nearly always can load extensions all the same, and has a
-documented way in that does not go through Python: `sqlite3_auto_extension`
-names a function that SQLite calls with every new connection. So that function
-is named for as long as one connection is opened, and calls the entry point of
-the extension.
+Python has no ``Connection.load_extension`` if it was built without ``--enable-loadable-sqlite-extensions``,
+which is the default for pyenv and macOS. The SQLite below can nearly always load extensions nevertheless, and
+has a documented way that does not go through Python: `sqlite3_auto_extension` registers a function that
+SQLite calls with every new connection. So such a function is registered while one connection is opened, and
+calls the entry point of the extension.
 
-Taking the ``sqlite3*`` out of Python's connection object was the alternative; it
-relies on the layout of a private structure, and ends the process where it is
-wrong. Here a wrong guess is harmless: if Python has another SQLite than the one
-found, the function is not called, and `ExtensionError` says so.
+The alternative was to take the ``sqlite3*`` out of Python's connection object. This relies on the layout of a
+private structure, and a wrong layout ends the process. Here a wrong guess is harmless: if Python uses another
+SQLite than the one found, the function is not called, and `ExtensionError` says so.
 """
 
 from __future__ import annotations
@@ -32,12 +29,11 @@ class ExtensionError(RuntimeError):
 
 
 def extension_path() -> Path:
-    """Where the loadable extension of SQLite is, for programs that load it.
+    """The path of the loadable SQLite extension, for programs that load it.
 
-    The environment variable ``TIMEBASE_EXTENSION`` names another one than that of
-    the package.
+    The environment variable ``TIMEBASE_EXTENSION`` names a file to use instead of the package's extension.
 
-    Raises `ExtensionError` if it is not there.
+    Raises `ExtensionError` if the file does not exist.
 
     >>> import timebase
     >>> timebase.extension_path().suffix in (".so", ".dylib", ".dll")
@@ -54,7 +50,7 @@ def extension_path() -> Path:
 
 
 def connect(factory: Type[C], database: Any, **arguments: Any) -> C:
-    """A connection with the extension loaded, or `ExtensionError`."""
+    """A connection with the extension loaded; otherwise raises `ExtensionError`."""
     library = extension_path()
     if python_can_load():
         return _load(sqlite3.connect(database, factory=factory, **arguments), library)
@@ -75,13 +71,13 @@ def _load(connection: C, library: Path) -> C:
 
 
 def load_into(connection: sqlite3.Connection, library: Path) -> None:
-    """Loads the extension the usual way, where Python can, or raises `ExtensionError`."""
+    """Loads the extension in the usual way, which needs Python's support; raises `ExtensionError` on failure."""
     try:
         connection.enable_load_extension(True)
         try:
             connection.load_extension(os.fspath(library))
         finally:
-            # Whatever came of it, what a statement asks for is not loaded.
+            # In any case, statements must not load other extensions.
             connection.enable_load_extension(False)
     except sqlite3.Error as error:
         raise ExtensionError(f"{library} cannot be loaded: {error}") from error
@@ -90,11 +86,11 @@ def load_into(connection: sqlite3.Connection, library: Path) -> None:
 # int entry(sqlite3 *, char **message, const sqlite3_api_routines *)
 _SIGNATURE = (ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_char_p), ctypes.c_void_p)
 _OK = 0
-_OK_LOAD_PERMANENTLY = 256  # what an entry point says that must not be unloaded
+_OK_LOAD_PERMANENTLY = 256  # an entry point's result if it must not be unloaded
 
 
 class _Awaited(threading.local):
-    """Of each thread: what its next connection is to get, and what went wrong."""
+    """For each thread: the entry point for its next connection, and the problem if there was one."""
 
     initialize: Any = None
     problem: Optional[str] = None
@@ -102,25 +98,25 @@ class _Awaited(threading.local):
 
 _awaited = _Awaited()
 
-# SQLite has one list of such functions for the whole process.
+# SQLite has one list of these functions for the whole process.
 _one_at_a_time = threading.Lock()
 
 
 def _each_connection(connection: Any, message: Any, api: Any) -> int:
     initialize, _awaited.initialize = _awaited.initialize, None
     if initialize is None:
-        return _OK  # another thread's connection, which is none of ours
+        return _OK  # another thread's connection
     _awaited.problem = None
     if not api:
         _awaited.problem = "this SQLite was built without extension loading"
     elif initialize(connection, message, api) not in (_OK, _OK_LOAD_PERMANENTLY):
         said = message[0]
         _awaited.problem = said.decode("utf-8", "replace") if said else "it does not say why"
-    # An error here would keep the connection from being opened at all.
+    # An error here would prevent the connection from being opened at all.
     return _OK
 
 
-# Never freed: another thread may be in it when it has been taken off the list.
+# Never freed: another thread may still be inside after the function was removed from the list.
 _ENTRY = ctypes.CFUNCTYPE(*_SIGNATURE)(_each_connection)
 
 
@@ -148,11 +144,11 @@ def _connect_past_python(library: Path, connect: Callable[[], C]) -> C:
 
 
 def _sqlite_of_python() -> Any:
-    """The SQLite that Python's sqlite3 calls: what its module was linked to."""
+    """The SQLite library that Python's sqlite3 module is linked to."""
     import _sqlite3
 
     try:
-        # None, the process itself, where the module is built into the program.
+        # None means the process itself, if the module is built into the program.
         sqlite = ctypes.CDLL(getattr(_sqlite3, "__file__", None))
         for name in ("sqlite3_auto_extension", "sqlite3_cancel_auto_extension"):
             getattr(sqlite, name)

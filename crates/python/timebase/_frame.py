@@ -1,11 +1,10 @@
 """`read_sql`: the result of a query as a pandas data frame.
 
-Rows are fetched a few thousand at a time and turned into columns at once, so that
-few of Python's objects live at a time: numbers are eight bytes each from then on.
-What a column is, is told by the types of its values, which SQLite leaves open.
-``pandas.read_sql_query`` fetches all rows, and makes of them an array of objects,
-and of each column of it what its values are; the collector of cycles goes through
-the million tuples again and again. ``benches/read_sql.py`` measures both.
+Rows are fetched a few thousand at a time and turned into columns at once, so that few Python objects exist at
+a time. From then on, a number takes eight bytes. The type of a column follows from the types of its values,
+because SQLite leaves it open. ``pandas.read_sql_query`` fetches all rows, makes an array of objects from
+them, and infers the type of each column of this array; the collector of cycles visits the million tuples
+again and again. ``benches/read_sql.py`` measures both.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def read_sql(
         columns = [_Column() for _ in names]
         rows = cursor.fetchmany(_ROWS)
         while rows:
-            # Faster than zip(*rows), which has an iterator for each row.
+            # Faster than zip(*rows), which makes an iterator for each row.
             values = list(chain.from_iterable(rows))
             for number, column in enumerate(columns):
                 column.add(values[number :: len(columns)])
@@ -93,18 +92,18 @@ def _executed(sql: str, source: sqlite3.Connection, params: Any, packages: Packa
     return source.cursor().execute(sql, params)
 
 
-#: How many rows are fetched at once: what they are made of stays in the processor's cache.
+#: The number of rows that are fetched at once. Their objects stay in the processor's cache.
 _ROWS = 4096
 
 _NULL = type(None)
 
 
-#: Numbers that are kept as such, by their type.
+#: The array types of numbers.
 _CODES = {int: "q", float: "d"}
 
 
 class _Column:
-    """The values of a column: numbers as such for as long as all are of one type."""
+    """The values of a column; they are an array of numbers as long as all have the same type."""
 
     __slots__ = ("_kinds", "_values")
 
@@ -119,7 +118,7 @@ class _Column:
             [kind] = self._kinds
             try:
                 numbers = array(_CODES[kind], values)
-            except (KeyError, OverflowError):  # the latter is not SQLite's, but of a user's converter
+            except (KeyError, OverflowError):  # an integer this large comes from a user's converter, not from SQLite
                 pass
             else:
                 if isinstance(self._values, array):
@@ -132,7 +131,7 @@ class _Column:
         self._values.extend(values)
 
     def typed(self) -> Any:
-        """The column with the type of its values; integers are not made real numbers."""
+        """The column with the type of its values; integers do not become real numbers."""
         import numpy
         import pandas
 

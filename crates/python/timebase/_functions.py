@@ -1,13 +1,12 @@
-"""The SQL functions where no SQLite can load the extension: its library's own C
-functions, called by ctypes and registered with sqlite3.
+"""The SQL functions if no SQLite can load the extension: the C functions of its library, called by ctypes and
+registered with sqlite3.
 
-They are those of the extension, by the same code (`crates/extension/src/plain.rs`,
-which says how values are handed over), and read the rows that they need through
-the connection. What sqlite3 cannot register from Python is missing: functions that are
-tables, such as `clock_path`.
+They are the extension's functions and run the same code (`crates/extension/src/plain.rs`, which describes how
+values are passed). They read the rows that they need through the connection. Python cannot register table
+functions such as `clock_path` with sqlite3, so these are missing.
 
-The library is called with Python's lock held (`PyDLL`): to give it away and take it
-back would add 0.08 µs to a conversion, which itself takes less.
+The library is called with Python's lock held (`PyDLL`). Releasing and taking the lock again would add 0.08 µs
+to a conversion, which itself takes less.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _NULL, _INTEGER, _REAL, _TEXT, _BLOB, _JSON, _FAILED = 0, 1, 2, 3, 4, 5, -1
 
 _KINDS = {type(None): _NULL, int: _INTEGER, float: _REAL, str: _TEXT, bytes: _BLOB}
 
-#: How many rows are handed over at once.
+#: The number of rows that are passed at once.
 _ROWS = 4096
 
 
@@ -45,15 +44,15 @@ class _Output(ctypes.Structure):
     ]
 
 
-# void read(void *sink, const char *sql, size_t size, size_t count, and of as many
-# parameters: const uint8_t *kinds, const int64_t *numbers, const char *texts)
+# void read(void *sink, const char *sql, size_t size, size_t count, and an array of this length for each of:
+# const uint8_t *kinds, const int64_t *numbers, const char *texts)
 _READ = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_size_t] * 2, *[ctypes.c_void_p] * 3)
 
 _HANDLE, _SIZE, _BYTES = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 _OUTPUT = ctypes.POINTER(_Output)
-_VALUES = (_BYTES, _BYTES, _BYTES, _SIZE)  # kinds, numbers, texts and their size
+_VALUES = (_BYTES, _BYTES, _BYTES, _SIZE)  # kinds, numbers, texts and the size of the texts
 
-# What each C function returns and takes.
+# The result type and the argument types of each C function.
 _SIGNATURES = {
     "session_open": (_HANDLE, _READ),
     "session_close": (None, _HANDLE),
@@ -68,7 +67,7 @@ _SIGNATURES = {
 
 
 class Library(NamedTuple):
-    """The C functions, without the `timebase_` that their names begin with."""
+    """The C functions, without the prefix `timebase_` of their names."""
 
     session_open: Callable[..., Any]
     session_close: Callable[..., Any]
@@ -83,7 +82,7 @@ class Library(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def load(path: Path) -> Library:
-    """The library at a path, or `ExtensionError`."""
+    """The library at a path; otherwise raises `ExtensionError`."""
     try:
         library = ctypes.PyDLL(os.fspath(path))
     except OSError as error:
@@ -102,11 +101,11 @@ def load(path: Path) -> Library:
 
 
 class _Failed(Exception):
-    """A function has no answer; sqlite3 makes an error of it."""
+    """A function failed; sqlite3 turns this into an SQL error."""
 
 
 def _handed_over(values: Iterable[Any]) -> Tuple[bytes, bytes, bytes, int]:
-    """Values as the library takes them: their kinds, numbers and texts, and the size of the texts."""
+    """Values in the library's form: their kinds, numbers and texts, and the size of the texts."""
     kinds: List[int] = []
     numbers: List[int] = []
     texts: List[bytes] = []
@@ -119,7 +118,7 @@ def _handed_over(values: Iterable[Any]) -> Tuple[bytes, bytes, bytes, int]:
             texts.append(value)
             numbers.append(len(value))
         elif kind == _TEXT:
-            # What is no text the library refuses, with the argument's name.
+            # The library refuses a text that is not valid, and names the argument.
             text = value.encode("utf-8", "surrogatepass")
             texts.append(text)
             numbers.append(len(text))
@@ -134,7 +133,7 @@ def _handed_over(values: Iterable[Any]) -> Tuple[bytes, bytes, bytes, int]:
 
 
 def _taken(count: int, kinds: int, numbers: int, texts: int) -> List[Value]:
-    """Values that the library hands over."""
+    """Values that the library passes to Python."""
     values: List[Value] = []
     integers = struct.unpack(f"{count}q", ctypes.string_at(numbers, 8 * count))
     for kind, number in zip(ctypes.string_at(kinds, count), integers):
@@ -152,13 +151,13 @@ def _taken(count: int, kinds: int, numbers: int, texts: int) -> List[Value]:
 
 
 class _Here(threading.local):
-    """What a thread is doing with a connection."""
+    """The state of a thread that uses a connection."""
 
-    #: The statement that runs; without one, each call is a statement of its own.
+    #: The running statement; without one, each call is its own statement.
     statement: Optional[int] = None
-    #: Why the last call failed. Python's sqlite3 does not hand it on.
+    #: The reason why the last call failed. Python's sqlite3 does not pass it on.
     failure: Optional[str] = None
-    #: What ended a call that was not to be an error of SQL, such as KeyboardInterrupt.
+    #: The exception that ended a call but is no SQL error, such as KeyboardInterrupt.
     raised: Optional[BaseException] = None
 
     def __init__(self) -> None:
@@ -167,7 +166,7 @@ class _Here(threading.local):
 
 
 class Statement:
-    """What one statement sees of the database, from its beginning to its end."""
+    """The view of one statement on the database, from its beginning to its end."""
 
     __slots__ = ("handle", "_end")
 
@@ -191,11 +190,10 @@ class Functions:
         self._library = library
         self._connection: Callable[[], Optional[sqlite3.Connection]]
         try:
-            # The connection owns the functions, in a way that Python's collector of
-            # cycles cannot see.
+            # The connection owns the functions, in a way that Python's collector of cycles cannot see.
             self._connection = weakref.ref(connection)
         except TypeError:
-            # Somebody else's, of sqlite3's own class: it stays until it is closed.
+            # A connection of sqlite3's own class, which others made, lives until it is closed.
             self._connection = functools.partial(_itself, connection)
         this = weakref.ref(self)
 
@@ -216,12 +214,12 @@ class Functions:
             number += 1
 
     def __del__(self) -> None:
-        # Those that are registered own this, so there is no call any more.
+        # The registered functions own this object, so no more calls can happen.
         if self._session is not None:
             self._library.session_close(self._session)
 
     def begin(self) -> Statement:
-        """A statement that begins now."""
+        """Starts a statement."""
         return Statement(self._library)
 
     def _callable(self, number: int, count: int) -> Callable[..., Value]:
@@ -265,16 +263,16 @@ class Functions:
         return text
 
     def _read(self, sink: int, sql: str, parameters: Tuple[int, ...]) -> None:
-        """Hands over the rows of a query, or why there are none. Nothing may be raised here."""
+        """Passes the rows of a query to the library, or the reason why there are none. It must not raise."""
         here = self.here
         here.failure = None
         try:
             connection = self._connection()
             if connection is None:
                 raise _Failed("the connection is closed")
-            # Not of the connection's own class, whose statements are the user's.
+            # Not a cursor of the connection's own class, which is for the user's statements.
             cursor = sqlite3.Cursor(connection) if isinstance(connection, sqlite3.Connection) else connection.cursor()
-            cursor.row_factory = None  # the user's, which may make anything of a row
+            cursor.row_factory = None  # the user's factory may turn a row into anything
             cursor.execute(sql, _taken(*parameters))
             columns = len(cursor.description)
             rows = cursor.fetchmany(_ROWS)
@@ -287,7 +285,7 @@ class Functions:
                 error = KeyboardInterrupt()
             if not isinstance(error, Exception):
                 here.raised = error
-            # Of a view that calls a function, sqlite3 knows only that it failed.
+            # For a view that calls a function, sqlite3 only knows that the function failed.
             message = (here.failure or str(error)).encode("utf-8", "replace")
             self._library.fail(sink, message, len(message))
 

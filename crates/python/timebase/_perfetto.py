@@ -1,11 +1,11 @@
-"""PerfettoSQL on a connection: what `Connection.perfetto_sql` does.
+"""PerfettoSQL on a connection: the implementation of `Connection.perfetto_sql`.
 
-The extension's function `perfetto_query` runs a script up to its last statement with rows, and
-returns this statement in SQLite's own SQL. Python's sqlite3 then runs that like any other statement:
-rows come one by one, parameters are bound, and what a connection makes of rows holds. The rows could
-also come from `perfetto_rows`, as JSON; this would lose blobs, and take twice the time.
+The extension's function `perfetto_query` runs a script up to its last statement with rows, and returns this
+statement in SQLite's own SQL. Then Python's sqlite3 runs it like any other statement: rows come one by one,
+parameters are bound, and the connection's row factory applies. The rows could also come from `perfetto_rows`,
+as JSON; this would lose blobs, and take twice the time.
 
-It needs the extension: functions that Python registers cannot be told the connection's modules.
+It needs the extension, because functions that Python registers cannot know the connection's modules.
 """
 
 from __future__ import annotations
@@ -24,30 +24,33 @@ if TYPE_CHECKING:
 
 Package = Union[str, "os.PathLike[str]"]
 
-#: Folders with modules: one, or several.
+#: One folder with modules, or several.
 Packages = Union[Package, Iterable[Package]]
 
-#: The variable that names folders of modules.
+#: The environment variable with folders of modules.
 _VARIABLE = "TIMEBASE_SQL_PACKAGES"
 
-#: What a text must have to be more than SQLite's SQL. As the program, it looks at no tokens.
+#: A pattern for texts that need more than SQLite's SQL. Like the program, it does not look at tokens.
 _DIALECT = re.compile(r"perfetto|!(?!=)|_auto_id", re.IGNORECASE)
 
 
 class QueryWarning(UserWarning):
     """The result of a query may lack rows, or a statement was left out.
 
-    Trace processor has tables that timebase does not fill: a query of PerfettoSQL that reads one says so.
+    Trace processor has tables that timebase does not fill. A query of PerfettoSQL that reads such a table
+    causes this warning.
     """
 
 
 def may_be_dialect(sql: Any) -> bool:
-    """Whether a text may be PerfettoSQL. It is never missed, but a text or a comment may look like it."""
+    """Whether a text may be PerfettoSQL. It recognizes all PerfettoSQL, but may also take a string or a
+    comment for it.
+    """
     return isinstance(sql, str) and _DIALECT.search(sql) is not None
 
 
 def run(connection: Connection, script: str, parameters: Any, packages: Packages) -> sqlite3.Cursor:
-    """Runs a script; the cursor of its last statement with rows."""
+    """Runs a script, and returns the cursor of its last statement with rows."""
     if not isinstance(script, str):
         raise TypeError(f"script must be a str, not {type(script).__name__}")
     arguments: Tuple[str, ...] = (script,)
@@ -71,7 +74,7 @@ def run(connection: Connection, script: str, parameters: Any, packages: Packages
 
 
 def _folders(packages: Packages) -> List[str]:
-    """The folders as the extension takes them: those that were given, and then those of the environment."""
+    """The folders in the extension's form: first the given ones, then those of the environment."""
     given = [packages] if isinstance(packages, (str, os.PathLike)) else list(packages)
     folders = [_folder(package) for package in given]
     return [*folders, *filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep))]
@@ -82,7 +85,7 @@ def _folder(package: Package) -> str:
         raise TypeError(f"each of packages must be a str or a path, not {type(package).__name__}")
     folder = os.fspath(package)
     if not isinstance(package, str) and not os.path.isabs(folder):
-        # A path is a folder whatever its name; a text may be NAME=DIR.
+        # A path is always a folder, whatever its name; a text may be NAME=DIR.
         folder = os.path.join(os.curdir, folder)
     if os.pathsep in folder or not folder:
         why = f"has {os.pathsep!r} in its name, which separates folders; give a link to it" if folder else "has no name"
@@ -91,10 +94,10 @@ def _folder(package: Package) -> str:
 
 
 def _told(connection: Connection, function: str, arguments: Tuple[str, ...]) -> Optional[str]:
-    """What a function returns, a text or NULL, whatever the caller makes of texts and rows."""
+    """The function's result (a text or NULL), independent of the connection's factories."""
     places = ", ".join("?" * len(arguments))
     connection._was_told = False
-    # Of sqlite3's own class, whose errors are not explained yet.
+    # A cursor of sqlite3's own class, whose errors have no advice yet.
     with closing(sqlite3.Cursor(connection)) as cursor:
         try:
             [told] = cursor.execute(f"SELECT CAST({function}({places}) AS BLOB)", arguments).fetchone()
@@ -104,7 +107,7 @@ def _told(connection: Connection, function: str, arguments: Tuple[str, ...]) -> 
                 raise sqlite3.OperationalError(
                     "PerfettoSQL needs the extension, which is not loaded; `timebase query` runs it"
                 ) from None
-            # The place in the script stands below the message.
+            # The position in the script is below the message.
             what, newline, place = message.partition("\n")
             error.args = (what,)
             connection._explain(error)
@@ -113,7 +116,7 @@ def _told(connection: Connection, function: str, arguments: Tuple[str, ...]) -> 
     return None if told is None else told.decode()
 
 
-#: What the extension's words are in Python.
+#: The extension's wording, and Python's wording for it.
 _WORDS = [
     (f"in the variable {_VARIABLE}", f"in packages=[…], or in the variable {_VARIABLE}"),
     ("end that statement first (SELECT perfetto_sql('…') is one)", "fetch the rest of its rows, or close its cursor"),

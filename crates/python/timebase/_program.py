@@ -1,10 +1,9 @@
-"""The program `timebase`: where it is, and `import_trace`, which runs it.
+"""The path of the program `timebase`, and `import_trace`, which runs it.
 
-What it says is meant for who typed a command, and names flags. It is said again in
-the words of Python's arguments (`_Words`), by one list of what means what; a
-test holds the list against all messages in the sources. Messages with places to
-fill in, and words for each language, were the alternative: more machinery in the
-program than what half a dozen messages are worth.
+The program's messages are for users of the command line, and name flags. They are translated into Python's
+arguments (`_Words`), by one list of wordings; a test compares the list with all messages in the sources. The
+alternative was messages with placeholders, and words for each language. That is more machinery in the program
+than half a dozen messages are worth.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from ._progress import Progress, Reporter, State, reporter
 
 Trace = Union[str, "os.PathLike[str]", BinaryIO]
 
-#: What an import is made of: a trace, an archive of traces, or several traces.
+#: The input of an import: a trace, an archive of traces, or several traces.
 Traces = Union[Trace, Iterable[Trace]]
 
-#: What says how several traces and their machines are related.
+#: A file that says how several traces and their machines are related.
 Manifest = Union[str, "os.PathLike[str]"]
 
 
 class ImportFailed(RuntimeError):
-    """A trace could not be imported, or one of several. The message is the program's.
+    """A trace, or one of several, could not be imported. The message is the program's.
 
     >>> import timebase
     >>> timebase.import_trace("no such file", "trace.db")
@@ -47,17 +46,16 @@ class ImportFailed(RuntimeError):
 class TraceWarning(UserWarning):
     """A trace was imported, but not all of it could be read.
 
-    The table ``import_log`` of the database keeps what is said.
+    The table ``import_log`` of the database keeps the message.
     """
 
 
 def program_path() -> Path:
-    """Where the program `timebase` is.
+    """The path of the program `timebase`.
 
-    The environment variable ``TIMEBASE_PROGRAM`` names another one than that of
-    the package.
+    The environment variable ``TIMEBASE_PROGRAM`` names a file to use instead of the package's program.
 
-    Raises FileNotFoundError if it is not there.
+    Raises FileNotFoundError if the file does not exist.
     """
     given = os.environ.get("TIMEBASE_PROGRAM")
     if given:
@@ -74,7 +72,7 @@ def program_path() -> Path:
 
 
 def _script_directories() -> Iterator[Path]:
-    """Where pip puts the program of the package that this module is in."""
+    """The possible directories of this package's program, where pip puts it."""
     scripts = "Scripts" if sys.platform == "win32" else "bin"
     packages = Path(__file__).resolve().parent.parent
     # Beside the modules with `--target DIR`, else up to three levels above them:
@@ -197,7 +195,7 @@ def import_trace(
 
 
 class RewriteFailed(RuntimeError):
-    """A trace could not be rewritten, or one of several. The message is the program's.
+    """A trace, or one of several, could not be rewritten. The message is the program's.
 
     >>> import timebase
     >>> timebase.rewrite("no such file", "out.pftrace")
@@ -261,7 +259,7 @@ def rewrite(
 def import_temporarily(
     traces: Sequence[Trace], db: Path, manifest: Optional[Manifest], conversion: Optional[str], progress: Progress
 ) -> Path:
-    """Makes a database whose place is not the caller's choice."""
+    """Makes a database at a path that the caller did not choose."""
     arguments = [] if conversion is None else _conversion(conversion)
     return _import(traces, db, manifest, arguments, [], progress, is_temporary=True)
 
@@ -277,14 +275,14 @@ def check_conversion(conversion: str) -> None:
 
 
 def _beside(trace: Path) -> Path:
-    """The program's own default: an extension that tells the compression does not count."""
+    """The program's own default: the extension of a compressed file does not count."""
     return (trace.with_suffix("") if trace.suffix in (".gz", ".zst") else trace).with_suffix(".db")
 
 
 def several(given: Any) -> List[Trace]:
-    """The traces that were given, at least one of them.
+    """The given traces, at least one.
 
-    A file object is one, although it can be iterated.
+    A file object is one trace, although it can be iterated.
     """
     if _is_trace(given):
         return [given]
@@ -315,7 +313,7 @@ def _import(
     *,
     is_temporary: bool = False,
 ) -> Path:
-    """Runs the import. `given` are texts of the caller's, which messages may repeat."""
+    """Runs the import. `given` are the caller's texts, which messages may repeat."""
     arguments = ["import", "--output=" + _path(db), *arguments]
     words = _OF_TEMPORARY if is_temporary else _OF_IMPORT
     _said(traces, manifest, arguments, [_path(db), *given], progress, words)
@@ -330,8 +328,9 @@ def _said(
     progress: Progress,
     how: "_Words",
 ) -> str:
-    """Runs a command that reads traces; what it prints. `given` are texts of the caller's, which messages may
-    repeat."""
+    """Runs a command that reads traces, and returns its output. `given` are the caller's texts, which
+    messages may repeat.
+    """
     stream: Optional[BinaryIO] = None
     sources: List[str] = []
     for trace in traces:
@@ -345,13 +344,13 @@ def _said(
         named.append(_path(manifest))
         arguments = [*arguments, "--manifest=" + named[-1]]
     told = reporter(progress)
-    # Also if nobody is told: one who writes lines that nobody reads any more gives up, so
-    # that nothing goes on when this process is killed.
+    # Also without a receiver: a program that writes lines gives up when nobody reads them any more. So
+    # nothing continues after this process is killed.
     command = [*arguments, "--progress=lines"]
     if stream is not None:
         command.append("--pieces")
     code, said, printed = _run([*command, "--", *sources], stream, told)
-    # Of several, messages have what they are called without their directories.
+    # If there are several, messages contain their names without directories.
     names = [os.path.basename(path) for path in named]
     verbatim = [text for text in (*named, *names, *given) if text]
     if code != 0:
@@ -359,20 +358,24 @@ def _said(
         raise how.failure(how.in_python(why, verbatim))
     for line in said:
         if line.startswith(_WARNING):
-            # For the line that called a function of this package.
+            # The warning belongs to the line that called a function of this package.
             text = how.in_python(line[len(_WARNING) :], verbatim)
             warnings.warn(text, TraceWarning, stacklevel=callers())
     return printed
 
 
 def _path(path: Union[str, "os.PathLike[str]"]) -> str:
-    """As the program takes it: to that, ``-`` is a stream, which a caller here gives as a file object."""
+    """A path in the program's form. The program takes ``-`` for a stream; callers in Python pass a file
+    object for that.
+    """
     text = os.fspath(path)
     return os.path.join(os.curdir, text) if text == "-" else text
 
 
 def callers() -> int:
-    """How far up, from who asks, the first is that is not of this package."""
+    """The number of stack levels from the caller of this function to the first caller outside of this
+    package.
+    """
     level = 1
     frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__package__") == __package__:
@@ -383,7 +386,7 @@ def callers() -> int:
 _ERROR = "timebase: error: "
 _WARNING = "timebase: warning: "
 
-#: What the program's words are in Python, the longer ones first.
+#: The program's wording, and Python's wording for it, the longer ones first.
 _WORDS: List[Tuple[str, str]] = [
     (r"name a trace file, or - for standard input", "name a trace file, or give a file object"),
     (r"query it with `timebase query`(?: or `timebase shell`)?", "query it with timebase.connect()"),
@@ -407,7 +410,7 @@ _WORDS: List[Tuple[str, str]] = [
     (r"standard input", "the file object"),
 ]
 
-#: Where the caller did not choose the place of the database: `connect` and `read_sql`.
+#: The same if the caller did not choose the database's path: `connect` and `read_sql`.
 _WORDS_OF_TEMPORARY: List[Tuple[str, str]] = [
     (r"name another place with -o", "name another place in the environment variable TMPDIR"),
 ]
@@ -420,20 +423,19 @@ _WORDS_OF_REWRITE: List[Tuple[str, str]] = [
 
 
 class _Words:
-    """How messages of the program are said in Python."""
+    """Python's wording of the program's messages."""
 
     def __init__(self, failure: Type[RuntimeError], words: Sequence[Tuple[str, str]]) -> None:
         self.failure = failure
         self._words = [*words, *_WORDS]
 
     def in_python(self, message: str, verbatim: Sequence[str]) -> str:
-        """A message of the program as Python's users would put it.
+        """A message of the program in the words of Python's users.
 
-        `verbatim` are texts that stay as they are: names of files, which may have
-        anything in them.
+        `verbatim` are texts that do not change: names of files, which may contain anything.
         """
         kept = [rf"(?<!\w){re.escape(text)}(?!\w)" for text in sorted(verbatim, key=len, reverse=True)]
-        # No part of another word: protoc has a flag --descriptor_set_out.
+        # Not inside another word: protoc has a flag --descriptor_set_out.
         said = [rf"(?<![\w-]){word}" + ("" if word.endswith(" ") else r"(?![\w-])") for word, _ in self._words]
 
         def replaced(found: "re.Match[str]") -> str:
@@ -449,7 +451,7 @@ _OF_REWRITE = _Words(RewriteFailed, _WORDS_OF_REWRITE)
 
 
 def reason(said: Sequence[str]) -> str:
-    """The program's message, without what only makes sense in a terminal."""
+    """The program's message, without the parts that only make sense in a terminal."""
     lines = [line for line in said if line.strip() and not line.startswith(("Usage: ", "For more information, "))]
     for start, line in enumerate(lines):
         if line.startswith(_ERROR):
@@ -458,7 +460,7 @@ def reason(said: Sequence[str]) -> str:
 
 
 def _progress(line: str) -> Optional[State]:
-    """What a line of ``timebase import --progress=lines`` says; None for any other line."""
+    """The content of a line of ``timebase import --progress=lines``; None for any other line."""
     if not line.startswith('{"bytes":'):
         return None
     try:
@@ -469,16 +471,16 @@ def _progress(line: str) -> Optional[State]:
 
 
 class _Listener(threading.Thread):
-    """Reads what the program says, lest that waits for it.
+    """Reads the program's messages, so that the program never waits for a reader.
 
-    What is made of it, and the trace, are the caller's, and stay in the caller's thread.
+    The caller's thread evaluates them, and reads the trace.
     """
 
     def __init__(self, stderr: IO[bytes]) -> None:
         super().__init__(daemon=True)
         self.said: List[str] = []
         self._stderr = stderr
-        #: How far the import is; None at its end.
+        #: The progress of the import; None at its end.
         self._news: "queue.SimpleQueue[Optional[State]]" = queue.SimpleQueue()
         self._is_over = False
 
@@ -494,7 +496,7 @@ class _Listener(threading.Thread):
         self._news.put(None)
 
     def tell(self, told: Optional[Reporter], timeout: float = 0) -> bool:
-        """Hands over what is new, waiting for it if there is nothing; False when there will be nothing more."""
+        """Reports the latest progress, after waiting for it up to `timeout`. Returns False at the end."""
         latest: Optional[State] = None
         try:
             while not self._is_over:
@@ -508,13 +510,13 @@ class _Listener(threading.Thread):
 
 
 def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Reporter]) -> Tuple[int, List[str], str]:
-    """Runs the program, and returns its exit code, what it said, and the little that it printed."""
+    """Runs the program, and returns its exit code, its messages, and its short output."""
     process = subprocess.Popen(
         [os.fspath(program_path()), *arguments],
         stdin=subprocess.DEVNULL if stream is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # What it says is read here, whatever the user wants to see elsewhere.
+        # The messages are parsed here, so they must not depend on the user's settings.
         env={**os.environ, "NO_COLOR": "1"},
     )
     assert process.stderr is not None and process.stdout is not None
@@ -524,15 +526,15 @@ def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Report
         with nullcontext() if told is None else closing(told):
             if stream is not None and process.stdin is not None:
                 _feed(stream, process.stdin, listener, told)
-            # Short, since not everywhere does Ctrl-C end a wait.
+            # A short time, because Ctrl-C does not end a wait everywhere.
             while listener.tell(told, timeout=0.2):
                 pass
         with process.stdout:
             printed = process.stdout.read().decode()
         code = process.wait()
     except BaseException:
-        # Interrupted, or the stream failed. Told to end it takes away what
-        # it has written so far; killed, it would leave it to the next.
+        # The user interrupted, or the stream failed. A terminated program removes its files; a killed program
+        # would leave them to the next one.
         process.terminate()
         process.wait()
         raise
@@ -541,12 +543,14 @@ def _run(arguments: List[str], stream: Optional[BinaryIO], told: Optional[Report
     return code, listener.said, printed
 
 
-#: How much of a stream is handed over at once.
+#: The number of bytes of a stream that are passed at once.
 _CHUNK = 1 << 20
 
 
 def _feed(stream: BinaryIO, pipe: IO[bytes], listener: _Listener, told: Optional[Reporter]) -> None:
-    """Hands over a stream, each piece after its size: without the last one, of no bytes, it is no trace."""
+    """Passes a stream in pieces, each after its size. Without the last piece, which has no bytes, the program
+    takes it for no complete trace.
+    """
     try:
         with pipe:
             while chunk := memoryview(stream.read(_CHUNK)).tobytes():
@@ -555,7 +559,7 @@ def _feed(stream: BinaryIO, pipe: IO[bytes], listener: _Listener, told: Optional
                 listener.tell(told)
             _piece(pipe, b"")
     except BrokenPipeError:
-        pass  # The program has ended, and says why.
+        pass  # The program has ended, and gives the reason.
 
 
 def _piece(pipe: IO[bytes], piece: bytes) -> None:

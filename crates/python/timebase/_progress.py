@@ -1,9 +1,8 @@
-"""How far an import is: shown to who waits, or given to a function.
+"""The progress of an import: shown to a waiting user, or passed to a function.
 
-The program says it in lines (``timebase import --progress=lines``), and `_program` hands
-them over in the thread that called, where notebooks and tqdm want to be called.
-Shown is nothing to those who do not look (a script whose standard error is a
-file), and nothing of what is over at once.
+The program reports it in lines (``timebase import --progress=lines``). `_program` passes them on in the
+caller's thread, because notebooks and tqdm need this. Nothing is shown if nobody can see it (a script whose
+standard error is a file), or if the import ends at once.
 """
 
 from __future__ import annotations
@@ -13,28 +12,28 @@ import time
 import warnings
 from typing import Any, Callable, NamedTuple, Optional, Union
 
-#: What is to be done with how far an import is: None shows it in a terminal or
-#: notebook, True and False show it always and never, a function gets it.
+#: The use of the progress: None shows it in a terminal or notebook, True and False show it always and never,
+#: a function gets it.
 Progress = Union[None, bool, Callable[[int, Optional[int], int], Any]]
 
-#: For how long nothing is shown, in seconds: who waits no longer asks nothing.
+#: The time before anything is shown, in seconds. A user who waits no longer has no question.
 _PATIENCE = 1.0
 
 
-#: What is shown for a phase.
+#: The text for a phase.
 _DOING = {"copying": "copying", "surveying": "reading snapshots", "writing": "writing indexes"}
 
 
 class State(NamedTuple):
-    """How far an import is."""
+    """The progress of an import."""
 
     bytes_read: int
-    #: None where nobody knows: of a file object.
+    #: None if the total is unknown, as for a file object.
     bytes_total: Optional[int]
     packets: int
-    #: "reading"; or "copying" and "surveying" before that, where the trace is read twice; "writing" when all is read.
+    #: "reading"; before that "copying" and "surveying", if the trace is read twice; "writing" after reading.
     phase: str
-    #: What `packets` counts, where it is something else.
+    #: The name of the things in `packets`, if they are not packets.
     counted: str = "packets"
 
     def doing(self) -> str:
@@ -42,19 +41,19 @@ class State(NamedTuple):
 
 
 class Reporter:
-    """Takes how far an import is, as often as it is known."""
+    """Receives the progress, whenever it is known."""
 
     def report(self, state: State) -> None:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Takes away what was shown."""
+        """Removes the shown progress."""
 
 
 def reporter(progress: Progress) -> Optional[Reporter]:
-    """What is to be told, or None for nobody.
+    """The receiver of the progress; None if there is none.
 
-    Raises TypeError for what cannot be called.
+    Raises TypeError for an argument that is no function.
     """
     if callable(progress):
         return _Told(progress)
@@ -70,7 +69,7 @@ def _somebody_looks() -> bool:
 
 
 def _in_notebook() -> bool:
-    # Nobody is in one who has not imported IPython.
+    # Without an import of IPython, this is no notebook.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
@@ -103,7 +102,7 @@ class _Shown(Reporter):
 def _bar(state: State) -> Union[_TqdmBar, _Line]:
     try:
         with warnings.catch_warnings():
-            # In a notebook without ipywidgets it warns, and shows text as it does elsewhere.
+            # In a notebook without ipywidgets, tqdm warns, and shows text as elsewhere.
             warnings.simplefilter("ignore")
             from tqdm.auto import tqdm
 
@@ -128,7 +127,7 @@ class _TqdmBar:
     def show(self, state: State) -> None:
         self._bar.set_description(state.doing(), refresh=False)
         self._bar.set_postfix_str(f"{state.packets:,} {state.counted}", refresh=False)
-        # Of a file object it is known when it was copied.
+        # For a file object, the total is known after the copy.
         self._bar.total = state.bytes_total
         self._bar.n = state.bytes_read
         self._bar.refresh()
@@ -138,7 +137,7 @@ class _TqdmBar:
 
 
 class _Line:
-    """A line that is written over again and again."""
+    """A line that is overwritten repeatedly."""
 
     def __init__(self) -> None:
         self._width = 0

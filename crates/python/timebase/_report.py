@@ -1,8 +1,8 @@
-"""`report` and `doctor`: the program's page about the clocks of a trace, and what is wrong with them.
+"""`report` and `doctor`: the program's page about the clocks of a trace, and their problems.
 
-The page is shown in a frame of its own (``srcdoc``), sandboxed: its style does not reach the
-notebook, nor the notebook's the page, and what a stranger's trace brought along could run nothing there
-even if it was not escaped. To show the page's body right in the notebook was the alternative.
+The page is shown in its own sandboxed frame (``srcdoc``). Its style does not reach the notebook, and the
+notebook's style does not reach the page. Even without escaping, nothing from a stranger's trace could run
+there. The alternative was to show the page's body directly in the notebook.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ._scratch import Scratch
 
 
 class ReportFailed(RuntimeError):
-    """A page could not be made, or a database not be examined. The message is the program's.
+    """A page could not be made, or a database could not be examined. The message is the program's.
 
     >>> import sqlite3, timebase
     >>> other = sqlite3.connect("other.db")
@@ -34,7 +34,7 @@ class ReportFailed(RuntimeError):
 
 
 class Report:
-    """A page about the clocks of a trace. A notebook shows it, a browser once it is saved.
+    """A page about the clocks of a trace. A notebook shows it, and a browser shows the saved file.
 
     >>> import timebase
     >>> page = timebase.report("tests/data/multihop.pftrace")
@@ -45,7 +45,7 @@ class Report:
     """
 
     def __init__(self, page: str, name: str) -> None:
-        #: The page: an HTML document that needs nothing else.
+        #: The page: an HTML document without other files.
         self.html = page
         self._name = name
 
@@ -66,7 +66,7 @@ class Report:
 
 
 class Finding(NamedTuple):
-    """Something that is wrong with the clocks of a trace, or worth to know: a row of the view ``finding``.
+    """A problem with the clocks of a trace, or a noteworthy fact: a row of the view ``finding``.
 
     >>> import timebase
     >>> timebase.Finding._fields[:3]
@@ -76,21 +76,21 @@ class Finding(NamedTuple):
     check_name: str
     #: "error", "warning" or "info".
     severity: str
-    #: The clock or what else it is about.
+    #: The clock, or another subject.
     subject: Optional[str]
     machine_id: Optional[int]
-    #: The file whose own the clock is, or which it is about.
+    #: The file that has the clock, or that is the subject.
     trace_file_id: Optional[int]
     clock_id: Optional[int]
     seq_id: Optional[int]
-    #: The first packet that shows it, and where that is in the trace.
+    #: The first packet that shows it, and the packet's position in the trace.
     packet_id: Optional[int]
     offset: Optional[int]
-    #: How many events it costs, and by how many ns at most.
+    #: The number of affected events, and their largest error in ns.
     events: Optional[int]
     worst_ns: Optional[int]
     message: str
-    #: What the producer of the trace should do.
+    #: Advice for the producer of the trace.
     advice: Optional[str]
 
 
@@ -149,15 +149,15 @@ def _asked(
     conversion: Optional[str],
     progress: Progress,
 ) -> str:
-    """What the program answers of traces or a database."""
+    """The program's answer about traces or a database."""
     database = database_of(traces, manifest)
     if database is not None:
         if conversion is not None:
-            # It says what is wrong in Python's words.
+            # `connect` explains a wrong conversion in Python's words.
             with closing(connect(database, conversion=conversion)):
                 pass
         return _answer(command, Path(os.fspath(database)))
-    # Imported here, for its progress and its warnings.
+    # Imported here, so that the progress and the warnings are shown.
     scratch = Scratch()
     try:
         made = import_temporarily(traces, scratch.path / "trace.db", manifest, conversion, progress)

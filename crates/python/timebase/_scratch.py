@@ -1,8 +1,8 @@
-"""Directories for what is temporary, of which nothing stays when this process is killed.
+"""Temporary directories that do not remain after this process is killed.
 
-The program has them, too (``crates/store/src/files`` says how and why): a process holds a lock on a
-file in its directory, and the program removes those that nobody holds whenever it makes
-something in one beside them. So here they are only made, locked and removed.
+The program has the same directories (``crates/store/src/files`` explains them). A process holds a lock on a
+file in its directory. When the program makes such a directory, it removes those next to it whose lock nobody
+holds. So this module only makes, locks and removes directories.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import tempfile
 from pathlib import Path
 from typing import Optional
 
-#: As in the program: how the names begin, how many letters and digits follow, and the lock.
+#: The same as in the program: the prefix of names, the number of letters and digits after it, and the name of
+#: the lock.
 _PREFIX = ".timebase-"
 _RANDOM = 12
 _LOCK = "timebase.lock"
 
 
 class Scratch:
-    """A directory in that for temporary files, or in another one, until it is removed."""
+    """A directory inside the directory for temporary files, or inside another one, until it is removed."""
 
     def __init__(self, parent: Optional[str] = None) -> None:
         while True:
@@ -31,16 +32,17 @@ class Scratch:
                 os.mkdir(self.path, 0o700)
                 self._file = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             except (FileExistsError, FileNotFoundError):
-                # Taken; or empty, so that another process took it for abandoned.
+                # The name is taken; or the directory was still empty, and another process removed it as
+                # abandoned.
                 if not self.path.parent.is_dir():
                     raise
                 continue
             if _lock(self._file) and (self.path / _LOCK).exists():
                 return
-            os.close(self._file)  # The same, a moment later.
+            os.close(self._file)  # The same happened a moment later.
 
     def remove(self) -> None:
-        """Removes it with all that is in it, its lock last; what cannot be removed stays."""
+        """Removes the directory with its contents, the lock last. Anything that cannot be removed stays."""
         try:
             for entry in self.path.iterdir():
                 if entry.name == _LOCK:
@@ -50,7 +52,7 @@ class Scratch:
                 else:
                     entry.unlink()
             if sys.platform == "win32":
-                # There, what is open cannot be removed.
+                # Windows cannot remove an open file.
                 os.close(self._file)
             (self.path / _LOCK).unlink()
             self.path.rmdir()
@@ -62,7 +64,7 @@ class Scratch:
 
 
 def _lock(file: int) -> bool:
-    """Takes the lock; False if another process has it. Where there are no locks, it needs none."""
+    """Takes the lock; False if another process has it. On a file system without locks, this is no failure."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -75,6 +77,6 @@ def _lock(file: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        # Windows tells so that another one has it.
+        # Windows reports this error if another process has the lock.
         return sys.platform != "win32"
     return True

@@ -1,7 +1,7 @@
-"""Many traces: which there are, what each is known by, and the program that reads one after the other.
+"""Many traces: their paths, their ids, and the program that reads them one after the other.
 
-`dataset` and `spark` both read folders of traces. What they share is here, and imports nothing
-that is not Python's own, so that a task of Spark begins at once.
+`dataset` and `spark` both read folders of traces, and share this module. It only imports Python's own
+modules, so that a Spark task starts at once.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ._program import _OF_IMPORT, _path, _progress, check_conversion, program_pa
 #: A folder, a pattern, a trace, or a list of them.
 Many = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
 
-#: The code of a trace of which nothing could be read. All others are those of ``import_log``.
+#: The error code of an unreadable trace. All other codes come from ``import_log``.
 UNREADABLE = "unreadable"
 
-#: What of ``import_log`` is about the trace, and not only worth knowing.
+#: The rows of ``import_log`` about problems of the trace, without mere notes.
 IMPORT_LOG = "SELECT code, message FROM import_log WHERE severity <> 'info' ORDER BY id"
 
 
 class Failed(RuntimeError):
-    """A run of the program that ended with an error, and what it said."""
+    """A run of the program that ended with an error. It has the program's message."""
 
 
 class Column(NamedTuple):
-    """A column as ``timebase export`` writes it."""
+    """A column in the form of ``timebase export``."""
 
     name: str
     #: "int64", "double", "string" or "binary".
@@ -41,9 +41,9 @@ class Column(NamedTuple):
 def found(traces: Many) -> List[str]:
     """The paths of all traces, in order, each once.
 
-    Of a folder they are the files in it, but for those whose names begin with ``.`` or ``_``.
+    A folder stands for the files in it, except those whose names begin with ``.`` or ``_``.
 
-    Raises FileNotFoundError for a name that is none, and where there are no traces.
+    Raises FileNotFoundError for a name without a file or folder, or if there are no traces.
     """
     given = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
     paths: Dict[str, None] = {}
@@ -64,18 +64,18 @@ def found(traces: Many) -> List[str]:
 
 
 def is_trace_name(name: str) -> bool:
-    """Whether a file of a folder is meant to be read."""
+    """Whether a file in a folder counts as a trace."""
     return not name.startswith((".", "_"))
 
 
 def nothing_in(given: Sequence[Any]) -> str:
-    """What is said where there are no traces."""
+    """The message if there are no traces."""
     names = ", ".join(map(os.fspath, given)) or "the list"
     return f"there are no traces in {names}; name a folder with traces, or a pattern such as traces/*.pftrace"
 
 
 def hashed(path: str) -> str:
-    """What a trace is known by: the first 32 digits of its SHA-256, as `timebase export` has it."""
+    """The id of a trace: the first 32 digits of its SHA-256, as in `timebase export`."""
     digest = hashlib.sha256()
     buffer = memoryview(bytearray(1 << 20))
     with open(path, "rb", buffering=0) as file:
@@ -90,7 +90,7 @@ def version() -> str:
 
 
 def schema() -> Dict[str, List[Column]]:
-    """The columns of all tables, by the names of these."""
+    """The columns of all tables, by the table's name."""
     tables = json.loads(_answer(["export", "--schema"]))["tables"]
     return {
         table["name"]: [Column(column["name"], column["type"]) for column in table["columns"]] for table in tables
@@ -98,14 +98,14 @@ def schema() -> Dict[str, List[Column]]:
 
 
 def check_tables(names: Iterable[str], known: Mapping[str, Any]) -> None:
-    """Raises ValueError for a table that there is not, with those that there are."""
+    """Raises ValueError for an unknown table, and names the known tables."""
     for name in names:
         if name not in known:
             raise ValueError(f"there is no table {name!r}; there are {', '.join(sorted(known))}")
 
 
 def check_labels(labels: Iterable[str], tables: Mapping[str, Iterable[Column]]) -> None:
-    """Raises ValueError for a label that is called as a column, in whatever case."""
+    """Raises ValueError for a label with the name of a column, ignoring case."""
     owners = {column.name.lower(): table for table, columns in tables.items() for column in columns}
     for name in labels:
         if name.lower() in owners:
@@ -113,7 +113,7 @@ def check_labels(labels: Iterable[str], tables: Mapping[str, Iterable[Column]]) 
 
 
 def conversion_arguments(conversion: Optional[str]) -> List[str]:
-    """Those of a conversion that was asked for."""
+    """The arguments for the requested conversion."""
     if conversion is None:
         return []
     check_conversion(conversion)
@@ -145,7 +145,7 @@ def _why(arguments: Sequence[str], code: int, said: bytes, verbatim: Sequence[st
 
 
 class Programs:
-    """Runs of the program, several at a time from several threads, that can all be ended."""
+    """Runs of the program, in several threads at a time, which can all be stopped."""
 
     def __init__(self) -> None:
         self._running: Set["subprocess.Popen[bytes]"] = set()
@@ -153,9 +153,9 @@ class Programs:
         self._is_over = False
 
     def run(self, arguments: Sequence[str], traces: Sequence[str], verbatim: Sequence[str] = ()) -> None:
-        """Runs it, with the traces as its last arguments.
+        """Runs the program, with the traces as its last arguments.
 
-        Raises `Failed`, with its message; texts of `verbatim` stay in that as they are.
+        Raises `Failed` with the program's message, in which the texts of `verbatim` do not change.
         """
         with self._lock:
             if self._is_over:
@@ -181,7 +181,7 @@ class Programs:
             raise Failed(_why(arguments, process.returncode, said, [*traces, *verbatim]))
 
     def stop(self) -> None:
-        """Ends all that run, and lets none begin. Told to end, they take away what they have written."""
+        """Stops all runs, and starts no more. The stopped programs remove their incomplete files."""
         with self._lock:
             self._is_over = True
             for process in self._running:

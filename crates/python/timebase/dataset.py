@@ -1,4 +1,5 @@
-"""Many traces on one machine: their tables as Parquet in a folder, for pyarrow, pandas, Polars and DuckDB.
+"""Many traces on one machine: their tables as Parquet files in a folder, for pyarrow, pandas, Polars and
+DuckDB.
 
 >>> from timebase.dataset import Dataset
 >>> traces = Dataset(["tests/data/sdk.pftrace", "tests/data/app.pftrace"])
@@ -11,10 +12,9 @@
 90
 >>> traces.close()
 
-Each trace is exported by a process of its own (`timebase export`), as many at a time as there
-are processors. What was exported is not exported again: the folder says of each trace by which version
-of the program, and how. Threads wait for these processes; processes of Python's would cost
-more, and do nothing else.
+Each trace is exported by its own process (`timebase export`); the number of simultaneous processes is the
+number of processors. A trace is exported only once: the folder has the version of the program and the options
+for each trace. Threads wait for these processes; Python processes would cost more, and would only wait, too.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.dataset
 
-#: What is said of every trace: the same of all, or what a function makes of its path.
+#: Labels of the traces: the same for all, or a function that makes them from a trace's path.
 Labels = Union[Mapping[str, Any], Callable[[str], Mapping[str, Any]]]
 
-#: Rows that are wanted: an expression of pyarrow's, or tuples such as ``("name", "=", "frame")``.
+#: The requested rows: an expression of pyarrow, or tuples such as ``("name", "=", "frame")``.
 Filter = Union["pyarrow.dataset.Expression", List[Any]]
 
-#: Besides the folders of tables, what a folder has: a file for each trace that is complete.
+#: The subfolder next to the folders of tables, with a file for each complete trace.
 _RECORDS = "_timebase"
 
-#: The table that tells what of a trace could not be read; it is always exported.
+#: The table with the unreadable parts of a trace; it is always exported.
 _LOG = "import_log"
 
-#: Columns that every result of `Dataset.sql` has.
+#: The columns of every result of `Dataset.sql`.
 _OWN = ("trace_id", "trace_path")
 
 
 class DatasetError(RuntimeError):
-    """A folder of traces could not be read, or not be written. The message is the program's, if it has one.
+    """A folder of traces could not be read or written. The message is the program's, if it has one.
 
     >>> from timebase.dataset import Dataset
     >>> Dataset("tests/data/sdk.pftrace").sql("SELECT * FROM slizes")  # doctest: +ELLIPSIS
@@ -81,25 +81,27 @@ class _Trace(NamedTuple):
 class Dataset:
     """The tables of many traces, as one.
 
-    `traces` is a folder, a pattern such as ``"traces/*.pftrace"``, or a list of paths. Of a folder all files are
-    read, but for those whose names begin with ``.`` or ``_``.
+    `traces` is a folder, a pattern such as ``"traces/*.pftrace"``, or a list of paths. A folder stands for
+    all files in it, except those whose names begin with ``.`` or ``_``.
 
-    `folder` is where the tables go, as Parquet: ``slice/trace_id=…/part-0.parquet``. It is made if it is not there, and
-    traces that are in it already are not exported again, if that was by the same version of the program, with the
-    same labels, conversion and compression. By default it is a temporary one, which goes with this object, or
-    with `close`. `tables` are those that are wanted, by default all; ``import_log`` is always there.
+    `folder` is the folder for the tables, as Parquet files: ``slice/trace_id=…/part-0.parquet``. It is
+    created if necessary. A trace in the folder is not exported again, if it was exported by the same version
+    of the program, with the same labels, conversion and compression. The default is a temporary folder, which
+    is removed with this object, or by `close`. `tables` are the tables to export, by default all;
+    ``import_log`` is always exported.
 
-    `labels` are columns of every table: a dict, or a function that makes one of a trace's path, such as
-    ``lambda path: {"build": path.split("-")[1]}``. They are texts.
+    `labels` are additional columns of every table: a dict, or a function that makes a dict from a trace's
+    path, such as ``lambda path: {"build": path.split("-")[1]}``. Their values are texts.
 
-    `conversion` is that of `timebase.import_trace`, `compression` is ``"zstd"`` (by default), ``"snappy"`` or ``"none"``. `processes` is how
-    many traces are read at a time, by default as many as there are processors. `progress` is that of
-    `timebase.import_trace`; a function gets how many bytes of traces were read, of how many, and how many traces that are.
+    `conversion` works as for `timebase.import_trace`. `compression` is ``"zstd"`` (the default), ``"snappy"``
+    or ``"none"``. `processes` is the number of traces that are read at a time, by default the number of
+    processors. `progress` works as for `timebase.import_trace`; a function gets the bytes of the traces read
+    so far, the total of bytes, and the number of these traces.
 
-    A trace that cannot be read does not end anything: `errors` tells of it.
+    An unreadable trace ends nothing: `errors` has the reason.
 
-    Raises FileNotFoundError where there are no traces, ValueError for a table or an option that there is not and for a label
-    that is called as a column, and ModuleNotFoundError without pyarrow.
+    Raises FileNotFoundError if there are no traces, ValueError for an unknown table or option and for a label
+    with the name of a column, and ModuleNotFoundError without pyarrow.
 
     >>> from timebase.dataset import Dataset
     >>> with Dataset("tests/data/doctor/c*.pftrace", labels={"lab": "north"}, tables=["finding"]) as traces:
@@ -131,7 +133,7 @@ class Dataset:
         self._compression = compression or "zstd"
         self._processes = processes or _processors()
         self._progress = progress
-        reporter(progress)  # It says what is wrong with it.
+        reporter(progress)  # It raises an error for a wrong argument.
         self._schema = schema()
         self._tables: Optional[List[str]] = None if tables is None else list(dict.fromkeys([*tables, _LOG]))
         check_tables(self._tables or (), self._schema)
@@ -140,9 +142,9 @@ class Dataset:
         self._folder, self._remove = _folder(folder)
         if self._remove is not None:
             self._finalizer = weakref.finalize(self, self._remove)
-        #: By path: of those whose files could be read.
+        #: The trace ids by path, for all files that could be read.
         self._ids: Dict[str, str] = {}
-        #: By path: why a trace could not be read.
+        #: The reasons by path, for the traces that could not be read.
         self._failed: Dict[str, str] = {}
         self._is_exported = False
 
@@ -162,13 +164,14 @@ class Dataset:
 
     @property
     def folder(self) -> Path:
-        """Where the tables are."""
+        """The folder with the tables."""
         return self._folder
 
     def export(self) -> "Dataset":
-        """Exports all traces that are not in the folder yet; `table`, `dataset` and `errors` do it by themselves.
+        """Exports all traces that are not in the folder yet; `table`, `dataset` and `errors` call this
+        method.
 
-        Raises `DatasetError` if the disk is full, and for a folder that holds something else.
+        Raises `DatasetError` if the disk is full, or if the folder contains other files.
         """
         if self._is_exported:
             return self
@@ -221,10 +224,10 @@ class Dataset:
 
     @property
     def errors(self) -> "pyarrow.Table":
-        """What could not be read: ``path``, ``code``, ``message``.
+        """The unreadable parts of traces: ``path``, ``code``, ``message``.
 
-        The code is "unreadable" of a trace of which nothing was; of one that is damaged they are the rows of its
-        ``import_log`` that are no mere notes.
+        The code is "unreadable" if nothing of the trace could be read. For a damaged trace, the rows are
+        those of its ``import_log``, without mere notes.
         """
         pa = _pyarrow()
         self.export()
@@ -239,7 +242,7 @@ class Dataset:
         return pa.table({name: pa.array([row[at] for row in rows], pa.string()) for at, name in enumerate(("path", "code", "message"))})
 
     def dataset(self, name: str) -> "pyarrow.dataset.Dataset":
-        """A table of all traces, which is read when it is asked for; DuckDB takes it as it is.
+        """A table of all traces, which is read on demand. DuckDB takes it without conversion.
 
         >>> from timebase.dataset import Dataset
         >>> traces = Dataset("tests/data/sdk.pftrace")
@@ -259,7 +262,7 @@ class Dataset:
         if not readable:
             path, message = next(iter(self._failed.items()))
             raise DatasetError(f"no trace could be read; of {path} it is said: {message}")
-        # Columns are the same of all traces, but for labels.
+        # All traces have the same columns, except for labels.
         kinds = {tuple(trace.labels): trace for trace in reversed(readable)}
         schemas = [dataset.dataset(str(self._file(name, trace)), format="parquet").schema for trace in reversed(kinds.values())]
         fields = pa.unify_schemas([*schemas, pa.schema([("trace_id", pa.string())])])
@@ -273,11 +276,11 @@ class Dataset:
     def table(
         self, name: str, columns: Optional[Sequence[str]] = None, filter: Optional[Filter] = None
     ) -> "pyarrow.Table":
-        """A table of all traces, with the columns ``trace_id`` and those of the labels.
+        """A table of all traces, with the additional columns ``trace_id`` and the labels.
 
-        `columns` are those that are wanted, by default all, and `filter` says which rows: only these are read.
+        `columns` are the columns to read, by default all; `filter` selects the rows to read.
 
-        Raises as `dataset`.
+        Raises the errors of `dataset`.
         """
         rows = self.dataset(name)
         if isinstance(filter, list):
@@ -291,12 +294,14 @@ class Dataset:
         return rows.to_table(columns=None if columns is None else list(columns), filter=filter)
 
     def sql(self, query: str) -> "pyarrow.Table":
-        """A query on each trace, with all of timebase's functions; the results are one table, in the order of traces.
+        """Runs a query on each trace, with all of timebase's functions, and returns the results as one table,
+        in the order of the traces.
 
-        It has the columns ``trace_id`` and ``trace_path`` and those of the labels besides the query's own. Each trace is
-        imported for that: what is asked often is better asked of `dataset`.
+        The table has the columns ``trace_id`` and ``trace_path`` and the labels besides the query's own. This
+        imports each trace, so `dataset` is better for frequent queries.
 
-        Raises `DatasetError` if the query fails, and ValueError if it has a column of these names.
+        Raises `DatasetError` if the query fails, and ValueError if the query has a column with one of these
+        names.
         """
         pa = _pyarrow()
         from pyarrow import parquet
@@ -310,7 +315,7 @@ class Dataset:
                 try:
                     programs.run(arguments, [trace.path, query], [query])
                 except Failed as error:
-                    # If it can be imported, it was the query.
+                    # If the trace can be imported, the query was wrong.
                     database = file.with_suffix(".db")
                     programs.run(["import", f"--output={database}", *self._conversion], [trace.path])
                     raise DatasetError(f"{trace.path}: {error}") from None
@@ -333,7 +338,7 @@ class Dataset:
         return pa.concat_tables(results, promote_options="permissive")
 
     def _each(self, one: Callable[[Programs, _Trace], Any], traces: Sequence[_Trace]) -> List[Any]:
-        """What comes of each trace that can be read, several at a time; why the others cannot be is kept."""
+        """The results for the readable traces, several at a time; keeps the reasons for the others."""
         programs, told = Programs(), reporter(self._progress)
         total, read, done = sum(trace.size for trace in traces), 0, 0
         with ThreadPoolExecutor(self._processes) as pool:
@@ -341,7 +346,7 @@ class Dataset:
             try:
                 waiting = set(futures)
                 while waiting:
-                    # Short, since not everywhere does Ctrl-C end a wait.
+                    # A short time, because Ctrl-C does not end a wait everywhere.
                     over, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
                     for future in over:
                         read, done = read + futures[future].size, done + 1
@@ -366,13 +371,13 @@ class Dataset:
         if not isinstance(error, Failed):
             raise error
         message = str(error)
-        # Of the disk, not of the trace: the next ones would tell the same.
+        # The disk is full: the next traces would fail in the same way.
         if "no space left" in message.lower():
             raise DatasetError(message)
         self._failed[trace.path] = message
 
     def _first_of_each(self) -> List[_Trace]:
-        """The traces whose files can be read, those with the same bytes once."""
+        """The traces whose files can be read; of files with the same bytes, only the first."""
         if not self._ids:
 
             def one(_: Programs, trace: _Trace) -> None:
@@ -394,7 +399,7 @@ class Dataset:
         return self._folder / table / f"trace_id={self._ids[trace.path]}" / "part-0.parquet"
 
     def _is_done(self, id: str, trace: _Trace, now: str) -> bool:
-        """Whether the folder has the trace as it is asked for."""
+        """Whether the folder has the trace with the requested options."""
         try:
             record = json.loads((self._folder / _RECORDS / f"{id}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -421,7 +426,7 @@ def _pyarrow() -> Any:
 
 
 def _processors() -> int:
-    # As many as this process may use, where the system tells.
+    # The number of processors that this process may use, if the system tells it.
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
@@ -437,7 +442,7 @@ def _labels(labels: Optional[Labels], path: str) -> Dict[str, str]:
 
 
 def _folder(folder: Optional[Union[str, "os.PathLike[str]"]]) -> Any:
-    """The folder of tables, and what removes it if it is a temporary one."""
+    """The folder of tables, and the function that removes it if it is temporary."""
     if folder is None:
         scratch = Scratch()
         return scratch.path / "tables", scratch.remove

@@ -1,17 +1,18 @@
-"""Many traces on a cluster: a folder of traces is a table of Spark.
+"""Many traces on a cluster: a folder of traces becomes a Spark table.
 
     import timebase.spark
 
-    spark = timebase.spark.session()                 # or, in a session that is there: timebase.spark.register(spark)
+    spark = timebase.spark.session()                 # or, in an existing session: timebase.spark.register(spark)
     slices = spark.read.format("perfetto").option("table", "slice").load("traces/*.pftrace")
     frames = spark.read.format("perfetto").option("sql", "SELECT count(*) AS frames FROM slice").load("traces")
 
-Each trace is a partition, and so a task, or several small ones are, as a task costs something whatever it reads: it imports them with the
-program, one after the other, on the executor's local disk, and yields Arrow batches. Spark's Python Data Source API tells filters, and not
-which columns are wanted: these are named with the option ``columns``, or by a schema.
+Each trace is a partition, and so a task. Several small traces share a task, because a task has a fixed cost.
+A task imports its traces with the program, one after the other, on the executor's local disk, and yields
+Arrow batches. Spark's Python Data Source API passes filters, but not the requested columns, so the option
+``columns`` or a schema names them.
 
-Spark runs `TraceReader.read` on the executors, and all else on the driver. Nothing of pyarrow is imported before a task
-needs it.
+Spark runs `TraceReader.read` on the executors, and everything else on the driver. pyarrow is only imported
+when a task needs it.
 """
 
 from __future__ import annotations
@@ -63,46 +64,47 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import SparkSession
 
-#: What is said of a trace in every table but ``errors``.
+#: The columns of a trace in every table but ``errors``.
 _OWN = ("trace_id", "trace_path")
 
-#: The table of what could not be read.
+#: The columns of the table of unreadable parts.
 _ERRORS = ("path", "code", "message")
 
-#: How many rows travel at once: of a hundred bytes each they are two megabytes.
+#: The number of rows in a batch: with a hundred bytes each, they are two megabytes.
 _ROWS = 16_384
 
-#: How much a task reads if its traces are small, in bytes: a part of the fleet, and no less and no more than this. What a task costs
-#: beside its traces is then little, few are lost with a worker, and all workers have something to do.
+#: The size of a task with small traces, in bytes: a fleet's size divided by `_PART`, between the least and the largest
+#: size. So the fixed cost of a task is small, a lost worker loses few traces, and all workers have work.
 _PART = 32
 _LEAST = 16 << 20
 _MOST = 64 << 20
 
-#: What each trace counts beside its bytes, as its import takes some time that has no bytes.
+#: The fixed cost of a trace's import, in bytes.
 _EACH = 256 << 10
 
-#: Of how many traces a query is run to learn its columns, until one has a value in each.
+#: The number of traces on which a query runs to learn its columns, unless each column has a value before.
 _PROBES = 5
 
 
 class TraceDataSource(api.DataSource):
-    """Spark's data source ``perfetto``: a table of many traces, or a query on each.
+    """Spark's data source ``perfetto``: a table of many traces, or the results of a query on each.
 
-    ``load`` takes a folder, a pattern, or a trace; ``file:`` may stand before it. What has another scheme (``s3://…``) is opened
-    with `fsspec <https://filesystem-spec.readthedocs.io>`_, and copied to the executor's disk while it is read.
+    ``load`` takes a folder, a pattern, or a trace, optionally with ``file:`` before it. Paths with other
+    schemes (``s3://…``) are opened with `fsspec <https://filesystem-spec.readthedocs.io>`_, and copied to the
+    executor's disk while they are read.
 
     | option | |
     |---|---|
-    | ``table`` | a table or view of the reference, or ``errors`` (``path``, ``code``, ``message``): what could not be read |
-    | ``sql`` | instead: a query that is run on each trace, with timebase's functions |
-    | ``columns`` | those of the table that are wanted, such as ``ts, dur, name``; by default all |
-    | ``mode`` | ``permissive`` (by default) yields what can be read of damaged traces; ``failfast`` fails naming the file |
+    | ``table`` | a table or view of the reference, or ``errors`` (``path``, ``code``, ``message``) for the unreadable parts |
+    | ``sql`` | instead of a table: a query that runs on each trace, with timebase's functions |
+    | ``columns`` | the table's columns to read, such as ``ts, dur, name``; by default all |
+    | ``mode`` | ``permissive`` (by default) yields the readable parts of damaged traces; ``failfast`` fails and names the file |
     | ``conversion`` | ``nearest`` (by default) or ``linear`` |
     | ``labels`` | columns with the same value for all traces, as JSON: ``{"lab": "north"}`` |
-    | ``traces_per_task`` | how many traces are a partition; by default one, or several small ones: as have 16 MB together, and of large fleets up to 64 MB |
-    | ``storage`` | what fsspec is given to open files, as JSON |
+    | ``traces_per_task`` | the number of traces in a partition; by default one, or several small ones with 16 MB together, in large fleets up to 64 MB |
+    | ``storage`` | the arguments with which fsspec opens files, as JSON |
 
-    Every table has the columns ``trace_id`` and ``trace_path`` besides its own; filters of ``trace_path`` leave out whole traces.
+    Every table has the columns ``trace_id`` and ``trace_path`` besides its own; filters of ``trace_path`` skip whole traces.
     """
 
     @classmethod
@@ -118,7 +120,7 @@ class TraceDataSource(api.DataSource):
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for, checked."""
+    """The checked options."""
 
     paths: Tuple[str, ...]
     table: Optional[str]
@@ -136,7 +138,7 @@ class Options:
         for name in given:
             if name.lower() not in known:
                 raise ValueError(f"there is no option {name!r}; there are {', '.join(known[2:])}")
-        # Spark gives one path, or a list of them.
+        # Spark passes one path, or a list of them.
         paths = [given["path"]] if "path" in given else json.loads(given.get("paths", "[]"))
         if not paths:
             raise ValueError('there are no traces named; give a folder or a pattern to load(), such as load("traces/*.pftrace")')
@@ -180,15 +182,15 @@ def _json(option: str, text: Optional[str]) -> Dict[str, Any]:
 
 
 def register(spark: "SparkSession") -> None:
-    """Makes the data source known to a session, and lets Spark tell it filters."""
+    """Registers the data source in a session, and lets Spark push filters to it."""
     spark.dataSource.register(TraceDataSource)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
 
 
 def session(master: str = "local[*]", *, name: str = "timebase", config: Optional[Mapping[str, str]] = None) -> "SparkSession":
-    """A session of Spark that knows the data source: on all processors of this machine, or on the cluster `master`.
+    """A Spark session with the data source: on all processors of this machine, or on the cluster `master`.
 
-    `config` are settings of Spark's. Raises RuntimeError if there is no Java.
+    `config` are Spark's settings. Raises RuntimeError if there is no Java.
     """
     from pyspark.sql import SparkSession
 
@@ -200,7 +202,7 @@ def session(master: str = "local[*]", *, name: str = "timebase", config: Optiona
             f"Spark needs Java 17 or later, and there is none {where} (Debian: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17)"
         )
     if master.startswith("local"):
-        # Its workers are on this machine, and shall have the packages of this Python.
+        # The workers are on this machine, and need the packages of this Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in (config or {}).items():
@@ -246,7 +248,7 @@ def _schema(options: Options) -> StructType:
 
 
 def _probed(options: Options) -> List[Tuple[str, DataType]]:
-    """The columns of a query: those that it has on the first traces that can be read, the smallest first."""
+    """The columns of a query on the first readable traces, the smallest traces first."""
     from pyarrow import parquet, types
 
     known: Dict[str, Optional[DataType]] = {}
@@ -274,7 +276,7 @@ def _probed(options: Options) -> List[Tuple[str, DataType]]:
 
 class _Trace(NamedTuple):
     path: str
-    #: In bytes; 0 where the file system does not tell.
+    #: In bytes; 0 if the file system does not tell.
     size: int
 
 
@@ -329,13 +331,13 @@ def _remote(path: str, options: Options) -> Any:
 
 @dataclass
 class TracePartition(api.InputPartition):
-    """The trace that a task reads, or several."""
+    """The traces that a task reads, one or several."""
 
     paths: Tuple[str, ...]
 
 
 class TraceReader(api.DataSourceReader):
-    """Reads the traces, each in a task."""
+    """Reads the traces in tasks."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self._options = options
@@ -343,13 +345,13 @@ class TraceReader(api.DataSourceReader):
         self._filters: List[api.Filter] = []
 
     def pushFilters(self, filters: List[api.Filter]) -> Iterable[api.Filter]:
-        # What is left out early is looked at by Spark once more, which costs little.
+        # Spark checks the remaining rows once more, which costs little.
         self._filters = [filter for filter in filters if _is_understood(filter)]
         return filters
 
     def partitions(self) -> Sequence[api.InputPartition]:
         wanted = [trace for trace in _found(self._options) if _holds(self._filters, "trace_path", trace.path)]
-        # What a trace counts, and how much a task may have of that.
+        # The weight of each trace, and the largest weight of a task.
         if self._options.traces_per_task is not None:
             counts, most = [1] * len(wanted), self._options.traces_per_task
         else:
@@ -366,7 +368,7 @@ class TraceReader(api.DataSourceReader):
         return [TracePartition(tuple(task)) for task in tasks]
 
     def read(self, partition: api.InputPartition) -> Iterator["pyarrow.RecordBatch"]:
-        # Where all traces are left out, Spark gives a partition of its own.
+        # If all traces are filtered out, Spark passes a partition of its own.
         paths = partition.paths if isinstance(partition, TracePartition) else ()
         yield from _together(batch for path in paths for batch in self._read(path))
 
@@ -384,7 +386,7 @@ class TraceReader(api.DataSourceReader):
                     raise RuntimeError(f"{path} cannot be read: {error}") from None
 
     def _errors(self, file: str, path: str, scratch: Scratch) -> Iterator["pyarrow.RecordBatch"]:
-        """What of a trace could not be read."""
+        """The unreadable parts of a trace."""
         import pyarrow as pa
 
         database = os.path.join(scratch.path, "trace.db")
@@ -403,7 +405,7 @@ class TraceReader(api.DataSourceReader):
     def _rows(self, file: str, path: str, scratch: Scratch) -> Iterator["pyarrow.RecordBatch"]:
         """The rows of the table or query."""
         own = {**self._options.labels, "trace_path": path}
-        # That of the folder is known only when it is there; a filter may make it needless.
+        # The folder's id is only known after the export, and a filter may make the export needless.
         if self._options.sql is not None or _is_filtered(self._filters, "trace_id"):
             own["trace_id"] = hashed(file)
             if not _holds(self._filters, "trace_id", own["trace_id"]):
@@ -432,14 +434,14 @@ def _queried(file: str, path: str, scratch: Scratch, options: Options) -> str:
     try:
         _run(["query", "--format=parquet", f"--output={result}", *arguments], [file, str(options.sql)], path)
     except Failed as error:
-        # If the trace can be imported, it was the query.
+        # If the trace can be imported, the query was wrong.
         _run(["import", f"--output={os.path.join(scratch.path, 'trace.db')}", *arguments], [file], path)
         raise RuntimeError(f"{path}: {error}") from None
     return result
 
 
 def _run(arguments: List[str], inputs: List[str], path: str) -> None:
-    """Runs the program; what it says of a copy is said of the trace."""
+    """Runs the program. Messages about a copy name the trace instead."""
     try:
         Programs().run(arguments, inputs)
     except Failed as error:
@@ -471,7 +473,7 @@ def _batches(
 
 
 def _together(batches: Iterable["pyarrow.RecordBatch"]) -> Iterator["pyarrow.RecordBatch"]:
-    """Those of small traces put together, as a batch costs something whatever it holds."""
+    """Merges the batches of small traces, because a batch has a fixed cost."""
     import pyarrow as pa
 
     held: List["pyarrow.RecordBatch"] = []
@@ -502,8 +504,9 @@ def _column(batch: "pyarrow.RecordBatch", field: "pyarrow.Field", own: Mapping[s
 
 
 def _repeated(text: str, rows: int) -> "pyarrow.Array":
-    """The same text in each row. What Arrow makes of values of Python's it makes by way of pandas, if that is there, which takes
-    as much memory as all else."""
+    """The same text in each row. Arrow converts Python values with pandas if that is installed, which takes
+    as much memory as everything else.
+    """
     import pyarrow as pa
 
     value = text.encode("utf-8")
@@ -513,7 +516,7 @@ def _repeated(text: str, rows: int) -> "pyarrow.Array":
 
 @contextmanager
 def _local(path: str, scratch: Scratch, options: Options) -> Iterator[str]:
-    """The trace's file on this machine, a copy if it is elsewhere."""
+    """The trace's file on this machine, which is a copy if the trace is elsewhere."""
     if not _is_remote(path):
         if not os.path.exists(path):
             raise FileNotFoundError(f"{path} is not there on this executor; put traces where all executors see them, or name them by a scheme such as s3://")
@@ -527,7 +530,7 @@ def _local(path: str, scratch: Scratch, options: Options) -> Iterator[str]:
 
 @contextmanager
 def _scratch() -> Iterator[Scratch]:
-    """A directory on the executor's local disks, as Spark has them, or where temporary files are."""
+    """A directory on the executor's local disks that Spark names, or in the directory for temporary files."""
     disks = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
     disk = disks[os.getpid() % len(disks)]
     scratch = Scratch(disk if os.path.isdir(disk) else tempfile.gettempdir())
@@ -575,12 +578,12 @@ def _is_filtered(filters: Sequence[api.Filter], name: str) -> bool:
 
 
 def _holds(filters: Sequence[api.Filter], name: str, value: str) -> bool:
-    """Whether a trace, of which something is known, may have rows that are wanted."""
+    """Whether a trace with this value may have rows that the filters select."""
     return all(_is_true(filter, value) for filter in filters if _attribute(filter) == name)
 
 
 def _is_true(filter: api.Filter, value: str) -> bool:
-    """What a filter says of a text that is no NULL."""
+    """The result of a filter for a text that is not NULL."""
     if isinstance(filter, api.Not):
         return not _is_true(filter.child, value)
     if isinstance(filter, api.IsNull):
@@ -604,7 +607,7 @@ def _is_true(filter: api.Filter, value: str) -> bool:
 
 
 def _may_hold(group: "pyarrow.parquet.RowGroupMetaData", filters: Sequence[api.Filter]) -> bool:
-    """Whether a group of rows can have such that are wanted, by its least and greatest numbers."""
+    """Whether a row group may have rows that the filters select, by its least and greatest numbers."""
     bounds = {}
     for number in range(group.num_columns):
         column = group.column(number)
@@ -626,7 +629,7 @@ def _may_hold(group: "pyarrow.parquet.RowGroupMetaData", filters: Sequence[api.F
 
 
 def _kept(batch: "pyarrow.RecordBatch", filters: Sequence[api.Filter]) -> "pyarrow.RecordBatch":
-    """The rows that filters want, as far as these are comparisons."""
+    """The rows that the filters select, as far as these are comparisons."""
     from pyarrow import compute
 
     compared = {

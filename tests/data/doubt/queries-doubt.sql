@@ -1,4 +1,4 @@
--- What is timebase's own in tables that trace processor has, too: what speaks against rows, in any order.
+-- timebase's own columns in tables of trace processor: the evidence against rows, in any order.
 
 -- sched_doubt
 SELECT s.ts, s.dur, s.ucpu, t.machine_id, t.tid, t.start_ts, s.end_state, s.doubt FROM sched AS s JOIN thread AS t ON t.utid = s.utid;

@@ -15,7 +15,7 @@ fn host() -> [Item; 2] {
     [both("1", "0"), event("x", B, s("2"))]
 }
 
-/// The clocks that are assumed to be one: raw id, clock and file of each.
+/// The clocks that the import assumes to be one: raw id, clock and file of each.
 fn assumed(database: &Database) -> Vec<String> {
     let sql = "
         SELECT group_concat(reading, ' = ') FROM (
@@ -174,7 +174,8 @@ fn x26_a_x16_a_later_file_is_placed_by_the_realtime_of_the_first() {
             ],
         )
         .file("c", [both("80", "3").of(7), event("v", B, s("81")).of(7)]);
-    // y: one BOOTTIME is assumed, because nothing was read of the guest. It is that of b, and c is
+    // y: one BOOTTIME is assumed, because no clock of the guest was read. It is the BOOTTIME of b,
+    // and c is related to it.
     // related to it.
     let database = set.assert("x 2, y 61, z 62, v 61");
     assert_eq!(assumed(&database), ["0:6 = 7:6"]);

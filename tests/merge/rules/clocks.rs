@@ -25,7 +25,7 @@ fn x14_a_clock_of_a_sequence_is_its_files() {
 
 #[test]
 fn x14_a_tie_of_two_files_goes_by_the_order_of_processing() {
-    // BOOTTIME of a leads to that of c, over the private clock of n or that of o.
+    // BOOTTIME of a leads to BOOTTIME of c, through the private clock of n or of o.
     let to_c = |offset: &str| json!({"sync_to": {"file": "c", "clock": "BOOTTIME"}, "offset_ns": s(offset)});
     let to = |file: &str| json!({"clock": "BOOTTIME", "sync_to": {"file": file}});
     let entry = |path: &str, machine: &str, clocks: Json| json!({"path": path, "machine": {"name": machine}, "clocks": clocks});

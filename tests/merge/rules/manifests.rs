@@ -558,7 +558,7 @@ fn x39_overrides_for_what_is_no_trace_are_refused() {
             .manifest(manifest)
             .refused(&["perfetto_manifest", "files[0]"]);
     }
-    // This one is none.
+    // This file is no manifest.
     let entry = json!({"path": "the.manifest", "machines": [{"id": 7, "name": "m"}]});
     two().manifest(json!({"files": [entry]})).assert("x 2, y 6");
 }

@@ -163,7 +163,7 @@ fn x22_the_clocks_are_those_that_both_parts_have_by_then() {
                 event("g", B, s("51")).of(7),
             ],
         );
-    // The host's BOOTTIME of b is that of a: one boot.
+    // The host's BOOTTIME of b is the BOOTTIME of a, because both are of one boot.
     let database = set.assert("x 2, g 900.999999");
     let sql =
         "SELECT f.name FROM clock_snapshot AS s LEFT JOIN trace_file AS f ON f.id = s.trace_file_id

@@ -1,4 +1,4 @@
-//! How imports are compared with a model: over random traces, and over those whose rows are known.
+//! Compares imports with a model: over random traces, and over traces with known rows.
 
 use crate::support::data;
 use crate::support::statements::{
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use std::fs;
 use timebase_lab::encode::{Message, trace_of};
 
-/// The statements of a file that have these names.
+/// The statements of a file with these names.
 pub fn asked(file: &str, names: &[&str]) -> Vec<(String, String)> {
     let mut asked = statements(file);
     asked.retain(|(name, _)| names.contains(&&**name));
@@ -16,7 +16,7 @@ pub fn asked(file: &str, names: &[&str]) -> Vec<(String, String)> {
     asked
 }
 
-/// The statements of which an import and the model give other rows, in the form in which these are compared.
+/// The statements for which an import and the model give different rows, compared in this form.
 pub fn differences(
     imported: &Connection,
     model: &Connection,
@@ -34,8 +34,9 @@ pub fn differences(
     differing.collect()
 }
 
-/// Imports of the traces for some seeds must agree with the model: `wrong` tells where they do not.
-/// PROPTEST_CASES asks for more of them. What fails has the fewest packets for which an answer differs.
+/// Imports of the traces for some seeds must agree with the model; `wrong` returns the differences.
+/// PROPTEST_CASES asks for more seeds. A failure shows the fewest packets for which an answer
+/// differs.
 pub fn all_agree(cases: u64, trace: fn(u64) -> Vec<Message>, wrong: fn(&[Message]) -> Answered) {
     let asked = std::env::var("PROPTEST_CASES").ok();
     let cases = asked.and_then(|cases| cases.parse().ok()).unwrap_or(cases);
@@ -57,7 +58,7 @@ pub fn all_agree(cases: u64, trace: fn(u64) -> Vec<Message>, wrong: fn(&[Message
     }
 }
 
-/// The model's answers about traces of a folder of tests/data must be the recorded ones.
+/// The model's answers about traces in a folder of tests/data must be the recorded ones.
 pub fn answers_as_recorded(
     folder: &str,
     traces: impl IntoIterator<Item = u32>,

@@ -1,4 +1,4 @@
-//! What tracks say of themselves (TK1, TK3).
+//! The descriptions of tracks (TK1, TK3).
 
 use super::args::{Args, Said};
 use super::tracks::{Of, Track};
@@ -126,7 +126,7 @@ pub fn description(track: &Track) -> Option<String> {
     found.map(|(_, description)| description.to_owned())
 }
 
-/// The source arguments of TK3, beside those of other rules.
+/// The source arguments of TK3, in addition to those of other rules.
 pub fn source(track: &Track, args: &mut Args) {
     if let Some(description) = description(track) {
         args.say("description", Said::text(&description));

@@ -253,7 +253,7 @@ impl Scheduling {
         }
     }
 
-    /// A compact switch of which only the thread is remembered.
+    /// A compact switch whose thread is the only remembered part.
     pub fn switch_is_remembered(&mut self, switch: &Switch<'_>) {
         self.passes(switch.cpu, switch.time);
         let seen = self.doubts.cpus.entry(switch.cpu).or_default();

@@ -16,7 +16,7 @@ pub struct Energy {
     /// The first descriptions.
     states: Vec<(StateId, Message)>,
     consumers: Vec<(u32, i64, Message)>,
-    /// Tracks by what they are: machine, type, dimensions.
+    /// Tracks by machine, type and dimensions.
     tracks: Vec<(Machine, &'static str, Args, TrackId)>,
 }
 

@@ -9,7 +9,8 @@ const TOKENS: u64 = 4;
 const PIDS: [u64; 4] = [10, 20, 0, (1 << 32) | 10];
 const GUEST: u64 = 77;
 const VALUES: [&str; 4] = ["on", "off", "", "on"];
-/// Uuids of states of nobody, of a process, of a thread; of a thread, of a counter, of nothing.
+/// Uuids of states without an owner, of a process, of a thread; of a thread, of a counter, of
+/// nothing.
 const UUIDS: [u64; 8] = [1, 2, 3, 1, 2, 3, 4, 5];
 /// Things happen from this time on, in nanoseconds.
 const EPOCH: u64 = 1000;
@@ -120,7 +121,7 @@ impl Generator {
         }
     }
 
-    /// The fields that a start needs, of which one may be missing.
+    /// The fields that a start needs; one of them may be missing.
     fn start(&mut self, count: u32) -> Message {
         let missing = match self.random.one_in(15) {
             true => 1 + self.random.below(count.into()) as u32,

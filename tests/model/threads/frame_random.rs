@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use std::convert::identity;
 use timebase_lab::encode::{Message, trace_of};
 
-/// The statements of queries-more.sql that ask for these.
+/// The statements of queries-more.sql about these tables.
 const ASKED: [&str; 9] = [
     "expected_frames",
     "actual_frames",
@@ -22,7 +22,7 @@ const ASKED: [&str; 9] = [
     "power_counters",
 ];
 
-/// The counters that these rules name.
+/// The counters in these rules.
 const STATS: &str =
     "SELECT name, sum(value) FROM stats WHERE value <> 0 AND (name GLOB 'frame_timeline_*'
     OR name GLOB 'energy_*' OR name GLOB 'entity_state_*') GROUP BY name";
@@ -52,7 +52,7 @@ fn the_model_gives_the_rows_of_frames_and_states_that_are_known() {
     answers_as_recorded("more", traces, &asked, tables);
 }
 
-/// How often the rows of a statement stand in the model's tables of the first traces.
+/// The number of rows of a statement in the model's tables of the first traces.
 fn rows_of(sql: &str) -> i64 {
     let all = (0..128).map(|seed| {
         let model = tables(&trace_of(&frame_generate::trace(seed)));

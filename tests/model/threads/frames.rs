@@ -221,7 +221,7 @@ impl World<'_> {
         self.slices.end(track, time, None, None);
     }
 
-    /// The word of a number that is there, which is a fault if it is none (FT5).
+    /// The word of a number that exists; an unknown number is a fault (FT5).
     fn word(&mut self, message: &Message, field: u32, words: &[&str]) -> String {
         let number = message.unsigned(field) as u32 as usize;
         let known = (1..words.len()).contains(&number);

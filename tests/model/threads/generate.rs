@@ -232,7 +232,7 @@ impl Generator {
         let sequence = self.random.any(&[2, 3, 5]);
         packet = packet.number(10, sequence);
         if field == 69 {
-            // It says when the recording began.
+            // The event says when the recording began.
             let back = self.random.below(40);
             packet = packet.number(8, self.time() - back);
         } else if !self.random.one_in(6) {

@@ -141,7 +141,7 @@ impl Generator {
         }
     }
 
-    /// The first snapshot: MONOTONIC is behind BOOTTIME, or there is none.
+    /// The first snapshot: MONOTONIC reads less than BOOTTIME, or there is none.
     fn begin(&mut self) {
         let snapshot = |clock, timestamp| new().number(1, clock).number(2, timestamp);
         let mut clocks = new().message(1, snapshot(6, EPOCH));

@@ -74,7 +74,7 @@ impl Generator {
         tree
     }
 
-    /// What Linux says of processes may be in the trace, too.
+    /// Linux's process tree may be in the trace, too.
     fn linux_tree(&mut self) -> Message {
         let process = Message::new().number(1, self.random.below(9));
         let process = process.number(2, self.random.below(3));

@@ -12,7 +12,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
     trace_of(seed, Generator::gpu_packet)
 }
 
-/// The same without a payload that cannot be read.
+/// The same without unreadable payloads.
 pub fn sound_trace(seed: u64) -> Vec<Message> {
     trace_of(seed, |generator| generator.gpu_packet_of(false))
 }
@@ -121,7 +121,7 @@ impl Generator {
         message
     }
 
-    /// What GP7 and GP9 add to an event.
+    /// The fields that GP7 and GP9 add to an event.
     fn of_compute(&mut self, mut event: Message) -> Message {
         if self.random.one_in(3) {
             event = event.number(19, self.random.below(4));

@@ -12,9 +12,9 @@ type Sent = (bool, bool);
 
 #[derive(Debug, Default)]
 pub struct Binder {
-    /// By machine and debug_id: what it is, its thread, its slice, its arguments.
+    /// By machine and debug_id: the kind, the thread, the slice and the arguments.
     outstanding: Vec<((usize, i64), Outstanding)>,
-    /// The frames of threads, the topmost last: a word for the state, and what was sent.
+    /// The frames of threads, the topmost last: a word for the state, and the sent transaction.
     frames: Vec<(Utid, &'static str, Sent)>,
     waiting: Vec<Utid>,
     holding: Vec<Utid>,
@@ -193,7 +193,7 @@ impl World<'_> {
         }
     }
 
-    /// What a thread tells the driver.
+    /// A command from a thread to the driver.
     fn command(&mut self, now: &Now<'_>) {
         let binder = &mut self.kernel.binder;
         match now.fields.id(1) {
@@ -207,7 +207,7 @@ impl World<'_> {
         }
     }
 
-    /// What the driver tells a thread.
+    /// A return from the driver to a thread.
     fn returned(&mut self, now: &Now<'_>) {
         let binder = &mut self.kernel.binder;
         let thread = now.thread;

@@ -1,5 +1,5 @@
-//! Kernel events that say one thing of one track (KE); others are in `kernel_queues.rs`, `kernel_steps.rs`
-//! and `kernel_binder.rs`.
+//! Kernel events that each do one thing on one track (KE). Others are in `kernel_queues.rs`,
+//! `kernel_steps.rs` and `kernel_binder.rs`.
 
 use super::args::{Key, Said};
 use super::kernel::Context;
@@ -12,17 +12,17 @@ use super::tracks::{Of, Track};
 use super::wire::Message;
 use super::world::{CPUS, World};
 
-/// What events before say of later ones.
+/// The effect of earlier events on later ones.
 #[derive(Debug, Default)]
 pub struct KernelState {
     pub queues: Queues,
     pub steps: Steps,
     pub binder: Binder,
-    /// What was added up of tracks.
+    /// The sums of tracks.
     sums: Vec<(Track, i64)>,
 }
 
-/// An event, where and when it was.
+/// An event with its place and time.
 #[derive(Clone, Copy)]
 pub struct Now<'a> {
     pub kind: u32,
@@ -111,7 +111,7 @@ impl World<'_> {
             .unwrap_or_else(|| hexadecimal(address))
     }
 
-    /// The owner of tracks of a cpu, if there is such a cpu (KE47).
+    /// The owner of a cpu's tracks, if this cpu exists (KE47).
     fn of_cpu(&mut self, now: &Now<'_>, cpu: i64) -> Option<Of> {
         (cpu < CPUS).then(|| {
             self.cpus.insert((now.machine, cpu as u32));
@@ -206,7 +206,7 @@ impl World<'_> {
         }
     }
 
-    /// What is of a cpu: KE10, KE16, KE21, KE29, KE37 to KE39.
+    /// Events of a cpu: KE10, KE16, KE21, KE29, KE37 to KE39.
     fn cpu_events(&mut self, now: &Now<'_>) {
         let fields = now.fields;
         let (here, own) = (i64::from(now.cpu), fields.id(1));
@@ -287,7 +287,7 @@ impl World<'_> {
         }
     }
 
-    /// What is of a device: KE1, KE14, KE17 to KE20, KE30, KE31, KE34 to KE36, KE39 to KE42.
+    /// Events of a device: KE1, KE14, KE17 to KE20, KE30, KE31, KE34 to KE36, KE39 to KE42.
     fn device_events(&mut self, now: &Now<'_>) {
         let fields = now.fields;
         let text = fields.text(1);

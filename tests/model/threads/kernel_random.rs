@@ -42,7 +42,7 @@ fn random_traces_of_kernel_events_leave_no_event_out() {
     assert_eq!(made.len(), KINDS_OF_TRACKS, "{made:#?}");
 }
 
-/// Those of the rules, `thread_execution` among them.
+/// The kinds of tracks in the rules, `thread_execution` among them.
 const KINDS_OF_TRACKS: usize = 43;
 
 #[test]

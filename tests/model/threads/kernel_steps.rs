@@ -1,4 +1,5 @@
-//! Kernel events whose meaning depends on the ones before: KE8, KE12, KE13, KE15, KE22, KE23, KE28, KE32.
+//! Kernel events whose meaning depends on earlier events: KE8, KE12, KE13, KE15, KE22, KE23, KE28,
+//! KE32.
 
 use super::args::{Key, Said};
 use super::kernel_events::{Now, Told, i32_of, int};
@@ -14,7 +15,7 @@ pub struct Steps {
     names: Vec<String>,
     /// The machines in suspend_enter, its name, and whether freeze_processes began.
     suspends: Vec<(usize, String, bool)>,
-    /// The wakelocks that are held, with the name as it is and how often.
+    /// The held wakelocks, with their full names and counts.
     wakelocks: Vec<(usize, Option<String>, u64)>,
     /// Reads of files: machine, ino, offset, and the thread.
     reads: Vec<((usize, u64, i64), i64)>,
@@ -380,7 +381,7 @@ impl World<'_> {
         format!("sys_{}", names[column])
     }
 
-    /// KE32: the mark that a call of sys_write is for.
+    /// KE32: the mark to which a call of sys_write belongs.
     fn print_in_write(&mut self, now: &Now<'_>) {
         let writing = &mut self.kernel.steps.writing;
         if writing.contains(&now.thread) {

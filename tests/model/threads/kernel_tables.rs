@@ -7,7 +7,7 @@ use super::world::World;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-/// Tables with the columns that statements ask for.
+/// Tables with the columns in the statements.
 const SCHEMA: &str = "
 CREATE TABLE process (upid, pid);
 CREATE TABLE thread (utid, tid);

@@ -1,4 +1,5 @@
-//! Processes and threads, their facts by origin, and how long a number means one of them (P).
+//! Processes and threads, their facts by origin, and the time for which a number means one of them
+//! (P).
 
 use super::args::Args;
 use super::machines::Machine;

@@ -12,7 +12,7 @@ type Sums = [i64; 4];
 /// A process, and the name of its heap.
 type Heap = (usize, String);
 
-/// What an interval remembers of dumps.
+/// The state of dumps in an interval.
 #[derive(Clone, Debug, Default)]
 pub struct Dumps {
     index: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Dumps {
     mappings: BTreeMap<u64, usize>,
     frames: BTreeMap<u64, usize>,
     callstacks: BTreeMap<u64, usize>,
-    /// HP5: the dump's heap and time, the callstack, and what it sums up to.
+    /// HP5: the dump's heap and time, the callstack, and its sums.
     waiting: Vec<(Heap, i64, u64, Sums)>,
     last: BTreeMap<(Heap, usize), Sums>,
     seen: BTreeSet<(Heap, u64, usize)>,

@@ -9,7 +9,7 @@ use timebase_lab::encode::{Message, trace_of};
 
 const STATEMENTS: &str = "profiles/queries-profiles.sql";
 
-/// The counters that the rules name, of which no machine is asked.
+/// The counters of the rules, summed over machines.
 const STATS: &str = "SELECT name, idx, total(value) FROM (SELECT name, idx + (ifnull(machine_id, 0) << 40) AS idx, value FROM stats) WHERE (name GLOB 'stackprofile_*' OR name GLOB 'perf_*'
     OR name GLOB 'heapprofd_*' OR name GLOB 'smaps_*' OR name GLOB 'streaming_*' OR name = 'interned_data_tokenizer_errors'
     OR name = 'trace_sorter_negative_timestamp_dropped' AND value > 0 OR name GLOB 'symbolization_*') AND name <> 'perf_sample'

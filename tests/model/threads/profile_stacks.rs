@@ -15,7 +15,7 @@ pub struct Mapping {
     pub name: String,
 }
 
-/// Why a mapping is a row.
+/// The reason why a mapping has a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Kernel,
@@ -29,7 +29,7 @@ pub struct Frame {
     pub mapping: usize,
     pub rel_pc: u64,
     pub name: Option<String>,
-    /// What tells frames of a dummy apart.
+    /// The mapping's origin, by which the frames of a dummy differ.
     source: (Option<String>, Option<u32>),
     pub symbols: Option<usize>,
     pub kind: Option<String>,
@@ -50,7 +50,7 @@ pub struct Callsite {
     pub depth: usize,
 }
 
-/// A number as a process uses it in an interval.
+/// A number that a process uses in an interval.
 type Used = (Interval, Option<usize>, u64);
 
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use std::collections::BTreeSet;
 
-/// Tables with the columns that statements ask for.
+/// Tables with the columns in the statements.
 const SCHEMA: &str = "
 CREATE TABLE process (upid, pid);
 CREATE TABLE thread (utid, tid, upid, is_main_thread);

@@ -1,4 +1,4 @@
-//! Profiles (OP to SM): what is remembered, and which packet does what.
+//! Profiles (OP to SM): the state, and the packets that change it.
 
 use super::machines::Machine;
 use super::profile_heaps::Dumps;
@@ -9,10 +9,11 @@ use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
 
-/// A sequence between two S2: the machine, the sequence, whether it is one, and the number of S2.
+/// A sequence between two S2: the machine, the sequence, whether there is one, and the number of
+/// S2.
 pub type Interval = (u32, u32, bool, usize);
 
-/// All of it.
+/// The whole state of profiles.
 #[derive(Debug, Default)]
 pub struct Profiles {
     pub stacks: Stacks,
@@ -62,7 +63,7 @@ pub struct Of {
 }
 
 impl Of {
-    /// What is counted of a machine.
+    /// The index of a machine's counter.
     pub fn idx(self, idx: i64) -> i64 {
         idx + ((self.machine as i64) << 40)
     }

@@ -9,7 +9,7 @@ use crate::support::statements::{Answered, differences};
 use std::convert::identity;
 use timebase_lab::encode::{Message, trace_of};
 
-/// What tracks with slices or values say of themselves (rules TK), and what is counted of rules GK.
+/// The descriptions of tracks with slices or values (rules TK), and the counters of rules GK.
 const MORE: [(&str, &str); 8] = [
     (
         "tracks",

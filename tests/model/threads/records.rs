@@ -15,7 +15,7 @@ CREATE TABLE slice (id, ts, dur, depth, name, track_id, arg_set_id);
 CREATE TABLE args (arg_set_id, key, value_type, int_value, string_value, real_value);
 ";
 
-/// Whom a row is about.
+/// The subject of a row.
 #[derive(Clone, Copy, PartialEq)]
 enum About {
     Trace,
@@ -43,7 +43,7 @@ struct Trigger {
     args: Vec<(&'static str, &'static str, Value)>,
 }
 
-/// An unsigned number as the column has it.
+/// An unsigned number in the form of the column.
 fn int(number: u64) -> Value {
     Value::Integer(number.cast_signed())
 }
@@ -63,7 +63,7 @@ impl Model {
             .push((name.to_owned(), key_type, value, machine, trace));
     }
 
-    /// A single one, of which the last value wins.
+    /// A fact with one value. The last value wins.
     fn single(&mut self, name: &str, about: About, value: Value) {
         let before = self.metadata.len();
         self.row(name, "single", about, value);
@@ -642,7 +642,7 @@ fn uuid(high: u64, low: u64) -> Option<String> {
     (high != 0 || low != 0).then(|| parts.join("-"))
 }
 
-/// MD1: what is read in the order of time.
+/// MD1: facts that are read in the order of time.
 fn in_time_order(model: &mut Model, packets: &Packets, raw: &[Message], machines: &[u32]) {
     // O2: the greatest time of any packet that is an event, and of the packets of each machine.
     let mut of_events = 0;
@@ -842,7 +842,7 @@ fn shown(bytes: &[u8], of: &str, depth: usize) -> Vec<String> {
                 lines.extend(shown(bytes, message, depth + 1));
                 "}".to_owned()
             }
-            // Nothing that is unknown is fixed in random traces.
+            // Random traces contain no fixed-size field that is unknown.
             (_, Field::Number(value)) => format!("{number}: {}", value.cast_signed()),
             (_, Field::Bytes(bytes)) => format!("{number}: {}", quoted(bytes)),
         };

@@ -246,7 +246,7 @@ impl Slices {
         self.begin(time, &self.track_of(lane), name)
     }
 
-    /// S, of which a lane has only one (B6, H6).
+    /// Begins an S. A lane has only one open S (B6, H6).
     pub fn begin_alone_on_lane(&mut self, time: i64, set: &Track, name: &str, cookie: i64) {
         let lane = self.lane(set, cookie);
         let count = self.lanes[lane].begins.0 + 1;

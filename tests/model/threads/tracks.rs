@@ -79,7 +79,7 @@ impl Track {
     }
 }
 
-/// Dimensions, of which a text that is NULL is the same as an empty one (TK2).
+/// Dimensions. A text that is NULL equals an empty text (TK2).
 #[derive(Clone, Debug, Default)]
 pub struct Told(pub Vec<(&'static str, Said)>);
 

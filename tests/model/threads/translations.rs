@@ -20,12 +20,12 @@ const MARK: [&str; 2] = [
 ];
 const TRIGGER: [&str; 2] = ["chrome_trigger.name_hash", "chrome_trigger.name"];
 
-/// What packets say, in their order.
+/// The translations in packets, in their order.
 #[derive(Debug, Default)]
 pub struct Translations {
     /// Machine, a slice's name, its other name.
     slices: Vec<(Machine, String, String)>,
-    /// The same of tracks of processes.
+    /// The same for tracks of processes.
     tracks: Vec<(Machine, String, String)>,
     /// Machine, the arguments, the hash, its name.
     hashes: Vec<(Machine, [&'static str; 2], u64, String)>,

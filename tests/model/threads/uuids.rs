@@ -404,7 +404,7 @@ impl World<'_> {
         }
     }
 
-    /// The parent's row is made even if this one is left out (U8).
+    /// The parent's row is made even if this row is left out (U8).
     fn parent_of(&mut self, uuid: Uuid, sequence: (u32, u32)) -> Option<TrackId> {
         let descriptor = self.descriptor(uuid)?.clone();
         let parent = Uuid {

@@ -62,11 +62,11 @@ pub struct World<'a> {
     pub frames: Frames,
     pub states: States,
     pub energy: Energy,
-    /// The dimensions of tracks, beside their owners.
+    /// The dimensions of tracks, in addition to their owners.
     pub dimensions: BTreeMap<TrackId, Args>,
     /// The counters of `stats` that the rules name.
     pub counted: BTreeMap<&'static str, i64>,
-    /// What is known of kernels that are not Linux (GK).
+    /// The state of kernels other than Linux (GK).
     pub generic: Generic,
 }
 

@@ -13,7 +13,7 @@ use crate::support::{Place, answer};
 
 /// A compared statement.
 pub struct Compared {
-    /// Its text as shown.
+    /// The shown text.
     pub sql: String,
     pub outcome: Outcome,
     /// Timebase's answer, if the witness has one.
@@ -33,7 +33,7 @@ pub enum Outcome {
 /// The first and the last time of each trace that an example may name.
 pub type Bounds = BTreeMap<String, (i64, i64)>;
 
-/// A database beside its witness.
+/// A database and its witness.
 pub struct Pair<'a> {
     pub database: &'a str,
     pub witness: &'a Connection,

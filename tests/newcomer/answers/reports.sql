@@ -1,6 +1,6 @@
--- What each result of the reports must be, by trace processor's tables and what timebase says against their rows; `-- # report: title` is
--- above each. Written without a look at how the reports do it, and as plainly as can be. Times of a
--- trace are the witness's `trace_bounds`; lists are whole (top=1000000).
+-- The expected result of each report, by trace processor's tables and timebase's doubts about their rows; `-- # report: title` is
+-- above each. Written as plainly as possible, without a look at the code of the reports. Times of a
+-- trace are the witness's `trace_bounds`; lists are complete (top=1000000).
 
 -- # time-spent: CPUs
 WITH s AS (SELECT s.*, t.is_idle FROM known_sched AS s JOIN thread AS t USING (utid))
@@ -93,7 +93,7 @@ WITH bound (wait, at_least, below) AS (
 SELECT wait, count(waker_utid) AS wakeups, count(s.utid) - count(waker_utid) AS preempted,
        round(total(dur) / 1e6, 3) AS waited_ms
 FROM bound LEFT JOIN known_state AS s ON state IN ('R', 'R+') AND dur >= at_least AND dur < below
--- No waits where there is no scheduling are no answer.
+-- Without scheduling, no waits are no answer.
 WHERE EXISTS (SELECT * FROM known_sched) GROUP BY wait;
 
 -- # sched-latency: Longest waits
@@ -168,7 +168,7 @@ LEFT JOIN of_process AS q ON q.id = k.id LEFT JOIN process AS p ON p.upid = coal
 WITH s AS (
   SELECT id, utid, ts, dur FROM known_slice JOIN (SELECT id AS track_id, utid FROM of_thread) USING (track_id) WHERE dur > 0
 ), did AS (
-  -- That it ran is for sched to say, what else it did for thread_state.
+  -- sched tells that the thread ran, and thread_state tells its other states.
   SELECT s.id, 'Running' AS state, min(d.ts + d.dur, s.ts + s.dur) - max(d.ts, s.ts) AS ns
   FROM s JOIN known_sched AS d ON d.utid = s.utid AND d.ts < s.ts + s.dur AND d.dur > 0 AND d.ts + d.dur > s.ts
    AND d.ts >= coalesce((SELECT max(b.ts) FROM known_sched AS b WHERE b.utid = s.utid AND b.ts <= s.ts), s.ts)
@@ -179,7 +179,7 @@ WITH s AS (
   WHERE d.state <> 'Running'
 )
 SELECT s.name, s.ts, round(s.dur / 1e3, 1) AS us,
-       -- NULL where nothing is known of the thread then.
+       -- NULL if the thread's states are unknown for this time.
        round(CASE WHEN sum(ns) > 0 THEN total(ns) FILTER (WHERE state = 'Running') END / 1e3, 1) AS ran_us,
        round(CASE WHEN sum(ns) > 0 THEN total(ns) FILTER (WHERE state IN ('R', 'R+')) END / 1e3, 1) AS waited_us,
        round(CASE WHEN sum(ns) > 0 THEN total(ns) FILTER (WHERE state NOT IN ('Running', 'R', 'R+')) END / 1e3, 1) AS slept_us,

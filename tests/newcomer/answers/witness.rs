@@ -160,8 +160,8 @@ fn kernel_events(conn: &Connection, trace: &str, imported: &Imported, clock: u32
 /// processor and timebase.
 const VIEWS: &str = include_str!("witness.sql");
 
-/// Whether a table is an addition of timebase, or has no recorded rows; and why no answer can be
-/// compared.
+/// Whether a table is an addition of timebase, or has no recorded rows; and the reason why no
+/// answer can be compared.
 pub fn untold(name: &str) -> Option<&'static str> {
     UNTOLD
         .iter()

@@ -1,5 +1,5 @@
--- Trace processor's tables over those of the model, and what it and timebase have besides. Plainly
--- joined: nothing here is fast.
+-- Trace processor's tables over the tables of the model, and the additions of trace processor's
+-- library and of timebase. The joins are plain: nothing here is fast.
 DROP VIEW sched;
 DROP TABLE loss;
 ALTER TABLE process RENAME TO known_process;
@@ -18,7 +18,7 @@ ALTER TABLE process_counter_track RENAME TO counter_of_process;
 ALTER TABLE cpu_counter_track RENAME TO counter_of_cpu;
 ALTER TABLE gpu_counter_track RENAME TO counter_of_gpu;
 
--- What timebase says against slices; tests/doubt says whether it is right.
+-- timebase's doubts about slices; tests/doubt checks whether they are right.
 ALTER TABLE known_slice ADD COLUMN doubt;
 
 CREATE INDEX known_process_upid ON known_process (upid);
@@ -120,7 +120,8 @@ SELECT s.*, t.tid, t.name AS thread_name, t.upid, p.pid, p.name AS process_name,
 FROM thread_state AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
 LEFT JOIN thread AS w ON w.utid = s.waker_utid;
 
--- What has no end is not counted, but is a slice; what may be wrong is counted for itself.
+-- A row without an end is not summed, but counts as a slice; a row that may be wrong is summed
+-- separately.
 CREATE VIEW cpu_time_by_thread AS
 SELECT t.utid, t.tid, t.name AS thread_name, t.upid, p.pid, p.name AS process_name,
        sum(CASE WHEN dur > 0 AND doubt IS NULL THEN dur ELSE 0 END) AS cpu_time, count(*) AS slices,

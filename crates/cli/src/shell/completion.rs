@@ -1,11 +1,11 @@
-//! Names at the tab key while a statement is typed.
+//! Completes names when the user presses the tab key while typing a statement.
 //!
 //! # Design
 //!
-//! What may come next follows from the words around the cursor: behind FROM a table, behind a
-//! table's name or alias and a dot its columns, elsewhere the columns of the tables that the
-//! statement names, wherever it does. A parser of SQL would know more, of statements that
-//! are complete; those that are being typed are not.
+//! The words around the cursor decide what may come next. After FROM it is a table, and after a
+//! table's name or alias and a dot, a column of this table. Elsewhere it is a column of the tables
+//! that the statement names, before or after the cursor. A parser of SQL would know more, but only
+//! about complete statements, and a statement that is being typed is not complete.
 
 use clap::ValueEnum;
 use rusqlite::Connection;
@@ -18,7 +18,7 @@ use crate::output::Format;
 use crate::reference::{SectionKind, reference};
 use crate::script::lexer;
 
-/// The words that statements on a trace are made of.
+/// The keywords that are completed.
 const KEYWORDS: &[&str] = &[
     "AND",
     "AS",
@@ -87,18 +87,19 @@ const KEYWORDS: &[&str] = &[
     "WITH",
 ];
 
-/// What can stand behind FROM besides what the database has.
+/// The table-valued functions of SQLite that are completed after FROM, besides the tables of the
+/// database.
 const OF_SQLITE: &[&str] = &["json_each", "json_tree"];
 
-/// What can stand before a table and a dot.
+/// The schemas that can stand before a dot and a table.
 const SCHEMAS: &[&str] = &["main", "temp"];
 
-/// What the line editor asks about SQL.
+/// Answers the line editor's questions about SQL.
 #[derive(Helper, Highlighter, Hinter, Validator)]
 pub struct SqlHelper {
-    /// The lines of the statement before the one that is edited.
+    /// The lines of the statement before the edited line.
     pending: String,
-    /// By name.
+    /// Sorted by name.
     sources: Vec<Relation>,
     functions: Vec<String>,
     files: FilenameCompleter,
@@ -108,16 +109,16 @@ pub struct SqlHelper {
 struct Relation {
     name: String,
     columns: Vec<String>,
-    /// Whether it is behind views, and not what people look for.
+    /// Whether it only stores the data of views, so that people do not look for it.
     is_storage: bool,
 }
 
 impl SqlHelper {
-    /// Knows the names that are in the database now.
+    /// Knows the names that the database has now.
     pub fn new(connection: &Connection, pending: &str) -> SqlHelper {
         SqlHelper {
             pending: pending.to_owned(),
-            // Without names there is less help, but nothing is wrong.
+            // Without names there is less help, but this is no error.
             sources: sources(connection).unwrap_or_default(),
             functions: functions(connection).unwrap_or_default(),
             files: FilenameCompleter::new(),
@@ -129,7 +130,7 @@ impl SqlHelper {
         sources.find(|source| source.name.eq_ignore_ascii_case(name))
     }
 
-    /// What may stand where `typed` does, between these parts of a statement.
+    /// The possible completions of `typed` between these two parts of a statement.
     fn candidates(&self, before: &str, typed: &str, after: &str) -> Vec<String> {
         let mut named = Scan::of(&format!("{before} {typed}{after}")).sources;
         if let Some(before) = before.strip_suffix('.') {
@@ -176,7 +177,7 @@ impl SqlHelper {
         words
     }
 
-    /// What may come next in a command.
+    /// The possible completions in a command.
     fn of_command(&self, command: &str) -> Vec<String> {
         let formats = || {
             Format::value_variants()
@@ -209,7 +210,7 @@ fn sources(connection: &Connection) -> rusqlite::Result<Vec<Relation>> {
         let columns = columns.query_map([&name], |row| row.get(0))?;
         let section = reference().section(&name);
         sources.push(Relation {
-            // A view may be of tables that are gone.
+            // A view may refer to tables that no longer exist.
             columns: columns.collect::<rusqlite::Result<_>>().unwrap_or_default(),
             is_storage: section.is_some_and(|section| section.kind == SectionKind::Storage),
             name,
@@ -218,8 +219,8 @@ fn sources(connection: &Connection) -> rusqlite::Result<Vec<Relation>> {
     Ok(sources)
 }
 
-/// The functions that a question needs: not those that are SQLite's for itself, for its search
-/// of texts, and hints for its planner.
+/// The functions that are useful in queries. This leaves out SQLite's internal functions for
+/// full-text search, and the hints for its planner.
 fn functions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     const INNOCUOUS: i64 = 0x20_0000;
     connection
@@ -233,7 +234,7 @@ fn functions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         .collect()
 }
 
-/// What a statement names behind FROM, JOIN and the like.
+/// The tables that a statement names after FROM, JOIN and similar keywords.
 #[derive(Default)]
 struct Scan {
     sources: Vec<Named>,
@@ -249,8 +250,8 @@ struct Named {
 impl Scan {
     fn of(statement: &str) -> Scan {
         let mut scan = Scan::default();
-        // For each parenthesis that is open: whether names behind a comma are of tables, and
-        // which of `sources` an alias would be of.
+        // For each open parenthesis: whether a name after a comma is a table, and the index in
+        // `sources` to which an alias would belong.
         let mut outer: Vec<(bool, Option<usize>)> = Vec::new();
         let (mut in_from, mut last) = (false, None);
         for (kind, text) in lexer::tokens(statement).filter(|(kind, _)| !kind.is_blank()) {
@@ -288,7 +289,7 @@ impl Scan {
                     scan.expects_source = in_from;
                     continue;
                 }
-                // The name before was that of a schema.
+                // The name before the dot was a schema.
                 "." if last.is_some() => {
                     scan.sources.pop();
                     last = None;
@@ -300,7 +301,7 @@ impl Scan {
                     (in_from, last) = (false, None);
                 }
                 ")" => (in_from, last) = outer.pop().unwrap_or_default(),
-                // More of the FROM, or an alias to come.
+                // The FROM clause continues, or an alias follows.
                 "AS" => {}
                 "ON" | "USING" | "LEFT" | "RIGHT" | "FULL" | "INNER" | "OUTER" | "CROSS"
                 | "NATURAL" => {
@@ -327,7 +328,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// What of a text is behind its last semicolon, as far as that ends a statement.
+/// The part of a text after its last semicolon that ends a statement.
 fn last_statement(text: &str) -> &str {
     let mut start = 0;
     let mut at = 0;
@@ -444,13 +445,13 @@ mod tests {
             completed_at("SELECT *\nFROM\n", "pack", 4),
             (0, vec!["packet".to_owned()])
         );
-        // What is behind a view is there for who begins to type it.
+        // The table behind a view is offered only if the user types the start of its name.
         assert_eq!(completed("SELECT * FROM sli"), ["slice", "slice_record"]);
         assert_eq!(
             completed("SELECT * FROM main.sli"),
             ["slice", "slice_record"]
         );
-        // Not SQLite's own.
+        // SQLite's own tables are left out.
         assert!(completed("SELECT * FROM sqlite").is_empty());
         assert!(completed("SELECT * FROM pragma").is_empty());
     }
@@ -517,7 +518,7 @@ mod tests {
         assert!(completed("SELECT 'pack").is_empty());
         assert!(completed("SELECT 1 -- FROM pack").is_empty());
         assert!(completed_at("SELECT '\n", "pack", 4).1.is_empty());
-        // A statement before is another one.
+        // The statement before the semicolon does not count.
         assert_eq!(completed("SELECT 1 FROM packet; SELECT du"), ["dur"]);
     }
 }

@@ -29,7 +29,7 @@ impl Frame {
         }
     }
 
-    /// The same for a packet whose part is known.
+    /// Does the same for a packet whose part is known.
     #[inline]
     pub(super) fn packet_of(
         &mut self,
@@ -162,8 +162,8 @@ impl Frame {
         }
     }
 
-    /// The greatest time of the sequence before the packet, if the sequence lost packets in between; the
-    /// time is `None` if the sequence has none.
+    /// The greatest time of the sequence before the packet, if the sequence lost packets in
+    /// between. The inner value is `None` if the sequence has no time.
     #[inline]
     fn lost_since(&self, packet: &IncomingPacket<'_>) -> Option<Option<i64>> {
         let has_lost = packet.header.previous_packet_dropped != 0;
@@ -356,8 +356,8 @@ fn packets_lost(packet: &IncomingPacket<'_>, start: Option<i64>, placement: &Pla
     }
 }
 
-/// Which later packets without a time stand at or after this packet's time (rule O2). A packet with
-/// readable events inside counts only for packets of its machine.
+/// Tells which later packets without a time stand at or after this packet's time (rule O2). A
+/// packet with readable events inside counts only for packets of its machine.
 #[inline]
 fn counts_for(parsed: &Result<Parsed<'_>, Corrupt>, header: &Header<'_>) -> CountsFor {
     match header.packet_type().filter(|_| parsed.is_ok()) {

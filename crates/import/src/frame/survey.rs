@@ -1,26 +1,30 @@
-//! Going through a trace for its snapshots only, ahead of an import by lines.
+//! Reads a trace for its snapshots only, before an import with lines.
 //!
 //! # Design
 //!
-//! What it finds has to be what the import finds: the same snapshots, accepted in the same order. So
-//! nothing is left out that has a say in that:
+//! The survey must find the same snapshots as the import, accepted in the same order. So it does
+//! not leave out anything that influences them:
 //!
-//! * **What is a packet.** Behind a payload that cannot be read, packets are looked for inside of it
-//!   (rule Z3). So every payload is parsed, and interned data looked through, as the import does.
-//! * **Which snapshots there are**: `clock_snapshot`, pairs of bundles (I1), synchronizations with
-//!   other machines (X19, X21), and what is assumed when the first time of a part is converted (X26).
-//! * **Which clock is trace time** (T1, X25), for a snapshot may not set that back (N2). That, and what is
-//!   assumed of a part, is settled by the first time of the part that is converted, be it of an event deep
-//!   inside of a payload of which half is made before that. Until then packets are read as by the import,
-//!   and their rows thrown away. In a recording that is until the first snapshot, among its first
-//!   packets; where it is never, the trace has hardly a clock.
+//! * **What is a packet.** After an unreadable payload, the stream looks for packets inside the
+//!   payload (rule Z3). So the survey parses every payload, and checks interned data, as the import
+//!   does.
+//! * **Which snapshots exist**: `clock_snapshot`, pairs of bundles (I1), synchronizations with
+//!   other machines (X19, X21), and the assumption that is made when the first time of a part is
+//!   converted (X26).
+//! * **Which clock is trace time** (T1, X25), because a snapshot must not set trace time back (N2).
+//!   The first converted time of a part settles its trace time and its assumptions. It may be the
+//!   time of an event deep inside a payload, after rows were made from half of the payload. Until
+//!   then, the survey reads packets as the import does, and throws their rows away. In a recording,
+//!   this lasts until the first snapshot, which is among the first packets. If it lasts to the end,
+//!   the trace hardly has a clock.
 //!
-//! What is left out is most of an import: times, rows, events and what is made of them, and the
-//! bytes' hash.
+//! The survey leaves out most of an import: times, rows, events and their results, and the hash of
+//! the bytes.
 //!
-//! To look for packets of the type `clock_snapshot` only, and to begin anew if the import then finds
-//! other ones, was the alternative. It saves the parsing of payloads, a tenth of an import, and takes
-//! twice as long where it fails; and whether it fails would have to be known in time.
+//! The alternative was to look only for packets of the type `clock_snapshot`, and to start again if
+//! the import then finds other snapshots. It avoids parsing payloads, which is a tenth of an
+//! import, but takes twice as long if it fails. And the import would have to know in time that it
+//! failed.
 
 use std::io::{self, Read};
 
@@ -34,7 +38,7 @@ use crate::place::{IncomingPacket, PartIx, Snapshot};
 use crate::readers::{Corrupt, Parsed};
 
 impl Frame {
-    /// Reads a whole file for its snapshots only, and returns whether it was stopped.
+    /// Reads a whole file for its snapshots only, and tells whether the reading was stopped.
     ///
     /// # Errors
     ///
@@ -62,7 +66,8 @@ impl Frame {
         payload
     }
 
-    /// The same for a packet of a part of which nothing is to be settled any more. Gives its snapshot.
+    /// Does the same for a packet of a part whose clocks are settled. Returns the packet's
+    /// snapshot.
     #[inline]
     pub(crate) fn survey_settled(
         &mut self,

@@ -1,8 +1,8 @@
-//! Placing packets, and nothing else: for who rewrites a trace.
+//! Places packets without making rows, for rewriting a trace.
 //!
-//! What decides a time is all that [`Frame::packet`] does before a reader reads the payload, and no
-//! other thing: whose packet it is, the state of its sequence, its snapshot, its place. So that is done
-//! here by the same functions, and nothing becomes a row that anybody keeps.
+//! The steps of [`Frame::packet`] before the payload's reader decide a packet's time, and nothing
+//! else does. They find its part, the state of its sequence, its snapshot, and its place. This
+//! module calls the same functions for these steps, and does not keep any row.
 
 use std::io::{self, Read};
 
@@ -21,7 +21,7 @@ use crate::place::{
 };
 use crate::readers::{Corrupt, Parsed};
 
-/// A packet of the trace that is read, and where an import places it.
+/// A packet of the source trace, with the time that an import gives it.
 pub(crate) struct TimedPacket<'a> {
     pub part: PartIx,
     pub generation: Generation,
@@ -29,18 +29,18 @@ pub(crate) struct TimedPacket<'a> {
     pub is_valid: bool,
     pub parsed: Result<Parsed<'a>, Corrupt>,
     pub placement: Placement,
-    /// Whether its timestamp is taken for its time, as no clock is known (rule T2).
+    /// Whether the timestamp is used as the time, because no clock is known (rule T2).
     pub is_taken_as_it_is: bool,
 }
 
 impl TimedPacket<'_> {
-    /// What it means for who looks for packets.
+    /// The verdict for the packet stream.
     pub fn payload(&self) -> Payload {
         verdict(&self.parsed)
     }
 }
 
-/// A packet of the trace that is written, before it has its place there.
+/// A packet of the written trace, before it is placed there.
 pub(crate) struct CopiedPacket {
     pub part: PartIx,
     machine: u32,
@@ -49,7 +49,7 @@ pub(crate) struct CopiedPacket {
 }
 
 impl CopiedPacket {
-    /// The snapshot that it is.
+    /// The snapshot in the packet, if it was accepted.
     pub fn accepted(&self) -> Option<&Accepted> {
         match self.snapshot.as_ref()?.taken {
             Taken::Accepted(ref accepted) => Some(accepted),
@@ -70,11 +70,11 @@ impl CopiedPacket {
 }
 
 impl Frame {
-    /// Reads the packets of a file, in file order, by a function of the caller's.
+    /// Reads the packets of a file, in file order, with the caller's function.
     ///
     /// # Errors
     ///
-    /// If there is too much in memory.
+    /// If the data in memory exceeds its limit.
     pub(crate) fn time_file(
         &mut self,
         input: impl Read,
@@ -84,8 +84,8 @@ impl Frame {
         self.each_packet(input, rows, each)
     }
 
-    /// Does all that [`Frame::packet`] does before the payload is read. What of it waits is known by
-    /// `number` when it is settled.
+    /// Does everything that [`Frame::packet`] does before the payload is read. If the packet waits,
+    /// it is identified by `number` when it is settled.
     pub(crate) fn time<'a>(
         &mut self,
         number: i64,
@@ -128,7 +128,7 @@ impl Frame {
         }
     }
 
-    /// Whether the interned data and the defaults that a packet brings can be read.
+    /// Whether the packet's interned data and its defaults are readable.
     pub(crate) fn is_sound(&self, header: &Header<'_>) -> (bool, bool) {
         let interned = &self.context.place.interned;
         let has_interned = header
@@ -138,8 +138,8 @@ impl Frame {
         (has_interned, defaults.is_ok())
     }
 
-    /// The copy of a packet comes, without a default clock of its sequence. What it says that clocks read
-    /// is in force for what comes next.
+    /// Enters the copy of a packet, whose sequence has no default clock. The clock readings in the
+    /// packet are in force from now on.
     pub(crate) fn enter_copy(
         &mut self,
         header: &Header<'_>,
@@ -168,8 +168,8 @@ impl Frame {
         Some(copied)
     }
 
-    /// The copy of a snapshot comes to a part of which nothing is to be settled any more, and nobody asks for
-    /// its place.
+    /// Enters the copy of a snapshot for a part whose clocks are settled. Nobody needs the copy's
+    /// place.
     pub(crate) fn survey_copy(
         &mut self,
         header: &Header<'_>,
@@ -188,7 +188,7 @@ impl Frame {
         place.snapshot_ahead(snapshot, &copied.incoming(header, rows));
     }
 
-    /// The copy has its header, and so its place.
+    /// Places the copy, whose header is now known.
     pub(crate) fn time_copy(
         &mut self,
         mut copied: CopiedPacket,
@@ -204,11 +204,11 @@ impl Frame {
         placement
     }
 
-    /// A file is read to its end: what waits in it is tried once more.
+    /// Ends a file, and tries to convert its waiting packets again.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written or read back.
+    /// If the waiting packets cannot be stored on disk or read back.
     pub(crate) fn end_timed_file(
         &mut self,
         rows: &mut Rows<'_>,
@@ -221,11 +221,11 @@ impl Frame {
         Ok(read)
     }
 
-    /// All files are read: what still waits is tried for the last time.
+    /// Ends the trace, and tries for the last time to convert the packets that still wait.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written or read back.
+    /// If the waiting packets cannot be stored on disk or read back.
     pub(crate) fn end_timed(
         &mut self,
         each: impl FnMut(Settled<'_>) -> io::Result<()>,

@@ -1,35 +1,35 @@
-//! Counters of the table `stats`, and what it means that one is not 0.
+//! Counters of the table `stats`, and the meaning of a counter that is not 0.
 
 /// A counter, by its name.
 ///
-/// Who counts something says what that means in the words of trace processor, so
-/// that its queries for what went wrong find ours, too; and in words of our own what is counted, which the
-/// reference repeats.
+/// Its meaning is in the words of trace processor, so that queries written for trace processor find
+/// our problems, too. Its description is in our own words, and the reference repeats it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counter {
     pub name: &'static str,
-    /// What is counted, without marks: it is a text of the database.
+    /// The things that are counted, without markup, because the description is a text of the
+    /// database.
     pub description: &'static str,
     pub meaning: Meaning,
 }
 
-/// What a counter above 0 means.
+/// The meaning of a counter above 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Meaning {
     /// `info`, `notice`, `data_loss` or `error`.
     pub severity: &'static str,
-    /// Who noticed: the recorder, `trace`, or the import, `analysis`.
+    /// The part that noticed: `trace` for the recorder, `analysis` for the import.
     pub source: &'static str,
 }
 
 impl Meaning {
-    /// Nothing is wrong, and yet not all is as it was asked for.
+    /// Nothing is wrong, but something differs from the request.
     pub const NOTICE: Meaning = Meaning::noticed_here("notice");
     /// Nothing is wrong.
     pub const INFO: Meaning = Meaning::noticed_here("info");
-    /// Nobody did anything wrong, and yet something is missing.
+    /// Something is missing, but nobody made a mistake.
     pub const DATA_LOSS: Meaning = Meaning::noticed_here("data_loss");
-    /// Something is not as it has to be.
+    /// Something is wrong.
     pub const ERROR: Meaning = Meaning::noticed_here("error");
 
     const fn noticed_here(severity: &'static str) -> Meaning {
@@ -41,7 +41,7 @@ impl Meaning {
 }
 
 impl Counter {
-    /// Of what is no fault.
+    /// A counter of something that is no fault.
     pub const fn info(name: &'static str, description: &'static str) -> Counter {
         Counter {
             name,
@@ -50,7 +50,7 @@ impl Counter {
         }
     }
 
-    /// Of what is not as it was asked for.
+    /// A counter of something that differs from the request.
     pub const fn notice(name: &'static str, description: &'static str) -> Counter {
         Counter {
             name,
@@ -59,7 +59,7 @@ impl Counter {
         }
     }
 
-    /// Of what is missing although nobody did anything wrong.
+    /// A counter of missing data, without a mistake of anybody.
     pub const fn data_loss(name: &'static str, description: &'static str) -> Counter {
         Counter {
             name,
@@ -68,7 +68,7 @@ impl Counter {
         }
     }
 
-    /// Of what is not as it has to be.
+    /// A counter of errors.
     pub const fn error(name: &'static str, description: &'static str) -> Counter {
         Counter {
             name,
@@ -77,7 +77,7 @@ impl Counter {
         }
     }
 
-    /// Of what the recorder noticed, and tells.
+    /// A counter of something that the recorder noticed and recorded.
     pub const fn recorded(self) -> Counter {
         Counter {
             meaning: Meaning {
@@ -89,8 +89,8 @@ impl Counter {
     }
 }
 
-/// Counters of what the recorder noticed, by the fields that they are in. What they count may begin with the
-/// same words.
+/// Counters of things that the recorder noticed, with their field numbers. Their descriptions may
+/// start with the same words.
 macro_rules! recorded {
     ($words:literal; $($field:expr => $severity:ident($name:literal, $what:literal),)*) => {
         [$(($field, Counter::$severity($name, concat!($words, $what)).recorded())),*]

@@ -27,17 +27,17 @@ use crate::output::{Cell, Rows};
 use crate::place::{EventClock, EventRow, TraceTime};
 use crate::timeline::{self, LogLine};
 
-/// The field of the lines, and that of their statistics.
+/// The field of the lines, and the field of the statistics.
 const EVENTS: u32 = 1;
 const STATS: u32 = 2;
 
-/// All lines of a packet are in memory at once; recorders write some hundred.
+/// The most lines of a packet, because all are in memory at once. Recorders write some hundred.
 const MOST: usize = 1 << 20;
 
-/// What Perfetto takes a line for that has no priority.
+/// The priority that Perfetto assumes for a line without one.
 const PRIO_INFO: i32 = 4;
 
-/// Reads lines of the log.
+/// Reads lines of the Android log.
 #[derive(Debug, Default)]
 pub(crate) struct AndroidLog;
 
@@ -149,7 +149,7 @@ fn name_of(arg: &Arg) -> Option<String> {
     Some(String::from_utf8_lossy(name).into_owned())
 }
 
-/// A line of the binary log has no message; Perfetto makes one of its arguments.
+/// A line of the binary log has no message; Perfetto makes a message from its arguments.
 fn args_as_message(args: &[Arg]) -> Option<String> {
     let mut message = String::new();
     for arg in args {
@@ -169,8 +169,7 @@ fn args_as_message(args: &[Arg]) -> Option<String> {
     (!message.is_empty()).then_some(message)
 }
 
-/// The arguments by their names, in order; the values of a name that comes
-/// several times are a list.
+/// The arguments by their names, in order. If a name appears several times, its values are a list.
 fn args_as_json(args: &[Arg]) -> Option<String> {
     let mut fields: Vec<(String, Vec<Value>)> = Vec::new();
     let mut places = FxHashMap::default();
@@ -205,7 +204,7 @@ fn args_as_json(args: &[Arg]) -> Option<String> {
     Some(json)
 }
 
-/// A float as the shortest number that is it: 0.1, not 0.10000000149011612.
+/// A float as the shortest number that parses to the same float: 0.1, not 0.10000000149011612.
 fn shortest(value: f32) -> Value {
     let parsed = value.to_string().parse::<f64>().ok();
     parsed.map_or(Value::Null, Value::from)

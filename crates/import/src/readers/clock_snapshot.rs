@@ -12,11 +12,11 @@ use crate::place::Snapshot;
 /// The field of the readings.
 const CLOCKS: u32 = 1;
 
-/// No system has as many clocks, and a snapshot that has them is all in memory.
+/// The most readings of a snapshot, because all are in memory. No system has as many clocks.
 const MOST: usize = 1 << 16;
 
-/// Reads what several clocks read at one instant; the frame does the rest, as for
-/// snapshots from anywhere.
+/// Parses the readings of several clocks at one instant. The frame does the rest, as for snapshots
+/// from any other source.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots;
 

@@ -1,6 +1,6 @@
-//! Where energy went: how long power entities were in which state, and what consumers of energy
-//! used (rules OT2, OT3). What these are is said once for the whole trace (rule O4); the rest is
-//! followed in the order of time.
+//! Energy: the time that power entities spent in each state, and the energy that each consumer used
+//! (rules OT2, OT3). The descriptions of entities and consumers hold for the whole trace (rule O4).
+//! Their values are events in the order of time.
 
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;

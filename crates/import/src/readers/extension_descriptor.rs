@@ -1,5 +1,5 @@
-//! `extension_descriptor`: a part of the schema that the trace brings along, for
-//! `packet_json`, `packet_field` and the arguments of events.
+//! `extension_descriptor`: a part of the schema that the trace contains, for `packet_json`,
+//! `packet_field` and the arguments of events.
 
 use std::io::Read;
 
@@ -15,18 +15,18 @@ use super::reader::{Payload, Reader};
 use super::retiming::Times;
 use crate::output::{Rows, Severity};
 
-/// No schema is as large: Perfetto's own has a tenth of it. What is made of one takes a hundred
-/// times as much memory, where it is made to.
+/// The largest schema that is read, in bytes. No real schema is as large: Perfetto's own has a
+/// tenth of it. A schema that is made to do so takes a hundred times its size in memory.
 const LARGEST: u64 = 4 << 20;
 
-/// How many descriptors of a trace are used; recordings have one or two. Each costs as much as
-/// there is of what it extends.
+/// The most descriptors of a trace that are used; recordings have one or two. Each costs as much as
+/// the schema that it extends.
 const MOST: u32 = 1000;
 
-/// Reads what the trace adds to the schema.
+/// Reads additions to the schema.
 #[derive(Debug, Default)]
 pub(crate) struct Extensions {
-    /// How many there were.
+    /// The number of descriptors so far.
     read: u32,
 }
 

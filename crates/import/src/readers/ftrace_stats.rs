@@ -1,5 +1,5 @@
-//! What the recorder says of the kernel's ring buffers, when it began and when it ended, and of
-//! what it could not switch on (rules DT1, DT2, O5).
+//! Statistics of the kernel's ring buffers, at the start and at the end of the recording, and the
+//! features that the recorder could not enable (rules DT1, DT2, O5).
 
 mod counters;
 
@@ -31,14 +31,14 @@ mod field {
     pub const FTRACE_PARSE_ERRORS: u32 = 9;
     pub const KPROBE_STATS: u32 = 10;
     pub const EXCLUSIVE_FEATURE_ERROR: u32 = 13;
-    /// Of `FtraceCpuStats`.
+    /// The fields of `FtraceCpuStats`.
     pub const CPU: u32 = 1;
     pub const OLDEST_EVENT_TS: u32 = 6;
     pub const NOW_TS: u32 = 7;
 }
 
-/// Of which moment statistics are: the values of `FtraceStats.Phase`, and a place in each row of
-/// counters below.
+/// The moment of the statistics. The values are those of `FtraceStats.Phase`, and an index into
+/// each row of counters below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Begin,
@@ -55,21 +55,21 @@ impl Phase {
     }
 }
 
-/// `FTRACE_STATUS_ABI_ZERO_DATA_LENGTH`: a page that is filled up with zeros, which costs nothing.
+/// `FTRACE_STATUS_ABI_ZERO_DATA_LENGTH`: a page that is filled up with zeros, without a loss.
 const ZERO_DATA_LENGTH: u64 = 12;
 
-/// So many names of events are said of a packet.
+/// The largest number of lines of the log for a packet.
 const MOST_SAID: usize = 1000;
 
 /// Reads statistics of the kernel's buffers.
 #[derive(Debug, Default)]
 pub(crate) struct FtraceStats {
-    /// What is lost of each CPU of each part, by its row in [`CPU`], at the begin and at the end, and
-    /// the packet that said so last.
+    /// The losses of each CPU of each part, by the row in [`CPU`], at the start and at the end, and
+    /// the last packet that reported them.
     lost: BTreeMap<(PartIx, u32, usize), Lost>,
     /// Kprobes that were missed.
     missed: BTreeMap<PartIx, Loss>,
-    /// Sequences that said what could not be switched on.
+    /// Sequences that reported features that could not be enabled.
     told: BTreeSet<u32>,
     /// The last packet of each part that says that the kernel gave no symbols.
     without_symbols: BTreeMap<PartIx, Option<Loss>>,
@@ -146,7 +146,7 @@ impl Reader for FtraceStats {
     }
 }
 
-/// A loss that a packet says.
+/// A loss that a packet reports.
 fn said_by(packet: &PlacedPacket<'_>, kind: LossKind) -> Loss {
     Loss {
         machine: Some(packet.machine),
@@ -199,7 +199,8 @@ impl FtraceStats {
             let [begin, end] = counters;
             let counter = if phase == Phase::End { end } else { begin };
             let seconds = stats.float(*field).unwrap_or(0.0);
-            // As large as can be where it is too large: kernels say so of an empty buffer.
+            // A value that is too large becomes the largest number. Kernels write such values for
+            // an empty buffer.
             context
                 .journal
                 .set(counter, of, idx, (seconds * 1e9) as i64);
@@ -237,7 +238,8 @@ impl FtraceStats {
         }
     }
 
-    /// What could not be switched on: each is a line of the log, as nothing else says what it was.
+    /// The features that could not be enabled. Each is a line of the log, because nothing else
+    /// names it.
     fn setup(
         &mut self,
         stats: Message<'_>,

@@ -1,12 +1,12 @@
-//! `gpu_counter_event`: samples of the counters of GPUs, and what the counters are
+//! `gpu_counter_event`: samples of the counters of GPUs, and the descriptions of these counters
 //! (rules M11, M14).
 //!
 //! # Design
 //!
-//! What counters are is collected here, in file order, as it counts for samples of
-//! any time (rule O4); samples go to the timeline as they are. To look numbers of
-//! interned data up when the samples are followed was the alternative; but what
-//! nobody refers to once it is known stands for nothing, and only file order tells.
+//! This reader collects the descriptions in file order, because they hold for samples at any time
+//! (rule O4). Samples go to the timeline unchanged. The alternative was to look up interned numbers
+//! when samples are followed. But a description that no packet refers to once it is known does not
+//! count, and only the file order tells.
 
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
@@ -71,7 +71,7 @@ impl Reader for GpuCounterEvents {
     }
 }
 
-/// Counters whose numbers are their machine's.
+/// Stores the description of counters whose numbers hold for the whole machine.
 fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let gpu = message.small(3).unwrap_or(0);
     if let Some(descriptor) = message.bytes(1).map(Message) {
@@ -81,8 +81,7 @@ fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut Impor
     }
 }
 
-/// The counters that a number of interned data stands for, if it is known now and
-/// was not before.
+/// Stores the counters of an interned number, if its entry is known now and was not stored before.
 fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let (machine, interval) = (packet.machine, packet.generation.interval);
     let known = &mut context.definitions.gpu_counters;
@@ -137,7 +136,7 @@ fn groups(descriptor: Message<'_>) -> Vec<CounterGroup> {
     groups.collect()
 }
 
-/// What a `GpuCounterSpec` measures in; `None` without units.
+/// The unit of a `GpuCounterSpec`; `None` without units.
 fn unit(spec: Message<'_>) -> Option<String> {
     let mut numerators = spec.numbers(7).map(unit_name).peekable();
     let mut denominators = spec.numbers(8).map(unit_name).peekable();
@@ -203,7 +202,7 @@ const UNITS: &[&str] = &[
     "Instruction",
 ];
 
-/// What a `MeasureUnit` is called.
+/// The name of a `MeasureUnit`.
 fn unit_name(unit: u64) -> &'static str {
     let name = usize::try_from(unit).ok().and_then(|unit| UNITS.get(unit));
     name.copied().unwrap_or("Unknown")
@@ -220,7 +219,7 @@ mod tests {
         assert_eq!(unit(&[0x38, 0]).as_deref(), Some(""));
         assert_eq!(unit(&[0x38, 37]).as_deref(), Some("%"));
         assert_eq!(unit(&[0x38, 7, 0x40, 22]).as_deref(), Some("B/s"));
-        // Packed, of two each; a denominator of no name is skipped.
+        // Packed fields with two units each; a denominator without a name is skipped.
         let many = unit(&[0x3a, 2, 25, 40, 0x42, 3, 22, 0, 99]);
         assert_eq!(many.as_deref(), Some("Vertex:Instruction/s:Unknown"));
         assert_eq!(unit(&[0x40, 0]).as_deref(), Some(""));

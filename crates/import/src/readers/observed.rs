@@ -1,5 +1,5 @@
-//! Packets that trackers read, as they stand in the trace: they are rare beside
-//! kernel events, so their bytes are their compact form.
+//! Packets that trackers read unchanged. They are rare compared to kernel events, so their bytes
+//! are their compact form.
 
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
@@ -24,7 +24,7 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = match PacketType(TYPE) {
-        // Some are facts, too.
+        // Some are also facts.
         PacketType::ANDROID_SYSTEM_PROPERTY => &[],
         _ => &[&tables::thread_record::TABLE],
     };
@@ -49,7 +49,8 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
         if TYPE == PacketType::ANDROID_SYSTEM_PROPERTY.0 {
             properties::state(message, packet, context);
         }
-        // The timeline leaves such a packet out (rule O1); of a frame that counts (FT1).
+        // The timeline leaves such a packet out (rule O1), but counts it if it is a frame event
+        // (FT1).
         let is_before = packet.placement.ts.is_some_and(|TraceTime(ts)| ts < 0);
         if TYPE == PacketType::FRAME_TIMELINE_EVENT.0 && is_before {
             context.faults.add(BEFORE_ZERO, packet.id);

@@ -1,5 +1,5 @@
-//! Packets that are said once and count for the whole trace, wherever they stand
-//! (rule O4), and the facts that they state (rules MD7, MD14).
+//! Packets whose statements hold for the whole trace, wherever the packets are (rule O4), and the
+//! facts that they state (rules MD7, MD14).
 
 use timebase_trace::wire::packet::PacketType;
 
@@ -24,12 +24,12 @@ static CLONE_DONE: Counter = Counter::info(
 )
 .recorded();
 
-/// Those of which every machine of a file has one, though nothing was counted.
+/// The counters that every machine of a file has, even if nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
     std::iter::once(&CLONE_STARTED)
 }
 
-/// Reads what a type of packets says of its machine.
+/// Reads the statements of a packet type about its machine.
 #[derive(Debug, Default)]
 pub(crate) struct Once<const TYPE: u32>;
 
@@ -73,7 +73,7 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
     }
 }
 
-/// What a machine is (rule MD14).
+/// Facts about a machine (rule MD14).
 fn system_facts(message: Message<'_>, about: About, facts: &mut Facts) {
     if let Some(utsname) = message.bytes(1).map(Message) {
         for (field, name) in [
@@ -119,8 +119,8 @@ fn system_facts(message: Message<'_>, about: About, facts: &mut Facts) {
     }
 }
 
-/// The API level of a machine's Android: what it says, else that of the version in its fingerprint (rule
-/// MD14).
+/// The API level of a machine's Android: the stated level, or else the level of the version in its
+/// fingerprint (rule MD14).
 fn android_sdk_version(message: Message<'_>) -> Option<i64> {
     let by_fingerprint = || {
         let fingerprint = message.text(2)?;
@@ -131,15 +131,15 @@ fn android_sdk_version(message: Message<'_>) -> Option<i64> {
     said.or_else(by_fingerprint)
 }
 
-/// So many bytes in gigabytes, rounded.
+/// A number of bytes in gigabytes, rounded.
 fn gigabytes(bytes: u64) -> i64 {
     const GIGABYTE: u64 = 1_000_000_000;
     let rounded = bytes / GIGABYTE + u64::from(bytes % GIGABYTE >= GIGABYTE / 2);
     rounded.cast_signed()
 }
 
-/// The version of Android and the number of the build that a fingerprint has: of
-/// `google/coral/coral:12/SP1A/7679548:user/keys` these are 12 and 7679548.
+/// The version of Android and the number of the build in a fingerprint: 12 and 7679548 in
+/// `google/coral/coral:12/SP1A/7679548:user/keys`.
 fn fingerprint_parts(fingerprint: &str) -> Option<(&str, &str)> {
     let (_, rest) = fingerprint.split_once(':')?;
     let (version, rest) = rest.split_once('/')?;
@@ -168,7 +168,7 @@ fn sdk_version(version: &str) -> Option<i64> {
     })
 }
 
-/// What became of the recording, at the times when the recorder says so (rule MD7).
+/// The stages of the recording, with the times that the recorder reports (rule MD7).
 fn lifecycle(
     message: Message<'_>,
     packet: &PlacedPacket<'_>,
@@ -202,7 +202,7 @@ fn lifecycle(
         journal.set(&CLONE_STARTED, (file, machine), None, ts);
     }
     if let Some(buffer) = message.number(11) {
-        // An int32, as trace processor numbers what it counts.
+        // An int32, like trace processor's indexes of counters.
         let buffer = i64::from(buffer as i32);
         journal.set_at(&CLONE_DONE, (file, machine), Some(buffer), ts);
     }
@@ -243,7 +243,7 @@ fn cpu(message: Message<'_>) -> CpuInfo {
     }
 }
 
-/// Rule O5: the last one counts, by its timestamp as recorded.
+/// The last event counts, by its timestamp as recorded (rule O5).
 fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, machine: &mut Machine) {
     const TRACING_STARTED: u32 = 2;
     if message.number(TRACING_STARTED).is_some() {

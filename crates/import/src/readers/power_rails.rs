@@ -1,11 +1,10 @@
-//! `power_rails`: what has gone through power rails, sample by sample, and what the
-//! rails are called (rule M10).
+//! `power_rails`: samples of the energy of power rails, and the names of the rails (rule M10).
 //!
 //! # Design
 //!
-//! A sample has a time of its own (rule O1), so each is an event of the timeline, of
-//! a few bytes. The packet as one event was the alternative; but then its samples
-//! would stand where the packet does, which is later by what the recorder held back.
+//! A sample has its own time (rule O1), so each sample is an event of the timeline, with a few
+//! bytes. The alternative was one event for the packet. But then its samples would stand at the
+//! packet's time, which is later, because the recorder holds samples back.
 
 mod retiming;
 
@@ -23,13 +22,13 @@ use crate::output::Rows;
 use crate::place::TraceTime;
 use crate::timeline::{Energy, Event};
 
-/// Descriptors of greater indexes are passed over.
+/// The greatest index whose descriptor is read.
 const GREATEST_INDEX: u32 = 256;
 
-/// The `machine_id` of packets of the machine that recorded the trace.
+/// The `machine_id` of packets from the machine that recorded the trace.
 const HOST: u32 = 0;
 
-/// How many nanoseconds a unit of `timestamp_ms` has.
+/// The number of nanoseconds in a unit of `timestamp_ms`.
 const MILLI: u64 = 1_000_000;
 
 /// Reads samples of power rails.
@@ -55,7 +54,7 @@ impl Reader for PowerRails {
         _rows: &mut Rows<'_>,
     ) {
         if packet.is_lost() {
-            // As where the user wants no events, and nobody asks whether it is lost.
+            // The attempt counts here too, as it does if the user wants no events.
             if Self::converts(&message, packet.header) {
                 context.place.clocks.attempted(packet.part);
             }

@@ -1,4 +1,4 @@
-//! What a reader is.
+//! The interface of readers.
 
 use timebase_descriptor::field::Fields;
 use timebase_schema::Table;
@@ -15,32 +15,30 @@ use crate::place::{SettledEvent, Snapshot};
 
 /// Reads the payloads of one type of packets, in file order.
 ///
-/// For each of its packets these are called once, in this order:
+/// For each of its packets, these methods are called once, in this order:
 ///
-/// 1. [`Reader::parse`], which is pure: it looks at nothing but the bytes, and may
-///    fail. Then none of the others is called, and the packet is a row with its own
-///    header.
-/// 2. [`Reader::snapshot`]: what the payload says of clocks. It is in force for
-///    what comes next.
+/// 1. [`Reader::parse`], which is pure: it depends only on the bytes, and may fail. Then no other
+///    method is called, and the packet is a row with its own header.
+/// 2. [`Reader::snapshot`]: the clock readings in the payload. They are in force for the following
+///    steps.
 /// 3. The frame places the packet.
-/// 4. [`Reader::read`], which has effects, rows above all, and cannot fail: what
-///    is odd in the payload is counted, said in the log, or a row of its own. It is
-///    left out if the user wants no events and the reader makes nothing else.
+/// 4. [`Reader::read`], which has effects, mainly rows, and cannot fail: an oddity in the payload
+///    is counted, logged, or becomes a row of its own. This step is left out if the user wants no
+///    events and the reader makes nothing else.
 ///
-/// When the trace is read to its end, [`Reader::settled`] is called for each of its
-/// events that could not be placed when it was read, in file order, and then
-/// [`Reader::end`], once.
+/// At the end of the trace, [`Reader::settled`] is called for each event of the reader that could
+/// not be placed when it was read, in file order. Then [`Reader::end`] is called once.
 pub(crate) trait Reader {
-    /// What is parsed. It may borrow from the bytes.
+    /// The parsed payload. It may borrow from the bytes.
     type Payload<'a>: Payload<'a>;
 
-    /// The tables that it fills.
+    /// The tables that the reader fills.
     const TABLES: &'static [&'static Table] = &[];
 
-    /// The fields of `InternedData` that it, or the tracker of its events, looks up.
+    /// The fields of `InternedData` that the reader, or the tracker of its events, looks up.
     const INTERNED: &'static [(u32, Kept)] = &[];
 
-    /// Whether its payloads have times of their own (rule RW5).
+    /// Whether the payloads have times of their own (rule RW5).
     const TIMES: Times;
 
     /// Reads the payload.
@@ -52,19 +50,19 @@ pub(crate) trait Reader {
         Self::Payload::parse(payload)
     }
 
-    /// What it says that clocks read at one instant.
+    /// The clock readings of one instant in the payload.
     fn snapshot(_payload: &Self::Payload<'_>, _header: &Header<'_>) -> Option<Snapshot> {
         None
     }
 
-    /// Whether [`Reader::read`] attempts to convert a time. Where it is left out, the
-    /// attempt counts as if it was made (rule T1), so that trace time does not depend
-    /// on what the user wants to see.
+    /// Whether [`Reader::read`] attempts to convert a time. If `read` is left out, the attempt
+    /// counts as if it was made (rule T1), so that trace time does not depend on the rows that the
+    /// user wants.
     fn converts(_payload: &Self::Payload<'_>, _header: &Header<'_>) -> bool {
         false
     }
 
-    /// Makes of it what is to be made.
+    /// Makes rows and events from the payload.
     fn read(
         &mut self,
         _payload: Self::Payload<'_>,
@@ -74,8 +72,8 @@ pub(crate) trait Reader {
     ) {
     }
 
-    /// Rewrites the times inside of a payload, in the order in which [`Reader::read`] converts them: all
-    /// of them, whatever becomes of one. The bytes of the new payload go to `out`.
+    /// Rewrites all times inside a payload, in the order in which [`Reader::read`] converts them,
+    /// even if one of them fails. The bytes of the new payload go to `out`.
     fn retime(
         _payload: Self::Payload<'_>,
         _packet: &Retimed<'_>,
@@ -85,15 +83,15 @@ pub(crate) trait Reader {
         Rewritten::Same
     }
 
-    /// An event of one of its tables has its time, or its last reason. Its columns
-    /// `ts`, and `unresolved` or `timestamp`, are changed without the reader.
+    /// An event in one of the reader's tables has got its time, or its final reason for having
+    /// none. Its columns `ts`, and `unresolved` or `timestamp`, are changed without the reader.
     fn settled(&mut self, _event: &SettledEvent<'_>, _rows: &mut Rows<'_>) {}
 
-    /// There are no more packets, and nothing waits any more.
+    /// The trace has no more packets, and no packet waits any more.
     fn end(&mut self, _context: &mut ImportContext, _rows: &mut Rows<'_>) {}
 }
 
-/// What a payload is parsed to.
+/// A parsed payload.
 pub(crate) trait Payload<'a>: Sized {
     /// Parses it.
     ///
@@ -104,7 +102,7 @@ pub(crate) trait Payload<'a>: Sized {
 }
 
 impl<'a> Payload<'a> for Message<'a> {
-    /// A message that can be read to its end. What it means is decided later.
+    /// Checks that the message can be read to its end. Its meaning is decided later.
     fn parse(bytes: &'a [u8]) -> Result<Self, Corrupt> {
         let mut fields = Fields::new(bytes);
         while fields.next()?.is_some() {}

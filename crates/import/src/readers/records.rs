@@ -1,5 +1,5 @@
-//! Packets in which a recording says something of itself: facts (rules MD7, MD10 to MD13), and what has
-//! to be read in the order of time (rule MD1).
+//! Packets in which a recording describes itself: facts (rules MD7, MD10 to MD13), and packets that
+//! must be read in the order of time (rule MD1).
 
 use std::collections::BTreeMap;
 
@@ -32,15 +32,15 @@ static MISSING_START: Counter = Counter::error(
     "ranges of interest without a start",
 );
 
-/// Those of which every machine of a file has one, though nothing was counted.
+/// The counters that every machine of a file has, even if nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
     std::iter::once(&MISSING_START)
 }
 
-/// Reads packets of a type.
+/// Reads packets of a type that describe the recording.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded<const TYPE: u32> {
-    /// How many packets there were of each part.
+    /// The number of packets of each part.
     counts: BTreeMap<PartIx, u32>,
 }
 
@@ -101,8 +101,8 @@ pub(super) fn of(packet: &PlacedPacket<'_>, context: &ImportContext) -> (u32, u3
     (part.file.id, packet.machine)
 }
 
-/// Gives a packet, or a part of it, to the timeline. Where events are not followed, it counts at its place
-/// in the file.
+/// Gives a packet, or a part of it, to the timeline. If events are not followed, the packet is read
+/// at its place in the file.
 pub(super) fn ordered(
     packet_type: PacketType,
     message: Message<'_>,
@@ -123,7 +123,7 @@ pub(super) fn ordered(
             payload: message.0,
         });
         return match packet_type {
-            // It is no event itself: its lines are.
+            // The packet itself is no event, but its lines are.
             PacketType::ANDROID_LOG => context.beside(packet, &event),
             _ => context.packet(packet, &event),
         };
@@ -151,7 +151,7 @@ pub(super) fn attributes(message: Message<'_>, about: About, facts: &mut Facts) 
     }
 }
 
-/// `ChromeMetadataPacket` (rule MD12): `number` is that of the packet.
+/// `ChromeMetadataPacket` (rule MD12). `number` is the packet's number.
 fn chrome_metadata(message: Message<'_>, number: u32, about: About, facts: &mut Facts) {
     const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
     let letter = LETTERS.get(number as usize % LETTERS.len()).copied();
@@ -192,7 +192,7 @@ fn chrome_metadata(message: Message<'_>, number: u32, about: About, facts: &mut 
     }
 }
 
-/// The field trials of Chrome, two in a line.
+/// Chrome's field trials, two in a line.
 fn field_trials(message: Message<'_>) -> Option<String> {
     let mut trials = String::new();
     for (number, trial) in message.messages(4).enumerate() {

@@ -1,4 +1,4 @@
-//! `remote_clock_sync`: a machine has asked another one for the time (rules X19 to X24).
+//! `remote_clock_sync`: a machine asked another machine for the time (rules X19 to X24).
 
 use prost::Message;
 use timebase_trace::wire::proto::RemoteClockSync;
@@ -7,14 +7,14 @@ use super::corrupt::Corrupt;
 use super::reader::{Payload, Reader};
 use super::retiming::Times;
 
-/// The field of what was read together.
+/// The field of the readings of both machines.
 const SYNCED_CLOCKS: u32 = 1;
 
-/// A recorder writes the last five.
+/// The most round trips that are read. A recorder writes the last five.
 const MOST: usize = 1 << 12;
 
-/// Reads what the clocks of both machines read; the frame does the rest, as for snapshots from
-/// anywhere.
+/// Parses the clock readings of both machines; the frame does the rest, as for snapshots from any
+/// other source.
 #[derive(Debug, Default)]
 pub(crate) struct RemoteClockSyncs;
 
@@ -26,7 +26,7 @@ impl Payload<'_> for Box<RemoteClockSync> {
 }
 
 impl Reader for RemoteClockSyncs {
-    // In a box: what a packet is parsed to is as large as the largest.
+    // In a box, because the enum of all parsed payloads is as large as its largest variant.
     type Payload<'a> = Box<RemoteClockSync>;
 
     const TIMES: Times = Times::OfPacket;

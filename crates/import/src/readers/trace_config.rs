@@ -1,5 +1,6 @@
-//! What a recording was asked to do: as much of a `TraceConfig` as says what its losses mean (rule DT1),
-//! and what is known to lose data (rule MD9). The rest is read in the order of time (rule MD8).
+//! The configuration of a recording. This reader takes the fields that explain losses (rule DT1),
+//! and the settings that are known to lose data (rule MD9). The rest is read in the order of time
+//! (rule MD8).
 
 use timebase_trace::wire::packet::PacketType;
 
@@ -25,15 +26,15 @@ static NO_FLUSH: Counter = Counter::error(
 )
 .recorded();
 
-/// Those of which every machine of a file has one, though nothing was counted.
+/// The counters that every machine of a file has, even if nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
     std::iter::once(&NO_FLUSH)
 }
 
-/// Recorders flush by themselves from this major version on.
+/// The first major version whose recorders flush by themselves.
 const FLUSHES: u32 = 54;
 
-/// Reads configurations; of several of a part the last counts.
+/// Reads configurations. If a part has several, the last counts.
 #[derive(Debug, Default)]
 pub(crate) struct TraceConfigs;
 
@@ -107,7 +108,7 @@ impl Reader for TraceConfigs {
     }
 }
 
-/// Whether the recorder of a machine flushes when it writes into a file, without being told to.
+/// Whether the recorder of a machine flushes without being told to, when it writes into a file.
 fn flushes_itself(machine: u32, journal: &Journal) -> bool {
     let version = journal
         .facts
@@ -118,7 +119,7 @@ fn flushes_itself(machine: u32, journal: &Journal) -> bool {
     }
 }
 
-/// The first part of a recorder's version.
+/// The major version of a recorder.
 fn major(version: &str) -> Option<u32> {
     let version = version.strip_prefix("Perfetto v")?;
     let (major, _) = version.split_once(['.', '-'])?;

@@ -1,10 +1,10 @@
-//! What the recorder says of its buffers and writers at the end (rules DT1, DT2).
+//! The recorder's statistics of its buffers and writers at the end (rules DT1, DT2).
 //!
 //! # Design
 //!
-//! Counters are those of trace processor, set as a packet is read; of several packets the last
-//! counts. What of them is a loss becomes rows when all packets are read, as only then it is known
-//! which packet was the last, and how each buffer was configured.
+//! The counters are those of trace processor, set when a packet is read; the last of several
+//! packets counts. The losses among them become rows after all packets are read, because only then
+//! are the last packet and the configuration of each buffer known.
 
 mod counters;
 
@@ -24,7 +24,7 @@ use crate::output::{Counter, Loss, Rows};
 use crate::place::{CAUSES, PartIx, Place};
 use crate::summary::LossKind;
 
-/// A recorder has at most some hundred buffers; of each there are twenty counters.
+/// The most buffers of a packet. A recorder has at most some hundred, with twenty counters each.
 const MOST_BUFFERS: usize = 4096;
 
 /// The fields of `TraceStats`.
@@ -37,28 +37,28 @@ mod field {
     pub const FLUSHES_FAILED: u32 = 14;
     pub const FINAL_FLUSH_OUTCOME: u32 = 15;
     pub const WRITER_STATS: u32 = 18;
-    /// Of `FilterStats`.
+    /// The fields of `FilterStats`.
     pub const FILTER_ERRORS: u32 = 4;
     pub const BYTES_DISCARDED_PER_BUFFER: u32 = 20;
-    /// Of `WriterStats`.
+    /// The fields of `WriterStats`.
     pub const SEQUENCE_ID: u32 = 1;
     pub const BUFFER: u32 = 4;
-    /// Of `BufferStats`.
+    /// The fields of `BufferStats`.
     pub const CHUNKS_OVERWRITTEN: u32 = 3;
 }
 
 /// Reads the statistics of the recorder.
 #[derive(Debug, Default)]
 pub(crate) struct TraceStats {
-    /// What the last ones of each part say that was lost.
+    /// The losses in the last statistics of each part.
     losses: BTreeMap<PartIx, Vec<Lost>>,
 }
 
-/// A loss, before it is known whether it was meant.
+/// A loss, before it is known whether it is intended.
 #[derive(Debug)]
 struct Lost {
     loss: Loss,
-    /// Whether a buffer that is a ring is meant to lose that.
+    /// Whether a ring buffer is meant to lose this.
     by_ring: bool,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn of(place: &Place, part: PartIx) -> (u32, u32) {
     (part.file.id, part.machine.0)
 }
 
-/// Counters of which there is one of each machine are there even if nothing was said of them.
+/// Sets counters with one value for each machine to 0 if no packet sets them.
 pub(super) fn zeros<'a>(
     counters: impl Iterator<Item = &'static Counter> + Clone + 'a,
     context: &mut ImportContext,
@@ -128,7 +128,7 @@ pub(super) fn zeros<'a>(
     }
 }
 
-/// What one packet says.
+/// The contents of one packet.
 struct Report<'r> {
     of: (u32, u32),
     packet: &'r PlacedPacket<'r>,
@@ -138,7 +138,7 @@ struct Report<'r> {
 
 impl Report<'_> {
     fn set(&mut self, counter: &'static Counter, idx: Option<u32>, value: u64) {
-        // As the same 64 bits, as trace processor has it.
+        // The same 64 bits as a signed number, as in trace processor.
         let journal = &mut self.context.journal;
         journal.set(counter, self.of, idx, value.cast_signed());
     }
@@ -209,13 +209,13 @@ impl Report<'_> {
         }
     }
 
-    /// What the import knows of each writer, by the buffer into which the recorder says that it
-    /// writes.
+    /// The import's own counts for each writer, added up by the buffer into which the writer writes
+    /// according to the recorder.
     fn writers(&mut self, stats: Message<'_>) {
         let mut buffers: BTreeMap<u32, OfWriters> = BTreeMap::new();
         let machine_id = self.packet.header.machine_id;
         for writer in stats.messages(field::WRITER_STATS) {
-            // 0 is that of packets without a sequence.
+            // 0 means packets without a sequence.
             let id = writer.small(field::SEQUENCE_ID).filter(|&id| id != 0);
             let buffer = writer.small(field::BUFFER).unwrap_or(0);
             let known = id.and_then(|id| self.context.place.sequences.known(machine_id, id));
@@ -246,7 +246,7 @@ impl Report<'_> {
     }
 }
 
-/// What the writers into a buffer lost.
+/// The losses of the writers into a buffer.
 #[derive(Debug, Default)]
 struct OfWriters {
     losses: u64,

@@ -12,7 +12,7 @@ const LEFT_OUT: Counter = Counter::data_loss(
     "entries of translation tables beyond 64 MiB, which change no names",
 );
 
-/// Reads such tables.
+/// Reads translation tables.
 #[derive(Debug, Default)]
 pub(crate) struct TranslationTables;
 

@@ -1,9 +1,10 @@
-//! `vulkan_memory_event`: what programs get from Vulkan (rule M15).
+//! `vulkan_memory_event`: the memory that programs get from Vulkan (rule M15).
 //!
 //! # Design
 //!
-//! An event has a time of its own, and stands there (rule O1): the packet may be written
-//! later. It goes to the timeline as it is; interned data are looked up when it is followed.
+//! An event has its own time, and stands at this time (rule O1), because the packet may be written
+//! later. The event goes to the timeline unchanged; interned data are looked up when it is
+//! followed.
 
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::{Table, tables};
@@ -27,7 +28,7 @@ const TIMESTAMP: u32 = 3;
 #[derive(Debug, Default)]
 pub(crate) struct VulkanMemoryEvents;
 
-/// Its time, if it has one of its own.
+/// The event's own time, if it has one.
 fn time(message: Message<'_>) -> Option<u64> {
     message.number(TIMESTAMP)
 }

@@ -1,4 +1,4 @@
-//! A packet as bytes, with another header (rule RW2).
+//! Writes a packet with another header (rule RW2).
 
 use timebase_descriptor::field::Value;
 use timebase_trace::wire::packet::Header;
@@ -11,13 +11,13 @@ mod field {
     pub const INTERNED_DATA: u32 = 12;
     pub const TIMESTAMP_CLOCK_ID: u32 = 58;
     pub const TRACE_PACKET_DEFAULTS: u32 = 59;
-    /// Those of the header: what else there is belongs to the payload.
+    /// The fields of the header. All other fields belong to the payload.
     pub const OF_HEADER: [u32; 12] = [3, 8, 10, 12, 13, 41, 42, 58, 59, 79, 87, 98];
-    /// Of `TracePacketDefaults`.
+    /// The field of `TracePacketDefaults`.
     pub const DEFAULT_CLOCK_ID: u32 = 58;
 }
 
-/// What becomes of the clock of a packet.
+/// The new clock of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NewClock {
     Same,
@@ -25,22 +25,22 @@ pub(crate) enum NewClock {
     Is(u32),
 }
 
-/// The time that a packet is written with.
+/// The new time of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewTime {
-    /// `None` if it stays.
+    /// `None` if it does not change.
     pub timestamp: Option<u64>,
     pub clock: NewClock,
 }
 
 impl NewTime {
-    /// It stays as it was recorded.
+    /// The time as it was recorded.
     pub const SAME: NewTime = NewTime {
         timestamp: None,
         clock: NewClock::Same,
     };
 
-    /// The header that has it. What the defaults say of clocks is no part of it.
+    /// The header with this time. It does not include the clock in the defaults.
     pub fn header<'a>(&self, header: &Header<'a>) -> Header<'a> {
         Header {
             timestamp: self.timestamp.or(header.timestamp),
@@ -49,13 +49,13 @@ impl NewTime {
         }
     }
 
-    /// Whether a packet has it already.
+    /// Whether a packet already has this time.
     pub fn is_that_of(&self, header: &Header<'_>) -> bool {
         (self.timestamp.is_none() || self.timestamp == header.timestamp)
             && self.clock_id(header) == header.timestamp_clock_id
     }
 
-    /// The number of the clock that the header names then.
+    /// The number of the clock that the new header names.
     fn clock_id(&self, header: &Header<'_>) -> u32 {
         match self.clock {
             NewClock::Same => header.timestamp_clock_id,
@@ -65,12 +65,12 @@ impl NewTime {
     }
 }
 
-/// What becomes of the payload of a packet.
+/// The new payload of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NewPayload<'a> {
     Same,
     Is(&'a [u8]),
-    /// There is none, nor anything of the header that cannot be read.
+    /// No payload, and no unreadable part of the header.
     None {
         has_interned: bool,
         has_defaults: bool,
@@ -84,7 +84,7 @@ pub(crate) fn names_clock(header: &Header<'_>) -> bool {
     })
 }
 
-/// Writes a packet; all fields that do not change stay byte for byte, in their order.
+/// Writes a packet. All fields that do not change stay byte for byte, in their order.
 pub(crate) fn write(
     packet: &[u8],
     header: &Header<'_>,
@@ -92,7 +92,7 @@ pub(crate) fn write(
     payload: NewPayload<'_>,
     out: &mut Vec<u8>,
 ) {
-    // 0 stands for a clock that is not named, and for one that is named so.
+    // 0 means a clock that is not named, or one that is named 0.
     let names_clock = || {
         let is_clock = |(number, value, _)| {
             number == field::TIMESTAMP_CLOCK_ID && matches!(value, Value::Varint(_))
@@ -103,7 +103,7 @@ pub(crate) fn write(
         NewClock::Is(clock) => Some(clock),
         NewClock::Same | NewClock::None => None,
     };
-    // Behind the timestamp, where there is none to replace.
+    // A new clock comes after the timestamp, if there is no clock to replace.
     let mut new_clock = clock.filter(|_| !names_clock());
     let mut old_clock = clock.filter(|_| new_clock.is_none());
     let mut put_time = |out: &mut Vec<u8>, timestamp: u64| {
@@ -160,15 +160,15 @@ pub(crate) fn write(
     }
 }
 
-/// Whether a field is the one that counts of several.
+/// Whether a field is the payload that counts, if the packet has several.
 fn is_payload(header: &Header<'_>, number: u32, bytes: &[u8]) -> bool {
     header
         .payload
         .is_some_and(|(kind, payload)| kind.0 == number && std::ptr::eq(payload, bytes))
 }
 
-/// Defaults without a clock. They stay if there is nothing else in them, since that they are there
-/// replaces others.
+/// Writes the defaults without a clock. Empty defaults stay, because their presence replaces
+/// earlier defaults.
 fn put_defaults(defaults: &[u8], as_they_are: &[u8], out: &mut Vec<u8>) {
     let is_clock = |number| number == field::DEFAULT_CLOCK_ID;
     if !fields(defaults).any(|(number, ..)| is_clock(number)) {
@@ -188,7 +188,7 @@ fn put_defaults(defaults: &[u8], as_they_are: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// Field 8: 5, field 900: 1 as an unknown one, field 11: a payload of two fields.
+    /// Field 8: 5, field 900: 1 as an unknown field, field 11: a payload of two fields.
     const PACKET: [u8; 11] = [0x40, 5, 0xa0, 0x38, 1, 0x5a, 4, 0x48, 1, 0x50, 2];
 
     fn written(packet: &[u8], time: NewTime, payload: NewPayload<'_>) -> Vec<u8> {

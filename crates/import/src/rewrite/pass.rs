@@ -1,4 +1,4 @@
-//! A pass over a trace: each packet is placed, and in the last pass written.
+//! A pass over a trace: it places each packet, and the last pass also writes it.
 
 use std::io;
 
@@ -18,38 +18,38 @@ use crate::output::Rows;
 use crate::place::{PartIx, Placement, TraceTime};
 use crate::readers::{Corrupt, Parsed, Retimed, Rewritten};
 
-/// What a pass works on.
+/// The source and the results of a pass.
 pub(crate) struct Pass {
     pub source: Frame,
     pub others: Others,
 }
 
-/// What is beside the trace that is read.
+/// Everything in a pass besides the source trace.
 pub(crate) struct Others {
     pub target: Target,
     pub times: Times,
-    /// What waited, when it is settled.
+    /// The packets that waited, after they are settled.
     pub collected: Collected,
-    /// Where packets go; `None` in a pass that only collects, or if nothing is to be written.
+    /// The output for packets; `None` in a pass that only collects, or if nothing is to be written.
     pub output: Option<Output>,
-    /// Where each of several files goes when it is written.
+    /// The members that are written, if there are several files.
     pub members: Option<Members>,
     pub room: Room,
-    /// Why it cannot go on.
+    /// The reason why the pass cannot go on.
     pub failure: Option<io::Error>,
 }
 
-/// How an import has placed a packet of the trace that is read.
+/// The place that an import gives to a packet of the source trace.
 #[derive(Clone, Copy)]
 struct Placed {
-    /// Of the trace that is read, and of the one that is written.
+    /// The part in the source trace, and the part in the written trace.
     parts: (PartIx, PartIx),
     placement: Placement,
-    /// Whether its timestamp is taken for its time, as no clock is known (rule T2).
+    /// Whether the timestamp is used as the time, because no clock is known (rule T2).
     is_taken_as_it_is: bool,
 }
 
-/// Room for what is written.
+/// Buffers for the written bytes.
 #[derive(Default)]
 pub(crate) struct Room {
     payload: Vec<u8>,
@@ -57,7 +57,7 @@ pub(crate) struct Room {
 }
 
 impl Others {
-    /// A packet is read.
+    /// Handles a packet of the source trace.
     pub fn packet(
         &mut self,
         source: &mut Frame,
@@ -100,9 +100,9 @@ impl Others {
         payload
     }
 
-    /// A packet is read in a pass that does not write any more, with rates. Nothing of the trace that is read
-    /// waits then, and of the one that is written only the snapshots are needed; so nothing is placed, once
-    /// that settles nothing any more. `None` of a packet of which it may.
+    /// Handles a packet in a pass that no longer writes, with rates. Nothing of the source trace
+    /// waits then, and the written trace only needs the snapshots. So nothing is placed once both
+    /// parts are settled. Returns `None` for a packet that may settle something.
     fn survey(
         &mut self,
         source: &mut Frame,
@@ -122,7 +122,7 @@ impl Others {
             return None;
         }
         let (payload, snapshot) = source.survey_settled(packet, part, rows);
-        // The pair of clocks of a bundle is not written.
+        // A bundle's pair of clocks is not written.
         if kind == Some(PacketType::CLOCK_SNAPSHOT)
             && let Some(snapshot) = snapshot
         {
@@ -131,8 +131,8 @@ impl Others {
         Some(payload)
     }
 
-    /// So many packets that were written and waited have a time after all. They have none in the trace that is
-    /// read (rule RW3); others wait for nothing, or are written when all is known.
+    /// Counts written packets that waited and got a time after all. They have no time in the source
+    /// trace (rule RW3); other packets do not wait, or are written when all is known.
     pub fn placed_late(&mut self, count: u64) {
         if self.target.whole.is_none() && self.times.writes {
             let tally = &mut self.times.tally;
@@ -140,7 +140,7 @@ impl Others {
         }
     }
 
-    /// Times are told on another clock than was assumed.
+    /// Trace time turned out to be another clock than was assumed.
     #[cold]
     fn trace_time_is(&mut self, trace_time: Clock) {
         if matches!(self.times.waits, Waits::Known(_)) {
@@ -175,7 +175,7 @@ impl Others {
         };
         let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
         let is_sync = matches!(parsed, Parsed::RemoteClockSync(_));
-        // The pair of clocks of a bundle is not written.
+        // A bundle's pair of clocks is not written.
         let snapshot = parsed.snapshot(header).filter(|_| is_snapshot);
         let Some(entered) = self.target.enter(header, snapshot.as_ref(), rows) else {
             return;
@@ -229,7 +229,7 @@ impl Others {
         self.room = room;
     }
 
-    /// Rule RW8: a packet that says what two machines read stays, without what they read.
+    /// A packet with the readings of two machines stays, without the readings (rule RW8).
     #[cold]
     fn synced(&mut self, packet: &Retimed<'_>) -> NewPayload<'static> {
         if packet.payload.is_empty() {
@@ -248,7 +248,7 @@ impl Others {
         placed: &Placed,
         ts: Option<TraceTime>,
     ) {
-        // Where a snapshot stands is not where its packet was read from a clock (rule D3).
+        // A snapshot does not stand at the time that its packet read from a clock (rule D3).
         if header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT) {
             return;
         }
@@ -261,7 +261,8 @@ impl Others {
         }
     }
 
-    /// Rule RW7: a packet whose payload cannot be read is left out, but for what its sequence needs.
+    /// Leaves out a packet with an unreadable payload, except for the fields that its sequence
+    /// needs (rule RW7).
     fn unread(
         &mut self,
         source: &mut Frame,
@@ -317,7 +318,7 @@ impl Others {
         self.room = room;
     }
 
-    /// How a packet is written that has a time (rule RW2).
+    /// The new time of a packet that has a time (rule RW2).
     fn time(&mut self, header: &Header<'_>, placed: &Placed, ts: TraceTime) -> NewTime {
         let (_, part) = placed.parts;
         let default = self.target.default_clock(part);
@@ -341,7 +342,8 @@ impl Others {
         self.other_time(header, placed, ts, clock)
     }
 
-    /// The same of one that is not on the clock of times: on another machine's, or before zero.
+    /// The new time of a packet whose time cannot be written as trace time: it is on another
+    /// machine's clock, or before zero.
     #[cold]
     fn other_time(
         &mut self,
@@ -360,11 +362,12 @@ impl Others {
                 clock,
             };
         }
-        // On the clock that it was read from, which leads to where it stands unless rates say otherwise.
+        // Use the clock that it was read from. It leads to the packet's time, unless rates say
+        // otherwise.
         if let (Some(own), Some(Ticks(recorded))) =
             (placed.placement.clock_id, placed.placement.clock_ts)
             && !self.target.is_incremental(header, part, own)
-            // Chrome's timestamps are times where MONOTONIC leads nowhere yet (rule C6).
+            // Chrome's timestamps are used as times while MONOTONIC leads nowhere yet (rule C6).
             && !(is_chrome(header) && own == ClockId::MONOTONIC.get())
         {
             let clock = (ClockId(own), SeqId(header.trusted_packet_sequence_id));
@@ -383,8 +386,8 @@ impl Others {
         }
     }
 
-    /// How a packet is written that has none (rule RW3): on its clock, which is named where a default
-    /// gave it.
+    /// The new time of a packet without a time (rule RW3). It stays on its clock, which is named if
+    /// a default gave it.
     fn unplaced(&mut self, header: &Header<'_>, placed: &Placed) -> NewTime {
         let (_, part) = placed.parts;
         let default = self.target.default_clock(part);
@@ -414,7 +417,7 @@ impl Others {
         let placed = self.target.written(entered, &new, rows);
         if new.timestamp.is_some() && !is_snapshot {
             let led = match placed.waits {
-                // It is counted when it is settled.
+                // The packet is counted when it is settled.
                 true if ts.is_none() && self.target.whole.is_none() => None,
                 true => match (placed.clock_id, placed.clock_ts) {
                     (Some(id), Some(Ticks(ticks))) => self.target.leads_to(
@@ -450,7 +453,7 @@ impl Others {
     }
 }
 
-/// Whether packets of this type are read from MONOTONIC if they name no clock.
+/// Whether packets of this type use MONOTONIC if they name no clock.
 fn is_chrome(header: &Header<'_>) -> bool {
     matches!(
         header.packet_type(),

@@ -1,10 +1,10 @@
-//! What a rewriting has done, and what it could not do.
+//! The results of a rewrite, and the things that it could not do.
 
 use std::collections::BTreeMap;
 
 use crate::readers::Fixed;
 
-/// What a rewriting did.
+/// The results of a rewrite.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rewritten {
@@ -12,69 +12,70 @@ pub struct Rewritten {
     pub packets: u64,
     /// Packets that were written.
     pub written: u64,
-    /// Packets and events that stand elsewhere than the nearest snapshot puts them, where a reader that
-    /// knows no rates shows them.
+    /// Packets and events that no longer stand where the nearest snapshot puts them. A reader that
+    /// knows no rates shows them at the new time.
     pub moved: Moved,
-    /// Packets that nobody can place; they have their clock and timestamp.
+    /// Packets that cannot be placed; they keep their clock and timestamp.
     pub unplaced: u64,
-    /// What was left out.
+    /// The things that were left out.
     pub left_out: Vec<LeftOut>,
-    /// Times that no reading of the clock leads to which the format asks for (rule RW6).
+    /// Times to which no reading of the required clock leads (rule RW6).
     pub unmet: Vec<Unmet>,
-    /// The clock that times are told on.
+    /// The clock of trace time.
     pub trace_time_clock: String,
-    /// How many files were written; several are members of a zip.
+    /// The number of files written. Several files are members of a zip.
     pub files: u64,
-    /// How large the source is, in bytes, decompressed.
+    /// The size of the source in bytes, decompressed.
     pub source_bytes: u64,
-    /// How large what was written is, in bytes.
+    /// The size of the output in bytes.
     pub written_bytes: u64,
-    /// What the user should know of the source.
+    /// Warnings for the user about the source.
     pub warnings: Vec<String>,
-    /// The files whose clocks nothing relates to those of the files before, so that the order of their
-    /// events is random (rule X41).
+    /// The files whose clocks have no relation to the clocks of the files before, so that the order
+    /// of their events is random (rule X41).
     pub unrelated: Vec<String>,
 }
 
-/// How far times moved.
+/// The distances that times moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Moved {
-    /// How many did.
+    /// The number of packets and events that moved.
     pub count: u64,
-    /// Of how many packets and events that have a time.
+    /// The number of packets and events with a time.
     pub of: u64,
-    /// By how much half of them moved at most, to three digits, in nanoseconds.
+    /// The median of the moves in nanoseconds, to three digits.
     pub median: u64,
-    /// By how much the one that moved most, in nanoseconds.
+    /// The largest move in nanoseconds.
     pub largest: u64,
 }
 
-/// What is not in the trace that was written.
+/// Things that the written trace does not contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// What it is, in words: of one, and of several.
+    /// The kind of thing in words, as singular and plural.
     pub what: [&'static str; 2],
-    /// How many there were.
+    /// The number of things.
     pub count: u64,
-    /// Their bytes.
+    /// The number of their bytes.
     pub bytes: u64,
 }
 
-/// Times that are not met.
+/// Packets or events with a time that the output cannot express exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unmet {
-    /// What has them, in words: of one, and of several.
+    /// The kind of packet or event in words, as singular and plural.
     pub what: [&'static str; 2],
-    /// How many there are.
+    /// The number of packets or events.
     pub count: u64,
-    /// How far the one that is furthest off is from its time, in nanoseconds; `None` if one leads nowhere.
+    /// The largest distance from the right time, in nanoseconds; `None` if one has a reading that
+    /// leads nowhere.
     pub largest: Option<u64>,
 }
 
-/// Why something is left out.
+/// The reason why something is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Left {
     Packet,
@@ -102,7 +103,7 @@ impl Left {
     }
 }
 
-/// What has a time that is not met.
+/// The kinds of packets and events with a time that the output cannot express exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Missed {
     Packet,
@@ -127,7 +128,7 @@ impl Missed {
     }
 }
 
-/// Counts.
+/// The counts of a rewrite.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub written: u64,
@@ -144,7 +145,8 @@ impl Tally {
         *sum = sum.saturating_add(bytes);
     }
 
-    /// So many times are off by so much; `None` if their readings lead nowhere, or they have none.
+    /// Counts `more` times that are off by `off`; `None` if their readings lead nowhere, or they
+    /// have none.
     pub fn missed(&mut self, what: Missed, more: u64, off: Option<u64>) {
         if more == 0 {
             return;
@@ -154,7 +156,7 @@ impl Tally {
         *largest = largest.zip(off).map(|(largest, off)| largest.max(off));
     }
 
-    /// Something has a time, so far from where the nearest snapshot puts it.
+    /// Counts a time, and its distance from the time that the nearest snapshot gives.
     #[inline]
     pub fn moved(&mut self, by: u64) {
         self.moves.of += 1;
@@ -163,7 +165,7 @@ impl Tally {
         }
     }
 
-    /// All of it, for who asked.
+    /// The results for the caller.
     pub fn told(self) -> Rewritten {
         let left_out = self.left.into_iter().filter(|(_, (count, _))| *count > 0);
         let left_out = left_out.map(|(left, (count, bytes))| LeftOut {
@@ -188,16 +190,17 @@ impl Tally {
     }
 }
 
-/// How many moves there are of each size, in classes that are narrower than two percent.
+/// The number of moves of each size, in classes narrower than two percent.
 #[derive(Debug, Default)]
 struct Moves {
     of: u64,
     largest: u64,
-    /// As many as the largest needs.
+    /// Up to the class of the largest move.
     classes: Vec<u64>,
 }
 
-/// How many classes lie between a size and its double.
+/// The number of bits after the highest bit that tell a class: 64 classes lie between a size and its
+/// double.
 const CLASSES: u32 = 6;
 
 impl Moves {
@@ -228,7 +231,7 @@ impl Moves {
     }
 }
 
-/// The class of a size: its highest bit, and the six bits behind it.
+/// The class of a size: its highest bit, and the six bits after it.
 fn class(by: u64) -> u16 {
     let bits = u64::BITS - by.leading_zeros();
     let shift = bits.saturating_sub(CLASSES + 1);

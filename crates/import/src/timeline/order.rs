@@ -10,16 +10,16 @@ use crate::place::TraceTime;
 
 /// Takes events in file order, and gives them in the order of time.
 pub(crate) struct Timeline {
-    /// Whether anybody wants them.
+    /// Whether events are wanted.
     is_wanted: bool,
     events: Sorter<(i64, u64)>,
-    /// How many there are, which is where the next one stands in the file.
+    /// The number of events so far, which is the position of the next event in the file.
     next: u64,
     failure: Option<io::Error>,
 }
 
 impl Timeline {
-    /// A timeline without events. What does not fit memory is put aside there.
+    /// A timeline without events. Events that do not fit into memory go to `scratch`.
     pub fn new(is_wanted: bool, scratch: &Scratch) -> Self {
         Timeline {
             is_wanted,
@@ -29,15 +29,15 @@ impl Timeline {
         }
     }
 
-    /// Whether events are to be made.
+    /// Whether events are wanted.
     #[inline]
     pub fn is_wanted(&self) -> bool {
         self.is_wanted
     }
 
-    /// Adds an event that [`Event::write`] wrote; but none before time 0, which is in
-    /// no table but its own (rule O1). If it cannot be put aside, [`Timeline::drain`]
-    /// says so.
+    /// Adds an event that [`Event::write`] wrote. An event before time 0 is only in its own table
+    /// (rule O1), and is not added. If the event cannot be stored on disk, [`Timeline::drain`]
+    /// returns the error.
     #[inline]
     pub fn push(&mut self, TraceTime(ts): TraceTime, event: &[u8]) {
         if ts >= 0 {
@@ -46,13 +46,13 @@ impl Timeline {
         }
     }
 
-    /// Keeps a place in the file for an event that [`Timeline::push_at`] will add.
+    /// Reserves a position in the file for an event that [`Timeline::push_at`] will add.
     pub fn reserve(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }
 
-    /// Adds an event at a place that was kept for it.
+    /// Adds an event at a reserved position.
     #[inline]
     pub fn push_at(&mut self, TraceTime(ts): TraceTime, place: u64, event: &[u8]) {
         if ts >= 0 && self.failure.is_none() {
@@ -60,7 +60,7 @@ impl Timeline {
         }
     }
 
-    /// Adds an event at the place that it has kept, if it has; else behind all others.
+    /// Adds an event at its reserved position, if it has one, or else after all others.
     pub fn push_kept(&mut self, ts: TraceTime, place: Option<u64>, event: &[u8]) {
         match place {
             Some(place) => self.push_at(ts, place, event),

@@ -19,11 +19,11 @@ pub struct Case {
 /// Goals of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goals {
-    /// The error of linear is at most that of nearest divided by this, both RMS.
+    /// The RMS error of linear is at most the RMS error of nearest divided by this.
     pub better: f64,
     /// At least this share of all readings is within the stated error.
     pub inside: f64,
-    /// The median of the stated error is at most this many times that of the true error.
+    /// The median of the stated error is at most this many times the median of the true error.
     pub bar: f64,
     /// The largest number of inversions of one clock with linear.
     pub inversions: u64,

@@ -112,7 +112,7 @@ pub fn measure(settings: &Settings, directory: &Path) -> Result<Measured, Error>
 ///
 /// # Errors
 ///
-/// Those of [`measure`].
+/// The errors of [`measure`].
 pub fn measure_seeds(
     settings: &Settings,
     seeds: u64,

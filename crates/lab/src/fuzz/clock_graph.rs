@@ -76,7 +76,7 @@ impl Number {
 }
 
 /// Adds snapshots to a clock graph and converts readings in between, and compares each answer with
-/// that of the naive model, which computes it from all snapshots.
+/// the naive model, which computes it from all snapshots.
 ///
 /// ```
 /// timebase_lab::fuzz::clock_graph(&[0, 1, 2, 3]);

@@ -87,7 +87,7 @@ impl Model {
             }
             Step::Bytes { sequence, bytes } => {
                 let interval = self.interval(*sequence);
-                // If an entry is added, it must be found; if it is refused, nobody finds it.
+                // If an entry is added, it must be found; if it is refused, it must not be found.
                 let _ = interned.add(interval, bytes).is_ok_and(|_| {
                     self.take(interval, bytes);
                     true

@@ -1,5 +1,5 @@
--- What no database that an import made may have: a row for each that it has. References
--- between tables are in import.rs.
+-- Violations of the rules for every imported database, a row for each. The references between
+-- tables are in import.rs.
 
 -- packet: ids 0, 1, 2 ... in file order
 SELECT 'packet: offset of ' || id FROM (SELECT id, offset, lag(offset) OVER (ORDER BY id) AS before FROM packet)
@@ -10,7 +10,7 @@ UNION ALL
 SELECT 'packet: time of ' || id FROM packet
 WHERE ts IS NOT NULL AND unresolved IS NOT NULL
   OR timestamp IS NULL AND clock_ts IS NOT NULL
-  -- What V7 has no reason for: a snapshot that is refused as a whole.
+  -- V7 has no reason for a snapshot that is refused as a whole.
   OR ts IS NULL AND unresolved IS NULL AND timestamp IS NOT NULL AND type IS NOT 'clock_snapshot'
 UNION ALL
 SELECT 'packet: ' || unresolved FROM packet
@@ -74,7 +74,7 @@ UNION ALL
 SELECT 'arg_type: ' || id FROM arg_type
 WHERE NOT json_valid(coalesce(types, '{}')) OR NOT json_valid(coalesce(flat_keys, '{}'))
 
--- what is said of it
+-- reports and counters
 UNION ALL
 SELECT 'import_log: ' || id FROM import_log WHERE severity NOT IN ('info', 'warning', 'error')
 UNION ALL

@@ -223,7 +223,7 @@ impl Fixture {
         if let Err(error) = run(&self.conn, &sql, &values) {
             // The prelude of Perfetto's library gives these their names.
             let name = name.strip_prefix("__intrinsic_").unwrap_or(name);
-            // A text of SQL that is given, or a table that is not there, is SQLite's to complain of.
+            // SQLite itself complains about a given SQL text, or about a missing table.
             let is_of_sqlite = ["near \"", "no such table: "].map(|said| error.starts_with(said));
             assert!(
                 error.contains(name) || is_of_sqlite.contains(&true),

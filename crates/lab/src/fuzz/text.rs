@@ -38,7 +38,7 @@ pub fn text(bytes: &[u8]) {
     assert_eq!(time.to_string().parse::<WallTime>().unwrap(), time);
     if let Ok(zone) = text.parse::<Zone>() {
         let shown = time.in_zone(&zone);
-        // Offsets of years before standard time have seconds, which nobody prints.
+        // Offsets of years before standard time have seconds, which are not printed.
         if let Ok(again) = shown.parse::<WallTime>() {
             assert!(
                 (again.realtime() - number).abs() < 60_000_000_000,

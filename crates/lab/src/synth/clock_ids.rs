@@ -1,4 +1,5 @@
-//! The numbers of clocks. The chain's come after [`CHAIN`], those of crystals after [`CRYSTALS`].
+//! The numbers of clocks. The chain's clocks come after [`CHAIN`], those with crystals after
+//! [`CRYSTALS`].
 
 pub const REALTIME: u32 = 1;
 pub const REALTIME_COARSE: u32 = 2;

@@ -41,7 +41,7 @@ pub(crate) struct Crystal {
     apart: i64,
 }
 
-/// What a clock and its parent read at the beginning.
+/// The readings of a clock and its parent at the beginning.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beginning {
     /// In ns.
@@ -51,7 +51,7 @@ pub(crate) struct Beginning {
 }
 
 impl Crystal {
-    /// A clock of so many kHz that is faster or slower than its parent.
+    /// A clock of `khz` kHz that is faster or slower than its parent.
     pub fn new(
         settings: &Settings,
         random: Random,
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn rates_wander_by_as_much_as_was_asked_for() {
-        // Of 400 clocks after 4 s; that is twice as far as after one.
+        // The rates of 400 clocks after 4 s. They are twice as far off as after one second.
         let ppm = |rate: i64| rate as f64 * 1e6 / (1_u64 << RATE_BITS) as f64;
         let moved = (0..400).map(|seed| {
             let mut clock = crystal(1000, NANOSECONDS, seed);

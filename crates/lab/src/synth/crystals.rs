@@ -262,7 +262,7 @@ impl Crystals {
 
 impl Chain {
     fn new(settings: &Settings, world: &World, number: u32) -> Self {
-        // These random numbers are not those of the records.
+        // These random numbers are independent of the records' random numbers.
         let seed = settings.seed.wrapping_add(u64::from(number + 1) << 32);
         let mut random = Random::new(seed);
         let hops = settings.crystal_hops;

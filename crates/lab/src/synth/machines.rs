@@ -33,7 +33,7 @@ pub struct SetTruth {
     pub file: usize,
     /// Its machine: 0 is the host, 1 the first guest.
     pub machine: u32,
-    /// Its row in this file: numbers begin anew in each.
+    /// Its row in this file: the numbers start at 0 in each file.
     pub row: Row,
     /// Its time: the host's BOOTTIME, in nanoseconds.
     pub boottime: i64,
@@ -105,7 +105,7 @@ pub fn write_set<W: Write>(
 ///
 /// # Errors
 ///
-/// Those of [`write_set`] and of `truth`.
+/// The errors of [`write_set`] and of `truth`.
 pub fn write_set_with_truth<W: Write>(
     set: &Set,
     create: impl FnMut(&str) -> io::Result<W>,

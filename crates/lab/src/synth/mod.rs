@@ -189,7 +189,7 @@ pub fn write(settings: &Settings, out: &mut impl Write) -> Result<Summary, Error
 ///
 /// # Errors
 ///
-/// Those of [`write()`] and of `truth`.
+/// The errors of [`write()`] and of `truth`.
 pub fn write_with_truth(
     settings: &Settings,
     out: &mut impl Write,

@@ -32,8 +32,8 @@ pub struct Set {
     pub processes: u32,
     /// Guests: their number, from 1 to 100, in the other forms.
     pub guests: u32,
-    /// Guests: how much faster the BOOTTIME of the first, third … is than the host's, and how much
-    /// slower that of the second, fourth …, in millionths, up to 500.
+    /// Guests: the drift of their BOOTTIME from the host's, in millionths, up to 500. The first,
+    /// third … are faster, and the second, fourth … slower.
     pub guest_drift_ppm: u32,
     /// Guests: how fast these rates change, like [`wander_ppb`](Settings::wander_ppb), up to
     /// 10,000.
@@ -47,7 +47,7 @@ pub struct Set {
     pub round_trip_ns: u64,
     /// Rounds: how much longer they may take, in ns, up to 10⁸.
     pub jitter_ns: u64,
-    /// Rounds: how much more than half of that the message takes, in hundredths of all, up to 50.
+    /// Rounds: the percentage of a round trip by which the message takes more than half, up to 50.
     pub asymmetry_percent: u32,
     /// Rounds: the time from one to the next, in ns, from 10⁹ to 10¹¹. Less than 30 s makes false
     /// rounds (rule X24). Timers are late by a thousandth, so that a slow clock also advances by
@@ -56,9 +56,9 @@ pub struct Set {
     /// Rounds: the number of packets with rounds, evenly over the trace, the first at its
     /// beginning; at least 1.
     pub sync_packets: u64,
-    /// Rounds: the time from a packet's place in the trace to its writing, in ns, up to 10¹⁵. It
-    /// holds the last rounds before its writing: the head of a trace is written when the trace is
-    /// read.
+    /// Rounds: the time from a packet's place in the trace to its writing, in ns, up to 10¹⁵. The
+    /// packet holds the last rounds before its writing: the head of a trace is written when the
+    /// trace is read.
     pub read_after_ns: u64,
 }
 
@@ -66,14 +66,14 @@ pub struct Set {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// A set of one file: guests' packets have a machine id, and packets tell what machines
-    /// asked each other for the time.
+    /// A set of one file: guests' packets have a machine id, and other packets hold the rounds
+    /// between machines.
     Relay,
     /// A set: a file for each machine, the guests' with a machine id. Only REALTIME relates
     /// them (rule X26).
     Files,
     /// A set: a file for each machine, without machine ids, and a manifest that names the
-    /// machines and says how far their clocks were apart at the beginning.
+    /// machines and states how far their clocks were apart at the beginning.
     Manifest,
     /// A set: a file for each of several processes of the host, with snapshots of its own.
     Processes,

@@ -84,7 +84,7 @@ pub struct Settings {
     /// on the path have a crystal of their own.
     pub crystal_hops: u32,
     /// Crystals: the ticks in a millisecond of the clocks for packets, from 1000 to 4,000,000. They
-    /// always claim that a tick is a nanosecond, like a TSC of 2.7 GHz that nobody has converted.
+    /// always claim that a tick is a nanosecond, like a raw TSC of 2.7 GHz.
     pub crystal_khz: u32,
     /// Crystals: the time between two snapshots of a clock and the one below it, in ns,
     /// from 10⁶ to 10¹⁷.

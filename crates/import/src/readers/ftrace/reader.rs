@@ -1,4 +1,4 @@
-//! The events of a bundle on their way into rows.
+//! Turns the events of a bundle into rows.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -35,10 +35,10 @@ use crate::timeline;
 use crate::trackers::{self, KERNEL_SYMBOLS};
 use crate::world::ucpu;
 
-/// Bundles of so many CPUs are followed.
+/// The number of CPUs whose bundles are followed.
 const CPUS: u32 = 1024;
 
-/// A CPU of which events are missing.
+/// A CPU that lost events.
 static HAS_DATA_LOSS: Counter = Counter::data_loss(
     "ftrace_cpu_has_data_loss",
     "1 if the kernel says that it lost events of CPU idx before a \
@@ -46,18 +46,18 @@ static HAS_DATA_LOSS: Counter = Counter::data_loss(
 )
 .recorded();
 
-/// What is remembered between bundles.
+/// The state that is kept between bundles.
 #[derive(Debug, Default)]
 pub(crate) struct Ftrace {
     formats: EventFormats,
     arguments: Arguments,
     running: Running,
     stretches: Stretches,
-    /// When the latest event of each CPU was, by the machine of its part.
+    /// The time of the latest event of each CPU, by the machine of its part and the CPU.
     last: FxHashMap<(u32, u32), i64>,
-    /// How many bundles there were.
+    /// The number of bundles so far.
     bundles: u64,
-    /// How many events there were.
+    /// The number of events so far.
     events: i64,
     /// The event for the timeline.
     event: Vec<u8>,
@@ -70,7 +70,8 @@ impl<'a> Payload<'a> for Box<Bundle<'a>> {
 }
 
 impl Reader for Ftrace {
-    // In a box: it is large, and what a packet is parsed to is as large as the largest.
+    // In a box, because a bundle is large, and the enum of all parsed payloads is as large as its
+    // largest variant.
     type Payload<'a> = Box<Bundle<'a>>;
 
     const TABLES: &'static [&'static Table] = &[
@@ -108,7 +109,7 @@ impl Reader for Ftrace {
         context: &mut ImportContext,
         rows: &mut Rows<'_>,
     ) {
-        // Each part has kernel events of its own.
+        // Each part has its own kernel events.
         let machine = packet.part.0;
         for &descriptor in &bundle.descriptors {
             if let Err(text) = self
@@ -183,7 +184,7 @@ fn lacks_sequence((id, seq): (ClockId, SeqId)) -> bool {
     id.scope() == Scope::Sequence && seq == SeqId(0)
 }
 
-/// The machine and the CPU of a bundle's events on the timeline; none if they are not
+/// The machine and the CPU of a bundle's events on the timeline; `None` if the events are not
 /// followed.
 fn here(
     bundle: &Bundle<'_>,
@@ -192,7 +193,7 @@ fn here(
     context: &mut ImportContext,
     rows: &mut Rows<'_>,
 ) -> Option<(u32, u32)> {
-    // Nothing in a bundle of an unknown clock will ever have a time.
+    // No event in a bundle of an unknown clock will ever have a time.
     let is_unknown = bundle.clock == FtraceClock::Unknown;
     if !context.events.timeline.is_wanted() || packet.is_lost() || is_unknown {
         return None;
@@ -232,7 +233,7 @@ fn here(
     Some((packet.machine, cpu))
 }
 
-/// A bundle on its way into rows.
+/// A bundle that becomes rows.
 struct BundleImport<'i, 'o> {
     context: &'i mut ImportContext,
     rows: &'i mut Rows<'o>,
@@ -241,16 +242,16 @@ struct BundleImport<'i, 'o> {
     clock: EventClock,
     machine: u32,
     cpu: Option<u32>,
-    /// Where its events are on the timeline.
+    /// The machine and the CPU of its events on the timeline, if they are followed.
     here: Option<(u32, u32)>,
     /// The least and the greatest time of its events.
     times: Option<(i64, i64)>,
     corrupt: u64,
-    /// Compact events that name no thread's name of the table.
+    /// Compact events that name a thread by a number without a name in the table.
     nameless: u64,
 }
 
-/// What of an event is in its row, beside its time.
+/// The content of an event's row, except for its time.
 struct RecordFields {
     table: &'static Table,
     timestamp: Option<u64>,
@@ -309,7 +310,7 @@ impl BundleImport<'_, '_> {
         self.compact(table, field::SCHED_WAKING, waking.timestamp, tid);
     }
 
-    /// A compact event, whose message is the arguments'.
+    /// A compact event. Its message is in the state's arguments.
     fn compact(&mut self, table: &'static Table, number: u32, timestamp: u64, tid: Option<i32>) {
         let (name, args) = self.arguments(number);
         self.record(&RecordFields {
@@ -321,8 +322,7 @@ impl BundleImport<'_, '_> {
         });
     }
 
-    /// The numbers of the name of an event, and of the arguments; `None` if these
-    /// cannot be read.
+    /// The numbers of an event's name and of its arguments; `None` if the arguments are unreadable.
     fn arguments(&mut self, number: u32) -> (i64, Option<i64>) {
         let schema = &mut self.context.schema;
         let format = self.state.formats.get(self.machine, number, schema);
@@ -372,7 +372,7 @@ impl BundleImport<'_, '_> {
         }
     }
 
-    /// What an event of the full encoding is for the timeline; without its thread it is
+    /// Writes the timeline's form of an event of the full encoding. An event without a thread is
     /// left out (rule P6).
     fn for_timeline(&mut self, number: u32, message: &[u8], tid: Option<i32>) {
         let Some(here) = self.here else { return };
@@ -402,7 +402,7 @@ impl BundleImport<'_, '_> {
         event.write(&mut self.state.event);
     }
 
-    /// Rule F7, for one event: it is kept as it is.
+    /// A damaged event keeps its bytes (rule F7).
     fn corrupt(&mut self, bytes: &[u8], event: &RawFtraceEvent<'_>) {
         self.corrupt += 1;
         self.state.event.clear();
@@ -465,7 +465,8 @@ impl BundleImport<'_, '_> {
         self.rows.push_like(fields.table, cells);
     }
 
-    /// What the bundle says of events before it (rule DT1), and when its own were.
+    /// Stores the loss of events that the bundle reports (rule DT1), and the time of its last
+    /// event.
     fn loss(&mut self, bundle: &Bundle<'_>) {
         let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS) else {
             return;
@@ -496,7 +497,7 @@ impl BundleImport<'_, '_> {
         }
     }
 
-    /// Says what was wrong with the bundle.
+    /// Reports the problems of the bundle.
     fn end(&mut self, bundle: &Bundle<'_>) {
         self.loss(bundle);
         let journal = &mut self.context.journal;

@@ -1,17 +1,17 @@
-//! The counters of the kernel's buffers, by the fields that they are in (rule MD5).
+//! The counters of the kernel's buffers, with their field numbers (rule MD5).
 
 use super::field;
 use crate::output::Counter;
 
-/// The counters of a field: of the begin, of the end, and by how much it grew.
+/// The counters of a field: at the start, at the end, and the difference.
 pub(super) struct Grows {
     pub field: u32,
     pub counters: [Counter; 3],
-    /// Whether the counters say what was lost.
+    /// Whether the counters count lost data.
     pub is_loss: bool,
 }
 
-/// The counters of the begin and of the end.
+/// The counters at the start and at the end.
 macro_rules! phases {
     ($of:literal, $name:literal, $what:literal) => {
         [
@@ -29,7 +29,7 @@ macro_rules! phases {
     };
 }
 
-/// The same with the difference, whose severity is named.
+/// The counters at the start and at the end, and the difference with the severity `$delta`.
 macro_rules! grows {
     ($of:literal, $name:literal, $what:literal, $delta:ident if $if:literal) => {{
         let [begin, end] = phases!($of, $name, $what);
@@ -42,7 +42,7 @@ macro_rules! grows {
     }};
 }
 
-/// Those of fields of a CPU.
+/// The counters of a CPU's fields.
 macro_rules! of_cpu {
     ($($field:literal, $is_loss:literal => $delta:ident($name:literal, $what:literal),)*) => {
         [$(Grows {

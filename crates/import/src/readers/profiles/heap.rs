@@ -3,8 +3,8 @@
 //! # Design
 //!
 //! The times of dumps are readings of a clock, converted with all snapshots of the trace (HP2). So
-//! they are collected here, and converted when there are no more packets, before events are
-//! followed. There is one for each process and dump.
+//! this reader collects the dumps, and converts their times after the last packet, before events
+//! are followed. There is one record for each process and dump.
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
@@ -22,12 +22,12 @@ use crate::readers::retiming::{
 };
 use crate::timeline::Event;
 
-/// `ProfilePacket.process_dumps`, and its times.
+/// `ProfilePacket.process_dumps`, and the fields with its times.
 const DUMPS: u32 = 5;
 const END: u32 = 9;
 const START: u32 = 15;
 
-/// The clock of the times of dumps.
+/// The clock of a dump's times.
 const MONOTONIC_COARSE: ClockId = ClockId(4);
 
 /// Reads dumps of heap profiles.
@@ -92,7 +92,7 @@ impl Reader for HeapProfiles {
     }
 }
 
-/// A dump with the readings that lead to its times (rule RW6).
+/// A dump with the clock readings for its new times (rule RW6).
 fn retime_dump(dump: &[u8], to: &mut impl Retime, out: &mut Vec<u8>) {
     let clock = to.clock(Some((MONOTONIC_COARSE, SeqId(0))));
     let mut has_end = false;

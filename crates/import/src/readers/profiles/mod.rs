@@ -1,6 +1,6 @@
-//! Packets of profilers (rules OP to SM). What counts for them by their place in the file goes with
-//! them to the timeline: how much interned data there was, and the defaults of their sequence. What they
-//! mean is decided in the order of time, by the tracker of profiles.
+//! Packets of profilers (rules OP to SM). Each packet goes to the timeline with the state at its
+//! position in the file: the amount of interned data, and the defaults of its sequence. The tracker
+//! of profiles decides the meaning in the order of time.
 
 mod heap;
 mod streaming;
@@ -63,7 +63,7 @@ const fn interned(packet_type: u32) -> &'static [(u32, Kept)] {
     }
 }
 
-/// The event of a packet, with all that counts for it by its place in the file.
+/// The event of a packet, with the state at the packet's position in the file.
 fn event_of<'a>(
     field: u32,
     packet: &PlacedPacket<'_>,

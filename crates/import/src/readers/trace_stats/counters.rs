@@ -1,4 +1,4 @@
-//! The counters of the recorder's buffers and writers, by the fields that they are in (rules MD2 to MD4).
+//! The counters of the recorder's buffers and writers, with their field numbers (rules MD2 to MD4).
 
 use super::field;
 use crate::output::{Counter, recorded};
@@ -21,7 +21,7 @@ pub(super) static SERVICE: [(u32, Counter); 12] = recorded! {
     field::FLUSHES_FAILED => data_loss("traced_flushes_failed", "flushes that failed"),
 };
 
-/// Those of the service that are losses, and whose.
+/// The fields of the service that are losses, and the kind of each.
 pub(super) const SERVICE_LOSSES: [(u32, LossKind); 4] = [
     (field::CHUNKS_DISCARDED, LossKind::Buffer),
     (field::PATCHES_DISCARDED, LossKind::Buffer),
@@ -29,7 +29,7 @@ pub(super) const SERVICE_LOSSES: [(u32, LossKind); 4] = [
     (field::FLUSHES_FAILED, LossKind::Writer),
 ];
 
-/// What became of the last flush, by `final_flush_outcome`: how often.
+/// The number of last flushes by outcome (`final_flush_outcome`).
 pub(super) static FINAL_FLUSH: [(u32, Counter); 2] = recorded! {
     1 => info("traced_final_flush_succeeded", "last flushes that succeeded"),
     2 => data_loss("traced_final_flush_failed", "last flushes that failed"),
@@ -76,10 +76,10 @@ pub(super) static BUFFER: [(u32, Counter); 20] = recorded! {
     20 => info("traced_buf_chunks_relocated", "chunks that moved when a producer wrote them again"),
 };
 
-/// Those of a buffer that are losses.
+/// The fields of a buffer that are losses.
 pub(super) const BUFFER_LOSSES: [u32; 6] = [field::CHUNKS_OVERWRITTEN, 6, 9, 11, 18, 19];
 
-/// What the writers into a buffer lost, as their packets say.
+/// The losses of the writers into a buffer, according to their packets.
 pub(super) static SEQUENCE_PACKET_LOSS: Counter = Counter::data_loss(
     "traced_buf_sequence_packet_loss",
     "in buffer idx: packets of its writers before which others were \
@@ -90,7 +90,7 @@ pub(super) static SEQUENCES_DROPPED: Counter = Counter::data_loss(
     "in buffer idx: writers whose packets all rely on lost state",
 );
 
-/// For which causes, by the bits of `previous_packet_dropped` from the second on.
+/// The causes of losses, by the bits of `previous_packet_dropped` from the second bit on.
 pub(super) static CAUSE: [(u32, Counter); CAUSES] = recorded! {
     "losses of writers into buffer idx because ";
     1 => data_loss("traced_buf_data_loss_read_gap", "a chunk was missing when it was read"),

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The options of the command line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::quantity::{count, signed_nanoseconds};
 
 /// Write a Perfetto trace whose true times are known
 ///
-/// A preset says what the trace holds, by its knobs; '--knobs' and '--set' change some of them. The same
-/// knobs give the same bytes on every machine.
+/// A preset sets all knobs of a trace; '--knobs' and '--set' change some of them. The same knobs
+/// give the same bytes on every machine.
 #[derive(Debug, Parser)]
 #[command(
     name = "synth",
@@ -42,47 +42,50 @@ That of a set has the file and the machine of each row, and the host's BOOTTIME;
 rows would have if their file was imported alone."
 )]
 pub struct Flags {
-    /// Where to write the trace; '-' is standard output. Of a set or a fleet, the directory, which is made
+    /// The file for the trace; '-' is standard output. For a set or a fleet, the directory, which
+    /// is created
     #[arg(value_name = "OUTPUT", required_unless_present = "show")]
     output: Option<PathBuf>,
-    /// Where to write the truth, as values separated by tabs
+    /// The file for the truth, as values separated by tabs
     #[arg(long, value_name = "FILE")]
     pub truth: Option<PathBuf>,
-    /// What the trace holds
+    /// The named contents of the trace
     #[arg(long, value_enum, default_value = "packets", value_name = "NAME")]
     preset: Content,
-    /// Change the knobs that a JSON file has, such as {"drift_ppm": 0}
+    /// Change the knobs in this JSON file, such as {"drift_ppm": 0}
     #[arg(long, value_name = "FILE")]
     knobs: Option<PathBuf>,
-    /// Change a knob, such as 'drift_ppm=0', 'mix.logs=3' or of a set 'machine.gap_ns=3ms'
+    /// Change a knob, such as 'drift_ppm=0', 'mix.logs=3', or 'machine.gap_ns=3ms' in a set
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     changes: Vec<String>,
     /// Print all knobs and their values as JSON, and write no trace
     #[arg(long, conflicts_with_all = ["bomb", "fleet"])]
     pub show: bool,
-    /// A trace with so many of one thing that no recording has: '--records' of it, or what its
-    /// full size is. No other option counts then
+    /// A trace with more of one thing than any recording has: '--records' of it, or its full size.
+    /// All other options are ignored
     #[arg(long, value_parser = bombs(), value_name = "NAME", hide_possible_values = true, conflicts_with_all = ["truth", "knobs", "changes"])]
     bomb: Option<String>,
-    /// So many small traces of phones, of five devices with two builds, instead of one. Besides this
-    /// only '--damaged', '--seed' and '--records' count then, which are those of each [default: 1500]
+    /// This many small traces of phones, of five devices with two builds, instead of one trace.
+    /// Only '--damaged', '--seed' and '--records' count then; '--records' is the number in each
+    /// trace [default: 1500]
     #[arg(long, value_name = "TRACES", conflicts_with_all = ["truth", "bomb", "bytes", "preset", "knobs", "changes"])]
     fleet: Option<u32>,
-    /// How many of a hundred traces of a fleet are damaged [default: 2]
+    /// The percentage of damaged traces in a fleet [default: 2]
     #[arg(long, value_name = "PERCENT", requires = "fleet")]
     damaged: Option<u32>,
-    /// What all random choices follow from
+    /// The seed of all random choices
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
-    /// How many records: packets, kernel events and log lines; of a set, in all of its files
+    /// The number of records: packets, kernel events and log lines; for a set, in all of its files
+    /// together
     #[arg(long, value_parser = count, value_name = "N", conflicts_with = "bytes")]
     records: Option<u64>,
-    /// How large the file is, or all files of a set together
+    /// The size of the file, or of all files of a set together
     #[arg(long, value_parser = count, value_name = "SIZE")]
     bytes: Option<u64>,
 }
 
-/// What is to be written.
+/// The output to write.
 #[derive(Debug, PartialEq)]
 pub enum Wanted {
     /// One trace.
@@ -135,22 +138,22 @@ fn bombs() -> PossibleValuesParser {
 }
 
 impl Flags {
-    /// Where the trace goes.
+    /// The destination of the trace.
     pub fn output(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new("-"))
     }
 
-    /// The bomb that is wanted, if one is, and its size.
+    /// The requested bomb, if there is one, and its size.
     pub fn bomb(&self) -> Option<(&'static Bomb, u64)> {
         let bomb = timebase_lab::synth::bomb(self.bomb.as_deref()?)?;
         Some((bomb, self.records.unwrap_or(bomb.full)))
     }
 
-    /// The preset, with what the other options change.
+    /// The preset, with the changes of the other options.
     ///
     /// # Errors
     ///
-    /// If a change is of no knob, or of no value that this can have.
+    /// If a change names an unknown knob, or a value that the knob cannot have.
     pub fn wanted(&self) -> anyhow::Result<Wanted> {
         if let Some(traces) = self.fleet {
             let small = Fleet::default();
@@ -183,7 +186,7 @@ impl Flags {
         }
     }
 
-    /// The knobs with the changes of the file, and then those of the command line.
+    /// The knobs with the changes of the file, and then with those of the command line.
     fn changed<T: Serialize + DeserializeOwned>(&self, knobs: &T) -> anyhow::Result<T> {
         let mut knobs = serde_json::to_value(knobs)?;
         if let Some(path) = &self.knobs {
@@ -209,12 +212,12 @@ impl Flags {
     }
 }
 
-/// Changes the fields that an object has in common with another, and those of objects in them.
+/// Overwrites the fields of an object with those of another, also in nested objects.
 fn merge(knobs: &mut Value, changes: Value) {
     match (knobs, changes) {
         (Value::Object(knobs), Value::Object(changes)) => {
             for (name, change) in changes {
-                // A size is of records or of bytes.
+                // A size is either in records or in bytes.
                 match name == "size" {
                     true => drop(knobs.insert(name, change)),
                     false => merge(knobs.entry(name).or_insert(Value::Null), change),
