@@ -1,10 +1,10 @@
 //! Random traces of kernel events: an import must give the rows of the model.
 
+use super::agreement::{all_agree, answers_as_recorded, asked, differences};
 use super::{kernel_generate, kernel_tables};
-use crate::support::statements::{Answered, answer, as_text, difference, recorded, statements};
-use crate::support::{Imported, data};
+use crate::support::Imported;
+use crate::support::statements::{Answered, answer, as_text};
 use std::collections::BTreeSet;
-use std::fs;
 use timebase_lab::encode::{Message, trace_of};
 
 const STATEMENTS: &str = "more/queries-more.sql";
@@ -19,61 +19,14 @@ SELECT s.c, (SELECT group_concat(c, ' | ') FROM (SELECT into_.c FROM flow JOIN s
 fn wrong(packets: &[Message]) -> Answered {
     let trace = trace_of(packets);
     let imported = Imported::of_bytes(&trace, &[]);
-    let model = kernel_tables(&trace);
-    let mut all = statements(STATEMENTS);
-    all.retain(|(name, _)| ANSWERS.contains(&name.as_str()));
-    assert_eq!(all.len(), ANSWERS.len());
+    let mut all = asked(STATEMENTS, &ANSWERS);
     all.push(("slices".to_owned(), SLICES.to_owned()));
-    let mut wrong = Answered::new();
-    for (name, sql) in all {
-        let expected = answer(&model, &sql).unwrap();
-        let why = match answer(&imported.conn, &sql) {
-            Ok(rows) => difference(&as_text(rows), &as_text(expected)),
-            Err(error) => Some(error),
-        };
-        if let Some(why) = why {
-            wrong.insert(name, why);
-        }
-    }
-    wrong
-}
-
-/// The same with the fewest packets for which an answer differs.
-fn smallest(mut packets: Vec<Message>, mut found: Answered) -> (Vec<Message>, Answered) {
-    while let Some(smaller) = (0..packets.len()).rev().find_map(|left_out| {
-        let mut fewer = packets.clone();
-        fewer.remove(left_out);
-        let wrong = wrong(&fewer);
-        wrong
-            .keys()
-            .any(|name| found.contains_key(name))
-            .then_some((fewer, wrong))
-    }) {
-        (packets, found) = smaller;
-    }
-    (packets, found)
-}
-
-/// PROPTEST_CASES asks for more of them.
-fn cases() -> u64 {
-    let asked = std::env::var("PROPTEST_CASES").ok();
-    asked.and_then(|cases| cases.parse().ok()).unwrap_or(64)
+    differences(&imported.conn, &kernel_tables(&trace), &all, as_text)
 }
 
 #[test]
 fn any_trace_of_kernel_events_gives_the_rows_of_the_model() {
-    for seed in 0..cases() {
-        let packets = kernel_generate::trace(seed);
-        let found = wrong(&packets);
-        if !found.is_empty() {
-            let (packets, found) = smallest(packets, found);
-            let trace: String = trace_of(&packets)
-                .iter()
-                .map(|b| format!("{b:02x}"))
-                .collect();
-            panic!("{found:#?}\nseed {seed}, as hex: {trace}");
-        }
-    }
+    all_agree(64, kernel_generate::trace, wrong);
 }
 
 #[test]
@@ -94,17 +47,6 @@ const KINDS_OF_TRACKS: usize = 43;
 
 #[test]
 fn the_model_gives_the_rows_of_kernel_events_that_are_known() {
-    for trace in ["04", "11", "18", "25", "32", "39"] {
-        let bytes = fs::read(data(&format!("more/{trace}.pftrace"))).unwrap();
-        let model = kernel_tables(&bytes);
-        let expected = recorded(&format!("more/{trace}.jsonl.zst"));
-        for (name, sql) in statements(STATEMENTS) {
-            if ANSWERS.contains(&name.as_str()) {
-                let expected = expected.get(&name).cloned().unwrap_or_default();
-                let found = answer(&model, &sql).unwrap();
-                let why = difference(&as_text(found), &as_text(expected));
-                assert_eq!(why, None, "{trace}, {name}");
-            }
-        }
-    }
+    let traces = [4, 11, 18, 25, 32, 39];
+    answers_as_recorded("more", traces, &asked(STATEMENTS, &ANSWERS), kernel_tables);
 }

@@ -2,6 +2,7 @@
 //! written as plainly as possible from the rules: all events of a trace, in order, one after the
 //! other. There is a file for each part of the rules.
 
+mod agreement;
 mod args;
 mod arguments;
 mod counters;
@@ -66,34 +67,29 @@ mod world;
 use crate::support::statements::{Answers, answer, statements};
 use rusqlite::Connection;
 
-/// The tables of a trace without compression.
-pub fn tables(trace: &[u8]) -> Connection {
+/// Tables when all events of a trace without compression are followed.
+fn followed(trace: &[u8], tables: impl FnOnce(world::World<'_>) -> Connection) -> Connection {
     let packets = packets::Packets::read(trace);
     let mut world = world::World::new(&packets);
     for event in order::events(&packets, &world) {
         world.event(&event);
     }
-    world.tables()
+    tables(world)
+}
+
+/// The tables of a trace without compression.
+pub fn tables(trace: &[u8]) -> Connection {
+    followed(trace, |mut world| world.tables())
 }
 
 /// The slices, counters and flows of kernel events of a trace without compression.
 pub fn kernel_tables(trace: &[u8]) -> Connection {
-    let packets = packets::Packets::read(trace);
-    let mut world = world::World::new(&packets);
-    for event in order::events(&packets, &world) {
-        world.event(&event);
-    }
-    world.kernel_tables()
+    followed(trace, |mut world| world.kernel_tables())
 }
 
 /// The tables of profilers of a trace without compression.
 pub fn profile_tables(trace: &[u8]) -> Connection {
-    let packets = packets::Packets::read(trace);
-    let mut world = world::World::new(&packets);
-    for event in order::events(&packets, &world) {
-        world.event(&event);
-    }
-    world.profile_tables()
+    followed(trace, |world| world.profile_tables())
 }
 
 /// The rows that a file's statements return from tables.

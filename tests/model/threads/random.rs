@@ -1,12 +1,12 @@
 //! Random traces: an import must give the rows of the model.
 
+use super::agreement::{self, all_agree};
 use super::{
     answers, frame_random, generate, generate_events, generate_generic, generate_gpu, tables,
 };
-use crate::support::statements::{Answered, answer, difference, differences};
-use rusqlite::Connection;
-use std::env;
-use timebase_import::{Monitor, Options, Source};
+use crate::support::Imported;
+use crate::support::statements::{Answered, differences};
+use std::convert::identity;
 use timebase_lab::encode::{Message, trace_of};
 
 /// What tracks with slices or values say of themselves (rules TK), and what is counted of rules GK.
@@ -71,20 +71,9 @@ const MORE: [(&str, &str); 8] = [
 /// The differences between an import and the model.
 fn wrong(packets: &[Message]) -> Answered {
     let trace = trace_of(packets);
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("trace");
-    let database = directory.path().join("database");
-    std::fs::write(&file, &trace).unwrap();
-    timebase_import::import(
-        &[Source::File(file)],
-        &database,
-        &Options::default(),
-        &Monitor::default(),
-    )
-    .unwrap();
-    let connection = Connection::open(database).unwrap();
+    let imported = Imported::of_bytes(&trace, &[]);
     let model = tables(&trace);
-    let mut wrong = frame_random::differences(&connection, &model);
+    let mut wrong = frame_random::differences(&imported.conn, &model);
     // The model's log has no lines of android_log, which these traces have.
     wrong.remove("track_event_logs");
     for file in [
@@ -92,74 +81,34 @@ fn wrong(packets: &[Message]) -> Answered {
         "slices/queries-slices.sql",
         "doubt/queries-doubt.sql",
     ] {
-        wrong.extend(differences(&connection, file, &answers(&model, file)));
+        wrong.extend(differences(&imported.conn, file, &answers(&model, file)));
     }
-    for (name, sql) in MORE {
-        let expected = answer(&model, sql).unwrap();
-        let why = match answer(&connection, sql) {
-            Ok(found) => difference(&found, &expected),
-            Err(error) => Some(error),
-        };
-        wrong.extend(why.map(|why| (name.to_owned(), why)));
-    }
+    let more = MORE.map(|(name, sql)| (name.to_owned(), sql.to_owned()));
+    wrong.extend(agreement::differences(
+        &imported.conn,
+        &model,
+        &more,
+        identity,
+    ));
     wrong
-}
-
-/// A trace with fewer packets, if there is one that differs in one of these answers.
-fn smaller(packets: &[Message], wrong_before: &Answered) -> Option<(Vec<Message>, Answered)> {
-    let shorter = (1..packets.len()).rev().map(|left_out| {
-        let mut packets = packets.to_vec();
-        packets.remove(left_out);
-        packets
-    });
-    shorter
-        .map(|packets| {
-            let wrong = wrong(&packets);
-            (packets, wrong)
-        })
-        .find(|(_, wrong)| wrong.keys().any(|name| wrong_before.contains_key(name)))
-}
-
-/// PROPTEST_CASES asks for more of them.
-fn cases() -> u64 {
-    let asked = env::var("PROPTEST_CASES").ok();
-    asked.and_then(|cases| cases.parse().ok()).unwrap_or(128)
-}
-
-/// Imports of the traces for some seeds must agree with the model.
-fn all_agree(trace: fn(u64) -> Vec<Message>) {
-    for seed in 0..cases() {
-        let mut packets = trace(seed);
-        let mut found = wrong(&packets);
-        while !found.is_empty()
-            && let Some((shorter, wrong)) = smaller(&packets, &found)
-        {
-            (packets, found) = (shorter, wrong);
-        }
-        let trace: String = trace_of(&packets)
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
-        assert!(found.is_empty(), "{found:#?}\nseed {seed}, as hex: {trace}");
-    }
 }
 
 #[test]
 fn any_trace_gives_the_rows_of_the_model() {
-    all_agree(generate::trace);
+    all_agree(128, generate::trace, wrong);
 }
 
 #[test]
 fn any_trace_of_generic_kernels_gives_the_rows_of_the_model() {
-    all_agree(generate_generic::trace);
+    all_agree(128, generate_generic::trace, wrong);
 }
 
 #[test]
 fn any_trace_of_gpus_gives_the_rows_of_the_model() {
-    all_agree(generate_gpu::trace);
+    all_agree(128, generate_gpu::trace, wrong);
 }
 
 #[test]
 fn any_trace_of_track_events_gives_the_rows_of_the_model() {
-    all_agree(generate_events::trace);
+    all_agree(128, generate_events::trace, wrong);
 }
