@@ -111,7 +111,7 @@ fn all_checks_have_the_same_columns() {
         let sql = format!("{CHECKS_SHARE} SELECT * FROM ({})", check.sql);
         let statement = conn.prepare(&sql).unwrap();
         assert_eq!(
-            statement.column_names().join(" "),
+            statement.column_names().collect::<Vec<_>>().join(" "),
             "severity subject machine_id clock_id seq_id file packet_id events worst_ns message advice",
             "{}",
             check.name

@@ -2,10 +2,9 @@
 //!
 //! # Design
 //!
-//! The temporary database of a trace has those views alone that the statements name: to make all, and to read them when it is opened, is
-//! half of what a small trace takes, and a fleet has thousands. What is named is told by the words, of which one too many does no harm.
-//! To write views as rows of `sqlite_schema`, without SQLite's parsing them, was the alternative. SQLite warns of that, and reads them
-//! all the same when the database is opened.
+//! The temporary database of a trace only has the views that the statements name. SQLite reads all views when it opens a database: that is a
+//! third of a query of a small trace, and a fleet has thousands. The words of the statements tell which views they name, and one word too many
+//! does no harm.
 
 use std::ffi::OsStr;
 use std::fs;
