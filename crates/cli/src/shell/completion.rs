@@ -10,7 +10,10 @@
 use clap::ValueEnum;
 use rusqlite::Connection;
 use rustyline::completion::{Completer, FilenameCompleter};
-use rustyline::{Context, Helper, Highlighter, Hinter, Validator};
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::validate::Validator;
+use rustyline::{Context, Helper};
 
 use super::{commands, dot};
 use crate::help;
@@ -94,7 +97,6 @@ const OF_SQLITE: &[&str] = &["json_each", "json_tree"];
 const SCHEMAS: &[&str] = &["main", "temp"];
 
 /// What the line editor asks about SQL.
-#[derive(Helper, Highlighter, Hinter, Validator)]
 pub struct SqlHelper {
     /// The lines of the statement before the one that is edited.
     pending: String,
@@ -339,6 +341,16 @@ fn last_statement(text: &str) -> &str {
     }
     &text[start..]
 }
+
+impl Helper for SqlHelper {}
+
+impl Highlighter for SqlHelper {}
+
+impl Hinter for SqlHelper {
+    type Hint = String;
+}
+
+impl Validator for SqlHelper {}
 
 impl Completer for SqlHelper {
     type Candidate = String;
