@@ -10,7 +10,10 @@
 use clap::ValueEnum;
 use rusqlite::Connection;
 use rustyline::completion::{Completer, FilenameCompleter};
-use rustyline::{Context, Helper, Highlighter, Hinter, Validator};
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::validate::Validator;
+use rustyline::{Context, Helper};
 
 use super::{commands, dot};
 use crate::help;
@@ -95,7 +98,6 @@ const OF_SQLITE: &[&str] = &["json_each", "json_tree"];
 const SCHEMAS: &[&str] = &["main", "temp"];
 
 /// Answers the line editor's questions about SQL.
-#[derive(Helper, Highlighter, Hinter, Validator)]
 pub struct SqlHelper {
     /// The lines of the statement before the edited line.
     pending: String,
@@ -340,6 +342,16 @@ fn last_statement(text: &str) -> &str {
     }
     &text[start..]
 }
+
+impl Helper for SqlHelper {}
+
+impl Highlighter for SqlHelper {}
+
+impl Hinter for SqlHelper {
+    type Hint = String;
+}
+
+impl Validator for SqlHelper {}
 
 impl Completer for SqlHelper {
     type Candidate = String;
