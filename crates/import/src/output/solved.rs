@@ -12,8 +12,8 @@
 //!
 //! Rows are written as they are found, clock by clock in the order of the tables.
 
-use rusqlite::{Connection, params_from_iter};
-use rustc_hash::FxHashSet;
+use rusqlite::{Connection, Statement, params_from_iter};
+use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_resolver::{
     Clock, ClockId, ClockNs, EstimateCache, Estimates, FileTag, Fit, Line, MachineId, OffLine,
     SeqId, Source, Step,
@@ -29,9 +29,10 @@ use crate::place::{Place, file_id, file_key, shared, table_order};
 /// How many steps clocks of several hops may have together, and how many lines all clocks.
 const WHOLE_ROWS: usize = 1 << 20;
 
-/// How many bytes may be in memory for estimates, besides those of the hop that takes most; and
-/// about how many a reading of a hop takes.
+/// How many bytes may be in memory for estimates, besides those of some hops as large as the one
+/// that takes most; and about how many a reading of a hop takes.
 const KEPT: usize = 4 << 20;
+const LARGEST: usize = 4;
 const READING: usize = 32;
 
 /// What is left to do when SQLite has the database again.
@@ -140,7 +141,7 @@ impl<S: SolvedSink> Solver<'_, S> {
                 }
             }
             // What many paths share is not to be made anew for each.
-            if self.cache.kept() > KEPT + 2 * READING * self.largest {
+            if self.cache.kept() > KEPT + LARGEST * READING * self.largest {
                 self.cache.forget();
             }
         }
@@ -266,7 +267,7 @@ impl<S: SolvedSink> Solver<'_, S> {
 impl Partial {
     fn insert_used(&self, conn: &Connection, estimates: &Estimates) -> rusqlite::Result<()> {
         let Partial { from, to } = self;
-        let mut cache = EstimateCache::new();
+        let mut cache = EstimateCache::in_order();
         // The step and the line where each clock was last.
         let mut last: Vec<(Option<Step>, Option<Line>)> = vec![(None, None); from.len()];
         // Each may be found more than once.
@@ -275,30 +276,18 @@ impl Partial {
         };
         let mut insert_step = insert(&tables::clock_step::TABLE)?;
         let mut insert_line = insert(&tables::clock_line::TABLE)?;
-        let mut select = conn.prepare(
-            "SELECT c.machine_id, c.clock_id, c.seq_id, iif(c.is_trace_time, p.ts, p.clock_ts), c.trace_file_id,
-                    coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
-                             iif(p.id >= t.own_from OR t.is_pinned AND c.clock_id = 11, c.trace_file_id, -1))
-             FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
-             CROSS JOIN part AS t ON t.trace_file_id = c.trace_file_id AND t.machine_id = c.machine_id
-             WHERE c.is_trace_time OR p.clock_ts IS NOT NULL",
-        )?;
+        let readings = PacketReadings::new(conn)?;
+        let mut select = readings.select(conn)?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
-            let machine = MachineId(row.get(0)?);
-            let tag = |id: i64| match u32::try_from(id) {
-                // Its order does not matter to the order of the tables.
-                Ok(id) => FileTag { order: 1, id },
-                Err(_) => FileTag::SHARED,
+            let Some((clock, ticks)) = readings.read(row)? else {
+                continue;
             };
-            let (file, others) = (tag(row.get(4)?), tag(row.get(5)?));
-            let (id, seq) = (ClockId(row.get(1)?), SeqId(row.get(2)?));
-            let key = table_order(&Clock::in_file(machine, id, seq, file, others));
+            let key = table_order(&clock);
             let Ok(index) = from.binary_search_by_key(&key, |from| table_order(&from.clock)) else {
                 continue;
             };
             let clock = from[index].clock;
-            let ticks: i64 = row.get(3)?;
             let domain = estimates.graph().domain(clock);
             let Some(value) = ticks.checked_mul(domain.map_or(1, |domain| domain.unit)) else {
                 continue;
@@ -327,6 +316,70 @@ impl Partial {
             }
         }
         Ok(())
+    }
+}
+
+/// What is needed to tell the clock of a packet's reading. It is asked for every packet, so what is
+/// small is looked up here and not by SQL, and so is what no packet has.
+struct PacketReadings {
+    /// From which packet on parts use their files' own clocks, and whether they are pinned, by file
+    /// and machine.
+    parts: FxHashMap<(u32, u32), (Option<i64>, bool)>,
+    /// Whether any packet's clock belongs to another file than those of its part.
+    has_others: bool,
+}
+
+impl PacketReadings {
+    fn new(conn: &Connection) -> rusqlite::Result<PacketReadings> {
+        let parts = "SELECT trace_file_id, machine_id, own_from, is_pinned FROM part";
+        let mut parts = conn.prepare(parts)?;
+        let parts = parts.query_map([], |row| {
+            Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?)))
+        })?;
+        let others = "SELECT EXISTS (SELECT * FROM packet_clock_record)";
+        Ok(PacketReadings {
+            parts: parts.collect::<rusqlite::Result<_>>()?,
+            has_others: conn.query_row(others, [], |row| row.get(0))?,
+        })
+    }
+
+    /// All packets with a reading, in file order.
+    fn select<'c>(&self, conn: &'c Connection) -> rusqlite::Result<Statement<'c>> {
+        let other = match self.has_others {
+            true => "(SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id)",
+            false => "NULL",
+        };
+        conn.prepare(&format!(
+            "SELECT c.machine_id, c.clock_id, c.seq_id, iif(c.is_trace_time, p.ts, p.clock_ts), c.trace_file_id,
+                    p.id, {other}
+             FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
+             WHERE c.is_trace_time OR p.clock_ts IS NOT NULL"
+        ))
+    }
+
+    /// The clock and the reading of a row; the clock's file has no order, which does not matter to
+    /// the order of the tables.
+    fn read(&self, row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<(Clock, i64)>> {
+        let (machine, file): (u32, u32) = (row.get(0)?, row.get(4)?);
+        let Some(&(own_from, is_pinned)) = self.parts.get(&(file, machine)) else {
+            return Ok(None);
+        };
+        let (id, seq) = (ClockId(row.get(1)?), SeqId(row.get(2)?));
+        let packet: i64 = row.get(5)?;
+        let own = FileTag { order: 1, id: file };
+        let others = match row.get::<_, Option<i64>>(6)?.map(u32::try_from) {
+            Some(Ok(id)) => FileTag { order: 1, id },
+            Some(Err(_)) => FileTag::SHARED,
+            None => {
+                let is_own = own_from.is_some_and(|own_from| packet >= own_from);
+                match is_own || is_pinned && id == ClockId::TRACE_FILE {
+                    true => own,
+                    false => FileTag::SHARED,
+                }
+            }
+        };
+        let clock = Clock::in_file(MachineId(machine), id, seq, own, others);
+        Ok(Some((clock, row.get(3)?)))
     }
 }
 

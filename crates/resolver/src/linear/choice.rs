@@ -20,6 +20,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::exact::rounded;
 use super::knot::{Gap, Knot, distance, median, moved, off_line};
 
 /// The limit for a gap: no change of the rate explains a larger movement of b (rule R2).
@@ -250,7 +251,7 @@ fn faster(from: Knot, to: Knot) -> f64 {
 }
 
 fn bend(x: f64) -> Cost {
-    ((x * x).min(MOST_BENT) * UNIT).round() as Cost
+    rounded((x * x).min(MOST_BENT) * UNIT) as Cost
 }
 
 /// The way to reach a reading.

@@ -376,7 +376,7 @@ impl Estimates {
         let line: Line = around(value);
         path.recent = line;
         let readings: usize = hops.iter().map(|&hop| fits[hop].readings).sum();
-        if path.misses == MISSES.max(readings / 4) {
+        if path.misses == MISSES.max(readings / 4) && !cache.is_in_order {
             path.all = Lines::new(pieces(around), LINES - cache.lines);
             cache.lines += path.all.as_ref().map_or(0, Lines::len);
         }

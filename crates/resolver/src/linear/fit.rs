@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::choice::{self, Choice, Hop, TICK};
+use super::exact::{real, rounded};
 use super::knot::{Gap, Knot, distance, median, middles, moved, off_line, rate};
 
 /// If the rate of two clocks differs from the nominal one by more than this, they do not count the
@@ -180,8 +181,8 @@ impl Straight {
     /// The line at a reading of the source; `None` if no clock can have that reading.
     fn at(&self, a: i64) -> Option<i64> {
         let forward = i128::from(a) - i128::from(self.from.a);
-        let gained = (forward as f64 * (self.rate - 1.0)).round();
-        i64::try_from(i128::from(self.from.b) + forward + gained as i128).ok()
+        let gained = rounded(real(forward) * (self.rate - 1.0));
+        i64::try_from(i128::from(self.from.b) + forward + gained).ok()
     }
 }
 

@@ -57,6 +57,8 @@ pub struct EstimateCache {
     pub(super) last: Option<(Key, Line)>,
     /// The number of lines in arrays.
     pub(super) lines: usize,
+    /// Whether readings come in order, so that no pair needs an array.
+    pub(super) is_in_order: bool,
     kept: usize,
 }
 
@@ -102,6 +104,15 @@ impl EstimateCache {
         EstimateCache::default()
     }
 
+    /// A cache for readings of which those of each clock come nearly in order: it searches for each
+    /// line instead of finding all lines of a clock at once.
+    pub fn in_order() -> Self {
+        EstimateCache {
+            is_in_order: true,
+            ..EstimateCache::default()
+        }
+    }
+
     /// The memory of conversions over the graph of the estimates.
     pub fn conversions(&mut self) -> &mut ConversionCache {
         &mut self.conversions
@@ -117,6 +128,7 @@ impl EstimateCache {
     pub fn forget(&mut self) {
         *self = EstimateCache {
             conversions: std::mem::take(&mut self.conversions),
+            is_in_order: self.is_in_order,
             ..EstimateCache::default()
         };
     }

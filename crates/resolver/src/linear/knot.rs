@@ -1,5 +1,7 @@
 //! Readings of a hop, and the distances between them.
 
+use super::exact::real;
+
 /// The number in place of a snapshot's, for readings of samples.
 const NO_SNAPSHOT: u32 = u32::MAX;
 
@@ -31,7 +33,7 @@ pub(super) struct Knot {
 
 /// The distance between two numbers.
 pub(super) fn distance(from: i64, to: i64) -> f64 {
-    (i128::from(to) - i128::from(from)) as f64
+    real(i128::from(to) - i128::from(from))
 }
 
 /// The movement of b against κ·a between two readings. κ is 1 for nearly all clocks; then the
@@ -39,7 +41,7 @@ pub(super) fn distance(from: i64, to: i64) -> f64 {
 pub(super) fn moved(from: Knot, to: Knot, kappa: f64) -> f64 {
     let forward = i128::from(to.a) - i128::from(from.a);
     let other = i128::from(to.b) - i128::from(from.b);
-    (other - forward) as f64 - forward as f64 * (kappa - 1.0)
+    real(other - forward) - real(forward) * (kappa - 1.0)
 }
 
 /// b per a between two readings with different a.

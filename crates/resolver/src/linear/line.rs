@@ -1,5 +1,6 @@
 //! Lines: the line of a hop around a value, and the line of a path of hops (rules R4–R6).
 
+use super::exact::{real, rounded, truncated};
 use super::fit::Fit;
 use super::knot::{Gap, Knot, distance};
 use crate::mapping::clamp;
@@ -111,7 +112,7 @@ pub struct Line {
 /// How far a clock that runs faster by `slope` is ahead after `forward`.
 #[inline]
 fn ahead(forward: f64, slope: f64) -> i128 {
-    (forward * slope).round() as i128
+    rounded(forward * slope)
 }
 
 impl Line {
@@ -154,7 +155,7 @@ impl Line {
     #[inline]
     pub fn convert(&self, value: i64) -> Option<i64> {
         let forward = i128::from(value) - i128::from(self.anchor);
-        let to = i128::from(value) + i128::from(self.offset?) + ahead(forward as f64, self.slope);
+        let to = i128::from(value) + i128::from(self.offset?) + ahead(real(forward), self.slope);
         i64::try_from(to).ok()
     }
 
@@ -193,11 +194,11 @@ impl Part {
     /// The reading of the target, which may be any number.
     pub fn value(&self, at: i128) -> i128 {
         let forward = at - i128::from(self.from);
-        forward + i128::from(self.to) + ahead(forward as f64, self.slope)
+        forward + i128::from(self.to) + ahead(real(forward), self.slope)
     }
 
     pub fn error_at(&self, at: i128) -> f64 {
-        let forward = (at - i128::from(self.sure)) as f64;
+        let forward = real(at - i128::from(self.sure));
         self.error + forward * self.error_slope
     }
 
@@ -298,7 +299,7 @@ impl Fit {
 fn gained(before: &Knot, after: &Knot) -> f64 {
     let ran =
         (i128::from(after.b) - i128::from(before.b)) - (i128::from(after.a) - i128::from(before.a));
-    ran as f64 / distance(before.a, after.a)
+    real(ran) / distance(before.a, after.a)
 }
 
 /// A line between two readings: the half of it that is nearer to one of them.
@@ -411,9 +412,9 @@ impl Parts {
         let rate = self.rate;
         // The begin and the end of the hop's line, as values of the source.
         let back = |bound: Option<i64>| {
-            let by = (i128::from(bound?) - at) as f64 / rate;
+            let by = real(i128::from(bound?) - at) / rate;
             // If a clock stands still, they are nowhere.
-            Some(i128::from(value) + by.clamp(-FAR, FAR) as i128)
+            Some(i128::from(value) + truncated(by.clamp(-FAR, FAR)))
         };
         let (mut lower, mut upper) = (back(part.start), back(part.end));
         if rate < 0.0 {
@@ -456,7 +457,7 @@ impl Parts {
         };
         let offset = |at: i64| self.value(at.into()) - i128::from(at);
         let slope = match (self.start, self.end) {
-            (Some(start), Some(end)) => (offset(end) - offset(start)) as f64 / distance(start, end),
+            (Some(start), Some(end)) => real(offset(end) - offset(start)) / distance(start, end),
             _ => self.rate - 1.0,
         };
         let (mut error, mut error_slope, mut rate) = (0.0, 0.0, 1.0);

@@ -64,6 +64,7 @@
 
 mod choice;
 mod estimates;
+mod exact;
 mod fit;
 mod kept;
 mod knot;
