@@ -212,7 +212,7 @@ fn take(bytes: &[u8], mut at: usize) -> Option<(u64, usize)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::collections::HashMap;
+    use std::collections::{HashMap, hash_map};
 
     use super::*;
     use proptest::prelude::*;
@@ -234,9 +234,9 @@ mod tests {
                 let is_second = second.get(key).is_some() || first.get(key).is_none() && number >= split;
                 let entries = if is_second { &mut second } else { &mut first };
                 entries.add(key, since, &entry);
-                if !map.contains_key(&key) {
+                if let hash_map::Entry::Vacant(new) = map.entry(key) {
                     entries.note(key, note);
-                    map.insert(key, (since, note, entry));
+                    new.insert((since, note, entry));
                 }
             }
             let count = map.len();
