@@ -195,7 +195,14 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
 
 /// A number, and where it ends.
 #[inline]
-fn take(bytes: &[u8], mut at: usize) -> Option<(u64, usize)> {
+fn take(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    match *bytes.get(at)? {
+        short @ 0..0x80 => Some((short.into(), at + 1)),
+        _ => take_long(bytes, at),
+    }
+}
+
+fn take_long(bytes: &[u8], mut at: usize) -> Option<(u64, usize)> {
     let mut number = 0;
     let mut shift = 0;
     loop {
