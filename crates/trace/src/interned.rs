@@ -228,7 +228,7 @@ impl Interned {
         (found.since < until).then_some(found.entry)
     }
 
-    /// The serialized entry of a number, and the caller's note, 0 if there is none.
+    /// The caller's note of a number's entry, 0 if there is none. It is faster than [`Interned::get`].
     ///
     /// ```
     /// use timebase_trace::{Interned, Interval, Kept};
@@ -238,15 +238,22 @@ impl Interned {
     /// let entry = b"\x08\x05\x12\x04draw";
     /// interned.add(interval, &[b"\x12\x08", &entry[..]].concat())?;
     ///
-    /// assert_eq!(interned.noted(interval, 2, 5), Some((&entry[..], 0)));
+    /// assert_eq!(interned.note_of(interval, 2, 5), Some(0));
     /// interned.note(interval, 2, 5, 34);
-    /// assert_eq!(interned.noted(interval, 2, 5), Some((&entry[..], 34)));
+    /// assert_eq!(interned.note_of(interval, 2, 5), Some(34));
+    /// assert_eq!(interned.note_of(interval, 2, 6), None);
     /// # Ok::<(), timebase_descriptor::field::Malformed>(())
     /// ```
     #[inline]
-    pub fn noted(&self, interval: Interval, field: u32, iid: u64) -> Option<(&[u8], u32)> {
-        let found = self.find(interval, (field, iid))?;
-        Some((found.entry, u32::from_le_bytes(found.note)))
+    pub fn note_of(&self, interval: Interval, field: u32, iid: u64) -> Option<u32> {
+        let key = (field, iid);
+        match self
+            .current(interval)
+            .and_then(|entries| entries.note_of(key))
+        {
+            None if !self.lasting.is_empty() => self.lasting.get(&interval)?.note_of(key),
+            known => known,
+        }
     }
 
     /// Sets the caller's note of an entry of the current interval, for example the number that it
@@ -260,13 +267,17 @@ impl Interned {
 
     #[inline]
     fn find(&self, interval: Interval, key: Key) -> Option<KeptEntry<'_>> {
-        let current = self.current.get(interval.sequence as usize);
-        let current = current.filter(|current| current.cleared == interval.cleared);
-        let known = current.and_then(|current| current.entries.get(key));
-        match (known, self.lasting.is_empty()) {
-            (None, false) => self.lasting.get(&interval)?.get(key),
-            (known, _) => known,
+        match self.current(interval).and_then(|entries| entries.get(key)) {
+            None if !self.lasting.is_empty() => self.lasting.get(&interval)?.get(key),
+            known => known,
         }
+    }
+
+    /// The entries of an interval that is not over.
+    #[inline]
+    fn current(&self, interval: Interval) -> Option<&Entries> {
+        let current = self.current.get(interval.sequence as usize)?;
+        (current.cleared == interval.cleared).then_some(&current.entries)
     }
 }
 
@@ -353,7 +364,7 @@ mod tests {
         interned.note(at(1, 0), NAMES, 3, 7);
         interned.add(at(1, 1), &entry(2, 3, b"c")).unwrap();
         assert_eq!(interned.get(at(1, 0), NAMES, 3), None);
-        assert_eq!(interned.noted(at(1, 1), NAMES, 3).unwrap().1, 0);
+        assert_eq!(interned.note_of(at(1, 1), NAMES, 3), Some(0));
         assert_eq!(interned.get(at(1, 1), NAMES, 4), None);
         let now = interned.keep(at(1, 1));
         interned.add(at(1, 1), &entry(2, 5, b"d")).unwrap();

@@ -4,7 +4,7 @@
 //!
 //! A trace may have 100,000 sequences with a few names each, so the entries of an interval are one
 //! piece of memory: each entry behind its field, its number, its age and the caller's note. A few
-//! are found by going through them; more have an index of their places. A map with an allocation
+//! are found by going through them; more have an index. A map with an allocation
 //! for each entry was the former way, and took 55 MB for 700,000 names of 100,000 sequences, a map
 //! of the caller with what it had made of them another 34; both are 17 MB now. One text for equal
 //! entries of all sequences was the alternative: it must be counted how many refer to it, and the
@@ -26,8 +26,23 @@ const FEW: u32 = 8;
 pub(super) struct Entries {
     bytes: Vec<u8>,
     count: u32,
-    /// Where the entries begin, if there are more than a few.
-    index: Option<Box<HashTable<usize>>>,
+    /// The entries by their keys, if there are more than a few.
+    index: Option<Box<HashTable<Indexed>>>,
+}
+
+/// The key of an entry, its place, and its note again: most calls need no more.
+#[derive(Debug)]
+struct Indexed {
+    iid: u64,
+    place: u64,
+    field: u32,
+    note: u32,
+}
+
+impl Indexed {
+    fn key(&self) -> Key {
+        (self.field, self.iid)
+    }
 }
 
 /// An entry.
@@ -83,8 +98,22 @@ impl Entries {
         Some(take_entry(&self.bytes, rest)?.0)
     }
 
+    /// The note of an entry.
+    #[inline]
+    pub fn note_of(&self, key: Key) -> Option<u32> {
+        match &self.index {
+            Some(index) => Some(index.find(hash(key), |entry| entry.key() == key)?.note),
+            None => self.get(key).map(|entry| u32::from_le_bytes(entry.note)),
+        }
+    }
+
     /// Sets the note of an entry.
     pub fn note(&mut self, key: Key, note: u32) {
+        if let Some(index) = &mut self.index
+            && let Some(entry) = index.find_mut(hash(key), |entry| entry.key() == key)
+        {
+            entry.note = note;
+        }
         let place = self.place(key);
         let rest = place.and_then(|place| take_key(&self.bytes, place));
         let rest = rest.and_then(|(_, rest)| self.bytes.get_mut(rest..rest + NOTE));
@@ -99,8 +128,8 @@ impl Entries {
         let Some(index) = &self.index else {
             return self.search(key);
         };
-        let is_key = |&place: &usize| take_key(&self.bytes, place).is_some_and(|of| of.0 == key);
-        index.find(hash(key), is_key).copied()
+        let found = index.find(hash(key), |entry| entry.key() == key)?;
+        usize::try_from(found.place).ok()
     }
 
     fn search(&self, key: Key) -> Option<usize> {
@@ -131,25 +160,29 @@ impl Entries {
         self.bytes.extend(entry);
         self.count = self.count.saturating_add(1);
         if self.index.is_some() {
-            self.insert((field, iid), place);
+            self.insert((field, iid), place, note);
         } else if self.count > FEW {
             self.index = Some(Box::default());
             let mut at = 0;
             while let Some((key, rest)) = take_key(&self.bytes, at) {
-                self.insert(key, at);
-                let Some((_, next)) = take_entry(&self.bytes, rest) else {
+                let Some((entry, next)) = take_entry(&self.bytes, rest) else {
                     return;
                 };
+                self.insert(key, at, entry.note);
                 at = next;
             }
         }
     }
 
-    fn insert(&mut self, key: Key, place: usize) {
-        let bytes = &self.bytes;
+    fn insert(&mut self, (field, iid): Key, place: usize, note: [u8; NOTE]) {
         if let Some(index) = &mut self.index {
-            let rehash = |&place: &usize| take_key(bytes, place).map_or(0, |(key, _)| hash(key));
-            index.insert_unique(hash(key), place, rehash);
+            let entry = Indexed {
+                iid,
+                place: place as u64,
+                field,
+                note: u32::from_le_bytes(note),
+            };
+            index.insert_unique(hash((field, iid)), entry, |entry| hash(entry.key()));
         }
     }
 }
@@ -250,6 +283,7 @@ mod tests {
             first.append(second);
             prop_assert_eq!(first.count as usize, count);
             for (key, (since, note, entry)) in map {
+                prop_assert_eq!(first.note_of(key), Some(note));
                 let found = first.get(key).unwrap();
                 prop_assert_eq!(found.since, since);
                 prop_assert_eq!(u32::from_le_bytes(found.note), note);

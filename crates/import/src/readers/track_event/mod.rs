@@ -200,14 +200,15 @@ impl LookUp<'_> {
     #[inline]
     fn called<'e>(&mut self, field: u32, iid: u64) -> Option<Called<'e>> {
         const TEXT: u32 = 2;
-        let Some((entry, note)) = self.interned.noted(self.interval, field, iid) else {
+        let Some(note) = self.interned.note_of(self.interval, field, iid) else {
             self.missing += 1;
             return None;
         };
         if let Some(name) = note.checked_sub(1) {
             return Some(Called::Known(Name(name)));
         }
-        let Some(text) = Message(entry).text(TEXT) else {
+        let entry = self.interned.get(self.interval, field, iid);
+        let Some(text) = Message(entry.unwrap_or_default()).text(TEXT) else {
             return Some(Called::Nothing);
         };
         let Label::Known(name) = self.names.label(&text) else {
