@@ -35,8 +35,8 @@ steps!(Import);
 impl Import<'_> {
     /// Reads from any reader: a socket, a pipe, bytes in memory.
     ///
-    /// [`Conversion::Linear`] reads the input twice. If it can be read only once, the import copies
-    /// it to a temporary file first.
+    /// [`Conversion::Linear`](timebase_import::Conversion::Linear) reads the input twice. If it can
+    /// be read only once, the import copies it to a temporary file first.
     pub fn from_reader(reader: impl Read + Send + 'static) -> Self {
         Import::from_sources([Source::Reader(Reader::new(reader))])
     }

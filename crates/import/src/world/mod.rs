@@ -19,7 +19,7 @@
 //! | whose a uuid of a track is (rules U3, U4) | `uuids.rs` |
 //! | which tracks there are | `tracks.rs` |
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
-//! | what lies on what (rules B4, B5, E9 to E13) | `slices.rs` |
+//! | what lies on what (rules B4, B5, E9 to E13) | `slices.rs`, with slices that begin and end (`slice.rs`) and those that are no rows yet (`open_slices.rs`) |
 //! | flows from slice to slice (rules G) | `flows.rs` |
 //! | those of render stages of GPUs (rule GP9) | `stage_flows.rs` |
 //! | texts by their numbers | `strings.rs` |

@@ -12,11 +12,11 @@ use crate::sort::scratch::Scratch;
 
 /// The size of a stretch. Memory holds twice as much: the stretch that is sorted, and the one for
 /// further records.
-const STRETCH: usize = 2 << 20;
+const STRETCH: usize = 512 << 10;
 
 /// Sorts records of a key and a payload: `[u8]`, or `()` for keys alone.
 ///
-/// Records with equal keys stay in the order in which they were pushed. The first 2 MiB are in
+/// Records with equal keys stay in the order in which they were pushed. The first 512 KiB are in
 /// memory; the rest goes to a file without a name.
 #[derive(Debug)]
 pub struct Sorter<K: Key, P: Payload + ?Sized = [u8]> {
