@@ -43,14 +43,19 @@ pub fn all_agree(cases: u64, trace: fn(u64) -> Vec<Message>, wrong: fn(&[Message
     for seed in 0..cases {
         let mut packets = trace(seed);
         let mut found = wrong(&packets);
-        while let Some(smaller) = (1..packets.len()).rev().find_map(|left_out| {
-            let mut fewer = packets.clone();
-            fewer.remove(left_out);
-            let wrong = wrong(&fewer);
-            let is_same = wrong.keys().any(|name| found.contains_key(name));
-            is_same.then_some((fewer, wrong))
-        }) {
-            (packets, found) = smaller;
+        let smaller = |packets: &[Message], found: &Answered| {
+            (1..packets.len()).rev().find_map(|left_out| {
+                let mut fewer = packets.to_vec();
+                fewer.remove(left_out);
+                let wrong = wrong(&fewer);
+                let is_same = wrong.keys().any(|name| found.contains_key(name));
+                is_same.then_some((fewer, wrong))
+            })
+        };
+        while !found.is_empty()
+            && let Some(fewer) = smaller(&packets, &found)
+        {
+            (packets, found) = fewer;
         }
         let trace = trace_of(&packets);
         let trace: String = trace.iter().map(|b| format!("{b:02x}")).collect();
