@@ -88,15 +88,3 @@ impl Counter {
         }
     }
 }
-
-/// Counters of things that the recorder noticed, with their field numbers. Their descriptions may
-/// start with the same words.
-macro_rules! recorded {
-    ($words:literal; $($field:expr => $severity:ident($name:literal, $what:literal),)*) => {
-        [$(($field, Counter::$severity($name, concat!($words, $what)).recorded())),*]
-    };
-    ($($fields:tt)*) => {
-        $crate::output::recorded! { ""; $($fields)* }
-    };
-}
-pub(crate) use recorded;

@@ -38,7 +38,7 @@ mod views;
 mod writer;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
-pub(crate) use counter::{Counter, Meaning, recorded};
+pub(crate) use counter::{Counter, Meaning};
 pub(crate) use counts::Counts;
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
 pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies};

@@ -239,7 +239,7 @@ impl Report<'_> {
         for (buffer, of) in buffers {
             self.set(&SEQUENCE_PACKET_LOSS, Some(buffer), of.losses);
             self.set(&SEQUENCES_DROPPED, Some(buffer), of.never_trusted);
-            for ((_, counter), count) in CAUSE.iter().zip(of.causes) {
+            for (counter, count) in CAUSE.iter().zip(of.causes) {
                 self.set(counter, Some(buffer), count);
             }
         }

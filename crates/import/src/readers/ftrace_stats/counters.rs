@@ -1,88 +1,193 @@
-//! The counters of the kernel's buffers, with their field numbers (rule MD5).
+//! The counters of the kernel's buffers, by the fields that they are in (rule MD5).
 
 use super::field;
 use crate::output::Counter;
 
-/// The counters of a field: at the start, at the end, and the difference.
+/// The counters of a field: of the begin, of the end, and by how much it grew.
 pub(super) struct Grows {
     pub field: u32,
     pub counters: [Counter; 3],
-    /// Whether the counters count lost data.
+    /// Whether the counters say what was lost.
     pub is_loss: bool,
 }
 
-/// The counters at the start and at the end.
-macro_rules! phases {
-    ($of:literal, $name:literal, $what:literal) => {
-        [
-            Counter::info(
-                concat!($name, "_begin"),
-                concat!($of, $what, " when the recording began"),
-            )
-            .recorded(),
-            Counter::info(
-                concat!($name, "_end"),
-                concat!($of, $what, " when the recording ended"),
-            )
-            .recorded(),
-        ]
-    };
-}
-
-/// The counters at the start and at the end, and the difference with the severity `$delta`.
-macro_rules! grows {
-    ($of:literal, $name:literal, $what:literal, $delta:ident if $if:literal) => {{
-        let [begin, end] = phases!($of, $name, $what);
-        let difference = concat!($of, $name, "_end minus ", $name, "_begin, if ", $if);
-        [
-            begin,
-            end,
-            Counter::$delta(concat!($name, "_delta"), difference).recorded(),
-        ]
-    }};
-}
-
-/// The counters of a CPU's fields.
-macro_rules! of_cpu {
-    ($($field:literal, $is_loss:literal => $delta:ident($name:literal, $what:literal),)*) => {
-        [$(Grows {
-            field: $field,
-            counters: grows!("on CPU idx: ", $name, $what, $delta if "the trace has both"),
-            is_loss: $is_loss,
-        }),*]
-    };
-}
-
 /// Fields of a CPU.
-pub(super) static CPU: [Grows; 6] = of_cpu! {
-    2, false => info("ftrace_cpu_entries", "events in the buffer"),
-    3, true => info("ftrace_cpu_overrun", "events that the kernel had overwritten before anything read them,"),
-    4, true => error(
-        "ftrace_cpu_commit_overrun",
-        "events that were lost because the buffer wrapped around to events still being written,"
-    ),
-    5, false => info("ftrace_cpu_bytes", "bytes in the buffer"),
-    8, true => error("ftrace_cpu_dropped_events", "events that were lost because the buffer was full,"),
-    9, false => info("ftrace_cpu_read_events", "events that were read,"),
-};
+pub(super) static CPU: [Grows; 6] = [
+    Grows {
+        field: 2,
+        counters: [
+            Counter::info(
+                "ftrace_cpu_entries_begin",
+                "on CPU idx: events in the buffer when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_entries_end",
+                "on CPU idx: events in the buffer when the recording ended",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_entries_delta",
+                "on CPU idx: ftrace_cpu_entries_end minus ftrace_cpu_entries_begin, \
+                 if the trace has both",
+            )
+            .recorded(),
+        ],
+        is_loss: false,
+    },
+    Grows {
+        field: 3,
+        counters: [
+            Counter::info(
+                "ftrace_cpu_overrun_begin",
+                "on CPU idx: events that the kernel had overwritten before anything \
+                 read them, when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_overrun_end",
+                "on CPU idx: events that the kernel had overwritten before anything \
+                 read them, when the recording ended",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_overrun_delta",
+                "on CPU idx: ftrace_cpu_overrun_end minus ftrace_cpu_overrun_begin, \
+                 if the trace has both",
+            )
+            .recorded(),
+        ],
+        is_loss: true,
+    },
+    Grows {
+        field: 4,
+        counters: [
+            Counter::info(
+                "ftrace_cpu_commit_overrun_begin",
+                "on CPU idx: events that were lost because the buffer wrapped \
+                 around to events still being written, when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_commit_overrun_end",
+                "on CPU idx: events that were lost because the buffer wrapped \
+                 around to events still being written, when the recording ended",
+            )
+            .recorded(),
+            Counter::error(
+                "ftrace_cpu_commit_overrun_delta",
+                "on CPU idx: ftrace_cpu_commit_overrun_end minus \
+                 ftrace_cpu_commit_overrun_begin, if the trace has both",
+            )
+            .recorded(),
+        ],
+        is_loss: true,
+    },
+    Grows {
+        field: 5,
+        counters: [
+            Counter::info(
+                "ftrace_cpu_bytes_begin",
+                "on CPU idx: bytes in the buffer when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_bytes_end",
+                "on CPU idx: bytes in the buffer when the recording ended",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_bytes_delta",
+                "on CPU idx: ftrace_cpu_bytes_end minus ftrace_cpu_bytes_begin, if \
+                 the trace has both",
+            )
+            .recorded(),
+        ],
+        is_loss: false,
+    },
+    Grows {
+        field: 8,
+        counters: [
+            Counter::info(
+                "ftrace_cpu_dropped_events_begin",
+                "on CPU idx: events that were lost because the buffer was full, \
+                 when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_dropped_events_end",
+                "on CPU idx: events that were lost because the buffer was full, \
+                 when the recording ended",
+            )
+            .recorded(),
+            Counter::error(
+                "ftrace_cpu_dropped_events_delta",
+                "on CPU idx: ftrace_cpu_dropped_events_end minus \
+                 ftrace_cpu_dropped_events_begin, if the trace has both",
+            )
+            .recorded(),
+        ],
+        is_loss: true,
+    },
+    Grows {
+        field: 9,
+        counters: [
+            Counter::info(
+                "ftrace_cpu_read_events_begin",
+                "on CPU idx: events that were read, when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_read_events_end",
+                "on CPU idx: events that were read, when the recording ended",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_read_events_delta",
+                "on CPU idx: ftrace_cpu_read_events_end minus \
+                 ftrace_cpu_read_events_begin, if the trace has both",
+            )
+            .recorded(),
+        ],
+        is_loss: false,
+    },
+];
 
 /// Times of a CPU's buffer, in seconds; the counters have nanoseconds.
 pub(super) static TIMES: [(u32, [Counter; 2]); 2] = [
     (
         field::OLDEST_EVENT_TS,
-        phases!(
-            "on CPU idx: ",
-            "ftrace_cpu_oldest_event_ts",
-            "the time of the oldest event in the buffer, in ns of the clock of kernel events,"
-        ),
+        [
+            Counter::info(
+                "ftrace_cpu_oldest_event_ts_begin",
+                "on CPU idx: the time of the oldest event in the buffer, in ns of \
+                 the clock of kernel events, when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_oldest_event_ts_end",
+                "on CPU idx: the time of the oldest event in the buffer, in ns of \
+                 the clock of kernel events, when the recording ended",
+            )
+            .recorded(),
+        ],
     ),
     (
         field::NOW_TS,
-        phases!(
-            "on CPU idx: ",
-            "ftrace_cpu_now_ts",
-            "the time of this measurement, in ns of the clock of kernel events,"
-        ),
+        [
+            Counter::info(
+                "ftrace_cpu_now_ts_begin",
+                "on CPU idx: the time of this measurement, in ns of the clock of \
+                 kernel events, when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_cpu_now_ts_end",
+                "on CPU idx: the time of this measurement, in ns of the clock of \
+                 kernel events, when the recording ended",
+            )
+            .recorded(),
+        ],
     ),
 ];
 
@@ -90,16 +195,45 @@ pub(super) static TIMES: [(u32, [Counter; 2]); 2] = [
 pub(super) static KPROBES: [(u32, [Counter; 3]); 2] = [
     (
         1,
-        grows!("", "ftrace_kprobe_hits", "hits of kprobes", info if "the latter is not 0"),
+        [
+            Counter::info(
+                "ftrace_kprobe_hits_begin",
+                "hits of kprobes when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_kprobe_hits_end",
+                "hits of kprobes when the recording ended",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_kprobe_hits_delta",
+                "ftrace_kprobe_hits_end minus ftrace_kprobe_hits_begin, if the \
+                 latter is not 0",
+            )
+            .recorded(),
+        ],
     ),
     (
         KPROBE_MISSES,
-        grows!(
-            "",
-            "ftrace_kprobe_misses",
-            "hits of kprobes that the kernel missed,",
-            data_loss if "the latter is not 0"
-        ),
+        [
+            Counter::info(
+                "ftrace_kprobe_misses_begin",
+                "hits of kprobes that the kernel missed, when the recording began",
+            )
+            .recorded(),
+            Counter::info(
+                "ftrace_kprobe_misses_end",
+                "hits of kprobes that the kernel missed, when the recording ended",
+            )
+            .recorded(),
+            Counter::data_loss(
+                "ftrace_kprobe_misses_delta",
+                "ftrace_kprobe_misses_end minus ftrace_kprobe_misses_begin, if the \
+                 latter is not 0",
+            )
+            .recorded(),
+        ],
     ),
 ];
 
