@@ -553,7 +553,7 @@ fn a_clock_snapshot_that_needs_the_clocks_is_told() {
         "SELECT count(*) FROM clock_path(3, 0, 1104)",
     ] {
         let message = refusal(&conn, sql);
-        assert!(message.contains("cannot be made of"), "{message}");
+        assert!(message.contains("define it without the call"), "{message}");
     }
 }
 
