@@ -62,7 +62,7 @@ impl EarlySync {
             None => {
                 let (sender, asked) = sync_channel(1);
                 let file = file.try_clone()?;
-                // A failure is told to whoever syncs the whole file in the end.
+                // The sync of the whole file at the end reports a failure, too.
                 let work = move || asked.iter().for_each(|()| drop(file.sync_data()));
                 thread::Builder::new().spawn(work)?;
                 self.thread.insert(sender)
