@@ -70,16 +70,19 @@ pub fn run(
         wrong_usage("export", "name the folder for the tables with -o DIR");
     }
     let kind = kind(arguments)?;
-    let folder = Folder::at(output)?;
     let options = timebase_export::Options {
         tables,
         compression: arguments.compression.into(),
         labels: arguments.labels.clone(),
         overwrite: arguments.force,
     };
-    let directory = folder.directory().to_owned();
+    let make = || {
+        let folder = Folder::at(output)?;
+        let directory = folder.directory().to_owned();
+        Ok((folder, directory))
+    };
     let begun = Instant::now();
-    let summary = signals.during_file(&directory, || {
+    let summary = signals.during_file(make, |folder| {
         refuse_present(arguments, kind, &folder)?;
         let database = open(arguments, (kind, output), &options.tables, &schema, signals)?;
         let monitor = Arc::new(Monitor::default());

@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -125,18 +125,29 @@ impl Signals {
     /// A directory that is removed when the program ends. If the program is killed, its next run
     /// removes the directory.
     pub fn temporary_directory(&self) -> anyhow::Result<PathBuf> {
+        // A signal waits for the lock, so that it finds the directory.
+        let mut state = lock(&self.state);
         let directory =
             WorkDir::new_in(&env::temp_dir()).context("cannot make a temporary directory")?;
         let path = directory.path().to_owned();
-        lock(&self.state).temporary = Some(directory);
+        state.temporary = Some(directory);
         Ok(path)
     }
 
-    /// Does `work`, which writes a file in a directory and removes the directory. If a signal ends
-    /// the program at once, it removes the directory, too.
-    pub fn during_file<T>(&self, directory: &Path, work: impl FnOnce() -> T) -> T {
-        lock(&self.state).incomplete = Some(directory.to_owned());
-        let result = work();
+    /// Does `work` with the file that `make` returns, together with the directory in which it is
+    /// made. `work` removes the directory. If a signal ends the program at once, it removes the
+    /// directory, too.
+    pub fn during_file<F, T>(
+        &self,
+        make: impl FnOnce() -> anyhow::Result<(F, PathBuf)>,
+        work: impl FnOnce(F) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        // A signal waits for the lock, so that it finds the directory.
+        let mut state = lock(&self.state);
+        let (file, directory) = make()?;
+        state.incomplete = Some(directory);
+        drop(state);
+        let result = work(file);
         lock(&self.state).incomplete = None;
         result
     }

@@ -53,9 +53,12 @@ pub fn write(
         whole.finish(&mut Named::new(path.display(), file))?;
         return Ok(());
     }
-    let file = NewFile::at(path).with_context(cannot_write)?;
-    let directory = file.directory().to_owned();
-    signals.during_file(&directory, || {
+    let make = || {
+        let file = NewFile::at(path).with_context(cannot_write)?;
+        let directory = file.directory().to_owned();
+        Ok((file, directory))
+    };
+    signals.during_file(make, |file| {
         let mut out = BufWriter::new(Named::new(path.display(), file.file()));
         write(&mut out)?;
         out.flush()?;
