@@ -553,15 +553,14 @@ impl<'a> Job<'a> {
     ) -> Result<(Opened<'a>, Derived), Error> {
         let is_cancelled = || self.monitor.cancel.load(Ordering::Relaxed);
         let place = &mut frame.context.place;
-        let built =
-            writer
-                .finish(frame.context.journal.waiting())
-                .and_then(|(mut writer, rest)| {
-                    let solved = Solved::write(&mut writer, place)?;
-                    writer.finish()?;
-                    Ok((rest, solved))
-                });
-        let (rest, solved) = built.map_err(|error| self.failure(error))?;
+        let waiting = frame.context.journal.waiting();
+        let finished = writer.finish(waiting, &is_cancelled);
+        self.go_on()?;
+        let (mut writer, rest) = finished.map_err(|error| self.failure(error))?;
+        let solved = Solved::write(&mut writer, place, &is_cancelled);
+        self.go_on()?;
+        let solved = solved.and_then(|solved| writer.finish().map(|()| solved));
+        let solved = solved.map_err(|error| self.failure(error))?;
         let mut derived = place.with_estimates(|place, estimates, used| Derived {
             placed: output::placed(place, estimates),
             used: used.to_vec(),

@@ -75,7 +75,12 @@ struct Whole {
 
 impl Solved {
     /// Fills the tables, but for clocks that need [`Solved::insert_used`].
-    pub fn write(writer: &mut impl SolvedSink, place: &mut Place) -> Result<Solved, WriteError> {
+    /// Ends early if `is_cancelled` says so.
+    pub fn write(
+        writer: &mut impl SolvedSink,
+        place: &mut Place,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Solved, WriteError> {
         let trace_time = place.trace_time();
         let boottime = shared(trace_time.machine, ClockId::BOOTTIME);
         let mut targets = vec![boottime, trace_time];
@@ -92,7 +97,7 @@ impl Solved {
                 readings: 0,
                 largest: 0,
             };
-            solver.write_all(&all, &targets)
+            solver.write_all(&all, &targets, is_cancelled)
         });
         Ok(Solved { partial: partial? })
     }
@@ -118,7 +123,12 @@ impl Solved {
 }
 
 impl<S: SolvedSink> Solver<'_, S> {
-    fn write_all(&mut self, all: &[Clock], targets: &[Clock]) -> Result<Vec<Partial>, WriteError> {
+    fn write_all(
+        &mut self,
+        all: &[Clock],
+        targets: &[Clock],
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Vec<Partial>, WriteError> {
         let none = |&to: &Clock| Partial {
             from: Vec::new(),
             to,
@@ -126,6 +136,9 @@ impl<S: SolvedSink> Solver<'_, S> {
         let mut partial: Vec<Partial> = targets.iter().map(none).collect();
         let whole: Vec<Whole> = targets.iter().map(|&to| self.whole(all, to)).collect();
         for &from in all {
+            if is_cancelled() {
+                break;
+            }
             for (partial, whole) in partial.iter_mut().zip(&whole) {
                 let is_far = self.is_far(from, partial.to);
                 let steps = whole.steps || !is_far;

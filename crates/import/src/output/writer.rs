@@ -90,9 +90,16 @@ impl<S: Sink> Writer<S> {
     }
 
     /// Writes the rest. `waiting` is the number of rows that wait for their time, by the table's
-    /// number.
-    pub fn finish(mut self, waiting: &[u64]) -> Result<(S::Solved, Rest), WriteError> {
+    /// number. Ends early if `is_cancelled` says so.
+    pub fn finish(
+        mut self,
+        waiting: &[u64],
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<(S::Solved, Rest), WriteError> {
         for declared in tables::ALL {
+            if is_cancelled() {
+                break;
+            }
             let waiting = waiting.get(declared.number).copied().unwrap_or(0);
             self.sink.complete(declared, waiting)?;
         }
