@@ -243,7 +243,7 @@ pub struct ImportArguments {
     pub pieces: bool,
 }
 
-/// How traces are imported, whichever command does it.
+/// The flags of an import, for all commands that import.
 #[derive(Debug, Args)]
 pub struct ImportSettings {
     /// A manifest in Perfetto's format: how the files and their machines relate
@@ -282,7 +282,7 @@ pub struct ImportSettings {
 }
 
 impl ImportSettings {
-    /// The options of an import, with its own defaults for all else.
+    /// The options of an import, with its own defaults for everything else.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.manifest.clone_from(&self.manifest);
@@ -379,7 +379,7 @@ pub struct QueryArguments {
 }
 
 impl QueryArguments {
-    /// How the result is written; or why nobody can tell.
+    /// The format of the result, or an error if it is unknown.
     pub fn format(&self) -> Result<QueryFormat, String> {
         if let Some(format) = self.format {
             return Ok(format);
@@ -403,9 +403,9 @@ impl QueryArguments {
 /// A format of the result of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryFormat {
-    /// One that any result may have.
+    /// A format for any result.
     Rows(Format),
-    /// A file of its own kind, of one result.
+    /// A Parquet file, for one result.
     Parquet,
 }
 
@@ -611,7 +611,7 @@ pub struct ReportArguments {
     pub strict: bool,
 }
 
-/// What the callstacks of a flame graph are of.
+/// The quantity that a flame graph adds up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FlameOf {
     /// Samples of running threads
@@ -731,7 +731,7 @@ pub struct ExplainArguments {
     pub conversion: Option<Conversion>,
 }
 
-/// A clock as it was given.
+/// A clock, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockArgument {
     pub written: WrittenClock,
@@ -749,7 +749,7 @@ impl FromStr for ClockArgument {
     }
 }
 
-/// A reading of a clock, as given.
+/// A reading of a clock, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TsArgument {
     /// In the clock's own unit.
@@ -758,7 +758,7 @@ pub enum TsArgument {
     Shown(WallTime, String),
 }
 
-/// As it was given.
+/// The text as the user wrote it.
 impl Display for TsArgument {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -799,7 +799,7 @@ pub enum Findings {
     Markdown,
 }
 
-/// What makes the command fail.
+/// The findings that make the command fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// An error
@@ -855,7 +855,7 @@ pub struct RewriteArguments {
     pub pieces: bool,
 }
 
-/// How traces are rewritten, whatever becomes of the result.
+/// The flags of a rewriting, for all commands that rewrite.
 #[derive(Debug, Args)]
 pub struct RewriteSettings {
     /// How to convert readings of clocks to one clock
@@ -943,7 +943,7 @@ pub fn parse() -> Cli {
     })
 }
 
-/// The command that a user probably meant who began with another word.
+/// The command that the user probably meant, if the first word is not a command.
 fn command_meant(word: &str) -> Option<String> {
     let path = Path::new(word);
     if path.is_file() {
