@@ -44,7 +44,7 @@ pub(crate) struct Stopwatch {
 ///
 /// # Errors
 ///
-/// [`Error`] tells the user which file has a problem, and which. Damage inside a
+/// [`Error`] names the file and the problem for the user. Damage inside a
 /// trace is an error only with [`Options::strict`] or if no part of the trace could be
 /// read; otherwise it is in [`Summary::warnings`] and the table `import_log`.
 pub fn import(

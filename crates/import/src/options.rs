@@ -9,7 +9,7 @@ use crate::subjects::Subject;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Conversion {
-    /// By the nearest snapshot that was read before (rules V, D1).
+    /// By the nearest snapshot, of the snapshots read so far (rules V, D1).
     #[default]
     Nearest,
     /// By a line through all snapshots of the trace, which is read twice.

@@ -321,7 +321,8 @@ impl Partial {
 }
 
 /// The data to find the clock of a packet's reading. This is done for every packet, so small tables
-/// are looked up here and not by SQL, and SQL does not look up what no packet has.
+/// are looked up here and not by SQL, and SQL only looks up other files of clocks if any packet has
+/// one.
 struct PacketReadings {
     /// By file and machine, the first packet from which the part uses the clocks of its own file,
     /// and whether the part is pinned.

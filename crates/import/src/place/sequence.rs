@@ -153,9 +153,8 @@ impl Sequence {
         self.default_clock
     }
 
-    /// The last reading of an incremental clock; `None` without a base. A reading that
-    /// does not fit into 64 bits is the greatest that does, which cannot be converted to trace time
-    /// either.
+    /// The last reading of an incremental clock; `None` without a base. A reading that does not fit
+    /// into 64 bits becomes the greatest that does; neither can be converted to trace time.
     pub fn accumulated(&self, clock: u32) -> Option<u64> {
         match self.incremental {
             // 0 is no clock (rule N2).
@@ -205,8 +204,8 @@ pub(crate) struct Generation {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SequenceIx(pub u32);
 
-/// A sequence of the open file. The number of its machine differs from the `machine_id` in its
-/// packets, which is therefore kept here.
+/// A sequence of the open file. The number of its machine is not the `machine_id` in its packets,
+/// which is therefore kept here.
 #[derive(Debug, Clone, Copy)]
 struct Indexed {
     machine_id: u32,

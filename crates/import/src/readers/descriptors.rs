@@ -1,6 +1,6 @@
 //! Descriptors of tracks and threads. Their statements about uuids hold for the whole trace (rules
-//! U1, U2). Their statement which thread the writer is holds for the packets that follow on its
-//! sequence (rule L1). Each descriptor is also an event.
+//! U1, U2). They also say which thread the writer is, for the packets that follow on its sequence
+//! (rule L1). Each descriptor is also an event.
 
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;

@@ -11,7 +11,7 @@
 //! Processes, threads and tracks are in memory to the end, because a later event may
 //! name or bind them; they are few compared with events. Slices, values and states are
 //! many, and become rows as soon as they are complete. Texts and sets of arguments
-//! are remembered in bounded memory, so two rows may be equal.
+//! are remembered in bounded memory, so a text or a set may have several rows.
 //!
 //! | question | where it is decided |
 //! |---|---|

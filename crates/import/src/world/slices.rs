@@ -5,8 +5,8 @@
 //! The slices that are not rows yet are in one arena (`open_slices.rs`). Each slice has the place
 //! of the slice below it, and a track has the place of its top slice. The alternative was a vector
 //! for each track. But names of async slices make hundreds of thousands of tracks, each of which is
-//! used once and would keep its buffer. So the open slices take memory, and each track takes 16
-//! bytes.
+//! used once and would keep its buffer. So memory is only needed for open slices, plus 16 bytes for
+//! each track.
 //!
 //! A slice becomes a row when it leaves its stack, because only then nothing can change its
 //! end any more (E9). Slices get their ids when they begin, so rows do not come in the
@@ -299,9 +299,9 @@ impl Slices {
         Some(SliceId(id))
     }
 
-    /// Takes the slices that have ended at `ts` off a stack (rule E9), before a slice is added that
-    /// ends at `until` if it has an end. Returns whether the new slice fits. If it begins inside
-    /// another slice and ends after it, the slices below that one stay (rule E12).
+    /// Takes the slices that have ended at `ts` off a stack (rule E9). `until` is the end of the
+    /// slice that comes next, if it has one. Returns whether that slice fits. If it begins inside
+    /// another slice and ends after it, the slices below the other one stay (rule E12).
     #[inline]
     fn settle(
         &mut self,

@@ -396,11 +396,11 @@ impl HeldValues {
     }
 }
 
-/// The first number of a record of an event that waits for its packet's time. No record of
+/// The first number in the record of a track event that waits for its packet's time. No record of
 /// `Event` begins with it.
 const HELD: u64 = 127;
 
-/// Whether a record that waits for a packet's time is a track event with values.
+/// Whether a record that waits for a packet's time is a track event.
 pub(in crate::readers) fn is_held(record: &[u8]) -> bool {
     record.first().copied().map(u64::from) == Some(HELD)
 }
