@@ -453,7 +453,7 @@ impl<'a> Job<'a> {
     ///
     /// # Errors
     ///
-    /// If a warning is an error, because there is no other trace or [`Options::strict`] is set.
+    /// If a warning is an error, because there is no other trace, or the import is strict.
     fn warnings(&self, files: &Files<'_>, read: &[FileRead]) -> Result<Warnings, Error> {
         let strict = self.options.strict;
         let mut warnings = Warnings {

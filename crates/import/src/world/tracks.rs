@@ -106,7 +106,7 @@ impl<'a> From<&'a Dimension> for ArgValue<'a> {
     }
 }
 
-/// The description of a track.
+/// The definition of a track.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct NewTrack {
     pub machine: u32,
@@ -208,7 +208,7 @@ impl Track {
         }
     }
 
-    /// The whole description.
+    /// The whole definition.
     fn whole(self) -> NewTrack {
         match self {
             Track::OfThread(machine, utid) => {
@@ -234,7 +234,7 @@ pub(crate) struct Details {
 }
 
 impl Tracks {
-    /// The one track with this description (rule M1).
+    /// The one track with this definition (rule M1).
     pub fn get(&mut self, track: NewTrack) -> TrackId {
         let all = &mut self.all;
         let is_this = |number: &u32| match all.get(*number as usize) {
@@ -272,7 +272,7 @@ impl Tracks {
         id
     }
 
-    /// A new track (a lane), even if another track has the same description.
+    /// A new track (a lane), even if another track has the same definition.
     pub fn add(&mut self, track: NewTrack) -> TrackId {
         let id = TrackId(self.all.len() as i64);
         self.all.push(Track::Other(track.into()));
