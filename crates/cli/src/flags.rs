@@ -134,8 +134,8 @@ Examples:
     /// Explain a table, column, SQL function, command, report or module
     ///
     /// This prints the reference of this version, with examples, without a network. If the words are not
-    /// a name, the command searches all texts for them. With --sql-package, the names and texts are also those
-    /// of modules of PerfettoSQL. In the shell, use '.help NAME'.
+    /// a name, the command searches all texts for them. With --sql-package, this includes the names and texts
+    /// of PerfettoSQL modules. In the shell, use '.help NAME'.
     #[command(after_help = "\
 Examples:
   timebase help                  all topics
@@ -618,7 +618,7 @@ pub enum FlameOf {
     Cpu,
     /// Bytes that were allocated and not freed
     Heap,
-    /// Bytes that were allocated, also those that were freed
+    /// Bytes that were allocated, even if they were freed
     Allocations,
 }
 
@@ -637,7 +637,7 @@ pub struct FlamegraphArguments {
     /// pprof. '-' is standard output, the default in a pipe, with folded lines
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What to add up [default: what the trace has most of]
+    /// The quantity to add up [default: cpu or heap, whichever has more rows]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub of: Option<FlameOf>,
     /// Only processes with this name, which may be a pattern (GLOB), or with this pid
@@ -699,7 +699,7 @@ pub struct ExplainArguments {
     /// The clock of the reading: a number, number@sequence or a name
     ///
     /// Write it as 'timebase clocks' prints it, with or without ' of machine N' and ' in file N'. Builtin names
-    /// are case-insensitive; any other name must be that of a clock of the trace. For a time of day the default
+    /// are case-insensitive; any other name must be the name of a clock in the trace. For a time of day the default
     /// is REALTIME.
     #[arg(short, long)]
     pub clock: Option<ClockArgument>,
@@ -718,7 +718,7 @@ pub struct ExplainArguments {
     /// The sequence of the target clock
     #[arg(long, default_value_t = 0, value_name = "N", requires = "to")]
     pub to_seq: u32,
-    /// The machine of the clock: its id or its name [default: that of the file, or 0]
+    /// The machine of the clock: its id or its name [default: the machine of the file, or 0]
     #[arg(long, value_name = "MACHINE")]
     pub machine: Option<String>,
     /// The file of the reading, if there are several: its id or its name
@@ -726,7 +726,7 @@ pub struct ExplainArguments {
     /// Each file has its own sequences, and can have its own clocks.
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
-    /// The conversion [default: that of the database]
+    /// How to convert readings of the trace's clocks [default: as in the database]
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
 }
@@ -845,12 +845,12 @@ pub struct RewriteArguments {
     pub max_size: Option<Size>,
     /// Whether and how to show progress
     ///
-    /// The lines are those of 'import'.
+    /// The lines are the same as for 'import'.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub progress: Progress,
     /// Read standard input in pieces from a program that marks the end of the trace
     ///
-    /// The pieces are those of 'import'.
+    /// The pieces have the same form as for 'import'.
     #[arg(long)]
     pub pieces: bool,
 }
