@@ -216,9 +216,9 @@ pub mod tables {
 pub struct Check {
     /// Its `check_name`.
     pub name: &'static str,
-    /// What it finds, in a line.
+    /// The problem that it finds, in a line.
     pub title: &'static str,
-    /// The meaning of that.
+    /// The meaning of the problem.
     pub meaning: &'static str,
     /// How severe its findings are (`error`, `warning` or `info`), and when.
     pub severity: &'static str,

@@ -23,7 +23,7 @@ pub enum StatementKind {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
-    /// What it makes is called; of [`StatementKind::Other`] it is any word.
+    /// The name of the object; for [`StatementKind::Other`], any word.
     pub name: &'a str,
     /// The kind of the object.
     pub kind: StatementKind,
@@ -32,8 +32,8 @@ pub struct Statement<'a> {
 }
 
 impl<'a> Statement<'a> {
-    /// The text that SQLite keeps of the statement, which is that without the semicolon, and what follows it; `None` if the statement does not end
-    /// at the end of a line.
+    /// The statement's text as SQLite keeps it, without the semicolon, and the text after it; `None` if the statement
+    /// does not end at the end of a line.
     ///
     /// ```
     /// use timebase_schema::Statement;
@@ -67,9 +67,9 @@ impl<'a> Statement<'a> {
         statements
     }
 
-    /// The wanted tables and views of `statements`, and all that these name.
+    /// The wanted tables and views of `statements`, and all objects that these name.
     ///
-    /// The words of a statement tell which objects it names: one word too many does no harm.
+    /// The words of a statement show which objects it names: an unnecessary word does no harm.
     ///
     /// ```
     /// use timebase_schema::Statement;

@@ -1,5 +1,5 @@
-//! Opens what a command was given: a database, or a trace that is imported
-//! to a temporary one first.
+//! Opens the file of a command: a database, or a trace, which is imported
+//! into a temporary database first.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,23 +20,23 @@ use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{import, messages};
 
-/// What a command asks of what it was given.
+/// The parts of a file that a command needs, and the purpose.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
-    /// What it needs of the events inside of packets, beside clocks and packets.
+    /// The kinds of events inside packets that it needs, in addition to clocks and packets.
     pub subjects: &'static [Subject],
     /// Whether it needs the bytes of packets.
     pub to_data: bool,
     /// Whether it changes the database.
     pub is_writing: bool,
-    /// Whether nothing may be missing because the trace is damaged.
+    /// Whether to refuse a damaged trace.
     pub is_strict: bool,
-    /// How times are to be made; `None` if a database of either kind will do.
+    /// The method of conversion; `None` if a database with any method will do.
     pub conversion: Option<Conversion>,
 }
 
 impl Access {
-    /// To clocks and packets.
+    /// Access to clocks and packets.
     pub const CLOCKS: Access = Access {
         subjects: &[],
         to_data: false,
@@ -45,13 +45,13 @@ impl Access {
         conversion: None,
     };
 
-    /// To whatever was read from a clock, and to slices, which have flows.
+    /// Access to everything with a reading of a clock, and to slices, which have flows.
     pub const READINGS: Access = Access {
         subjects: &[Subject::KernelEvents, Subject::Logs, Subject::Slices],
         ..Access::CLOCKS
     };
 
-    /// To all that is in a trace.
+    /// Access to everything in a trace.
     pub const ALL: Access = Access {
         subjects: &Subject::ALL,
         to_data: true,
@@ -62,17 +62,17 @@ impl Access {
 /// A database with timebase's SQL functions.
 pub struct Database {
     connection: Connection,
-    /// Kept of a database that is open for writing.
+    /// The changes, if the database is open for writing.
     changes: Option<RefCell<Changes>>,
-    /// What was kept from being done to one that is open for reading.
+    /// The actions that were denied, if the database is open for reading.
     denied: Denied,
     file: Option<OpenFile>,
 }
 
-/// A file of the user's that is read, and how it was when it was opened.
+/// A file of the user that is read, with its state when it was opened.
 struct OpenFile {
     given: PathBuf,
-    /// Another one may have its name by now, which nobody reads here.
+    /// The number of the file on the disk, because another file may have its name by now.
     number: u64,
     size: u64,
     changed: Option<SystemTime>,
@@ -98,7 +98,7 @@ impl From<Connection> for Database {
 }
 
 impl Database {
-    /// Runs one statement by `run`, and takes note of what it changes.
+    /// Runs one statement by `run`, and notes its changes.
     pub fn during<T>(&self, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         match &self.changes {
             Some(changes) => changes.borrow_mut().during(&self.connection, run),
@@ -106,7 +106,7 @@ impl Database {
         }
     }
 
-    /// Says what has been changed since this was said the last time.
+    /// Prints the changes since the last call.
     pub fn tell_changes(&self) {
         let Some(changes) = &self.changes else {
             return;
@@ -116,13 +116,13 @@ impl Database {
         }
     }
 
-    /// Why the last statement was denied; `None` if it was not.
+    /// The reason why the last statement was denied; `None` if it was not.
     pub fn why_denied(&self) -> Option<String> {
         self.denied.take()
     }
 
-    /// Says that a file is not as it was when it was opened: something has written into it that
-    /// did not ask SQLite, and what was read may be of both.
+    /// Warns if the file has changed since it was opened. Something may have written into it
+    /// without SQLite, so the result may mix both states.
     pub fn warn_if_changed(&self) {
         if let Some(file) = &self.file
             && file.has_changed()
@@ -134,15 +134,16 @@ impl Database {
         }
     }
 
-    /// Ends with it, right before the process ends. To close a database that is only read takes as long as a tenth of a short query, as SQLite
-    /// gives back the memory of all views one by one.
+    /// Leaves the database open, right before the process ends, if it is only read. Closing it
+    /// takes a tenth of the time of a short query, because SQLite frees the memory of all views one
+    /// by one.
     pub fn leave(self) {
         if self.file.is_some() {
             std::mem::forget(self);
         }
     }
 
-    /// Says what was changed and will not be kept.
+    /// Warns of changes that will be lost.
     pub fn warn_of_pending_changes(&self) {
         if let Some(changes) = &self.changes
             && changes.borrow().are_pending()
@@ -166,7 +167,8 @@ impl OpenFile {
         })
     }
 
-    /// Whether something has written into it. What has its name now may be another file.
+    /// Whether something has written into the file. Another file may have its name now, which does
+    /// not count.
     fn has_changed(&self) -> bool {
         OpenFile::of(&self.given).is_ok_and(|now| {
             now.number == self.number && (now.size, now.changed) != (self.size, self.changed)
@@ -174,8 +176,8 @@ impl OpenFile {
     }
 }
 
-/// What tells a file from another one of its name. Where that is not to be had, nothing can take
-/// the name of a file that is open.
+/// A number that distinguishes a file from another file with the same name. On systems without one,
+/// no file can take the name of an open file.
 fn number(metadata: &fs::Metadata) -> u64 {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::ino(metadata);
@@ -183,12 +185,12 @@ fn number(metadata: &fs::Metadata) -> u64 {
     0
 }
 
-/// Opens a database, or imports a trace to a temporary one.
+/// Opens a database, or imports a trace into a temporary one.
 pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<Database> {
     open_for(given, access, || Ok(Views::All), signals)
 }
 
-/// Opens a database, or imports a trace to a temporary one that has the views that `views` tells.
+/// Opens a database, or imports a trace into a temporary one with the views that `views` returns.
 pub fn open_for(
     given: &Path,
     access: Access,
@@ -217,15 +219,15 @@ pub fn open_for(
 
 /// Opens a database that is a file.
 pub fn open_file(given: &Path, access: Access) -> anyhow::Result<Database> {
-    // Before it is read, so that any change is seen.
+    // Before the file is read, so that no change is missed.
     let file = OpenFile::of(given).ok();
     let mut database = open_path(given, given.to_owned(), access)?;
     database.file = file.filter(|_| !access.is_writing);
     Ok(database)
 }
 
-/// Imports traces to a temporary database, and opens that for reading, with what the import says of them. They are
-/// called `given` in errors.
+/// Imports traces into a temporary database, and opens it for reading. Also returns the import's
+/// summary. Errors call the traces `given`.
 pub fn open_traces(
     given: &Path,
     sources: &[Source],
@@ -234,18 +236,18 @@ pub fn open_traces(
     signals: &Signals,
 ) -> anyhow::Result<(Database, Summary)> {
     let (path, summary) = import_temporarily(sources, options, progress, signals)?;
-    // What is asked of it, it was made with.
+    // The database was made with these options, so they need no check.
     Ok((open_path(given, path, Access::CLOCKS)?, summary))
 }
 
-/// Opens a database, which is called `given` in errors.
+/// Opens a database. Errors call it `given`.
 fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Database> {
     let flags = if access.is_writing {
         OpenFlags::SQLITE_OPEN_READ_WRITE
     } else {
         OpenFlags::SQLITE_OPEN_READ_ONLY
     };
-    // To SQLite, names such as `file:a.db` and `:memory:` are not those of files.
+    // For SQLite, `file:a.db` and `:memory:` are not names of files.
     let name = path::absolute(&path).unwrap_or(path);
     let mut connection =
         Connection::open_with_flags(&name, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
@@ -291,7 +293,7 @@ fn register(connection: &Connection) -> rusqlite::Result<()> {
     timebase::sql::register(connection)
 }
 
-/// What timebase's SQL functions are called, those that are tables among them.
+/// The names of timebase's SQL functions, also of table-valued ones.
 pub fn functions() -> rusqlite::Result<BTreeSet<String>> {
     let names = |connection: &Connection| -> rusqlite::Result<BTreeSet<String>> {
         let sql = "SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list";
@@ -307,7 +309,7 @@ pub fn functions() -> rusqlite::Result<BTreeSet<String>> {
         .collect())
 }
 
-/// What is said of a file that SQLite cannot read, and what can be done.
+/// The error for a file that SQLite cannot read, with advice.
 fn unreadable(given: &Path, error: rusqlite::Error) -> anyhow::Error {
     let advice = guard::advice(&error);
     let path = given.to_owned();
@@ -331,7 +333,7 @@ fn refuse_damage(connection: &Connection, given: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses a database whose times were made in another way.
+/// Refuses a database whose times were converted by another method.
 fn refuse_other(
     connection: &Connection,
     given: &Path,
@@ -364,8 +366,8 @@ pub fn kind(given: &Path) -> anyhow::Result<FileKind> {
             given.display()
         );
     }
-    // To look into a pipe would take from it what the import needs; and SQLite
-    // could not read a database from one.
+    // Looking into a pipe would take bytes from it that the import needs, and SQLite
+    // could not read a database from a pipe.
     if !metadata.is_file() {
         return Ok(FileKind::Trace);
     }
@@ -388,8 +390,8 @@ fn import_temporarily(
     Ok((path, summary))
 }
 
-/// What to do where the temporary database cannot be written; `-o`, of which the import speaks,
-/// is no option of these commands.
+/// The error if the temporary database cannot be written. The import's own error names `-o`, which
+/// these commands do not have.
 fn unwritable(error: anyhow::Error, directory: &Path) -> anyhow::Error {
     let why = match error.downcast_ref() {
         Some(timebase_import::Error::DiskFull { .. }) => "no space left".to_owned(),

@@ -134,8 +134,8 @@ Examples:
     /// Explain a table, column, SQL function, command, report or module
     ///
     /// This prints the reference of this version, with examples, without a network. If the words are not
-    /// a name, the command searches all texts for them. With --sql-package, the names and texts are also those
-    /// of modules of PerfettoSQL. In the shell, use '.help NAME'.
+    /// a name, the command searches all texts for them. With --sql-package, this includes the names and texts
+    /// of PerfettoSQL modules. In the shell, use '.help NAME'.
     #[command(after_help = "\
 Examples:
   timebase help                  all topics
@@ -243,7 +243,7 @@ pub struct ImportArguments {
     pub pieces: bool,
 }
 
-/// How traces are imported, whichever command does it.
+/// The flags of an import, for all commands that import.
 #[derive(Debug, Args)]
 pub struct ImportSettings {
     /// A manifest in Perfetto's format: how the files and their machines relate
@@ -282,7 +282,7 @@ pub struct ImportSettings {
 }
 
 impl ImportSettings {
-    /// The options of an import, with its own defaults for all else.
+    /// The options of an import, with its own defaults for everything else.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.manifest.clone_from(&self.manifest);
@@ -379,7 +379,7 @@ pub struct QueryArguments {
 }
 
 impl QueryArguments {
-    /// How the result is written; or why nobody can tell.
+    /// The format of the result, or an error if it is unknown.
     pub fn format(&self) -> Result<QueryFormat, String> {
         if let Some(format) = self.format {
             return Ok(format);
@@ -403,9 +403,9 @@ impl QueryArguments {
 /// A format of the result of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryFormat {
-    /// One that any result may have.
+    /// A format for any result.
     Rows(Format),
-    /// A file of its own kind, of one result.
+    /// A Parquet file, for one result.
     Parquet,
 }
 
@@ -611,14 +611,14 @@ pub struct ReportArguments {
     pub strict: bool,
 }
 
-/// What the callstacks of a flame graph are of.
+/// The quantity that a flame graph adds up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FlameOf {
     /// Samples of running threads
     Cpu,
     /// Bytes that were allocated and not freed
     Heap,
-    /// Bytes that were allocated, also those that were freed
+    /// Bytes that were allocated, even if they were freed
     Allocations,
 }
 
@@ -637,7 +637,7 @@ pub struct FlamegraphArguments {
     /// pprof. '-' is standard output, the default in a pipe, with folded lines
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What to add up [default: what the trace has most of]
+    /// The quantity to add up [default: cpu or heap, whichever has more rows]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub of: Option<FlameOf>,
     /// Only processes with this name, which may be a pattern (GLOB), or with this pid
@@ -699,7 +699,7 @@ pub struct ExplainArguments {
     /// The clock of the reading: a number, number@sequence or a name
     ///
     /// Write it as 'timebase clocks' prints it, with or without ' of machine N' and ' in file N'. Builtin names
-    /// are case-insensitive; any other name must be that of a clock of the trace. For a time of day the default
+    /// are case-insensitive; any other name must be the name of a clock in the trace. For a time of day the default
     /// is REALTIME.
     #[arg(short, long)]
     pub clock: Option<ClockArgument>,
@@ -718,7 +718,7 @@ pub struct ExplainArguments {
     /// The sequence of the target clock
     #[arg(long, default_value_t = 0, value_name = "N", requires = "to")]
     pub to_seq: u32,
-    /// The machine of the clock: its id or its name [default: that of the file, or 0]
+    /// The machine of the clock: its id or its name [default: the machine of the file, or 0]
     #[arg(long, value_name = "MACHINE")]
     pub machine: Option<String>,
     /// The file of the reading, if there are several: its id or its name
@@ -726,12 +726,12 @@ pub struct ExplainArguments {
     /// Each file has its own sequences, and can have its own clocks.
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
-    /// The conversion [default: that of the database]
+    /// How to convert readings of the trace's clocks [default: as in the database]
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
 }
 
-/// A clock as it was given.
+/// A clock, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockArgument {
     pub written: WrittenClock,
@@ -749,7 +749,7 @@ impl FromStr for ClockArgument {
     }
 }
 
-/// A reading of a clock, as given.
+/// A reading of a clock, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TsArgument {
     /// In the clock's own unit.
@@ -758,7 +758,7 @@ pub enum TsArgument {
     Shown(WallTime, String),
 }
 
-/// As it was given.
+/// The text as the user wrote it.
 impl Display for TsArgument {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -799,7 +799,7 @@ pub enum Findings {
     Markdown,
 }
 
-/// What makes the command fail.
+/// The findings that make the command fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// An error
@@ -845,17 +845,17 @@ pub struct RewriteArguments {
     pub max_size: Option<Size>,
     /// Whether and how to show progress
     ///
-    /// The lines are those of 'import'.
+    /// The lines are the same as for 'import'.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub progress: Progress,
     /// Read standard input in pieces from a program that marks the end of the trace
     ///
-    /// The pieces are those of 'import'.
+    /// The pieces have the same form as for 'import'.
     #[arg(long)]
     pub pieces: bool,
 }
 
-/// How traces are rewritten, whatever becomes of the result.
+/// The flags of a rewriting, for all commands that rewrite.
 #[derive(Debug, Args)]
 pub struct RewriteSettings {
     /// How to convert readings of clocks to one clock
@@ -943,7 +943,7 @@ pub fn parse() -> Cli {
     })
 }
 
-/// The command that a user probably meant who began with another word.
+/// The command that the user probably meant, if the first word is not a command.
 fn command_meant(word: &str) -> Option<String> {
     let path = Path::new(word);
     if path.is_file() {

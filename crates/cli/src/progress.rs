@@ -6,8 +6,8 @@
 //!   important part is left out first, and the bar before the words. There was one template for all widths
 //!   before. Below 75 columns its line wrapped, and every redraw left pieces of the previous one.
 //! * **A terminal that becomes narrower** while the bar is shown may break the current line into two, and the
-//!   upper piece stays. Only the terminal knows whether it does so, and erasing one row too many would remove
-//!   another program's text.
+//!   upper piece stays. Only the terminal knows whether it breaks the line, and erasing one row too many would
+//!   remove another program's text.
 //! * **A trace that is read twice** fills the bar twice, and the line says which reading it is. One bar for
 //!   both would stop for a while, because nobody knows how long the second reading takes compared to the
 //!   first.

@@ -1,10 +1,10 @@
-//! `timebase query`: statements in, results out.
+//! `timebase query`: runs statements, and writes their results.
 //!
 //! # Design
 //!
-//! The temporary database of a trace only has the views that the statements name. SQLite reads all views when it opens a database: that is a
-//! third of a query of a small trace, and a fleet has thousands. The words of the statements tell which views they name, and one word too many
-//! does no harm.
+//! The temporary database of a trace only has the views that the statements name. SQLite reads all views when it opens
+//! a database: that takes a third of the time of a small trace's query, and a fleet has thousands of traces. The words
+//! of the statements show which views they name, and an unnecessary word does no harm.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -88,7 +88,7 @@ pub fn run(
     };
     database.warn_if_changed();
     written?;
-    // What the import left out is told as that.
+    // If the import left something out, another message says so.
     let is_whole = hints::left_out(&database, &sql).is_empty();
     if let Some(report) = arguments.report.filter(|_| is_whole)
         && let Some(lacks) = report.lacks(&database)?
@@ -100,7 +100,7 @@ pub fn run(
     Ok(())
 }
 
-/// How results are written; not as Parquet on a terminal.
+/// The format of results. Parquet is refused on a terminal.
 fn format(arguments: &QueryArguments, to_file: bool) -> QueryFormat {
     let format = arguments.format();
     let format = format.unwrap_or_else(|message| wrong_usage("query", &message));
@@ -113,8 +113,8 @@ fn format(arguments: &QueryArguments, to_file: bool) -> QueryFormat {
     format
 }
 
-/// The views that statements can read, of those that an import makes: the ones they name, or all where
-/// they ask for names, or call a function, which may read any.
+/// The views of an import that statements can read: the views that they name, or all views if
+/// they query names, or call a function, which may read any view.
 fn views(sql: &str) -> anyhow::Result<Views> {
     if may_be_dialect(sql) {
         return Ok(Views::All);
@@ -131,7 +131,7 @@ fn views(sql: &str) -> anyhow::Result<Views> {
     })
 }
 
-/// Says in an error which file or report it is about, if there is one.
+/// Adds the name of the file or report to an error, if there is one.
 fn named<T>(arguments: &QueryArguments, result: anyhow::Result<T>) -> anyhow::Result<T> {
     let file = arguments.file.as_deref().filter(|file| *file != "-");
     let report = arguments.report.map(Report::name);

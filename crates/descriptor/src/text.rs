@@ -1,7 +1,7 @@
 //! A message in protobuf's text format.
 //!
-//! Fields stand in the order of the wire, as often as they are there: unlike JSON, the text shows what
-//! was written, not what it means.
+//! Fields are in the order of the wire, and as often as they occur: unlike JSON, the text shows the
+//! written values, not their meaning.
 
 use std::fmt::Write as _;
 
@@ -115,7 +115,7 @@ impl TextWriter<'_, '_> {
         }
     }
 
-    /// With six decimals, as C's `%f` has it.
+    /// With six decimals, like C's `%f`.
     fn real(&mut self, name: &str, value: f64) {
         match (value.is_nan(), value.is_sign_negative()) {
             (true, true) => self.write(format_args!("{name}: -nan")),

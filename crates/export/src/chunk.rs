@@ -50,7 +50,7 @@ pub(crate) struct Chunk {
     bytes: usize,
 }
 
-/// A value whose type is not that of its column.
+/// A value that does not have the type of its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Misfit {
     pub column: usize,

@@ -276,12 +276,12 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
 /// Columns with values of several types. They are written as text, in SQLite's form.
 const ANY: [(&str, &str); 2] = [("fact", "value"), ("metadata", "value")];
 
-/// The partition of a trace has the same name as Perfetto's number of a flow, and `device` is what
-/// fleets label their traces with, so these columns have another name in Parquet.
+/// Columns with another name in Parquet: `trace_id` is also the partition of a trace, and fleets
+/// use `device` as a label of their traces.
 const RENAMED: [(&str, &str); 2] = [("trace_id", "flow_trace_id"), ("device", "vulkan_device")];
 
-/// Columns that Parquet does not have: `trace_file_id` beside them has the same values, and their name is
-/// that of the partition.
+/// Columns that Parquet does not have: their name is the name of the partition, and `trace_file_id`
+/// in the same table has the same values.
 const LEFT_OUT: [(&str, &str); 2] = [("metadata", "trace_id"), ("stats", "trace_id")];
 
 /// A column, as readers of Parquet see it.

@@ -6,8 +6,8 @@ use crate::error::Error;
 /// The partition.
 const TRACE_ID: &str = "trace_id";
 
-/// Refuses labels that cannot be columns beside those of the tables, even of tables that are not
-/// exported now: the folder may get them later. Readers of Parquet ignore the case of names.
+/// Refuses labels that collide with a column of a table, even of a table that is not
+/// exported now: the folder may get it later. Readers of Parquet ignore the case of names.
 ///
 /// # Errors
 ///

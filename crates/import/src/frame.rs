@@ -5,7 +5,7 @@
 //! | take a packet through the import, around its reader | `frame/packet.rs` |
 //! | find the machine and the file of a packet, by the manifest | `frame/parts.rs` |
 //! | add snapshots of clocks, and write their rows | `frame/snapshots.rs` |
-//! | record the damage of the open file, and the packets that it makes unsure | `frame/file.rs` |
+//! | record the damage of the open file, and the packets that are doubtful because of it | `frame/file.rs` |
 //! | count the types with and without a reader | `frame/types.rs` |
 //! | give waiting packets and events their time | `frame/settle.rs` |
 //! | read ahead for snapshots only | `frame/survey.rs` |
@@ -72,7 +72,7 @@ pub(crate) struct Frame {
     watch: Watch,
 }
 
-/// The remains of a trace after all events were followed.
+/// The data that remains after the trackers got all events.
 pub(crate) struct Finished {
     /// Changes to rows whose packet or event waited for its time.
     pub settled: SettledRows,
@@ -274,7 +274,7 @@ impl Frame {
         }
     }
 
-    /// States what the recording says of itself in the order of time.
+    /// Keeps the facts that the recording states about itself, for which the order of time counts.
     fn records(&mut self, rows: &mut Rows<'_>) {
         let ImportContext {
             journal,
@@ -314,7 +314,7 @@ impl Frame {
         self.keep.data
     }
 
-    /// Which tables get rows.
+    /// The tables that get rows.
     pub fn wanted(&self) -> &Wanted {
         &self.keep.events
     }

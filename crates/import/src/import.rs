@@ -1,4 +1,4 @@
-//! An import from its beginning to its end: the order in which everything is done.
+//! The order of all steps of an import.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -28,12 +28,12 @@ use crate::unsure;
 use crate::verdict::Verdict;
 use crate::watched::watched;
 
-/// What an import notes of its own time.
+/// Times that an import measures of itself.
 #[derive(Default)]
 pub(crate) struct Stopwatch {
-    /// Sum of what the batches of rows took to be written.
+    /// The time for writing all batches of rows.
     pub writing: Duration,
-    /// When the last of them was.
+    /// The time of the last batch.
     pub last_batch: Option<Instant>,
 }
 
@@ -44,8 +44,8 @@ pub(crate) struct Stopwatch {
 ///
 /// # Errors
 ///
-/// [`Error`] says for the user what was wrong with which file. Damage inside a
-/// trace is an error only with [`Options::strict`] or if nothing of it could be
+/// [`Error`] names the file and the problem for the user. Damage inside a
+/// trace is an error only with [`Options::strict`] or if no part of the trace could be
 /// read; otherwise it is in [`Summary::warnings`] and the table `import_log`.
 pub fn import(
     sources: &[Source],
@@ -66,7 +66,7 @@ pub(crate) fn timed(
 ) -> Result<Summary, Error> {
     let limits = Limits::new(options);
     let beside = Scratch::new(output::parent(destination), &limits.disk);
-    // What is no trace is told before anything is made where the database is to be.
+    // A file that is not a trace is reported before anything is created at the destination.
     let mut files = open(sources, options, &beside, monitor)
         .map_err(|error| not_put_aside(error, destination, options, &limits, monitor))?;
     begin(Pass::Only, monitor, &files);
@@ -86,11 +86,11 @@ pub(crate) fn timed(
     job.run(&mut files, schema, pages, stopwatch)
 }
 
-/// Imports into the main database of a connection, in memory or not, that has no tables yet. All of it is one
-/// transaction, or a part of the one that is open.
+/// Imports into the main database of a connection, in memory or not, that has no tables yet. The
+/// import is one transaction, or a part of the open transaction.
 ///
-/// It is slower than [`import()`], which writes pages and not rows. [`Options::max_size`] bounds the
-/// temporary files alone, and [`Options::overwrite`] means nothing.
+/// It is slower than [`import()`], which writes pages and not rows. [`Options::max_size`] only
+/// limits the temporary files, and [`Options::overwrite`] has no effect.
 ///
 /// ```
 /// use rusqlite::Connection;
@@ -106,7 +106,8 @@ pub(crate) fn timed(
 ///
 /// # Errors
 ///
-/// As those of [`import()`], and if the database has tables. Nothing is changed then.
+/// The same as for [`import()`], and if the database has tables. After an error, nothing is
+/// changed.
 pub fn import_into(
     sources: &[Source],
     conn: &mut Connection,
@@ -155,18 +156,18 @@ fn lent(
     job.run(&mut files, schema, statements, &mut Stopwatch::default())
 }
 
-/// What the user should know.
+/// Warnings for the user.
 struct Warnings {
     told: Vec<String>,
-    /// For the log, each with the file that it is said of.
+    /// Messages for the log, each with its file.
     log: Vec<(LogMessage, u32)>,
 }
 
-/// A pass over all files begins. How many bytes it has are those of the members, not of their archive;
-/// a manifest has been read.
+/// Starts a pass over all files. Its bytes are those of the members, not of their archive; the
+/// bytes of a manifest have been read.
 fn begin(pass: Pass, monitor: &Monitor, files: &Files<'_>) {
     let read = match pass {
-        // Of a stream, its first bytes as well.
+        // For a stream, its first bytes have been read as well.
         Pass::Only => monitor.bytes_read.load(Ordering::Relaxed),
         Pass::Copy | Pass::First | Pass::Second => files.read_ahead(),
     };
@@ -174,7 +175,7 @@ fn begin(pass: Pass, monitor: &Monitor, files: &Files<'_>) {
     monitor.bytes_read.store(read, Ordering::Relaxed);
 }
 
-/// What it means for the user that what can be read only once could not be put aside.
+/// The error for the user if a source that can be read only once could not be put aside.
 fn not_put_aside(
     error: Error,
     destination: &Path,
@@ -199,7 +200,7 @@ fn not_put_aside(
     }
 }
 
-/// Opens what an import is made of.
+/// Opens the files of an import.
 pub(crate) fn open<'a>(
     sources: &[Source],
     options: &Options,
@@ -221,20 +222,21 @@ pub(crate) fn open<'a>(
     })
 }
 
-/// Whether timebase made a database, be it another version. Nobody knows of one that comes out of a
-/// pipe: there may be no second one to come, for which opening it would wait.
+/// Whether timebase, of any version, made a database. For a database from a pipe this is unknown,
+/// and counts as true: opening the pipe would wait for a second database, which may never come.
 fn is_ours(path: &Path) -> bool {
     if !path.is_file() {
         return true;
     }
-    // To SQLite, names such as `file:a.db` and `:memory:` are not those of files.
+    // For SQLite, `file:a.db` and `:memory:` are not names of files.
     let name = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let conn = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let checked = conn.map(|conn| check_database(&conn));
     !matches!(checked, Ok(Err(Error::ForeignDatabase { .. })))
 }
 
-/// A trace of which nothing was read; `whole` is what an earlier pass over it has found.
+/// The state of an import before anything is read; `whole` is the result of an earlier pass over
+/// the trace.
 pub(crate) fn frame(
     schema: PacketSchema,
     options: &Options,
@@ -249,7 +251,7 @@ pub(crate) fn frame(
     Frame::new(schema, keep, scratch, limits.memory.watch(), whole)
 }
 
-/// What is imported, where to, and within which limits.
+/// An import: its sources, its destination, and its limits.
 struct Job<'a> {
     sources: &'a [Source],
     destination: Destination<'a>,
@@ -259,7 +261,7 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// The whole of it, when the files and the database are open.
+    /// Does the whole import, after the files and the database were opened.
     fn run(
         self,
         files: &mut Files<'_>,
@@ -280,7 +282,7 @@ impl<'a> Job<'a> {
         if !frame.context.place.clocks.are_as_found() {
             return Err(self.changed());
         }
-        // What is refused is refused before the indexes are made.
+        // A trace is refused before the indexes are built.
         let warnings = self.warnings(files, &read)?;
         let names = |file: u32| files.inputs.title(file as usize).to_owned();
         let (conn, derived) = self.finish(writer, &mut frame, settled, &names)?;
@@ -313,7 +315,7 @@ impl<'a> Job<'a> {
         Ok(summary)
     }
 
-    /// Reads all files, and writes what comes of their packets.
+    /// Reads all files, and writes the rows of their packets.
     fn read(
         &self,
         files: &mut Files<'_>,
@@ -342,7 +344,7 @@ impl<'a> Job<'a> {
         read.map_err(|broken| self.broken(broken))
     }
 
-    /// What the import tells of itself goes into the database.
+    /// Makes the summary, and writes what the import says of itself into the database.
     fn summarize(
         &self,
         conn: &Connection,
@@ -361,7 +363,7 @@ impl<'a> Job<'a> {
         Ok(summary)
     }
 
-    /// One of the steps after all rows, which ends early if the user does not let the import go on.
+    /// Does one of the steps after all rows. It ends early if the user cancels the import.
     fn step<T, E>(&self, conn: &Connection, step: impl FnOnce() -> Result<T, E>) -> Result<T, Error>
     where
         WriteError: From<E>,
@@ -371,11 +373,11 @@ impl<'a> Job<'a> {
         self.with_sqlite(conn, done.map_err(WriteError::from))
     }
 
-    /// Whether the user lets the import go on.
+    /// Checks that the user has not cancelled the import.
     ///
     /// # Errors
     ///
-    /// [`Error::Cancelled`] if not.
+    /// [`Error::Cancelled`] if the user has.
     fn go_on(&self) -> Result<(), Error> {
         match self.monitor.cancel.load(Ordering::Relaxed) {
             true => Err(Error::Cancelled),
@@ -383,13 +385,13 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Where temporary files go.
+    /// The place for temporary files.
     fn scratch(&self) -> Scratch {
         Scratch::new(&self.destination.directory(), &self.limits.disk)
     }
 
-    /// What it means for the user that something could not be done: a limit was reached, or the
-    /// disk did not take it.
+    /// The error for the user if something could not be written: a limit was reached, or the
+    /// disk refused it.
     fn failure(&self, error: WriteError) -> Error {
         if self.limits.memory.is_exceeded()
             && let Some(limit) = self.options.max_memory
@@ -410,7 +412,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What the sources are called together.
+    /// The name of all sources together.
     fn name(&self) -> String {
         match self.sources {
             [source] => source.to_string(),
@@ -418,7 +420,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What the source says is not what it said when it was read for its snapshots.
+    /// The source has changed since its snapshots were read.
     fn changed(&self) -> Error {
         Error::Changed {
             source_name: self.name(),
@@ -447,11 +449,11 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What is to be said of the files.
+    /// The warnings about the files.
     ///
     /// # Errors
     ///
-    /// If it is an error: because nothing else is there, or the user is strict.
+    /// If a warning is an error, because there is no other trace, or the import is strict.
     fn warnings(&self, files: &Files<'_>, read: &[FileRead]) -> Result<Warnings, Error> {
         let strict = self.options.strict;
         let mut warnings = Warnings {
@@ -491,10 +493,10 @@ impl<'a> Job<'a> {
                     traces += 1;
                 }
                 Err(error) if strict => return Err(error),
-                // Others are none the worse for it.
+                // The other files can still be imported.
                 Err(error) => {
                     warnings.told.push(error.to_string());
-                    // The database speaks of its files by their names.
+                    // The database calls files by their names.
                     let named = files.inputs.files().get(file.file.id);
                     let named = named.and_then(|file| file.name.as_deref());
                     if let Err(error) = verdict(named.unwrap_or(&file.title)) {
@@ -532,8 +534,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The same of what SQLite has done, which does not tell a full disk from a database that may not
-    /// be larger.
+    /// The same error for a step of SQLite, which does not distinguish a full disk from a database
+    /// at its size limit.
     fn with_sqlite<T>(&self, conn: &Connection, done: Result<T, WriteError>) -> Result<T, Error> {
         done.map_err(|error| {
             if error.is_disk_full() && Room::is_full(conn) {
@@ -614,7 +616,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// That mappings of clocks are not whole.
+/// The message that mappings of clocks are incomplete.
 fn bounded(code: &'static str, text: &str) -> LogMessage {
     LogMessage::new(Severity::Info, code, text.into())
 }

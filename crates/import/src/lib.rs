@@ -6,19 +6,19 @@
 //! (`trackers`) receive the events in the order of time. `output` writes the rows to the
 //! database. `frame.rs` orders the steps around each packet, `pipeline.rs` runs the threads, and
 //! `import.rs` controls the whole import. `ARCHITECTURE.md`, in this crate's
-//! folder, says which module may know which others.
+//! folder, says which modules a module may use.
 //!
 //! # Design
 //!
 //! * **Two threads.** One reads and interprets; the other writes. Rows cross in
-//!   batches, and written batches go back, so a packet needs no allocation and the
-//!   memory is that of a few batches. The alternative was one thread: decoding takes
-//!   about as long as writing, so the times would add up. (Further threads, those of
+//!   batches, and written batches go back, so a packet needs no allocation, and only
+//!   a few batches are in memory. The alternative was one thread: decoding takes
+//!   about as long as writing, so the times would add up. (Further threads, in
 //!   `timebase_store::btree`, sort the indexes.) We did not try several decoding threads,
 //!   because two cores are already busy.
 //! * **Pages, not statements.** Rows come in the order of their tables, so the
 //!   import writes pages directly (`output/table.rs`), and SQLite only writes the
-//!   tables that are known at the end. The alternative was prepared inserts: they took
+//!   tables whose rows are known at the end. The alternative was prepared inserts: they took
 //!   1.2 s of the 1.5 s for 2,000,000 packets of 30 bytes.
 //! * **Plain tables, no journal.** The import builds the database beside its
 //!   destination under another name, and moves it there when it is complete
@@ -65,7 +65,7 @@ mod rewrite;
 mod seen;
 mod size;
 mod spill;
-// For the benchmarks and fuzzers of this repository, which need what is of no use to others.
+// For the benchmarks and fuzzers of this repository; of no use to others.
 #[doc(hidden)]
 pub mod stages;
 mod subjects;

@@ -1,15 +1,15 @@
-//! How to import.
+//! The options of an import.
 
 use std::path::PathBuf;
 
 use crate::size::Size;
 use crate::subjects::Subject;
 
-/// How readings are brought to trace time.
+/// The method of conversion to trace time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Conversion {
-    /// By the nearest snapshot of those that were seen until then (rules V, D1).
+    /// By the nearest snapshot, of the snapshots read so far (rules V, D1).
     #[default]
     Nearest,
     /// By a line through all snapshots of the trace, which is read twice.
@@ -17,7 +17,7 @@ pub enum Conversion {
 }
 
 impl Conversion {
-    /// What it is called on the command line and in `metadata`.
+    /// The name on the command line and in `metadata`.
     ///
     /// ```
     /// use timebase_import::Conversion;
@@ -31,20 +31,21 @@ impl Conversion {
     }
 }
 
-/// Which views a database has.
+/// The views of a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Views {
-    /// All.
+    /// All views.
     #[default]
     All,
-    /// Those of these names, in upper or lower case, and those that they read: for a database that is asked something known,
-    /// and then removed. SQLite takes a third of a query of a small trace to read all.
+    /// Only the views with these names, in upper or lower case, and the views that they read. This
+    /// is for a temporary database with known queries: SQLite takes a third of the time of a small
+    /// trace's query to read all views.
     Named(Vec<String>),
 }
 
 impl Views {
-    /// The statements that make them, and what else is made when all rows are in.
+    /// The statements that create the views, and everything else that is created after all rows.
     pub(crate) fn sql(&self) -> String {
         match self {
             Views::All => timebase_schema::finish(),
@@ -59,38 +60,38 @@ impl Views {
     }
 }
 
-/// How to import.
+/// The options of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// How readings are brought to trace time.
+    /// The method of conversion to trace time.
     pub conversion: Conversion,
-    /// A manifest that says how the files are related (rules X30 to X40), beside one that may be among
-    /// them.
+    /// A manifest that says how the files are related (rules X30 to X40), in addition to a manifest
+    /// among the files.
     pub manifest: Option<PathBuf>,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
-    /// Which of the events inside of packets become rows.
+    /// The kinds of events inside packets that become rows.
     pub subjects: Vec<Subject>,
-    /// Which views the database has.
+    /// The views of the database.
     pub views: Views,
     /// Files that extend the schema of packets, each a serialized
     /// `FileDescriptorSet`.
     pub descriptors: Vec<PathBuf>,
-    /// Whether a trace that is cut or damaged anywhere is refused.
+    /// Whether to refuse a trace that is cut or damaged anywhere.
     pub strict: bool,
-    /// Whether an existing database is replaced.
+    /// Whether to replace an existing database.
     pub overwrite: bool,
-    /// What the database and the temporary files of the import may take together; as much as
-    /// there is on the disk if this is `None`.
+    /// The size limit of the database and the temporary files together. `None` means no limit
+    /// except the disk.
     pub max_size: Option<Size>,
-    /// How much memory the import may take, beyond what the process has when it begins; as much
-    /// as there is if this is `None`.
+    /// The limit of the memory that the import takes, in addition to the memory of the process when
+    /// it starts. `None` means no limit except the machine.
     pub max_memory: Option<Size>,
 }
 
 impl Options {
-    /// What [`Options::max_memory`] is if nobody says otherwise. No recording comes near it.
+    /// The default of [`Options::max_memory`]. No recording comes near it.
     pub const MEMORY: Size = Size(4 << 30);
 }
 

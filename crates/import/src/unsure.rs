@@ -1,14 +1,15 @@
-//! Which clocks put events at wrong times, and how far, for the summary.
+//! For the summary: the clocks that put events at wrong times, and how large the error is.
 //!
 //! # Design
 //!
-//! `timebase doctor` tells more of the same, and has to tell nothing else. So a small trace is asked by the SQL of its
-//! checks, which looks at every packet: 3 µs each. An import shall not end later for its summary. So of a trace of more than
-//! [`LOOKED_AT`] packets the tables of the clocks are asked, which are small: they have how far nearest neighbour is off between
-//! two snapshots, whether an event is there or not; and no order of events.
+//! `timebase doctor` says more about these errors, and must not contradict the summary. So for a small trace, the
+//! summary uses the SQL of the doctor's checks, which looks at every packet: 3 µs each. But an import must not take
+//! longer for its summary. So for a trace of more than [`LOOKED_AT`] packets, the summary reads the tables of the
+//! clocks, which are small. They have the error of the nearest neighbour between two snapshots, whether an event is
+//! there or not. They do not have the order of events.
 //!
-//! To look at a part of the packets of a large trace, and to reckon the rest, was the alternative: it takes as long for
-//! numbers that differ from the doctor's.
+//! The alternative was to look at a part of the packets of a large trace, and to extrapolate: that takes as long, and
+//! the numbers differ from the doctor's.
 
 use std::cmp::Reverse;
 
@@ -18,11 +19,11 @@ use timebase_schema::{CHECKS, CHECKS_CLOCK, CHECKS_SHARE, CHECKS_WORST, Check};
 use crate::options::Conversion;
 use crate::summary::{ClockCheck, ClockFault};
 
-/// Of how many packets every one is looked at.
+/// The largest number of packets of which every one is looked at.
 const LOOKED_AT: u64 = 10_000;
 
-/// What is told of the clocks of a statement, the columns of which are named here. What is off by no more, `doctor` takes
-/// for worth knowing, and not for a warning.
+/// The reported columns of a statement about clocks. For an error that is not larger than this limit, `doctor` has an
+/// info and not a warning.
 const TOLD: &str = "
     SELECT clock, check_name, ppm, worst_ns, pairs, {worst}
     FROM (SELECT clock, check_name, ppm, CAST(round(worst) AS INTEGER) AS worst_ns, pairs FROM ({asked})) AS f
@@ -35,16 +36,16 @@ const TURNED: &str = "
     FROM (SELECT *, coalesce(trace_file_id, -1) AS file FROM clock_turn) AS f
     GROUP BY machine_id, clock_id, seq_id, file, kind";
 
-/// What the check `drift` tells.
+/// The result of the check `drift`.
 const DRIFTING: &str =
     "SELECT {clock} AS clock, 'drift' AS check_name, ppm, worst, pairs FROM drifting AS f";
 
-/// What another check tells.
+/// The result of another check.
 const FOUND: &str = "
     SELECT coalesce(subject, {clock}) AS clock, '{name}' AS check_name, NULL AS ppm, worst_ns AS worst, NULL AS pairs FROM ({check}) AS f";
 
-/// What the clock tables tell of those that events were read from. Coarse ones are off by their ticks, and of other machines'
-/// a check tells.
+/// The errors in the tables of clocks, for clocks with events. It leaves out coarse clocks, which are off by their
+/// ticks, and clocks of other machines, which have their own check.
 const BETWEEN_SNAPSHOTS: &str = "
     SELECT {clock} AS clock, iif(max(is_drift) = min(is_drift) AND is_drift, 'drift', 'clock_not_nanoseconds') AS check_name,
            iif(min(is_drift), max(ppm), NULL) AS ppm, sum(worst) AS worst, NULL AS pairs
@@ -64,8 +65,8 @@ const BETWEEN_SNAPSHOTS: &str = "
 /// A statement about clocks.
 struct Question {
     sql: Asked,
-    /// The rows without which nothing is told. SQLite takes longer to read the text of `sql` than most traces take for all else at the end
-    /// of their import.
+    /// A query for the rows without which `sql` returns nothing. SQLite takes longer to read the text of `sql` than
+    /// most traces take for all other steps at the end of their import.
     needs: &'static str,
 }
 
@@ -74,7 +75,7 @@ enum Asked {
     Check(&'static Check),
 }
 
-/// What is asked of a trace of so many packets.
+/// The statements for a trace of so many packets.
 fn questions(packets: u64) -> impl Iterator<Item = Question> {
     let is_small = packets <= LOOKED_AT;
     let tables = [
@@ -110,11 +111,11 @@ pub(crate) fn clock_faults(
     packets: u64,
     conversion: Conversion,
 ) -> rusqlite::Result<Vec<ClockFault>> {
-    // The line has none of these.
+    // The linear conversion has none of these errors.
     if conversion == Conversion::Linear {
         return Ok(Vec::new());
     }
-    // The text of a check has marks of its own, so it comes last.
+    // The text of a check has its own braces, so it is inserted last.
     let clocks = |sql: &str| sql.replace("{clock}", CHECKS_CLOCK);
     let told = TOLD.replace("{worst}", CHECKS_WORST);
     let mut faults = Vec::new();
@@ -162,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// How many thousand instructions of SQLite's machine it takes for so many clocks without packets.
+    /// How many thousand instructions SQLite's virtual machine needs for so many clocks without packets.
     fn cost(clocks: u32) -> u64 {
         let mut conn = Connection::open_in_memory().unwrap();
         let sql = format!(

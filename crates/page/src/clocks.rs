@@ -78,7 +78,7 @@ impl HopSource {
     }
 }
 
-/// What a clock did instead of going on.
+/// The reason why a clock did not continue its course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     Wrapped,
@@ -86,7 +86,7 @@ pub enum Turn {
 }
 
 impl Turn {
-    /// What it did, in a word.
+    /// The verb for it.
     pub fn did(self) -> &'static str {
         match self {
             Turn::Wrapped => "wrapped",
@@ -106,7 +106,7 @@ pub struct Clock {
     pub packets: u64,
     pub has_path: bool,
     pub is_monotonic: bool,
-    /// What it did instead of going on, if the import knows.
+    /// Whether it wrapped or restarted, if the import knows.
     pub turned: Option<Turn>,
     /// The error of its packets' times because of that.
     pub worst_turn_ns: Option<f64>,

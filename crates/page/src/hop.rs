@@ -361,7 +361,7 @@ fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
     )
 }
 
-/// A chart in the making.
+/// A chart while it is drawn.
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// Where times and values are in a chart.
@@ -437,7 +437,7 @@ fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Re
     draw_outliers(&mut chart, &scene.outliers, &axes)
 }
 
-/// When a clock was set, and by how much where there is room to say it.
+/// The times when a clock was set, each with the size of the step if there is room for the text.
 fn draw_steps(chart: &mut Chart<'_>, steps: &[Step], axes: &Axes) -> Result<(), Failure> {
     let ((left, right), (bottom, top)) = (axes.sides(), axes.heights());
     let mut labelled = f64::NEG_INFINITY;
@@ -463,7 +463,7 @@ fn draw_steps(chart: &mut Chart<'_>, steps: &[Step], axes: &Axes) -> Result<(), 
     Ok(())
 }
 
-/// The readings: bars of many, or a dot of each.
+/// The readings: a bar for many readings, or a dot for each.
 fn draw_readings(
     chart: &mut Chart<'_>,
     bars: &[(f64, f64, f64)],
@@ -483,7 +483,7 @@ fn draw_readings(
     Ok(())
 }
 
-/// Outliers where they are, or at the edge that they are beyond.
+/// Outliers in their places, or at the edge of the plot if they are beyond it.
 fn draw_outliers(
     chart: &mut Chart<'_>,
     outliers: &[(f64, f64)],
@@ -517,7 +517,7 @@ fn outline(scene: &Scene) -> Vec<(f64, f64)> {
 /// The band of the error around the line, without steps.
 fn bands(scene: &Scene, steps: &[Step]) -> Vec<Vec<(f64, f64)>> {
     let (begin, end) = scene.x;
-    // The times of corners are computed, those of steps are read.
+    // The times of corners are computed, but the times of steps are read.
     let close = (end - begin) * 1e-6;
     let is_step = |one: &Width, next: &Width| {
         steps

@@ -86,7 +86,7 @@ pub fn draw(
         strip.snapshot(ts, part(ts, span));
     })
     .reading("clock snapshots")?;
-    // Behind the snapshots, so these show how far a packet is from them.
+    // Packets come after the snapshots, because their distance from the snapshots is computed.
     each(database, PACKETS, &places, &mut strips, |strip, ts| {
         strip.packet(ts, part(ts, span));
     })

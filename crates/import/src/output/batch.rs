@@ -1,4 +1,4 @@
-//! Rows on their way from the thread that makes them to the one that writes them.
+//! Batches of rows, which go from the thread that makes them to the thread that writes them.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use timebase_trace::wire::packet::PacketType;
 use super::doubt::{LateDoubt, Tallies};
 use crate::place::Placement;
 
-/// What kind of packet a row is.
+/// The type of a packet's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RowType {
     None,
     Payload(PacketType),
-    /// Its bytes are no packet (rule F7).
+    /// The bytes are no packet (rule F7).
     Corrupt,
 }
 
-/// A packet, with its bytes in the batch. Packets are most of what
-/// there is, so they cross in a form of their own.
+/// A row of a packet, with its bytes in the batch. Most rows are packets,
+/// so they have a form of their own.
 #[derive(Debug, Clone)]
 pub(crate) struct PacketRow {
     pub id: i64,
@@ -28,14 +28,14 @@ pub(crate) struct PacketRow {
     pub seq_id: u32,
     pub machine: u32,
     pub file: u32,
-    /// Which packet of its file it is.
+    /// The number of the packet in its file.
     pub number: i64,
     pub uid: Option<i32>,
     pub pid: Option<i32>,
     pub offset: u64,
     /// How many bytes the packet has.
     pub size: u64,
-    /// Its bytes in the batch; none if they are not kept.
+    /// The range of its bytes in the batch; empty if they are not kept.
     pub data: Range<usize>,
 }
 
@@ -56,14 +56,14 @@ impl<T: Into<i64>> From<T> for Cell {
 }
 
 impl Cell {
-    /// A timestamp as recorded. SQLite has no integer for one of 2⁶³ or more;
-    /// the nearest number says most.
+    /// A timestamp as recorded. SQLite has no integers of 2⁶³ or more,
+    /// so such a timestamp becomes the nearest REAL.
     pub fn timestamp(value: u64) -> Self {
         i64::try_from(value).map_or(Cell::Real(value as f64), Cell::Integer)
     }
 
-    /// A number of a column of type REAL, where SQLite keeps whole ones as integers.
-    /// It has none that is no number.
+    /// A value of a column of type REAL, in which SQLite stores whole numbers as integers.
+    /// SQLite has no NaN, so it becomes NULL.
     pub fn number(value: f64) -> Self {
         const WHOLE: f64 = (1i64 << 47) as f64;
         let is_whole = value.fract() == 0.0 && value.abs() < WHOLE;
@@ -82,19 +82,19 @@ impl Cell {
 }
 
 /// Rows that are handed over together. Batches go back and forth between the
-/// threads, so that nothing is allocated a row.
+/// threads, so that a row needs no allocation.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub bytes: Vec<u8>,
     pub packets: Vec<PacketRow>,
-    /// The rows of each table by its number, cell after cell.
+    /// The cells of each table's rows, one after the other, by the table's number.
     tables: Vec<Vec<Cell>>,
     cells: usize,
-    /// Tables that get no more rows after these.
+    /// Tables that get no more rows after this batch.
     pub complete: Vec<Complete>,
-    /// Doubts of rows of earlier batches.
+    /// Doubts about rows of earlier batches.
     pub doubts: Vec<LateDoubt>,
-    /// How many of its rows may be wrong.
+    /// How many rows of the batch may be wrong.
     pub tallies: Tallies,
 }
 
@@ -126,7 +126,7 @@ impl Batch {
     /// Half a megabyte.
     const CELLS: usize = 1 << 15;
 
-    /// Adds a row of any table but `packet_record`.
+    /// Adds a row of any table except `packet_record`.
     #[inline]
     pub fn push(&mut self, table: &Table, cells: &[Cell]) {
         self.cells += cells.len();
@@ -158,8 +158,8 @@ impl Batch {
         }
     }
 
-    /// `None` is beyond 4 GiB, which no batch comes near: it is handed over
-    /// when it has 128 KiB, and a packet, of which one event may be all, has at
+    /// `None` means more than 4 GiB, which no batch comes near: a batch is handed over
+    /// when it has 128 KiB, and a packet, which may be a single event, has at
     /// most 256 MiB.
     fn keep(&mut self, bytes: &[u8]) -> Option<(u32, u32)> {
         let start = u32::try_from(self.bytes.len()).ok()?;
@@ -198,8 +198,9 @@ impl Batch {
     }
 }
 
-/// Makes a part of a batch empty. One that was empty gives its memory back: its table mostly gets no
-/// more rows, and several batches would keep the memory of all tables that ever had many.
+/// Makes a part of a batch empty. If the part was empty already, its memory is freed: its table
+/// probably gets no more rows, and several batches would keep memory for all tables that ever had
+/// many rows.
 fn release_or_clear<T>(part: &mut Vec<T>) {
     match part.is_empty() {
         true => *part = Vec::new(),

@@ -1,4 +1,4 @@
-//! Tables whose rows are known when the whole trace is read, and few: clocks,
+//! Tables with few rows that are known only when the whole trace is read: clocks,
 //! sequences, counters, facts. SQLite inserts them.
 
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ impl<'c> Inserts<'c> {
     }
 }
 
-/// Fills the table `clock`; tells how many there are.
+/// Fills the table `clock`, and returns the number of clocks.
 pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u64> {
     let mut inserts = Inserts::into(conn, &tables::clock_record::TABLE)?;
     let all = place.all_clocks();
@@ -61,10 +61,10 @@ pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u
     Ok(all.len() as u64)
 }
 
-/// So many clocks of a path are named at each of its ends.
+/// How many clocks of a path are named at each of its ends.
 const NAMED: usize = 16;
 
-/// A path, in one line; of a long one not its middle.
+/// A path in one line. A long path is shown without its middle.
 fn written(path: &[Clock]) -> String {
     let (first, rest) = path.split_at(path.len().min(NAMED));
     let (middle, last) = rest.split_at(rest.len().saturating_sub(NAMED));
@@ -78,8 +78,8 @@ fn written(path: &[Clock]) -> String {
     }
 }
 
-/// Fills the table `sequence`; tells how many there are. Sequences of one number that a manifest makes
-/// those of one machine are one row.
+/// Fills the table `sequence`, and returns the number of its rows. If a manifest assigns several sequences of one
+/// number to one machine, they are one row.
 pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u64> {
     let mut inserts = Inserts::into(conn, &tables::sequence::TABLE)?;
     let key = |sequence: &Sequence| {
@@ -130,7 +130,7 @@ struct Writer {
     last: Option<i64>,
 }
 
-/// Fills the table `trace_file`. `read` tells of a file how many packets it has, and its size and hash.
+/// Fills the table `trace_file`. `read` returns the number of packets, the size and the hash of a file.
 pub(crate) fn trace_files(
     conn: &Connection,
     files: &[TraceFile],
@@ -156,7 +156,7 @@ pub(crate) fn trace_files(
     Ok(())
 }
 
-/// Fills the table `remote_clock_sync`; `used` says of each sample whether conversions by rates use it.
+/// Fills the table `remote_clock_sync`; `used` says for each sample whether conversions by rates use it.
 pub(crate) fn remote_clock_syncs(
     conn: &Connection,
     place: &mut Place,
@@ -188,7 +188,7 @@ pub(crate) fn remote_clock_syncs(
     Ok(())
 }
 
-/// Fills the table `stats` with counters of the whole trace.
+/// Fills the table `stats` with the counters of the trace.
 pub(crate) fn stats(conn: &Connection, stats: Stats) -> rusqlite::Result<()> {
     let mut inserts = Inserts::into(conn, &tables::stats::TABLE)?;
     let mut id = 0_i64;
@@ -215,7 +215,7 @@ pub(crate) fn stats(conn: &Connection, stats: Stats) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The rows of `stats` by their names: of thousands of machines each has the same ones.
+/// The rows of `stats` by their names: thousands of machines may have the same names.
 #[derive(Default)]
 pub(crate) struct Stats(BTreeMap<Cow<'static, str>, Counted>);
 
@@ -255,18 +255,18 @@ impl Extend<Stat> for Stats {
 /// A row of `stats`.
 pub(crate) struct Stat {
     pub name: Cow<'static, str>,
-    /// What was counted.
+    /// The description of the counter.
     pub description: Cow<'static, str>,
     pub meaning: Meaning,
     pub value: i64,
-    /// Which of several things was counted.
+    /// The index if a counter has several values.
     pub idx: Option<i64>,
-    /// The file and the machine that it was counted of; `None` for the whole.
+    /// The file and the machine of the value; `None` for the whole trace.
     pub of: Option<(u32, u32)>,
 }
 
 impl Stat {
-    /// A counter's.
+    /// A row for a counter.
     pub fn new(counter: &Counter, value: i64) -> Stat {
         Stat {
             name: counter.name.into(),
@@ -285,7 +285,7 @@ pub(crate) fn facts<'a>(
     facts: impl Iterator<Item = &'a FactRow>,
 ) -> rusqlite::Result<()> {
     let mut inserts = Inserts::into(conn, &tables::fact::TABLE)?;
-    // The views have made the first one.
+    // The first row exists already: it was inserted with the views.
     for (id, fact) in (1_i64..).zip(facts) {
         inserts.push(tables::fact::Row::<&dyn ToSql> {
             id: &id,
@@ -299,13 +299,13 @@ pub(crate) fn facts<'a>(
     Ok(())
 }
 
-/// An index that is to be made at the end.
+/// An index that is created at the end.
 pub(crate) struct Postponed {
     table: String,
     sql: String,
 }
 
-/// Drops indexes that are to be made at the end, and tells how.
+/// Drops indexes that are created at the end, and returns how to create them.
 pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Result<Vec<Postponed>> {
     let mut statements = Vec::new();
     for name in names {
@@ -321,7 +321,7 @@ pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Resul
     Ok(statements)
 }
 
-/// Makes these indexes.
+/// Creates these indexes.
 pub(crate) fn indexes(
     conn: &Connection,
     indexes: &[Postponed],

@@ -1,17 +1,17 @@
-//! The database in the making: rows on their way, and the tables that they go
+//! The database while it is made: rows in batches, and the tables that they go
 //! into.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | where rows go that are being made | `rows.rs`, `batch.rs` |
-//! | how they leave: as pages of a new file, or as rows of a connection | `writer.rs`, `sink.rs`; `pages.rs`, `table.rs`; `statements.rs` |
-//! | what is said about the trace | `journal.rs`, `facts.rs`, `faults.rs`, `counter.rs`, `counts.rs`, `loss.rs` |
-//! | what is said against rows | `doubt.rs` |
-//! | what becomes of rows that waited for their time | `settled.rs` |
-//! | what is known at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
-//! | which views there are then | `views.rs` |
+//! | how rows get into batches | `rows.rs`, `batch.rs` |
+//! | how batches are written: as pages of a new file, or as rows of a connection | `writer.rs`, `sink.rs`; `pages.rs`, `table.rs`; `statements.rs` |
+//! | statements about the trace: the log, facts, and counters | `journal.rs`, `facts.rs`, `faults.rs`, `counter.rs`, `counts.rs`, `loss.rs` |
+//! | which rows are doubtful | `doubt.rs` |
+//! | how rows change that waited for their time | `settled.rs` |
+//! | tables that are known only at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
+//! | which views the database has | `views.rs` |
 //! | how much SQLite may write | `room.rs` |
-//! | where the database is meanwhile | `destination.rs` |
+//! | where the database is before it is complete | `destination.rs` |
 
 mod batch;
 mod common;

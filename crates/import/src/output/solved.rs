@@ -1,14 +1,14 @@
-//! The clock graph, solved: the tables behind `clock_mapping` and
-//! `clock_mapping_linear`, and what is known of hops.
+//! The solved clock graph: the tables that the views `clock_mapping` and
+//! `clock_mapping_linear` read, and the tables about hops.
 //!
 //! # Design
 //!
-//! A clock of several hops has a row for every step of every clock it passes, so 10,000
-//! clocks over a MONOTONIC of 1,000 snapshots would have ten million rows. Where they are
-//! that many together, the clocks of several hops get only the steps and lines that readings
-//! of their packets fall in. Steps of one hop are always whole. Lines are wider, and two
-//! where there is a step, so those of one hop are bounded, too. A view that composes the
-//! hops in SQL was the alternative; every JOIN would compose them again.
+//! A clock of several hops has a row for every step of every clock on its path, so 10,000 clocks
+//! over a MONOTONIC of 1,000 snapshots would have ten million rows. If there are too many rows
+//! together, the clocks of several hops get only the steps and lines that readings of their packets
+//! fall in. The steps of one hop are always complete. Rows of lines are wider, and there are two
+//! lines for a step, so the lines of one hop are limited too. The alternative was a view that
+//! composes the hops in SQL; but every JOIN would compose them again.
 //!
 //! Rows are written as they are found, clock by clock in the order of the tables.
 
@@ -29,18 +29,18 @@ use crate::place::{Place, file_id, file_key, shared, table_order};
 /// How many steps clocks of several hops may have together, and how many lines all clocks.
 const WHOLE_ROWS: usize = 1 << 20;
 
-/// How many bytes may be in memory for estimates, besides those of some hops as large as the one
-/// that takes most; and about how many a reading of a hop takes.
+/// The limit for the memory of estimates is `KEPT` bytes, plus `LARGEST` hops as large as the
+/// largest hop. A reading of a hop takes about `READING` bytes.
 const KEPT: usize = 4 << 20;
 const LARGEST: usize = 4;
 const READING: usize = 32;
 
-/// What is left to do when SQLite has the database again.
+/// The mappings that are still incomplete when SQLite opens the database again.
 pub(crate) struct Solved {
     partial: Vec<Partial>,
 }
 
-/// Clocks whose whole mappings would be too many rows.
+/// Clocks whose complete mappings would have too many rows.
 struct Partial {
     from: Vec<PartialClock>,
     to: Clock,
@@ -65,8 +65,8 @@ struct Solver<'a, S> {
     largest: usize,
 }
 
-/// Which mappings to a clock are whole: the steps of clocks of several hops, the lines of all
-/// clocks, those of clocks of one hop.
+/// Which mappings to a clock are complete: the steps of clocks of several hops, the lines of all
+/// clocks, and the lines of clocks of one hop.
 struct Whole {
     steps: bool,
     lines: bool,
@@ -102,7 +102,7 @@ impl Solved {
         Ok(Solved { partial: partial? })
     }
 
-    /// Whether some mappings are not whole: of steps, and of lines.
+    /// Whether some mappings lack steps, and whether some lack lines.
     pub fn lacks(&self) -> (bool, bool) {
         let mut clocks = self.partial.iter().flat_map(|partial| &partial.from);
         let steps = clocks.clone().any(|clock| clock.lacks_steps);
@@ -112,8 +112,8 @@ impl Solved {
     /// Adds the steps and lines that readings of packets fall in.
     ///
     /// Packets are read in file order, in which the readings of a clock stay in one step
-    /// for a while. Each step once, sorted by SQLite, was the alternative: it sorts all
-    /// packets, which took longer than their import.
+    /// for a while. The alternative was a query that returns each step once: SQLite sorts all
+    /// packets for it, which took longer than their import.
     pub fn insert_used(&self, conn: &Connection, place: &mut Place) -> rusqlite::Result<()> {
         place.with_estimates(|_, estimates, _| {
             let mut partial = self.partial.iter();
@@ -153,7 +153,7 @@ impl<S: SolvedSink> Solver<'_, S> {
                     });
                 }
             }
-            // What many paths share is not to be made anew for each.
+            // Paths share estimates, so the cache is kept as long as its size allows.
             if self.cache.kept() > KEPT + LARGEST * READING * self.largest {
                 self.cache.forget();
             }
@@ -162,7 +162,7 @@ impl<S: SolvedSink> Solver<'_, S> {
         Ok(partial)
     }
 
-    /// Which mappings are few enough rows.
+    /// Finds out which mappings have few enough rows.
     fn whole(&mut self, all: &[Clock], to: Clock) -> Whole {
         let (mut near, mut far) = (0, 0);
         for &from in all {
@@ -183,14 +183,14 @@ impl<S: SolvedSink> Solver<'_, S> {
         }
     }
 
-    /// Whether it is several hops from one clock to another.
+    /// Whether there are several hops from one clock to another.
     fn is_far(&mut self, from: Clock, to: Clock) -> bool {
         let graph = self.estimates.graph();
         let path = graph.path(from, to, self.cache.conversions());
         path.is_ok_and(|path| path.len() > 2)
     }
 
-    /// Whether the mappings of the clocks of several hops are few enough rows.
+    /// Whether the mappings of the clocks of several hops have few enough rows.
     fn fit(&mut self, all: &[Clock], to: Clock) -> bool {
         let mut room = WHOLE_ROWS;
         all.iter().all(|&from| {
@@ -208,7 +208,8 @@ impl<S: SolvedSink> Solver<'_, S> {
         })
     }
 
-    /// The mapping of a clock, as far as it shall be whole, and the hops that it has.
+    /// Writes the route of a clock with its hops, and its steps and lines if they are to be
+    /// complete.
     fn write_route(
         &mut self,
         from: Clock,
@@ -246,7 +247,7 @@ impl<S: SolvedSink> Solver<'_, S> {
         Ok(id)
     }
 
-    /// The hops of a path that no path before had.
+    /// Writes the hops of a path that no earlier path had.
     fn write_hops(&mut self, from: Clock, to: Clock, path: &[Clock]) -> Result<(), WriteError> {
         let is_new = |hop: &[Clock]| !self.hops.contains(&(hop[0], hop[1]));
         if !path.windows(2).any(is_new) {
@@ -281,9 +282,9 @@ impl Partial {
     fn insert_used(&self, conn: &Connection, estimates: &Estimates) -> rusqlite::Result<()> {
         let Partial { from, to } = self;
         let mut cache = EstimateCache::in_order();
-        // The step and the line where each clock was last.
+        // The step and the line of each clock's last reading.
         let mut last: Vec<(Option<Step>, Option<Line>)> = vec![(None, None); from.len()];
-        // Each may be found more than once.
+        // Each step and line may be found more than once.
         let insert = |table: &timebase_schema::Table| {
             conn.prepare(&table.insert().replacen("INSERT", "INSERT OR IGNORE", 1))
         };
@@ -332,13 +333,14 @@ impl Partial {
     }
 }
 
-/// What is needed to tell the clock of a packet's reading. It is asked for every packet, so what is
-/// small is looked up here and not by SQL, and so is what no packet has.
+/// The data to find the clock of a packet's reading. This is done for every packet, so small tables
+/// are looked up here and not by SQL, and SQL only looks up other files of clocks if any packet has
+/// one.
 struct PacketReadings {
-    /// From which packet on parts use their files' own clocks, and whether they are pinned, by file
-    /// and machine.
+    /// By file and machine, the first packet from which the part uses the clocks of its own file,
+    /// and whether the part is pinned.
     parts: FxHashMap<(u32, u32), (Option<i64>, bool)>,
-    /// Whether any packet's clock belongs to another file than those of its part.
+    /// Whether any packet's clock belongs to another file than the clocks of its part.
     has_others: bool,
 }
 
@@ -370,8 +372,8 @@ impl PacketReadings {
         ))
     }
 
-    /// The clock and the reading of a row; the clock's file has no order, which does not matter to
-    /// the order of the tables.
+    /// The clock and the reading of a row. The order of the clock's file is unknown, but the order
+    /// of the tables does not depend on it.
     fn read(&self, row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<(Clock, i64)>> {
         let (machine, file): (u32, u32) = (row.get(0)?, row.get(4)?);
         let Some(&(own_from, is_pinned)) = self.parts.get(&(file, machine)) else {

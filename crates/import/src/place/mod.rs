@@ -3,17 +3,17 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | which clock is a packet's, and its trace time (rules C4–C6, V4, V5, T2, D1) | `clocks.rs` |
+//! | the clock of a packet, and its trace time (rules C4–C6, V4, V5, T2, D1) | `clocks.rs` |
 //! | which clock is trace time (rules T1, X25) | `trace_clock.rs` |
-//! | whose are the clocks of what a file holds of a machine (rules X13–X17) | `parts.rs` |
-//! | what is assumed where nothing relates a part to trace time (rules X26, X27) | `clocks/bridge.rs` |
-//! | what machines say that ask each other for the time (rules X19–X24) | `remote.rs` |
-//! | what a sequence's packets share (rules S, V5) | `sequence.rs` |
-//! | what is a snapshot, whoever took it (rules N, I1, X15, X16) | `snapshot.rs` |
-//! | what waits for a later snapshot (rules D2, X29) | `waiting.rs` |
+//! | the clocks of a part, which is a machine's data in one file (rules X13–X17) | `parts.rs` |
+//! | the assumption if nothing relates a part to trace time (rules X26, X27) | `clocks/bridge.rs` |
+//! | round trips between machines (rules X19–X24) | `remote.rs` |
+//! | the state of a sequence (rules S, V5) | `sequence.rs` |
+//! | the form of a snapshot from any source (rules N, I1, X15, X16) | `snapshot.rs` |
+//! | packets and events that wait for a later snapshot (rules D2, X29) | `waiting.rs` |
 //! | how many packets use a clock | `uses.rs` |
-//! | which keys clocks and their files have in the tables | `keys.rs` |
-//! | what is a reading, what a time | `time.rs` |
+//! | the keys of clocks and their files in the tables | `keys.rs` |
+//! | the types of readings and times | `time.rs` |
 //!
 //! [`Place`] owns these pieces, and does the steps that need several of them.
 
@@ -98,7 +98,7 @@ impl Place {
         self.sequences.begin_file();
     }
 
-    /// Whether any packet was of a sequence, or had to do with a clock.
+    /// Whether any packet belonged to a sequence, or used a clock.
     pub fn is_used(&self) -> bool {
         self.sequences.iter().next().is_some()
             || self.clocks.trace_time.is_converted
@@ -246,8 +246,8 @@ impl Place {
         placement
     }
 
-    /// Readings without a time wait although no packet waits with them: those of a bundle's pair, of a
-    /// client, and of a snapshot that no packet has.
+    /// Lets readings without a time wait, although no packet waits with them: the readings of a bundle's
+    /// pair, of a client, and of a snapshot that no packet has.
     pub fn readings_wait(
         &mut self,
         first_row: i64,
@@ -332,7 +332,8 @@ impl Place {
         )
     }
 
-    /// Calls `with` with estimates by all snapshots and samples, and with which of the samples they use.
+    /// Calls `with` with the estimates by all snapshots and samples, and with a flag for each sample that
+    /// says whether they use it.
     pub fn with_estimates<T>(
         &mut self,
         with: impl FnOnce(&mut Self, &Estimates, &[bool]) -> T,
@@ -344,12 +345,12 @@ impl Place {
         done
     }
 
-    /// The clock that `ts` is on (rules T1, T3, X25).
+    /// The clock of `ts` (rules T1, T3, X25).
     pub fn trace_time(&self) -> Clock {
         self.clocks.trace_time.or_first()
     }
 
-    /// All clocks, in the order of the tables: those of snapshots and those that
+    /// All clocks, in the order of the tables: the clocks of snapshots, and the clocks that
     /// only packets name.
     pub fn all_clocks(&mut self) -> Vec<Clock> {
         let graph = &self.clocks.graph;

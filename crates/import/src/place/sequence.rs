@@ -1,8 +1,8 @@
 //! The state of packet sequences (rules S), and the readings of their
 //! incremental clocks (rule V5).
 //!
-//! A trace may have 100,000 sequences: each takes 96 bytes, and 9 in the table that finds it, so
-//! what few of them have is boxed.
+//! A trace may have 100,000 sequences: each takes 96 bytes, and 9 in the table that finds it. So
+//! data that only few sequences have is boxed.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::ops::{Index, IndexMut};
@@ -15,15 +15,16 @@ use timebase_trace::wire::packet::Header;
 use super::parts::PartIx;
 use super::time::TraceTime;
 
-/// How many bits of `previous_packet_dropped` say why; the lowest is of who does not say.
+/// How many bits of `previous_packet_dropped` are for causes. The lowest bit, for an unknown
+/// cause, is not one of them.
 pub(crate) const CAUSES: usize = 8;
 
-/// What is known of one sequence (rules S5, X13).
+/// The state of one sequence (rules S5, X13).
 #[derive(Debug)]
 pub(crate) struct Sequence {
     pub part: PartIx,
     pub id: u32,
-    /// Whether its packets name it; the others are of none.
+    /// Whether its packets name it. Otherwise it stands for packets without a sequence.
     pub is_named: bool,
     pub uid: Option<i32>,
     pub pid: Option<i32>,
@@ -32,11 +33,11 @@ pub(crate) struct Sequence {
     /// How many packets needed its state, and how many of them could not rely on it (rule S4).
     needing: u32,
     distrusted: u32,
-    /// The smallest and the greatest `ts` of its packets; the other way round
-    /// while there is none.
+    /// The smallest and the greatest `ts` of its packets. While there is none, the first is greater
+    /// than the second.
     times: (i64, i64),
     valid: bool,
-    /// How often its state was cleared, and lost.
+    /// How often its state was cleared, and how often it was lost.
     cleared: u32,
     lost: u32,
     default_clock: u32,
@@ -46,10 +47,10 @@ pub(crate) struct Sequence {
     rare: Option<Box<Rare>>,
 }
 
-/// What hardly any sequence has.
+/// Data that hardly any sequence has.
 #[derive(Debug, Default)]
 struct Rare {
-    /// How often it lost packets for each cause that the recorder knows.
+    /// How often the sequence lost packets, for each cause that the recorder knows.
     causes: [u32; CAUSES],
     /// The last readings of further incremental clocks.
     accumulated: FxHashMap<u32, u64>,
@@ -78,14 +79,14 @@ impl Sequence {
         }
     }
 
-    /// Applies what a packet says of its sequence. `default_clock` is that of
+    /// Applies a packet's header to its sequence. `default_clock` is the clock of
     /// its `trace_packet_defaults`, 0 if they name none.
     fn update(&mut self, header: &Header<'_>, default_clock: Option<u32>) {
         let first = self.packets == 0;
         self.packets += 1;
         self.uid = self.uid.or(header.trusted_uid);
         self.pid = self.pid.or(header.trusted_pid);
-        // A writer's first packet is marked as after a loss; nothing is lost.
+        // A writer's first packet has the mark of a loss, although nothing is lost.
         if header.previous_packet_dropped != 0 && !first {
             self.lose(header.previous_packet_dropped);
         }
@@ -109,7 +110,7 @@ impl Sequence {
         }
     }
 
-    /// It lost packets, for these causes.
+    /// Counts a loss of packets with these causes.
     #[cold]
     fn lose(&mut self, causes: u32) {
         self.losses = self.losses.saturating_add(1);
@@ -123,19 +124,21 @@ impl Sequence {
         }
     }
 
-    /// How often it lost packets for each cause, from the second bit of `previous_packet_dropped` on.
+    /// How often the sequence lost packets, for each cause from the second bit of
+    /// `previous_packet_dropped` on.
     pub fn causes(&self) -> [u32; CAUSES] {
         let rare = self.rare.as_ref();
         rare.map_or([0; CAUSES], |rare| rare.causes)
     }
 
-    /// How many packets needed its state and could not rely on it, if no packet that needed it could.
+    /// How many packets needed the state and could not rely on it. `None` if any packet that needed
+    /// it could.
     pub fn never_trusted(&self) -> Option<u32> {
         let none_could = self.distrusted > 0 && self.distrusted == self.needing;
         none_could.then_some(self.distrusted)
     }
 
-    /// Rule S4: whether packets can rely on the state.
+    /// Whether packets can rely on the state (rule S4).
     pub fn is_valid(&self) -> bool {
         self.valid
     }
@@ -145,14 +148,13 @@ impl Sequence {
         self.lost
     }
 
-    /// The clock that the sequence's defaults name, 0 for none.
+    /// The clock in the sequence's defaults, or 0.
     pub fn default_clock(&self) -> u32 {
         self.default_clock
     }
 
-    /// The last reading of an incremental clock; `None` without a base. One that
-    /// does not fit 64 bits is the greatest that does, which nothing on trace time
-    /// can be made of either.
+    /// The last reading of an incremental clock; `None` without a base. A reading that does not fit
+    /// into 64 bits becomes the greatest that does; neither can be converted to trace time.
     pub fn accumulated(&self, clock: u32) -> Option<u64> {
         match self.incremental {
             // 0 is no clock (rule N2).
@@ -177,7 +179,7 @@ impl Sequence {
         }
     }
 
-    /// A packet of the sequence was placed in time.
+    /// Notes that a packet of the sequence was placed in time.
     pub fn saw(&mut self, TraceTime(ts): TraceTime) {
         let (first, last) = self.times;
         self.times = (first.min(ts), last.max(ts));
@@ -190,7 +192,7 @@ impl Sequence {
     }
 }
 
-/// The packets of a sequence between which its state was neither cleared nor lost.
+/// A stretch of a sequence's packets in which its state was neither cleared nor lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Generation {
     pub interval: Interval,
@@ -198,12 +200,12 @@ pub(crate) struct Generation {
     pub lost: u32,
 }
 
-/// Which sequence, in [`Sequences`].
+/// The index of a sequence in [`Sequences`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SequenceIx(pub u32);
 
-/// A sequence of the file that is read. The number of its machine is not that in its packets, so
-/// that is kept here.
+/// A sequence of the open file. The number of its machine is not the `machine_id` in its packets,
+/// which is therefore kept here.
 #[derive(Debug, Clone, Copy)]
 struct Indexed {
     machine_id: u32,
@@ -227,9 +229,9 @@ fn hash(key: (u32, u32)) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Sequences {
     all: Vec<Sequence>,
-    /// Those of the file that is read, by the `machine_id` of their packets and their number.
+    /// The sequences of the open file, by the `machine_id` of their packets and their number.
     index: HashTable<Indexed>,
-    /// Packets of no sequence, by machine.
+    /// The entries for packets without a sequence, by machine.
     nameless: FxHashMap<u32, u32>,
     last: Option<((u32, u32), u32)>,
 }
@@ -239,7 +241,7 @@ impl Index<SequenceIx> for Sequences {
 
     #[inline]
     fn index(&self, SequenceIx(index): SequenceIx) -> &Sequence {
-        // Whoever has a SequenceIx has got it from `update`.
+        // Every SequenceIx comes from `update`.
         &self.all[index as usize]
     }
 }
@@ -252,14 +254,14 @@ impl IndexMut<SequenceIx> for Sequences {
 }
 
 impl Sequences {
-    /// Another file is read (rule X13).
+    /// Starts another file (rule X13).
     pub fn begin_file(&mut self) {
         self.index.clear();
         self.nameless.clear();
         self.last = None;
     }
 
-    /// Applies rules S1–S3 for a packet, and tells its sequence.
+    /// Applies rules S1–S3 for a packet, and returns its sequence.
     pub fn update(
         &mut self,
         header: &Header<'_>,
@@ -278,7 +280,7 @@ impl Sequences {
             let known = self.nameless.entry(header.machine_id);
             return SequenceIx(*known.or_insert_with(|| add(&mut self.all, part, header)));
         }
-        // Consecutive packets mostly are of one sequence.
+        // Consecutive packets mostly belong to one sequence.
         if let Some((last, index)) = self.last
             && last == key
         {
@@ -299,7 +301,7 @@ impl Sequences {
         SequenceIx(index)
     }
 
-    /// A sequence of the file that is read, by the `machine_id` of its packets and its number.
+    /// A sequence of the open file, by the `machine_id` of its packets and its number.
     pub fn known(&self, machine_id: u32, id: u32) -> Option<&Sequence> {
         let place = self.place((machine_id, id))?;
         self.all.get(place as usize)
@@ -310,7 +312,7 @@ impl Sequences {
         Some(self.index.find(hash(key), is_it)?.place)
     }
 
-    /// The part of the sequence that its next packet is in.
+    /// The interval of the sequence's next packet.
     pub fn interval(&self, index: SequenceIx) -> Interval {
         Interval {
             sequence: index.0,
@@ -318,7 +320,7 @@ impl Sequences {
         }
     }
 
-    /// The generation of the sequence's state that its last packet is in.
+    /// The generation of the sequence's last packet.
     pub fn generation(&self, index: SequenceIx) -> Generation {
         Generation {
             interval: self.interval(index),
@@ -326,15 +328,15 @@ impl Sequences {
         }
     }
 
-    /// The greatest time of a sequence before the packet that [`Sequences::update`] was just told of;
-    /// `None` if that is the first one of the sequence, or has no sequence.
+    /// The greatest time of a sequence before the packet of the last call of [`Sequences::update`];
+    /// `None` if that packet is the first one of the sequence, or has no sequence.
     pub fn last_of(&self, index: SequenceIx) -> Option<Option<i64>> {
         let sequence = &self[index];
         let has_more = sequence.is_named && sequence.packets > 1;
         has_more.then(|| sequence.times().map(|(_, last)| last))
     }
 
-    /// The sequences that packets name, in order of their first packet.
+    /// The sequences that packets name, in the order of their first packets.
     pub fn iter(&self) -> impl Iterator<Item = &Sequence> {
         self.all
             .iter()
@@ -342,8 +344,8 @@ impl Sequences {
     }
 }
 
-/// The place of a new sequence. There are not more than ids of machines and sequences: 2³² would
-/// not fit any memory.
+/// Adds a sequence and returns its place. A `u32` suffices, because 2³² sequences would not fit
+/// into any memory.
 fn add(all: &mut Vec<Sequence>, part: PartIx, header: &Header<'_>) -> u32 {
     all.push(Sequence::new(part, header));
     (all.len() - 1) as u32

@@ -1,6 +1,6 @@
-//! Descriptors of tracks and threads: what is said of uuids counts for the whole trace
-//! (rules U1, U2), which thread a writer is for what follows on its sequence (rule
-//! L1); and that they are there is an event.
+//! Descriptors of tracks and threads. Their statements about uuids hold for the whole trace (rules
+//! U1, U2). They also say which thread the writer is, for the packets that follow on its sequence
+//! (rule L1). Each descriptor is also an event.
 
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
@@ -116,7 +116,7 @@ impl Reader for ThreadDescriptors {
     }
 }
 
-/// A writer says which thread it is.
+/// Keeps the thread that a writer says it is.
 fn is_thread(
     thread: Message<'_>,
     is_sandboxed: bool,

@@ -1,4 +1,4 @@
-//! All trackers, and who gets which event.
+//! All trackers, and the events that each of them gets.
 
 use std::io;
 
@@ -24,12 +24,12 @@ use crate::place::TraceTime;
 use crate::timeline::{Event, FtraceEvent, Switch, Timeline, Waker, Waking};
 use crate::world::{World, ucpu};
 
-/// Gives all events of a trace to all trackers, and tells what of it does not go
-/// together, what was counted of files and machines, and what the recording says of itself.
+/// Gives all events of a trace to all trackers. Returns the contradictions in the trace, the counts
+/// for files and machines, and what the recording says of itself.
 ///
 /// # Errors
 ///
-/// If what was put aside cannot be written or read back, or memory does not suffice.
+/// If a temporary file cannot be written or read, or memory does not suffice.
 pub(crate) fn follow(
     timeline: Timeline,
     mut world: World,
@@ -58,8 +58,8 @@ pub(crate) fn follow(
     world.end(rows)
 }
 
-/// The faults of trackers of which every machine of a file has a counter, though there are none
-/// (rules FT, GK, KE, OT).
+/// The trackers' faults for which every machine of a file has a counter, even if there are no
+/// faults (rules FT, GK, KE, OT).
 pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
     let kernel = [
         sched::INVALID_ORDER,
@@ -70,8 +70,8 @@ pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
     frames.into_iter().chain(kernel).chain(ENERGY_FAULTS)
 }
 
-/// The trackers. Processes come first: a thread that an event makes is there for
-/// the others.
+/// The trackers. `processes` is the first, so that the other trackers find the thread that an event
+/// creates.
 #[derive(Default)]
 struct Trackers {
     processes: Processes,
@@ -169,7 +169,7 @@ impl Trackers {
                     tracker.packet(ts, packet, at);
                 }
             }
-            // Its hundreds of bytes stay where they are written.
+            // A reference, so that the hundreds of bytes of an event are not moved.
             Event::Track(record) => match record.read() {
                 Ok(ref event) => self.track_events.event(ts, event, at),
                 Err(error) => return Err(error),
@@ -202,7 +202,7 @@ impl Trackers {
     }
 }
 
-/// Rule O5: whether an event of the kernel is older than the recording.
+/// Whether a kernel event is older than the recording (rule O5).
 #[inline]
 fn is_before(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
     let machine = at.world.definitions.machines.get(machine);
@@ -212,7 +212,7 @@ fn is_before(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
         .is_some_and(|started| ts.unsigned_abs() < started)
 }
 
-/// Rule O6: whether all ring buffers of the machine have begun.
+/// Whether all ring buffers of the machine have begun (rule O6).
 #[inline]
 fn is_begun(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
     let machine = at.world.definitions.machines.get(machine);
@@ -221,7 +221,7 @@ fn is_begun(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
         .is_none_or(|TraceTime(begin)| ts >= begin)
 }
 
-/// Whether a tracker reads an event of the kernel, by its field of `FtraceEvent`.
+/// Whether a tracker reads a kernel event, by its field of `FtraceEvent`.
 #[inline]
 pub(crate) fn reads_ftrace(field: u32) -> bool {
     READ.has(field)
@@ -230,7 +230,7 @@ pub(crate) fn reads_ftrace(field: u32) -> bool {
 /// The field of `FtraceEvent`.
 const PRINT: u32 = 3;
 
-/// The kernel's events that trackers read, beside switches and wakings.
+/// The kernel events that trackers read, in addition to switches and wakings.
 const READ: Events = kernel::EVENTS.and(&Events::new(&[
     3,   // print
     11,  // cpu_frequency

@@ -1,4 +1,4 @@
-//! Who makes, names, binds and ends processes and threads (rules P10 to P17, GK5).
+//! The events that create, name, bind and end processes and threads (rules P10 to P17, GK5).
 
 use timebase_schema::tables::android_log_thread;
 
@@ -26,7 +26,7 @@ mod event {
 mod packet {
     pub const PROCESS_TREE: u32 = 2;
     pub const PROCESS_STATS: u32 = 9;
-    /// Of which only chrome_active_processes comes here.
+    /// Only its chrome_active_processes come here.
     pub const TRACK_EVENT: u32 = 11;
     pub const PROCESS_DESCRIPTOR: u32 = 43;
     pub const THREAD_DESCRIPTOR: u32 = 44;
@@ -40,7 +40,7 @@ const CLONE_THREAD: u64 = 0x10000;
 /// The pid of the thread whose children are the kernel's threads.
 const KTHREADD: i64 = 2;
 
-/// Follows processes and threads; all that is known of them is in the world.
+/// Follows processes and threads. Their state is in the world.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     missing: MissingProcesses,
@@ -112,7 +112,7 @@ impl Tracker for Processes {
     }
 }
 
-/// Rule P10.
+/// A task creates another one (rule P10).
 fn newtask(ts: i64, event: &FtraceEvent<'_>, message: Message<'_>, at: &mut At<'_, '_>) {
     let pid = i64::from(message.small(1).unwrap_or(0));
     if pid == 0 {
@@ -148,7 +148,7 @@ fn rename(machine: u32, tid: i64, name: Option<&[u8]>, at: &mut At<'_, '_>) {
     }
 }
 
-/// Rule P14.
+/// The process tree of Linux (rule P14).
 fn process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
     let mut kernel = Vec::new();
     for process in message.messages(1) {
@@ -235,7 +235,7 @@ fn generic_process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>)
     }
 }
 
-/// The name of a kernel's worker, without what it works on.
+/// The name of a kernel's worker, without its work.
 fn worker(name: &str) -> &str {
     const WORKER: &str = "kworker/";
     let Some(rest) = name.strip_prefix(WORKER) else {
@@ -247,7 +247,7 @@ fn worker(name: &str) -> &str {
     }
 }
 
-/// Rule P15.
+/// The statistics of processes, which name their threads (rule P15).
 fn process_stats(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
     const EARLY: std::ops::RangeInclusive<u32> = 12..=14;
     let threads = &mut at.world.threads;
@@ -274,7 +274,7 @@ fn process_stats(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
     }
 }
 
-/// What a `ProcessDescriptor` says each time (rules P16, J5).
+/// Applies a `ProcessDescriptor`, each time that it occurs (rules P16, J5).
 fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) -> Upid {
     let threads = &mut at.world.threads;
     let upid = threads.process(machine, message.small(1).unwrap_or(0).into());
@@ -299,7 +299,7 @@ fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) -
     upid
 }
 
-/// A process is called as its type (rule J8).
+/// Names a process by its type (rule J8).
 fn is_of_type(upid: Upid, kind: u32, threads: &mut Threads) {
     let rank = match chrome_names::is_renderer(kind) {
         true => Rank::Third,
@@ -310,7 +310,7 @@ fn is_of_type(upid: Upid, kind: u32, threads: &mut Threads) {
     }
 }
 
-/// What a `ChromeProcessDescriptor` says (rule J8).
+/// Applies a `ChromeProcessDescriptor` (rule J8).
 fn chrome_process(upid: Upid, message: Message<'_>, at: &mut At<'_, '_>) {
     let (threads, names) = (&mut at.world.threads, &mut at.world.definitions.names);
     let kind = message.small(1).unwrap_or(0);
@@ -329,7 +329,7 @@ fn chrome_process(upid: Upid, message: Message<'_>, at: &mut At<'_, '_>) {
     }
 }
 
-/// What a `ThreadDescriptor` says each time (rules P16, J5, J9).
+/// Applies a `ThreadDescriptor`, each time that it occurs (rules P16, J5, J9).
 fn thread_descriptor(
     machine: u32,
     message: Message<'_>,
@@ -348,7 +348,7 @@ fn thread_descriptor(
     utid
 }
 
-/// Rule P16. Tells the process that it describes, if it does.
+/// Applies a `TrackDescriptor` (rule P16). Returns the process that it describes, if there is one.
 fn track_descriptor(
     machine: u32,
     packet: i64,

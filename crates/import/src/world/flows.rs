@@ -1,16 +1,16 @@
-//! Flows: from slice to slice (rules G).
+//! Flows from slice to slice (rules G).
 //!
 //! # Design
 //!
-//! What a slice does to a flow is put aside, sorted by flow, and turned into links when
-//! the trace is read: so memory does not grow with flows that nobody terminates. To
-//! remember the current slice of each flow was simpler, and took 40 bytes for
-//! each of them to the end of the trace.
+//! The steps of slices in flows are put aside, sorted by flow, and turned into links after the
+//! whole trace was read. So memory does not grow with flows that nothing terminates. It was simpler
+//! to remember the current slice of each flow, but that took 40 bytes for each flow to the end of
+//! the trace.
 //!
-//! Links follow the order of time (rule G4), so a flow that was received before it was sent leaves none: its
-//! end has no begin, and its begin no end. Such flows are rows of their own, for they tell that two
-//! clocks are out of line (rule G7). A flow that ends or begins another time is none of them: its number
-//! is used again, and what it lacks is not in the trace.
+//! Links follow the order of time (rule G4). So a flow that was received before it was sent has no
+//! link: its end has no begin, and its begin has no end. Such flows get rows of their own, because
+//! they show that two clocks disagree (rule G7). A flow that ends or begins a second time gets no
+//! such row: its number is used again, and its missing begin or end is not in the trace.
 
 use std::io;
 
@@ -24,18 +24,18 @@ use super::tracks::TrackId;
 use crate::compact::{Put, Take, cut};
 use crate::output::{Cell, Counter, Fault, Faults, Rows};
 
-/// What a slice does to a flow.
+/// A step of a slice in a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A link from the current slice, if there is one; becomes current (rule G2).
+    /// Makes a link from the current slice, if there is one, and becomes current (rule G2).
     Goes,
-    /// A link from the current slice, if there is one, and none is current (rule G3).
+    /// Makes a link from the current slice, if there is one. Then no slice is current (rule G3).
     Terminates,
-    /// Begins it (rule G5).
+    /// Begins the flow (rule G5).
     Out,
-    /// A link; becomes current.
+    /// Makes a link, and becomes current.
     InOut,
-    /// A link.
+    /// Makes a link.
     In,
 }
 
@@ -49,7 +49,7 @@ impl Step {
     ];
 }
 
-/// Which flow: those of legacy events have numbers of their own (rule G6).
+/// The number of a flow. Flows of legacy events have their own numbers (rule G6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlowId {
     Event(u64),
@@ -65,7 +65,7 @@ impl FlowId {
     }
 }
 
-/// What happens to a flow, beside the slice that it happens in.
+/// A step of a flow, without its slice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlowEvent {
     pub flow: FlowId,
@@ -100,7 +100,7 @@ pub(crate) struct Flows {
     stages: StageFlows,
     failure: Option<io::Error>,
     order: u64,
-    /// What waits for the next slice of a track.
+    /// The steps that wait for the next slice of a track.
     waiting: FxHashMap<TrackId, Vec<FlowEvent>>,
     record: Vec<u8>,
 }
@@ -113,7 +113,7 @@ struct End {
     packet: i64,
 }
 
-/// What tells that a flow runs backwards (rule G7).
+/// The ends of a flow, which show whether it runs backwards (rule G7).
 #[derive(Debug, Default)]
 struct Ends {
     /// The first end that had no begin.
@@ -123,7 +123,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// An end without a begin before it.
+    /// Adds an end without an earlier begin.
     fn unbegun(&mut self, end: End) {
         match self.without_begin {
             None if !self.is_ended => self.without_begin = Some(end),
@@ -131,7 +131,8 @@ impl Ends {
         }
     }
 
-    /// The row of the flow, where all of it is read; `current` is what was not ended.
+    /// Writes the row of the flow, if it runs backwards, after all its steps were read. `current`
+    /// is the begin that did not end.
     fn row(&self, trace_id: i64, current: Option<End>, rows: &mut Rows<'_>) {
         let (Some(end), Some(begin), false) = (self.without_begin, current, self.is_ended) else {
             return;
@@ -149,7 +150,7 @@ impl Ends {
 }
 
 impl Flows {
-    /// What does not fit memory is put aside in `directory`.
+    /// Starts without flows. Steps and links that do not fit into memory go to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
         Flows {
             scratch: scratch.clone(),
@@ -163,7 +164,7 @@ impl Flows {
         }
     }
 
-    /// A slice does something to a flow.
+    /// Adds a step of a slice in a flow.
     pub fn step(&mut self, event: FlowEvent, slice: Made) {
         let Made {
             id: SliceId(id),
@@ -185,7 +186,7 @@ impl Flows {
         }
     }
 
-    /// A link from slice to slice that is of no flow with a number.
+    /// Adds a link between slices that belongs to no numbered flow.
     pub fn link(&mut self, SliceId(from): SliceId, SliceId(to): SliceId) {
         self.record.clear();
         put_link(&mut self.record, from, to, None, None);
@@ -197,7 +198,7 @@ impl Flows {
         self.order += 1;
     }
 
-    /// A slice names an id that render stages of GPUs of a machine have (rule GP9).
+    /// Adds a slice that names the id of render stages on a machine's GPUs (rule GP9).
     pub fn stage(&mut self, machine: u32, event_id: u64, step: StageStep, slice: SliceId) {
         if self.failure.is_none() {
             let id = (machine, event_id);
@@ -206,12 +207,12 @@ impl Flows {
         self.order += 1;
     }
 
-    /// Something happens to a flow in the next slice that is made on a track.
+    /// Adds a step that belongs to the next slice on a track.
     pub fn waits(&mut self, track: TrackId, event: FlowEvent) {
         self.waiting.entry(track).or_default().push(event);
     }
 
-    /// A slice is made on a track.
+    /// A slice was made on a track: adds the steps that waited for it.
     #[inline]
     pub(super) fn made(&mut self, track: TrackId, slice: Made) {
         if !self.waiting.is_empty() {
@@ -304,7 +305,7 @@ impl Flows {
     }
 }
 
-/// Writes a link behind what is in `record`.
+/// Appends a link to `record`.
 fn put_link(
     record: &mut Vec<u8>,
     from: i64,

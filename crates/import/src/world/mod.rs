@@ -1,27 +1,27 @@
-//! What all events of a trace speak of: machines, processes, threads, tracks,
-//! slices, values, texts and arguments. Trackers change it, in the order of time.
+//! The things that all events of a trace refer to: machines, processes, threads, tracks,
+//! slices, values, texts and arguments. Trackers change them, in the order of time.
 //!
 //! # Design
 //!
-//! One world for all trackers: a scheduler's switch and a line of the log name the
-//! same thread, and who comes first makes it. To let each subject keep tables of
-//! its own and to join them at the end was the alternative; but which thread a tid
-//! is depends on everything that happened before, whoever told of it.
+//! All trackers share one world: a scheduler's switch and a line of the log name the
+//! same thread, and the first of them creates it. The alternative was that each subject has its
+//! own tables, which are joined at the end. But the thread of a tid depends on all
+//! earlier events, from any tracker.
 //!
-//! Processes, threads and tracks are in memory to the end, as a later event may
-//! name or bind them; they are few beside events. What is many (slices,
-//! values, states) is a row as soon as it is complete. Texts and sets of arguments
-//! are remembered in bounded memory, and may stand twice.
+//! Processes, threads and tracks are in memory to the end, because a later event may
+//! name or bind them; they are few compared with events. Slices, values and states are
+//! many, and become rows as soon as they are complete. Texts and sets of arguments
+//! are remembered in bounded memory, so a text or a set may have several rows.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | which thread is a tid, which process a pid (rules P) | `threads.rs` |
-//! | whose a uuid of a track is (rules U3, U4) | `uuids.rs` |
-//! | which tracks there are | `tracks.rs` |
+//! | which thread has a tid, and which process has a pid (rules P) | `threads.rs` |
+//! | which thread or process owns the uuid of a track (rules U3, U4) | `uuids.rs` |
+//! | which tracks exist | `tracks.rs` |
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
-//! | what lies on what (rules B4, B5, E9 to E13) | `slices.rs`, with slices that begin and end (`slice.rs`) and those that are no rows yet (`open_slices.rs`) |
+//! | which slice is inside which (rules B4, B5, E9 to E13) | `slices.rs`, with the begins and ends of slices (`slice.rs`) and the slices that are not rows yet (`open_slices.rs`) |
 //! | flows from slice to slice (rules G) | `flows.rs` |
-//! | those of render stages of GPUs (rule GP9) | `stage_flows.rs` |
+//! | flows of the GPUs' render stages (rule GP9) | `stage_flows.rs` |
 //! | texts by their numbers | `strings.rs` |
 //! | how sets of arguments are kept (rules A2, A3, H6) | `args.rs` |
 //! | values of counters (rules M1, M4) | `values.rs` |
@@ -71,10 +71,10 @@ use crate::definitions::{Definitions, Names, Records, Uuids};
 use crate::output::{Cell, Counts, Faults, Rows};
 use crate::timeline::OwnLabel;
 
-/// All of it.
+/// All things that events refer to.
 pub(crate) struct World {
     pub definitions: Definitions,
-    /// What numbers of interned data mean.
+    /// The meaning of interned numbers.
     pub interned: Interned,
     pub threads: Threads,
     pub uuids: UuidStates,
@@ -85,18 +85,18 @@ pub(crate) struct World {
     slices: Slices,
     pub strings: Strings,
     pub args: ArgSets,
-    /// What of the trace does not go together.
+    /// Contradictions in the trace.
     pub faults: Faults,
-    /// What was counted of files and machines.
+    /// Counts for files and machines.
     pub counts: Counts,
     pub flows: Flows,
     values: Values,
-    /// From when to when the rows of tables are, by their numbers.
+    /// The first and the last time of each table's rows, by the table's number.
     spans: BTreeMap<usize, (i64, i64)>,
 }
 
 impl World {
-    /// What does not fit memory is put aside there.
+    /// Starts a world without events. Data that does not fit into memory goes to `scratch`.
     pub fn new(
         mut definitions: Definitions,
         interned: Interned,
@@ -126,12 +126,12 @@ impl World {
         }
     }
 
-    /// The number of a set of arguments; none of an empty one.
+    /// The number of a set of arguments; an empty set has none.
     pub fn arg_set(&mut self, args: &[u8], rows: &mut Rows<'_>) -> Option<i64> {
         self.args.number(args, &self.definitions.names, rows)
     }
 
-    /// The number of what something is called among the texts of `string`; none of nothing.
+    /// The number of a label in the table `string`; an empty label has none.
     pub fn text(&mut self, label: &OwnLabel, rows: &mut Rows<'_>) -> Option<i64> {
         let strings = &mut self.strings;
         match label {
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// A row of a table is at a time, and lasts so long; −1 without an end.
+    /// A row of a table starts at `ts` and lasts `dur`, which is −1 without an end.
     #[inline]
     pub fn spans(&mut self, table: &Table, ts: i64, dur: i64) {
         let end = ts.saturating_add(dur.max(0));
@@ -150,15 +150,15 @@ impl World {
         *last = (*last).max(end);
     }
 
-    /// What lasts to the end becomes rows. Tells what of the trace does not go together, what was
-    /// counted of files and machines, and what the recording says of itself.
+    /// Ends the trace: everything that is still in memory becomes rows. Returns the contradictions
+    /// in the trace, the counts for files and machines, and what the recording says of itself.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written or read back.
+    /// If a temporary file cannot be written or read.
     pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<(Faults, Counts, Records)> {
         self.end_slices(rows);
-        // What only events need goes before what is in memory becomes rows.
+        // Only events need these. They are freed before the rest becomes rows.
         self.slices = Slices::default();
         self.uuids = UuidStates::default();
         self.definitions.uuids = Uuids::default();

@@ -1,11 +1,12 @@
-//! The slices that are no rows yet.
+//! The slices that are not rows yet.
 //!
 //! # Design
 //!
-//! A trace of 100,000 threads may have 200,000 of them, so each takes 64 bytes, and what few of
-//! them have is in a box: texts without a number, arguments, what their thread spent. The arena has
-//! pieces, because a vector that doubles would waste half of them. Boxes are used again: where all
-//! slices have arguments, that saves an allocation for each.
+//! A trace of 100,000 threads may have 200,000 open slices, so each takes 64 bytes. Data that only
+//! few slices have is in a box: texts without a number, arguments, and the time and instructions
+//! that their thread spent. The arena has pieces, because a vector that doubles would waste half of
+//! its memory. Boxes are used again: if all slices have arguments, that saves an allocation for
+//! each.
 
 use rustc_hash::FxHashMap;
 
@@ -22,14 +23,15 @@ pub(super) struct Slice {
     pub ts: i64,
     /// [`OPEN`] while it is open.
     dur: i64,
-    /// [`NO_PACKET`] if it is no event of its own.
+    /// [`NO_PACKET`] if the slice is not an event of its own.
     packet: i64,
     category: ShortLabel,
     name: ShortLabel,
-    /// Its sequence, or [`NONE`], and how often that had lost packets when it began.
+    /// Its sequence, or [`NONE`], and how often that sequence had lost packets when the slice
+    /// began.
     sequence: u32,
     lost: u32,
-    /// The place of the one below, or [`NONE`].
+    /// The place of the slice below, or [`NONE`].
     below: u32,
     more: Option<Box<More>>,
 }
@@ -38,7 +40,7 @@ const OPEN: i64 = i64::MIN;
 const NO_PACKET: i64 = i64::MIN;
 const NONE: u32 = u32::MAX;
 
-/// What few slices have.
+/// The data that only few slices have.
 #[derive(Debug, Default)]
 struct More {
     category: OwnLabel,
@@ -46,12 +48,12 @@ struct More {
     time: Spent,
     instructions: Spent,
     doubt: Option<Doubt>,
-    /// In their compact form.
+    /// The arguments in their compact form.
     args: Vec<u8>,
 }
 
-/// What a slice is called: 0 is nothing, [`ELSEWHERE`] is in its box, others are one more than the
-/// number of the text.
+/// A slice's label: 0 is no label, [`ELSEWHERE`] means that the label is in the slice's box, and
+/// other values are one more than the number of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ShortLabel(u32);
 
@@ -86,7 +88,7 @@ impl Slice {
         self.name.label(elsewhere)
     }
 
-    /// How long it lasts, if it is over.
+    /// The duration, if the slice has ended.
     pub fn dur(&self) -> Option<i64> {
         Some(self.dur).filter(|&dur| dur != OPEN)
     }
@@ -95,27 +97,27 @@ impl Slice {
         self.dur == OPEN
     }
 
-    /// When it ended, if it did.
+    /// The end, if the slice has ended.
     pub fn end(&self) -> Option<i64> {
         self.dur().map(|dur| self.ts.saturating_add(dur))
     }
 
-    /// The packet that began it, where it is an event of its own.
+    /// The packet that began the slice, if the begin is an event of its own.
     pub fn packet(&self) -> Option<i64> {
         Some(self.packet).filter(|&packet| packet != NO_PACKET)
     }
 
-    /// The place of the one below.
+    /// The place of the slice below.
     pub fn below(&self) -> Option<u32> {
         Some(self.below).filter(|&below| below != NONE)
     }
 
-    /// Why it may be wrong.
+    /// The reason why the slice may be wrong.
     pub fn doubt(&self) -> Option<Doubt> {
         self.more.as_ref()?.doubt
     }
 
-    /// What its thread spent before it and in it: time, and instructions.
+    /// The time and the instructions that its thread spent, before the slice and in it.
     pub fn spent(&self) -> [Spent; 2] {
         let more = self.more.as_ref();
         more.map_or_else(Default::default, |more| [more.time, more.instructions])
@@ -125,7 +127,7 @@ impl Slice {
         self.more.as_ref().map_or(&[], |more| &more.args)
     }
 
-    /// It gets more arguments.
+    /// Adds arguments.
     pub fn merge(&mut self, args: &[u8], names: &Names) {
         if !args.is_empty() {
             let more = self.more.get_or_insert_default();
@@ -133,14 +135,14 @@ impl Slice {
         }
     }
 
-    /// Whether an end may be its.
+    /// Whether an end may belong to this slice.
     pub fn fits(&self, end: &EndOfSlice<'_>) -> bool {
         let category = end.category == Label::None || self.category() == end.category;
         let is_unnamed = end.name == Label::None || self.name() == Label::None;
         category && (is_unnamed || self.name() == end.name)
     }
 
-    /// It ends as an end says, with what its thread spent (rule E14).
+    /// Ends the slice, with the time and the instructions that its thread spent (rule E14).
     pub fn close(&mut self, end: &EndOfSlice<'_>, args: &[u8], names: &Names) -> Made {
         self.dur = end.ts.saturating_sub(self.ts);
         let within = |spent: Spent, until: Option<i64>| {
@@ -162,13 +164,13 @@ impl Slice {
         }
     }
 
-    /// It ends because one below it does.
+    /// Ends the slice because a slice below it ends.
     pub fn cut(&mut self, end: i64) {
         self.dur = end.saturating_sub(self.ts);
     }
 
-    /// It gets its end, or none: of a sequence that lost packets meanwhile that may belong to another one
-    /// (rule DT7).
+    /// The slice gets its end, or remains without one. If its sequence has lost packets since its
+    /// begin, the end may belong to another slice, so the slice is doubtful (rule DT7).
     pub fn ends(&mut self, losses: &Losses) {
         if self.sequence != NONE && losses.of(self.sequence) != self.lost {
             self.more.get_or_insert_default().doubt = Some(Doubt::PacketsLost);
@@ -199,16 +201,17 @@ impl Losses {
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     pieces: Vec<Vec<Slice>>,
-    /// Places where no slice is.
+    /// Places without a slice.
     free: Vec<u32>,
     /// Empty boxes.
     #[allow(clippy::vec_box)] // they come from slices, and go to others
     boxes: Vec<Box<More>>,
 }
 
-/// So many slices are in a piece.
+/// The number of slices in a piece.
 const PIECE: usize = 1 << 10;
-/// So many empty boxes are kept, and of each so many bytes of arguments.
+/// The largest number of empty boxes that are kept, and the largest buffer for arguments in a kept
+/// box.
 const BOXES: usize = 64;
 const ARGS: usize = 1 << 10;
 
@@ -225,7 +228,7 @@ impl Arena {
         self.pieces.get_mut(place / PIECE)?.get_mut(place % PIECE)
     }
 
-    /// Puts a slice on top of another one, and tells its place. An open one has no duration.
+    /// Puts a slice on top of another one, and returns its place. An open slice has no duration.
     pub fn add(
         &mut self,
         slice: &NewSlice<'_>,
@@ -286,7 +289,7 @@ impl Arena {
         }
     }
 
-    /// A slice is a row now.
+    /// Removes a slice that is a row now.
     pub fn remove(&mut self, place: u32) {
         let more = self.get_mut(place).and_then(|slice| slice.more.take());
         if let Some(mut more) = more

@@ -1,4 +1,4 @@
-//! What there is to say of a slice when it begins and when it ends.
+//! The data of a slice when it begins and when it ends.
 
 use super::tracks::TrackId;
 use crate::timeline::Label;
@@ -14,16 +14,16 @@ pub(crate) struct NewSlice<'a> {
     pub track: TrackId,
     pub category: Label<'a>,
     pub name: Label<'a>,
-    /// The packet that begins it, where it is an event of its own.
+    /// The packet that begins the slice, if the begin is an event of its own.
     pub packet: Option<i64>,
-    /// The sequence that has its end, too, where it is a track event.
+    /// For a track event, the sequence, which has the end too.
     pub sequence: Option<u32>,
     pub time: Spent,
     pub instructions: Spent,
 }
 
 impl<'a> NewSlice<'a> {
-    /// One that only has a name.
+    /// A slice that only has a name.
     pub fn named(ts: i64, track: TrackId, name: Label<'a>) -> Self {
         NewSlice {
             ts,
@@ -38,7 +38,8 @@ impl<'a> NewSlice<'a> {
     }
 }
 
-/// What a thread had spent when a slice began, and spends in it (rule E14).
+/// The amount (time or instructions) that a thread had spent when a slice began, and the amount
+/// that it spends in the slice (rule E14).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     pub before: Option<i64>,
@@ -50,18 +51,18 @@ pub(crate) struct Spent {
 pub(crate) struct EndOfSlice<'a> {
     pub ts: i64,
     pub track: TrackId,
-    /// Those of the slice that ends, if there are some.
+    /// The category and the name of the slice that ends, if they are known.
     pub category: Label<'a>,
     pub name: Label<'a>,
-    /// What the thread has spent until now.
+    /// The time and the instructions that the thread has spent until now.
     pub time: Option<i64>,
     pub instructions: Option<i64>,
-    /// Arguments that it gets unless it has some of the same keys.
+    /// Arguments that the slice gets, except for keys that it already has.
     pub defaults: &'a [u8],
 }
 
 impl EndOfSlice<'_> {
-    /// That of whatever is on top.
+    /// The end of the topmost open slice, with any category and name.
     pub fn any(ts: i64, track: TrackId) -> Self {
         EndOfSlice {
             ts,
@@ -75,7 +76,7 @@ impl EndOfSlice<'_> {
     }
 }
 
-/// A slice that there is.
+/// A slice that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Made {
     pub id: SliceId,

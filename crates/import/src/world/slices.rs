@@ -1,17 +1,17 @@
-//! Slices: what lies on a track from when to when (rules B4, B5, E9 to E13).
+//! The stacks of slices on tracks (rules B4, B5, E9 to E13).
 //!
 //! # Design
 //!
-//! The slices that are no rows yet lie in one arena (`open_slices.rs`), in which each
-//! knows the one below it; a track has the place of its top. A vector for each track was the
-//! alternative: names of async slices make tracks by the hundred thousand, each of
-//! which is used once and would keep its buffer. So memory is that of what is open,
-//! and of 16 bytes for each track.
+//! The slices that are not rows yet are in one arena (`open_slices.rs`). Each slice has the place
+//! of the slice below it, and a track has the place of its top slice. The alternative was a vector
+//! for each track. But names of async slices make hundreds of thousands of tracks, each of which is
+//! used once and would keep its buffer. So memory is only needed for open slices, plus 16 bytes for
+//! each track.
 //!
-//! A slice is a row when it leaves its stack, for only then nothing can change its
-//! end any more (E9). Ids are given when slices begin, so rows do not come in their
-//! order. To write rows at the begin and to change them at the end was the other way;
-//! but a row that is written is out of memory.
+//! A slice becomes a row when it leaves its stack, because only then nothing can change its
+//! end any more (E9). Slices get their ids when they begin, so rows do not come in the
+//! order of ids. The alternative was to write rows at the begin and to change them at the end;
+//! but a written row is not in memory any more.
 
 use timebase_schema::tables::slice_record;
 
@@ -26,10 +26,10 @@ use crate::definitions::{Names, Translated, Translations};
 use crate::output::{Cell, Doubt, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
-/// So many slices may lie on each other (rules B4, E10).
+/// The largest number of slices in a stack (rules B4, E10).
 const DEEPEST: u32 = 512;
 
-/// What becomes of slices that do not fit.
+/// The counters of slices that do not fit.
 mod fault {
     use crate::output::{Counter, Fault};
 
@@ -53,7 +53,7 @@ mod fault {
 struct Stack {
     top: Option<u32>,
     depth: u32,
-    /// How many of them are closed.
+    /// How many of the slices are closed.
     closed: u32,
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct Slices {
     next: i64,
     /// How often sequences lost packets.
     losses: Losses,
-    /// From when to when slices are.
+    /// The first and the last time of all slices.
     span: Option<(i64, i64)>,
 }
 
-/// What a row is made with.
+/// The state that is needed to make a row.
 struct Maker<'a, 'o> {
     faults: &'a mut Faults,
     sets: &'a mut ArgSets,
@@ -82,7 +82,7 @@ struct Maker<'a, 'o> {
 }
 
 impl Maker<'_, '_> {
-    /// The number of a set of arguments of a slice of a track, with the names of hashes (rule TN3).
+    /// The number of a slice's set of arguments, with names instead of hashes (rule TN3).
     fn set(&mut self, args: &[u8], track: TrackId) -> Option<i64> {
         let named = match self.translations.is_empty() {
             true => None,
@@ -95,7 +95,7 @@ impl Maker<'_, '_> {
         self.sets.number(args, self.names, self.rows)
     }
 
-    /// The number of a text among those of `string`.
+    /// The number of a text in the table `string`.
     fn text(&mut self, label: Label<'_>) -> Cell {
         match label {
             Label::None => Cell::Null,
@@ -106,7 +106,7 @@ impl Maker<'_, '_> {
 }
 
 impl World {
-    /// A slice begins (rule E10); nothing where the stack is too deep.
+    /// Begins a slice (rule E10). Returns `None` if the stack is too deep.
     pub fn begin_slice(
         &mut self,
         slice: NewSlice<'_>,
@@ -116,8 +116,8 @@ impl World {
         self.name_and_push(slice, None, args, rows)
     }
 
-    /// A slice whose duration is known; 0 is that of an instant (rule E12). Nothing
-    /// where the stack is too deep, or another one ends within it.
+    /// Adds a slice with a known duration; an instant has 0 (rule E12). Returns `None`
+    /// if the stack is too deep, or if the slice begins inside another one and ends after it.
     pub fn add_slice(
         &mut self,
         slice: NewSlice<'_>,
@@ -161,7 +161,7 @@ impl World {
         Some(id)
     }
 
-    /// The topmost open slice that fits ends (rules B5, E11), and gets more arguments.
+    /// Ends the topmost open slice that fits (rules B5, E11), and adds arguments to it.
     pub fn end_slice(
         &mut self,
         end: EndOfSlice<'_>,
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// What a slice of a track is called instead, if it is (rule TN2).
+    /// The other name of a slice, if it has one (rule TN2).
     #[inline]
     fn other_name(&self, track: TrackId, name: Label<'_>) -> Option<OwnLabel> {
         let translations = &self.definitions.translations;
@@ -190,8 +190,8 @@ impl World {
         translations.name(machine, Translated::Slice, name, &self.definitions.names)
     }
 
-    /// The topmost open slice of a track that is called so gets more arguments, whatever is over on
-    /// the track; nothing if there is none.
+    /// Adds arguments to the topmost open slice of a track with this category and name, even if
+    /// slices above it have ended. Does nothing if there is no such slice.
     pub fn mark_slice(
         &mut self,
         track: TrackId,
@@ -214,7 +214,7 @@ impl World {
         self.slices.losses.add(sequence);
     }
 
-    /// The slice on top of a track, be it over or not (rule G6).
+    /// The slice on top of a track, whether it has ended or not (rule G6).
     pub fn top_slice(&mut self, track: TrackId) -> Option<Made> {
         let top = self.slices.stack(track).top;
         let slice = self.slices.arena.get(top?)?;
@@ -224,7 +224,7 @@ impl World {
         })
     }
 
-    /// What is open has no end (rule E13).
+    /// Writes the remaining slices; open ones have no end (rule E13).
     pub(super) fn end_slices(&mut self, rows: &mut Rows<'_>) {
         let (slices, mut maker) = self.slices_and_maker(rows);
         slices.end(&mut maker);
@@ -266,7 +266,7 @@ impl Slices {
         self.span = Some((start, end.max(ts)));
     }
 
-    /// Puts a slice on its stack. An open one has no duration.
+    /// Puts a slice on its stack. An open slice has no duration.
     fn push(
         &mut self,
         slice: &NewSlice<'_>,
@@ -299,9 +299,9 @@ impl Slices {
         Some(SliceId(id))
     }
 
-    /// Takes off a stack what is over at a time (rule E9), for a slice that ends at `until` if it has
-    /// an end. Tells whether that fits; where it ends behind another one that it begins in, what is
-    /// below that stays (rule E12).
+    /// Takes the slices that have ended at `ts` off a stack (rule E9). `until` is the end of the
+    /// slice that comes next, if it has one. Returns whether that slice fits. If it begins inside
+    /// another slice and ends after it, the slices below the other one stay (rule E12).
     #[inline]
     fn settle(
         &mut self,
@@ -350,8 +350,8 @@ impl Slices {
         true
     }
 
-    /// A slice is over, though one above it is open: it and all above it go, and end
-    /// with it.
+    /// A slice has ended although a slice above it is open. It leaves the stack together with all
+    /// slices above it, which end with it.
     fn cut(&mut self, track: TrackId, place: u32, end: i64, maker: &mut Maker<'_, '_>) {
         while let Some(top) = self.stack(track).top {
             if top != place
@@ -371,7 +371,7 @@ impl Slices {
         }
     }
 
-    /// Rules B5 and E11.
+    /// Closes the topmost open slice that an end fits (rules B5, E11).
     fn close(
         &mut self,
         end: &EndOfSlice<'_>,
@@ -398,7 +398,7 @@ impl Slices {
         None
     }
 
-    /// The top leaves a stack: it is a row.
+    /// Takes the top slice off a stack and writes its row.
     fn pop(&mut self, track: TrackId, maker: &mut Maker<'_, '_>) {
         let stack = *self.stack(track);
         let Some(top) = stack.top else { return };
@@ -444,7 +444,7 @@ impl Slices {
         };
     }
 
-    /// All of them become rows.
+    /// Writes the rows of all slices.
     fn end(&mut self, maker: &mut Maker<'_, '_>) {
         for track in 0..self.stacks.len() as i64 {
             while self.stack(TrackId(track)).top.is_some() {
@@ -466,13 +466,13 @@ mod tests {
 
     const TRACK: TrackId = TrackId(0);
 
-    /// The slices that calls make on one track: what they are called are texts.
+    /// The slices that calls make on one track, with their names as texts.
     fn slices(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> Vec<String> {
         let slices = made(make).slices().into_iter();
         slices.map(|slice| slice.replace(", t/-#0", "")).collect()
     }
 
-    /// The same, as they are made.
+    /// The rows of these slices, as they are made.
     fn rows(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> Vec<Vec<String>> {
         made(make).rows(&slice_record::TABLE)
     }
@@ -514,7 +514,7 @@ mod tests {
             world.begin_slice(at(2, INNER), &[], rows);
             world.begin_slice(at(3, INNER), &[], rows);
             world.end_slice(end(5, OUTER), &[], rows);
-            // It stays for as long as its time does.
+            // The slice stays while its time lasts.
             world.begin_slice(at(5, NONE), &[], rows);
             world.begin_slice(at(6, NONE), &[], rows);
         });
@@ -626,7 +626,8 @@ mod tests {
             world.begin_slice(begins(5, 20), &[], rows);
             world.end_slice(EndOfSlice::any(6, TRACK), &[], rows);
         });
-        // The same time is none, the same count is 0; without an end's there is neither.
+        // An unchanged time has no difference, an unchanged count has 0; an end without values has
+        // neither.
         let spent: Vec<_> = made.iter().map(|row| row[10..14].join(" ")).collect();
         assert_eq!(spent, ["12 3 12 3", "10 - 10 0", "20 - 20 -"]);
     }

@@ -1,11 +1,12 @@
-//! Flows of render stages of GPUs: from what submits them, to what waits for them (rule GP9).
+//! Flows of the GPUs' render stages: from the slices that submit them, and to the slices that wait
+//! for them (rule GP9).
 //!
 //! # Design
 //!
-//! As with other flows, what a slice does is put aside, sorted by the id that render stages have, and
-//! turned into links when the trace is read. Ids are each one's own in sound traces; if many slices have
-//! one and many wait for it, each pair would be a link. So there are bounds, which sound traces do not
-//! reach: a trace of a megabyte could make rows by the million.
+//! As with other flows, the steps of slices are put aside, sorted by the id of the render stages,
+//! and turned into links after the whole trace was read. In sound traces, each render stage has its
+//! own id. If many slices have one id and many wait for it, each pair would be a link, and a trace
+//! of a megabyte could make millions of rows. So there are limits, which sound traces do not reach.
 
 use std::io;
 
@@ -15,10 +16,10 @@ use super::slice::SliceId;
 use crate::compact::{Put, Take, cut};
 use crate::output::{Counter, Fault, Faults};
 
-/// So many links there may be of an id, for each of the slices so far that name it.
+/// The largest number of links of an id, for each slice so far that names the id.
 const LINKS: usize = 64;
 
-/// So many of the slices that name an id are remembered, of each kind.
+/// How many slices of each kind are remembered for an id that they name.
 const REMEMBERED: usize = 1 << 16;
 
 const TOO_MANY: Fault = Fault::new(Counter::data_loss(
@@ -26,16 +27,16 @@ const TOO_MANY: Fault = Fault::new(Counter::data_loss(
     "links of one event id of a GPU are left out, as they are too many",
 ));
 
-/// What a slice is to an id.
+/// The relation of a slice to an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StageStep {
-    /// A render stage that has it.
+    /// A render stage with this id.
     Is,
-    /// A slice of a track event that submitted it.
+    /// A slice of a track event that submitted the stage.
     Submits,
-    /// A slice of a track event that waited for it.
+    /// A slice of a track event that waited for the stage.
     Awaits,
-    /// Another render stage that waited for it.
+    /// Another render stage that waited for the stage.
     Follows,
 }
 
@@ -48,7 +49,7 @@ impl StageStep {
     ];
 }
 
-/// All of them.
+/// The flows of all render stages.
 pub(super) struct StageFlows {
     scratch: Scratch,
     steps: Option<Sorter<(i64, u64)>>,
@@ -65,14 +66,14 @@ struct Named {
     submission: Option<i64>,
     wait: Option<i64>,
     followers: Vec<i64>,
-    /// How many slices there were, links that were made, and what was left out.
+    /// How many slices there were, how many links were made, and how many slices lack links.
     steps: usize,
     links: usize,
     left_out: usize,
 }
 
 impl Named {
-    /// A slice comes, and is linked with those before it.
+    /// Adds a slice, and links it with earlier slices.
     fn step(&mut self, step: StageStep, slice: i64, mut link: impl FnMut(i64, i64)) {
         self.steps = self.steps.saturating_add(1);
         let room = LINKS.saturating_mul(self.steps).saturating_sub(self.links);
@@ -137,7 +138,7 @@ fn keep(slices: &mut Vec<i64>, slice: i64) -> bool {
 }
 
 impl StageFlows {
-    /// What does not fit memory is put aside in `directory`.
+    /// Starts without flows. Steps that do not fit into memory go to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
         StageFlows {
             scratch: scratch.clone(),
@@ -146,7 +147,8 @@ impl StageFlows {
         }
     }
 
-    /// A slice names an id of a machine; `order` is greater than that of slices before it.
+    /// Adds a slice that names an id of a machine; `order` is greater than the `order` of earlier
+    /// slices.
     pub fn step(
         &mut self,
         (machine, event_id): (u32, u64),
@@ -164,12 +166,12 @@ impl StageFlows {
         steps.push((machine.into(), event_id), &self.record)
     }
 
-    /// Whether there is none.
+    /// Whether there is no step.
     pub fn is_empty(&self) -> bool {
         self.steps.is_none()
     }
 
-    /// All links.
+    /// Calls `each` with all links.
     pub fn links(
         self,
         faults: &mut Faults,
@@ -258,7 +260,7 @@ mod tests {
         let followers = (200..400).map(|slice| (StageStep::Follows, slice));
         let (made, left_out) = links(&stages.chain(followers).collect::<Vec<_>>());
         assert_eq!((made.len(), made.last()), (400 * 64, Some(&(63, 399))));
-        // The first 94 follow all 200 of them, for which 294 × 64 links suffice.
+        // The first 94 followers are linked with all 200 stages, for which 294 × 64 links suffice.
         assert_eq!(left_out, 400 - 294);
     }
 

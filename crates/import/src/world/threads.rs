@@ -1,10 +1,10 @@
-//! Which thread a tid is, and which process a pid (rules P1 to P13).
+//! Finds the thread of a tid and the process of a pid (rules P1 to P13).
 //!
 //! # Design
 //!
 //! A trace may have 100,000 threads: each takes 56 bytes, and 5 in the table that finds it by its
-//! tid. The threads of one tid are a list through the threads themselves, as nearly all tids have
-//! one. A vector for each tid was the former way, and took 100 bytes more for each.
+//! tid. The threads of one tid are a linked list through the threads themselves, because nearly all
+//! tids have one thread. Formerly each tid had a vector, which took 100 bytes more.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::iter::successors;
@@ -27,23 +27,20 @@ pub(crate) struct Utid(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Upid(pub u32);
 
-/// How much a name is worth: it replaces one that is worth the same or less (rules
-/// P12 and P13).
+/// The rank of a name: it replaces a name of the same or a lower rank (rules P12 and P13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     None,
-    /// What the kernel calls a thread, and what a process is called by Chrome's type of it.
+    /// A thread's name in the kernel. A process's name by its type in Chrome.
     Kernel,
-    /// Of a thread what the process tree calls it, of a process what a descriptor or
-    /// a legacy event does.
+    /// A thread's name in the process tree. A process's name in a descriptor or a legacy event.
     Second,
-    /// What a legacy event calls a thread, or its type in Chrome does; of a process that shows pages
-    /// what its type does.
+    /// A thread's name in a legacy event, or by its type in Chrome. The name of a process that
+    /// shows pages, by its type.
     Third,
-    /// Of a thread what a descriptor calls it, of a process what the process tree, a
-    /// fork or a rename does.
+    /// A thread's name in a descriptor. A process's name in the process tree, a fork or a rename.
     Fourth,
-    /// That of the idle thread.
+    /// The name of the idle thread.
     Idle,
 }
 
@@ -60,20 +57,21 @@ struct Thread {
     tid: i64,
     machine: u32,
     upid: Option<Upid>,
-    /// An older one of the tid that may live.
+    /// An older thread of the tid that may be alive.
     older: Option<Utid>,
     name: Text,
     rank: Rank,
-    /// Never found again (rule P5), if its process does not say so already.
+    /// The thread is never found again (rule P5). A thread whose process is not current is dead
+    /// too, without this.
     is_dead: bool,
     is_main: bool,
-    /// Whether it is said to be what an idle CPU runs.
+    /// Whether the trace says that an idle CPU runs this thread.
     is_idle: bool,
     start: MaybeTime,
     end: MaybeTime,
 }
 
-/// A time that may be unknown; no event is at the least one.
+/// A time that may be unknown, which is `i64::MIN`; no event is at that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MaybeTime(i64);
 
@@ -95,14 +93,14 @@ struct Process {
     machine: u32,
     name: Text,
     rank: Rank,
-    /// Whether it is that of its pid (rule P2).
+    /// Whether it is the current process of its pid (rule P2).
     is_current: bool,
     start: Option<i64>,
     end: Option<i64>,
     parent: Option<Upid>,
     uid: Option<i64>,
     cmdline: Option<Box<str>>,
-    /// What more is said of it, in the compact form of arguments.
+    /// Its arguments, in their compact form.
     args: ArgBuf,
 }
 
@@ -110,12 +108,12 @@ fn hash(machine: u32, tid: i64) -> u64 {
     BuildHasherDefault::<FxHasher>::default().hash_one((machine, tid))
 }
 
-/// What waits until a thread is bound (rule P8).
+/// The threads and processes that wait until a thread is bound (rule P8).
 #[derive(Debug, Default)]
 struct Unbound {
-    /// Threads that share its process.
+    /// Threads that share the thread's process.
     sharing: Vec<Utid>,
-    /// Processes whose parent is its process.
+    /// Processes whose parent is the thread's process.
     children: Vec<Upid>,
 }
 
@@ -124,20 +122,21 @@ struct Unbound {
 pub(crate) struct Threads {
     threads: Vec<Thread>,
     processes: Vec<Process>,
-    /// The newest threads of tids.
+    /// The newest thread of each tid.
     by_tid: HashTable<Utid>,
-    /// The current process of a pid.
+    /// The current process of each pid.
     by_pid: FxHashMap<(u32, i64), Upid>,
     unbound: FxHashMap<Utid, Unbound>,
-    /// Which thread a tid was in the kernel events, from when on.
+    /// The thread of each tid in the kernel events: the last one in `emitting`, and all changes
+    /// with their times in `emitted`.
     emitting: FxHashMap<(u32, i64), Utid>,
     emitted: Vec<(u32, i64, i64, Utid)>,
-    /// What more is said of threads.
+    /// The arguments of threads.
     args: FxHashMap<Utid, ArgBuf>,
 }
 
 impl Threads {
-    /// Those that so many machines start with (rule P3).
+    /// The threads and processes that each of so many machines starts with (rule P3).
     pub fn new(machines: u32) -> Self {
         let mut threads = Threads {
             threads: Vec::new(),
@@ -174,7 +173,7 @@ impl Threads {
         self.processes.get(upid.0 as usize)
     }
 
-    /// Rule P5.
+    /// Whether a thread is alive (rule P5).
     #[inline]
     pub fn is_live(&self, utid: Utid) -> bool {
         self.get(utid).is_some_and(|thread| {
@@ -183,7 +182,8 @@ impl Threads {
         })
     }
 
-    /// Whether nothing has ended it or its process; a fork that took its tid has not (rule M5).
+    /// Whether neither the thread nor its process has ended. A fork that takes its tid does not
+    /// count as an end (rule M5).
     pub fn has_not_ended(&self, utid: Utid) -> bool {
         self.get(utid).is_some_and(|thread| {
             let process = thread.upid.and_then(|upid| self.get_process(upid));
@@ -191,13 +191,13 @@ impl Threads {
         })
     }
 
-    /// Whether it is what idle CPUs run.
+    /// Whether a thread is the idle thread.
     pub fn is_idle(&self, utid: Utid) -> bool {
         self.get(utid)
             .is_some_and(|thread| thread.rank == Rank::Idle)
     }
 
-    /// What a thread is called at this moment.
+    /// The name of a thread at this moment.
     pub fn name<'a>(&'a self, utid: Utid, names: &'a Names) -> Option<&'a str> {
         match &self.get(utid)?.name {
             Text::None => None,
@@ -211,7 +211,7 @@ impl Threads {
         self.get(utid)?.upid
     }
 
-    /// The tid of a thread, and the pid of its process as far as that is known by now.
+    /// The tid of a thread, and the pid of its process if the process is known by now.
     pub fn ids(&self, utid: Utid) -> (Option<i64>, Option<i64>) {
         let thread = self.get(utid);
         let process = thread.and_then(|thread| self.get_process(thread.upid?));
@@ -227,7 +227,7 @@ impl Threads {
         self.of_tid(machine, tid).find(|&utid| self.is_live(utid))
     }
 
-    /// The threads of a tid that may live, from the newest on.
+    /// The threads of a tid that may be alive, the newest first.
     #[inline]
     fn of_tid(&self, machine: u32, tid: i64) -> impl Iterator<Item = Utid> {
         let is_of = |&utid: &Utid| self.is_of(utid, machine, tid);
@@ -240,7 +240,7 @@ impl Threads {
         thread.is_some_and(|thread| (thread.machine, thread.tid) == (machine, tid))
     }
 
-    /// `thread(tid)` of rule P6: the newest live one, or a new one.
+    /// `thread(tid)` of rule P6: the newest live thread, or a new one.
     #[inline]
     pub fn thread(&mut self, machine: u32, tid: i64) -> Utid {
         match self.live(machine, tid) {
@@ -249,7 +249,7 @@ impl Threads {
         }
     }
 
-    /// The thread that a kernel event is of (rule P6), which is what its `utid` is.
+    /// The thread of a kernel event (rule P6), which becomes the event's `utid`.
     #[inline]
     pub fn emitter(&mut self, ts: i64, machine: u32, tid: i64) -> Utid {
         let utid = self.thread(machine, tid);
@@ -257,7 +257,7 @@ impl Threads {
         utid
     }
 
-    /// A thread is the one that a kernel event of its tid is of.
+    /// Notes that a kernel event of this tid belongs to this thread.
     #[inline]
     pub fn emits(&mut self, ts: i64, machine: u32, tid: i64, utid: Utid) {
         let before = self.emitting.insert((machine, tid), utid);
@@ -266,7 +266,7 @@ impl Threads {
         }
     }
 
-    /// The same, of a thread that is known already.
+    /// Notes that a kernel event belongs to a thread that is known already.
     #[inline]
     pub fn emits_running(&mut self, ts: i64, utid: Utid) {
         if let Some(&Thread { machine, tid, .. }) = self.get(utid) {
@@ -303,7 +303,7 @@ impl Threads {
         utid
     }
 
-    /// The newest live thread of a tid; those that live no more leave its list.
+    /// The newest live thread of a tid. Dead threads leave the tid's list.
     fn newest_live(&mut self, machine: u32, tid: i64) -> Option<Utid> {
         let of_tid: Vec<Utid> = self.of_tid(machine, tid).collect();
         let mut older = None;
@@ -318,17 +318,17 @@ impl Threads {
         older
     }
 
-    /// A new thread of a tid begins (rule GK2).
+    /// Starts a new thread of a tid (rule GK2).
     pub fn begins(&mut self, ts: i64, machine: u32, tid: i64) -> Utid {
         self.new_thread(machine, tid, Some(ts))
     }
 
-    /// A tid was used again (rule P16): a new thread of it.
+    /// A tid was used again (rule P16): adds a new thread of this tid.
     pub fn reuse(&mut self, machine: u32, tid: i64) {
         self.new_thread(machine, tid, None);
     }
 
-    /// `process(pid)` of rule P7: the current one, or a new one with its main thread.
+    /// `process(pid)` of rule P7: the current process, or a new one with its main thread.
     pub fn process(&mut self, machine: u32, pid: i64) -> Upid {
         if let Some(&upid) = self.by_pid.get(&(machine, pid)) {
             return upid;
@@ -365,14 +365,14 @@ impl Threads {
         upid
     }
 
-    /// `bind(tid, pid)` of rule P7: the thread of the tid that is of the process.
+    /// `bind(tid, pid)` of rule P7: the thread of the tid that belongs to the process.
     pub fn bind(&mut self, machine: u32, tid: i64, pid: i64) -> Utid {
         let upid = self.process(machine, pid);
         self.bind_one(machine, tid, upid)
     }
 
-    /// The thread of a tid that is of a process: the newest live one that is unbound or
-    /// of that process, or a new one.
+    /// The thread of a tid that belongs to a process: the newest live thread that is unbound or
+    /// belongs to that process, or a new one.
     pub fn bind_one(&mut self, machine: u32, tid: i64, upid: Upid) -> Utid {
         let found = self.of_tid(machine, tid).find(|&utid| {
             let of = self.process_of(utid);
@@ -388,7 +388,7 @@ impl Threads {
         utid
     }
 
-    /// Rule P8.
+    /// Binds a thread to a process, with all threads and processes that wait for this (rule P8).
     fn bind_to(&mut self, utid: Utid, upid: Upid) {
         let pid = self.get_process(upid).map(|process| process.pid);
         let mut threads = vec![utid];
@@ -413,7 +413,7 @@ impl Threads {
         }
     }
 
-    /// `fork(ts, pid, name)` of rule P9. A fork that a descriptor tells of has neither
+    /// `fork(ts, pid, name)` of rule P9. A fork that follows from a descriptor has neither
     /// time nor name.
     pub fn fork(
         &mut self,
@@ -443,7 +443,8 @@ impl Threads {
         (upid, utid)
     }
 
-    /// A process's parent is that of a thread, now or when that is known (rule P10).
+    /// Sets a process's parent to the process of a thread, now or as soon as that is known (rule
+    /// P10).
     pub fn child_of(&mut self, child: Upid, thread: Utid) {
         match self.process_of(thread) {
             Some(parent) => self.set_parent(child, parent),
@@ -451,14 +452,14 @@ impl Threads {
         }
     }
 
-    /// A process gets its parent, if it has none.
+    /// Sets a process's parent, if it has none.
     pub fn set_parent(&mut self, child: Upid, parent: Upid) {
         if let Some(process) = self.processes.get_mut(child.0 as usize) {
             process.parent.get_or_insert(parent);
         }
     }
 
-    /// A new thread that shares the process of another one, now or when that of
+    /// Starts a thread that shares the process of another thread, now or as soon as the process of
     /// either is known (rule P10).
     pub fn clone_of(&mut self, ts: i64, machine: u32, tid: i64, maker: Utid) -> Utid {
         let utid = self.new_thread(machine, tid, Some(ts));
@@ -472,7 +473,7 @@ impl Threads {
         utid
     }
 
-    /// A thread ends, and its process if it is the main one (rule P11).
+    /// Ends a thread, and its process if it is the main thread (rule P11).
     pub fn ends(&mut self, ts: i64, utid: Utid) {
         let Some(thread) = self.threads.get_mut(utid.0 as usize) else {
             return;
@@ -490,7 +491,7 @@ impl Threads {
         }
     }
 
-    /// The kernel names a thread (rule P12).
+    /// Sets the kernel's name of a thread (rule P12).
     #[inline]
     pub fn name_thread(&mut self, utid: Utid, name: Name) {
         if let Some(thread) = self.threads.get_mut(utid.0 as usize)
@@ -501,7 +502,7 @@ impl Threads {
         }
     }
 
-    /// Somebody else does.
+    /// Sets a name of a thread that is not from the kernel.
     pub fn call_thread(&mut self, utid: Utid, rank: Rank, name: &str) {
         if let Some(thread) = self.threads.get_mut(utid.0 as usize)
             && thread.rank <= rank
@@ -511,12 +512,12 @@ impl Threads {
         }
     }
 
-    /// A process is named as a thread is (rule P13).
+    /// Sets the name of a process, as for a thread (rule P13).
     pub fn name_process(&mut self, upid: Upid, rank: Rank, name: Name) {
         self.set_process_name(upid, rank, Text::Known(name));
     }
 
-    /// A process is named.
+    /// Sets the name of a process to a text without a number.
     pub fn call_process(&mut self, upid: Upid, rank: Rank, name: &str) {
         self.set_process_name(upid, rank, Text::Own(name.into()));
     }
@@ -530,28 +531,29 @@ impl Threads {
         }
     }
 
-    /// The process of a thread whose tid is the process's pid.
+    /// The process of a thread, if the thread's tid is the process's pid.
     pub fn main_of(&self, utid: Utid) -> Option<Upid> {
         let thread = self.get(utid)?;
         let process = self.get_process(thread.upid?)?;
         thread.upid.filter(|_| process.pid == thread.tid)
     }
 
-    /// What the process tree of a kernel that is not Linux says of a thread (rule GK5).
+    /// Sets whether a thread is the main or the idle thread, as the process tree of a kernel other
+    /// than Linux says (rule GK5).
     pub fn set_roles(&mut self, utid: Utid, is_main: bool, is_idle: bool) {
         if let Some(thread) = self.threads.get_mut(utid.0 as usize) {
             (thread.is_main, thread.is_idle) = (is_main, is_idle);
         }
     }
 
-    /// When a process began, if nothing has told it before.
+    /// Sets the start of a process, if it is not known yet.
     pub fn starts(&mut self, upid: Upid, ts: i64) {
         if let Some(process) = self.processes.get_mut(upid.0 as usize) {
             process.start.get_or_insert(ts);
         }
     }
 
-    /// Who runs a process, and how it was called (rule P14): the latest of it.
+    /// Sets the user and the command line of a process (rule P14). The latest ones count.
     pub fn runs_as(&mut self, upid: Upid, uid: Option<i64>, cmdline: Option<&str>) {
         if let Some(process) = self.processes.get_mut(upid.0 as usize) {
             process.uid = uid.or(process.uid);
@@ -561,18 +563,18 @@ impl Threads {
         }
     }
 
-    /// What more is said of a process.
+    /// The arguments of a process.
     pub fn process_args(&mut self, upid: Upid) -> Option<&mut ArgBuf> {
         let process = self.processes.get_mut(upid.0 as usize);
         process.map(|process| &mut process.args)
     }
 
-    /// What more is said of a thread.
+    /// The arguments of a thread.
     pub fn thread_args(&mut self, utid: Utid) -> &mut ArgBuf {
         self.args.entry(utid).or_default()
     }
 
-    /// All of them become rows.
+    /// Writes the rows of all processes and threads.
     pub(super) fn end(
         &mut self,
         names: &Names,
@@ -619,7 +621,7 @@ impl Threads {
                 arg_set_id: Cell::or_null(args),
             });
         }
-        // Of several at one time the last one counts.
+        // Of several threads at one time, the last one counts.
         self.emitted
             .sort_by_key(|&(machine, tid, ts, _)| (machine, tid, ts));
         let mut emitted = self.emitted.iter().peekable();

@@ -1,10 +1,11 @@
-//! Tracks: what slices or values are on.
+//! The tracks of slices and values.
 //!
 //! # Design
 //!
-//! Most tracks of a trace with very many are those of threads, which have nothing but the thread:
-//! 16 bytes here and 4 for the thread. All others are boxed once, and a table finds them by their
-//! contents. A map from tracks to their numbers, with a copy of each, took 410 bytes for each.
+//! If a trace has very many tracks, most belong to threads and have nothing except the thread. Such
+//! a track takes 16 bytes here and 4 for the thread. All other tracks are boxed once, and a table
+//! finds them by their contents. A map from tracks to their numbers, with a copy of each track,
+//! took 410 bytes for each.
 
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::num::NonZeroU32;
@@ -24,31 +25,31 @@ use crate::output::{Cell, Rows};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TrackId(pub i64);
 
-/// Whose a track is.
+/// The owner of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     None,
     Thread(Utid),
     Process(Upid),
-    /// By its ucpu.
+    /// A CPU, by its ucpu.
     Cpu(u32),
-    /// By its ugpu.
+    /// A GPU, by its ugpu.
     Gpu(u32),
     /// A process on a GPU.
     ProcessOnGpu(Upid, u32),
 }
 
-/// The value of a dimension: what tells tracks of one type apart, beside their owner
+/// The value of a dimension. Dimensions tell tracks of one type apart, besides the owner
 /// (rules TK).
 #[derive(Debug, Clone)]
 pub(crate) enum Dimension {
     Int(i64),
-    /// `None` is a dimension that is there and NULL.
+    /// `None` is a dimension that exists and is NULL.
     Text(Option<Box<str>>),
 }
 
 impl Dimension {
-    /// What tells it from others: no text is the same as an empty one (rule TK2).
+    /// The value for comparisons: no text is the same as an empty text (rule TK2).
     fn identity(&self) -> Result<i64, &str> {
         match self {
             Dimension::Int(number) => Ok(*number),
@@ -105,7 +106,7 @@ impl<'a> From<&'a Dimension> for ArgValue<'a> {
     }
 }
 
-/// What a track is.
+/// The definition of a track.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct NewTrack {
     pub machine: u32,
@@ -117,7 +118,7 @@ pub(crate) struct NewTrack {
     pub description: Option<Box<str>>,
     /// One number for all lanes of a set.
     pub group: Option<i64>,
-    /// Behind those of the owner, in this order.
+    /// Dimensions after those of the owner, in this order.
     pub dimensions: Vec<(&'static str, Dimension)>,
     /// Source arguments, before those of its [`Details`].
     pub source: Vec<(&'static str, Dimension)>,
@@ -153,25 +154,25 @@ impl NewTrack {
         }
     }
 
-    /// The same, whose values have a unit.
+    /// The same track with a unit of its values.
     pub fn with_unit(mut self, unit: &str) -> Self {
         self.unit = Some(unit.into());
         self
     }
 
-    /// The same with one dimension more.
+    /// The same track with one more dimension.
     pub fn with(mut self, key: &'static str, value: impl Into<Dimension>) -> Self {
         self.dimensions.push((key, value.into()));
         self
     }
 
-    /// The same with one source argument more.
+    /// The same track with one more source argument.
     pub fn with_source(mut self, key: &'static str, value: impl Into<Dimension>) -> Self {
         self.source.push((key, value.into()));
         self
     }
 
-    /// The same with a description, which is a source argument, too (rules TK).
+    /// The same track with a description, which is also a source argument (rules TK).
     pub fn described(mut self, description: Option<&str>) -> Self {
         self.description = description.map(Into::into);
         self.with_source("description", description)
@@ -182,19 +183,19 @@ impl NewTrack {
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
     all: Vec<Track>,
-    /// The numbers of those that are found by what they are.
+    /// The numbers of the tracks that are found by their contents.
     known: HashTable<u32>,
-    /// Those for what threads do, by thread.
+    /// One more than the number of the track for the execution of a thread, by thread.
     threads: Vec<Option<NonZeroU32>>,
     details: FxHashMap<TrackId, Details>,
-    /// Those that are called otherwise than they were made.
+    /// The new names of tracks that were renamed.
     renamed: FxHashMap<TrackId, Box<str>>,
 }
 
 /// A track.
 #[derive(Debug)]
 enum Track {
-    /// For what a thread of a machine does.
+    /// For the execution of a thread, with its machine.
     OfThread(u32, Utid),
     Other(Box<NewTrack>),
 }
@@ -207,7 +208,7 @@ impl Track {
         }
     }
 
-    /// What it is.
+    /// The whole definition.
     fn whole(self) -> NewTrack {
         match self {
             Track::OfThread(machine, utid) => {
@@ -222,18 +223,18 @@ fn hash(track: &NewTrack) -> u64 {
     BuildHasherDefault::<FxHasher>::default().hash_one(track)
 }
 
-/// What more is said of a track.
+/// Further data of a track.
 #[derive(Debug, Default)]
 pub(crate) struct Details {
     pub parent: Option<TrackId>,
-    /// Arguments in their compact form: dimensions that need not tell it from others;
-    /// and where it comes from.
+    /// Arguments in their compact form: dimensions that do not distinguish tracks, and source
+    /// arguments.
     pub dimensions: ArgBuf,
     pub source: ArgBuf,
 }
 
 impl Tracks {
-    /// The one track that is all this (rule M1).
+    /// The one track with this definition (rule M1).
     pub fn get(&mut self, track: NewTrack) -> TrackId {
         let all = &mut self.all;
         let is_this = |number: &u32| match all.get(*number as usize) {
@@ -244,7 +245,7 @@ impl Tracks {
         if let Some(&number) = self.known.find(hashed, is_this) {
             return TrackId(number.into());
         }
-        // So many would not fit any memory.
+        // More than 2³² tracks would not fit into any memory.
         let number = all.len() as u32;
         all.push(Track::Other(track.into()));
         let rehash = |number: &u32| match all.get(*number as usize) {
@@ -255,7 +256,7 @@ impl Tracks {
         TrackId(number.into())
     }
 
-    /// The one track for what a thread does (rules B3, U5).
+    /// The one track for the execution of a thread (rules B3, U5).
     #[inline]
     pub fn of_thread(&mut self, machine: u32, utid: Utid) -> TrackId {
         let place = utid.0 as usize;
@@ -271,20 +272,20 @@ impl Tracks {
         id
     }
 
-    /// A new track, though there may be another one that is all this: a lane.
+    /// A new track (a lane), even if another track has the same definition.
     pub fn add(&mut self, track: NewTrack) -> TrackId {
         let id = TrackId(self.all.len() as i64);
         self.all.push(Track::Other(track.into()));
         id
     }
 
-    /// The machine that a track is of.
+    /// The machine of a track.
     pub fn machine(&self, id: TrackId) -> u32 {
         let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));
         track.map_or(0, Track::machine)
     }
 
-    /// Says more of a track.
+    /// Adds details to a track.
     pub fn describe(&mut self, id: TrackId, details: Details) {
         self.details.insert(id, details);
     }
@@ -294,7 +295,7 @@ impl Tracks {
         self.renamed.insert(id, name.into());
     }
 
-    /// All of them become rows. `set` gives the number of a set of arguments.
+    /// Writes the rows of all tracks. `set` returns the number of a set of arguments.
     pub(super) fn end(
         &mut self,
         cpus: &mut Cpus,

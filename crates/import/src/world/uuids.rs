@@ -1,7 +1,7 @@
-//! Whose the uuids of tracks are (rules U3, U4, J3, J4).
+//! Finds the owners of the uuids of tracks (rules U3, U4, J3, J4).
 //!
-//! A uuid is met at the first event or descriptor that names it or one below it, in
-//! the order of time; from then on its owner is what it is.
+//! A uuid is met at the first event or descriptor that names it or a uuid below it, in
+//! the order of time. From then on its owner does not change.
 
 use rustc_hash::FxHashSet;
 
@@ -13,10 +13,10 @@ use crate::definitions::Said;
 use crate::output::{Counter, Fault, PARSER_ERROR};
 use crate::timeline::Uuid;
 
-/// So many parents a track may have (rule U4).
+/// The largest number of parents of a track (rule U4).
 const MOST_PARENTS: u32 = 98;
 
-/// Why a uuid has no track.
+/// The reasons why a uuid has no track.
 mod fault {
     use super::{Counter, Fault};
 
@@ -35,7 +35,7 @@ mod fault {
     ));
 }
 
-/// What is known of uuids, by their numbers.
+/// The state of uuids, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct UuidStates {
     met: Vec<Option<Met>>,
@@ -48,7 +48,7 @@ pub(crate) struct UuidStates {
 #[derive(Debug, Clone, Copy)]
 struct Met {
     owner: Owner,
-    /// How many are above it.
+    /// How many uuids are above it.
     parents: u32,
 }
 
@@ -57,7 +57,7 @@ impl UuidStates {
         *self.met.get(uuid.0 as usize)?
     }
 
-    /// Whose a uuid is that was met.
+    /// The owner of a uuid that was met.
     pub fn owner(&self, uuid: Uuid) -> Owner {
         self.get(uuid).map_or(Owner::None, |met| met.owner)
     }
@@ -72,7 +72,8 @@ impl UuidStates {
 }
 
 impl World {
-    /// The uuid of an event, which need not be described.
+    /// Meets the uuid of an event, which may have no descriptor. Returns whether the uuid has a
+    /// track.
     #[inline]
     pub fn meet_event(&mut self, uuid: Uuid, packet: i64) -> bool {
         if self.uuids.get(uuid).is_some() {
@@ -89,7 +90,7 @@ impl World {
         self.meet(uuid, packet)
     }
 
-    /// A uuid is met, those above it first; tells whether it has a track (rule U4).
+    /// Meets a uuid, after the uuids above it. Returns whether the uuid has a track (rule U4).
     pub fn meet(&mut self, uuid: Uuid, packet: i64) -> bool {
         if self.uuids.get(uuid).is_some() {
             return true;
@@ -109,7 +110,7 @@ impl World {
         }
     }
 
-    /// A uuid and those above it that were not met.
+    /// A uuid and the uuids above it that were not met yet.
     fn chain(&self, uuid: Uuid) -> Result<Vec<Uuid>, Fault> {
         let uuids = &self.definitions.uuids;
         let machine = uuids.machine(uuid);
@@ -139,7 +140,7 @@ impl World {
         }
     }
 
-    /// Settles whose a uuid is, once.
+    /// Sets the owner of a uuid, once.
     fn settle(&mut self, uuid: Uuid) {
         let uuids = &self.definitions.uuids;
         let machine = uuids.machine(uuid);
@@ -163,7 +164,7 @@ impl World {
         self.hint(uuid, owner);
     }
 
-    /// Rule J3. The new row is not taken until another uuid meets it.
+    /// The thread of a uuid (rule J3). A new row is not taken until another uuid meets it.
     fn thread_of_uuid(&mut self, machine: u32, pid: i64, tid: i64) -> Utid {
         let utid = self.threads.bind(machine, tid, pid);
         if self.uuids.threads.insert(utid) {
@@ -173,7 +174,7 @@ impl World {
         self.threads.bind(machine, tid, pid)
     }
 
-    /// Rule J4, in the same way.
+    /// The process of a uuid, in the same way (rule J4).
     fn process_of_uuid(&mut self, machine: u32, pid: i64) -> Upid {
         let upid = self.threads.process(machine, pid);
         if self.uuids.processes.insert(upid) {
@@ -182,7 +183,7 @@ impl World {
         self.threads.fork(None, machine, pid, None).0
     }
 
-    /// Rule J6, of the order in which threads and processes are to be shown.
+    /// Keeps the hint in which order to show threads and processes (rule J6).
     fn hint(&mut self, uuid: Uuid, owner: Owner) {
         let uuids = &self.definitions.uuids;
         let default = uuids.find(uuids.machine(uuid), 0);

@@ -1,4 +1,4 @@
-//! `streaming_profile_packet`: samples of Chrome's profiler, each at a time of its own (rules CP).
+//! `streaming_profile_packet`: samples of Chrome's profiler, each with its own time (rules CP).
 
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::Table;
@@ -83,7 +83,7 @@ impl Reader for StreamingProfiles {
         let mut written = Some(written);
         for (number, _, bytes) in fields(packet.payload) {
             match number {
-                // All stand where the first was.
+                // All deltas are written at the place of the first.
                 DELTAS => {
                     if let Some(first) = written.take() {
                         put_number(out, DELTAS, first as u64);
@@ -98,8 +98,8 @@ impl Reader for StreamingProfiles {
     }
 }
 
-/// The first delta of a packet in the trace that is written, in microseconds, so that its samples have
-/// the same times (rule RW5). The others follow from it.
+/// The first delta of a packet in the rewritten trace, in microseconds, so that its samples have
+/// the same times (rule RW5). The other deltas stay the same.
 fn first_delta(first: i64, packet: &Retimed<'_>, to: &mut impl Retime) -> Option<i64> {
     let references = *to.references(packet.generation);
     let (read, written) = (references.read?, references.written?);
@@ -124,7 +124,7 @@ fn first_delta(first: i64, packet: &Retimed<'_>, to: &mut impl Retime) -> Option
 }
 
 impl StreamingProfiles {
-    /// Rules CP1, CP2; or why the rest of the packet is dropped.
+    /// Reads the samples (rules CP1, CP2), or returns the reason to drop the rest of the packet.
     fn samples(
         &mut self,
         message: Message<'_>,
@@ -162,7 +162,7 @@ impl StreamingProfiles {
         }
     }
 
-    /// A sample goes to the timeline, with the thread that the sequence has now (rule CP3).
+    /// Gives a sample to the timeline, with the current thread of the sequence (rule CP3).
     fn sample(
         &mut self,
         ts: TraceTime,
@@ -190,14 +190,14 @@ impl StreamingProfiles {
     }
 }
 
-/// What times of the sequence are relative to, in microseconds (rule L1).
+/// The reference of the sequence's times, in microseconds (rule L1).
 fn reference(packet: &PlacedPacket<'_>, context: &mut ImportContext) -> Option<i64> {
     let (state, _) = context.writers.state(packet.generation);
     let references = state.references.as_mut()?;
     Some(references.get().time_us)
 }
 
-/// Moves that; one below 0 ends the packet.
+/// Moves the reference of the sequence's times. A reference below 0 ends the packet.
 fn move_reference(
     delta: i64,
     packet: &PlacedPacket<'_>,

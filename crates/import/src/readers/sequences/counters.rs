@@ -1,14 +1,14 @@
-//! Values of counters: which ones an event has (rules E15, E17), and their sums
+//! Values of counters: the values of an event (rules E15, E17), and their sums
 //! (rule E16).
 //!
 //! # Design
 //!
-//! Values are summed in the order of the file, and a descriptor that says whether there
-//! is anything to sum may come after them. So an event whose counters are not all
-//! described is held: put aside with its place in the file, as are all events with
-//! values that follow it in its part of the sequence. When the trace is read they are
-//! summed and take their places. To hold all of them was simpler, and would write each
-//! value twice; the descriptor nearly always comes first.
+//! Values are summed in the order of the file, and the descriptor that says whether a counter is
+//! incremental may come after them. So an event is held if one of its counters has no descriptor
+//! yet: it is put aside with its place in the file, as are all later events with values in the same
+//! generation of the sequence. After the whole trace was read, their values are summed, and the
+//! events take their places. It would be simpler to hold all events with values, but each value
+//! would be written twice; the descriptor nearly always comes first.
 
 use std::io;
 
@@ -26,10 +26,10 @@ use crate::readers::packet::PlacedPacket;
 use crate::spill::SpillQueue;
 use crate::timeline::{Timeline, TrackEvent, Uuid, Values};
 
-/// So many values an event may have beside its own.
+/// The largest number of values of an event, in addition to its own.
 const MOST: usize = 8;
 
-/// Why the values of an event, and so the event, are dropped.
+/// The reason to drop the values of an event, and so the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Wrong {
@@ -90,7 +90,7 @@ impl Wrong {
     }
 }
 
-/// The sums of counters in a part of a sequence, and whether events with values are
+/// The sums of counters in a generation of a sequence, and whether events with values are
 /// held there.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
@@ -99,7 +99,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// What a value of a counter comes to (rule E16); `None` if it is none of a counter.
+    /// The result of a value of a counter (rule E16); `None` if the uuid is not a counter's.
     fn add(&mut self, uuid: Uuid, value: f64, uuids: &Uuids) -> Option<f64> {
         let counter = uuids.counter(uuid)?;
         let value = counter.scale(value);
@@ -111,7 +111,7 @@ impl Sums {
         Some(*sum)
     }
 
-    /// What all values of an event come to; or the first fault, behind which
+    /// Replaces all values of an event by their results, or returns the first fault, after which
     /// nothing is summed.
     fn add_all(&mut self, read: &mut EventValues, uuids: &Uuids) -> Result<(), Wrong> {
         if let Some((uuid, value)) = &mut read.own {
@@ -131,14 +131,14 @@ pub(crate) struct EventValues {
     pub own: Option<(Uuid, f64)>,
     pub more: Vec<(Uuid, f64)>,
     wrong: Option<Wrong>,
-    /// The part of their sequence that they are in.
+    /// The generation of their sequence.
     generation: Generation,
-    /// Whether it will be known later what they come to.
+    /// Whether their results will be known later.
     pub is_held: bool,
 }
 
 impl EventValues {
-    /// Reads those of an event.
+    /// Reads the values of an event.
     pub fn read(
         &mut self,
         event: &RawTrackEvent<'_>,
@@ -169,7 +169,7 @@ impl EventValues {
         }
     }
 
-    /// None, of an event in a part of its sequence.
+    /// Removes all values, for an event in a generation of its sequence.
     pub fn clear(&mut self, generation: Generation) {
         self.own = None;
         self.more.clear();
@@ -178,7 +178,7 @@ impl EventValues {
         self.is_held = false;
     }
 
-    /// Pairs values with the event's own uuids, else with those of the defaults.
+    /// Pairs values with the event's own uuids, or else with the uuids of the defaults.
     fn list(
         &mut self,
         values: impl Iterator<Item = f64>,
@@ -209,12 +209,12 @@ impl EventValues {
         }
     }
 
-    /// Sums them; or not now, if their event waits for its time, or one of its
-    /// counters is not described yet, or either was so of another event before it.
+    /// Sums the values. The event is held instead if it waits for its time, if one of its
+    /// counters has no descriptor yet, or if an earlier event is held.
     ///
     /// # Errors
     ///
-    /// Why the event is dropped.
+    /// The reason to drop the event.
     pub fn sum(&mut self, sums: &mut Sums, uuids: &Uuids, waits: bool) -> Result<(), Fault> {
         if waits || sums.holds || !self.is_described(uuids) {
             sums.holds = true;
@@ -224,7 +224,7 @@ impl EventValues {
         sums.add_all(self, uuids).map_err(Wrong::fault)
     }
 
-    /// Whether it is said already what all of them count.
+    /// Whether all counters have descriptors already.
     fn is_described(&self, uuids: &Uuids) -> bool {
         let mut all = self.own.iter().chain(&self.more);
         all.all(|(uuid, _)| uuids.descriptor(*uuid).is_some())
@@ -235,8 +235,7 @@ impl EventValues {
 pub(crate) struct HeldValues {
     held: SpillQueue,
     is_holding: bool,
-    /// The sums of parts of sequences in which events are held, before the first of
-    /// them.
+    /// The sums of generations in which events are held, before the first held event.
     sums: FxHashMap<Generation, Sums>,
     record: Vec<u8>,
 }
@@ -251,7 +250,7 @@ impl HeldValues {
         }
     }
 
-    /// A part of a sequence is over.
+    /// Ends a generation of a sequence.
     pub fn keep(&mut self, generation: Generation, sums: &mut Option<Box<Sums>>) {
         if let Some(sums) = sums.take()
             && sums.holds
@@ -260,7 +259,7 @@ impl HeldValues {
         }
     }
 
-    /// Holds an event that has its place.
+    /// Holds an event that has its place in the timeline.
     pub fn hold(&mut self, ts: TraceTime, place: u64, read: &EventValues, event: &TrackEvent<'_>) {
         self.is_holding = true;
         self.record.clear();
@@ -270,7 +269,7 @@ impl HeldValues {
         self.held.push(&self.record);
     }
 
-    /// Holds what an event that is dropped adds to the sums.
+    /// Holds the values of a dropped event, which it adds to the sums.
     pub fn hold_dropped(&mut self, ts: TraceTime, read: &EventValues, packet: &PlacedPacket<'_>) {
         self.is_holding = true;
         self.record.clear();
@@ -280,8 +279,8 @@ impl HeldValues {
         self.held.push(&self.record);
     }
 
-    /// What an event that waits for the time of its packet is meanwhile; `own` is the
-    /// time that it will have then, if it is another one.
+    /// Writes the record of an event that waits for the time of its packet. `own` is the
+    /// event's own time, if it has one.
     pub fn waiting(
         &self,
         own: Option<TraceTime>,
@@ -295,7 +294,7 @@ impl HeldValues {
         write_held(read, Fate::Kept, event, &mut put);
     }
 
-    /// The same of one that is dropped.
+    /// Writes the record of such an event that is dropped.
     pub fn waiting_dropped(
         &self,
         own: Option<TraceTime>,
@@ -309,7 +308,7 @@ impl HeldValues {
         write_dropped(read, packet, &mut put);
     }
 
-    /// All that is held takes its place, now that all counters are described.
+    /// Gives all held events to the timeline, after the descriptors of all counters are known.
     pub fn release(
         &mut self,
         uuids: &Uuids,
@@ -331,8 +330,8 @@ impl HeldValues {
         })
     }
 
-    /// What an event that waited is, when its packet has a time, and when it is itself;
-    /// nothing if it is dropped.
+    /// Writes an event that waited to `out`, after its packet got a time. Returns the event's time,
+    /// or `None` if the event is dropped.
     pub fn settled(
         &mut self,
         record: &[u8],
@@ -367,7 +366,7 @@ impl HeldValues {
             number => Some(*Wrong::ALL.get(number as usize - 1).ok_or_else(cut)?),
         };
         let is_dropped = take.natural()? == Fate::Dropped as u64;
-        // It may be another one than that of the track that the event is on (rule L2).
+        // This uuid may differ from the uuid of the event's track (rule L2).
         let own = match take.natural()? {
             0 => None,
             number => Some(Uuid(u32::try_from(number - 1).map_err(|_| cut())?)),
@@ -397,16 +396,16 @@ impl HeldValues {
     }
 }
 
-/// What a record of the timeline begins with that is an event which waits for its packet's
-/// time: none of those of `Event`.
+/// The first number in the record of a track event that waits for its packet's time. No record of
+/// `Event` begins with it.
 const HELD: u64 = 127;
 
-/// Whether what waits for a packet's time is a track event.
+/// Whether a record that waits for a packet's time is a track event.
 pub(in crate::readers) fn is_held(record: &[u8]) -> bool {
     record.first().copied().map(u64::from) == Some(HELD)
 }
 
-/// What becomes of an event once its values are summed.
+/// Whether an event is kept after its values were summed.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Kept,
@@ -424,7 +423,7 @@ fn write_held(read: &EventValues, fate: Fate, event: &TrackEvent<'_>, put: &mut 
     event.put(put);
 }
 
-/// Of an event that is dropped there are its values only.
+/// Writes a dropped event, which only has its values.
 fn write_dropped(read: &EventValues, packet: &PlacedPacket<'_>, put: &mut Put<'_>) {
     let mut more = Vec::new();
     let event = TrackEvent {

@@ -10,7 +10,7 @@ pub(crate) struct Defaults {
     more: Option<Box<MoreUuids>>,
 }
 
-/// The uuids of values that events have beside their own.
+/// The uuids of the values that events have in addition to their own.
 #[derive(Debug, Default)]
 struct MoreUuids {
     of_integers: Vec<u64>,
@@ -18,7 +18,7 @@ struct MoreUuids {
 }
 
 impl Defaults {
-    /// Those that a message says.
+    /// Reads the defaults of a message.
     pub fn read(defaults: Message<'_>) -> Defaults {
         let more = MoreUuids {
             of_integers: defaults.numbers(field::MORE_UUIDS).collect(),

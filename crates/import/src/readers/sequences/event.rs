@@ -1,5 +1,5 @@
-//! A `TrackEvent` as it is on the wire. Several members of a oneof may be there, and enums may have
-//! unknown numbers.
+//! A `TrackEvent` as it is on the wire. It may have several members of a oneof, and unknown numbers
+//! of enums.
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
 
@@ -44,7 +44,7 @@ pub(crate) mod legacy {
 }
 
 /// A `TrackEvent`: the value of each field that occurs once, and for each field that may occur
-/// several times, whether it does.
+/// several times, whether it occurs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RawTrackEvent<'a> {
     pub message: Message<'a>,
@@ -52,7 +52,7 @@ pub(crate) struct RawTrackEvent<'a> {
     pub track_uuid: Option<u64>,
     pub name_iid: Option<u64>,
     pub name: Option<&'a [u8]>,
-    /// The last number of its categories, and how many numbers there are.
+    /// The last interned number of its categories, and how many numbers there are.
     pub category_iid: u64,
     pub category_iids: u32,
     pub has_categories: bool,

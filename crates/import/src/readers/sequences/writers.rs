@@ -1,9 +1,9 @@
-//! What the events of a sequence share: their defaults (rule E3), the thread that their
-//! writer says it is and what its times are relative to (rule L1), texts by their
-//! numbers (rule E2), and the sums of counters (rule E16). All of it goes with the file.
+//! The state that the events of a sequence share: their defaults (rule E3), the thread that their
+//! writer says it is and the references of its deltas (rule L1), texts by their numbers (rule E2),
+//! and the sums of counters (rule E16). All of it depends on the order in the file.
 //!
-//! A trace may have 100,000 sequences, so what few of them have is boxed, and the texts of
-//! interned numbers are noted where the entries are.
+//! A trace may have 100,000 sequences, so data that only few sequences have is boxed, and the texts
+//! of interned numbers are noted next to the entries.
 
 use std::io;
 
@@ -17,7 +17,7 @@ use crate::output::Faults;
 use crate::place::{Generation, SettledEvent, TraceTime};
 use crate::timeline::{Timeline, WriterThread};
 
-/// What deltas are added to, as what was added last left it.
+/// The values to which deltas are added: the sums after the last delta.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::readers) struct References {
     pub time_us: i64,
@@ -25,7 +25,7 @@ pub(in crate::readers) struct References {
     pub instructions: i64,
 }
 
-/// The references of a sequence; those of most are 0 and stay so.
+/// The references of a sequence. In most sequences they are 0 and stay 0.
 #[derive(Debug, Default)]
 pub(in crate::readers) struct KeptReferences(Option<Box<References>>);
 
@@ -35,7 +35,7 @@ impl KeptReferences {
         KeptReferences((!is_zero).then(|| references.into()))
     }
 
-    /// As the last delta left them.
+    /// The values after the last delta.
     pub fn get(&mut self) -> &mut References {
         self.0.get_or_insert_default()
     }
@@ -46,7 +46,7 @@ impl KeptReferences {
 pub(crate) struct SequenceState {
     generation: Generation,
     pub(in crate::readers) defaults: Defaults,
-    /// Those of profilers, by their number in the definitions of profiles.
+    /// The defaults of profilers, by their number in the definitions of profiles.
     pub(in crate::readers) profile_defaults: u32,
     pub(in crate::readers) thread: Option<WriterThread>,
     pub(in crate::readers) references: Option<KeptReferences>,
@@ -61,7 +61,7 @@ pub(crate) struct Writers {
 }
 
 impl Writers {
-    /// What does not fit memory is put aside there.
+    /// Starts without sequences. Data that does not fit into memory goes to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
         Writers {
             all: Vec::new(),
@@ -70,7 +70,7 @@ impl Writers {
         }
     }
 
-    /// The state of a sequence, as of a part of it.
+    /// The state of a sequence in a generation.
     #[inline]
     pub fn state(&mut self, generation: Generation) -> (&mut SequenceState, &mut HeldValues) {
         let place = generation.interval.sequence as usize;
@@ -84,7 +84,7 @@ impl Writers {
         (state, &mut self.values)
     }
 
-    /// A packet brings `TracePacketDefaults`.
+    /// Applies a packet's `TracePacketDefaults`.
     pub fn defaults(&mut self, generation: Generation, defaults: &[u8], profiles: &mut Profiles) {
         const TRACK_EVENT_DEFAULTS: u32 = 11;
         let (state, _) = self.state(generation);
@@ -93,12 +93,12 @@ impl Writers {
         state.defaults = Defaults::read(Message(defaults.unwrap_or_default()));
     }
 
-    /// Events with values that waited for the descriptors of their counters take their
-    /// places: there are no more packets, so the state of the sequences goes.
+    /// Gives the events with values that waited for the descriptors of their counters to the
+    /// timeline. There are no more packets, so the state of the sequences is dropped.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be written or read back.
+    /// If a temporary file cannot be written or read.
     pub fn release(
         &mut self,
         uuids: &Uuids,
@@ -111,11 +111,11 @@ impl Writers {
         self.values.release(uuids, timeline, faults)
     }
 
-    /// What waited for its packet's time goes to the timeline. Tells when it is.
+    /// Gives an event that waited for its packet's time to the timeline. Returns the event's time.
     ///
     /// # Errors
     ///
-    /// If what was put aside cannot be read back.
+    /// If a temporary file cannot be read.
     pub fn settled(
         &mut self,
         event: &SettledEvent<'_>,
@@ -139,13 +139,13 @@ impl Writers {
     }
 }
 
-/// What a `ThreadDescriptor` says that times are relative to, in microseconds (rule L1).
+/// The time in a `ThreadDescriptor` to which times are relative, in microseconds (rule L1).
 pub(in crate::readers) fn time_of(descriptor: Message<'_>) -> i64 {
     descriptor.number(6).unwrap_or(0) as i64
 }
 
 impl SequenceState {
-    /// Rules S2 and S3.
+    /// Changes to another generation, because the state was cleared or lost (rules S2, S3).
     fn change(&mut self, generation: Generation, values: &mut HeldValues) {
         values.keep(self.generation, &mut self.sums);
         self.references = None;
@@ -156,8 +156,8 @@ impl SequenceState {
         self.generation = generation;
     }
 
-    /// The writer says which thread it is, and what times are relative to; where that
-    /// is not to be trusted, not (rule L1).
+    /// Keeps the thread that the writer says it is, and the references of its deltas. The caller
+    /// checks that they can be trusted (rule L1).
     pub fn is_thread(&mut self, thread: WriterThread, descriptor: Message<'_>) {
         let number = |field| descriptor.number(field).unwrap_or(0) as i64;
         self.thread = Some(thread);

@@ -1,23 +1,22 @@
-//! Track events, as they stand in the file (rules E1 to E4, E6, E7, E16, L1, L2).
+//! Track events in the order of the file (rules E1 to E4, E6, E7, E16, L1, L2).
 //!
 //! # Design
 //!
-//! What depends on where in the file an event stands is settled here: its time, what
-//! numbers of interned data stand for, defaults, deltas, sums. What depends on
-//! the order of time is settled by the tracker (`trackers/track_events`): which track
-//! and thread a uuid is, what lies on what. In between an event is a record of some ten
-//! to a hundred bytes in which texts have their numbers and arguments their compact form.
-//! To keep the event as it is, and interned data to the end of the trace, was the
-//! alternative: then what a number stood for at a packet would have to be known in all
-//! versions, and names and arguments would be read once more for each event.
+//! This module settles whatever depends on the event's position in the file: its time, the meaning
+//! of interned numbers, defaults, deltas, and sums. The tracker (`trackers/track_events`) settles
+//! whatever depends on the order of time: the track and the thread of a uuid, and the stack of
+//! slices. In between, an event is a record of about ten to a hundred bytes, in which texts are
+//! numbers and arguments have their compact form. The alternative was to keep the event in its
+//! original form, and interned data to the end of the trace. Then all versions of an interned
+//! number would have to be kept, and names and arguments would be read again for each event.
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | what an event has | `sequences/event.rs` |
-//! | what the events of a sequence share | `sequences/writers.rs` |
+//! | the fields of an event | `sequences/event.rs` |
+//! | the state that the events of a sequence share | `sequences/writers.rs` |
 //! | values of counters, and their sums | `sequences/counters.rs` |
-//! | its arguments, and what becomes of those that cannot be read yet | `arguments.rs` |
-//! | what it is in a trace that is written | `retiming.rs` |
+//! | the arguments of an event, also those that cannot be read yet | `arguments.rs` |
+//! | the event in a rewritten trace | `retiming.rs` |
 
 mod arguments;
 mod retiming;
@@ -54,7 +53,7 @@ mod interned {
     pub const EVENT_NAMES: u32 = 2;
 }
 
-/// Why an event is dropped.
+/// The reasons to drop an event.
 pub(super) mod dropped {
     use super::{Counter, Fault};
 
@@ -105,7 +104,7 @@ mod event_type {
 
 pub(super) const NS_PER_US: i64 = 1000;
 
-/// Reads track events. What it keeps is room for what it makes.
+/// Reads track events. It only keeps buffers, which are used again.
 #[derive(Debug, Default)]
 pub(crate) struct TrackEvents {
     values: EventValues,
@@ -175,28 +174,28 @@ impl Reader for TrackEvents {
     }
 }
 
-/// When an event is.
+/// The time of an event.
 #[derive(Debug, Clone, Copy)]
 enum Time {
     At(TraceTime),
-    /// When its packet has a time: then it is that, or its own.
+    /// Known as soon as its packet has a time: the packet's time, or this time of its own.
     Later(Option<TraceTime>),
-    /// Never.
+    /// It never gets a time.
     Unplaced,
 }
 
-/// Looks up what numbers of interned data stand for.
+/// Looks up interned numbers.
 struct LookUp<'a> {
     interned: &'a mut Interned,
     interval: Interval,
     names: &'a mut Names,
-    /// How many stand for nothing.
+    /// How many numbers have no entry.
     missing: u32,
 }
 
 impl LookUp<'_> {
-    /// What a number of a field stands for whose entries have a text. The text has its number in
-    /// the note of its entry: nearly every event asks.
+    /// The text of an interned number, in a field whose entries have a text. The number of the text
+    /// is in the note of the entry, because nearly every event needs it.
     #[inline]
     fn called<'e>(&mut self, field: u32, iid: u64) -> Option<Called<'e>> {
         const TEXT: u32 = 2;
@@ -221,7 +220,7 @@ impl LookUp<'_> {
     }
 }
 
-/// What an event is called, before it is a [`Label`].
+/// The name or the category of an event, before it is a [`Label`].
 enum Called<'a> {
     Nothing,
     Known(Name),
@@ -239,7 +238,7 @@ impl Called<'_> {
 }
 
 impl TrackEvents {
-    /// Gives an event to the timeline; or says why it is dropped.
+    /// Gives an event to the timeline, or returns the reason to drop it.
     fn event(
         &mut self,
         event: &RawTrackEvent<'_>,
@@ -330,7 +329,7 @@ impl TrackEvents {
         Ok(())
     }
 
-    /// An event on no track that there may be is dropped; its values count for the sums of those behind it.
+    /// Drops an event whose track cannot exist. Its values count for the sums of later events.
     fn without_track(
         &self,
         time: Time,
@@ -353,8 +352,8 @@ impl TrackEvents {
     }
 }
 
-/// An event goes to the timeline, or is held for its values; what waits for the time of its packet is written
-/// only.
+/// Gives an event to the timeline, or holds it for its values. If the event waits for the time of
+/// its packet, only its record is written.
 #[inline]
 fn give(
     event: &TrackEvent<'_>,
@@ -377,7 +376,8 @@ fn give(
     }
 }
 
-/// Rule E4. What is its own it takes from its sequence, whatever becomes of it.
+/// The time of an event (rule E4). A delta is always added to the sequence's reference, even if the
+/// event is dropped.
 fn time(
     event: &RawTrackEvent<'_>,
     packet: &PlacedPacket<'_>,
@@ -426,7 +426,7 @@ fn on_time(ts: TraceTime) -> Result<Time, Fault> {
     }
 }
 
-/// What its thread has spent until then: time in nanoseconds, and instructions
+/// The time in nanoseconds and the instructions that its thread has spent until then
 /// (rule L1).
 fn spent(
     event: &RawTrackEvent<'_>,
@@ -457,7 +457,7 @@ fn spent(
     ))
 }
 
-/// Rule E7; `None` of an event that has neither type nor phase.
+/// The kind of an event (rule E7); `None` if the event has neither type nor phase.
 fn does(event: &RawTrackEvent<'_>) -> Option<Does> {
     let event_type = event.event_type.unwrap_or(event_type::UNSPECIFIED);
     match (event_type, event.phase()) {
@@ -472,8 +472,8 @@ fn does(event: &RawTrackEvent<'_>) -> Option<Does> {
     }
 }
 
-/// The track that an event names, or none if it is on its thread's; and that thread, or
-/// that of its sequence (rules E8, L2). `None` of one that is on no thread that there may be.
+/// The track that an event names, or none if the event is on its thread's track; and this thread,
+/// or the thread of its sequence (rules E8, L2). `None` if the thread of the event cannot exist.
 fn on(
     event: &RawTrackEvent<'_>,
     machine: u32,
@@ -503,7 +503,7 @@ fn on(
     is_thread.then(|| (None, Some(thread.unwrap_or_else(|| uuids.writer(writer)))))
 }
 
-/// Rule E6, of names.
+/// The name of an event (rule E6).
 fn name<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'a> {
     let iid = match event.name_iid {
         None | Some(0) => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
@@ -519,7 +519,7 @@ fn name<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'a> {
     }
 }
 
-/// What state an event says that its track is in, where that is not its name (rule ST4).
+/// The state of its track that an event states, if that is not the event's name (rule ST4).
 fn state<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<Called<'a>> {
     let has_name = |iid: Option<u64>| iid.is_some_and(|iid| iid != 0);
     let is_named_otherwise =
@@ -533,7 +533,7 @@ fn state<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<Called<'a>> {
     })
 }
 
-/// Rule E6, of categories.
+/// The category of an event (rule E6).
 fn category<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'a> {
     const CATEGORIES: u32 = interned::EVENT_CATEGORIES;
     match (event.category_iids, event.has_categories) {
@@ -572,8 +572,8 @@ fn category<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'
     }
 }
 
-/// Rule L6: what the first annotation says of an event that may name a thread or a
-/// process.
+/// The text of the first annotation, if the event may name a thread or a process
+/// (rule L6).
 fn note<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<&'a str> {
     const STRING_VALUE: u32 = 6;
     if does != Does::Phase(b'M') {
@@ -584,7 +584,7 @@ fn note<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<&'a str> {
     Some(std::str::from_utf8(text).unwrap_or_default())
 }
 
-/// Rules G1, but for `bind_id`, and GP9.
+/// The flows of an event (rules G1, except for `bind_id`, and GP9).
 fn flows<'a>(event: &RawTrackEvent<'a>) -> impl Iterator<Item = (FlowStep, u64)> + use<'a> {
     let message = match event.has_flows {
         true => event.message,

@@ -1,6 +1,7 @@
 //! The tracks of uuids (rules U5 to U11).
 //!
-//! Most are those of threads, of which a trace may have 100,000; so the name of lanes is boxed.
+//! Most of these tracks belong to threads, of which a trace may have 100,000; so the name of lanes
+//! is boxed.
 
 use rustc_hash::FxHashMap;
 
@@ -12,16 +13,16 @@ use crate::definitions::{
 use crate::timeline::{Label, OwnLabel, Uuid};
 use crate::world::{Details, NewTrack, Owner, SetId, TrackId, Upid, Utid, World};
 
-/// What a slice does to the lanes of its track.
+/// The effect of an event on the lanes of its track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lane {
     Begins,
     Ends,
-    /// Both.
+    /// Begins and ends.
     IsInstant,
 }
 
-/// What slices or values of a uuid are on.
+/// The track or the lanes of a uuid's slices or values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum On {
     Track(TrackId),
@@ -38,16 +39,16 @@ pub(super) struct UuidTracks {
 #[derive(Debug, Clone)]
 struct UuidTrack {
     on: On,
-    /// What its lanes are called, if they are.
+    /// The name of its lanes, if they have one.
     name: Option<Box<OwnLabel>>,
     /// Whether the sequence that first needed it has its first packet in the trace.
     has_first_packet: bool,
 }
 
-/// Who needs a track.
+/// The event that needs a track.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Needs<'a> {
-    /// What the event is called, unless it is not the event's own track.
+    /// The name of the event, if the track is the event's own track.
     pub name: Label<'a>,
     pub sequence: u32,
 }
@@ -57,7 +58,7 @@ impl UuidTracks {
         self.all.get(uuid.0 as usize)?.as_ref()
     }
 
-    /// What slices or values of a uuid are on, that was met.
+    /// The track or the lanes of a uuid that was met.
     #[inline]
     pub fn on(&mut self, uuid: Uuid, needs: Needs<'_>, at: &mut At<'_, '_>) -> On {
         match self.get(uuid) {
@@ -94,7 +95,8 @@ impl UuidTracks {
         track
     }
 
-    /// A uuid is needed for the first time, and before that those above it.
+    /// Makes the track or the lanes of a uuid that is needed for the first time, after those of the
+    /// uuids above it.
     #[cold]
     fn add(&mut self, uuid: Uuid, needs: Needs<'_>, at: &mut At<'_, '_>) -> On {
         let sequences = &at.world.definitions.first_packets;
@@ -157,8 +159,8 @@ impl UuidTracks {
         });
     }
 
-    /// The track that a uuid's is below, which is made if it is not there; none where
-    /// either is a thread's or process's own (rule U8).
+    /// The parent of a uuid's track, which is made if it does not exist. `None` if
+    /// either is the own track of a thread or process (rule U8).
     fn parent(&mut self, uuid: Uuid, sequence: u32, at: &mut At<'_, '_>) -> Option<TrackId> {
         let uuids = &at.world.definitions.uuids;
         let descriptor = uuids.descriptor(uuid)?;
@@ -182,7 +184,7 @@ impl UuidTracks {
         track.filter(|_| !is_left_out)
     }
 
-    /// A lane is made for a uuid (rule U6), after what is above it.
+    /// Makes a lane for a uuid (rule U6), after the tracks above it.
     fn lane(
         &mut self,
         uuid: Uuid,
@@ -230,11 +232,11 @@ impl UuidTracks {
     }
 }
 
-/// What kind of track a uuid has (rule U5).
+/// The kind of a uuid's track (rule U5).
 enum Nature {
-    /// The one of a thread.
+    /// The track of a thread.
     Threads(Utid),
-    /// One of its own, named by an event if need be or not.
+    /// Its own track. If `takes_name` is set, a track without a name takes the name of an event.
     Own { takes_name: bool },
     /// Lanes.
     Merges,
@@ -260,7 +262,7 @@ impl Nature {
     }
 }
 
-/// Rule U7.
+/// The type of a track by its owner (rule U7).
 fn type_of(
     owner: Owner,
     of_thread: &'static str,
@@ -274,7 +276,7 @@ fn type_of(
     }
 }
 
-/// What a track is called instead, if it is a process's (rule TN4).
+/// The translated name of a process's track; other tracks keep their names (rule TN4).
 pub(super) fn other_name(machine: u32, owner: Owner, name: OwnLabel, world: &World) -> OwnLabel {
     let definitions = &world.definitions;
     if definitions.translations.is_empty() || !matches!(owner, Owner::Process(_)) {
@@ -367,7 +369,7 @@ fn lanes(
         owned,
         parent.unwrap_or(0),
         by_key.into(),
-        // No text is another one than an empty one.
+        // No text differs from an empty text.
         key.is_some().into(),
     ];
     world
@@ -377,7 +379,7 @@ fn lanes(
         })
 }
 
-/// Rule U10, beside the owner.
+/// The dimensions of a track, in addition to its owner (rule U10).
 fn dimensions(uuid: Uuid, world: &mut World) -> ArgBuf {
     let mut dimensions = ArgBuf::default();
     let number = world.definitions.uuids.uuid(uuid) as i64;
@@ -389,7 +391,7 @@ fn dimensions(uuid: Uuid, world: &mut World) -> ArgBuf {
     dimensions
 }
 
-/// Rule U9.
+/// The source arguments of a track (rule U9).
 fn source(
     uuid: Uuid,
     descriptor: Option<&Descriptor>,
@@ -451,8 +453,8 @@ fn counted(counter: &CounterSaid, push: &mut impl FnMut(&str, ArgValue<'_>)) {
     }
 }
 
-/// The tracks of what threads spend, and of instants that are on no uuid's (rules E18,
-/// L7).
+/// The tracks of the time and instructions that threads spend, and of instants that are on no
+/// uuid's track (rules E18, L7).
 #[derive(Debug, Default)]
 pub(super) struct OtherTracks {
     spent: FxHashMap<(Utid, bool), TrackId>,
@@ -460,7 +462,7 @@ pub(super) struct OtherTracks {
 }
 
 impl OtherTracks {
-    /// What a thread has spent: time, or instructions.
+    /// The track of the time or the instructions that a thread has spent.
     pub fn spent(&mut self, machine: u32, utid: Utid, is_time: bool, world: &mut World) -> TrackId {
         let (track_type, name) = match is_time {
             true => ("thread_time", "thread_time"),
@@ -474,7 +476,7 @@ impl OtherTracks {
         })
     }
 
-    /// Instants of a process, or of the whole trace.
+    /// The track of a process's instants, or of the instants of the whole trace.
     pub fn instants(&mut self, machine: u32, upid: Option<Upid>, world: &mut World) -> TrackId {
         if let Some(&track) = self.instants.get(&(machine, upid)) {
             return track;
