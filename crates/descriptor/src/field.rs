@@ -95,6 +95,35 @@ pub fn split_tag(tag: u64) -> Option<(u32, WireType)> {
 #[inline]
 #[allow(clippy::result_unit_err)]
 pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, ()> {
+    match bytes.first() {
+        Some(&byte) if byte < 0x80 => Ok(Some((byte.into(), 1))),
+        _ => match bytes.first_chunk() {
+            Some(&chunk) => short_varint(u64::from_le_bytes(chunk))
+                .map_or_else(|| long_varint(bytes), |read| Ok(Some(read))),
+            None => long_varint(bytes),
+        },
+    }
+}
+
+/// A varint of at most eight bytes, which are the low ones of `chunk`. Without a loop, whose end
+/// the processor would have to guess.
+#[inline]
+fn short_varint(chunk: u64) -> Option<(u64, usize)> {
+    let ends = !chunk & 0x8080_8080_8080_8080;
+    if ends == 0 {
+        return None;
+    }
+    // All bits up to the end of the first byte without a continuation bit.
+    let used = ends ^ (ends - 1);
+    let bits = chunk & used & 0x7f7f_7f7f_7f7f_7f7f;
+    let bits = (bits & 0x7f00_7f00_7f00_7f00) >> 1 | bits & 0x007f_007f_007f_007f;
+    let bits = (bits & 0x3fff_0000_3fff_0000) >> 2 | bits & 0x0000_3fff_0000_3fff;
+    let bits = (bits & 0x0fff_ffff_0000_0000) >> 4 | bits & 0x0000_0000_0fff_ffff;
+    Some((bits, ends.trailing_zeros() as usize / 8 + 1))
+}
+
+/// A varint of any size.
+fn long_varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, ()> {
     let mut value = 0u64;
     for (i, &byte) in bytes.iter().enumerate().take(10) {
         if i == 9 && byte > 1 {
@@ -215,10 +244,25 @@ mod tests {
         }
 
         #[test]
-        fn varints_round_trip(value: u64) {
+        fn varints_round_trip(value: u64, unused in 0_u32..64, after in prop::collection::vec(any::<u8>(), 0..10)) {
+            let value = value >> unused;
             let mut bytes = Vec::new();
             prost::encoding::encode_varint(value, &mut bytes);
-            prop_assert_eq!(varint(&bytes), Ok(Some((value, bytes.len()))));
+            let size = bytes.len();
+            bytes.extend(after);
+            prop_assert_eq!(varint(&bytes), Ok(Some((value, size))));
+        }
+
+        /// Numbers with more bytes than they need, cut and overlong ones.
+        #[test]
+        fn a_varint_without_a_loop_is_that_of_the_loop(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..14),
+            continued in 0_usize..14,
+        ) {
+            for byte in bytes.iter_mut().take(continued) {
+                *byte |= 0x80;
+            }
+            prop_assert_eq!(varint(&bytes), long_varint(&bytes));
         }
     }
 }
