@@ -105,8 +105,8 @@ pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, ()> {
     }
 }
 
-/// A varint of at most eight bytes, which are the low ones of `chunk`. Without a loop, whose end
-/// the processor would have to guess.
+/// A varint of at most eight bytes, the first of which is the lowest byte of `chunk`. There is no
+/// loop, because the processor would have to guess its end.
 #[inline]
 fn short_varint(chunk: u64) -> Option<(u64, usize)> {
     let ends = !chunk & 0x8080_8080_8080_8080;
