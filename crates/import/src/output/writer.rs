@@ -177,3 +177,84 @@ fn value_of<'a>(cell: &Cell, batch: &'a Batch) -> Value<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::super::sink::{RouteRow, SolvedSink, StepRow};
+    use super::*;
+
+    /// Counts the tables that are ended.
+    struct Ended<'a>(&'a Cell<usize>);
+
+    impl Sink for Ended<'_> {
+        type Solved = Self;
+
+        fn row<'v>(
+            &mut self,
+            _: &'static Table,
+            _: impl Iterator<Item = Value<'v>>,
+        ) -> Result<bool, WriteError> {
+            Ok(true)
+        }
+
+        fn packet(
+            &mut self,
+            _: i64,
+            _: tables::packet_record::Row<Value<'_>>,
+        ) -> Result<(), WriteError> {
+            Ok(())
+        }
+
+        fn complete(&mut self, _: &'static Table, _: u64) -> Result<(), WriteError> {
+            self.0.set(self.0.get() + 1);
+            Ok(())
+        }
+
+        fn solved(self) -> Result<(Self, Vec<&'static str>), WriteError> {
+            Ok((self, Vec::new()))
+        }
+    }
+
+    impl SolvedSink for Ended<'_> {
+        fn step(&mut self, _: StepRow) -> Result<(), WriteError> {
+            Ok(())
+        }
+
+        fn route(&mut self, _: RouteRow) -> Result<(), WriteError> {
+            Ok(())
+        }
+
+        fn line(&mut self, _: tables::clock_line::Row<Value<'_>>) -> Result<(), WriteError> {
+            Ok(())
+        }
+
+        fn hop(&mut self, _: i64, _: tables::clock_hop::Row<Value<'_>>) -> Result<(), WriteError> {
+            Ok(())
+        }
+
+        fn reading(
+            &mut self,
+            _: i64,
+            _: tables::clock_hop_reading::Row<Value<'_>>,
+        ) -> Result<(), WriteError> {
+            Ok(())
+        }
+
+        fn finish(self) -> Result<(), WriteError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn no_table_is_ended_after_a_cancellation() {
+        let ended = Cell::new(0);
+        let all = Writer::new(Ended(&ended)).finish(&[], &|| false);
+        assert!(all.is_ok());
+        assert_eq!(ended.replace(0), tables::ALL.len());
+        let few = Writer::new(Ended(&ended)).finish(&[], &|| ended.get() == 3);
+        assert!(few.is_ok());
+        assert_eq!(ended.get(), 3);
+    }
+}

@@ -27,9 +27,10 @@
 //! are a *run*. At the end all runs are merged. Up to 512 KiB, there is neither a file nor a thread.
 //!
 //! These figures are from 7.1 million records of a time, a number and 16 bytes, which are 139
-//! stretches of 2 MiB (the size at that time), on a machine with two cores that was not idle. They are the least time, the median
-//! processor time, and its ratio to the former method, measured alternately. The former method had
-//! a run for every stretch, and a heap operation for every record.
+//! stretches of 2 MiB (the size at that time), on a machine with two cores that was not idle. They
+//! are the least time, the median processor time, and its ratio to the former method, measured
+//! alternately. The former method had a run for every stretch, and a heap operation for every
+//! record.
 //!
 //! | order of records | time | processor time | ratio | runs | peak memory |
 //! |---|---|---|---|---|---|
@@ -45,10 +46,10 @@
 //! * **Sorting has its own thread, and so has merging.** Buffers come back and are filled again:
 //!   two stretches, three batches. There are no others, which limits memory: 1 MiB of stretches,
 //!   plus what sorting one of them takes, and at the end 8 MiB of pieces of all runs. 60 million
-//!   records in no order, which are 1,630 stretches of 2 MiB, also take 19 MiB. (With more than 8,192 runs,
-//!   of 4 GiB at least, it is 1 KiB for each.) A record that is larger than a stretch or a batch
-//!   is alone in it, and the caller waits for it: with six payloads of 256 MiB, one of them is in
-//!   memory in addition to the caller's.
+//!   records in no order, which are 1,630 stretches of 2 MiB, also take 19 MiB. (With more than
+//!   8,192 runs, of 4 GiB at least, it is 1 KiB for each.) A record that is larger than a stretch or
+//!   a batch is alone in it, and the caller waits for it: with six payloads of 256 MiB, one of them
+//!   is in memory in addition to the caller's.
 //! * **A stretch fits into a second-level cache.** With stretches of 2 MiB, imports took 1.02 to
 //!   1.1 times as long; and an import has a dozen sorters, so with 3,000,000 records of all kinds it
 //!   took 86 MB instead of 52.
