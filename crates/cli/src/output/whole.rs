@@ -13,28 +13,31 @@
 //! with the last one.
 
 use std::env;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 
 use tempfile::SpooledTempFile;
 
 /// The number of bytes that are held in memory.
 const HELD: usize = 8 << 20;
 
-/// The output so far, which nobody has seen.
-pub struct Whole(SpooledTempFile);
+/// The number of bytes in a read or a write of the file.
+const PART: usize = 1 << 16;
+
+/// The output so far, which nobody has seen. It is buffered because formats write each value alone.
+pub struct Whole(BufWriter<SpooledTempFile>);
 
 impl Whole {
     /// Empty output.
     pub fn new() -> Whole {
-        Whole(SpooledTempFile::new(HELD))
+        Whole(BufWriter::with_capacity(PART, SpooledTempFile::new(HELD)))
     }
 
     /// Writes all output to `out`.
     pub fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
         self.0.rewind().map_err(unkept)?;
-        let mut part = vec![0; 1 << 16];
+        let mut part = vec![0; PART];
         loop {
-            match self.0.read(&mut part).map_err(unkept)? {
+            match self.0.get_mut().read(&mut part).map_err(unkept)? {
                 0 => return out.flush(),
                 length => out.write_all(&part[..length])?,
             }
@@ -77,5 +80,27 @@ mod tests {
         let mut out = Vec::new();
         whole.finish(&mut out).expect("to memory");
         assert!(out.len() == 10_000_000 && out.iter().all(|byte| *byte == b'x'));
+    }
+
+    /// Each value of a JSON result was a write of its own: a million rows took 23 times as long as in CSV.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn many_small_writes_are_few_writes_of_the_file() {
+        let written = || -> u64 {
+            let counters = std::fs::read_to_string("/proc/thread-self/io").expect("counters");
+            let calls = counters
+                .lines()
+                .find_map(|line| line.strip_prefix("syscw: "));
+            calls.expect("calls").parse().expect("a number")
+        };
+        let mut whole = Whole::new();
+        let before = written();
+        for _ in 0..2 * HELD / 8 {
+            whole
+                .write_all(b"12345678")
+                .expect("room in the temporary directory");
+        }
+        let calls = written() - before;
+        assert!((1..=1000).contains(&calls), "{calls} writes");
     }
 }
