@@ -827,6 +827,15 @@ mod endless {
             );
             assert_eq!(place.files(), [""; 0]);
         }
+        // As soon as the folder is there.
+        for _ in 0..20 {
+            let mut export = Running::begin(&database, &place.path("traces"));
+            while place.files().is_empty() {
+                std::thread::yield_now();
+            }
+            let (code, _) = export.signal(Signal::SIGINT);
+            assert_eq!((code, place.files()), (Some(130), Vec::new()));
+        }
         // Beside another trace.
         let folder = place.path("traces");
         super::export(

@@ -26,7 +26,7 @@ use crate::database::{self, Access, Database};
 use crate::flags::{ExportArguments, wrong_usage};
 use crate::guard;
 use crate::reference::{SectionKind, reference};
-use crate::signals::Signals;
+use crate::signals::{Removal, Signals};
 use crate::{hints, messages, progress, unrelated};
 
 /// Tables that belong to no single subject, because they have rows about everything that an import finds.
@@ -78,8 +78,8 @@ pub fn run(
     };
     let make = || {
         let folder = Folder::at(output)?;
-        let directory = folder.directory().to_owned();
-        Ok((folder, directory))
+        let remove: Removal = Box::new(folder.removal());
+        Ok((folder, remove))
     };
     let begun = Instant::now();
     let summary = signals.during_file(make, |folder| {

@@ -1,7 +1,6 @@
 //! Ctrl-C and SIGTERM: they stop the current work, and leave no temporary files behind.
 
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::mem;
 use std::path::PathBuf;
@@ -45,9 +44,12 @@ struct State {
     /// The number of signals during the current statement.
     pressed: u32,
     temporary: Option<WorkDir>,
-    /// The directory of a file that is not complete yet.
-    incomplete: Option<PathBuf>,
+    /// Removes a result that is not complete yet.
+    incomplete: Option<Removal>,
 }
+
+/// Removes an incomplete result, which the end of the process would leave behind.
+pub type Removal = Box<dyn FnOnce() + Send>;
 
 /// Handles signals.
 pub struct Signals {
@@ -134,18 +136,17 @@ impl Signals {
         Ok(path)
     }
 
-    /// Does `work` with the file that `make` returns, together with the directory in which it is
-    /// made. `work` removes the directory. If a signal ends the program at once, it removes the
-    /// directory, too.
+    /// Does `work` with the result that `make` begins. `work` removes the result if it fails. If a
+    /// signal ends the program at once, the [`Removal`] does.
     pub fn during_file<F, T>(
         &self,
-        make: impl FnOnce() -> anyhow::Result<(F, PathBuf)>,
+        make: impl FnOnce() -> anyhow::Result<(F, Removal)>,
         work: impl FnOnce(F) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        // A signal waits for the lock, so that it finds the directory.
+        // A signal waits for the lock, so that it finds the result.
         let mut state = lock(&self.state);
-        let (file, directory) = make()?;
-        state.incomplete = Some(directory);
+        let (file, removal) = make()?;
+        state.incomplete = Some(removal);
         drop(state);
         let result = work(file);
         lock(&self.state).incomplete = None;
@@ -185,8 +186,8 @@ fn stop(shared: &Arc<Mutex<State>>) {
         }
         Busy::Idle | Busy::Statement(_) => {
             state.temporary = None;
-            if let Some(directory) = state.incomplete.take() {
-                let _ = fs::remove_dir_all(directory);
+            if let Some(remove) = state.incomplete.take() {
+                remove();
             }
             restore_terminal();
             // The terminal shows ^C on the line where it was typed.

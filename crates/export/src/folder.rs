@@ -96,9 +96,28 @@ impl Folder {
         &self.path
     }
 
-    /// The directory for incomplete files.
-    pub fn directory(&self) -> &Path {
-        &self.inside
+    /// Does what dropping the folder does, for a process that ends without that: removes the
+    /// incomplete files, and the folder if it is new and has no trace.
+    ///
+    /// ```
+    /// use timebase_export::Folder;
+    /// # let place = tempfile::tempdir()?;
+    /// let path = place.path().join("traces");
+    /// let folder = Folder::at(&path)?;
+    /// let remove = folder.removal();
+    /// std::mem::forget(folder);
+    /// remove();
+    /// assert!(!path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn removal(&self) -> impl FnOnce() + Send + use<> {
+        let (inside, path, is_new) = (self.inside.clone(), self.path.clone(), self.is_new);
+        move || {
+            let _ = fs::remove_dir_all(inside);
+            if is_new {
+                remove_empty(&path);
+            }
+        }
     }
 
     /// Whether the folder has the complete trace.
@@ -244,13 +263,20 @@ impl Drop for Moves {
 impl Drop for Folder {
     fn drop(&mut self) {
         self.scratch = None;
-        let is_done =
-            |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == DONE);
-        // A directory with contents must be recognizable as ours.
-        if self.is_new && fs::read_dir(&self.path).is_ok_and(|mut entries| entries.all(is_done)) {
-            let _ = fs::remove_dir(self.path.join(DONE));
-            let _ = fs::remove_dir(&self.path);
+        if self.is_new {
+            remove_empty(&self.path);
         }
+    }
+}
+
+/// Removes a folder without traces.
+fn remove_empty(path: &Path) {
+    let is_done =
+        |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == DONE);
+    // A directory with contents must be recognizable as ours.
+    if fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_done)) {
+        let _ = fs::remove_dir(path.join(DONE));
+        let _ = fs::remove_dir(path);
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use timebase_store::files::NewFile;
 
 use super::{Named, Whole};
-use crate::signals::Signals;
+use crate::signals::{Removal, Signals};
 
 /// Refuses a file that cannot be made, or that is the source of the result.
 pub fn check(path: &Path, source: &Path) -> anyhow::Result<()> {
@@ -56,7 +56,8 @@ pub fn write(
     let make = || {
         let file = NewFile::at(path).with_context(cannot_write)?;
         let directory = file.directory().to_owned();
-        Ok((file, directory))
+        let remove: Removal = Box::new(|| drop(fs::remove_dir_all(directory)));
+        Ok((file, remove))
     };
     signals.during_file(make, |file| {
         let mut out = BufWriter::new(Named::new(path.display(), file.file()));
