@@ -416,6 +416,43 @@ fn rw6_a_log_line_stays_on_the_wall_clock_or_is_counted() {
     );
 }
 
+/// The first line waits for a snapshot, so nothing can be written before all snapshots are known. They are
+/// taken from the survey once all machines are known.
+#[test]
+fn rw6_a_time_before_all_snapshots_is_written_by_all_of_them() {
+    let line = |time: u64| {
+        let line = Message::new().message(1, Message::new().number(5, time));
+        Message::new().number(10, 2).message(39, line)
+    };
+    // The wall clock is one percent slow.
+    let snapshots = |begin: u64| {
+        (0..4).map(move |second| {
+            let (boottime, wall) = (second * 1_000_000_000, second * 990_000_000);
+            snapshot(&[(BOOTTIME, begin + boottime), (1, begin + wall)])
+        })
+    };
+    let begin = 1_000_000_000;
+    let mut alone = vec![line(begin + 2_450_000_000)];
+    alone.extend(snapshots(begin));
+    alone.push(line(begin + 1_500_000_000));
+
+    const OTHER: u64 = 5;
+    let begin = 60_000_000_000;
+    let mut two = alone.clone();
+    two.push(line(begin + 2_450_000_000).number(98, OTHER));
+    two.extend(snapshots(begin).map(|snapshot| snapshot.number(98, OTHER)));
+    two.push(line(begin + 1_500_000_000).number(98, OTHER));
+    two.extend(alone.iter().skip(1).cloned());
+
+    for (trace, lines) in [(&alone, 2), (&two, 5)] {
+        let pair = Pair::of_bytes(&trace_of(trace), Conversion::Linear).unwrap();
+        assert_eq!(pair.differences(), Vec::<String>::new());
+        assert_eq!(pair.told.unmet, []);
+        let placed = "SELECT count(ts) FROM android_log_record";
+        assert_eq!(count(&pair.a, placed), lines);
+    }
+}
+
 #[test]
 fn rw8_guests_are_on_the_hosts_time_without_synchronizations() {
     let pair = Pair::of(&[data("several/vm.pftrace")], Conversion::Nearest).unwrap();

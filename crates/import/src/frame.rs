@@ -32,6 +32,7 @@ use timebase_trace::{Counts, End, Found, Packets, Payload};
 use self::file::OpenFile;
 pub(crate) use self::file::ReadFile;
 use self::snapshots::tell_made;
+pub(crate) use self::survey::SnapshotPackets;
 pub(crate) use self::timing::{CopiedPacket, TimedPacket};
 use self::types::PacketTypes;
 use crate::definitions::Definitions;
@@ -144,14 +145,20 @@ impl Frame {
     ///
     /// If a temporary file cannot be written, or the import needs too much memory.
     pub fn read_file(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
-        self.each_packet(input, rows, Frame::packet)
+        self.each_packet(input, rows, |frame, packet, rows| {
+            ControlFlow::Continue(frame.packet(packet, rows))
+        })
     }
 
     fn each_packet(
         &mut self,
         input: impl Read,
         rows: &mut Rows<'_>,
-        mut read: impl FnMut(&mut Frame, &timebase_trace::Packet<'_>, &mut Rows<'_>) -> Payload,
+        mut read: impl FnMut(
+            &mut Frame,
+            &timebase_trace::Packet<'_>,
+            &mut Rows<'_>,
+        ) -> ControlFlow<(), Payload>,
     ) -> io::Result<End> {
         let mut packets = Packets::new(input);
         let mut watched = Ok(());
@@ -160,7 +167,7 @@ impl Frame {
             watched = self.watch.after(found.size());
             let journal = &mut self.context.journal;
             match found {
-                Found::Packet(packet) => payload = read(self, packet, rows),
+                Found::Packet(packet) => payload = read(self, packet, rows)?,
                 Found::Unreadable(raw, why) => {
                     self.file
                         .unreadable(raw, &why, self.keep.data, journal, rows);

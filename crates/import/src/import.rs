@@ -441,7 +441,7 @@ impl<'a> Job<'a> {
         begin(Pass::First, self.monitor, files);
         let schema = PacketSchema::default();
         let frame = frame(schema, self.options, scratch, &self.limits, None);
-        let found = pipeline::survey(files, frame, self.monitor);
+        let found = pipeline::survey(files, frame, None, self.monitor);
         match found {
             _ if self.monitor.cancel.load(Ordering::Relaxed) => Err(Error::Cancelled),
             Ok(frame) => Ok(frame.context.place.found()),

@@ -9,7 +9,7 @@ use timebase_trace::{Digested, End, Input, Monitor, OtherFile, SourceError, Trac
 
 use crate::error::WriteError;
 use crate::files::{File, Files};
-use crate::frame::{Finished, Frame, ReadFile};
+use crate::frame::{Finished, Frame, ReadFile, SnapshotPackets};
 use crate::output::{Batch, LogMessage, Outlet, Rows, Severity};
 use crate::subjects::Wanted;
 
@@ -155,10 +155,12 @@ pub(crate) fn run(
     })
 }
 
-/// Goes through all files for their snapshots. The rows made meanwhile are dropped.
+/// Goes through all files for their snapshots. The rows made meanwhile are dropped. `kept` gets the
+/// packets with snapshots if there is only one file.
 pub(crate) fn survey(
     files: &mut Files<'_>,
     frame: Frame,
+    mut kept: Option<&mut SnapshotPackets>,
     monitor: &Monitor,
 ) -> Result<Frame, Broken> {
     let wanted = frame.wanted().clone();
@@ -173,7 +175,7 @@ pub(crate) fn survey(
                 let rules = files.rules(&file);
                 let mut input = files.inputs.open_ahead(file.id)?;
                 frame.begin_file(file.tag, rules, rows);
-                let end = frame.survey_file(&mut input.reader, rows)?;
+                let end = frame.survey_file(&mut input.reader, kept.as_deref_mut(), rows)?;
                 stopped(frame, end)?;
                 if let Some(failure) = input.failed() {
                     return Err(failure.into());

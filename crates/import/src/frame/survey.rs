@@ -27,43 +27,120 @@
 //! failed.
 
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 
-use timebase_trace::wire::packet::PacketType;
+use timebase_store::sort::Scratch;
+use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{End, Payload};
 
 use super::Frame;
 use super::packet::{defaults, verdict};
+use crate::compact::{Put, Take};
 use crate::output::Rows;
 use crate::place::{IncomingPacket, PartIx, Snapshot};
 use crate::readers::{Corrupt, Parsed};
+use crate::spill::SpillQueue;
+
+/// The `clock_snapshot` packets of a file that was surveyed, for a pass that needs nothing else
+/// from the rest of the file.
+pub(crate) struct SnapshotPackets {
+    packets: SpillQueue,
+    record: Vec<u8>,
+    /// The number of packets until now.
+    count: u64,
+    /// The number of packets up to the last one that was not only surveyed.
+    unsettled: u64,
+}
+
+impl SnapshotPackets {
+    pub fn new(scratch: &Scratch) -> Self {
+        SnapshotPackets {
+            packets: SpillQueue::new(scratch),
+            record: Vec::new(),
+            count: 0,
+            unsettled: 0,
+        }
+    }
+
+    /// `snapshot` tells whether a packet that was only surveyed has a snapshot.
+    fn add(&mut self, packet: &timebase_trace::Packet<'_>, snapshot: Option<bool>) {
+        self.count += 1;
+        match snapshot {
+            None => self.unsettled = self.count,
+            Some(true) if packet.header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT) => {
+                self.record.clear();
+                Put(&mut self.record).natural(self.count).rest(packet.bytes);
+                self.packets.push(&self.record);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Whether all packets from this one on were only surveyed. The first packet has the number 1.
+    pub fn are_complete_from(&self, number: u64) -> bool {
+        self.unsettled < number
+    }
+
+    /// Gives the snapshots from this packet on, in file order, with the headers of their packets.
+    ///
+    /// # Errors
+    ///
+    /// If the packets could not be stored, or cannot be read back.
+    pub fn from(self, number: u64, mut each: impl FnMut(&Header<'_>, &Snapshot)) -> io::Result<()> {
+        self.packets.drain(|record| {
+            let mut take = Take(record);
+            if take.natural()? >= number
+                && let Ok(header) = Header::parse(take.rest())
+                && let Ok(parsed) = Parsed::of(&header)
+                && let Some(snapshot) = parsed.snapshot(&header)
+            {
+                each(&header, &snapshot);
+            }
+            Ok(())
+        })
+    }
+}
 
 impl Frame {
-    /// Reads a whole file for its snapshots only, and tells whether the reading was stopped.
+    /// Reads a whole file for its snapshots only, and tells whether the reading was stopped. Keeps
+    /// its snapshots if the caller asks for them.
     ///
     /// # Errors
     ///
     /// If a temporary file cannot be written, or the import needs too much memory.
-    pub fn survey_file(&mut self, input: impl Read, rows: &mut Rows<'_>) -> io::Result<End> {
-        self.each_packet(input, rows, Frame::survey_packet)
+    pub fn survey_file(
+        &mut self,
+        input: impl Read,
+        mut kept: Option<&mut SnapshotPackets>,
+        rows: &mut Rows<'_>,
+    ) -> io::Result<End> {
+        self.each_packet(input, rows, |frame, packet, rows| {
+            let (payload, snapshot) = frame.survey_packet(packet, rows);
+            if let Some(kept) = &mut kept {
+                kept.add(packet, snapshot);
+            }
+            ControlFlow::Continue(payload)
+        })
     }
 
-    /// Adds the snapshot of a packet as [`Frame::packet`] does, and judges the payload.
+    /// Adds the snapshot of a packet as [`Frame::packet`] does, and judges the payload. If the
+    /// packet was only surveyed, this tells whether it has a snapshot.
     #[inline]
     fn survey_packet(
         &mut self,
         packet: &timebase_trace::Packet<'_>,
         rows: &mut Rows<'_>,
-    ) -> Payload {
+    ) -> (Payload, Option<bool>) {
         let header = packet.header;
         let Some(part) = self.part(header, rows) else {
-            return Payload::Sound;
+            return (Payload::Sound, None);
         };
         let is_sync = matches!(header.packet_type(), Some(PacketType::REMOTE_CLOCK_SYNC));
         if is_sync || !self.context.place.clocks.is_settled(part) {
-            return self.packet_of(packet, part, rows);
+            return (self.packet_of(packet, part, rows), None);
         }
-        let (payload, _) = self.survey_settled(packet, part, rows);
-        payload
+        let (payload, snapshot) = self.survey_settled(packet, part, rows);
+        (payload, Some(snapshot.is_some()))
     }
 
     /// Does the same for a packet of a part whose clocks are settled. Returns the packet's

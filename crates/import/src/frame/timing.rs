@@ -5,6 +5,7 @@
 //! module calls the same functions for these steps, and does not keep any row.
 
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 
 use timebase_schema::tables;
 use timebase_trace::wire::packet::{Header, PacketType};
@@ -70,7 +71,7 @@ impl CopiedPacket {
 }
 
 impl Frame {
-    /// Reads the packets of a file, in file order, with the caller's function.
+    /// Reads the packets of a file, in file order, with the caller's function, until that stops.
     ///
     /// # Errors
     ///
@@ -79,7 +80,7 @@ impl Frame {
         &mut self,
         input: impl Read,
         rows: &mut Rows<'_>,
-        each: impl FnMut(&mut Frame, &Packet<'_>, &mut Rows<'_>) -> Payload,
+        each: impl FnMut(&mut Frame, &Packet<'_>, &mut Rows<'_>) -> ControlFlow<(), Payload>,
     ) -> io::Result<End> {
         self.each_packet(input, rows, each)
     }

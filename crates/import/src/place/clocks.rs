@@ -199,6 +199,11 @@ impl Clocks {
         self.trace_time.is_settled() && self.parts[part].is_settled
     }
 
+    /// The same for packets of all parts so far.
+    pub fn are_settled(&self) -> bool {
+        self.trace_time.is_settled() && self.parts.iter().all(|part| part.is_settled)
+    }
+
     /// Adds the manifest's statement that two clocks have these readings at one instant (rule X35).
     pub fn relate(&mut self, readings: [(Clock, i64); 2]) -> Result<(), Rejected> {
         let readings = readings.map(|(clock, value)| Reading {

@@ -51,7 +51,7 @@ pub(crate) use sequence::{CAUSES, Generation, Sequence, SequenceIx};
 pub(crate) use snapshot::Accepted;
 pub(crate) use snapshot::{Snapshot, called, recorded};
 pub(crate) use time::TraceTime;
-use uses::Uses;
+pub(crate) use uses::Uses;
 pub(crate) use waiting::{CountsFor, Settled, SettledEvent, Stands, Untimed, WaitingEvent};
 use waiting::{Waiting, WaitingPacket, WaitingSnapshot};
 

@@ -218,6 +218,11 @@ impl Parts {
         here
     }
 
+    /// The number of all parts.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// All parts by their indexes, in the order of their first packets, including the part of no
     /// file.
     pub fn iter(&self) -> impl Iterator<Item = &Part> {

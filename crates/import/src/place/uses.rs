@@ -10,13 +10,24 @@ pub(crate) struct Uses {
     /// The clock of the last packets and their number, because consecutive packets mostly use one
     /// clock.
     last: Option<(Clock, u64)>,
+    /// Whether nobody asks for the numbers.
+    is_off: bool,
 }
 
 impl Uses {
+    /// Counts nothing.
+    pub fn off() -> Self {
+        Uses {
+            is_off: true,
+            ..Uses::default()
+        }
+    }
+
     /// Counts a packet.
     #[inline]
     pub fn count(&mut self, clock: Clock) {
         match &mut self.last {
+            _ if self.is_off => {}
             Some((last, packets)) if *last == clock => *packets += 1,
             _ => {
                 self.settle();

@@ -79,9 +79,11 @@ pub(crate) enum NewPayload<'a> {
 
 /// Whether the defaults of a packet name a clock.
 pub(crate) fn names_clock(header: &Header<'_>) -> bool {
-    header.trace_packet_defaults.is_some_and(|defaults| {
-        fields(defaults).any(|(number, ..)| number == field::DEFAULT_CLOCK_ID)
-    })
+    header.trace_packet_defaults.is_some_and(has_clock)
+}
+
+fn has_clock(defaults: &[u8]) -> bool {
+    fields(defaults).any(|(number, ..)| number == field::DEFAULT_CLOCK_ID)
 }
 
 /// Writes a packet. All fields that do not change stay byte for byte, in their order.
@@ -118,31 +120,38 @@ pub(crate) fn write(
     {
         put_time(out, timestamp);
     }
+    let mut unchanged = Unchanged { packet, start: 0 };
+    let mut end = 0;
     for (number, value, bytes) in fields(packet) {
+        let start = end;
+        end += bytes.len();
         match (number, value) {
             (field::TIMESTAMP, Value::Varint(_)) => {
+                unchanged.copy(start, end, out);
                 if let Some(timestamp) = timestamp.take() {
                     put_time(out, timestamp);
                 }
             }
-            (field::TIMESTAMP_CLOCK_ID, Value::Varint(_)) => match time.clock {
-                NewClock::Same => out.extend_from_slice(bytes),
-                NewClock::None => {}
-                NewClock::Is(_) => {
-                    if let Some(clock) = old_clock.take() {
-                        put_number(out, number, clock.into());
-                    }
+            (field::TIMESTAMP_CLOCK_ID, Value::Varint(_)) if time.clock != NewClock::Same => {
+                unchanged.copy(start, end, out);
+                if let Some(clock) = old_clock.take() {
+                    put_number(out, number, clock.into());
                 }
-            },
+            }
             (field::TRACE_PACKET_DEFAULTS, Value::Bytes(defaults)) => match payload {
                 NewPayload::None {
                     has_defaults: false,
                     ..
-                } => {}
-                _ => put_defaults(defaults, bytes, out),
+                } => unchanged.copy(start, end, out),
+                _ if has_clock(defaults) => {
+                    unchanged.copy(start, end, out);
+                    put_defaults(defaults, out);
+                }
+                _ => {}
             },
             (number, value) => match (payload, value) {
                 (NewPayload::Is(new), Value::Bytes(old)) if is_payload(header, number, old) => {
+                    unchanged.copy(start, end, out);
                     put_bytes(out, number, new);
                 }
                 (NewPayload::None { has_interned, .. }, _) => {
@@ -150,13 +159,28 @@ pub(crate) fn write(
                         field::INTERNED_DATA => has_interned,
                         number => field::OF_HEADER.contains(&number),
                     };
-                    if is_kept {
-                        out.extend_from_slice(bytes);
+                    if !is_kept {
+                        unchanged.copy(start, end, out);
                     }
                 }
-                _ => out.extend_from_slice(bytes),
+                _ => {}
             },
         }
+    }
+    unchanged.copy(end, end, out);
+}
+
+/// The bytes of a packet between two fields that change, which are copied together.
+struct Unchanged<'a> {
+    packet: &'a [u8],
+    start: usize,
+}
+
+impl Unchanged<'_> {
+    /// Copies the bytes before a field that changes.
+    fn copy(&mut self, start: usize, end: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.packet.get(self.start..start).unwrap_or_default());
+        self.start = end;
     }
 }
 
@@ -167,16 +191,12 @@ fn is_payload(header: &Header<'_>, number: u32, bytes: &[u8]) -> bool {
         .is_some_and(|(kind, payload)| kind.0 == number && std::ptr::eq(payload, bytes))
 }
 
-/// Writes the defaults without a clock. Empty defaults stay, because their presence replaces
+/// Writes the defaults without their clock. Empty defaults stay, because their presence replaces
 /// earlier defaults.
-fn put_defaults(defaults: &[u8], as_they_are: &[u8], out: &mut Vec<u8>) {
-    let is_clock = |number| number == field::DEFAULT_CLOCK_ID;
-    if !fields(defaults).any(|(number, ..)| is_clock(number)) {
-        return out.extend_from_slice(as_they_are);
-    }
+fn put_defaults(defaults: &[u8], out: &mut Vec<u8>) {
     let mut without = Vec::with_capacity(defaults.len());
     for (number, _, bytes) in fields(defaults) {
-        if !is_clock(number) {
+        if number != field::DEFAULT_CLOCK_ID {
             without.extend_from_slice(bytes);
         }
     }

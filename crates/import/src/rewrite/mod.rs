@@ -17,7 +17,8 @@
 //! while the packet is in memory. So nothing is kept of packets whose time is known at once, and an import
 //! does not change. There are two passes, because a time that waits for a later snapshot (rule D2) is known
 //! only at the end of the first; these times go to the second pass through temporary files. With rates, the
-//! first pass finds the snapshots, as the first pass of an import does. Several files need one more pass
+//! first pass finds the snapshots, as the first pass of an import does, and keeps their packets. If the next
+//! pass cannot write, and only needs snapshots from some packet on, it takes these and ends. Several files need one more pass
 //! before, because the manifest that is written depends on their machines and on trace time.
 //!
 //! The alternative was to import into a temporary database, and to rewrite packets with the times of its
@@ -66,13 +67,13 @@ use self::waits::{Collected, End, Known};
 use crate::describe::unrelated;
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::{File, Files};
-use crate::frame::{Frame, Keep};
+use crate::frame::{Frame, Keep, SnapshotPackets};
 use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::options::{Conversion, Options};
 use crate::output::{RowType, Rows, parent, placed};
 use crate::pipeline::{self, Broken, FileRead};
-use crate::place::{Place, Settled, Whole};
+use crate::place::{Place, Settled, Uses, Whole};
 use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
 use crate::verdict::Verdict;
@@ -230,20 +231,27 @@ impl Job<'_> {
         files: &mut Files<'_>,
         (file, packing): (Option<Written>, Packing),
     ) -> Result<AtOnce, RewriteError> {
-        let whole = match self.options.conversion {
+        let (whole, surveyed) = match self.options.conversion {
             Conversion::Linear => {
-                let surveyed = self.survey(files)?;
-                Some(surveyed.context.place.found())
+                let mut snapshots = SnapshotPackets::new(&self.scratch);
+                let surveyed = self.survey(files, Some(&mut snapshots))?;
+                let counts = surveyed.counts;
+                (
+                    Some(surveyed.context.place.found()),
+                    Some((snapshots, counts)),
+                )
             }
-            Conversion::Nearest => None,
+            Conversion::Nearest => (None, None),
         };
         let has_rates = whole.is_some();
+        let (snapshots, surveyed_counts) = surveyed.unzip();
         let output = file.map(|file| Output::new(file, packing, &self.limits.disk));
         let output = output.transpose().map_err(|error| self.failed(error))?;
         let target = Target::new(self.frame(None), None, Clock::BOOTTIME);
         let times = Times::new(Waits::Collected, true, has_rates);
         let mut pass = self.new_pass(whole, target, times);
         pass.others.output = output;
+        pass.others.surveyed = snapshots;
         let reading = match has_rates {
             true => Reading::Second,
             false => Reading::Only,
@@ -261,7 +269,9 @@ impl Job<'_> {
                 false => Err(self.changed()),
             };
         }
-        let (whole, counts) = (place.clocks.give_back(), source.counts);
+        let whole = place.clocks.give_back();
+        let counts = surveyed_counts.filter(|_| others.ends_early);
+        let counts = counts.unwrap_or(source.counts);
         let others = passed.pass.others;
         let file = others
             .output
@@ -353,9 +363,13 @@ impl Job<'_> {
     }
 
     /// Goes through all files for their snapshots and machines.
-    fn survey(&self, files: &mut Files<'_>) -> Result<Frame, RewriteError> {
+    fn survey(
+        &self,
+        files: &mut Files<'_>,
+        kept: Option<&mut SnapshotPackets>,
+    ) -> Result<Frame, RewriteError> {
         self.monitor.begin(Reading::First, files.inputs.total());
-        let surveyed = pipeline::survey(files, self.frame(None), self.monitor);
+        let surveyed = pipeline::survey(files, self.frame(None), kept, self.monitor);
         if self.monitor.cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled.into());
         }
@@ -365,7 +379,7 @@ impl Job<'_> {
     /// Goes through several files twice: first for their machines and clocks, and then for the data about the
     /// whole written trace.
     fn find_several(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
-        let mut surveyed = self.survey(files)?;
+        let mut surveyed = self.survey(files, None)?;
         let several = Several::of(files, &mut surveyed).map_err(Error::Manifest)?;
         let whole = match self.options.conversion {
             Conversion::Linear => Some(surveyed.context.place.found()),
@@ -405,6 +419,9 @@ impl Job<'_> {
                 output: None,
                 members: None,
                 room: Room::default(),
+                packets: 0,
+                surveyed: None,
+                ends_early: false,
                 failure: None,
             },
         }
@@ -417,7 +434,9 @@ impl Job<'_> {
             events: Wanted::of(&[]),
         };
         let watch = self.limits.memory.watch();
-        Frame::new(PacketSchema::default(), keep, &self.scratch, watch, whole)
+        let mut frame = Frame::new(PacketSchema::default(), keep, &self.scratch, watch, whole);
+        frame.context.place.uses = Uses::off();
+        frame
     }
 
     /// Goes through all files.
@@ -673,7 +692,10 @@ fn read(
         if others.failure.is_some() {
             return Ok(read);
         }
-        pipeline::stopped(source, end)?;
+        match others.ends_early {
+            true => others.enter_rest(rows)?,
+            false => pipeline::stopped(source, end)?,
+        }
         if let Some(failure) = input.failed() {
             return Err(failure.into());
         }
@@ -690,6 +712,9 @@ fn read(
             && let Some(output) = others.output.take()
         {
             members.end(file.id, name, packing, output)?;
+        }
+        if others.ends_early {
+            continue; // another pass reads the file to its end
         }
         let is_doubtful = of_frame.is_doubtful() || !source.context.place.is_used();
         read.push(FileRead::new(file, title, of_frame, is_doubtful, input)?);

@@ -1,6 +1,7 @@
 //! A pass over a trace: it places each packet, and the last pass also writes it.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use timebase_resolver::{Clock, ClockId, SeqId, Ticks, Unresolved};
 use timebase_trace::wire::packet::{Header, PacketType};
@@ -13,7 +14,7 @@ use super::tally::{Left, Missed};
 use super::target::Target;
 use super::times::{Converter, Times, Waits};
 use super::waits::Collected;
-use crate::frame::{CopiedPacket, Frame, TimedPacket};
+use crate::frame::{CopiedPacket, Frame, SnapshotPackets, TimedPacket};
 use crate::output::Rows;
 use crate::place::{PartIx, Placement, TraceTime};
 use crate::readers::{Corrupt, Parsed, Retimed, Rewritten};
@@ -35,6 +36,12 @@ pub(crate) struct Others {
     /// The members that are written, if there are several files.
     pub members: Option<Members>,
     pub room: Room,
+    /// The number of packets until now.
+    pub packets: u64,
+    /// The snapshots of the trace, if an earlier pass has kept them.
+    pub surveyed: Option<SnapshotPackets>,
+    /// Whether the pass ended early, because the rest of the trace is known from `surveyed`.
+    pub ends_early: bool,
     /// The reason why the pass cannot go on.
     pub failure: Option<io::Error>,
 }
@@ -57,8 +64,54 @@ pub(crate) struct Room {
 }
 
 impl Others {
-    /// Handles a packet of the source trace.
+    /// Handles a packet of the source trace, unless the rest of the trace is known.
     pub fn packet(
+        &mut self,
+        source: &mut Frame,
+        packet: &Packet<'_>,
+        rows: &mut Rows<'_>,
+    ) -> ControlFlow<(), Payload> {
+        self.packets += 1;
+        self.ends_early = self.knows_rest(source);
+        match self.ends_early {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(self.next_packet(source, packet, rows)),
+        }
+    }
+
+    /// Whether the pass needs nothing from this packet on but snapshots that an earlier pass has
+    /// kept: all parts of both traces exist and are settled. With rates, times that wait depend on
+    /// no later packet, because the earlier pass knows all snapshots of the source.
+    #[inline]
+    fn knows_rest(&self, source: &Frame) -> bool {
+        let is_surveyed = |known: &SnapshotPackets| known.are_complete_from(self.packets);
+        if self.times.writes || !self.surveyed.as_ref().is_some_and(is_surveyed) {
+            return false;
+        }
+        let (source, target) = (&source.context.place, &self.target.frame.context.place);
+        source.clocks.parts.len() == target.clocks.parts.len()
+            && source.clocks.are_settled()
+            && target.clocks.are_settled()
+    }
+
+    /// Enters the snapshots of the rest into the written trace.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read back.
+    pub fn enter_rest(&mut self, rows: &mut Rows<'_>) -> io::Result<()> {
+        let Some(surveyed) = self.surveyed.take() else {
+            return Ok(());
+        };
+        let target = &mut self.target.frame;
+        surveyed.from(self.packets, |header, snapshot| {
+            if let Some(part) = target.part(header, rows) {
+                target.survey_copy(header, snapshot, part, rows);
+            }
+        })
+    }
+
+    fn next_packet(
         &mut self,
         source: &mut Frame,
         packet: &Packet<'_>,

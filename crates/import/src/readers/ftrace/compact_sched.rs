@@ -114,6 +114,18 @@ impl Columns {
         )
     }
 
+    /// The timestamps of all switches.
+    pub fn switch_timestamps(&self) -> &[u64] {
+        let timestamps = &self.columns[column::SWITCH_TIMESTAMP];
+        timestamps.get(..self.switches()).unwrap_or(timestamps)
+    }
+
+    /// The timestamps of all wakings.
+    pub fn waking_timestamps(&self) -> &[u64] {
+        let timestamps = &self.columns[column::WAKING_TIMESTAMP];
+        timestamps.get(..self.wakings()).unwrap_or(timestamps)
+    }
+
     fn get(&self, column: usize, index: usize) -> Option<u64> {
         self.columns[column].get(index).copied()
     }

@@ -5,8 +5,7 @@ use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
 
 use super::bundle::{Bundle, RawFtraceEvent, clock_of};
-use super::compact_sched::{CompactSwitch, CompactWaking, column};
-use super::in_order::{InOrder, Next};
+use super::compact_sched::column;
 use crate::compact::Put;
 use crate::message::Message;
 use crate::place::{EventClock, TraceTime};
@@ -32,7 +31,7 @@ mod field {
 struct Readings {
     switches: Vec<u64>,
     wakings: Vec<u64>,
-    /// `None` for an event without a timestamp.
+    /// `None` for an event that does not change.
     events: Vec<Option<u64>>,
     has_changed: bool,
     has_placed: bool,
@@ -41,8 +40,7 @@ struct Readings {
 }
 
 impl Readings {
-    /// The reading to write, which is converted in the same order as by the import. A reading
-    /// without a time does not change.
+    /// The reading to write. A reading without a time does not change.
     fn of(&mut self, recorded: u64, clock: &EventClock, to: &mut impl Retime) -> u64 {
         let Some(ts) = to.time(clock, recorded) else {
             self.unplaced.push(recorded);
@@ -70,25 +68,23 @@ pub(super) fn retime(
     let begins = bundle
         .begins
         .map(|begins| (begins, to.time(&clock, begins)));
+    // The order does not matter: all events read one clock, with the same snapshots.
     let mut readings = Readings::default();
-    for next in InOrder::new(&bundle.columns, &bundle.comms, bundle.events()) {
-        match next {
-            Next::Switch(CompactSwitch { timestamp, .. }) => {
-                let reading = readings.of(timestamp, &clock, to);
-                readings.switches.push(reading);
-            }
-            Next::Waking(CompactWaking { timestamp, .. }) => {
-                let reading = readings.of(timestamp, &clock, to);
-                readings.wakings.push(reading);
-            }
-            Next::Full(_, event) => {
-                let timestamp = event
-                    .ok()
-                    .and_then(|RawFtraceEvent { timestamp, .. }| timestamp);
-                let reading = timestamp.map(|timestamp| readings.of(timestamp, &clock, to));
-                readings.events.push(reading);
-            }
-        }
+    for &timestamp in bundle.columns.switch_timestamps() {
+        let reading = readings.of(timestamp, &clock, to);
+        readings.switches.push(reading);
+    }
+    for &timestamp in bundle.columns.waking_timestamps() {
+        let reading = readings.of(timestamp, &clock, to);
+        readings.wakings.push(reading);
+    }
+    for event in bundle.events() {
+        let timestamp = RawFtraceEvent::parse(event)
+            .ok()
+            .and_then(|event| event.timestamp);
+        let reading = timestamp.map(|timestamp| (timestamp, readings.of(timestamp, &clock, to)));
+        let changed = reading.filter(|(recorded, reading)| recorded != reading);
+        readings.events.push(changed.map(|(_, reading)| reading));
     }
     let is_unplaced = !readings.has_placed && !readings.unplaced.is_empty();
     let written_on = match is_unplaced {
@@ -105,20 +101,24 @@ pub(super) fn retime(
         clock,
         has_changed: false,
     };
-    let marked: Vec<Option<u64>> = fields(packet.payload)
-        .filter_map(|(number, value, _)| Some(marks.of(mark(number, value)?, to)))
-        .collect();
-    let has = |of: fn(u32) -> bool| fields(packet.payload).any(|(number, ..)| of(number));
+    let (mut has_clock, mut has_pair) = (false, false);
+    let mut marked = Vec::new();
+    for (number, value, _) in fields(packet.payload) {
+        has_clock |= number == field::FTRACE_CLOCK;
+        has_pair |= is_of_pair(number);
+        if let Some(mark) = mark(number, value) {
+            marked.push(marks.of(mark, to));
+        }
+    }
     if is_unplaced {
-        if !has(is_of_pair) {
+        if !has_pair {
             return Rewritten::Same;
         }
         let others = fields(packet.payload).filter(|(number, ..)| !is_of_pair(*number));
         others.for_each(|(.., bytes)| out.extend_from_slice(bytes));
         return Rewritten::Changed;
     }
-    let is_of_clock = |number| number == field::FTRACE_CLOCK || is_of_pair(number);
-    if !(readings.has_changed || marks.has_changed || has(is_of_clock)) {
+    if !(readings.has_changed || marks.has_changed || has_clock || has_pair) {
         return Rewritten::Same;
     }
     write(packet.payload, &readings, &marked, out);
@@ -172,9 +172,7 @@ fn write(bundle: &[u8], readings: &Readings, marks: &[Option<u64>], out: &mut Ve
         match (number, value) {
             (field::FTRACE_CLOCK | field::FTRACE_TIMESTAMP | field::BOOT_TIMESTAMP, _) => {}
             (field::EVENT, Value::Bytes(event)) => match events.next() {
-                Some(&Some(reading))
-                    if Message(event).number(field::TIMESTAMP) != Some(reading) =>
-                {
+                Some(&Some(reading)) => {
                     room.clear();
                     put_with(&mut room, event, field::TIMESTAMP, reading);
                     put_bytes(out, field::EVENT, &room);
