@@ -225,9 +225,13 @@ pub(crate) fn describe(
     facts(conn, frame, trace)
 }
 
-/// The rows of `stats`: the counts of the import, and the counts in the trace.
-fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
-    let counts = &frame.counts;
+/// The counts of the import.
+fn counted(
+    frame: &Frame,
+    trace: &ReadTrace<'_>,
+    summary: &Summary,
+) -> impl Iterator<Item = (Counter, u64)> + use<> {
+    let (counts, tallies) = (&frame.counts, &trace.derived.tallies);
     let counters = [
         (Counter::info("packets", "rows of packet"), summary.packets),
         (
@@ -280,17 +284,22 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
                 "thread_states_doubtful",
                 "rows of thread_state that may be wrong: their doubt is not NULL",
             ),
-            trace.derived.tallies.states.doubtful,
+            tallies.states.doubtful,
         ),
         (
             Counter::info(
                 "slices_doubtful",
                 "rows of slice that may be wrong: their doubt is not NULL",
             ),
-            trace.derived.tallies.slices.doubtful,
+            tallies.slices.doubtful,
         ),
     ];
-    let counters = counters.into_iter().chain(frame.context.journal.counters());
+    counters.into_iter()
+}
+
+/// The rows of `stats`: the counts of the import, and the counts in the trace.
+fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
+    let counters = counted(frame, trace, summary).chain(frame.context.journal.counters());
     let of_machines: Vec<Counter> = counted_of_machines().collect();
     let is_of_machines = |counter: &Counter| of_machines.iter().any(|of| of.name == counter.name);
     let mut stats = Stats::default();

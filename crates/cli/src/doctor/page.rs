@@ -202,16 +202,7 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
         }
     }
     lines.push(("clocks", clocks));
-    let mut snapshots = counted(summary.snapshots, "snapshot", "snapshots");
-    if let (Some(span), Some(gap)) = (summary.span_ns, summary.largest_gap_ns) {
-        let _ = write!(
-            snapshots,
-            " over {}, at most {} apart",
-            duration(span as f64),
-            duration(gap as f64)
-        );
-    }
-    lines.push(("snapshots", snapshots));
+    lines.push(("snapshots", snapshots(summary)));
     let timed = summary.on_trace_time + summary.unresolved;
     let mut packets = format!(
         "{} of {} on trace time",
@@ -262,6 +253,19 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
         ));
     }
     lines
+}
+
+fn snapshots(summary: &Summary) -> String {
+    let mut snapshots = counted(summary.snapshots, "snapshot", "snapshots");
+    if let (Some(span), Some(gap)) = (summary.span_ns, summary.largest_gap_ns) {
+        let _ = write!(
+            snapshots,
+            " over {}, at most {} apart",
+            duration(span as f64),
+            duration(gap as f64)
+        );
+    }
+    snapshots
 }
 
 fn counted(count: i64, one: &str, many: &str) -> String {

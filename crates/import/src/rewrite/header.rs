@@ -94,19 +94,12 @@ pub(crate) fn write(
     payload: NewPayload<'_>,
     out: &mut Vec<u8>,
 ) {
-    // 0 means a clock that is not named, or one that is named 0.
-    let names_clock = || {
-        let is_clock = |(number, value, _)| {
-            number == field::TIMESTAMP_CLOCK_ID && matches!(value, Value::Varint(_))
-        };
-        header.timestamp_clock_id != 0 || fields(packet).any(is_clock)
-    };
     let clock = match time.clock {
         NewClock::Is(clock) => Some(clock),
         NewClock::Same | NewClock::None => None,
     };
     // A new clock comes after the timestamp, if there is no clock to replace.
-    let mut new_clock = clock.filter(|_| !names_clock());
+    let mut new_clock = clock.filter(|_| !has_own_clock(packet, header));
     let mut old_clock = clock.filter(|_| new_clock.is_none());
     let mut put_time = |out: &mut Vec<u8>, timestamp: u64| {
         put_number(out, field::TIMESTAMP, timestamp);
@@ -168,6 +161,14 @@ pub(crate) fn write(
         }
     }
     unchanged.copy(end, end, out);
+}
+
+/// Whether a packet names a clock. 0 in its header means that it names none, or 0.
+fn has_own_clock(packet: &[u8], header: &Header<'_>) -> bool {
+    let is_clock = |(number, value, _)| {
+        number == field::TIMESTAMP_CLOCK_ID && matches!(value, Value::Varint(_))
+    };
+    header.timestamp_clock_id != 0 || fields(packet).any(is_clock)
 }
 
 /// The bytes of a packet between two fields that change, which are copied together.

@@ -52,8 +52,16 @@ struct Placed {
     /// The part in the source trace, and the part in the written trace.
     parts: (PartIx, PartIx),
     placement: Placement,
+    /// The time that is known now, or from an earlier pass.
+    ts: Option<TraceTime>,
     /// Whether the timestamp is used as the time, because no clock is known (rule T2).
     is_taken_as_it_is: bool,
+}
+
+/// A packet of the written trace, and the time to which it has to lead.
+struct Written {
+    copied: CopiedPacket,
+    ts: Option<TraceTime>,
 }
 
 /// Buffers for the written bytes.
@@ -221,9 +229,10 @@ impl Others {
                 let placed = Placed {
                     parts: (part, part),
                     placement: timed.placement,
+                    ts,
                     is_taken_as_it_is: timed.is_taken_as_it_is,
                 };
-                return self.unread(source, packet, (placed, ts), &corrupt, rows);
+                return self.unread(source, packet, placed, &corrupt, rows);
             }
         };
         let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
@@ -237,6 +246,7 @@ impl Others {
         let placed = Placed {
             parts: (timed.part, part),
             placement: timed.placement,
+            ts,
             is_taken_as_it_is: timed.is_taken_as_it_is,
         };
         let is_read = !is_snapshot && timed.placement.clock_id.is_some();
@@ -251,35 +261,37 @@ impl Others {
             is_valid: timed.is_valid,
             is_lost: timed.placement.unresolved == Some(Unresolved::IncrementalStateLost),
         };
-        let mut room = std::mem::take(&mut self.room);
-        room.payload.clear();
+        let mut room = std::mem::take(&mut self.room.payload);
+        room.clear();
         let mut converter = Converter {
             source: &mut source.context.place,
             target: &mut self.target,
             times: &mut self.times,
             parts: placed.parts,
         };
-        let rewritten = parsed.retime(&retimed, &mut converter, &mut room.payload);
+        let rewritten = parsed.retime(&retimed, &mut converter, &mut room);
         if self.times.writes {
             let (payload, own) = match rewritten {
                 _ if is_sync => (self.synced(&retimed), None),
                 Rewritten::Same => (NewPayload::Same, None),
-                Rewritten::Changed => (NewPayload::Is(&room.payload), None),
-                Rewritten::OfPacket(own) => (NewPayload::Is(&room.payload), Some(own)),
+                Rewritten::Changed => (NewPayload::Is(&room), None),
+                Rewritten::OfPacket(own) => (NewPayload::Is(&room), Some(own)),
             };
             let ts = match is_snapshot {
                 true => self.target.snapshot_time(&entered),
                 false => own.or(ts),
             };
-            self.count(source, header, &placed, ts);
+            let placed = Placed { ts, ..placed };
+            self.count(source, header, &placed);
             let has_time = header.timestamp.is_some() || own.is_some();
             let time = match ts.filter(|_| has_time) {
                 Some(ts) => self.time(header, &placed, ts),
                 None => self.unplaced(header, &placed),
             };
-            self.write(packet, time, payload, (entered, ts), &mut room.packet, rows);
+            let copied = entered;
+            self.write(packet, time, payload, Written { copied, ts }, rows);
         }
-        self.room = room;
+        self.room.payload = room;
     }
 
     /// A packet with the readings of two machines stays, without the readings (rule RW8).
@@ -294,20 +306,16 @@ impl Others {
     }
 
     /// Counts how far a packet moved.
-    fn count(
-        &mut self,
-        source: &mut Frame,
-        header: &Header<'_>,
-        placed: &Placed,
-        ts: Option<TraceTime>,
-    ) {
+    fn count(&mut self, source: &mut Frame, header: &Header<'_>, placed: &Placed) {
         // A snapshot does not stand at the time that its packet read from a clock (rule D3).
         if header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT) {
             return;
         }
         let (part, _) = placed.parts;
         let placement = &placed.placement;
-        if let (Some(ts), Some(clock), Some(ticks)) = (ts, placement.clock_id, placement.clock_ts) {
+        if let (Some(ts), Some(clock), Some(ticks)) =
+            (placed.ts, placement.clock_id, placement.clock_ts)
+        {
             let place = &mut source.context.place;
             let clock = place.clocks.clock_of(header, part, clock);
             self.times.placed(place, clock, ticks, ts);
@@ -320,7 +328,7 @@ impl Others {
         &mut self,
         source: &mut Frame,
         packet: &Packet<'_>,
-        (placed, ts): (Placed, Option<TraceTime>),
+        placed: Placed,
         corrupt: &Corrupt,
         rows: &mut Rows<'_>,
     ) {
@@ -352,8 +360,8 @@ impl Others {
             parts: (placed.parts.0, entered.part),
             ..placed
         };
-        self.count(source, &bare, &placed, ts);
-        let time = match ts.filter(|_| header.timestamp.is_some()) {
+        self.count(source, &bare, &placed);
+        let time = match placed.ts.filter(|_| header.timestamp.is_some()) {
             Some(ts) => self.time(&bare, &placed, ts),
             None => self.unplaced(&bare, &placed),
         };
@@ -362,13 +370,15 @@ impl Others {
             has_interned,
             has_defaults,
         };
-        let mut room = std::mem::take(&mut self.room);
         let bare = Packet {
             header: &bare,
             ..*packet
         };
-        self.write(&bare, time, payload, (entered, ts), &mut room.packet, rows);
-        self.room = room;
+        let written = Written {
+            copied: entered,
+            ts: placed.ts,
+        };
+        self.write(&bare, time, payload, written, rows);
     }
 
     /// The new time of a packet that has a time (rule RW2).
@@ -459,15 +469,14 @@ impl Others {
         packet: &Packet<'_>,
         time: NewTime,
         payload: NewPayload<'_>,
-        (entered, ts): (CopiedPacket, Option<TraceTime>),
-        room: &mut Vec<u8>,
+        Written { copied, ts }: Written,
         rows: &mut Rows<'_>,
     ) {
         let header = packet.header;
         let new = time.header(header);
         let is_snapshot = header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
-        let part = entered.part;
-        let placed = self.target.written(entered, &new, rows);
+        let part = copied.part;
+        let placed = self.target.written(copied, &new, rows);
         if new.timestamp.is_some() && !is_snapshot {
             let led = match placed.waits {
                 // The packet is counted when it is settled.
@@ -492,9 +501,9 @@ impl Others {
         let bytes = match is_same {
             true => packet.bytes,
             false => {
-                room.clear();
-                header::write(packet.bytes, header, time, payload, room);
-                room
+                self.room.packet.clear();
+                header::write(packet.bytes, header, time, payload, &mut self.room.packet);
+                &self.room.packet
             }
         };
         self.times.tally.written += 1;

@@ -111,15 +111,7 @@ impl Trackers {
 
     #[inline]
     fn event(&mut self, ts: i64, event: &Event<'_>, at: &mut At<'_, '_>) -> io::Result<()> {
-        let machine = match event {
-            Event::Switch(Switch { machine, .. })
-            | Event::Waking(Waking { machine, .. })
-            | Event::Ftrace(FtraceEvent { machine, .. }) => Some(*machine),
-            Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
-            Event::Track(_) | Event::Profile(_) | Event::Recorded(_) => None,
-            Event::PacketsLost { .. } | Event::Nothing => None,
-        };
-        if machine.is_some_and(|machine| is_before(ts, machine, at)) {
+        if machine_of_cpu(event).is_some_and(|machine| is_before(ts, machine, at)) {
             return Ok(());
         }
         match event {
@@ -199,6 +191,18 @@ impl Trackers {
         self.track_events.end_states(at);
         self.profiles.end(at);
         self.kernel.end(at);
+    }
+}
+
+/// The machine of an event that a CPU's buffer had.
+fn machine_of_cpu(event: &Event<'_>) -> Option<u32> {
+    match event {
+        Event::Switch(Switch { machine, .. })
+        | Event::Waking(Waking { machine, .. })
+        | Event::Ftrace(FtraceEvent { machine, .. }) => Some(*machine),
+        Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
+        Event::Track(_) | Event::Profile(_) | Event::Recorded(_) => None,
+        Event::PacketsLost { .. } | Event::Nothing => None,
     }
 }
 

@@ -329,20 +329,6 @@ impl Settings {
     /// The settings of a preset.
     pub fn preset(preset: Preset) -> Self {
         let packets = Settings::default();
-        let drift = Settings {
-            size: Size::Records(1_000_000),
-            gap_ns: 200_000,
-            mix: Mix {
-                crystals: 1,
-                ..Mix::default()
-            },
-            apart_ns: 100,
-            ..packets.clone()
-        };
-        let real = Settings {
-            wander_ppb: 200,
-            ..drift.clone()
-        };
         match preset {
             Preset::Packets => packets,
             Preset::Events => Settings {
@@ -403,7 +389,38 @@ impl Settings {
                 ftrace_clock: FtraceClock::Global,
                 ..packets
             },
-            Preset::Drift => drift,
+            Preset::Drift
+            | Preset::Wander
+            | Preset::Jitter
+            | Preset::Outliers
+            | Preset::Suspends
+            | Preset::TwoHops
+            | Preset::ThreeHops
+            | Preset::Gigahertz
+            | Preset::WallClock
+            | Preset::Bend
+            | Preset::Hole
+            | Preset::TwoByTwo => Settings::crystals(preset, packets),
+        }
+    }
+
+    /// The settings of a preset for crystals.
+    fn crystals(preset: Preset, packets: Settings) -> Self {
+        let drift = Settings {
+            size: Size::Records(1_000_000),
+            gap_ns: 200_000,
+            mix: Mix {
+                crystals: 1,
+                ..Mix::default()
+            },
+            apart_ns: 100,
+            ..packets
+        };
+        let real = Settings {
+            wander_ppb: 200,
+            ..drift.clone()
+        };
+        match preset {
             Preset::Wander => Settings {
                 wander_ppb: 1000,
                 ..drift
@@ -448,6 +465,7 @@ impl Settings {
                 pair_ns: 6000,
                 ..real
             },
+            _ => drift,
         }
     }
 
@@ -487,9 +505,21 @@ impl Settings {
 
     /// Whether all knobs are in their ranges.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        let mut knobs = self
+            .knobs_of_records()
+            .into_iter()
+            .chain(self.knobs_of_clocks());
+        match knobs.find(|(.., is_good)| !is_good) {
+            Some((knob, range, _)) => Err(Error::Settings { knob, range }),
+            None => Ok(()),
+        }
+    }
+
+    /// The knobs of the records: name, range, and whether the value is in its range.
+    fn knobs_of_records(&self) -> Vec<(&'static str, &'static str, bool)> {
         let unit = 1..=1_000_000;
         let step = 1_000_000..=1_000_000_000_000_000;
-        for (knob, range, good) in [
+        vec![
             (
                 "gap_ns",
                 "from 2 to 10^9",
@@ -543,6 +573,13 @@ impl Settings {
                 "from 1 to 10^6",
                 unit.contains(&self.lines_per_packet),
             ),
+        ]
+    }
+
+    /// The same for the clocks besides the kernel's, and for the form of the file.
+    fn knobs_of_clocks(&self) -> Vec<(&'static str, &'static str, bool)> {
+        let unit = 1..=1_000_000;
+        vec![
             ("chain", "from 1 to 64", (1..=64).contains(&self.chain)),
             (
                 "clock_snapshot_every",
@@ -618,12 +655,7 @@ impl Settings {
                 "from 1 to 67,108,864",
                 (1..=1 << 26).contains(&self.compression_batch),
             ),
-        ] {
-            if !good {
-                return Err(Error::Settings { knob, range });
-            }
-        }
-        Ok(())
+        ]
     }
 }
 

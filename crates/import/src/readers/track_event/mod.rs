@@ -237,6 +237,21 @@ impl Called<'_> {
     }
 }
 
+/// The timeline has the event: its packet waits if the event does, and its processes are seen.
+fn given(
+    event: &RawTrackEvent<'_>,
+    time: Time,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
+) {
+    if matches!(time, Time::Later(_)) {
+        context.packet_waits(packet);
+    }
+    if let Some(processes) = event.active_processes {
+        observe(PacketType::TRACK_EVENT, processes, packet, context);
+    }
+}
+
 impl TrackEvents {
     /// Gives an event to the timeline, or returns the reason to drop it.
     fn event(
@@ -292,8 +307,6 @@ impl TrackEvents {
         }
         context.faults.add_many(NOT_INTERNED, packet.id, missing);
 
-        let category = category.label(names);
-        let value = value.as_ref().map(|value| value.label(names));
         let made = TrackEvent {
             machine,
             sequence: generation.interval.sequence,
@@ -301,9 +314,9 @@ impl TrackEvents {
             does,
             uuid,
             thread,
-            category,
+            category: category.label(names),
             name: name.label(names),
-            state: value,
+            state: value.as_ref().map(|value| value.label(names)),
             thread_time,
             instructions,
             value: self.values.own.map(|(_, value)| value),
@@ -320,12 +333,7 @@ impl TrackEvents {
         context.definitions.has_log_messages |=
             arguments.has_log || !arguments.undecoded.is_empty();
         give(&made, time, &self.values, held, &mut context.events);
-        if matches!(time, Time::Later(_)) {
-            context.packet_waits(packet);
-        }
-        if let Some(processes) = event.active_processes {
-            observe(PacketType::TRACK_EVENT, processes, packet, context);
-        }
+        given(event, time, packet, context);
         Ok(())
     }
 
