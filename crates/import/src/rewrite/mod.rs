@@ -17,9 +17,10 @@
 //! while the packet is in memory. So nothing is kept of packets whose time is known at once, and an import
 //! does not change. There are two passes, because a time that waits for a later snapshot (rule D2) is known
 //! only at the end of the first; these times go to the second pass through temporary files. With rates, the
-//! first pass finds the snapshots, as the first pass of an import does, and keeps their packets. If the next
-//! pass cannot write, and only needs snapshots from some packet on, it takes these and ends. Several files need one more pass
-//! before, because the manifest that is written depends on their machines and on trace time.
+//! first pass finds the snapshots, as the first pass of an import does, and keeps their packets. The next pass
+//! writes if it can. If it cannot, and only needs snapshots from some packet on, it takes these and ends; then
+//! another pass writes. Several files need one more pass before, because the manifest that is written depends
+//! on their machines and on trace time.
 //!
 //! The alternative was to import into a temporary database, and to rewrite packets with the times of its
 //! rows: it makes rows, texts and arguments of all kernel events, of which only a number is needed.

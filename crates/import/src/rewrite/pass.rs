@@ -59,7 +59,7 @@ struct Placed {
 }
 
 /// A packet of the written trace, and the time to which it has to lead.
-struct Written {
+struct Aimed {
     copied: CopiedPacket,
     ts: Option<TraceTime>,
 }
@@ -289,7 +289,7 @@ impl Others {
                 None => self.unplaced(header, &placed),
             };
             let copied = entered;
-            self.write(packet, time, payload, Written { copied, ts }, rows);
+            self.write(packet, time, payload, Aimed { copied, ts }, rows);
         }
         self.room.payload = room;
     }
@@ -374,11 +374,11 @@ impl Others {
             header: &bare,
             ..*packet
         };
-        let written = Written {
+        let aimed = Aimed {
             copied: entered,
             ts: placed.ts,
         };
-        self.write(&bare, time, payload, written, rows);
+        self.write(&bare, time, payload, aimed, rows);
     }
 
     /// The new time of a packet that has a time (rule RW2).
@@ -469,7 +469,7 @@ impl Others {
         packet: &Packet<'_>,
         time: NewTime,
         payload: NewPayload<'_>,
-        Written { copied, ts }: Written,
+        Aimed { copied, ts }: Aimed,
         rows: &mut Rows<'_>,
     ) {
         let header = packet.header;
