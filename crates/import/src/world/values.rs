@@ -20,7 +20,7 @@ use super::World;
 use super::threads::{Threads, Upid, Utid};
 use super::tracks::{NewTrack, Owner, TrackId, Tracks};
 use crate::compact::{Put, Take, cut};
-use crate::output::{Cell, Rows};
+use crate::output::{Cell, Doubt, Rows};
 use crate::spill::SpillQueue;
 
 /// A counter of a thread's process, or of the thread if it has no process.
@@ -58,9 +58,15 @@ impl ThreadCounter {
 pub(crate) struct Measurement {
     id: i64,
     ts: i64,
+    doubt: Option<Doubt>,
 }
 
 impl Measurement {
+    /// The same value, which may be wrong.
+    pub fn doubted(self, doubt: Option<Doubt>) -> Measurement {
+        Measurement { doubt, ..self }
+    }
+
     /// Its row in `counter`.
     pub fn id(&self) -> i64 {
         self.id
@@ -80,7 +86,9 @@ impl Measurement {
             track_id: Cell::from(track.0),
             value: Cell::number(value),
             arg_set_id: Cell::or_null(arg_set_id),
+            doubt: Cell::or_null(self.doubt.map(Doubt::number)),
         });
+        rows.count_value(self.doubt.is_some());
     }
 }
 
@@ -184,6 +192,7 @@ impl Values {
             let sample = Measurement {
                 id: take.integer()?,
                 ts: take.integer()?,
+                doubt: None,
             };
             let (machine, utid) = (take.small()?, Utid(take.small()?));
             let number = usize::try_from(take.natural()?).map_err(|_| cut())?;
@@ -220,7 +229,8 @@ impl World {
         self.spans(&counter_record::TABLE, ts, 0);
         let id = self.values.next;
         self.values.next += 1;
-        Measurement { id, ts }
+        let doubt = None;
+        Measurement { id, ts, doubt }
     }
 
     /// Adds a value of a counter that belongs to the process of a thread (rule M4).
