@@ -276,12 +276,14 @@ impl Frame {
         let context = &mut self.context;
         let nothing = Timeline::new(false, &self.scratch);
         let timeline = std::mem::replace(&mut context.events.timeline, nothing);
+        let parts = context.place.clocks.parts.keys();
         let mut definitions = std::mem::take(&mut context.definitions);
         definitions.schema = context.schema.known();
         let mut interned = std::mem::take(&mut context.place.interned);
         interned.end_intervals();
         let world = World::new(definitions, interned, &self.scratch, rows);
-        let (faults, counts, records) = trackers::follow(timeline, world, &mut self.watch, rows)?;
+        let (faults, counts, records) =
+            trackers::follow(timeline, &parts, world, &mut self.watch, rows)?;
         context.definitions.records = records;
         context.faults.join(faults);
         counts.tell(&mut context.journal);
@@ -296,9 +298,9 @@ impl Frame {
             definitions,
             ..
         } = &mut self.context;
-        for part in place.clocks.parts.iter() {
-            let machine = definitions.machines.get(part.machine.0);
-            if let Some(TraceTime(begin)) = machine.and_then(|machine| machine.buffers_begin) {
+        for (part, statements) in definitions.parts.iter() {
+            let part = &place.clocks.parts[part];
+            if let Some(TraceTime(begin)) = statements.buffers_begin {
                 let about = About::both(part.file.id, part.machine.0);
                 let name = "ftrace_latest_data_start_ns";
                 journal.facts.set(name, about, begin);

@@ -23,7 +23,7 @@ use super::slice::{EndOfSlice, Made, NewSlice, SliceId};
 use super::strings::Strings;
 use super::tracks::{Owner, TrackId, Tracks};
 use crate::arguments::with_names;
-use crate::definitions::{EndNames, Names, Translated, Translations};
+use crate::definitions::{EndNames, Names, StatementsOfParts, Translated};
 use crate::output::{Cell, Doubt, Example, Fault, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
@@ -89,7 +89,8 @@ struct Maker<'a, 'o> {
     sets: &'a mut ArgSets,
     names: &'a Names,
     end_names: &'a EndNames,
-    translations: &'a Translations,
+    parts: &'a StatementsOfParts,
+    has_translations: bool,
     tracks: &'a Tracks,
     strings: &'a mut Strings,
     rows: &'a mut Rows<'o>,
@@ -98,10 +99,11 @@ struct Maker<'a, 'o> {
 impl Maker<'_, '_> {
     /// The number of a slice's set of arguments, with names instead of hashes (rule TN3).
     fn set(&mut self, args: &[u8], track: TrackId) -> Option<i64> {
-        let named = match self.translations.is_empty() {
-            true => None,
-            false => {
-                let hashes = self.translations.hashes_of(self.tracks.machine(track));
+        let named = match self.has_translations {
+            false => None,
+            true => {
+                let of_part = self.parts.get(self.tracks.part(track));
+                let hashes = of_part.into_iter().flat_map(|of| of.translations.hashes());
                 with_names(args, self.names, hashes)
             }
         };
@@ -225,12 +227,13 @@ impl World {
     /// The other name of a slice, if it has one (rule TN2).
     #[inline]
     fn other_name(&self, track: TrackId, name: Label<'_>) -> Option<OwnLabel> {
-        let translations = &self.definitions.translations;
-        if translations.is_empty() {
+        let definitions = &self.definitions;
+        if definitions.translation_room.is_empty() {
             return None;
         }
-        let machine = self.tracks.machine(track);
-        translations.name(machine, Translated::Slice, name, &self.definitions.names)
+        let of_part = definitions.parts.get(self.tracks.part(track))?;
+        let translations = &of_part.translations;
+        translations.name(Translated::Slice, name, &definitions.names)
     }
 
     /// Adds arguments to the topmost open slice of a track with this category and name, even if
@@ -285,7 +288,8 @@ impl World {
             sets: &mut self.args,
             names: &self.definitions.names,
             end_names: &self.definitions.end_names,
-            translations: &self.definitions.translations,
+            parts: &self.definitions.parts,
+            has_translations: !self.definitions.translation_room.is_empty(),
             tracks: &self.tracks,
             strings: &mut self.strings,
             rows,
@@ -574,8 +578,9 @@ mod tests {
 
     use super::*;
     use crate::definitions::Definitions;
+    use crate::place::PartKeys;
     use crate::trackers::testing::Made;
-    use crate::world::{NewTrack, Owner, Spent};
+    use crate::world::{NewTrack, Owner, PartWorlds, Spent};
 
     const TRACK: TrackId = TrackId(0);
 
@@ -598,7 +603,9 @@ mod tests {
             let track = NewTrack::slices(0, "t", None, Owner::None);
             assert_eq!(world.tracks.get(track), TRACK);
             make(&mut world, rows);
-            world.end(rows).unwrap();
+            world
+                .end(&PartKeys::new([(0, 0)]), PartWorlds(Vec::new()), rows)
+                .unwrap();
         })
     }
 

@@ -31,7 +31,7 @@ pub(super) fn drop_event(
         let uuid = state.and_then(|state| state.defaults.track_uuid);
         let uuids = &definitions.uuids;
         let uuid = event.track_uuid.or(uuid);
-        let uuid = uuid.and_then(|uuid| uuids.find(packet.machine, uuid));
+        let uuid = uuid.and_then(|uuid| uuids.find(packet.part, uuid));
         let (pid, tid) = uuids.ids(uuid, state.and_then(|state| state.thread));
         let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
         let of_interned = || {

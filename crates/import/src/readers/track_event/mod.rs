@@ -44,7 +44,7 @@ use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
-use crate::place::{Place, TraceTime};
+use crate::place::{PartIx, Place, TraceTime};
 use crate::timeline::{
     Arguments, Does, FlowStep, Flows, Label, Name, TrackEvent, Uuid, Values, WriterThread,
 };
@@ -309,7 +309,7 @@ impl TrackEvents {
             return Err(dropped::STATE_WITHOUT_UUID);
         }
         let Definitions { uuids, names, .. } = &mut context.definitions;
-        let machine = packet.machine;
+        let part = packet.part;
         let has_values = does == Some(Does::Counter) || event.has_more_values;
         self.read_values((event, does), packet, time, (state, uuids))?;
         if let Time::At(ts) = time {
@@ -318,7 +318,7 @@ impl TrackEvents {
         let Some(does) = does else {
             return self.without_track(Cause::UnknownType, time, packet, context);
         };
-        let Some((uuid, thread)) = on(event, machine, state, uuids) else {
+        let Some((uuid, thread)) = on(event, part, state, uuids) else {
             return self.without_track(Cause::NoThread, time, packet, context);
         };
 
@@ -346,7 +346,8 @@ impl TrackEvents {
         }
         let names = &mut context.definitions.names;
         let made = TrackEvent {
-            machine,
+            part,
+            machine: packet.machine,
             sequence: generation.interval.sequence,
             packet: packet.id,
             does,
@@ -389,7 +390,7 @@ impl TrackEvents {
         if is_counter || event.has_more_values {
             let defaults = &state.defaults;
             self.values
-                .read(event, is_counter, packet.machine, defaults, uuids);
+                .read(event, is_counter, packet.part, defaults, uuids);
             let waits = matches!(time, Time::Later(_));
             let sums = state.sums.get_or_insert_default();
             self.values.sum(sums, uuids, waits)?;
@@ -545,14 +546,14 @@ fn does(event: &RawTrackEvent<'_>) -> Option<Does> {
 /// or the thread of its sequence (rules E8, L2). `None` if the thread of the event cannot exist.
 fn on(
     event: &RawTrackEvent<'_>,
-    machine: u32,
+    part: PartIx,
     state: &SequenceState,
     uuids: &mut Uuids,
 ) -> Option<(Option<Uuid>, Option<WriterThread>)> {
     let uuid = event.track_uuid.or(state.defaults.track_uuid).unwrap_or(0);
     let own = state.thread;
     if uuid != 0 {
-        let uuid = uuids.number(machine, uuid);
+        let uuid = uuids.number(part, uuid);
         return Some((Some(uuid), own));
     }
     let own = own.and_then(|thread| Some((uuids.thread(thread)?, thread)));
@@ -562,7 +563,7 @@ fn on(
     let of_sequence = own.filter(|_| tid.is_some() || lacks);
     let (writer, thread) = match (pid, tid, of_sequence) {
         (None, None, Some((writer, thread))) => (writer, Some(thread)),
-        (None, _, None) => return Some((Some(uuids.number(machine, 0)), None)),
+        (None, _, None) => return Some((Some(uuids.number(part, 0)), None)),
         _ => (
             Writer::of_event(own.map(|(writer, _)| writer), pid, tid),
             None,
