@@ -284,7 +284,7 @@ SELECT id, ts, dur, track_id,
        thread_instruction_delta, id AS slice_id,
        (SELECT value FROM string WHERE string.id = s.category) AS cat,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args, packet_id,
-       CASE doubt WHEN 5 THEN 'packets_lost' END AS doubt
+       CASE doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' END AS doubt
 FROM slice_record AS s;
 
 CREATE VIEW slices AS SELECT * FROM slice;
@@ -300,7 +300,7 @@ SELECT s.id, s.ts, s.dur,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid, t.is_main_thread,
        p.name AS process_name, t.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.utid IS NOT NULL
 JOIN thread_record AS t ON t.id = k.utid
@@ -313,7 +313,7 @@ SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.track_id, k.name AS track_name, p.name AS process_name, k.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.upid IS NOT NULL
 JOIN process_record AS p ON p.id = k.upid;
@@ -326,7 +326,7 @@ SELECT s.id, s.ts, s.dur,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid,
        p.name AS process_name, p.id AS upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND (k.utid IS NOT NULL OR k.upid IS NOT NULL)
 LEFT JOIN thread_record AS t ON t.id = k.utid
@@ -487,7 +487,7 @@ SELECT id, ts, dur, track_id,
 FROM state_record AS s;
 
 CREATE VIEW counter AS
-SELECT id, ts, track_id, value, arg_set_id FROM counter_record;
+SELECT id, ts, track_id, value, arg_set_id, CASE doubt WHEN 5 THEN 'packets_lost' END AS doubt FROM counter_record;
 
 CREATE VIEW counters AS
 SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit

@@ -9,6 +9,7 @@ mod damage;
 mod descriptor_rules;
 mod doctor;
 mod doubt;
+mod event_faults;
 mod events;
 mod export;
 mod flamegraph;

@@ -587,6 +587,7 @@ impl<'a> Job<'a> {
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
             KeyedRow::insert_all(&rest.keyed, &conn)?;
             derived.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
+            derived.tallies.slices.doubtful += output::mark_misplaced(&conn)?;
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(());
