@@ -13,6 +13,23 @@
 -- is woken. These are the rows of thread_state with R or R+. Waits without an end at the end of
 -- the trace, or with a lost end, do not count. Nor do waits that may be wrong (column doubt): the
 -- longest of them are mostly sleeps. The last list has them.
+--
+-- column wakeups : the number of waits after a wake-up
+-- column preempted, times : the number of waits after the scheduler took the thread off its CPU
+-- column p50_us, p95_us, p99_us, max_us : percentiles and maximum of the waits, in µs
+-- column waited_ms : the sum of the waits, in ms
+-- column wait : a range of durations
+-- column nr : the place in the list
+-- column since : the begin of the wait, in trace time
+-- column waited_us : the duration of the wait for a CPU, in µs
+-- column woken_by : the thread that woke it; NULL after a preemption
+-- column ran_instead : the thread that had the CPU for most of the wait
+-- column instead_us, instead_ms : the time for which it had the CPU, in µs or ms
+-- column others : the number of other threads that had the CPU during the wait
+-- column waits : the number of waits
+-- column slices : the number of times that the thread ran during these waits
+-- column left_out : the number of waits that other lists do not count
+-- column why : the reason why they may be wrong
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, s.ts, start_ts) AS start_ts,
