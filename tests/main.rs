@@ -11,6 +11,7 @@ mod doctor;
 mod doubt;
 mod events;
 mod export;
+mod few_readings;
 mod flamegraph;
 mod frames;
 mod generic_kernel;
