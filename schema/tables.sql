@@ -827,7 +827,7 @@ CREATE TABLE clock_line (
   end_value   INTEGER,           -- NULL if there is no bound
   offset      INTEGER NOT NULL,
   slope       REAL NOT NULL,
-  error       REAL,              -- NULL if unknown, because of an assumption
+  error       REAL,              -- NULL if unknown, because of an assumption, or of a counter that was read once
   error_slope REAL NOT NULL,
   kind        TEXT NOT NULL,     -- line, step, before, after
   PRIMARY KEY (route_id, start_value)
@@ -849,9 +849,11 @@ CREATE TABLE clock_hop (
   to_clock               TEXT NOT NULL,
   source                 TEXT NOT NULL,     -- who took the snapshots: as in clock_snapshot
   readings               INTEGER NOT NULL,  -- snapshots that hold both clocks, or samples in use; equal values of the first clock count once
+  kin                    TEXT,              -- kin: clocks of one timekeeper, equally fast; twins: one clock with two names; NULL for others
   nominal_rate           REAL NOT NULL,     -- 1, unless one of the clocks does not count nanoseconds
-  drift_ppm              REAL,              -- how much faster the second clock runs, the median; NULL if unknown
-  drift_spread_ppm       REAL NOT NULL,     -- the largest difference to that between two readings
+  drift_ppm              REAL,              -- how much faster than that the second clock runs; NULL if unknown
+  drift_error_ppm        REAL,              -- how far drift_ppm may be off; NULL if it is NULL
+  drift_spread_ppm       REAL NOT NULL,     -- the largest difference between the rate of two readings and that of all
   noise_ns               REAL NOT NULL,     -- how far apart in time the two reads were
   steps                  INTEGER NOT NULL,  -- how often a clock was set, or slept
   outliers               INTEGER NOT NULL,  -- ignored readings

@@ -12,6 +12,7 @@ mod doubt;
 mod event_faults;
 mod events;
 mod export;
+mod few_readings;
 mod flamegraph;
 mod frames;
 mod generic_kernel;
