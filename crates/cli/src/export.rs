@@ -30,8 +30,10 @@ use crate::signals::{Removal, Signals};
 use crate::{hints, messages, progress, unrelated};
 
 /// Tables that belong to no single subject, because they have rows about everything that an import finds.
-const OF_ALL: [&str; 5] = [
+const OF_ALL: [&str; 7] = [
+    "event_group",
     "event_span",
+    "ftrace_cpu",
     "import_log",
     "machine",
     "stats",

@@ -4,6 +4,7 @@
 mod descriptors;
 mod energy;
 mod gpu_counters;
+mod kernel_buffers;
 mod profiles;
 pub(crate) mod records;
 mod translations;
@@ -23,6 +24,7 @@ pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityS
 pub(crate) use self::gpu_counters::{
     CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
 };
+pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 pub(crate) use self::records::{Record, Records, uuid};
 pub(crate) use self::translations::{Hashes, Translated, Translations};
@@ -47,6 +49,8 @@ pub(crate) struct Definitions {
     pub gpu_counters: GpuCounters,
     /// The times when kernel events are missing, according to bundles (rule DT1).
     pub gaps: Vec<Gap>,
+    /// The times that kernel events of CPUs cover.
+    pub kernel_buffers: KernelBuffers,
     /// The last configuration of a recording in each part.
     pub configs: BTreeMap<PartIx, Config>,
     /// The writers of profiles.

@@ -212,7 +212,10 @@ pub(crate) fn open<'a>(
         Conversion::Linear => Reads::Again,
     };
     let manifest = options.manifest.as_deref();
-    let opened = Files::open(sources, manifest, reads, scratch, monitor);
+    let opened = Files::open(sources, manifest, reads, scratch, monitor).map(|mut files| {
+        files.default_clock = options.default_clock;
+        files
+    });
     opened.map_err(|error| match (error, sources) {
         _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled,
         (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) if !is_ours(path) => {
@@ -360,6 +363,9 @@ impl<'a> Job<'a> {
         let insert =
             |(message, file): &(LogMessage, u32)| message.insert(conn, (Some(*file), None));
         self.step(conn, || log.iter().try_for_each(insert))?;
+        if frame.context.has_zeros {
+            self.step(conn, || output::log_zeros(conn))?;
+        }
         Ok(summary)
     }
 

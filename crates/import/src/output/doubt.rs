@@ -16,6 +16,8 @@ pub(crate) enum Doubt {
     Lost = 4,
     /// `packets_lost`: packets of the writer are missing within the row.
     PacketsLost = 5,
+    /// `cpus_missing`: some CPUs lack their events at the begin of the row.
+    CpusMissing = 7,
 }
 
 impl Doubt {
@@ -84,6 +86,7 @@ impl Doubts {
             2 => Some(Doubt::WokenAgain),
             3 => Some(Doubt::WakeupMissed),
             4 => Some(Doubt::Lost),
+            7 => Some(Doubt::CpusMissing),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@
 //! | statements about the trace: the log, facts, and counters | `journal.rs`, `facts.rs`, `faults.rs`, `counter.rs`, `counts.rs`, `loss.rs` |
 //! | which rows are doubtful | `doubt.rs` |
 //! | how rows change that waited for their time | `settled.rs` |
-//! | tables that are known only at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
+//! | tables that are known only at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs`, `zeros.rs` |
 //! | which views the database has | `views.rs` |
 //! | how much SQLite may write | `room.rs` |
 //! | where the database is before it is complete | `destination.rs` |
@@ -36,6 +36,7 @@ mod table;
 mod turned;
 mod views;
 mod writer;
+mod zeros;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
@@ -63,3 +64,4 @@ pub(crate) use statements::Statements;
 pub(crate) use turned::insert as insert_turns;
 pub(crate) use views::{make_views, write_views};
 pub(crate) use writer::{KeyedRow, Writer};
+pub(crate) use zeros::log as log_zeros;

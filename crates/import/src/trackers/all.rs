@@ -19,7 +19,7 @@ use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
 use crate::definitions::Records;
 use crate::limits::Watch;
-use crate::output::{Counts, Fault, Faults, Rows};
+use crate::output::{Counts, Doubt, Fault, Faults, Rows};
 use crate::place::TraceTime;
 use crate::timeline::{Event, FtraceEvent, Switch, Timeline, Waker, Waking};
 use crate::world::{World, ucpu};
@@ -111,9 +111,13 @@ impl Trackers {
 
     #[inline]
     fn event(&mut self, ts: i64, event: &Event<'_>, at: &mut At<'_, '_>) -> io::Result<()> {
-        if machine_of_cpu(event).is_some_and(|machine| is_before(ts, machine, at)) {
+        let machine = machine_of_cpu(event);
+        if machine.is_some_and(|machine| is_before(ts, machine, at)) {
             return Ok(());
         }
+        let buffers = &at.world.definitions.kernel_buffers;
+        let lacks_cpus = machine.is_some_and(|machine| buffers.lacks(machine, ts));
+        at.world.doubt = lacks_cpus.then_some(Doubt::CpusMissing);
         match event {
             Event::Switch(switch) => {
                 self.sched
@@ -185,6 +189,7 @@ impl Trackers {
     }
 
     fn end(&mut self, at: &mut At<'_, '_>) {
+        at.world.doubt = None;
         for tracker in self.all() {
             tracker.end(at);
         }

@@ -17,6 +17,7 @@ use timebase_schema::tables::slice_record;
 
 use super::World;
 use super::args::ArgSets;
+use super::groups::{Groups, TimeOf};
 use super::open_slices::{Arena, Losses};
 use super::slice::{EndOfSlice, Made, NewSlice, SliceId};
 use super::strings::Strings;
@@ -77,6 +78,7 @@ struct Maker<'a, 'o> {
     names: &'a Names,
     translations: &'a Translations,
     tracks: &'a Tracks,
+    groups: &'a mut Groups,
     strings: &'a mut Strings,
     rows: &'a mut Rows<'o>,
 }
@@ -93,6 +95,13 @@ impl Maker<'_, '_> {
         };
         let args = named.as_deref().unwrap_or(args);
         self.sets.number(args, self.names, self.rows)
+    }
+
+    /// A slice of a track starts or ends.
+    #[inline]
+    fn sees(&mut self, track: TrackId, ts: i64) {
+        let machine = self.tracks.machine(track);
+        self.groups.see(TimeOf::Slice, machine, ts);
     }
 
     /// The number of a text in the table `string`.
@@ -155,8 +164,12 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
+        let doubt = self.doubt;
         let (slices, mut maker) = self.slices_and_maker(rows);
         let id = slices.push(slice, dur, args, &mut maker)?;
+        if let Some(doubt) = doubt.filter(|_| dur.is_none()) {
+            slices.doubt_top(slice.track, doubt);
+        }
         self.flows.made(slice.track, Made { id, ts: slice.ts });
         Some(id)
     }
@@ -226,10 +239,33 @@ impl World {
 
     /// Writes the remaining slices; open ones have no end (rule E13).
     pub(super) fn end_slices(&mut self, rows: &mut Rows<'_>) {
+        self.doubt_open_slices();
         let (slices, mut maker) = self.slices_and_maker(rows);
         slices.end(&mut maker);
         if let Some((start, end)) = slices.span {
             self.spans(&slice_record::TABLE, start, end.saturating_sub(start));
+        }
+    }
+
+    /// Marks slices that never ended, of threads that the first event of another CPU has (rule FE9).
+    fn doubt_open_slices(&mut self) {
+        let World {
+            definitions,
+            tracks,
+            threads,
+            slices,
+            ..
+        } = self;
+        let first_seen = definitions.kernel_buffers.first_seen();
+        if first_seen.is_empty() {
+            return;
+        }
+        for (track, machine, utid) in tracks.of_threads() {
+            let (tid, _) = threads.ids(utid);
+            let first = tid.and_then(|tid| first_seen.get(&(machine, tid)));
+            if let Some(&first) = first {
+                slices.doubt_open(track, first);
+            }
         }
     }
 
@@ -243,6 +279,7 @@ impl World {
             names: &self.definitions.names,
             translations: &self.definitions.translations,
             tracks: &self.tracks,
+            groups: &mut self.groups,
             strings: &mut self.strings,
             rows,
         };
@@ -288,7 +325,11 @@ impl Slices {
         let id = self.next;
         self.next += 1;
         self.seen(ts);
-        self.seen(end.unwrap_or(ts));
+        maker.sees(track, ts);
+        if let Some(end) = end.filter(|&end| end != ts) {
+            self.seen(end);
+            maker.sees(track, end);
+        }
         let (losses, arena) = (&self.losses, &mut self.arena);
         let top = arena.add(slice, (id, dur), args, stack.top, losses);
         *self.stack(track) = Stack {
@@ -297,6 +338,27 @@ impl Slices {
             closed: stack.closed + u32::from(dur.is_some()),
         };
         Some(SliceId(id))
+    }
+
+    /// Marks the slice on top of a track as doubtful.
+    #[cold]
+    fn doubt_top(&mut self, track: TrackId, doubt: Doubt) {
+        let top = self.stack(track).top;
+        if let Some(slice) = top.and_then(|top| self.arena.get_mut(top)) {
+            slice.doubts(doubt);
+        }
+    }
+
+    /// Marks the open slices of a track that kernel events began before `ts`: the buffer of another CPU may have lost
+    /// their ends (rule FE9).
+    fn doubt_open(&mut self, track: TrackId, ts: i64) {
+        let mut next = self.stack(track).top;
+        while let Some(slice) = next.and_then(|next| self.arena.get_mut(next)) {
+            if slice.is_open() && slice.ts < ts && !slice.has_sequence() {
+                slice.doubts(Doubt::CpusMissing);
+            }
+            next = slice.below();
+        }
     }
 
     /// Takes the slices that have ended at `ts` off a stack (rule E9). `until` is the end of the
@@ -388,6 +450,9 @@ impl Slices {
                 let made = slice.close(end, args, maker.names);
                 self.stack(track).closed += 1;
                 self.seen(ts);
+                if made.ts != ts {
+                    maker.sees(track, ts);
+                }
                 if next == top {
                     self.pop(track, maker);
                 }

@@ -279,6 +279,15 @@ impl Tracks {
         id
     }
 
+    /// The tracks of threads, each with its machine and its thread.
+    pub fn of_threads(&self) -> impl Iterator<Item = (TrackId, u32, Utid)> {
+        let all = (0..).map(TrackId).zip(&self.all);
+        all.filter_map(|(id, track)| match track {
+            Track::OfThread(machine, utid) => Some((id, *machine, *utid)),
+            Track::Other(_) => None,
+        })
+    }
+
     /// The machine of a track.
     pub fn machine(&self, id: TrackId) -> u32 {
         let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));

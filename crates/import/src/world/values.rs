@@ -17,6 +17,7 @@ use timebase_schema::tables::counter_record;
 use timebase_store::sort::Scratch;
 
 use super::World;
+use super::groups::TimeOf;
 use super::threads::{Threads, Upid, Utid};
 use super::tracks::{NewTrack, Owner, TrackId, Tracks};
 use crate::compact::{Put, Take, cut};
@@ -212,12 +213,15 @@ impl World {
         arg_set_id: Option<i64>,
         rows: &mut Rows<'_>,
     ) {
-        self.sample(ts).complete(track, value, arg_set_id, rows);
+        let machine = self.tracks.machine(track);
+        let sample = self.sample(ts, machine);
+        sample.complete(track, value, arg_set_id, rows);
     }
 
-    /// Starts a value whose track comes later.
-    pub fn sample(&mut self, ts: i64) -> Measurement {
+    /// Starts a value of a machine. Its track comes later.
+    pub fn sample(&mut self, ts: i64, machine: u32) -> Measurement {
         self.spans(&counter_record::TABLE, ts, 0);
+        self.groups.see(TimeOf::Value, machine, ts);
         let id = self.values.next;
         self.values.next += 1;
         Measurement { id, ts }
@@ -225,7 +229,7 @@ impl World {
 
     /// Adds a value of a counter that belongs to the process of a thread (rule M4).
     pub fn value_of_thread(&mut self, ts: i64, value: &ThreadValue, rows: &mut Rows<'_>) {
-        let sample = self.sample(ts);
+        let sample = self.sample(ts, value.machine);
         let values = &mut self.values;
         match self.threads.process_of(value.utid) {
             Some(upid) => {

@@ -121,7 +121,8 @@ impl GpuCounters {
         at: &mut At<'_, '_>,
     ) {
         let own = if is_forwards { value } else { 0.0 };
-        let sample = at.world.sample(ts);
+        let machine = at.world.tracks.machine(track);
+        let sample = at.world.sample(ts, machine);
         if let Some((before, own)) = self.pending.insert(track, (sample, own)) {
             let value = if is_forwards { own } else { value };
             before.complete(track, value, None, at.rows);
