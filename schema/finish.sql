@@ -192,7 +192,7 @@ FROM cpu_time_by_thread
 GROUP BY upid;
 
 CREATE VIEW track AS
-SELECT id, name, type, parent_id, machine_id, dimension_arg_set_id, source_arg_set_id, track_group_id
+SELECT id, name, type, parent_id, machine_id, dimension_arg_set_id, source_arg_set_id, track_group_id, trace_file_id
 FROM track_record;
 
 CREATE VIEW thread_track AS

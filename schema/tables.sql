@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 11;
+PRAGMA user_version = 12;
 
 -- The files of an import: the input, and its members if it is an archive or if the user named
 -- several files.
@@ -387,7 +387,8 @@ CREATE TABLE track_record (
   ucpu                 INTEGER,
   ugpu                 INTEGER,
   unit                 TEXT,
-  description          TEXT
+  description          TEXT,
+  trace_file_id        INTEGER NOT NULL   -- the file that names it
 );
 
 -- Activities of threads, CPUs and GPUs, with a start and an end.

@@ -11,6 +11,7 @@ mod import;
 mod manifest;
 mod model;
 mod notation;
+mod parts;
 mod random;
 mod rules;
 mod sets;

@@ -5,16 +5,14 @@ mod descriptors;
 mod energy;
 mod gpu_counters;
 mod kernel_buffers;
+mod parts;
 mod profiles;
 pub(crate) mod records;
 mod translations;
 
-use std::collections::BTreeMap;
-
 use crate::manifest::MachineRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_descriptor::Pool;
-use timebase_resolver::{ClockId, SeqId};
 
 pub(crate) use self::descriptors::{
     CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer,
@@ -25,10 +23,11 @@ pub(crate) use self::gpu_counters::{
     CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
 };
 pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers};
+pub(crate) use self::parts::{PartStatements, StatementsOfParts};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 pub(crate) use self::records::{Record, Records, uuid};
-pub(crate) use self::translations::{Hashes, Translated, Translations};
-use crate::place::{PartIx, TraceTime};
+pub(crate) use self::translations::{Hashes, Translated, TranslationRoom, Translations};
+use crate::place::TraceTime;
 use crate::timeline::{Label, Name, OwnLabel};
 
 /// All statements that hold for the whole trace.
@@ -42,17 +41,9 @@ pub(crate) struct Definitions {
     pub first_packets: FxHashSet<u32>,
     /// Whether track events may have log messages (rule OT1).
     pub has_log_messages: bool,
-    /// Replacements for names, and names for hashes.
-    pub translations: Translations,
-    pub rails: Rails,
-    pub energy: Energy,
-    pub gpu_counters: GpuCounters,
-    /// The times when kernel events are missing, according to bundles (rule DT1).
-    pub gaps: Vec<Gap>,
-    /// The times that kernel events of CPUs cover.
-    pub kernel_buffers: KernelBuffers,
-    /// The last configuration of a recording in each part.
-    pub configs: BTreeMap<PartIx, Config>,
+    /// The statements that hold for one part.
+    pub parts: StatementsOfParts,
+    pub translation_room: TranslationRoom,
     /// The writers of profiles.
     pub profiles: Profiles,
     /// The recording's statements about itself.
@@ -64,7 +55,6 @@ pub(crate) struct Definitions {
 /// The two times of a CPU between which it lost events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gap {
-    pub machine: u32,
     pub cpu: u32,
     pub start: i64,
     pub end: i64,
@@ -163,15 +153,14 @@ impl Names {
 #[derive(Debug, Default)]
 pub(crate) struct Rails {
     all: Vec<Rail>,
-    /// By machine, session and name.
-    known: FxHashMap<(u32, u64, Box<str>), usize>,
+    /// By session and name.
+    known: FxHashMap<(u64, Box<str>), usize>,
     indexes: FxHashMap<RailIndex, usize>,
 }
 
 /// A power rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rail {
-    pub machine: u32,
     pub session: u64,
     pub name: Box<str>,
     /// From the first descriptor of the rail.
@@ -181,7 +170,6 @@ pub(crate) struct Rail {
 /// The number by which samples refer to a rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RailIndex {
-    pub machine: u32,
     pub session: u64,
     pub index: u32,
 }
@@ -190,13 +178,10 @@ impl Rails {
     /// Gives a rail its number in samples, from the beginning of the trace, unless a later
     /// descriptor gives the number to another rail.
     pub fn describe(&mut self, index: RailIndex, name: &str, subsystem: Option<&str>) {
-        let RailIndex {
-            machine, session, ..
-        } = index;
-        let known = self.known.entry((machine, session, name.into()));
+        let session = index.session;
+        let known = self.known.entry((session, name.into()));
         let number = *known.or_insert_with(|| {
             self.all.push(Rail {
-                machine,
                 session,
                 name: name.into(),
                 subsystem: subsystem.map(Into::into),
@@ -251,15 +236,6 @@ pub(crate) struct Machine {
     pub system: SystemInfo,
     /// CPUs of `cpu_info` (rule H3).
     pub cpus: Vec<CpuInfo>,
-    /// Ftrace events before this time are left out (rule O5), unless they were preserved.
-    pub tracing_started: Option<u64>,
-    pub preserves_buffer: bool,
-    /// CPUs whose first bundle has been read.
-    first_bundles: FxHashSet<u32>,
-    /// The time when all buffers have begun (rule O6).
-    pub buffers_begin: Option<TraceTime>,
-    /// The begins of other buffers, on clocks that could not be converted yet.
-    pub unplaced_begins: Vec<(PartIx, (ClockId, SeqId), u64)>,
 }
 
 /// The fields of a `SystemInfo` that something uses.
@@ -356,16 +332,6 @@ impl Machine {
         let (first, last) = self.times.unwrap_or((ts, ts));
         self.times = Some((first.min(ts), last.max(ts)));
     }
-
-    /// Notes that a buffer begins.
-    pub fn begins(&mut self, ts: TraceTime) {
-        self.buffers_begin = self.buffers_begin.max(Some(ts));
-    }
-
-    /// Notes that a bundle of a CPU is read; returns whether it is the first.
-    pub fn is_first_bundle(&mut self, cpu: u32) -> bool {
-        self.first_bundles.insert(cpu)
-    }
 }
 
 impl Machines {
@@ -408,11 +374,6 @@ impl Machines {
         if let Some(machine) = self.get_mut(id) {
             machine.saw(ts);
         }
-    }
-
-    /// All machines, in the order of their rows.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Machine> {
-        self.all.iter_mut()
     }
 
     /// All machines, in the order of their rows.

@@ -259,12 +259,14 @@ impl Frame {
         let context = &mut self.context;
         let nothing = Timeline::new(false, &self.scratch);
         let timeline = std::mem::replace(&mut context.events.timeline, nothing);
+        let parts = context.place.clocks.parts.keys();
         let mut definitions = std::mem::take(&mut context.definitions);
         definitions.schema = context.schema.known();
         let mut interned = std::mem::take(&mut context.place.interned);
         interned.end_intervals();
         let world = World::new(definitions, interned, &self.scratch, rows);
-        let (faults, counts, records) = trackers::follow(timeline, world, &mut self.watch, rows)?;
+        let (faults, counts, records) =
+            trackers::follow(timeline, &parts, world, &mut self.watch, rows)?;
         context.definitions.records = records;
         context.faults.join(faults);
         counts.tell(&mut context.journal);
@@ -279,9 +281,9 @@ impl Frame {
             definitions,
             ..
         } = &mut self.context;
-        for part in place.clocks.parts.iter() {
-            let machine = definitions.machines.get(part.machine.0);
-            if let Some(TraceTime(begin)) = machine.and_then(|machine| machine.buffers_begin) {
+        for (part, statements) in definitions.parts.iter() {
+            let part = &place.clocks.parts[part];
+            if let Some(TraceTime(begin)) = statements.buffers_begin {
                 let about = About::both(part.file.id, part.machine.0);
                 let name = "ftrace_latest_data_start_ns";
                 journal.facts.set(name, about, begin);
@@ -292,6 +294,7 @@ impl Frame {
     /// Writes the times that kernel events of CPUs cover, and finds the time before all CPUs have events (rule FE9).
     fn kernel_buffers(&mut self, rows: &mut Rows<'_>) {
         let ImportContext {
+            place,
             journal,
             definitions,
             ..
@@ -300,13 +303,13 @@ impl Frame {
             .all_recorded()
             .filter(|(key, _, value)| key.name == OVERWRITTEN && *value > 0);
         let wrapped: BTreeSet<u32> = overwritten.map(|(key, _, _)| key.file).collect();
-        let Definitions {
-            kernel_buffers,
-            machines,
-            ..
-        } = definitions;
-        kernel_buffers.settle(machines, |file| wrapped.contains(&file));
-        kernel_buffers.end(rows);
+        for (part, statements) in definitions.parts.iter_mut() {
+            let part = &place.clocks.parts[part];
+            let stated = statements.buffers_begin.map(|TraceTime(begin)| begin);
+            let buffers = &mut statements.kernel_buffers;
+            buffers.settle(stated, wrapped.contains(&part.file.id));
+            buffers.end((part.file.id, part.machine.0), rows);
+        }
     }
 
     /// Keeps the facts that the recording states about itself, for which the order of time counts.

@@ -13,6 +13,7 @@ use rustc_hash::FxHasher;
 
 use crate::message::Message;
 use crate::output::Fault;
+use crate::place::PartIx;
 use crate::timeline::{Uuid, WriterThread};
 
 /// Whom a track is of, or what, by the first of these that is there.
@@ -335,7 +336,7 @@ pub(crate) struct Uuids {
     /// Their numbers.
     numbers: HashTable<Uuid>,
     all: Vec<NamedUuid>,
-    last: Option<((u32, u64), Uuid)>,
+    last: Option<((PartIx, u64), Uuid)>,
     threads: Vec<Writer>,
     by_thread: HashTable<WriterThread>,
 }
@@ -343,14 +344,14 @@ pub(crate) struct Uuids {
 /// A uuid, and what is said of it first.
 #[derive(Debug)]
 struct NamedUuid {
-    machine: u32,
+    part: PartIx,
     uuid: u64,
     descriptor: Option<Box<Descriptor>>,
 }
 
 impl NamedUuid {
-    fn key(&self) -> (u32, u64) {
-        (self.machine, self.uuid)
+    fn key(&self) -> (PartIx, u64) {
+        (self.part, self.uuid)
     }
 }
 
@@ -395,34 +396,34 @@ impl Writer {
 impl Uuids {
     /// The number of a uuid.
     #[inline]
-    pub fn number(&mut self, machine: u32, uuid: u64) -> Uuid {
-        let key = (machine, uuid);
+    pub fn number(&mut self, part: PartIx, uuid: u64) -> Uuid {
+        let key = (part, uuid);
         if let Some((last, number)) = self.last
             && last == key
         {
             return number;
         }
-        let number = match self.find(machine, uuid) {
+        let number = match self.find(part, uuid) {
             Some(number) => number,
-            None => self.add(machine, uuid),
+            None => self.add(part, uuid),
         };
         self.last = Some((key, number));
         number
     }
 
     /// The number of a uuid that was named.
-    pub fn find(&self, machine: u32, uuid: u64) -> Option<Uuid> {
+    pub fn find(&self, part: PartIx, uuid: u64) -> Option<Uuid> {
         let is_it = |&number: &Uuid| {
             let named = self.get(number);
-            named.is_some_and(|named| named.key() == (machine, uuid))
+            named.is_some_and(|named| named.key() == (part, uuid))
         };
-        self.numbers.find(hash((machine, uuid)), is_it).copied()
+        self.numbers.find(hash((part, uuid)), is_it).copied()
     }
 
-    fn add(&mut self, machine: u32, uuid: u64) -> Uuid {
+    fn add(&mut self, part: PartIx, uuid: u64) -> Uuid {
         let number = Uuid(self.all.len() as u32);
         self.all.push(NamedUuid {
-            machine,
+            part,
             uuid,
             descriptor: None,
         });
@@ -432,7 +433,7 @@ impl Uuids {
             named.map_or(0, |named| hash(named.key()))
         };
         self.numbers
-            .insert_unique(hash((machine, uuid)), number, rehash);
+            .insert_unique(hash((part, uuid)), number, rehash);
         number
     }
 
@@ -445,9 +446,9 @@ impl Uuids {
         self.get(uuid).map_or(0, |named| named.uuid)
     }
 
-    /// The machine whose uuid it is.
-    pub fn machine(&self, uuid: Uuid) -> u32 {
-        self.get(uuid).map_or(0, |named| named.machine)
+    /// The number of a uuid that the part of another uuid named.
+    pub fn beside(&self, other: Uuid, uuid: u64) -> Option<Uuid> {
+        self.find(self.get(other)?.part, uuid)
     }
 
     /// What is said of a uuid.
@@ -464,14 +465,14 @@ impl Uuids {
     /// Something is said of a uuid; or why it is ignored (rule U1).
     pub fn describe(
         &mut self,
-        machine: u32,
+        part: PartIx,
         uuid: u64,
         descriptor: Descriptor,
     ) -> Result<(), Fault> {
         if uuid == 0 && descriptor.more().parent.is_some() {
             return Err(ignored::PARENT);
         }
-        let Uuid(number) = self.number(machine, uuid);
+        let Uuid(number) = self.number(part, uuid);
         let Some(named) = self.all.get_mut(number as usize) else {
             return Ok(());
         };

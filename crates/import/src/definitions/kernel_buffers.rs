@@ -2,7 +2,7 @@
 //!
 //! # Design
 //!
-//! A reader notes the first and the last event of each bundle, so there is one entry for each CPU of a file, and
+//! A reader notes the first and the last event of each bundle, so there is one entry for each CPU of a part, and
 //! the cost is that of a bundle, not of an event. Two checks of the doctor, and the doubt about rows, need these
 //! times. The alternative was to find them by SQL. But no index has kernel events by CPU, so the doctor would
 //! read all of them, and the doubt has to be known before the first event is followed.
@@ -11,16 +11,14 @@ use std::collections::BTreeMap;
 
 use timebase_schema::tables::ftrace_cpu;
 
-use super::{Machines, ucpu};
+use super::ucpu;
 use crate::output::{Cell, Rows};
-use crate::place::TraceTime;
 
 /// The kernel events of a bundle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BundleTimes {
     pub packet: i64,
-    /// The file, the machine and the CPU.
-    pub of: (u32, u32, u32),
+    pub cpu: u32,
     /// The least and the greatest time; `None` without an event that has a time.
     pub times: Option<(i64, i64)>,
     /// The thread of the first event, if it is known.
@@ -31,7 +29,7 @@ pub(crate) struct BundleTimes {
     pub lost_events: bool,
 }
 
-/// The kernel events of a CPU in a file.
+/// The kernel events of a CPU.
 #[derive(Debug, Clone, Copy)]
 struct CpuBuffer {
     packet: i64,
@@ -42,20 +40,18 @@ struct CpuBuffer {
     is_cut: bool,
 }
 
-/// The kernel events of all CPUs.
+/// The kernel events of the CPUs of a part.
 #[derive(Debug, Default)]
 pub(crate) struct KernelBuffers {
-    /// By file, machine and CPU.
-    cpus: BTreeMap<(u32, u32, u32), CpuBuffer>,
-    /// The time from which on all CPUs of a machine have events, if there is evidence that some lack the events
-    /// before it.
-    complete_from: BTreeMap<u32, i64>,
+    cpus: BTreeMap<u32, CpuBuffer>,
+    /// The time from which on all CPUs have events, if there is evidence that some lack the events before it.
+    complete_from: Option<i64>,
 }
 
 impl KernelBuffers {
     /// Adds the events of a bundle.
     pub fn add(&mut self, bundle: &BundleTimes) {
-        let known = self.cpus.entry(bundle.of).or_insert(CpuBuffer {
+        let known = self.cpus.entry(bundle.cpu).or_insert(CpuBuffer {
             packet: bundle.packet,
             times: None,
             first_tid: None,
@@ -74,60 +70,42 @@ impl KernelBuffers {
         known.times = Some((start.min(first), end.max(last)));
     }
 
-    /// Finds the time from which on all CPUs of each machine have events (rule FE9). `wraps` tells whether a buffer
-    /// of a file dropped its begin.
-    pub fn settle(&mut self, machines: &Machines, wraps: impl Fn(u32) -> bool) {
-        let mut starts: BTreeMap<u32, (i64, Option<i64>)> = BTreeMap::new();
-        for (&(file, machine, _), cpu) in &self.cpus {
-            let Some((first, _)) = cpu.times else {
-                continue;
-            };
-            let (start, latest) = starts.entry(machine).or_insert((first, None));
-            *start = first.min(*start);
-            if !cpu.is_first_idle && (cpu.is_cut || wraps(file)) {
-                *latest = Some(first).max(*latest);
-            }
-        }
-        for (machine, (start, latest)) in starts {
-            let stated = machines.get(machine).and_then(|said| said.buffers_begin);
-            let stated = stated.map(|TraceTime(begin)| begin);
-            let complete = stated.max(latest).filter(|&complete| complete > start);
-            if let Some(complete) = complete {
-                self.complete_from.insert(machine, complete);
-            }
-        }
+    /// Finds the time from which on all CPUs have events (rule FE9). `stated` is the time from which on they have by
+    /// their bundles, and `wraps` tells whether a buffer of the recorder dropped its begin.
+    pub fn settle(&mut self, stated: Option<i64>, wraps: bool) {
+        let all = self.cpus.values();
+        let timed = all.filter_map(|cpu| Some((cpu.times?.0, cpu)));
+        let start = timed.clone().map(|(first, _)| first).min();
+        let missed = timed.filter(|(_, cpu)| !cpu.is_first_idle && (cpu.is_cut || wraps));
+        let latest = missed.map(|(first, _)| first).max();
+        let complete = stated.max(latest);
+        self.complete_from =
+            complete.filter(|&complete| start.is_some_and(|start| start < complete));
     }
 
-    /// Whether CPUs of a machine lack their events at this time.
+    /// Whether no CPU has events.
+    pub fn is_empty(&self) -> bool {
+        self.cpus.is_empty()
+    }
+
+    /// Whether CPUs lack their events at this time.
     #[inline]
-    pub fn lacks(&self, machine: u32, ts: i64) -> bool {
-        match self.complete_from.is_empty() {
-            true => false,
-            false => self
-                .complete_from
-                .get(&machine)
-                .is_some_and(|&complete| ts < complete),
-        }
+    pub fn lack(&self, ts: i64) -> bool {
+        self.complete_from.is_some_and(|complete| ts < complete)
     }
 
-    /// For each thread that the first event of a CPU has, its machine, its tid, and the time of the event. If there
-    /// are several such CPUs, the latest counts.
-    pub fn first_seen(&self) -> BTreeMap<(u32, i64), i64> {
-        let mut threads = BTreeMap::new();
-        for (&(_, machine, _), cpu) in &self.cpus {
-            if let Some(((first, _), tid)) = cpu.times.zip(cpu.first_tid)
-                && tid != 0
-            {
-                let latest = threads.entry((machine, tid.into())).or_insert(first);
-                *latest = first.max(*latest);
-            }
-        }
-        threads
+    /// The time of a CPU's first event, if it is of this thread. If there are several such CPUs, the latest counts.
+    pub fn first_seen(&self, tid: i64) -> Option<i64> {
+        let first = |cpu: &CpuBuffer| {
+            let is_of = cpu.first_tid.map(i64::from) == Some(tid) && tid != 0;
+            Some(cpu.times?.0).filter(|_| is_of)
+        };
+        self.cpus.values().filter_map(first).max()
     }
 
-    /// Makes a row for each CPU of a file.
-    pub fn end(&self, rows: &mut Rows<'_>) {
-        for (&(file, machine, cpu), buffer) in &self.cpus {
+    /// Makes a row for each CPU, of a file and a machine.
+    pub fn end(&self, (file, machine): (u32, u32), rows: &mut Rows<'_>) {
+        for (&cpu, buffer) in &self.cpus {
             let Some(((first, last), ucpu)) = buffer.times.zip(ucpu(machine, cpu)) else {
                 continue;
             };

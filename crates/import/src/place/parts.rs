@@ -1,12 +1,14 @@
 //! The parts of files, one for each machine: the owner of each part's clocks, and the default clock
 //! (rules X13 to X17).
 
+use std::io;
 use std::ops::{Index, IndexMut};
 
 use rustc_hash::FxHashMap;
 use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId};
 
 use super::time::TraceTime;
+use crate::compact::{Take, cut};
 
 /// The private clock of a pinned file (rule X37).
 pub(crate) const TRACE_FILE: ClockId = ClockId(11);
@@ -86,8 +88,53 @@ pub(crate) fn shared(machine: MachineId, id: ClockId) -> Clock {
 }
 
 /// The index of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PartIx(pub u32);
+
+/// A part, with the file and the machine of its packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PartKey {
+    pub part: PartIx,
+    /// A row of `trace_file`.
+    pub file: u32,
+    /// A row of `machine`.
+    pub machine: u32,
+}
+
+/// The keys of all parts, by which events find their file and their machine.
+#[derive(Debug, Default)]
+pub(crate) struct PartKeys(Vec<PartKey>);
+
+impl PartKeys {
+    /// The keys of parts with these files and machines.
+    pub fn new(parts: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let keys = (0..).map(PartIx).zip(parts);
+        PartKeys(
+            keys.map(|(part, (file, machine))| PartKey {
+                part,
+                file,
+                machine,
+            })
+            .collect(),
+        )
+    }
+
+    /// Takes the number of a part from a record, and returns the key of the part.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such part: the temporary file is damaged.
+    #[inline]
+    pub fn take(&self, take: &mut Take<'_>) -> io::Result<PartKey> {
+        let part = take.small()?;
+        self.0.get(part as usize).copied().ok_or_else(cut)
+    }
+
+    /// The key of a part.
+    pub fn get(&self, PartIx(part): PartIx) -> PartKey {
+        self.0.get(part as usize).copied().unwrap_or_default()
+    }
+}
 
 /// All parts, and the parts of the current file.
 #[derive(Debug, Default)]
@@ -235,6 +282,11 @@ impl Parts {
     /// file.
     pub fn iter(&self) -> impl Iterator<Item = &Part> {
         self.all.iter()
+    }
+
+    /// The keys of all parts.
+    pub fn keys(&self) -> PartKeys {
+        PartKeys::new(self.iter().map(|part| (part.file.id, part.machine.0)))
     }
 
     /// The parts of files.

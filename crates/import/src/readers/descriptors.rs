@@ -52,7 +52,7 @@ impl Reader for TrackDescriptors {
             context
                 .definitions
                 .uuids
-                .describe(packet.machine, uuid, descriptor)
+                .describe(packet.part, uuid, descriptor)
         });
         if let Err(fault) = described {
             context.faults.add(fault, packet.id);

@@ -55,8 +55,8 @@ impl Reader for EntityStates {
                 entity: text(state, 3),
                 state: text(state, 4),
             };
-            let energy = &mut context.definitions.energy;
-            energy.describe_state((packet.machine, entity, index), said);
+            let energy = &mut context.definitions.parts.of(packet.part).energy;
+            energy.describe_state((entity, index), said);
         }
         observe(PacketType::ENTITY_STATE_RESIDENCY, message, packet, context);
     }
@@ -99,8 +99,8 @@ impl Reader for EnergyBreakdowns {
                 kind: text(consumer, 3),
                 name: text(consumer, 4),
             };
-            let energy = &mut context.definitions.energy;
-            energy.describe_consumer((packet.machine, id), said);
+            let energy = &mut context.definitions.parts.of(packet.part).energy;
+            energy.describe_consumer(id, said);
         }
     }
 }

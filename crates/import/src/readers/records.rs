@@ -116,9 +116,10 @@ pub(super) fn ordered(
     let PacketType(field) = packet_type;
     if context.events.timeline.is_wanted() {
         let event = Event::Recorded(RecordedEvent {
-            packet: packet.id,
+            part: packet.part,
             file,
             machine,
+            packet: packet.id,
             field,
             payload: message.0,
         });

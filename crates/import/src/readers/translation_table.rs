@@ -32,10 +32,9 @@ impl Reader for TranslationTables {
             return;
         }
         let definitions = &mut context.definitions;
-        let names = &mut definitions.names;
-        let left_out = definitions
-            .translations
-            .read(packet.machine, message, names);
+        let (names, room) = (&mut definitions.names, &mut definitions.translation_room);
+        let of_part = definitions.parts.of(packet.part);
+        let left_out = of_part.translations.read(message, names, room);
         if left_out > 0 {
             context.journal.count(LEFT_OUT, left_out);
         }

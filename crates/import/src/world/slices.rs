@@ -23,7 +23,7 @@ use super::slice::{EndOfSlice, Made, NewSlice, SliceId};
 use super::strings::Strings;
 use super::tracks::{TrackId, Tracks};
 use crate::arguments::with_names;
-use crate::definitions::{Names, Translated, Translations};
+use crate::definitions::{Names, StatementsOfParts, Translated};
 use crate::output::{Cell, Doubt, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
@@ -76,9 +76,12 @@ struct Maker<'a, 'o> {
     faults: &'a mut Faults,
     sets: &'a mut ArgSets,
     names: &'a Names,
-    translations: &'a Translations,
+    parts: &'a StatementsOfParts,
+    has_translations: bool,
     tracks: &'a Tracks,
     groups: &'a mut Groups,
+    /// The machine of the current part.
+    machine: u32,
     strings: &'a mut Strings,
     rows: &'a mut Rows<'o>,
 }
@@ -86,10 +89,11 @@ struct Maker<'a, 'o> {
 impl Maker<'_, '_> {
     /// The number of a slice's set of arguments, with names instead of hashes (rule TN3).
     fn set(&mut self, args: &[u8], track: TrackId) -> Option<i64> {
-        let named = match self.translations.is_empty() {
-            true => None,
-            false => {
-                let hashes = self.translations.hashes_of(self.tracks.machine(track));
+        let named = match self.has_translations {
+            false => None,
+            true => {
+                let of_part = self.parts.get(self.tracks.part(track));
+                let hashes = of_part.into_iter().flat_map(|of| of.translations.hashes());
                 with_names(args, self.names, hashes)
             }
         };
@@ -97,11 +101,10 @@ impl Maker<'_, '_> {
         self.sets.number(args, self.names, self.rows)
     }
 
-    /// A slice of a track starts or ends.
+    /// A slice of the current part starts or ends.
     #[inline]
-    fn sees(&mut self, track: TrackId, ts: i64) {
-        let machine = self.tracks.machine(track);
-        self.groups.see(TimeOf::Slice, machine, ts);
+    fn sees(&mut self, ts: i64) {
+        self.groups.see(TimeOf::Slice, self.machine, ts);
     }
 
     /// The number of a text in the table `string`.
@@ -195,12 +198,13 @@ impl World {
     /// The other name of a slice, if it has one (rule TN2).
     #[inline]
     fn other_name(&self, track: TrackId, name: Label<'_>) -> Option<OwnLabel> {
-        let translations = &self.definitions.translations;
-        if translations.is_empty() {
+        let definitions = &self.definitions;
+        if definitions.translation_room.is_empty() {
             return None;
         }
-        let machine = self.tracks.machine(track);
-        translations.name(machine, Translated::Slice, name, &self.definitions.names)
+        let of_part = definitions.parts.get(self.tracks.part(track))?;
+        let translations = &of_part.translations;
+        translations.name(Translated::Slice, name, &definitions.names)
     }
 
     /// Adds arguments to the topmost open slice of a track with this category and name, even if
@@ -256,14 +260,20 @@ impl World {
             slices,
             ..
         } = self;
-        let first_seen = definitions.kernel_buffers.first_seen();
-        if first_seen.is_empty() {
+        let first_seen = |part, tid| {
+            let of_part = definitions.parts.get(part)?;
+            of_part.kernel_buffers.first_seen(tid)
+        };
+        if definitions
+            .parts
+            .iter()
+            .all(|(_, of_part)| of_part.kernel_buffers.is_empty())
+        {
             return;
         }
-        for (track, machine, utid) in tracks.of_threads() {
+        for (track, part, utid) in tracks.of_threads() {
             let (tid, _) = threads.ids(utid);
-            let first = tid.and_then(|tid| first_seen.get(&(machine, tid)));
-            if let Some(&first) = first {
+            if let Some(first) = tid.and_then(|tid| first_seen(part, tid)) {
                 slices.doubt_open(track, first);
             }
         }
@@ -277,9 +287,11 @@ impl World {
             faults: &mut self.faults,
             sets: &mut self.args,
             names: &self.definitions.names,
-            translations: &self.definitions.translations,
+            parts: &self.definitions.parts,
+            has_translations: !self.definitions.translation_room.is_empty(),
             tracks: &self.tracks,
             groups: &mut self.groups,
+            machine: self.part.machine,
             strings: &mut self.strings,
             rows,
         };
@@ -325,10 +337,10 @@ impl Slices {
         let id = self.next;
         self.next += 1;
         self.seen(ts);
-        maker.sees(track, ts);
+        maker.sees(ts);
         if let Some(end) = end.filter(|&end| end != ts) {
             self.seen(end);
-            maker.sees(track, end);
+            maker.sees(end);
         }
         let (losses, arena) = (&self.losses, &mut self.arena);
         let top = arena.add(slice, (id, dur), args, stack.top, losses);
@@ -451,7 +463,7 @@ impl Slices {
                 self.stack(track).closed += 1;
                 self.seen(ts);
                 if made.ts != ts {
-                    maker.sees(track, ts);
+                    maker.sees(ts);
                 }
                 if next == top {
                     self.pop(track, maker);
@@ -526,8 +538,9 @@ mod tests {
 
     use super::*;
     use crate::definitions::Definitions;
+    use crate::place::PartKeys;
     use crate::trackers::testing::Made;
-    use crate::world::{NewTrack, Owner, Spent};
+    use crate::world::{NewTrack, Owner, PartWorlds, Spent};
 
     const TRACK: TrackId = TrackId(0);
 
@@ -550,7 +563,9 @@ mod tests {
             let track = NewTrack::slices(0, "t", None, Owner::None);
             assert_eq!(world.tracks.get(track), TRACK);
             make(&mut world, rows);
-            world.end(rows).unwrap();
+            world
+                .end(&PartKeys::new([(0, 0)]), PartWorlds(Vec::new()), rows)
+                .unwrap();
         })
     }
 

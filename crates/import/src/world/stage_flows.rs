@@ -151,7 +151,7 @@ impl StageFlows {
     /// slices.
     pub fn step(
         &mut self,
-        (machine, event_id): (u32, u64),
+        (part, event_id): (u32, u64),
         step: StageStep,
         SliceId(slice): SliceId,
         order: u64,
@@ -163,7 +163,7 @@ impl StageFlows {
             .integer(slice);
         let scratch = &self.scratch;
         let steps = self.steps.get_or_insert_with(|| Sorter::new(scratch));
-        steps.push((machine.into(), event_id), &self.record)
+        steps.push((part.into(), event_id), &self.record)
     }
 
     /// Whether there is no step.

@@ -19,7 +19,7 @@ use super::generic;
 use super::in_order::{InOrder, Next};
 use super::retiming;
 use super::running::Running;
-use super::sched::{self, field};
+use super::sched::{self, OfCpu, field};
 use super::unresolved::Stretches;
 use crate::definitions::{BundleTimes, Gap};
 use crate::output::{Cell, Counter, Loss, Rows, Severity};
@@ -193,7 +193,7 @@ fn here(
     clock: &EventClock,
     context: &mut ImportContext,
     rows: &mut Rows<'_>,
-) -> Option<(u32, u32)> {
+) -> Option<OfCpu> {
     // No event in a bundle of an unknown clock will ever have a time.
     let is_unknown = bundle.clock == FtraceClock::Unknown;
     if !context.events.timeline.is_wanted() || packet.is_lost() || is_unknown {
@@ -220,18 +220,19 @@ fn here(
         .begins
         .map(|begins| context.place.clocks.place_event(clock, begins));
     let unplaced = clock_of(packet.header, bundle.clock).zip(bundle.begins);
-    if let Some(machine) = context.definitions.machines.get_mut(packet.machine)
-        && machine.is_first_bundle(cpu)
-    {
+    let of_part = context.definitions.parts.of(packet.part);
+    if of_part.is_first_bundle(cpu) {
         match (begins, unplaced) {
-            (Some(Ok(begins)), _) => machine.begins(begins),
-            (_, Some((clock, begins))) => {
-                machine.unplaced_begins.push((packet.part, clock, begins)); // D2
-            }
+            (Some(Ok(begins)), _) => of_part.begins(begins),
+            (_, Some((clock, begins))) => of_part.unplaced_begins.push((clock, begins)), // D2
             _ => {}
         }
     }
-    Some((packet.machine, cpu))
+    Some(OfCpu {
+        part: packet.part,
+        machine: packet.machine,
+        cpu,
+    })
 }
 
 /// A bundle that becomes rows.
@@ -243,8 +244,8 @@ struct BundleImport<'i, 'o> {
     clock: EventClock,
     machine: u32,
     cpu: Option<u32>,
-    /// The machine and the CPU of its events on the timeline, if they are followed.
-    here: Option<(u32, u32)>,
+    /// The owner of its events on the timeline, if they are followed.
+    here: Option<OfCpu>,
     /// The least and the greatest time of its events.
     times: Option<(i64, i64)>,
     /// Its first event that has a time.
@@ -410,9 +411,10 @@ impl BundleImport<'_, '_> {
                 timeline::Event::Waking(sched::waking(here, tid, message, names))
             }
             _ => {
-                let (machine, cpu) = here;
+                let OfCpu { part, machine, cpu } = here;
                 let is_read = trackers::reads_ftrace(number);
                 timeline::Event::Ftrace(timeline::FtraceEvent {
+                    part,
                     machine,
                     cpu,
                     tid,
@@ -514,21 +516,17 @@ impl BundleImport<'_, '_> {
             };
             loss.push(self.rows);
             if let Some((start, end)) = loss.start.zip(loss.end) {
-                self.context.definitions.gaps.push(Gap {
-                    machine: self.packet.machine,
-                    cpu,
-                    start,
-                    end,
-                });
+                let of_part = self.context.definitions.parts.of(self.packet.part);
+                of_part.gaps.push(Gap { cpu, start, end });
             }
         }
         if let Some(last) = before.max(last) {
             self.state.last.insert((self.machine, cpu), last);
         }
-        let file = self.context.place.clocks.parts[self.packet.part].file.id;
-        self.context.definitions.kernel_buffers.add(&BundleTimes {
+        let of_part = self.context.definitions.parts.of(self.packet.part);
+        of_part.kernel_buffers.add(&BundleTimes {
             packet: self.packet.id,
-            of: (file, self.packet.machine, cpu),
+            cpu,
             times: self.times,
             first_tid: self.first.tid,
             is_first_idle: self.first.is_idle,

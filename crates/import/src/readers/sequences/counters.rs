@@ -21,7 +21,7 @@ use super::event::{RawTrackEvent, field};
 use crate::compact::{Put, Take, cut};
 use crate::definitions::Uuids;
 use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
-use crate::place::{Generation, TraceTime};
+use crate::place::{Generation, PartIx, TraceTime};
 use crate::readers::packet::PlacedPacket;
 use crate::spill::SpillQueue;
 use crate::timeline::{Timeline, TrackEvent, Uuid, Values};
@@ -143,7 +143,7 @@ impl EventValues {
         &mut self,
         event: &RawTrackEvent<'_>,
         is_counter: bool,
-        machine: u32,
+        part: PartIx,
         defaults: &Defaults,
         uuids: &mut Uuids,
     ) {
@@ -153,7 +153,7 @@ impl EventValues {
                 (None, _) => self.wrong = Some(Wrong::MissingUuid),
                 (Some(_), None) => self.wrong = Some(Wrong::MissingValue),
                 (Some(uuid), Some(value)) => {
-                    self.own = Some((uuids.number(machine, uuid), value));
+                    self.own = Some((uuids.number(part, uuid), value));
                 }
             }
         }
@@ -163,9 +163,9 @@ impl EventValues {
             let doubles = event.message.fixed(field::MORE_DOUBLE_VALUES);
             let doubles = doubles.map(f64::from_bits);
             let own = event.message.numbers(field::MORE_UUIDS);
-            self.list(integers, own, defaults.more_uuids(), machine, uuids);
+            self.list(integers, own, defaults.more_uuids(), part, uuids);
             let own = event.message.numbers(field::MORE_DOUBLE_UUIDS);
-            self.list(doubles, own, defaults.more_double_uuids(), machine, uuids);
+            self.list(doubles, own, defaults.more_double_uuids(), part, uuids);
         }
     }
 
@@ -184,7 +184,7 @@ impl EventValues {
         values: impl Iterator<Item = f64>,
         own: impl Iterator<Item = u64>,
         defaults: &[u64],
-        machine: u32,
+        part: PartIx,
         uuids: &mut Uuids,
     ) {
         let mut own = own.peekable();
@@ -204,7 +204,7 @@ impl EventValues {
             match paired.next() {
                 None | Some(0) => self.wrong = Some(Wrong::Mismatch),
                 Some(_) if self.more.len() >= MOST => self.wrong = Some(Wrong::TooMany),
-                Some(uuid) => self.more.push((uuids.number(machine, uuid), value)),
+                Some(uuid) => self.more.push((uuids.number(part, uuid), value)),
             }
         }
     }
@@ -371,7 +371,8 @@ impl HeldValues {
             0 => None,
             number => Some(Uuid(u32::try_from(number - 1).map_err(|_| cut())?)),
         };
-        let mut event = TrackEvent::take(take)?;
+        let of = (PartIx(take.small()?), take.small()?);
+        let mut event = TrackEvent::take(of, take)?;
         let mut read = EventValues {
             own: own.zip(event.value),
             more: event.more_values.iter().collect(),
@@ -419,7 +420,9 @@ fn write_held(read: &EventValues, fate: Fate, event: &TrackEvent<'_>, put: &mut 
         .natural(generation.lost.into())
         .natural(read.wrong.map_or(0, |wrong| wrong as u64 + 1))
         .natural(fate as u64)
-        .natural(read.own.map_or(0, |(Uuid(uuid), _)| u64::from(uuid) + 1));
+        .natural(read.own.map_or(0, |(Uuid(uuid), _)| u64::from(uuid) + 1))
+        .natural(event.part.0.into())
+        .natural(event.machine.into());
     event.put(put);
 }
 
@@ -429,7 +432,7 @@ fn write_dropped(read: &EventValues, packet: &PlacedPacket<'_>, put: &mut Put<'_
     let event = TrackEvent {
         value: read.own.map(|(_, value)| value),
         more_values: Values::write(&read.more, &mut more),
-        ..TrackEvent::empty(packet.machine, packet.id)
+        ..TrackEvent::empty((packet.part, packet.machine), packet.id)
     };
     write_held(read, Fate::Dropped, &event, put);
 }

@@ -42,7 +42,7 @@ use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
-use crate::place::{Place, TraceTime};
+use crate::place::{PartIx, Place, TraceTime};
 use crate::timeline::{
     Arguments, Does, FlowStep, Flows, Label, Name, TrackEvent, Uuid, Values, WriterThread,
 };
@@ -273,12 +273,12 @@ impl TrackEvents {
             return Err(dropped::STATE_WITHOUT_UUID);
         }
         let Definitions { uuids, names, .. } = &mut context.definitions;
-        let machine = packet.machine;
+        let part = packet.part;
         self.values.clear(generation);
         let is_counter = does == Some(Does::Counter);
         if is_counter || event.has_more_values {
             self.values
-                .read(event, is_counter, machine, &state.defaults, uuids);
+                .read(event, is_counter, part, &state.defaults, uuids);
             let waits = matches!(time, Time::Later(_));
             let sums = state.sums.get_or_insert_default();
             self.values.sum(sums, uuids, waits)?;
@@ -286,7 +286,7 @@ impl TrackEvents {
         if let Time::At(ts) = time {
             context.events.latest.event(ts);
         }
-        let on = does.and_then(|does| Some((does, on(event, machine, state, uuids)?)));
+        let on = does.and_then(|does| Some((does, on(event, part, state, uuids)?)));
         let Some((does, (uuid, thread))) = on else {
             return self.without_track(time, packet, context);
         };
@@ -308,7 +308,8 @@ impl TrackEvents {
         context.faults.add_many(NOT_INTERNED, packet.id, missing);
 
         let made = TrackEvent {
-            machine,
+            part,
+            machine: packet.machine,
             sequence: generation.interval.sequence,
             packet: packet.id,
             does,
@@ -484,14 +485,14 @@ fn does(event: &RawTrackEvent<'_>) -> Option<Does> {
 /// or the thread of its sequence (rules E8, L2). `None` if the thread of the event cannot exist.
 fn on(
     event: &RawTrackEvent<'_>,
-    machine: u32,
+    part: PartIx,
     state: &SequenceState,
     uuids: &mut Uuids,
 ) -> Option<(Option<Uuid>, Option<WriterThread>)> {
     let uuid = event.track_uuid.or(state.defaults.track_uuid).unwrap_or(0);
     let own = state.thread;
     if uuid != 0 {
-        let uuid = uuids.number(machine, uuid);
+        let uuid = uuids.number(part, uuid);
         return Some((Some(uuid), own));
     }
     let own = own.and_then(|thread| Some((uuids.thread(thread)?, thread)));
@@ -501,7 +502,7 @@ fn on(
     let of_sequence = own.filter(|_| tid.is_some() || lacks);
     let (writer, thread) = match (pid, tid, of_sequence) {
         (None, None, Some((writer, thread))) => (writer, Some(thread)),
-        (None, _, None) => return Some((Some(uuids.number(machine, 0)), None)),
+        (None, _, None) => return Some((Some(uuids.number(part, 0)), None)),
         _ => (
             Writer::of_event(own.map(|(writer, _)| writer), pid, tid),
             None,

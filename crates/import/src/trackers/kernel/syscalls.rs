@@ -88,12 +88,12 @@ impl Syscalls {
 
     /// Takes a mark of a thread. The thread writes it by a call of `sys_write`: the call's slice ends here,
     /// so that the mark is not inside it.
-    pub fn marks(&mut self, ts: i64, machine: u32, emitter: Utid, at: &mut At<'_, '_>) {
+    pub fn marks(&mut self, ts: i64, emitter: Utid, at: &mut At<'_, '_>) {
         if self.writing.is_empty() || !self.writing.remove(&emitter) {
             return;
         }
         at.world.faults.add(TRUNCATED, None);
-        let track = at.world.tracks.of_thread(machine, emitter);
+        let track = at.world.tracks.of_thread(emitter);
         let end = EndOfSlice {
             name: at.world.definitions.names.label(WRITE),
             ..EndOfSlice::any(ts, track)

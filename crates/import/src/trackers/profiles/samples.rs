@@ -209,8 +209,7 @@ impl Samples {
         values: &mut Option<(i64, u32)>,
         at: &mut At<'_, '_>,
     ) {
-        let machine = at.world.tracks.machine(track);
-        let measurement = at.world.sample(ts, machine);
+        let measurement = at.world.sample(ts);
         let (_, count) = values.get_or_insert((measurement.id(), 0));
         *count = count.saturating_add(1);
         measurement.complete(track, value as f64, None, at.rows);

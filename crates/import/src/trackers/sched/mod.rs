@@ -47,7 +47,7 @@ mod row;
 mod slices;
 mod states;
 
-use timebase_schema::tables::{sched_record, thread_state_record};
+use timebase_schema::tables::thread_state_record;
 
 use self::cpus::Cpus;
 use self::end_state::{EndStates, OffCpu};
@@ -55,7 +55,8 @@ use self::gaps::{Gaps, On};
 use self::generic::Generic;
 pub(super) use self::generic::{INVALID_ORDER, INVALID_STATE};
 use self::row::Wakeup;
-use self::slices::{BOTH, SchedSlice, SchedSliceId, SchedSlices};
+pub(super) use self::slices::SchedSlices;
+use self::slices::{BOTH, SchedSlice, SchedSliceId};
 use self::states::{Leaves, States, With};
 use super::tracker::{At, Tracker};
 use crate::message::Message;
@@ -93,7 +94,8 @@ struct Handover {
 #[derive(Debug, Default)]
 pub(crate) struct Sched {
     cpus: Cpus,
-    slices: SchedSlices,
+    /// The slices of all parts, which have one numbering: the sched of the current part has them.
+    pub slices: SchedSlices,
     states: States,
     end_states: EndStates,
     generic: Generic,
@@ -101,7 +103,8 @@ pub(crate) struct Sched {
 
 impl Tracker for Sched {
     fn begin(&mut self, at: &mut At<'_, '_>) {
-        self.cpus.gaps = Gaps::new(&at.world.definitions.gaps);
+        let gaps = at.world.statements().map(|of_part| &of_part.gaps[..]);
+        self.cpus.gaps = Gaps::new(gaps.unwrap_or_default());
     }
 
     fn switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
@@ -173,7 +176,7 @@ impl Tracker for Sched {
         if let Some(name) = waking.comm {
             world.threads.name_thread(utid, name);
         }
-        self.cpus.wakes(machine);
+        self.cpus.has_wakings = true;
         if !world.threads.is_idle(utid) {
             let wakeup = Wakeup { waker, irq_context };
             self.wakes(ts, utid, wakeup, (machine, waking.cpu), at);
@@ -220,7 +223,7 @@ impl Tracker for Sched {
     }
 
     fn end(&mut self, at: &mut At<'_, '_>) {
-        for (on, slice) in self.cpus.open() {
+        for (on, slice) in self.cpus.open(at.world.part.machine) {
             let began = self.slices.get(slice).map(|slice| slice.ts);
             if began.is_some_and(|began| self.cpus.loses_on(on, began, None)) {
                 self.slices.doubt_open(slice, BOTH, Doubt::Lost);
@@ -233,10 +236,8 @@ impl Tracker for Sched {
             doubt: None,
         });
         self.cpus.end(&mut self.slices, at.rows);
-        self.slices.end(at.rows);
         self.generic.end(at);
         for (table, span) in [
-            (&sched_record::TABLE, self.slices.span),
             (&thread_state_record::TABLE, self.states.span),
             (&thread_state_record::TABLE, self.generic.span),
         ] {
@@ -378,7 +379,6 @@ impl Sched {
         };
         if !is_idle {
             let leaves = Leaves {
-                on,
                 closed,
                 end_state,
                 is_compact,

@@ -201,7 +201,7 @@ impl TrackEvents {
         at: &mut At<'_, '_>,
     ) -> Result<(), Fault> {
         let on = self.legacy.async_track(here, at)?;
-        let name = track_name(on.machine, on.upid, here.event.name, at);
+        let name = track_name(on.upid, here.event.name, at);
         let name = text(name.label(), at);
         let track = lane_of(&on, lane, name.as_deref(), at).ok_or(PARSER_ERROR)?;
         match lane {
@@ -282,7 +282,7 @@ impl Legacy {
         let machine = event.machine;
         let root = self.roots.entry((machine, upid, id));
         let root = root
-            .or_insert_with(|| track_name(machine, upid, event.name, at))
+            .or_insert_with(|| track_name(upid, event.name, at))
             .clone();
         let scope = match event.does {
             Does::Phase(b'S' | b'T' | b'p' | b'F') => event.name,
@@ -306,9 +306,9 @@ impl Legacy {
 }
 
 /// The name of a legacy async event's track (rules L5, TN4).
-fn track_name(machine: u32, upid: Option<Upid>, name: Label<'_>, at: &At<'_, '_>) -> OwnLabel {
+fn track_name(upid: Option<Upid>, name: Label<'_>, at: &At<'_, '_>) -> OwnLabel {
     let owner = upid.map_or(Owner::None, Owner::Process);
-    other_name(machine, owner, name.into(), at.world)
+    other_name(owner, name.into(), at.world)
 }
 
 /// The lane of a legacy async event. A lane has the name of the event that created it.

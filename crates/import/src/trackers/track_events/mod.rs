@@ -241,7 +241,7 @@ impl TrackEvents {
     fn track(&mut self, here: &Here<'_>, lane: Lane, at: &mut At<'_, '_>) -> Option<TrackId> {
         match (here.event.uuid, here.thread) {
             (Some(uuid), _) => self.tracks.of_slice(uuid, lane, here.needs(), at),
-            (None, Some(utid)) => Some(at.world.tracks.of_thread(here.event.machine, utid)),
+            (None, Some(utid)) => Some(at.world.tracks.of_thread(utid)),
             (None, None) => None,
         }
     }
@@ -442,7 +442,7 @@ fn flows(here: &Here<'_>, made: Made, at: &mut At<'_, '_>) {
     }
     for (does, id) in event.flows.iter() {
         let flows = &mut at.world.flows;
-        let mut stage = |step| flows.stage(event.machine, id, step, made.id);
+        let mut stage = |step| flows.stage(id, step, made.id);
         match does {
             FlowStep::Submits => stage(StageStep::Submits),
             FlowStep::Awaits => stage(StageStep::Awaits),

@@ -22,8 +22,6 @@ use crate::world::TrackId;
 #[derive(Debug, Default)]
 pub(super) struct States {
     open: FxHashMap<TrackId, State>,
-    /// The id of the next state.
-    next: i64,
 }
 
 /// The state of a track.
@@ -82,8 +80,8 @@ impl TrackEvents {
                 merge(&mut open.args, args, &at.world.definitions.names);
             }
             _ => {
-                let id = self.states.next;
-                self.states.next += 1;
+                let id = at.world.states;
+                at.world.states += 1;
                 let begun = State {
                     id,
                     ts: here.ts,
