@@ -763,6 +763,30 @@ CREATE TABLE event_span (
   end_ts   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- The times of events, in groups with more than an hour between two groups of a machine. The view time_outlier
+-- (finish.sql) has the groups that are far from all others.
+CREATE TABLE event_group (
+  machine_id INTEGER NOT NULL,
+  start_ts   INTEGER NOT NULL,
+  end_ts     INTEGER NOT NULL,
+  times      INTEGER NOT NULL,  -- starts and ends of slices, values of counters, starts and ends of slices of CPUs
+  PRIMARY KEY (machine_id, start_ts)
+) WITHOUT ROWID;
+
+-- The time that kernel events of each CPU cover in each file.
+CREATE TABLE ftrace_cpu (
+  trace_file_id INTEGER NOT NULL,
+  machine_id    INTEGER NOT NULL,
+  ucpu          INTEGER NOT NULL,
+  first_ts      INTEGER NOT NULL,
+  last_ts       INTEGER NOT NULL,
+  first_tid     INTEGER,           -- the thread of the first event; NULL if it is not known
+  is_first_idle INTEGER NOT NULL,  -- 1 if the CPU was idle at its first event
+  is_cut        INTEGER NOT NULL,  -- 1 if the first bundle says that events before it were lost
+  first_packet_id INTEGER NOT NULL,  -- the bundle with the first event
+  PRIMARY KEY (trace_file_id, machine_id, ucpu)
+) WITHOUT ROWID;
+
 -- Extensions of the schema of packets: serialized FileDescriptorSets, from the trace or from files
 -- that the import names.
 CREATE TABLE descriptor (

@@ -55,3 +55,4 @@ mod track_event_rules;
 mod track_rules;
 mod track_tables;
 mod words;
+mod wrong_clocks;

@@ -11,6 +11,7 @@ use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use timebase_import::manifest::Clock;
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
@@ -262,6 +263,12 @@ pub struct ImportSettings {
     /// 'timebase manifest TRACE...' prints one to start from. An archive may contain its own.
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
+    /// Read timestamps that name no clock on this one
+    ///
+    /// REALTIME is for traces with Unix time and without snapshots of clocks, which 'doctor' names. A manifest can
+    /// say it for single files. The others are REALTIME_COARSE, MONOTONIC, MONOTONIC_COARSE, MONOTONIC_RAW and BOOTTIME.
+    #[arg(long, value_name = "NAME", value_parser = clock_of_name)]
+    pub default_clock: Option<Clock>,
     /// Put files on one timeline although nothing says how their clocks relate
     ///
     /// Without this flag, 'export' refuses several such files, and 'import' warns: if they are of several machines
@@ -292,11 +299,20 @@ pub struct ImportSettings {
     pub max_memory: Size,
 }
 
+/// The clock of a name in upper or lower case.
+fn clock_of_name(name: &str) -> Result<Clock, String> {
+    Clock::from_name(&name.to_uppercase()).ok_or_else(|| {
+        let names = Clock::ALL.map(Clock::name);
+        format!("use one of {}", names.join(", "))
+    })
+}
+
 impl ImportSettings {
     /// The options of an import, with its own defaults for everything else.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.manifest.clone_from(&self.manifest);
+        options.default_clock = self.default_clock;
         options.descriptors.clone_from(&self.descriptor);
         options.strict = self.strict;
         options.max_size = self.max_size;

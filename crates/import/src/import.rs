@@ -216,7 +216,10 @@ pub(crate) fn open<'a>(
         },
         split: options.split,
     };
-    let opened = Files::open(sources, opening, scratch, monitor);
+    let opened = Files::open(sources, opening, scratch, monitor).map(|mut files| {
+        files.default_clock = options.default_clock;
+        files
+    });
     opened.map_err(|error| match (error, sources) {
         _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled,
         (error @ Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) => {
@@ -372,6 +375,9 @@ impl<'a> Job<'a> {
         let insert =
             |(message, file): &(LogMessage, u32)| message.insert(conn, (Some(*file), None));
         self.step(conn, || log.iter().try_for_each(insert))?;
+        if frame.context.has_zeros {
+            self.step(conn, || output::log_zeros(conn))?;
+        }
         Ok(summary)
     }
 

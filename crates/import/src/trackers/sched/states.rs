@@ -29,6 +29,8 @@ pub(super) struct With<'a, 'o> {
     pub slices: &'a mut SchedSlices,
     pub cpus: &'a mut Cpus,
     pub rows: &'a mut Rows<'o>,
+    /// The reason why rows that begin with the current event may be wrong (rule FE9).
+    pub doubt: Option<Doubt>,
 }
 
 /// The state of a thread.
@@ -139,7 +141,7 @@ impl States {
             state: leaves.end_state.name,
             off_cpu: leaves.end_state.off_cpu,
             taken_off: began.filter(|_| leaves.is_compact).map(|(_, began)| began),
-            doubt: leaves.doubt,
+            doubt: Doubt::first(leaves.doubt, with.doubt),
             wakeup: None,
             waker_slice: None,
             io_wait: None,
@@ -264,7 +266,7 @@ impl States {
             state: Some(strings::RUNNABLE),
             off_cpu: OffCpu::Runnable,
             taken_off: None,
-            doubt: None,
+            doubt: with.doubt,
             wakeup: Some(wakeup),
             waker_slice,
             io_wait: None,
@@ -337,7 +339,7 @@ fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
 /// Writes a row that is complete or stays open. `ran` has the CPU where the thread ran last and until when,
 /// and the CPU where it runs next and from when on.
 fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<OnCpu>; 2], with: &mut With<'_, '_>) {
-    if row.doubt.is_none() {
+    if row.doubt.is_none_or(|doubt| doubt > Doubt::Lost) {
         match lost_in(row, ran, with.cpus) {
             Lost::No => {}
             Lost::Yes => row.doubt(Doubt::Lost),
