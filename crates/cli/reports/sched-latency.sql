@@ -51,12 +51,12 @@ CREATE TEMP TABLE shortest AS SELECT 0 AS ns;
 
 -- They are most quickly taken from where they are stored.
 CREATE TEMP VIEW runnable AS
-SELECT 4 * id + 2 AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context,
+SELECT 4098 + 4 * id AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context,
        ifnull(doubt >> 9, 0) AS doubt
 FROM sched_record
 WHERE runnable >= (SELECT ns FROM shortest)
 UNION ALL
-SELECT 4 * id + 1, ts + dur, after, utid, NULL, 0, NULL, ifnull(doubt >> 6 & 7, 0)
+SELECT 4097 + 4 * id, ts + dur, after, utid, NULL, 0, NULL, ifnull(doubt >> 6 & 7, 0)
 FROM sched_record
 WHERE after >= (SELECT ns FROM shortest) AND end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
 UNION ALL

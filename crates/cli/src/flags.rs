@@ -337,8 +337,8 @@ pub struct SqlPackages {
     /// Find modules of PerfettoSQL in this folder
     ///
     /// You can repeat this flag. In DIR, each folder is a package: INCLUDE PERFETTO MODULE slices.with_context reads
-    /// DIR/slices/with_context.sql. Perfetto's own modules are in src/trace_processor/perfetto_sql/stdlib of its
-    /// repository. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
+    /// DIR/slices/with_context.sql. For Perfetto's own modules, name a checkout of its repository; they are in
+    /// src/trace_processor/perfetto_sql/stdlib. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
     /// folders, separated as in PATH.
     #[arg(long = "sql-package", value_name = "[NAME=]DIR")]
     pub folders: Vec<String>,

@@ -13,6 +13,7 @@
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::thread_state_record;
 
+use super::numbers::FIRST;
 use super::row::{StateId, running_id};
 use super::slices::{SchedSlice, SchedSliceId, SchedSlices};
 use crate::message::Message;
@@ -104,7 +105,7 @@ impl RowId {
             Some(RowId::Running(slice)) => StateId::After(slice),
             Some(RowId::OffCpu(StateId::After(slice))) => StateId::Woken(slice),
             Some(RowId::OffCpu(last)) => StateId::Alone(slices.numbers.take(last.next())),
-            None => StateId::Alone(slices.numbers.take(SchedSliceId(0))),
+            None => StateId::Alone(slices.numbers.take(FIRST)),
         })
     }
 
