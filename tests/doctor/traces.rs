@@ -234,6 +234,33 @@ fn archive_of(check: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Two recordings of a writer, one after the other.
+fn joined() -> Vec<u8> {
+    let recording = |start: u64, name: &str| {
+        let thread = Message::new().number(1, 10).number(2, 11);
+        let described = Message::new().number(1, 1).text(2, name).message(4, thread);
+        let event = |ts: u64, event: Message| {
+            let packet = Message::new().number(8, ts).number(10, 2);
+            packet.message(11, event.number(11, 1))
+        };
+        let clock = |id: u32, ts: u64| Message::new().number(1, id.into()).number(2, ts);
+        let clocks = Message::new()
+            .message(1, clock(BOOTTIME, start))
+            .message(1, clock(MONOTONIC, start));
+        encode::trace_of(&[
+            Message::new().number(10, 2).message(6, clocks),
+            Message::new().number(10, 2).message(60, described),
+            event(start + MS, Message::new().number(9, 1).text(23, "step")),
+            event(start + 5 * MS, Message::new().number(9, 2)),
+        ])
+    };
+    [
+        recording(START, "rank 0"),
+        recording(START + 2 * MS, "rank 1"),
+    ]
+    .concat()
+}
+
 fn trace_of(check: &str) -> Option<Vec<u8>> {
     let trace = match check {
         "sequence_clock_undefined" => vec![
@@ -266,6 +293,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             packet(4, 65, 7000),
             snapshot(4, &[(65, 8000), (BOOTTIME, START + 3 * MS)]),
         ],
+        "recordings_joined" => return Some(joined()),
         "sequence_missing" => vec![service(START), packet(0, 64, 1000), placed(START + MS)],
         "clock_undefined" => vec![
             service(START),

@@ -201,6 +201,12 @@ pub struct ImportArguments {
     /// Replace the database if it exists
     #[arg(short, long)]
     pub force: bool,
+    /// Read a file that consists of several recordings, one after the other, as several files
+    ///
+    /// The files of a.pftrace are a.pftrace#1, a.pftrace#2 and so on. Otherwise their tracks mix if both
+    /// recordings use the same numbers; timebase doctor says so.
+    #[arg(long)]
+    pub split: bool,
     /// Leave out the bytes of the packets
     ///
     /// This makes the database much smaller. It still has all times and all events; only the column data

@@ -45,6 +45,7 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     let mut options = arguments.settings.options();
     options.conversion = arguments.conversion.into();
     options.keep_data = !arguments.no_data;
+    options.split = arguments.split;
     options.subjects = arguments.subjects();
     options.overwrite = arguments.force;
     let (summary, elapsed) = monitored(

@@ -138,7 +138,8 @@ impl Frame {
         } = &mut self.context;
         place.begin_file(file, rules.pinned().is_some());
         events.latest = Latest::default();
-        self.file = OpenFile::new(file, rules, journal, rows);
+        let sequences = place.sequences.len();
+        self.file = OpenFile::new(file, rules, sequences, journal, rows);
     }
 
     /// Reads the packets of a file, in file order, and returns whether it was stopped.

@@ -10,7 +10,8 @@ use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, Tra
 
 use crate::describe::{Derived, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
-use crate::files::Files;
+
+use crate::files::{Files, Opening};
 use crate::frame::{Finished, Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
@@ -207,12 +208,15 @@ pub(crate) fn open<'a>(
     scratch: &Scratch,
     monitor: &'a Monitor,
 ) -> Result<Files<'a>, Error> {
-    let reads = match options.conversion {
-        Conversion::Nearest => Reads::Once,
-        Conversion::Linear => Reads::Again,
+    let opening = Opening {
+        manifest: options.manifest.as_deref(),
+        reads: match options.conversion {
+            Conversion::Nearest if !options.split => Reads::Once,
+            _ => Reads::Again,
+        },
+        split: options.split,
     };
-    let manifest = options.manifest.as_deref();
-    let opened = Files::open(sources, manifest, reads, scratch, monitor);
+    let opened = Files::open(sources, opening, scratch, monitor);
     opened.map_err(|error| match (error, sources) {
         _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled,
         (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) if !is_ours(path) => {

@@ -69,6 +69,8 @@ pub struct Options {
     /// A manifest that says how the files are related (rules X30 to X40), in addition to a manifest
     /// among the files.
     pub manifest: Option<PathBuf>,
+    /// Whether a file that consists of several recordings is several files (rule X45).
+    pub split: bool,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
     /// The kinds of events inside packets that become rows.
@@ -100,6 +102,7 @@ impl Default for Options {
         Options {
             conversion: Conversion::default(),
             manifest: None,
+            split: false,
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
             views: Views::All,

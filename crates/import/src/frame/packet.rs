@@ -39,6 +39,7 @@ impl Frame {
     ) -> Payload {
         let (default_clock, defaults) = defaults(packet.header);
         let incoming = self.enter(packet, part, default_clock, rows);
+        self.file.belongs(packet, &incoming);
         let interned = self.intern(&incoming, packet.bytes);
         self.share(&incoming);
         let parsed = match defaults.and(interned) {

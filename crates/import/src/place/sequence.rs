@@ -266,6 +266,12 @@ impl IndexMut<SequenceIx> for Sequences {
 }
 
 impl Sequences {
+    /// The number of sequences so far.
+    pub fn len(&self) -> u32 {
+        // There are fewer than packets.
+        self.all.len() as u32
+    }
+
     /// Starts another file (rule X13).
     pub fn begin_file(&mut self) {
         self.index.clear();
