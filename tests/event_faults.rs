@@ -353,7 +353,7 @@ mod ends {
 impl Told {
     /// The program marks the slices that the model marks, and makes its rows.
     fn gives_doubts(&self) {
-        let rows = "SELECT ts, dur, name, depth, k.type FROM slice AS s JOIN track AS k ON k.id = s.track_id
+        let rows = "SELECT s.ts, s.dur, s.name, s.depth, k.type FROM slice AS s JOIN track AS k ON k.id = s.track_id
             ORDER BY s.id";
         let (program, model) = (&self.program.conn, self.model());
         assert_eq!(lines(program, rows), lines(model, rows));
