@@ -51,12 +51,12 @@ CREATE TEMP TABLE shortest AS SELECT 0 AS ns;
 
 -- They are most quickly taken from where they are stored.
 CREATE TEMP VIEW runnable AS
-SELECT 4 * id + 2 AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context,
+SELECT 4098 + 4 * id AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context,
        ifnull(doubt >> 9, 0) AS doubt
 FROM sched_record
 WHERE runnable >= (SELECT ns FROM shortest)
 UNION ALL
-SELECT 4 * id + 1, ts + dur, after, utid, NULL, 0, NULL, ifnull(doubt >> 6 & 7, 0)
+SELECT 4097 + 4 * id, ts + dur, after, utid, NULL, 0, NULL, ifnull(doubt >> 6 & 7, 0)
 FROM sched_record
 WHERE after >= (SELECT ns FROM shortest) AND end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
 UNION ALL
@@ -216,7 +216,7 @@ SELECT w.nr,
        coalesce(i.name, CAST(i.tid AS TEXT)) || iif(i.machine_id, ' of machine ' || i.machine_id, '') AS ran_instead,
        round(x.ns / 1e3, 1) AS instead_us,
        (SELECT nullif(count(*), 0) - 1 FROM instead AS o WHERE o.nr = w.nr) AS others,
-       CASE w.doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
+       CASE w.doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM worst AS w
 JOIN thread_record AS t ON t.id = w.utid
 LEFT JOIN instead AS x
@@ -247,7 +247,8 @@ WITH word (doubt, name, why) AS (
   VALUES (1, 'switch_missed', 'another event contradicts who had the CPU'),
          (2, 'woken_again', 'it was woken while it waited: mostly it slept'),
          (3, 'wakeup_missed', 'it ran without being woken'),
-         (4, 'lost', 'kernel events are missing in it')
+         (4, 'lost', 'kernel events are missing in it'),
+         (7, 'cpus_missing', 'some CPUs lack their events there')
 )
 SELECT name AS doubt,
        sum(waits) AS waits,

@@ -181,7 +181,8 @@ WITH word (doubt, name, why) AS (
          (1, 'switch_missed', 'another event contradicts who had the CPU'),
          (2, 'woken_again', 'the thread was woken, though it seemed awake'),
          (3, 'wakeup_missed', 'the thread ran, and nobody had woken it'),
-         (4, 'lost', 'kernel events are missing in it')
+         (4, 'lost', 'kernel events are missing in it'),
+         (7, 'cpus_missing', 'some CPUs lack their events there')
 ), doubtful (ucpu, doubt, ts, ts_end, has_end) AS (
   SELECT ucpu, doubt & 7, ts,
          iif(dur < 0, (SELECT n.ts FROM sched_record AS n WHERE n.ts >= s.ts AND (n.ts, n.id) > (s.ts, s.id) AND +n.ucpu = s.ucpu ORDER BY n.ts LIMIT 1), ts + dur),

@@ -30,8 +30,10 @@ use crate::signals::{Removal, Signals};
 use crate::{hints, messages, progress, unrelated};
 
 /// Tables that belong to no single subject, because they have rows about everything that an import finds.
-const OF_ALL: [&str; 6] = [
+const OF_ALL: [&str; 8] = [
+    "event_group",
     "event_span",
+    "ftrace_cpu",
     "import_log",
     "loss",
     "machine",

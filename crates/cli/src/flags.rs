@@ -11,6 +11,7 @@ use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use timebase_import::manifest::Clock;
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
@@ -205,6 +206,12 @@ pub struct ImportArguments {
     /// Replace the database if it exists
     #[arg(short, long)]
     pub force: bool,
+    /// Read a file that consists of several recordings, one after the other, as several files
+    ///
+    /// The files of a.pftrace are a.pftrace#1, a.pftrace#2 and so on. Otherwise their tracks mix if both
+    /// recordings use the same numbers; timebase doctor says so.
+    #[arg(long)]
+    pub split: bool,
     /// Leave out the bytes of the packets
     ///
     /// This makes the database much smaller. It still has all times and all events; only the column data
@@ -256,6 +263,12 @@ pub struct ImportSettings {
     /// 'timebase manifest TRACE...' prints one to start from. An archive may contain its own.
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
+    /// Read timestamps that name no clock on this one
+    ///
+    /// REALTIME is for traces with Unix time and without snapshots of clocks, which 'doctor' names. A manifest can
+    /// say it for single files. The others are REALTIME_COARSE, MONOTONIC, MONOTONIC_COARSE, MONOTONIC_RAW and BOOTTIME.
+    #[arg(long, value_name = "NAME", value_parser = clock_of_name)]
+    pub default_clock: Option<Clock>,
     /// Put files on one timeline although nothing says how their clocks relate
     ///
     /// Without this flag, 'export' refuses several such files, and 'import' warns: if they are of several machines
@@ -286,11 +299,20 @@ pub struct ImportSettings {
     pub max_memory: Size,
 }
 
+/// The clock of a name in upper or lower case.
+fn clock_of_name(name: &str) -> Result<Clock, String> {
+    Clock::from_name(&name.to_uppercase()).ok_or_else(|| {
+        let names = Clock::ALL.map(Clock::name);
+        format!("use one of {}", names.join(", "))
+    })
+}
+
 impl ImportSettings {
     /// The options of an import, with its own defaults for everything else.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.manifest.clone_from(&self.manifest);
+        options.default_clock = self.default_clock;
         options.descriptors.clone_from(&self.descriptor);
         options.strict = self.strict;
         options.max_size = self.max_size;
@@ -315,8 +337,8 @@ pub struct SqlPackages {
     /// Find modules of PerfettoSQL in this folder
     ///
     /// You can repeat this flag. In DIR, each folder is a package: INCLUDE PERFETTO MODULE slices.with_context reads
-    /// DIR/slices/with_context.sql. Perfetto's own modules are in src/trace_processor/perfetto_sql/stdlib of its
-    /// repository. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
+    /// DIR/slices/with_context.sql. For Perfetto's own modules, name a checkout of its repository; they are in
+    /// src/trace_processor/perfetto_sql/stdlib. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
     /// folders, separated as in PATH.
     #[arg(long = "sql-package", value_name = "[NAME=]DIR")]
     pub folders: Vec<String>,

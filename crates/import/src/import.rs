@@ -10,7 +10,8 @@ use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, Tra
 
 use crate::describe::{Derived, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
-use crate::files::Files;
+
+use crate::files::{Files, Opening};
 use crate::frame::{Finished, Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
@@ -207,12 +208,18 @@ pub(crate) fn open<'a>(
     scratch: &Scratch,
     monitor: &'a Monitor,
 ) -> Result<Files<'a>, Error> {
-    let reads = match options.conversion {
-        Conversion::Nearest => Reads::Once,
-        Conversion::Linear => Reads::Again,
+    let opening = Opening {
+        manifest: options.manifest.as_deref(),
+        reads: match options.conversion {
+            Conversion::Nearest if !options.split => Reads::Once,
+            _ => Reads::Again,
+        },
+        split: options.split,
     };
-    let manifest = options.manifest.as_deref();
-    let opened = Files::open(sources, manifest, reads, scratch, monitor);
+    let opened = Files::open(sources, opening, scratch, monitor).map(|mut files| {
+        files.default_clock = options.default_clock;
+        files
+    });
     opened.map_err(|error| match (error, sources) {
         _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled,
         (error @ Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) => {
@@ -368,6 +375,9 @@ impl<'a> Job<'a> {
         let insert =
             |(message, file): &(LogMessage, u32)| message.insert(conn, (Some(*file), None));
         self.step(conn, || log.iter().try_for_each(insert))?;
+        if frame.context.has_zeros {
+            self.step(conn, || output::log_zeros(conn))?;
+        }
         Ok(summary)
     }
 
@@ -602,6 +612,7 @@ impl<'a> Job<'a> {
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
             KeyedRow::insert_all(&rest.keyed, &conn)?;
             derived.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
+            derived.tallies.slices.doubtful += output::mark_misplaced(&conn)?;
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(());

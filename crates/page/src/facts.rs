@@ -144,7 +144,7 @@ fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
     };
     let span = database.query_row(
         "SELECT min(start_ts), max(end_ts) FROM (
-           SELECT start_ts, end_ts FROM trace_bounds
+           SELECT typical_start_ts AS start_ts, typical_end_ts AS end_ts FROM trace_bounds
            UNION ALL
            SELECT min(ts), max(ts) FROM clock_snapshot WHERE source NOT IN ('manifest', 'assumed')
          )",
@@ -155,8 +155,9 @@ fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
         return Ok(None);
     };
     database.query_row(
-        "SELECT min(?1, coalesce((SELECT min(ts) FROM packet WHERE ts >= ?3), ?1)),
-                max(?2, coalesce((SELECT max(ts) FROM packet WHERE ts <= ?4), ?2))",
+        "SELECT min(?1, coalesce((SELECT min(ts) FROM packet WHERE ts >= ?3 AND start_ts = typical_start_ts), ?1)),
+                max(?2, coalesce((SELECT max(ts) FROM packet WHERE ts <= ?4 AND end_ts = typical_end_ts), ?2))
+         FROM trace_bounds",
         [
             begin,
             end,

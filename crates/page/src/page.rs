@@ -284,11 +284,15 @@ impl Page<'_> {
             Some((nearest, linear)) => {
                 let by_nearest = said(nearest, nearest.worst_nearest_ns);
                 let by_line = said(linear, linear.worst_ns);
-                let (first, second) = match self.facts.is_linear {
-                    true => (by_line, format!("the nearest snapshot: {by_nearest}")),
-                    false => (by_nearest, format!("by the line: {by_line}")),
-                };
-                html! { (first) small { (second) } }
+                // The first is a jump that happened, the second an error that is possible.
+                match self.facts.is_linear {
+                    true => {
+                        html! { "within " (by_line) small { "the nearest snapshot jumps by up to " (by_nearest) } }
+                    }
+                    false => {
+                        html! { (by_nearest) small { "the largest jump at a snapshot; the line between two is sure to within " (by_line) } }
+                    }
+                }
             }
         }
     }

@@ -172,8 +172,8 @@ class Connection(sqlite3.Connection):
         `parameters` are the values of the ``?`` or ``:name`` in the last statement.
 
         `packages` are folders with modules, for ``INCLUDE PERFETTO MODULE``: module
-        ``a.b`` is the file ``a/b.sql`` of the first folder that has it. Perfetto's own
-        modules are in ``src/trace_processor/perfetto_sql/stdlib`` of its repository.
+        ``a.b`` is the file ``a/b.sql`` of the first folder that has it. For Perfetto's own
+        modules, name a checkout of its repository.
         ``"NAME=DIR"`` is a folder that is the package NAME. The connection keeps the
         folders. Those in the environment variable ``TIMEBASE_SQL_PACKAGES`` come after them.
 

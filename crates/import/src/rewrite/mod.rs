@@ -67,7 +67,7 @@ use self::times::{Times, Waits};
 use self::waits::{Collected, End, Known};
 use crate::describe::unrelated;
 use crate::error::{Error, HowFar, WriteError, is_full};
-use crate::files::{File, Files};
+use crate::files::{File, Files, Opening};
 use crate::frame::{Frame, Keep, SnapshotPackets};
 use crate::identity::check_database;
 use crate::limits::Limits;
@@ -595,7 +595,12 @@ impl Job<'_> {
     fn open(&self) -> Result<Files<'_>, RewriteError> {
         let manifest = self.options.manifest.as_deref();
         let (sources, monitor) = (self.sources, self.monitor);
-        let opened = Files::open(sources, manifest, Reads::Again, &self.scratch, monitor);
+        let opening = Opening {
+            manifest,
+            reads: Reads::Again,
+            split: false,
+        };
+        let opened = Files::open(sources, opening, &self.scratch, monitor);
         opened.map_err(|error| match (error, sources) {
             _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled.into(),
             (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) => {
