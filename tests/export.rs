@@ -288,12 +288,15 @@ fn a_table_is_the_same_whatever_else_is_asked_for() {
 fn a_label_without_a_value_is_the_name_of_the_file() {
     let place = Place::new();
     let folder = place.path("traces");
-    export(&["tests/data/dst.pftrace", "--label", "file"], &folder);
+    export(
+        &["tests/data/dst.pftrace", "--label", "trace_file"],
+        &folder,
+    );
     let (id, said) = trace(&folder);
     let name = "tests/data/dst.pftrace";
-    assert_eq!(said["labels"], serde_json::json!({ "file": name }));
+    assert_eq!(said["labels"], serde_json::json!({ "trace_file": name }));
     let found = read(&file(&folder, "packet", &id));
-    assert_eq!(found.columns.last().unwrap(), "file string");
+    assert_eq!(found.columns.last().unwrap(), "trace_file string");
     let name = Value::Text(name.to_owned());
     assert!(!found.rows.is_empty());
     assert!(found.rows.iter().all(|row| row.last() == Some(&name)));
@@ -302,14 +305,14 @@ fn a_label_without_a_value_is_the_name_of_the_file() {
     let several = place.path("several");
     let traces = ["phone", "watch"].map(|name| format!("tests/data/several/{name}.pftrace"));
     let manifest = ["--manifest", "tests/data/several/machines.json"];
-    let labels = ["--label", "file", "--label", "build=1"];
+    let labels = ["--label", "trace_file", "--label", "build=1"];
     let traces = [traces[0].as_str(), traces[1].as_str()];
     export(&[&traces[..], &manifest, &labels].concat(), &several);
     let (_, said) = trace(&several);
     let names = "phone.pftrace, watch.pftrace";
     assert_eq!(
         said["labels"],
-        serde_json::json!({"file": names, "build": "1"})
+        serde_json::json!({"trace_file": names, "build": "1"})
     );
 }
 

@@ -17,6 +17,7 @@
 -- column max_gap_s : seconds between the two neighbouring snapshots that are farthest apart
 -- column before_s, after_s : seconds of the trace before the first snapshot, and after the last
 -- column rejected : the number of snapshots that conversions do not use
+-- column first_packet : the id of the packet of the first message
 -- column first_message : the text of the first message
 
 -- The text of a clock: its name, or 64@3 for clock 64 of sequence 3; with its machine if

@@ -561,7 +561,7 @@ pub struct ExportArguments {
     /// Add a column with this name and value to each table, to distinguish traces
     ///
     /// You can repeat this flag: --label build=1234 --label device=oriole. Without a value, the column has the name
-    /// of the trace's file, as in trace_file.name: --label file.
+    /// of the trace's file, as in trace_file.name: --label trace_file.
     #[arg(long = "label", value_name = "NAME[=VALUE]", value_parser = label)]
     pub labels: Vec<Label>,
     /// Replace the trace if the folder already has it

@@ -199,7 +199,8 @@ fn bare_packets(head: &[u8]) -> Option<OtherFile> {
 fn is_packet(bytes: &[u8], is_whole: bool) -> bool {
     /// The number of fields that may be checked.
     const WORK: u64 = 10_000;
-    let evidence = shape::packet(bytes, is_whole, &mut WORK.clone());
+    let mut work = WORK;
+    let evidence = shape::packet(bytes, is_whole, &mut work);
     evidence.is_some_and(|evidence| evidence.identified && evidence.known > 1)
 }
 

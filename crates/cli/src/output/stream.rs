@@ -45,6 +45,7 @@ pub fn during<T>(
     let shared = Mutex::new(Shared {
         pending: Vec::with_capacity(2 * BLOCK),
         out: Named::standard(),
+        is_in_line: false,
         passed: 0,
         failure: None,
     });
@@ -62,8 +63,7 @@ pub fn during<T>(
         let _ = attending.join();
         let written = match result.is_ok() {
             true => out.finish(),
-            // The rows before the error.
-            false => lock(&shared).write(running),
+            false => lock(&shared).break_off(running),
         };
         match (lock(&shared).failure.take(), result) {
             // The statement was interrupted because of this.
@@ -131,6 +131,8 @@ struct Shared {
     /// Whole rows that are not written yet.
     pending: Vec<u8>,
     out: Named<Stdout>,
+    /// Whether the last line that was written has no end.
+    is_in_line: bool,
     /// The number of times that rows were passed on in this tick.
     passed: u32,
     /// The reason why nothing can be written any more.
@@ -148,8 +150,18 @@ impl Shared {
             .out
             .write_all(&self.pending)
             .and_then(|()| self.out.flush());
+        self.is_in_line = self.pending.last() != Some(&b'\n');
         self.pending.clear();
         written
+    }
+
+    /// Writes the rows before an error, whose message begins a line of its own.
+    fn break_off(&mut self, running: &Running) -> io::Result<()> {
+        self.write(running)?;
+        if self.is_in_line {
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
     }
 }
 
