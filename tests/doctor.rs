@@ -262,7 +262,7 @@ fn dt4_a_preempted_thread_that_is_woken_is_a_note() {
 
 #[test]
 fn a_recorded_trace_of_a_healthy_machine_is_healthy() {
-    for trace in ["sdk"] {
+    for trace in ["sdk", "app"] {
         let trace = data(&format!("{trace}.pftrace"));
         let said = run(&["doctor", trace.to_str().unwrap(), "--fail-on", "warning"]);
         assert_eq!(
@@ -284,19 +284,6 @@ fn a_recorded_trace_of_a_healthy_machine_is_healthy() {
             );
         }
     }
-}
-
-/// The program of this recording forgot the ends of some writes on both lanes of its track `Disk`: the trace has
-/// 137 begins, and 118 ends.
-#[test]
-fn fe3_a_recorded_program_that_forgets_ends_is_told() {
-    let imported = Imported::new("app.pftrace", &[]);
-    let found = imported.rows("SELECT check_name, subject, events FROM finding ORDER BY events");
-    let found: Vec<String> = found.iter().map(|row| row.join(" ")).collect();
-    let expected = ["slice_never_ended Disk 9", "slice_never_ended Disk 10"];
-    assert_eq!(found, expected);
-    let open = "SELECT count(*) FROM slice WHERE dur = -1 AND name = 'write'";
-    assert_eq!(imported.count(open), 19);
 }
 
 /// The table in docs/doctor.md has all checks, with the texts of their files.
