@@ -1,7 +1,7 @@
 -- Rows of sched, thread_state, slice or counter may be wrong
 -- The trace contradicts these rows: a switch, a wake-up or a packet is missing, or an end belongs to another slice, and the events may give a wrong picture. The
 -- column `doubt` says why, and reports leave these rows out.
--- Severity: warning, info if it only concerns preempted threads that were woken again.
+-- Severity: warning, info if it only concerns preempted threads that were woken again, or the time before all CPUs have events.
 SELECT iif(sure > 0, 'warning', 'info') AS severity, 'rows' AS subject, NULL AS machine_id, NULL AS clock_id, NULL AS seq_id,
        -1 AS file, NULL AS packet_id, NULL AS events, NULL AS worst_ns,
        'Of ' || said || ' may be wrong, as column doubt says.' AS message,
@@ -28,15 +28,15 @@ FROM (
     CROSS JOIN (
       SELECT count(nullif(doubt & 7, 0)) AS slices, total(iif(doubt & 7, max(dur, 0), 0)) AS cpu_ns,
              total(is_state AND doubt >> 3 & 7) + total(after IS NOT NULL AND doubt >> 6 & 7) + total(runnable IS NOT NULL AND doubt >> 9) AS states,
-             total(is_state AND doubt >> 3 & 7) + total(runnable IS NOT NULL AND doubt >> 9)
-               + total(after IS NOT NULL AND doubt >> 6 & 7 AND NOT (doubt >> 6 & 7 = 2 AND end_state IN (SELECT id FROM string WHERE value = 'R+'))) AS sure,
+             total(is_state AND doubt >> 3 & 7) + total(runnable IS NOT NULL AND doubt >> 9 BETWEEN 1 AND 6)
+               + total(after IS NOT NULL AND doubt >> 6 & 7 BETWEEN 1 AND 6 AND NOT (doubt >> 6 & 7 = 2 AND end_state IN (SELECT id FROM string WHERE value = 'R+'))) AS sure,
              total(iif(is_state AND doubt >> 3 & 7, max(dur, 0), 0)) + total(iif(doubt >> 6 & 7, max(after, 0), 0))
                + total(iif(doubt >> 9, max(runnable, 0), 0)) AS ns
       FROM sched_record
       WHERE doubt IS NOT NULL AND (SELECT max(value) FROM stats WHERE name = 'thread_states_doubtful') > 0
     ) AS d
     CROSS JOIN (
-      SELECT count(*) AS states, count(doubt) AS doubtful, total(doubt IS NOT NULL AND NOT (doubt = 2 AND state IN (SELECT id FROM string WHERE value = 'R+'))) AS sure,
+      SELECT count(*) AS states, count(doubt) AS doubtful, total(doubt < 7 AND NOT (doubt = 2 AND state IN (SELECT id FROM string WHERE value = 'R+'))) AS sure,
              total(iif(dur > 0, dur, 0)) AS ns, total(iif(doubt, max(dur, 0), 0)) AS doubtful_ns
       FROM thread_state_record
       WHERE (SELECT max(value) FROM stats WHERE name = 'thread_states_doubtful') > 0
@@ -44,7 +44,7 @@ FROM (
     CROSS JOIN (SELECT 1 AS place UNION ALL SELECT 2) AS k
     UNION ALL
     -- Doubt 5 is a loss of packets, doubt 6 the end of another slice.
-    SELECT 3, 'slices', count(*), count(doubt), count(doubt), total(iif(dur > 0, dur, 0)), total(iif(doubt, max(dur, 0), 0)), total(doubt = 5)
+    SELECT 3, 'slices', count(*), count(doubt), total(doubt < 7), total(iif(dur > 0, dur, 0)), total(iif(doubt, max(dur, 0), 0)), total(doubt = 5)
     FROM slice_record
     WHERE (SELECT max(value) FROM stats WHERE name = 'slices_doubtful') > 0
     UNION ALL

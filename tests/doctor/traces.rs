@@ -109,7 +109,33 @@ fn with_realtime(boottime: u64) -> Packet {
     )
 }
 
+/// An instant event of a track, on a clock or on the default one.
+fn instant(seq: u32, clock: Option<u32>, timestamp: u64) -> Packet {
+    let event = Message::new().number(9, 3).number(11, 1).text(23, "job");
+    Packet {
+        seq,
+        timestamp: Some(timestamp),
+        timestamp_clock_id: clock,
+        payload: Some((TRACK_EVENT, event.0)),
+        ..Packet::default()
+    }
+}
+
+/// A bundle of a CPU with fields, and with an event of thread 10 at each of these times.
+fn bundle(cpu: u64, fields: &[(u32, u64)], times: &[u64]) -> Packet {
+    let bundle = fields
+        .iter()
+        .fold(Message::new().number(1, cpu), |bundle, &(field, value)| {
+            bundle.number(field, value)
+        });
+    let bundle = times.iter().fold(bundle, |bundle, &at| {
+        bundle.message(2, Message::new().number(1, at).number(2, 10))
+    });
+    stats(FTRACE_EVENTS, bundle)
+}
+
 /// Fields of packets.
+const TRACK_EVENT: u32 = 11;
 const FTRACE_EVENTS: u32 = 1;
 const FTRACE_STATS: u32 = 34;
 const TRACE_STATS: u32 = 35;
@@ -200,6 +226,17 @@ fn archive_of(check: &str) -> Option<Vec<u8>> {
                         "b.pftrace",
                         &[on_it(START + S), ask(START + S), on_it(START + S + MS)],
                     ),
+                ],
+                &[],
+            )
+        }
+        // Both record CPU 0 for 8 ms.
+        "recorded_twice" => {
+            let of = |start: u64| [with_realtime(start), bundle(0, &[], &[start, start + 10 * MS])];
+            archive(
+                &[
+                    ("a.pftrace", &of(START)),
+                    ("b.pftrace", &of(START + 2 * MS)),
                 ],
                 &[],
             )
@@ -300,6 +337,45 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             packet(2, MONOTONIC_RAW, START),
             packet(2, GPU, 5000),
             packet(2, GPU, 6000),
+        ],
+        // BOOTTIME in milliseconds.
+        "unit_of_trace_time" => {
+            let mut taken = snapshot(1, &[(BOOTTIME, 5000)]);
+            for reading in taken.clock_snapshot.iter_mut().flat_map(|s| &mut s.clocks) {
+                reading.unit = MS;
+            }
+            vec![taken, instant(2, None, 5100), instant(2, None, 5200)]
+        }
+        // LOCAL, without a reading beside BOOTTIME.
+        "kernel_clock_local" => vec![
+            service(START),
+            bundle(0, &[(5, 3)], &[5000, 6000]),
+            placed(START + MS),
+        ],
+        // Two hours after the boot, and at 0.
+        "time_outlier" => {
+            let now = 7200 * S;
+            vec![
+                service(now),
+                instant(2, None, now + MS),
+                instant(2, None, 0),
+                instant(2, None, now + 2 * MS),
+                service(now + S),
+            ]
+        }
+        "snapshot_of_zeros" => vec![
+            snapshot(1, &[(REALTIME, 0), (MONOTONIC, 0), (BOOTTIME, 0)]),
+            instant(2, Some(REALTIME), 1_795_262_400 * S),
+        ],
+        "boottime_is_unix" => vec![
+            instant(2, None, 1_795_262_400 * S),
+            instant(2, None, 1_795_262_401 * S),
+        ],
+        // The buffer of CPU 1 begins 5 ms later.
+        "trace_before_all_cpus" => vec![
+            service(START),
+            bundle(0, &[], &[START, START + 10 * MS]),
+            bundle(1, &[(10, START + 5 * MS)], &[START + 6 * MS]),
         ],
         "clock_unconnected" => vec![
             service(START),

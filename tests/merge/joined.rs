@@ -61,13 +61,14 @@ fn x45_each_sign_of_a_second_recording_is_found_at_its_packet() {
         // The service writes snapshots and its configuration before its uuid.
         (
             vec![
+                session("a"),
                 uuid(1),
                 at(2, S, new()),
                 snapshot(1, 2 * S),
                 session("a"),
                 uuid(1),
             ],
-            "2: ",
+            "3: ",
             "trace_uuid",
         ),
         (

@@ -667,6 +667,8 @@ mod tests {
             Of::PartOf(_) => None,
         });
         Summary {
+            misplaced: 0,
+            dropped: Vec::new(),
             packets: 1,
             sequences: 1,
             on_trace_time: 1,
@@ -745,6 +747,8 @@ mod tests {
     #[test]
     fn the_summary_says_what_is_not_on_trace_time_and_why() {
         let summary = Summary {
+            misplaced: 0,
+            dropped: Vec::new(),
             packets: 1300,
             sequences: 1,
             on_trace_time: 999,

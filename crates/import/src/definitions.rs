@@ -5,6 +5,7 @@ mod descriptors;
 mod end_names;
 mod energy;
 mod gpu_counters;
+mod kernel_buffers;
 mod parts;
 mod profiles;
 pub(crate) mod records;
@@ -24,6 +25,7 @@ pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityS
 pub(crate) use self::gpu_counters::{
     CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
 };
+pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers};
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 pub(crate) use self::records::{Record, Records, uuid};

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use crate::manifest::{Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
+use crate::manifest::{Clock, Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
 use timebase_resolver::FileTag;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Inputs, Monitor, Reads, Source, TraceType};
@@ -51,6 +51,8 @@ pub(crate) struct Files<'a> {
     pub said: Option<Manifest>,
     /// The digests of manifests, which were already read, by the files' ids.
     pub digests: BTreeMap<usize, Digested>,
+    /// The clock of timestamps that name none, unless the manifest says otherwise (rule FP2).
+    pub default_clock: Option<Clock>,
     /// By the files' ids.
     rules: BTreeMap<usize, MemberRules>,
 }
@@ -94,6 +96,7 @@ impl<'a> Files<'a> {
             manifest: None,
             said: None,
             digests: BTreeMap::new(),
+            default_clock: None,
             rules: BTreeMap::new(),
         };
         files.read_manifest()?;
@@ -178,9 +181,13 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The manifest's rules for the packets of a file.
+    /// The rules for the packets of a file: the manifest's, and the options'.
     pub fn rules(&self, file: &File) -> MemberRules {
-        self.rules.get(&file.id).cloned().unwrap_or_default()
+        let mut rules = self.rules.get(&file.id).cloned().unwrap_or_default();
+        if rules.pinned.is_none() {
+            rules.default_clock = rules.default_clock.or(self.default_clock);
+        }
+        rules
     }
 
     /// The tags of the files, in the order in which the manifest knows them.

@@ -21,10 +21,11 @@ mod survey;
 mod timing;
 mod types;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-use timebase_resolver::FileTag;
+use timebase_resolver::{ClockId, FileTag};
 use timebase_schema::{Table, tables};
 use timebase_store::sort::Scratch;
 use timebase_trace::{Counts, End, Found, Packets, Payload};
@@ -83,6 +84,9 @@ pub(crate) struct Finished {
     pub machines: Vec<Option<String>>,
 }
 
+/// The counter of chunks that a ring buffer dropped.
+const OVERWRITTEN: &str = "traced_buf_chunks_overwritten";
+
 /// Large tables that only readers fill.
 const MADE_WHILE_READING: [&Table; 3] = [
     &tables::packet_record::TABLE,
@@ -109,6 +113,7 @@ impl Frame {
                 definitions: Definitions::default(),
                 events: EventSink::new(keep.events.follows(), scratch),
                 writers: Writers::new(scratch),
+                has_zeros: false,
             },
             readers: Readers::default(),
             file: OpenFile::default(),
@@ -136,7 +141,8 @@ impl Frame {
             events,
             ..
         } = &mut self.context;
-        place.begin_file(file, rules.pinned().is_some());
+        let default_clock = rules.default_clock.map(|clock| ClockId(clock.id()));
+        place.begin_file(file, rules.pinned().is_some(), default_clock);
         events.latest = Latest::default();
         let sequences = place.sequences.len();
         self.file = OpenFile::new(file, rules, sequences, journal, rows);
@@ -238,6 +244,7 @@ impl Frame {
             self.follow(rows)?;
         } else {
             self.state_begins();
+            self.kernel_buffers(rows);
         }
         self.records(rows);
         self.faults(rows);
@@ -274,6 +281,7 @@ impl Frame {
     fn follow(&mut self, rows: &mut Rows<'_>) -> io::Result<()> {
         self.settle_begins();
         self.state_begins();
+        self.kernel_buffers(rows);
         let context = &mut self.context;
         let nothing = Timeline::new(false, &self.scratch);
         let timeline = std::mem::replace(&mut context.events.timeline, nothing);
@@ -306,6 +314,27 @@ impl Frame {
                 let name = "ftrace_latest_data_start_ns";
                 journal.facts.set(name, about, begin);
             }
+        }
+    }
+
+    /// Writes the times that kernel events of CPUs cover, and finds the time before all CPUs have events (rule FE9).
+    fn kernel_buffers(&mut self, rows: &mut Rows<'_>) {
+        let ImportContext {
+            place,
+            journal,
+            definitions,
+            ..
+        } = &mut self.context;
+        let overwritten = journal
+            .all_recorded()
+            .filter(|(key, _, value)| key.name == OVERWRITTEN && *value > 0);
+        let wrapped: BTreeSet<u32> = overwritten.map(|(key, _, _)| key.file).collect();
+        for (part, statements) in definitions.parts.iter_mut() {
+            let part = &place.clocks.parts[part];
+            let stated = statements.buffers_begin.map(|TraceTime(begin)| begin);
+            let buffers = &mut statements.kernel_buffers;
+            buffers.settle(stated, wrapped.contains(&part.file.id));
+            buffers.end((part.file.id, part.machine.0), rows);
         }
     }
 

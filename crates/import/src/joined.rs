@@ -138,6 +138,7 @@ impl Recordings {
             self.sequence(packet, sequence, number);
         }
         let Some((kind, bytes)) = header.payload else {
+            self.preamble = None;
             return;
         };
         let message = Message(bytes);

@@ -18,6 +18,8 @@ pub(crate) enum Doubt {
     PacketsLost = 5,
     /// `end_misplaced`: an end of another slice ended the row, or its own end did not.
     EndMisplaced = 6,
+    /// `cpus_missing`: some CPUs lack their events at the begin of the row.
+    CpusMissing = 7,
 }
 
 impl Doubt {
@@ -86,6 +88,7 @@ impl Doubts {
             2 => Some(Doubt::WokenAgain),
             3 => Some(Doubt::WakeupMissed),
             4 => Some(Doubt::Lost),
+            7 => Some(Doubt::CpusMissing),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@
 //! | which rows are doubtful | `doubt.rs` |
 //! | events without a row or a name | `event_faults.rs` |
 //! | how rows change that waited for their time | `settled.rs` |
-//! | tables that are known only at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
+//! | tables that are known only at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs`, `zeros.rs` |
 //! | which views the database has | `views.rs` |
 //! | how much SQLite may write | `room.rs` |
 //! | where the database is before it is complete | `destination.rs` |
@@ -38,6 +38,7 @@ mod table;
 mod turned;
 mod views;
 mod writer;
+mod zeros;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
@@ -66,3 +67,4 @@ pub(crate) use statements::Statements;
 pub(crate) use turned::insert as insert_turns;
 pub(crate) use views::{make_views, write_views};
 pub(crate) use writer::{KeyedRow, Writer};
+pub(crate) use zeros::log as log_zeros;

@@ -757,8 +757,13 @@ fn is_database(path: &Path) -> RewriteError {
     let Ok(conn) = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
         return foreign().into();
     };
-    if let Err(Error::ForeignDatabase { .. }) = check_database(&conn) {
-        return foreign().into();
+    match check_database(&conn) {
+        Err(Error::ForeignDatabase { .. }) => return foreign().into(),
+        Err(Error::HeaderOnly { .. }) => {
+            let path = path.to_owned();
+            return Error::HeaderOnly { path }.into();
+        }
+        _ => {}
     }
     let sql = "SELECT value FROM fact WHERE name = 'source'";
     RewriteError::IsDatabase {

@@ -27,12 +27,14 @@
 //! | texts by their numbers | `strings.rs` |
 //! | how sets of arguments are kept (rules A2, A3, H6) | `args.rs` |
 //! | values of counters (rules M1, M4) | `values.rs`, with those of threads' processes (`thread_counters.rs`) |
+//! | how far the times of events are from each other (rule FE6) | `groups.rs` |
 //! | machines and CPUs (rules H1 to H3) | `machines.rs` |
 //! | GPUs (rule H4) | `gpus.rs` |
 
 mod args;
 mod flows;
 mod gpus;
+mod groups;
 mod lanes;
 mod machines;
 mod misplaced;
@@ -59,6 +61,7 @@ use timebase_trace::Interned;
 pub(crate) use args::ArgSets;
 pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
+pub(crate) use groups::{Groups, TimeOf};
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use numbered::Numbered;
@@ -77,7 +80,7 @@ pub(crate) use values::{Measurement, ThreadValue};
 use crate::manifest::MachineRef;
 
 use crate::definitions::{Definitions, Names, Records, Uuids};
-use crate::output::{Cell, Counts, Faults, Rows};
+use crate::output::{Cell, Counts, Doubt, Faults, Rows};
 use crate::place::{PartKey, PartKeys};
 use crate::timeline::OwnLabel;
 
@@ -101,6 +104,10 @@ pub(crate) struct World {
     pub counts: Counts,
     pub flows: Flows,
     values: Values,
+    /// The reason why slices and states that begin with the current event may be wrong (rule FE9).
+    pub doubt: Option<Doubt>,
+    /// The times of all slices, values and runs.
+    pub groups: Groups,
     /// The current part.
     pub part: PartKey,
     /// The number of states of tracks that have begun.
@@ -135,6 +142,8 @@ impl World {
             counts: Counts::default(),
             flows: Flows::new(scratch),
             values: Values::new(scratch),
+            doubt: None,
+            groups: Groups::new(rows),
             part: PartKey::default(),
             states: 0,
             spans: BTreeMap::new(),
@@ -193,12 +202,14 @@ impl World {
             mut tracks,
             mut args,
             values,
+            groups,
             spans,
             mut faults,
             counts,
             flows,
             ..
         } = self;
+        groups.end(rows);
         flows.end(&mut faults, rows)?;
         values.end(&threads, &mut tracks, &mut parts, rows)?;
         let mut set =

@@ -17,6 +17,7 @@ use timebase_schema::tables::{slice_record, unended_slice};
 
 use super::World;
 use super::args::ArgSets;
+use super::groups::{Groups, TimeOf};
 use super::misplaced::{ClosedSlice, Misplaced};
 use super::open_slices::{Arena, Losses};
 use super::slice::{EndOfSlice, Made, NewSlice, SliceId};
@@ -92,6 +93,9 @@ struct Maker<'a, 'o> {
     parts: &'a StatementsOfParts,
     has_translations: bool,
     tracks: &'a Tracks,
+    groups: &'a mut Groups,
+    /// The machine of the current part.
+    machine: u32,
     strings: &'a mut Strings,
     rows: &'a mut Rows<'o>,
 }
@@ -109,6 +113,12 @@ impl Maker<'_, '_> {
         };
         let args = named.as_deref().unwrap_or(args);
         self.sets.number(args, self.names, self.rows)
+    }
+
+    /// A slice of the current part starts or ends.
+    #[inline]
+    fn sees(&mut self, ts: i64) {
+        self.groups.see(TimeOf::Slice, self.machine, ts);
     }
 
     /// The number of a text in the table `string`.
@@ -171,6 +181,7 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
+        let doubt = self.doubt;
         let (slices, mut maker) = self.slices_and_maker(rows);
         let id = match slices.push(slice, dur, args, &mut maker) {
             Ok(id) => id,
@@ -179,6 +190,9 @@ impl World {
                 return None;
             }
         };
+        if let Some(doubt) = doubt.filter(|_| dur.is_none()) {
+            slices.doubt_top(slice.track, doubt);
+        }
         self.flows.made(slice.track, Made { id, ts: slice.ts });
         Some(id)
     }
@@ -272,10 +286,39 @@ impl World {
 
     /// Writes the remaining slices; open ones have no end (rule E13).
     pub(super) fn end_slices(&mut self, rows: &mut Rows<'_>) {
+        self.doubt_open_slices();
         let (slices, mut maker) = self.slices_and_maker(rows);
         slices.end(&mut maker);
         if let Some((start, end)) = slices.span {
             self.spans(&slice_record::TABLE, start, end.saturating_sub(start));
+        }
+    }
+
+    /// Marks slices that never ended, of threads that the first event of another CPU has (rule FE9).
+    fn doubt_open_slices(&mut self) {
+        let World {
+            definitions,
+            tracks,
+            threads,
+            slices,
+            ..
+        } = self;
+        let first_seen = |part, tid| {
+            let of_part = definitions.parts.get(part)?;
+            of_part.kernel_buffers.first_seen(tid)
+        };
+        if definitions
+            .parts
+            .iter()
+            .all(|(_, of_part)| of_part.kernel_buffers.is_empty())
+        {
+            return;
+        }
+        for (track, part, utid) in tracks.of_threads() {
+            let (tid, _) = threads.ids(utid);
+            if let Some(first) = tid.and_then(|tid| first_seen(part, tid)) {
+                slices.doubt_open(track, first);
+            }
         }
     }
 
@@ -291,6 +334,8 @@ impl World {
             parts: &self.definitions.parts,
             has_translations: !self.definitions.translation_room.is_empty(),
             tracks: &self.tracks,
+            groups: &mut self.groups,
+            machine: self.part.machine,
             strings: &mut self.strings,
             rows,
         };
@@ -334,7 +379,11 @@ impl Slices {
         let id = self.next;
         self.next += 1;
         self.seen(ts);
-        self.seen(end.unwrap_or(ts));
+        maker.sees(ts);
+        if let Some(end) = end.filter(|&end| end != ts) {
+            self.seen(end);
+            maker.sees(end);
+        }
         let (losses, arena) = (&self.losses, &mut self.arena);
         let top = arena.add(slice, (id, dur), args, stack.top, losses);
         *self.stack(track) = Stack {
@@ -346,6 +395,27 @@ impl Slices {
         self.misplaced
             .begins(track, id, slice.name, maker.end_names);
         Ok(SliceId(id))
+    }
+
+    /// Marks the slice on top of a track as doubtful.
+    #[cold]
+    fn doubt_top(&mut self, track: TrackId, doubt: Doubt) {
+        let top = self.stack(track).top;
+        if let Some(slice) = top.and_then(|top| self.arena.get_mut(top)) {
+            slice.doubts(doubt);
+        }
+    }
+
+    /// Marks the open slices of a track that kernel events began before `ts`: the buffer of another CPU may have lost
+    /// their ends (rule FE9).
+    fn doubt_open(&mut self, track: TrackId, ts: i64) {
+        let mut next = self.stack(track).top;
+        while let Some(slice) = next.and_then(|next| self.arena.get_mut(next)) {
+            if slice.is_open() && slice.ts < ts && !slice.has_sequence() {
+                slice.doubts(Doubt::CpusMissing);
+            }
+            next = slice.below();
+        }
     }
 
     /// Takes the slices that have ended at `ts` off a stack (rule E9). `until` is the end of the
@@ -447,6 +517,9 @@ impl Slices {
                 self.closed(track, next, name, maker);
                 self.stack(track).closed += 1;
                 self.seen(ts);
+                if made.ts != ts {
+                    maker.sees(ts);
+                }
                 if next == top {
                     self.pop(track, maker);
                 }

@@ -16,6 +16,7 @@ use timebase_schema::tables::counter_record;
 use timebase_store::sort::Scratch;
 
 use super::World;
+use super::groups::TimeOf;
 use super::parts::PartWorlds;
 use super::thread_counters::{ProcessTracks, ThreadCounter};
 use super::threads::{Threads, Utid};
@@ -185,6 +186,7 @@ impl World {
     /// Starts a value whose track comes later.
     pub fn sample(&mut self, ts: i64) -> Measurement {
         self.spans(&counter_record::TABLE, ts, 0);
+        self.groups.see(TimeOf::Value, self.part.machine, ts);
         let id = self.values.next;
         self.values.next += 1;
         let doubt = None;
