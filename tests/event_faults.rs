@@ -432,23 +432,27 @@ mod open {
                 ]
             })
         };
-        let forgotten = ["B frame20@2000", "B draw@2010", "E draw@2040"].map(str::to_owned);
-        let trace = |before| {
-            usual(0, before)
-                .chain(forgotten.clone())
-                .chain(usual(21, 23))
+        let trace = |before: u64| {
+            let at = before * 100;
+            let forgotten = [
+                format!("B frame{before}@{at}"),
+                format!("B draw@{}", at + 10),
+                format!("E draw@{}", at + 40),
+            ];
+            let usual_before = usual(0, before).chain(forgotten);
+            thread_with(usual_before.chain(usual(before + 1, before + 3)))
         };
-        let told = found(&thread_with(trace(20)));
+        // One of a hundred that ended contains others: it is the one that lacks its end.
+        let told = found(&trace(98));
         assert_eq!(told.len(), 1, "{told:?}");
         let expected =
-            "1 'frame20', which begins at 2000 ns, is the first of its name that stays open";
+            "1 'frame98', which begins at 9800 ns, is the first of its name that stays open";
         assert!(told[0].starts_with(expected), "{told:?}");
         assert!(
             told[0].ends_with("1 begin lacks an end, its own."),
             "{told:?}"
         );
-        // 17 and two more are too few to know.
-        assert_eq!(found(&thread_with(trace(17))), [""; 0]);
+        assert_eq!(found(&trace(97)), [""; 0]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 -- Severity: error.
 SELECT 'error' AS severity, 'events' || iif(machine_id, ' of machine ' || machine_id, '') || iif(file > 0, ' in file ' || file, '') AS subject,
        machine_id, NULL AS clock_id, iif(sequences = 1, seq_id, NULL) AS seq_id, file, packet_id, events, NULL AS worst_ns,
-       '{events} made no row: ' || said || '. ' || iif(events = 1, 'It is ', 'The first is ') || coalesce('''' || name || '''', 'without a name')
+       '{events} made no row: ' || said || '. ' || iif(events = 1, 'It is ', 'The first is ') || coalesce('''' || nullif(name, '') || '''', 'without a name')
          || coalesce(CASE
               WHEN tid IS NULL THEN ' of process ' || pid
               WHEN pid IS NULL THEN ' on thread ' || tid

@@ -32,8 +32,8 @@ SELECT 'warning' AS severity,
 FROM (
   SELECT *, row_number() OVER (PARTITION BY track_id, plain ORDER BY id, slices DESC) AS place
   FROM (
-    -- (A) Enough slices of the name ended on the track, and hardly any contains another one; but inside an open one a slice ended, and then one of
-    -- its name began. The columns without a function are those of the first slice.
+    -- (A) Enough slices of the name ended on the track, and hardly any, open or not, contains another one; but inside an open one a slice ended, and
+    -- then one of its name began. The columns without a function are those of the first slice.
     SELECT a.*, (SELECT count(*) FROM open_slice AS o WHERE o.track_id = a.track_id AND o.plain = a.plain AND o.id >= a.id) AS slices
     FROM (
       SELECT track_id, plain, min(id) AS id, ts, name, packet_id, named_ends
@@ -47,14 +47,13 @@ FROM (
       GROUP BY track_id, plain
     ) AS a
     WHERE (
-      SELECT count(*) >= 20 AND 100 * total(contains_one) <= count(*)
+      SELECT total(dur >= 0) >= 20 AND 100 * total(contains_one) <= total(dur >= 0)
       FROM (
-        SELECT s.dur, lead(s.ts) OVER w < s.ts + s.dur AND lead(s.depth) OVER w > s.depth AS contains_one
+        SELECT s.dur, lead(s.depth) OVER w > s.depth AND (s.dur < 0 OR lead(s.ts) OVER w < s.ts + s.dur) AS contains_one
         FROM slice_record AS s
         WHERE s.track_id = a.track_id AND s.name IN (SELECT n.id FROM named AS n WHERE n.plain = a.plain)
         WINDOW w AS (ORDER BY s.ts, s.id)
       )
-      WHERE dur >= 0
     )
     UNION ALL
     -- (B) Three or more open slices of one name, each of which contains the next one after a long pause.
