@@ -181,10 +181,11 @@ source AS MATERIALIZED (
     AND c.machine_id NOT IN (SELECT machine_id FROM import_log WHERE code = 'snapshot_of_zeros')
 ),
 
--- The readings of these clocks, in nanoseconds of the clock, and their time by the line. Rows are narrow, because there may be millions:
+-- The readings of these clocks, in nanoseconds of the clock, their time by the line, and its error, with the part by which the error has grown
+-- since the nearest snapshot. Rows are narrow, because there may be millions:
 -- CROSS JOIN makes SQLite look up the clock of each packet, not the packets of each clock.
 reading AS MATERIALIZED (
-  SELECT r.route_id, r.packet_id, r.value, r.ts, l.kind,
+  SELECT r.route_id, r.packet_id, r.value, r.ts, l.kind, (r.value - iif(l.error_slope < 0, l.end_value, l.start_value)) * l.error_slope AS grown,
          r.value + l.offset
            + CAST(round((r.value - iif(l.kind = 'before', l.end_value, l.start_value)) * l.slope) AS INTEGER) AS line_ts,
          l.error + (r.value - iif(l.kind = 'before', l.end_value, l.start_value)) * l.error_slope AS error

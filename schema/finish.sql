@@ -109,25 +109,25 @@ SELECT id, ts, dur, ucpu AS cpu, utid,
 FROM sched_record AS s;
 
 -- The states of threads. A slice of sched makes up to three rows: it runs; it is off the CPU;
--- it was woken. The id is four times the slice's id, plus the number of the row; so waker_id /
--- 4 is the waker's slice in sched. SQLite flattens a UNION ALL in a join, and would search each
+-- it was woken. The id is four times the slice's id, plus the number of the row, plus 4096: the ids below that are for
+-- states before the first slice. So waker_id / 4 - 1024 is the waker's slice in sched. SQLite flattens a UNION ALL in a join, and would search each
 -- part separately; the last part prevents this.
 CREATE VIEW thread_state AS
-SELECT 4 * id AS id, ts, dur, ucpu AS cpu, utid, 'Running' AS state,
+SELECT 4096 + 4 * id AS id, ts, dur, ucpu AS cpu, utid, 'Running' AS state,
        NULL AS io_wait, NULL AS blocked_function, NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context,
        ucpu,
        CASE doubt >> 3 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM sched_record
 WHERE is_state
 UNION ALL
-SELECT 4 * id + 1, ts + dur, after, NULL, utid,
+SELECT 4097 + 4 * id, ts + dur, after, NULL, utid,
        (SELECT value FROM string WHERE string.id = s.end_state), NULL, NULL, NULL, NULL, NULL, NULL,
        CASE doubt >> 6 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END
 FROM sched_record AS s
 WHERE after IS NOT NULL
 UNION ALL
-SELECT 4 * id + 2, ts + dur + after, runnable, NULL, utid, 'R',
-       NULL, NULL, waker_utid, 4 * (id - waker_slice), irq_context, NULL,
+SELECT 4098 + 4 * id, ts + dur + after, runnable, NULL, utid, 'R',
+       NULL, NULL, waker_utid, 4096 + 4 * (id - waker_slice), irq_context, NULL,
        CASE doubt >> 9 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END
 FROM sched_record
 WHERE runnable IS NOT NULL
@@ -284,7 +284,7 @@ SELECT id, ts, dur, track_id,
        thread_instruction_delta, id AS slice_id,
        (SELECT value FROM string WHERE string.id = s.category) AS cat,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args, packet_id,
-       CASE doubt WHEN 5 THEN 'packets_lost' WHEN 7 THEN 'cpus_missing' END AS doubt
+       CASE doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM slice_record AS s;
 
 CREATE VIEW slices AS SELECT * FROM slice;
@@ -300,7 +300,7 @@ SELECT s.id, s.ts, s.dur,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid, t.is_main_thread,
        p.name AS process_name, t.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 7 THEN 'cpus_missing' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.utid IS NOT NULL
 JOIN thread_record AS t ON t.id = k.utid
@@ -313,7 +313,7 @@ SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.track_id, k.name AS track_name, p.name AS process_name, k.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 7 THEN 'cpus_missing' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.upid IS NOT NULL
 JOIN process_record AS p ON p.id = k.upid;
@@ -326,7 +326,7 @@ SELECT s.id, s.ts, s.dur,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid,
        p.name AS process_name, p.id AS upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 7 THEN 'cpus_missing' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND (k.utid IS NOT NULL OR k.upid IS NOT NULL)
 LEFT JOIN thread_record AS t ON t.id = k.utid
@@ -487,7 +487,7 @@ SELECT id, ts, dur, track_id,
 FROM state_record AS s;
 
 CREATE VIEW counter AS
-SELECT id, ts, track_id, value, arg_set_id FROM counter_record;
+SELECT id, ts, track_id, value, arg_set_id, CASE doubt WHEN 5 THEN 'packets_lost' END AS doubt FROM counter_record;
 
 CREATE VIEW counters AS
 SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit

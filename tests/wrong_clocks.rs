@@ -852,7 +852,8 @@ fn x44_two_recordings_of_one_machine_that_overlap_are_named() {
     assert!(said.contains("a.pftrace and b.pftrace"), "{said}");
     assert!(said.contains("Import one of the two files"), "{said}");
     // Each file has its own CPUs: the other's switches are no evidence.
-    let doubtful = "SELECT (SELECT count(doubt) FROM sched) + (SELECT count(doubt) FROM thread_state)";
+    let doubtful =
+        "SELECT (SELECT count(doubt) FROM sched) + (SELECT count(doubt) FROM thread_state)";
     assert_eq!(trace.count(doubtful), 0);
     assert!(!checks(&trace).contains(&"switches_missed".to_owned()));
     let rows = trace.rows("SELECT ts, dur FROM sched ORDER BY ts, dur");

@@ -16,6 +16,7 @@ use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Inputs, Monitor, Reads, Source, TraceType};
 
 use crate::error::Error;
+use crate::joined::second_begins;
 
 /// A manifest has some hundred bytes a file.
 const LARGEST_MANIFEST: u64 = 64 << 20;
@@ -27,6 +28,15 @@ pub(crate) struct File {
     pub id: usize,
     pub kind: TraceType,
     pub tag: FileTag,
+}
+
+/// What is to be known before the arguments of an import are opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening<'p> {
+    pub manifest: Option<&'p Path>,
+    pub reads: Reads,
+    /// Whether each recording in a file is a file.
+    pub split: bool,
 }
 
 /// The files of an import.
@@ -51,12 +61,18 @@ impl<'a> Files<'a> {
     /// Opens the arguments of an import, and reads the manifest if there is one.
     pub fn open(
         sources: &[Source],
-        manifest: Option<&Path>,
-        reads: Reads,
+        Opening {
+            manifest,
+            reads,
+            split,
+        }: Opening<'_>,
         scratch: &Scratch,
         monitor: &'a Monitor,
     ) -> Result<Files<'a>, Error> {
-        let inputs = Inputs::open(sources, manifest, reads, scratch, monitor)?;
+        let mut inputs = Inputs::open(sources, manifest, reads, scratch, monitor)?;
+        if split {
+            inputs.split(scratch, |trace| Ok(second_begins(trace)))?;
+        }
         let is_alone = inputs.files().len() == 1;
         let order = (1..).zip(inputs.order()).map(|(order, &id)| {
             let file = inputs.files().get(id);

@@ -39,7 +39,9 @@ use self::types::PacketTypes;
 use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
-use crate::output::{About, Faults, LogMessage, Rows, SettledRows, Severity};
+use crate::output::{
+    About, Cause, Example, Faults, FaultySequence, LogMessage, Rows, SettledRows, Severity,
+};
 use crate::place::{Place, TraceTime, Whole};
 use crate::readers::{EventSink, ImportContext, Latest, PacketSchema, Readers, Writers};
 use crate::subjects::Wanted;
@@ -142,7 +144,8 @@ impl Frame {
         let default_clock = rules.default_clock.map(|clock| ClockId(clock.id()));
         place.begin_file(file, rules.pinned().is_some(), default_clock);
         events.latest = Latest::default();
-        self.file = OpenFile::new(file, rules, journal, rows);
+        let sequences = place.sequences.len();
+        self.file = OpenFile::new(file, rules, sequences, journal, rows);
     }
 
     /// Reads the packets of a file, in file order, and returns whether it was stopped.
@@ -175,6 +178,9 @@ impl Frame {
             match found {
                 Found::Packet(packet) => payload = read(self, packet, rows)?,
                 Found::Unreadable(raw, why) => {
+                    let id = rows.count(&tables::packet_record::TABLE);
+                    let events = &mut self.context.faults.events;
+                    events.add(Cause::Unreadable, None, 1, || Example::of_packet(id));
                     self.file
                         .unreadable(raw, &why, self.keep.data, journal, rows);
                 }
@@ -241,14 +247,34 @@ impl Frame {
             self.kernel_buffers(rows);
         }
         self.records(rows);
-        let faults = std::mem::take(&mut self.context.faults);
-        faults.tell(&mut self.context.journal, rows);
+        self.faults(rows);
         rows.hand_over();
         let nothing = SettledRows::new(&self.scratch);
         Ok(Finished {
             settled: std::mem::replace(&mut self.settled, nothing),
             machines: names,
         })
+    }
+
+    /// Counts and logs the faults of the trace.
+    fn faults(&mut self, rows: &mut Rows<'_>) {
+        let ImportContext {
+            place,
+            journal,
+            faults,
+            ..
+        } = &mut self.context;
+        let sequence = |number| {
+            let sequence = place.sequences.numbered(number)?;
+            let part = &place.clocks.parts[sequence.part];
+            Some(FaultySequence {
+                id: sequence.id,
+                machine: part.machine.0,
+                file: part.file.id,
+                is_ever_cleared: sequence.is_ever_cleared(),
+            })
+        };
+        std::mem::take(faults).tell(sequence, journal, rows);
     }
 
     /// Gives all events to the trackers, ordered by time.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::clocks::natural;
+use crate::clocks::{Key, natural};
 use crate::error::{Error, Reading};
 use crate::text::{shown, shown_up_to};
 
@@ -27,7 +27,9 @@ pub struct Facts {
     pub wrong: u64,
     /// Kernel events and lines of the log with a time, and without one.
     pub inside: (u64, u64),
-    /// The time range of events, packets or snapshots.
+    /// The time range of events, as the import tells it (FP6).
+    pub bounds: Option<(i64, i64)>,
+    /// The time range of events, packets or snapshots, for plots.
     pub span: Option<(i64, i64)>,
 }
 
@@ -41,6 +43,16 @@ const NOTED: [(&str, &str); 5] = [
 ];
 
 impl Facts {
+    /// The clock of trace time.
+    pub fn trace_time(&self) -> Key {
+        Key {
+            machine: self.trace_machine,
+            id: self.trace_clock,
+            sequence: 0,
+            file: -1,
+        }
+    }
+
     /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Facts, Error> {
         let (packets, placed, unplaced) = database
@@ -94,6 +106,7 @@ impl Facts {
             unplaced,
             wrong,
             inside,
+            bounds: bounds(database).reading("bounds")?,
             span: span(database).reading("bounds")?,
         })
     }
@@ -112,6 +125,12 @@ fn fact(database: &Connection, name: &str) -> Result<Option<String>, Error> {
         )
         .optional()
         .reading("metadata")
+}
+
+fn bounds(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
+    let sql = "SELECT start_ts, end_ts FROM trace_bounds WHERE end_ts > start_ts";
+    let bounds = database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    bounds.optional()
 }
 
 fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {

@@ -21,6 +21,7 @@
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
 //! | the state of one part (rule X42) | `parts.rs` |
 //! | which slice is inside which (rules B4, B5, E9 to E13) | `slices.rs`, with the begins and ends of slices (`slice.rs`) and the slices that are not rows yet (`open_slices.rs`) |
+//! | which ends belong to other slices than the ones that they end (rule DT9) | `misplaced.rs` |
 //! | flows from slice to slice (rules G) | `flows.rs` |
 //! | flows of the GPUs' render stages (rule GP9) | `stage_flows.rs` |
 //! | texts by their numbers | `strings.rs` |
@@ -36,6 +37,7 @@ mod gpus;
 mod groups;
 mod lanes;
 mod machines;
+mod misplaced;
 mod numbered;
 mod open_slices;
 mod parts;
@@ -122,6 +124,7 @@ impl World {
         scratch: &Scratch,
         rows: &mut Rows<'_>,
     ) -> Self {
+        definitions.end_names.are_translated = !definitions.translation_room.is_empty();
         if definitions.machines.iter().next().is_none() {
             definitions.machines.see(MachineRef::HOST);
         }

@@ -303,6 +303,16 @@ impl Tracks {
         track.map_or(self.part, Track::part)
     }
 
+    /// The owner of a track.
+    pub fn owner(&self, id: TrackId) -> Owner {
+        let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));
+        match track {
+            Some(&Track::OfThread(_, utid)) => Owner::Thread(utid),
+            Some(Track::Other(_, track)) => track.owner,
+            None => Owner::None,
+        }
+    }
+
     /// Adds details to a track.
     pub fn describe(&mut self, id: TrackId, details: Details) {
         self.details.insert(id, details);

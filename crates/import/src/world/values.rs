@@ -22,7 +22,7 @@ use super::thread_counters::{ProcessTracks, ThreadCounter};
 use super::threads::{Threads, Utid};
 use super::tracks::{Owner, TrackId, Tracks};
 use crate::compact::{Put, Take, cut};
-use crate::output::{Cell, Rows};
+use crate::output::{Cell, Doubt, Rows};
 use crate::place::PartIx;
 use crate::spill::SpillQueue;
 
@@ -31,9 +31,15 @@ use crate::spill::SpillQueue;
 pub(crate) struct Measurement {
     id: i64,
     ts: i64,
+    doubt: Option<Doubt>,
 }
 
 impl Measurement {
+    /// The same value, which may be wrong.
+    pub fn doubted(self, doubt: Option<Doubt>) -> Measurement {
+        Measurement { doubt, ..self }
+    }
+
     /// Its row in `counter`.
     pub fn id(&self) -> i64 {
         self.id
@@ -53,7 +59,9 @@ impl Measurement {
             track_id: Cell::from(track.0),
             value: Cell::number(value),
             arg_set_id: Cell::or_null(arg_set_id),
+            doubt: Cell::or_null(self.doubt.map(Doubt::number)),
         });
+        rows.count_value(self.doubt.is_some());
     }
 }
 
@@ -136,6 +144,7 @@ impl Values {
             let sample = Measurement {
                 id: take.integer()?,
                 ts: take.integer()?,
+                doubt: None,
             };
             let part = PartIx(take.small()?);
             let of_part = parts.of(part).ok_or_else(cut)?;
@@ -180,7 +189,8 @@ impl World {
         self.groups.see(TimeOf::Value, self.part.machine, ts);
         let id = self.values.next;
         self.values.next += 1;
-        Measurement { id, ts }
+        let doubt = None;
+        Measurement { id, ts, doubt }
     }
 
     /// Adds a value of a counter that belongs to the process of a thread (rule M4).

@@ -165,7 +165,7 @@ impl Reader for Ftrace {
         }
         let partial = rows.count(&ftrace_partial::TABLE).unsigned_abs();
         context.journal.count(
-            Counter::info("ftrace_events_partial", "rows of ftrace_event_partial"),
+            Counter::info("ftrace_events_partial", "rows of ftrace_event_partial").drops_nothing(),
             partial,
         );
     }
@@ -205,7 +205,8 @@ fn here(
                 "ftrace_bundles_without_cpu",
                 "bundles that do not name their CPU, so they only make rows of \
                  ftrace_event",
-            ),
+            )
+            .drops_nothing(),
             1,
         );
         let text = match bundle.cpu {
@@ -537,17 +538,23 @@ impl BundleImport<'_, '_> {
     /// Reports the problems of the bundle.
     fn end(&mut self, bundle: &Bundle<'_>) {
         self.loss(bundle);
+        // Sections of atrace and the kernel's slices end without a name.
+        self.context
+            .definitions
+            .end_names
+            .end(timeline::Label::None);
         let journal = &mut self.context.journal;
         journal.count(
-            Counter::info("ftrace_bundles", "packets of kernel events"),
+            Counter::info("ftrace_bundles", "packets of kernel events").drops_nothing(),
             1,
         );
         if bundle.lost_events {
             let lost = Counter::data_loss(
                 "ftrace_bundles_after_lost_events",
                 "bundles after a loss of kernel events",
-            );
-            journal.count(lost.recorded(), 1);
+            )
+            .recorded();
+            journal.count(lost, 1);
             let is_lost = self.packet.is_lost();
             if let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS && !is_lost) {
                 let of = recorded_of(&self.context.place, self.packet.part);
@@ -556,7 +563,8 @@ impl BundleImport<'_, '_> {
         }
         if self.corrupt > 0 {
             journal.count(
-                Counter::error("ftrace_events_corrupt", "kernel events that cannot be read"),
+                Counter::error("ftrace_events_corrupt", "kernel events that cannot be read")
+                    .drops_nothing(),
                 self.corrupt,
             );
             let text = match self.corrupt {

@@ -13,6 +13,7 @@
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::thread_state_record;
 
+use super::numbers::FIRST;
 use super::row::{StateId, running_id};
 use super::slices::{SchedSlice, SchedSliceId, SchedSlices};
 use crate::message::Message;
@@ -25,18 +26,24 @@ use crate::world::{CPUS, TimeOf, Utid, ucpu};
 pub(super) const TASK_STATE_EVENT: u32 = 117;
 
 /// A state that cannot follow the previous one.
-pub(in super::super) const INVALID_ORDER: Fault = Fault::new(Counter::error(
-    "generic_task_state_invalid_order",
-    "a state of a thread does not follow from its state before, or two \
+pub(in super::super) const INVALID_ORDER: Fault = Fault::new(
+    Counter::error(
+        "generic_task_state_invalid_order",
+        "a state of a thread does not follow from its state before, or two \
      states have the same time",
-));
+    )
+    .drops_nothing(),
+);
 
 /// An event without a state, or with an unknown state.
-pub(in super::super) const INVALID_STATE: Fault = Fault::new(Counter::error(
-    "task_state_invalid",
-    "an event tells no state of a thread, or an unknown one, and is \
+pub(in super::super) const INVALID_STATE: Fault = Fault::new(
+    Counter::error(
+        "task_state_invalid",
+        "an event tells no state of a thread, or an unknown one, and is \
      left out",
-));
+    )
+    .drops_nothing(),
+);
 
 /// A new state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +105,7 @@ impl RowId {
             Some(RowId::Running(slice)) => StateId::After(slice),
             Some(RowId::OffCpu(StateId::After(slice))) => StateId::Woken(slice),
             Some(RowId::OffCpu(last)) => StateId::Alone(slices.numbers.take(last.next())),
-            None => StateId::Alone(slices.numbers.take(SchedSliceId(0))),
+            None => StateId::Alone(slices.numbers.take(FIRST)),
         })
     }
 

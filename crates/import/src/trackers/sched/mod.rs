@@ -74,11 +74,14 @@ mod event {
 pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
 /// A switch from another thread than the thread that its CPU was running.
-const MISMATCHED: Fault = Fault::new(Counter::error(
-    "mismatched_sched_switch_tids",
-    "a switch starts from a thread that its CPU did not run: an earlier \
+const MISMATCHED: Fault = Fault::new(
+    Counter::error(
+        "mismatched_sched_switch_tids",
+        "a switch starts from a thread that its CPU did not run: an earlier \
      switch is missing",
-));
+    )
+    .drops_nothing(),
+);
 
 /// A switch of a CPU from one thread to another.
 struct Handover {

@@ -8,6 +8,7 @@ use timebase_schema::tables::{spurious_sched_wakeup, thread_state_record};
 use super::cpus::{Cpus, on};
 use super::end_state::{EndState, OffCpu};
 use super::gaps::On;
+use super::numbers::FIRST;
 use super::row::{OffCpuRow, StateId, Wakeup, flush, running_id};
 use super::slices::{BOTH, SchedSliceId, SchedSlices};
 use crate::output::{Cell, Doubt, RowPart, Rows};
@@ -322,7 +323,7 @@ fn alone(
 ) -> StateId {
     let ran = running.map(|running| running.slice);
     let next = ran.max(last.map(|last| last.id.next()));
-    StateId::Alone(slices.numbers.take(next.unwrap_or(SchedSliceId(0))))
+    StateId::Alone(slices.numbers.take(next.unwrap_or(FIRST)))
 }
 
 /// Marks the row of a sleeping thread that runs without a wakeup (rule DT5).
