@@ -153,11 +153,11 @@ LIMIT :top;
 -- # May be wrong
 -- Flows from slices whose ends may be wrong (column doubt), by reason. They are not in the first list, unless doubtful
 -- is 1: left_out says how many.
-SELECT CASE a.doubt WHEN 5 THEN 'packets_lost' WHEN 7 THEN 'cpus_missing' END AS doubt,
+SELECT CASE a.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt,
        count(*) AS flows,
        iif(:doubtful, 0, count(*)) AS left_out,
        round(max(b.ts - (a.ts + a.dur)) / 1e3, 1) AS max_us,
-       CASE a.doubt WHEN 5 THEN 'packets of the writer are missing in the slice' WHEN 7 THEN 'some CPUs lack their events there' END AS why
+       CASE a.doubt WHEN 5 THEN 'packets of the writer are missing in the slice' WHEN 6 THEN 'the end of another slice ended the slice, or its own is missing' WHEN 7 THEN 'some CPUs lack their events there' END AS why
 FROM flow AS f
 CROSS JOIN stretch AS t
 CROSS JOIN slice_record AS a ON a.id = f.slice_out

@@ -211,12 +211,12 @@ LIMIT :top;
 -- # May be wrong
 -- Slices with evidence against them, by reason. They are not in the lists of slices with an end, unless doubtful is 1: left_out says how
 -- many.
-SELECT CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 7 THEN 'cpus_missing' END AS doubt,
+SELECT CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt,
        count(*) AS slices,
        iif(:doubtful, 0, count(*)) AS left_out,
        round(total(s.dur) / 1e6, 3) AS total_ms,
        round(max(s.dur) / 1e3, 1) AS max_us,
-       CASE s.doubt WHEN 5 THEN 'packets of its writer are missing in it' WHEN 7 THEN 'some CPUs lack their events there' END AS why
+       CASE s.doubt WHEN 5 THEN 'packets of its writer are missing in it' WHEN 6 THEN 'the end of another slice ended it, or its own is missing' WHEN 7 THEN 'some CPUs lack their events there' END AS why
 FROM slice_record AS s
 CROSS JOIN stretch AS b
 JOIN named AS n ON n.id = coalesce(s.name, -1)
