@@ -663,6 +663,20 @@ CREATE TABLE stack_sample_record (
 
 CREATE INDEX stack_sample_record_ts ON stack_sample_record (ts);
 
+-- The callstacks of track events: a program states where it began or ended a slice.
+-- Events: part of stack_sample
+CREATE TABLE track_event_callstack (
+  id          INTEGER PRIMARY KEY,
+  ts          INTEGER NOT NULL,  -- the time of the event
+  utid        INTEGER,           -- the thread of the event
+  slice_id    INTEGER,           -- in slice; NULL for a value or a state
+  event       TEXT NOT NULL,     -- what the event is to its row: begin, end, instant, counter, state
+  callsite_id INTEGER NOT NULL,  -- in stack_profile_callsite
+  weight      REAL               -- what the callstack counts for, if the program says so
+);
+
+CREATE INDEX track_event_callstack_slice ON track_event_callstack (slice_id);
+
 -- The dumps of heap profiles.
 -- Events: part of stack_sample
 CREATE TABLE heap_profile (

@@ -381,15 +381,15 @@ fn j1_row_0_is_the_idle_thread() {
 }
 
 #[test]
-fn j2_a_thread_has_a_signed_pid_and_a_process_has_not() {
+fn j2_fp3_a_negative_pid_is_one_process_and_a_tid_is_signed() {
     let trace = told(&[
         described(1, thread(-7, -9)),
         described(2, process((-7_i64).cast_unsigned(), "p")),
         event(10, named(INSTANT, "a", 1)),
         event(20, named(INSTANT, "b", 2)),
     ]);
-    trace.gives(PROCESSES, &["-7 - -", "4294967289 p -"]);
-    trace.gives(THREADS, &["-7 - -7", "-9 - -7", "4294967289 - 4294967289"]);
+    trace.gives(PROCESSES, &["4294967289 p -"]);
+    trace.gives(THREADS, &["4294967289 - 4294967289", "-9 - 4294967289"]);
 }
 
 #[test]

@@ -180,7 +180,9 @@ fn every_table_of_a_trace_is_in_parquet_as_it_is_in_the_database() {
     let mut gpus = (0..).map(generate_gpu::trace);
     let gpus = gpus.find(|packets| packets.len() > 50).unwrap();
     let gpus = ("of GPUs", Imported::of_bytes(&trace_of(&gpus), &[]));
-    for (name, imported) in recorded.chain([gpus]) {
+    let stacks = "reports/producer-perfetto-python-builder-inline-callstack.pftrace";
+    let stacks = (stacks, Imported::new(stacks, &[]));
+    for (name, imported) in recorded.chain([gpus, stacks]) {
         let place = Place::new();
         let folder = place.path("traces");
         export(&[imported.path()], &folder);

@@ -31,6 +31,7 @@ mod model;
 mod newcomer;
 mod packet_json;
 mod page;
+mod producers;
 mod profile_reports;
 mod profiles;
 mod program;

@@ -535,7 +535,7 @@ fn literals_after(beginnings: &[&str]) -> BTreeSet<String> {
                 let mut parts = call.split('"').skip(1);
                 let literal = parts.next().filter(|_| parts.next().is_some());
                 let literal = literal.unwrap_or_default();
-                let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+                let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
                 if !literal.is_empty() && literal.chars().all(is_name) {
                     found.insert(literal.to_owned());
                 }

@@ -659,6 +659,8 @@ pub enum FlameOf {
     Heap,
     /// Bytes that were allocated, even if they were freed
     Allocations,
+    /// Callstacks that programs gave their own events
+    Slices,
 }
 
 #[derive(Debug, Args)]

@@ -143,6 +143,7 @@ const TABLES: [(&str, &[&str]); 7] = [
             "perf_sample_with_stack",
             "perf_session",
             "cpu_profile_stack_sample",
+            "track_event_callstack",
             "stack_profile_callsite",
             "stack_profile_frame",
             "stack_profile_mapping",

@@ -6,11 +6,13 @@ mod end_names;
 mod energy;
 mod gpu_counters;
 mod kernel_buffers;
+mod namespaces;
 mod parts;
 mod profiles;
 pub(crate) mod records;
 mod skipped_names;
 mod translations;
+mod v8;
 
 use crate::manifest::MachineRef;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,7 +20,8 @@ use timebase_descriptor::Pool;
 
 pub(crate) use self::descriptors::{
     CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer,
-    chrome_process_of, chrome_thread_of, is_sandboxed, process_of, thread_ids, thread_of,
+    chrome_process_of, chrome_thread_of, is_sandboxed, process_of, sandboxed, thread_ids,
+    thread_of,
 };
 pub(crate) use self::end_names::EndNames;
 pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityStateId};
@@ -26,11 +29,13 @@ pub(crate) use self::gpu_counters::{
     CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
 };
 pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers};
+pub(crate) use self::namespaces::Namespaces;
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 pub(crate) use self::records::{Record, Records, uuid};
 pub(crate) use self::skipped_names::SkippedNames;
 pub(crate) use self::translations::{Hashes, Translated, TranslationRoom, Translations};
+pub(crate) use self::v8::{V8Node, V8Session, V8Sessions, WrittenNode, fault as v8_fault};
 use crate::place::TraceTime;
 use crate::timeline::{Label, Name, OwnLabel};
 
@@ -41,6 +46,8 @@ pub(crate) struct Definitions {
     pub machines: Machines,
     /// The first statements about the uuids of tracks (rule U1).
     pub uuids: Uuids,
+    /// The numbers in pid namespaces that the trace states anywhere.
+    pub namespaces: Namespaces,
     /// Sequences whose first packet is in the trace (rule U9).
     pub first_packets: FxHashSet<u32>,
     /// The names that ends of slices have.
@@ -54,6 +61,8 @@ pub(crate) struct Definitions {
     pub translation_room: TranslationRoom,
     /// The writers of profiles.
     pub profiles: Profiles,
+    /// The calls in V8's profiles.
+    pub v8: V8Sessions,
     /// The recording's statements about itself.
     pub records: Records,
     /// The schema with all additions of the trace, if anything needs it.

@@ -37,6 +37,8 @@ pub struct Descriptor {
     pub parent: Option<u64>,
     pub stands: Stands,
     pub merging: Merging,
+    /// The pid of the writer of the first descriptor (J11).
+    pub trusted_pid: i64,
 }
 
 /// The descriptors of a file, by machine and uuid.
@@ -51,12 +53,15 @@ impl Described {
     /// U1
     pub fn read(packets: &Packets) -> Described {
         let mut all: BTreeMap<(u32, u64), Descriptor> = BTreeMap::new();
-        for (machine, _, descriptor) in packets.trusted(Self::TRACK) {
+        for packet in packets.all.iter().filter(|packet| !packet.distrusted) {
+            let Some((Self::TRACK, descriptor)) = &packet.payload else {
+                continue;
+            };
             if !Self::accepts(descriptor) || is_root_with_parent(descriptor) {
                 continue;
             }
-            let said = Descriptor::read(descriptor);
-            let first = all.entry((machine, descriptor.unsigned(1)));
+            let said = Descriptor::read(descriptor, packet.trusted_pid);
+            let first = all.entry((packet.machine, descriptor.unsigned(1)));
             first.and_modify(|first| first.add(&said)).or_insert(said);
         }
         Described(all)
@@ -76,13 +81,15 @@ impl Described {
         descriptor.has(1) && of_owner && descriptor.unsigned(11) <= 3
     }
 
-    /// They have signs (J2, J7).
+    /// Only the tid has a sign (J2, J7, FP3).
     pub fn pid_and_tid(thread: &Message, chrome_thread: Option<&Message>) -> (i64, i64) {
-        let pid = i64::from(thread.unsigned(1) as i32);
+        let signed = i64::from(thread.unsigned(1) as i32);
+        let pid = thread.id(1);
         let tid = thread.signed(2);
         let is_sandboxed = chrome_thread.is_some_and(|chrome| chrome.unsigned(3) != 0);
         match is_sandboxed {
-            true => (pid, Self::sandboxed(pid, tid)),
+            true => (pid, Self::sandboxed(signed, tid)),
+            false if tid == signed => (pid, pid),
             false => (pid, tid),
         }
     }
@@ -99,7 +106,7 @@ fn is_root_with_parent(descriptor: &Message) -> bool {
 }
 
 impl Descriptor {
-    fn read(fields: &Message) -> Descriptor {
+    fn read(fields: &Message, trusted_pid: i64) -> Descriptor {
         let stands = stands(fields);
         let said = [2, 10, 13].into_iter().find_map(|field| fields.text(field));
         let builtin = || match &stands {
@@ -125,6 +132,7 @@ impl Descriptor {
             parent: fields.number(5).filter(|parent| *parent != 0),
             stands,
             merging,
+            trusted_pid,
         }
     }
 

@@ -33,6 +33,9 @@ struct Generator {
     /// The percentage of another machine's packets.
     guests: u64,
     has_late_clock: bool,
+    /// Whether programs are in containers, and whether events have callstacks.
+    has_namespaces: bool,
+    has_stacks: bool,
     /// The machine and the sequence of the current packet, and whether it is on the late clock:
     /// then nothing may depend on whether it is read before it is placed.
     sequence: (u64, u64),
@@ -53,6 +56,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
     let count = 10 + random.below(60);
     let guests = random.any(&[0, 0, 0, 30]);
     let has_late_clock = random.one_in(4);
+    let (has_namespaces, has_stacks) = (random.one_in(3), random.one_in(3));
     let mut generator = Generator {
         random,
         now: EPOCH,
@@ -62,6 +66,8 @@ pub fn trace(seed: u64) -> Vec<Message> {
         legacy,
         guests,
         has_late_clock,
+        has_namespaces,
+        has_stacks,
         sequence: (0, 0),
         is_late: false,
         referenced: BTreeSet::new(),
@@ -367,6 +373,10 @@ impl Generator {
                 let process = self.process();
                 self.push(43, process);
             }
+            79..82 if self.has_namespaces => {
+                let tree = self.namespaces();
+                self.push(2, tree);
+            }
             79..93 => {
                 let bundle = self.bundle();
                 self.packets.push(new().number(10, 8).message(1, bundle));
@@ -397,6 +407,89 @@ impl Generator {
                 self.packets.push(packet);
             }
         }
+    }
+
+    /// Processes and threads with their numbers in namespaces (J11), which are those of the other events.
+    fn namespaces(&mut self) -> Message {
+        let mut tree = new();
+        for _ in 0..1 + self.random.below(2) {
+            let mut process = new().number(1, self.random.any(&[100, 100, 200, 10]));
+            process = process.number(2, 1);
+            if !self.random.one_in(8) {
+                process = process.text(3, "/bin/app");
+            }
+            for _ in 0..self.random.any(&[1, 1, 2, 0]) {
+                process = process.number(6, self.random.any(&PIDS));
+            }
+            tree = tree.message(1, process);
+        }
+        for _ in 0..self.random.below(4) {
+            let tid = self.random.any(&[100, 101, 102, 201, 11]);
+            let pid = self.random.any(&[100, 100, 200, 10]);
+            let mut thread = new().number(1, tid).number(3, pid);
+            for _ in 0..self.random.any(&[1, 1, 2, 0]) {
+                thread = thread.number(4, self.random.any(&TIDS));
+            }
+            tree = tree.message(2, thread);
+        }
+        tree
+    }
+
+    /// A callstack of an event (FP4), mostly by its number.
+    fn callstack(&mut self, mut event: Message) -> Message {
+        match self.random.below(6) {
+            0..3 => event = event.number(56, self.iid()),
+            3..5 => {
+                let mut stack = new();
+                for _ in 0..self.random.below(3) {
+                    let mut frame = new();
+                    if !self.random.one_in(8) {
+                        frame = frame.text(1, self.name());
+                    }
+                    if self.random.one_in(3) {
+                        frame = frame.text(2, "a.cc").number(3, self.random.below(3));
+                    }
+                    stack = stack.message(1, frame);
+                }
+                event = event.message(55, stack);
+            }
+            _ => {}
+        }
+        if self.random.one_in(4) {
+            event = event.double(57, self.random.any(&[0.0, 2.5, -1.0]));
+        }
+        event
+    }
+
+    /// The entries that callstacks need.
+    fn stack_entries(&mut self, mut interned: Message) -> Message {
+        for field in [5, 6, 7, 17, 18, 19] {
+            if self.random.one_in(3) {
+                continue;
+            }
+            let mut entry = new().number(1, self.iid());
+            match field {
+                6 => {
+                    for (field, values) in [(2, 3), (3, 3), (4, 2), (5, 3), (6, 4)] {
+                        if !self.random.one_in(3) {
+                            entry = entry.number(field, self.random.below(values));
+                        }
+                    }
+                }
+                7 => {
+                    for _ in 0..self.random.below(4) {
+                        entry = entry.number(2, self.iid());
+                    }
+                }
+                19 => {
+                    entry = entry.number(5, self.random.any(&[0, 4096]));
+                    entry = entry.number(7, self.iid());
+                }
+                _ => entry = entry.text(2, self.name()),
+            }
+            interned = interned.message(field, entry);
+        }
+        interned
     }
 
     /// A translation_table (TN), mostly of names.
@@ -462,6 +555,10 @@ impl Generator {
         }
         if self.random.one_in(20) {
             packet = packet.number(87, 1);
+        }
+        if self.has_namespaces && !self.random.one_in(6) {
+            let pid = self.random.any(&[100, 100, 200, 10, 0, u64::MAX]);
+            packet = packet.number(79, pid);
         }
         if self.random.one_in(8) {
             packet = packet.message(59, self.defaults());
@@ -553,7 +650,10 @@ impl Generator {
             }
             interned = interned.message(field, entry);
         }
-        interned
+        match self.has_stacks {
+            true => self.stack_entries(interned),
+            false => interned,
+        }
     }
 
     // Track events
@@ -595,6 +695,9 @@ impl Generator {
         event = self.flows(event);
         if self.random.one_in(2) {
             event = self.tells(event);
+        }
+        if self.has_stacks && self.random.one_in(2) {
+            event = self.callstack(event);
         }
         event
     }

@@ -32,6 +32,7 @@ mod kernel_random;
 mod kernel_steps;
 mod kernel_tables;
 mod machines;
+mod namespaces;
 mod order;
 mod packets;
 mod prints;

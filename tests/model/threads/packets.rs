@@ -27,6 +27,8 @@ pub struct Read {
     /// Its `trace_packet_defaults` (S1).
     pub defaults: Option<Message>,
     pub first_on_sequence: bool,
+    /// The pid of its writer; 0 if it is not said (J11).
+    pub trusted_pid: i64,
     /// The number of S2 on its sequence so far: between two of them, numbers have the same meaning.
     pub interval: usize,
     pub interned: Message,
@@ -92,6 +94,7 @@ impl Packets {
                 lost,
                 defaults: message.message(59),
                 first_on_sequence: message.unsigned(87) != 0,
+                trusted_pid: i64::from(message.unsigned(79) as i32).max(0),
                 interval: state.1,
                 interned: message.message(12).unwrap_or_default(),
                 payload: payload(message),

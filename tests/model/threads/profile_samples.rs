@@ -293,8 +293,9 @@ impl World<'_> {
 
     /// CP3
     pub fn chrome_sample(&mut self, of: Of, sample: &Streamed) {
-        let (pid, tid) = (sample.thread.pid, sample.thread.tid);
-        let pid = i64::from(pid as u32);
+        let numbers = (i64::from(sample.thread.pid as u32), sample.thread.tid);
+        let trusted = sample.thread.trusted_pid;
+        let (pid, tid) = self.outside(of.machine, trusted, numbers);
         let utid = self.processes.bind(of.machine, tid, pid);
         let upid = self.processes.process(of.machine, pid);
         let Some(callsite) = self.stack(of, Some(upid), sample.callstack) else {
@@ -372,9 +373,10 @@ impl World<'_> {
         // SS7
         let callsite = match message.number(6) {
             Some(iid) => self.stack(of, upid, iid),
-            None => message
-                .message(5)
-                .and_then(|stack| self.profiles.stacks.inline(of.machine, &stack)),
+            None => message.message(5).and_then(|stack| {
+                let stacks = &mut self.profiles.stacks;
+                stacks.inline(of.machine, "stack_sample_inline", &stack)
+            }),
         };
         self.profiles.samples.all.push(Sample {
             time: of.time,

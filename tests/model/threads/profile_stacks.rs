@@ -63,8 +63,8 @@ pub struct Stacks {
     known_frames: BTreeMap<Used, usize>,
     known_mappings: BTreeMap<Used, usize>,
     dummies: BTreeMap<Interval, usize>,
-    /// SS7, by machine.
-    inline: BTreeMap<usize, usize>,
+    /// SS7, FP4, by machine and name.
+    inline: BTreeMap<(usize, &'static str), usize>,
 }
 
 impl Stacks {
@@ -179,15 +179,39 @@ impl Stacks {
         self.callsites.len() - 1
     }
 
-    /// SS7
-    pub fn inline(&mut self, machine: usize, stack: &Message) -> Option<usize> {
+    /// A callsite in full: its frames from the innermost one, each with its mapping and its symbol.
+    pub fn as_text(&self, callsite: usize) -> String {
+        let or_none = |text: Option<&str>| text.unwrap_or("-").to_owned();
+        let mut frames = Vec::new();
+        let mut next = Some(callsite);
+        while let Some(place) = next {
+            let callsite = &self.callsites[place];
+            let frame = &self.frames[callsite.frame];
+            let symbol = frame.symbols.map(|set| &self.symbols[set]);
+            let line = symbol.and_then(|symbol| symbol.line);
+            frames.push(format!(
+                "{} {}+{} {}:{} {}",
+                or_none(frame.name.as_deref()),
+                self.mappings[frame.mapping].0.name,
+                frame.rel_pc.cast_signed(),
+                or_none(symbol.and_then(|symbol| symbol.file.as_deref())),
+                line.map_or("-".to_owned(), |line| line.to_string()),
+                or_none(frame.kind.as_deref()),
+            ));
+            next = callsite.parent;
+        }
+        frames.join(" < ")
+    }
+
+    /// SS7, FP4
+    pub fn inline(&mut self, machine: usize, name: &'static str, stack: &Message) -> Option<usize> {
         let mut callsite = None;
         for frame in stack.messages(1) {
-            let mapping = match self.inline.get(&machine) {
+            let mapping = match self.inline.get(&(machine, name)) {
                 Some(&mapping) => mapping,
                 None => {
-                    let mapping = self.dummy(machine, "stack_sample_inline");
-                    self.inline.insert(machine, mapping);
+                    let mapping = self.dummy(machine, name);
+                    self.inline.insert((machine, name), mapping);
                     mapping
                 }
             };

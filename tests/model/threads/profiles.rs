@@ -23,6 +23,7 @@ pub struct Profiles {
     pub heap_profiles: Vec<HeapProfile>,
     pub allocations: Vec<Allocation>,
     pub smaps: Vec<Smap>,
+    pub event_stacks: Vec<EventStack>,
     /// Counters of `stats`, some with an idx.
     pub stats: BTreeMap<(String, Option<i64>), i64>,
 }
@@ -52,6 +53,17 @@ pub struct Smap {
     pub time: i64,
     pub texts: BTreeMap<&'static str, String>,
     pub numbers: BTreeMap<&'static str, i64>,
+}
+
+/// The callstack of a track event (FP4).
+#[derive(Debug)]
+pub struct EventStack {
+    pub time: i64,
+    pub thread: Option<usize>,
+    pub slice: Option<usize>,
+    pub part: &'static str,
+    pub callsite: usize,
+    pub weight: Option<f64>,
 }
 
 /// A packet of a profiler.

@@ -10,7 +10,7 @@ use std::convert::identity;
 use timebase_lab::encode::{Message, trace_of};
 
 /// The descriptions of tracks with slices or values (rules TK), and the counters of rules GK.
-const MORE: [(&str, &str); 8] = [
+const MORE: [(&str, &str); 9] = [
     (
         "tracks",
         "SELECT k.type, k.name, c.unit, c.description,
@@ -52,6 +52,12 @@ const MORE: [(&str, &str); 8] = [
     ),
     ("gpu_contexts", "SELECT * FROM gpu_context"),
     (
+        "event_stacks",
+        "SELECT e.ts, t.tid, p.pid, s.ts, s.name, s.depth, event, stack, weight FROM event_stack AS e
+         LEFT JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
+         LEFT JOIN slice AS s ON s.id = e.slice_id",
+    ),
+    (
         "gpu_counter_groups",
         "SELECT g.id, k.name, k.unit, k.description, t.gpu_id, g.group_id, g.name, g.description
          FROM gpu_counter_group AS g JOIN counter_track AS k ON k.id = g.track_id
@@ -68,10 +74,28 @@ const MORE: [(&str, &str); 8] = [
     ),
 ];
 
+/// The callstacks of track events with all their frames, from the innermost one, as in the model.
+const EVENT_STACK: &str = "CREATE TEMP VIEW event_stack AS
+    SELECT ts, utid, slice_id, event, (
+        WITH RECURSIVE up (callsite, place) AS (
+            SELECT c.callsite_id, 0 UNION ALL
+            SELECT parent_id, place + 1 FROM up JOIN stack_profile_callsite AS above ON above.id = callsite
+            WHERE parent_id IS NOT NULL)
+        SELECT group_concat(frame, ' < ') FROM (
+            SELECT ifnull(f.name, '-') || ' ' || m.name || '+' || f.rel_pc || ' ' || ifnull(y.source_file, '-')
+                || ':' || ifnull(y.line_number, '-') || ' ' || ifnull(f.type, '-') AS frame
+            FROM up JOIN stack_profile_callsite AS at ON at.id = callsite
+            JOIN stack_profile_frame AS f ON f.id = at.frame_id
+            JOIN stack_profile_mapping AS m ON m.id = f.mapping
+            LEFT JOIN stack_profile_symbol AS y ON y.id = f.symbol_set_id
+            ORDER BY place)) AS stack, weight
+    FROM main.track_event_callstack AS c";
+
 /// The differences between an import and the model.
 fn wrong(packets: &[Message]) -> Answered {
     let trace = trace_of(packets);
     let imported = Imported::of_bytes(&trace, &[]);
+    imported.conn.execute_batch(EVENT_STACK).unwrap();
     let model = tables(&trace);
     let mut wrong = frame_random::differences(&imported.conn, &model);
     // The model's log has no lines of android_log, which these traces have.

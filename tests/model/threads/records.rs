@@ -333,6 +333,12 @@ fn losses(
                 lost.iter().filter(of_bit).count(),
             );
         }
+        // Packets that are read in any state do not count, the statistics themselves included.
+        let counts = |at: &usize| {
+            let is_read = [6, 69, 72, 107].iter().any(|field| until[*at].has(*field));
+            !is_read && *at + 1 != until.len()
+        };
+        let of_it: Vec<usize> = of_it.into_iter().filter(counts).collect();
         let needs = |at: &&usize| until[**at].unsigned(13) & 2 != 0;
         let needing = of_it.iter().filter(needs).count();
         let distrusted = |at: &&usize| packets.all[**at].distrusted;

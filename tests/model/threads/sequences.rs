@@ -19,6 +19,8 @@ pub struct TrackEvent {
     pub defaults: Message,
     pub interned: Rc<Interned>,
     pub thread: Option<SequenceThread>,
+    /// The pid of the event's writer (J11).
+    pub trusted_pid: i64,
     /// L1, in nanoseconds.
     pub thread_time: Option<i64>,
     pub instructions: Option<i64>,
@@ -35,6 +37,8 @@ pub struct TrackEvent {
 pub struct SequenceThread {
     pub pid: i64,
     pub tid: i64,
+    /// The pid of the writer (J11).
+    pub trusted_pid: i64,
 }
 
 /// The bases of deltas: time and thread time in microseconds, instructions (L1).
@@ -81,12 +85,14 @@ pub fn track_events(packets: &Packets, described: &Described) -> BTreeMap<usize,
                     events.insert(index, event);
                 }
             }
-            Some((Described::THREAD, thread)) if packet.valid => state.set_thread(thread, None),
+            Some((Described::THREAD, thread)) if packet.valid => {
+                state.set_thread(packet, thread, None)
+            }
             Some((Described::TRACK, descriptor)) if packet.valid => {
                 if let Some(thread) = descriptor.message(4)
                     && Described::accepts(descriptor)
                 {
-                    state.set_thread(&thread, descriptor.message(7).as_ref());
+                    state.set_thread(packet, &thread, descriptor.message(7).as_ref());
                 }
             }
             _ => {}
@@ -125,7 +131,9 @@ pub fn streamed(packets: &Packets, described: &Described) -> (Vec<Streamed>, Vec
             Some((Read::TRACK_EVENT, event)) if packet.is_of_sequence => {
                 state.event(packets, described, index, event);
             }
-            Some((Described::THREAD, thread)) if packet.valid => state.set_thread(thread, None),
+            Some((Described::THREAD, thread)) if packet.valid => {
+                state.set_thread(packet, thread, None)
+            }
             Some((Read::STREAMED, message)) => {
                 let time = state.references.as_ref().map(|references| references.time);
                 let (Some(time), Some(thread)) = (time.filter(|time| *time >= 0), state.thread)
@@ -200,9 +208,13 @@ impl State {
     }
 
     /// L1
-    fn set_thread(&mut self, thread: &Message, chrome_thread: Option<&Message>) {
+    fn set_thread(&mut self, packet: &Read, thread: &Message, chrome_thread: Option<&Message>) {
         let (pid, tid) = Described::pid_and_tid(thread, chrome_thread);
-        self.thread = Some(SequenceThread { pid, tid });
+        self.thread = Some(SequenceThread {
+            pid,
+            tid,
+            trusted_pid: packet.trusted_pid,
+        });
         self.references = Some(References {
             time: thread.signed(6),
             thread_time: thread.signed(7),
@@ -239,6 +251,7 @@ impl State {
             defaults: self.defaults.clone(),
             interned: Rc::clone(&self.interned),
             thread: self.thread,
+            trusted_pid: packet.trusted_pid,
             thread_time,
             instructions,
             value,

@@ -73,6 +73,7 @@ impl World<'_> {
         }
         self.arguments(happening, &mut args);
         self.logs(happening);
+        self.stacked(happening, "state", None);
         if is_same {
             let open = self.states.all.iter_mut().find(is_open);
             open.unwrap().args = args;

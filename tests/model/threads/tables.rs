@@ -64,6 +64,7 @@ CREATE VIEW process_state_track AS
 CREATE VIEW thread_state_track AS
     SELECT * FROM track WHERE type = 'thread_state_track_event';
 CREATE TABLE android_logs (ts, utid, prio, tag, msg);
+CREATE TABLE event_stack (ts, utid, slice_id, event, stack, weight);
 CREATE TABLE args (arg_set_id, key, flat_key, value_type, int_value, string_value, real_value);
 CREATE INDEX args_set ON args (arg_set_id);
 CREATE INDEX slice_id ON slice (id);
@@ -176,8 +177,25 @@ impl World<'_> {
         }
         self.frame_rows(&mut tables);
         self.state_rows(&mut tables);
+        self.event_stack_rows(&tables);
         tables.conn.execute_batch("COMMIT").unwrap();
         tables.conn
+    }
+
+    /// FP4
+    fn event_stack_rows(&self, tables: &Tables) {
+        let profiles = &self.profiles;
+        for stack in &profiles.event_stacks {
+            let row = vec![
+                integer(stack.time),
+                reference(stack.thread),
+                reference(stack.slice),
+                text(Some(stack.part)),
+                text(Some(&profiles.stacks.as_text(stack.callsite))),
+                stack.weight.map_or(Value::Null, Value::Real),
+            ];
+            tables.insert("event_stack", row);
+        }
     }
 
     fn machine_rows(&self, tables: &Tables) {

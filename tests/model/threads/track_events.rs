@@ -4,6 +4,7 @@ use super::args::{Args, Said};
 use super::described::{Described, Stands};
 use super::machines::Machine;
 use super::processes::{Upid, Utid, rank};
+use super::profiles::{self, EventStack};
 use super::sequences::{COUNTER, STATE, TrackEvent};
 use super::slices::SliceId;
 use super::tracks::{Of, Row, Track, TrackId};
@@ -14,6 +15,7 @@ use super::world::World;
 /// A track event, and its owner.
 pub struct Happening<'a> {
     pub machine: Machine,
+    packet: usize,
     pub time: i64,
     pub event: &'a TrackEvent,
     /// Its LegacyEvent.
@@ -133,6 +135,7 @@ impl World<'_> {
         };
         let mut happening = Happening {
             machine,
+            packet,
             time,
             name: event.name(&legacy),
             category: event.category(),
@@ -160,6 +163,13 @@ impl World<'_> {
             if pid == 0 || tid == 0 {
                 return None;
             }
+            let legacy = &happening.legacy;
+            let is_own = legacy.has(18) || legacy.has(19);
+            let trusted = match event.thread.filter(|_| !is_own) {
+                Some(thread) => thread.trusted_pid,
+                None => event.trusted_pid,
+            };
+            let (pid, tid) = self.outside(happening.machine, trusted, (pid, tid));
             let utid = self.processes.bind(happening.machine, tid, pid);
             happening.thread = Some(utid);
             happening.process = self.processes.threads[utid].process;
@@ -177,7 +187,8 @@ impl World<'_> {
                 && happening.thread.is_none()
                 && let Some(thread) = event.thread
             {
-                let (tid, pid) = (without_sign(thread.tid), without_sign(thread.pid));
+                let numbers = (without_sign(thread.pid), without_sign(thread.tid));
+                let (pid, tid) = self.outside(happening.machine, thread.trusted_pid, numbers);
                 let utid = self.processes.bind(happening.machine, tid, pid);
                 let is_of = |upid| self.processes.threads[utid].process == Some(upid);
                 if happening.process.is_none_or(is_of) {
@@ -304,7 +315,7 @@ impl World<'_> {
         };
         if let Some(slice) = self.on_track(happening, does, track) {
             self.carries(happening, does, slice);
-            self.tells(happening, slice);
+            self.tells(happening, does, slice);
         }
     }
 
@@ -357,8 +368,48 @@ impl World<'_> {
         }
     }
 
-    /// Arguments and flows of a slice that was made or closed (A1, G1).
-    fn tells(&mut self, happening: &Happening<'_>, slice: SliceId) {
+    /// The callstack of an event that made a row or closed a slice (FP4).
+    pub fn stacked(
+        &mut self,
+        happening: &Happening<'_>,
+        part: &'static str,
+        slice: Option<SliceId>,
+    ) {
+        let fields = &happening.event.fields;
+        let callsite = match (fields.number(56), fields.message(55)) {
+            (Some(iid), _) => {
+                let of = profiles::Of {
+                    machine: happening.machine,
+                    packet: happening.packet,
+                    time: happening.time,
+                };
+                self.stack(of, happening.process, iid)
+            }
+            (None, Some(stack)) => {
+                let stacks = &mut self.profiles.stacks;
+                stacks.inline(happening.machine, "track_event_inline", &stack)
+            }
+            (None, None) => return,
+        };
+        let Some(callsite) = callsite else { return };
+        self.profiles.event_stacks.push(EventStack {
+            time: happening.time,
+            thread: happening.thread.or(happening.passed_on),
+            slice,
+            part,
+            callsite,
+            weight: fields.number(57).map(f64::from_bits),
+        });
+    }
+
+    /// Arguments and flows of a slice that was made or closed (A1, G1), and its callstack (FP4).
+    fn tells(&mut self, happening: &Happening<'_>, does: Does, slice: SliceId) {
+        let part = match does {
+            Does::Begin | Does::Complete => "begin",
+            Does::End => "end",
+            Does::Instant => "instant",
+        };
+        self.stacked(happening, part, Some(slice));
         let mut args = std::mem::take(&mut self.slices.all[slice].args);
         self.arguments(happening, &mut args);
         self.slices.all[slice].args = args;
@@ -383,6 +434,7 @@ impl World<'_> {
         let is_lossy = happening.event.is_lossy;
         counter.is_doubtful = is_lossy && is_incremental(&self.described, happening.uuid);
         self.logs(happening);
+        self.stacked(happening, "counter", None);
     }
 
     /// L7
@@ -401,7 +453,7 @@ impl World<'_> {
         let source = &mut self.slices.tracks.0[track].source;
         source.say("source", Said::text("chrome"));
         if let Some(slice) = self.on_track(happening, Does::Instant, track) {
-            self.tells(happening, slice);
+            self.tells(happening, Does::Instant, slice);
         }
     }
 
@@ -485,7 +537,7 @@ impl World<'_> {
         let key = (machine, upid, scope, root);
         let track = self.async_lane(key, id, by, name.as_deref());
         if let Some(slice) = self.on_track(happening, does, track) {
-            self.tells(happening, slice);
+            self.tells(happening, does, slice);
             let args = &mut self.slices.all[slice].args;
             args.say("legacy_trace_source_id", Said::Int(id.cast_signed()));
         }

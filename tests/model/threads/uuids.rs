@@ -170,8 +170,11 @@ impl World<'_> {
     /// The thread or process of a uuid at its first use (J2 to J4, P16).
     fn settle(&mut self, uuid: Uuid) -> Option<Owner> {
         let Uuid { machine, .. } = uuid;
-        let owner = match self.descriptor(uuid)?.stands {
+        let descriptor = self.descriptor(uuid)?;
+        let trusted = descriptor.trusted_pid;
+        let owner = match descriptor.stands {
             Stands::Thread { pid, tid, .. } => {
+                let (pid, tid) = self.outside(machine, trusted, (pid, tid));
                 let utid = self.processes.bind(machine, tid, pid);
                 if self.take(Owner::Thread(utid)) {
                     Owner::Thread(utid)
@@ -181,6 +184,7 @@ impl World<'_> {
                 }
             }
             Stands::Process(pid) => {
+                let pid = self.pid_outside(machine, trusted, pid);
                 let upid = self.processes.process(machine, pid);
                 if self.take(Owner::Process(upid)) {
                     Owner::Process(upid)
@@ -230,7 +234,12 @@ impl World<'_> {
     }
 
     /// A packet with a TrackDescriptor (P16, J5).
-    pub fn track_descriptor(&mut self, machine: Machine, raw_id: u32, descriptor: &Message) {
+    pub fn track_descriptor(
+        &mut self,
+        (machine, raw_id): (Machine, u32),
+        packet: usize,
+        descriptor: &Message,
+    ) {
         if !Described::accepts(descriptor) {
             return;
         }
@@ -244,16 +253,11 @@ impl World<'_> {
             return;
         }
         if let Some(thread) = descriptor.message(4) {
-            name_thread(
-                &mut self.processes,
-                machine,
-                &thread,
-                descriptor.message(7).as_ref(),
-            );
+            let chrome_thread = descriptor.message(7);
+            self.name_thread((machine, packet), &thread, chrome_thread.as_ref());
         } else if let Some(process) = descriptor.message(3) {
-            name_process(&mut self.processes, machine, &process);
+            let upid = self.name_process((machine, packet), &process);
             if let Some(chrome) = descriptor.message(6) {
-                let upid = self.processes.process(machine, process.id(1));
                 chrome_process(&mut self.processes, upid, &chrome);
             }
         }
@@ -490,22 +494,48 @@ fn unit(counter: &Message) -> Option<String> {
     Some(unit.to_owned())
 }
 
-/// J5
-pub fn name_thread(
-    processes: &mut Processes,
-    machine: Machine,
-    thread: &Message,
-    chrome_thread: Option<&Message>,
-) {
-    let (pid, tid) = Described::pid_and_tid(thread, chrome_thread);
-    let utid = processes.bind(machine, tid, pid);
-    let name = thread.text(5).filter(|name| !name.is_empty());
-    // J9
-    let name = name.or_else(|| of_type('T', thread.number(4)?));
-    processes.name_thread(utid, name.as_deref(), rank::THREAD_DESCRIPTOR);
-    let kind = chrome_thread.and_then(|chrome| chrome.number(1));
-    let name = kind.and_then(|kind| of_type('T', kind));
-    processes.name_thread(utid, name.as_deref(), rank::LEGACY_THREAD);
+impl World<'_> {
+    /// J5
+    pub fn name_thread(
+        &mut self,
+        (machine, packet): (Machine, usize),
+        thread: &Message,
+        chrome_thread: Option<&Message>,
+    ) {
+        let numbers = Described::pid_and_tid(thread, chrome_thread);
+        let trusted = self.packets.all[packet].trusted_pid;
+        let (pid, tid) = self.outside(machine, trusted, numbers);
+        let processes = &mut self.processes;
+        let utid = processes.bind(machine, tid, pid);
+        let name = thread.text(5).filter(|name| !name.is_empty());
+        // J9
+        let name = name.or_else(|| of_type('T', thread.number(4)?));
+        processes.name_thread(utid, name.as_deref(), rank::THREAD_DESCRIPTOR);
+        let kind = chrome_thread.and_then(|chrome| chrome.number(1));
+        let name = kind.and_then(|kind| of_type('T', kind));
+        processes.name_thread(utid, name.as_deref(), rank::LEGACY_THREAD);
+    }
+
+    /// J5, J6
+    pub fn name_process(&mut self, (machine, packet): (Machine, usize), process: &Message) -> Upid {
+        let trusted = self.packets.all[packet].trusted_pid;
+        let pid = self.pid_outside(machine, trusted, process.id(1));
+        let processes = &mut self.processes;
+        let upid = processes.process(machine, pid);
+        let name = process.text(6).filter(|name| !name.is_empty());
+        processes.name_process(upid, name.as_deref(), rank::PROCESS_DESCRIPTOR);
+        let start = Some(process.signed(7)).filter(|start| *start > 0);
+        let row = &mut processes.processes[upid];
+        row.start = row.start.or(start);
+        for (place, label) in process.texts(8).iter().enumerate() {
+            let key = super::args::Key::new("chrome.process_label").element(place);
+            row.args.set(key, Said::text(label));
+        }
+        if let Some(kind) = process.number(4) {
+            name_by_type(processes, upid, kind);
+        }
+        upid
+    }
 }
 
 /// The name of a type of Chrome, in a list of the rules (J8, J9).
@@ -526,23 +556,6 @@ fn name_by_type(processes: &mut Processes, upid: Upid, kind: u64) {
         _ => rank::KERNEL,
     };
     processes.name_process(upid, of_type('P', kind).as_deref(), rank);
-}
-
-/// J5, J6
-pub fn name_process(processes: &mut Processes, machine: Machine, process: &Message) {
-    let upid = processes.process(machine, process.id(1));
-    let name = process.text(6).filter(|name| !name.is_empty());
-    processes.name_process(upid, name.as_deref(), rank::PROCESS_DESCRIPTOR);
-    let start = Some(process.signed(7)).filter(|start| *start > 0);
-    let row = &mut processes.processes[upid];
-    row.start = row.start.or(start);
-    for (place, label) in process.texts(8).iter().enumerate() {
-        let key = super::args::Key::new("chrome.process_label").element(place);
-        row.args.set(key, Said::text(label));
-    }
-    if let Some(kind) = process.number(4) {
-        name_by_type(processes, upid, kind);
-    }
 }
 
 /// J8

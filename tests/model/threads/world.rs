@@ -13,6 +13,7 @@ use super::gpu_counters::Descriptors;
 use super::kernel::{Context, Owners};
 use super::kernel_events::KernelState;
 use super::machines::{self, Machine, MachineFacts};
+use super::namespaces::Namespaces;
 use super::order::{Event, What};
 use super::packets::Packets;
 use super::process_tree;
@@ -27,7 +28,7 @@ use super::stats;
 use super::track_events::Asyncs;
 use super::tracks::TrackId;
 use super::translations::Translations;
-use super::uuids::{self, Uuids};
+use super::uuids::Uuids;
 use super::vulkan::Vulkan;
 use super::wire::Message;
 use std::borrow::Cow;
@@ -50,6 +51,7 @@ pub struct World<'a> {
     /// The descriptors of uuids in the whole file (U1).
     pub described: Described,
     pub uuids: Uuids,
+    pub namespaces: Namespaces,
     pub track_events: BTreeMap<usize, Placed>,
     pub schema: Cow<'static, Schema>,
     pub asyncs: Asyncs,
@@ -90,6 +92,7 @@ impl<'a> World<'a> {
                 .unwrap_or(0)
         };
         let translations = Translations::read(packets, machine_of);
+        let namespaces = Namespaces::of(packets, machine_of);
         let (streamed, dropped) = sequences::streamed(packets, &described);
         let mut profiles = Profiles::default();
         for counter in dropped {
@@ -115,6 +118,7 @@ impl<'a> World<'a> {
             track_events: sequences::track_events(packets, &described),
             described,
             uuids: Uuids::default(),
+            namespaces,
             schema: schema::schema(packets),
             asyncs: Asyncs::default(),
             flows: Flows::default(),
@@ -239,6 +243,8 @@ impl<'a> World<'a> {
         let ((machine, _), (time, packet)) = (of, at);
         match field {
             2 => {
+                let namespaces = &mut self.namespaces;
+                namespaces.until_now.push((machine, payload.clone()));
                 let packets = self.packets;
                 let start_of = |boottime: u64| {
                     let time = packets.time_of_boottime(packet, boottime.into());
@@ -250,10 +256,10 @@ impl<'a> World<'a> {
             9 => self.process_stats(machine, time, payload),
             38 => self.battery(machine, time, payload),
             Described::PROCESS => {
-                uuids::name_process(&mut self.processes, machine, payload);
+                self.name_process((machine, packet), payload);
             }
             Described::THREAD if self.packets.all[packet].valid => {
-                uuids::name_thread(&mut self.processes, machine, payload, None);
+                self.name_thread((machine, packet), payload, None);
             }
             52 => self.gpu_counters(machine, at, payload),
             53 => self.render_stage(machine, at, payload),
@@ -261,8 +267,7 @@ impl<'a> World<'a> {
             63 => self.gpu_log(machine, time, payload),
             65 => self.vulkan_api(machine, time, payload),
             Described::TRACK => {
-                let (machine, raw_id) = of;
-                self.track_descriptor(machine, raw_id, payload);
+                self.track_descriptor(of, packet, payload);
             }
             37 | 61 | 66 | 68 | 135 => self.profile(machine, at, field, payload),
             70 => self.display_state(machine, time, payload),

@@ -174,6 +174,7 @@ pub fn encode(database: &Database, samples: &Samples) -> anyhow::Result<Vec<u8>>
     builder.text("");
     match samples.of {
         FlameOf::Cpu => builder.value_type("samples", "count"),
+        FlameOf::Slices => builder.value_type("events", "count"),
         FlameOf::Heap => {
             builder.value_type("inuse_objects", "count");
             builder.value_type("inuse_space", "bytes");
@@ -208,7 +209,7 @@ pub fn encode(database: &Database, samples: &Samples) -> anyhow::Result<Vec<u8>>
         let location_id = frames.map(|(_, mapping, lines)| builder.location(mapping, lines));
         let location_id = location_id.collect();
         let value = match samples.of {
-            FlameOf::Cpu => vec![weight.count],
+            FlameOf::Cpu | FlameOf::Slices => vec![weight.count],
             FlameOf::Heap | FlameOf::Allocations => vec![weight.count, weight.size],
         };
         builder.profile.sample.push(Sample { location_id, value });

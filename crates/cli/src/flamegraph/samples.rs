@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
@@ -31,7 +31,7 @@ impl Weight {
     /// The number that a graph adds up.
     pub fn value(self, of: FlameOf) -> i64 {
         match of {
-            FlameOf::Cpu => self.count,
+            FlameOf::Cpu | FlameOf::Slices => self.count,
             FlameOf::Heap | FlameOf::Allocations => self.size,
         }
     }
@@ -57,6 +57,7 @@ impl FlameOf {
     pub fn unit(self) -> &'static str {
         match self {
             FlameOf::Cpu => "samples",
+            FlameOf::Slices => "events",
             FlameOf::Heap | FlameOf::Allocations => "bytes",
         }
     }
@@ -66,22 +67,30 @@ impl FlameOf {
             FlameOf::Cpu => "CPU samples",
             FlameOf::Heap => "Memory that was not freed",
             FlameOf::Allocations => "Allocated memory",
+            FlameOf::Slices => "Callstacks of events",
         }
     }
 
     /// The kind with the most rows.
     fn most(database: &Connection) -> anyhow::Result<FlameOf> {
-        let sql = "SELECT (SELECT count(*) FROM stack_sample), (SELECT count(*) FROM heap_profile_allocation)";
-        let (samples, allocations): (i64, i64) =
-            database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        match (samples, allocations) {
-            (0, 0) => bail!(
-                "there are no callstacks: neither samples (data source linux.perf, Chrome's profiler) nor heap profiles \
-                 (android.heapprofd)"
-            ),
-            (samples, allocations) if samples >= allocations => Ok(FlameOf::Cpu),
-            _ => Ok(FlameOf::Heap),
+        let tables = [
+            (FlameOf::Cpu, "stack_sample"),
+            (FlameOf::Heap, "heap_profile_allocation"),
+            (FlameOf::Slices, "track_event_callstack"),
+        ];
+        let mut most = None;
+        for (of, table) in tables {
+            let sql = format!("SELECT count(*) FROM {table}");
+            let rows: i64 = database.query_row(&sql, [], |row| row.get(0))?;
+            if rows > most.map_or(0, |(rows, _)| rows) {
+                most = Some((rows, of));
+            }
         }
+        let (_, of) = most.context(
+            "there are no callstacks: neither samples (data source linux.perf, Chrome's profiler) nor heap profiles \
+             (android.heapprofd) nor track events with callstacks",
+        )?;
+        Ok(of)
     }
 }
 
@@ -91,7 +100,7 @@ impl Query {
             Some(of) => of,
             None => FlameOf::most(database)?,
         };
-        if of != FlameOf::Cpu {
+        if matches!(of, FlameOf::Heap | FlameOf::Allocations) {
             let heaps = "heap profiles are of whole processes";
             ensure!(arguments.thread.is_none(), "--thread: {heaps}");
             ensure!(arguments.during.is_none(), "--during: {heaps}");
@@ -134,6 +143,7 @@ impl Query {
         match self.of {
             FlameOf::Cpu => "stack_sample",
             FlameOf::Heap | FlameOf::Allocations => "heap_profile_allocation",
+            FlameOf::Slices => "track_event_callstack",
         }
     }
 
@@ -151,6 +161,11 @@ impl Query {
             FlameOf::Allocations => {
                 "SELECT ts, upid, NULL AS utid, callsite_id, count, size FROM heap_profile_allocation
                  WHERE count > 0 OR size > 0"
+            }
+            FlameOf::Slices => {
+                "SELECT ts, (SELECT upid FROM thread WHERE thread.utid = c.utid) AS upid, utid, callsite_id,
+                        1 AS count, 0 AS size
+                 FROM track_event_callstack AS c"
             }
         }
     }
@@ -250,11 +265,13 @@ impl Samples {
         weights.retain(|_, weight| weight.value(query.of) > 0);
         let without_stack = match query.of {
             FlameOf::Cpu => "SELECT count(*) FROM stack_sample_record WHERE callsite_id IS NULL",
-            FlameOf::Heap | FlameOf::Allocations => "SELECT 0",
+            FlameOf::Heap | FlameOf::Allocations | FlameOf::Slices => "SELECT 0",
         };
         let kind = match query.of {
             FlameOf::Cpu => "samples",
             FlameOf::Heap | FlameOf::Allocations => "heap",
+            // A lost event is no sample of what the program does.
+            FlameOf::Slices => "",
         };
         Ok(Samples {
             of: query.of,

@@ -122,9 +122,9 @@ impl<'d, I: Interning> Decoder<'d, I> {
             self.correlation_id(&message::text(id));
         }
         if let Some(iid) = said.correlation_id_str_iid {
-            match self.text_of(interned::CORRELATION_IDS, iid) {
-                Ok(id) => self.correlation_id(&id),
-                Err(fault) => self.count(Err(fault)),
+            // A number without an entry adds nothing, and is no error of the argument.
+            if let Ok(id) = self.text_of(interned::CORRELATION_IDS, iid) {
+                self.correlation_id(&id);
             }
         }
     }

@@ -53,6 +53,8 @@ pub(crate) struct Descriptor {
     pub name: Option<Box<str>>,
     /// Whether a thread's track is one of its own.
     pub keeps_apart: bool,
+    /// The pid of the writer, which may be outside of a namespace; 0 if its packet does not say.
+    pub trusted_pid: u32,
     more: Option<Box<FurtherSaid>>,
 }
 
@@ -158,18 +160,21 @@ mod field {
 pub(crate) const THREAD_TIME: u64 = 1;
 pub(crate) const INSTRUCTIONS: u64 = 2;
 
-/// The pid and the tid of a `ThreadDescriptor`, which are signed (rule J2).
+/// The pid and the tid of a `ThreadDescriptor` (rule J2). A main thread whose writer has a negative pid
+/// has the same tid.
 pub(crate) fn thread_ids(thread: Message<'_>, is_sandboxed: bool) -> (i64, i64) {
-    let pid = i64::from(thread.small(1).unwrap_or(0) as i32);
+    let written = thread.small(1).unwrap_or(0);
+    let pid = i64::from(written);
     let tid = thread.number(2).unwrap_or(0) as i64;
     match is_sandboxed {
         true => (pid, sandboxed(pid, tid)),
+        false if tid == i64::from(written as i32) => (pid, pid),
         false => (pid, tid),
     }
 }
 
 /// The tid of a thread of a sandbox, which is another one in each process (rule J7).
-fn sandboxed(pid: i64, tid: i64) -> i64 {
+pub(crate) fn sandboxed(pid: i64, tid: i64) -> i64 {
     pid << 32 | tid
 }
 
@@ -249,7 +254,7 @@ impl CounterSaid {
 
 impl Descriptor {
     /// Reads a `TrackDescriptor` with its uuid; of one that is ignored, why (rule U2).
-    pub fn read(message: Message<'_>) -> Result<(u64, Descriptor), Fault> {
+    pub fn read(message: Message<'_>, trusted_pid: u32) -> Result<(u64, Descriptor), Fault> {
         const ORDERINGS: u64 = 3;
         const EXPLICIT: u64 = 1;
         let uuid = message.number(field::UUID).ok_or(ignored::MISSING_UUID)?;
@@ -274,6 +279,7 @@ impl Descriptor {
             name: name.or_else(|| default_name(&said)),
             said,
             keeps_apart: message.flag(field::DISALLOW_MERGING),
+            trusted_pid,
             more: (more != NOTHING_FURTHER).then(|| more.into()),
         };
         Ok((uuid, descriptor))
@@ -381,17 +387,19 @@ fn hash(key: impl Hash) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Writer {
     pub pid: u32,
+    /// The pid that the recorder says, which may be outside of a namespace; 0 if it does not.
+    pub trusted_pid: u32,
     pub tid: i64,
 }
 
 impl Writer {
-    /// The thread of a sequence; of one without, there are only the numbers that an event has in its
-    /// place.
-    pub fn of_event(of_sequence: Option<Writer>, pid: Option<u32>, tid: Option<u32>) -> Writer {
-        let Writer {
-            pid: own_pid,
-            tid: own_tid,
-        } = of_sequence.unwrap_or(Writer { pid: 0, tid: 0 });
+    /// The thread of an event with numbers of its own, which take the place of those of its sequence.
+    pub fn of_event(
+        of_sequence: Option<Writer>,
+        (pid, tid): (Option<u32>, Option<u32>),
+        trusted_pid: u32,
+    ) -> Writer {
+        let (own_pid, own_tid) = of_sequence.map_or((0, 0), |writer| (writer.pid, writer.tid));
         let is_combined = own_tid >> 32 != 0;
         let tid = match (pid, tid.map(i64::from)) {
             (pid, Some(tid)) if is_combined => sandboxed(pid.unwrap_or(own_pid).into(), tid),
@@ -401,6 +409,7 @@ impl Writer {
         };
         Writer {
             pid: pid.unwrap_or(own_pid),
+            trusted_pid,
             tid,
         }
     }
@@ -501,7 +510,7 @@ impl Uuids {
         }
         let writer = thread.and_then(|thread| self.thread(thread));
         match writer {
-            Some(Writer { pid, tid }) => (Some(pid.into()), Some(tid)),
+            Some(Writer { pid, tid, .. }) => (Some(pid.into()), Some(tid)),
             None => (None, None),
         }
     }

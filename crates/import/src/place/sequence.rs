@@ -10,7 +10,7 @@ use std::ops::{Index, IndexMut};
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use timebase_trace::Interval;
-use timebase_trace::wire::packet::Header;
+use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::parts::PartIx;
 use super::time::TraceTime;
@@ -56,6 +56,21 @@ struct Rare {
     causes: [u32; CAUSES],
     /// The last readings of further incremental clocks.
     accumulated: FxHashMap<u32, u64>,
+}
+
+/// Whether a packet is dropped without the state that it needs (rule MD4): the packets of the clocks and of
+/// the recorder are read all the same.
+fn needs_state_to_be_read(header: &Header<'_>) -> bool {
+    !matches!(
+        header.payload,
+        Some((
+            PacketType::CLOCK_SNAPSHOT
+                | PacketType::REMOTE_CLOCK_SYNC
+                | PacketType::SERVICE_EVENT
+                | PacketType::EXTENSION_DESCRIPTOR,
+            _
+        ))
+    )
 }
 
 impl Sequence {
@@ -109,7 +124,7 @@ impl Sequence {
         if let Some(clock) = default_clock {
             self.default_clock = clock; // S1
         }
-        if header.needs_state() {
+        if header.needs_state() && needs_state_to_be_read(header) {
             self.needing = self.needing.saturating_add(1);
             self.distrusted = self.distrusted.saturating_add((!self.valid).into());
         }
@@ -137,10 +152,13 @@ impl Sequence {
     }
 
     /// How many packets needed the state and could not rely on it. `None` if any packet that needed
-    /// it could.
-    pub fn never_trusted(&self) -> Option<u32> {
-        let none_could = self.distrusted > 0 && self.distrusted == self.needing;
-        none_could.then_some(self.distrusted)
+    /// it could. If `but_last`, the last packet does not count, which needed the state, too.
+    pub fn never_trusted(&self, but_last: bool) -> Option<u32> {
+        let needing = self.needing.saturating_sub(but_last.into());
+        let is_lost = but_last && !self.valid;
+        let distrusted = self.distrusted.saturating_sub(is_lost.into());
+        let none_could = distrusted > 0 && distrusted == needing;
+        none_could.then_some(distrusted)
     }
 
     /// Whether packets can rely on the state (rule S4).

@@ -51,7 +51,8 @@ impl Reader for TrackDescriptors {
         if packet.is_lost() {
             return;
         }
-        let described = Descriptor::read(message).and_then(|(uuid, descriptor)| {
+        let described = Descriptor::read(message, packet.trusted_pid());
+        let described = described.and_then(|(uuid, descriptor)| {
             if let Some(thread) = thread_of(message).filter(|_| packet.valid) {
                 is_thread(thread, is_sandboxed(message), packet, context);
             }
@@ -73,7 +74,7 @@ impl Reader for TrackDescriptors {
         _out: &mut Vec<u8>,
     ) -> Rewritten {
         let is_read = packet.is_valid && !packet.is_lost;
-        let described = Descriptor::read(message);
+        let described = Descriptor::read(message, 0);
         if let Some(thread) = thread_of(message).filter(|_| is_read && described.is_ok()) {
             *to.references(packet.generation) = References::of(time_of(thread));
         }
@@ -132,6 +133,7 @@ fn is_thread(
     let (pid, tid) = thread_ids(thread, is_sandboxed);
     let writer = Writer {
         pid: pid as u32,
+        trusted_pid: packet.trusted_pid(),
         tid,
     };
     let number = context.definitions.uuids.writer(writer);

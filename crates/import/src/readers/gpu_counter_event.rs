@@ -63,6 +63,7 @@ impl Reader for GpuCounterEvents {
                     part: packet.part,
                     machine: packet.machine,
                     field: PacketType::GPU_COUNTER_EVENT.0,
+                    trusted_pid: packet.trusted_pid(),
                     interval: packet.generation.interval,
                     valid: packet.valid,
                     payload: message.0,

@@ -49,6 +49,10 @@ impl<const TYPE: u32> Reader for Observed<TYPE> {
         if TYPE == PacketType::ANDROID_SYSTEM_PROPERTY.0 {
             properties::state(message, packet, context);
         }
+        if TYPE == PacketType::PROCESS_TREE.0 {
+            let namespaces = &mut context.definitions.namespaces;
+            namespaces.read(packet.machine, message);
+        }
         // The timeline leaves such a packet out (rule O1), but counts it if it is a frame event
         // (FT1).
         let is_before = packet.placement.ts.is_some_and(|TraceTime(ts)| ts < 0);
@@ -71,6 +75,7 @@ pub(super) fn observe(
         part: packet.part,
         machine: packet.machine,
         field: packet_type.0,
+        trusted_pid: packet.trusted_pid(),
         interval: packet.generation.interval,
         valid: packet.valid,
         payload: message.0,

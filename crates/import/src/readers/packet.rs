@@ -45,6 +45,12 @@ impl PlacedPacket<'_> {
         }
     }
 
+    /// The pid of its writer, as the recorder states it; 0 if it does not.
+    pub fn trusted_pid(&self) -> u32 {
+        let pid = self.header.trusted_pid;
+        pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0)
+    }
+
     /// Whether it relies on lost state, and so has only a row (rule S4).
     pub fn is_lost(&self) -> bool {
         self.placement.unresolved == Some(Unresolved::IncrementalStateLost)

@@ -37,6 +37,7 @@ pub(crate) enum Fixed {
     PowerSamples,
     HeapDumps,
     StreamedSamples,
+    V8Profiles,
     VulkanMemory,
 }
 

@@ -74,6 +74,7 @@ impl Reader for VulkanMemoryEvents {
             part: packet.part,
             machine: packet.machine,
             field: packet_type.0,
+            trusted_pid: packet.trusted_pid(),
             interval: packet.generation.interval,
             valid: packet.valid,
             payload: message.0,

@@ -118,6 +118,7 @@ impl Missed {
             Missed::Inside(Fixed::LogLines) => ["log line", "log lines"],
             Missed::Inside(Fixed::HeapDumps) => ["heap dump", "heap dumps"],
             Missed::Inside(Fixed::StreamedSamples) => ["packet of samples", "packets of samples"],
+            Missed::Inside(Fixed::V8Profiles) => ["profile of V8", "profiles of V8"],
             Missed::Inside(Fixed::VulkanMemory) => {
                 ["event of Vulkan's memory", "events of Vulkan's memory"]
             }

@@ -107,6 +107,8 @@ pub(crate) struct PacketEvent<'a> {
     pub machine: u32,
     /// Its field of `TracePacket`.
     pub field: u32,
+    /// The pid of its writer, as the recorder states it; 0 if it does not.
+    pub trusted_pid: u32,
     /// The interval whose interned data its numbers refer to.
     pub interval: Interval,
     /// Whether the state of its sequence can be trusted (rule S3).
@@ -207,6 +209,7 @@ impl<'a> Event<'a> {
                     .natural(packet.part.0.into())
                     .integer(packet.id)
                     .natural(packet.field.into())
+                    .natural(packet.trusted_pid.into())
                     .natural(packet.valid.into());
                 put_interval(&mut put, packet.interval);
                 put.rest(packet.payload);
@@ -309,6 +312,7 @@ impl<'a> Event<'a> {
                     machine,
                     id: take.integer()?,
                     field: take.small()?,
+                    trusted_pid: take.small()?,
                     valid: take.natural()? != 0,
                     interval: take_interval(&mut take)?,
                     payload: take.rest(),
@@ -533,6 +537,7 @@ mod tests {
             part: PartIx(1),
             machine: 11,
             field: 2,
+            trusted_pid: 500,
             interval,
             valid: true,
             payload: b"",

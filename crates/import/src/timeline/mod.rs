@@ -28,5 +28,6 @@ pub(crate) use event::{
 pub(crate) use label::{Label, Name, OwnLabel};
 pub(crate) use order::Timeline;
 pub(crate) use track_event::{
-    Arguments, Does, FlowStep, Flows, TrackEvent, Uuid, Values, WriterThread,
+    Arguments, Does, EventStack, FlowStep, Flows, StackFrames, TrackEvent, Uuid, Values,
+    WriterThread,
 };

@@ -3,6 +3,8 @@
 
 use std::io;
 
+use timebase_trace::Interval;
+
 use super::label::{Label, put_label, take_label};
 use crate::compact::{Put, Take, cut};
 use crate::place::{PartIx, PartKey};
@@ -82,7 +84,28 @@ pub(crate) struct TrackEvent<'a> {
     /// The text of its first annotation, if the event names a thread or a process (rule L6).
     pub note: Option<&'a str>,
     pub flows: Flows<'a>,
+    pub stack: Option<EventStack<'a>>,
     pub arguments: Arguments<'a>,
+}
+
+/// The callstack of an event (rule FP4).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct EventStack<'a> {
+    /// The interval whose interned data the number refers to, and the number of entries that count
+    /// (see `timebase_trace::Interned::get_until`).
+    pub interval: Interval,
+    pub until: u64,
+    pub frames: StackFrames<'a>,
+    pub weight: Option<f64>,
+}
+
+/// The frames of an event's callstack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StackFrames<'a> {
+    /// A number of interned data.
+    Interned(u64),
+    /// A `TrackEvent.Callstack`.
+    Inline(&'a [u8]),
 }
 
 /// Values of counters that an event also has.
@@ -194,6 +217,7 @@ mod has {
     pub const UNDECODED: u64 = 1 << 14;
     pub const STATE: u64 = 1 << 15;
     pub const LOSSY: u64 = 1 << 16;
+    pub const STACK: u64 = 1 << 17;
 }
 
 impl Does {
@@ -244,6 +268,7 @@ impl<'a> TrackEvent<'a> {
             legacy: &[],
             note: None,
             flows: Flows::default(),
+            stack: None,
             arguments: Arguments::default(),
         }
     }
@@ -270,6 +295,7 @@ impl<'a> TrackEvent<'a> {
             (has::STATE, self.state.is_some()),
             (has::LOSSY, self.lossy),
             (has::UNDECODED, !arguments.undecoded.is_empty()),
+            (has::STACK, self.stack.is_some()),
         ] {
             if is_there {
                 parts |= part;
@@ -345,6 +371,9 @@ impl<'a> TrackEvent<'a> {
                 put.bytes(bytes);
             }
         }
+        if let Some(stack) = &self.stack {
+            stack.put(put);
+        }
     }
 
     /// Reads an event of a part that [`TrackEvent::put`] wrote.
@@ -414,7 +443,42 @@ impl<'a> TrackEvent<'a> {
         }
         arguments.has_log = has(has::LOG);
         self.lossy = has(has::LOSSY);
+        if has(has::STACK) {
+            self.stack = Some(EventStack::take(self.sequence, take)?);
+        }
         Ok(())
+    }
+}
+
+impl<'a> EventStack<'a> {
+    /// Appends the callstack, without its sequence, which is the event's.
+    fn put(&self, put: &mut Put<'_>) {
+        put.natural(self.interval.cleared.into())
+            .natural(self.until);
+        match self.weight {
+            Some(weight) => put.natural(1).natural(weight.to_bits().swap_bytes()),
+            None => put.natural(0),
+        };
+        match self.frames {
+            StackFrames::Interned(iid) => put.natural(0).natural(iid),
+            StackFrames::Inline(frames) => put.natural(1).bytes(frames),
+        };
+    }
+
+    fn take(sequence: u32, take: &mut Take<'a>) -> io::Result<Self> {
+        let cleared = take.small()?;
+        Ok(EventStack {
+            interval: Interval { sequence, cleared },
+            until: take.natural()?,
+            weight: match take.natural()? {
+                0 => None,
+                _ => Some(f64::from_bits(take.natural()?.swap_bytes())),
+            },
+            frames: match take.natural()? {
+                0 => StackFrames::Interned(take.natural()?),
+                _ => StackFrames::Inline(take.bytes()?),
+            },
+        })
     }
 }
 
@@ -455,6 +519,15 @@ mod tests {
             legacy: b"legacy",
             note: Some(""),
             flows: Flows::write(steps.into_iter(), &mut flows),
+            stack: Some(EventStack {
+                interval: Interval {
+                    sequence: 2,
+                    cleared: 9,
+                },
+                until: u64::MAX,
+                frames: StackFrames::Interned(3),
+                weight: Some(-0.5),
+            }),
             arguments: Arguments {
                 main: b"main",
                 log: b"",
@@ -468,8 +541,16 @@ mod tests {
         };
         assert_eq!(full.more_values.iter().collect::<Vec<_>>(), more);
         assert_eq!(full.flows.iter().collect::<Vec<_>>(), steps);
+        let inline = TrackEvent {
+            stack: full.stack.map(|stack| EventStack {
+                frames: StackFrames::Inline(b"frames"),
+                weight: None,
+                ..stack
+            }),
+            ..plain
+        };
         let of = (PartIx(1), 7);
-        for event in [plain, full] {
+        for event in [plain, full, inline] {
             let mut record = Vec::new();
             event.put(&mut Put(&mut record));
             assert_eq!(TrackEvent::take(of, Take(&record)).unwrap(), event);

@@ -11,7 +11,7 @@ use super::gpu::Gpu;
 use super::interrupts::Interrupts;
 use super::kernel::{self, Kernel};
 use super::processes::Processes;
-use super::profiles::Profiles;
+use super::profiles::{self, Profiles};
 use super::records::Recording;
 use super::sched::{self, Sched};
 use super::signals::Signals;
@@ -157,7 +157,13 @@ impl Trackers {
             }
             // A reference, so that the hundreds of bytes of an event are not moved.
             Event::Track(record) => match record.read() {
-                Ok(ref event) => self.track_events.event(ts, event, at),
+                Ok(ref event) => {
+                    self.track_events.event(ts, event, at);
+                    if profiles::awaits(event) {
+                        let stacked = self.track_events.stacked();
+                        shared.profiles.track_event(ts, event, stacked, at);
+                    }
+                }
                 Err(error) => return Err(error),
             },
             Event::Profile(event) => shared.profiles.event(ts, event, at)?,

@@ -13,7 +13,7 @@ use crate::definitions::{
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{FtraceEvent, LogLine, PacketEvent};
-use crate::world::{Rank, Threads, Upid, Utid};
+use crate::world::{Rank, ThreadNumbers, Threads, Upid, Utid};
 
 /// Fields of `FtraceEvent`.
 mod event {
@@ -69,17 +69,20 @@ impl Tracker for Processes {
     fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
         let (machine, message) = (packet.machine, Message(packet.payload));
         match packet.field {
-            packet::PROCESS_TREE => process_tree(machine, message, at),
+            packet::PROCESS_TREE => {
+                at.world.namespaces.read(machine, message);
+                process_tree(machine, message, at);
+            }
             packet::PROCESS_STATS => process_stats(machine, message, at),
             packet::PROCESS_DESCRIPTOR => {
-                let upid = process_descriptor(machine, message, at);
+                let upid = process_descriptor(packet, message, at);
                 self.missing.described(ts, upid);
             }
             packet::THREAD_DESCRIPTOR if packet.valid => {
-                thread_descriptor(machine, message, false, at);
+                thread_descriptor(packet, message, false, at);
             }
             packet::TRACK_DESCRIPTOR => {
-                if let Some(upid) = track_descriptor(machine, packet.id, message, at) {
+                if let Some(upid) = track_descriptor(packet, message, at) {
                     self.missing.described(ts, upid);
                 }
             }
@@ -275,9 +278,12 @@ fn process_stats(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
 }
 
 /// Applies a `ProcessDescriptor`, each time that it occurs (rules P16, J5).
-fn process_descriptor(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) -> Upid {
+fn process_descriptor(packet: &PacketEvent<'_>, message: Message<'_>, at: &mut At<'_, '_>) -> Upid {
+    let machine = packet.machine;
+    let pid = message.small(1).unwrap_or(0).into();
+    let pid = at.world.process_outside(machine, packet.trusted_pid, pid);
     let threads = &mut at.world.threads;
-    let upid = threads.process(machine, message.small(1).unwrap_or(0).into());
+    let upid = threads.process(machine, pid);
     if let Some(name) = message.text(6).filter(|name| !name.is_empty()) {
         threads.call_process(upid, Rank::Second, &name);
     }
@@ -331,13 +337,20 @@ fn chrome_process(upid: Upid, message: Message<'_>, at: &mut At<'_, '_>) {
 
 /// Applies a `ThreadDescriptor`, each time that it occurs (rules P16, J5, J9).
 fn thread_descriptor(
-    machine: u32,
+    packet: &PacketEvent<'_>,
     message: Message<'_>,
     is_sandboxed: bool,
     at: &mut At<'_, '_>,
 ) -> Utid {
-    let threads = &mut at.world.threads;
     let (pid, tid) = thread_ids(message, is_sandboxed);
+    let machine = packet.machine;
+    let (pid, tid) = at.world.thread_outside(ThreadNumbers {
+        machine,
+        trusted_pid: packet.trusted_pid,
+        pid,
+        tid,
+    });
+    let threads = &mut at.world.threads;
     let utid = threads.bind(machine, tid, pid);
     let name = message.text(5).filter(|name| !name.is_empty());
     if let Some(name) = name {
@@ -350,21 +363,20 @@ fn thread_descriptor(
 
 /// Applies a `TrackDescriptor` (rule P16). Returns the process that it describes, if there is one.
 fn track_descriptor(
-    machine: u32,
-    packet: i64,
+    packet: &PacketEvent<'_>,
     message: Message<'_>,
     at: &mut At<'_, '_>,
 ) -> Option<Upid> {
-    let (uuid, descriptor) = Descriptor::read(message).ok()?;
+    let (uuid, descriptor) = Descriptor::read(message, packet.trusted_pid).ok()?;
     let is_ignored = uuid == 0 && descriptor.more().parent.is_some();
     if !is_ignored {
         let uuid = at.world.definitions.uuids.number(at.world.part.part, uuid);
-        if !at.world.meet(uuid, packet) {
+        if !at.world.meet(uuid, packet.id) {
             return None;
         }
     }
     if let Some(thread) = thread_of(message) {
-        let utid = thread_descriptor(machine, thread, is_sandboxed(message), at);
+        let utid = thread_descriptor(packet, thread, is_sandboxed(message), at);
         // J9
         let kind = chrome_thread_of(message).and_then(|thread| thread.small(1));
         if let Some(name) = kind.and_then(chrome_names::of_thread) {
@@ -372,7 +384,7 @@ fn track_descriptor(
         }
         return None;
     }
-    let upid = process_descriptor(machine, process_of(message)?, at);
+    let upid = process_descriptor(packet, process_of(message)?, at);
     if let Some(process) = chrome_process_of(message) {
         chrome_process(upid, process, at);
     }

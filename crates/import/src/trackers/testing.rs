@@ -77,6 +77,7 @@ impl Trace {
             part: PartIx(0),
             machine: 0,
             field,
+            trusted_pid: 0,
             interval: Interval::default(),
             valid: true,
             payload,

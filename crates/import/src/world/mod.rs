@@ -16,6 +16,7 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | which thread has a tid, and which process has a pid (rules P) | `threads.rs` |
+//! | which thread a writer in a pid namespace means (rule J11) | `outside.rs` |
 //! | which thread or process owns the uuid of a track (rules U3, U4) | `uuids.rs` |
 //! | which tracks exist | `tracks.rs` |
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
@@ -40,6 +41,7 @@ mod machines;
 mod misplaced;
 mod numbered;
 mod open_slices;
+mod outside;
 mod parts;
 mod slice;
 mod slices;
@@ -65,6 +67,7 @@ pub(crate) use groups::{Groups, TimeOf};
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use numbered::Numbered;
+pub(crate) use outside::ThreadNumbers;
 pub(crate) use parts::{PartWorld, PartWorlds};
 pub(crate) use slice::{EndOfSlice, Made, NewSlice, SliceId, Spent};
 pub(crate) use slices::Slices;
@@ -79,7 +82,7 @@ pub(crate) use values::{Measurement, ThreadValue};
 
 use crate::manifest::MachineRef;
 
-use crate::definitions::{Definitions, Names, Records, Uuids};
+use crate::definitions::{Definitions, Names, Namespaces, Records, Uuids};
 use crate::output::{Cell, Counts, Doubt, Faults, Rows};
 use crate::place::{PartKey, PartKeys};
 use crate::timeline::OwnLabel;
@@ -90,6 +93,8 @@ pub(crate) struct World {
     /// The meaning of interned numbers.
     pub interned: Interned,
     pub threads: Threads,
+    /// The numbers in pid namespaces that were stated so far.
+    pub namespaces: Namespaces,
     pub uuids: UuidStates,
     pub cpus: Cpus,
     pub gpus: Gpus,
@@ -130,6 +135,7 @@ impl World {
         }
         World {
             threads: Threads::new(definitions.machines.iter().count() as u32),
+            namespaces: Namespaces::default(),
             uuids: UuidStates::default(),
             cpus: Cpus::default(),
             gpus: Gpus::default(),

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use super::World;
+use super::outside::ThreadNumbers;
 use super::threads::{Upid, Utid};
 use super::tracks::Owner;
 use crate::arguments::ArgValue;
@@ -87,7 +88,7 @@ impl UuidStates {
 
 impl World {
     /// Meets the uuid of an event, which may have no descriptor. Returns whether the uuid has a
-    /// track.
+    /// track; if not, the event is dropped.
     #[inline]
     pub fn meet_event(&mut self, uuid: Uuid, packet: i64) -> bool {
         if self.uuids.get(uuid).is_some() {
@@ -104,8 +105,19 @@ impl World {
         self.meet(uuid, packet)
     }
 
-    /// Meets a uuid, after the uuids above it. Returns whether the uuid has a track (rule U4).
+    /// Meets a uuid, after the uuids above it. Returns whether the uuid has a track (rule U4); if not,
+    /// the event or the descriptor packet is dropped.
     pub fn meet(&mut self, uuid: Uuid, packet: i64) -> bool {
+        let has_track = self.meet_value(uuid, packet);
+        if !has_track {
+            self.faults.add(PARSER_ERROR, packet);
+        }
+        has_track
+    }
+
+    /// Meets the uuid of a counter. Returns whether it has a track; if not, only this value of the
+    /// event is left out (rule E17).
+    pub fn meet_value(&mut self, uuid: Uuid, packet: i64) -> bool {
         if self.uuids.get(uuid).is_some() {
             return true;
         }
@@ -118,7 +130,6 @@ impl World {
             }
             Err(fault) => {
                 self.faults.add(fault, packet);
-                self.faults.add(PARSER_ERROR, packet);
                 false
             }
         }
@@ -165,9 +176,21 @@ impl World {
             .parent
             .and_then(|parent| uuids.beside(uuid, parent));
         let parent = parent.and_then(|parent| self.uuids.get(parent));
+        let trusted_pid = descriptor.trusted_pid;
         let owner = match descriptor.said {
-            Said::Thread { pid, tid } => Owner::Thread(self.thread_of_uuid(machine, pid, tid)),
-            Said::Process { pid } => Owner::Process(self.process_of_uuid(machine, pid)),
+            Said::Thread { pid, tid } => {
+                let (pid, tid) = self.thread_outside(ThreadNumbers {
+                    machine,
+                    trusted_pid,
+                    pid,
+                    tid,
+                });
+                Owner::Thread(self.thread_of_uuid(machine, pid, tid))
+            }
+            Said::Process { pid } => {
+                let pid = self.process_outside(machine, trusted_pid, pid);
+                Owner::Process(self.process_of_uuid(machine, pid))
+            }
             Said::Counter(_) | Said::State | Said::Nobody => {
                 parent.map_or(Owner::None, |parent| parent.owner)
             }

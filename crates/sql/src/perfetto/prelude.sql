@@ -147,6 +147,16 @@ SELECT id, name, parent_id, source_arg_set_id, machine_id, type, dimension_arg_s
        unit AS counter_unit, utid, upid
 FROM main.track_record;
 
+CREATE TEMP VIEW __intrinsic_track_event_callstacks AS
+SELECT min(c.id) AS id, c.slice_id, (SELECT track_id FROM main.slice_record AS s WHERE s.id = c.slice_id) AS track_id,
+       max(iif(c.event = 'end', NULL, c.callsite_id)) AS callsite_id,
+       max(iif(c.event = 'end', c.callsite_id, NULL)) AS end_callsite_id,
+       coalesce(max(iif(c.event = 'end', NULL, c.weight)), max(c.weight)) AS weight
+FROM main.track_event_callstack AS c
+WHERE c.slice_id IS NOT NULL
+GROUP BY c.slice_id
+ORDER BY 1;
+
 CREATE TEMP VIEW __intrinsic_vulkan_memory_allocations AS
 SELECT id, arg_set_id, source, operation, timestamp, upid, device, device_memory, memory_type, heap, function_name,
        object_handle, memory_address, memory_size, scope

@@ -63,8 +63,8 @@ const fn interned(packet_type: u32) -> &'static [(u32, Kept)] {
     }
 }
 
-/// The event of a packet, with the state at the packet's position in the file.
-fn event_of<'a>(
+/// The event of a packet that needs no interned data.
+pub(super) fn profile_event<'a>(
     field: u32,
     packet: &PlacedPacket<'_>,
     payload: &'a [u8],
@@ -81,15 +81,31 @@ fn event_of<'a>(
     let profiles = &mut context.definitions.profiles;
     let writer = profiles.writer(writer);
     profiles.expect(interval);
-    let (state, _) = context.writers.state(packet.generation);
     ProfileEvent {
         part: packet.part,
         packet: packet.id,
         field,
         writer,
         interval,
-        until: context.place.interned.keep(interval),
-        defaults: state.profile_defaults,
+        until: 0,
+        defaults: 0,
         payload,
+    }
+}
+
+/// The event of a packet, with the state at the packet's position in the file.
+fn event_of<'a>(
+    field: u32,
+    packet: &PlacedPacket<'_>,
+    payload: &'a [u8],
+    context: &mut ImportContext,
+) -> ProfileEvent<'a> {
+    let (state, _) = context.writers.state(packet.generation);
+    let defaults = state.profile_defaults;
+    let interval = packet.generation.interval;
+    ProfileEvent {
+        until: context.place.interned.keep(interval),
+        defaults,
+        ..profile_event(field, packet, payload, context)
     }
 }

@@ -183,6 +183,7 @@ impl StreamingProfiles {
         self.sample.clear();
         Put(&mut self.sample)
             .natural(thread.pid.into())
+            .natural(thread.trusted_pid.into())
             .integer(thread.tid)
             .natural(stack)
             .integer(priority.into());

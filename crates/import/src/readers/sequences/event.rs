@@ -32,6 +32,9 @@ pub(in crate::readers) mod field {
     pub const FLOW_IDS: u32 = 47;
     pub const TERMINATING_FLOW_IDS: u32 = 48;
     pub const CHROME_ACTIVE_PROCESSES: u32 = 49;
+    pub const CALLSTACK: u32 = 55;
+    pub const CALLSTACK_IID: u32 = 56;
+    pub const CALLSTACK_WEIGHT: u32 = 57;
     pub const GPU_CORRELATION: u32 = 3000;
 }
 
@@ -39,6 +42,9 @@ pub(in crate::readers) mod field {
 pub(crate) mod legacy {
     pub const NAME_IID: u32 = 1;
     pub const PHASE: u32 = 2;
+    pub const UNSCOPED_ID: u32 = 6;
+    pub const LOCAL_ID: u32 = 10;
+    pub const GLOBAL_ID: u32 = 11;
     pub const PID_OVERRIDE: u32 = 18;
     pub const TID_OVERRIDE: u32 = 19;
 }
@@ -69,6 +75,10 @@ pub(crate) struct RawTrackEvent<'a> {
     pub has_arguments: bool,
     /// Its `ChromeActiveProcesses`, which is also an argument.
     pub active_processes: Option<Message<'a>>,
+    /// Its callstack, as a number or as a message, and what it counts for (rule FP4).
+    pub callstack_iid: Option<u64>,
+    pub callstack: Option<&'a [u8]>,
+    pub callstack_weight: Option<f64>,
     pub legacy: Option<Message<'a>>,
 }
 
@@ -110,6 +120,7 @@ impl<'a> RawTrackEvent<'a> {
             field::MORE_VALUES => self.has_more_values = true,
             field::FLOW_IDS_OLD | field::TERMINATING_FLOW_IDS_OLD => self.has_flows = true,
             field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS => {}
+            field::CALLSTACK_IID => self.callstack_iid = Some(value),
             _ => self.has_arguments = true,
         }
     }
@@ -141,6 +152,10 @@ impl<'a> RawTrackEvent<'a> {
                 self.has_arguments = true;
             }
             (field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS, _) => {}
+            (field::CALLSTACK, Value::Bytes(bytes)) => self.callstack = Some(bytes),
+            (field::CALLSTACK_WEIGHT, Value::Fixed64(bits)) => {
+                self.callstack_weight = Some(f64::from_bits(bits));
+            }
             (field::CHROME_ACTIVE_PROCESSES, Value::Bytes(bytes)) => {
                 self.active_processes = Some(Message(bytes));
                 self.has_arguments = true;

@@ -17,11 +17,13 @@
 //! | values of counters, and their sums | `sequences/counters.rs` |
 //! | which events count as dropped, and which lack their name | `examples.rs` |
 //! | the arguments of an event, also those that cannot be read yet | `arguments.rs` |
+//! | V8's profiles in events | `v8.rs` |
 //! | the event in a rewritten trace | `retiming.rs` |
 
 mod arguments;
 mod examples;
 mod retiming;
+mod v8;
 
 use std::borrow::Cow;
 
@@ -44,9 +46,10 @@ use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
-use crate::place::{PartIx, Place, TraceTime};
+use crate::place::{Place, TraceTime};
 use crate::timeline::{
-    Arguments, Does, FlowStep, Flows, Label, Name, TrackEvent, Uuid, Values, WriterThread,
+    Arguments, Does, EventStack, FlowStep, Flows, Label, Name, StackFrames, TrackEvent, Uuid,
+    Values, WriterThread,
 };
 
 /// Fields of `InternedData` that events look up (rule E2).
@@ -152,6 +155,7 @@ impl Reader for TrackEvents {
         &tables::slice_record::TABLE,
         &tables::counter_record::TABLE,
         &tables::thread_record::TABLE,
+        &tables::track_event_callstack::TABLE,
     ];
 
     const INTERNED: &'static [(u32, Kept)] = &[
@@ -185,6 +189,13 @@ impl Reader for TrackEvents {
         if packet.is_lost() {
             return examples::drop_event(dropped::STATE_LOST, &event, packet, context);
         }
+        if v8::is_profile(&event) {
+            let (state, _) = context.writers.state(packet.generation);
+            let uuids = &mut context.definitions.uuids;
+            let on = on(&event, packet, state, uuids);
+            let thread = on.and_then(|(_, thread)| uuids.thread(thread?));
+            v8::read(&event, thread, packet, context);
+        }
         if let Err(fault) = self.event(&event, packet, context) {
             examples::drop_event(fault, &event, packet, context);
         }
@@ -215,8 +226,6 @@ struct LookUp<'a> {
     interned: &'a mut Interned,
     interval: Interval,
     names: &'a mut Names,
-    /// How many numbers have no entry.
-    missing: u32,
 }
 
 impl LookUp<'_> {
@@ -225,10 +234,7 @@ impl LookUp<'_> {
     #[inline]
     fn called<'e>(&mut self, field: u32, iid: u64) -> Option<Called<'e>> {
         const TEXT: u32 = 2;
-        let Some(note) = self.interned.note_of(self.interval, field, iid) else {
-            self.missing += 1;
-            return None;
-        };
+        let note = self.interned.note_of(self.interval, field, iid)?;
         if let Some(name) = note.checked_sub(1) {
             return Some(Called::Known(Name(name)));
         }
@@ -318,7 +324,7 @@ impl TrackEvents {
         let Some(does) = does else {
             return self.without_track(Cause::UnknownType, time, packet, context);
         };
-        let Some((uuid, thread)) = on(event, part, state, uuids) else {
+        let Some((uuid, thread)) = on(event, packet, state, uuids) else {
             return self.without_track(Cause::NoThread, time, packet, context);
         };
 
@@ -326,12 +332,12 @@ impl TrackEvents {
             interned: &mut context.place.interned,
             interval: generation.interval,
             names,
-            missing: 0,
         };
-        let name = name(event, &mut look_up);
+        let called = name(event, &mut look_up);
+        let mut missing = u32::from(called.is_none());
+        let name = called.unwrap_or(Called::Nothing);
         let value = self::state(event, does);
         let category = category(event, &mut look_up);
-        let mut missing = look_up.missing;
         let is_unnamed = matches!(name, Called::Nothing);
         if event.has_arguments {
             let (place, pool) = (&mut context.place, context.schema.pool());
@@ -365,12 +371,16 @@ impl TrackEvents {
             legacy: event.legacy.map_or(&[], |legacy| legacy.0),
             note: note(event, does),
             flows: Flows::write(flows(event), &mut self.flows),
+            stack: stack(event, generation.interval, &mut context.place),
             arguments: match event.has_arguments {
                 true => self.args.made(),
                 false => Arguments::default(),
             },
         };
         noted(&made, &mut context.definitions);
+        if made.stack.is_some() || !made.arguments.undecoded.is_empty() {
+            context.definitions.profiles.expect(generation.interval);
+        }
         give(&made, time, &self.values, held, &mut context.events);
         given(event, time, packet, context);
         Ok(())
@@ -546,10 +556,11 @@ fn does(event: &RawTrackEvent<'_>) -> Option<Does> {
 /// or the thread of its sequence (rules E8, L2). `None` if the thread of the event cannot exist.
 fn on(
     event: &RawTrackEvent<'_>,
-    part: PartIx,
+    packet: &PlacedPacket<'_>,
     state: &SequenceState,
     uuids: &mut Uuids,
 ) -> Option<(Option<Uuid>, Option<WriterThread>)> {
+    let part = packet.part;
     let uuid = event.track_uuid.or(state.defaults.track_uuid).unwrap_or(0);
     let own = state.thread;
     if uuid != 0 {
@@ -564,28 +575,26 @@ fn on(
     let (writer, thread) = match (pid, tid, of_sequence) {
         (None, None, Some((writer, thread))) => (writer, Some(thread)),
         (None, _, None) => return Some((Some(uuids.number(part, 0)), None)),
-        _ => (
-            Writer::of_event(own.map(|(writer, _)| writer), pid, tid),
-            None,
-        ),
+        _ => {
+            let own = own.map(|(writer, _)| writer);
+            let writer = Writer::of_event(own, (pid, tid), packet.trusted_pid());
+            (writer, None)
+        }
     };
     let is_thread = writer.pid != 0 && writer.tid != 0;
     is_thread.then(|| (None, Some(thread.unwrap_or_else(|| uuids.writer(writer)))))
 }
 
-/// The name of an event (rule E6).
-fn name<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'a> {
+/// The name of an event (rule E6); `None` if its number has no entry.
+fn name<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Option<Called<'a>> {
     let iid = match event.name_iid {
         None | Some(0) => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
         Some(iid) => iid,
     };
     match (iid, event.name) {
-        (0, None) => Called::Nothing,
-        (0, Some(name)) => Called::Text(String::from_utf8_lossy(name)),
-        _ => {
-            let called = look_up.called(interned::EVENT_NAMES, iid);
-            called.unwrap_or(Called::Nothing)
-        }
+        (0, None) => Some(Called::Nothing),
+        (0, Some(name)) => Some(Called::Text(String::from_utf8_lossy(name))),
+        _ => look_up.called(interned::EVENT_NAMES, iid),
     }
 }
 
@@ -652,6 +661,25 @@ fn note<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<&'a str> {
     let first = event.message.messages(field::DEBUG_ANNOTATIONS).next()?;
     let text = first.bytes(STRING_VALUE).unwrap_or_default();
     Some(std::str::from_utf8(text).unwrap_or_default())
+}
+
+/// The callstack of an event (rule FP4). The interned data of its interval is kept for it.
+#[inline]
+fn stack<'a>(
+    event: &RawTrackEvent<'a>,
+    interval: Interval,
+    place: &mut Place,
+) -> Option<EventStack<'a>> {
+    let frames = match (event.callstack_iid, event.callstack) {
+        (Some(iid), _) => StackFrames::Interned(iid),
+        (None, frames) => StackFrames::Inline(frames?),
+    };
+    Some(EventStack {
+        interval,
+        until: place.interned.keep(interval),
+        frames,
+        weight: event.callstack_weight,
+    })
 }
 
 /// The flows of an event (rules G1, except for `bind_id`, and GP9).

@@ -1,12 +1,12 @@
 //! Rewrites track events for a trace that is written: a time of their own becomes their packet's
-//! (rule RW5).
+//! (rule RW5), and the start of a profile of V8 leads to its time (rule RW6).
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
 
-use super::NS_PER_US;
+use super::{NS_PER_US, v8};
 use crate::place::TraceTime;
-use crate::readers::retiming::{Retime, Retimed, Rewritten, fields};
+use crate::readers::retiming::{Retime, Retimed, Rewritten, fields, put_bytes};
 use crate::readers::sequences::event::{RawTrackEvent, field};
 
 pub(super) fn retime(
@@ -15,25 +15,38 @@ pub(super) fn retime(
     to: &mut impl Retime,
     out: &mut Vec<u8>,
 ) -> Rewritten {
-    if !event.has_time() || !packet.header.has_sequence || packet.is_lost {
+    if !packet.header.has_sequence || packet.is_lost {
         return Rewritten::Same;
     }
-    let Some(ts) = time(event, packet, to) else {
-        return Rewritten::Same;
+    let ts = match event.has_time() {
+        true => time(event, packet, to),
+        false => None,
     };
+    if ts.is_none() && !v8::is_profile(event) {
+        return Rewritten::Same;
+    }
+    let mut is_changed = ts.is_some();
     for (number, value, bytes) in fields(packet.payload) {
-        let is_time = matches!(
-            (number, value),
-            (
-                field::TIMESTAMP_DELTA_US | field::TIMESTAMP_ABSOLUTE_US,
-                Value::Varint(_)
-            )
-        );
-        if !is_time {
-            out.extend_from_slice(bytes);
+        match (number, value) {
+            (field::TIMESTAMP_DELTA_US | field::TIMESTAMP_ABSOLUTE_US, Value::Varint(_))
+                if ts.is_some() => {}
+            (field::DEBUG_ANNOTATIONS, Value::Bytes(annotation)) if v8::is_profile(event) => {
+                match v8::restarted(annotation, to) {
+                    Some(restarted) => {
+                        put_bytes(out, field::DEBUG_ANNOTATIONS, &restarted);
+                        is_changed = true;
+                    }
+                    None => out.extend_from_slice(bytes),
+                }
+            }
+            _ => out.extend_from_slice(bytes),
         }
     }
-    Rewritten::OfPacket(ts)
+    match (ts, is_changed) {
+        (Some(ts), _) => Rewritten::OfPacket(ts),
+        (None, true) => Rewritten::Changed,
+        (None, false) => Rewritten::Same,
+    }
 }
 
 /// The time of an event (rule E4); `None` if an import drops the event or cannot place it.

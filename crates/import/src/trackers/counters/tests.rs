@@ -30,6 +30,7 @@ fn packet(field: u32, payload: &[u8]) -> Event<'_> {
         id: 0,
         machine: 0,
         field,
+        trusted_pid: 0,
         interval: Interval::default(),
         valid: true,
         payload,

@@ -150,7 +150,7 @@ impl Dumps {
             for (stack, now) in &pending.samples {
                 let callsite = self.own.stack(*stack).or_else(|| {
                     let used = (Some(pending.heap.upid), *stack);
-                    known.stack(used, packet, callstacks, at)
+                    known.stack(used, packet.known(), callstacks, at)
                 });
                 if let Some(callsite) = callsite {
                     self.sample(&pending, *stack, callsite, *now, (packet, at));

@@ -9,6 +9,9 @@
 //! | samples of linux.perf, and the names of its counters | `perf.rs`, `perf_events.rs` |
 //! | samples in the common form, and their counters | `stack_sample.rs`, `counters.rs` |
 //! | Chrome's samples | `streamed.rs` |
+//! | V8's profiles in track events | `v8.rs` |
+//! | frames that are in the event itself | `inline.rs` |
+//! | callstacks of track events | `track_event_stacks.rs` |
 //! | heap profiles, the stacks inside them, and their counters | `heap.rs`, `heap_stacks.rs`, `heap_stats.rs` |
 //! | smaps | `smaps.rs` |
 //!
@@ -21,6 +24,7 @@ mod faults;
 mod heap;
 mod heap_stacks;
 mod heap_stats;
+mod inline;
 mod packet;
 mod perf;
 mod perf_events;
@@ -30,6 +34,8 @@ mod stack_sample;
 mod stacks;
 mod streamed;
 mod symbols;
+mod track_event_stacks;
+mod v8;
 
 use std::io;
 
@@ -44,8 +50,11 @@ use self::perf::Perf;
 use self::samples::Samples;
 use self::stack_sample::{KnownAsync, StackSamples};
 use self::stacks::KnownStacks;
+use self::track_event_stacks::{Stack, TrackEventStacks};
+use self::v8::V8Profiles;
+use super::track_events::Stacked;
 use super::tracker::At;
-use crate::timeline::ProfileEvent;
+use crate::timeline::{ProfileEvent, TrackEvent};
 
 /// The fields of `InternedData` that are looked up, in intervals that have an event of profiles.
 pub(crate) const PROFILES_INTERNED: &[(u32, Kept)] = &[
@@ -61,6 +70,12 @@ pub(crate) const PROFILES_INTERNED: &[(u32, Kept)] = &[
     (counters::DESCRIPTORS, Kept::Interval),
     (stack_sample::interned::ASYNC_CONTEXTS, Kept::Interval),
 ];
+
+/// Whether a track event needs the interned data of its interval.
+#[inline]
+pub(super) fn awaits(event: &TrackEvent<'_>) -> bool {
+    event.stack.is_some()
+}
 
 /// The state of an interval (rule OP4).
 #[derive(Debug, Default)]
@@ -79,6 +94,8 @@ pub(super) struct Profiles {
     perf: Perf,
     stack_samples: StackSamples,
     profiled: Profiled,
+    track_event_stacks: TrackEventStacks,
+    v8: V8Profiles,
 }
 
 impl Profiles {
@@ -118,19 +135,50 @@ impl Profiles {
                 let dumps = known.dumps.get_or_insert_default();
                 dumps.packet(packet, stacks, &mut self.profiled, at);
             }
+            PacketType::TRACK_EVENT => {
+                self.v8.sample(packet, callstacks, samples, at)?;
+            }
             PacketType::MODULE_SYMBOLS => symbols::symbolize(packet, callstacks, at),
             PacketType::SMAPS_PACKET => smaps::packet(packet, at),
             _ => {}
         }
-        if at.world.definitions.profiles.has_come(event.interval) {
-            self.known.remove(&event.interval);
-            at.world.interned.forget(event.interval);
-        }
+        self.has_come(event.interval, at);
         Ok(())
+    }
+
+    /// Takes the callstack of a track event, which has made a row (rule FP4).
+    #[cold]
+    pub fn track_event(
+        &mut self,
+        ts: i64,
+        event: &TrackEvent<'_>,
+        stacked: Option<Stacked>,
+        at: &mut At<'_, '_>,
+    ) {
+        if let (Some(stack), Some(stacked)) = (&event.stack, stacked) {
+            let known = self.known.entry(stack.interval).or_default();
+            let of = Stack {
+                ts,
+                event,
+                stack,
+                stacked,
+            };
+            let stacks = (&mut known.stacks, &mut self.callstacks);
+            self.track_event_stacks.add(&of, stacks, at);
+        }
+    }
+
+    /// An event that needs the interned data of an interval has come.
+    fn has_come(&mut self, interval: Interval, at: &mut At<'_, '_>) {
+        if at.world.definitions.profiles.has_come(interval) {
+            self.known.remove(&interval);
+            at.world.interned.forget(interval);
+        }
     }
 
     /// Writes the rest of the rows, because there are no more events.
     pub fn end(&mut self, at: &mut At<'_, '_>) {
+        self.v8.end(&mut self.callstacks, at);
         let world = &mut *at.world;
         let names = &world.definitions.names;
         self.callstacks.end(names, &mut world.faults, at.rows);

@@ -1,6 +1,6 @@
 //! A packet of a profiler in the form that its readers get, and the interned data for its numbers.
 
-use timebase_trace::Interned;
+use timebase_trace::{Interned, Interval};
 
 use crate::definitions::{Names, ProfileWriter};
 use crate::message::{Message, text};
@@ -26,16 +26,39 @@ impl<'e> Packet<'e> {
         (self.writer.file, self.writer.machine)
     }
 
+    /// The state of interned data at this packet (rule OP1).
+    pub fn known(&self) -> KnownThen {
+        KnownThen {
+            packet: self.event.packet,
+            machine: self.writer.machine,
+            interval: self.event.interval,
+            until: self.event.until,
+        }
+    }
+
     /// Returns a lookup of interned data, in the state of this packet (rule OP1).
     pub fn look_up<'w>(&self, world: &'w mut World) -> LookUp<'w> {
+        self.known().look_up(world)
+    }
+}
+
+/// The interned data that a packet may refer to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownThen {
+    pub packet: i64,
+    pub machine: u32,
+    pub interval: Interval,
+    /// The number of entries that count.
+    pub until: u64,
+}
+
+impl KnownThen {
+    pub fn look_up(self, world: &mut World) -> LookUp<'_> {
         LookUp {
             interned: &world.interned,
             names: &mut world.definitions.names,
             faults: &mut world.faults,
-            event: ProfileEvent {
-                payload: &[],
-                ..*self.event
-            },
+            then: self,
         }
     }
 }
@@ -45,18 +68,18 @@ pub(super) struct LookUp<'w> {
     interned: &'w Interned,
     pub names: &'w mut Names,
     pub faults: &'w mut Faults,
-    event: ProfileEvent<'static>,
+    then: KnownThen,
 }
 
 impl<'w> LookUp<'w> {
     /// The entry for a number. Counts a number without an entry (rule CS1).
     pub fn entry(&mut self, field: u32, iid: u64) -> Option<Message<'w>> {
-        let ProfileEvent {
+        let KnownThen {
             interval,
             until,
             packet,
             ..
-        } = self.event;
+        } = self.then;
         let entry = self.interned.get_until(interval, field, iid, until);
         if entry.is_none() {
             self.faults.add(NOT_INTERNED, packet);
@@ -66,7 +89,7 @@ impl<'w> LookUp<'w> {
 
     /// Counts a fault of the packet.
     pub fn fault(&mut self, fault: Fault) {
-        self.faults.add(fault, self.event.packet);
+        self.faults.add(fault, self.then.packet);
     }
 }
 

@@ -97,7 +97,7 @@ impl Perf {
             sample.execution = Some(samples.execution(Execution { ucpu: cpu, mode }));
         }
         if let Some(iid) = message.number(field::CALLSTACK) {
-            sample.callsite = known.stack((Some(upid), iid), packet, callstacks, at);
+            sample.callsite = known.stack((Some(upid), iid), packet.known(), callstacks, at);
         }
         samples.add(packet.ts, &sample, at);
     }

@@ -37,6 +37,7 @@ pub(super) struct SourceId(u32);
 impl SourceId {
     pub const LINUX_PERF: SourceId = SourceId(0);
     pub const CHROME: SourceId = SourceId(1);
+    pub const LEGACY_V8: SourceId = SourceId(2);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,9 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::callstacks::{CallsiteId, Callstacks, MappingId, Source, SymbolLine};
+use super::callstacks::Callstacks;
 use super::counters::{Counters, Measured};
-use super::packet::{Packet, number, some_number};
+use super::inline::InlineStacks;
+use super::packet::{Packet, some_number};
 use super::samples::{AsyncId, Execution, Sample, Samples, SessionId, SourceId, Task};
 use super::stacks::KnownStacks;
 use crate::message::Message;
@@ -37,8 +38,8 @@ pub(super) struct StackSamples {
     /// By writer.
     sessions: FxHashMap<u32, SessionId>,
     counters: Counters,
-    /// The mappings of frames that are in samples themselves (rule SS7), by machine.
-    inline: FxHashMap<u32, MappingId>,
+    /// The frames that are in samples themselves (rule SS7).
+    inline: InlineStacks,
 }
 
 impl StackSamples {
@@ -79,40 +80,13 @@ impl StackSamples {
         self.counters.measure(packet, of, &mut sample, samples, at);
         let message = packet.message();
         sample.callsite = match message.number(field::CALLSTACK_IID) {
-            Some(iid) => known.stack((upid, iid), packet, callstacks, at),
-            None => message
-                .bytes(field::CALLSTACK)
-                .and_then(|stack| self.inline(Message(stack), packet, callstacks, at)),
+            Some(iid) => known.stack((upid, iid), packet.known(), callstacks, at),
+            None => message.bytes(field::CALLSTACK).and_then(|stack| {
+                let of = (packet.writer.machine, "stack_sample_inline");
+                self.inline.stack(Message(stack), of, callstacks, at)
+            }),
         };
         samples.add(packet.ts, &sample, at);
-    }
-
-    /// The callsite of a stack that is in the sample itself (rule SS7).
-    fn inline(
-        &mut self,
-        stack: Message<'_>,
-        packet: &Packet<'_>,
-        callstacks: &mut Callstacks,
-        at: &mut At<'_, '_>,
-    ) -> Option<CallsiteId> {
-        let machine = packet.writer.machine;
-        let names = &mut at.world.definitions.names;
-        let mut callsite = None;
-        for (depth, frame) in stack.messages(1).enumerate() {
-            let mapping = *self.inline.entry(machine).or_insert_with(|| {
-                callstacks.dummy(machine, "stack_sample_inline", names, at.rows)
-            });
-            let line = SymbolLine {
-                function: frame.bytes(1).map(|name| number(name, names)),
-                source: Source {
-                    file: frame.bytes(2).map(|file| number(file, names)),
-                    line: frame.small(3),
-                },
-            };
-            let frame = callstacks.dummy_frame(mapping, line, names, at.rows);
-            callsite = Some(callstacks.callsite(callsite, depth, frame, at.rows));
-        }
-        callsite
     }
 }
 

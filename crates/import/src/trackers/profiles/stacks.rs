@@ -8,7 +8,7 @@ use super::callstacks::{
 use super::faults::{
     EMPTY_CALLSTACK, INVALID_CALLSTACK, INVALID_FRAME, INVALID_MAPPING, INVALID_STRING,
 };
-use super::packet::{LookUp, Packet, number};
+use super::packet::{KnownThen, LookUp, number};
 use crate::definitions::Names;
 use crate::message::Message;
 use crate::output::Rows;
@@ -51,7 +51,7 @@ impl KnownStacks {
     pub fn stack(
         &mut self,
         used: Used,
-        packet: &Packet<'_>,
+        then: KnownThen,
         callstacks: &mut Callstacks,
         at: &mut At<'_, '_>,
     ) -> Option<CallsiteId> {
@@ -62,9 +62,9 @@ impl KnownStacks {
         let mut resolving = Resolving {
             known: self,
             callstacks,
-            machine: packet.writer.machine,
+            machine: then.machine,
             upid,
-            look_up: packet.look_up(at.world),
+            look_up: then.look_up(at.world),
             rows: at.rows,
         };
         let found = resolving.stack(iid);

@@ -9,6 +9,7 @@ use super::stacks::KnownStacks;
 use crate::compact::Take;
 use crate::output::STACKPROFILE_PARSER_ERROR;
 use crate::trackers::tracker::At;
+use crate::world::ThreadNumbers;
 
 /// A sample, in the compact form of its reader.
 ///
@@ -22,12 +23,17 @@ pub(super) fn sample(
     at: &mut At<'_, '_>,
 ) -> io::Result<()> {
     let mut take = Take(packet.event.payload);
-    let (pid, tid) = (take.small()?, take.integer()?);
-    let (iid, priority) = (take.natural()?, take.integer()? as i32);
     let machine = packet.writer.machine;
-    let utid = at.world.threads.bind(machine, tid, pid.into());
-    let upid = at.world.threads.process(machine, pid.into());
-    let Some(callsite) = known.stack((Some(upid), iid), packet, callstacks, at) else {
+    let (pid, tid) = at.world.thread_outside(ThreadNumbers {
+        machine,
+        pid: take.small()?.into(),
+        trusted_pid: take.small()?,
+        tid: take.integer()?,
+    });
+    let (iid, priority) = (take.natural()?, take.integer()? as i32);
+    let utid = at.world.threads.bind(machine, tid, pid);
+    let upid = at.world.threads.process(machine, pid);
+    let Some(callsite) = known.stack((Some(upid), iid), packet.known(), callstacks, at) else {
         let fault = STACKPROFILE_PARSER_ERROR;
         at.world.faults.add(fault, packet.event.packet);
         return Ok(());

@@ -25,13 +25,13 @@ use self::states::States;
 use self::tracks::{Lane, Needs, On, OtherTracks, UuidTracks};
 use super::tracker::At;
 use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
-use crate::definitions::Definitions;
+use crate::definitions::{Definitions, Writer};
 use crate::message::Message;
 use crate::output::{Cause, Counter, Doubt, Example, Fault, NOT_INTERNED, PARSER_ERROR};
 use crate::timeline::{Arguments, Does, FlowStep, Label, OwnLabel, TrackEvent, Uuid};
 use crate::world::{
-    EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, Spent, StageStep, Step, Threads, TrackId,
-    Upid, Utid,
+    EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, SliceId, Spent, StageStep, Step, Threads,
+    TrackId, Upid, Utid,
 };
 
 mod fault {
@@ -66,6 +66,20 @@ pub(crate) struct TrackEvents {
     args: Vec<u8>,
     default_args: Vec<u8>,
     more: ArgBuf,
+    /// The row that the last event with a callstack has made.
+    stacked: Option<Stacked>,
+}
+
+/// The row of an event with a callstack (rule FP4).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stacked {
+    /// Its slice; `None` if it has a value or a state.
+    pub slice: Option<SliceId>,
+    /// Its part in the row.
+    pub part: &'static str,
+    /// The thread whose callstack it is, and the process of the event's track.
+    pub thread: Option<Utid>,
+    pub process: Option<Upid>,
 }
 
 /// An event with its thread and its process.
@@ -138,6 +152,11 @@ const INSTANT: Slice = Slice::Complete {
 };
 
 impl TrackEvents {
+    /// The row that the last event has made, if the event has a callstack.
+    pub fn stacked(&mut self) -> Option<Stacked> {
+        self.stacked.take()
+    }
+
     /// Takes an event.
     pub fn event(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut At<'_, '_>) {
         if event.arguments.undecoded.is_empty() {
@@ -176,7 +195,7 @@ impl TrackEvents {
     /// Writes the values of extra counters (rule E17).
     fn more_values(&mut self, here: &mut Here<'_>, at: &mut At<'_, '_>) {
         for (uuid, value) in here.event.more_values.iter() {
-            if !at.world.meet_event(uuid, here.event.packet) {
+            if !at.world.meet_value(uuid, here.event.packet) {
                 continue;
             }
             self.value(here, uuid, value, None, at);
@@ -241,7 +260,7 @@ impl TrackEvents {
                     self.args.splice(..0, self.default_args.iter().copied());
                     let args = at.world.arg_set(&self.args, at.rows);
                     self.value(here, uuid, value, args, at);
-                    self.row_made(here, at);
+                    self.row_made(here, None, at);
                 }
             }
             Does::State => return self.state(here, at),
@@ -294,7 +313,7 @@ impl TrackEvents {
         };
         if let Some(id) = made {
             let ts = here.ts;
-            self.row_made(here, at);
+            self.row_made(here, Some(id), at);
             flows(here, Made { id, ts }, at);
         }
     }
@@ -316,7 +335,7 @@ impl TrackEvents {
             defaults: &self.default_args,
         };
         if let Some(made) = at.world.end_slice(end, &self.args, at.rows) {
-            self.row_made(here, at);
+            self.row_made(here, Some(made.id), at);
             flows(here, made, at);
         }
     }
@@ -344,8 +363,15 @@ impl TrackEvents {
         }
     }
 
-    /// Counts the faults of an event's arguments, because the event has made a row.
-    fn row_made(&self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    /// Counts the faults of an event's arguments, because the event has made a row, and notes the row
+    /// for its callstack.
+    fn row_made(&mut self, here: &Here<'_>, slice: Option<SliceId>, at: &mut At<'_, '_>) {
+        self.stacked = here.event.stack.map(|_| Stacked {
+            slice,
+            part: part(here.event.does),
+            thread: here.thread.or(here.passes_through),
+            process: here.process,
+        });
         let arguments = &here.event.arguments;
         // The errors of a log message are missing entries of interned data.
         let (of_log, not_interned) = match (arguments.has_log, here.thread) {
@@ -404,17 +430,16 @@ impl<'a> Here<'a> {
                 // If the uuid has no owner thread, the arguments name the event's own thread (A11).
                 let is_zero = world.definitions.uuids.uuid(uuid) == 0;
                 if let Some(writer) = writer.filter(|_| here.thread.is_none() && !is_zero) {
-                    let threads = &mut world.threads;
-                    let (tid, pid) = (writer.small_tid().into(), writer.pid.into());
-                    let utid = threads.bind(event.machine, tid, pid);
+                    let tid = writer.small_tid().into();
+                    let utid = world.bind_writer(event.machine, Writer { tid, ..writer });
+                    let threads = &world.threads;
                     let is_its = here.process.is_none() || here.process == threads.process_of(utid);
                     here.passes_through = Some(utid).filter(|_| is_its);
                 }
             }
             None => {
                 let writer = writer?;
-                let pid = writer.pid.into();
-                let utid = world.threads.bind(event.machine, writer.tid, pid);
+                let utid = world.bind_writer(event.machine, writer);
                 here.thread = Some(utid);
                 here.process = world.threads.process_of(utid);
             }
@@ -474,6 +499,17 @@ impl Here<'_> {
             pid,
             tid,
         }
+    }
+}
+
+/// The part of an event in its row.
+fn part(does: Does) -> &'static str {
+    match does {
+        Does::End | Does::Phase(b'E' | b'e' | b'F') => "end",
+        Does::Begin | Does::Phase(b'B' | b'X' | b'b' | b'S') => "begin",
+        Does::Counter => "counter",
+        Does::State => "state",
+        Does::Instant | Does::Phase(_) | Does::Unknown => "instant",
     }
 }
 

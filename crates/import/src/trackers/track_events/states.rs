@@ -95,7 +95,7 @@ impl TrackEvents {
                 }
             }
         }
-        self.row_made(here, at);
+        self.row_made(here, None, at);
         Ok(())
     }
 

@@ -1,0 +1,249 @@
+//! V8's profiles, which Chrome writes as annotations of events of phase `P` (rule FP5).
+//!
+//! A profile begins with an event that has its start, and goes on in chunks: calls of functions that are new, and
+//! samples with the time since the sample before. The calls are noted for the whole trace, because
+//! samples are older than the chunk with their calls.
+
+use serde_json::Value;
+use timebase_resolver::{ClockId, SeqId};
+use timebase_trace::wire::packet::PacketType;
+
+use crate::compact::Put;
+use crate::definitions::{Names, Writer, WrittenNode, v8_fault};
+use crate::message::{Message, text};
+use crate::output::{BEFORE_ZERO, Fault};
+use crate::place::{PartIx, TraceTime};
+use crate::readers::context::ImportContext;
+use crate::readers::packet::PlacedPacket;
+use crate::readers::profiles::profile_event;
+use crate::readers::retiming::{Fixed, Retime, fields, put_bytes};
+use crate::readers::sequences::event::{RawTrackEvent, field, legacy};
+use crate::timeline::Event;
+
+use super::NS_PER_US;
+
+/// Fields of `DebugAnnotation`.
+mod annotation {
+    pub const NAME_IID: u32 = 1;
+    pub const JSON: u32 = 9;
+    pub const NAME: u32 = 10;
+}
+
+/// The member of a profile's start.
+const START: &str = "startTime";
+
+/// Whether an event has a part of a profile.
+#[inline]
+pub(super) fn is_profile(event: &RawTrackEvent<'_>) -> bool {
+    event.legacy.is_some() && event.phase() == u32::from(b'P')
+}
+
+/// A part of a profile.
+struct Part<'p> {
+    packet: &'p PlacedPacket<'p>,
+    session: (PartIx, u64, u32),
+    thread: Option<Writer>,
+}
+
+/// Reads the parts of profiles in an event of a thread.
+pub(super) fn read(
+    event: &RawTrackEvent<'_>,
+    thread: Option<Writer>,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
+) {
+    let pid = thread.map_or(0, |thread| thread.pid);
+    let part = Part {
+        packet,
+        session: (packet.part, id(event), pid),
+        thread,
+    };
+    for annotation in event.message.messages(field::DEBUG_ANNOTATIONS) {
+        let Some(json) = annotation.bytes(annotation::JSON) else {
+            continue;
+        };
+        if !is_data(annotation, packet, context) {
+            continue;
+        }
+        let read = serde_json::from_str(&text(json));
+        let read = read.map_err(|_| v8_fault::INVALID_SAMPLE);
+        if let Err(fault) = read.and_then(|data| part.data(&data, context)) {
+            context.faults.add(fault, packet.id);
+        }
+    }
+}
+
+/// The number of an event's profile.
+fn id(event: &RawTrackEvent<'_>) -> u64 {
+    let ids = [legacy::UNSCOPED_ID, legacy::GLOBAL_ID, legacy::LOCAL_ID];
+    let id = ids.into_iter().find_map(|field| event.of_legacy(field));
+    id.unwrap_or(0)
+}
+
+/// Whether an annotation is called `data`.
+fn is_data(
+    annotation: Message<'_>,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
+) -> bool {
+    const NAMES: u32 = 3;
+    const TEXT: u32 = 2;
+    let name = match annotation.number(annotation::NAME_IID) {
+        None | Some(0) => annotation.bytes(annotation::NAME),
+        Some(iid) => {
+            let interned = &context.place.interned;
+            let entry = interned.get(packet.generation.interval, NAMES, iid);
+            entry.and_then(|entry| Message(entry).bytes(TEXT))
+        }
+    };
+    name == Some(b"data")
+}
+
+/// A time in microseconds, in nanoseconds.
+fn time(value: &Value) -> Option<i64> {
+    const LIMIT: f64 = i64::MAX as f64;
+    match value.as_i64() {
+        Some(time) => time.checked_mul(NS_PER_US),
+        None => {
+            let time = (value.as_f64()? * NS_PER_US as f64).round();
+            (time.abs() < LIMIT).then_some(time as i64)
+        }
+    }
+}
+
+/// The number of a node.
+fn node_id(value: &Value) -> Option<u32> {
+    u32::try_from(value.as_u64()?).ok()
+}
+
+/// The members of an array; none if it is anything else.
+fn list<'v>(of: &'v Value, name: &str) -> &'v [Value] {
+    let list = of.get(name).and_then(Value::as_array);
+    list.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A node of the tree of calls.
+fn node(value: &Value, names: &mut Names) -> Option<WrittenNode> {
+    let called = value.get("callFrame");
+    let mut of_frame = |name| {
+        let text = called.and_then(|frame| frame.get(name)?.as_str());
+        text.map(|text| names.number(text.as_bytes()))
+    };
+    let children = list(value, "children").iter();
+    Some(WrittenNode {
+        id: node_id(value.get("id")?)?,
+        parent: value.get("parent").and_then(node_id),
+        children: children.filter_map(node_id).collect(),
+        function: of_frame("functionName"),
+        url: of_frame("url").filter(|url| !names.text(*url).is_empty()),
+    })
+}
+
+/// An annotation with the start of a profile, as an import of the written trace has to read it (rule RW6).
+/// `None` if it stays as it is.
+pub(super) fn restarted(message: &[u8], to: &mut impl Retime) -> Option<Vec<u8>> {
+    let mut data: Value =
+        serde_json::from_str(&text(Message(message).bytes(annotation::JSON)?)).ok()?;
+    let start = data.get_mut(START)?;
+    let ns = u64::try_from(time(start)?).ok()?;
+    let monotonic = to.clock(Some((ClockId::MONOTONIC, SeqId(0))));
+    let ts = to.time_now(&monotonic, ns)?;
+    let unit = NS_PER_US.unsigned_abs();
+    let recorded = ns.checked_div(unit)?;
+    let reading = to.coarse(Fixed::V8Profiles, ClockId::MONOTONIC, unit, recorded, ts);
+    if reading == recorded {
+        return None;
+    }
+    *start = Value::from(reading);
+    let json = data.to_string();
+    let mut out = Vec::new();
+    for (number, value, bytes) in fields(message) {
+        match (number, value) {
+            (annotation::JSON, _) => put_bytes(&mut out, annotation::JSON, json.as_bytes()),
+            _ => out.extend_from_slice(bytes),
+        }
+    }
+    Some(out)
+}
+
+impl Part<'_> {
+    /// Reads the start of a profile, or a chunk. Returns the reason to leave out the rest.
+    fn data(&self, data: &Value, context: &mut ImportContext) -> Result<(), Fault> {
+        const NO_PROFILE: Value = Value::Null;
+        if let Some(start) = data.get(START) {
+            return self.begin(time(start), context);
+        }
+        let profile = data.get("cpuProfile").unwrap_or(&NO_PROFILE);
+        let definitions = &mut context.definitions;
+        for written in list(profile, "nodes") {
+            let session = definitions.v8.of(self.session);
+            let node = node(written, &mut definitions.names);
+            let added = match (session, node) {
+                (Some((_, session)), Some(node)) => session.add(&node),
+                _ => Err(v8_fault::INVALID_CALLSITE),
+            };
+            if let Err(fault) = added {
+                context.faults.add(fault, self.packet.id);
+            }
+        }
+        let (samples, deltas) = (list(profile, "samples"), list(data, "timeDeltas"));
+        if samples.len() != deltas.len() {
+            return Err(v8_fault::INVALID_SAMPLE);
+        }
+        for (sample, delta) in samples.iter().zip(deltas) {
+            self.sample(node_id(sample), time(delta), context)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a profile at a time of MONOTONIC.
+    fn begin(&self, start: Option<i64>, context: &mut ImportContext) -> Result<(), Fault> {
+        let start = start.and_then(|start| u64::try_from(start).ok());
+        let start = start.ok_or(v8_fault::INVALID_SAMPLE)?;
+        let clocks = &mut context.place.clocks;
+        let monotonic = Some((ClockId::MONOTONIC, SeqId(0)));
+        let monotonic = clocks.event_clock(self.packet.part, monotonic);
+        let TraceTime(start) = clocks
+            .place_event(&monotonic, start)
+            .map_err(|_| v8_fault::INVALID_SAMPLE)?;
+        let machine = self.packet.machine;
+        context.definitions.v8.begin(self.session, machine, start);
+        Ok(())
+    }
+
+    /// Gives a sample to the timeline. The session's time moves on even if the sample is left out.
+    fn sample(
+        &self,
+        node: Option<u32>,
+        delta: Option<i64>,
+        context: &mut ImportContext,
+    ) -> Result<(), Fault> {
+        let session = context.definitions.v8.of(self.session);
+        let (number, session) = session.ok_or(v8_fault::INVALID_SAMPLE)?;
+        session.time = session.time.saturating_add(delta.unwrap_or(0));
+        let ts = TraceTime(session.time);
+        let (Some(node), Some(_)) = (node, delta) else {
+            context.faults.add(v8_fault::INVALID_SAMPLE, self.packet.id);
+            return Ok(());
+        };
+        if ts < TraceTime(0) {
+            context.faults.add(BEFORE_ZERO, self.packet.id);
+            return Ok(());
+        }
+        let mut record = Vec::new();
+        let mut put = Put(&mut record);
+        put.natural(number.into()).natural(node.into());
+        match self.thread {
+            None => put.natural(0),
+            Some(thread) => put
+                .natural(1)
+                .natural(thread.pid.into())
+                .natural(thread.trusted_pid.into())
+                .integer(thread.tid),
+        };
+        let event = profile_event(PacketType::TRACK_EVENT.0, self.packet, &record, context);
+        Event::Profile(event).write(&mut context.events.record);
+        context.events.push_record(ts);
+        Ok(())
+    }
+}

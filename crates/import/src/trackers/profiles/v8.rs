@@ -1,0 +1,160 @@
+//! V8's profiles in track events (rule FP5).
+
+use std::io;
+
+use rustc_hash::FxHashMap;
+
+use super::callstacks::{CallsiteId, Callstacks, MappingId, Source, SymbolLine};
+use super::packet::Packet;
+use super::samples::{Sample, Samples, SourceId, Task};
+use crate::compact::Take;
+use crate::definitions::{Names, V8Node, V8Session, v8_fault};
+use crate::output::Rows;
+use crate::trackers::tracker::At;
+use crate::world::ThreadNumbers;
+
+/// The callsites of all sessions, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct V8Profiles(FxHashMap<u32, Calls>);
+
+/// The callsites of a session.
+#[derive(Debug, Default)]
+struct Calls {
+    mapping: Option<MappingId>,
+    /// The callsite and the depth of each node by its place.
+    callsites: FxHashMap<u32, (CallsiteId, usize)>,
+}
+
+impl V8Profiles {
+    /// Takes a sample, in the compact form of its reader.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes have another form, because the temporary file is damaged.
+    pub fn sample(
+        &mut self,
+        packet: &Packet<'_>,
+        callstacks: &mut Callstacks,
+        samples: &mut Samples,
+        at: &mut At<'_, '_>,
+    ) -> io::Result<()> {
+        let mut take = Take(packet.event.payload);
+        let (number, id) = (take.small()?, take.small()?);
+        let thread = match take.natural()? {
+            0 => None,
+            _ => Some(ThreadNumbers {
+                machine: packet.writer.machine,
+                pid: take.small()?.into(),
+                trusted_pid: take.small()?,
+                tid: take.integer()?,
+            }),
+        };
+        let session = at.world.definitions.v8.get(number);
+        let found = session.and_then(|session| Some((session, session.place(id)?)));
+        let Some((session, place)) = found else {
+            let fault = v8_fault::INVALID_SAMPLE;
+            at.world.faults.add(fault, packet.event.packet);
+            return Ok(());
+        };
+        let calls = self.0.entry(number).or_default();
+        let mut maker = Maker {
+            calls,
+            callstacks,
+            rows: at.rows,
+        };
+        let names = &mut at.world.definitions.names;
+        let Some((callsite, _)) = maker.callsite(place, session, names) else {
+            return Ok(());
+        };
+        let task = thread.map(|thread| {
+            let (pid, tid) = at.world.thread_outside(thread);
+            let utid = at.world.threads.bind(thread.machine, tid, pid);
+            samples.task(Task {
+                upid: at.world.threads.process_of(utid),
+                utid: Some(utid),
+                of_async: None,
+            })
+        });
+        let sample = Sample {
+            source: Some(SourceId::LEGACY_V8),
+            task,
+            callsite: Some(callsite),
+            ..Sample::default()
+        };
+        samples.add(packet.ts, &sample, at);
+        Ok(())
+    }
+
+    /// Makes the callsites without samples, because there are no more.
+    pub fn end(&mut self, callstacks: &mut Callstacks, at: &mut At<'_, '_>) {
+        let definitions = &mut at.world.definitions;
+        for number in 0..definitions.v8.len() {
+            let Some(session) = definitions.v8.get(number) else {
+                continue;
+            };
+            let mut maker = Maker {
+                calls: self.0.entry(number).or_default(),
+                callstacks,
+                rows: at.rows,
+            };
+            for place in 0..session.nodes.len() as u32 {
+                maker.callsite(place, session, &mut definitions.names);
+            }
+        }
+    }
+}
+
+/// Makes the callsites of a session.
+struct Maker<'m, 'r> {
+    calls: &'m mut Calls,
+    callstacks: &'m mut Callstacks,
+    rows: &'m mut Rows<'r>,
+}
+
+impl Maker<'_, '_> {
+    /// The callsite and the depth of a node. The callers above it are made first, the outermost first.
+    fn callsite(
+        &mut self,
+        place: u32,
+        session: &V8Session,
+        names: &mut Names,
+    ) -> Option<(CallsiteId, usize)> {
+        let mut above = Vec::new();
+        let mut next = Some(place);
+        // A caller is earlier than its callees, so the loop ends.
+        while let Some(place) = next.filter(|place| !self.calls.callsites.contains_key(place)) {
+            above.push(place);
+            next = session.nodes.get(place as usize)?.caller;
+        }
+        for place in above.into_iter().rev() {
+            let node = *session.nodes.get(place as usize)?;
+            let made = self.add(node, session.machine, names);
+            self.calls.callsites.insert(place, made);
+        }
+        self.calls.callsites.get(&place).copied()
+    }
+
+    /// Adds a node whose caller is there.
+    fn add(&mut self, node: V8Node, machine: u32, names: &mut Names) -> (CallsiteId, usize) {
+        let rows = &mut *self.rows;
+        let mapping = self.calls.mapping;
+        let mapping = mapping.unwrap_or_else(|| self.callstacks.dummy(machine, "", names, rows));
+        self.calls.mapping = Some(mapping);
+        let line = SymbolLine {
+            function: node.function,
+            source: Source {
+                file: node.url,
+                line: None,
+            },
+        };
+        let frame = self.callstacks.dummy_frame(mapping, line, names, rows);
+        let caller = node
+            .caller
+            .and_then(|place| self.calls.callsites.get(&place));
+        let (parent, depth) = match caller {
+            Some((parent, depth)) => (Some(*parent), depth + 1),
+            None => (None, 0),
+        };
+        (self.callstacks.callsite(parent, depth, frame, rows), depth)
+    }
+}
