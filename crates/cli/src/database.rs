@@ -254,7 +254,10 @@ fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Data
             .with_context(|| format!("cannot open {}", given.display()))?;
     guard::distrust(&connection)
         .and_then(|()| guard::refuse_bytes(&connection))
-        .map_err(|error| unreadable(given, error))?;
+        .map_err(|error| match timebase_import::check_database(&connection) {
+            Err(only @ timebase_import::Error::HeaderOnly { .. }) => only.into(),
+            _ => unreadable(given, error),
+        })?;
     timebase_import::check_database(&connection).map_err(|error| match error {
         timebase_import::Error::Unreadable { error, .. } => unreadable(given, error),
         other => other.into(),

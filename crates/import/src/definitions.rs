@@ -2,31 +2,36 @@
 //! while packets are read, and are all known when events are followed in the order of time.
 
 mod descriptors;
+mod end_names;
 mod energy;
 mod gpu_counters;
+mod kernel_buffers;
+mod parts;
 mod profiles;
 pub(crate) mod records;
+mod skipped_names;
 mod translations;
-
-use std::collections::BTreeMap;
 
 use crate::manifest::MachineRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_descriptor::Pool;
-use timebase_resolver::{ClockId, SeqId};
 
 pub(crate) use self::descriptors::{
     CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer,
     chrome_process_of, chrome_thread_of, is_sandboxed, process_of, thread_ids, thread_of,
 };
+pub(crate) use self::end_names::EndNames;
 pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityStateId};
 pub(crate) use self::gpu_counters::{
     CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
 };
+pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers};
+pub(crate) use self::parts::{PartStatements, StatementsOfParts};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 pub(crate) use self::records::{Record, Records, uuid};
-pub(crate) use self::translations::{Hashes, Translated, Translations};
-use crate::place::{PartIx, TraceTime};
+pub(crate) use self::skipped_names::SkippedNames;
+pub(crate) use self::translations::{Hashes, Translated, TranslationRoom, Translations};
+use crate::place::TraceTime;
 use crate::timeline::{Label, Name, OwnLabel};
 
 /// All statements that hold for the whole trace.
@@ -38,17 +43,15 @@ pub(crate) struct Definitions {
     pub uuids: Uuids,
     /// Sequences whose first packet is in the trace (rule U9).
     pub first_packets: FxHashSet<u32>,
+    /// The names that ends of slices have.
+    pub end_names: EndNames,
+    /// Names of events that no event can look up.
+    pub skipped_names: SkippedNames,
     /// Whether track events may have log messages (rule OT1).
     pub has_log_messages: bool,
-    /// Replacements for names, and names for hashes.
-    pub translations: Translations,
-    pub rails: Rails,
-    pub energy: Energy,
-    pub gpu_counters: GpuCounters,
-    /// The times when kernel events are missing, according to bundles (rule DT1).
-    pub gaps: Vec<Gap>,
-    /// The last configuration of a recording in each part.
-    pub configs: BTreeMap<PartIx, Config>,
+    /// The statements that hold for one part.
+    pub parts: StatementsOfParts,
+    pub translation_room: TranslationRoom,
     /// The writers of profiles.
     pub profiles: Profiles,
     /// The recording's statements about itself.
@@ -60,7 +63,6 @@ pub(crate) struct Definitions {
 /// The two times of a CPU between which it lost events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gap {
-    pub machine: u32,
     pub cpu: u32,
     pub start: i64,
     pub end: i64,
@@ -159,15 +161,14 @@ impl Names {
 #[derive(Debug, Default)]
 pub(crate) struct Rails {
     all: Vec<Rail>,
-    /// By machine, session and name.
-    known: FxHashMap<(u32, u64, Box<str>), usize>,
+    /// By session and name.
+    known: FxHashMap<(u64, Box<str>), usize>,
     indexes: FxHashMap<RailIndex, usize>,
 }
 
 /// A power rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rail {
-    pub machine: u32,
     pub session: u64,
     pub name: Box<str>,
     /// From the first descriptor of the rail.
@@ -177,7 +178,6 @@ pub(crate) struct Rail {
 /// The number by which samples refer to a rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RailIndex {
-    pub machine: u32,
     pub session: u64,
     pub index: u32,
 }
@@ -186,13 +186,10 @@ impl Rails {
     /// Gives a rail its number in samples, from the beginning of the trace, unless a later
     /// descriptor gives the number to another rail.
     pub fn describe(&mut self, index: RailIndex, name: &str, subsystem: Option<&str>) {
-        let RailIndex {
-            machine, session, ..
-        } = index;
-        let known = self.known.entry((machine, session, name.into()));
+        let session = index.session;
+        let known = self.known.entry((session, name.into()));
         let number = *known.or_insert_with(|| {
             self.all.push(Rail {
-                machine,
                 session,
                 name: name.into(),
                 subsystem: subsystem.map(Into::into),
@@ -247,15 +244,6 @@ pub(crate) struct Machine {
     pub system: SystemInfo,
     /// CPUs of `cpu_info` (rule H3).
     pub cpus: Vec<CpuInfo>,
-    /// Ftrace events before this time are left out (rule O5), unless they were preserved.
-    pub tracing_started: Option<u64>,
-    pub preserves_buffer: bool,
-    /// CPUs whose first bundle has been read.
-    first_bundles: FxHashSet<u32>,
-    /// The time when all buffers have begun (rule O6).
-    pub buffers_begin: Option<TraceTime>,
-    /// The begins of other buffers, on clocks that could not be converted yet.
-    pub unplaced_begins: Vec<(PartIx, (ClockId, SeqId), u64)>,
 }
 
 /// The fields of a `SystemInfo` that something uses.
@@ -352,16 +340,6 @@ impl Machine {
         let (first, last) = self.times.unwrap_or((ts, ts));
         self.times = Some((first.min(ts), last.max(ts)));
     }
-
-    /// Notes that a buffer begins.
-    pub fn begins(&mut self, ts: TraceTime) {
-        self.buffers_begin = self.buffers_begin.max(Some(ts));
-    }
-
-    /// Notes that a bundle of a CPU is read; returns whether it is the first.
-    pub fn is_first_bundle(&mut self, cpu: u32) -> bool {
-        self.first_bundles.insert(cpu)
-    }
 }
 
 impl Machines {
@@ -404,11 +382,6 @@ impl Machines {
         if let Some(machine) = self.get_mut(id) {
             machine.saw(ts);
         }
-    }
-
-    /// All machines, in the order of their rows.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Machine> {
-        self.all.iter_mut()
     }
 
     /// All machines, in the order of their rows.

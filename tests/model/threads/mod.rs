@@ -15,7 +15,7 @@ mod frame_generate;
 mod frame_random;
 mod frame_tables;
 mod frames;
-mod generate;
+pub mod generate;
 mod generate_events;
 mod generate_generic;
 pub mod generate_gpu;

@@ -13,6 +13,7 @@ use rustc_hash::FxHasher;
 
 use crate::message::Message;
 use crate::output::Fault;
+use crate::place::PartIx;
 use crate::timeline::{Uuid, WriterThread};
 
 /// Whom a track is of, or what, by the first of these that is there.
@@ -83,32 +84,50 @@ static NOTHING_FURTHER: FurtherSaid = FurtherSaid {
 mod ignored {
     use crate::output::{Counter, Fault};
 
-    pub const MISSING_UUID: Fault = Fault::new(Counter::error(
-        "track_descriptor_missing_uuid",
-        "a track descriptor without uuid is ignored",
-    ));
-    pub const THREAD: Fault = Fault::new(Counter::error(
-        "track_descriptor_thread_missing_pid_tid",
-        "a descriptor of a thread's track without pid or tid is ignored",
-    ));
-    pub const PROCESS: Fault = Fault::new(Counter::error(
-        "track_descriptor_process_missing_pid",
-        "a descriptor of a process's track without pid is ignored",
-    ));
-    pub const ORDERING: Fault = Fault::new(Counter::error(
-        "track_descriptor_invalid_child_ordering",
-        "a track descriptor with an unknown child_ordering is ignored",
-    ));
-    pub const PARENT: Fault = Fault::new(Counter::error(
-        "track_descriptor_default_track_with_parent",
-        "a descriptor of the default track (uuid 0) with a parent is \
+    pub const MISSING_UUID: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_missing_uuid",
+            "a track descriptor without uuid is ignored",
+        )
+        .drops_nothing(),
+    );
+    pub const THREAD: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_thread_missing_pid_tid",
+            "a descriptor of a thread's track without pid or tid is ignored",
+        )
+        .drops_nothing(),
+    );
+    pub const PROCESS: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_process_missing_pid",
+            "a descriptor of a process's track without pid is ignored",
+        )
+        .drops_nothing(),
+    );
+    pub const ORDERING: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_invalid_child_ordering",
+            "a track descriptor with an unknown child_ordering is ignored",
+        )
+        .drops_nothing(),
+    );
+    pub const PARENT: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_default_track_with_parent",
+            "a descriptor of the default track (uuid 0) with a parent is \
          ignored",
-    ));
-    pub const CONFLICT: Fault = Fault::new(Counter::error(
-        "track_descriptor_conflicting_reservation",
-        "a track descriptor that contradicts an earlier one with the same \
+        )
+        .drops_nothing(),
+    );
+    pub const CONFLICT: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_conflicting_reservation",
+            "a track descriptor that contradicts an earlier one with the same \
          uuid is ignored",
-    ));
+        )
+        .drops_nothing(),
+    );
 }
 
 /// Fields of `TrackDescriptor`.
@@ -335,7 +354,7 @@ pub(crate) struct Uuids {
     /// Their numbers.
     numbers: HashTable<Uuid>,
     all: Vec<NamedUuid>,
-    last: Option<((u32, u64), Uuid)>,
+    last: Option<((PartIx, u64), Uuid)>,
     threads: Vec<Writer>,
     by_thread: HashTable<WriterThread>,
 }
@@ -343,14 +362,14 @@ pub(crate) struct Uuids {
 /// A uuid, and what is said of it first.
 #[derive(Debug)]
 struct NamedUuid {
-    machine: u32,
+    part: PartIx,
     uuid: u64,
     descriptor: Option<Box<Descriptor>>,
 }
 
 impl NamedUuid {
-    fn key(&self) -> (u32, u64) {
-        (self.machine, self.uuid)
+    fn key(&self) -> (PartIx, u64) {
+        (self.part, self.uuid)
     }
 }
 
@@ -395,34 +414,34 @@ impl Writer {
 impl Uuids {
     /// The number of a uuid.
     #[inline]
-    pub fn number(&mut self, machine: u32, uuid: u64) -> Uuid {
-        let key = (machine, uuid);
+    pub fn number(&mut self, part: PartIx, uuid: u64) -> Uuid {
+        let key = (part, uuid);
         if let Some((last, number)) = self.last
             && last == key
         {
             return number;
         }
-        let number = match self.find(machine, uuid) {
+        let number = match self.find(part, uuid) {
             Some(number) => number,
-            None => self.add(machine, uuid),
+            None => self.add(part, uuid),
         };
         self.last = Some((key, number));
         number
     }
 
     /// The number of a uuid that was named.
-    pub fn find(&self, machine: u32, uuid: u64) -> Option<Uuid> {
+    pub fn find(&self, part: PartIx, uuid: u64) -> Option<Uuid> {
         let is_it = |&number: &Uuid| {
             let named = self.get(number);
-            named.is_some_and(|named| named.key() == (machine, uuid))
+            named.is_some_and(|named| named.key() == (part, uuid))
         };
-        self.numbers.find(hash((machine, uuid)), is_it).copied()
+        self.numbers.find(hash((part, uuid)), is_it).copied()
     }
 
-    fn add(&mut self, machine: u32, uuid: u64) -> Uuid {
+    fn add(&mut self, part: PartIx, uuid: u64) -> Uuid {
         let number = Uuid(self.all.len() as u32);
         self.all.push(NamedUuid {
-            machine,
+            part,
             uuid,
             descriptor: None,
         });
@@ -432,7 +451,7 @@ impl Uuids {
             named.map_or(0, |named| hash(named.key()))
         };
         self.numbers
-            .insert_unique(hash((machine, uuid)), number, rehash);
+            .insert_unique(hash((part, uuid)), number, rehash);
         number
     }
 
@@ -445,15 +464,46 @@ impl Uuids {
         self.get(uuid).map_or(0, |named| named.uuid)
     }
 
-    /// The machine whose uuid it is.
-    pub fn machine(&self, uuid: Uuid) -> u32 {
-        self.get(uuid).map_or(0, |named| named.machine)
+    /// The number of a uuid that the part of another uuid named.
+    pub fn beside(&self, other: Uuid, uuid: u64) -> Option<Uuid> {
+        self.find(self.get(other)?.part, uuid)
     }
 
     /// What is said of a uuid.
     #[inline]
     pub fn descriptor(&self, uuid: Uuid) -> Option<&Descriptor> {
         self.get(uuid)?.descriptor.as_deref()
+    }
+
+    /// The pid and the tid of the thread that owns a uuid, or else of the thread that the writer
+    /// names, as far as descriptors say them.
+    pub fn ids(
+        &self,
+        uuid: Option<Uuid>,
+        thread: Option<WriterThread>,
+    ) -> (Option<i64>, Option<i64>) {
+        /// Of a longer chain, the nearest descriptors count.
+        const MOST_PARENTS: usize = 8;
+        let mut next = uuid;
+        for _ in 0..MOST_PARENTS {
+            let Some((uuid, descriptor)) =
+                next.and_then(|uuid| Some((uuid, self.descriptor(uuid)?)))
+            else {
+                break;
+            };
+            match descriptor.said {
+                Said::Thread { pid, tid } => return (Some(pid), Some(tid)),
+                Said::Process { pid } => return (Some(pid), None),
+                _ => {}
+            }
+            let parent = descriptor.more().parent;
+            next = parent.and_then(|parent| self.beside(uuid, parent));
+        }
+        let writer = thread.and_then(|thread| self.thread(thread));
+        match writer {
+            Some(Writer { pid, tid }) => (Some(pid.into()), Some(tid)),
+            None => (None, None),
+        }
     }
 
     /// What is said of a counter, of a uuid that is one.
@@ -464,14 +514,14 @@ impl Uuids {
     /// Something is said of a uuid; or why it is ignored (rule U1).
     pub fn describe(
         &mut self,
-        machine: u32,
+        part: PartIx,
         uuid: u64,
         descriptor: Descriptor,
     ) -> Result<(), Fault> {
         if uuid == 0 && descriptor.more().parent.is_some() {
             return Err(ignored::PARENT);
         }
-        let Uuid(number) = self.number(machine, uuid);
+        let Uuid(number) = self.number(part, uuid);
         let Some(named) = self.all.get_mut(number as usize) else {
             return Ok(());
         };

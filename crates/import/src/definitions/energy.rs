@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
-/// A machine, and the number of a consumer there.
-pub(crate) type ConsumerId = (u32, u32);
+/// The number of a consumer.
+pub(crate) type ConsumerId = u32;
 
-/// A machine, and the numbers of an entity and of one of its states there.
-pub(crate) type EntityStateId = (u32, u32, u32);
+/// The numbers of an entity and of one of its states.
+pub(crate) type EntityStateId = (u32, u32);
 
 /// A state of a power entity.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,13 +9,13 @@ use timebase_trace::Interval;
 #[derive(Debug, Default)]
 pub(crate) struct GpuCounters {
     all: Vec<GpuCounter>,
-    /// Counters whose numbers hold for a whole machine, by machine and number.
-    own: FxHashMap<(u32, u32), usize>,
+    /// Counters whose numbers hold for the whole part, by their numbers.
+    own: FxHashMap<u32, usize>,
     /// The descriptor for a number of interned data.
     interned: FxHashMap<(Interval, u64), usize>,
     descriptors: Vec<Described>,
     /// Equal descriptors, which are stored once because each interval repeats them.
-    known: FxHashMap<(u32, Box<[u8]>), usize>,
+    known: FxHashMap<Box<[u8]>, usize>,
     /// The members of groups, and the names of groups.
     members: Vec<Member>,
     called: Vec<GroupCalled>,
@@ -27,7 +27,6 @@ type Described = FxHashMap<u32, usize>;
 /// A counter of a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GpuCounter {
-    pub machine: u32,
     pub gpu: u32,
     pub name: Box<str>,
     pub unit: Option<Box<str>>,
@@ -72,19 +71,19 @@ pub(crate) struct Member {
 }
 
 impl GpuCounters {
-    /// Adds counters whose numbers hold for a whole machine; of equal numbers, the first counts.
+    /// Adds counters whose numbers hold for the whole part; of equal numbers, the first counts.
     pub fn describe(&mut self, counters: Vec<DescribedCounter>, groups: Vec<CounterGroup>) {
-        let counters = counters.into_iter().filter_map(|described| {
-            let key = (described.counter.machine, described.number);
-            match self.own.entry(key) {
-                Entry::Occupied(_) => None,
-                Entry::Vacant(own) => {
-                    own.insert(self.all.len());
-                    self.all.push(described.counter);
-                    Some((described.number, self.all.len() - 1, described.groups))
-                }
-            }
-        });
+        let counters =
+            counters
+                .into_iter()
+                .filter_map(|described| match self.own.entry(described.number) {
+                    Entry::Occupied(_) => None,
+                    Entry::Vacant(own) => {
+                        own.insert(self.all.len());
+                        self.all.push(described.counter);
+                        Some((described.number, self.all.len() - 1, described.groups))
+                    }
+                });
         let new: Vec<_> = counters.collect();
         if !new.is_empty() {
             self.sort(new, groups);
@@ -102,12 +101,10 @@ impl GpuCounters {
         &mut self,
         interval: Interval,
         iid: u64,
-        machine: u32,
-        descriptor: &[u8],
+        bytes: &[u8],
         counters: impl FnOnce() -> (Vec<DescribedCounter>, Vec<CounterGroup>),
     ) {
-        let key = (machine, descriptor.into());
-        let descriptor = match self.known.get(&key) {
+        let descriptor = match self.known.get(bytes) {
             Some(&descriptor) => descriptor,
             None => {
                 let (counters, groups) = counters();
@@ -121,7 +118,7 @@ impl GpuCounters {
                     }
                 }
                 self.sort(new, groups);
-                self.known.insert(key, self.descriptors.len());
+                self.known.insert(bytes.into(), self.descriptors.len());
                 self.descriptors.push(described);
                 self.descriptors.len() - 1
             }
@@ -165,9 +162,9 @@ impl GpuCounters {
         }
     }
 
-    /// The index of the counter with a number that holds for a whole machine.
-    pub fn own(&self, machine: u32, number: u32) -> Option<usize> {
-        self.own.get(&(machine, number)).copied()
+    /// The index of the counter with a number that holds for the whole part.
+    pub fn own(&self, number: u32) -> Option<usize> {
+        self.own.get(&number).copied()
     }
 
     /// The index of the counter with this number in the descriptor for a number of interned data.

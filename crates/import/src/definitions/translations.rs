@@ -6,7 +6,7 @@ use super::Names;
 use crate::message::Message;
 use crate::timeline::{Label, OwnLabel};
 
-/// The limit for the names of all machines, in bytes: a table of all histograms of Chrome has two
+/// The limit for the names of all parts, in bytes: a table of all histograms of Chrome has two
 /// million.
 const ROOM: usize = 64 << 20;
 
@@ -70,50 +70,31 @@ pub(crate) struct Hashes<'a> {
     pub names: &'a FxHashMap<u64, Box<str>>,
 }
 
-/// The replacement names, by machine.
+/// The replacement names of a part.
 #[derive(Debug, Default)]
-pub(crate) struct Translations {
-    machines: FxHashMap<u32, OfMachine>,
+pub(crate) struct Translations(Option<Box<Tables>>);
+
+/// The memory of the replacement names of all parts.
+#[derive(Debug, Default)]
+pub(crate) struct TranslationRoom {
     bytes: usize,
     /// The number of entries without room.
     left_out: u64,
 }
 
 #[derive(Debug, Default)]
-struct OfMachine {
+struct Tables {
     slices: FxHashMap<Box<str>, OwnLabel>,
     tracks: FxHashMap<Box<str>, OwnLabel>,
     /// By the index in [`HASHES`].
     hashes: [FxHashMap<u64, Box<str>>; HASHES.len()],
 }
 
-impl Translations {
+impl TranslationRoom {
     /// Whether nothing is translated, as in most traces.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.machines.is_empty()
-    }
-
-    /// Reads a `TranslationTable` (rule TN1). Returns the number of entries without room.
-    pub fn read(&mut self, machine: u32, message: Message<'_>, names: &mut Names) -> u64 {
-        let present = |field| Some((field, Message(message.bytes(field)?)));
-        let Some((field, entries)) = table::ALL.into_iter().find_map(present) else {
-            return 0;
-        };
-        match field {
-            table::SLICE_NAME => self.names(machine, Translated::Slice, entries, names),
-            table::PROCESS_TRACK_NAME => {
-                self.names(machine, Translated::ProcessTrack, entries, names);
-            }
-            table::CHROME_PERFORMANCE_MARK => {
-                self.hashes(machine, 2, entries.messages(1), u64::from(u32::MAX));
-                self.hashes(machine, 3, entries.messages(2), u64::from(u32::MAX));
-            }
-            table::CHROME_USER_EVENT => self.hashes(machine, 1, entries.messages(1), u64::MAX),
-            table::CHROME_STUDY => self.hashes(machine, 4, entries.messages(1), u64::MAX),
-            _ => self.hashes(machine, 0, entries.messages(1), u64::MAX),
-        }
-        std::mem::take(&mut self.left_out)
+        self.bytes == 0
     }
 
     /// Whether there is room for another entry.
@@ -126,69 +107,56 @@ impl Translations {
         self.bytes = all;
         true
     }
+}
 
-    /// Adds replacement names; of entries with one name, the last counts.
-    fn names(&mut self, machine: u32, what: Translated, entries: Message<'_>, names: &mut Names) {
-        for entry in entries.messages(1) {
-            let Some(raw) = entry.text(KEY) else { continue };
-            let to = entry.text(VALUE).unwrap_or_default();
-            if !self.takes(raw.len().saturating_add(to.len())) {
-                continue;
-            }
-            let to = OwnLabel::from(names.label(&to));
-            let of_machine = self.machines.entry(machine).or_default();
-            of_machine.names_of(what).insert(raw.into(), to);
-        }
-    }
-
-    /// Adds names of hashes; of entries with one hash, the first counts.
-    fn hashes<'a>(
+impl Translations {
+    /// Reads a `TranslationTable` (rule TN1). Returns the number of entries without room.
+    pub fn read(
         &mut self,
-        machine: u32,
-        place: usize,
-        entries: impl Iterator<Item = Message<'a>>,
-        mask: u64,
-    ) {
-        for entry in entries {
-            let hash = entry.number(KEY).unwrap_or(0) & mask;
-            let name = entry.text(VALUE).unwrap_or_default();
-            let of_machine = self.machines.get(&machine);
-            let known = of_machine.and_then(|of| of.hashes.get(place));
-            if known.is_some_and(|known| known.contains_key(&hash)) || !self.takes(name.len()) {
-                continue;
+        message: Message<'_>,
+        names: &mut Names,
+        room: &mut TranslationRoom,
+    ) -> u64 {
+        let present = |field| Some((field, Message(message.bytes(field)?)));
+        let Some((field, entries)) = table::ALL.into_iter().find_map(present) else {
+            return 0;
+        };
+        let tables = self.0.get_or_insert_default();
+        match field {
+            table::SLICE_NAME => tables.names(Translated::Slice, entries, names, room),
+            table::PROCESS_TRACK_NAME => {
+                tables.names(Translated::ProcessTrack, entries, names, room);
             }
-            let of_machine = self.machines.entry(machine).or_default();
-            if let Some(hashes) = of_machine.hashes.get_mut(place) {
-                hashes.insert(hash, name.into());
+            table::CHROME_PERFORMANCE_MARK => {
+                tables.hashes(2, entries.messages(1), u64::from(u32::MAX), room);
+                tables.hashes(3, entries.messages(2), u64::from(u32::MAX), room);
             }
+            table::CHROME_USER_EVENT => tables.hashes(1, entries.messages(1), u64::MAX, room),
+            table::CHROME_STUDY => tables.hashes(4, entries.messages(1), u64::MAX, room),
+            _ => tables.hashes(0, entries.messages(1), u64::MAX, room),
         }
+        std::mem::take(&mut room.left_out)
     }
 
-    /// The replacement name of something on a machine (rules TN2, TN4); `None` if its name stays.
-    pub fn name(
-        &self,
-        machine: u32,
-        what: Translated,
-        name: Label<'_>,
-        names: &Names,
-    ) -> Option<OwnLabel> {
-        let of_machine = self.machines.get(&machine)?;
+    /// The replacement name of something (rules TN2, TN4); `None` if its name stays.
+    pub fn name(&self, what: Translated, name: Label<'_>, names: &Names) -> Option<OwnLabel> {
+        let tables = self.0.as_deref()?;
         let text = match name {
             Label::None => return None,
             Label::Known(name) => names.text(name),
             Label::Own(text) => text,
         };
         let all = match what {
-            Translated::Slice => &of_machine.slices,
-            Translated::ProcessTrack => &of_machine.tracks,
+            Translated::Slice => &tables.slices,
+            Translated::ProcessTrack => &tables.tracks,
         };
         all.get(text).cloned()
     }
 
-    /// The names of a machine's hashes, by the arguments for the hashes (rule TN3).
-    pub fn hashes_of(&self, machine: u32) -> impl Iterator<Item = Hashes<'_>> {
-        let all = self.machines.get(&machine).into_iter();
-        let all = all.flat_map(|of_machine| of_machine.hashes.iter().zip(&HASHES));
+    /// The names of hashes, by the arguments for the hashes (rule TN3).
+    pub fn hashes(&self) -> impl Iterator<Item = Hashes<'_>> {
+        let all = self.0.as_deref().into_iter();
+        let all = all.flat_map(|tables| tables.hashes.iter().zip(&HASHES));
         let all = all.map(|(names, &(key, key_of_name))| Hashes {
             key,
             key_of_name,
@@ -198,11 +166,47 @@ impl Translations {
     }
 }
 
-impl OfMachine {
-    fn names_of(&mut self, what: Translated) -> &mut FxHashMap<Box<str>, OwnLabel> {
-        match what {
-            Translated::Slice => &mut self.slices,
-            Translated::ProcessTrack => &mut self.tracks,
+impl Tables {
+    /// Adds replacement names; of entries with one name, the last counts.
+    fn names(
+        &mut self,
+        what: Translated,
+        entries: Message<'_>,
+        names: &mut Names,
+        room: &mut TranslationRoom,
+    ) {
+        for entry in entries.messages(1) {
+            let Some(raw) = entry.text(KEY) else { continue };
+            let to = entry.text(VALUE).unwrap_or_default();
+            if !room.takes(raw.len().saturating_add(to.len())) {
+                continue;
+            }
+            let to = OwnLabel::from(names.label(&to));
+            let all = match what {
+                Translated::Slice => &mut self.slices,
+                Translated::ProcessTrack => &mut self.tracks,
+            };
+            all.insert(raw.into(), to);
+        }
+    }
+
+    /// Adds names of hashes; of entries with one hash, the first counts.
+    fn hashes<'a>(
+        &mut self,
+        place: usize,
+        entries: impl Iterator<Item = Message<'a>>,
+        mask: u64,
+        room: &mut TranslationRoom,
+    ) {
+        let Some(hashes) = self.hashes.get_mut(place) else {
+            return;
+        };
+        for entry in entries {
+            let hash = entry.number(KEY).unwrap_or(0) & mask;
+            let name = entry.text(VALUE).unwrap_or_default();
+            if !hashes.contains_key(&hash) && room.takes(name.len()) {
+                hashes.insert(hash, name.into());
+            }
         }
     }
 }

@@ -101,11 +101,11 @@ impl Frame {
         let ImportContext {
             place, definitions, ..
         } = &mut self.context;
-        for machine in definitions.machines.iter_mut() {
-            for (part, clock, begins) in std::mem::take(&mut machine.unplaced_begins) {
+        for (part, statements) in definitions.parts.iter_mut() {
+            for (clock, begins) in std::mem::take(&mut statements.unplaced_begins) {
                 let clock = place.clocks.event_clock(part, Some(clock));
                 if let Ok(ts) = place.clocks.place_event(&clock, begins) {
-                    machine.begins(ts);
+                    statements.begins(ts);
                 }
             }
         }

@@ -1,12 +1,14 @@
 //! The parts of files, one for each machine: the owner of each part's clocks, and the default clock
 //! (rules X13 to X17).
 
+use std::io;
 use std::ops::{Index, IndexMut};
 
 use rustc_hash::FxHashMap;
 use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId};
 
 use super::time::TraceTime;
+use crate::compact::{Take, cut};
 
 /// The private clock of a pinned file (rule X37).
 pub(crate) const TRACE_FILE: ClockId = ClockId(11);
@@ -26,6 +28,8 @@ pub(crate) struct Part {
     pub own_from: Option<i64>,
     /// The clock of packets that name none (rules T2, X17); 0 if there is none.
     pub default_clock: u32,
+    /// The default clock that the user gave, which snapshots do not change (rule FP2).
+    pub given_clock: Option<ClockId>,
     /// Whether its path to trace time is settled (rule X26), with its current clocks.
     pub is_settled: bool,
     /// Whether anything was converted from the machine's clocks.
@@ -84,8 +88,53 @@ pub(crate) fn shared(machine: MachineId, id: ClockId) -> Clock {
 }
 
 /// The index of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PartIx(pub u32);
+
+/// A part, with the file and the machine of its packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PartKey {
+    pub part: PartIx,
+    /// A row of `trace_file`.
+    pub file: u32,
+    /// A row of `machine`.
+    pub machine: u32,
+}
+
+/// The keys of all parts, by which events find their file and their machine.
+#[derive(Debug, Default)]
+pub(crate) struct PartKeys(Vec<PartKey>);
+
+impl PartKeys {
+    /// The keys of parts with these files and machines.
+    pub fn new(parts: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let keys = (0..).map(PartIx).zip(parts);
+        PartKeys(
+            keys.map(|(part, (file, machine))| PartKey {
+                part,
+                file,
+                machine,
+            })
+            .collect(),
+        )
+    }
+
+    /// Takes the number of a part from a record, and returns the key of the part.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such part: the temporary file is damaged.
+    #[inline]
+    pub fn take(&self, take: &mut Take<'_>) -> io::Result<PartKey> {
+        let part = take.small()?;
+        self.0.get(part as usize).copied().ok_or_else(cut)
+    }
+
+    /// The key of a part.
+    pub fn get(&self, PartIx(part): PartIx) -> PartKey {
+        self.0.get(part as usize).copied().unwrap_or_default()
+    }
+}
 
 /// All parts, and the parts of the current file.
 #[derive(Debug, Default)]
@@ -100,6 +149,7 @@ pub(crate) struct Parts {
     known: FxHashMap<MachineId, u32>,
     file: Option<FileTag>,
     is_pinned: bool,
+    given_clock: Option<ClockId>,
     nobody: Option<PartIx>,
     last: Option<((MachineId, bool), PartIx)>,
 }
@@ -122,12 +172,13 @@ impl IndexMut<PartIx> for Parts {
 }
 
 impl Parts {
-    /// Begins the next file.
-    pub fn begin(&mut self, file: FileTag, is_pinned: bool) {
+    /// Begins the next file. The user may have given its default clock (rule FP2).
+    pub fn begin(&mut self, file: FileTag, is_pinned: bool, given_clock: Option<ClockId>) {
         self.here.clear();
         self.last = None;
         self.file = Some(file);
         self.is_pinned = is_pinned;
+        self.given_clock = given_clock;
     }
 
     /// The part of a machine's packet in the current file. `is_host` holds for a packet without
@@ -175,7 +226,11 @@ impl Parts {
             is_pinned: self.is_pinned,
             may_own,
             own_from: None,
-            default_clock: if self.is_pinned { TRACE_FILE.get() } else { 0 },
+            default_clock: match self.given_clock {
+                _ if self.is_pinned => TRACE_FILE.get(),
+                given => given.map_or(0, ClockId::get),
+            },
+            given_clock: self.given_clock.filter(|_| !self.is_pinned),
             is_settled: false,
             used_shared: false,
             is_unrelatable: false,
@@ -227,6 +282,11 @@ impl Parts {
     /// file.
     pub fn iter(&self) -> impl Iterator<Item = &Part> {
         self.all.iter()
+    }
+
+    /// The keys of all parts.
+    pub fn keys(&self) -> PartKeys {
+        PartKeys::new(self.iter().map(|part| (part.file.id, part.machine.0)))
     }
 
     /// The parts of files.

@@ -105,6 +105,7 @@ fn line(
     let mut followed = Vec::new();
     if context.events.timeline.is_wanted() && !packet.is_lost() {
         let line = LogLine {
+            part: packet.part,
             machine: packet.machine,
             pid: event.pid.unwrap_or(0) as u32,
             tid: event.tid.unwrap_or(0) as u32,

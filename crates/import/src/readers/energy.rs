@@ -14,11 +14,14 @@ use crate::definitions::{Consumer, EntityState};
 use crate::message::Message;
 use crate::output::{Counter, Fault, Rows};
 
-pub(super) const DESCRIPTOR: Fault = Fault::new(Counter::error(
-    "energy_descriptor_invalid",
-    "an energy consumer without id, or a state of a power entity \
+pub(super) const DESCRIPTOR: Fault = Fault::new(
+    Counter::error(
+        "energy_descriptor_invalid",
+        "an energy consumer without id, or a state of a power entity \
      without index, is ignored",
-));
+    )
+    .drops_nothing(),
+);
 
 fn text(message: Message<'_>, field: u32) -> Option<Box<str>> {
     Some(message.text(field)?.into())
@@ -55,8 +58,8 @@ impl Reader for EntityStates {
                 entity: text(state, 3),
                 state: text(state, 4),
             };
-            let energy = &mut context.definitions.energy;
-            energy.describe_state((packet.machine, entity, index), said);
+            let energy = &mut context.definitions.parts.of(packet.part).energy;
+            energy.describe_state((entity, index), said);
         }
         observe(PacketType::ENTITY_STATE_RESIDENCY, message, packet, context);
     }
@@ -99,8 +102,8 @@ impl Reader for EnergyBreakdowns {
                 kind: text(consumer, 3),
                 name: text(consumer, 4),
             };
-            let energy = &mut context.definitions.energy;
-            energy.describe_consumer((packet.machine, id), said);
+            let energy = &mut context.definitions.parts.of(packet.part).energy;
+            energy.describe_consumer(id, said);
         }
     }
 }

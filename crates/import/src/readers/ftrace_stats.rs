@@ -106,8 +106,8 @@ impl Reader for FtraceStats {
         parse_errors(stats, packet, context, rows);
         match phase {
             Phase::Begin => {
-                if let Some(machine) = context.definitions.machines.get_mut(packet.machine) {
-                    machine.preserves_buffer |= stats.flag(field::PRESERVE_FTRACE_BUFFER);
+                if stats.flag(field::PRESERVE_FTRACE_BUFFER) {
+                    context.definitions.parts.of(packet.part).preserves_buffer = true;
                 }
                 self.setup(stats, packet, context, rows);
             }
@@ -133,7 +133,8 @@ impl Reader for FtraceStats {
             loss.push(rows);
         }
         for (part, loss) in std::mem::take(&mut self.without_symbols) {
-            let config = context.definitions.configs.get(&part);
+            let of_part = context.definitions.parts.get(part);
+            let config = of_part.and_then(|of_part| of_part.config.as_ref());
             if let Some(loss) = loss.filter(|_| config.is_some_and(|config| config.wants_symbols)) {
                 let of = of(&context.place, part);
                 context.journal.set(&SYMBOLS_MISSING, of, None, 1);

@@ -60,6 +60,7 @@ impl Reader for GpuCounterEvents {
                 packet,
                 &Event::Packet(timeline::PacketEvent {
                     id: packet.id,
+                    part: packet.part,
                     machine: packet.machine,
                     field: PacketType::GPU_COUNTER_EVENT.0,
                     interval: packet.generation.interval,
@@ -71,20 +72,20 @@ impl Reader for GpuCounterEvents {
     }
 }
 
-/// Stores the description of counters whose numbers hold for the whole machine.
+/// Stores the description of counters whose numbers hold for the whole part.
 fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let gpu = message.small(3).unwrap_or(0);
     if let Some(descriptor) = message.bytes(1).map(Message) {
-        let counters = counters(descriptor, packet.machine, gpu);
-        let known = &mut context.definitions.gpu_counters;
+        let counters = counters(descriptor, gpu);
+        let known = &mut context.definitions.parts.of(packet.part).gpu_counters;
         known.describe(counters, groups(descriptor));
     }
 }
 
 /// Stores the counters of an interned number, if its entry is known now and was not stored before.
 fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
-    let (machine, interval) = (packet.machine, packet.generation.interval);
-    let known = &mut context.definitions.gpu_counters;
+    let interval = packet.generation.interval;
+    let known = &mut context.definitions.parts.of(packet.part).gpu_counters;
     if known.knows(interval, iid) {
         return;
     }
@@ -94,18 +95,17 @@ fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let interned = Message(entry);
     if let Some(descriptor) = interned.bytes(2) {
         let gpu = interned.small(3).unwrap_or(0);
-        known.intern(interval, iid, machine, entry, || {
+        known.intern(interval, iid, entry, || {
             let descriptor = Message(descriptor);
-            (counters(descriptor, machine, gpu), groups(descriptor))
+            (counters(descriptor, gpu), groups(descriptor))
         });
     }
 }
 
 /// The counters of a `GpuCounterDescriptor` that have a number and a name.
-fn counters(descriptor: Message<'_>, machine: u32, gpu: u32) -> Vec<DescribedCounter> {
+fn counters(descriptor: Message<'_>, gpu: u32) -> Vec<DescribedCounter> {
     let counters = descriptor.messages(1).filter_map(|spec| {
         let counter = GpuCounter {
-            machine,
             gpu,
             name: spec.text(2)?.into(),
             unit: unit(spec).map(Into::into),
@@ -235,10 +235,9 @@ mod tests {
             spec(&[0x08, 2, 0x12, 1, b'b', 0x1a, 0, 0x58, 2]),
         ]
         .concat();
-        let found = counters(Message(&descriptor), 3, 4);
+        let found = counters(Message(&descriptor), 4);
         let found = found.into_iter().map(|found| (found.number, found.counter));
         let counter = GpuCounter {
-            machine: 3,
             gpu: 4,
             name: "b".into(),
             unit: None,

@@ -68,6 +68,7 @@ pub(super) fn observe(
 ) {
     let event = Event::Packet(timeline::PacketEvent {
         id: packet.id,
+        part: packet.part,
         machine: packet.machine,
         field: packet_type.0,
         interval: packet.generation.interval,

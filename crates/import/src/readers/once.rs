@@ -8,7 +8,7 @@ use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::records::of;
 use super::retiming::Times;
-use crate::definitions::{Architecture, CPUS, CpuInfo, Machine, SystemInfo};
+use crate::definitions::{Architecture, CPUS, CpuInfo, SystemInfo};
 use crate::message::Message;
 use crate::output::{About, Counter, Facts, Journal, Rows};
 
@@ -67,7 +67,7 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
                 let room = (CPUS as usize).saturating_sub(machine.cpus.len());
                 machine.cpus.extend(message.messages(1).take(room).map(cpu));
             }
-            PacketType::SERVICE_EVENT => service_event(message, packet, machine),
+            PacketType::SERVICE_EVENT => service_event(message, packet, context),
             _ => {}
         }
     }
@@ -244,11 +244,12 @@ fn cpu(message: Message<'_>) -> CpuInfo {
 }
 
 /// The last event counts, by its timestamp as recorded (rule O5).
-fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, machine: &mut Machine) {
+fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     const TRACING_STARTED: u32 = 2;
     if message.number(TRACING_STARTED).is_some() {
         let started = packet.header.timestamp;
-        machine.tracing_started = started.or(machine.tracing_started);
+        let of_part = context.definitions.parts.of(packet.part);
+        of_part.tracing_started = started.or(of_part.tracing_started);
     }
 }
 

@@ -3,7 +3,7 @@
 use timebase_resolver::Unresolved;
 use timebase_trace::wire::packet::Header;
 
-use crate::output::{LogMessage, Rows, Severity};
+use crate::output::{Example, LogMessage, Rows, Severity};
 use crate::place::{Generation, PartIx, Placement, TraceTime};
 
 /// A packet with its place in time, in the form that its reader gets.
@@ -34,6 +34,15 @@ impl PlacedPacket<'_> {
         LogMessage::new(severity, code, text)
             .of_packet(self.id, self.offset)
             .push(rows);
+    }
+
+    /// The packet as an example of an event with a fault.
+    pub fn example(&self) -> Example {
+        Example {
+            packet: Some(self.id),
+            ts: self.placement.ts.map(|TraceTime(ts)| ts),
+            ..Example::default()
+        }
     }
 
     /// Whether it relies on lost state, and so has only a row (rule S4).

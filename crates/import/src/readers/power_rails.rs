@@ -60,19 +60,14 @@ impl Reader for PowerRails {
             }
             return;
         }
-        let machine = packet.machine;
         let session = message.number(3).unwrap_or(0);
         for descriptor in message.messages(1) {
             let index = descriptor.small(1).unwrap_or(0);
             if index <= GREATEST_INDEX {
-                let index = RailIndex {
-                    machine,
-                    session,
-                    index,
-                };
+                let index = RailIndex { session, index };
                 let name = descriptor.text(2).unwrap_or_default();
                 let subsystem = descriptor.text(3);
-                let rails = &mut context.definitions.rails;
+                let rails = &mut context.definitions.parts.of(packet.part).rails;
                 rails.describe(index, &name, subsystem.as_deref());
             }
         }
@@ -85,7 +80,8 @@ impl Reader for PowerRails {
         let packet_ts = packet_ts.map(|TraceTime(ts)| ts);
         for sample in message.messages(2) {
             let event = Event::Energy(Energy {
-                machine,
+                part: packet.part,
+                machine: packet.machine,
                 session,
                 index: sample.small(1).unwrap_or(0),
                 energy: sample.number(3).unwrap_or(0),

@@ -30,7 +30,8 @@ pub(super) mod packet {
 static MISSING_START: Counter = Counter::error(
     "track_event_range_of_interest_missing_start_us",
     "ranges of interest without a start",
-);
+)
+.drops_nothing();
 
 /// The counters that every machine of a file has, even if nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
@@ -116,9 +117,10 @@ pub(super) fn ordered(
     let PacketType(field) = packet_type;
     if context.events.timeline.is_wanted() {
         let event = Event::Recorded(RecordedEvent {
-            packet: packet.id,
+            part: packet.part,
             file,
             machine,
+            packet: packet.id,
             field,
             payload: message.0,
         });

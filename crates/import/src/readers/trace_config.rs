@@ -90,15 +90,17 @@ impl Reader for TraceConfigs {
             wants_symbols: ftrace.any(|ftrace| ftrace.flag(SYMBOLIZE_KSYMS)),
             lacks_flushes: writes_file && config.small(FLUSH_PERIOD_MS).unwrap_or(0) == 0,
         };
-        context.definitions.configs.insert(packet.part, read);
+        context.definitions.parts.of(packet.part).config = Some(read);
         ordered(PacketType::TRACE_CONFIG, config, packet, context);
     }
 
     fn end(&mut self, context: &mut ImportContext, _rows: &mut Rows<'_>) {
-        let lacking = context.definitions.configs.iter();
-        let lacking = lacking.filter(|(_, config)| config.lacks_flushes);
-        for (part, _) in lacking {
-            let part = &context.place.clocks.parts[*part];
+        for (part, statements) in context.definitions.parts.iter() {
+            let config = statements.config.as_ref();
+            if !config.is_some_and(|config| config.lacks_flushes) {
+                continue;
+            }
+            let part = &context.place.clocks.parts[part];
             let (file, machine) = (part.file.id, part.machine.0);
             if !flushes_itself(machine, &context.journal) {
                 let journal = &mut context.journal;

@@ -95,7 +95,8 @@ impl Reader for TraceStats {
 
     fn end(&mut self, context: &mut ImportContext, rows: &mut Rows<'_>) {
         for (part, losses) in std::mem::take(&mut self.losses) {
-            let config = context.definitions.configs.get(&part);
+            let of_part = context.definitions.parts.get(part);
+            let config = of_part.and_then(|of_part| of_part.config.as_ref());
             for Lost { loss, by_ring } in losses {
                 let discards = || config?.discards.get(loss.buffer? as usize).copied();
                 let is_meant = by_ring && !discards().unwrap_or(false);

@@ -10,7 +10,8 @@ use crate::output::{Counter, Rows};
 const LEFT_OUT: Counter = Counter::data_loss(
     "translations_left_out",
     "entries of translation tables beyond 64 MiB, which change no names",
-);
+)
+.drops_nothing();
 
 /// Reads translation tables.
 #[derive(Debug, Default)]
@@ -32,10 +33,9 @@ impl Reader for TranslationTables {
             return;
         }
         let definitions = &mut context.definitions;
-        let names = &mut definitions.names;
-        let left_out = definitions
-            .translations
-            .read(packet.machine, message, names);
+        let (names, room) = (&mut definitions.names, &mut definitions.translation_room);
+        let of_part = definitions.parts.of(packet.part);
+        let left_out = of_part.translations.read(message, names, room);
         if left_out > 0 {
             context.journal.count(LEFT_OUT, left_out);
         }

@@ -71,6 +71,7 @@ impl Reader for VulkanMemoryEvents {
         let clock = context.place.clocks.event_clock(packet.part, boottime);
         let event = Event::Packet(timeline::PacketEvent {
             id: packet.id,
+            part: packet.part,
             machine: packet.machine,
             field: packet_type.0,
             interval: packet.generation.interval,

@@ -7,9 +7,10 @@ use timebase_trace::Interval;
 use super::label::Name;
 use super::track_event::{TRACK, TrackRecord};
 use crate::compact::{Put, Take, cut};
+use crate::place::{PartIx, PartKey, PartKeys};
 
 /// Something that happens at one time. Machines are rows of `machine`; pids and tids are those in
-/// the trace, taken as uint32.
+/// the trace, taken as uint32. A record has the part of its event, which has the machine and the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
     Switch(Switch),
@@ -32,6 +33,7 @@ pub(crate) enum Event<'a> {
 /// A CPU switches from one thread to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Switch {
+    pub part: PartIx,
     pub machine: u32,
     pub cpu: u32,
     /// The thread that runs until the switch; the compact encoding lacks it.
@@ -52,6 +54,7 @@ pub(crate) struct Prev {
 /// A thread wakes another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waking {
+    pub part: PartIx,
     pub machine: u32,
     pub cpu: u32,
     pub waker: Waker,
@@ -72,6 +75,7 @@ pub(crate) enum Waker {
 /// Any other event of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FtraceEvent<'a> {
+    pub part: PartIx,
     pub machine: u32,
     pub cpu: u32,
     /// The thread that was running.
@@ -86,6 +90,7 @@ pub(crate) struct FtraceEvent<'a> {
 /// A line of the Android log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogLine {
+    pub part: PartIx,
     pub machine: u32,
     pub pid: u32,
     pub tid: u32,
@@ -98,6 +103,7 @@ pub(crate) struct LogLine {
 pub(crate) struct PacketEvent<'a> {
     /// The packet's row.
     pub id: i64,
+    pub part: PartIx,
     pub machine: u32,
     /// Its field of `TracePacket`.
     pub field: u32,
@@ -112,6 +118,7 @@ pub(crate) struct PacketEvent<'a> {
 /// decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProfileEvent<'a> {
+    pub part: PartIx,
     /// The packet's row.
     pub packet: i64,
     /// Its field of `TracePacket`.
@@ -132,6 +139,7 @@ pub(crate) struct ProfileEvent<'a> {
 pub(crate) struct RecordedEvent<'a> {
     /// The packet's row.
     pub packet: i64,
+    pub part: PartIx,
     pub file: u32,
     pub machine: u32,
     /// Its field of `TracePacket`.
@@ -142,6 +150,7 @@ pub(crate) struct RecordedEvent<'a> {
 /// The energy that has gone through a power rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Energy {
+    pub part: PartIx,
     pub machine: u32,
     /// The session, within which numbers of rails are unique.
     pub session: u64,
@@ -177,7 +186,7 @@ impl<'a> Event<'a> {
             Event::Waking(event) => event.put(&mut put),
             Event::Ftrace(event) => {
                 put.natural(FTRACE)
-                    .natural(event.machine.into())
+                    .natural(event.part.0.into())
                     .natural(event.cpu.into())
                     .natural(event.tid.into())
                     .natural(event.field.into());
@@ -188,15 +197,15 @@ impl<'a> Event<'a> {
             }
             Event::LogLine(line) => {
                 put.natural(LOG_LINE)
-                    .natural(line.machine.into())
+                    .natural(line.part.0.into())
                     .natural(line.pid.into())
                     .natural(line.tid.into())
                     .integer(line.row);
             }
             Event::Packet(packet) => {
                 put.natural(PACKET)
+                    .natural(packet.part.0.into())
                     .integer(packet.id)
-                    .natural(packet.machine.into())
                     .natural(packet.field.into())
                     .natural(packet.valid.into());
                 put_interval(&mut put, packet.interval);
@@ -204,20 +213,21 @@ impl<'a> Event<'a> {
             }
             Event::Energy(energy) => {
                 put.natural(ENERGY)
-                    .natural(energy.machine.into())
+                    .natural(energy.part.0.into())
                     .natural(energy.session)
                     .natural(energy.index.into())
                     .natural(energy.energy)
                     .natural(energy.packet_ts.is_some().into())
                     .integer(energy.packet_ts.unwrap_or(0));
             }
-            Event::Track(record) => put.natural(TRACK).rest(record.0),
+            Event::Track(TrackRecord(key, record)) => {
+                put.natural(TRACK).natural(key.part.0.into()).rest(record);
+            }
             Event::Profile(event) => event.put(&mut put),
             Event::Recorded(event) => {
                 put.natural(RECORDED)
+                    .natural(event.part.0.into())
                     .integer(event.packet)
-                    .natural(event.file.into())
-                    .natural(event.machine.into())
                     .natural(event.field.into())
                     .rest(event.payload);
             }
@@ -227,6 +237,23 @@ impl<'a> Event<'a> {
             Event::Nothing => {
                 put.natural(NOTHING);
             }
+        }
+    }
+
+    /// The part of the event; the loss of packets and an event that is left out have none.
+    #[inline]
+    pub fn part(&self) -> Option<PartIx> {
+        match self {
+            Event::Switch(event) => Some(event.part),
+            Event::Waking(event) => Some(event.part),
+            Event::Ftrace(event) => Some(event.part),
+            Event::LogLine(line) => Some(line.part),
+            Event::Packet(packet) => Some(packet.part),
+            Event::Energy(energy) => Some(energy.part),
+            Event::Track(TrackRecord(key, _)) => Some(key.part),
+            Event::Profile(event) => Some(event.part),
+            Event::Recorded(event) => Some(event.part),
+            Event::PacketsLost { .. } | Event::Nothing => None,
         }
     }
 
@@ -243,14 +270,16 @@ impl<'a> Event<'a> {
     ///
     /// If the record is anything else: the temporary file is damaged.
     #[inline]
-    pub fn read(record: &'a [u8]) -> io::Result<Self> {
+    pub fn read(record: &'a [u8], parts: &PartKeys) -> io::Result<Self> {
         let mut take = Take(record);
         let event = match take.natural()? {
-            kind @ (SWITCH | COMPACT_SWITCH) => Event::Switch(Switch::take(kind, take)?),
-            kind @ (WAKING | COMPACT_WAKING) => Event::Waking(Waking::take(kind, take)?),
+            kind @ (SWITCH | COMPACT_SWITCH) => Event::Switch(Switch::take(kind, take, parts)?),
+            kind @ (WAKING | COMPACT_WAKING) => Event::Waking(Waking::take(kind, take, parts)?),
             FTRACE => {
+                let PartKey { part, machine, .. } = parts.take(&mut take)?;
                 let mut event = FtraceEvent {
-                    machine: take.small()?,
+                    part,
+                    machine,
                     cpu: take.small()?,
                     tid: take.small()?,
                     field: take.small()?,
@@ -263,40 +292,45 @@ impl<'a> Event<'a> {
                 }
                 Event::Ftrace(event)
             }
-            LOG_LINE => Event::LogLine(LogLine {
-                machine: take.small()?,
-                pid: take.small()?,
-                tid: take.small()?,
-                row: take.integer()?,
-            }),
-            PACKET => Event::Packet(PacketEvent {
-                id: take.integer()?,
-                machine: take.small()?,
-                field: take.small()?,
-                valid: take.natural()? != 0,
-                interval: take_interval(&mut take)?,
-                payload: take.rest(),
-            }),
-            ENERGY => Event::Energy(Energy {
-                machine: take.small()?,
-                session: take.natural()?,
-                index: take.small()?,
-                energy: take.natural()?,
-                packet_ts: {
-                    let is_known = take.natural()? != 0;
-                    let ts = take.integer()?;
-                    is_known.then_some(ts)
-                },
-            }),
-            TRACK => Event::Track(TrackRecord(take.rest())),
-            PROFILE => Event::Profile(ProfileEvent::take(take)?),
-            RECORDED => Event::Recorded(RecordedEvent {
-                packet: take.integer()?,
-                file: take.small()?,
-                machine: take.small()?,
-                field: take.small()?,
-                payload: take.rest(),
-            }),
+            LOG_LINE => {
+                let PartKey { part, machine, .. } = parts.take(&mut take)?;
+                Event::LogLine(LogLine {
+                    part,
+                    machine,
+                    pid: take.small()?,
+                    tid: take.small()?,
+                    row: take.integer()?,
+                })
+            }
+            PACKET => {
+                let PartKey { part, machine, .. } = parts.take(&mut take)?;
+                Event::Packet(PacketEvent {
+                    part,
+                    machine,
+                    id: take.integer()?,
+                    field: take.small()?,
+                    valid: take.natural()? != 0,
+                    interval: take_interval(&mut take)?,
+                    payload: take.rest(),
+                })
+            }
+            ENERGY => Event::Energy(Energy::take(take, parts)?),
+            TRACK => {
+                let key = parts.take(&mut take)?;
+                Event::Track(TrackRecord(key, take.rest()))
+            }
+            PROFILE => Event::Profile(ProfileEvent::take(take, parts)?),
+            RECORDED => {
+                let key = parts.take(&mut take)?;
+                Event::Recorded(RecordedEvent {
+                    part: key.part,
+                    file: key.file,
+                    machine: key.machine,
+                    packet: take.integer()?,
+                    field: take.small()?,
+                    payload: take.rest(),
+                })
+            }
             NOTHING => Event::Nothing,
             PACKETS_LOST => Event::PacketsLost {
                 sequence: take.small()?,
@@ -310,7 +344,7 @@ impl<'a> Event<'a> {
 impl Switch {
     fn put(&self, put: &mut Put<'_>) {
         put.natural(self.prev.map_or(COMPACT_SWITCH, |_| SWITCH))
-            .natural(self.machine.into())
+            .natural(self.part.0.into())
             .natural(self.cpu.into())
             .natural(self.prev_state)
             .natural(self.next_pid.into())
@@ -321,9 +355,11 @@ impl Switch {
         }
     }
 
-    fn take(kind: u64, mut take: Take<'_>) -> io::Result<Self> {
+    fn take(kind: u64, mut take: Take<'_>, parts: &PartKeys) -> io::Result<Self> {
+        let PartKey { part, machine, .. } = parts.take(&mut take)?;
         Ok(Switch {
-            machine: take.small()?,
+            part,
+            machine,
             cpu: take.small()?,
             prev_state: take.natural()?,
             next_pid: take.small()?,
@@ -347,16 +383,18 @@ impl Waking {
             Waker::Running { in_interrupt } => (COMPACT_WAKING, in_interrupt.into()),
         };
         put.natural(kind)
-            .natural(self.machine.into())
+            .natural(self.part.0.into())
             .natural(self.cpu.into())
             .natural(waker.into())
             .natural(self.pid.into())
             .natural(number(self.comm));
     }
 
-    fn take(kind: u64, mut take: Take<'_>) -> io::Result<Self> {
+    fn take(kind: u64, mut take: Take<'_>, parts: &PartKeys) -> io::Result<Self> {
+        let PartKey { part, machine, .. } = parts.take(&mut take)?;
         Ok(Waking {
-            machine: take.small()?,
+            part,
+            machine,
             cpu: take.small()?,
             waker: match (kind, take.small()?) {
                 (WAKING, tid) => Waker::Tid(tid),
@@ -373,6 +411,7 @@ impl Waking {
 impl<'a> ProfileEvent<'a> {
     fn put(&self, put: &mut Put<'_>) {
         put.natural(PROFILE)
+            .natural(self.part.0.into())
             .integer(self.packet)
             .natural(self.field.into())
             .natural(self.writer.into())
@@ -382,8 +421,9 @@ impl<'a> ProfileEvent<'a> {
         put.rest(self.payload);
     }
 
-    fn take(mut take: Take<'a>) -> io::Result<Self> {
+    fn take(mut take: Take<'a>, parts: &PartKeys) -> io::Result<Self> {
         Ok(ProfileEvent {
+            part: parts.take(&mut take)?.part,
             packet: take.integer()?,
             field: take.small()?,
             writer: take.small()?,
@@ -391,6 +431,24 @@ impl<'a> ProfileEvent<'a> {
             defaults: take.small()?,
             interval: take_interval(&mut take)?,
             payload: take.rest(),
+        })
+    }
+}
+
+impl Energy {
+    fn take(mut take: Take<'_>, parts: &PartKeys) -> io::Result<Self> {
+        let PartKey { part, machine, .. } = parts.take(&mut take)?;
+        Ok(Energy {
+            part,
+            machine,
+            session: take.natural()?,
+            index: take.small()?,
+            energy: take.natural()?,
+            packet_ts: {
+                let is_known = take.natural()? != 0;
+                let ts = take.integer()?;
+                is_known.then_some(ts)
+            },
         })
     }
 }
@@ -428,12 +486,14 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
+        let parts = PartKeys::new([(1, 10), (2, 11), (3, 12)]);
         let interval = Interval {
             sequence: 3,
             cleared: 400,
         };
         let switch = Switch {
-            machine: 1,
+            part: PartIx(1),
+            machine: 11,
             cpu: 700,
             prev: Some(Prev {
                 pid: u32::MAX,
@@ -445,14 +505,16 @@ mod tests {
             next_comm: Some(Name(0)),
         };
         let waking = Waking {
-            machine: 0,
+            part: PartIx(0),
+            machine: 10,
             cpu: 1,
             waker: Waker::Tid(0),
             pid: 5,
             comm: Some(Name(u32::MAX)),
         };
         let ftrace = FtraceEvent {
-            machine: 2,
+            part: PartIx(2),
+            machine: 12,
             cpu: 3,
             tid: 4,
             interval: Interval::default(),
@@ -460,27 +522,31 @@ mod tests {
             message: &[],
         };
         let line = LogLine {
-            machine: 1,
+            part: PartIx(1),
+            machine: 11,
             pid: 2,
             tid: 3,
             row: 4,
         };
         let packet = PacketEvent {
             id: 7,
-            machine: 1,
+            part: PartIx(1),
+            machine: 11,
             field: 2,
             interval,
             valid: true,
             payload: b"",
         };
         let energy = Energy {
-            machine: 1,
+            part: PartIx(1),
+            machine: 11,
             session: u64::MAX,
             index: 2,
             energy: 3,
             packet_ts: Some(-4),
         };
         let profile = ProfileEvent {
+            part: PartIx(2),
             packet: 3,
             field: 66,
             writer: 1,
@@ -491,8 +557,9 @@ mod tests {
         };
         let recorded = RecordedEvent {
             packet: 4,
+            part: PartIx(2),
             file: 3,
-            machine: 2,
+            machine: 12,
             field: 113,
             payload: b"trigger",
         };
@@ -527,8 +594,10 @@ mod tests {
         ] {
             let mut record = Vec::new();
             event.write(&mut record);
-            assert_eq!(Event::read(&record).unwrap(), event);
+            assert_eq!(Event::read(&record, &parts).unwrap(), event);
         }
-        assert!(Event::read(&[]).is_err() && Event::read(&[99]).is_err());
+        for damaged in [&[][..], &[99], &[LOG_LINE as u8, 3]] {
+            assert!(Event::read(damaged, &parts).is_err());
+        }
     }
 }

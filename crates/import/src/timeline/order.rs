@@ -6,7 +6,7 @@ use timebase_store::sort::{Scratch, Sorter};
 
 use super::event::Event;
 use crate::limits::Watch;
-use crate::place::TraceTime;
+use crate::place::{PartKeys, TraceTime};
 
 /// Takes events in file order, and gives them in the order of time.
 pub(crate) struct Timeline {
@@ -68,9 +68,10 @@ impl Timeline {
         }
     }
 
-    /// Gives all events, in order.
+    /// Gives all events of these parts, in order.
     pub fn drain(
         self,
+        parts: &PartKeys,
         watch: &mut Watch,
         mut each: impl FnMut(TraceTime, &Event<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -79,7 +80,7 @@ impl Timeline {
         }
         self.events.finish(|&(ts, _), record| {
             watch.after(record.len())?;
-            match Event::read(record) {
+            match Event::read(record, parts) {
                 Ok(ref event) => each(TraceTime(ts), event),
                 Err(error) => Err(error),
             }
@@ -92,10 +93,16 @@ impl Timeline {
 mod tests {
     use super::super::event::LogLine;
     use super::*;
+    use crate::place::PartIx;
     use proptest::prelude::*;
+
+    fn parts() -> PartKeys {
+        PartKeys::new([(0, 0)])
+    }
 
     fn line(row: i64) -> Event<'static> {
         Event::LogLine(LogLine {
+            part: PartIx(0),
             machine: 0,
             pid: 1,
             tid: 2,
@@ -120,7 +127,7 @@ mod tests {
             expected.sort();
             let mut found = Vec::new();
             timeline
-                .drain(&mut Watch::default(), |TraceTime(ts), event| {
+                .drain(&parts(), &mut Watch::default(), |TraceTime(ts), event| {
                     if let Event::LogLine(line) = event {
                         found.push((ts, line.row));
                     }
@@ -142,7 +149,7 @@ mod tests {
         }
         assert!(
             timeline
-                .drain(&mut Watch::default(), |_, _| Ok(()))
+                .drain(&parts(), &mut Watch::default(), |_, _| Ok(()))
                 .is_err()
         );
     }

@@ -5,6 +5,7 @@ use std::io;
 
 use super::label::{Label, put_label, take_label};
 use crate::compact::{Put, Take, cut};
+use crate::place::{PartIx, PartKey};
 
 /// The first number in the record of a track event, which no other kind of event has.
 pub(super) const TRACK: u64 = 8;
@@ -35,7 +36,7 @@ pub(crate) enum Does {
 /// A track event as it was written. A decoded event takes some hundred bytes, which other events
 /// need not carry around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TrackRecord<'a>(pub(super) &'a [u8]);
+pub(crate) struct TrackRecord<'a>(pub(super) PartKey, pub(super) &'a [u8]);
 
 impl<'a> TrackRecord<'a> {
     /// Decodes the event.
@@ -45,13 +46,15 @@ impl<'a> TrackRecord<'a> {
     /// If the record is anything else: the temporary file is damaged.
     #[inline]
     pub fn read(self) -> io::Result<TrackEvent<'a>> {
-        TrackEvent::take(Take(self.0))
+        let TrackRecord(key, record) = self;
+        TrackEvent::take((key.part, key.machine), Take(record))
     }
 }
 
 /// A track event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TrackEvent<'a> {
+    pub part: PartIx,
     pub machine: u32,
     /// Its sequence, as a number among all sequences.
     pub sequence: u32,
@@ -72,6 +75,8 @@ pub(crate) struct TrackEvent<'a> {
     /// The value of a counter (rule E15), and the values of further counters (rule E17).
     pub value: Option<f64>,
     pub more_values: Values<'a>,
+    /// Whether its sequence lost packets since its state was cleared (rule DT10).
+    pub lossy: bool,
     /// Its `LegacyEvent`; empty without one.
     pub legacy: &'a [u8],
     /// The text of its first annotation, if the event names a thread or a process (rule L6).
@@ -188,6 +193,7 @@ mod has {
     pub const FAULTS: u64 = 1 << 13;
     pub const UNDECODED: u64 = 1 << 14;
     pub const STATE: u64 = 1 << 15;
+    pub const LOSSY: u64 = 1 << 16;
 }
 
 impl Does {
@@ -217,9 +223,10 @@ impl Does {
 }
 
 impl<'a> TrackEvent<'a> {
-    /// An event that does nothing.
-    pub fn empty(machine: u32, packet: i64) -> Self {
+    /// An event of a part, and the part's machine, that does nothing.
+    pub fn empty((part, machine): (PartIx, u32), packet: i64) -> Self {
         TrackEvent {
+            part,
             machine,
             sequence: 0,
             packet,
@@ -233,6 +240,7 @@ impl<'a> TrackEvent<'a> {
             instructions: None,
             value: None,
             more_values: Values::default(),
+            lossy: false,
             legacy: &[],
             note: None,
             flows: Flows::default(),
@@ -260,6 +268,7 @@ impl<'a> TrackEvent<'a> {
             (has::LOG, arguments.has_log),
             (has::FAULTS, faults != 0),
             (has::STATE, self.state.is_some()),
+            (has::LOSSY, self.lossy),
             (has::UNDECODED, !arguments.undecoded.is_empty()),
         ] {
             if is_there {
@@ -274,16 +283,15 @@ impl<'a> TrackEvent<'a> {
     #[inline]
     pub fn write(&self, record: &mut Vec<u8>) {
         record.clear();
-        self.put(Put(record).natural(TRACK));
+        self.put(Put(record).natural(TRACK).natural(self.part.0.into()));
     }
 
-    /// Appends the event to `put`.
+    /// Appends the event to `put`, without its part.
     #[inline]
     pub fn put(&self, put: &mut Put<'_>) {
         let parts = self.parts();
         put.natural(parts)
             .natural(self.does.number())
-            .natural(self.machine.into())
             .natural(self.sequence.into())
             .integer(self.packet);
         if let Some(Uuid(uuid)) = self.uuid {
@@ -339,17 +347,17 @@ impl<'a> TrackEvent<'a> {
         }
     }
 
-    /// Reads an event that [`TrackEvent::put`] wrote.
+    /// Reads an event of a part that [`TrackEvent::put`] wrote.
     #[inline]
-    pub fn take(mut take: Take<'a>) -> io::Result<Self> {
+    pub fn take(of: (PartIx, u32), mut take: Take<'a>) -> io::Result<Self> {
         let parts = take.natural()?;
         let has = |part| parts & part != 0;
         let does = Does::of(take.natural()?)?;
-        let (machine, sequence) = (take.small()?, take.small()?);
+        let sequence = take.small()?;
         let mut event = TrackEvent {
             does,
             sequence,
-            ..TrackEvent::empty(machine, take.integer()?)
+            ..TrackEvent::empty(of, take.integer()?)
         };
         if has(has::UUID) {
             event.uuid = Some(Uuid(take.small()?));
@@ -405,6 +413,7 @@ impl<'a> TrackEvent<'a> {
             }
         }
         arguments.has_log = has(has::LOG);
+        self.lossy = has(has::LOSSY);
         Ok(())
     }
 }
@@ -421,7 +430,7 @@ mod tests {
             sequence: 2,
             does: Does::End,
             uuid: Some(Uuid(4)),
-            ..TrackEvent::empty(1, 3)
+            ..TrackEvent::empty((PartIx(1), 7), 3)
         };
         let (mut values, mut flows) = (Vec::new(), Vec::new());
         let steps = [
@@ -442,6 +451,7 @@ mod tests {
             instructions: Some(i64::MAX),
             value: Some(2.5),
             more_values: Values::write(&more, &mut values),
+            lossy: true,
             legacy: b"legacy",
             note: Some(""),
             flows: Flows::write(steps.into_iter(), &mut flows),
@@ -458,11 +468,12 @@ mod tests {
         };
         assert_eq!(full.more_values.iter().collect::<Vec<_>>(), more);
         assert_eq!(full.flows.iter().collect::<Vec<_>>(), steps);
+        let of = (PartIx(1), 7);
         for event in [plain, full] {
             let mut record = Vec::new();
             event.put(&mut Put(&mut record));
-            assert_eq!(TrackEvent::take(Take(&record)).unwrap(), event);
+            assert_eq!(TrackEvent::take(of, Take(&record)).unwrap(), event);
         }
-        assert!(TrackEvent::take(Take(&[0xff])).is_err());
+        assert!(TrackEvent::take(of, Take(&[0xff])).is_err());
     }
 }

@@ -17,46 +17,10 @@ use super::sched::{self, Sched};
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
-use crate::definitions::Records;
-use crate::limits::Watch;
-use crate::output::{Counts, Fault, Faults, Rows};
+use crate::output::{Doubt, Fault};
 use crate::place::TraceTime;
-use crate::timeline::{Event, FtraceEvent, Switch, Timeline, Waker, Waking};
-use crate::world::{World, ucpu};
-
-/// Gives all events of a trace to all trackers. Returns the contradictions in the trace, the counts
-/// for files and machines, and what the recording says of itself.
-///
-/// # Errors
-///
-/// If a temporary file cannot be written or read, or memory does not suffice.
-pub(crate) fn follow(
-    timeline: Timeline,
-    mut world: World,
-    watch: &mut Watch,
-    rows: &mut Rows<'_>,
-) -> io::Result<(Faults, Counts, Records)> {
-    let mut trackers = Trackers::default();
-    let mut at = At {
-        world: &mut world,
-        rows,
-    };
-    trackers.begin(&mut at);
-    timeline.drain(watch, |TraceTime(ts), event| {
-        let mut at = At {
-            world: &mut world,
-            rows,
-        };
-        trackers.event(ts, event, &mut at)
-    })?;
-    let mut at = At {
-        world: &mut world,
-        rows,
-    };
-    trackers.end(&mut at);
-    drop(trackers);
-    world.end(rows)
-}
+use crate::timeline::{Event, Waker};
+use crate::world::ucpu;
 
 /// The trackers' faults for which every machine of a file has a counter, even if there are no
 /// faults (rules FT, GK, KE, OT).
@@ -70,12 +34,28 @@ pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
     frames.into_iter().chain(kernel).chain(ENERGY_FAULTS)
 }
 
-/// The trackers. `processes` is the first, so that the other trackers find the thread that an event
-/// creates.
+/// The trackers of the import: processes, threads, mappings and frames belong to machines, and what the
+/// recording says of itself to files. Processes get each event first, so that the others find the thread
+/// that an event creates.
 #[derive(Default)]
-struct Trackers {
+pub(super) struct Shared {
     processes: Processes,
-    sched: Sched,
+    profiles: Profiles,
+    recording: Recording,
+}
+
+impl Shared {
+    /// There are no more events.
+    pub fn end(&mut self, at: &mut At<'_, '_>) {
+        self.processes.end(at);
+        self.profiles.end(at);
+    }
+}
+
+/// The trackers of one part (rule X42).
+#[derive(Default)]
+pub(super) struct Trackers {
+    pub sched: Sched,
     atrace: Atrace,
     interrupts: Interrupts,
     signals: Signals,
@@ -84,15 +64,13 @@ struct Trackers {
     counters: Counters,
     track_events: TrackEvents,
     frames: Frames,
-    profiles: Profiles,
-    recording: Recording,
     kernel: Kernel,
 }
 
 impl Trackers {
-    fn all(&mut self) -> [&mut dyn Tracker; 8] {
+    /// The trackers that take any packet or kernel event.
+    fn all(&mut self) -> [&mut dyn Tracker; 7] {
         [
-            &mut self.processes,
             &mut self.sched,
             &mut self.atrace,
             &mut self.interrupts,
@@ -103,24 +81,38 @@ impl Trackers {
         ]
     }
 
-    fn begin(&mut self, at: &mut At<'_, '_>) {
+    /// All statements that hold for the whole trace are known, and no event of the part has come yet.
+    pub fn begin(&mut self, at: &mut At<'_, '_>) {
         for tracker in self.all() {
             tracker.begin(at);
         }
     }
 
+    /// Takes an event of the part.
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be read.
     #[inline]
-    fn event(&mut self, ts: i64, event: &Event<'_>, at: &mut At<'_, '_>) -> io::Result<()> {
-        if machine_of_cpu(event).is_some_and(|machine| is_before(ts, machine, at)) {
+    pub fn event(
+        &mut self,
+        ts: i64,
+        event: &Event<'_>,
+        shared: &mut Shared,
+        at: &mut At<'_, '_>,
+    ) -> io::Result<()> {
+        if is_of_cpu(event) && is_before(ts, at) {
             return Ok(());
         }
+        let buffers = at.world.statements().map(|part| &part.kernel_buffers);
+        let lacks_cpus = is_of_cpu(event) && buffers.is_some_and(|buffers| buffers.lack(ts));
+        at.world.doubt = lacks_cpus.then_some(Doubt::CpusMissing);
         match event {
             Event::Switch(switch) => {
-                self.sched
-                    .switch(ts, switch, is_begun(ts, switch.machine, at), at);
+                self.sched.switch(ts, switch, is_begun(ts, at), at);
             }
             Event::Waking(waking) => {
-                let is_begun = is_begun(ts, waking.machine, at);
+                let is_begun = is_begun(ts, at);
                 let pid = match waking.waker {
                     Waker::Tid(tid) => Some(tid),
                     Waker::Running { .. } => None,
@@ -135,7 +127,7 @@ impl Trackers {
                 if let Some(ucpu) = ucpu(event.machine, event.cpu) {
                     at.world.cpus.see(ucpu);
                 }
-                let is_begun = is_begun(ts, event.machine, at);
+                let is_begun = is_begun(ts, at);
                 let on = (event.machine, event.cpu);
                 self.sched.sees(ts, on, Some(event.tid), is_begun, at);
                 let is_read = !event.message.is_empty() || reads_ftrace(event.field);
@@ -146,8 +138,9 @@ impl Trackers {
                     self.kernel.ftrace(ts, event, emitter, at);
                 } else {
                     if event.field == PRINT {
-                        self.kernel.marks(ts, event.machine, emitter, at);
+                        self.kernel.marks(ts, emitter, at);
                     }
+                    shared.processes.ftrace(ts, event, emitter, at);
                     for tracker in self.all() {
                         tracker.ftrace(ts, event, emitter, at);
                     }
@@ -157,6 +150,7 @@ impl Trackers {
                 self.frames.packet(ts, packet, at);
             }
             Event::Packet(packet) => {
+                shared.processes.packet(ts, packet, at);
                 for tracker in self.all() {
                     tracker.packet(ts, packet, at);
                 }
@@ -166,9 +160,10 @@ impl Trackers {
                 Ok(ref event) => self.track_events.event(ts, event, at),
                 Err(error) => return Err(error),
             },
-            Event::Profile(event) => self.profiles.event(ts, event, at)?,
-            Event::Recorded(event) => self.recording.event(ts, event, at),
+            Event::Profile(event) => shared.profiles.event(ts, event, at)?,
+            Event::Recorded(event) => shared.recording.event(ts, event, at),
             Event::LogLine(line) => {
+                shared.processes.log_line(line, at);
                 for tracker in self.all() {
                     tracker.log_line(line, at);
                 }
@@ -178,50 +173,47 @@ impl Trackers {
                     tracker.energy(ts, energy, at);
                 }
             }
-            Event::PacketsLost { sequence } => at.world.packets_lost(*sequence),
-            Event::Nothing => {}
+            Event::PacketsLost { .. } | Event::Nothing => {}
         }
         Ok(())
     }
 
-    fn end(&mut self, at: &mut At<'_, '_>) {
+    /// There are no more events of the part.
+    pub fn end(&mut self, at: &mut At<'_, '_>) {
+        at.world.doubt = None;
         for tracker in self.all() {
             tracker.end(at);
         }
         self.track_events.end_states(at);
-        self.profiles.end(at);
         self.kernel.end(at);
     }
 }
 
-/// The machine of an event that a CPU's buffer had.
-fn machine_of_cpu(event: &Event<'_>) -> Option<u32> {
+/// Whether a CPU's buffer had the event.
+fn is_of_cpu(event: &Event<'_>) -> bool {
     match event {
-        Event::Switch(Switch { machine, .. })
-        | Event::Waking(Waking { machine, .. })
-        | Event::Ftrace(FtraceEvent { machine, .. }) => Some(*machine),
-        Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => None,
-        Event::Track(_) | Event::Profile(_) | Event::Recorded(_) => None,
-        Event::PacketsLost { .. } | Event::Nothing => None,
+        Event::Switch(_) | Event::Waking(_) | Event::Ftrace(_) => true,
+        Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => false,
+        Event::Track(_) | Event::Profile(_) | Event::Recorded(_) => false,
+        Event::PacketsLost { .. } | Event::Nothing => false,
     }
 }
 
 /// Whether a kernel event is older than the recording (rule O5).
 #[inline]
-fn is_before(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
-    let machine = at.world.definitions.machines.get(machine);
-    let started = machine.filter(|machine| !machine.preserves_buffer);
-    started
-        .and_then(|machine| machine.tracing_started)
+fn is_before(ts: i64, at: &At<'_, '_>) -> bool {
+    let of_part = at.world.statements().filter(|part| !part.preserves_buffer);
+    of_part
+        .and_then(|part| part.tracing_started)
         .is_some_and(|started| ts.unsigned_abs() < started)
 }
 
-/// Whether all ring buffers of the machine have begun (rule O6).
+/// Whether all ring buffers of the part have begun (rule O6).
 #[inline]
-fn is_begun(ts: i64, machine: u32, at: &At<'_, '_>) -> bool {
-    let machine = at.world.definitions.machines.get(machine);
-    machine
-        .and_then(|machine| machine.buffers_begin)
+fn is_begun(ts: i64, at: &At<'_, '_>) -> bool {
+    let of_part = at.world.statements();
+    of_part
+        .and_then(|part| part.buffers_begin)
         .is_none_or(|TraceTime(begin)| ts >= begin)
 }
 

@@ -19,6 +19,7 @@ mod gpu;
 mod interrupts;
 mod kernel;
 mod missing_processes;
+mod parts;
 mod processes;
 mod profiles;
 mod records;
@@ -27,7 +28,8 @@ mod signals;
 mod track_events;
 mod tracker;
 
-pub(crate) use all::{faults_of_machines, follow, reads_ftrace};
+pub(crate) use all::{faults_of_machines, reads_ftrace};
 pub(crate) use gpu::{GPU_INTERNED, VULKAN_INTERNED};
+pub(crate) use parts::follow;
 pub(crate) use profiles::PROFILES_INTERNED;
 pub(crate) use sched::KERNEL_SYMBOLS;

@@ -358,7 +358,7 @@ fn track_descriptor(
     let (uuid, descriptor) = Descriptor::read(message).ok()?;
     let is_ignored = uuid == 0 && descriptor.more().parent.is_some();
     if !is_ignored {
-        let uuid = at.world.definitions.uuids.number(machine, uuid);
+        let uuid = at.world.definitions.uuids.number(at.world.part.part, uuid);
         if !at.world.meet(uuid, packet) {
             return None;
         }

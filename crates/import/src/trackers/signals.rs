@@ -41,7 +41,7 @@ impl Tracker for Signals {
             let names = &mut at.world.definitions.names;
             self.args.push("signal.sig", signal, names);
         }
-        let track = at.world.tracks.of_thread(machine, utid);
+        let track = at.world.tracks.of_thread(utid);
         let slice = NewSlice::named(ts, track, at.world.definitions.names.label(name));
         at.world.add_slice(slice, 0, self.args.as_bytes(), at.rows);
     }

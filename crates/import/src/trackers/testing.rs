@@ -9,7 +9,7 @@ use timebase_trace::{Interned, Interval, Kept, Monitor};
 use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::output::{Batch, Cell, Outlet, Rows};
-use crate::place::TraceTime;
+use crate::place::{PartIx, PartKeys, TraceTime};
 use crate::subjects::{Subject, Wanted};
 use crate::timeline::{Event, FtraceEvent, PacketEvent, Timeline};
 use crate::world::World;
@@ -54,6 +54,7 @@ impl Trace {
     /// An event of CPU 3.
     pub fn ftrace(mut self, ts: i64, tid: u32, field: u32, fields: &[(u32, Field<'_>)]) -> Self {
         let event = Event::Ftrace(FtraceEvent {
+            part: PartIx(0),
             machine: 0,
             cpu: 3,
             tid,
@@ -73,6 +74,7 @@ impl Trace {
     pub fn packet(mut self, ts: i64, field: u32, payload: &[u8]) -> Self {
         let event = Event::Packet(PacketEvent {
             id: 0,
+            part: PartIx(0),
             machine: 0,
             field,
             interval: Interval::default(),
@@ -109,7 +111,8 @@ impl Trace {
         interned.add(Interval::default(), &self.interned).unwrap();
         Made::by(|rows| {
             let world = World::new(definitions, interned, &directory.path().into(), rows);
-            super::follow(timeline, world, &mut Watch::default(), rows).unwrap();
+            let keys = PartKeys::new([(0, 0)]);
+            super::follow(timeline, &keys, world, &mut Watch::default(), rows).unwrap();
         })
     }
 

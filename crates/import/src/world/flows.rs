@@ -23,6 +23,7 @@ use super::stage_flows::{StageFlows, StageStep};
 use super::tracks::TrackId;
 use crate::compact::{Put, Take, cut};
 use crate::output::{Cell, Counter, Fault, Faults, Rows};
+use crate::place::PartIx;
 
 /// A step of a slice in a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,11 +57,17 @@ pub(crate) enum FlowId {
     Legacy(u64),
 }
 
+/// Smaller numbers of flows belong to a part, because writers count from 1. From this number on, writers
+/// take 64 random bits, so the flow may go to another part or another machine (rule X43).
+const SHARED: u64 = 1 << 32;
+
 impl FlowId {
-    fn key(self) -> (i64, u64) {
+    /// The number, and a number of the space in which it is unique.
+    fn key(self, PartIx(part): PartIx) -> (i64, u64) {
         match self {
-            FlowId::Event(id) => (id as i64, 0),
-            FlowId::Legacy(id) => (id as i64, 1),
+            FlowId::Event(id) if id >= SHARED => (id as i64, 0),
+            FlowId::Event(id) => (id as i64, u64::from(part) << 1),
+            FlowId::Legacy(id) => (id as i64, u64::from(part) << 1 | 1),
         }
     }
 }
@@ -77,18 +84,27 @@ pub(crate) struct FlowEvent {
 mod fault {
     use super::{Counter, Fault};
 
-    pub const DUPLICATE: Fault = Fault::new(Counter::info(
-        "flow_duplicate_id",
-        "the second begin of a flow is left out",
-    ));
-    pub const STEP: Fault = Fault::new(Counter::info(
-        "flow_step_without_start",
-        "a step of a flow that has not begun is left out",
-    ));
-    pub const END: Fault = Fault::new(Counter::info(
-        "flow_end_without_start",
-        "the end of a flow that has not begun is left out",
-    ));
+    pub const DUPLICATE: Fault = Fault::new(
+        Counter::info(
+            "flow_duplicate_id",
+            "the second begin of a flow is left out",
+        )
+        .drops_nothing(),
+    );
+    pub const STEP: Fault = Fault::new(
+        Counter::info(
+            "flow_step_without_start",
+            "a step of a flow that has not begun is left out",
+        )
+        .drops_nothing(),
+    );
+    pub const END: Fault = Fault::new(
+        Counter::info(
+            "flow_end_without_start",
+            "the end of a flow that has not begun is left out",
+        )
+        .drops_nothing(),
+    );
 }
 
 /// All flows.
@@ -102,6 +118,8 @@ pub(crate) struct Flows {
     order: u64,
     /// The steps that wait for the next slice of a track.
     waiting: FxHashMap<TrackId, Vec<FlowEvent>>,
+    /// The current part.
+    pub(super) part: PartIx,
     record: Vec<u8>,
 }
 
@@ -160,6 +178,7 @@ impl Flows {
             failure: None,
             order: 0,
             waiting: FxHashMap::default(),
+            part: PartIx::default(),
             record: Vec::new(),
         }
     }
@@ -182,7 +201,7 @@ impl Flows {
         let scratch = &self.scratch;
         let steps = self.steps.get_or_insert_with(|| Sorter::new(scratch));
         if self.failure.is_none() {
-            self.failure = steps.push(event.flow.key(), &self.record).err();
+            self.failure = steps.push(event.flow.key(self.part), &self.record).err();
         }
     }
 
@@ -198,10 +217,10 @@ impl Flows {
         self.order += 1;
     }
 
-    /// Adds a slice that names the id of render stages on a machine's GPUs (rule GP9).
-    pub fn stage(&mut self, machine: u32, event_id: u64, step: StageStep, slice: SliceId) {
+    /// Adds a slice that names the id of render stages, which is the part's (rules GP9, X42).
+    pub fn stage(&mut self, event_id: u64, step: StageStep, slice: SliceId) {
         if self.failure.is_none() {
-            let id = (machine, event_id);
+            let id = (self.part.0, event_id);
             self.failure = self.stages.step(id, step, slice, self.order).err();
         }
         self.order += 1;

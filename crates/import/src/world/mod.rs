@@ -19,25 +19,33 @@
 //! | which thread or process owns the uuid of a track (rules U3, U4) | `uuids.rs` |
 //! | which tracks exist | `tracks.rs` |
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
+//! | the state of one part (rule X42) | `parts.rs` |
 //! | which slice is inside which (rules B4, B5, E9 to E13) | `slices.rs`, with the begins and ends of slices (`slice.rs`) and the slices that are not rows yet (`open_slices.rs`) |
+//! | which ends belong to other slices than the ones that they end (rule DT9) | `misplaced.rs` |
 //! | flows from slice to slice (rules G) | `flows.rs` |
 //! | flows of the GPUs' render stages (rule GP9) | `stage_flows.rs` |
 //! | texts by their numbers | `strings.rs` |
 //! | how sets of arguments are kept (rules A2, A3, H6) | `args.rs` |
-//! | values of counters (rules M1, M4) | `values.rs` |
+//! | values of counters (rules M1, M4) | `values.rs`, with those of threads' processes (`thread_counters.rs`) |
+//! | how far the times of events are from each other (rule FE6) | `groups.rs` |
 //! | machines and CPUs (rules H1 to H3) | `machines.rs` |
 //! | GPUs (rule H4) | `gpus.rs` |
 
 mod args;
 mod flows;
 mod gpus;
+mod groups;
 mod lanes;
 mod machines;
+mod misplaced;
+mod numbered;
 mod open_slices;
+mod parts;
 mod slice;
 mod slices;
 mod stage_flows;
 pub(crate) mod strings;
+mod thread_counters;
 mod threads;
 mod tracks;
 mod uuids;
@@ -53,22 +61,27 @@ use timebase_trace::Interned;
 pub(crate) use args::ArgSets;
 pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
+pub(crate) use groups::{Groups, TimeOf};
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
+pub(crate) use numbered::Numbered;
+pub(crate) use parts::{PartWorld, PartWorlds};
 pub(crate) use slice::{EndOfSlice, Made, NewSlice, SliceId, Spent};
 pub(crate) use slices::Slices;
 pub(crate) use stage_flows::StageStep;
 pub(crate) use strings::Strings;
+pub(crate) use thread_counters::ThreadCounter;
 pub(crate) use threads::{Rank, Threads, Upid, Utid};
 pub(crate) use tracks::{Details, Dimension, NewTrack, Owner, TrackId, Tracks};
 pub(crate) use uuids::UuidStates;
 use values::Values;
-pub(crate) use values::{Measurement, ThreadCounter, ThreadValue};
+pub(crate) use values::{Measurement, ThreadValue};
 
 use crate::manifest::MachineRef;
 
 use crate::definitions::{Definitions, Names, Records, Uuids};
-use crate::output::{Cell, Counts, Faults, Rows};
+use crate::output::{Cell, Counts, Doubt, Faults, Rows};
+use crate::place::{PartKey, PartKeys};
 use crate::timeline::OwnLabel;
 
 /// All things that events refer to.
@@ -91,6 +104,14 @@ pub(crate) struct World {
     pub counts: Counts,
     pub flows: Flows,
     values: Values,
+    /// The reason why slices and states that begin with the current event may be wrong (rule FE9).
+    pub doubt: Option<Doubt>,
+    /// The times of all slices, values and runs.
+    pub groups: Groups,
+    /// The current part.
+    pub part: PartKey,
+    /// The number of states of tracks that have begun.
+    pub states: i64,
     /// The first and the last time of each table's rows, by the table's number.
     spans: BTreeMap<usize, (i64, i64)>,
 }
@@ -103,6 +124,7 @@ impl World {
         scratch: &Scratch,
         rows: &mut Rows<'_>,
     ) -> Self {
+        definitions.end_names.are_translated = !definitions.translation_room.is_empty();
         if definitions.machines.iter().next().is_none() {
             definitions.machines.see(MachineRef::HOST);
         }
@@ -120,6 +142,10 @@ impl World {
             counts: Counts::default(),
             flows: Flows::new(scratch),
             values: Values::new(scratch),
+            doubt: None,
+            groups: Groups::new(rows),
+            part: PartKey::default(),
+            states: 0,
             spans: BTreeMap::new(),
             definitions,
             interned,
@@ -156,7 +182,12 @@ impl World {
     /// # Errors
     ///
     /// If a temporary file cannot be written or read.
-    pub fn end(mut self, rows: &mut Rows<'_>) -> io::Result<(Faults, Counts, Records)> {
+    pub fn end(
+        mut self,
+        keys: &PartKeys,
+        mut parts: PartWorlds,
+        rows: &mut Rows<'_>,
+    ) -> io::Result<(Faults, Counts, Records)> {
         self.end_slices(rows);
         // Only events need these. They are freed before the rest becomes rows.
         self.slices = Slices::default();
@@ -171,17 +202,26 @@ impl World {
             mut tracks,
             mut args,
             values,
+            groups,
             spans,
             mut faults,
             counts,
             flows,
             ..
         } = self;
+        groups.end(rows);
         flows.end(&mut faults, rows)?;
-        values.end(&threads, &mut tracks, rows)?;
+        values.end(&threads, &mut tracks, &mut parts, rows)?;
         let mut set =
             |set: &[u8], names: &Names, rows: &mut Rows<'_>| args.number(set, names, rows);
-        tracks.end(&mut cpus, &gpus, &mut definitions.names, &mut set, rows);
+        tracks.end(
+            keys,
+            &mut cpus,
+            &gpus,
+            &mut definitions.names,
+            &mut set,
+            rows,
+        );
         cpus.end(
             &definitions.machines,
             &mut definitions.names,

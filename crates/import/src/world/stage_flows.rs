@@ -22,10 +22,13 @@ const LINKS: usize = 64;
 /// How many slices of each kind are remembered for an id that they name.
 const REMEMBERED: usize = 1 << 16;
 
-const TOO_MANY: Fault = Fault::new(Counter::data_loss(
-    "gpu_flow_limit_exceeded",
-    "links of one event id of a GPU are left out, as they are too many",
-));
+const TOO_MANY: Fault = Fault::new(
+    Counter::data_loss(
+        "gpu_flow_limit_exceeded",
+        "links of one event id of a GPU are left out, as they are too many",
+    )
+    .drops_nothing(),
+);
 
 /// The relation of a slice to an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +154,7 @@ impl StageFlows {
     /// slices.
     pub fn step(
         &mut self,
-        (machine, event_id): (u32, u64),
+        (part, event_id): (u32, u64),
         step: StageStep,
         SliceId(slice): SliceId,
         order: u64,
@@ -163,7 +166,7 @@ impl StageFlows {
             .integer(slice);
         let scratch = &self.scratch;
         let steps = self.steps.get_or_insert_with(|| Sorter::new(scratch));
-        steps.push((machine.into(), event_id), &self.record)
+        steps.push((part.into(), event_id), &self.record)
     }
 
     /// Whether there is no step.

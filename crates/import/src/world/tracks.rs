@@ -8,7 +8,6 @@
 //! took 410 bytes for each.
 
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
-use std::num::NonZeroU32;
 
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -16,10 +15,12 @@ use timebase_schema::tables::track_record;
 
 use super::gpus::Gpus;
 use super::machines::{CPUS, Cpus};
+use super::numbered::Numbered;
 use super::threads::{Upid, Utid};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::output::{Cell, Rows};
+use crate::place::{PartIx, PartKey, PartKeys};
 
 /// A row of `track`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -183,38 +184,45 @@ impl NewTrack {
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
     all: Vec<Track>,
-    /// The numbers of the tracks that are found by their contents.
-    known: HashTable<u32>,
-    /// One more than the number of the track for the execution of a thread, by thread.
-    threads: Vec<Option<NonZeroU32>>,
+    /// The current part.
+    part: PartIx,
+    index: TrackIndex,
     details: FxHashMap<TrackId, Details>,
     /// The new names of tracks that were renamed.
     renamed: FxHashMap<TrackId, Box<str>>,
 }
 
-/// A track.
+/// The tracks of one part, as they are found (rule X42).
+#[derive(Debug, Default)]
+pub(crate) struct TrackIndex {
+    /// The numbers of the tracks that are found by their contents.
+    known: HashTable<u32>,
+    /// One more than the number of the track for the execution of a thread, by thread.
+    threads: Numbered<u32>,
+}
+
+/// A track, with its part.
 #[derive(Debug)]
 enum Track {
-    /// For the execution of a thread, with its machine.
-    OfThread(u32, Utid),
-    Other(Box<NewTrack>),
+    /// For the execution of a thread.
+    OfThread(PartIx, Utid),
+    Other(PartIx, Box<NewTrack>),
 }
 
 impl Track {
-    fn machine(&self) -> u32 {
+    fn part(&self) -> PartIx {
         match self {
-            Track::OfThread(machine, _) => *machine,
-            Track::Other(track) => track.machine,
+            Track::OfThread(part, _) | Track::Other(part, _) => *part,
         }
     }
 
     /// The whole definition.
-    fn whole(self) -> NewTrack {
+    fn whole(self, key: PartKey) -> NewTrack {
         match self {
-            Track::OfThread(machine, utid) => {
-                NewTrack::slices(machine, "thread_execution", None, Owner::Thread(utid))
+            Track::OfThread(_, utid) => {
+                NewTrack::slices(key.machine, "thread_execution", None, Owner::Thread(utid))
             }
-            Track::Other(track) => *track,
+            Track::Other(_, track) => *track,
         }
     }
 }
@@ -238,51 +246,71 @@ impl Tracks {
     pub fn get(&mut self, track: NewTrack) -> TrackId {
         let all = &mut self.all;
         let is_this = |number: &u32| match all.get(*number as usize) {
-            Some(Track::Other(known)) => **known == track,
+            Some(Track::Other(_, known)) => **known == track,
             _ => false,
         };
         let hashed = hash(&track);
-        if let Some(&number) = self.known.find(hashed, is_this) {
+        if let Some(&number) = self.index.known.find(hashed, is_this) {
             return TrackId(number.into());
         }
         // More than 2³² tracks would not fit into any memory.
         let number = all.len() as u32;
-        all.push(Track::Other(track.into()));
+        all.push(Track::Other(self.part, track.into()));
         let rehash = |number: &u32| match all.get(*number as usize) {
-            Some(Track::Other(known)) => hash(known),
+            Some(Track::Other(_, known)) => hash(known),
             _ => 0,
         };
-        self.known.insert_unique(hashed, number, rehash);
+        self.index.known.insert_unique(hashed, number, rehash);
         TrackId(number.into())
     }
 
     /// The one track for the execution of a thread (rules B3, U5).
     #[inline]
-    pub fn of_thread(&mut self, machine: u32, utid: Utid) -> TrackId {
-        let place = utid.0 as usize;
-        if let Some(&Some(behind)) = self.threads.get(place) {
-            return TrackId(i64::from(behind.get()) - 1);
+    pub fn of_thread(&mut self, utid: Utid) -> TrackId {
+        let behind = self.index.threads.of(utid.0);
+        if *behind == 0 {
+            self.all.push(Track::OfThread(self.part, utid));
+            *behind = self.all.len() as u32;
         }
-        if self.threads.len() <= place {
-            self.threads.resize(place + 1, None);
-        }
-        let id = TrackId(self.all.len() as i64);
-        self.all.push(Track::OfThread(machine, utid));
-        self.threads[place] = NonZeroU32::new(self.all.len() as u32);
-        id
+        TrackId(i64::from(*behind) - 1)
+    }
+
+    /// Exchanges the tracks of the current part for those of another part.
+    pub(super) fn enter(&mut self, part: PartIx, index: &mut TrackIndex) {
+        self.part = part;
+        std::mem::swap(&mut self.index, index);
     }
 
     /// A new track (a lane), even if another track has the same definition.
     pub fn add(&mut self, track: NewTrack) -> TrackId {
         let id = TrackId(self.all.len() as i64);
-        self.all.push(Track::Other(track.into()));
+        self.all.push(Track::Other(self.part, track.into()));
         id
     }
 
-    /// The machine of a track.
-    pub fn machine(&self, id: TrackId) -> u32 {
+    /// The tracks of threads, each with its part and its thread.
+    pub fn of_threads(&self) -> impl Iterator<Item = (TrackId, PartIx, Utid)> {
+        let all = (0..).map(TrackId).zip(&self.all);
+        all.filter_map(|(id, track)| match track {
+            Track::OfThread(part, utid) => Some((id, *part, *utid)),
+            Track::Other(..) => None,
+        })
+    }
+
+    /// The part of a track.
+    pub fn part(&self, id: TrackId) -> PartIx {
         let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));
-        track.map_or(0, Track::machine)
+        track.map_or(self.part, Track::part)
+    }
+
+    /// The owner of a track.
+    pub fn owner(&self, id: TrackId) -> Owner {
+        let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));
+        match track {
+            Some(&Track::OfThread(_, utid)) => Owner::Thread(utid),
+            Some(Track::Other(_, track)) => track.owner,
+            None => Owner::None,
+        }
     }
 
     /// Adds details to a track.
@@ -298,6 +326,7 @@ impl Tracks {
     /// Writes the rows of all tracks. `set` returns the number of a set of arguments.
     pub(super) fn end(
         &mut self,
+        keys: &PartKeys,
         cpus: &mut Cpus,
         gpus: &Gpus,
         names: &mut Names,
@@ -306,7 +335,8 @@ impl Tracks {
     ) {
         let (mut dimensions, mut source) = (ArgBuf::default(), ArgBuf::default());
         for (id, track) in (0i64..).zip(std::mem::take(&mut self.all)) {
-            let mut track = track.whole();
+            let key = keys.get(track.part());
+            let mut track = track.whole(key);
             track.name = self.renamed.remove(&TrackId(id)).or(track.name);
             let (mut utid, mut upid, mut ucpu, mut ugpu) = (None, None, None, None);
             let details = self.details.remove(&TrackId(id)).unwrap_or_default();
@@ -362,7 +392,7 @@ impl Tracks {
                 r#type: track_type,
                 is_counter: Cell::from(i64::from(track.is_counter)),
                 parent_id: Cell::or_null(details.parent.map(|track| track.0)),
-                machine_id: Cell::from(track.machine),
+                machine_id: Cell::from(key.machine),
                 dimension_arg_set_id: Cell::or_null(dimensions),
                 source_arg_set_id: Cell::or_null(source),
                 track_group_id: Cell::or_null(track.group),
@@ -372,6 +402,7 @@ impl Tracks {
                 ugpu: Cell::or_null(ugpu),
                 unit,
                 description,
+                trace_file_id: Cell::from(key.file),
             });
         }
     }

@@ -20,26 +20,40 @@ const MOST_PARENTS: u32 = 98;
 mod fault {
     use super::{Counter, Fault};
 
-    pub const LOOP: Fault = Fault::new(Counter::error(
-        "track_event_track_hierarchy_loop",
-        "a track is its own ancestor, and has no rows",
-    ));
-    pub const TOO_DEEP: Fault = Fault::new(Counter::error(
-        "track_event_track_hierarchy_too_deep",
-        "a track has more than 98 ancestors, and has no rows",
-    ));
-    pub const MISSING: Fault = Fault::new(Counter::error(
-        "track_hierarchy_missing_uuid",
-        "a track has a parent that nothing describes or uses, and has no \
+    pub const LOOP: Fault = Fault::new(
+        Counter::error(
+            "track_event_track_hierarchy_loop",
+            "a track is its own ancestor, and has no rows",
+        )
+        .drops_some(),
+    );
+    pub const TOO_DEEP: Fault = Fault::new(
+        Counter::error(
+            "track_event_track_hierarchy_too_deep",
+            "a track has more than 98 ancestors, and has no rows",
+        )
+        .drops_some(),
+    );
+    pub const MISSING: Fault = Fault::new(
+        Counter::error(
+            "track_hierarchy_missing_uuid",
+            "a track has a parent that nothing describes or uses, and has no \
          rows",
-    ));
+        )
+        .drops_some(),
+    );
 }
 
 /// The state of uuids, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct UuidStates {
     met: Vec<Option<Met>>,
-    /// Threads and processes that a uuid stands for.
+    pub(super) owners: UuidOwners,
+}
+
+/// The threads and the processes that the uuids of one part stand for (rule X42).
+#[derive(Debug, Default)]
+pub(crate) struct UuidOwners {
     threads: FxHashSet<Utid>,
     processes: FxHashSet<Upid>,
 }
@@ -113,7 +127,6 @@ impl World {
     /// A uuid and the uuids above it that were not met yet.
     fn chain(&self, uuid: Uuid) -> Result<Vec<Uuid>, Fault> {
         let uuids = &self.definitions.uuids;
-        let machine = uuids.machine(uuid);
         let mut chain = vec![uuid];
         let mut next = uuid;
         loop {
@@ -121,7 +134,7 @@ impl World {
             let Some(parent) = descriptor.more().parent else {
                 return Ok(chain);
             };
-            let parent = uuids.find(machine, parent).ok_or(fault::MISSING)?;
+            let parent = uuids.beside(uuid, parent).ok_or(fault::MISSING)?;
             if chain.contains(&parent) {
                 return Err(fault::LOOP);
             }
@@ -143,14 +156,14 @@ impl World {
     /// Sets the owner of a uuid, once.
     fn settle(&mut self, uuid: Uuid) {
         let uuids = &self.definitions.uuids;
-        let machine = uuids.machine(uuid);
+        let machine = self.part.machine;
         let Some(descriptor) = uuids.descriptor(uuid) else {
             return;
         };
         let parent = descriptor
             .more()
             .parent
-            .and_then(|parent| uuids.find(machine, parent));
+            .and_then(|parent| uuids.beside(uuid, parent));
         let parent = parent.and_then(|parent| self.uuids.get(parent));
         let owner = match descriptor.said {
             Said::Thread { pid, tid } => Owner::Thread(self.thread_of_uuid(machine, pid, tid)),
@@ -167,7 +180,7 @@ impl World {
     /// The thread of a uuid (rule J3). A new row is not taken until another uuid meets it.
     fn thread_of_uuid(&mut self, machine: u32, pid: i64, tid: i64) -> Utid {
         let utid = self.threads.bind(machine, tid, pid);
-        if self.uuids.threads.insert(utid) {
+        if self.uuids.owners.threads.insert(utid) {
             return utid;
         }
         self.threads.reuse(machine, tid);
@@ -177,7 +190,7 @@ impl World {
     /// The process of a uuid, in the same way (rule J4).
     fn process_of_uuid(&mut self, machine: u32, pid: i64) -> Upid {
         let upid = self.threads.process(machine, pid);
-        if self.uuids.processes.insert(upid) {
+        if self.uuids.owners.processes.insert(upid) {
             return upid;
         }
         self.threads.fork(None, machine, pid, None).0
@@ -186,7 +199,7 @@ impl World {
     /// Keeps the hint in which order to show threads and processes (rule J6).
     fn hint(&mut self, uuid: Uuid, owner: Owner) {
         let uuids = &self.definitions.uuids;
-        let default = uuids.find(uuids.machine(uuid), 0);
+        let default = uuids.beside(uuid, 0);
         let default = default.and_then(|uuid| uuids.descriptor(uuid));
         let descriptor = uuids.descriptor(uuid);
         let (Some(default), Some(descriptor)) = (default, descriptor) else {

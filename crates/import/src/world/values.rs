@@ -12,55 +12,34 @@
 
 use std::io;
 
-use rustc_hash::FxHashMap;
 use timebase_schema::tables::counter_record;
 use timebase_store::sort::Scratch;
 
 use super::World;
-use super::threads::{Threads, Upid, Utid};
-use super::tracks::{NewTrack, Owner, TrackId, Tracks};
+use super::groups::TimeOf;
+use super::parts::PartWorlds;
+use super::thread_counters::{ProcessTracks, ThreadCounter};
+use super::threads::{Threads, Utid};
+use super::tracks::{Owner, TrackId, Tracks};
 use crate::compact::{Put, Take, cut};
-use crate::output::{Cell, Rows};
+use crate::output::{Cell, Doubt, Rows};
+use crate::place::PartIx;
 use crate::spill::SpillQueue;
-
-/// A counter of a thread's process, or of the thread if it has no process.
-#[derive(Debug)]
-pub(crate) struct ThreadCounter {
-    /// The types of its tracks.
-    pub of_process: &'static str,
-    pub of_thread: &'static str,
-    pub name: &'static str,
-    /// The dimensions that distinguish it from other counters of its type, in addition to its
-    /// owner.
-    pub dimensions: &'static [(&'static str, &'static str)],
-    /// The description for tracks of processes. Tracks of threads have none.
-    pub description: Option<&'static str>,
-}
-
-impl ThreadCounter {
-    fn track(&self, machine: u32, track_type: &'static str, owner: Owner) -> NewTrack {
-        let track = NewTrack::counter(machine, track_type, self.name, owner);
-        let dimensions = self.dimensions.iter();
-        dimensions.fold(track, |track, &(key, value)| track.with(key, value))
-    }
-
-    fn process_track(&self, machine: u32, upid: Upid) -> NewTrack {
-        let track = self.track(machine, self.of_process, Owner::Process(upid));
-        match self.description {
-            None => track,
-            Some(_) => track.described(self.description),
-        }
-    }
-}
 
 /// A value that has its time, and thereby its id.
 #[derive(Debug)]
 pub(crate) struct Measurement {
     id: i64,
     ts: i64,
+    doubt: Option<Doubt>,
 }
 
 impl Measurement {
+    /// The same value, which may be wrong.
+    pub fn doubted(self, doubt: Option<Doubt>) -> Measurement {
+        Measurement { doubt, ..self }
+    }
+
     /// Its row in `counter`.
     pub fn id(&self) -> i64 {
         self.id
@@ -80,27 +59,9 @@ impl Measurement {
             track_id: Cell::from(track.0),
             value: Cell::number(value),
             arg_set_id: Cell::or_null(arg_set_id),
+            doubt: Cell::or_null(self.doubt.map(Doubt::number)),
         });
-    }
-}
-
-/// Tracks of processes, by the address of their [`ThreadCounter`].
-#[derive(Default)]
-struct ProcessTracks(FxHashMap<(Upid, usize), TrackId>);
-
-impl ProcessTracks {
-    fn get(
-        &mut self,
-        machine: u32,
-        upid: Upid,
-        counter: &'static ThreadCounter,
-        tracks: &mut Tracks,
-    ) -> TrackId {
-        let key = (upid, std::ptr::from_ref(counter).addr());
-        *self
-            .0
-            .entry(key)
-            .or_insert_with(|| tracks.get(counter.process_track(machine, upid)))
+        rows.count_value(self.doubt.is_some());
     }
 }
 
@@ -117,7 +78,7 @@ pub(crate) struct ThreadValue {
 pub(super) struct Values {
     /// The id of the next value.
     next: i64,
-    of_processes: ProcessTracks,
+    pub(super) of_processes: ProcessTracks,
     /// The values of threads that are not bound.
     waiting: SpillQueue,
     /// Their counters, by the numbers that the queue has for them.
@@ -137,7 +98,7 @@ impl Values {
         }
     }
 
-    fn waits(&mut self, sample: &Measurement, value: &ThreadValue) {
+    fn waits(&mut self, sample: &Measurement, value: &ThreadValue, part: PartIx) {
         let &ThreadValue {
             machine,
             utid,
@@ -159,6 +120,7 @@ impl Values {
         Put(&mut self.record)
             .integer(sample.id)
             .integer(sample.ts)
+            .natural(part.0.into())
             .natural(machine.into())
             .natural(utid.0.into())
             .natural(number)
@@ -171,31 +133,37 @@ impl Values {
         self,
         threads: &Threads,
         tracks: &mut Tracks,
+        parts: &mut PartWorlds,
         rows: &mut Rows<'_>,
     ) -> io::Result<()> {
         let Values {
-            mut of_processes,
-            waiting,
-            counters,
-            ..
+            waiting, counters, ..
         } = self;
         waiting.drain(|record| {
             let mut take = Take(record);
             let sample = Measurement {
                 id: take.integer()?,
                 ts: take.integer()?,
+                doubt: None,
             };
+            let part = PartIx(take.small()?);
+            let of_part = parts.of(part).ok_or_else(cut)?;
             let (machine, utid) = (take.small()?, Utid(take.small()?));
             let number = usize::try_from(take.natural()?).map_err(|_| cut())?;
             let counter = *counters.get(number).ok_or_else(cut)?;
             let value = f64::from_bits(take.natural()?);
+            tracks.enter(part, &mut of_part.tracks);
             let track = match threads.process_of(utid) {
-                Some(upid) => of_processes.get(machine, upid, counter, tracks),
+                Some(upid) => {
+                    let of_processes = &mut of_part.of_processes;
+                    of_processes.get(machine, upid, counter, tracks)
+                }
                 None => {
                     let owner = Owner::Thread(utid);
                     tracks.get(counter.track(machine, counter.of_thread, owner))
                 }
             };
+            tracks.enter(part, &mut of_part.tracks);
             sample.complete(track, value, None, rows);
             Ok(())
         })
@@ -218,9 +186,11 @@ impl World {
     /// Starts a value whose track comes later.
     pub fn sample(&mut self, ts: i64) -> Measurement {
         self.spans(&counter_record::TABLE, ts, 0);
+        self.groups.see(TimeOf::Value, self.part.machine, ts);
         let id = self.values.next;
         self.values.next += 1;
-        Measurement { id, ts }
+        let doubt = None;
+        Measurement { id, ts, doubt }
     }
 
     /// Adds a value of a counter that belongs to the process of a thread (rule M4).
@@ -233,7 +203,7 @@ impl World {
                 let track = of.get(value.machine, upid, value.counter, tracks);
                 sample.complete(track, value.value, None, rows);
             }
-            None => values.waits(&sample, value),
+            None => values.waits(&sample, value, self.part.part),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::compact_sched;
 use crate::definitions::Names;
 use crate::message::Message;
+use crate::place::PartIx;
 use crate::timeline::{Prev, Switch, Waker, Waking};
 
 /// Fields of `FtraceEvent` that the import uses.
@@ -16,13 +17,22 @@ pub(super) mod field {
 /// Common flags of an event in an interrupt.
 const IN_INTERRUPT: u32 = 0x18;
 
+/// The owner of a bundle's events.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfCpu {
+    pub part: PartIx,
+    pub machine: u32,
+    pub cpu: u32,
+}
+
 /// A switch of the compact encoding.
 pub(super) fn compact_switch(
-    (machine, cpu): (u32, u32),
+    OfCpu { part, machine, cpu }: OfCpu,
     switch: &compact_sched::CompactSwitch<'_>,
     names: &mut Names,
 ) -> Switch {
     Switch {
+        part,
         machine,
         cpu,
         prev: None,
@@ -34,9 +44,14 @@ pub(super) fn compact_switch(
 }
 
 /// A `SchedSwitchFtraceEvent`.
-pub(super) fn switch((machine, cpu): (u32, u32), message: &[u8], names: &mut Names) -> Switch {
+pub(super) fn switch(
+    OfCpu { part, machine, cpu }: OfCpu,
+    message: &[u8],
+    names: &mut Names,
+) -> Switch {
     let mut prev = Prev { pid: 0, comm: None };
     let mut switch = Switch {
+        part,
         machine,
         cpu,
         prev: None,
@@ -63,11 +78,12 @@ pub(super) fn switch((machine, cpu): (u32, u32), message: &[u8], names: &mut Nam
 
 /// A waking of the compact encoding.
 pub(super) fn compact_waking(
-    (machine, cpu): (u32, u32),
+    OfCpu { part, machine, cpu }: OfCpu,
     waking: &compact_sched::CompactWaking<'_>,
 ) -> Waking {
     let flags = waking.common_flags.unwrap_or(0);
     Waking {
+        part,
         machine,
         cpu,
         waker: Waker::Running {
@@ -80,13 +96,14 @@ pub(super) fn compact_waking(
 
 /// A `SchedWakingFtraceEvent` of a thread.
 pub(super) fn waking(
-    (machine, cpu): (u32, u32),
+    OfCpu { part, machine, cpu }: OfCpu,
     tid: u32,
     message: &[u8],
     names: &mut Names,
 ) -> Waking {
     let message = Message(message);
     Waking {
+        part,
         machine,
         cpu,
         waker: Waker::Tid(tid),

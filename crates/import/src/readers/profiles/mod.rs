@@ -83,6 +83,7 @@ fn event_of<'a>(
     profiles.expect(interval);
     let (state, _) = context.writers.state(packet.generation);
     ProfileEvent {
+        part: packet.part,
         packet: packet.id,
         field,
         writer,

@@ -20,8 +20,8 @@ use super::defaults::Defaults;
 use super::event::{RawTrackEvent, field};
 use crate::compact::{Put, Take, cut};
 use crate::definitions::Uuids;
-use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
-use crate::place::{Generation, TraceTime};
+use crate::output::{Cause, Counter, Example, Fault, Faults, PARSER_ERROR};
+use crate::place::{Generation, PartIx, TraceTime};
 use crate::readers::packet::PlacedPacket;
 use crate::spill::SpillQueue;
 use crate::timeline::{Timeline, TrackEvent, Uuid, Values};
@@ -55,37 +55,58 @@ impl Wrong {
 
     fn fault(self) -> Fault {
         match self {
-            Wrong::MissingUuid => Fault::new(Counter::error(
-                "track_event_counter_missing_track_uuid",
-                "a counter event that names no track is dropped",
-            )),
-            Wrong::MissingValue => Fault::new(Counter::error(
-                "track_event_counter_missing_value",
-                "a counter event without a value is dropped",
-            )),
-            Wrong::NoCounter => Fault::new(Counter::error(
-                "track_event_counter_invalid_track_uuid",
-                "a counter event on a track without a counter descriptor is dropped",
-            )),
-            Wrong::MoreWithoutUuids => Fault::new(Counter::error(
-                "track_event_extra_counter_missing_track_uuids",
-                "a track event with extra counter values but no tracks for them is \
+            Wrong::MissingUuid => Fault::new(
+                Counter::error(
+                    "track_event_counter_missing_track_uuid",
+                    "a counter event that names no track is dropped",
+                )
+                .drops(Cause::NoTrackUuid),
+            ),
+            Wrong::MissingValue => Fault::new(
+                Counter::error(
+                    "track_event_counter_missing_value",
+                    "a counter event without a value is dropped",
+                )
+                .drops(Cause::NoValue),
+            ),
+            Wrong::NoCounter => Fault::new(
+                Counter::error(
+                    "track_event_counter_invalid_track_uuid",
+                    "a counter event on a track without a counter descriptor is dropped",
+                )
+                .drops(Cause::NotACounter),
+            ),
+            Wrong::MoreWithoutUuids => Fault::new(
+                Counter::error(
+                    "track_event_extra_counter_missing_track_uuids",
+                    "a track event with extra counter values but no tracks for them is \
                  dropped",
-            )),
-            Wrong::Mismatch => Fault::new(Counter::error(
-                "track_event_extra_counter_track_uuid_mismatch",
-                "a track event with more extra counter values than tracks for them \
+                )
+                .drops(Cause::ExtraValues),
+            ),
+            Wrong::Mismatch => Fault::new(
+                Counter::error(
+                    "track_event_extra_counter_track_uuid_mismatch",
+                    "a track event with more extra counter values than tracks for them \
                  is dropped",
-            )),
-            Wrong::TooMany => Fault::new(Counter::error(
-                "track_event_extra_counter_exceeds_max",
-                "a track event with more than 8 extra counter values is dropped",
-            )),
-            Wrong::MoreNoCounter => Fault::new(Counter::error(
-                "track_event_extra_counter_invalid_track",
-                "a track event with an extra value for a track without a counter \
+                )
+                .drops(Cause::ExtraValues),
+            ),
+            Wrong::TooMany => Fault::new(
+                Counter::error(
+                    "track_event_extra_counter_exceeds_max",
+                    "a track event with more than 8 extra counter values is dropped",
+                )
+                .drops(Cause::ExtraValues),
+            ),
+            Wrong::MoreNoCounter => Fault::new(
+                Counter::error(
+                    "track_event_extra_counter_invalid_track",
+                    "a track event with an extra value for a track without a counter \
                  descriptor is dropped",
-            )),
+                )
+                .drops(Cause::ExtraValues),
+            ),
         }
     }
 }
@@ -143,7 +164,7 @@ impl EventValues {
         &mut self,
         event: &RawTrackEvent<'_>,
         is_counter: bool,
-        machine: u32,
+        part: PartIx,
         defaults: &Defaults,
         uuids: &mut Uuids,
     ) {
@@ -153,7 +174,7 @@ impl EventValues {
                 (None, _) => self.wrong = Some(Wrong::MissingUuid),
                 (Some(_), None) => self.wrong = Some(Wrong::MissingValue),
                 (Some(uuid), Some(value)) => {
-                    self.own = Some((uuids.number(machine, uuid), value));
+                    self.own = Some((uuids.number(part, uuid), value));
                 }
             }
         }
@@ -163,9 +184,9 @@ impl EventValues {
             let doubles = event.message.fixed(field::MORE_DOUBLE_VALUES);
             let doubles = doubles.map(f64::from_bits);
             let own = event.message.numbers(field::MORE_UUIDS);
-            self.list(integers, own, defaults.more_uuids(), machine, uuids);
+            self.list(integers, own, defaults.more_uuids(), part, uuids);
             let own = event.message.numbers(field::MORE_DOUBLE_UUIDS);
-            self.list(doubles, own, defaults.more_double_uuids(), machine, uuids);
+            self.list(doubles, own, defaults.more_double_uuids(), part, uuids);
         }
     }
 
@@ -184,7 +205,7 @@ impl EventValues {
         values: impl Iterator<Item = f64>,
         own: impl Iterator<Item = u64>,
         defaults: &[u64],
-        machine: u32,
+        part: PartIx,
         uuids: &mut Uuids,
     ) {
         let mut own = own.peekable();
@@ -204,7 +225,7 @@ impl EventValues {
             match paired.next() {
                 None | Some(0) => self.wrong = Some(Wrong::Mismatch),
                 Some(_) if self.more.len() >= MOST => self.wrong = Some(Wrong::TooMany),
-                Some(uuid) => self.more.push((uuids.number(machine, uuid), value)),
+                Some(uuid) => self.more.push((uuids.number(part, uuid), value)),
             }
         }
     }
@@ -323,7 +344,7 @@ impl HeldValues {
         held.drain(|record| {
             let mut take = Take(record);
             let (ts, place) = (TraceTime(take.integer()?), take.natural()?);
-            if self.settle(take, uuids, faults, &mut out)? {
+            if self.settle((take, ts), uuids, faults, &mut out)? {
                 timeline.push_at(ts, place, &out);
             }
             Ok(())
@@ -343,13 +364,13 @@ impl HeldValues {
         let mut take = Take(record);
         take.natural()?;
         let own = take.optional()?.map(TraceTime);
-        let is_kept = self.settle(take, uuids, faults, out)?;
+        let is_kept = self.settle((take, own.unwrap_or(ts)), uuids, faults, out)?;
         Ok(is_kept.then_some(own.unwrap_or(ts)))
     }
 
     fn settle(
         &mut self,
-        mut take: Take<'_>,
+        (mut take, ts): (Take<'_>, TraceTime),
         uuids: &Uuids,
         faults: &mut Faults,
         out: &mut Vec<u8>,
@@ -360,6 +381,7 @@ impl HeldValues {
                 cleared: take.small()?,
             },
             lost: take.small()?,
+            lossy: take.natural()? != 0,
         };
         let wrong = match take.natural()? {
             0 => None,
@@ -371,7 +393,8 @@ impl HeldValues {
             0 => None,
             number => Some(Uuid(u32::try_from(number - 1).map_err(|_| cut())?)),
         };
-        let mut event = TrackEvent::take(take)?;
+        let of = (PartIx(take.small()?), take.small()?);
+        let mut event = TrackEvent::take(of, take)?;
         let mut read = EventValues {
             own: own.zip(event.value),
             more: event.more_values.iter().collect(),
@@ -381,11 +404,12 @@ impl HeldValues {
         };
         let sums = self.sums.entry(generation).or_default();
         if let Err(wrong) = sums.add_all(&mut read, uuids) {
-            faults.add(wrong.fault(), event.packet);
+            drop_event(wrong.fault(), (ts, generation, own), &event, uuids, faults);
             return Ok(false);
         }
         if is_dropped {
-            faults.add(PARSER_ERROR, event.packet);
+            let fault = PARSER_ERROR.dropping(Cause::NoThread);
+            drop_event(fault, (ts, generation, own), &event, uuids, faults);
             return Ok(false);
         }
         event.value = read.own.map(|(_, value)| value);
@@ -394,6 +418,31 @@ impl HeldValues {
         event.write(out);
         Ok(true)
     }
+}
+
+/// Drops an event, which is a value of the counter `own` if it is one.
+#[cold]
+fn drop_event(
+    fault: Fault,
+    (ts, generation, own): (TraceTime, Generation, Option<Uuid>),
+    event: &TrackEvent<'_>,
+    uuids: &Uuids,
+    faults: &mut Faults,
+) {
+    let example = || {
+        let uuid = own.or(event.uuid);
+        let (pid, tid) = uuids.ids(uuid, event.thread);
+        let name = uuid.and_then(|uuid| uuids.descriptor(uuid)?.name.as_deref());
+        Example {
+            packet: Some(event.packet),
+            ts: Some(ts.0),
+            name: name.map(str::to_owned),
+            pid,
+            tid,
+        }
+    };
+    let sequence = generation.interval.sequence;
+    faults.add_event(fault, event.packet, Some(sequence), example);
 }
 
 /// The first number in the record of a track event that waits for its packet's time. No record of
@@ -417,9 +466,12 @@ fn write_held(read: &EventValues, fate: Fate, event: &TrackEvent<'_>, put: &mut 
     put.natural(generation.interval.sequence.into())
         .natural(generation.interval.cleared.into())
         .natural(generation.lost.into())
+        .natural(generation.lossy.into())
         .natural(read.wrong.map_or(0, |wrong| wrong as u64 + 1))
         .natural(fate as u64)
-        .natural(read.own.map_or(0, |(Uuid(uuid), _)| u64::from(uuid) + 1));
+        .natural(read.own.map_or(0, |(Uuid(uuid), _)| u64::from(uuid) + 1))
+        .natural(event.part.0.into())
+        .natural(event.machine.into());
     event.put(put);
 }
 
@@ -429,7 +481,7 @@ fn write_dropped(read: &EventValues, packet: &PlacedPacket<'_>, put: &mut Put<'_
     let event = TrackEvent {
         value: read.own.map(|(_, value)| value),
         more_values: Values::write(&read.more, &mut more),
-        ..TrackEvent::empty(packet.machine, packet.id)
+        ..TrackEvent::empty((packet.part, packet.machine), packet.id)
     };
     write_held(read, Fate::Dropped, &event, put);
 }

@@ -107,7 +107,7 @@ impl By {
             0 => self.emitter,
             _ => threads.bind(self.machine, self.tid, tgid.into()),
         };
-        at.world.tracks.of_thread(self.machine, utid)
+        at.world.tracks.of_thread(utid)
     }
 
     /// The marking thread, as the only argument. Call this after everything that makes processes,

@@ -6,31 +6,43 @@ use rustc_hash::FxHashMap;
 use crate::arguments::ArgValue;
 use crate::definitions::{ConsumerId, EntityStateId};
 use crate::message::Message;
-use crate::output::{Counter, Fault};
+use crate::output::{Cause, Counter, Fault};
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
 use crate::world::{Details, NewTrack, Owner, TrackId, World};
 
-const NO_RESIDENCY: Fault = Fault::new(Counter::error(
-    "entity_state_residency_invalid",
-    "a packet of power entities says nothing of how long they were in a \
+const NO_RESIDENCY: Fault = Fault::new(
+    Counter::error(
+        "entity_state_residency_invalid",
+        "a packet of power entities says nothing of how long they were in a \
      state",
-));
-const UNKNOWN_STATE: Fault = Fault::new(Counter::error(
-    "entity_state_residency_lookup_failed",
-    "a state of a power entity that is never described is left out, \
+    )
+    .drops(Cause::Incomplete),
+);
+const UNKNOWN_STATE: Fault = Fault::new(
+    Counter::error(
+        "entity_state_residency_lookup_failed",
+        "a state of a power entity that is never described is left out, \
      with the rest of its packet",
-));
-const BREAKDOWN: Fault = Fault::new(Counter::error(
-    "energy_breakdown_missing_values",
-    "an energy breakdown without consumer or value, or of an \
+    )
+    .drops(Cause::Incomplete),
+);
+const BREAKDOWN: Fault = Fault::new(
+    Counter::error(
+        "energy_breakdown_missing_values",
+        "an energy breakdown without consumer or value, or of an \
      undescribed consumer, is left out",
-));
-const OF_UID: Fault = Fault::new(Counter::error(
-    "energy_uid_breakdown_missing_values",
-    "the energy that a user id used is left out where the id or the \
+    )
+    .drops(Cause::Incomplete),
+);
+const OF_UID: Fault = Fault::new(
+    Counter::error(
+        "energy_uid_breakdown_missing_values",
+        "the energy that a user id used is left out where the id or the \
      value is missing",
-));
+    )
+    .drops(Cause::Incomplete),
+);
 
 /// The faults of residencies and breakdowns.
 pub(in super::super) const ENERGY_FAULTS: [Fault; 4] =
@@ -52,7 +64,7 @@ impl EnergyTracks {
         for residency in Message(packet.payload).messages(RESIDENCIES) {
             is_there = true;
             let index = |field| residency.small(field).unwrap_or(0);
-            let state = (packet.machine, index(1), index(2));
+            let state = (index(1), index(2));
             let Some(track) = self.state(state, at.world) else {
                 return at.world.faults.add(UNKNOWN_STATE, packet.id);
             };
@@ -68,14 +80,19 @@ impl EnergyTracks {
         if let Some(&track) = self.states.get(&id) {
             return Some(track);
         }
-        let said = world.definitions.energy.state(id)?;
+        let said = world
+            .definitions
+            .parts
+            .get(world.part.part)?
+            .energy
+            .state(id)?;
         let (entity, state) = (said.entity.as_deref(), said.state.as_deref());
         let name = format!(
             "Entity residency: {} is {}",
             entity.unwrap_or_default(),
             state.unwrap_or_default()
         );
-        let track = NewTrack::counter(id.0, "entity_state", &name, Owner::None)
+        let track = NewTrack::counter(world.part.machine, "entity_state", &name, Owner::None)
             .with("entity_name", entity)
             .with("state_name", state);
         let track = world.tracks.get(track);
@@ -88,7 +105,7 @@ impl EnergyTracks {
         const OF_UIDS: u32 = 4;
         let message = Message(packet.payload);
         let used = message.number(3).map(|energy| energy as i64 as f64);
-        let id = message.small(2).map(|id| (packet.machine, id));
+        let id = message.small(2);
         let track = id.and_then(|id| Some((id, self.consumer(id, None, at.world)?)));
         let (Some((id, track)), Some(used)) = (track, used) else {
             return at.world.faults.add(BREAKDOWN, packet.id);
@@ -110,16 +127,26 @@ impl EnergyTracks {
         if let Some(&track) = self.consumers.get(&(id, uid)) {
             return Some(track);
         }
-        let said = world.definitions.energy.consumer(id)?;
+        let said = world
+            .definitions
+            .parts
+            .get(world.part.part)?
+            .energy
+            .consumer(id)?;
         let track_type = match uid {
             None => "android_energy_estimation_breakdown",
             Some(_) => "android_energy_estimation_breakdown_per_uid",
         };
         let mut track = NewTrack {
             is_counter: true,
-            ..NewTrack::slices(id.0, track_type, said.name.as_deref(), Owner::None)
+            ..NewTrack::slices(
+                world.part.machine,
+                track_type,
+                said.name.as_deref(),
+                Owner::None,
+            )
         };
-        track = track.with("energy_consumer_id", i64::from(id.1 as i32));
+        track = track.with("energy_consumer_id", i64::from(id as i32));
         if let Some(uid) = uid {
             track = track.with("uid", i64::from(uid as i32));
         }

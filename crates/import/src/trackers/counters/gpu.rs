@@ -32,12 +32,16 @@ impl GpuCounters {
     pub fn begin(&mut self, at: &mut At<'_, '_>) {
         let mut known = FxHashMap::default();
         let world = &mut *at.world;
-        for counter in world.definitions.gpu_counters.iter() {
-            let ugpu = world.gpus.ugpu(counter.machine, counter.gpu);
+        let machine = world.part.machine;
+        let Some(of_part) = world.definitions.parts.get(world.part.part) else {
+            return;
+        };
+        for counter in of_part.gpu_counters.iter() {
+            let ugpu = world.gpus.ugpu(machine, counter.gpu);
             let track = *known.entry((ugpu, &counter.name)).or_insert_with(|| {
                 let owner = Owner::Gpu(ugpu);
                 let name = &*counter.name;
-                let track = NewTrack::counter(counter.machine, "gpu_counter", name, owner);
+                let track = NewTrack::counter(machine, "gpu_counter", name, owner);
                 let track = track.with("name", name);
                 world.tracks.add(NewTrack {
                     unit: counter.unit.clone(),
@@ -52,7 +56,10 @@ impl GpuCounters {
     /// Writes the groups of each track (rule M14).
     fn groups(&self, at: &mut At<'_, '_>) {
         let world = &mut *at.world;
-        let described = &world.definitions.gpu_counters;
+        let Some(of_part) = world.definitions.parts.get(world.part.part) else {
+            return;
+        };
+        let described = &of_part.gpu_counters;
         let mut text = |text: Option<&str>| {
             let number = text.map(|text| world.strings.number(text, at.rows));
             Cell::or_null(number)
@@ -65,12 +72,13 @@ impl GpuCounters {
                 (name, text(called.description.as_deref()))
             })
             .collect();
-        for (id, member) in (0i64..).zip(described.members()) {
+        for member in described.members() {
             let Some(track) = self.tracks.get(member.counter) else {
                 continue;
             };
             let called = member.called.and_then(|place| called.get(place).copied());
             let (name, description) = called.unwrap_or((Cell::Null, Cell::Null));
+            let id = at.rows.count(&gpu_counter_group_record::TABLE);
             at.rows.push(gpu_counter_group_record::Row {
                 id: Cell::from(id),
                 group_id: Cell::from(i64::from(member.group)),
@@ -95,9 +103,12 @@ impl GpuCounters {
             let (Some(number), Some(value)) = (sample.small(1), integer.or(sample.float(3))) else {
                 continue;
             };
-            let described = &at.world.definitions.gpu_counters;
+            let Some(of_part) = at.world.statements() else {
+                return;
+            };
+            let described = &of_part.gpu_counters;
             let counter = match iid {
-                None => described.own(packet.machine, number),
+                None => described.own(number),
                 Some(iid) => described.interned(packet.interval, iid, number),
             };
             let Some(counter) = counter else {

@@ -58,11 +58,15 @@ pub(super) struct PowerRails(Vec<TrackId>);
 impl PowerRails {
     /// Makes a track for each rail with a description.
     pub fn begin(&mut self, at: &mut At<'_, '_>) {
-        let (definitions, tracks) = (&at.world.definitions, &mut at.world.tracks);
-        self.0.extend(definitions.rails.iter().map(|rail| {
+        let (machine, tracks) = (at.world.part.machine, &mut at.world.tracks);
+        let Some(of_part) = at.world.definitions.parts.get(at.world.part.part) else {
+            return;
+        };
+        let rails = &of_part.rails;
+        self.0.extend(rails.iter().map(|rail| {
             let name = rail_name(rail);
             // Rails with equal names have separate tracks.
-            let track = NewTrack::counter(rail.machine, "power_rails", &name, Owner::None)
+            let track = NewTrack::counter(machine, "power_rails", &name, Owner::None)
                 .with("name", &*rail.name)
                 .with("session_uuid", rail.session as i64)
                 .with_source("raw_name", &*rail.name);
@@ -77,11 +81,10 @@ impl PowerRails {
     /// description.
     pub fn sample(&self, ts: i64, energy: &Energy, at: &mut At<'_, '_>) {
         let index = RailIndex {
-            machine: energy.machine,
             session: energy.session,
             index: energy.index,
         };
-        let rail = at.world.definitions.rails.number(index);
+        let rail = at.world.statements().and_then(|of| of.rails.number(index));
         if let Some(&track) = rail.and_then(|rail| self.0.get(rail)) {
             let mut args = ArgBuf::default();
             if let Some(ts) = energy.packet_ts {
@@ -159,7 +162,6 @@ mod tests {
     fn m10_rails_have_nice_names_by_how_they_end() {
         let name = |name: &str| {
             rail_name(&Rail {
-                machine: 0,
                 session: 0,
                 name: name.into(),
                 subsystem: None,

@@ -8,11 +8,13 @@ use timebase_trace::Interval;
 use crate::definitions::{
     CounterGroup, Definitions, DescribedCounter, GpuCounter, GroupCalled, RailIndex,
 };
+use crate::place::PartIx;
 use crate::timeline::{Energy, Event, FtraceEvent, PacketEvent};
 use crate::trackers::testing::{Bytes, Double, Made, Number, Trace, message};
 
 fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
     Event::Ftrace(FtraceEvent {
+        part: PartIx(0),
         machine: 0,
         cpu: 0,
         tid,
@@ -24,6 +26,7 @@ fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
 
 fn packet(field: u32, payload: &[u8]) -> Event<'_> {
     Event::Packet(PacketEvent {
+        part: PartIx(0),
         id: 0,
         machine: 0,
         field,
@@ -239,16 +242,25 @@ fn m7_what_has_no_name_is_left_out_alone() {
 #[test]
 fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
     let mut definitions = Definitions::default();
-    let index = |session, index| RailIndex {
-        machine: 0,
-        session,
-        index,
-    };
-    definitions.rails.describe(index(5, 0), "S1_GONE", None);
-    definitions.rails.describe(index(5, 0), "S2M_VDD_INT", None);
-    definitions.rails.describe(index(6, 0), "S5M_VDD_INT", None);
+    let index = |session, index| RailIndex { session, index };
+    definitions
+        .parts
+        .of(PartIx(0))
+        .rails
+        .describe(index(5, 0), "S1_GONE", None);
+    definitions
+        .parts
+        .of(PartIx(0))
+        .rails
+        .describe(index(5, 0), "S2M_VDD_INT", None);
+    definitions
+        .parts
+        .of(PartIx(0))
+        .rails
+        .describe(index(6, 0), "S5M_VDD_INT", None);
     let energy = |session, index| {
         Event::Energy(Energy {
+            part: PartIx(0),
             machine: 0,
             session,
             index,
@@ -267,7 +279,6 @@ fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
 
 fn counter(name: &str, is_forwards: bool) -> GpuCounter {
     GpuCounter {
-        machine: 0,
         gpu: 3,
         name: name.into(),
         unit: None,
@@ -291,7 +302,11 @@ fn m11_on_one_track_the_last_row_gets_a_value_of_the_time_before() {
         described(1, counter("both", false), &[]),
         described(2, counter("both", true), &[]),
     ];
-    definitions.gpu_counters.describe(own.into(), Vec::new());
+    definitions
+        .parts
+        .of(PartIx(0))
+        .gpu_counters
+        .describe(own.into(), Vec::new());
     let sample = |number, value| message(&[(1, Number(number)), (2, Number(value))]);
     let samples = [(1, 5), (2, 6), (1, 7), (2, 8)];
     let samples = samples.map(|(number, value)| message(&[(2, Bytes(&sample(number, value)))]));
@@ -321,7 +336,7 @@ fn m14_counters_are_in_the_groups_that_they_and_that_groups_name() {
         counters: counters.to_vec(),
     };
     let mut definitions = Definitions::default();
-    let known = &mut definitions.gpu_counters;
+    let known = &mut definitions.parts.of(PartIx(0)).gpu_counters;
     let own = |groups: &[i32]| vec![described(1, counter("busy", false), groups)];
     // If two groups have one number, the first group names it.
     let groups = [
@@ -338,7 +353,7 @@ fn m14_counters_are_in_the_groups_that_they_and_that_groups_name() {
             ..Interval::default()
         };
         let described = || (own(&[]), vec![group(0, Some("zero"), &[1])]);
-        known.intern(interval, 9, 0, b"", described);
+        known.intern(interval, 9, b"", described);
     }
     let found = follow(definitions, &[]);
     let strings = found.rows(&tables::string::TABLE);
@@ -369,7 +384,7 @@ fn m14_counters_are_in_the_groups_that_they_and_that_groups_name() {
 #[test]
 fn m11_a_sample_is_for_the_time_before_it() {
     let mut definitions = Definitions::default();
-    let known = &mut definitions.gpu_counters;
+    let known = &mut definitions.parts.of(PartIx(0)).gpu_counters;
     let described = |number, counter| described(number, counter, &[]);
     let own = [
         described(1, counter("busy", false)),
@@ -378,7 +393,7 @@ fn m11_a_sample_is_for_the_time_before_it() {
     ];
     known.describe(own.into(), Vec::new());
     let interned = || (vec![described(1, counter("busy", false))], Vec::new());
-    known.intern(Interval::default(), 9, 0, b"", interned);
+    known.intern(Interval::default(), 9, b"", interned);
     let one = message(&[(1, Number(1)), (2, Number(-5i64 as u64))]);
     let two = message(&[(1, Number(2)), (3, Double(1.5))]);
     let none = message(&[(1, Number(7)), (2, Number(1))]);

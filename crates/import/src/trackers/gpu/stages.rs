@@ -110,12 +110,11 @@ impl Stages {
         let Some(slice) = at.world.add_slice(slice, dur, args, at.rows) else {
             return;
         };
-        let machine = event.packet.machine;
         if let Some(id) = message.number(field::EVENT_ID) {
-            at.world.flows.stage(machine, id, StageStep::Is, slice);
+            at.world.flows.stage(id, StageStep::Is, slice);
         }
         for id in message.numbers(field::WAIT_IDS) {
-            at.world.flows.stage(machine, id, StageStep::Follows, slice);
+            at.world.flows.stage(id, StageStep::Follows, slice);
         }
         let [target, pass, buffer] = known.objects.map(|name| {
             let name = name.map(|name| at.world.strings.number(name, at.rows));

@@ -90,7 +90,7 @@ impl<'a> Here<'a> {
 
     /// The track of the running thread.
     pub fn thread(&self, at: &mut At<'_, '_>) -> TrackId {
-        at.world.tracks.of_thread(self.machine, self.emitter)
+        at.world.tracks.of_thread(self.emitter)
     }
 
     pub fn begin(

@@ -177,8 +177,8 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// Takes a mark of a thread (rule KE32), before the mark has its effect.
     #[inline]
-    pub fn marks(&mut self, ts: i64, machine: u32, emitter: Utid, at: &mut At<'_, '_>) {
-        self.syscalls.marks(ts, machine, emitter, at);
+    pub fn marks(&mut self, ts: i64, emitter: Utid, at: &mut At<'_, '_>) {
+        self.syscalls.marks(ts, emitter, at);
     }
 }
 

@@ -30,11 +30,14 @@ const WRITE: &str = "sys_write";
 /// The call that never returns.
 const SIGRETURN: &str = "sys_rt_sigreturn";
 
-pub(in super::super) const TRUNCATED: Fault = Fault::new(Counter::info(
-    "truncated_sys_write_duration",
-    "a thread marks something inside a call of sys_write: the slice of \
+pub(in super::super) const TRUNCATED: Fault = Fault::new(
+    Counter::info(
+        "truncated_sys_write_duration",
+        "a thread marks something inside a call of sys_write: the slice of \
      the call ends there",
-));
+    )
+    .drops_nothing(),
+);
 
 /// Follows calls.
 #[derive(Debug, Default)]
@@ -88,12 +91,12 @@ impl Syscalls {
 
     /// Takes a mark of a thread. The thread writes it by a call of `sys_write`: the call's slice ends here,
     /// so that the mark is not inside it.
-    pub fn marks(&mut self, ts: i64, machine: u32, emitter: Utid, at: &mut At<'_, '_>) {
+    pub fn marks(&mut self, ts: i64, emitter: Utid, at: &mut At<'_, '_>) {
         if self.writing.is_empty() || !self.writing.remove(&emitter) {
             return;
         }
         at.world.faults.add(TRUNCATED, None);
-        let track = at.world.tracks.of_thread(machine, emitter);
+        let track = at.world.tracks.of_thread(emitter);
         let end = EndOfSlice {
             name: at.world.definitions.names.label(WRITE),
             ..EndOfSlice::any(ts, track)

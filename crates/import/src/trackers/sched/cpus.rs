@@ -60,72 +60,37 @@ impl Cpu {
     }
 }
 
-/// The CPUs of a machine.
+/// The CPUs of a part, and their gaps.
 #[derive(Debug, Default)]
-struct Machine {
+pub(super) struct Cpus {
     /// By the CPU's number, which is small.
-    cpus: Vec<Cpu>,
+    all: Vec<Cpu>,
+    pub gaps: Gaps,
     /// The time of the last event that showed a gap.
     last_missed: Option<i64>,
     /// Whether a waking was seen.
-    wakes: bool,
-}
-
-/// All CPUs, and their gaps.
-#[derive(Debug, Default)]
-pub(super) struct Cpus {
-    /// By the machine's number, which is small.
-    machines: Vec<Machine>,
-    pub gaps: Gaps,
+    pub has_wakings: bool,
 }
 
 impl Cpus {
     #[inline]
-    fn machine(&mut self, machine: u32) -> &mut Machine {
-        let machine = machine as usize;
-        if self.machines.len() <= machine {
-            self.machines.resize_with(machine + 1, Machine::default);
-        }
-        &mut self.machines[machine]
-    }
-
-    #[inline]
-    pub fn get(&mut self, (machine, cpu): On) -> &mut Cpu {
+    pub fn get(&mut self, (_, cpu): On) -> &mut Cpu {
         let cpu = cpu as usize;
-        let cpus = &mut self.machine(machine).cpus;
-        if cpus.len() <= cpu {
-            cpus.resize_with(cpu + 1, Cpu::default);
+        if self.all.len() <= cpu {
+            self.all.resize_with(cpu + 1, Cpu::default);
         }
-        &mut cpus[cpu]
+        &mut self.all[cpu]
     }
 
     #[inline]
-    pub fn find(&self, (machine, cpu): On) -> Option<&Cpu> {
-        let machine = self.machines.get(machine as usize)?;
-        machine.cpus.get(cpu as usize)
+    pub fn find(&self, (_, cpu): On) -> Option<&Cpu> {
+        self.all.get(cpu as usize)
     }
 
-    /// Notes a waking of a machine.
-    #[inline]
-    pub fn wakes(&mut self, machine: u32) {
-        self.machine(machine).wakes = true;
-    }
-
-    /// Whether the machine has had a waking.
-    #[inline]
-    pub fn has_wakings(&self, machine: u32) -> bool {
-        let machine = self.machines.get(machine as usize);
-        machine.is_some_and(|machine| machine.wakes)
-    }
-
-    /// The open slices.
-    pub fn open(&self) -> impl Iterator<Item = (On, SchedSliceId)> {
-        let machines = (0..).zip(&self.machines);
-        let all = machines.flat_map(|(machine, known)| {
-            let cpus = (0..).zip(&known.cpus);
-            cpus.map(move |(cpu, known)| ((machine, cpu), known))
-        });
-        all.filter_map(|(on, cpu)| Some((on, cpu.open?.0)))
+    /// The open slices of this machine's CPUs.
+    pub fn open(&self, machine: u32) -> impl Iterator<Item = (On, SchedSliceId)> {
+        let all = (0..).zip(&self.all);
+        all.filter_map(move |(cpu, known)| Some(((machine, cpu), known.open?.0)))
     }
 
     /// Takes an event of a CPU, which may show that a switch before it is missing (rule DT1).
@@ -163,7 +128,7 @@ impl Cpus {
         loss.push(rows);
         if let Some(before) = before {
             self.get(on).missed.push((before, ts));
-            self.machine(machine).last_missed = Some(ts);
+            self.last_missed = Some(ts);
         }
     }
 
@@ -193,16 +158,16 @@ impl Cpus {
 
     /// Writes the rows that still wait, because there are no more events.
     pub fn end(&mut self, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
-        for cpu in self.machines.iter().flat_map(|machine| &machine.cpus) {
+        for cpu in &self.all {
             for (utid, row) in &cpu.held {
                 flush(*utid, row, slices, rows);
             }
         }
     }
 
-    /// Whether bundles say that kernel events of a machine are missing in this time.
-    pub fn loses_in(&self, machine: u32, start: i64, end: Option<i64>) -> bool {
-        let gaps = self.gaps.of_machine(machine);
+    /// Whether bundles say that kernel events of any CPU are missing in this time.
+    pub fn loses_in(&self, start: i64, end: Option<i64>) -> bool {
+        let gaps = self.gaps.of_all();
         gaps.is_some_and(|gaps| gaps.overlap(start, end))
     }
 
@@ -213,11 +178,9 @@ impl Cpus {
         gaps.is_some_and(|gaps| gaps.overlap(start, end))
     }
 
-    /// Whether a gap of the machine ends after this time.
-    pub fn lacks_after(&self, machine: u32, ts: i64) -> bool {
-        let known = self.machines.get(machine as usize);
-        let last = known.and_then(|machine| machine.last_missed);
-        last.is_some_and(|last| last > ts) || self.loses_in(machine, ts, None)
+    /// Whether a gap of any CPU ends after this time.
+    pub fn lacks_after(&self, ts: i64) -> bool {
+        self.last_missed.is_some_and(|last| last > ts) || self.loses_in(ts, None)
     }
 
     /// Whether a compact switch is the first one after a gap (rule DT6).

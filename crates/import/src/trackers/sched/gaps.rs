@@ -7,11 +7,11 @@ use crate::definitions::Gap;
 /// A CPU: its machine, and its number there.
 pub(super) type On = (u32, u32);
 
-/// Gaps, known before the first event is followed.
+/// The gaps of a part, known before the first event is followed.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
-    of_cpus: FxHashMap<On, Stretches>,
-    of_machines: FxHashMap<u32, Stretches>,
+    of_cpus: FxHashMap<u32, Stretches>,
+    of_all: Option<Stretches>,
 }
 
 /// Stretches of time, which may overlap.
@@ -27,38 +27,33 @@ pub(super) struct Stretches {
 
 impl Gaps {
     pub fn new(gaps: &[Gap]) -> Gaps {
-        let mut of_cpus: FxHashMap<On, Vec<(i64, i64)>> = FxHashMap::default();
-        let mut of_machines: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
+        let mut of_cpus: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
         for gap in gaps {
-            let stretch = (gap.end, gap.start);
-            let on = (gap.machine, gap.cpu);
-            of_cpus.entry(on).or_default().push(stretch);
-            of_machines.entry(gap.machine).or_default().push(stretch);
+            let of_cpu = of_cpus.entry(gap.cpu).or_default();
+            of_cpu.push((gap.end, gap.start));
         }
         let of_cpus = of_cpus.into_iter();
-        let of_machines = of_machines.into_iter();
+        let all = gaps.iter().map(|gap| (gap.end, gap.start)).collect();
         Gaps {
-            of_cpus: of_cpus.map(|(on, all)| (on, Stretches::new(all))).collect(),
-            of_machines: of_machines
-                .map(|(machine, all)| (machine, Stretches::new(all)))
+            of_cpus: of_cpus
+                .map(|(cpu, all)| (cpu, Stretches::new(all)))
                 .collect(),
+            of_all: (!gaps.is_empty()).then(|| Stretches::new(all)),
         }
     }
 
     #[inline]
-    pub fn of_cpu(&self, on: On) -> Option<&Stretches> {
+    pub fn of_cpu(&self, (_, cpu): On) -> Option<&Stretches> {
         match self.of_cpus.is_empty() {
             true => None,
-            false => self.of_cpus.get(&on),
+            false => self.of_cpus.get(&cpu),
         }
     }
 
+    /// The gaps of all CPUs of the part.
     #[inline]
-    pub fn of_machine(&self, machine: u32) -> Option<&Stretches> {
-        match self.of_machines.is_empty() {
-            true => None,
-            false => self.of_machines.get(&machine),
-        }
+    pub fn of_all(&self) -> Option<&Stretches> {
+        self.of_all.as_ref()
     }
 }
 

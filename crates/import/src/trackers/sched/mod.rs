@@ -47,7 +47,7 @@ mod row;
 mod slices;
 mod states;
 
-use timebase_schema::tables::{sched_record, thread_state_record};
+use timebase_schema::tables::thread_state_record;
 
 use self::cpus::Cpus;
 use self::end_state::{EndStates, OffCpu};
@@ -55,13 +55,14 @@ use self::gaps::{Gaps, On};
 use self::generic::Generic;
 pub(super) use self::generic::{INVALID_ORDER, INVALID_STATE};
 use self::row::Wakeup;
-use self::slices::{BOTH, SchedSlice, SchedSliceId, SchedSlices};
+pub(super) use self::slices::SchedSlices;
+use self::slices::{BOTH, SchedSlice, SchedSliceId};
 use self::states::{Leaves, States, With};
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
 use crate::timeline::{FtraceEvent, PacketEvent, Switch, Waker, Waking};
-use crate::world::{Utid, ucpu};
+use crate::world::{TimeOf, Utid, ucpu};
 
 /// Fields of `FtraceEvent`.
 mod event {
@@ -73,11 +74,14 @@ mod event {
 pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
 /// A switch from another thread than the thread that its CPU was running.
-const MISMATCHED: Fault = Fault::new(Counter::error(
-    "mismatched_sched_switch_tids",
-    "a switch starts from a thread that its CPU did not run: an earlier \
+const MISMATCHED: Fault = Fault::new(
+    Counter::error(
+        "mismatched_sched_switch_tids",
+        "a switch starts from a thread that its CPU did not run: an earlier \
      switch is missing",
-));
+    )
+    .drops_nothing(),
+);
 
 /// A switch of a CPU from one thread to another.
 struct Handover {
@@ -93,7 +97,8 @@ struct Handover {
 #[derive(Debug, Default)]
 pub(crate) struct Sched {
     cpus: Cpus,
-    slices: SchedSlices,
+    /// The slices of all parts, which have one numbering: the sched of the current part has them.
+    pub slices: SchedSlices,
     states: States,
     end_states: EndStates,
     generic: Generic,
@@ -101,7 +106,8 @@ pub(crate) struct Sched {
 
 impl Tracker for Sched {
     fn begin(&mut self, at: &mut At<'_, '_>) {
-        self.cpus.gaps = Gaps::new(&at.world.definitions.gaps);
+        let gaps = at.world.statements().map(|of_part| &of_part.gaps[..]);
+        self.cpus.gaps = Gaps::new(gaps.unwrap_or_default());
     }
 
     fn switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
@@ -173,10 +179,10 @@ impl Tracker for Sched {
         if let Some(name) = waking.comm {
             world.threads.name_thread(utid, name);
         }
-        self.cpus.wakes(machine);
+        self.cpus.has_wakings = true;
         if !world.threads.is_idle(utid) {
             let wakeup = Wakeup { waker, irq_context };
-            self.wakes(ts, utid, wakeup, (machine, waking.cpu), at.rows);
+            self.wakes(ts, utid, wakeup, (machine, waking.cpu), at);
         }
     }
 
@@ -195,7 +201,7 @@ impl Tracker for Sched {
                         waker,
                         irq_context: Some(false),
                     };
-                    self.wakes(ts, utid, wakeup, (event.machine, event.cpu), at.rows);
+                    self.wakes(ts, utid, wakeup, (event.machine, event.cpu), at);
                 }
             }
             event::SCHED_BLOCKED_REASON => {
@@ -220,7 +226,7 @@ impl Tracker for Sched {
     }
 
     fn end(&mut self, at: &mut At<'_, '_>) {
-        for (on, slice) in self.cpus.open() {
+        for (on, slice) in self.cpus.open(at.world.part.machine) {
             let began = self.slices.get(slice).map(|slice| slice.ts);
             if began.is_some_and(|began| self.cpus.loses_on(on, began, None)) {
                 self.slices.doubt_open(slice, BOTH, Doubt::Lost);
@@ -230,12 +236,11 @@ impl Tracker for Sched {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
+            doubt: None,
         });
         self.cpus.end(&mut self.slices, at.rows);
-        self.slices.end(at.rows);
         self.generic.end(at);
         for (table, span) in [
-            (&sched_record::TABLE, self.slices.span),
             (&thread_state_record::TABLE, self.states.span),
             (&thread_state_record::TABLE, self.generic.span),
         ] {
@@ -279,11 +284,12 @@ impl Sched {
         self.cpus.arrives(ts, on, misses, &mut self.slices, rows);
     }
 
-    fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, rows: &mut Rows<'_>) {
+    fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, at: &mut At<'_, '_>) {
         let mut with = With {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
-            rows,
+            rows: at.rows,
+            doubt: at.world.doubt,
         };
         self.states.wakes(ts, utid, wakeup, by, &mut with);
     }
@@ -365,15 +371,17 @@ impl Sched {
                 self.slices.doubt_open(slice, BOTH, Doubt::Lost);
             }
             self.slices.close(ts, slice, end_state.name, at.rows);
+            world.groups.see(TimeOf::Run, on.0, ts);
         }
+        world.groups.see(TimeOf::Run, on.0, ts);
         let mut with = With {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
+            doubt: world.doubt,
         };
         if !is_idle {
             let leaves = Leaves {
-                on,
                 closed,
                 end_state,
                 is_compact,

@@ -54,7 +54,6 @@ pub(super) struct Wakeup {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OffCpuRow {
     pub id: StateId,
-    pub machine: u32,
     pub ts: i64,
     pub dur: i64,
     pub state: Option<i64>,

@@ -71,7 +71,7 @@ pub(super) const BOTH: &[RowPart] = &[RowPart::Sched, RowPart::Running];
 
 /// The slices that are not written yet.
 #[derive(Debug, Default)]
-pub(super) struct SchedSlices {
+pub(crate) struct SchedSlices {
     ring: VecDeque<SchedSlice>,
     /// The number of the first slice in the ring.
     first: i64,
@@ -79,14 +79,14 @@ pub(super) struct SchedSlices {
     /// the lost ones.
     long: FxHashMap<SchedSliceId, SchedSlice>,
     /// The numbers that slices leave to states of no slice.
-    pub numbers: FreeNumbers,
+    pub(super) numbers: FreeNumbers,
     /// The time from the first slice to the last.
     pub span: Option<(i64, i64)>,
 }
 
 impl SchedSlices {
     /// Takes a slice that begins.
-    pub fn open(&mut self, slice: SchedSlice, rows: &mut Rows<'_>) -> SchedSliceId {
+    pub(super) fn open(&mut self, slice: SchedSlice, rows: &mut Rows<'_>) -> SchedSliceId {
         if self.ring.len() >= RING {
             self.leave(rows);
         }
@@ -113,7 +113,7 @@ impl SchedSlices {
 
     /// A slice that is not written yet.
     #[inline]
-    pub fn get(&mut self, id: SchedSliceId) -> Option<&mut SchedSlice> {
+    pub(super) fn get(&mut self, id: SchedSliceId) -> Option<&mut SchedSlice> {
         let place = id.0.checked_sub(self.first)?;
         match usize::try_from(place) {
             Ok(place) => self.ring.get_mut(place),
@@ -122,7 +122,7 @@ impl SchedSlices {
     }
 
     /// Marks rows of a slice as doubtful. They may have been written since the slice began at `ts`.
-    pub fn doubt(
+    pub(super) fn doubt(
         &mut self,
         (id, ts): (SchedSliceId, i64),
         parts: &[RowPart],
@@ -145,7 +145,7 @@ impl SchedSlices {
     }
 
     /// Marks rows of an open slice as doubtful. An open slice is not written yet.
-    pub fn doubt_open(&mut self, id: SchedSliceId, parts: &[RowPart], doubt: Doubt) {
+    pub(super) fn doubt_open(&mut self, id: SchedSliceId, parts: &[RowPart], doubt: Doubt) {
         if let Some(slice) = self.get(id) {
             for &part in parts {
                 slice.doubts.mark(part, doubt);
@@ -154,7 +154,7 @@ impl SchedSlices {
     }
 
     /// Closes a slice.
-    pub fn close(
+    pub(super) fn close(
         &mut self,
         ts: i64,
         id: SchedSliceId,
@@ -169,7 +169,7 @@ impl SchedSlices {
     }
 
     /// Writes a slice that is out of the ring, if it is complete now.
-    pub fn settle(&mut self, id: SchedSliceId, rows: &mut Rows<'_>) {
+    pub(super) fn settle(&mut self, id: SchedSliceId, rows: &mut Rows<'_>) {
         if id.0 < self.first
             && let Some(slice) = self.long.get(&id)
             && slice.is_complete()

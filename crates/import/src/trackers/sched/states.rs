@@ -12,12 +12,11 @@ use super::numbers::FIRST;
 use super::row::{OffCpuRow, StateId, Wakeup, flush, running_id};
 use super::slices::{BOTH, SchedSliceId, SchedSlices};
 use crate::output::{Cell, Doubt, RowPart, Rows};
-use crate::world::{Utid, strings};
+use crate::world::{Numbered, Utid, strings};
 
 /// The effect of a switch on the thread that it takes off its CPU.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaves {
-    pub on: On,
     /// The slice that ends.
     pub closed: Option<SchedSliceId>,
     pub end_state: EndState,
@@ -31,6 +30,8 @@ pub(super) struct With<'a, 'o> {
     pub slices: &'a mut SchedSlices,
     pub cpus: &'a mut Cpus,
     pub rows: &'a mut Rows<'o>,
+    /// The reason why rows that begin with the current event may be wrong (rule FE9).
+    pub doubt: Option<Doubt>,
 }
 
 /// The state of a thread.
@@ -64,7 +65,7 @@ struct OnCpu {
 /// The states of all threads.
 #[derive(Debug, Default)]
 pub(super) struct States {
-    threads: Vec<State>,
+    threads: Numbered<State>,
     /// The time from the first state to the last.
     pub span: Option<(i64, i64)>,
 }
@@ -72,11 +73,7 @@ pub(super) struct States {
 impl States {
     #[inline]
     fn of(&mut self, Utid(utid): Utid) -> &mut State {
-        let place = utid as usize;
-        if self.threads.len() <= place {
-            self.threads.resize(place + 1, State::default());
-        }
-        &mut self.threads[place]
+        self.threads.of(utid)
     }
 
     #[inline]
@@ -140,13 +137,12 @@ impl States {
         };
         let row = OffCpuRow {
             id,
-            machine: leaves.on.0,
             ts,
             dur: -1,
             state: leaves.end_state.name,
             off_cpu: leaves.end_state.off_cpu,
             taken_off: began.filter(|_| leaves.is_compact).map(|(_, began)| began),
-            doubt: leaves.doubt,
+            doubt: Doubt::first(leaves.doubt, with.doubt),
             wakeup: None,
             waker_slice: None,
             io_wait: None,
@@ -206,7 +202,7 @@ impl States {
         let ran = [state.ran, Some(OnCpu { on: on(ucpu), ts })];
         if let Some(last) = &mut state.last {
             last.dur = ts.saturating_sub(last.ts);
-            if last.off_cpu == OffCpu::Sleeping && with.cpus.has_wakings(last.machine) {
+            if last.off_cpu == OffCpu::Sleeping && with.cpus.has_wakings {
                 slept_to_run(last, ts, with);
             }
         }
@@ -266,13 +262,12 @@ impl States {
         }
         let row = OffCpuRow {
             id: id.unwrap_or_else(|| alone(None, state.last, with.slices)),
-            machine: by.0,
             ts,
             dur: -1,
             state: Some(strings::RUNNABLE),
             off_cpu: OffCpu::Runnable,
             taken_off: None,
-            doubt: None,
+            doubt: with.doubt,
             wakeup: Some(wakeup),
             waker_slice,
             io_wait: None,
@@ -301,7 +296,8 @@ impl States {
 
     /// Writes open rows without an end (rule W1).
     pub fn end(&mut self, with: &mut With<'_, '_>) {
-        for (utid, state) in (0..).zip(std::mem::take(&mut self.threads)) {
+        let threads = std::mem::take(&mut self.threads).into_values();
+        for (utid, state) in threads {
             for mut row in [state.before, state.last].into_iter().flatten() {
                 complete(Utid(utid), &mut row, [state.ran, None], with);
             }
@@ -334,7 +330,7 @@ fn alone(
 fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
     row.doubt(Doubt::WakeupMissed);
     if let Some(slice) = row.taken_off()
-        && !with.cpus.loses_in(row.machine, row.ts, Some(ts))
+        && !with.cpus.loses_in(row.ts, Some(ts))
     {
         with.slices
             .doubt(slice, BOTH, Doubt::WakeupMissed, with.rows);
@@ -344,7 +340,7 @@ fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
 /// Writes a row that is complete or stays open. `ran` has the CPU where the thread ran last and until when,
 /// and the CPU where it runs next and from when on.
 fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<OnCpu>; 2], with: &mut With<'_, '_>) {
-    if row.doubt.is_none() {
+    if row.doubt.is_none_or(|doubt| doubt > Doubt::Lost) {
         match lost_in(row, ran, with.cpus) {
             Lost::No => {}
             Lost::Yes => row.doubt(Doubt::Lost),
@@ -364,16 +360,16 @@ enum Lost {
 
 /// Decides about a row in which a thread does not run (rule DT6).
 fn lost_in(row: &OffCpuRow, [before, after]: [Option<OnCpu>; 2], cpus: &Cpus) -> Lost {
-    let (machine, end) = (row.machine, row.end());
+    let end = row.end();
     let is_open = end.is_none();
     // (3): a gap lies within the row.
-    let within = cpus.gaps.of_machine(machine).zip(end);
+    let within = cpus.gaps.of_all().zip(end);
     if within.is_some_and(|(gaps, end)| gaps.lie_within(row.ts, end)) {
         return Lost::Yes;
     }
     // (2): the row waits for a CPU to the end, and a gap ends after its begin.
     let waits = matches!(row.off_cpu, OffCpu::Runnable | OffCpu::Preempted);
-    if waits && is_open && cpus.lacks_after(machine, row.ts) {
+    if waits && is_open && cpus.lacks_after(row.ts) {
         return Lost::Yes;
     }
     // (1): a gap on the nearest CPU overlaps the row.

@@ -11,7 +11,7 @@ use crate::definitions::{
     CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Translated,
 };
 use crate::timeline::{Label, OwnLabel, Uuid};
-use crate::world::{Details, NewTrack, Owner, SetId, TrackId, Upid, Utid, World};
+use crate::world::{Details, NewTrack, Numbered, Owner, SetId, TrackId, Upid, Utid, World};
 
 /// The effect of an event on the lanes of its track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) enum On {
 /// The tracks of uuids, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct UuidTracks {
-    all: Vec<Option<UuidTrack>>,
+    all: Numbered<Option<UuidTrack>>,
 }
 
 /// A uuid that has tracks.
@@ -55,7 +55,7 @@ pub(super) struct Needs<'a> {
 
 impl UuidTracks {
     fn get(&self, uuid: Uuid) -> Option<&UuidTrack> {
-        self.all.get(uuid.0 as usize)?.as_ref()
+        self.all.get(uuid.0)?.as_ref()
     }
 
     /// The track or the lanes of a uuid that was met.
@@ -105,7 +105,6 @@ impl UuidTracks {
         let world = &mut *at.world;
         let owner = world.uuids.owner(uuid);
         let uuids = &world.definitions.uuids;
-        let machine = uuids.machine(uuid);
         let descriptor = uuids.descriptor(uuid).cloned();
         let name = descriptor.as_ref().and_then(|said| said.name.as_deref());
         let is_default = descriptor.is_none() && uuids.uuid(uuid) == 0;
@@ -116,14 +115,14 @@ impl UuidTracks {
         };
         let nature = Nature::of(descriptor.as_ref(), owner);
         let on = match nature {
-            Nature::Threads(utid) => On::Track(world.tracks.of_thread(machine, utid)),
+            Nature::Threads(utid) => On::Track(world.tracks.of_thread(utid)),
             Nature::Own { takes_name } => {
                 let name = match (takes_name, &name) {
                     (true, OwnLabel::None) => OwnLabel::from(needs.name),
                     _ => name,
                 };
-                let name = other_name(machine, owner, name, world);
-                let track = own_track(uuid, owner, descriptor.as_ref(), &name, world);
+                let name = other_name(owner, name, world);
+                let track = own_track(owner, descriptor.as_ref(), &name, world);
                 let details = Details {
                     parent,
                     dimensions: dimensions(uuid, world),
@@ -137,8 +136,8 @@ impl UuidTracks {
                     OwnLabel::None => OwnLabel::from(needs.name),
                     _ => name,
                 };
-                let name = other_name(machine, owner, name, world);
-                let on = On::Lanes(lanes(uuid, owner, descriptor.as_ref(), &name, world));
+                let name = other_name(owner, name, world);
+                let on = On::Lanes(lanes(owner, descriptor.as_ref(), &name, world));
                 self.set(uuid, on, name, has_first_packet);
                 return on;
             }
@@ -148,11 +147,7 @@ impl UuidTracks {
     }
 
     fn set(&mut self, uuid: Uuid, on: On, name: OwnLabel, has_first_packet: bool) {
-        let place = uuid.0 as usize;
-        if self.all.len() <= place {
-            self.all.resize(place + 1, None);
-        }
-        self.all[place] = Some(UuidTrack {
+        *self.all.of(uuid.0) = Some(UuidTrack {
             on,
             name: (name != OwnLabel::None).then(|| name.into()),
             has_first_packet,
@@ -164,7 +159,7 @@ impl UuidTracks {
     fn parent(&mut self, uuid: Uuid, sequence: u32, at: &mut At<'_, '_>) -> Option<TrackId> {
         let uuids = &at.world.definitions.uuids;
         let descriptor = uuids.descriptor(uuid)?;
-        let parent = uuids.find(uuids.machine(uuid), descriptor.more().parent?)?;
+        let parent = uuids.beside(uuid, descriptor.more().parent?)?;
         let is_own = |descriptor: &Descriptor| {
             matches!(descriptor.said, Said::Thread { .. } | Said::Process { .. })
         };
@@ -277,26 +272,23 @@ fn type_of(
 }
 
 /// The translated name of a process's track; other tracks keep their names (rule TN4).
-pub(super) fn other_name(machine: u32, owner: Owner, name: OwnLabel, world: &World) -> OwnLabel {
-    let definitions = &world.definitions;
-    if definitions.translations.is_empty() || !matches!(owner, Owner::Process(_)) {
-        return name;
-    }
-    let (what, names) = (Translated::ProcessTrack, &definitions.names);
-    let other = definitions
-        .translations
-        .name(machine, what, name.label(), names);
+pub(super) fn other_name(owner: Owner, name: OwnLabel, world: &World) -> OwnLabel {
+    let of_part = match owner {
+        Owner::Process(_) => world.statements(),
+        _ => None,
+    };
+    let (what, names) = (Translated::ProcessTrack, &world.definitions.names);
+    let other = of_part.and_then(|of| of.translations.name(what, name.label(), names));
     other.unwrap_or(name)
 }
 
 fn own_track(
-    uuid: Uuid,
     owner: Owner,
     descriptor: Option<&Descriptor>,
     name: &OwnLabel,
     world: &mut World,
 ) -> TrackId {
-    let machine = world.definitions.uuids.machine(uuid);
+    let machine = world.part.machine;
     let name = world.definitions.names.text_of(name);
     let counter = descriptor.and_then(Descriptor::counter);
     let is_state = descriptor.is_some_and(|descriptor| descriptor.said == Said::State);
@@ -342,7 +334,6 @@ fn own_track(
 
 /// The lanes that a uuid shares (rule U6).
 fn lanes(
-    uuid: Uuid,
     owner: Owner,
     descriptor: Option<&Descriptor>,
     name: &OwnLabel,
@@ -354,7 +345,7 @@ fn lanes(
         "process_merged_track_event",
         "global_merged_track_event",
     );
-    let machine = world.definitions.uuids.machine(uuid);
+    let machine = world.part.machine;
     let owned = match owner {
         Owner::Thread(Utid(id)) | Owner::Process(Upid(id)) => u64::from(id),
         _ => 0,
