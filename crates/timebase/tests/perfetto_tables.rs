@@ -59,6 +59,9 @@ fn names(conn: &Connection, sql: &str) -> Vec<String> {
 fn value(random: &mut Random, table: &str, column: &Column, row: i64) -> String {
     match (table, column.name.as_str(), column.declared.as_str()) {
         ("sched_record", "ts", _) => (10 * row).to_string(),
+        // The values of a sample are together, in the order of samples.
+        ("stack_sample_record", "counter_id", _) => row.to_string(),
+        ("stack_sample_record", "counters", _) => "1".to_owned(),
         ("arg_set", "id", _) => (2 * row).to_string(),
         ("ftrace_args", "id", _) => (2 * row + 1).to_string(),
         (_, "id", _) => row.to_string(),
@@ -119,7 +122,7 @@ const TASKS: &str = "
     CREATE PERFETTO FUNCTION first_inside(slice_id LONG) RETURNS LONG AS
     SELECT id FROM descendant_slice($slice_id) ORDER BY depth, ts LIMIT 1;
     CREATE PERFETTO TABLE tasks AS
-    SELECT id, name, argument(arg_set_id, 'debug.tile') AS tile, argument(arg_set_id, 'debug.frame') AS frame,
+    SELECT id, name, argument(arg_set_id, 'vec') AS vector, argument(arg_set_id, 'signal.sig') AS signal,
         first_inside(id) AS inside
     FROM slice WHERE (SELECT count() FROM ancestor_slice(slice.id) AS a WHERE a.name GLOB '*x*') = 0;";
 
@@ -254,7 +257,9 @@ fn pq10_modules_that_count_by_the_ids_of_sched_get_every_number() {
 #[test]
 fn pq10_modules_that_go_back_by_the_ids_of_states_find_those_before_the_first_slice() {
     let conn = of_trace("desktop");
-    let found = "SELECT count(*) FROM previous_runnable WHERE previous_id IS NOT NULL";
+    let found = "SELECT count(*) FROM previous_runnable AS p JOIN thread_state AS s USING (id)
+        JOIN sched AS k ON k.utid = s.utid AND k.ts = s.ts AND k.dur = s.dur
+        WHERE p.previous_id IS NOT NULL";
     assert_eq!(integers(&conn, found), [5347]);
     let later = "SELECT count(*) FROM previous_runnable AS p JOIN thread_state AS s USING (id)
         JOIN thread_state AS b ON b.id = p.previous_id WHERE b.ts >= s.ts OR b.utid <> s.utid";
@@ -287,7 +292,7 @@ fn pq12_queries_inside_of_functions_are_prepared_once() {
     let mut conn = of_trace("desktop");
     let tasks = integers(
         &conn,
-        "SELECT count(*) FROM tasks WHERE tile IS NOT NULL OR frame IS NOT NULL",
+        "SELECT count(*) FROM tasks WHERE vector IS NOT NULL OR signal IS NOT NULL",
     );
     assert!(tasks[0] > 1000, "{tasks:?}");
     let compiled = Arc::new(AtomicUsize::new(0));
@@ -299,8 +304,7 @@ fn pq12_queries_inside_of_functions_are_prepared_once() {
         Authorization::Allow
     };
     conn.authorizer(Some(count)).unwrap();
-    let calls =
-        "SELECT count(argument(arg_set_id, 'debug.tile')), count(first_inside(id)) FROM slice";
+    let calls = "SELECT count(argument(arg_set_id, 'vec')), count(first_inside(id)) FROM slice";
     let called = integers(&conn, calls);
     assert!(called[0] > 100, "{called:?}");
     let selects = compiled.load(Ordering::Relaxed);
