@@ -43,7 +43,7 @@ unplaced AS MATERIALIZED (
              coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = r.id),
                       (SELECT iif(r.id >= t.own_from OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1)
                        FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id), -1)) AS file,
-         iif(u.is_packet, p.seq_id, u.seq_id) AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events
+         iif(u.is_packet, p.seq_id, u.seq_id) AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events, u.is_packet
   FROM (
     SELECT NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, unresolved AS reason, id AS packet_id, 1 AS events, 1 AS is_packet
     FROM packet_record
@@ -177,12 +177,15 @@ source AS MATERIALIZED (
   JOIN clock_record AS c USING (machine_id, clock_id, seq_id, file)
   JOIN trace_time AS t ON r.to_clock_id = t.clock_id
   WHERE (c.machine_id, c.clock_id, c.file) <> (t.machine_id, t.clock_id, -1)
+    -- A snapshot that nobody read is no evidence of errors.
+    AND c.machine_id NOT IN (SELECT machine_id FROM import_log WHERE code = 'snapshot_of_zeros')
 ),
 
--- The readings of these clocks, in nanoseconds of the clock, and their time by the line. Rows are narrow, because there may be millions:
+-- The readings of these clocks, in nanoseconds of the clock, their time by the line, and its error, with the part by which the error has grown
+-- since the nearest snapshot. Rows are narrow, because there may be millions:
 -- CROSS JOIN makes SQLite look up the clock of each packet, not the packets of each clock.
 reading AS MATERIALIZED (
-  SELECT r.route_id, r.packet_id, r.value, r.ts, l.kind,
+  SELECT r.route_id, r.packet_id, r.value, r.ts, l.kind, (r.value - iif(l.error_slope < 0, l.end_value, l.start_value)) * l.error_slope AS grown,
          r.value + l.offset
            + CAST(round((r.value - iif(l.kind = 'before', l.end_value, l.start_value)) * l.slope) AS INTEGER) AS line_ts,
          l.error + (r.value - iif(l.kind = 'before', l.end_value, l.start_value)) * l.error_slope AS error
@@ -332,4 +335,117 @@ drifting AS (
       AND (SELECT conversion FROM trace_time) = 'nearest'
   ) AS d
   LEFT JOIN clock_pace AS p USING (machine_id, clock_id, seq_id, file)
+),
+
+-- Parts without a snapshot whose timestamps name no clock and are nanoseconds of Unix time, from 2001 to 2100.
+unix_part AS MATERIALIZED (
+  SELECT c.machine_id, c.trace_file_id, min(p.id) AS packet_id, count(*) AS events, min(p.ts) AS first_ts, max(p.ts) AS last_ts
+  FROM (
+    SELECT s.machine_id, s.trace_file_id
+    FROM sequence AS s
+    WHERE s.last_ts IS NOT NULL
+    GROUP BY 1, 2
+    HAVING max(s.last_ts) BETWEEN 978307200000000000 AND 4102444800000000000
+  ) AS t
+  CROSS JOIN packet_common AS c ON c.machine_id = t.machine_id AND c.trace_file_id = t.trace_file_id AND coalesce(c.clock_id, 6) = 6
+  CROSS JOIN packet_record AS p ON p.common_id = c.id AND p.ts <> 0
+  WHERE c.type IS NOT 'clock_snapshot'
+    AND NOT EXISTS (
+      SELECT * FROM clock_snapshot AS s CROSS JOIN packet_record AS q ON q.id = s.packet_id CROSS JOIN packet_common AS o ON o.id = q.common_id
+      WHERE s.machine_id = t.machine_id AND o.trace_file_id = t.trace_file_id AND s.source NOT IN ('assumed', 'manifest')
+        AND s.packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
+    )
+  GROUP BY 1, 2
+  HAVING min(p.ts) >= 978307200000000000 AND max(p.ts) <= 4102444800000000000
+),
+
+-- Writers whose timestamps are readings of another clock than they name.
+-- First the clocks that snapshots read.
+reading_of AS MATERIALIZED (
+  SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file, min(clock_value) AS first_value, max(clock_value) AS last_value,
+         min(ts) AS first_ts, max(ts) AS last_ts, max(unit_multiplier_ns) AS unit
+  FROM clock_snapshot
+  WHERE source NOT IN ('assumed', 'manifest') AND ts IS NOT NULL
+    AND packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
+  GROUP BY 1, 2, 3, 4
+),
+-- Other builtin clocks that were read beside them, with the least distance of both.
+apart AS MATERIALIZED (
+  SELECT a.machine_id, a.clock_id AS named_id, a.seq_id AS scope, coalesce(a.trace_file_id, -1) AS file, b.clock_id,
+         min(abs(a.clock_value - b.clock_value)) AS apart, min(b.clock_value) AS first_value, max(b.clock_value) AS last_value,
+         min(a.ts - a.clock_value) AS least_offset, max(a.ts - a.clock_value) AS greatest_offset, min(a.ts) AS named_first_ts, max(a.ts) AS named_last_ts
+  FROM clock_snapshot AS a CROSS JOIN clock_snapshot AS b ON b.snapshot_id = a.snapshot_id AND b.machine_id = a.machine_id AND b.clock_id <> a.clock_id
+  WHERE b.clock_id IN (6, 3, 1, 5, 10) AND a.source NOT IN ('assumed', 'manifest')
+    AND a.packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
+  GROUP BY 1, 2, 3, 4, 5
+  HAVING min(abs(a.clock_value - b.clock_value)) > 10000000000
+),
+-- Packets with events. Packets of one kind on the default clock come from the recorder's own writers, which are many.
+stamp AS NOT MATERIALIZED (
+  SELECT r.id, r.ts, iif(c.is_trace_time, r.ts, r.clock_ts) AS value, c.machine_id, c.trace_file_id, c.clock_id,
+         iif(c.type <> 'track_event' AND c.clock_id = (SELECT f.value FROM fact AS f WHERE f.name = 'trace_time_clock_id'), NULL, c.seq_id) AS seq_id,
+         coalesce(c.type, '') AS kind
+  FROM packet_record AS r CROSS JOIN packet_common AS c ON c.id = r.common_id
+  WHERE r.ts IS NOT NULL AND c.clock_id IS NOT NULL
+    AND coalesce(c.type, '') NOT IN ('clock_snapshot', 'remote_clock_sync', 'track_descriptor', 'process_descriptor', 'thread_descriptor', 'trace_config',
+      'trace_stats', 'ftrace_stats', 'system_info', 'cpu_info', 'gpu_info', 'packages_list', 'trace_uuid', 'service_event', 'synchronization_marker',
+      'extension_descriptor', 'trace_attributes', 'ui_state', 'translation_table', 'module_symbols', 'deobfuscation_mapping', 'perfetto_metatrace', 'corrupt')
+),
+writer AS MATERIALIZED (
+  SELECT machine_id, trace_file_id, clock_id, seq_id, iif(seq_id IS NULL, kind, NULL) AS kind, min(value) AS first_stamp, max(value) AS last_stamp,
+         min(ts) AS first_ts, max(ts) AS last_ts, min(id) AS packet_id, count(*) AS events
+  -- Only if a sequence comes near to another clock's readings, or is far from all: sequences are few, and packets many.
+  FROM (
+    SELECT 1
+    WHERE EXISTS (SELECT * FROM apart AS d JOIN sequence AS s ON s.machine_id = d.machine_id
+                WHERE s.first_ts <= d.last_value + d.apart / 10 + d.greatest_offset AND s.last_ts >= d.first_value - d.apart / 10 + d.least_offset
+                  AND (s.first_ts < d.named_first_ts - d.apart / 10 OR s.last_ts > d.named_last_ts + d.apart / 10))
+       OR EXISTS (SELECT * FROM reading_of AS k JOIN sequence AS s ON s.machine_id = k.machine_id AND k.file IN (-1, s.trace_file_id)
+                WHERE s.first_ts < k.first_ts - 3600000000000 OR s.last_ts > k.last_ts + 86400000000000)
+  )
+  CROSS JOIN stamp
+  GROUP BY 1, 2, 3, 4, 5
+),
+-- Each writer with the clock that it names.
+named_clock AS MATERIALIZED (
+  SELECT w.machine_id, w.trace_file_id, w.clock_id, w.seq_id, w.kind, w.first_stamp * k.unit AS first_stamp, w.last_stamp * k.unit AS last_stamp,
+         w.first_ts, w.last_ts, w.packet_id, w.events, k.unit, k.seq_id AS scope, k.file, k.first_value, k.last_value,
+         -- The middle of the gap to the snapshots, where no other writer may be.
+         iif(w.last_ts < k.first_ts, w.last_ts + (k.first_ts - w.last_ts) / 10, k.last_ts + (w.first_ts - k.last_ts) / 10) AS gap_start,
+         iif(w.last_ts < k.first_ts, k.first_ts - (k.first_ts - w.last_ts) / 10, w.first_ts - (w.first_ts - k.last_ts) / 10) AS gap_end
+  FROM writer AS w
+  CROSS JOIN reading_of AS k
+    ON k.machine_id = w.machine_id AND k.clock_id = w.clock_id
+   AND (k.seq_id = 0 OR k.seq_id = w.seq_id)
+   AND k.file = coalesce((SELECT max(o.file) FROM reading_of AS o WHERE o.machine_id = w.machine_id AND o.clock_id = w.clock_id AND o.file = w.trace_file_id), -1)
+  WHERE (w.machine_id, w.trace_file_id) NOT IN (SELECT machine_id, trace_file_id FROM unix_part)
+),
+-- The clocks that a writer may have read, with the distance between both.
+suspect AS (
+  SELECT w.*, d.clock_id AS other_id, d.apart
+  FROM named_clock AS w
+  CROSS JOIN apart AS d
+    ON d.machine_id = w.machine_id AND d.named_id = w.clock_id AND d.scope = w.scope AND d.file = w.file
+  WHERE w.first_stamp BETWEEN d.first_value - d.apart / 10 AND d.last_value + d.apart / 10
+    AND (w.last_stamp <= d.last_value + d.apart / 10 OR w.last_stamp - w.first_stamp <= d.apart / 2)
+    AND 3 * (SELECT count(*) FROM stamp AS s
+             WHERE s.machine_id = w.machine_id AND s.trace_file_id = w.trace_file_id AND s.clock_id = w.clock_id AND s.seq_id IS w.seq_id
+               AND coalesce(s.kind = w.kind, 1)
+               AND s.value * w.unit NOT BETWEEN w.first_value - d.apart / 10 AND w.last_value + d.apart / 10) >= w.events
+  UNION ALL
+  SELECT w.*, NULL, gap_end - gap_start
+  FROM named_clock AS w
+  WHERE (w.last_stamp < w.first_value - 3600000000000 OR w.first_stamp > w.last_value + 86400000000000)
+    AND max(w.first_value - w.last_stamp, w.first_stamp - w.last_value) > 10 * (w.last_stamp - w.first_stamp)
+),
+misread AS MATERIALIZED (
+  SELECT * FROM (
+  SELECT w.*, row_number() OVER (PARTITION BY w.packet_id, w.clock_id ORDER BY CASE w.other_id WHEN 6 THEN 1 WHEN 3 THEN 2 WHEN 1 THEN 3 WHEN 5 THEN 4 WHEN 10 THEN 5 ELSE 6 END) AS place
+  FROM suspect AS w
+  WHERE NOT EXISTS (SELECT * FROM stamp AS s
+                    WHERE s.ts BETWEEN w.gap_start AND w.gap_end AND s.machine_id = w.machine_id AND s.clock_id = w.clock_id
+                      AND NOT (s.trace_file_id = w.trace_file_id AND s.seq_id IS w.seq_id AND coalesce(s.kind = w.kind, 1)))
+    AND NOT (w.clock_id = (SELECT f.value FROM fact AS f WHERE f.name = 'trace_time_clock_id')
+             AND EXISTS (SELECT * FROM ftrace_record AS e WHERE e.ts BETWEEN w.gap_start AND w.gap_end))
+  ) WHERE place = 1
 )

@@ -105,37 +105,37 @@ CREATE VIEW sched AS
 SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu,
        ts + dur AS ts_end,
-       CASE doubt & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
+       CASE doubt & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM sched_record AS s;
 
 -- The states of threads. A slice of sched makes up to three rows: it runs; it is off the CPU;
--- it was woken. The id is four times the slice's id, plus the number of the row; so waker_id /
--- 4 is the waker's slice in sched. SQLite flattens a UNION ALL in a join, and would search each
+-- it was woken. The id is four times the slice's id, plus the number of the row, plus 4096: the ids below that are for
+-- states before the first slice. So waker_id / 4 - 1024 is the waker's slice in sched. SQLite flattens a UNION ALL in a join, and would search each
 -- part separately; the last part prevents this.
 CREATE VIEW thread_state AS
-SELECT 4 * id AS id, ts, dur, ucpu AS cpu, utid, 'Running' AS state,
+SELECT 4096 + 4 * id AS id, ts, dur, ucpu AS cpu, utid, 'Running' AS state,
        NULL AS io_wait, NULL AS blocked_function, NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context,
        ucpu,
-       CASE doubt >> 3 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
+       CASE doubt >> 3 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM sched_record
 WHERE is_state
 UNION ALL
-SELECT 4 * id + 1, ts + dur, after, NULL, utid,
+SELECT 4097 + 4 * id, ts + dur, after, NULL, utid,
        (SELECT value FROM string WHERE string.id = s.end_state), NULL, NULL, NULL, NULL, NULL, NULL,
-       CASE doubt >> 6 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END
+       CASE doubt >> 6 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END
 FROM sched_record AS s
 WHERE after IS NOT NULL
 UNION ALL
-SELECT 4 * id + 2, ts + dur + after, runnable, NULL, utid, 'R',
-       NULL, NULL, waker_utid, 4 * (id - waker_slice), irq_context, NULL,
-       CASE doubt >> 9 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END
+SELECT 4098 + 4 * id, ts + dur + after, runnable, NULL, utid, 'R',
+       NULL, NULL, waker_utid, 4096 + 4 * (id - waker_slice), irq_context, NULL,
+       CASE doubt >> 9 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END
 FROM sched_record
 WHERE runnable IS NOT NULL
 UNION ALL
 SELECT id, ts, dur, ucpu, utid, (SELECT value FROM string WHERE string.id = s.state),
        io_wait, (SELECT value FROM string WHERE string.id = s.blocked_function), waker_utid, waker_id,
        irq_context, ucpu,
-       CASE doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END
+       CASE doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END
 FROM thread_state_record AS s;
 
 -- The threads that CPUs ran, with names. This view and the next one look up names row by row, so
@@ -150,7 +150,7 @@ SELECT id, ts, dur, ucpu AS cpu, utid,
        (SELECT p.name FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid
         WHERE t.id = s.utid) AS process_name,
        (SELECT value FROM string WHERE string.id = s.end_state) AS end_state, priority, ucpu,
-       CASE doubt & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
+       CASE doubt & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM sched_record AS s;
 
 -- The states of threads, with the names of the threads and of their wakers.
@@ -284,7 +284,7 @@ SELECT id, ts, dur, track_id,
        thread_instruction_delta, id AS slice_id,
        (SELECT value FROM string WHERE string.id = s.category) AS cat,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args, packet_id,
-       CASE doubt WHEN 5 THEN 'packets_lost' END AS doubt
+       CASE doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM slice_record AS s;
 
 CREATE VIEW slices AS SELECT * FROM slice;
@@ -300,7 +300,7 @@ SELECT s.id, s.ts, s.dur,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid, t.is_main_thread,
        p.name AS process_name, t.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.utid IS NOT NULL
 JOIN thread_record AS t ON t.id = k.utid
@@ -313,7 +313,7 @@ SELECT s.id, s.ts, s.dur,
        (SELECT value FROM string WHERE string.id = s.name) AS name,
        s.track_id, k.name AS track_name, p.name AS process_name, k.upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND k.upid IS NOT NULL
 JOIN process_record AS p ON p.id = k.upid;
@@ -326,7 +326,7 @@ SELECT s.id, s.ts, s.dur,
        s.track_id, k.name AS track_name, t.name AS thread_name, k.utid, t.tid,
        p.name AS process_name, p.id AS upid, p.pid, s.depth, s.parent_id, s.arg_set_id,
        (SELECT a.args FROM arg_set AS a WHERE a.id = s.arg_set_id) AS args,
-       CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt
+       CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 6 THEN 'end_misplaced' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM slice_record AS s
 JOIN track_record AS k ON k.id = s.track_id AND (k.utid IS NOT NULL OR k.upid IS NOT NULL)
 LEFT JOIN thread_record AS t ON t.id = k.utid
@@ -487,7 +487,7 @@ SELECT id, ts, dur, track_id,
 FROM state_record AS s;
 
 CREATE VIEW counter AS
-SELECT id, ts, track_id, value, arg_set_id FROM counter_record;
+SELECT id, ts, track_id, value, arg_set_id, CASE doubt WHEN 5 THEN 'packets_lost' END AS doubt FROM counter_record;
 
 CREATE VIEW counters AS
 SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit
@@ -849,3 +849,35 @@ END;
 CREATE TRIGGER clock_snapshot_deleted AFTER DELETE ON clock_snapshot BEGIN
   UPDATE fact SET value = random() WHERE name = 'clock_snapshot_version';
 END;
+
+-- Groups of events that are more than an hour, and ten times the time of all others, from the snapshots of their machine
+-- and the events around them: few events, whose timestamps are most likely wrong.
+CREATE VIEW time_outlier AS
+WITH machine_of (machine_id) AS (
+  SELECT machine_id FROM event_group GROUP BY machine_id HAVING count(*) > 1
+),
+-- The group that is nearest to a snapshot.
+near AS (
+  SELECT s.machine_id, g.start_ts, min(max(g.start_ts - s.ts, s.ts - g.end_ts, 0)) AS distance
+  FROM machine_of AS m CROSS JOIN clock_snapshot AS s ON s.machine_id = m.machine_id CROSS JOIN event_group AS g ON g.machine_id = s.machine_id
+  WHERE s.ts IS NOT NULL AND s.source NOT IN ('assumed', 'manifest')
+    AND ifnull(s.packet_id, -1) NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
+  GROUP BY s.id
+),
+home AS (
+  SELECT m.machine_id, coalesce(n.start_ts, l.start_ts) AS start_ts, coalesce(n.end_ts, l.end_ts) AS end_ts,
+         (SELECT sum(g.times) FROM event_group AS g WHERE g.machine_id = m.machine_id
+            AND g.start_ts BETWEEN coalesce(n.start_ts, l.start_ts) AND coalesce(n.end_ts, l.end_ts)) AS times
+  FROM machine_of AS m
+  JOIN (SELECT machine_id, start_ts, end_ts, max(times) FROM event_group GROUP BY machine_id) AS l USING (machine_id)
+  LEFT JOIN (SELECT g.machine_id, min(g.start_ts) AS start_ts, max(g.end_ts) AS end_ts
+             FROM near AS n JOIN event_group AS g USING (machine_id, start_ts) GROUP BY g.machine_id) AS n USING (machine_id)
+)
+SELECT machine_id, start_ts, end_ts, times, home_start_ts, home_end_ts, home_times, is_before
+FROM (
+  SELECT g.*, h.start_ts AS home_start_ts, h.end_ts AS home_end_ts, h.times AS home_times, g.end_ts < h.start_ts AS is_before,
+         sum(g.times) OVER (PARTITION BY g.machine_id, g.end_ts < h.start_ts) AS side_times
+  FROM home AS h JOIN event_group AS g USING (machine_id)
+  WHERE max(h.start_ts - g.end_ts, g.start_ts - h.end_ts) > max(3600000000000, 10 * (h.end_ts - h.start_ts))
+)
+WHERE side_times <= min(100, iif(is_before, home_times, max(home_times / 100, 3)));

@@ -415,6 +415,24 @@ CREATE TABLE slice_record (
 CREATE INDEX slice_record_ts ON slice_record (ts);
 CREATE INDEX slice_record_track ON slice_record (track_id, ts);
 
+-- Slices that have the end of another slice, or whose end another slice has. A slice may have several rows.
+-- Events: part of slice
+CREATE TABLE misplaced_end (
+  id          INTEGER PRIMARY KEY,
+  slice_id    INTEGER NOT NULL,
+  reason      TEXT NOT NULL,     -- cut, slipped, early or owed
+  by_slice_id INTEGER NOT NULL,  -- the slice with the other end
+  end_ts      INTEGER            -- the time of the end that belongs to no slice, if one came
+);
+
+-- The slices without an end.
+-- Events: part of slice
+-- Order: any
+CREATE TABLE unended_slice (
+  slice_id   INTEGER PRIMARY KEY,
+  named_ends INTEGER NOT NULL    -- 1 if the ends on its track have names
+);
+
 -- States of tracks, one after the other.
 -- Events: states: state, states in state
 -- Order: any
@@ -491,7 +509,8 @@ CREATE TABLE counter_record (
   ts         INTEGER NOT NULL,
   track_id   INTEGER NOT NULL,
   value      REAL,
-  arg_set_id INTEGER
+  arg_set_id INTEGER,
+  doubt      INTEGER             -- why it may be wrong
 );
 
 CREATE INDEX counter_record_track ON counter_record (track_id, ts);
@@ -758,6 +777,30 @@ CREATE TABLE event_span (
   end_ts   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- The times of events, in groups with more than an hour between two groups of a machine. The view time_outlier
+-- (finish.sql) has the groups that are far from all others.
+CREATE TABLE event_group (
+  machine_id INTEGER NOT NULL,
+  start_ts   INTEGER NOT NULL,
+  end_ts     INTEGER NOT NULL,
+  times      INTEGER NOT NULL,  -- starts and ends of slices, values of counters, starts and ends of slices of CPUs
+  PRIMARY KEY (machine_id, start_ts)
+) WITHOUT ROWID;
+
+-- The time that kernel events of each CPU cover in each file.
+CREATE TABLE ftrace_cpu (
+  trace_file_id INTEGER NOT NULL,
+  machine_id    INTEGER NOT NULL,
+  ucpu          INTEGER NOT NULL,
+  first_ts      INTEGER NOT NULL,
+  last_ts       INTEGER NOT NULL,
+  first_tid     INTEGER,           -- the thread of the first event; NULL if it is not known
+  is_first_idle INTEGER NOT NULL,  -- 1 if the CPU was idle at its first event
+  is_cut        INTEGER NOT NULL,  -- 1 if the first bundle says that events before it were lost
+  first_packet_id INTEGER NOT NULL,  -- the bundle with the first event
+  PRIMARY KEY (trace_file_id, machine_id, ucpu)
+) WITHOUT ROWID;
+
 -- Extensions of the schema of packets: serialized FileDescriptorSets, from the trace or from files
 -- that the import names.
 CREATE TABLE descriptor (
@@ -822,7 +865,7 @@ CREATE TABLE clock_line (
   end_value   INTEGER,           -- NULL if there is no bound
   offset      INTEGER NOT NULL,
   slope       REAL NOT NULL,
-  error       REAL,              -- NULL if unknown, because of an assumption
+  error       REAL,              -- NULL if unknown, because of an assumption, or of a counter that was read once
   error_slope REAL NOT NULL,
   kind        TEXT NOT NULL,     -- line, step, before, after
   PRIMARY KEY (route_id, start_value)
@@ -844,9 +887,11 @@ CREATE TABLE clock_hop (
   to_clock               TEXT NOT NULL,
   source                 TEXT NOT NULL,     -- who took the snapshots: as in clock_snapshot
   readings               INTEGER NOT NULL,  -- snapshots that hold both clocks, or samples in use; equal values of the first clock count once
+  kin                    TEXT,              -- kin: clocks of one timekeeper, equally fast; twins: one clock with two names; NULL for others
   nominal_rate           REAL NOT NULL,     -- 1, unless one of the clocks does not count nanoseconds
-  drift_ppm              REAL,              -- how much faster the second clock runs, the median; NULL if unknown
-  drift_spread_ppm       REAL NOT NULL,     -- the largest difference to that between two readings
+  drift_ppm              REAL,              -- how much faster than that the second clock runs; NULL if unknown
+  drift_error_ppm        REAL,              -- how far drift_ppm may be off; NULL if it is NULL
+  drift_spread_ppm       REAL NOT NULL,     -- the largest difference between the rate of two readings and that of all
   noise_ns               REAL NOT NULL,     -- how far apart in time the two reads were
   steps                  INTEGER NOT NULL,  -- how often a clock was set, or slept
   outliers               INTEGER NOT NULL,  -- ignored readings
@@ -923,6 +968,22 @@ CREATE TABLE unsure_record (
   time      INTEGER NOT NULL,  -- 1 if the time is the sum of deltas
   names     INTEGER NOT NULL,  -- 1 if it needs interned names or defaults
   log_id    INTEGER NOT NULL   -- the damage, in import_log
+);
+
+-- Events that made no row, and slices that lack their name: counted by cause and sequence, with the first one.
+CREATE TABLE event_fault (
+  id        INTEGER PRIMARY KEY,
+  effect    TEXT NOT NULL,     -- dropped or unnamed
+  cause     TEXT NOT NULL,
+  machine_id    INTEGER,       -- the sequence; NULL if it is unknown, or if there are very many
+  trace_file_id INTEGER,
+  seq_id    INTEGER,
+  events    INTEGER NOT NULL,
+  packet_id INTEGER,           -- the first event, if it has a packet of its own
+  ts        INTEGER,
+  name      TEXT,              -- the name of the event, or of its counter
+  pid       INTEGER,           -- its thread
+  tid       INTEGER
 );
 
 -- Every counter of the import and of the recorder.

@@ -32,7 +32,7 @@ fn every_filter_selects_the_samples_that_it_names() {
         "other_main 2",
     ];
     assert_eq!(folded(&trace, &[]), all);
-    let cases: [(&[&str], &[&str]); 11] = [
+    let cases: [(&[&str], &[&str]); 13] = [
         (&["--process", "app"], &all[..3]),
         (&["--process", "oth*"], &["other_main 2"]),
         (&["--process", "20"], &["other_main 2"]),
@@ -45,6 +45,8 @@ fn every_filter_selects_the_samples_that_it_names() {
         (&["--from", "2000", "--to", "2001"], &["main;draw;layout 1"]),
         // At 2,000, 3,000 and 9,000, and not those of other threads.
         (&["--during", "frame"], &["main;draw;layout 3"]),
+        (&["--during", "fr*"], &["main;draw;layout 3"]),
+        (&["--during", "[ef]ra?e"], &["main;draw;layout 3"]),
         (&["--reverse", "--process", "20"], &["other_main 2"]),
         (
             &["--reverse", "--thread", "12"],
@@ -196,6 +198,52 @@ fn a_difference_compares_shares_of_two_recordings() {
     assert!(html.contains("a function itself has a larger share in red and a smaller one in blue, compared with old.pftrace"));
     // Before, half of the samples were in draw itself; now 2 of 10 are.
     assert!(html.contains("draw (6 samples, 60.00%; -30.00%)"), "{html}");
+    assert!(
+        !html.contains("<h2>"),
+        "the old trace has no other function"
+    );
+
+    // The other way around, two functions are gone. They have width 0 in the graph.
+    let page = place.path("back.html");
+    let flags = [
+        "--diff",
+        new.to_str().unwrap(),
+        "-o",
+        page.to_str().unwrap(),
+    ];
+    let said = flamegraph(Path::new(old), &flags);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("<h2>Only in new.pftrace</h2>"), "{html}");
+    for row in [
+        "<tr><td>20.00 %</td><td>&lt;wait &amp; see&gt;</td><td>main; &lt;wait &amp; see&gt;</td></tr>",
+        "<tr><td>20.00 %</td><td>other_main</td><td>other_main</td></tr>",
+    ] {
+        assert!(html.contains(row), "{row}\n{html}");
+    }
+    assert_eq!(html.matches("<tr><td>").count(), 2);
+}
+
+#[test]
+fn a_file_is_replaced_only_with_force() {
+    let place = Place::new();
+    let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
+    for name in ["a.html", "a.svg", "a.folded", "a.pb.gz"] {
+        let old = place.write(name, b"as it was");
+        let out = old.to_str().unwrap();
+        let said = flamegraph(&trace, &["-o", out]);
+        assert_eq!(said.code, Some(1), "{name}");
+        assert_eq!(
+            said.stderr,
+            format!(
+                "timebase: error: {out} exists; name another file with -o, or replace it with --force\n"
+            )
+        );
+        assert_eq!(fs::read(&old).unwrap(), b"as it was");
+        let said = flamegraph(&trace, &["-o", out, "--force"]);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        assert_ne!(fs::read(&old).unwrap(), b"as it was");
+    }
 }
 
 /// The messages and texts of a field.
@@ -264,7 +312,7 @@ fn what_cannot_be_drawn_is_told() {
         ),
         (
             &["--during", "nothing"],
-            "--during 'nothing': no thread has a slice with this name",
+            "--during 'nothing': no thread has a slice with this name; it can be a pattern ('*')",
         ),
         (
             &["--from", "20000"],

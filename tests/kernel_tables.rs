@@ -107,17 +107,10 @@ fn pq10_ids_of_a_threads_states_are_in_the_order_of_time() {
     let random = generated().map(|number| format!("threads/{number}"));
     for trace in recorded.into_iter().chain(random) {
         let database = Imported::new(&format!("{trace}.pftrace"), &[]);
-        // A state takes the number of a slice. A state without a slice takes the number of a slice
-        // that is still to begin, as long as there are fewer slices than such states.
-        let sql = "SELECT count(*), coalesce(sum(s.ts <= t.ts), 0) FROM (
-                SELECT id, ts, lag(ts) OVER (PARTITION BY utid ORDER BY id) AS before FROM thread_state
-            ) AS t JOIN sched AS s ON s.id = t.id / 4
-            WHERE t.ts < t.before";
-        let (back, without_need): (i64, i64) = database
-            .conn
-            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap();
-        assert_eq!(without_need, 0, "{trace}: of {back}");
-        assert!(back <= 3, "{trace}: {back}");
+        let sql = "SELECT count(*) FROM (
+                SELECT ts, lag(ts) OVER (PARTITION BY utid ORDER BY id) AS before FROM thread_state
+            ) WHERE ts < before";
+        let back: i64 = database.conn.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(back, 0, "{trace}");
     }
 }

@@ -187,7 +187,17 @@ fn tables_of_reports_are_there_for_what_the_trace_has() {
 fn the_page_goes_to_a_file_or_to_a_pipe_and_is_the_same() {
     let place = Place::new();
     let file = place.write("old.html", b"as it was");
-    let said = run(&["report", MULTIHOP, "-o", file.to_str().unwrap()]);
+    let out = file.to_str().unwrap();
+    let said = run(&["report", MULTIHOP, "-o", out]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+    assert_eq!(
+        said.stderr,
+        format!(
+            "timebase: error: {out} exists; name another file with -o, or replace it with --force\n"
+        )
+    );
+    assert_eq!(fs::read(&file).unwrap(), b"as it was");
+    let said = run(&["report", MULTIHOP, "-o", out, "--force"]);
     assert_eq!(
         (said.code, said.stdout.as_str(), said.stderr.as_str()),
         (Some(0), "", "")
@@ -229,22 +239,22 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
     let damaged = data("damaged.pftrace").display().to_string();
     for (args, why) in [
         (
-            vec!["none.pftrace", "-o", out],
+            vec!["none.pftrace", "-o", out, "-f"],
             "cannot open none.pftrace: No such file",
         ),
         (
-            vec!["README.md", "-o", out],
+            vec!["README.md", "-o", out, "-f"],
             "README.md is not a Perfetto trace",
         ),
         (
-            vec![database.to_str().unwrap(), "-o", out],
+            vec![database.to_str().unwrap(), "-o", out, "-f"],
             "is a SQLite database, but timebase did not make it",
         ),
         (
-            vec![broken.path(), "-o", out],
+            vec![broken.path(), "-o", out, "-f"],
             "cannot read the hops between clocks of out.db: Invalid column type Text at index: 8, name: readings",
         ),
-        (vec![&damaged, "--strict", "-o", out], "is damaged"),
+        (vec![&damaged, "--strict", "-o", out, "-f"], "is damaged"),
         (
             vec![MULTIHOP, "-o", "none/report.html"],
             "--output none/report.html: there is no directory none",
@@ -254,7 +264,7 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
             "--output tests is a directory; name a file in it",
         ),
         (
-            vec![MULTIHOP, "-o", MULTIHOP],
+            vec![MULTIHOP, "-o", MULTIHOP, "-f"],
             "is the queried file, which the result would replace",
         ),
     ] {
@@ -268,6 +278,71 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
         assert!(said.stderr.contains(why), "{args:?}: {}", said.stderr);
         assert_eq!(fs::read(&old).unwrap(), b"as it was");
     }
+}
+
+/// Snapshots of three clocks from 0 to 9 s, and slices from 5 to 8 s. The trace clock is REALTIME.
+fn on_realtime() -> Vec<u8> {
+    use timebase_lab::encode::{ClockSnapshot, Message, Packet, Reading, trace};
+
+    const SECOND: u64 = 1_000_000_000;
+    let reading = |id, timestamp| Reading {
+        id,
+        timestamp,
+        ..Reading::default()
+    };
+    let snapshot = |second: u64| Packet {
+        seq: 1,
+        clock_snapshot: Some(ClockSnapshot {
+            clocks: vec![
+                reading(1, 1_700_000_000 * SECOND + second * SECOND),
+                reading(3, second * SECOND),
+                reading(6, (100 + second) * SECOND),
+            ],
+            primary: Some(1),
+        }),
+        ..Packet::default()
+    };
+    let event = |second: u64, kind: u64| Packet {
+        seq: 2,
+        timestamp: Some(second * SECOND),
+        timestamp_clock_id: Some(3),
+        payload: Some((
+            11,
+            Message::new().number(9, kind).number(11, 7).text(23, "x").0,
+        )),
+        ..Packet::default()
+    };
+    let track = Packet {
+        seq: 2,
+        payload: Some((60, Message::new().number(1, 7).text(2, "track").0)),
+        ..Packet::default()
+    };
+    let mut packets: Vec<Packet> = (0..10).map(snapshot).collect();
+    packets.extend([track, event(5, 1), event(6, 2), event(7, 1), event(8, 2)]);
+    trace(&packets)
+}
+
+#[test]
+fn fp6_the_tree_of_clocks_has_lines_on_any_trace_time_and_the_span_is_the_imports() {
+    let imported = Imported::of_bytes(&on_realtime(), &[]);
+    assert!(
+        imported.said.contains("duration    3.000s"),
+        "{}",
+        imported.said
+    );
+    let page = page(imported.path());
+    assert!(page.contains("Every event stands on REALTIME"));
+    let packets = fact(&page, "packet-count");
+    assert!(packets.contains("in 3 s"), "{packets}");
+    // Three boxes, and a line to trace time from each of the others.
+    let graph = between(&page, "<section id=\"graph\">", "</section>");
+    let lines = graph.matches("<polyline").count();
+    assert_eq!(lines, 2, "{graph}");
+    let at = |name: &str| graph.find(&format!(">\n{name}\n<")).unwrap();
+    assert!(
+        at("REALTIME") < at("MONOTONIC") && at("REALTIME") < at("BOOTTIME"),
+        "{graph}"
+    );
 }
 
 #[cfg(unix)]

@@ -131,6 +131,7 @@ fn r4_it_is_exact_at_the_readings_that_are_used() {
              AND b.snapshot_id = a.snapshot_id
             WHERE h.to_clock_id = 6 AND h.to_machine_id = 0 AND a.unit_multiplier_ns = 1
               AND h.source <> 'remote_sync' -- their samples are used (R9)
+              AND h.kin IS NULL -- these have an offset, not a line (R31)
               AND NOT EXISTS (SELECT 1 FROM clock_hop_reading AS r
                               WHERE r.hop_id = h.id AND r.kind = 'outlier' AND r.snapshot_id = a.snapshot_id)
               AND a.id NOT IN (SELECT id FROM near)

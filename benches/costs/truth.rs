@@ -5,7 +5,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use timebase_lab::accuracy::{Case, HardCase, Measured, MeasuredSeeds, SetCase, SetMeasured};
+use timebase_lab::accuracy::{
+    Case, FewCase, FewMeasured, HardCase, Measured, MeasuredSeeds, SetCase, SetMeasured,
+};
 use timebase_lab::synth::{Expected, Truth};
 
 use crate::table::Table;
@@ -33,6 +35,8 @@ pub fn run(bench: &Bench, _: &mut Table) -> Result<()> {
     println!("{}\n", timebase_lab::accuracy::cases(&model));
     let hard = measured_seeds(bench, bench.size(20_000, 5_000))?;
     println!("{}\n", timebase_lab::accuracy::seeds(&hard));
+    let few = measured_few()?;
+    println!("{}\n", timebase_lab::accuracy::few(&few));
     let sets = measured_sets(bench, bench.size(200_000, 20_000))?;
     println!("{}\n", timebase_lab::accuracy::set_cases(&sets));
     let mut left_out = Vec::new();
@@ -69,6 +73,19 @@ fn measured_seeds(bench: &Bench, records: u64) -> Result<Vec<(HardCase, Measured
         progress(case.name);
         let settings = case.records(records);
         let measured = timebase_lab::accuracy::measure_seeds(&settings, SEEDS, bench.directory())?;
+        all.push((case, measured));
+    }
+    Ok(all)
+}
+
+/// Pairs of clocks that need no trace.
+const PAIRS: u64 = 1000;
+
+fn measured_few() -> Result<Vec<(FewCase, FewMeasured)>> {
+    let mut all = Vec::new();
+    for case in FewCase::all() {
+        progress(case.name);
+        let measured = case.measure(PAIRS)?;
         all.push((case, measured));
     }
     Ok(all)

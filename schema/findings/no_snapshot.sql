@@ -5,4 +5,7 @@ SELECT 'info' AS severity, 'trace' AS subject, NULL AS machine_id, NULL AS clock
        (SELECT count(*) FROM packet WHERE timestamp IS NOT NULL) AS events, NULL AS worst_ns,
        'The trace has no snapshot of clocks, so the import kept the times of {events} as they are, and the time of day is unknown.' AS message,
        'Write a ClockSnapshot at the start of the trace, with the clock of the events (ClockSnapshot.Clock.clock_id) and REALTIME (1).' AS advice
-WHERE NOT EXISTS (SELECT * FROM clock_snapshot WHERE source <> 'assumed') AND EXISTS (SELECT * FROM packet WHERE ts IS NOT NULL)
+WHERE NOT EXISTS (SELECT * FROM clock_snapshot WHERE source <> 'assumed') AND NOT EXISTS (SELECT * FROM import_log WHERE code = 'snapshot_trace_time_unit')
+  -- If the timestamps are Unix time, another check says so.
+  AND NOT ((SELECT min(ts) FROM packet_record WHERE ts > 0) >= 978307200000000000 AND (SELECT max(ts) FROM packet_record) <= 4102444800000000000)
+  AND EXISTS (SELECT * FROM packet WHERE ts IS NOT NULL)

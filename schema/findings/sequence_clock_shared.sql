@@ -16,5 +16,5 @@ SELECT 'error' AS severity, NULL AS subject, u.machine_id, u.clock_id, u.seq_id,
          || '''timebase clock-id NAME'' prints the id for its fully qualified name. If each sequence has its own clock, '
          || 'write a ClockSnapshot on each.' AS advice
 FROM unplaced AS u LEFT JOIN defined AS d USING (machine_id, clock_id, file)
-WHERE u.reason = 'unknown_clock' AND u.clock_id BETWEEN 64 AND 127 AND d.sequences = 1
+WHERE u.reason = 'unknown_clock' AND u.clock_id BETWEEN 64 AND 127 AND d.sequences = 1 AND u.is_packet
 GROUP BY u.machine_id, u.clock_id, u.seq_id, u.file

@@ -13,5 +13,7 @@ SELECT 'error' AS severity, NULL AS subject, u.machine_id, u.clock_id, u.seq_id,
          || ' and 6, BOOTTIME) on the same trusted_packet_sequence_id, before the first packet that names the clock in '
          || 'TracePacket.timestamp_clock_id or TracePacketDefaults.timestamp_clock_id.' AS advice
 FROM unplaced AS u LEFT JOIN defined AS d USING (machine_id, clock_id, file)
-WHERE u.reason = 'unknown_clock' AND u.clock_id BETWEEN 64 AND 127 AND d.sequences IS NOT 1
+WHERE u.reason = 'unknown_clock' AND u.clock_id BETWEEN 64 AND 127 AND d.sequences IS NOT 1 AND u.is_packet
+  -- If their unit made the snapshots useless, another check says so.
+  AND NOT EXISTS (SELECT * FROM import_log AS l WHERE l.code = 'snapshot_trace_time_unit' AND l.machine_id = u.machine_id AND l.trace_file_id = u.trace_file_id)
 GROUP BY u.machine_id, u.clock_id, u.seq_id, u.file

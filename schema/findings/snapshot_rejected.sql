@@ -12,11 +12,10 @@ SELECT 'warning' AS severity, code || iif(trace_file_id, ' in file ' || trace_fi
          WHEN 'snapshot_duplicate_clock' THEN 'Put each ClockSnapshot.Clock.clock_id into a ClockSnapshot once.'
          WHEN 'snapshot_unit_changed' THEN 'Keep ClockSnapshot.Clock.unit_multiplier_ns and is_incremental of a clock as in its first ClockSnapshot.'
          WHEN 'snapshot_incremental_not_scoped' THEN 'Set ClockSnapshot.Clock.is_incremental of clocks 64 to 127 only.'
-         WHEN 'snapshot_trace_time_unit' THEN 'Leave ClockSnapshot.Clock.unit_multiplier_ns of the primary_trace_clock unset.'
          WHEN 'snapshot_trace_time_backwards' THEN 'Name a clock that does not go back in ClockSnapshot.primary_trace_clock, and do not put traces of several boots into one file.'
          WHEN 'remote_sync_same_machine' THEN 'Set TracePacket.machine_id of packets with a RemoteClockSync to the machine that asked, as traced does. Do not give both machines the same name in a manifest.'
          WHEN 'snapshot_overflow' THEN 'Check ClockSnapshot.Clock.timestamp and unit_multiplier_ns, the nanoseconds in one count.'
          ELSE 'See the message, and ClockSnapshot in Perfetto''s clock_snapshot.proto.'
        END AS advice
-FROM (SELECT * FROM import_log WHERE code LIKE 'snapshot\_%' ESCAPE '\' OR code = 'remote_sync_same_machine' ORDER BY id)
+FROM (SELECT * FROM import_log WHERE code LIKE 'snapshot\_%' ESCAPE '\' AND code NOT IN ('snapshot_trace_time_unit', 'snapshot_of_zeros') OR code = 'remote_sync_same_machine' ORDER BY id)
 GROUP BY code, trace_file_id

@@ -9,4 +9,10 @@ SELECT 'warning' AS severity, 'sequence ' || sequence || iif(machine_id, ' of ma
        'Clear the incremental state more often (IncrementalStateConfig.clear_period_ms), or make the buffer larger (BufferConfig.size_kb).' AS advice
 FROM unplaced
 WHERE reason = 'incremental_state_lost'
+  -- If the sequence never has a state, another check reports its events. Cause 'state_lost' counts here.
+  AND NOT EXISTS (
+    SELECT * FROM event_fault AS f
+    WHERE f.effect = 'dropped' AND f.cause = 'state_never_cleared' AND f.seq_id = sequence
+      AND f.machine_id = unplaced.machine_id AND f.trace_file_id = unplaced.trace_file_id
+  )
 GROUP BY machine_id, trace_file_id, sequence

@@ -268,22 +268,61 @@ impl Table {
 pub fn finish() -> String {
     let mut sql = FINISH.to_owned();
     sql.push_str(
-        "\n-- The time that events cover, or packets where there are no events.\n\
+        "\n-- The time that events cover, or packets where there are no events; and the time without those few events\n\
+         -- that are far from all others (the view time_outlier).\n\
          CREATE VIEW trace_bounds AS\n\
+         SELECT start_ts, end_ts, coalesce(min(typical_start_ts, other_start_ts), typical_start_ts, start_ts) AS typical_start_ts,\n\
+         \x20      coalesce(max(typical_end_ts, other_end_ts), typical_end_ts, end_ts) AS typical_end_ts\nFROM (\n\
          SELECT coalesce(min(start_ts), (SELECT min(ts) FROM packet)) AS start_ts,\n\
          \x20      coalesce(max(max(end_ts), min(start_ts) + 1), (SELECT max(ts) FROM packet)) AS end_ts\nFROM (\n",
     );
-    let events = tables::ALL.iter().filter(|table| table.is_instants());
-    for table in events {
-        let name = table.name;
+    for table in instants() {
         // Writing to a String does not fail.
         let _ = writeln!(
             sql,
-            "  SELECT (SELECT min(ts) FROM {name}) AS start_ts, (SELECT max(ts) FROM {name}) AS end_ts\n  UNION ALL"
+            "  SELECT (SELECT min(ts) FROM {table}) AS start_ts, (SELECT max(ts) FROM {table}) AS end_ts\n  UNION ALL"
         );
     }
-    sql.push_str("  SELECT start_ts, end_ts FROM event_span\n);\n\n");
+    sql.push_str("  SELECT start_ts, end_ts FROM event_span\n)\n) CROSS JOIN (\n");
+    sql.push_str(&typical());
+    sql.push_str(");\n\n");
     sql.push_str(FINDING);
+    sql
+}
+
+/// The tables of events without a duration that have an index by time.
+fn instants() -> impl Iterator<Item = &'static str> {
+    let events = tables::ALL.iter().filter(|table| table.is_instants());
+    events.map(|table| table.name)
+}
+
+/// The time without outliers, as SQL: the time of the groups that are none, and of events without a duration
+/// between these and the nearest outliers; NULL on a side without outliers.
+fn typical() -> String {
+    let mut sql = "SELECT iif(before IS NULL, NULL, typical_start_ts) AS typical_start_ts, iif(after IS NULL, NULL, typical_end_ts) AS typical_end_ts".to_owned();
+    for (side, aggregate, comparison) in [("before", "min", ">"), ("after", "max", "<")] {
+        let column = if side == "before" {
+            "other_start_ts"
+        } else {
+            "other_end_ts"
+        };
+        let _ = write!(sql, ",\n  (SELECT {aggregate}(ts) FROM (");
+        for (place, table) in instants().enumerate() {
+            let join = if place == 0 { "" } else { " UNION ALL " };
+            let _ = write!(
+                sql,
+                "{join}SELECT {aggregate}(ts) AS ts FROM {table} WHERE ts {comparison} {side}"
+            );
+        }
+        let _ = write!(sql, ")) AS {column}");
+    }
+    sql.push_str(
+        "\nFROM (\n\
+         SELECT g.*, (SELECT max(o.end_ts) FROM time_outlier AS o WHERE o.end_ts < g.typical_start_ts) AS before,\n\
+         \x20      (SELECT min(o.start_ts) FROM time_outlier AS o WHERE o.start_ts > g.typical_end_ts) AS after\n\
+         FROM (SELECT min(start_ts) AS typical_start_ts, max(end_ts) AS typical_end_ts FROM event_group\n\
+         \x20     WHERE (machine_id, start_ts) NOT IN (SELECT machine_id, start_ts FROM time_outlier)) AS g\n)\n",
+    );
     sql
 }
 

@@ -109,7 +109,33 @@ fn with_realtime(boottime: u64) -> Packet {
     )
 }
 
+/// An instant event of a track, on a clock or on the default one.
+fn instant(seq: u32, clock: Option<u32>, timestamp: u64) -> Packet {
+    let event = Message::new().number(9, 3).number(11, 1).text(23, "job");
+    Packet {
+        seq,
+        timestamp: Some(timestamp),
+        timestamp_clock_id: clock,
+        payload: Some((TRACK_EVENT, event.0)),
+        ..Packet::default()
+    }
+}
+
+/// A bundle of a CPU with fields, and with an event of thread 10 at each of these times.
+fn bundle(cpu: u64, fields: &[(u32, u64)], times: &[u64]) -> Packet {
+    let bundle = fields
+        .iter()
+        .fold(Message::new().number(1, cpu), |bundle, &(field, value)| {
+            bundle.number(field, value)
+        });
+    let bundle = times.iter().fold(bundle, |bundle, &at| {
+        bundle.message(2, Message::new().number(1, at).number(2, 10))
+    });
+    stats(FTRACE_EVENTS, bundle)
+}
+
 /// Fields of packets.
+const TRACK_EVENT: u32 = 11;
 const FTRACE_EVENTS: u32 = 1;
 const FTRACE_STATS: u32 = 34;
 const TRACE_STATS: u32 = 35;
@@ -204,6 +230,17 @@ fn archive_of(check: &str) -> Option<Vec<u8>> {
                 &[],
             )
         }
+        // Both record CPU 0 for 8 ms.
+        "recorded_twice" => {
+            let of = |start: u64| [with_realtime(start), bundle(0, &[], &[start, start + 10 * MS])];
+            archive(
+                &[
+                    ("a.pftrace", &of(START)),
+                    ("b.pftrace", &of(START + 2 * MS)),
+                ],
+                &[],
+            )
+        }
         "part_unplaced" => {
             let mut named = snapshot(1, &[(MONOTONIC, START)]);
             if let Some(snapshot) = &mut named.clock_snapshot {
@@ -232,6 +269,33 @@ fn archive_of(check: &str) -> Option<Vec<u8>> {
         _ => return None,
     };
     Some(bytes)
+}
+
+/// Two recordings of a writer, one after the other.
+fn joined() -> Vec<u8> {
+    let recording = |start: u64, name: &str| {
+        let thread = Message::new().number(1, 10).number(2, 11);
+        let described = Message::new().number(1, 1).text(2, name).message(4, thread);
+        let event = |ts: u64, event: Message| {
+            let packet = Message::new().number(8, ts).number(10, 2);
+            packet.message(11, event.number(11, 1))
+        };
+        let clock = |id: u32, ts: u64| Message::new().number(1, id.into()).number(2, ts);
+        let clocks = Message::new()
+            .message(1, clock(BOOTTIME, start))
+            .message(1, clock(MONOTONIC, start));
+        encode::trace_of(&[
+            Message::new().number(10, 2).message(6, clocks),
+            Message::new().number(10, 2).message(60, described),
+            event(start + MS, Message::new().number(9, 1).text(23, "step")),
+            event(start + 5 * MS, Message::new().number(9, 2)),
+        ])
+    };
+    [
+        recording(START, "rank 0"),
+        recording(START + 2 * MS, "rank 1"),
+    ]
+    .concat()
 }
 
 fn trace_of(check: &str) -> Option<Vec<u8>> {
@@ -266,12 +330,52 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             packet(4, 65, 7000),
             snapshot(4, &[(65, 8000), (BOOTTIME, START + 3 * MS)]),
         ],
+        "recordings_joined" => return Some(joined()),
         "sequence_missing" => vec![service(START), packet(0, 64, 1000), placed(START + MS)],
         "clock_undefined" => vec![
             service(START),
             packet(2, MONOTONIC_RAW, START),
             packet(2, GPU, 5000),
             packet(2, GPU, 6000),
+        ],
+        // BOOTTIME in milliseconds.
+        "unit_of_trace_time" => {
+            let mut taken = snapshot(1, &[(BOOTTIME, 5000)]);
+            for reading in taken.clock_snapshot.iter_mut().flat_map(|s| &mut s.clocks) {
+                reading.unit = MS;
+            }
+            vec![taken, instant(2, None, 5100), instant(2, None, 5200)]
+        }
+        // LOCAL, without a reading beside BOOTTIME.
+        "kernel_clock_local" => vec![
+            service(START),
+            bundle(0, &[(5, 3)], &[5000, 6000]),
+            placed(START + MS),
+        ],
+        // Two hours after the boot, and at 0.
+        "time_outlier" => {
+            let now = 7200 * S;
+            vec![
+                service(now),
+                instant(2, None, now + MS),
+                instant(2, None, 0),
+                instant(2, None, now + 2 * MS),
+                service(now + S),
+            ]
+        }
+        "snapshot_of_zeros" => vec![
+            snapshot(1, &[(REALTIME, 0), (MONOTONIC, 0), (BOOTTIME, 0)]),
+            instant(2, Some(REALTIME), 1_795_262_400 * S),
+        ],
+        "boottime_is_unix" => vec![
+            instant(2, None, 1_795_262_400 * S),
+            instant(2, None, 1_795_262_401 * S),
+        ],
+        // The buffer of CPU 1 begins 5 ms later.
+        "trace_before_all_cpus" => vec![
+            service(START),
+            bundle(0, &[], &[START, START + 10 * MS]),
+            bundle(1, &[(10, START + 5 * MS)], &[START + 6 * MS]),
         ],
         "clock_unconnected" => vec![
             service(START),
@@ -673,6 +777,48 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             placed(START + S),
         ],
         "flow_backwards" => return Some(encode::trace_of(&flows())),
+        // A value of a track that is no counter's, and a counter without a value.
+        "events_dropped" => {
+            return Some(of_events(&[
+                (MS, field::track_event(4, 2, "").number(30, 7)),
+                (2 * MS, field::track_event(4, 2, "").number(30, 8)),
+                (3 * MS, field::track_event(4, 3, "")),
+            ]));
+        }
+        // Nothing says what 5 is; 6 has an entry, but no packet clears the state.
+        "names_missing" => {
+            let entry = Message::new().number(1, 6).text(2, "draw");
+            let entries = Message::new().message(2, entry);
+            let mut trace = events(&[
+                (MS, field::track_event(3, 1, "").number(10, 5)),
+                (2 * MS, field::track_event(3, 1, "").number(10, 6)),
+                (3 * MS, field::track_event(3, 1, "whole")),
+            ]);
+            let last = trace.len() - 2;
+            trace[last] = std::mem::take(&mut trace[last]).message(12, entries);
+            return Some(encode::trace_of(&trace));
+        }
+        // The first of two spans ends before the second one, which it contains.
+        "end_misplaced" => {
+            return Some(of_events(&[
+                (MS, field::track_event(1, 1, "read")),
+                (2 * MS, field::track_event(1, 1, "write")),
+                (3 * MS, field::track_event(2, 1, "read")),
+                (5 * MS, field::track_event(2, 1, "write")),
+            ]));
+        }
+        // The parser forgets the end of what it reads: the end of a request is that of its reading.
+        "slice_never_ended" => {
+            let request = |start| {
+                [
+                    (start, field::track_event(1, 1, "request")),
+                    (start + MS, field::track_event(1, 1, "read")),
+                    (start + 2 * MS, field::track_event(2, 1, "")),
+                ]
+            };
+            let requests: Vec<_> = (0..4).flat_map(|n| request(n * 20 * MS)).collect();
+            return Some(of_events(&requests));
+        }
         _ => return None,
     };
     Some(encode::trace(&trace))
@@ -686,6 +832,51 @@ mod field {
     pub const CLOCK: u32 = 58;
     pub const TRACK_DESCRIPTOR: u32 = 60;
     pub const CLOCK_SNAPSHOT: u32 = 6;
+
+    /// A track event of a type, on a uuid, with a name if there is one.
+    pub fn track_event(kind: u64, uuid: u64, name: &str) -> super::Message {
+        let event = super::Message::new().number(9, kind).number(11, uuid);
+        match name {
+            "" => event,
+            name => event.text(23, name),
+        }
+    }
+}
+
+/// Track events of a thread (uuid 1), of a track below it (uuid 2) and of a counter (uuid 3), at times after
+/// the start.
+fn events(events: &[(u64, Message)]) -> Vec<Message> {
+    let on = |seq| Message::new().number(field::SEQ, seq);
+    let readings = [(MONOTONIC, START - 10 * S), (BOOTTIME, START)];
+    let readings = readings
+        .iter()
+        .fold(Message::new(), |snapshot, &(id, value)| {
+            snapshot.message(1, Message::new().number(1, id.into()).number(2, value))
+        });
+    let described = |uuid, descriptor: Message| {
+        let descriptor = Message::new().number(1, uuid).and(&descriptor);
+        on(2).message(field::TRACK_DESCRIPTOR, descriptor)
+    };
+    let thread = Message::new().number(1, 10).number(2, 11).text(5, "worker");
+    let mut trace = vec![
+        on(1).message(field::CLOCK_SNAPSHOT, readings),
+        described(1, Message::new().message(4, thread)),
+        described(2, Message::new().text(2, "load").number(5, 1)),
+        described(3, Message::new().text(2, "size").message(8, Message::new())),
+    ];
+    let at = |after| {
+        on(2)
+            .number(field::CLOCK, BOOTTIME.into())
+            .number(field::TIMESTAMP, START + after)
+    };
+    let events = events.iter();
+    trace
+        .extend(events.map(|(after, event)| at(*after).message(field::TRACK_EVENT, event.clone())));
+    trace
+}
+
+fn of_events(all: &[(u64, Message)]) -> Vec<u8> {
+    encode::trace_of(&events(all))
 }
 
 /// A server whose clock is a millisecond early ends the flows that its clients begin. And a flow

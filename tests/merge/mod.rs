@@ -8,6 +8,7 @@ mod explained;
 pub mod generate;
 mod graph;
 mod import;
+mod joined;
 mod manifest;
 mod model;
 mod notation;

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timebase_lab::encode::{Message, trace_of};
 
-use super::archive::File;
+use super::archive::{self, File};
 use super::database::{self, Database};
 use crate::model::threads::{generate::Random, tables};
-use crate::support::{Imported, rows};
+use crate::support::{Imported, Place, rows};
 
 /// The first time of a trace, in nanoseconds.
 const EPOCH: u64 = 1_000_000;
@@ -305,4 +305,118 @@ fn x42_incremental_clocks_and_uuids_of_two_files_are_apart() {
         "b2 10000 on thread 2 of 2 in b.pftrace",
     ];
     assert_eq!(slices(&imported), expected);
+}
+
+/// A recording of a writer with track 1: a slice of `dur` milliseconds, a counter of 2 and then 5, and a flow.
+fn recording(machine: u64, dur: u64) -> Vec<Message> {
+    let from = |packet: Message| match machine {
+        0 => packet,
+        id => packet.number(98, id),
+    };
+    let at = |ms: u64, event: Message| {
+        let packet = new().number(8, EPOCH + ms * 1_000_000).number(10, 1);
+        from(packet.message(11, event))
+    };
+    let described = |fields: Message| from(new().number(10, 1).message(60, fields));
+    vec![
+        from(new().number(10, 1).number(13, 1)),
+        described(new().number(1, 1).text(2, &format!("track of {dur}"))),
+        described(
+            new()
+                .number(1, 2)
+                .text(2, "sum")
+                .message(8, new().number(5, 1)),
+        ),
+        at(
+            0,
+            new()
+                .number(9, 1)
+                .number(11, 1)
+                .text(23, "work")
+                .fixed64(47, 7),
+        ),
+        at(1, new().number(9, 4).number(11, 2).number(30, 2)),
+        at(2, new().number(9, 4).number(11, 2).number(30, 3)),
+        at(dur, new().number(9, 2).number(11, 1)),
+        at(
+            dur + 1,
+            new()
+                .number(9, 3)
+                .number(11, 1)
+                .text(23, "after")
+                .fixed64(48, 7),
+        ),
+    ]
+}
+
+/// Slices as "track dur", and counters as "values" by track, in the order of tracks.
+fn seen(connection: &rusqlite::Connection) -> (Vec<String>, Vec<String>) {
+    let slices = "SELECT k.name || ' ' || s.dur / 1000000 FROM slice AS s JOIN track AS k ON k.id = s.track_id
+                  WHERE s.name = 'work' ORDER BY k.trace_file_id, k.machine_id, s.id";
+    let values = "SELECT group_concat(v, ' ') FROM (SELECT track_id, CAST(value AS INTEGER) AS v FROM counter ORDER BY track_id, ts)
+                  GROUP BY track_id";
+    (
+        rows(connection, slices).concat(),
+        rows(connection, values).concat(),
+    )
+}
+
+#[test]
+fn x42_the_guests_of_a_file_may_use_one_uuid() {
+    let packets = [recording(0, 4), recording(5, 6), recording(9, 8)].concat();
+    let database = Imported::of_bytes(&trace_of(&packets), &[]);
+    let expected = ["track of 4 4", "track of 6 6", "track of 8 8"].map(str::to_owned);
+    assert_eq!(
+        seen(&database.conn),
+        (expected.to_vec(), vec!["2 5".to_owned(); 3])
+    );
+    assert_eq!(database.count("SELECT count(*) FROM flow"), 3);
+}
+
+#[test]
+fn x42_a_file_that_is_imported_twice_has_all_its_rows_twice() {
+    let set = vec![recording(0, 4), recording(0, 4)];
+    let (slices, values) = seen(&import(&set).connection);
+    assert_eq!(slices, vec!["track of 4 4".to_owned(); 2]);
+    assert_eq!(values, vec!["2 5".to_owned(); 2]);
+}
+
+#[test]
+fn x42_a_hundred_files_of_one_machine_are_apart() {
+    let set: Set = (1..=100).map(|dur| recording(0, dur)).collect();
+    let database = import(&set);
+    let (mut slices, values) = seen(&database.connection);
+    let mut expected: Vec<String> = (1..=100)
+        .map(|dur| format!("track of {dur} {dur}"))
+        .collect();
+    slices.sort();
+    expected.sort();
+    assert_eq!(slices, expected);
+    assert_eq!(values, vec!["2 5".to_owned(); 100]);
+    assert_eq!(
+        rows(&database.connection, "SELECT count(*) FROM flow"),
+        [["100"]]
+    );
+}
+
+/// The import refuses to take more memory than it may.
+#[test]
+#[ignore = "heavy"]
+fn x42_ten_thousand_parts_take_at_most_64_mb() {
+    let files: Vec<File> = (0..10_000)
+        .map(|number| {
+            File::new(
+                &format!("{number:05}.pftrace"),
+                trace_of(&recording(0, 1 + number % 50)),
+            )
+        })
+        .collect();
+    let place = Place::new();
+    let archive = place.write("all.tar", &archive::tar(&files));
+    let imported = Imported::of(&archive, &["--max-memory", "64MB"]);
+    assert_eq!(
+        imported.count("SELECT count(*) FROM slice WHERE name = 'work'"),
+        10_000
+    );
+    assert_eq!(imported.count("SELECT count(*) FROM flow"), 10_000);
 }

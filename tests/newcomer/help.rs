@@ -167,6 +167,89 @@ fn help_for_a_column_tells_what_it_is_in_each_table() {
 }
 
 #[test]
+fn help_for_a_word_that_is_no_name_explains_it() {
+    for (words, said) in [
+        (&["linear"][..], "import --conversion linear"),
+        (&["frequency"], "cpu_counter_track"),
+        (&["trace", "time"], "the clock of the column `ts`"),
+        (&["JSON"], "no. Record a protobuf trace"),
+        (&["json"], "ui.perfetto.dev"),
+        (&["symbols"], "module_symbols"),
+        (&["systems"], "tested on Linux"),
+        (&["windows"], "tested on Linux"),
+        (&["pbtxt"], "traceconv binary"),
+    ] {
+        let help = flowing(&help(words)).replace("**", "");
+        assert!(help.contains(said), "{words:?}: {help}");
+        assert!(!help.contains("Nothing is called"), "{words:?}: {help}");
+    }
+}
+
+#[test]
+fn help_for_a_column_of_a_report_tells_what_it_is() {
+    let unknown = flowing(&help(&["unknown_us"]));
+    assert!(
+        unknown.contains(
+            "In the report slices unknown_us the time for which the recording lacks events"
+        ),
+        "{unknown}"
+    );
+    assert_eq!(help(&["slices.unknown_us"]), help(&["unknown_us"]));
+    let waited = help(&["waited_us"]);
+    for report in ["slices", "sched-latency"] {
+        assert!(
+            waited.contains(&format!("In the report {report}")),
+            "{waited}"
+        );
+    }
+    let said = run(&["help", "unknwon_us"]);
+    assert!(
+        said.stderr.contains("did you mean 'unknown_us'"),
+        "{}",
+        said.stderr
+    );
+}
+
+/// The columns of all results of all reports, on traces that fill them.
+#[test]
+fn every_column_of_every_report_has_help() {
+    let reports = [
+        "clock-health",
+        "counters",
+        "cpu-profile",
+        "flows",
+        "heap-profile",
+        "sched-latency",
+        "slices",
+        "time-spent",
+        "unplaced",
+    ];
+    let mut columns = std::collections::BTreeSet::new();
+    for report in reports {
+        let shown = answer(&[
+            "query",
+            "tests/data/desktop.pftrace",
+            "--report",
+            report,
+            "-F",
+            "csv",
+        ]);
+        let lines: Vec<&str> = shown.lines().collect();
+        for pair in lines.windows(2).filter(|pair| pair[0].starts_with("# ")) {
+            let of = pair[1].split(',');
+            columns.extend(of.map(|column| (report, column.trim_matches('"').to_owned())));
+        }
+    }
+    assert!(columns.len() > 150, "{}", columns.len());
+    for (report, column) in columns {
+        let help = help(&[&column]);
+        let is_explained = help.contains(&format!("The column {column}"))
+            || help.contains(&format!("In the report {report}\n"));
+        assert!(is_explained, "{report}: {column}\n{help}");
+    }
+}
+
+#[test]
 fn help_for_what_stands_in_a_result_tells_what_it_means() {
     assert!(flowing(&help(&["no_path"])).contains("no chain of snapshots leads from the clock"));
     assert!(

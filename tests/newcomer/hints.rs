@@ -35,7 +35,7 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
         (
             "chrome.json",
             long(r#"{"traceEvents":[{"ph":"X","ts":1}]}"#),
-            &["Chrome's JSON", "ui.perfetto.dev"],
+            &["Chrome's JSON", "reads no JSON", "ui.perfetto.dev"],
         ),
         (
             "events.json",
@@ -56,7 +56,28 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
         (
             "systrace.html",
             b"<!DOCTYPE html>\n<html><head><title>Android System Trace</title>".to_vec(),
-            &["systrace", "perfetto"],
+            &["It is a systrace report", "perfetto"],
+        ),
+        (
+            "48-systrace.html",
+            fs::read(data("reports/48-systrace.html")).unwrap(),
+            &["It is a systrace report", "Record", "ui.perfetto.dev"],
+        ),
+        (
+            "trace.pbtxt",
+            b"# by hand\npacket {\n  trace_config { buffers { size_kb: 4 } }\n}\n".to_vec(),
+            &["text format (.pbtxt)", "traceconv binary"],
+        ),
+        (
+            "packet.pb",
+            // timestamp, trusted_packet_sequence_id, and an empty track_event
+            vec![0x40, 1, 0x50, 2, 0x5a, 0],
+            &["a TracePacket by itself", "0x0a and its length"],
+        ),
+        (
+            "packets.delimited",
+            [6, 0x40, 1, 0x50, 2, 0x5a, 0].repeat(3),
+            &["TracePackets with their lengths", "0x0a and its length"],
         ),
         (
             "login.html",
@@ -171,6 +192,48 @@ fn someone_gives_another_file_for_a_trace_and_reads_what_it_is_and_what_to_do() 
     assert!(said.stderr.contains("Chrome's JSON"), "{}", said.stderr);
 }
 
+/// An archive of files that are not compressed.
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    for (name, bytes) in files {
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn someone_gives_an_archive_without_a_trace_and_reads_what_is_in_it() {
+    let place = Place::new();
+    let json = br#"{"traceEvents":[]}"#;
+    let one = place.write("one.zip", &zip(&[("chrome.json", json)]));
+    let said = place.refuse(&one, &[]);
+    assert!(
+        said.contains("one.zip has no trace in it")
+            && said.contains(
+                "chrome.json is not a Perfetto trace, but a trace in Chrome's JSON format"
+            ),
+        "{said}"
+    );
+    assert!(said.contains("ui.perfetto.dev"), "{said}");
+    let two = zip(&[("chrome.json", json), ("notes.txt", b"what I saw there")]);
+    let said = place.refuse(&place.write("two.zip", &two), &[]);
+    assert!(
+        said.contains("none of its 2 files is a trace") && said.contains("Chrome's JSON format"),
+        "{said}"
+    );
+    // Beside a trace, a warning has the format.
+    let trace = fs::read(data("nearest.pftrace")).unwrap();
+    let mixed = zip(&[("a.pftrace", &trace), ("chrome.json", json)]);
+    let (_, said) = place.import(&place.write("mixed.zip", &mixed), &[]);
+    assert!(
+        said.contains("chrome.json: not a trace but a trace in Chrome's JSON format, left out"),
+        "{said}"
+    );
+}
+
 fn piped(bytes: &[u8], place: &Place) -> Said {
     let mut child = Command::new(PROGRAM)
         .args([
@@ -226,6 +289,59 @@ fn someone_imports_a_database_and_is_told_to_ask_it() {
         said.contains("a SQLite database") && said.contains("Decompress"),
         "{said}"
     );
+}
+
+#[test]
+fn fp8_a_header_alone_is_no_database() {
+    let place = Place::new();
+    place.import(&data("nearest.pftrace"), &[]);
+    let ours = fs::read(place.path("out.db")).unwrap();
+    let empty = place.path("empty.db");
+    let conn = rusqlite::Connection::open(&empty).unwrap();
+    conn.execute_batch("CREATE TABLE t (x); DROP TABLE t")
+        .unwrap();
+    drop(conn);
+    let other = fs::read(&empty).unwrap();
+    for bytes in [&ours[..100], &other[..100], &ours[..16], &ours[..1000]] {
+        let file = place.write("header.db", bytes);
+        let file = file.to_str().unwrap();
+        for command in [
+            &["query", file, "SELECT 1"][..],
+            &["doctor", file],
+            &["import", file],
+            &["export", file, "-o", "tables"],
+            &["rewrite", file, "-o", "new.pftrace"],
+        ] {
+            let said = run(command);
+            assert_eq!(said.code, Some(1), "{command:?}");
+            assert!(
+                said.stderr.contains("header.db is no database of timebase"),
+                "{command:?}: {}",
+                said.stderr
+            );
+        }
+    }
+    let said = run(&["query", empty.to_str().unwrap(), "SELECT 1"]);
+    assert!(
+        said.stderr.contains("timebase did not make it"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn fp8_import_lists_all_tables_that_it_can_choose() {
+    let help = run(&["import", "--help"]).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = run(&["import", "x", "--tables", "nothing"]).stderr;
+    for subject in timebase_import::Subject::ALL {
+        let name = subject.name();
+        assert!(
+            help.contains(&format!("{name} (")) || help.contains(&format!("{name},")),
+            "{name}: {help}"
+        );
+        assert!(said.contains(name), "{name}: {said}");
+    }
 }
 
 #[test]
@@ -426,7 +542,7 @@ fn someone_misspells_a_name_and_reads_what_is_there() {
 }
 
 #[test]
-fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
+fn fp7_someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
     let place = Place::new();
     place.import(&data("nearest.pftrace"), &[]);
     let database = place.path("out.db");
@@ -448,6 +564,10 @@ fn someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
     for (sql, packets) in [
         ("SELECT * FROM heap_graph_object", "heap_graph"),
         ("SELECT * FROM android_network_packets", "network_packet"),
+        (
+            "SELECT * FROM memory_snapshot_node",
+            "memory_tracker_snapshot",
+        ),
     ] {
         let said = tip(sql);
         let of_type = format!("WHERE type = '{packets}', and read them with packet_json(data)");

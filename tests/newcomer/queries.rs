@@ -1,10 +1,13 @@
 //! The effects of `query` and `shell` on a database, and their results for scripts.
 
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 
+#[cfg(unix)]
+use crate::support::terminal::{Key, Terminal};
 use crate::support::{PROGRAM, Place, Said, data, import, repository, run, run_with_input};
 
 /// A database for queries, which must not change by itself.
@@ -119,33 +122,247 @@ fn a_file_that_cannot_be_written_is_told_so_before_a_statement_runs() {
     assert_eq!(query(&place, &["SELECT 1"]).code, Some(0));
 }
 
+/// Statements whose last row fails, or whose last statement does.
+const FAILING: [&str; 2] = [
+    "SELECT iif(id < 4824, id, abs(-9223372036854775808)) AS a FROM packet",
+    "SELECT 0 AS a; SELECT 2 AS b, missing",
+];
+
 #[test]
-fn a_statement_that_fails_leaves_nothing_on_standard_output() {
+fn a_statement_that_fails_leaves_a_table_away_and_a_stream_where_it_was() {
     let place = Place::new();
     database(&place);
-    for format in ["table", "csv", "json", "jsonl", "markdown", "md"] {
-        for sql in [
-            // The last row fails.
-            "SELECT iif(id < 4824, id, abs(-9223372036854775808)) FROM packet",
-            "SELECT 1 AS a; SELECT 2 AS b, missing",
-        ] {
+    for sql in FAILING {
+        for format in ["table", "markdown", "md", "line", "parquet"] {
             let said = query(&place, &[sql, "-F", format]);
             assert_eq!(
                 (said.code, said.stdout.as_str()),
                 (Some(1), ""),
                 "{format} {sql}"
             );
+        }
+        for format in ["csv", "json", "jsonl"] {
+            let said = query(&place, &[sql, "-F", format]);
+            assert_eq!(said.code, Some(1), "{format} {sql}");
             assert!(
                 said.stderr.starts_with("timebase: error: "),
                 "{}",
                 said.stderr
             );
+            let rows = if sql == FAILING[0] { 4824 } else { 1 };
+            let row = |line: &&str| line.contains(if format == "csv" { "0" } else { "\"a\":0" });
+            assert!(
+                said.stdout.lines().any(|line| row(&line)),
+                "{}",
+                said.stdout
+            );
+            let heads = said
+                .stdout
+                .lines()
+                .filter(|line| ["a", "["].contains(line))
+                .count();
+            let others = said
+                .stdout
+                .lines()
+                .filter(|line| *line == "{\"title\":null,\"rows\":[")
+                .count();
+            assert_eq!(
+                said.stdout.lines().count() - heads - others,
+                rows,
+                "{format} {sql}"
+            );
+            assert!(!said.stdout.ends_with("]\n"), "an array without an end");
         }
+    }
+    // Nothing is there if there is no row before the error.
+    for format in ["csv", "json", "jsonl"] {
+        for sql in ["SELECT 1 AS a, abs(-9223372036854775808)", "SELECT missing"] {
+            let said = query(&place, &[sql, "-F", format]);
+            assert_eq!(
+                (said.code, said.stdout.as_str()),
+                (Some(1), ""),
+                "{format} {sql}"
+            );
+        }
+        let said = query(
+            &place,
+            &["SELECT 1 AS a WHERE 0", "--fail-if-empty", "-F", format],
+        );
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{format}");
     }
     let input = "SELECT 1 AS a;\nSELECT iif(id < 4824, id, abs(-9223372036854775808)) FROM packet;\nSELECT 3 AS c;\n";
     let path = place.path("trace.db");
     let said = run_with_input(&["shell", path.to_str().unwrap(), "-F", "csv"], input);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), "a\n1\nc\n3\n"));
+}
+
+#[test]
+fn a_result_that_a_shell_writes_to_a_file_is_whole_or_empty() {
+    let place = Place::new();
+    let path = database(&place);
+    for format in ["csv", "json", "jsonl"] {
+        let file = place.path("result");
+        let mut command = Command::new(PROGRAM);
+        command.args(["query", path.to_str().unwrap(), FAILING[0], "-F", format]);
+        let out = fs::File::create(&file).unwrap();
+        let code = command.stdout(out).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(code.code(), Some(1));
+        assert_eq!(fs::read(&file).unwrap(), b"", "{format}");
+    }
+}
+
+/// A row at once, and one after hours.
+const SLOW: &str = "SELECT 1 AS a UNION ALL
+    SELECT count(*) FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000000) SELECT i FROM n)";
+
+#[test]
+fn rows_are_there_at_once_and_the_end_when_the_reader_goes() {
+    let place = Place::new();
+    let path = database(&place);
+    for (format, first) in [
+        ("csv", "a\n1\n"),
+        ("json", "[\n{\"a\":1}"),
+        ("jsonl", "{\"a\":1}\n"),
+    ] {
+        let mut command = Command::new(PROGRAM);
+        command.args(["query", path.to_str().unwrap(), SLOW, "-F", format]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut seen = vec![0; first.len()];
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut seen).unwrap();
+        assert_eq!(String::from_utf8(seen).unwrap(), first);
+        assert_eq!(
+            child.try_wait().unwrap(),
+            None,
+            "the second row takes hours"
+        );
+        drop(out);
+        let ended: Said = child.wait_with_output().unwrap().into();
+        assert_eq!(
+            (ended.code, ended.stderr.as_str()),
+            (Some(0), ""),
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn many_rows_come_as_they_are_and_the_reader_of_a_few_is_enough() {
+    let place = Place::new();
+    let path = database(&place);
+    let endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, 'text' AS t FROM n";
+    let many = format!("{endless} LIMIT 300000");
+    for (format, last) in [
+        ("csv", "300000,text\n"),
+        ("json", "{\"i\":300000,\"t\":\"text\"}\n]\n"),
+        ("jsonl", "{\"i\":300000,\"t\":\"text\"}\n"),
+    ] {
+        let said = query(&place, &[&many, "-F", format]);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+        assert!(said.stdout.ends_with(last), "{format}");
+        let rows = said
+            .stdout
+            .lines()
+            .filter(|line| line.contains("text"))
+            .count();
+        assert_eq!(rows, 300_000, "{format}");
+        let mut command = Command::new(PROGRAM);
+        command.args(["query", path.to_str().unwrap(), endless, "-F", format]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        let mut seen = vec![0; 1_000_000];
+        out.read_exact(&mut seen).unwrap();
+        drop(out);
+        let ended: Said = child.wait_with_output().unwrap().into();
+        assert_eq!(
+            (ended.code, ended.stderr.as_str()),
+            (Some(0), ""),
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn statements_that_write_run_even_if_nobody_reads_the_rows() {
+    let place = Place::new();
+    let path = database(&place);
+    let sql = "SELECT id FROM packet; DELETE FROM packet_record WHERE id < 25";
+    let mut command = Command::new(PROGRAM);
+    command.args(["query", path.to_str().unwrap(), sql, "--write", "-F", "csv"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(packets(&place), "n\n4800\n");
+}
+
+#[test]
+fn a_statement_may_begin_with_a_comment() {
+    let place = Place::new();
+    database(&place);
+    for sql in [
+        "-- # Title\nSELECT 1 AS a",
+        "--\nSELECT 1 AS a",
+        "--title\nSELECT 1 AS a",
+    ] {
+        let said = query(&place, &[sql, "-F", "csv"]);
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (Some(0), "a\n1\n"),
+            "{}",
+            said.stderr
+        );
+    }
+    let said = query(&place, &["-- # Title\nSELECT 1 AS a"]);
+    assert!(said.stdout.starts_with("Title\n"), "{}", said.stdout);
+    // A misspelt flag is still one.
+    let said = query(&place, &["--formt csv", "SELECT 1"]);
+    assert_eq!(said.code, Some(2));
+}
+
+/// Endless rows.
+#[cfg(unix)]
+const ENDLESS: &str =
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+
+#[cfg(unix)]
+#[test]
+fn a_terminal_shows_what_takes_long() {
+    let place = Place::new();
+    let path = database(&place);
+    let path = path.to_str().unwrap();
+    let out = place.path("out.csv");
+    let counted = format!("SELECT count(*) FROM ({ENDLESS})");
+    let several = format!("SELECT 1; {counted}");
+    let cases: [(&[&str], &[&str]); 3] = [
+        (&[&counted], &["query, "]),
+        (
+            &[&several, "-o", out.to_str().unwrap()],
+            &["query, statement 2 of 2, 1 rows, "],
+        ),
+        (
+            &[ENDLESS, "-o", out.to_str().unwrap()],
+            &["query, ", " rows, "],
+        ),
+    ];
+    for (arguments, shown) in cases {
+        let terminal = Terminal::run(100, &[&["query", path], arguments].concat());
+        let is_shown = |screen: &str| shown.iter().all(|part| screen.contains(part));
+        terminal.wait_until("progress", is_shown);
+        terminal.press(Key::CtrlC);
+        let ended = terminal.end();
+        assert_eq!(ended.code, Some(130), "{}", ended.screen);
+        assert!(!ended.screen.contains("query, "), "{}", ended.screen);
+        assert_eq!(place.files(), ["trace.db"]);
+    }
+    // Rows that come at once are no progress, also of a result that streams.
+    let terminal = Terminal::run(100, &["query", path, SLOW, "-F", "csv"]);
+    terminal.wait_for("a\n1");
+    terminal.press(Key::CtrlC);
+    let ended = terminal.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.screen);
+    assert!(!ended.screens.iter().any(|screen| screen.contains("query")));
 }
 
 #[test]

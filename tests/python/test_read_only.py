@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import sys
 import threading
+import warnings
 from contextlib import closing
 
 import pytest
@@ -114,6 +115,21 @@ def test_in_memory_is_as_ever(connect):
             connection.execute("CREATE TABLE t (x)")
     with closing(connect(":memory:")) as connection:
         connection.execute("CREATE TABLE t (x)")
+
+
+def test_a_database_that_timebase_did_not_make_is_opened_with_a_warning(connect, tmp_path):
+    foreign = tmp_path / "foreign.db"
+    with closing(sqlite3.connect(foreign)) as plain:
+        plain.execute("CREATE TABLE t (x)")
+    for write in (False, True):
+        with pytest.warns(timebase.TraceWarning, match="foreign.db is a SQLite database, but timebase did not make it"):
+            with closing(connect(foreign, write=write)) as connection:
+                assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    ours = timebase.import_trace(MULTIHOP, tmp_path / "ours.db")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        connect(ours).close()
+        connect(":memory:").close()
 
 
 NAMES = [

@@ -199,6 +199,11 @@ impl Told {
         assert_eq!(found, expected, "program, {sql}");
     }
 
+    /// The tables of the model.
+    pub fn model(&self) -> &Connection {
+        &self.model
+    }
+
     /// The program counted this many.
     pub fn counted(&self, name: &str, times: i64) {
         let sql = format!("SELECT ifnull(sum(value), 0) FROM stats WHERE name = '{name}'");

@@ -6,6 +6,18 @@
 -- kernel events (source ftrace) are microseconds off, and snapshots of other writers
 -- may be, so the report uses the best source of each clock. Statements of a manifest
 -- and assumptions (source assumed) are not readings of a clock.
+--
+-- column why : the reason not to trust the times of the clock
+-- column went_back : yes if the clock once read less than before
+-- column readings : the number of snapshots that have the clock and trace time
+-- column drift_ppm : how much faster the clock ran than trace time, in parts per million
+-- column max_step_ns : the largest change against trace time from one snapshot to the next
+-- column steps_back : the number of times that it read less than before
+-- column over_s : seconds from the first snapshot to the last
+-- column max_gap_s : seconds between the two neighbouring snapshots that are farthest apart
+-- column before_s, after_s : seconds of the trace before the first snapshot, and after the last
+-- column rejected : the number of snapshots that conversions do not use
+-- column first_message : the text of the first message
 
 -- The text of a clock: its name, or 64@3 for clock 64 of sequence 3; with its machine if
 -- that is not 0, and with its file if the clock belongs to one of several files.

@@ -8,6 +8,19 @@
 --
 -- An average is weighted by time: a value counts until the next one, or until the end of
 -- the time range. If a list is empty, the trace has no such counters.
+--
+-- column counter : the name of the counter
+-- column counters : the number of counters of a type
+-- column of : the thread, process, CPU or GPU that the counter belongs to
+-- column values : the number of its values
+-- column first, last : its first and its last value
+-- column min, avg, max : its smallest, average and largest value; the average is weighted by time
+-- column first_mib, min_mib, avg_mib, max_mib, last_mib : the same for memory, in MiB
+-- column first_mhz, min_mhz, avg_mhz, max_mhz, last_mhz : the same for the frequency of a CPU, in MHz
+-- column state : an idle state of a CPU: the larger its number, the deeper it is
+-- column times : the number of times that the CPU was in this state
+-- column ms, pct : the time in this state in ms, and its share in percent
+-- column example : the name of one of the counters
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts

@@ -10,6 +10,14 @@
 --
 -- A profiler samples a thread while it runs, so a share of samples is about a share of CPU time. Samples
 -- without a callstack only count in the first list. timebase flamegraph draws the same samples.
+--
+-- column samples, pct : the number of samples, and its share of all counted samples in percent
+-- column no_stack : the number of samples without a callstack; other lists do not have them
+-- column function : its name, or the file and the place in it if the name is unknown
+-- column self, self_pct : the number of samples in the function itself, and its share
+-- column total, total_pct : the same with the functions that it called
+-- column stack : a callstack, from the outermost function to the innermost
+-- column lost : the number of lost samples; NULL if it is unknown
 
 CREATE TEMP TABLE picked AS
 SELECT k.upid, k.utid, s.callsite_id, count(*) AS samples

@@ -11,6 +11,20 @@
 -- The delay of a flow lasts from the end of the slice where it starts to the begin of the slice
 -- where it arrives; it is negative if the first slice had not ended. The time range is for the
 -- first list, and for the choice of a slice.
+--
+-- column from, to : the names of the slices where the flows start and arrive
+-- column flows : the number of flows
+-- column p50_us, p90_us, p99_us, max_us : percentiles and maximum of the delay, in µs
+-- column slowest : the id of the slice where the flow with the largest delay arrives
+-- column step : the place in the chain: 0 is the chosen slice, -1 the slice before it
+-- column us : the duration of the slice, in µs
+-- column delay_us : from the end of the slice where the flow starts to the begin of the slice where it arrives, in µs
+-- column arrived_in : the slice around it in which the flow arrived; NULL if the flow arrived in the slice itself
+-- column from_id : the id of the slice where the flow starts
+-- column after_us : from the begin of the chosen slice to the begin of this one, in µs
+-- column thread_or_track : the thread of the slice, or the name of its track if the slice is on no thread
+-- column left_out : the number of these that other lists do not count
+-- column why : the reason why they may be wrong
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
@@ -139,11 +153,11 @@ LIMIT :top;
 -- # May be wrong
 -- Flows from slices whose ends may be wrong (column doubt), by reason. They are not in the first list, unless doubtful
 -- is 1: left_out says how many.
-SELECT CASE a.doubt WHEN 5 THEN 'packets_lost' END AS doubt,
+SELECT CASE a.doubt WHEN 5 THEN 'packets_lost' WHEN 7 THEN 'cpus_missing' END AS doubt,
        count(*) AS flows,
        iif(:doubtful, 0, count(*)) AS left_out,
        round(max(b.ts - (a.ts + a.dur)) / 1e3, 1) AS max_us,
-       CASE a.doubt WHEN 5 THEN 'packets of the writer are missing in the slice' END AS why
+       CASE a.doubt WHEN 5 THEN 'packets of the writer are missing in the slice' WHEN 7 THEN 'some CPUs lack their events there' END AS why
 FROM flow AS f
 CROSS JOIN stretch AS t
 CROSS JOIN slice_record AS a ON a.id = f.slice_out

@@ -11,6 +11,16 @@
 -- A dump counts what a process allocated and freed since the dump before. unreleased is what was allocated
 -- and not freed in the counted dumps; it is below 0 if they freed more, of memory from dumps before. Sizes are
 -- in bytes. timebase flamegraph draws the same memory.
+--
+-- column allocations : the number of allocations
+-- column allocated : the bytes of all allocations
+-- column kept : the number of allocations that were not freed
+-- column unreleased : the bytes that were not freed
+-- column function : its name, or the file and the place in it if the name is unknown
+-- column self_unreleased, self_allocated : the bytes by the function itself
+-- column total_unreleased, total_allocated : the same with the functions that it called
+-- column stack : a callstack, from the outermost function to the innermost
+-- column lost : the number of lost allocations; NULL if it is unknown
 
 CREATE TEMP TABLE picked AS
 SELECT h.upid, h.heap_name, h.callsite_id,

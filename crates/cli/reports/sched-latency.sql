@@ -13,6 +13,23 @@
 -- is woken. These are the rows of thread_state with R or R+. Waits without an end at the end of
 -- the trace, or with a lost end, do not count. Nor do waits that may be wrong (column doubt): the
 -- longest of them are mostly sleeps. The last list has them.
+--
+-- column wakeups : the number of waits after a wake-up
+-- column preempted, times : the number of waits after the scheduler took the thread off its CPU
+-- column p50_us, p95_us, p99_us, max_us : percentiles and maximum of the waits, in µs
+-- column waited_ms : the sum of the waits, in ms
+-- column wait : a range of durations
+-- column nr : the place in the list
+-- column since : the begin of the wait, in trace time
+-- column waited_us : the duration of the wait for a CPU, in µs
+-- column woken_by : the thread that woke it; NULL after a preemption
+-- column ran_instead : the thread that had the CPU for most of the wait
+-- column instead_us, instead_ms : the time for which it had the CPU, in µs or ms
+-- column others : the number of other threads that had the CPU during the wait
+-- column waits : the number of waits
+-- column slices : the number of times that the thread ran during these waits
+-- column left_out : the number of waits that other lists do not count
+-- column why : the reason why they may be wrong
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, s.ts, start_ts) AS start_ts,
@@ -34,12 +51,12 @@ CREATE TEMP TABLE shortest AS SELECT 0 AS ns;
 
 -- They are most quickly taken from where they are stored.
 CREATE TEMP VIEW runnable AS
-SELECT 4 * id + 2 AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context,
+SELECT 4098 + 4 * id AS id, ts + dur + after AS ts, runnable AS dur, utid, waker_utid, 1 AS is_woken, irq_context,
        ifnull(doubt >> 9, 0) AS doubt
 FROM sched_record
 WHERE runnable >= (SELECT ns FROM shortest)
 UNION ALL
-SELECT 4 * id + 1, ts + dur, after, utid, NULL, 0, NULL, ifnull(doubt >> 6 & 7, 0)
+SELECT 4097 + 4 * id, ts + dur, after, utid, NULL, 0, NULL, ifnull(doubt >> 6 & 7, 0)
 FROM sched_record
 WHERE after >= (SELECT ns FROM shortest) AND end_state IN (SELECT id FROM string WHERE value IN ('R', 'R+'))
 UNION ALL
@@ -199,7 +216,7 @@ SELECT w.nr,
        coalesce(i.name, CAST(i.tid AS TEXT)) || iif(i.machine_id, ' of machine ' || i.machine_id, '') AS ran_instead,
        round(x.ns / 1e3, 1) AS instead_us,
        (SELECT nullif(count(*), 0) - 1 FROM instead AS o WHERE o.nr = w.nr) AS others,
-       CASE w.doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' END AS doubt
+       CASE w.doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END AS doubt
 FROM worst AS w
 JOIN thread_record AS t ON t.id = w.utid
 LEFT JOIN instead AS x
@@ -230,7 +247,8 @@ WITH word (doubt, name, why) AS (
   VALUES (1, 'switch_missed', 'another event contradicts who had the CPU'),
          (2, 'woken_again', 'it was woken while it waited: mostly it slept'),
          (3, 'wakeup_missed', 'it ran without being woken'),
-         (4, 'lost', 'kernel events are missing in it')
+         (4, 'lost', 'kernel events are missing in it'),
+         (7, 'cpus_missing', 'some CPUs lack their events there')
 )
 SELECT name AS doubt,
        sum(waits) AS waits,

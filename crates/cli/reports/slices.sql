@@ -12,6 +12,22 @@
 --
 -- Instants do not count. Slices without an end have no duration, and a separate list; so have slices that
 -- may be wrong (column doubt).
+--
+-- column slices : the number of slices
+-- column total_ms : the sum of their durations, in ms
+-- column self_ms : the same without the slices inside them
+-- column mean_us, p50_us, p90_us, p99_us, max_us : average, percentiles and maximum of their durations, in µs
+-- column slowest : the id of the longest one
+-- column us : the duration of the slice, in µs
+-- column times_p50 : its duration divided by the median of its name
+-- column ran_us : the time for which its thread ran on a CPU, in µs; NULL without scheduling
+-- column waited_us : the time for which its thread could run and waited for a CPU, in µs
+-- column slept_us : the time for which its thread slept or was blocked, in µs
+-- column unknown_us : the time for which the recording lacks events, so it is unknown if its thread ran, in µs
+-- column thread_or_track : the thread of the slice, or the name of its track if the slice is on no thread
+-- column first : the id of the first slice without an end
+-- column left_out : the number of slices that other lists do not count
+-- column why : the reason why they may be wrong
 
 CREATE TEMP TABLE stretch AS
 SELECT coalesce(:from, start_ts) AS start_ts, coalesce(:to, end_ts + 1) AS end_ts
@@ -195,12 +211,12 @@ LIMIT :top;
 -- # May be wrong
 -- Slices with evidence against them, by reason. They are not in the lists of slices with an end, unless doubtful is 1: left_out says how
 -- many.
-SELECT CASE s.doubt WHEN 5 THEN 'packets_lost' END AS doubt,
+SELECT CASE s.doubt WHEN 5 THEN 'packets_lost' WHEN 7 THEN 'cpus_missing' END AS doubt,
        count(*) AS slices,
        iif(:doubtful, 0, count(*)) AS left_out,
        round(total(s.dur) / 1e6, 3) AS total_ms,
        round(max(s.dur) / 1e3, 1) AS max_us,
-       CASE s.doubt WHEN 5 THEN 'packets of its writer are missing in it' END AS why
+       CASE s.doubt WHEN 5 THEN 'packets of its writer are missing in it' WHEN 7 THEN 'some CPUs lack their events there' END AS why
 FROM slice_record AS s
 CROSS JOIN stretch AS b
 JOIN named AS n ON n.id = coalesce(s.name, -1)

@@ -10,6 +10,22 @@
 -- The report leaves out events that are not on trace time: report unplaced has them. Report
 -- sched-latency shows each wait for a CPU, and the threads that ran instead. Rows that may be
 -- wrong (column doubt) do not count; the last list has them.
+--
+-- column kind : packet, kernel event, log line and other kinds of events
+-- column events, per_s : the number of events, in all and in each second
+-- column seen_ms : the time from the first switch of the CPU to the last, in ms
+-- column busy_ms, busy_pct : the time for which a thread ran on it, in ms and in percent of seen_ms
+-- column idle_ms : the time for which it was idle
+-- column unknown_ms : the time for which the recording does not say which thread ran
+-- column switches : the number of times that a thread started to run
+-- column threads : the number of threads of the process that ran
+-- column running_ms, cpu_pct : the time on a CPU, in ms and in percent of the time range
+-- column waited_ms : the time for which threads could run and waited for a CPU
+-- column slice_us : the average time on a CPU at a stretch
+-- column what : a CPU, or the waits of threads
+-- column rows, ms : the number of rows that may be wrong, and their time
+-- column left_out : the number of these rows that other lists do not count
+-- column why : the reason why they may be wrong
 
 -- The requested time range, without its end.
 CREATE TEMP TABLE stretch AS
@@ -165,7 +181,8 @@ WITH word (doubt, name, why) AS (
          (1, 'switch_missed', 'another event contradicts who had the CPU'),
          (2, 'woken_again', 'the thread was woken, though it seemed awake'),
          (3, 'wakeup_missed', 'the thread ran, and nobody had woken it'),
-         (4, 'lost', 'kernel events are missing in it')
+         (4, 'lost', 'kernel events are missing in it'),
+         (7, 'cpus_missing', 'some CPUs lack their events there')
 ), doubtful (ucpu, doubt, ts, ts_end, has_end) AS (
   SELECT ucpu, doubt & 7, ts,
          iif(dur < 0, (SELECT n.ts FROM sched_record AS n WHERE n.ts >= s.ts AND (n.ts, n.id) > (s.ts, s.id) AND +n.ucpu = s.ucpu ORDER BY n.ts LIMIT 1), ts + dur),

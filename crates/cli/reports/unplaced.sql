@@ -1,6 +1,18 @@
 -- Unplaced: events without a known time, the reasons, and the remedies.
 --
 --   timebase query TRACE-or-DB --report unplaced
+--
+-- column what : a kind of events
+-- column rows : the number of events
+-- column placed : the number of events with a time
+-- column without_time : the number of events that carry no timestamp
+-- column unplaced, unplaced_pct : the number of events with a timestamp, but without a known time, and its share
+-- column reason : the reason for the unknown times
+-- column first_id, last_id : the ids of the first event and the last one
+-- column meaning, what_to_do : the reason in a sentence, and the remedy
+-- column times : the number of messages with this code
+-- column first_packet, first_offset : the packet and the byte of the first message
+-- column example : the text of the first message
 
 -- The clock is the one that gave the timestamp, as its file means it: for kernel events
 -- the clock of their bundle, for log lines REALTIME.

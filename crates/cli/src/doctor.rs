@@ -1,4 +1,4 @@
-//! `timebase doctor`: problems with the clocks of a trace, and remedies for its producer.
+//! `timebase doctor`: problems with the clocks and the events of a trace, and remedies for its producer.
 //!
 //! # Design
 //!
@@ -135,7 +135,7 @@ impl Finding {
     }
 }
 
-/// The clocks of the trace in numbers.
+/// The clocks and the events of the trace in numbers.
 #[derive(Debug)]
 struct Summary {
     /// All values, as in the result.
@@ -153,6 +153,8 @@ struct Summary {
     kernel_events_unresolved: i64,
     log_lines: i64,
     log_lines_unresolved: i64,
+    events_dropped: i64,
+    ends_misplaced: i64,
     drift: Option<(f64, String)>,
     worst_error_ns: Option<f64>,
     worst_error_nearest_ns: Option<f64>,
@@ -180,6 +182,8 @@ impl Summary {
             kernel_events_unresolved: row.get("kernel_events_unresolved")?,
             log_lines: row.get("log_lines")?,
             log_lines_unresolved: row.get("log_lines_unresolved")?,
+            events_dropped: row.get("events_dropped")?,
+            ends_misplaced: row.get("ends_misplaced")?,
             drift: drift
                 .zip(clocks.map(|clocks| names.in_text(&crate::escape::printable(&clocks)))),
             worst_error_ns: row.get("worst_error_ns")?,

@@ -35,6 +35,12 @@ pub fn quoted(path: &str) -> Cow<'_, str> {
     }
 }
 
+/// A text in HTML.
+pub fn html(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    printable(&text.replace('>', "&gt;"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,22 +17,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use indicatif::{HumanBytes, HumanCount};
 use timebase_export::{Folder, Monitor, Schema, Summary, Table};
 use timebase_import::{FileKind, Source, Subject, Views};
 
 use crate::database::{self, Access, Database};
-use crate::flags::{ExportArguments, wrong_usage};
+use crate::flags::{ExportArguments, Label, wrong_usage};
 use crate::guard;
 use crate::reference::{SectionKind, reference};
 use crate::signals::{Removal, Signals};
 use crate::{hints, messages, progress, unrelated};
 
 /// Tables that belong to no single subject, because they have rows about everything that an import finds.
-const OF_ALL: [&str; 5] = [
+const OF_ALL: [&str; 8] = [
+    "event_group",
     "event_span",
+    "ftrace_cpu",
     "import_log",
+    "loss",
     "machine",
     "stats",
     "unsure_record",
@@ -62,7 +65,12 @@ pub fn run(
         let described = timebase_export::described(tables);
         return Ok(writeln!(out, "{described}")?);
     }
-    if let Err(error) = timebase_export::check_labels(&arguments.labels, &schema) {
+    let mut labels: Vec<(String, String)> = arguments
+        .labels
+        .iter()
+        .map(|label| (label.name.clone(), label.value.clone().unwrap_or_default()))
+        .collect();
+    if let Err(error) = timebase_export::check_labels(&labels, &schema) {
         wrong_usage("export", &error.to_string());
     }
     let output = arguments.output.as_deref().unwrap_or(Path::new("-"));
@@ -70,10 +78,10 @@ pub fn run(
         wrong_usage("export", "name the folder for the tables with -o DIR");
     }
     let kind = kind(arguments)?;
-    let options = timebase_export::Options {
+    let mut options = timebase_export::Options {
         tables,
         compression: arguments.compression.into(),
-        labels: arguments.labels.clone(),
+        labels: Vec::new(),
         overwrite: arguments.force,
     };
     let make = || {
@@ -85,6 +93,8 @@ pub fn run(
     let summary = signals.during_file(make, |folder| {
         refuse_present(arguments, kind, &folder)?;
         let database = open(arguments, (kind, output), &options.tables, &schema, signals)?;
+        fill(&mut labels, &arguments.labels, &database)?;
+        options.labels = labels;
         let monitor = Arc::new(Monitor::default());
         let exported = signals.during_export(database.get_interrupt_handle(), &monitor, || {
             progress::shown_export(arguments.progress, &monitor, options.tables.len(), || {
@@ -95,6 +105,30 @@ pub fn run(
         exported.map_err(|error| told(error, &arguments.traces))
     })?;
     messages::say(screen(arguments, output, &summary, begun.elapsed()));
+    Ok(())
+}
+
+/// Fills the values of labels that are given without one: the name of the trace's file, or the names of all of its
+/// files.
+fn fill(
+    labels: &mut [(String, String)],
+    given: &[Label],
+    database: &Database,
+) -> anyhow::Result<()> {
+    if given.iter().all(|label| label.value.is_some()) {
+        return Ok(());
+    }
+    let sql = "SELECT group_concat(name, ', ') FROM (
+                 SELECT name FROM trace_file WHERE trace_type = 'proto' ORDER BY id)";
+    let names: Option<String> = database
+        .query_row(sql, [], |row| row.get(0))
+        .context("cannot read the names of the trace's files")?;
+    let names = names.unwrap_or_default();
+    for ((_, value), given) in labels.iter_mut().zip(given) {
+        if given.value.is_none() {
+            value.clone_from(&names);
+        }
+    }
     Ok(())
 }
 

@@ -1,5 +1,8 @@
 //! The definition of the command line. Help, man page and completions are made from it.
 
+use std::convert::Infallible;
+use std::env;
+use std::ffi::OsString;
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,6 +11,7 @@ use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use timebase_import::manifest::Clock;
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
@@ -50,8 +54,9 @@ pub enum Command {
     ///
     /// The command runs several statements in order, and prints their results in this order. A comment
     /// line '-- # Title' before a statement gives its result a title. The command imports a trace into a
-    /// temporary database first. It opens a database read-only, unless --write is given. If a statement
-    /// fails, the command prints no output, except on a terminal, which shows rows as they come.
+    /// temporary database first. It opens a database read-only, unless --write is given. A terminal shows
+    /// rows as they come, and so does a pipe in the formats csv, json and jsonl. Otherwise the command
+    /// writes nothing if a statement fails. With --write, it writes no row before all statements have run.
     Query(QueryArguments),
     /// Type SQL, see results
     ///
@@ -201,6 +206,12 @@ pub struct ImportArguments {
     /// Replace the database if it exists
     #[arg(short, long)]
     pub force: bool,
+    /// Read a file that consists of several recordings, one after the other, as several files
+    ///
+    /// The files of a.pftrace are a.pftrace#1, a.pftrace#2 and so on. Otherwise their tracks mix if both
+    /// recordings use the same numbers; timebase doctor says so.
+    #[arg(long)]
+    pub split: bool,
     /// Leave out the bytes of the packets
     ///
     /// This makes the database much smaller. It still has all times and all events; only the column data
@@ -213,7 +224,8 @@ pub struct ImportArguments {
     /// Import only these events from inside packets; packets and clocks are always imported
     ///
     /// Separate the names of tables with commas: ftrace_event, android_logs, thread (with process), sched (with
-    /// thread_state), slice, counter. Each of the last three includes processes and threads.
+    /// thread_state), slice (with state), counter, stack_sample (with heap profiles and memory mappings). Each of
+    /// the last four includes processes and threads.
     #[arg(
         long,
         value_name = "LIST",
@@ -251,6 +263,12 @@ pub struct ImportSettings {
     /// 'timebase manifest TRACE...' prints one to start from. An archive may contain its own.
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
+    /// Read timestamps that name no clock on this one
+    ///
+    /// REALTIME is for traces with Unix time and without snapshots of clocks, which 'doctor' names. A manifest can
+    /// say it for single files. The others are REALTIME_COARSE, MONOTONIC, MONOTONIC_COARSE, MONOTONIC_RAW and BOOTTIME.
+    #[arg(long, value_name = "NAME", value_parser = clock_of_name)]
+    pub default_clock: Option<Clock>,
     /// Put files on one timeline although nothing says how their clocks relate
     ///
     /// Without this flag, 'export' refuses several such files, and 'import' warns: if they are of several machines
@@ -281,11 +299,20 @@ pub struct ImportSettings {
     pub max_memory: Size,
 }
 
+/// The clock of a name in upper or lower case.
+fn clock_of_name(name: &str) -> Result<Clock, String> {
+    Clock::from_name(&name.to_uppercase()).ok_or_else(|| {
+        let names = Clock::ALL.map(Clock::name);
+        format!("use one of {}", names.join(", "))
+    })
+}
+
 impl ImportSettings {
     /// The options of an import, with its own defaults for everything else.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.manifest.clone_from(&self.manifest);
+        options.default_clock = self.default_clock;
         options.descriptors.clone_from(&self.descriptor);
         options.strict = self.strict;
         options.max_size = self.max_size;
@@ -310,8 +337,8 @@ pub struct SqlPackages {
     /// Find modules of PerfettoSQL in this folder
     ///
     /// You can repeat this flag. In DIR, each folder is a package: INCLUDE PERFETTO MODULE slices.with_context reads
-    /// DIR/slices/with_context.sql. Perfetto's own modules are in src/trace_processor/perfetto_sql/stdlib of its
-    /// repository. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
+    /// DIR/slices/with_context.sql. For Perfetto's own modules, name a checkout of its repository; they are in
+    /// src/trace_processor/perfetto_sql/stdlib. NAME=DIR makes DIR itself the package NAME. The variable TIMEBASE_SQL_PACKAGES names more
     /// folders, separated as in PATH.
     #[arg(long = "sql-package", value_name = "[NAME=]DIR")]
     pub folders: Vec<String>,
@@ -533,9 +560,10 @@ pub struct ExportArguments {
     pub compression: Compression,
     /// Add a column with this name and value to each table, to distinguish traces
     ///
-    /// You can repeat this flag: --label build=1234 --label device=oriole.
-    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
-    pub labels: Vec<(String, String)>,
+    /// You can repeat this flag: --label build=1234 --label device=oriole. Without a value, the column has the name
+    /// of the trace's file, as in trace_file.name: --label file.
+    #[arg(long = "label", value_name = "NAME[=VALUE]", value_parser = label)]
+    pub labels: Vec<Label>,
     /// Replace the trace if the folder already has it
     #[arg(short, long)]
     pub force: bool,
@@ -557,12 +585,20 @@ pub struct ExportArguments {
     pub progress: Progress,
 }
 
-/// A name and a value of `--label`.
-fn label(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err("a label needs a name and a value: --label build=1234".to_owned()),
-    }
+/// A name and a value of `--label`. Without a value, it is the name of the trace's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    pub name: String,
+    pub value: Option<String>,
+}
+
+fn label(text: &str) -> Result<Label, Infallible> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (text, None),
+    };
+    let name = name.to_owned();
+    Ok(Label { name, value })
 }
 
 /// How files of Parquet are compressed.
@@ -601,6 +637,9 @@ pub struct ReportArguments {
     /// a pipe
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(short, long)]
+    pub force: bool,
     /// How to convert readings of the trace's clocks to one clock [default: nearest]
     ///
     /// A database was imported with one conversion; the other one is an error.
@@ -628,7 +667,7 @@ pub enum FlameOf {
 #[command(after_help = "\
 Examples:
   timebase flamegraph trace.pftrace -o flame.html
-  timebase flamegraph trace.db -o frame.html --process com.example.app --during 'frame'
+  timebase flamegraph trace.db -o frame.html --process com.example.app --during 'frame *'
   timebase flamegraph new.pftrace --diff old.pftrace -o change.html
   timebase flamegraph trace.db -o heap.pb.gz --of heap && go tool pprof -top heap.pb.gz")]
 pub struct FlamegraphArguments {
@@ -639,6 +678,9 @@ pub struct FlamegraphArguments {
     /// pprof. '-' is standard output, the default in a pipe, with folded lines
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(short, long)]
+    pub force: bool,
     /// The quantity to add up [default: cpu or heap, whichever has more rows]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub of: Option<FlameOf>,
@@ -654,13 +696,15 @@ pub struct FlamegraphArguments {
     /// Only before this time
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     pub to: Option<TsArgument>,
-    /// Only samples of a thread while it is in a slice with this name
+    /// Only samples of a thread while it is in a slice with this name, which may be a pattern (GLOB)
     #[arg(long, value_name = "SLICE")]
     pub during: Option<String>,
     /// Start with the innermost functions, so that callers are below the functions that they call
     #[arg(long)]
     pub reverse: bool,
     /// Color the change from another trace or database to this one, as shares of all samples
+    ///
+    /// A page also lists the functions that only the other trace has.
     #[arg(long, value_name = "TRACE-or-DB")]
     pub diff: Option<PathBuf>,
     /// How to convert readings of the trace's clocks to one clock [default: nearest]
@@ -932,7 +976,8 @@ impl From<Conversion> for timebase_import::Conversion {
 
 /// Parses the command line. If it is wrong, ends the program.
 pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|mut error| {
+    let arguments = env::args_os().map(statement);
+    Cli::try_parse_from(arguments).unwrap_or_else(|mut error| {
         if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
             && let Some(tip) = command_meant(word)
         {
@@ -943,6 +988,22 @@ pub fn parse() -> Cli {
         }
         messages::usage(&error)
     })
+}
+
+/// An argument that is a statement and begins with a comment, after a space, so that it is not taken for a flag.
+fn statement(argument: OsString) -> OsString {
+    let is_statement = argument.to_str().is_some_and(|text| {
+        let Some(rest) = text.strip_prefix("--") else {
+            return false;
+        };
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        let has_value = end.is_some_and(|end| rest[end..].starts_with('='));
+        rest.starts_with(char::is_whitespace) || !has_value && rest.contains('\n')
+    });
+    match is_statement {
+        true => [OsString::from(" "), argument].into_iter().collect(),
+        false => argument,
+    }
 }
 
 /// The command that the user probably meant, if the first word is not a command.
@@ -1028,6 +1089,29 @@ mod tests {
         ] {
             let wrong = read(text).expect_err(text);
             assert!(wrong.contains(said), "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn a_comment_before_a_statement_is_no_flag() {
+        let is_statement = |text: &str| statement(text.into()) != text;
+        for text in [
+            "-- # title\nSELECT 1",
+            "--\nSELECT 1",
+            "--title\nSELECT 1",
+            "-- SELECT 1",
+        ] {
+            assert!(is_statement(text), "{text}");
+        }
+        for text in [
+            "--",
+            "--format",
+            "--format csv",
+            "--output=a\nb",
+            "-F",
+            "SELECT 1 -- \n",
+        ] {
+            assert!(!is_statement(text), "{text}");
         }
     }
 

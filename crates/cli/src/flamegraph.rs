@@ -16,6 +16,7 @@
 mod graph;
 mod pprof;
 mod samples;
+mod vanished;
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -26,7 +27,7 @@ use anyhow::{Context, bail, ensure};
 use crate::database::{self, Access, Database};
 use crate::flags::{FlamegraphArguments, wrong_usage};
 use crate::messages;
-use crate::output::file;
+use crate::output::file::{self, Existing};
 use crate::page::name;
 use crate::signals::Signals;
 use samples::{Query, Samples};
@@ -78,8 +79,10 @@ pub fn run(
         ),
         None => Form::Folded,
     };
+    let existing = Existing::forced(arguments.force);
     if let Some(path) = file {
         file::check(path, &arguments.source)?;
+        existing.check(path)?;
     }
     if form == Form::Pprof && (arguments.diff.is_some() || arguments.reverse) {
         bail!(
@@ -101,10 +104,13 @@ pub fn run(
             let lines = reversed(lines, arguments.reverse);
             let before = match &arguments.diff {
                 None => None,
-                Some(other) => Some(reversed(
-                    of_other(other, arguments, &query, signals)?,
-                    arguments.reverse,
-                )),
+                Some(other) => Some(Before {
+                    name: name(other),
+                    lines: reversed(
+                        of_other(other, arguments, &query, signals)?,
+                        arguments.reverse,
+                    ),
+                }),
             };
             let name = name(&arguments.source);
             let title = samples.title(&name, arguments);
@@ -117,7 +123,7 @@ pub fn run(
     };
     database.warn_if_changed();
     match file {
-        Some(path) => file::write(path, signals, |out| Ok(out.write_all(&bytes)?)),
+        Some(path) => file::write(path, existing, signals, |out| Ok(out.write_all(&bytes)?)),
         None => Ok(out.write_all(&bytes)?),
     }
 }
@@ -188,6 +194,12 @@ fn of_other(
     let samples = select(&database, other, query, signals)?;
     tell(&samples, other);
     interruptible(&database, signals, || folded(&database, &samples))
+}
+
+/// The trace that another one is compared with.
+struct Before {
+    name: String,
+    lines: Folded,
 }
 
 /// Weights by callstack, as text.

@@ -417,6 +417,7 @@ fn tell_of_part(name: &str, page: &mut Page) -> bool {
         page.rows(&["column", "type", ""], &columns);
     }
     let mut is_known = !columns.is_empty();
+    is_known |= tell_report_columns(table, name, page);
     for section in sections {
         for block in &section.blocks {
             let Block::Table(rows) = block else { continue };
@@ -438,6 +439,27 @@ fn tell_of_part(name: &str, page: &mut Page) -> bool {
                 page.rows(&header, &rows);
                 is_known = true;
             }
+        }
+    }
+    is_known
+}
+
+/// Writes the descriptions of a column in reports, of all or of one.
+fn tell_report_columns(report: Option<&str>, name: &str, page: &mut Page) -> bool {
+    let mut is_known = false;
+    for of in Report::value_variants() {
+        if report.is_some_and(|report| !is_same(&of.name(), report)) {
+            continue;
+        }
+        let rows: Vec<Vec<String>> = of
+            .columns()
+            .filter(|(cell, _)| names(cell).any(|column| is_same(column, name)))
+            .map(|(cell, text)| vec![cell.to_owned(), text.to_owned()])
+            .collect();
+        if !rows.is_empty() {
+            page.heading(&format!("In the report {}", of.name()));
+            page.rows(&[], &rows);
+            is_known = true;
         }
     }
     is_known
@@ -535,10 +557,14 @@ fn meant(typed: &str, modules: &Modules) -> Option<String> {
             .columns(section)
             .map(|column| column.name.to_owned())
     });
+    let of_reports = Report::value_variants().iter();
+    let of_reports = of_reports.flat_map(|report| report.columns());
+    let of_reports = of_reports.flat_map(|(cell, _)| names(cell).map(str::to_owned));
     let known = names_known()
         .into_iter()
         .map(|(name, _)| name)
         .chain(columns)
+        .chain(of_reports)
         .chain(modules.names());
     let likeness = known.map(|name| (strsim::jaro(&typed, &name), name));
     let nearest = likeness

@@ -45,6 +45,7 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     let mut options = arguments.settings.options();
     options.conversion = arguments.conversion.into();
     options.keep_data = !arguments.no_data;
+    options.split = arguments.split;
     options.subjects = arguments.subjects();
     options.overwrite = arguments.force;
     let (summary, elapsed) = monitored(
@@ -225,6 +226,7 @@ fn screen(
         lines.extend(reasons(&events.unresolved));
     }
 
+    lines.extend(misplaced_and_dropped(summary));
     lines.extend(lost(summary));
     lines.extend(without_table(summary, has_data));
 
@@ -257,9 +259,11 @@ fn trace_time(summary: &Summary) -> String {
     let mut share = if timed == 0 {
         "no packet has a time".to_owned()
     } else {
-        let share = match (summary.clock_faults.first(), summary.on_trace_time == timed) {
-            // If all packets have a time and some times are wrong, 100 % would mislead.
-            (Some(_), true) => String::new(),
+        let is_wrong = !summary.clock_faults.is_empty() || !summary.dropped.is_empty();
+        let share = match (is_wrong, summary.on_trace_time == timed) {
+            // If all packets have a time, but some times are wrong or some events make no row, 100 %
+            // would mislead.
+            (true, true) => String::new(),
             _ => format!(": {}", percentage(summary.on_trace_time, timed)),
         };
         let wrong = summary
@@ -350,6 +354,29 @@ fn at_fault(fault: &ClockFault) -> String {
 /// The nearest number of three digits.
 fn three_digits(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
+}
+
+/// The slices with the end of another slice, and the events without a row, if there are any.
+fn misplaced_and_dropped(summary: &Summary) -> Option<(&'static str, String)> {
+    let mut told = Vec::new();
+    if summary.misplaced > 0 {
+        let ended = HumanCount(summary.misplaced);
+        told.push(format!("{ended} ended by another's end"));
+    }
+    let causes = summary.dropped.iter().map(|dropped| {
+        let cause = dropped.cause.replace('_', " ");
+        match summary.dropped.len() {
+            1 => cause,
+            _ => format!("{} {cause}", HumanCount(dropped.events)),
+        }
+    });
+    let causes: Vec<String> = causes.collect();
+    if !causes.is_empty() {
+        let events = summary.dropped.iter().map(|dropped| dropped.events).sum();
+        let causes = causes.join(", ");
+        told.push(format!("{} dropped ({causes})", HumanCount(events)));
+    }
+    (!told.is_empty()).then(|| ("events", told.join(", ")))
 }
 
 /// The losses of the recording, if there is evidence, and the number of rows that may be wrong.
@@ -640,6 +667,8 @@ mod tests {
             Of::PartOf(_) => None,
         });
         Summary {
+            misplaced: 0,
+            dropped: Vec::new(),
             packets: 1,
             sequences: 1,
             on_trace_time: 1,
@@ -718,6 +747,8 @@ mod tests {
     #[test]
     fn the_summary_says_what_is_not_on_trace_time_and_why() {
         let summary = Summary {
+            misplaced: 0,
+            dropped: Vec::new(),
             packets: 1300,
             sequences: 1,
             on_trace_time: 999,

@@ -4,11 +4,13 @@ mod csv;
 pub mod file;
 mod json;
 mod markdown;
+pub mod stream;
 mod table;
 mod text;
 mod whole;
 
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::mem;
 
@@ -33,6 +35,17 @@ pub enum Format {
     Markdown,
     /// A line for each value, for narrow terminals
     Line,
+}
+
+impl Format {
+    /// Whether a reader of a pipe may see the rows while more rows follow: each row is complete by itself, or the
+    /// reader notices that the end is missing.
+    pub fn can_stream(self) -> bool {
+        match self {
+            Format::Csv | Format::Json | Format::Jsonl => true,
+            Format::Table | Format::Markdown | Format::Line => false,
+        }
+    }
 }
 
 /// A writer whose errors name its destination.
@@ -125,8 +138,23 @@ pub trait Sink {
     /// Writes a row, or keeps it to lay it out with others.
     fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()>;
 
+    /// Passes the rows so far on, if they are not laid out with later ones.
+    fn show(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Writes the rest after the last row.
     fn finish(&mut self) -> io::Result<()>;
+}
+
+/// Whether standard output is a regular file, as after `>` in a shell.
+pub fn is_to_file() -> bool {
+    #[cfg(unix)]
+    let handle = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
+    #[cfg(windows)]
+    let handle = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
+    let metadata = handle.map(File::from).and_then(|file| file.metadata());
+    metadata.is_ok_and(|metadata| metadata.is_file())
 }
 
 /// The number of columns of the terminal, if standard output is a terminal.
@@ -162,9 +190,23 @@ pub struct Results<'out> {
     terminal: Option<u16>,
     out: &'out mut dyn Write,
     is_empty: bool,
+    /// Whether each row is shown before the next one.
+    is_streamed: bool,
 }
 
 impl<'out> Results<'out> {
+    /// The same with a call of `flush` after each row.
+    pub fn streamed(self, is_streamed: bool) -> Results<'out> {
+        Results {
+            is_streamed,
+            ..self
+        }
+    }
+
+    pub fn is_streamed(&self) -> bool {
+        self.is_streamed
+    }
+
     /// Writes results to `out`; `terminal` is the width of the terminal for `out`, if it is a
     /// terminal.
     pub fn new(
@@ -179,6 +221,7 @@ impl<'out> Results<'out> {
             terminal,
             out,
             is_empty: true,
+            is_streamed: false,
         }
     }
 

@@ -8,7 +8,7 @@
 //!
 //! Without `-o` the page goes to a pipe, like any result, but not to a terminal, where nobody could
 //! read it. The alternative was to write it beside the trace then, as `import` does with a
-//! database. But nobody named that file, and it could not replace yesterday's.
+//! database. But nobody named that file, and it could not replace yesterday's without `--force`.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
@@ -21,9 +21,9 @@ use timebase_page::Table;
 use crate::database::{self, Access, Database};
 use crate::flags::{ReportArguments, wrong_usage};
 use crate::guard;
-use crate::output::file;
+use crate::output::file::{self, Existing};
 use crate::parameters::{Parameter, Parameters};
-use crate::progress::{Reports, shown_reports};
+use crate::progress::{Running, shown_running};
 use crate::reports::Report;
 use crate::script::Script;
 use crate::signals::Signals;
@@ -39,8 +39,12 @@ pub fn run(
 ) -> anyhow::Result<()> {
     let output = arguments.output.as_deref();
     let file = output.filter(|path| *path != "-");
+    let existing = Existing::forced(arguments.force);
     match file {
-        Some(path) => file::check(path, &arguments.source)?,
+        Some(path) => {
+            file::check(path, &arguments.source)?;
+            existing.check(path)?;
+        }
         None if output.is_none() && io::stdout().is_terminal() => wrong_usage(
             "report",
             "cannot show a page on a terminal; name a file with -o report.html",
@@ -55,12 +59,14 @@ pub fn run(
     };
     let database = database::open(&arguments.source, access, signals)?;
     let page = signals.during_query(database.get_interrupt_handle(), || {
-        shown_reports(|reports| page(&database, &name(&arguments.source), reports))
+        shown_running(|running| page(&database, &name(&arguments.source), running))
     });
     database.warn_if_changed();
     let page = page?;
     match file {
-        Some(path) => file::write(path, signals, |out| Ok(out.write_all(page.as_bytes())?)),
+        Some(path) => file::write(path, existing, signals, |out| {
+            Ok(out.write_all(page.as_bytes())?)
+        }),
         None => Ok(out.write_all(page.as_bytes())?),
     }
 }
@@ -74,7 +80,7 @@ pub fn name(source: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn page(database: &Database, name: &str, shown: &Reports) -> anyhow::Result<String> {
+fn page(database: &Database, name: &str, shown: &Running) -> anyhow::Result<String> {
     let mut reports = Vec::new();
     // The report about events without a time comes first; the others come at the end.
     let last = Report::value_variants()

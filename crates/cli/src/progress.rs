@@ -17,7 +17,7 @@
 //!   Then the import ends, too, because nobody needs it.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -35,8 +35,8 @@ use crate::messages;
 /// The interval between two displays: short enough to look alive.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// The time that reports may run before progress is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The time that statements may run before progress is shown.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The least width of a bar that is worth its room.
 const SHORTEST_BAR: usize = 10;
@@ -116,87 +116,113 @@ pub fn shown_export<T>(
     }
 }
 
-/// Does `work`, which runs reports. If they take long and standard error is a terminal, another thread shows
-/// the report that currently runs.
-pub fn shown_reports<T>(work: impl FnOnce(&Reports) -> T) -> T {
-    let reports = Reports::default();
+/// Does `work`, which runs statements. If they take long and standard error is a terminal, another thread shows
+/// the part that currently runs.
+pub fn shown_running<T>(work: impl FnOnce(&Running) -> T) -> T {
+    let running = Running::default();
     if !io::stderr().is_terminal() {
-        return work(&reports);
+        return work(&running);
     }
     let begun = Instant::now();
-    let shown = reports.clone();
+    let shown = running.clone();
     let tell = move || {
         if begun.elapsed() >= PATIENCE {
             shown.draw();
         }
     };
-    let result = during(|| work(&reports), tell);
-    reports.end();
+    let result = during(|| work(&running), tell);
+    running.end();
     result
 }
 
-/// The report that currently runs.
+/// The statement or report that currently runs.
 #[derive(Clone, Default)]
-pub struct Reports(Arc<Mutex<Running>>);
+pub struct Running(Arc<Shared>);
 
 #[derive(Default)]
-struct Running {
+struct Shared {
+    line: Mutex<Line>,
+    /// The number of rows of results so far.
+    rows: AtomicU64,
+}
+
+#[derive(Default)]
+struct Line {
     what: String,
+    /// The statement that runs, if there are several.
+    step: Option<String>,
     bar: Option<Bar>,
     is_over: bool,
 }
 
-impl Reports {
-    fn state(&self) -> MutexGuard<'_, Running> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl Running {
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.0.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the next report, which is named `what`.
+    /// Starts the next part, which is named `what`.
     pub fn begin(&self, what: String) {
-        self.state().what = what;
+        let mut line = self.line();
+        (line.what, line.step) = (what, None);
     }
 
-    /// Shows no progress any more, because results follow.
-    fn end(&self) {
-        let mut state = self.state();
-        state.is_over = true;
-        state.bar = None;
+    /// Starts a statement of this part.
+    pub fn step(&self, number: usize, of: usize) {
+        self.line().step = Some(format!("statement {number} of {of}"));
+    }
+
+    /// Counts a row of a result. Only one thread does.
+    pub fn count_row(&self) {
+        let rows = self.rows();
+        self.0.rows.store(rows.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// The number of rows of results so far.
+    pub fn rows(&self) -> u64 {
+        self.0.rows.load(Ordering::Relaxed)
+    }
+
+    /// Shows no progress any more, because results or messages follow.
+    pub fn end(&self) {
+        let mut line = self.line();
+        line.is_over = true;
+        line.bar = None;
     }
 
     fn draw(&self) {
-        let mut state = self.state();
-        if state.is_over {
+        let mut line = self.line();
+        if line.is_over {
             return;
         }
-        if state.bar.is_none() {
-            state.bar = Bar::new().ok();
+        if line.bar.is_none() {
+            line.bar = Bar::new().ok();
         }
-        let what = state.what.clone();
-        if let Some(bar) = &mut state.bar {
-            bar.draw_running(what);
+        let (what, step) = (line.what.clone(), line.step.clone());
+        if let Some(bar) = &mut line.bar {
+            bar.draw_running(what, step, self.rows());
         }
     }
 
     /// Writes to `out`. After the first byte, no progress is shown, because both may go to one terminal.
     pub fn before<'o>(&self, out: &'o mut dyn Write) -> impl Write + use<'o> {
         Results {
-            reports: Some(self.clone()),
+            running: Some(self.clone()),
             out,
         }
     }
 }
 
-/// The results of reports.
+/// The results of statements.
 struct Results<'o> {
-    /// The reports whose progress is still shown.
-    reports: Option<Reports>,
+    /// The statements whose progress is still shown.
+    running: Option<Running>,
     out: &'o mut dyn Write,
 }
 
 impl Write for Results<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(reports) = self.reports.take() {
-            reports.end();
+        if let Some(running) = self.running.take() {
+            running.end();
         }
         self.out.write(bytes)
     }
@@ -407,11 +433,16 @@ impl Bar {
 }
 
 impl Bar {
-    fn draw_running(&mut self, what: String) {
+    fn draw_running(&mut self, what: String, step: Option<String>, rows: u64) {
         let (_, width) = self.terminal.size();
         // The bar starts only after some time.
         let elapsed = HumanDuration(self.bar.elapsed() + PATIENCE);
-        let parts = vec![part(1, what), part(0, format!("{elapsed:#}"))];
+        let mut parts = vec![part(3, what)];
+        parts.extend(step.map(|step| part(1, step)));
+        if rows > 0 {
+            parts.push(part(2, format!("{} rows", HumanCount(rows))));
+        }
+        parts.push(part(0, format!("{elapsed:#}")));
         let room = usize::from(width).saturating_sub(2);
         self.bar.set_style(self.with_spinner.clone());
         self.bar.set_message(fitting(parts, room));
@@ -434,15 +465,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_report_is_shown_any_more_when_results_are() {
-        let reports = Reports::default();
+    fn nothing_is_shown_any_more_when_results_are() {
+        let running = Running::default();
         let mut out = Vec::new();
-        let mut results = reports.before(&mut out);
-        assert!(!reports.state().is_over);
+        let mut results = running.before(&mut out);
+        assert!(!running.line().is_over);
         results.write_all(b"rows").expect("memory takes all");
-        assert!(reports.state().is_over);
-        reports.draw();
-        assert!(reports.state().bar.is_none());
+        assert!(running.line().is_over);
+        running.draw();
+        assert!(running.line().bar.is_none());
         drop(results);
         assert_eq!(out, b"rows");
     }

@@ -9,15 +9,18 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
 
 use anyhow::{Context, ensure};
 use timebase_import::Views;
 use timebase_sql::perfetto::may_be_dialect;
 
-use crate::database::{self, Access};
+use crate::database::{self, Access, Database};
 use crate::flags::{QueryArguments, QueryFormat, wrong_usage};
-use crate::output::{self, Results, file};
+use crate::output::file::Existing;
+use crate::output::{self, Results, file, stream};
 use crate::parameters::{Parameters, WrongDefault};
+use crate::progress::Running;
 use crate::reports::Report;
 use crate::script::Script;
 use crate::signals::Signals;
@@ -56,36 +59,15 @@ pub fn run(
             arguments.file.as_deref(),
         )?;
     }
-    let run_format = |terminal, out: &mut dyn Write| match format {
-        QueryFormat::Rows(format) => {
-            let layout = statements::layout(&script, format);
-            let results = Results::new(format, layout, terminal, out);
-            statements::run_script(&database, &script, &parameters, results)
-        }
-        QueryFormat::Parquet => statements::run_parquet(&database, &script, &parameters, out),
+    let asked = Asked {
+        arguments,
+        script: &script,
+        parameters: &parameters,
+        format,
+        database: &database,
+        signals,
     };
-    let run = |terminal, out: &mut dyn Write| {
-        let result = signals.during_query(database.get_interrupt_handle(), || {
-            let Some(report) = arguments.report else {
-                return run_format(terminal, out);
-            };
-            progress::shown_reports(|reports| {
-                reports.begin(format!("report {}", report.name()));
-                run_format(terminal, &mut reports.before(out))
-            })
-        });
-        database.tell_changes();
-        let rows = named(arguments, result)?;
-        ensure!(
-            rows > 0 || !arguments.fail_if_empty,
-            "all results are empty (--fail-if-empty)"
-        );
-        Ok(())
-    };
-    let written = match output {
-        Some(path) => file::write(path, signals, |out| run(None, out)),
-        None => run(output::terminal_width(), out),
-    };
+    let written = progress::shown_running(|running| asked.write(output, running, out));
     database.warn_if_changed();
     written?;
     // If the import left something out, another message says so.
@@ -98,6 +80,83 @@ pub fn run(
     database.warn_of_pending_changes();
     database.leave();
     Ok(())
+}
+
+/// The statements that run, and the form of their results.
+struct Asked<'a> {
+    arguments: &'a QueryArguments,
+    script: &'a Script<'a>,
+    parameters: &'a Parameters,
+    format: QueryFormat,
+    database: &'a Database,
+    signals: &'a Signals,
+}
+
+impl Asked<'_> {
+    /// Runs the statements, and writes their results to a file, or to standard output.
+    fn write(
+        &self,
+        output: Option<&Path>,
+        running: &Running,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        running.begin(match self.arguments.report {
+            Some(report) => format!("report {}", report.name()),
+            None => "query".to_owned(),
+        });
+        let width = output::terminal_width();
+        match output {
+            Some(path) => file::write(path, Existing::Replace, self.signals, |out| {
+                self.run(running, (None, false), out)
+            }),
+            None if streams(self.arguments, self.format) => {
+                let handle = self.database.get_interrupt_handle();
+                stream::during(running, &handle, |out| {
+                    self.run(running, (width, true), out)
+                })
+            }
+            None if width.is_some() => self.run(running, (width, false), &mut running.before(out)),
+            // It is held back until the end.
+            None => self.run(running, (None, false), out),
+        }
+    }
+
+    /// Runs the statements, for a terminal of this width if there is one; `is_streamed` if `out` shows each row.
+    fn run(
+        &self,
+        running: &Running,
+        (terminal, is_streamed): (Option<u16>, bool),
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let (database, script, parameters) = (self.database, self.script, self.parameters);
+        let handle = database.get_interrupt_handle();
+        let result = self.signals.during_query(handle, || match self.format {
+            QueryFormat::Rows(format) => {
+                let layout = statements::layout(script, format);
+                let results = Results::new(format, layout, terminal, out).streamed(is_streamed);
+                statements::run_script(database, script, parameters, results, running)
+                    .map(|()| running.rows())
+            }
+            QueryFormat::Parquet => {
+                statements::run_parquet(database, script, parameters, out, running)
+            }
+        });
+        running.end();
+        database.tell_changes();
+        let rows = named(self.arguments, result)?;
+        ensure!(
+            rows > 0 || !self.arguments.fail_if_empty,
+            "all results are empty (--fail-if-empty)"
+        );
+        Ok(())
+    }
+}
+
+/// Whether rows go to standard output while more rows follow. If statements change the database, all of them have to
+/// run, even if nobody reads the rows.
+fn streams(arguments: &QueryArguments, format: QueryFormat) -> bool {
+    let can_stream = matches!(format, QueryFormat::Rows(format) if format.can_stream());
+    can_stream && !arguments.write && !output::is_to_file()
 }
 
 /// The format of results. Parquet is refused on a terminal.

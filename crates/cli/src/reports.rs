@@ -34,6 +34,12 @@ impl Report {
             .map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
+    /// The columns that the lines `-- column NAME, NAME : description` at the top explain, with their descriptions.
+    pub fn columns(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let lines = self.sql().lines().take_while(|line| line.starts_with("--"));
+        lines.filter_map(|line| line.strip_prefix("-- column ")?.split_once(" : "))
+    }
+
     /// The description of the report, in a line.
     pub fn about(self) -> String {
         let value = self.to_possible_value();

@@ -10,6 +10,7 @@ use crate::dialect::{self, Form};
 use crate::guard;
 use crate::output::{Format, Layout, Results};
 use crate::parameters::Parameters;
+use crate::progress::Running;
 use crate::script::{self, Script};
 use crate::{hints, messages};
 
@@ -28,7 +29,8 @@ pub fn run(
 ) -> anyhow::Result<()> {
     let mut results = Results::new(format, Layout::Alone, terminal, out);
     let (script, parameters) = (Script::parse(text), Parameters::default());
-    run_all(database, &script, &parameters, &mut results).map(|_| ())
+    let running = Running::default();
+    run_all(database, &script, &parameters, &mut results, &running)
 }
 
 /// The layout of a script's results, which are parts of one document.
@@ -45,32 +47,33 @@ pub fn layout(script: &Script<'_>, format: Format) -> Layout {
     }
 }
 
-/// Runs the statements of a script.
-///
-/// Returns the number of rows in all results.
+/// Runs the statements of a script. `running` counts the rows in all results.
 pub fn run_script(
     database: &Database,
     script: &Script<'_>,
     parameters: &Parameters,
     mut results: Results<'_>,
-) -> anyhow::Result<u64> {
-    let rows = run_all(database, script, parameters, &mut results)?;
-    results.finish()?;
-    Ok(rows)
+    running: &Running,
+) -> anyhow::Result<()> {
+    run_all(database, script, parameters, &mut results, running)?;
+    Ok(results.finish()?)
 }
 
-/// Runs the statements of a script of which one has a result, and writes this result as Parquet.
-///
-/// Returns the number of its rows.
+/// Runs the statements of a script of which one has a result, and writes this result as Parquet. Returns the number of
+/// its rows.
 pub fn run_parquet(
     database: &Database,
     script: &Script<'_>,
     parameters: &Parameters,
     out: &mut dyn Write,
+    running: &Running,
 ) -> anyhow::Result<u64> {
     let several = script.statements.len() > 1;
     let mut written = None;
     for (index, part) in script.statements.iter().enumerate() {
+        if several {
+            running.step(index + 1, script.statements.len());
+        }
         let place = match several {
             true => format!("{}: ", script::place(index, part.title.as_deref())),
             false => String::new(),
@@ -104,6 +107,7 @@ pub fn run_parquet(
         })?;
         written = written.or(rows);
     }
+    running.end();
     let asked: Vec<&str> = script.statements.iter().map(|part| part.sql).collect();
     messages::warnings(&hints::left_out(database, &asked.join("\n")));
     dialect::tell_notes(database, asked.last().copied().unwrap_or_default());
@@ -115,14 +119,15 @@ fn run_all(
     script: &Script<'_>,
     parameters: &Parameters,
     results: &mut Results<'_>,
-) -> anyhow::Result<u64> {
-    let mut all = 0;
-    let several = script.statements.len() > 1;
+    running: &Running,
+) -> anyhow::Result<()> {
+    let count = script.statements.len();
     // If a statement has no result, the next one gets its title.
     let mut title = None;
     for (index, statement) in script.statements.iter().enumerate() {
         title = statement.title.as_deref().or(title);
-        let place = if several {
+        let place = if count > 1 {
+            running.step(index + 1, count);
             format!("{}: ", script::place(index, title))
         } else {
             String::new()
@@ -132,10 +137,10 @@ fn run_all(
             place: &place,
             title,
         };
-        let rows = database.during(|| run_one(database, part, parameters, results))?;
-        if let Some(rows) = rows {
+        let has_result =
+            database.during(|| run_one(database, part, parameters, results, running))?;
+        if has_result {
             title = None;
-            all += rows;
         }
     }
     let asked: Vec<&str> = script
@@ -143,9 +148,10 @@ fn run_all(
         .iter()
         .map(|statement| statement.sql)
         .collect();
+    running.end();
     messages::warnings(&hints::left_out(database, &asked.join("\n")));
     dialect::tell_notes(database, asked.last().copied().unwrap_or_default());
-    Ok(all)
+    Ok(())
 }
 
 /// A statement among others.
@@ -156,16 +162,17 @@ struct Part<'s> {
     title: Option<&'s str>,
 }
 
-/// Returns the number of rows of the statement's result, if it has a result.
+/// Returns whether the statement has a result.
 fn run_one(
     database: &Database,
     Part { sql, place, title }: Part<'_>,
     parameters: &Parameters,
     results: &mut Results<'_>,
-) -> anyhow::Result<Option<u64>> {
+    running: &Running,
+) -> anyhow::Result<bool> {
     let form = dialect::form(database, sql, place, parameters)?;
     if matches!(form, Form::Ran) {
-        return Ok(None);
+        return Ok(false);
     }
     let describe = |error| failure(database, &form, &error, sql, place);
     let sql = form.text(sql);
@@ -181,20 +188,23 @@ fn run_one(
     let mut rows = statement.raw_query();
     if count == 0 {
         while rows.next().map_err(describe)?.is_some() {}
-        return Ok(None);
+        return Ok(false);
     }
+    let is_streamed = results.is_streamed();
     let mut sink = results.begin(title, columns)?;
-    let mut written = 0;
     while let Some(row) = rows.next().map_err(describe)? {
         let values = (0..count)
             .map(|index| row.get_ref(index))
             .collect::<rusqlite::Result<Vec<_>>>()
             .map_err(describe)?;
         sink.row(&values)?;
-        written += 1;
+        running.count_row();
+        if is_streamed {
+            sink.show()?;
+        }
     }
     sink.finish()?;
-    Ok(Some(written))
+    Ok(true)
 }
 
 /// The message about an error of SQLite. It shows the statement as it was written, even if macros changed it.

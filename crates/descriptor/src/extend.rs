@@ -2,6 +2,7 @@
 //! definition are added.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use prost_types::field_descriptor_proto::{Label, Type};
@@ -17,7 +18,7 @@ use crate::schema::{Definition, EnumId, Enumeration, Field, Kind, Message, Messa
 const MAX_NAME: usize = 1000;
 
 /// The reason why definitions cannot be added.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptorError {
     /// The bytes are no serialized descriptor.
@@ -43,6 +44,13 @@ pub enum DescriptorError {
         /// The full name.
         name: String,
     },
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for DescriptorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Adds all files of a set. After an error, the schema is partly extended.

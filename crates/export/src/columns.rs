@@ -251,7 +251,25 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
         &["key_type", "str_value", "value"],
     ),
     ("fact", Type::String, &["value"]),
-    ("trace_bounds", Type::Int64, &["start_ts", "end_ts"]),
+    (
+        "trace_bounds",
+        Type::Int64,
+        &["start_ts", "end_ts", "typical_start_ts", "typical_end_ts"],
+    ),
+    (
+        "time_outlier",
+        Type::Int64,
+        &[
+            "machine_id",
+            "start_ts",
+            "end_ts",
+            "times",
+            "home_start_ts",
+            "home_end_ts",
+            "home_times",
+            "is_before",
+        ],
+    ),
     (
         "finding",
         Type::Int64,

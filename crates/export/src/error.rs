@@ -1,5 +1,6 @@
 //! The reasons for a failed export.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use thiserror::Error;
 /// let error = Error::Full { path: "tables/slice".into() };
 /// assert_eq!(error.to_string(), "cannot write tables/slice: the disk is full; nothing was changed");
 /// ```
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A column without a type.
@@ -110,6 +111,20 @@ pub enum Error {
     Cancelled,
 }
 
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        // Some sentences leave SQLite's reason to the chain of errors.
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
 impl Error {
     /// The error for a failed write, or for a full disk.
     pub(crate) fn write(path: &Path, error: io::Error) -> Error {
@@ -118,5 +133,24 @@ impl Error {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full { path },
             _ => Error::Unwritable { path, error },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_the_message_with_its_reason() {
+        let error = Error::Unreadable {
+            table: "slice".to_owned(),
+            error: rusqlite::Error::InvalidQuery,
+        };
+        assert_eq!(
+            format!("{error:?}"),
+            "cannot read slice: Query is not read-only"
+        );
+        let error = Error::Nameless;
+        assert_eq!(format!("{error:?}"), error.to_string());
     }
 }

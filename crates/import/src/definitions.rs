@@ -2,12 +2,15 @@
 //! while packets are read, and are all known when events are followed in the order of time.
 
 mod descriptors;
+mod end_names;
 mod energy;
 mod gpu_counters;
+mod kernel_buffers;
 mod namespaces;
 mod parts;
 mod profiles;
 pub(crate) mod records;
+mod skipped_names;
 mod translations;
 mod v8;
 
@@ -20,14 +23,17 @@ pub(crate) use self::descriptors::{
     chrome_process_of, chrome_thread_of, is_sandboxed, process_of, sandboxed, thread_ids,
     thread_of,
 };
+pub(crate) use self::end_names::EndNames;
 pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityStateId};
 pub(crate) use self::gpu_counters::{
     CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
 };
+pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers};
 pub(crate) use self::namespaces::Namespaces;
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};
 pub(crate) use self::records::{Record, Records, uuid};
+pub(crate) use self::skipped_names::SkippedNames;
 pub(crate) use self::translations::{Hashes, Translated, TranslationRoom, Translations};
 pub(crate) use self::v8::{V8Node, V8Session, V8Sessions, WrittenNode, fault as v8_fault};
 use crate::place::TraceTime;
@@ -44,6 +50,10 @@ pub(crate) struct Definitions {
     pub namespaces: Namespaces,
     /// Sequences whose first packet is in the trace (rule U9).
     pub first_packets: FxHashSet<u32>,
+    /// The names that ends of slices have.
+    pub end_names: EndNames,
+    /// Names of events that no event can look up.
+    pub skipped_names: SkippedNames,
     /// Whether track events may have log messages (rule OT1).
     pub has_log_messages: bool,
     /// The statements that hold for one part.

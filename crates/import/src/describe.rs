@@ -19,7 +19,7 @@ use crate::output::{
 };
 use crate::pipeline::FileRead;
 use crate::readers::{self, counters_of_machines};
-use crate::summary::{Doubtful, Events, LossKind, Lost, Placement, Summary};
+use crate::summary::{Doubtful, Dropped, Events, LossKind, Lost, Placement, Summary};
 use crate::trackers;
 
 /// The data about a finished import, for its tables.
@@ -118,6 +118,8 @@ pub(crate) fn summarize(
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
     let (start_ts, end_ts) = conn.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let lost = lost(conn)?;
+    let misplaced = misplaced(conn)?;
+    let dropped = dropped(conn)?;
     let journal = &frame.context.journal;
     let wanted = tables::ALL.iter().filter(|table| frame.wanted().has(table));
     let events = wanted.filter_map(|table| match table.events? {
@@ -152,6 +154,8 @@ pub(crate) fn summarize(
         lost,
         clock_faults: Vec::new(),
         doubtful: doubtful(&trace.derived.tallies),
+        misplaced,
+        dropped,
         trace_time_clock: frame.context.place.trace_time().to_string(),
         start_ts,
         end_ts,
@@ -198,11 +202,32 @@ fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
     rows.filter_map(Result::transpose).collect()
 }
 
+/// The number of slices that have the end of another one.
+fn misplaced(conn: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT count(DISTINCT slice_id) FROM misplaced_end WHERE reason IN ('cut', 'early')";
+    conn.query_row(sql, [], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
+}
+
+/// The events that made no row. Events that need lost state are among the packets without a time.
+fn dropped(conn: &Connection) -> rusqlite::Result<Vec<Dropped>> {
+    let sql = "SELECT cause, sum(events) FROM event_fault
+        WHERE effect = 'dropped' AND cause <> 'state_lost' GROUP BY cause ORDER BY 2 DESC, 1";
+    let mut statement = conn.prepare(sql)?;
+    let rows = statement.query_map([], |row| {
+        Ok(Dropped {
+            cause: row.get(0)?,
+            events: row.get::<_, i64>(1)?.unsigned_abs(),
+        })
+    })?;
+    rows.collect()
+}
+
 /// The kinds of rows that include rows that may be wrong.
 fn doubtful(tallies: &Tallies) -> Vec<Doubtful> {
     let kinds = [
         (["thread state", "thread states"], tallies.states),
         (["slice", "slices"], tallies.slices),
+        (["value", "values"], tallies.values),
     ];
     let kinds = kinds.into_iter().filter(|(_, tally)| tally.doubtful > 0);
     let kinds = kinds.map(|([one, noun], tally)| Doubtful {
@@ -233,23 +258,28 @@ fn counted(
 ) -> impl Iterator<Item = (Counter, u64)> + use<> {
     let (counts, tallies) = (&frame.counts, &trace.derived.tallies);
     let counters = [
-        (Counter::info("packets", "rows of packet"), summary.packets),
         (
-            Counter::info("packets_on_trace_time", "packets with a ts"),
+            Counter::info("packets", "rows of packet").drops_nothing(),
+            summary.packets,
+        ),
+        (
+            Counter::info("packets_on_trace_time", "packets with a ts").drops_nothing(),
             summary.on_trace_time,
         ),
         (
             Counter::info(
                 "compressed_packets",
                 "packets that contain compressed packets; they are no rows",
-            ),
+            )
+            .drops_nothing(),
             counts.compressed,
         ),
         (
             Counter::error(
                 "compressed_packets_damaged",
                 "compressed packets that the import could not read to their end",
-            ),
+            )
+            .drops_nothing(),
             counts.compressed_damaged,
         ),
         (
@@ -257,41 +287,57 @@ fn counted(
                 "compressed_packets_nested",
                 "compressed packets inside compressed packets, which the import \
                  skips",
-            ),
+            )
+            .drops_nothing(),
             counts.nested,
         ),
         (
             Counter::info(
                 "snapshots",
                 "accepted snapshots, including the pairs of clocks in bundles",
-            ),
+            )
+            .drops_nothing(),
             summary.snapshots,
         ),
-        (Counter::info("clocks", "rows of clock"), summary.clocks),
         (
-            Counter::info("sequences", "rows of sequence"),
+            Counter::info("clocks", "rows of clock").drops_nothing(),
+            summary.clocks,
+        ),
+        (
+            Counter::info("sequences", "rows of sequence").drops_nothing(),
             summary.sequences,
         ),
         (
             Counter::info(
                 "trace_bytes",
                 "bytes of the decompressed trace, up to the end of the last packet",
-            ),
+            )
+            .drops_nothing(),
             counts.bytes,
         ),
         (
             Counter::info(
                 "thread_states_doubtful",
                 "rows of thread_state that may be wrong: their doubt is not NULL",
-            ),
+            )
+            .drops_nothing(),
             tallies.states.doubtful,
         ),
         (
             Counter::info(
                 "slices_doubtful",
                 "rows of slice that may be wrong: their doubt is not NULL",
-            ),
+            )
+            .drops_nothing(),
             tallies.slices.doubtful,
+        ),
+        (
+            Counter::info(
+                "values_doubtful",
+                "rows of counter that may be wrong: their doubt is not NULL",
+            )
+            .drops_nothing(),
+            tallies.values.doubtful,
         ),
     ];
     counters.into_iter()

@@ -13,7 +13,7 @@ use timebase_trace::{InputsError, OtherFile, SourceError};
 use crate::size::Size;
 
 /// The reason why there is no database.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
 #[non_exhaustive]
 pub enum Error {
@@ -118,6 +118,11 @@ pub enum Error {
     Changed { source_name: String },
     #[error("interrupted; nothing was changed")]
     Cancelled,
+    #[error(
+        "{path} is no database of timebase: it has only the begin of a SQLite database",
+        path = path.display()
+    )]
+    HeaderOnly { path: PathBuf },
     #[error("{path} is a SQLite database, but timebase did not make it", path = path.display())]
     ForeignDatabase { path: PathBuf },
     #[error(
@@ -142,6 +147,13 @@ pub enum Error {
     },
     #[error("the import stopped unexpectedly; please report this, with the trace if you can")]
     Stopped,
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The part of a trace that was read when its import ended.

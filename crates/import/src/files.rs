@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use crate::manifest::{Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
+use crate::manifest::{Clock, Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
 use timebase_resolver::FileTag;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Inputs, Monitor, Reads, Source, TraceType};
 
 use crate::error::Error;
+use crate::joined::second_begins;
 
 /// A manifest has some hundred bytes a file.
 const LARGEST_MANIFEST: u64 = 64 << 20;
@@ -27,6 +28,15 @@ pub(crate) struct File {
     pub id: usize,
     pub kind: TraceType,
     pub tag: FileTag,
+}
+
+/// What is to be known before the arguments of an import are opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening<'p> {
+    pub manifest: Option<&'p Path>,
+    pub reads: Reads,
+    /// Whether each recording in a file is a file.
+    pub split: bool,
 }
 
 /// The files of an import.
@@ -41,6 +51,8 @@ pub(crate) struct Files<'a> {
     pub said: Option<Manifest>,
     /// The digests of manifests, which were already read, by the files' ids.
     pub digests: BTreeMap<usize, Digested>,
+    /// The clock of timestamps that name none, unless the manifest says otherwise (rule FP2).
+    pub default_clock: Option<Clock>,
     /// By the files' ids.
     rules: BTreeMap<usize, MemberRules>,
 }
@@ -49,12 +61,18 @@ impl<'a> Files<'a> {
     /// Opens the arguments of an import, and reads the manifest if there is one.
     pub fn open(
         sources: &[Source],
-        manifest: Option<&Path>,
-        reads: Reads,
+        Opening {
+            manifest,
+            reads,
+            split,
+        }: Opening<'_>,
         scratch: &Scratch,
         monitor: &'a Monitor,
     ) -> Result<Files<'a>, Error> {
-        let inputs = Inputs::open(sources, manifest, reads, scratch, monitor)?;
+        let mut inputs = Inputs::open(sources, manifest, reads, scratch, monitor)?;
+        if split {
+            inputs.split(scratch, |trace| Ok(second_begins(trace)))?;
+        }
         let is_alone = inputs.files().len() == 1;
         let order = (1..).zip(inputs.order()).map(|(order, &id)| {
             let file = inputs.files().get(id);
@@ -78,6 +96,7 @@ impl<'a> Files<'a> {
             manifest: None,
             said: None,
             digests: BTreeMap::new(),
+            default_clock: None,
             rules: BTreeMap::new(),
         };
         files.read_manifest()?;
@@ -162,9 +181,13 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The manifest's rules for the packets of a file.
+    /// The rules for the packets of a file: the manifest's, and the options'.
     pub fn rules(&self, file: &File) -> MemberRules {
-        self.rules.get(&file.id).cloned().unwrap_or_default()
+        let mut rules = self.rules.get(&file.id).cloned().unwrap_or_default();
+        if rules.pinned.is_none() {
+            rules.default_clock = rules.default_clock.or(self.default_clock);
+        }
+        rules
     }
 
     /// The tags of the files, in the order in which the manifest knows them.

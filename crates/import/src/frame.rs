@@ -21,10 +21,11 @@ mod survey;
 mod timing;
 mod types;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-use timebase_resolver::FileTag;
+use timebase_resolver::{ClockId, FileTag};
 use timebase_schema::{Table, tables};
 use timebase_store::sort::Scratch;
 use timebase_trace::{Counts, End, Found, Packets, Payload};
@@ -38,7 +39,9 @@ use self::types::PacketTypes;
 use crate::definitions::Definitions;
 use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
-use crate::output::{About, Faults, LogMessage, Rows, SettledRows, Severity};
+use crate::output::{
+    About, Cause, Example, Faults, FaultySequence, LogMessage, Rows, SettledRows, Severity,
+};
 use crate::place::{Place, TraceTime, Whole};
 use crate::readers::{EventSink, ImportContext, Latest, PacketSchema, Readers, Writers};
 use crate::subjects::Wanted;
@@ -81,6 +84,9 @@ pub(crate) struct Finished {
     pub machines: Vec<Option<String>>,
 }
 
+/// The counter of chunks that a ring buffer dropped.
+const OVERWRITTEN: &str = "traced_buf_chunks_overwritten";
+
 /// Large tables that only readers fill.
 const MADE_WHILE_READING: [&Table; 3] = [
     &tables::packet_record::TABLE,
@@ -107,6 +113,7 @@ impl Frame {
                 definitions: Definitions::default(),
                 events: EventSink::new(keep.events.follows(), scratch),
                 writers: Writers::new(scratch),
+                has_zeros: false,
             },
             readers: Readers::default(),
             file: OpenFile::default(),
@@ -134,9 +141,11 @@ impl Frame {
             events,
             ..
         } = &mut self.context;
-        place.begin_file(file, rules.pinned().is_some());
+        let default_clock = rules.default_clock.map(|clock| ClockId(clock.id()));
+        place.begin_file(file, rules.pinned().is_some(), default_clock);
         events.latest = Latest::default();
-        self.file = OpenFile::new(file, rules, journal, rows);
+        let sequences = place.sequences.len();
+        self.file = OpenFile::new(file, rules, sequences, journal, rows);
     }
 
     /// Reads the packets of a file, in file order, and returns whether it was stopped.
@@ -169,6 +178,9 @@ impl Frame {
             match found {
                 Found::Packet(packet) => payload = read(self, packet, rows)?,
                 Found::Unreadable(raw, why) => {
+                    let id = rows.count(&tables::packet_record::TABLE);
+                    let events = &mut self.context.faults.events;
+                    events.add(Cause::Unreadable, None, 1, || Example::of_packet(id));
                     self.file
                         .unreadable(raw, &why, self.keep.data, journal, rows);
                 }
@@ -232,10 +244,10 @@ impl Frame {
             self.follow(rows)?;
         } else {
             self.state_begins();
+            self.kernel_buffers(rows);
         }
         self.records(rows);
-        let faults = std::mem::take(&mut self.context.faults);
-        faults.tell(&mut self.context.journal, rows);
+        self.faults(rows);
         rows.hand_over();
         let nothing = SettledRows::new(&self.scratch);
         Ok(Finished {
@@ -244,10 +256,32 @@ impl Frame {
         })
     }
 
+    /// Counts and logs the faults of the trace.
+    fn faults(&mut self, rows: &mut Rows<'_>) {
+        let ImportContext {
+            place,
+            journal,
+            faults,
+            ..
+        } = &mut self.context;
+        let sequence = |number| {
+            let sequence = place.sequences.numbered(number)?;
+            let part = &place.clocks.parts[sequence.part];
+            Some(FaultySequence {
+                id: sequence.id,
+                machine: part.machine.0,
+                file: part.file.id,
+                is_ever_cleared: sequence.is_ever_cleared(),
+            })
+        };
+        std::mem::take(faults).tell(sequence, journal, rows);
+    }
+
     /// Gives all events to the trackers, ordered by time.
     fn follow(&mut self, rows: &mut Rows<'_>) -> io::Result<()> {
         self.settle_begins();
         self.state_begins();
+        self.kernel_buffers(rows);
         let context = &mut self.context;
         let nothing = Timeline::new(false, &self.scratch);
         let timeline = std::mem::replace(&mut context.events.timeline, nothing);
@@ -280,6 +314,27 @@ impl Frame {
                 let name = "ftrace_latest_data_start_ns";
                 journal.facts.set(name, about, begin);
             }
+        }
+    }
+
+    /// Writes the times that kernel events of CPUs cover, and finds the time before all CPUs have events (rule FE9).
+    fn kernel_buffers(&mut self, rows: &mut Rows<'_>) {
+        let ImportContext {
+            place,
+            journal,
+            definitions,
+            ..
+        } = &mut self.context;
+        let overwritten = journal
+            .all_recorded()
+            .filter(|(key, _, value)| key.name == OVERWRITTEN && *value > 0);
+        let wrapped: BTreeSet<u32> = overwritten.map(|(key, _, _)| key.file).collect();
+        for (part, statements) in definitions.parts.iter_mut() {
+            let part = &place.clocks.parts[part];
+            let stated = statements.buffers_begin.map(|TraceTime(begin)| begin);
+            let buffers = &mut statements.kernel_buffers;
+            buffers.settle(stated, wrapped.contains(&part.file.id));
+            buffers.end((part.file.id, part.machine.0), rows);
         }
     }
 

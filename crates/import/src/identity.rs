@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
@@ -60,10 +60,11 @@ pub fn trace_id(path: &Path) -> io::Result<String> {
 /// [`Error::ForeignDatabase`], [`Error::SchemaVersion`] or
 /// [`Error::Unreadable`].
 pub fn check_database(conn: &Connection) -> Result<(), Error> {
-    let path = conn.path().unwrap_or_default().into();
+    let path = PathBuf::from(conn.path().unwrap_or_default());
     let pragma = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let versions = pragma("application_id").and_then(|id| Ok((id, pragma("user_version")?)));
     match versions {
+        Err(_) if is_header_only(&path) => Err(Error::HeaderOnly { path }),
         Err(error) => Err(Error::Unreadable { path, error }),
         Ok((APPLICATION_ID, VERSION)) => Ok(()),
         Ok((APPLICATION_ID, found)) => Err(Error::SchemaVersion {
@@ -73,4 +74,27 @@ pub fn check_database(conn: &Connection) -> Result<(), Error> {
         }),
         Ok(_) => Err(Error::ForeignDatabase { path }),
     }
+}
+
+/// Whether a file ends inside of its first page (FP8), so it has no tables, whoever made it.
+fn is_header_only(path: &Path) -> bool {
+    /// The place of the page size in a database.
+    const PAGE_SIZE: std::ops::Range<usize> = 16..18;
+
+    let head = || -> io::Result<(Vec<u8>, u64)> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let mut head = Vec::new();
+        file.take(PAGE_SIZE.end as u64).read_to_end(&mut head)?;
+        Ok((head, length))
+    };
+    head().is_ok_and(|(head, length)| {
+        let size = head.get(PAGE_SIZE).and_then(|size| size.try_into().ok());
+        // The number 1 means 65,536, and a page has at least 512 bytes.
+        let size = match size.map_or(0, u16::from_be_bytes) {
+            1 => 1 << 16,
+            size => u64::from(size.max(512)),
+        };
+        length < size
+    })
 }

@@ -10,7 +10,8 @@ use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, Tra
 
 use crate::describe::{Derived, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
-use crate::files::Files;
+
+use crate::files::{Files, Opening};
 use crate::frame::{Finished, Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
@@ -207,32 +208,46 @@ pub(crate) fn open<'a>(
     scratch: &Scratch,
     monitor: &'a Monitor,
 ) -> Result<Files<'a>, Error> {
-    let reads = match options.conversion {
-        Conversion::Nearest => Reads::Once,
-        Conversion::Linear => Reads::Again,
+    let opening = Opening {
+        manifest: options.manifest.as_deref(),
+        reads: match options.conversion {
+            Conversion::Nearest if !options.split => Reads::Once,
+            _ => Reads::Again,
+        },
+        split: options.split,
     };
-    let manifest = options.manifest.as_deref();
-    let opened = Files::open(sources, manifest, reads, scratch, monitor);
+    let opened = Files::open(sources, opening, scratch, monitor).map(|mut files| {
+        files.default_clock = options.default_clock;
+        files
+    });
     opened.map_err(|error| match (error, sources) {
         _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled,
-        (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) if !is_ours(path) => {
-            Error::ImportsForeignDatabase { path: path.clone() }
+        (error @ Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) => {
+            match check(path) {
+                Some(Error::ForeignDatabase { path }) => Error::ImportsForeignDatabase { path },
+                Some(other) => other,
+                None => error,
+            }
         }
         (error, _) => error,
     })
 }
 
-/// Whether timebase, of any version, made a database. For a database from a pipe this is unknown,
-/// and counts as true: opening the pipe would wait for a second database, which may never come.
-fn is_ours(path: &Path) -> bool {
+/// The reason why a database is none of timebase. For a database from a pipe it is unknown: opening the pipe would
+/// wait for a second database, which may never come.
+fn check(path: &Path) -> Option<Error> {
     if !path.is_file() {
-        return true;
+        return None;
     }
     // For SQLite, `file:a.db` and `:memory:` are not names of files.
     let name = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let conn = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY);
-    let checked = conn.map(|conn| check_database(&conn));
-    !matches!(checked, Ok(Err(Error::ForeignDatabase { .. })))
+    let conn = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let path = path.to_owned();
+    match check_database(&conn).err()? {
+        Error::ForeignDatabase { .. } => Some(Error::ForeignDatabase { path }),
+        Error::HeaderOnly { .. } => Some(Error::HeaderOnly { path }),
+        _ => None,
+    }
 }
 
 /// The state of an import before anything is read; `whole` is the result of an earlier pass over
@@ -360,6 +375,9 @@ impl<'a> Job<'a> {
         let insert =
             |(message, file): &(LogMessage, u32)| message.insert(conn, (Some(*file), None));
         self.step(conn, || log.iter().try_for_each(insert))?;
+        if frame.context.has_zeros {
+            self.step(conn, || output::log_zeros(conn))?;
+        }
         Ok(summary)
     }
 
@@ -468,6 +486,7 @@ impl<'a> Job<'a> {
             warnings.told.push(format!("{source_name}: {why}"));
         }
         let mut traces = 0;
+        let mut unknown = None;
         for file in read {
             if files.is_alone {
                 let name = &file.title;
@@ -479,11 +498,17 @@ impl<'a> Job<'a> {
             }
             let name = file.title.clone();
             if file.file.kind != TraceType::Proto {
+                let of = file.other.clone();
+                let what = of.as_ref().map(|of| format!(" but {}", of.what));
+                let what = what.unwrap_or_default();
+                warnings
+                    .told
+                    .push(format!("{name}: not a trace{what}, left out"));
+                let error = Error::UnknownMember { name, of };
                 if strict {
-                    let of = file.other.clone();
-                    return Err(Error::UnknownMember { name, of });
+                    return Err(error);
                 }
-                warnings.told.push(format!("{name}: not a trace, left out"));
+                unknown.get_or_insert(error);
                 continue;
             }
             let verdict = |name| Verdict { file, name, strict }.warnings();
@@ -509,9 +534,13 @@ impl<'a> Job<'a> {
         }
         if traces == 0 && files.manifest.is_none() {
             let members = read.len();
-            let why = match warnings.told.as_slice() {
-                [one] => one.clone(),
-                _ => format!("none of its {members} files is a trace"),
+            let why = match (warnings.told.as_slice(), unknown) {
+                ([_], Some(unknown)) => unknown.to_string(),
+                ([one], None) => one.clone(),
+                (_, Some(unknown)) => {
+                    format!("none of its {members} files is a trace: {unknown}")
+                }
+                (_, None) => format!("none of its {members} files is a trace"),
             };
             let source_name = files.title();
             return Err(Error::NoTrace { source_name, why });
@@ -583,6 +612,7 @@ impl<'a> Job<'a> {
             let indexes = output::drop_indexes(&conn, &rest.postponed)?;
             KeyedRow::insert_all(&rest.keyed, &conn)?;
             derived.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
+            derived.tallies.slices.doubtful += output::mark_misplaced(&conn)?;
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(());

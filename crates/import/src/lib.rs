@@ -53,6 +53,7 @@ mod files;
 mod frame;
 mod identity;
 mod import;
+mod joined;
 mod limits;
 pub mod manifest;
 mod message;

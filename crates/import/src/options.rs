@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::manifest::Clock;
 use crate::size::Size;
 use crate::subjects::Subject;
 
@@ -69,6 +70,11 @@ pub struct Options {
     /// A manifest that says how the files are related (rules X30 to X40), in addition to a manifest
     /// among the files.
     pub manifest: Option<PathBuf>,
+    /// Whether a file that consists of several recordings is several files (rule X45).
+    pub split: bool,
+    /// The clock of timestamps that name none and have no default (rule FP2), in files for which the manifest does not
+    /// name it. Otherwise the snapshots of a file decide.
+    pub default_clock: Option<Clock>,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
     /// The kinds of events inside packets that become rows.
@@ -100,6 +106,8 @@ impl Default for Options {
         Options {
             conversion: Conversion::default(),
             manifest: None,
+            split: false,
+            default_clock: None,
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
             views: Views::All,

@@ -136,8 +136,7 @@ pub(crate) fn run(
                 true => frame.end_file(rows)?,
                 false => ReadFile::default(),
             };
-            let is_doubtful =
-                is_trace && (of_frame.is_doubtful() || !frame.context.place.is_used());
+            let is_doubtful = !is_trace || of_frame.is_doubtful() || !frame.context.place.is_used();
             read.push(FileRead::new(file, title, of_frame, is_doubtful, input)?);
         }
         let finished = frame.finish(rows)?;

@@ -23,9 +23,16 @@ use std::str::FromStr;
 pub struct Size(pub u64);
 
 /// A text that is no [`Size`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a size is a number of bytes, or for example 500M, 2G or 4GiB")]
 pub struct NotASize;
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for NotASize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 const UNITS: [(&str, u64); 8] = [
     ("TiB", 1 << 40),

@@ -92,8 +92,15 @@ impl Subject {
 }
 
 /// A name that no [`Subject`] has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct UnknownSubject(String);
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for UnknownSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl fmt::Display for UnknownSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,6 +36,10 @@ pub struct Summary {
     pub clock_faults: Vec<ClockFault>,
     /// Rows that may be wrong, by kind. A kind without such rows is left out.
     pub doubtful: Vec<Doubtful>,
+    /// Slices that ended because another slice did, or before their own end came.
+    pub misplaced: u64,
+    /// Events that made no row although their packet could be placed, by cause, the most first.
+    pub dropped: Vec<Dropped>,
     /// The clock of `ts`.
     pub trace_time_clock: String,
     /// The number of files that were read; 0 if there is only one.
@@ -272,6 +276,15 @@ pub struct Doubtful {
     pub rows: u64,
     /// The number of rows that may be wrong.
     pub doubtful: u64,
+}
+
+/// Events that made no row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// The cause, as in the table `event_fault`: `no_sequence_id`.
+    pub cause: String,
+    /// The number of events.
+    pub events: u64,
 }
 
 /// The counts of a table of events.

@@ -43,8 +43,10 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn file()(path in name(), machines in machines(), clocks in option::of(clocks())) -> FileEntry {
-        FileEntry { path, machines, clocks }
+    fn file()(path in name(), machines in machines(), clocks in option::of(clocks()), default_clock in option::of(clock())) -> FileEntry {
+        // A pinned file has no default clock.
+        let is_pinned = clocks.as_ref().is_some_and(|clocks| clocks.clock.is_none());
+        FileEntry { path, machines, clocks, default_clock: default_clock.filter(|_| !is_pinned) }
     }
 }
 

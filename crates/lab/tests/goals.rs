@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use timebase_lab::accuracy::{Case, HardCase, leave_out, measure, measure_seeds};
+use timebase_lab::accuracy::{Case, FewCase, HardCase, leave_out, measure, measure_seeds};
 
 #[test]
 fn linear_is_as_near_to_the_truth_as_it_shall_and_as_sure_as_it_says() {
@@ -48,6 +48,15 @@ fn r3_r4_r5_what_is_hard_for_a_line_is_as_exact_as_is_possible_and_as_sure_as_it
         assert!(missed.is_empty(), "{}: {missed:?}, {measured:?}", case.name);
         // Nearest neighbour would miss it.
         assert!(measured.all.nearest.rms > 5_000.0, "{measured:?}");
+    }
+}
+
+#[test]
+fn r31_r32_r33_r35_few_and_coarse_readings_are_as_sure_as_they_say() {
+    for case in FewCase::all() {
+        let measured = case.measure(200).unwrap();
+        let missed = case.missed(&measured);
+        assert!(missed.is_empty(), "{}: {missed:?}, {measured:?}", case.name);
     }
 }
 

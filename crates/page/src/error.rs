@@ -1,3 +1,4 @@
+use std::fmt;
 use thiserror::Error;
 
 /// The reason why there is no page.
@@ -6,9 +7,10 @@ use thiserror::Error;
 /// let nothing = rusqlite::Connection::open_in_memory()?;
 /// let error = timebase_page::html(&nothing, "a.db", &[]).unwrap_err();
 /// assert_eq!(error.to_string(), "cannot read its packets: no such table: packet");
+/// assert_eq!(format!("{error:?}"), error.to_string());
 /// # Ok::<(), rusqlite::Error>(())
 /// ```
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The database cannot be read.
@@ -27,6 +29,13 @@ pub enum Error {
         /// The message of the plotting library.
         why: String,
     },
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Adds what was being read when SQLite failed.

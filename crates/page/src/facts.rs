@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::clocks::natural;
+use crate::clocks::{Key, natural};
 use crate::error::{Error, Reading};
 use crate::text::{shown, shown_up_to};
 
@@ -27,7 +27,9 @@ pub struct Facts {
     pub wrong: u64,
     /// Kernel events and lines of the log with a time, and without one.
     pub inside: (u64, u64),
-    /// The time range of events, packets or snapshots.
+    /// The time range of events, as the import tells it (FP6).
+    pub bounds: Option<(i64, i64)>,
+    /// The time range of events, packets or snapshots, for plots.
     pub span: Option<(i64, i64)>,
 }
 
@@ -41,6 +43,16 @@ const NOTED: [(&str, &str); 5] = [
 ];
 
 impl Facts {
+    /// The clock of trace time.
+    pub fn trace_time(&self) -> Key {
+        Key {
+            machine: self.trace_machine,
+            id: self.trace_clock,
+            sequence: 0,
+            file: -1,
+        }
+    }
+
     /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Facts, Error> {
         let (packets, placed, unplaced) = database
@@ -94,6 +106,7 @@ impl Facts {
             unplaced,
             wrong,
             inside,
+            bounds: bounds(database).reading("bounds")?,
             span: span(database).reading("bounds")?,
         })
     }
@@ -114,6 +127,12 @@ fn fact(database: &Connection, name: &str) -> Result<Option<String>, Error> {
         .reading("metadata")
 }
 
+fn bounds(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
+    let sql = "SELECT start_ts, end_ts FROM trace_bounds WHERE end_ts > start_ts";
+    let bounds = database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    bounds.optional()
+}
+
 fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
     /// An event more than a day away usually has a timestamp of another clock than it names, and
     /// would make everything else too small to see.
@@ -125,7 +144,7 @@ fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
     };
     let span = database.query_row(
         "SELECT min(start_ts), max(end_ts) FROM (
-           SELECT start_ts, end_ts FROM trace_bounds
+           SELECT typical_start_ts AS start_ts, typical_end_ts AS end_ts FROM trace_bounds
            UNION ALL
            SELECT min(ts), max(ts) FROM clock_snapshot WHERE source NOT IN ('manifest', 'assumed')
          )",
@@ -136,8 +155,9 @@ fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
         return Ok(None);
     };
     database.query_row(
-        "SELECT min(?1, coalesce((SELECT min(ts) FROM packet WHERE ts >= ?3), ?1)),
-                max(?2, coalesce((SELECT max(ts) FROM packet WHERE ts <= ?4), ?2))",
+        "SELECT min(?1, coalesce((SELECT min(ts) FROM packet WHERE ts >= ?3 AND start_ts = typical_start_ts), ?1)),
+                max(?2, coalesce((SELECT max(ts) FROM packet WHERE ts <= ?4 AND end_ts = typical_end_ts), ?2))
+         FROM trace_bounds",
         [
             begin,
             end,

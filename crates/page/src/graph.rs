@@ -2,8 +2,8 @@
 //!
 //! # Design
 //!
-//! A path has the fewest hops, so the hops of all paths are trees with BOOTTIME at the root. The
-//! page draws a tree like a directory: a clock is a box, the clocks that lead to it are below it
+//! A path has the fewest hops, so the hops of all paths to one clock are trees. If trace time is not
+//! BOOTTIME, there are paths to both; the tree of trace time is drawn (FP6). The page draws a tree like a directory: a clock is a box, the clocks that lead to it are below it
 //! and further to the right, and the text about a hop is on its line. So boxes and lines cannot
 //! overlap, the graph is readable on a phone, and its height is the number of clocks. The
 //! alternative was a crate that lays out graphs of any kind (layout-rs): it makes pictures three
@@ -25,6 +25,7 @@ use plotters::style::{Color, RGBColor, ShapeStyle};
 use crate::clocks::{Clock, Clocks, Hop, HopSource, Key};
 use crate::draw::{Area, Failure, SCALE, bold, svg, text, width};
 use crate::error::Error;
+use crate::facts::BOOTTIME;
 use crate::hop::gigahertz;
 use crate::palette::{BAR, DOT, GRID, INK, MUTED, OUTLIER, PANEL, STEP};
 use crate::parts::Parts;
@@ -67,9 +68,9 @@ struct Node {
     source: Option<HopSource>,
 }
 
-/// Draws the graph; `None` without a clock.
-pub fn draw(clocks: &Clocks, parts: &Parts) -> Result<Option<Graph>, Error> {
-    let mut nodes = nodes(clocks);
+/// Draws the graph, with the clock of trace time at the top of its tree; `None` without a clock.
+pub fn draw(clocks: &Clocks, parts: &Parts, trace_clock: Key) -> Result<Option<Graph>, Error> {
+    let mut nodes = nodes(clocks, trace_clock);
     if nodes.is_empty() {
         return Ok(None);
     }
@@ -157,7 +158,7 @@ impl Node {
 }
 
 /// The boxes from top to bottom.
-fn nodes(clocks: &Clocks) -> Vec<Node> {
+fn nodes(clocks: &Clocks, trace_clock: Key) -> Vec<Node> {
     let mut below: BTreeMap<Key, Vec<&Hop>> = BTreeMap::new();
     let all = || clocks.hops.iter().chain(&clocks.relations);
     for hop in all() {
@@ -175,6 +176,14 @@ fn nodes(clocks: &Clocks) -> Vec<Node> {
     };
     let mut roots: Vec<Key> = tree.below.keys().copied().collect();
     roots.retain(|root| !sources.contains(root));
+    // Hops to trace time and to BOOTTIME lead from each of them to the other, so both are sources.
+    let boottime = Key {
+        id: BOOTTIME,
+        ..trace_clock
+    };
+    let of_both: Vec<Key> = tree.below.keys().copied().collect();
+    let of_both = [trace_clock, boottime].into_iter().chain(of_both);
+    roots.extend(of_both.filter(|root| tree.below.contains_key(root)));
     for root in roots {
         tree.add(root, 0, None, None);
     }

@@ -67,7 +67,7 @@ impl<'a> Page<'a> {
         Ok(Page {
             name: facts.name.clone().unwrap_or_else(|| shown(name)),
             findings: Findings::read(database)?,
-            graph: graph::draw(&clocks, &parts)?,
+            graph: graph::draw(&clocks, &parts, facts.trace_time())?,
             syncs: sync::draw(database, &clocks, begin)?,
             plots: plots(database, &clocks, &facts)?,
             strips,
@@ -176,7 +176,7 @@ impl Page<'_> {
                     dt { "Packets" }
                     dd #packet-count {
                         (count(i128::from(facts.packets)))
-                        @if let Some((begin, end)) = facts.span { small { "in " (duration(distance(begin, end))) } }
+                        @if let Some((begin, end)) = facts.bounds { small { "in " (duration(distance(begin, end))) } }
                     }
                 }
                 @if self.parts.all > 1 {
@@ -211,11 +211,12 @@ impl Page<'_> {
 
     /// A sentence about the page.
     fn verdict_of_clocks(&self) -> String {
-        let trace_clock = self.clocks.clocks.iter().find(|clock| {
-            clock.key.machine == self.facts.trace_machine
-                && clock.key.id == self.facts.trace_clock
-                && clock.key.file < 0
-        });
+        let trace_time = self.facts.trace_time();
+        let trace_clock = self
+            .clocks
+            .clocks
+            .iter()
+            .find(|clock| clock.key == trace_time);
         let trace_clock = trace_clock.map_or("BOOTTIME", |clock| clock.label.as_str());
         let how = match self.facts.is_linear {
             true => "by the line between two snapshots",
@@ -283,11 +284,15 @@ impl Page<'_> {
             Some((nearest, linear)) => {
                 let by_nearest = said(nearest, nearest.worst_nearest_ns);
                 let by_line = said(linear, linear.worst_ns);
-                let (first, second) = match self.facts.is_linear {
-                    true => (by_line, format!("the nearest snapshot: {by_nearest}")),
-                    false => (by_nearest, format!("by the line: {by_line}")),
-                };
-                html! { (first) small { (second) } }
+                // The first is a jump that happened, the second an error that is possible.
+                match self.facts.is_linear {
+                    true => {
+                        html! { "within " (by_line) small { "the nearest snapshot jumps by up to " (by_nearest) } }
+                    }
+                    false => {
+                        html! { (by_nearest) small { "the largest jump at a snapshot; the line between two is sure to within " (by_line) } }
+                    }
+                }
             }
         }
     }

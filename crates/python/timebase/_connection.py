@@ -22,6 +22,7 @@ import functools
 import os
 import sqlite3
 import threading
+import warnings
 import weakref
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, TypeVar, Union
@@ -29,7 +30,7 @@ from urllib.parse import parse_qsl, quote
 
 from . import _extension, _perfetto
 from ._functions import Functions, Statement, load
-from ._program import Manifest, Trace, Traces, check_conversion, import_temporarily, several
+from ._program import Manifest, Trace, Traces, TraceWarning, callers, check_conversion, import_temporarily, several
 from ._progress import Progress
 from ._scratch import Scratch
 
@@ -171,8 +172,8 @@ class Connection(sqlite3.Connection):
         `parameters` are the values of the ``?`` or ``:name`` in the last statement.
 
         `packages` are folders with modules, for ``INCLUDE PERFETTO MODULE``: module
-        ``a.b`` is the file ``a/b.sql`` of the first folder that has it. Perfetto's own
-        modules are in ``src/trace_processor/perfetto_sql/stdlib`` of its repository.
+        ``a.b`` is the file ``a/b.sql`` of the first folder that has it. For Perfetto's own
+        modules, name a checkout of its repository.
         ``"NAME=DIR"`` is a folder that is the package NAME. The connection keeps the
         folders. Those in the environment variable ``TIMEBASE_SQL_PACKAGES`` come after them.
 
@@ -362,8 +363,8 @@ def connect(
     path, and `ImportFailed` if the import of a trace fails. Raises ValueError for a trace
     with ``write=True``, because its changes would be lost; for a database with a
     `manifest`, among several traces, or with another conversion. Raises sqlite3.Error as
-    sqlite3 does. You can open a database that is not timebase's; the clock functions then
-    raise an error.
+    sqlite3 does. You can open a database that is not timebase's, with a `TraceWarning`; the
+    clock functions then raise an error.
 
     >>> import timebase
     >>> trace = timebase.connect("tests/data/multihop.pftrace")
@@ -400,6 +401,7 @@ def connect(
     database = database_of(traces, manifest, arguments.get("uri", False))
     if database is not None:
         connection = (_open if write else _open_read_only)(database, functions, arguments)
+        _warn_if_foreign(connection, database)
         if conversion is not None:
             _refuse_other(connection, database, conversion)
         return connection
@@ -419,6 +421,30 @@ def connect(
     connection._to_write = _THROWN_AWAY
     connection._close_database = weakref.finalize(connection, scratch.remove)
     return connection
+
+
+#: `application_id` of the databases that timebase makes.
+_APPLICATION_ID = int.from_bytes(b"tbfs", "big")
+
+
+def _warn_if_foreign(connection: Connection, database: Any) -> None:
+    """Warns of a file that timebase did not make. A database in memory is for the caller to fill."""
+    cursor = connection.cursor()
+    # Overrides the row factory in the caller's arguments.
+    cursor.row_factory = None
+    try:
+        files = cursor.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchall()
+        (found,) = cursor.execute("PRAGMA application_id").fetchone()
+    except sqlite3.Error:
+        # A file that cannot be read gives this error again to the first statement.
+        return
+    if found != _APPLICATION_ID and files not in ([], [("",)], [(None,)]):
+        warnings.warn(
+            f"{os.fspath(database)} is a SQLite database, but timebase did not make it: it does not have the tables "
+            "of a trace, and the clock functions raise an error",
+            TraceWarning,
+            stacklevel=callers(),
+        )
 
 
 def _refuse_other(connection: Connection, database: Any, conversion: str) -> None:

@@ -88,6 +88,7 @@ def import_trace(
     *,
     manifest: Optional[Manifest] = None,
     merge: bool = False,
+    default_clock: Optional[str] = None,
     conversion: str = "nearest",
     force: bool = False,
     data: bool = True,
@@ -111,6 +112,9 @@ def import_trace(
     own. The name without directories identifies a file, so two files must not have the same name. One item of a
     list may be a file object. If nothing says how the clocks of the files relate, there is a `TraceWarning`;
     ``merge=True`` says that they belong on one timeline.
+
+    `default_clock` is the clock of timestamps that name none: "REALTIME" is for traces with Unix time and without
+    snapshots of clocks.
 
     ``conversion="linear"`` converts times by lines through all snapshots of the trace, which it reads twice.
     "nearest" uses the nearest snapshot, as Perfetto does.
@@ -185,6 +189,8 @@ def import_trace(
         arguments.append("--strict")
     if merge:
         arguments.append("--merge")
+    if default_clock is not None:
+        arguments.append(f"--default-clock={default_clock}")
     if max_size is not None:
         arguments.append(f"--max-size={max_size}")
     if max_memory is not None:
@@ -406,6 +412,7 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--max-memory", "max_memory="),
     (r"--manifest", "manifest="),
     (r"--conversion linear", 'conversion="linear"'),
+    (r"--default-clock REALTIME", 'default_clock="REALTIME"'),
     (r"--descriptor", "descriptors="),
     (r"standard input", "the file object"),
 ]

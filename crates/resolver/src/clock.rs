@@ -97,10 +97,14 @@ impl ClockId {
     pub const REALTIME_COARSE: ClockId = ClockId(2);
     /// Time since boot, without suspend.
     pub const MONOTONIC: ClockId = ClockId(3);
+    /// MONOTONIC at the last tick.
+    pub const MONOTONIC_COARSE: ClockId = ClockId(4);
     /// MONOTONIC without adjustments of its rate.
     pub const MONOTONIC_RAW: ClockId = ClockId(5);
     /// Time since boot, suspend included.
     pub const BOOTTIME: ClockId = ClockId(6);
+    /// A counter of the processor.
+    pub const TSC: ClockId = ClockId(9);
     /// The private clock of a file that a manifest pins (rule X37).
     pub const TRACE_FILE: ClockId = ClockId(11);
 

@@ -76,7 +76,7 @@ pub use clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId, builtin_name};
 pub use domain::Domain;
 pub use graph::{ClockGraph, Hop, SnapshotId};
 pub use linear::{
-    Estimate, EstimateCache, Estimates, Fit, Line, LineKind, LinearHop, OffLine, Sample,
+    Estimate, EstimateCache, Estimates, Fit, Kinship, Line, LineKind, LinearHop, OffLine, Sample,
 };
 pub use mapping::{Mapping, Step};
 pub use mended::{Mended, ReadAt};

@@ -128,7 +128,10 @@ impl Reading {
             return Err(Rejected::IncrementalNotScoped { clock });
         }
         if trace_time == Some(clock) && self.unit != 1 {
-            return Err(Rejected::TraceTimeUnit { clock });
+            return Err(Rejected::TraceTimeUnit {
+                clock,
+                unit: self.unit,
+            });
         }
         Ok(())
     }
@@ -156,8 +159,8 @@ pub enum Rejected {
     UnitChanged { clock: Clock },
     #[error("clock {clock} is incremental, which only sequence-scoped clocks (64 to 127) can be")]
     IncrementalNotScoped { clock: Clock },
-    #[error("clock {clock} is trace time, and its unit is not one nanosecond")]
-    TraceTimeUnit { clock: Clock },
+    #[error("clock {clock} is trace time, and its unit is {unit} ns, not one nanosecond")]
+    TraceTimeUnit { clock: Clock, unit: i64 },
     #[error("clock {clock} is trace time, and goes backwards from {before} to {value}")]
     TraceTimeBackwards {
         clock: Clock,

@@ -114,7 +114,7 @@ impl FromStr for WallTime {
 }
 
 /// The reason why a text is no time (rule K5).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotATime {
     /// It does not have the form of a time.
@@ -124,6 +124,13 @@ pub enum NotATime {
     Zone(String),
     /// It does not fit 64 bits in nanoseconds.
     Range,
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for NotATime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl NotATime {
@@ -182,8 +189,15 @@ impl FromStr for Zone {
 }
 
 /// The error for a text that is no time zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NotAZone;
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for NotAZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl NotAZone {
     /// The required form, as the end of a sentence.

@@ -203,7 +203,7 @@ pub(crate) fn builtin_id(name: &[u8]) -> Option<ClockId> {
 /// use timebase_resolver::{NotAClock, WrittenClock};
 /// assert_eq!("64@x".parse::<WrittenClock>(), Err(NotAClock::Sequence));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // the messages explain them
 #[non_exhaustive]
 pub enum NotAClock {
@@ -215,6 +215,13 @@ pub enum NotAClock {
     NotScoped,
     Machine,
     File,
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for NotAClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl NotAClock {

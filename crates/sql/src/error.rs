@@ -10,11 +10,18 @@ use rusqlite::{ErrorCode, ffi};
 /// let error = timebase_sql::Error::new("f(): not the text 'a\0b'");
 /// assert_eq!(error.to_string(), r"f(): not the text 'a\0b'");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     message: Box<str>,
     is_interrupt: bool,
     lacks_module: bool,
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The result of a function.

@@ -40,7 +40,7 @@
 //! | how SQLite calls one | `sqlite.rs` |
 //! | how to call one with plain values | `plain.rs` |
 //! | which version of a table a statement sees | `session.rs` |
-//! | how a function looks up one of many rows in every call | `lookup.rs` |
+//! | how a function looks up one of many rows in every call | `lookup.rs`, `held_marks.rs` |
 //! | how a table-valued function queries, and where its panics end | `virtual_table.rs` |
 //! | how SQLite calls one that makes all rows of a call at once | `table_function.rs` |
 //! | the error for a wrong argument | `arguments.rs` |
@@ -69,6 +69,7 @@ mod error;
 mod fixture;
 pub mod ftrace;
 mod function;
+mod held_marks;
 pub mod intrinsics;
 mod lookup;
 mod mark;

@@ -4,7 +4,8 @@
 //!
 //! If data is too large for a [`Session`](crate::Session) to load, the function queries it row by
 //! row. SQLite prepares the query once for the calling statement: it keeps the prepared query as
-//! auxiliary data, and drops it when the statement ends or begins again.
+//! auxiliary data, and drops it when the statement ends or begins again. Another statement that calls
+//! the function meanwhile has the same query. `held_marks.rs` keeps it longer, where that is possible.
 //!
 //! The alternative was that the function keeps the prepared query. But SQLite does not close a
 //! connection that has a prepared statement, and only afterwards asks the functions to release

@@ -62,6 +62,12 @@ impl Prepared {
         mark.upgrade()
     }
 
+    /// The mark of any statement. A function has one connection, which makes one call at a time, so
+    /// the query of one statement serves all.
+    pub(crate) fn any(&self) -> Option<Arc<Mark>> {
+        self.0.iter().find_map(Weak::upgrade)
+    }
+
     /// Keeps the mark, for as long as a statement has it.
     pub(crate) fn keep(&mut self, mark: Arc<Mark>) -> Arc<Mark> {
         self.0.retain(|mark| mark.strong_count() > 0);

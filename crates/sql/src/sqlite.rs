@@ -26,6 +26,7 @@ use rusqlite::{Connection, ffi};
 use crate::answer::Answer;
 use crate::error::{Error, Result};
 use crate::function::{Call, Function, Functions};
+use crate::held_marks;
 use crate::mark::{Key, Mark, Prepared};
 use crate::value::{ValueRef, Values};
 
@@ -104,12 +105,7 @@ impl Call for SqliteCall<'_> {
         let key = Key::of(queries.first().copied().unwrap_or_default());
         let mark = match prepared.of(self.mark(key)) {
             Some(mark) => mark,
-            None => {
-                let query = self.prepare(queries)?;
-                let mark = prepared.keep(Mark::bearing(query));
-                self.set_mark(key, Arc::clone(&mark));
-                mark
-            }
+            None => self.find(key, queries, prepared)?,
         };
         match mark.borne::<Query>() {
             Some(query) => query.first(parameters),
@@ -119,6 +115,27 @@ impl Call for SqliteCall<'_> {
 }
 
 impl SqliteCall<'_> {
+    /// The query of another statement, or one that is prepared now.
+    #[cold]
+    fn find(
+        &self,
+        key: Key,
+        queries: &[&'static str],
+        prepared: &mut Prepared,
+    ) -> Result<Arc<Mark>> {
+        let mark = match prepared.any() {
+            Some(mark) => mark,
+            None => {
+                let mark = prepared.keep(Mark::bearing(self.prepare(queries)?));
+                // SAFETY: `ctx` belongs to this call.
+                held_marks::hold(unsafe { ffi::sqlite3_context_db_handle(self.ctx) }, &mark);
+                mark
+            }
+        };
+        self.set_mark(key, Arc::clone(&mark));
+        Ok(mark)
+    }
+
     /// The first query that can be prepared; the error is that of the last one.
     #[cold]
     fn prepare(&self, queries: &[&'static str]) -> Result<Query> {

@@ -36,6 +36,13 @@ macro_rules! steps {
                 self
             }
 
+            /// Reads a file that consists of several recordings, one after the other, as several files
+            /// (rule X45).
+            pub fn split(mut self) -> Self {
+                self.options.split = true;
+                self
+            }
+
             /// Replaces an existing file.
             pub fn overwrite(mut self) -> Self {
                 self.options.overwrite = true;

@@ -54,32 +54,128 @@ fn modules(folder: &Path, name: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+/// Bytes of a message: a number, or a field of bytes.
+fn number(field: u64, value: u64, to: &mut Vec<u8>) {
+    for mut number in [field << 3, value] {
+        while number >= 0x80 {
+            to.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        to.push(number as u8);
+    }
+}
+
+fn bytes(field: u64, content: &[u8], to: &mut Vec<u8>) {
+    number(field, content.len() as u64, to);
+    // The same field, but of the kind that has a length.
+    let tag = to.len() - length(content.len() as u64) - length(field << 3);
+    to[tag] |= 2;
+    to.extend_from_slice(content);
+}
+
+fn length(number: u64) -> usize {
+    (64 - (number | 1).leading_zeros() as usize).div_ceil(7)
+}
+
+/// A trace with `count` slices on eight threads, as Chrome writes them: tasks with messages in them.
+fn tasks_of_chrome(count: u64) -> Vec<u8> {
+    const NAMES: [&str; 4] = [
+        "ThreadControllerImpl::RunTask",
+        "Receive mojo message",
+        "Toolbar.draw",
+        "Connector::DispatchMessage",
+    ];
+    let mut trace = Vec::new();
+    let mut packet = |sequence: u64, ts: u64, fields: &dyn Fn(&mut Vec<u8>)| {
+        let mut packet = Vec::new();
+        number(8, ts, &mut packet);
+        number(10, sequence, &mut packet);
+        fields(&mut packet);
+        bytes(1, &packet, &mut trace);
+    };
+    for thread in 1..=8 {
+        packet(thread, 1, &|to| {
+            let mut names = Vec::new();
+            for (name, iid) in NAMES.iter().zip(1..) {
+                let mut interned = Vec::new();
+                number(1, iid, &mut interned);
+                bytes(2, name.as_bytes(), &mut interned);
+                bytes(2, &interned, &mut names);
+            }
+            bytes(12, &names, to);
+            let (mut track, mut owner) = (Vec::new(), Vec::new());
+            number(1, thread, &mut track);
+            number(1, 100, &mut owner);
+            number(2, 100 + thread, &mut owner);
+            bytes(4, &owner, &mut track);
+            bytes(60, &track, to);
+            number(13, 1, to);
+        });
+    }
+    for slice in 0..count / 2 {
+        let (thread, ts) = (slice % 8 + 1, 10 + 10 * slice);
+        let events = [
+            (1, 1, "toplevel"),
+            (1, slice % 4 + 1, "Java"),
+            (2, 0, ""),
+            (2, 0, ""),
+        ];
+        for ((kind, name, category), ts) in events.into_iter().zip(ts..) {
+            packet(thread, ts, &|to| {
+                let mut event = Vec::new();
+                number(9, kind, &mut event);
+                number(11, thread, &mut event);
+                if kind == 1 {
+                    number(10, name, &mut event);
+                    bytes(22, category.as_bytes(), &mut event);
+                }
+                bytes(11, &event, to);
+                number(13, 2, to);
+            });
+        }
+    }
+    trace
+}
+
 #[test]
 fn pq2_every_module_of_perfettos_library_loads_or_waits_for_a_named_table() {
     let Some(library) = library() else { return };
     let mut all = BTreeSet::new();
     modules(&library, "", &mut all);
     assert!(all.len() > 200, "{}", all.len());
-    let mut packages = Packages::default();
-    packages.add(library.to_str().unwrap()).unwrap();
     for trace in ["desktop", "app", "sdk", "system"] {
-        let mut conn = Connection::open_in_memory().unwrap();
         let path = format!("../../tests/data/{trace}.pftrace");
-        Import::new(path).into_connection(&mut conn).unwrap();
-        timebase::sql::register(&conn).unwrap();
-        let mut wrong = Vec::new();
-        for module in &all {
-            let script = format!("INCLUDE PERFETTO MODULE {module}");
-            let included = perfetto::run(&conn, &script, &packages).map(|_| ());
-            let waits = WAITING.iter().find(|(waiting, _)| waiting == module);
-            match (included, waits) {
-                (Ok(()), None) => {}
-                (Err(error), Some((_, reason))) if error.message().contains(reason) => {}
-                (included, _) => wrong.push(format!("{module}: {included:?}")),
-            }
-        }
+        let wrong = refused(&library, &all, Import::new(path));
         assert!(wrong.is_empty(), "{trace}: {wrong:#?}");
     }
+    let trace = tasks_of_chrome(100_000);
+    let wrong = refused(
+        &library,
+        &all,
+        Import::from_reader(std::io::Cursor::new(trace)),
+    );
+    assert!(wrong.is_empty(), "100,000 slices: {wrong:#?}");
+}
+
+/// The modules that do not load although they should, or load although they wait.
+fn refused(library: &Path, all: &BTreeSet<String>, trace: Import<'_>) -> Vec<String> {
+    let mut packages = Packages::default();
+    packages.add(library.to_str().unwrap()).unwrap();
+    let mut conn = Connection::open_in_memory().unwrap();
+    trace.into_connection(&mut conn).unwrap();
+    timebase::sql::register(&conn).unwrap();
+    let mut wrong = Vec::new();
+    for module in all {
+        let script = format!("INCLUDE PERFETTO MODULE {module}");
+        let included = perfetto::run(&conn, &script, &packages).map(|_| ());
+        let waits = WAITING.iter().find(|(waiting, _)| waiting == module);
+        match (included, waits) {
+            (Ok(()), None) => {}
+            (Err(error), Some((_, reason))) if error.message().contains(reason) => {}
+            (included, _) => wrong.push(format!("{module}: {included:?}")),
+        }
+    }
+    wrong
 }
 
 /// What SQLite compiles.

@@ -21,6 +21,7 @@ use std::path::Path;
 use memchr::memmem;
 use timebase_descriptor::field::varint;
 
+use crate::shape;
 use crate::stream::PACKET;
 
 pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -145,6 +146,9 @@ const CHROME_JSON: &str = "a trace in Chrome's JSON format";
 const NOT_PERFETTO: Remedy =
     Remedy::Sentence("timebase reads what Perfetto records; ui.perfetto.dev may show this one");
 
+/// The text format of protobuf has the names of fields.
+const PBTXT: Remedy = Remedy::Sentence("Encode it first: traceconv binary FILE trace.pftrace");
+
 /// The type of a file without anything readable as a trace, by its first bytes; `None` if they show
 /// nothing.
 ///
@@ -156,13 +160,47 @@ pub fn recognize(head: &[u8]) -> Option<OtherFile> {
     if let Some((_, what)) = MARKS.iter().find(|(mark, _)| head.starts_with(mark)) {
         return Some(OtherFile::new(*what, NOT_PERFETTO));
     }
-    archive(head).or_else(|| text(head)).or_else(|| {
+    let known = archive(head).or_else(|| text(head));
+    known.or_else(|| bare_packets(head)).or_else(|| {
         let found = infer::get(head)?;
         Some(OtherFile::new(
             format!("a file of the type {}", found.mime_type()),
             EXPECTED,
         ))
     })
+}
+
+/// The messages of a `Trace` without the tag that each of them has there, by a program that wrote the packets
+/// themselves.
+fn bare_packets(head: &[u8]) -> Option<OtherFile> {
+    const EACH: Remedy = Remedy::Sentence(
+        "In a trace, each packet follows the byte 0x0a and its length as a varint, because a trace is a message Trace \
+         whose field 1 repeats. Write the packets in this way",
+    );
+    let what = match is_packet(head, head.len() < HEAD) {
+        true => "a TracePacket by itself",
+        // As `writeDelimitedTo` writes messages.
+        false => {
+            let (size, length) = varint(head).ok()??;
+            let packet = head.get(length..)?;
+            let size = usize::try_from(size).ok()?;
+            let is_whole = size <= packet.len();
+            let packet = packet.get(..size).unwrap_or(packet);
+            if !is_packet(packet, is_whole) {
+                return None;
+            }
+            "a series of TracePackets with their lengths, but without their tags"
+        }
+    };
+    Some(OtherFile::new(what, EACH))
+}
+
+/// Whether bytes have the shape of a packet (rule Z2) with a time or a writer, and with contents.
+fn is_packet(bytes: &[u8], is_whole: bool) -> bool {
+    /// The number of fields that may be checked.
+    const WORK: u64 = 10_000;
+    let evidence = shape::packet(bytes, is_whole, &mut WORK.clone());
+    evidence.is_some_and(|evidence| evidence.identified && evidence.known > 1)
 }
 
 const EXPECTED: Remedy = Remedy::Sentence(
@@ -261,7 +299,7 @@ fn text(head: &[u8]) -> Option<OtherFile> {
             OtherFile::new(
                 CHROME_JSON,
                 Remedy::Sentence(
-                    "timebase reads what Perfetto records: record it as a protobuf trace. ui.perfetto.dev shows this one",
+                    "timebase reads no JSON: record a protobuf trace instead, for Chrome with ui.perfetto.dev, which also shows this one",
                 ),
             )
         } else if has("\"preprocessedProfileVersion\"")
@@ -277,11 +315,17 @@ fn text(head: &[u8]) -> Option<OtherFile> {
             OtherFile::new("JSON", EXPECTED)
         }
     } else if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
-        if has("Android System Trace") || has("trace-viewer") || has("trace_viewer") {
+        let marks = [
+            "Android System Trace",
+            "trace-viewer",
+            "trace_viewer",
+            "\"trace-data\"",
+        ];
+        if marks.into_iter().any(has) {
             OtherFile::new(
-                "a trace of systrace as a web page",
+                "a systrace report (a web page with the kernel's trace as text)",
                 Remedy::Sentence(
-                    "timebase reads what Perfetto records: record with perfetto or ui.perfetto.dev instead of systrace",
+                    "timebase reads what Perfetto records: record the same events with perfetto or ui.perfetto.dev, which also shows this one",
                 ),
             )
         } else {
@@ -301,6 +345,8 @@ fn text(head: &[u8]) -> Option<OtherFile> {
                 "timebase reads what Perfetto records: record the same events with perfetto or tracebox",
             ),
         )
+    } else if is_text_packet(start) {
+        OtherFile::new("a trace in protobuf's text format (.pbtxt)", PBTXT)
     } else if has("data_sources") || (has("buffers") && (has("size_kb") || has("fill_policy"))) {
         OtherFile::new(
             "a configuration for a recording, as text",
@@ -310,6 +356,19 @@ fn text(head: &[u8]) -> Option<OtherFile> {
         OtherFile::new("text", EXPECTED)
     };
     Some(other)
+}
+
+/// Whether a text begins with a packet in protobuf's text format: `packet {`, after comments.
+fn is_text_packet(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let rest = first.and_then(|line| line.strip_prefix("packet"));
+    let rest = rest.map(|rest| rest.trim_start());
+    rest.is_some_and(|rest| {
+        rest.trim_start_matches(':')
+            .trim_start()
+            .starts_with(['{', '<'])
+    })
 }
 
 /// Whether a text begins like an object or an array. A section of a configuration is also in
@@ -365,6 +424,42 @@ mod tests {
         assert_eq!(what(b"[workspace]\nmembers = []").as_deref(), Some("text"));
         assert_eq!(what(b"[ {\"a\": 1}, 2]").as_deref(), Some("JSON"));
         assert_eq!(what(b"[\n  1, 2, 3]").as_deref(), Some("JSON"));
+    }
+
+    #[test]
+    fn packets_without_their_tags_are_told_from_other_bytes() {
+        // timestamp, trusted_packet_sequence_id, and an empty track_event
+        let packet = [0x40, 1, 0x50, 2, 0x5a, 0];
+        let bare = Some("a TracePacket by itself");
+        assert_eq!(what(&packet).as_deref(), bare);
+        assert_eq!(what(&packet.repeat(2000)[..HEAD]).as_deref(), bare);
+        let delimited = [&[6][..], &packet, &[6], &packet].concat();
+        assert_eq!(
+            what(&delimited).as_deref(),
+            Some("a series of TracePackets with their lengths, but without their tags")
+        );
+        for other in [
+            &packet[..5],
+            &[0x40, 1],
+            &[0x5a, 0],
+            &[5, 0x40, 1, 0x50, 2, 0x5a],
+            &[9; 40],
+        ] {
+            assert_eq!(what(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_packets_is_told_from_a_configuration() {
+        let pbtxt = Some("a trace in protobuf's text format (.pbtxt)");
+        for text in [
+            "# recorded\n\npacket: {\n  trace_config { buffers { size_kb: 4 } }\n}",
+            "packet {timestamp: 1}",
+            "packet <\n timestamp: 1 >",
+        ] {
+            assert_eq!(what(text.as_bytes()).as_deref(), pbtxt, "{text}");
+        }
+        assert_eq!(what(b"packet loss was seen").as_deref(), Some("text"));
     }
 
     #[test]

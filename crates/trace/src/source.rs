@@ -225,7 +225,7 @@ impl fmt::Display for Source {
 }
 
 /// The reason why a source cannot be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[allow(missing_docs)] // the messages explain them
 #[non_exhaustive]
 pub enum SourceError {
@@ -250,6 +250,13 @@ pub enum SourceError {
     Empty { source_name: String },
     #[error("{source_name} already is a SQLite database")]
     IsDatabase { source_name: String },
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The facts about the input from reading it.

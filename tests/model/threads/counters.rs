@@ -13,6 +13,8 @@ pub struct Counter {
     pub time: i64,
     pub value: f64,
     pub args: Args,
+    /// It may lack deltas (DT10).
+    pub is_doubtful: bool,
 }
 
 impl Counter {
@@ -47,6 +49,7 @@ impl Counters {
             time,
             value,
             args: Args::default(),
+            is_doubtful: false,
         });
         let last = self.0.len() - 1;
         &mut self.0[last]

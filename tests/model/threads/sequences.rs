@@ -28,6 +28,8 @@ pub struct TrackEvent {
     pub value: f64,
     /// E17: uuids and values.
     pub extra: Vec<(u64, f64)>,
+    /// Its sequence lost packets since its state was cleared (DT10).
+    pub is_lossy: bool,
 }
 
 /// The thread of a sequence (L1).
@@ -55,6 +57,9 @@ struct State {
     references: Option<References>,
     /// E16, by uuid.
     sums: BTreeMap<u64, f64>,
+    /// DT10
+    has_packets: bool,
+    is_lossy: bool,
 }
 
 /// A track event with its time, and whether only D2 gives it.
@@ -177,6 +182,8 @@ pub fn streamed(packets: &Packets, described: &Described) -> (Vec<Streamed>, Vec
 impl State {
     /// S1 to S3, E2, E3
     fn header(&mut self, packet: &Read) {
+        self.is_lossy = !packet.cleared && (self.is_lossy || packet.lost && self.has_packets);
+        self.has_packets = true;
         if packet.cleared {
             self.defaults = Message::default();
             self.interned = Rc::default();
@@ -249,6 +256,7 @@ impl State {
             instructions,
             value,
             extra,
+            is_lossy: self.is_lossy,
         };
         Some((time, event))
     }

@@ -4,6 +4,7 @@ use super::args::{Args, Said};
 use super::machines::Machine;
 use super::tracks::{Aside, Track, TrackId, Tracks};
 use super::translations::Translations;
+use std::collections::BTreeSet;
 
 #[derive(Debug)]
 pub struct Slice {
@@ -48,6 +49,12 @@ pub struct Slices {
     pub machine: Machine,
     /// The stack of each track: slices, the topmost last.
     stacks: Vec<(TrackId, Vec<SliceId>)>,
+    /// The slices that may have the end of another one (DT9).
+    pub doubtful: BTreeSet<SliceId>,
+    /// The slices whose own ends are owed, and how many slices were closed before.
+    owed: Vec<(SliceId, usize)>,
+    /// The closed slices, with the names of their ends.
+    closed: Vec<(SliceId, Option<String>)>,
     lanes: Vec<Lane>,
     /// Sets with a lane of instants, and its number among the lanes.
     instants: Vec<(Track, usize)>,
@@ -105,9 +112,8 @@ impl Slices {
             } else if below_open {
                 if end < time {
                     let taken = self.stack(track).split_off(place);
-                    for above in &taken[1..] {
-                        let above = &mut self.all[*above];
-                        above.duration = end - above.time;
+                    for &above in taken[1..].iter().rev() {
+                        self.cut(above, end);
                     }
                     below_open = false;
                 }
@@ -118,6 +124,55 @@ impl Slices {
             }
         }
         true
+    }
+
+    /// E9, DT9 (a)
+    fn cut(&mut self, slice: SliceId, end: i64) {
+        let cut = &mut self.all[slice];
+        let duration = end - cut.time;
+        if cut.duration != duration {
+            self.doubtful.insert(slice);
+        }
+        if cut.duration < 0 {
+            self.owed.push((slice, self.closed.len()));
+        }
+        cut.duration = duration;
+    }
+
+    /// An END of a name closes nothing (DT9 b and c).
+    fn closes_nothing(&mut self, track: TrackId, name: Option<&str>) {
+        let is_on = |slice: SliceId, all: &[Slice]| all[slice].track == track;
+        let is_its = |slice: SliceId, all: &[Slice]| {
+            is_on(slice, all) && (name.is_none() || all[slice].name.as_deref() == name)
+        };
+        let owed = self.owed.iter();
+        if let Some(place) = owed
+            .clone()
+            .position(|(slice, _)| is_its(*slice, &self.all))
+        {
+            let (_, since) = self.owed.remove(place);
+            for (slice, by) in &self.closed[since..] {
+                if is_on(*slice, &self.all) && by.as_deref() == name {
+                    self.doubtful.insert(*slice);
+                }
+            }
+            return;
+        }
+        if name.is_none() {
+            return;
+        }
+        let mut all = 0..self.all.len();
+        let Some(last) = all.rfind(|slice| is_its(*slice, &self.all)) else {
+            return;
+        };
+        if !self.closed.contains(&(last, None)) {
+            return;
+        }
+        self.doubtful.insert(last);
+        let is_owed = self.owed.iter().any(|(slice, _)| is_on(*slice, &self.all));
+        let parent = self.all[last].parent.filter(|_| !is_owed);
+        self.doubtful
+            .extend(parent.filter(|parent| self.all[*parent].duration < 0));
     }
 
     /// Adds a slice, if it is made (E10, E12). `duration` −1 is a begin.
@@ -172,7 +227,11 @@ impl Slices {
             let is_named = name.is_none() || of_slice.is_none() || name == of_slice;
             slice.duration < 0 && is_named && (category.is_none() || category == kind)
         };
-        let place = stack.iter().rposition(fits)?;
+        let Some(place) = stack.iter().rposition(fits) else {
+            self.closes_nothing(track, name);
+            return None;
+        };
+        self.closed.push((stack[place], name.map(str::to_owned)));
         let slice = &mut self.all[stack[place]];
         slice.duration = time - slice.time;
         if place + 1 == stack.len() {

@@ -47,7 +47,8 @@ CREATE TABLE vulkan_memory_allocations (id, arg_set_id, source, operation, times
     scope);
 CREATE VIEW gpu_slice AS
     SELECT * FROM slice JOIN gpu_slice_detail ON gpu_slice_detail.slice_id = slice.id;
-CREATE TABLE counter (track_id, ts, value, arg_set_id);
+CREATE TABLE counter (track_id, ts, value, arg_set_id, doubt);
+CREATE TABLE misplaced_end (slice_id);
 CREATE TABLE flow (slice_out, slice_in, trace_id);
 CREATE TABLE frame (slice_id, is_actual, upid);
 CREATE VIEW frame_slice AS
@@ -338,6 +339,9 @@ impl World<'_> {
             ];
             tables.insert("slice", row);
         }
+        for slice in &self.slices.doubtful {
+            tables.insert("misplaced_end", vec![id(*slice)]);
+        }
     }
 
     fn stage_rows(&self, tables: &Tables) {
@@ -426,6 +430,7 @@ impl World<'_> {
                 Value::Integer(counter.time),
                 Value::Real(counter.value),
                 args,
+                text(counter.is_doubtful.then_some("packets_lost")),
             ];
             tables.insert("counter", row);
         }

@@ -1,7 +1,7 @@
 //! The effects of track events, in the order of time (E6 to E18, L2 to L7).
 
 use super::args::{Args, Said};
-use super::described::Described;
+use super::described::{Described, Stands};
 use super::machines::Machine;
 use super::processes::{Upid, Utid, rank};
 use super::profiles::{self, EventStack};
@@ -98,6 +98,14 @@ impl TrackEvent {
         }
         Some(joined).filter(|joined| !joined.is_empty())
     }
+}
+
+/// E16
+fn is_incremental(described: &Described, uuid: Uuid) -> bool {
+    let stands = described
+        .of(uuid.raw_id, uuid.number)
+        .map(|said| &said.stands);
+    matches!(stands, Some(Stands::Counter(counter)) if counter.unsigned(5) != 0)
 }
 
 /// The numbers of a sequence's thread have signs; but if a thread is mentioned because of them,
@@ -237,7 +245,8 @@ impl World<'_> {
                 Some("thread_instruction_count") => happening.instructions = Some(value as i64),
                 _ => {}
             }
-            self.counters.push(track, time, value);
+            let counter = self.counters.push(track, time, value);
+            counter.is_doubtful = event.is_lossy && is_incremental(&self.described, uuid);
         }
     }
 
@@ -422,6 +431,8 @@ impl World<'_> {
             .counters
             .push(track, happening.time, happening.event.value);
         counter.args = args;
+        let is_lossy = happening.event.is_lossy;
+        counter.is_doubtful = is_lossy && is_incremental(&self.described, happening.uuid);
         self.logs(happening);
         self.stacked(happening, "counter", None);
     }

@@ -232,6 +232,14 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
             );
         }
     }
+    if summary.events_dropped > 0 {
+        let dropped = counted(summary.events_dropped, "event", "events");
+        let _ = write!(packets, ", {dropped} without a row");
+    }
+    if summary.ends_misplaced > 0 {
+        let slices = counted(summary.ends_misplaced, "slice", "slices");
+        let _ = write!(packets, ", {slices} ended by the end of another");
+    }
     lines.push(("events", packets));
     // With one snapshot, there is no error between two.
     let Some((ppm, clocks)) = &summary.drift else {

@@ -1,4 +1,4 @@
--- The clocks of a trace in numbers: one row.
+-- The clocks and events of a trace in numbers: one row.
 WITH gap AS (
   SELECT max(ts) - min(ts) AS span, max(gap) AS largest
   FROM (
@@ -29,6 +29,8 @@ SELECT
   (SELECT count(*) FROM ftrace_record WHERE ts IS NULL) AS kernel_events_unresolved,
   (SELECT count(*) FROM android_log_record) AS log_lines,
   (SELECT count(*) FROM android_log_record WHERE unresolved IS NOT NULL) AS log_lines_unresolved,
+  (SELECT coalesce(sum(events), 0) FROM event_fault WHERE effect = 'dropped' AND cause <> 'state_lost') AS events_dropped,
+  (SELECT count(DISTINCT slice_id) FROM misplaced_end WHERE reason IN ('cut', 'early')) AS ends_misplaced,
   (SELECT drift_ppm FROM fastest) AS largest_drift_ppm,
   (SELECT clocks FROM fastest) AS largest_drift_clocks,
   (SELECT max(worst_error_ns) FROM steady) AS worst_error_ns,

@@ -127,6 +127,24 @@ pub struct LinearHop {
     pub value_out: Option<i64>,
 }
 
+impl LinearHop {
+    /// How far the second clock is ahead, if both run equally fast and the readings around differ
+    /// by something else.
+    fn offset(&self) -> Option<String> {
+        let offset = i128::from(self.value_out?) - i128::from(self.value_in?);
+        let around = [&self.before, &self.after].into_iter().flatten();
+        let mut offsets = around.map(|read| i128::from(read.to) - i128::from(read.from));
+        let differs = self.rate == 1.0 && offsets.any(|other| other != offset);
+        differs.then(|| {
+            let direction = if offset < 0 { "behind" } else { "ahead of" };
+            let (from, to, ns) = (&self.from, &self.to, offset.unsigned_abs());
+            format!(
+                "{to} is {ns} ns {direction} {from}, by all snapshots without a step between them"
+            )
+        })
+    }
+}
+
 /// Writes each hop above the readings around it, its rate and its error.
 pub fn write_linear_hops(
     hops: &[LinearHop],
@@ -172,6 +190,9 @@ pub fn write_linear_hops(
         };
         let line = [format!("{to} runs {},", relative(hop.rate)), rate];
         write_folded(&line, "  ", terminal, out)?;
+        if let Some(line) = hop.offset() {
+            write_folded(&[line], "  ", terminal, out)?;
+        }
     }
     Ok(())
 }

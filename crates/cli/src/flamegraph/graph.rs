@@ -7,8 +7,9 @@ use inferno::differential;
 use inferno::flamegraph::color::{BackgroundColor, Color};
 use inferno::flamegraph::{self, Direction, Options, TextTruncateDirection};
 
-use super::Folded;
 use super::samples::Samples;
+use super::{Before, Folded, vanished};
+use crate::escape::html;
 
 const WHITE: Color = Color {
     r: 255,
@@ -17,10 +18,11 @@ const WHITE: Color = Color {
 };
 
 /// Lines `a;b;c 12`; if there is another trace, lines `a;b;c 10 12` with its weight first.
-pub fn text(lines: &Folded, before: Option<&Folded>) -> Vec<u8> {
+pub fn text(lines: &Folded, before: Option<&Before>) -> Vec<u8> {
     let Some(before) = before else {
         return plain(lines);
     };
+    let before = &before.lines;
     let mut all: Vec<&String> = lines.keys().chain(before.keys()).collect();
     all.sort();
     all.dedup();
@@ -45,7 +47,7 @@ fn plain(lines: &Folded) -> Vec<u8> {
 /// The graph as SVG, for any width, with search and zoom.
 pub fn svg(
     lines: &Folded,
-    before: Option<&Folded>,
+    before: Option<&Before>,
     samples: &Samples,
     [title, subtitle]: &[String; 2],
 ) -> anyhow::Result<Vec<u8>> {
@@ -57,7 +59,7 @@ pub fn svg(
                 normalize: true, // recordings are not equally long
                 ..Default::default()
             };
-            let (before, after) = (Cursor::new(plain(before)), Cursor::new(plain(lines)));
+            let (before, after) = (Cursor::new(plain(&before.lines)), Cursor::new(plain(lines)));
             differential::from_readers(options, before, after, &mut text)
                 .context("cannot compare the callstacks")?;
             text
@@ -82,7 +84,7 @@ pub fn svg(
 /// One HTML file that needs no network.
 pub fn page(
     lines: &Folded,
-    before: Option<&Folded>,
+    before: Option<&Before>,
     samples: &Samples,
     title: &[String; 2],
 ) -> anyhow::Result<Vec<u8>> {
@@ -102,7 +104,7 @@ pub fn page(
     let facts: Vec<String> = facts
         .iter()
         .filter(|fact| !fact.is_empty())
-        .map(|fact| escaped(fact))
+        .map(|fact| html(fact))
         .collect();
     let lost = match samples.lost {
         0 => String::new(),
@@ -110,7 +112,8 @@ pub fn page(
             "<p class=\"lost\">The recording lost samples, so shares may be wrong.</p>\n".to_owned()
         }
     };
-    let heading = escaped(heading);
+    let vanished = before.map_or_else(String::new, |before| vanished::list(lines, before));
+    let heading = html(heading);
     let facts = facts.join(" · ");
     Ok(format!(
         "<!DOCTYPE html>
@@ -126,6 +129,10 @@ p {{ margin: 0.3rem 0; overflow-wrap: anywhere; }}
 .lost {{ color: #a40000; }}
 svg {{ display: block; width: 100%; }}
 svg #search, svg #unzoom {{ opacity: 1; font-weight: bold; }}
+h2 {{ font-size: 1rem; margin: 1rem 0 0.3rem; overflow-wrap: anywhere; }}
+table {{ border-collapse: collapse; }}
+th, td {{ padding: 0.1rem 0.6rem 0.1rem 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }}
+td:first-child {{ text-align: right; white-space: nowrap; }}
 </style>
 </head>
 <body>
@@ -133,7 +140,7 @@ svg #search, svg #unzoom {{ opacity: 1; font-weight: bold; }}
 <p>{facts}</p>
 {lost}<p>Click a function to zoom, and Search or Ctrl-F to find functions by a regular expression.</p>
 {svg}
-</body>
+{vanished}</body>
 </html>
 "
     )
@@ -152,9 +159,4 @@ fn grouped(number: i64) -> String {
         text.push(digit);
     }
     text
-}
-
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    crate::escape::printable(&text.replace('>', "&gt;"))
 }

@@ -184,7 +184,7 @@ pub fn encode(database: &Database, samples: &Samples) -> anyhow::Result<Vec<u8>>
             builder.value_type("alloc_space", "bytes");
         }
     }
-    let bounds = "SELECT coalesce(to_realtime(start_ts), 0), end_ts - start_ts FROM trace_bounds";
+    let bounds = "SELECT coalesce(to_realtime(typical_start_ts), 0), typical_end_ts - typical_start_ts FROM trace_bounds";
     (builder.profile.time_nanos, builder.profile.duration_nanos) =
         database.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut frames = database.prepare(

@@ -318,14 +318,14 @@ impl Samples {
     }
 }
 
-/// The times of threads in slices of a name: intervals that do not overlap, in order.
+/// The times of threads in slices whose name matches: intervals that do not overlap, in order.
 struct Slices(HashMap<i64, Vec<(i64, i64)>>);
 
 impl Slices {
     fn of(database: &Connection, name: &str) -> anyhow::Result<Slices> {
         let sql = "SELECT t.utid, s.ts, iif(s.dur < 0, 9223372036854775807, s.ts + s.dur)
             FROM slice AS s JOIN thread_track AS t ON t.id = s.track_id
-            WHERE s.name = ?1 ORDER BY t.utid, s.ts";
+            WHERE s.name = ?1 OR s.name GLOB ?1 ORDER BY t.utid, s.ts";
         let mut statement = database.prepare(sql)?;
         let mut rows = statement.query([name])?;
         let mut threads: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
@@ -339,7 +339,7 @@ impl Slices {
         }
         ensure!(
             !threads.is_empty(),
-            "--during '{name}': no thread has a slice with this name"
+            "--during '{name}': no thread has a slice with this name; it can be a pattern ('*')"
         );
         Ok(Slices(threads))
     }

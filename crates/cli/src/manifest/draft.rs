@@ -35,6 +35,7 @@ impl Draft {
             path: file.name.clone(),
             machines: named(file, &names),
             clocks: None,
+            default_clock: None,
         };
         Draft {
             manifest: Manifest {

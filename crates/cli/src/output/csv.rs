@@ -34,6 +34,10 @@ impl Sink for Csv<'_> {
         self.writer.write_record(None::<&[u8]>).map_err(io_error)
     }
 
+    fn show(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         self.writer.flush()
     }

@@ -4,11 +4,40 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use timebase_store::files::NewFile;
 
 use super::{Named, Whole};
 use crate::signals::{Removal, Signals};
+
+/// Whether a result may replace a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    Replace,
+    Refuse,
+}
+
+impl Existing {
+    /// The meaning of the flag `--force`.
+    pub fn forced(force: bool) -> Existing {
+        match force {
+            true => Existing::Replace,
+            false => Existing::Refuse,
+        }
+    }
+
+    /// Refuses a regular file that must not be replaced. A pipe or a device is written to.
+    pub fn check(self, path: &Path) -> anyhow::Result<()> {
+        ensure!(self == Existing::Replace || !path.is_file(), exists(path));
+        Ok(())
+    }
+}
+
+/// The message about a file that must not be replaced.
+fn exists(path: &Path) -> String {
+    let path = path.display();
+    format!("{path} exists; name another file with -o, or replace it with --force")
+}
 
 /// Refuses a file that cannot be made, or that is the source of the result.
 pub fn check(path: &Path, source: &Path) -> anyhow::Result<()> {
@@ -39,6 +68,7 @@ pub fn check(path: &Path, source: &Path) -> anyhow::Result<()> {
 /// Lets `write` write a file. If it fails, the file is as it was before, or does not exist.
 pub fn write(
     path: &Path,
+    existing: Existing,
     signals: &Signals,
     write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -64,7 +94,11 @@ pub fn write(
         write(&mut out)?;
         out.flush()?;
         drop(out);
-        file.complete(true).with_context(cannot_write)?;
+        let completed = file.complete(existing == Existing::Replace);
+        completed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => anyhow!(exists(path)),
+            _ => anyhow::Error::new(error).context(cannot_write()),
+        })?;
         Ok(())
     })
 }

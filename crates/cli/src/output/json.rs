@@ -96,6 +96,10 @@ impl Sink for Json<'_> {
         self.out.write_all(self.after_row.as_bytes())
     }
 
+    fn show(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         let [with_rows, without] = self.end;
         let end = if self.is_empty { without } else { with_rows };

@@ -2,15 +2,11 @@
 //!
 //! # Design
 //!
-//! The reader of a pipe or a file cannot distinguish a partial answer from a complete one, and a
-//! part of a JSON document is no document. So the output of a command is held back until the
-//! command has succeeded: in memory, and from [`HELD`] on in a file without a name in the temporary
-//! directory. A failure gives the error and nothing else. A person at a terminal sees rows as they
-//! come, and the error below them.
-//!
-//! The alternative was to close the brackets of a JSON array before the error. This would be a
-//! document with too few rows. The price is that the first row of a long result is seen together
-//! with the last one.
+//! The reader of a file cannot distinguish a partial answer from a complete one. So the output of a
+//! command is held back until the command has succeeded: in memory, and from [`HELD`] on in a file
+//! without a name in the temporary directory. A failure gives the error and nothing else. A person
+//! at a terminal sees rows as they come, and the error below them; so does the reader of a pipe, if
+//! rows can be read one by one (`stream.rs`).
 
 use std::env;
 use std::io::{self, BufWriter, Read, Seek, Write};

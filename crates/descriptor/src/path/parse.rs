@@ -4,12 +4,13 @@ use super::{Select, Step};
 use crate::pool::Pool;
 use crate::schema::{Field, Kind, MessageId};
 use crate::unreadable::MAX_DEPTH;
+use std::fmt;
 
 /// Names longer than any name in a schema are not compared with those in the schema.
 const MAX_SUGGESTION: usize = 80;
 
 /// The reason why a text is not a path of a message.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
     /// The path lacks something at a place.
@@ -69,6 +70,13 @@ pub enum PathError {
     /// More steps than the allowed nesting of messages.
     #[error("the path has more than {MAX_DEPTH} steps")]
     TooLong,
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

@@ -86,32 +86,50 @@ static NOTHING_FURTHER: FurtherSaid = FurtherSaid {
 mod ignored {
     use crate::output::{Counter, Fault};
 
-    pub const MISSING_UUID: Fault = Fault::new(Counter::error(
-        "track_descriptor_missing_uuid",
-        "a track descriptor without uuid is ignored",
-    ));
-    pub const THREAD: Fault = Fault::new(Counter::error(
-        "track_descriptor_thread_missing_pid_tid",
-        "a descriptor of a thread's track without pid or tid is ignored",
-    ));
-    pub const PROCESS: Fault = Fault::new(Counter::error(
-        "track_descriptor_process_missing_pid",
-        "a descriptor of a process's track without pid is ignored",
-    ));
-    pub const ORDERING: Fault = Fault::new(Counter::error(
-        "track_descriptor_invalid_child_ordering",
-        "a track descriptor with an unknown child_ordering is ignored",
-    ));
-    pub const PARENT: Fault = Fault::new(Counter::error(
-        "track_descriptor_default_track_with_parent",
-        "a descriptor of the default track (uuid 0) with a parent is \
+    pub const MISSING_UUID: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_missing_uuid",
+            "a track descriptor without uuid is ignored",
+        )
+        .drops_nothing(),
+    );
+    pub const THREAD: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_thread_missing_pid_tid",
+            "a descriptor of a thread's track without pid or tid is ignored",
+        )
+        .drops_nothing(),
+    );
+    pub const PROCESS: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_process_missing_pid",
+            "a descriptor of a process's track without pid is ignored",
+        )
+        .drops_nothing(),
+    );
+    pub const ORDERING: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_invalid_child_ordering",
+            "a track descriptor with an unknown child_ordering is ignored",
+        )
+        .drops_nothing(),
+    );
+    pub const PARENT: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_default_track_with_parent",
+            "a descriptor of the default track (uuid 0) with a parent is \
          ignored",
-    ));
-    pub const CONFLICT: Fault = Fault::new(Counter::error(
-        "track_descriptor_conflicting_reservation",
-        "a track descriptor that contradicts an earlier one with the same \
+        )
+        .drops_nothing(),
+    );
+    pub const CONFLICT: Fault = Fault::new(
+        Counter::error(
+            "track_descriptor_conflicting_reservation",
+            "a track descriptor that contradicts an earlier one with the same \
          uuid is ignored",
-    ));
+        )
+        .drops_nothing(),
+    );
 }
 
 /// Fields of `TrackDescriptor`.
@@ -464,6 +482,37 @@ impl Uuids {
     #[inline]
     pub fn descriptor(&self, uuid: Uuid) -> Option<&Descriptor> {
         self.get(uuid)?.descriptor.as_deref()
+    }
+
+    /// The pid and the tid of the thread that owns a uuid, or else of the thread that the writer
+    /// names, as far as descriptors say them.
+    pub fn ids(
+        &self,
+        uuid: Option<Uuid>,
+        thread: Option<WriterThread>,
+    ) -> (Option<i64>, Option<i64>) {
+        /// Of a longer chain, the nearest descriptors count.
+        const MOST_PARENTS: usize = 8;
+        let mut next = uuid;
+        for _ in 0..MOST_PARENTS {
+            let Some((uuid, descriptor)) =
+                next.and_then(|uuid| Some((uuid, self.descriptor(uuid)?)))
+            else {
+                break;
+            };
+            match descriptor.said {
+                Said::Thread { pid, tid } => return (Some(pid), Some(tid)),
+                Said::Process { pid } => return (Some(pid), None),
+                _ => {}
+            }
+            let parent = descriptor.more().parent;
+            next = parent.and_then(|parent| self.beside(uuid, parent));
+        }
+        let writer = thread.and_then(|thread| self.thread(thread));
+        match writer {
+            Some(Writer { pid, tid, .. }) => (Some(pid.into()), Some(tid)),
+            None => (None, None),
+        }
     }
 
     /// What is said of a counter, of a uuid that is one.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use timebase_resolver::{ClockId, SeqId};
 
-use super::{Config, Energy, Gap, GpuCounters, Rails, Translations};
+use super::{Config, Energy, Gap, GpuCounters, KernelBuffers, Rails, Translations};
 use crate::place::{PartIx, TraceTime};
 
 /// The statements of a part.
@@ -16,6 +16,8 @@ pub(crate) struct PartStatements {
     pub gpu_counters: GpuCounters,
     /// The times when kernel events are missing, according to bundles (rule DT1).
     pub gaps: Vec<Gap>,
+    /// The times that kernel events of CPUs cover.
+    pub kernel_buffers: KernelBuffers,
     /// The last configuration of the recording.
     pub config: Option<Config>,
     /// Ftrace events before this time are left out (rule O5), unless they were preserved.

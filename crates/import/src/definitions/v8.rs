@@ -13,14 +13,20 @@ use self::fault::INVALID_CALLSITE;
 pub(crate) mod fault {
     use crate::output::{Counter, Fault};
 
-    pub const INVALID_CALLSITE: Fault = Fault::new(Counter::error(
-        "legacy_v8_cpu_profile_invalid_callsite",
-        "a function call in a profile of V8 has no session or caller, or is there already",
-    ));
-    pub const INVALID_SAMPLE: Fault = Fault::new(Counter::error(
-        "legacy_v8_cpu_profile_invalid_sample",
-        "samples in a profile of V8 have no session, time or function call, and are dropped",
-    ));
+    pub const INVALID_CALLSITE: Fault = Fault::new(
+        Counter::error(
+            "legacy_v8_cpu_profile_invalid_callsite",
+            "a function call in a profile of V8 has no session or caller, or is there already",
+        )
+        .drops_nothing(),
+    );
+    pub const INVALID_SAMPLE: Fault = Fault::new(
+        Counter::error(
+            "legacy_v8_cpu_profile_invalid_sample",
+            "samples in a profile of V8 have no session, time or function call, and are dropped",
+        )
+        .drops_nothing(),
+    );
 }
 
 /// The sessions of all profiles.

@@ -2,10 +2,11 @@
 
 use timebase_resolver::FileTag;
 use timebase_schema::tables;
-use timebase_trace::{RawPacket, Region, Unreadable};
+use timebase_trace::{Packet, RawPacket, Region, Unreadable};
 
 use super::counters;
 use crate::damaged::{Around, Damaged, cut, unread_packet};
+use crate::joined::Recordings;
 use crate::manifest::MemberRules;
 use crate::output::{Cell, Journal, LogMessage, Loss, PacketRow, RowType, Rows, Severity};
 use crate::place::{IncomingPacket, Place, Placement};
@@ -23,22 +24,33 @@ pub(super) struct OpenFile {
     pub around: Around,
     /// Its bytes that hold no packets.
     damage: Damaged,
-    /// The number of packets before this file.
+    /// The recordings that it consists of.
+    recordings: Recordings,
+    /// The number of packets before this file, and the number of sequences.
     before: i64,
+    sequences_before: u32,
     /// The counters of damage before this file.
     counted: Counted,
 }
 
 impl OpenFile {
     /// Opens a file.
-    pub fn new(file: FileTag, rules: MemberRules, journal: &Journal, rows: &Rows<'_>) -> Self {
+    pub fn new(
+        file: FileTag,
+        rules: MemberRules,
+        sequences_before: u32,
+        journal: &Journal,
+        rows: &Rows<'_>,
+    ) -> Self {
         OpenFile {
             id: file.id,
             rules,
             last_machine: None,
             around: Around::default(),
             damage: Damaged::default(),
+            recordings: Recordings::default(),
             before: rows.count(&tables::packet_record::TABLE),
+            sequences_before,
             counted: Counted::of(journal),
         }
     }
@@ -47,6 +59,25 @@ impl OpenFile {
     #[inline]
     pub fn number(&self, id: i64) -> i64 {
         id.saturating_sub(self.before)
+    }
+
+    /// Looks for the begin of a second recording (rule X45).
+    #[inline]
+    pub fn belongs(&mut self, packet: &Packet<'_>, incoming: &IncomingPacket<'_>) {
+        let number = self.number(incoming.id).unsigned_abs();
+        let sequence = incoming.sequence.0.saturating_sub(self.sequences_before);
+        self.recordings.packet(packet, number, sequence);
+    }
+
+    /// Logs the begin of a second recording.
+    fn joined(&self, rows: &mut Rows<'_>) {
+        if let Some(begin) = self.recordings.second(true) {
+            let text = self.recordings.text(begin);
+            let packet = self.before.saturating_add_unsigned(begin.packet);
+            LogMessage::new(Severity::Warning, "recordings_joined", text)
+                .of_packet(packet, begin.offset)
+                .push(rows);
+        }
     }
 
     /// Whether the file had damage until now.
@@ -163,6 +194,7 @@ impl OpenFile {
     /// Ends the file, and returns its result.
     pub fn close(&mut self, journal: &Journal, rows: &mut Rows<'_>) -> ReadFile {
         self.around.close(None, rows);
+        self.joined(rows);
         let packets = self.number(rows.count(&tables::packet_record::TABLE));
         ReadFile {
             packets: packets.unsigned_abs(),

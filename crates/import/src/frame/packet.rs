@@ -10,7 +10,7 @@ use timebase_trace::wire::proto::TracePacketDefaults;
 use super::snapshots::{TakenSnapshot, take, take_remote_sync, tell_made};
 use super::{Frame, counters};
 use crate::damaged::unread_packet;
-use crate::output::{Loss, NOT_INTERNED, PacketRow, RowType, Rows, Severity};
+use crate::output::{Cause, Loss, NOT_INTERNED, PacketRow, RowType, Rows, Severity};
 use crate::place::{CountsFor, IncomingPacket, PartIx, Placement, Stands, Taken, TraceTime};
 use crate::readers::{Corrupt, ImportContext, Parsed, PlacedPacket};
 use crate::summary::LossKind;
@@ -39,6 +39,7 @@ impl Frame {
     ) -> Payload {
         let (default_clock, defaults) = defaults(packet.header);
         let incoming = self.enter(packet, part, default_clock, rows);
+        self.file.belongs(packet, &incoming);
         let interned = self.intern(&incoming, packet.bytes);
         self.share(&incoming);
         let parsed = match defaults.and(interned) {
@@ -108,14 +109,27 @@ impl Frame {
         let Some(data) = packet.header.interned_data else {
             return Ok(());
         };
-        let ImportContext { place, faults, .. } = &mut self.context;
-        if !place.sequences[packet.sequence].is_valid() {
+        let ImportContext {
+            place,
+            faults,
+            definitions,
+            ..
+        } = &mut self.context;
+        let sequence = &place.sequences[packet.sequence];
+        if !sequence.is_valid() {
             faults.add(counters::INTERNED_SKIPPED, packet.id);
+            if !sequence.is_ever_cleared() {
+                definitions.skipped_names.add(packet.sequence.0, data);
+            }
             return Ok(());
         }
         let interval = place.sequences.interval(packet.sequence);
         let nameless = place.interned.add(interval, data)?;
-        faults.add_many(NOT_INTERNED, packet.id, nameless);
+        if nameless > 0 {
+            let skipped = &mut definitions.skipped_names;
+            skipped.add_unnumbered(packet.sequence.0, data);
+            faults.add_many(NOT_INTERNED, packet.id, nameless);
+        }
         Ok(())
     }
 
@@ -258,6 +272,12 @@ impl Frame {
                     false => (counters::PAYLOADS_TOO_LARGE, "payload_too_large"),
                 };
                 self.context.journal.count(counter, 1);
+                if let Some(cause) = counter.drops {
+                    let sequence = packet.generation.interval.sequence;
+                    let example = || packet.example();
+                    let events = &mut self.context.faults.events;
+                    events.add(cause, Some(sequence), 1, example);
+                }
                 let text = format!("the packet's payload cannot be read: {corrupt}");
                 packet.say(Severity::Error, code, text, rows);
             }
@@ -314,6 +334,11 @@ impl Frame {
             );
             packet.say(Severity::Error, "no_sequence_id", text, rows);
         }
+        if reason == Unresolved::IncrementalStateLost && holds_events(header.packet_type()) {
+            let sequence = packet.generation.interval.sequence;
+            let events = &mut self.context.faults.events;
+            events.add(Cause::StateLost, Some(sequence), 1, || packet.example());
+        }
         if placement.waits {
             journal.waits(table);
         } else {
@@ -341,6 +366,20 @@ impl Frame {
             data: 0..0,
         }
     }
+}
+
+/// Whether packets of a type hold events whose reader does not count them if they rely on lost state.
+fn holds_events(packet_type: Option<PacketType>) -> bool {
+    !matches!(
+        packet_type,
+        None | Some(
+            PacketType::CLOCK_SNAPSHOT
+                | PacketType::TRACK_EVENT
+                | PacketType::TRACK_DESCRIPTOR
+                | PacketType::PROCESS_DESCRIPTOR
+                | PacketType::THREAD_DESCRIPTOR
+        )
+    )
 }
 
 /// The loss of packets before this packet, since `start`.

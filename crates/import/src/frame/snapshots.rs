@@ -34,6 +34,8 @@ pub(super) fn take(
     let taken = context.place.snapshot(snapshot, packet);
     match &taken {
         Taken::Accepted(accepted) => {
+            let reads_zeros = accepted.readings.iter().all(|reading| reading.value == 0);
+            context.has_zeros |= reads_zeros && accepted.readings.len() > 1;
             let made = SnapshotRows {
                 source: snapshot.source(),
                 snapshot: accepted.id.0,

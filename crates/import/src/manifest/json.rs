@@ -66,13 +66,20 @@ impl fmt::Display for Place {
 
 /// The reason why an import with this manifest is refused. The text begins with
 /// `perfetto_manifest: ` and the place. It says what is wrong, and what to do unless that is plain.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("perfetto_manifest: {place}{}{what}", if place.0.is_empty() { "" } else { " " })]
 pub struct Refused {
     /// The place of the error; empty for the whole manifest.
     pub place: Place,
     /// The error, as the rest of a sentence that begins with the place.
     pub what: String,
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Refused {

@@ -91,6 +91,18 @@ fn file(found: Found<'_>) -> Result<FileEntry, Refused> {
     let path = "is required: a string, the exact name of the file in the archive";
     let path = object.require("path", path)?.string(path)?;
     let clocks = object.get("clocks").map(clocks).transpose()?;
+    let default_clock = object.get("default_clock");
+    let default_clock = default_clock.map(|found| {
+        let is_pinned = clocks.as_ref().is_some_and(|clocks| clocks.clock.is_none());
+        match is_pinned {
+            false => clock(&found),
+            true => Err(found.place.refused(
+                "does not go with clocks without a clock, which puts the packets of the file on a private clock; \
+                 name the clock to relate in clocks",
+            )),
+        }
+    });
+    let default_clock = default_clock.transpose()?;
     let machines = match (object.get("machine"), object.get("machines")) {
         (None, None) => Machines::ByRaw,
         (Some(machine), None) => Machines::One(machine_name(machine)?),
@@ -106,6 +118,7 @@ fn file(found: Found<'_>) -> Result<FileEntry, Refused> {
         path,
         machines,
         clocks,
+        default_clock,
     })
 }
 

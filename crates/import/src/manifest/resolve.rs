@@ -168,6 +168,7 @@ impl Manifest {
                         path: entry.file.path.clone(),
                         machines: entry.mapping.clone(),
                         pinned,
+                        default_clock: entry.file.default_clock,
                     };
                 }
             }

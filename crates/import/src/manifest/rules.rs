@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::manifest::json::{Place, Refused};
+use crate::manifest::types::Clock;
 
 /// The raw id of the first machine that a manifest names (rule X11); packets have ids below it.
 const FIRST_NAMED: i64 = 1 << 32;
@@ -49,6 +50,8 @@ pub struct MemberRules {
     pub(crate) path: String,
     pub(crate) machines: Mapping,
     pub(crate) pinned: Option<MachineRef>,
+    /// The clock of packets that name none (rule FP2).
+    pub(crate) default_clock: Option<Clock>,
 }
 
 /// The machine for each machine_id, as an index in the list of names.

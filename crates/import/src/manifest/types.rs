@@ -33,6 +33,8 @@ pub struct FileEntry {
     pub machines: Machines,
     /// The relation of its clock to another one.
     pub clocks: Option<Clocks>,
+    /// The clock of packets that name none (rule FP2).
+    pub default_clock: Option<Clock>,
 }
 
 /// The machines of a file's packets. Names are not empty.

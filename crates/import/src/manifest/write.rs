@@ -72,6 +72,9 @@ fn write_file(f: &mut fmt::Formatter<'_>, file: &FileEntry) -> fmt::Result {
             f.write_str("]")?;
         }
     }
+    if let Some(clock) = file.default_clock {
+        write!(f, ",\n     \"default_clock\": \"{clock}\"")?;
+    }
     if let Some(clocks) = &file.clocks {
         write_clocks(f, clocks)?;
     }

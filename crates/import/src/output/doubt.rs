@@ -1,4 +1,4 @@
-//! The reasons why a row may be wrong (rules DT3 to DT7).
+//! The reasons why a row may be wrong (rules DT3 to DT7, DT9).
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -16,6 +16,10 @@ pub(crate) enum Doubt {
     Lost = 4,
     /// `packets_lost`: packets of the writer are missing within the row.
     PacketsLost = 5,
+    /// `end_misplaced`: an end of another slice ended the row, or its own end did not.
+    EndMisplaced = 6,
+    /// `cpus_missing`: some CPUs lack their events at the begin of the row.
+    CpusMissing = 7,
 }
 
 impl Doubt {
@@ -84,6 +88,7 @@ impl Doubts {
             2 => Some(Doubt::WokenAgain),
             3 => Some(Doubt::WakeupMissed),
             4 => Some(Doubt::Lost),
+            7 => Some(Doubt::CpusMissing),
             _ => None,
         }
     }
@@ -132,6 +137,18 @@ pub(crate) struct Tallies {
     pub states: Tally,
     /// Rows of `slice`.
     pub slices: Tally,
+    /// Rows of `counter`.
+    pub values: Tally,
+}
+
+/// Marks the slices of `misplaced_end` that have no doubt of another kind (rule DT9). Returns their number.
+pub(crate) fn mark_misplaced(conn: &Connection) -> rusqlite::Result<u64> {
+    let marked = conn.execute(
+        "UPDATE slice_record SET doubt = ?1
+         WHERE doubt IS NULL AND id IN (SELECT slice_id FROM misplaced_end)",
+        [Doubt::EndMisplaced.number()],
+    )?;
+    Ok(marked as u64)
 }
 
 /// A doubt that came after its row of `sched_record` was written.

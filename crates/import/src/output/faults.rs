@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::counter::Counter;
+use super::event_faults::{Cause, EventFaults, Example, FaultySequence};
 use super::journal::{Journal, LogMessage, Severity};
 use super::rows::Rows;
 
@@ -12,6 +13,8 @@ pub(crate) struct Fault {
     counter: Counter,
     /// Whether other code counts it.
     is_counted: bool,
+    /// The cause for which its event makes no row.
+    drops: Option<Cause>,
 }
 
 impl Fault {
@@ -20,6 +23,15 @@ impl Fault {
         Fault {
             counter,
             is_counted: false,
+            drops: counter.drops,
+        }
+    }
+
+    /// The same fault, of an event that makes no row for this cause.
+    pub const fn dropping(self, cause: Cause) -> Fault {
+        Fault {
+            drops: Some(cause),
+            ..self
         }
     }
 
@@ -38,35 +50,51 @@ impl Fault {
 }
 
 /// A track event whose meaning is unknown, or with an argument whose meaning is unknown.
-pub(crate) const PARSER_ERROR: Fault = Fault::new(Counter::error(
-    "track_event_parser_errors",
-    "a track event or one of its arguments is unreadable, and is left \
+pub(crate) const PARSER_ERROR: Fault = Fault::new(
+    Counter::error(
+        "track_event_parser_errors",
+        "a track event or one of its arguments is unreadable, and is left \
      out",
-));
+    )
+    .drops_some(),
+);
 
 /// A number of interned data without an entry, or an entry without a number.
-pub(crate) const NOT_INTERNED: Fault = Fault::new(Counter::error(
-    "interned_data_tokenizer_errors",
-    "a reference to interned data has no entry, or an entry has no \
+pub(crate) const NOT_INTERNED: Fault = Fault::new(
+    Counter::error(
+        "interned_data_tokenizer_errors",
+        "a reference to interned data has no entry, or an entry has no \
      number",
-));
+    )
+    .drops_nothing(),
+);
 
 /// An event whose time is before the start of trace time.
-pub(crate) const BEFORE_ZERO: Fault = Fault::new(Counter::error(
-    "trace_sorter_negative_timestamp_dropped",
-    "a track event, a sample or a frame before time 0 is dropped",
-));
+pub(crate) const BEFORE_ZERO: Fault = Fault::new(
+    Counter::error(
+        "trace_sorter_negative_timestamp_dropped",
+        "a track event, a sample or a frame before time 0 is dropped",
+    )
+    .drops(Cause::BeforeZero),
+);
 
 /// A sample of a profiler without a time, or without a callstack although it needs one.
-pub(crate) const STACKPROFILE_PARSER_ERROR: Fault = Fault::new(Counter::error(
-    "stackprofile_parser_error",
-    "a sample of a streaming profile without a time or a callstack is \
+pub(crate) const STACKPROFILE_PARSER_ERROR: Fault = Fault::new(
+    Counter::error(
+        "stackprofile_parser_error",
+        "a sample of a streaming profile without a time or a callstack is \
      dropped",
-));
+    )
+    .drops(Cause::NoCallstack),
+);
 
 /// The faults that occurred.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(BTreeMap<&'static str, Met>);
+pub(crate) struct Faults {
+    met: BTreeMap<&'static str, Met>,
+    /// The events with a fault.
+    pub events: EventFaults,
+}
 
 #[derive(Debug)]
 struct Met {
@@ -84,13 +112,34 @@ impl Faults {
 
     /// Adds this number of faults of a packet.
     pub fn add_many(&mut self, fault: Fault, packet: impl Into<Option<i64>>, count: u32) {
-        if count > 0 {
-            self.met(fault, packet.into(), count.into());
+        if count == 0 {
+            return;
+        }
+        let packet = packet.into();
+        self.met(fault, packet, count.into());
+        if let Some(cause) = fault.drops {
+            let example = || Example::of_packet(packet);
+            self.events.add(cause, None, count.into(), example);
+        }
+    }
+
+    /// Adds a fault of an event of a sequence. If its event makes no row, `example` describes the
+    /// event (rule FE1).
+    pub fn add_event(
+        &mut self,
+        fault: Fault,
+        packet: impl Into<Option<i64>>,
+        sequence: Option<u32>,
+        example: impl FnOnce() -> Example,
+    ) {
+        self.met(fault, packet.into(), 1);
+        if let Some(cause) = fault.drops {
+            self.events.add(cause, sequence, 1, example);
         }
     }
 
     fn met(&mut self, fault: Fault, packet: Option<i64>, count: u64) {
-        let met = self.0.entry(fault.counter.name).or_insert(Met {
+        let met = self.met.entry(fault.counter.name).or_insert(Met {
             fault,
             count: 0,
             packet,
@@ -108,18 +157,26 @@ impl Faults {
             fault,
             count,
             packet,
-        } in other.0.into_values()
+        } in other.met.into_values()
         {
             self.met(fault, packet, count);
         }
+        self.events.join(other.events);
     }
 
-    /// Counts the faults in `stats`, and logs them.
-    pub fn tell(self, journal: &mut Journal, rows: &mut Rows<'_>) {
-        for (code, met) in self.0 {
+    /// Counts the faults in `stats`, logs them, and makes rows of the events with a fault. `sequence`
+    /// knows the sequences by their numbers.
+    pub fn tell(
+        self,
+        sequence: impl Fn(u32) -> Option<FaultySequence>,
+        journal: &mut Journal,
+        rows: &mut Rows<'_>,
+    ) {
+        for (code, met) in self.met {
             let Fault {
                 counter,
                 is_counted,
+                ..
             } = met.fault;
             let said = counter.description;
             if !is_counted {
@@ -135,5 +192,6 @@ impl Faults {
             };
             message.push(rows);
         }
+        self.events.tell(sequence, rows);
     }
 }

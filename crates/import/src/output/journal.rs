@@ -141,7 +141,8 @@ const MOST_RECORDED: usize = 1 << 20;
 const RECORDED_LEFT_OUT: Counter = Counter::data_loss(
     "recorded_stats_left_out",
     "counters of the recorder beyond the millionth",
-);
+)
+.drops_nothing();
 
 /// Collects messages, counters and facts.
 #[derive(Debug)]

@@ -7,8 +7,9 @@
 //! | how batches are written: as pages of a new file, or as rows of a connection | `writer.rs`, `sink.rs`; `pages.rs`, `table.rs`; `statements.rs` |
 //! | statements about the trace: the log, facts, and counters | `journal.rs`, `facts.rs`, `faults.rs`, `counter.rs`, `counts.rs`, `loss.rs` |
 //! | which rows are doubtful | `doubt.rs` |
+//! | events without a row or a name | `event_faults.rs` |
 //! | how rows change that waited for their time | `settled.rs` |
-//! | tables that are known only at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs` |
+//! | tables that are known only at the end | `late.rs`, `solved.rs`, `parts.rs`, `turned.rs`, `zeros.rs` |
 //! | which views the database has | `views.rs` |
 //! | how much SQLite may write | `room.rs` |
 //! | where the database is before it is complete | `destination.rs` |
@@ -19,6 +20,7 @@ mod counter;
 mod counts;
 mod destination;
 mod doubt;
+mod event_faults;
 mod facts;
 mod faults;
 mod journal;
@@ -36,12 +38,14 @@ mod table;
 mod turned;
 mod views;
 mod writer;
+mod zeros;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
 pub(crate) use counts::Counts;
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
-pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies};
+pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies, mark_misplaced};
+pub(crate) use event_faults::{Cause, EventFaults, Example, FaultySequence};
 pub(crate) use facts::{About, Fact, FactRow, Facts};
 pub(crate) use faults::{
     BEFORE_ZERO, Fault, Faults, NOT_INTERNED, PARSER_ERROR, STACKPROFILE_PARSER_ERROR,
@@ -63,3 +67,4 @@ pub(crate) use statements::Statements;
 pub(crate) use turned::insert as insert_turns;
 pub(crate) use views::{make_views, write_views};
 pub(crate) use writer::{KeyedRow, Writer};
+pub(crate) use zeros::log as log_zeros;

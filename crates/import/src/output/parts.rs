@@ -79,6 +79,12 @@ fn of_part(part: &Part, trace_time: Clock, asked: &mut Asked<'_>) -> Placed {
         false => ClockId::BOOTTIME,
     };
     let own = part.clock(id, SeqId(0));
+    // A part whose default clock the user gave may have no BOOTTIME (rule FP2).
+    let given = part.given_clock.map(|given| part.clock(given, SeqId(0)));
+    let own = match given {
+        Some(given) if asked.hops(own, trace_time).is_none() => given,
+        _ => own,
+    };
     let (how, is_known) = how(own, trace_time, asked);
     let first = part.first.and_then(|TraceTime(first)| {
         let value = match own == trace_time {

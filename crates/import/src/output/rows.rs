@@ -140,6 +140,14 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Counts a value of a counter.
+    #[inline]
+    pub fn count_value(&mut self, is_doubtful: bool) {
+        if self.wanted.has(&tables::counter_record::TABLE) {
+            self.batch.tallies.values.count(is_doubtful);
+        }
+    }
+
     /// Tells that these tables get no more rows, so that their indexes can be written while other
     /// tables still get rows. `waiting` has the number of rows that wait for their time, by the
     /// table's number.

@@ -456,8 +456,12 @@ fn hop_row<'v>(
         to_clock: Value::Text(&names[1]),
         source: source.map_or(Value::Null, |source| Value::Text(source.name())),
         readings: count(fit.readings),
+        kin: fit
+            .kinship()
+            .map_or(Value::Null, |kin| Value::Text(kin.name())),
         nominal_rate: real(Some(fit.nominal_rate)),
         drift_ppm: real(fit.drift_ppm()),
+        drift_error_ppm: real(fit.drift_error_ppm()),
         drift_spread_ppm: real(Some(fit.drift_spread_ppm())),
         noise_ns: real(Some(fit.noise_ns)),
         steps: count(fit.steps.len()),

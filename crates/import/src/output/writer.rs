@@ -83,6 +83,7 @@ impl<S: Sink> Writer<S> {
         self.doubts.extend_from_slice(&batch.doubts);
         self.tallies.states.add(batch.tallies.states);
         self.tallies.slices.add(batch.tallies.slices);
+        self.tallies.values.add(batch.tallies.values);
         for complete in &batch.complete {
             self.sink.complete(complete.table, complete.waiting)?;
         }

@@ -146,8 +146,8 @@ impl Clocks {
     }
 
     /// Begins the next file.
-    pub fn begin_file(&mut self, file: FileTag, is_pinned: bool) {
-        self.parts.begin(file, is_pinned);
+    pub fn begin_file(&mut self, file: FileTag, is_pinned: bool, default_clock: Option<ClockId>) {
+        self.parts.begin(file, is_pinned, default_clock);
         self.is_at_end = false;
     }
 
@@ -524,8 +524,8 @@ impl Clocks {
                 }
                 return;
             }
-            let boottime = of.shared(ClockId::BOOTTIME);
-            self.trace_time.take(Claim::Settled(boottime));
+            let clock = of.shared(of.given_clock.unwrap_or(ClockId::BOOTTIME));
+            self.trace_time.take(Claim::Settled(clock));
         }
         self.trace_time.is_converted = true;
         let of = &mut self.parts[part];

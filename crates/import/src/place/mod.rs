@@ -34,7 +34,7 @@ mod waiting;
 use std::io;
 
 use timebase_resolver::{
-    Clock, EstimateCache, Estimates, FileTag, Mended, Reading, Rejected, Unresolved,
+    Clock, ClockId, EstimateCache, Estimates, FileTag, Mended, Reading, Rejected, Unresolved,
 };
 use timebase_store::sort::Scratch;
 use timebase_trace::wire::proto::RemoteClockSync;
@@ -93,8 +93,8 @@ impl Place {
     }
 
     /// Starts another file.
-    pub fn begin_file(&mut self, file: FileTag, is_pinned: bool) {
-        self.clocks.begin_file(file, is_pinned);
+    pub fn begin_file(&mut self, file: FileTag, is_pinned: bool, default_clock: Option<ClockId>) {
+        self.clocks.begin_file(file, is_pinned, default_clock);
         self.sequences.begin_file();
     }
 

@@ -28,6 +28,8 @@ pub(crate) struct Part {
     pub own_from: Option<i64>,
     /// The clock of packets that name none (rules T2, X17); 0 if there is none.
     pub default_clock: u32,
+    /// The default clock that the user gave, which snapshots do not change (rule FP2).
+    pub given_clock: Option<ClockId>,
     /// Whether its path to trace time is settled (rule X26), with its current clocks.
     pub is_settled: bool,
     /// Whether anything was converted from the machine's clocks.
@@ -147,6 +149,7 @@ pub(crate) struct Parts {
     known: FxHashMap<MachineId, u32>,
     file: Option<FileTag>,
     is_pinned: bool,
+    given_clock: Option<ClockId>,
     nobody: Option<PartIx>,
     last: Option<((MachineId, bool), PartIx)>,
 }
@@ -169,12 +172,13 @@ impl IndexMut<PartIx> for Parts {
 }
 
 impl Parts {
-    /// Begins the next file.
-    pub fn begin(&mut self, file: FileTag, is_pinned: bool) {
+    /// Begins the next file. The user may have given its default clock (rule FP2).
+    pub fn begin(&mut self, file: FileTag, is_pinned: bool, given_clock: Option<ClockId>) {
         self.here.clear();
         self.last = None;
         self.file = Some(file);
         self.is_pinned = is_pinned;
+        self.given_clock = given_clock;
     }
 
     /// The part of a machine's packet in the current file. `is_host` holds for a packet without
@@ -222,7 +226,11 @@ impl Parts {
             is_pinned: self.is_pinned,
             may_own,
             own_from: None,
-            default_clock: if self.is_pinned { TRACE_FILE.get() } else { 0 },
+            default_clock: match self.given_clock {
+                _ if self.is_pinned => TRACE_FILE.get(),
+                given => given.map_or(0, ClockId::get),
+            },
+            given_clock: self.given_clock.filter(|_| !self.is_pinned),
             is_settled: false,
             used_shared: false,
             is_unrelatable: false,

@@ -37,6 +37,8 @@ pub(crate) struct Sequence {
     /// than the second.
     times: (i64, i64),
     valid: bool,
+    /// Whether it lost packets since its state was cleared.
+    lossy: bool,
     /// How often its state was cleared, and how often it was lost.
     cleared: u32,
     lost: u32,
@@ -85,6 +87,7 @@ impl Sequence {
             distrusted: 0,
             times: (i64::MAX, i64::MIN),
             valid: false,
+            lossy: false,
             cleared: 0,
             lost: 0,
             default_clock: 0,
@@ -104,12 +107,14 @@ impl Sequence {
         // A writer's first packet has the mark of a loss, although nothing is lost.
         if header.previous_packet_dropped != 0 && !first {
             self.lose(header.previous_packet_dropped);
+            self.lossy = true;
         }
         if !self.is_named {
             return; // packets without a sequence share no state
         }
         if header.clears_state() {
             self.valid = true; // S2
+            self.lossy = false;
             self.cleared = self.cleared.wrapping_add(1);
             self.default_clock = 0;
         } else if header.previous_packet_dropped != 0 {
@@ -159,6 +164,11 @@ impl Sequence {
     /// Whether packets can rely on the state (rule S4).
     pub fn is_valid(&self) -> bool {
         self.valid
+    }
+
+    /// Whether any packet cleared the state (rule S2).
+    pub fn is_ever_cleared(&self) -> bool {
+        self.cleared != 0
     }
 
     /// How often the state was lost (rule S3).
@@ -216,6 +226,8 @@ pub(crate) struct Generation {
     pub interval: Interval,
     /// How often the state was lost before.
     pub lost: u32,
+    /// Whether the sequence lost packets since its state was cleared (rule DT10).
+    pub lossy: bool,
 }
 
 /// The index of a sequence in [`Sequences`].
@@ -272,6 +284,12 @@ impl IndexMut<SequenceIx> for Sequences {
 }
 
 impl Sequences {
+    /// The number of sequences so far.
+    pub fn len(&self) -> u32 {
+        // There are fewer than packets.
+        self.all.len() as u32
+    }
+
     /// Starts another file (rule X13).
     pub fn begin_file(&mut self) {
         self.index.clear();
@@ -319,6 +337,11 @@ impl Sequences {
         SequenceIx(index)
     }
 
+    /// A sequence of any file, by its number.
+    pub fn numbered(&self, number: u32) -> Option<&Sequence> {
+        self.all.get(number as usize)
+    }
+
     /// A sequence of the open file, by the `machine_id` of its packets and its number.
     pub fn known(&self, machine_id: u32, id: u32) -> Option<&Sequence> {
         let place = self.place((machine_id, id))?;
@@ -343,6 +366,7 @@ impl Sequences {
         Generation {
             interval: self.interval(index),
             lost: self[index].lost(),
+            lossy: self[index].lossy,
         }
     }
 

@@ -271,7 +271,7 @@ pub(crate) fn accept(
             .filter(|&id| clocks.parts[part].default_clock == 0 && snapshot.holds(id)),
     };
     let of = &mut clocks.parts[part];
-    if let Some(default) = default.filter(|_| !of.is_pinned) {
+    if let Some(default) = default.filter(|_| !of.is_pinned && of.given_clock.is_none()) {
         of.default_clock = default.get();
     }
     if becomes_own {

@@ -24,6 +24,8 @@ pub(crate) struct ImportContext {
     pub events: EventSink,
     /// The state of the writers of track events, by their sequences.
     pub writers: Writers,
+    /// Whether all clocks of a snapshot read 0 (rule FP1).
+    pub has_zeros: bool,
 }
 
 impl ImportContext {

@@ -15,14 +15,20 @@ use crate::definitions::{Descriptor, Writer, is_sandboxed, thread_ids, thread_of
 use crate::message::Message;
 use crate::output::{Counter, Fault, Rows};
 
-const MISSING_SEQUENCE: Fault = Fault::new(Counter::error(
-    "thread_descriptor_missing_sequence_id",
-    "a thread descriptor without trusted_packet_sequence_id is ignored",
-));
-const STATE_LOST: Fault = Fault::new(Counter::data_loss(
-    "thread_descriptor_skipped_incremental_state_invalid",
-    "a thread descriptor after its sequence lost state is ignored",
-));
+const MISSING_SEQUENCE: Fault = Fault::new(
+    Counter::error(
+        "thread_descriptor_missing_sequence_id",
+        "a thread descriptor without trusted_packet_sequence_id is ignored",
+    )
+    .drops_nothing(),
+);
+const STATE_LOST: Fault = Fault::new(
+    Counter::data_loss(
+        "thread_descriptor_skipped_incremental_state_invalid",
+        "a thread descriptor of a sequence without valid state is ignored",
+    )
+    .drops_nothing(),
+);
 
 /// Reads `track_descriptor`.
 #[derive(Debug, Default)]

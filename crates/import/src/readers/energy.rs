@@ -14,11 +14,14 @@ use crate::definitions::{Consumer, EntityState};
 use crate::message::Message;
 use crate::output::{Counter, Fault, Rows};
 
-pub(super) const DESCRIPTOR: Fault = Fault::new(Counter::error(
-    "energy_descriptor_invalid",
-    "an energy consumer without id, or a state of a power entity \
+pub(super) const DESCRIPTOR: Fault = Fault::new(
+    Counter::error(
+        "energy_descriptor_invalid",
+        "an energy consumer without id, or a state of a power entity \
      without index, is ignored",
-));
+    )
+    .drops_nothing(),
+);
 
 fn text(message: Message<'_>, field: u32) -> Option<Box<str>> {
     Some(message.text(field)?.into())

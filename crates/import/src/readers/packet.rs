@@ -3,7 +3,7 @@
 use timebase_resolver::Unresolved;
 use timebase_trace::wire::packet::Header;
 
-use crate::output::{LogMessage, Rows, Severity};
+use crate::output::{Example, LogMessage, Rows, Severity};
 use crate::place::{Generation, PartIx, Placement, TraceTime};
 
 /// A packet with its place in time, in the form that its reader gets.
@@ -40,6 +40,15 @@ impl PlacedPacket<'_> {
     pub fn trusted_pid(&self) -> u32 {
         let pid = self.header.trusted_pid;
         pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0)
+    }
+
+    /// The packet as an example of an event with a fault.
+    pub fn example(&self) -> Example {
+        Example {
+            packet: Some(self.id),
+            ts: self.placement.ts.map(|TraceTime(ts)| ts),
+            ..Example::default()
+        }
     }
 
     /// Whether it relies on lost state, and so has only a row (rule S4).

@@ -30,7 +30,8 @@ pub(super) mod packet {
 static MISSING_START: Counter = Counter::error(
     "track_event_range_of_interest_missing_start_us",
     "ranges of interest without a start",
-);
+)
+.drops_nothing();
 
 /// The counters that every machine of a file has, even if nothing was counted.
 pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {

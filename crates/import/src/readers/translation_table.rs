@@ -10,7 +10,8 @@ use crate::output::{Counter, Rows};
 const LEFT_OUT: Counter = Counter::data_loss(
     "translations_left_out",
     "entries of translation tables beyond 64 MiB, which change no names",
-);
+)
+.drops_nothing();
 
 /// Reads translation tables.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! The errors of a rewriting, with advice for the user.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use crate::error::{Error, HowFar};
 use crate::size::Size;
 
 /// The reason why there is no trace.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
 #[non_exhaustive]
 pub enum RewriteError {
@@ -61,4 +62,11 @@ pub enum RewriteError {
         "{source_name} changed while timebase read it, more than once; nothing was written. Rewrite it again when nothing writes to it, or rewrite a copy"
     )]
     Changed { source_name: String },
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for RewriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

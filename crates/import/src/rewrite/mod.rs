@@ -67,7 +67,7 @@ use self::times::{Times, Waits};
 use self::waits::{Collected, End, Known};
 use crate::describe::unrelated;
 use crate::error::{Error, HowFar, WriteError, is_full};
-use crate::files::{File, Files};
+use crate::files::{File, Files, Opening};
 use crate::frame::{Frame, Keep, SnapshotPackets};
 use crate::identity::check_database;
 use crate::limits::Limits;
@@ -595,7 +595,12 @@ impl Job<'_> {
     fn open(&self) -> Result<Files<'_>, RewriteError> {
         let manifest = self.options.manifest.as_deref();
         let (sources, monitor) = (self.sources, self.monitor);
-        let opened = Files::open(sources, manifest, Reads::Again, &self.scratch, monitor);
+        let opening = Opening {
+            manifest,
+            reads: Reads::Again,
+            split: false,
+        };
+        let opened = Files::open(sources, opening, &self.scratch, monitor);
         opened.map_err(|error| match (error, sources) {
             _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled.into(),
             (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) => {
@@ -752,8 +757,13 @@ fn is_database(path: &Path) -> RewriteError {
     let Ok(conn) = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
         return foreign().into();
     };
-    if let Err(Error::ForeignDatabase { .. }) = check_database(&conn) {
-        return foreign().into();
+    match check_database(&conn) {
+        Err(Error::ForeignDatabase { .. }) => return foreign().into(),
+        Err(Error::HeaderOnly { .. }) => {
+            let path = path.to_owned();
+            return Error::HeaderOnly { path }.into();
+        }
+        _ => {}
     }
     let sql = "SELECT value FROM fact WHERE name = 'source'";
     RewriteError::IsDatabase {

@@ -116,7 +116,9 @@ fn manifest(
 ) -> Manifest {
     let mut manifest = files.said.clone().unwrap_or_default();
     for entry in &mut manifest.files {
+        // The rewritten timestamps name their clocks.
         entry.clocks = None;
+        entry.default_clock = None;
     }
     for path in names {
         if manifest.files.iter().all(|entry| entry.path != *path) {

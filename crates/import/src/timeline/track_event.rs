@@ -77,6 +77,8 @@ pub(crate) struct TrackEvent<'a> {
     /// The value of a counter (rule E15), and the values of further counters (rule E17).
     pub value: Option<f64>,
     pub more_values: Values<'a>,
+    /// Whether its sequence lost packets since its state was cleared (rule DT10).
+    pub lossy: bool,
     /// Its `LegacyEvent`; empty without one.
     pub legacy: &'a [u8],
     /// The text of its first annotation, if the event names a thread or a process (rule L6).
@@ -214,7 +216,8 @@ mod has {
     pub const FAULTS: u64 = 1 << 13;
     pub const UNDECODED: u64 = 1 << 14;
     pub const STATE: u64 = 1 << 15;
-    pub const STACK: u64 = 1 << 16;
+    pub const LOSSY: u64 = 1 << 16;
+    pub const STACK: u64 = 1 << 17;
 }
 
 impl Does {
@@ -261,6 +264,7 @@ impl<'a> TrackEvent<'a> {
             instructions: None,
             value: None,
             more_values: Values::default(),
+            lossy: false,
             legacy: &[],
             note: None,
             flows: Flows::default(),
@@ -289,6 +293,7 @@ impl<'a> TrackEvent<'a> {
             (has::LOG, arguments.has_log),
             (has::FAULTS, faults != 0),
             (has::STATE, self.state.is_some()),
+            (has::LOSSY, self.lossy),
             (has::UNDECODED, !arguments.undecoded.is_empty()),
             (has::STACK, self.stack.is_some()),
         ] {
@@ -437,6 +442,7 @@ impl<'a> TrackEvent<'a> {
             }
         }
         arguments.has_log = has(has::LOG);
+        self.lossy = has(has::LOSSY);
         if has(has::STACK) {
             self.stack = Some(EventStack::take(self.sequence, take)?);
         }
@@ -509,6 +515,7 @@ mod tests {
             instructions: Some(i64::MAX),
             value: Some(2.5),
             more_values: Values::write(&more, &mut values),
+            lossy: true,
             legacy: b"legacy",
             note: Some(""),
             flows: Flows::write(steps.into_iter(), &mut flows),

@@ -17,7 +17,7 @@ use super::sched::{self, Sched};
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
-use crate::output::Fault;
+use crate::output::{Doubt, Fault};
 use crate::place::TraceTime;
 use crate::timeline::{Event, Waker};
 use crate::world::ucpu;
@@ -104,6 +104,9 @@ impl Trackers {
         if is_of_cpu(event) && is_before(ts, at) {
             return Ok(());
         }
+        let buffers = at.world.statements().map(|part| &part.kernel_buffers);
+        let lacks_cpus = is_of_cpu(event) && buffers.is_some_and(|buffers| buffers.lack(ts));
+        at.world.doubt = lacks_cpus.then_some(Doubt::CpusMissing);
         match event {
             Event::Switch(switch) => {
                 self.sched.switch(ts, switch, is_begun(ts, at), at);
@@ -183,6 +186,7 @@ impl Trackers {
 
     /// There are no more events of the part.
     pub fn end(&mut self, at: &mut At<'_, '_>) {
+        at.world.doubt = None;
         for tracker in self.all() {
             tracker.end(at);
         }

@@ -84,18 +84,27 @@ pub(crate) struct FlowEvent {
 mod fault {
     use super::{Counter, Fault};
 
-    pub const DUPLICATE: Fault = Fault::new(Counter::info(
-        "flow_duplicate_id",
-        "the second begin of a flow is left out",
-    ));
-    pub const STEP: Fault = Fault::new(Counter::info(
-        "flow_step_without_start",
-        "a step of a flow that has not begun is left out",
-    ));
-    pub const END: Fault = Fault::new(Counter::info(
-        "flow_end_without_start",
-        "the end of a flow that has not begun is left out",
-    ));
+    pub const DUPLICATE: Fault = Fault::new(
+        Counter::info(
+            "flow_duplicate_id",
+            "the second begin of a flow is left out",
+        )
+        .drops_nothing(),
+    );
+    pub const STEP: Fault = Fault::new(
+        Counter::info(
+            "flow_step_without_start",
+            "a step of a flow that has not begun is left out",
+        )
+        .drops_nothing(),
+    );
+    pub const END: Fault = Fault::new(
+        Counter::info(
+            "flow_end_without_start",
+            "the end of a flow that has not begun is left out",
+        )
+        .drops_nothing(),
+    );
 }
 
 /// All flows.

@@ -22,19 +22,23 @@
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
 //! | the state of one part (rule X42) | `parts.rs` |
 //! | which slice is inside which (rules B4, B5, E9 to E13) | `slices.rs`, with the begins and ends of slices (`slice.rs`) and the slices that are not rows yet (`open_slices.rs`) |
+//! | which ends belong to other slices than the ones that they end (rule DT9) | `misplaced.rs` |
 //! | flows from slice to slice (rules G) | `flows.rs` |
 //! | flows of the GPUs' render stages (rule GP9) | `stage_flows.rs` |
 //! | texts by their numbers | `strings.rs` |
 //! | how sets of arguments are kept (rules A2, A3, H6) | `args.rs` |
 //! | values of counters (rules M1, M4) | `values.rs`, with those of threads' processes (`thread_counters.rs`) |
+//! | how far the times of events are from each other (rule FE6) | `groups.rs` |
 //! | machines and CPUs (rules H1 to H3) | `machines.rs` |
 //! | GPUs (rule H4) | `gpus.rs` |
 
 mod args;
 mod flows;
 mod gpus;
+mod groups;
 mod lanes;
 mod machines;
+mod misplaced;
 mod numbered;
 mod open_slices;
 mod outside;
@@ -59,6 +63,7 @@ use timebase_trace::Interned;
 pub(crate) use args::ArgSets;
 pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
+pub(crate) use groups::{Groups, TimeOf};
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use numbered::Numbered;
@@ -78,7 +83,7 @@ pub(crate) use values::{Measurement, ThreadValue};
 use crate::manifest::MachineRef;
 
 use crate::definitions::{Definitions, Names, Namespaces, Records, Uuids};
-use crate::output::{Cell, Counts, Faults, Rows};
+use crate::output::{Cell, Counts, Doubt, Faults, Rows};
 use crate::place::{PartKey, PartKeys};
 use crate::timeline::OwnLabel;
 
@@ -104,6 +109,10 @@ pub(crate) struct World {
     pub counts: Counts,
     pub flows: Flows,
     values: Values,
+    /// The reason why slices and states that begin with the current event may be wrong (rule FE9).
+    pub doubt: Option<Doubt>,
+    /// The times of all slices, values and runs.
+    pub groups: Groups,
     /// The current part.
     pub part: PartKey,
     /// The number of states of tracks that have begun.
@@ -120,6 +129,7 @@ impl World {
         scratch: &Scratch,
         rows: &mut Rows<'_>,
     ) -> Self {
+        definitions.end_names.are_translated = !definitions.translation_room.is_empty();
         if definitions.machines.iter().next().is_none() {
             definitions.machines.see(MachineRef::HOST);
         }
@@ -138,6 +148,8 @@ impl World {
             counts: Counts::default(),
             flows: Flows::new(scratch),
             values: Values::new(scratch),
+            doubt: None,
+            groups: Groups::new(rows),
             part: PartKey::default(),
             states: 0,
             spans: BTreeMap::new(),
@@ -196,12 +208,14 @@ impl World {
             mut tracks,
             mut args,
             values,
+            groups,
             spans,
             mut faults,
             counts,
             flows,
             ..
         } = self;
+        groups.end(rows);
         flows.end(&mut faults, rows)?;
         values.end(&threads, &mut tracks, &mut parts, rows)?;
         let mut set =

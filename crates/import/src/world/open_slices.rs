@@ -117,6 +117,17 @@ impl Slice {
         self.more.as_ref()?.doubt
     }
 
+    /// Whether a sequence of track events has the slice.
+    pub fn has_sequence(&self) -> bool {
+        self.sequence != NONE
+    }
+
+    /// The slice may be wrong.
+    pub fn doubts(&mut self, doubt: Doubt) {
+        let more = self.more.get_or_insert_default();
+        more.doubt = Doubt::first(more.doubt, Some(doubt));
+    }
+
     /// The time and the instructions that its thread spent, before the slice and in it.
     pub fn spent(&self) -> [Spent; 2] {
         let more = self.more.as_ref();

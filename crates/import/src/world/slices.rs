@@ -13,17 +13,19 @@
 //! order of ids. The alternative was to write rows at the begin and to change them at the end;
 //! but a written row is not in memory any more.
 
-use timebase_schema::tables::slice_record;
+use timebase_schema::tables::{slice_record, unended_slice};
 
 use super::World;
 use super::args::ArgSets;
+use super::groups::{Groups, TimeOf};
+use super::misplaced::{ClosedSlice, Misplaced};
 use super::open_slices::{Arena, Losses};
 use super::slice::{EndOfSlice, Made, NewSlice, SliceId};
 use super::strings::Strings;
-use super::tracks::{TrackId, Tracks};
+use super::tracks::{Owner, TrackId, Tracks};
 use crate::arguments::with_names;
-use crate::definitions::{Names, StatementsOfParts, Translated};
-use crate::output::{Cell, Doubt, Faults, Rows};
+use crate::definitions::{EndNames, Names, StatementsOfParts, Translated};
+use crate::output::{Cell, Doubt, Example, Fault, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
 /// The largest number of slices in a stack (rules B4, E10).
@@ -31,21 +33,30 @@ const DEEPEST: u32 = 512;
 
 /// The counters of slices that do not fit.
 mod fault {
-    use crate::output::{Counter, Fault};
+    use crate::output::{Cause, Counter, Fault};
 
-    pub const TOO_DEEP: Fault = Fault::new(Counter::data_loss(
-        "slice_max_depth_exceeded",
-        "a slice with 512 below it is dropped",
-    ));
-    pub const OVERLAPS: Fault = Fault::new(Counter::data_loss(
-        "slice_drop_overlapping_complete_event",
-        "a slice that begins inside another one and ends after it is \
+    pub const TOO_DEEP: Fault = Fault::new(
+        Counter::data_loss(
+            "slice_max_depth_exceeded",
+            "a slice with 512 below it is dropped",
+        )
+        .drops(Cause::TooDeep),
+    );
+    pub const OVERLAPS: Fault = Fault::new(
+        Counter::data_loss(
+            "slice_drop_overlapping_complete_event",
+            "a slice that begins inside another one and ends after it is \
          dropped",
-    ));
-    pub const MISPLACED_END: Fault = Fault::new(Counter::data_loss(
-        "misplaced_end_event",
-        "a slice ends before the slices inside it, which end with it",
-    ));
+        )
+        .drops(Cause::Overlap),
+    );
+    pub const MISPLACED_END: Fault = Fault::new(
+        Counter::data_loss(
+            "misplaced_end_event",
+            "a slice ends before the slices inside it, which end with it",
+        )
+        .drops_nothing(),
+    );
 }
 
 /// The slices of a track.
@@ -54,7 +65,9 @@ struct Stack {
     top: Option<u32>,
     depth: u32,
     /// How many of the slices are closed.
-    closed: u32,
+    closed: u16,
+    /// Whether the last end had a name.
+    has_named_ends: bool,
 }
 
 /// The stacks of all tracks.
@@ -66,6 +79,7 @@ pub(crate) struct Slices {
     next: i64,
     /// How often sequences lost packets.
     losses: Losses,
+    misplaced: Misplaced,
     /// The first and the last time of all slices.
     span: Option<(i64, i64)>,
 }
@@ -75,9 +89,13 @@ struct Maker<'a, 'o> {
     faults: &'a mut Faults,
     sets: &'a mut ArgSets,
     names: &'a Names,
+    end_names: &'a EndNames,
     parts: &'a StatementsOfParts,
     has_translations: bool,
     tracks: &'a Tracks,
+    groups: &'a mut Groups,
+    /// The machine of the current part.
+    machine: u32,
     strings: &'a mut Strings,
     rows: &'a mut Rows<'o>,
 }
@@ -95,6 +113,12 @@ impl Maker<'_, '_> {
         };
         let args = named.as_deref().unwrap_or(args);
         self.sets.number(args, self.names, self.rows)
+    }
+
+    /// A slice of the current part starts or ends.
+    #[inline]
+    fn sees(&mut self, ts: i64) {
+        self.groups.see(TimeOf::Slice, self.machine, ts);
     }
 
     /// The number of a text in the table `string`.
@@ -157,10 +181,43 @@ impl World {
         args: &[u8],
         rows: &mut Rows<'_>,
     ) -> Option<SliceId> {
+        let doubt = self.doubt;
         let (slices, mut maker) = self.slices_and_maker(rows);
-        let id = slices.push(slice, dur, args, &mut maker)?;
+        let id = match slices.push(slice, dur, args, &mut maker) {
+            Ok(id) => id,
+            Err(fault) => {
+                self.dropped(slice, fault);
+                return None;
+            }
+        };
+        if let Some(doubt) = doubt.filter(|_| dur.is_none()) {
+            slices.doubt_top(slice.track, doubt);
+        }
         self.flows.made(slice.track, Made { id, ts: slice.ts });
         Some(id)
+    }
+
+    /// Counts a slice that makes no row (rule FE1).
+    #[cold]
+    fn dropped(&mut self, slice: &NewSlice<'_>, fault: Fault) {
+        let (tracks, threads, names) = (&self.tracks, &self.threads, &self.definitions.names);
+        let example = || {
+            let name = OwnLabel::from(slice.name);
+            let (tid, pid) = match tracks.owner(slice.track) {
+                Owner::Thread(utid) => threads.ids(utid),
+                Owner::Process(upid) => (None, threads.pid(upid)),
+                _ => (None, None),
+            };
+            Example {
+                packet: slice.packet,
+                ts: Some(slice.ts),
+                name: names.text_of(&name).map(str::to_owned),
+                pid,
+                tid,
+            }
+        };
+        self.faults
+            .add_event(fault, slice.packet, slice.sequence, example);
     }
 
     /// Ends the topmost open slice that fits (rules B5, E11), and adds arguments to it.
@@ -229,10 +286,39 @@ impl World {
 
     /// Writes the remaining slices; open ones have no end (rule E13).
     pub(super) fn end_slices(&mut self, rows: &mut Rows<'_>) {
+        self.doubt_open_slices();
         let (slices, mut maker) = self.slices_and_maker(rows);
         slices.end(&mut maker);
         if let Some((start, end)) = slices.span {
             self.spans(&slice_record::TABLE, start, end.saturating_sub(start));
+        }
+    }
+
+    /// Marks slices that never ended, of threads that the first event of another CPU has (rule FE9).
+    fn doubt_open_slices(&mut self) {
+        let World {
+            definitions,
+            tracks,
+            threads,
+            slices,
+            ..
+        } = self;
+        let first_seen = |part, tid| {
+            let of_part = definitions.parts.get(part)?;
+            of_part.kernel_buffers.first_seen(tid)
+        };
+        if definitions
+            .parts
+            .iter()
+            .all(|(_, of_part)| of_part.kernel_buffers.is_empty())
+        {
+            return;
+        }
+        for (track, part, utid) in tracks.of_threads() {
+            let (tid, _) = threads.ids(utid);
+            if let Some(first) = tid.and_then(|tid| first_seen(part, tid)) {
+                slices.doubt_open(track, first);
+            }
         }
     }
 
@@ -244,9 +330,12 @@ impl World {
             faults: &mut self.faults,
             sets: &mut self.args,
             names: &self.definitions.names,
+            end_names: &self.definitions.end_names,
             parts: &self.definitions.parts,
             has_translations: !self.definitions.translation_room.is_empty(),
             tracks: &self.tracks,
+            groups: &mut self.groups,
+            machine: self.part.machine,
             strings: &mut self.strings,
             rows,
         };
@@ -277,30 +366,56 @@ impl Slices {
         dur: Option<i64>,
         args: &[u8],
         maker: &mut Maker<'_, '_>,
-    ) -> Option<SliceId> {
+    ) -> Result<SliceId, Fault> {
         let &NewSlice { ts, track, .. } = slice;
         let end = dur.map(|dur| ts.saturating_add(dur));
         if !self.settle(ts, end, track, maker) {
-            maker.faults.add(fault::OVERLAPS, slice.packet);
-            return None;
+            return Err(fault::OVERLAPS);
         }
         let stack = *self.stack(track);
         if stack.depth >= DEEPEST {
-            maker.faults.add(fault::TOO_DEEP, slice.packet);
-            return None;
+            return Err(fault::TOO_DEEP);
         }
         let id = self.next;
         self.next += 1;
         self.seen(ts);
-        self.seen(end.unwrap_or(ts));
+        maker.sees(ts);
+        if let Some(end) = end.filter(|&end| end != ts) {
+            self.seen(end);
+            maker.sees(end);
+        }
         let (losses, arena) = (&self.losses, &mut self.arena);
         let top = arena.add(slice, (id, dur), args, stack.top, losses);
         *self.stack(track) = Stack {
             top: Some(top),
             depth: stack.depth + 1,
-            closed: stack.closed + u32::from(dur.is_some()),
+            closed: stack.closed + u16::from(dur.is_some()),
+            ..stack
         };
-        Some(SliceId(id))
+        self.misplaced
+            .begins(track, id, slice.name, maker.end_names);
+        Ok(SliceId(id))
+    }
+
+    /// Marks the slice on top of a track as doubtful.
+    #[cold]
+    fn doubt_top(&mut self, track: TrackId, doubt: Doubt) {
+        let top = self.stack(track).top;
+        if let Some(slice) = top.and_then(|top| self.arena.get_mut(top)) {
+            slice.doubts(doubt);
+        }
+    }
+
+    /// Marks the open slices of a track that kernel events began before `ts`: the buffer of another CPU may have lost
+    /// their ends (rule FE9).
+    fn doubt_open(&mut self, track: TrackId, ts: i64) {
+        let mut next = self.stack(track).top;
+        while let Some(slice) = next.and_then(|next| self.arena.get_mut(next)) {
+            if slice.is_open() && slice.ts < ts && !slice.has_sequence() {
+                slice.doubts(Doubt::CpusMissing);
+            }
+            next = slice.below();
+        }
     }
 
     /// Takes the slices that have ended at `ts` off a stack (rule E9). `until` is the end of the
@@ -357,6 +472,7 @@ impl Slices {
     /// A slice has ended although a slice above it is open. It leaves the stack together with all
     /// slices above it, which end with it.
     fn cut(&mut self, track: TrackId, place: u32, end: i64, maker: &mut Maker<'_, '_>) {
+        let by = self.arena.get(place).map_or(0, |slice| slice.id);
         while let Some(top) = self.stack(track).top {
             if top != place
                 && let Some(slice) = self.arena.get_mut(top)
@@ -365,8 +481,12 @@ impl Slices {
                 if was_open {
                     slice.ends(&self.losses);
                 }
+                if slice.end() != Some(end) {
+                    let named = (slice.id, slice.name());
+                    self.misplaced.cut(track, named, by, was_open, maker.rows);
+                }
                 slice.cut(end);
-                self.stack(track).closed += u32::from(was_open);
+                self.stack(track).closed += u16::from(was_open);
             }
             self.pop(track, maker);
             if top == place {
@@ -382,16 +502,24 @@ impl Slices {
         args: &[u8],
         maker: &mut Maker<'_, '_>,
     ) -> Option<Made> {
-        let &EndOfSlice { ts, track, .. } = end;
+        let &EndOfSlice {
+            ts, track, name, ..
+        } = end;
         self.settle(ts, None, track, maker);
-        let top = self.stack(track).top;
+        let stack = self.stack(track);
+        stack.has_named_ends = name != Label::None;
+        let top = stack.top;
         let mut next = top;
         while let Some(slice) = next.and_then(|next| self.arena.get_mut(next)) {
             if slice.is_open() && slice.fits(end) {
                 slice.ends(&self.losses);
                 let made = slice.close(end, args, maker.names);
+                self.closed(track, next, name, maker);
                 self.stack(track).closed += 1;
                 self.seen(ts);
+                if made.ts != ts {
+                    maker.sees(ts);
+                }
                 if next == top {
                     self.pop(track, maker);
                 }
@@ -399,7 +527,51 @@ impl Slices {
             }
             next = slice.below();
         }
+        self.closed_nothing(end, maker);
         None
+    }
+
+    /// An end closed the slice at a place.
+    #[inline]
+    fn closed(
+        &mut self,
+        track: TrackId,
+        place: Option<u32>,
+        end: Label<'_>,
+        maker: &Maker<'_, '_>,
+    ) {
+        if !self.misplaced.needs_closed(end, maker.end_names) {
+            return;
+        }
+        if let Some(slice) = place.and_then(|place| self.arena.get(place)) {
+            let parent = slice.below().and_then(|below| self.arena.get(below));
+            let closed = ClosedSlice {
+                id: slice.id,
+                name: slice.name(),
+                parent: parent.map(|parent| parent.id),
+            };
+            self.misplaced.closed(track, closed, end, maker.end_names);
+        }
+    }
+
+    /// An end closed nothing (rule DT9).
+    fn closed_nothing(&mut self, end: &EndOfSlice<'_>, maker: &mut Maker<'_, '_>) {
+        if self.misplaced.is_empty() {
+            return;
+        }
+        let &EndOfSlice {
+            ts, track, name, ..
+        } = end;
+        let Some(owed) = self.misplaced.closed_nothing(track, name, ts, maker.rows) else {
+            return;
+        };
+        let mut next = self.stack(track).top;
+        while let Some(slice) = next.and_then(|next| self.arena.get(next)) {
+            if slice.id == owed.slice && slice.is_open() {
+                return owed.is_open(maker.rows);
+            }
+            next = slice.below();
+        }
     }
 
     /// Takes the top slice off a stack and writes its row.
@@ -445,15 +617,29 @@ impl Slices {
             top: below,
             depth: stack.depth.saturating_sub(1),
             closed: stack.closed.saturating_sub(was_closed.into()),
+            ..stack
         };
     }
 
     /// Writes the rows of all slices.
     fn end(&mut self, maker: &mut Maker<'_, '_>) {
-        for track in 0..self.stacks.len() as i64 {
-            while self.stack(TrackId(track)).top.is_some() {
-                self.pop(TrackId(track), maker);
+        for track in (0..self.stacks.len() as i64).map(TrackId) {
+            while let Some(top) = self.stack(track).top {
+                self.unended(track, top, maker);
+                self.pop(track, maker);
             }
+        }
+        self.misplaced.end(maker.rows);
+    }
+
+    /// Writes that a slice has no end, if it is open.
+    fn unended(&mut self, track: TrackId, place: u32, maker: &mut Maker<'_, '_>) {
+        let named_ends = self.stack(track).has_named_ends;
+        if let Some(slice) = self.arena.get(place).filter(|slice| slice.is_open()) {
+            maker.rows.push(unended_slice::Row {
+                slice_id: Cell::from(slice.id),
+                named_ends: Cell::from(i64::from(named_ends)),
+            });
         }
     }
 }

@@ -22,10 +22,13 @@ const LINKS: usize = 64;
 /// How many slices of each kind are remembered for an id that they name.
 const REMEMBERED: usize = 1 << 16;
 
-const TOO_MANY: Fault = Fault::new(Counter::data_loss(
-    "gpu_flow_limit_exceeded",
-    "links of one event id of a GPU are left out, as they are too many",
-));
+const TOO_MANY: Fault = Fault::new(
+    Counter::data_loss(
+        "gpu_flow_limit_exceeded",
+        "links of one event id of a GPU are left out, as they are too many",
+    )
+    .drops_nothing(),
+);
 
 /// The relation of a slice to an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -221,6 +221,11 @@ impl Threads {
         )
     }
 
+    /// The pid of a process.
+    pub fn pid(&self, upid: Upid) -> Option<i64> {
+        Some(self.get_process(upid)?.pid)
+    }
+
     /// The newest live thread of a tid.
     #[inline]
     pub fn live(&self, machine: u32, tid: i64) -> Option<Utid> {

@@ -288,10 +288,29 @@ impl Tracks {
         id
     }
 
+    /// The tracks of threads, each with its part and its thread.
+    pub fn of_threads(&self) -> impl Iterator<Item = (TrackId, PartIx, Utid)> {
+        let all = (0..).map(TrackId).zip(&self.all);
+        all.filter_map(|(id, track)| match track {
+            Track::OfThread(part, utid) => Some((id, *part, *utid)),
+            Track::Other(..) => None,
+        })
+    }
+
     /// The part of a track.
     pub fn part(&self, id: TrackId) -> PartIx {
         let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));
         track.map_or(self.part, Track::part)
+    }
+
+    /// The owner of a track.
+    pub fn owner(&self, id: TrackId) -> Owner {
+        let track = usize::try_from(id.0).ok().and_then(|id| self.all.get(id));
+        match track {
+            Some(&Track::OfThread(_, utid)) => Owner::Thread(utid),
+            Some(Track::Other(_, track)) => track.owner,
+            None => Owner::None,
+        }
     }
 
     /// Adds details to a track.

@@ -21,19 +21,28 @@ const MOST_PARENTS: u32 = 98;
 mod fault {
     use super::{Counter, Fault};
 
-    pub const LOOP: Fault = Fault::new(Counter::error(
-        "track_event_track_hierarchy_loop",
-        "a track is its own ancestor, and has no rows",
-    ));
-    pub const TOO_DEEP: Fault = Fault::new(Counter::error(
-        "track_event_track_hierarchy_too_deep",
-        "a track has more than 98 ancestors, and has no rows",
-    ));
-    pub const MISSING: Fault = Fault::new(Counter::error(
-        "track_hierarchy_missing_uuid",
-        "a track has a parent that nothing describes or uses, and has no \
+    pub const LOOP: Fault = Fault::new(
+        Counter::error(
+            "track_event_track_hierarchy_loop",
+            "a track is its own ancestor, and has no rows",
+        )
+        .drops_some(),
+    );
+    pub const TOO_DEEP: Fault = Fault::new(
+        Counter::error(
+            "track_event_track_hierarchy_too_deep",
+            "a track has more than 98 ancestors, and has no rows",
+        )
+        .drops_some(),
+    );
+    pub const MISSING: Fault = Fault::new(
+        Counter::error(
+            "track_hierarchy_missing_uuid",
+            "a track has a parent that nothing describes or uses, and has no \
          rows",
-    ));
+        )
+        .drops_some(),
+    );
 }
 
 /// The state of uuids, by their numbers.

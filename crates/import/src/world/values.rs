@@ -16,12 +16,13 @@ use timebase_schema::tables::counter_record;
 use timebase_store::sort::Scratch;
 
 use super::World;
+use super::groups::TimeOf;
 use super::parts::PartWorlds;
 use super::thread_counters::{ProcessTracks, ThreadCounter};
 use super::threads::{Threads, Utid};
 use super::tracks::{Owner, TrackId, Tracks};
 use crate::compact::{Put, Take, cut};
-use crate::output::{Cell, Rows};
+use crate::output::{Cell, Doubt, Rows};
 use crate::place::PartIx;
 use crate::spill::SpillQueue;
 
@@ -30,9 +31,15 @@ use crate::spill::SpillQueue;
 pub(crate) struct Measurement {
     id: i64,
     ts: i64,
+    doubt: Option<Doubt>,
 }
 
 impl Measurement {
+    /// The same value, which may be wrong.
+    pub fn doubted(self, doubt: Option<Doubt>) -> Measurement {
+        Measurement { doubt, ..self }
+    }
+
     /// Its row in `counter`.
     pub fn id(&self) -> i64 {
         self.id
@@ -52,7 +59,9 @@ impl Measurement {
             track_id: Cell::from(track.0),
             value: Cell::number(value),
             arg_set_id: Cell::or_null(arg_set_id),
+            doubt: Cell::or_null(self.doubt.map(Doubt::number)),
         });
+        rows.count_value(self.doubt.is_some());
     }
 }
 
@@ -135,6 +144,7 @@ impl Values {
             let sample = Measurement {
                 id: take.integer()?,
                 ts: take.integer()?,
+                doubt: None,
             };
             let part = PartIx(take.small()?);
             let of_part = parts.of(part).ok_or_else(cut)?;
@@ -176,9 +186,11 @@ impl World {
     /// Starts a value whose track comes later.
     pub fn sample(&mut self, ts: i64) -> Measurement {
         self.spans(&counter_record::TABLE, ts, 0);
+        self.groups.see(TimeOf::Value, self.part.machine, ts);
         let id = self.values.next;
         self.values.next += 1;
-        Measurement { id, ts }
+        let doubt = None;
+        Measurement { id, ts, doubt }
     }
 
     /// Adds a value of a counter that belongs to the process of a thread (rule M4).

@@ -16,13 +16,15 @@
 //!
 //! # Design
 //!
-//! There are three measurements, because none replaces another:
+//! There are four measurements, because none replaces another:
 //!
 //! * **Generated traces** (`case.rs`, `measure.rs`) have the truth of every reading, but their
 //!   clocks follow somebody's idea of clocks. One trace is one random sample, so difficult cases
 //!   are measured with many seeds, and the worst result is shown.
 //! * **Generated sets** (`set_case.rs`, `measure_set.rs`) are of several machines that asked each
 //!   other for the time: their errors are those of a round trip, not of a reading.
+//! * **Few readings** (`few.rs`) are two or three snapshots, close together or coarse, and the times
+//!   long after them: the bounds matter there, not the lines. They need no trace, so they are many.
 //! * **Recorded traces** (`left_out.rs`) have real clocks, but the truth is only known at
 //!   snapshots. So each snapshot except the first and the last is left out once, and its readings
 //!   are compared with the times from the others. This is harder than an import: gaps are twice as
@@ -38,6 +40,7 @@
 
 mod case;
 mod error;
+mod few;
 mod left_out;
 mod measure;
 mod measure_set;
@@ -47,9 +50,10 @@ mod set_case;
 
 pub use case::{Case, Goals, HardCase};
 pub use error::Error;
+pub use few::{FewCase, FewMeasured};
 pub use left_out::{LeftOut, leave_out};
 pub use measure::{Inversions, Measured, MeasuredSeeds, measure, measure_seeds};
 pub use measure_set::{SetMeasured, Stated, measure_set};
 pub use off::Off;
-pub use report::{cases, left_outs, seeds, set_cases};
+pub use report::{cases, few, left_outs, seeds, set_cases};
 pub use set_case::{SetCase, SetGoal};

@@ -5,6 +5,7 @@ use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
 
 use crate::accuracy::case::{Case, Goals, HardCase};
+use crate::accuracy::few::{FewCase, FewMeasured};
 use crate::accuracy::left_out::LeftOut;
 use crate::accuracy::measure::{Inversions, Measured, MeasuredSeeds};
 use crate::accuracy::measure_set::SetMeasured;
@@ -212,6 +213,45 @@ pub fn set_cases(all: &[(SetCase, SetMeasured)]) -> String {
             inside,
             bar,
             missed.map_or("met".to_owned(), |missed| format!("**{missed}**")),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The table of clocks that were read few times.
+pub fn few(all: &[(FewCase, FewMeasured)]) -> String {
+    let mut table = table(&[
+        "clocks",
+        "seeds",
+        "nearest: RMS",
+        "worst",
+        "linear: RMS",
+        "worst seed",
+        "worst",
+        "inside",
+        "worst seed",
+        "error stated",
+        "largest",
+        "goals",
+    ]);
+    for (case, measured) in all {
+        let goals = match case.missed(measured).as_slice() {
+            [] => "met".to_owned(),
+            missed => format!("**{}**", missed.join(", ")),
+        };
+        table.add_row([
+            case.name.to_owned(),
+            measured.seeds.to_string(),
+            time(measured.nearest.rms),
+            time(measured.nearest.worst),
+            time(measured.linear.rms),
+            time(measured.worst_seed),
+            time(measured.linear.worst),
+            percent(measured.inside),
+            percent(measured.worst_inside),
+            time(measured.bar.median),
+            time(measured.bar.worst),
+            goals,
         ]);
     }
     table.to_string()

@@ -21,30 +21,30 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::exact::rounded;
-use super::knot::{Gap, Knot, distance, median, moved, off_line};
+use super::knot::{Gap, Knot, distance, gaps, median, moved, off_line};
 
 /// The limit for a gap: no change of the rate explains a larger movement of b (rule R2).
-const LEAP: f64 = 1e-3;
-const LEAP_NS: f64 = 1e6;
+pub(super) const LEAP: f64 = 1e-3;
+pub(super) const LEAP_NS: f64 = 1e6;
 /// For a coarse clock, which only shows its last tick: the movement that this explains (rules R2,
 /// R3, R5).
 pub(super) const TICK: f64 = 10e6;
 /// Gaps inside a group are shorter than usual by this factor (rule R1).
 const SHORT: f64 = 1e-3;
 /// The largest number of consecutive groups that may be left out.
-const MOST_LEFT_OUT: usize = 5;
+pub(super) const MOST_LEFT_OUT: usize = 5;
 /// The number of readings on either side from which the noise of a group is computed.
 const LOOKS: usize = 3;
 /// The least scale of bends, in ns.
 const LEAST_SCALE: f64 = 1e3;
 
 /// Costs, in billionths.
-type Cost = u64;
-const UNIT: f64 = 1e9;
-const LEFT_OUT: Cost = 1_000_000_000;
-const LEAPS: Cost = 900_000_000;
-const SLIDES: Cost = 1_700_000_000;
-const TWO_STEPS: Cost = 1_200_000_000;
+pub(super) type Cost = u64;
+pub(super) const UNIT: f64 = 1e9;
+pub(super) const LEFT_OUT: Cost = 1_000_000_000;
+pub(super) const LEAPS: Cost = 900_000_000;
+pub(super) const SLIDES: Cost = 1_700_000_000;
+pub(super) const TWO_STEPS: Cost = 1_200_000_000;
 const MOST_BENT: f64 = 1.2;
 /// The possible difference in the future.
 const NEVER_WINS: Cost = 2_400_000_000;
@@ -57,6 +57,8 @@ pub(super) struct Hop {
     /// The least length of gaps that separate groups.
     pub short: f64,
     pub is_coarse: bool,
+    /// The resolution of both clocks together (rule R32).
+    pub quantum: f64,
 }
 
 /// A usable reading, and its group.
@@ -107,8 +109,17 @@ impl Hop {
 
     /// A distance from the line that costs as much as leaving a reading out.
     fn scale(&self, usual: f64) -> f64 {
-        let least = if self.is_coarse { TICK } else { LEAST_SCALE };
-        least.max(10.0 * usual)
+        let tick = if self.is_coarse { TICK } else { 0.0 };
+        tick.max(LEAST_SCALE + self.quantum).max(10.0 * usual)
+    }
+
+    /// The largest jump of nearest neighbour at a reading, without steps.
+    pub fn worst_nearest(&self, knots: &[Knot], choice: &Choice) -> f64 {
+        let lines = choice.used.windows(2).filter(|pair| pair[0].1 == Gap::Line);
+        let gaps = lines.flat_map(|pair| gaps(&knots[pair[0].0..=pair[1].0]));
+        let jumps = gaps.filter(|&(from, to)| !self.leaps(from, to));
+        let jumps = jumps.map(|(from, to)| moved(from, to, 1.0).abs());
+        jumps.fold(0.0, f64::max)
     }
 
     /// Chooses readings, in the order of `a`; of equal values, only one.

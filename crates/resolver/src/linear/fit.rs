@@ -1,11 +1,14 @@
-//! Fits one hop: the error of each reading, the rates, and the steps (rules R1, R4, R5).
-//! `choice.rs` chooses the readings.
+//! Fits one hop: the error of each reading, the rates, and the steps (rules R1, R4, R5, R32–R37).
+//! `choice.rs` chooses the readings; `kin.rs` fits clocks of one timekeeper.
 
 use std::ops::Range;
 
 use super::choice::{self, Choice, Hop, TICK};
-use super::exact::{real, rounded};
-use super::knot::{Gap, Knot, distance, median, middles, moved, off_line, rate};
+use super::clocks::{Clocks, LEAST_NOISE, Quantum};
+use super::kin::{Kin, Kinship, Offsets};
+use super::knot::{Gap, Knot, distance, gaps, median, middles, moved, off_line, rate};
+use super::left_out::{LeftOut, Straight};
+use super::rate::{Measured, Prior, Rate, changed, median_sigma};
 
 /// If the rate of two clocks differs from the nominal one by more than this, they do not count the
 /// same unit (rule R1).
@@ -18,12 +21,18 @@ const TELLS_COARSE: f64 = 20e9;
 const UNSURE: f64 = 10.0;
 /// A rate may change by more than usual by this factor (rule R9).
 const CHANCE: f64 = 2.0;
-/// The least noise, and the least change of a rate (rule R5).
-pub(super) const LEAST_NOISE: f64 = 100.0;
+/// How far the readings of a snapshot may be apart before two clocks count different units (rule
+/// R34).
+const READ_APART: f64 = 200e3;
+/// The least change of a rate (rule R5).
 pub(super) const LEAST_WOBBLE: f64 = 1e-7;
-/// The least noise, and the least change of a rate, for this many numbers.
-const UNTOLD_NOISE: f64 = 1_000.0;
+/// The noise, and the least change of a rate, for this many numbers.
+const UNTOLD_NOISE: f64 = 1_500.0;
 const UNTOLD_WOBBLE: f64 = 1e-6;
+/// The least change of a rate outside of the readings (rule R35).
+const WANDERS_OUTSIDE: f64 = 1.2e-6;
+/// A gap that is less sure than usual by this factor shows no change of the rate (rule R35).
+const LESS_SURE: f64 = 10.0;
 /// From this many residuals of second neighbours on, they tell the noise in a residual.
 const SECONDS: usize = 8;
 /// Up to this distance, readings that are left out say something about a segment of one or two
@@ -31,6 +40,8 @@ const SECONDS: usize = 8;
 const APART: f64 = 1e6;
 /// A gap is long if it is longer than the usual one by this factor.
 const LONG: f64 = 1.5;
+/// The usual gap is no shorter than those that show changes of the rate, by more than this factor.
+const SHORTER: f64 = 0.5;
 /// How near to a line a reading that is left out in a step must be, as a part of the distance
 /// between the lines (rule R4).
 const ON_A_SIDE: f64 = 0.25;
@@ -40,7 +51,7 @@ const ON_A_SIDE: f64 = 0.25;
 pub(super) struct Jump {
     /// The corner before it.
     pub knot: u32,
-    /// The median rate of the segment before it.
+    /// The rate of the segment before it.
     pub rate: f64,
     pub error: f64,
 }
@@ -80,24 +91,83 @@ pub struct OffLine {
 /// The gaps from which a rate is computed.
 #[derive(Debug, Clone, Copy)]
 enum Tells {
-    /// Gaps of at least this length.
+    /// Gaps of at least this length, of a statement (rule R10).
     Long(f64),
-    /// Gaps whose rate has at most this error.
+    /// Gaps whose rate has at most this error, of samples (rule R9).
     Sure(f64),
+    /// Gaps of at least this length with a rate that is possible (rule R33).
+    Possible(f64),
 }
 
-/// The growth of the error outside of the readings.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Outside {
-    /// By the observed changes of the rate (rule R5).
-    Wanders,
-    /// By these, and by the possible error or change of the usual rate (rule R9).
-    Unsure(f64),
-    /// Not at all, because the readings are an exact relation of two clocks.
-    Exact,
+/// The rate of a segment, and the error of the rate in its first gap.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    of: Rate,
+    first_sigma: f64,
 }
 
-/// A fitted hop (rules R1–R5).
+/// The facts about a hop besides its readings.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    tick: f64,
+    quantum: f64,
+    least_noise: f64,
+    /// The noise if no reading shows it.
+    untold_noise: f64,
+    /// How far the rate is probably off the nominal one.
+    prior: f64,
+    is_counter: bool,
+    has_errors: bool,
+}
+
+impl Facts {
+    fn of(clocks: &Clocks, quantum: Quantum) -> Facts {
+        Facts {
+            tick: clocks.tick(),
+            quantum: quantum.sum,
+            least_noise: clocks.least_noise(),
+            untold_noise: UNTOLD_NOISE,
+            prior: clocks.prior(),
+            is_counter: clocks.is_counter(),
+            has_errors: false,
+        }
+    }
+
+    /// A statement or samples, whose errors need no estimate.
+    const KNOWN: Facts = Facts {
+        tick: 0.0,
+        quantum: 0.0,
+        least_noise: LEAST_NOISE,
+        untold_noise: LEAST_NOISE,
+        prior: 0.0,
+        is_counter: false,
+        has_errors: true,
+    };
+
+    fn is_coarse(&self) -> bool {
+        self.tick > 0.0
+    }
+
+    /// The nominal rate, κ of rules R1 and R34, by the rates of the gaps that tell one.
+    fn nominal_rate(&self, rates: &mut [f64], lengths: &mut [f64]) -> f64 {
+        let unsure = match self.is_counter || self.has_errors {
+            true => 0.0,
+            false => {
+                let usual = median(lengths).unwrap_or(f64::INFINITY);
+                2.0 * (READ_APART + self.tick + self.quantum) / usual
+            }
+        };
+        // Of two gaps, one may be a suspend.
+        let off = |rate: &f64| (rate - 1.0).abs();
+        let measured = middles(rates).into_iter().flatten();
+        measured
+            .min_by(|one, other| off(one).total_cmp(&off(other)))
+            .filter(|measured| off(measured) > SAME_UNIT + unsure)
+            .unwrap_or(1.0)
+    }
+}
+
+/// A fitted hop (rules R1–R5, R30–R37).
 ///
 /// Times are nanoseconds of the target clock; rates are nanoseconds of the target in a nanosecond
 /// of the source. [`Estimates`](super::Estimates) has the example.
@@ -109,11 +179,13 @@ pub struct Fit {
     pub readings: usize,
     /// The nominal rate, κ of rule R1: 1, unless one of the clocks does not count nanoseconds.
     pub nominal_rate: f64,
-    /// The median rate between readings; `None` if it is unknown.
-    pub median_rate: Option<f64>,
-    /// The largest difference between a gap's rate and the median.
+    /// The rate, as far as it is known (rule R33).
+    pub rate: f64,
+    /// How far it may be off, without changes; infinite if unknown.
+    pub rate_error: f64,
+    /// The largest difference between a gap's rate and the rate.
     pub rate_spread: f64,
-    /// The noise (rule R5).
+    /// The noise (rule R32).
     pub noise_ns: f64,
     /// The first reading after each step (rule R2).
     pub steps: Vec<OffLine>,
@@ -130,19 +202,20 @@ pub struct Fit {
     pub(super) beyond: [f64; 2],
     /// The least w of a gap, the possible movement of the line in it.
     least_wobble: f64,
+    /// The usual w of the gaps that show changes of the rate, and their usual length.
+    usual_wobble: f64,
+    usual_length: f64,
     /// False if the error is unknown.
     pub(super) is_known: bool,
+    /// The offsets of clocks of one timekeeper, which have no rates.
+    pub(super) offsets: Option<Offsets>,
     tells: Tells,
-    outside: Outside,
-}
-
-impl Tells {
-    fn holds(self, from: Knot, to: Knot) -> bool {
-        match self {
-            Tells::Long(short) => distance(from.a, to.a) >= short,
-            Tells::Sure(most) => unsure(from, to) <= most,
-        }
-    }
+    /// How far the rate may be off its estimate, or change, between two readings.
+    rate_doubt: f64,
+    /// Whether its difference from the nominal rate is more than that.
+    is_drift_known: bool,
+    /// The growth of the error outside of the readings (rules R9, R10, R35); infinite if unknown.
+    pub(super) outside: f64,
 }
 
 /// The possible error of the rate between two samples.
@@ -150,8 +223,13 @@ fn unsure(from: Knot, to: Knot) -> f64 {
     f64::from(from.error + to.error) / distance(from.a, to.a)
 }
 
+/// How far the rate between two readings is off by their errors (rule R33).
+fn sigma(from: Knot, to: Knot) -> f64 {
+    f64::from(from.error).hypot(f64::from(to.error)) / distance(from.a, to.a)
+}
+
 impl OffLine {
-    fn new(knot: Knot, deviation_ns: f64) -> OffLine {
+    pub(super) fn new(knot: Knot, deviation_ns: f64) -> OffLine {
         OffLine {
             snapshot: knot.snapshot(),
             from_value: knot.a,
@@ -161,152 +239,88 @@ impl OffLine {
     }
 }
 
-/// Two numbers that make a segment of readings a line: its begin, and its rate.
-#[derive(Debug, Clone, Copy)]
-struct Straight {
-    from: Knot,
-    rate: f64,
-}
-
-impl Straight {
-    /// The distance of a reading above the line.
-    fn ahead(&self, at: Knot) -> f64 {
-        moved(self.from, at, 1.0) - distance(self.from.a, at.a) * (self.rate - 1.0)
-    }
-
-    fn off(&self, at: Knot) -> f64 {
-        self.ahead(at).abs()
-    }
-
-    /// The line at a reading of the source; `None` if no clock can have that reading.
-    fn at(&self, a: i64) -> Option<i64> {
-        let forward = i128::from(a) - i128::from(self.from.a);
-        let gained = rounded(real(forward) * (self.rate - 1.0));
-        i64::try_from(i128::from(self.from.b) + forward + gained).ok()
-    }
-}
-
-/// The ignored readings, with the used readings around them.
-struct LeftOut {
-    knots: Vec<Knot>,
-    /// The number of ignored readings before each used knot, and after all.
-    ends: Vec<usize>,
-}
-
-impl LeftOut {
-    /// The readings that a choice does not use, except in a group with a used reading.
-    fn new(knots: &[Knot], choice: &Choice) -> LeftOut {
-        let mut out = LeftOut {
-            knots: Vec::new(),
-            ends: Vec::with_capacity(choice.used.len()),
-        };
-        let mut next = 0;
-        let mut group = None;
-        let is_out = |index: usize, group: Option<usize>, next_group: Option<usize>| {
-            let own = choice.groups.get(index).copied();
-            own != group && own != next_group
-        };
-        for &(used, _) in &choice.used {
-            let own = choice.groups.get(used).copied();
-            let between = (next..used).filter(|&index| is_out(index, group, own));
-            out.knots.extend(between.map(|index| knots[index]));
-            out.ends.push(out.knots.len());
-            (next, group) = (used + 1, own);
-        }
-        let after = (next..knots.len()).filter(|&index| is_out(index, group, None));
-        out.knots.extend(after.map(|index| knots[index]));
-        out
-    }
-
-    /// The ignored readings between a used knot and the one before it; for the number after the
-    /// last knot, those after it.
-    fn before(&self, knot: usize) -> &[Knot] {
-        self.between(knot, knot)
-    }
-
-    /// The ignored readings between the segment before a segment and the segment after it.
-    fn around(&self, segment: &Range<usize>) -> &[Knot] {
-        self.between(segment.start, segment.end)
-    }
-
-    /// The ignored readings after the knot before `first`, and before `last`.
-    fn between(&self, first: usize, last: usize) -> &[Knot] {
-        let end = |knot: usize| self.ends.get(knot).copied().unwrap_or(self.knots.len());
-        let start = first.checked_sub(1).map_or(0, end);
-        &self.knots[start..end(last)]
-    }
-}
-
 impl Fit {
-    /// Fits a hop to its readings, in the order of `a`. `is_coarse` says that one of the clocks
-    /// only shows its last tick.
-    pub(super) fn new(knots: Vec<Knot>, is_coarse: bool) -> Fit {
-        Fit::of_readings(knots, is_coarse, UNTOLD_NOISE)
+    /// Fits a hop to its readings, in the order of `a`.
+    pub(super) fn new(mut knots: Vec<Knot>, clocks: &Clocks) -> Fit {
+        knots.dedup_by_key(|knot| knot.a);
+        let quantum = clocks.quantum(&knots);
+        match Kin::of(&knots, clocks, quantum) {
+            Some(kin) => kin.fit(&knots),
+            None => Fit::of_readings(&knots, Facts::of(clocks, quantum)),
+        }
     }
 
-    /// `untold` is the noise if no reading shows it.
-    fn of_readings(mut knots: Vec<Knot>, is_coarse: bool, untold: f64) -> Fit {
+    /// Fits a hop to an assumption or a manifest's statement about its clocks. The error is unknown
+    /// unless `is_exact`.
+    pub(super) fn said(mut knots: Vec<Knot>, is_exact: bool) -> Fit {
         knots.dedup_by_key(|knot| knot.a);
-        let mut numbers: Vec<f64> = gaps(&knots)
+        Fit {
+            is_known: is_exact,
+            ..Fit::of_readings(&knots, Facts::KNOWN)
+        }
+    }
+
+    fn of_readings(knots: &[Knot], facts: Facts) -> Fit {
+        let mut lengths: Vec<f64> = gaps(knots)
             .map(|(from, to)| distance(from.a, to.a))
             .collect();
-        let short = choice::short(&mut numbers);
-        let least = if is_coarse { TELLS_COARSE } else { 0.0 };
-        let tells = Tells::Long(short.max(least));
-        numbers.clear();
-        let told = gaps(&knots).filter(|&(from, to)| tells.holds(from, to));
-        numbers.extend(told.map(|(from, to)| rate(from, to)));
-        // Of two gaps, one may be a suspend.
-        let off = |rate: &f64| (rate - 1.0).abs();
-        let measured = middles(&mut numbers).into_iter().flatten();
-        let kappa = measured
-            .min_by(|one, other| off(one).total_cmp(&off(other)))
-            .filter(|measured| off(measured) > SAME_UNIT)
-            .unwrap_or(1.0);
+        let short = choice::short(&mut lengths);
+        let least = if facts.is_coarse() { TELLS_COARSE } else { 0.0 };
+        let telling = short.max(least);
+        let told = gaps(knots).filter(|&(from, to)| distance(from.a, to.a) >= telling);
+        let mut rates: Vec<f64> = told.map(|(from, to)| rate(from, to)).collect();
+        lengths.retain(|&length| length >= telling);
         let hop = Hop {
-            kappa,
+            kappa: facts.nominal_rate(&mut rates, &mut lengths),
             short,
-            is_coarse,
+            is_coarse: facts.is_coarse(),
+            quantum: facts.quantum,
         };
-        let choice = hop.choose(&knots);
-        let left_out = LeftOut::new(&knots, &choice);
+        let choice = hop.choose(knots);
+        let left_out = LeftOut::new(knots, &choice);
         let used = choice.used.iter();
         let used = used.map(|&(index, gap)| Knot {
             gap,
             ..knots[index]
         });
+        let tells = match facts.has_errors {
+            true => Tells::Long(telling),
+            false => Tells::Possible(telling),
+        };
         let mut fit = Fit {
             readings: knots.len(),
-            nominal_rate: kappa,
+            nominal_rate: hop.kappa,
+            rate: hop.kappa,
             knots: used.collect(),
+            worst_error_nearest_ns: hop.worst_nearest(knots, &choice),
             ..Fit::empty(tells)
         };
-        for pair in choice.used.windows(2) {
-            if pair[0].1 == Gap::Line {
-                let all = &knots[pair[0].0..=pair[1].0];
-                let gaps = gaps(all).filter(|&(from, to)| !hop.leaps(from, to));
-                let jumps = gaps.map(|(from, to)| moved(from, to, 1.0).abs());
-                fit.worst_error_nearest_ns = jumps.fold(fit.worst_error_nearest_ns, f64::max);
-            }
+        fit.find_errors(&facts);
+        if !facts.has_errors {
+            fit.raise_grouped(knots, &choice);
         }
-        fit.find_errors(&mut numbers, is_coarse, untold);
-        fit.find_rates(&mut numbers);
-        let wobble = fit.raise_long(&mut numbers);
-        fit.raise_few(&left_out, if is_coarse { TICK } else { APART });
+        let paces = fit.find_rates(&facts);
+        let wobble = fit.raise_long();
+        fit.raise_few(
+            &left_out,
+            &paces,
+            if facts.is_coarse() { TICK } else { APART },
+        );
         fit.find_worst();
-        fit.find_outliers(&left_out);
+        fit.find_outliers(&left_out, &paces);
         fit.find_steps();
-        let medians = fit.medians();
-        fit.find_corners(&left_out, &medians, wobble);
-        fit.find_jumps(&medians, wobble);
+        fit.find_corners(&left_out, &paces, wobble);
+        fit.find_jumps(&paces, wobble);
         fit
     }
 
+    /// A fit without readings, whose gaps tell rates by this.
     fn empty(tells: Tells) -> Fit {
         Fit {
             readings: 0,
             nominal_rate: 1.0,
-            median_rate: None,
+            rate: 1.0,
+            rate_error: 0.0,
             rate_spread: 0.0,
             noise_ns: 0.0,
             steps: Vec::new(),
@@ -317,19 +331,23 @@ impl Fit {
             jumps: Vec::new(),
             beyond: [0.0; 2],
             least_wobble: LEAST_WOBBLE,
+            usual_wobble: LEAST_WOBBLE,
+            usual_length: f64::INFINITY,
             is_known: true,
+            offsets: None,
             tells,
-            outside: Outside::Wanders,
+            rate_doubt: 0.0,
+            is_drift_known: false,
+            outside: 0.0,
         }
     }
 
-    /// Fits a hop to an assumption or a manifest's statement about its clocks. The error is unknown
-    /// unless `is_exact`.
-    pub(super) fn said(knots: Vec<Knot>, is_exact: bool) -> Fit {
+    /// A fit of clocks whose offset is constant.
+    pub(super) fn of_offsets(knots: Vec<Knot>, offsets: Offsets) -> Fit {
         Fit {
-            is_known: is_exact,
-            outside: Outside::Exact,
-            ..Fit::of_readings(knots, false, LEAST_NOISE)
+            knots,
+            offsets: Some(offsets),
+            ..Fit::empty(Tells::Long(0.0))
         }
     }
 
@@ -360,21 +378,20 @@ impl Fit {
             knots,
             ..Fit::empty(Tells::Sure(UNSURE * usual.unwrap_or(0.0)))
         };
-        fit.find_rates(&mut numbers);
-        let wobble = fit.raise_wobbles(&mut numbers);
+        let paces = fit.find_rates(&Facts::KNOWN);
+        let wobble = fit.raise_wobbles();
         fit.find_worst();
         fit.find_steps();
-        let medians = fit.medians();
-        fit.find_jumps(&medians, wobble);
-        fit.outside = Outside::Unsure(wobble + usual.unwrap_or(OSCILLATOR));
+        fit.find_jumps(&paces, wobble);
+        fit.rate_doubt = fit.rate_spread + wobble + usual.unwrap_or(OSCILLATOR);
+        fit.outside = fit.rate_doubt;
         fit
     }
 
     /// A rate may change little here by chance, so no gap has a smaller w than this part of the
     /// usual one, which this returns (rule R9).
-    fn raise_wobbles(&mut self, wobbles: &mut Vec<f64>) -> f64 {
-        self.wobbles(wobbles);
-        let least = median(wobbles).map_or(LEAST_WOBBLE, |usual| CHANCE * usual);
+    fn raise_wobbles(&mut self) -> f64 {
+        let least = median(&mut self.wobbles()).map_or(LEAST_WOBBLE, |usual| CHANCE * usual);
         for knot in &mut self.knots {
             knot.wobble = knot.wobble.max(least as f32);
         }
@@ -382,21 +399,15 @@ impl Fit {
     }
 
     /// w of all gaps that are lines.
-    fn wobbles(&self, wobbles: &mut Vec<f64>) {
-        wobbles.clear();
+    fn wobbles(&self) -> Vec<f64> {
         let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
-        wobbles.extend(lines.map(|gap| f64::from(gap[0].wobble)));
+        lines.map(|gap| f64::from(gap[0].wobble)).collect()
     }
 
     /// If a gap is longer than usual, its w is the movement of the rate in this time (rule R5).
     /// Returns the usual w.
-    fn raise_long(&mut self, numbers: &mut Vec<f64>) -> f64 {
-        self.wobbles(numbers);
-        let usual = median(numbers).unwrap_or(self.least_wobble);
-        let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
-        numbers.clear();
-        numbers.extend(lines.map(|gap| distance(gap[0].a, gap[1].a)));
-        let long = median(numbers).unwrap_or(0.0);
+    fn raise_long(&mut self) -> f64 {
+        let (usual, long) = (self.usual_wobble, self.usual_length);
         for index in 1..self.knots.len() {
             let (from, to) = (self.knots[index - 1], self.knots[index]);
             let span = distance(from.a, to.a);
@@ -408,25 +419,26 @@ impl Fit {
         usual
     }
 
-    /// The error of each reading, err(i) of rule R5. `untold` is the noise if no reading shows it.
-    fn find_errors(&mut self, residuals: &mut Vec<f64>, is_coarse: bool, untold: f64) {
-        residuals.clear();
-        let mut seconds = Vec::new();
+    /// The error of each reading, err(i) of rules R5 and R32.
+    fn find_errors(&mut self, facts: &Facts) {
+        let (mut residuals, mut seconds) = (Vec::new(), Vec::new());
         for segment in self.segments() {
             let knots = &self.knots[segment];
             residuals.extend(knots.windows(3).map(|of| off_line(of[0], of[2], of[1])));
             seconds.extend(knots.windows(5).map(|of| off_line(of[0], of[4], of[2])));
         }
         let count = residuals.len() as f64;
-        let usual = median(residuals).unwrap_or(0.0);
+        let usual = median(&mut residuals).unwrap_or(0.0);
         let wanders = match seconds.len() >= SECONDS && usual > 0.0 {
             true => median(&mut seconds).map_or(0.0, |second| (second / usual).powi(2) - 1.0),
             false => 0.0,
         };
         let part = f64::max(1.0 / 9.0, 1.0 - wanders.max(0.0) / 7.0).sqrt();
-        let least = if is_coarse { TICK } else { LEAST_NOISE };
-        let told = 3.0 * part * (1.0 + 1.0 / count.max(1.0)) * usual;
-        self.noise_ns = least.max(untold / (1.0 + count)).max(told);
+        // The resolution of the clocks is no scatter of their readings.
+        let scatter = (usual - facts.quantum / 2.0).max(0.0);
+        let told = 3.0 * part * (1.0 + 1.0 / count.max(1.0)) * scatter;
+        let untold = facts.untold_noise / (1.0 + count);
+        self.noise_ns = facts.quantum + facts.least_noise.max(untold).max(told);
         for segment in self.segments() {
             for index in segment.clone() {
                 let error = self.noise_ns.max(self.residual(&segment, index));
@@ -435,14 +447,33 @@ impl Fit {
         }
     }
 
+    /// The other readings of a group say how well a reading is known (rule R32).
+    fn raise_grouped(&mut self, all: &[Knot], choice: &Choice) {
+        for (knot, &(used, _)) in self.knots.iter_mut().zip(&choice.used) {
+            let group = choice.groups.get(used);
+            let is_near = |other: &usize| choice.groups.get(*other) == group;
+            let others = (0..used).rev().take_while(is_near);
+            let others = others.chain((used + 1..all.len()).take_while(is_near));
+            let offs = others.map(|other| moved(all[used], all[other], self.nominal_rate).abs());
+            let least = offs.filter(|&off| off <= APART).fold(0.0, f64::max);
+            knot.error = knot.error.max(least as f32);
+        }
+    }
+
     /// The distance of a reading from the line of its neighbours in its segment.
     fn residual(&self, segment: &Range<usize>, index: usize) -> f64 {
         let knots = &self.knots[segment.clone()];
         let at = self.knots[index];
+        // A line far from its two readings is off by more than the reading at the end.
+        let beyond = |next: Knot, further: Knot| {
+            let (between, away) = (distance(next.a, further.a), distance(at.a, next.a));
+            let part = (2.0 * between.abs() / away.abs()).min(1.0);
+            off_line(next, further, at) * if self.shrinks_ends() { part } else { 1.0 }
+        };
         match knots {
             [] | [_] | [_, _] => 0.0,
-            [_, next, further, ..] if index == segment.start => off_line(*next, *further, at),
-            [.., further, next, _] if index + 1 == segment.end => off_line(*next, *further, at),
+            [_, next, further, ..] if index == segment.start => beyond(*next, *further),
+            [.., further, next, _] if index + 1 == segment.end => beyond(*next, *further),
             _ => off_line(self.knots[index - 1], self.knots[index + 1], at),
         }
     }
@@ -459,76 +490,172 @@ impl Fit {
         of.collect()
     }
 
-    /// The rates of the knots and segments (rules R4 and R5).
-    fn find_rates(&mut self, rates: &mut Vec<f64>) {
-        rates.clear();
+    /// The rate of the hop and of its segments, and w of each gap (rules R4, R5, R33, R35).
+    fn find_rates(&mut self, facts: &Facts) -> Vec<Pace> {
         let segments = self.segments();
-        for segment in &segments {
-            rates.extend(self.rates(&self.knots[segment.clone()]).flatten());
+        let measured = segments.iter().flat_map(|of| self.measured_in(of));
+        let all: Vec<Measured> = measured.flatten().collect();
+        let prior = (!facts.is_counter && (self.nominal_rate == 1.0 || all.is_empty()))
+            .then_some(facts.prior);
+        let of_hop = match self.tells {
+            Tells::Possible(_) => Prior {
+                rate: self.nominal_rate,
+                error: prior,
+            }
+            .with(&all),
+            Tells::Long(_) | Tells::Sure(_) => self.median_of(&all),
+        };
+        (self.rate, self.rate_error) = (of_hop.rate, of_hop.error);
+        for gap in &all {
+            self.rate_spread = self.rate_spread.max((gap.rate - self.rate).abs());
         }
-        self.median_rate = median(rates);
-        let usual = self.usual_rate();
-        for rate in rates.iter() {
-            self.rate_spread = self.rate_spread.max((rate - usual).abs());
-        }
-        if let Tells::Long(_) = self.tells {
-            let told = rates.len().max(1) as f64;
+        if !matches!(self.tells, Tells::Sure(_)) {
+            let told = all.len().max(1) as f64;
             self.least_wobble = LEAST_WOBBLE.max(UNTOLD_WOBBLE / told);
         }
+        let most = match self.tells {
+            Tells::Possible(_) => {
+                let usual = median_sigma(&all).unwrap_or(f64::INFINITY);
+                LESS_SURE * usual.min(prior.unwrap_or(f64::INFINITY))
+            }
+            Tells::Long(_) | Tells::Sure(_) => f64::INFINITY,
+        };
+        let is_sure = move |gap: &Measured| gap.sigma <= most;
+        self.find_outside(&all, is_sure);
+        for segment in &segments {
+            self.find_wobbles(segment.clone(), is_sure);
+        }
+        self.find_usual_wobble(&segments, is_sure);
+        let pace = |segment: &Range<usize>| self.pace(segment, facts.prior);
+        segments.iter().map(pace).collect()
+    }
+
+    /// The usual w, and the usual length of a gap with it.
+    fn find_usual_wobble(
+        &mut self,
+        segments: &[Range<usize>],
+        is_sure: impl Fn(&Measured) -> bool,
+    ) {
+        let (mut wobbles, mut lengths, mut sure) = (Vec::new(), Vec::new(), Vec::new());
         for segment in segments {
-            self.find_wobbles(segment, usual);
+            let told = self.measured_in(segment);
+            for ((from, to), told) in gaps(&self.knots[segment.clone()]).zip(told) {
+                let length = distance(from.a, to.a);
+                lengths.push(length);
+                if told.as_ref().is_some_and(&is_sure) {
+                    wobbles.push(f64::from(from.wobble));
+                    sure.push(length);
+                }
+            }
+        }
+        self.usual_wobble = median(&mut wobbles).unwrap_or(self.least_wobble);
+        let lengths = median(&mut lengths).zip(median(&mut sure));
+        self.usual_length = lengths.map_or(f64::INFINITY, |(all, sure)| all.max(SHORTER * sure));
+    }
+
+    /// The growth of the error outside, and whether the drift is known (rules R35, R37).
+    fn find_outside(&mut self, gaps: &[Measured], is_sure: impl Fn(&Measured) -> bool) {
+        if !matches!(self.tells, Tells::Possible(_)) {
+            self.is_drift_known = !gaps.is_empty();
+            return;
+        }
+        let sure = gaps.iter().filter(|gap| is_sure(gap));
+        let changes = sure.map(|gap| changed(gap.rate - self.rate, gap.sigma));
+        self.rate_doubt = self.rate_error + 2.0 * changes.fold(0.0, f64::max);
+        self.is_drift_known = (self.rate - self.nominal_rate).abs() > self.rate_doubt;
+        self.outside = self.rate_doubt + WANDERS_OUTSIDE.max(self.least_wobble);
+    }
+
+    /// The rate of a gap.
+    fn gap(&self, from: Knot, to: Knot) -> Measured {
+        Measured {
+            rate: rate(from, to),
+            sigma: match self.tells {
+                Tells::Possible(_) => sigma(from, to),
+                Tells::Long(_) | Tells::Sure(_) => 0.0,
+            },
         }
     }
 
-    /// The rates of the gaps between readings; `None` for a gap that shows none.
-    fn rates<'k>(&self, knots: &'k [Knot]) -> impl Iterator<Item = Option<f64>> + use<'k> {
-        let tells = self.tells;
-        let gaps = gaps(knots);
-        gaps.map(move |(from, to)| tells.holds(from, to).then(|| rate(from, to)))
+    /// The rate of a gap; `None` if it tells none.
+    fn measured(&self, from: Knot, to: Knot) -> Option<Measured> {
+        let gap = self.gap(from, to);
+        let length = distance(from.a, to.a);
+        let tells = match self.tells {
+            Tells::Long(short) => length >= short,
+            Tells::Sure(most) => unsure(from, to) <= most,
+            Tells::Possible(short) => {
+                let most = self.nominal_rate.abs() * SAME_UNIT + gap.sigma;
+                length >= short && (gap.rate - self.nominal_rate).abs() <= most
+            }
+        };
+        tells.then_some(gap)
     }
 
-    /// The median rate of a segment.
-    fn median_of(&self, segment: &Range<usize>) -> f64 {
-        let rates = self.rates(&self.knots[segment.clone()]).flatten();
-        median(&mut rates.collect::<Vec<_>>()).unwrap_or_else(|| self.usual_rate())
+    /// The rates of the gaps in a segment.
+    fn measured_in(&self, segment: &Range<usize>) -> impl Iterator<Item = Option<Measured>> {
+        gaps(&self.knots[segment.clone()]).map(|(from, to)| self.measured(from, to))
     }
 
-    /// The median rate of each segment.
-    fn medians(&self) -> Vec<f64> {
-        let segments = self.segments();
-        segments.iter().map(|of| self.median_of(of)).collect()
+    /// The median rate of some gaps; that of the hop if there are none.
+    fn median_of(&self, gaps: &[Measured]) -> Rate {
+        let mut rates: Vec<f64> = gaps.iter().map(|gap| gap.rate).collect();
+        Rate {
+            rate: median(&mut rates).unwrap_or(self.rate),
+            error: 0.0,
+        }
     }
 
-    /// w of each gap in a segment (rule R5).
-    fn find_wobbles(&mut self, segment: Range<usize>, usual: f64) {
-        let rates: Vec<Option<f64>> = self.rates(&self.knots[segment.clone()]).collect();
-        let knots = &mut self.knots[segment];
-        for index in 0..rates.len() {
-            let own = rate(knots[index], knots[index + 1]);
-            let before = index.checked_sub(1).and_then(|before| rates[before]);
-            let beside = [before, rates.get(index + 1).copied().flatten()];
-            let differences = beside
-                .into_iter()
-                .flatten()
-                .map(|beside| (own - beside).abs());
-            let wobble = differences.max_by(f64::total_cmp);
-            let wobble = wobble.unwrap_or((own - usual).abs());
-            knots[index].wobble = wobble.max(self.least_wobble) as f32;
+    /// The rate of a segment.
+    fn pace(&self, segment: &Range<usize>, prior: f64) -> Pace {
+        let gaps: Vec<Measured> = self.measured_in(segment).flatten().collect();
+        let first_sigma = match self.knots[segment.clone()] {
+            [from, to, ..] => self.gap(from, to).sigma,
+            _ => 0.0,
+        };
+        let of = match self.tells {
+            Tells::Possible(_) => Prior {
+                rate: self.rate,
+                error: Some(prior),
+            }
+            .with(&gaps),
+            Tells::Long(_) | Tells::Sure(_) => self.median_of(&gaps),
+        };
+        Pace { of, first_sigma }
+    }
+
+    /// w of each gap in a segment (rules R5, R35).
+    fn find_wobbles(&mut self, segment: Range<usize>, is_sure: impl Fn(&Measured) -> bool) {
+        let told: Vec<Option<Measured>> = self.measured_in(&segment).collect();
+        let beside = |gap: Option<usize>| {
+            let gap = gap.and_then(|gap| told.get(gap).copied().flatten());
+            gap.filter(|gap| is_sure(gap))
+        };
+        for index in 0..told.len() {
+            let (from, to) = (segment.start + index, segment.start + index + 1);
+            let own = self.gap(self.knots[from], self.knots[to]);
+            let beside = [beside(index.checked_sub(1)), beside(Some(index + 1))];
+            let changes = beside.into_iter().flatten();
+            let changes =
+                changes.map(|other| changed(own.rate - other.rate, own.sigma + other.sigma));
+            let wobble = changes.max_by(f64::total_cmp);
+            let wobble = wobble
+                .unwrap_or_else(|| changed(own.rate - self.rate, own.sigma + self.rate_error));
+            self.knots[from].wobble = wobble.max(self.least_wobble) as f32;
         }
     }
 
     /// For segments of one or two readings, the error follows from the ignored readings around
     /// them, unless these are off by more than `most` (rule R5).
-    fn raise_few(&mut self, left_out: &LeftOut, most: f64) {
-        for segment in self
-            .segments()
-            .into_iter()
-            .filter(|segment| segment.len() < 3)
-        {
-            let rate = self.median_of(&segment);
+    fn raise_few(&mut self, left_out: &LeftOut, paces: &[Pace], most: f64) {
+        let segments = self.segments().into_iter().zip(paces);
+        for (segment, pace) in segments.filter(|(segment, _)| segment.len() < 3) {
             let around = left_out.around(&segment);
             let lines = self.knots[segment.clone()].iter();
-            let lines = lines.map(|&from| Straight { from, rate });
+            let lines = lines.map(|&from| Straight {
+                from,
+                rate: pace.of.rate,
+            });
             let offs = lines.flat_map(|line| around.iter().map(move |&reading| line.off(reading)));
             let least = offs.filter(|&off| off <= most).fold(0.0, f64::max) as f32;
             for knot in &mut self.knots[segment] {
@@ -548,22 +675,22 @@ impl Fit {
     }
 
     /// The line of a segment, through one of its readings.
-    fn straight(&self, segment: &Range<usize>, from: usize) -> Straight {
+    fn straight(&self, pace: Option<&Pace>, from: usize) -> Straight {
         Straight {
             from: self.knots[from],
-            rate: self.median_of(segment),
+            rate: pace.map_or(self.rate, |pace| pace.of.rate),
         }
     }
 
     /// The ignored readings, and their distances.
-    fn find_outliers(&mut self, left_out: &LeftOut) {
+    fn find_outliers(&mut self, left_out: &LeftOut, paces: &[Pace]) {
         let mut outliers = Vec::with_capacity(left_out.knots.len());
-        let (usual, count) = (self.usual_rate(), self.knots.len());
+        let (usual, count) = (self.rate, self.knots.len());
         let segments = self.segments();
         for (number, segment) in segments.iter().enumerate() {
             let lines = if left_out.before(segment.start).is_empty() {
                 Vec::new()
-            } else if let Some(before) = number.checked_sub(1).and_then(|at| segments.get(at)) {
+            } else if let Some(before) = number.checked_sub(1) {
                 let (j, k) = (self.knots[segment.start - 1], self.knots[segment.start]);
                 let slides = [Straight {
                     from: j,
@@ -572,8 +699,8 @@ impl Fit {
                 match j.gap {
                     Gap::Slide => slides.to_vec(),
                     Gap::Line | Gap::Step => vec![
-                        self.straight(before, segment.start - 1),
-                        self.straight(segment, segment.start),
+                        self.straight(paces.get(before), segment.start - 1),
+                        self.straight(paces.get(number), segment.start),
                     ],
                 }
             } else {
@@ -624,7 +751,7 @@ impl Fit {
 
     /// An ignored reading inside a step may show on which side of the step it was; this makes the
     /// step narrower (rule R4). `wobble` is the usual w.
-    fn find_corners(&mut self, left_out: &LeftOut, medians: &[f64], wobble: f64) {
+    fn find_corners(&mut self, left_out: &LeftOut, paces: &[Pace], wobble: f64) {
         let segments = self.segments();
         let mut cornered = Vec::with_capacity(self.knots.len());
         for (number, segment) in segments.iter().enumerate() {
@@ -637,7 +764,7 @@ impl Fit {
             if j.gap == Gap::Slide || left_out.is_empty() {
                 continue;
             }
-            let rate = |number: usize| medians.get(number).copied();
+            let rate = |number: usize| paces.get(number).map(|pace| pace.of.rate);
             let (Some(ends), Some(begins)) = (rate(number), rate(number + 1)) else {
                 continue;
             };
@@ -662,7 +789,7 @@ impl Fit {
                 let away = distance(line.from.a, at.a).abs();
                 Some(Knot {
                     b: line.at(at.a)?,
-                    error: line.from.error + (self.outside() * away) as f32,
+                    error: line.from.error + (self.outside * away) as f32,
                     wobble: wobble as f32,
                     gap,
                     is_corner: true,
@@ -680,18 +807,27 @@ impl Fit {
         self.knots = cornered;
     }
 
-    /// Facts about the steps (rules R4, R5). `medians` are the rates of the segments, `wobble` is
-    /// the usual w.
-    fn find_jumps(&mut self, medians: &[f64], wobble: f64) {
+    /// Facts about the steps (rules R4, R5, R35). `wobble` is the usual w.
+    fn find_jumps(&mut self, paces: &[Pace], wobble: f64) {
         let segments = self.segments();
-        for ((segment, next), &rate) in segments.iter().zip(segments.iter().skip(1)).zip(medians) {
+        let after = segments.iter().zip(paces).skip(1);
+        for ((segment, pace), (next, next_pace)) in segments.iter().zip(paces).zip(after) {
             let last = segment.end - 1;
             let (before, after) = (self.knots[last], self.knots[next.start]);
-            let (later, changes) = match self.knots[next.clone()] {
-                [from, to, ..] => (self::rate(from, to), f64::from(from.wobble)),
-                _ => (self.usual_rate(), wobble),
+            let (later, later_sigma, changes) = match self.knots[next.clone()] {
+                [from, to, ..] => {
+                    // Nobody measured the rate behind a corner.
+                    let is_read = !from.is_corner && !to.is_corner;
+                    let sigma = if is_read { next_pace.first_sigma } else { 0.0 };
+                    (rate(from, to), sigma, f64::from(from.wobble))
+                }
+                _ => (self.rate, 0.0, wobble),
             };
-            let unsure = (rate - later).abs() + changes;
+            let Rate {
+                rate,
+                error: unsure,
+            } = pace.of;
+            let unsure = changed(rate - later, later_sigma) + unsure + changes;
             let line = Straight { from: before, rate };
             let error = f64::from(before.error.max(after.error))
                 + line.off(after)
@@ -704,27 +840,31 @@ impl Fit {
         }
     }
 
-    /// The median rate of the hop; κ if there is none (rule R4).
-    pub(super) fn usual_rate(&self) -> f64 {
-        self.median_rate.unwrap_or(self.nominal_rate)
+    /// Whether the residual of a reading at the end of a segment counts less if the line is far
+    /// away (rule R32).
+    fn shrinks_ends(&self) -> bool {
+        matches!(self.tells, Tells::Possible(_))
     }
 
-    /// The growth of the error outside of the readings (rules R5, R9).
-    pub(super) fn outside(&self) -> f64 {
-        match self.outside {
-            Outside::Wanders => self.rate_spread + self.least_wobble,
-            Outside::Unsure(unsure) => self.rate_spread + unsure,
-            Outside::Exact => 0.0,
-        }
-    }
-
-    /// How many ppm faster than nominal the target runs against the source; `None` if unknown.
+    /// How many ppm faster than nominal the target runs against the source; `None` if that is
+    /// unknown: the readings, which may be few, would show as much by chance (rule R37).
     pub fn drift_ppm(&self) -> Option<f64> {
-        let relative = self.median_rate? / self.nominal_rate - 1.0;
-        Some(relative * 1e6).filter(|drift| drift.is_finite())
+        let relative = (self.rate - self.nominal_rate) / self.nominal_rate;
+        Some(relative * 1e6).filter(|drift| self.is_drift_known && drift.is_finite())
     }
 
-    /// The largest difference between a gap's rate and the median, in ppm of the nominal rate; in
+    /// How far the drift may be off, in ppm; `None` if the drift is unknown.
+    pub fn drift_error_ppm(&self) -> Option<f64> {
+        self.drift_ppm()?;
+        Some(self.rate_doubt / self.nominal_rate.abs() * 1e6)
+    }
+
+    /// The kinship of the two clocks; `None` if they are strangers (rule R30).
+    pub fn kinship(&self) -> Option<Kinship> {
+        self.offsets.as_ref().map(|offsets| offsets.kinship)
+    }
+
+    /// The largest difference between a gap's rate and the hop's, in ppm of the nominal rate; in
     /// ppm of 1 if the target stands still.
     pub fn drift_spread_ppm(&self) -> f64 {
         let nominal = match self.nominal_rate == 0.0 {
@@ -735,13 +875,12 @@ impl Fit {
     }
 
     /// The interval between snapshots, in seconds, that keeps nearest neighbour within this many
-    /// nanoseconds; `None` if it always is.
+    /// nanoseconds; `None` if it always is, or the drift is unknown.
     pub fn interval_s(&self, within_ns: f64) -> Option<f64> {
-        let interval = within_ns / (self.median_rate? - 1.0).abs() * 1e-9;
+        if self.nominal_rate == 1.0 {
+            self.drift_ppm()?;
+        }
+        let interval = within_ns / (self.rate - 1.0).abs() * 1e-9;
         Some(interval).filter(|interval| interval.is_finite())
     }
-}
-
-fn gaps(knots: &[Knot]) -> impl Iterator<Item = (Knot, Knot)> {
-    knots.iter().copied().zip(knots.iter().skip(1).copied())
 }

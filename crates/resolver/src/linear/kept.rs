@@ -31,17 +31,17 @@ pub(super) const LINES: usize = 1 << 18;
 /// ```
 /// use timebase_resolver::{Clock, ClockGraph, ClockNs, EstimateCache, Estimates, Reading, Source};
 ///
-/// let monotonic = Clock::host(3);
+/// let device = Clock::host(200);
 /// let mut estimates = Estimates::new(ClockGraph::new());
 /// let mut cache = EstimateCache::new();
-/// for (read, middle) in [([0, 0], 5_000_000), ([10_000_000, 10_000_500], 5_000_250)] {
+/// for (read, middle) in [([0, 0], 5_000_000_001), ([10_000_000_002, 10_000_500_002], 5_000_250_001)] {
 ///     let readings = [
-///         Reading::new(monotonic, read[0], 1, false)?,
+///         Reading::new(device, read[0], 1, false)?,
 ///         Reading::new(Clock::BOOTTIME, read[1], 1, false)?,
 ///     ];
 ///     estimates.graph_mut().add_snapshot(Source::Service, &readings, None)?;
-///     let value = ClockNs(5_000_000);
-///     let converted = estimates.convert(monotonic, value, Clock::BOOTTIME, &mut cache);
+///     let value = ClockNs(5_000_000_001);
+///     let converted = estimates.convert(device, value, Clock::BOOTTIME, &mut cache);
 ///     assert_eq!(converted, Ok(ClockNs(middle)));
 /// }
 /// # Ok::<(), timebase_resolver::Rejected>(())

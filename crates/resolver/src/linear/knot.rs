@@ -44,6 +44,11 @@ pub(super) fn moved(from: Knot, to: Knot, kappa: f64) -> f64 {
     real(other - forward) - real(forward) * (kappa - 1.0)
 }
 
+/// The gaps between readings.
+pub(super) fn gaps(knots: &[Knot]) -> impl Iterator<Item = (Knot, Knot)> {
+    knots.iter().copied().zip(knots.iter().skip(1).copied())
+}
+
 /// b per a between two readings with different a.
 pub(super) fn rate(from: Knot, to: Knot) -> f64 {
     1.0 + moved(from, to, 1.0) / distance(from.a, to.a)

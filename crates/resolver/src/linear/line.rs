@@ -2,6 +2,7 @@
 
 use super::exact::{real, rounded, truncated};
 use super::fit::Fit;
+use super::kin::Offsets;
 use super::knot::{Gap, Knot, distance};
 use crate::mapping::clamp;
 use crate::rows::partition;
@@ -10,16 +11,16 @@ use crate::rows::partition;
 ///
 /// ```
 /// # use timebase_resolver::*;
-/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let (device, boottime) = (Clock::host(200), Clock::BOOTTIME);
 /// # let mut graph = ClockGraph::new();
-/// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
-/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// # for (m, b) in [(0, 0), (10_000_000_002, 10_000_500_002)] {
+/// #     let readings = [Reading::new(device, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
 /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
 /// # }
 /// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
 /// let mut cache = cache;
-/// let kind = |value| estimates.at(monotonic, ClockNs(value), boottime, &mut cache).map(|at| at.kind);
-/// let kinds = [-1, 5_000_000, 20_000_000].map(kind);
+/// let kind = |value| estimates.at(device, ClockNs(value), boottime, &mut cache).map(|at| at.kind);
+/// let kinds = [-1, 5_000_000_001, 20_000_000_000].map(kind);
 /// assert_eq!(kinds, [Ok(LineKind::Before), Ok(LineKind::Line), Ok(LineKind::After)]);
 /// # Ok::<(), timebase_resolver::Rejected>(())
 /// ```
@@ -74,17 +75,17 @@ impl LineKind {
 ///
 /// ```
 /// # use timebase_resolver::*;
-/// # let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// # let (device, boottime) = (Clock::host(200), Clock::BOOTTIME);
 /// # let mut graph = ClockGraph::new();
-/// # for (m, b) in [(0, 0), (10_000_000, 10_000_500)] {
-/// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+/// # for (m, b) in [(0, 0), (10_000_000_002, 10_000_500_002)] {
+/// #     let readings = [Reading::new(device, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
 /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
 /// # }
 /// # let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
-/// let line = estimates.line(monotonic, ClockNs(5_000_000), boottime, &mut cache).unwrap();
-/// assert_eq!((line.start, line.end, line.offset), (Some(5_000_000), Some(10_000_000), Some(250)));
-/// assert!(line.holds(7_000_000) && !line.holds(0));
-/// assert_eq!(line.convert(7_000_000), Some(7_000_350));
+/// let line = estimates.line(device, ClockNs(5_000_000_001), boottime, &mut cache).unwrap();
+/// assert_eq!((line.start, line.end, line.offset), (Some(5_000_000_001), Some(10_000_000_002), Some(250_000)));
+/// assert!(line.holds(7_000_000_000) && !line.holds(0));
+/// assert_eq!(line.convert(7_000_000_000), Some(7_000_350_000));
 /// # Ok::<(), timebase_resolver::Rejected>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -229,6 +230,9 @@ impl Fit {
     }
 
     fn known_part(&self, value: i64) -> Part {
+        if let Some(offsets) = &self.offsets {
+            return self.level_part(offsets, value);
+        }
         let knots = &self.knots;
         let count = partition(knots.len(), |index| knots[index].a <= value);
         let before = count.checked_sub(1).and_then(|index| knots.get(index));
@@ -240,7 +244,6 @@ impl Fit {
             (None, Some(first)) => Part {
                 start: None,
                 end: Some(first.a),
-                error_slope: -self.outside(),
                 kind: LineKind::Before,
                 around: [None, Some(0)],
                 ..self.beside(first, 0)
@@ -248,7 +251,6 @@ impl Fit {
             (Some(last), None) => Part {
                 start: Some(last.a),
                 end: None,
-                error_slope: self.outside(),
                 kind: LineKind::After,
                 around: [Some(count as u32 - 1), None],
                 ..self.beside(last, 1)
@@ -259,13 +261,70 @@ impl Fit {
 
     /// A line from the first or the last reading outwards.
     fn beside(&self, knot: &Knot, side: usize) -> Part {
+        let beyond = self.beyond.get(side).copied().unwrap_or(0.0);
+        let (error, error_slope) = match self.outside.is_finite() {
+            true => (f64::from(knot.error) + beyond, self.outside),
+            false => (f64::INFINITY, 0.0),
+        };
         Part {
             from: knot.a,
             to: knot.b,
-            slope: self.usual_rate() - 1.0,
+            slope: self.rate - 1.0,
             sure: knot.a,
-            error: f64::from(knot.error) + self.beyond.get(side).copied().unwrap_or(0.0),
+            error,
+            error_slope: if side == 0 { -error_slope } else { error_slope },
             ..unfitted()
+        }
+    }
+
+    /// The offset of two clocks of one timekeeper around a value (rule R31).
+    fn level_part(&self, offsets: &Offsets, value: i64) -> Part {
+        let levels = &offsets.levels;
+        let count = partition(levels.len(), |index| levels[index].start <= value);
+        let number = count.saturating_sub(1);
+        let Some(level) = levels.get(number) else {
+            return unfitted();
+        };
+        let next = levels.get(number + 1);
+        let (start, end, error, kind) = match next {
+            _ if count == 0 => {
+                let error = level.error + self.beyond[0];
+                (None, Some(level.start), error, LineKind::Before)
+            }
+            _ if value < level.end => (
+                Some(level.start),
+                Some(level.end),
+                level.error,
+                LineKind::Line,
+            ),
+            Some(next) => {
+                let error = level.error.max(next.error) + offsets.step(level, next).abs();
+                (Some(level.end), Some(next.start), error, LineKind::Step)
+            }
+            None => (
+                Some(level.end),
+                None,
+                level.error + self.beyond[1],
+                LineKind::After,
+            ),
+        };
+        let (from, to) = level.corner();
+        let read = partition(self.knots.len(), |index| self.knots[index].a <= value);
+        let around = [
+            read.checked_sub(1),
+            Some(read).filter(|&read| read < self.knots.len()),
+        ];
+        Part {
+            start,
+            end,
+            from,
+            to,
+            slope: 0.0,
+            sure: from,
+            error,
+            error_slope: 0.0,
+            kind,
+            around: around.map(|index| index.map(|index| index as u32)),
         }
     }
 
@@ -278,7 +337,7 @@ impl Fit {
         let rate = match (before.gap, jump) {
             (Gap::Step, Some(jump)) => jump.rate - 1.0,
             (Gap::Line | Gap::Slide, _) => gained(before, after),
-            (Gap::Step, None) => self.usual_rate() - 1.0,
+            (Gap::Step, None) => self.rate - 1.0,
         };
         Part {
             start: Some(before.a),

@@ -37,10 +37,17 @@
 //!    └──────────────────────────────── a
 //! ```
 //!
+//! Few readings show little: two that are 16 µs apart say nothing about the next second. So a rate is
+//! known only as well as its readings and what clocks usually do allow (`rate.rs`), and clocks of
+//! one timekeeper have no rate at all, only an offset (`kin.rs`).
+//!
 //! # Design
 //!
 //! | question | decided in |
 //! |---|---|
+//! | the kinds of the clocks, and the resolution of their readings (rules R30, R32) | `clocks.rs` |
+//! | the offsets of clocks of one timekeeper (rules R30, R31) | `kin.rs` |
+//! | a rate, and what is a change of it (rules R33, R35) | `rate.rs` |
 //! | the readings on the line, and the steps (rules R1–R3) | `choice.rs` |
 //! | the nominal rate, and the noise of the readings (rules R1, R4, R5) | `fit.rs` |
 //! | the used samples of a synchronization with another machine (rule R9) | `sync.rs` |
@@ -63,17 +70,22 @@
 //! piece; an array of all pieces is made only for readings that come in no order.
 
 mod choice;
+mod clocks;
 mod estimates;
 mod exact;
 mod fit;
 mod kept;
+mod kin;
 mod knot;
+mod left_out;
 mod line;
+mod rate;
 mod sync;
 
 pub use estimates::{Estimate, Estimates, LinearHop};
 pub use fit::{Fit, OffLine};
 pub use kept::EstimateCache;
+pub use kin::Kinship;
 pub use line::{Line, LineKind};
 pub use sync::Sample;
 

@@ -15,7 +15,8 @@
 use std::collections::BTreeMap;
 
 use super::choice::TICK;
-use super::fit::{LEAST_NOISE, LEAST_WOBBLE, OSCILLATOR};
+use super::clocks::LEAST_NOISE;
+use super::fit::{LEAST_WOBBLE, OSCILLATOR};
 use super::knot::Knot;
 
 /// A sample of rule X24: when the host's clock read `host_value`, the client's clock read

@@ -841,15 +841,15 @@ fn an_interrupted_load_is_an_interruption_and_can_be_tried_again() {
     }
 }
 
-/// Two hops: of 64@2, which is 100 ppm fast, and of MONOTONIC, which is 10 ppm slow.
+/// Two hops: of 64@2, which is 100 ppm fast, and of MONOTONIC_RAW, which is 10 ppm slow.
 fn drifting() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(timebase_schema::TABLES).unwrap();
     conn.execute_batch(&timebase_schema::finish()).unwrap();
     conn.execute_batch(
         "INSERT INTO clock_snapshot (snapshot_id, clock_id, seq_id, clock_value) VALUES
-           (0, 64, 2, 0), (0, 3, 0, 0), (1, 64, 2, 1000000000), (1, 3, 0, 1000100000),
-           (2, 3, 0, 0), (2, 6, 0, 7), (3, 3, 0, 2000000000), (3, 6, 0, 1999980007);",
+           (0, 64, 2, 1), (0, 5, 0, 3), (1, 64, 2, 1000000001), (1, 5, 0, 1000100003),
+           (2, 5, 0, 3), (2, 6, 0, 10), (3, 5, 0, 2000000003), (3, 6, 0, 1999980010);",
     )
     .unwrap();
     super::register(&conn).unwrap();
@@ -863,21 +863,21 @@ fn r6_functions_answer_where_a_reading_was_and_how_sure_that_is() {
         Value::Integer(value) => value,
         other => panic!("{other:?}"),
     };
-    let at = integer("SELECT to_boottime_linear(64, 2, 400000000)");
-    assert!((at - 400_036_007).abs() <= 1, "{at}");
+    let at = integer("SELECT to_boottime_linear(64, 2, 400000001)");
+    assert!((at - 400_036_010).abs() <= 1, "{at}");
     assert_eq!(
-        integer("SELECT to_boottime_linear('64@2', 0, 400000000, 0)"),
+        integer("SELECT to_boottime_linear('64@2', 0, 400000001, 0)"),
         at
     );
-    // 1 µs and 1 ppm of 0.4 s for the first hop, and for the second: nothing shows that they are
-    // less.
-    let error = integer("SELECT boottime_error(64, 2, 400000000)");
-    assert!((2800..=2801).contains(&error), "{error}");
+    // 1.5 µs and 1 ppm of 0.4 s for the first hop, and for the second: nothing shows that they
+    // are less.
+    let error = integer("SELECT boottime_error(64, 2, 400000001)");
+    assert!((3800..=3801).contains(&error), "{error}");
     let interval = "SELECT earliest || ' ' || estimate || ' ' || latest || ' ' || kind \
-                    FROM boottime_interval(64, 2, 400000000)";
+                    FROM boottime_interval(64, 2, 400000001)";
     let expected = format!("{} {at} {} line", at - error, at + error);
     assert_eq!(ask(&conn, interval), Value::Text(expected));
-    let kind = "SELECT kind FROM boottime_interval('MONOTONIC', 0, 2000000001, 0)";
+    let kind = "SELECT kind FROM boottime_interval('MONOTONIC_RAW', 0, 2000000004, 0)";
     assert_eq!(ask(&conn, kind), Value::Text("after".into()));
 
     for nothing in [
@@ -908,11 +908,11 @@ fn r6_functions_answer_where_a_reading_was_and_how_sure_that_is() {
 #[test]
 fn r_snapshots_that_are_added_by_hand_count_for_estimates() {
     let conn = drifting();
-    let sql = "SELECT to_boottime_linear('MONOTONIC', 0, 2500000000)";
+    let sql = "SELECT to_boottime_linear('MONOTONIC_RAW', 0, 2500000000)";
     let before = ask(&conn, sql);
     conn.execute_batch(
         "INSERT INTO clock_snapshot (snapshot_id, clock_id, seq_id, clock_value) VALUES
-           (4, 3, 0, 3000000000), (4, 6, 0, 3000000000);",
+           (4, 5, 0, 3000000001), (4, 6, 0, 3000000003);",
     )
     .unwrap();
     assert_ne!(ask(&conn, sql), before);

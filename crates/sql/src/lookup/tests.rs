@@ -71,7 +71,7 @@ fn values_of_every_kind_are_asked_for_and_answered() {
 }
 
 #[test]
-fn a_statement_prepares_the_query_once_and_takes_it_along() {
+fn a_statement_prepares_the_query_once_for_others_too_and_takes_it_along() {
     let conn = connect();
     let mut first = conn.prepare("SELECT named(id) FROM names").unwrap();
     let mut second = conn.prepare("SELECT named(1), named(2)").unwrap();
@@ -85,7 +85,7 @@ fn a_statement_prepares_the_query_once_and_takes_it_along() {
         assert_eq!(prepared(&conn), 3);
         let mut others = second.query([]).unwrap();
         others.next().unwrap().unwrap();
-        assert_eq!(prepared(&conn), 4);
+        assert_eq!(prepared(&conn), 3);
         drop(others);
         assert_eq!(prepared(&conn), 3);
         rows.next().unwrap().unwrap();

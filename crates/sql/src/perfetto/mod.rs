@@ -24,7 +24,7 @@
 //! | what a macro makes | `expand.rs` |
 //! | what a statement of the dialect says | `dialect.rs`, `types.rs` |
 //! | what it does | `engine.rs` |
-//! | which types and indexes a table has | `table.rs` |
+//! | which types and indexes a table has, and where its rows wait | `table.rs`, `waiting.rs` |
 //! | how functions run, and keep their statements | `scalar.rs`, `tabular.rs`, `pool.rs`, `prepared.rs` |
 //! | where a module is, and what it declares | `package.rs`, `declared.rs` |
 //! | what is there before the first module, and what modules must not do | `prelude.rs`, `prelude.sql`, `unread.txt`, `unread.rs` |
@@ -64,6 +64,7 @@ mod tabular;
 mod token;
 mod types;
 mod unread;
+mod waiting;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -101,7 +102,8 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
 pub struct Packages(Vec<Root>);
 
 impl Packages {
-    /// Adds a folder: `DIR`, whose folders are packages, or `NAME=DIR`, which is one package.
+    /// Adds a folder: `DIR`, whose folders are packages, or `NAME=DIR`, which is one package. If `DIR`
+    /// is a checkout of Perfetto, the library in it is meant.
     ///
     /// # Errors
     ///

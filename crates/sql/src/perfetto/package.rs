@@ -1,5 +1,6 @@
 //! Packages (PQ2): folders with modules.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,13 @@ const LARGEST: u64 = 16 << 20;
 
 /// The folders inside of folders.
 const DEEPEST: usize = 32;
+
+/// The files and folders that are looked at for a module with a similar name. Perfetto's library has
+/// 400, but the folder of a script may be anything.
+const LOOKED_AT: usize = 20_000;
+
+/// Where the library is in a checkout of Perfetto.
+const LIBRARY: [&str; 4] = ["src", "trace_processor", "perfetto_sql", "stdlib"];
 
 /// A folder with modules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,17 +37,21 @@ fn is_part(word: &str) -> bool {
 }
 
 impl Root {
-    /// Reads `[NAME=]DIR`.
+    /// Reads `[NAME=]DIR`. A checkout of Perfetto without a name stands for the library in it.
     ///
     /// # Errors
     ///
     /// If it is no folder.
     pub fn of(given: &str) -> Result<Root> {
-        let (name, folder) = match given.split_once('=') {
-            Some((name, folder)) if is_part(name) => (Some(name.to_owned()), folder),
-            _ => (None, given),
-        };
-        Root::folder(name, folder.into())
+        match given.split_once('=') {
+            Some((name, folder)) if is_part(name) => {
+                Root::folder(Some(name.to_owned()), folder.into())
+            }
+            _ => {
+                let folder = PathBuf::from(given);
+                Root::folder(None, library_below(&folder).unwrap_or(folder))
+            }
+        }
     }
 
     /// A folder that is a package with a name, or has a folder for each package.
@@ -143,7 +155,7 @@ impl Root {
             Some(below) => (self.path(below), below.to_owned()),
         };
         if let Some(folder) = folder.filter(|folder| folder.is_dir()) {
-            collect(&folder, &name, DEEPEST, &mut found)?;
+            collect(folder, name, usize::MAX, &mut found)?;
         }
         found.sort();
         Ok(found)
@@ -164,32 +176,89 @@ pub fn find<'r>(roots: &'r [Root], module: &str) -> Result<Option<(&'r Root, Str
     Ok(None)
 }
 
-fn collect(folder: &Path, name: &str, depth: usize, found: &mut Vec<String>) -> Result<()> {
-    let failed = |error| {
-        let folder = folder.display();
-        Error::new(format_args!("cannot read the folder {folder}: {error}"))
-    };
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
-            continue;
+/// The library below a checkout of Perfetto, or below a folder on the way to it.
+fn library_below(folder: &Path) -> Option<PathBuf> {
+    (0..LIBRARY.len())
+        .map(|on_the_way| folder.join(LIBRARY.iter().skip(on_the_way).collect::<PathBuf>()))
+        .find(|library| library.join("prelude").is_dir())
+}
+
+/// Finds modules in a folder and below, the nearest first, until `left` files and folders were seen.
+fn collect(folder: PathBuf, name: String, left: usize, found: &mut Vec<String>) -> Result<()> {
+    let mut left = left;
+    let mut folders = VecDeque::from([(folder, name, DEEPEST)]);
+    while let Some((folder, name, depth)) = folders.pop_front() {
+        let failed = |error| {
+            let folder = folder.display();
+            Error::new(format_args!("cannot read the folder {folder}: {error}"))
         };
-        if !is_part(stem) {
-            continue;
-        }
-        let inner = match name.is_empty() {
-            true => stem.to_owned(),
-            false => format!("{name}.{stem}"),
-        };
-        if path.is_dir() && path.extension().is_none() {
-            if let Some(depth) = depth.checked_sub(1) {
-                collect(&path, &inner, depth, found)?;
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            left = match left.checked_sub(1) {
+                Some(left) => left,
+                None => return Ok(()),
+            };
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                continue;
+            };
+            if !is_part(stem) {
+                continue;
             }
-        } else if path.extension().is_some_and(|extension| extension == "sql") && path.is_file() {
-            found.push(inner);
+            let inner = match name.is_empty() {
+                true => stem.to_owned(),
+                false => format!("{name}.{stem}"),
+            };
+            if path.is_dir() && path.extension().is_none() {
+                if let Some(depth) = depth.checked_sub(1) {
+                    folders.push_back((path, inner, depth));
+                }
+            } else if path.extension().is_some_and(|extension| extension == "sql") && path.is_file()
+            {
+                found.push(inner);
+            }
         }
     }
     Ok(())
+}
+
+/// The module, or the modules below a name (`a.*`), that a wrong name may stand for.
+pub fn meant(roots: &[Root], module: &str) -> Option<String> {
+    let mut known = Vec::new();
+    for root in roots {
+        let name = root.name.clone().unwrap_or_default();
+        // A folder that cannot be read gives no names; the error is that of the wrong name.
+        let _ = collect(root.folder.clone(), name, LOOKED_AT, &mut known);
+    }
+    let folders = known.iter().flat_map(|name| {
+        let dots = name.match_indices('.');
+        dots.map(|(end, _)| format!("{}.*", name.get(..end).unwrap_or_default()))
+    });
+    let folders: Vec<String> = folders.collect();
+    let wrong = module.to_ascii_lowercase();
+    match wrong.ends_with(".*") {
+        true => nearest(&wrong, &folders),
+        // The name of a folder, of a module without its package, or nearly that of a module.
+        false => folders
+            .iter()
+            .find(|folder| folder.strip_suffix(".*") == Some(&wrong))
+            .or_else(|| {
+                known.iter().find(|name| {
+                    let rest = name.strip_suffix(&wrong);
+                    rest.is_some_and(|package| package.ends_with('.'))
+                })
+            })
+            .cloned()
+            .or_else(|| nearest(&wrong, &known)),
+    }
+}
+
+fn nearest(wrong: &str, known: &[String]) -> Option<String> {
+    let distances = known.iter().map(|name| {
+        let distance = strsim::osa_distance(wrong, &name.to_ascii_lowercase());
+        (distance, name)
+    });
+    let (distance, name) = distances.min()?;
+    (distance <= wrong.len() / 4).then(|| name.clone())
 }
 
 /// The folders of a list, as in `TIMEBASE_SQL_PACKAGES`: separated as in `PATH`.

@@ -1,8 +1,15 @@
 -- Trace processor's own tables, as views over those of the database: the same names and types of
 -- columns, and nothing more. The prelude of Perfetto's standard library builds on them.
+--
+-- Modules rely on rows in the order of ids (PQ10). SQLite reads all rows from an index instead of the table if the index
+-- has all columns that a query needs. `IS NOT x''` always holds. On a column that no index has, it makes SQLite read the
+-- table; it still searches by an index. NOT INDEXED would prevent that, too. An ORDER BY would be lost in a join, and
+-- aggregates would sort.
 
+-- The sets of kernel events, which have odd numbers, come last.
 CREATE TEMP VIEW __intrinsic_args AS
-SELECT id, arg_set_id, flat_key, key, int_value, string_value, real_value, value_type FROM main.args;
+SELECT id + ((arg_set_id & 1) << 62) AS id, arg_set_id, flat_key, key, int_value, string_value, real_value, value_type
+FROM main.args;
 
 CREATE TEMP VIEW __intrinsic_chrome_stack_sample_extras AS
 SELECT id, id AS profiler_sample_id, process_priority FROM main.stack_sample_record WHERE process_priority IS NOT NULL;
@@ -11,7 +18,7 @@ CREATE TEMP VIEW __intrinsic_clock_snapshot AS
 SELECT id, ts, clock_id, clock_name, clock_value, snapshot_id, machine_id FROM main.clock_snapshot;
 
 CREATE TEMP VIEW __intrinsic_counter AS
-SELECT id, ts, track_id, value, arg_set_id FROM main.counter;
+SELECT id, ts, track_id, value, arg_set_id FROM main.counter WHERE value IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_cpu AS
 SELECT id, cpu, cluster_id, processor, machine_id, capacity, arg_set_id FROM main.cpu;
@@ -23,10 +30,10 @@ CREATE TEMP VIEW __intrinsic_experimental_missing_chrome_processes AS
 SELECT id, upid, reliable_from FROM main.experimental_missing_chrome_processes;
 
 CREATE TEMP VIEW __intrinsic_flow AS
-SELECT id, slice_out, slice_in, trace_id, arg_set_id FROM main.flow;
+SELECT id, slice_out, slice_in, trace_id, arg_set_id FROM main.flow WHERE trace_id IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_ftrace_event AS
-SELECT id, ts, name, utid, arg_set_id, common_flags, ucpu FROM main.ftrace_event;
+SELECT id, ts, name, utid, arg_set_id, common_flags, ucpu FROM main.ftrace_event WHERE packet_id IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_gpu AS
 SELECT id, gpu, machine_id, name, vendor, model, architecture, uuid, pci_bdf, arg_set_id FROM main.gpu;
@@ -41,10 +48,12 @@ CREATE TEMP VIEW __intrinsic_heap_profile AS
 SELECT id, ts, ts_end, dur, upid, heap_name FROM main.heap_profile;
 
 CREATE TEMP VIEW __intrinsic_heap_profile_allocation AS
-SELECT id, ts, upid, heap_name, callsite_id, count, size FROM main.heap_profile_allocation;
+SELECT id, ts, upid, heap_name, callsite_id, count, size FROM main.heap_profile_allocation
+WHERE size IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_logs AS
-SELECT id, ts, utid, prio, 'android_logcat' AS log_source, tag, msg, NULL AS arg_set_id FROM main.android_logs;
+SELECT id, ts, utid, prio, 'android_logcat' AS log_source, tag, msg, NULL AS arg_set_id FROM main.android_logs
+WHERE prio IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_machine AS
 SELECT id, raw_id, name, sysname, release, version, arch, num_cpus, android_build_fingerprint,
@@ -53,7 +62,8 @@ FROM main.machine;
 
 CREATE TEMP VIEW __intrinsic_metadata AS
 SELECT id, name, key_type, int_value, str_value, machine_id, trace_id
-FROM main.metadata;
+FROM main.metadata
+WHERE machine_id IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_process AS
 SELECT id, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, arg_set_id,
@@ -75,7 +85,7 @@ CREATE TEMP VIEW __intrinsic_profiler_sample AS
 SELECT id, ts, (SELECT name FROM main.stack_sample_source AS x WHERE x.id = s.source) AS source,
        task_id AS task_context_id, execution_id AS execution_context_id, callsite_id, unwind_error, session_id,
        iif(counter_id IS NULL, NULL, id) AS counter_set_id
-FROM main.stack_sample_record AS s;
+FROM main.stack_sample_record AS s WHERE source IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_profiler_session AS
 SELECT id, (SELECT name FROM main.stack_sample_source AS x WHERE x.id = s.source) AS source, timebase_unit,
@@ -93,18 +103,18 @@ CREATE TEMP VIEW __intrinsic_profiler_task_context AS
 SELECT id, upid, utid, async_context_id FROM main.stack_sample_task_record;
 
 CREATE TEMP VIEW __intrinsic_sched_slice AS
-SELECT id, ts, dur, utid, end_state, priority, ucpu FROM main.sched_slice;
+SELECT id, ts, dur, utid, end_state, priority, ucpu FROM main.sched_slice WHERE priority IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_slice AS
 SELECT id, ts, dur, track_id, category, name, depth, parent_id, arg_set_id, thread_ts, thread_dur,
        thread_instruction_count, thread_instruction_delta
-FROM main.slice;
+FROM main.slice WHERE depth IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_spurious_sched_wakeup AS
 SELECT id, ts, thread_state_id, irq_context, utid, waker_utid FROM main.spurious_sched_wakeup;
 
 CREATE TEMP VIEW __intrinsic_stack_profile_callsite AS
-SELECT id, depth, parent_id, frame_id FROM main.stack_profile_callsite;
+SELECT id, depth, parent_id, frame_id FROM main.stack_profile_callsite WHERE frame_id IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_stack_profile_frame AS
 SELECT id, name, mapping, rel_pc, symbol_set_id, deobfuscated_name, type FROM main.stack_profile_frame;
@@ -113,14 +123,18 @@ CREATE TEMP VIEW __intrinsic_stack_profile_mapping AS
 SELECT id, build_id, exact_offset, start_offset, start, "end", load_bias, name FROM main.stack_profile_mapping;
 
 CREATE TEMP VIEW __intrinsic_stack_profile_symbol AS
-SELECT id, symbol_set_id, name, source_file, line_number, inlined FROM main.stack_profile_symbol;
+SELECT id, symbol_set_id, name, source_file, line_number, inlined FROM main.stack_profile_symbol WHERE line_number IS NOT x'';
+
+CREATE TEMP VIEW __intrinsic_state AS
+SELECT id, ts, dur, track_id, category, value, arg_set_id FROM main.state WHERE dur IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_stats AS
 SELECT id, name, key, idx, severity, source, value, description, machine_id, trace_id
 FROM main.stats;
 
 CREATE TEMP VIEW __intrinsic_thread AS
-SELECT id, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id, arg_set_id FROM main.thread;
+SELECT id, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id, arg_set_id FROM main.thread
+WHERE tid IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_thread_state AS
 SELECT id, ts, dur, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu

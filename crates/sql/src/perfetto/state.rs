@@ -20,6 +20,7 @@ use super::tabular::Definitions;
 use super::unread::Unread;
 use crate::caught;
 use crate::error::{Error, Result};
+use crate::held_marks;
 use crate::query::failure;
 
 /// The function that hands out the state, as a pointer of SQLite's.
@@ -276,11 +277,13 @@ unsafe extern "C" fn free(shared: *mut c_void) {
 struct Keeper {
     /// SQLite's part; it must come first.
     base: ffi::sqlite3_vtab,
+    conn: *mut ffi::sqlite3,
     pools: Arc<Pools>,
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
+        held_marks::end(self.conn);
         self.pools.close();
     }
 }
@@ -291,7 +294,7 @@ unsafe impl<'vtab> VTab<'vtab> for Keeper {
     type Cursor = Nothing;
 
     fn connect(
-        _db: &mut VTabConnection,
+        db: &mut VTabConnection,
         aux: Option<&Arc<Pools>>,
         _module_name: &[u8],
         _database_name: &[u8],
@@ -299,10 +302,13 @@ unsafe impl<'vtab> VTab<'vtab> for Keeper {
         _args: &[&[u8]],
     ) -> rusqlite::Result<(std::borrow::Cow<'static, CStr>, Self)> {
         let pools = aux.cloned().unwrap_or_default();
-        pools.open();
-        let base = ffi::sqlite3_vtab::default();
         let declaration = CString::new("CREATE TABLE x (y)").map_err(Error::new)?;
-        Ok((declaration.into(), Keeper { base, pools }))
+        // SAFETY: SQLite disconnects the table before it closes the connection.
+        let conn = unsafe { db.handle() };
+        pools.open();
+        held_marks::begin(conn);
+        let base = ffi::sqlite3_vtab::default();
+        Ok((declaration.into(), Keeper { base, conn, pools }))
     }
 
     fn best_index(&self, _: &mut IndexInfo) -> rusqlite::Result<bool> {

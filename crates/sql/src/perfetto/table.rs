@@ -4,9 +4,11 @@
 //!
 //! A column has the type of its schema, otherwise of its values: SQLite uses no index of a column
 //! without a type if the other side of a comparison has one. `CREATE TABLE AS` knows types of
-//! columns alone, and `INSERT … SELECT` cannot tell types before the table exists. So rows are
-//! copied one by one. The first ones wait until types are known; if a later one contradicts, the
-//! table is made anew, which is rare.
+//! columns alone, and `INSERT … SELECT` cannot tell types before the table exists. So the rows wait
+//! (`waiting.rs`) until the SELECT has ended. Then the types are known, and the table is made once.
+//!
+//! The alternative was to make the table after the first rows, while the SELECT runs. That saves the
+//! wait, but ends a SELECT with a subquery for each row.
 //!
 //! Indexes are partial (`WHERE column IS NOT NULL`): SQLite still uses one for any comparison with
 //! the column, but never reads all rows in its order instead of the table's. Modules rely on the
@@ -21,15 +23,10 @@ use super::expand::Sql;
 use super::held::Held;
 use super::prepared::Prepared;
 use super::types::{Type, told};
+use super::waiting::Waiting;
 use crate::error::{Error, Result};
 use crate::query::quoted;
 use crate::value::ValueRef;
-
-/// The rows that wait for the types of columns.
-const WAITING: usize = 16_384;
-
-/// The bytes of texts and blobs in them.
-const WAITING_BYTES: usize = 16 << 20;
 
 /// Smaller tables have no indexes.
 const INDEXED: i64 = 64;
@@ -73,16 +70,18 @@ impl Made {
         }
     }
 
-    /// Takes note of a value. Says whether the type is another one now.
-    fn see(&mut self, code: c_int) -> bool {
-        if let Some(declared) = self.declared {
-            let is_real = is_integer(declared) && code == ffi::SQLITE_FLOAT;
-            return is_real && self.seen.replace(code) != Some(code);
+    /// Takes note of a value's type.
+    fn see(&mut self, code: c_int) {
+        if self
+            .declared
+            .is_some_and(|declared| !is_integer(declared) || code != ffi::SQLITE_FLOAT)
+        {
+            return;
         }
         if code == ffi::SQLITE_NULL {
-            return false;
+            return;
         }
-        let now = match self.seen {
+        self.seen = Some(match self.seen {
             None => code,
             Some(before) if before == code => code,
             // Integers and real numbers together are real (PQ10).
@@ -92,8 +91,7 @@ impl Made {
                 ffi::SQLITE_FLOAT
             }
             Some(_) => ffi::SQLITE_BLOB,
-        };
-        self.seen.replace(now) != Some(now)
+        });
     }
 
     /// Whether the schema allows a value.
@@ -187,27 +185,20 @@ impl NewTable<'_> {
         });
         let columns: Vec<Made> = columns.collect();
         let is_id = |column: &Made| column.declared == Some(Type::Id);
-        let mut copy = Copy {
-            conn: self.conn,
-            // A table that is replaced may be the source of the new one.
-            name: match self.is_replacing && is_table(self.conn, self.name)? {
-                true => format!("{} (new)", self.name),
-                false => self.name.to_owned(),
-            },
+        let mut layout = Layout {
             key: columns.iter().position(is_id),
             columns,
             last_key: None,
-            rows: 0,
-            number: None,
-            insert: None,
-            old: Vec::new(),
         };
-        self.fill(&mut copy, &mut select)?;
+        let rows = self.read(&mut layout, &mut select)?;
         drop(select);
-        if copy.name != self.name {
-            copy.rename(self.name).map_err(|error| self.locked(error))?;
+        // A table that is replaced may have been the source of the new one.
+        if self.is_replacing && is_table(self.conn, self.name)? {
+            let sql = format!("DROP TABLE temp.{}", quoted(self.name));
+            let dropped = self.conn.execute_batch(&sql);
+            dropped.map_err(|error| self.locked(error.into()))?;
         }
-        copy.index()
+        self.write(&layout, rows)
     }
 
     fn bind(&self, select: &mut Prepared) -> Result<()> {
@@ -228,48 +219,50 @@ impl NewTable<'_> {
         format!("CREATE PERFETTO TABLE {}", self.name)
     }
 
-    fn fill(&self, copy: &mut Copy<'_>, select: &mut Prepared) -> Result<()> {
+    /// Reads all rows of the SELECT, and the types of columns in them.
+    fn read(&self, layout: &mut Layout, select: &mut Prepared) -> Result<Waiting> {
         let fail = |error: Error| match error.is_interrupt() {
             true => error,
             false => self.select.explain(error.message(), None),
         };
-        let mut waiting: Vec<Vec<Held>> = Vec::new();
-        let mut is_row = select.step().map_err(fail)?;
-        let mut bytes = 0usize;
-        while is_row && waiting.len() < WAITING && bytes < WAITING_BYTES {
-            self.check(copy, select, waiting.len() as i64)?;
-            copy.see(select);
-            let row = (0..copy.columns.len()).map(|index| {
-                let value = select.value(index);
-                if let ValueRef::Text(content) | ValueRef::Blob(content) = value {
-                    bytes = bytes.saturating_add(content.len());
+        let mut rows = Waiting::new(layout.columns.len());
+        while select.step().map_err(fail)? {
+            self.check(layout, select, rows.rows())?;
+            layout.see(select);
+            rows.push((0..layout.columns.len()).map(|index| select.value(index)))?;
+        }
+        Ok(rows)
+    }
+
+    /// Makes the table, and its indexes.
+    fn write(&self, layout: &Layout, rows: Waiting) -> Result<()> {
+        self.conn.execute_batch(&layout.create(self.name))?;
+        let count = rows.rows();
+        let has_number = layout.row_number().is_some();
+        // SAFETY: the statement ends in this function, before the connection.
+        let insert = unsafe { Prepared::new(self.conn.handle(), &layout.insert(self.name), true) };
+        if let Some(mut insert) = insert.map_err(|failure| failure.error)? {
+            let mut number = 0i64;
+            rows.take(|row| {
+                let number_of_row = has_number.then_some(ValueRef::Integer(number));
+                number = number.saturating_add(1);
+                for (place, value) in (1..).zip(row.iter().copied().chain(number_of_row)) {
+                    insert.bind_ref(place, value)?;
                 }
-                Held::of(value)
-            });
-            waiting.push(row.collect());
-            is_row = select.step().map_err(fail)?;
+                insert.step()?;
+                insert.reset();
+                Ok(())
+            })?;
         }
-        copy.create()?;
-        for row in &waiting {
-            let values: Vec<ValueRef<'_>> = row.iter().map(Held::get).collect();
-            copy.insert(&values)?;
+        match count < INDEXED {
+            true => Ok(()),
+            false => layout.index(self.conn, self.name),
         }
-        drop(waiting);
-        while is_row {
-            self.check(copy, select, copy.rows)?;
-            if copy.see(select) {
-                copy.renew()?;
-            }
-            copy.insert_row(select)?;
-            is_row = select.step().map_err(fail)?;
-        }
-        copy.insert = None;
-        Ok(())
     }
 
     /// Compares the types of a row with the schema; `before` rows precede it.
-    fn check(&self, copy: &Copy<'_>, select: &Prepared, before: i64) -> Result<()> {
-        for (index, column) in copy.columns.iter().enumerate() {
+    fn check(&self, layout: &Layout, select: &Prepared, before: i64) -> Result<()> {
+        for (index, column) in layout.columns.iter().enumerate() {
             let code = select.column_type(index);
             if !column.takes(code) {
                 let message = format!(
@@ -323,69 +316,35 @@ pub fn is_in_main(conn: &Connection, name: &str) -> Result<bool> {
     Ok(conn.prepare(sql)?.exists([name])?)
 }
 
-/// The rows on their way into a table.
-struct Copy<'c> {
-    conn: &'c Connection,
-    name: String,
+/// The columns of a table that is being made.
+struct Layout {
     columns: Vec<Made>,
     /// The column that is the table's primary key, while its values ascend.
     key: Option<usize>,
     last_key: Option<i64>,
-    rows: i64,
-    /// The name of the row's number in SQL, which counts from 0; `None` if the key numbers rows, or
-    /// columns hide all names.
-    number: Option<&'static str>,
-    insert: Option<Prepared>,
-    /// Tables that this one follows.
-    old: Vec<String>,
 }
 
-impl Copy<'_> {
-    fn table(&self) -> String {
-        format!("temp.{}", quoted(&self.name))
-    }
-
-    /// Takes note of the row's types. Says whether the table has to be another one.
-    fn see(&mut self, select: &Prepared) -> bool {
-        let mut is_new = false;
+impl Layout {
+    /// Takes note of a row's types and key.
+    #[inline]
+    fn see(&mut self, select: &Prepared) {
         for (index, column) in self.columns.iter_mut().enumerate() {
-            is_new |= column.see(select.column_type(index));
+            column.see(select.column_type(index));
         }
         if let Some(key) = self.key {
-            is_new |= self.follow_key(match select.value(key) {
+            let value = match select.value(key) {
                 ValueRef::Integer(value) => Some(value),
                 _ => None,
-            });
-        }
-        is_new
-    }
-
-    /// Takes note of a key. If it does not ascend, the table has none, and this is true.
-    fn follow_key(&mut self, value: Option<i64>) -> bool {
-        let ascends = value.is_some_and(|value| self.last_key.is_none_or(|last| last < value));
-        self.last_key = value;
-        if !ascends {
-            self.key = None;
-        }
-        !ascends
-    }
-
-    fn create(&mut self) -> Result<()> {
-        self.number = self.row_number();
-        let columns = self.columns.iter().enumerate().map(|(index, column)| {
-            let key = match self.key == Some(index) {
-                true => " PRIMARY KEY",
-                false => "",
             };
-            format!("{} {}{key}", quoted(&column.name), column.declared())
-        });
-        let columns: Vec<String> = columns.collect();
-        let sql = format!("CREATE TABLE {} ({})", self.table(), columns.join(", "));
-        self.conn.execute_batch(&sql)?;
-        self.prepare_insert()
+            if value.is_none_or(|value| self.last_key.is_some_and(|last| value <= last)) {
+                self.key = None;
+            }
+            self.last_key = value;
+        }
     }
 
-    /// The name of the row's number that no column hides.
+    /// The name of the row's number in SQL, which counts from 0. There is none if the key numbers
+    /// rows, or if columns hide all names.
     fn row_number(&self) -> Option<&'static str> {
         let is_hidden = |name: &&str| {
             self.columns
@@ -397,118 +356,42 @@ impl Copy<'_> {
             .find(|name| self.key.is_none() && !is_hidden(name))
     }
 
-    fn prepare_insert(&mut self) -> Result<()> {
+    fn create(&self, table: &str) -> String {
+        let columns = self.columns.iter().enumerate().map(|(index, column)| {
+            let key = match self.key == Some(index) {
+                true => " PRIMARY KEY",
+                false => "",
+            };
+            format!("{} {}{key}", quoted(&column.name), column.declared())
+        });
+        let columns: Vec<String> = columns.collect();
+        format!(
+            "CREATE TABLE temp.{} ({})",
+            quoted(table),
+            columns.join(", ")
+        )
+    }
+
+    /// The statement that inserts a row: the values of all columns, and the row's number if it has
+    /// a name.
+    fn insert(&self, table: &str) -> String {
         let names = self.columns.iter().map(|column| quoted(&column.name));
-        let mut names: Vec<String> = names.collect();
-        let mut places: Vec<String> = (1..=names.len()).map(|place| format!("?{place}")).collect();
-        if let Some(number) = self.number {
-            places.push(format!("?{}", places.len().saturating_add(1)));
-            names.push(number.to_owned());
-        }
-        let sql = format!(
-            "INSERT INTO {} ({}) VALUES ({})",
-            self.table(),
+        let names: Vec<String> = names.chain(self.row_number().map(str::to_owned)).collect();
+        let places: Vec<String> = (1..=names.len()).map(|place| format!("?{place}")).collect();
+        format!(
+            "INSERT INTO temp.{} ({}) VALUES ({})",
+            quoted(table),
             names.join(", "),
             places.join(", ")
-        );
-        // SAFETY: the statement ends in `NewTable::make`, before the connection.
-        let insert = unsafe { Prepared::new(self.conn.handle(), &sql, true) };
-        self.insert = insert.map_err(|failure| failure.error)?;
-        Ok(())
+        )
     }
 
-    fn insert(&mut self, row: &[ValueRef<'_>]) -> Result<()> {
-        if let Some(insert) = &mut self.insert {
-            for (place, value) in (1..).zip(row) {
-                insert.bind_ref(place, *value)?;
-            }
-        }
-        self.finish_row()
-    }
-
-    #[inline]
-    fn insert_row(&mut self, select: &Prepared) -> Result<()> {
-        if let Some(insert) = &mut self.insert {
-            for (index, place) in (0..self.columns.len()).zip(1..) {
-                // SAFETY: the value belongs to the SELECT, which stays at its row.
-                unsafe { insert.bind(place, select.column(index)) }?;
-            }
-        }
-        self.finish_row()
-    }
-
-    fn finish_row(&mut self) -> Result<()> {
-        let has_number = self.number.is_some();
-        if let Some(insert) = &mut self.insert {
-            if has_number {
-                let place = c_int::try_from(self.columns.len()).unwrap_or(c_int::MAX);
-                insert.bind_ref(place.saturating_add(1), ValueRef::Integer(self.rows))?;
-            }
-            insert.step()?;
-            insert.reset();
-        }
-        self.rows = self.rows.saturating_add(1);
-        Ok(())
-    }
-
-    /// Goes on with another table, with other types or without a key. The old one cannot be dropped
-    /// while the SELECT runs.
-    fn renew(&mut self) -> Result<()> {
-        let name = format!("{} (next)", self.name);
-        let old = std::mem::replace(&mut self.name, name);
-        self.create()?;
-        self.take_rows(&old)?;
-        self.old.push(old);
-        Ok(())
-    }
-
-    /// Copies the rows of another table with the same columns.
-    fn take_rows(&self, from: &str) -> Result<()> {
-        let names = self.columns.iter().map(|column| quoted(&column.name));
-        let names: Vec<String> = names.collect();
-        let names = names.join(", ");
-        let from = quoted(from);
-        let number = self.number.map(|number| format!(", {number}"));
-        let number = number.unwrap_or_default();
-        // A key's values are in order, so they number the rows from 0.
-        let numbered = match number.is_empty() {
-            true => String::new(),
-            false => ", row_number() OVER (ORDER BY rowid) - 1".to_owned(),
-        };
-        let sql = format!(
-            "INSERT INTO {} ({names}{number}) SELECT {names}{numbered} FROM temp.{from} ORDER BY rowid",
-            self.table()
-        );
-        Ok(self.conn.execute_batch(&sql)?)
-    }
-
-    /// Gives the rows to a table with the final name, after the SELECT.
-    fn rename(&mut self, name: &str) -> Result<()> {
-        self.old.push(name.to_owned());
-        for old in std::mem::take(&mut self.old) {
-            self.drop_table(&old)?;
-        }
-        let made = std::mem::replace(&mut self.name, name.to_owned());
-        self.create()?;
-        self.insert = None;
-        self.take_rows(&made)?;
-        self.drop_table(&made)
-    }
-
-    fn drop_table(&self, name: &str) -> Result<()> {
-        let sql = format!("DROP TABLE IF EXISTS temp.{}", quoted(name));
-        Ok(self.conn.execute_batch(&sql)?)
-    }
-
-    fn index(&self) -> Result<()> {
-        if self.rows < INDEXED {
-            return Ok(());
-        }
+    fn index(&self, conn: &Connection, table: &str) -> Result<()> {
         for (index, column) in self.columns.iter().enumerate() {
             let is_key = KEYS.iter().any(|key| column.name.eq_ignore_ascii_case(key));
             if is_key && self.key != Some(index) {
-                let name = format!("{} ({})", self.name, column.name);
-                make_index(self.conn, &name, &self.name, &[&column.name])?;
+                let name = format!("{table} ({})", column.name);
+                make_index(conn, &name, table, &[&column.name])?;
             }
         }
         Ok(())

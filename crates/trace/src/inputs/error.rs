@@ -1,11 +1,12 @@
 //! Why inputs cannot be opened.
 
+use std::fmt;
 use std::io;
 
 use crate::source::SourceError;
 
 /// The reason why inputs cannot be opened.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[allow(missing_docs)] // the messages explain them
 #[non_exhaustive]
 pub enum InputsError {
@@ -55,4 +56,11 @@ pub enum InputsError {
         size: u64,
         limit: u64,
     },
+}
+
+/// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.
+impl fmt::Debug for InputsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -62,6 +62,11 @@ impl Packed {
         }
     }
 
+    /// Whether its bytes are stored as they are, and unchecked.
+    pub fn is_as_it_is(&self) -> bool {
+        matches!(self.how, How::AsTheyAre) && self.crc.is_none()
+    }
+
     /// Its unpacked size, if known.
     pub fn unpacked(&self) -> Option<u64> {
         match self.how {

@@ -187,6 +187,149 @@ impl<'a> Inputs<'a> {
         Ok(inputs)
     }
 
+    /// Divides traces into the recordings that they consist of. A divided file becomes a container, and its
+    /// recordings have its name with `#1`, `#2` … (rule X45). The inputs were opened with [`Reads::Again`].
+    ///
+    /// `find` reads a trace, and returns the place of the bytes of the packet that begins the second
+    /// recording; `None` if there is only one.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, or not be put aside decompressed.
+    pub fn split(
+        &mut self,
+        scratch: &Scratch,
+        mut find: impl FnMut(&mut dyn Read) -> io::Result<Option<u64>>,
+    ) -> Result<(), InputsError> {
+        for id in self.order.clone() {
+            let kind = self.files.get(id).and_then(|file| file.kind);
+            if kind != Some(TraceType::Proto) || self.is_one_recording(id, &mut find)? {
+                continue;
+            }
+            let title = self.title(id).to_owned();
+            let failed = |error| unread(&title, error);
+            let (store, base, size) = self.at_any_position(id, scratch)?;
+            let Some(bytes) = self.stores.get_mut(store) else {
+                continue;
+            };
+            let mut cuts = vec![0];
+            let mut begin = 0;
+            loop {
+                let at = base.saturating_add(begin);
+                let mut rest = bytes
+                    .section(at, size.saturating_sub(begin))
+                    .map_err(failed)?;
+                let Some(next) = find(&mut rest).map_err(failed)? else {
+                    break;
+                };
+                let head = head_of_packet(bytes, at.saturating_add(next)).map_err(failed)?;
+                let next = next.saturating_sub(head);
+                if next == 0 {
+                    break;
+                }
+                begin = begin.saturating_add(next);
+                cuts.push(begin);
+            }
+            self.divide(id, &cuts, (store, base, size));
+        }
+        Ok(())
+    }
+
+    fn is_one_recording(
+        &mut self,
+        id: usize,
+        find: &mut impl FnMut(&mut dyn Read) -> io::Result<Option<u64>>,
+    ) -> Result<bool, InputsError> {
+        let mut input = self.open_ahead(id)?;
+        let title = input.name().to_owned();
+        let found = find(&mut input.reader).map_err(|error| unread(&title, error))?;
+        match input.failed() {
+            Some(failure) => Err(failure.into()),
+            None => Ok(found.is_none()),
+        }
+    }
+
+    /// The store with the decompressed bytes of a file, their begin, and their number.
+    fn at_any_position(
+        &mut self,
+        id: usize,
+        scratch: &Scratch,
+    ) -> Result<(usize, u64, u64), InputsError> {
+        let (title, next) = (self.title(id).to_owned(), self.stores.len());
+        let is_compressed = self
+            .files
+            .get(id)
+            .is_some_and(|file| file.compression.is_some());
+        match self.places.get(id) {
+            Some(Place::Path(path)) if !is_compressed => {
+                let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+                let (size, file) = opened.map_err(|error| unread(&title, error))?;
+                self.stores.push(Store::File(file));
+                Ok((next, 0, size))
+            }
+            Some(Place::Store { store, packed }) if !is_compressed && packed.is_as_it_is() => {
+                Ok((*store, packed.at, packed.size))
+            }
+            _ => {
+                let mut file = scratch.file().map_err(InputsError::PutAside)?;
+                let mut damage = Vec::new();
+                let mut input = self.open_ahead(id)?;
+                let size = put_aside(&mut input, &mut file, &mut damage)?;
+                drop(input);
+                self.damage.append(&mut damage);
+                self.stores.push(Store::Aside(file));
+                Ok((next, 0, size))
+            }
+        }
+    }
+
+    /// Makes a file a container of the recordings that begin at `cuts`.
+    fn divide(&mut self, id: usize, cuts: &[u64], (store, base, size): (usize, u64, u64)) {
+        let Some(file) = self.files.get_mut(id) else {
+            return;
+        };
+        file.is_container = true;
+        file.processing_order = None;
+        let (file, title) = (file.clone(), self.title(id).to_owned());
+        let name = file.name.unwrap_or_default();
+        let name = name
+            .rsplit(std::path::is_separator)
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        let key = self.keys.iter().position(|key| key.id == id);
+        let key = key.map(|place| self.keys.remove(place));
+        let (class, bytes) =
+            key.map_or((1, name.clone().into_bytes()), |key| (key.class, key.name));
+        if let Some(place) = self.places.get_mut(id) {
+            *place = Place::Container;
+        }
+        let ends = cuts.iter().skip(1).chain([&size]);
+        for (number, (&begin, &end)) in (1..).zip(cuts.iter().zip(ends)) {
+            let part = self.files.len();
+            let size = end.saturating_sub(begin);
+            let packed = Packed::as_they_are(base.saturating_add(begin), size);
+            self.keys.push(Key {
+                class,
+                name: bytes.clone(),
+                id: part,
+            });
+            let recording = TraceFile {
+                id: part,
+                parent: Some(id),
+                name: Some(format!("{name}#{number}")),
+                kind: Some(TraceType::Proto),
+                compression: None,
+                size: Some(size),
+                processing_order: None,
+                is_container: false,
+            };
+            let place = Place::Store { store, packed };
+            self.push(recording, place, format!("{title}#{number}"));
+        }
+        self.settle();
+    }
+
     /// All files, each at the position of its id.
     pub fn files(&self) -> &[TraceFile] {
         &self.files
@@ -717,6 +860,25 @@ impl Read for Late {
             None => Ok(0),
         }
     }
+}
+
+/// The size of the tag and the length before the bytes of a packet: a varint, whose last byte alone is
+/// less than 128, after the tag.
+fn head_of_packet(store: &mut Store, packet: u64) -> io::Result<u64> {
+    const LONGEST: u64 = 11;
+    let begin = packet.saturating_sub(LONGEST);
+    let mut before = [0; LONGEST as usize];
+    let there = usize::try_from(packet - begin).unwrap_or(0);
+    let read = store.read_at(begin, before.get_mut(..there).unwrap_or_default())?;
+    let head = before.get(..read).unwrap_or_default();
+    let length = head
+        .iter()
+        .rev()
+        .skip(1)
+        .take_while(|&&byte| byte >= 0x80)
+        .count() as u64
+        + 1;
+    Ok((length + 1).min(packet - begin))
 }
 
 fn unread(title: &str, error: io::Error) -> SourceError {

@@ -37,6 +37,10 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
     if reaches(clocks, boottime, trace_time) {
         return; // (c)
     }
+    let given = clocks.parts[part].given_clock;
+    if given.is_some_and(|given| reaches(clocks, shared(machine, given), trace_time)) {
+        return; // FP2
+    }
     let realtime = shared(machine, ClockId::REALTIME);
     let other = shared(trace_time.machine, ClockId::REALTIME);
     if other != realtime
@@ -47,6 +51,11 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
         if !reaches(clocks, realtime, other) {
             assume(clocks, part, realtime, other);
         }
+        return;
+    }
+    let reads_realtime = given == Some(ClockId::REALTIME);
+    if reads_realtime && other != realtime && reaches(clocks, other, trace_time) {
+        assume(clocks, part, realtime, other); // FP2
         return;
     }
     if [ClockId::BOOTTIME, TRACE_FILE].contains(&trace_time.id) {

@@ -21,7 +21,7 @@ use super::retiming;
 use super::running::Running;
 use super::sched::{self, OfCpu, field};
 use super::unresolved::Stretches;
-use crate::definitions::Gap;
+use crate::definitions::{BundleTimes, Gap};
 use crate::output::{Cell, Counter, Loss, Rows, Severity};
 use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
 use crate::readers::context::ImportContext;
@@ -133,6 +133,7 @@ impl Reader for Ftrace {
             cpu: bundle.cpu,
             here,
             times: None,
+            first: First::default(),
             corrupt: 0,
             nameless: 0,
             context,
@@ -164,7 +165,7 @@ impl Reader for Ftrace {
         }
         let partial = rows.count(&ftrace_partial::TABLE).unsigned_abs();
         context.journal.count(
-            Counter::info("ftrace_events_partial", "rows of ftrace_event_partial"),
+            Counter::info("ftrace_events_partial", "rows of ftrace_event_partial").drops_nothing(),
             partial,
         );
     }
@@ -204,7 +205,8 @@ fn here(
                 "ftrace_bundles_without_cpu",
                 "bundles that do not name their CPU, so they only make rows of \
                  ftrace_event",
-            ),
+            )
+            .drops_nothing(),
             1,
         );
         let text = match bundle.cpu {
@@ -247,9 +249,19 @@ struct BundleImport<'i, 'o> {
     here: Option<OfCpu>,
     /// The least and the greatest time of its events.
     times: Option<(i64, i64)>,
+    /// Its first event that has a time.
+    first: First,
     corrupt: u64,
     /// Compact events that name a thread by a number without a name in the table.
     nameless: u64,
+}
+
+/// The first event of a bundle.
+#[derive(Debug, Default, Clone, Copy)]
+struct First {
+    tid: Option<i32>,
+    /// Whether the CPU was idle then.
+    is_idle: bool,
 }
 
 /// The content of an event's row, except for its time.
@@ -259,6 +271,9 @@ struct RecordFields {
     tid: Option<i32>,
     name: i64,
     args: Option<i64>,
+    /// Whether the CPU was idle. A compact switch from a thread that is not known tells it by the thread's state,
+    /// because only the idle thread and those that were preempted are runnable.
+    is_idle: bool,
 }
 
 impl BundleImport<'_, '_> {
@@ -285,7 +300,8 @@ impl BundleImport<'_, '_> {
             let event = sched::compact_switch(here, switch, names);
             timeline::Event::Switch(event).write(&mut state.event);
         }
-        self.compact(table, field::SCHED_SWITCH, switch.timestamp, tid);
+        let is_idle = tid.map_or(switch.prev_state == 0, |tid| tid == 0);
+        self.compact(table, field::SCHED_SWITCH, switch.timestamp, (tid, is_idle));
         let comm = switch.next_comm.unwrap_or_default();
         let running = &mut self.state.running;
         running.switch(switch.next_pid, switch.next_prio, comm);
@@ -308,11 +324,18 @@ impl BundleImport<'_, '_> {
             let event = sched::compact_waking(here, waking);
             timeline::Event::Waking(event).write(&mut state.event);
         }
-        self.compact(table, field::SCHED_WAKING, waking.timestamp, tid);
+        let is_idle = tid.is_none_or(|tid| tid == 0);
+        self.compact(table, field::SCHED_WAKING, waking.timestamp, (tid, is_idle));
     }
 
     /// A compact event. Its message is in the state's arguments.
-    fn compact(&mut self, table: &'static Table, number: u32, timestamp: u64, tid: Option<i32>) {
+    fn compact(
+        &mut self,
+        table: &'static Table,
+        number: u32,
+        timestamp: u64,
+        (tid, is_idle): (Option<i32>, bool),
+    ) {
         let (name, args) = self.arguments(number);
         self.record(&RecordFields {
             table,
@@ -320,6 +343,7 @@ impl BundleImport<'_, '_> {
             tid,
             name,
             args,
+            is_idle,
         });
     }
 
@@ -429,6 +453,7 @@ impl BundleImport<'_, '_> {
             tid: event.tid,
             name,
             args,
+            is_idle: event.tid.is_none_or(|tid| tid == 0),
         });
     }
 
@@ -446,6 +471,12 @@ impl BundleImport<'_, '_> {
             .map(|timestamp| self.context.event(row, &self.clock, timestamp, event));
         let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
         if let Some(ts) = ts {
+            if self.times.is_none() {
+                self.first = First {
+                    tid: fields.tid,
+                    is_idle: fields.is_idle,
+                };
+            }
             let (first, last) = self.times.unwrap_or((ts, ts));
             self.times = Some((first.min(ts), last.max(ts)));
         }
@@ -493,22 +524,37 @@ impl BundleImport<'_, '_> {
         if let Some(last) = before.max(last) {
             self.state.last.insert((self.machine, cpu), last);
         }
+        let of_part = self.context.definitions.parts.of(self.packet.part);
+        of_part.kernel_buffers.add(&BundleTimes {
+            packet: self.packet.id,
+            cpu,
+            times: self.times,
+            first_tid: self.first.tid,
+            is_first_idle: self.first.is_idle,
+            lost_events: bundle.lost_events,
+        });
     }
 
     /// Reports the problems of the bundle.
     fn end(&mut self, bundle: &Bundle<'_>) {
         self.loss(bundle);
+        // Sections of atrace and the kernel's slices end without a name.
+        self.context
+            .definitions
+            .end_names
+            .end(timeline::Label::None);
         let journal = &mut self.context.journal;
         journal.count(
-            Counter::info("ftrace_bundles", "packets of kernel events"),
+            Counter::info("ftrace_bundles", "packets of kernel events").drops_nothing(),
             1,
         );
         if bundle.lost_events {
             let lost = Counter::data_loss(
                 "ftrace_bundles_after_lost_events",
                 "bundles after a loss of kernel events",
-            );
-            journal.count(lost.recorded(), 1);
+            )
+            .recorded();
+            journal.count(lost, 1);
             let is_lost = self.packet.is_lost();
             if let Some(cpu) = bundle.cpu.filter(|&cpu| cpu < CPUS && !is_lost) {
                 let of = recorded_of(&self.context.place, self.packet.part);
@@ -517,7 +563,8 @@ impl BundleImport<'_, '_> {
         }
         if self.corrupt > 0 {
             journal.count(
-                Counter::error("ftrace_events_corrupt", "kernel events that cannot be read"),
+                Counter::error("ftrace_events_corrupt", "kernel events that cannot be read")
+                    .drops_nothing(),
                 self.corrupt,
             );
             let text = match self.corrupt {

@@ -259,4 +259,5 @@ pub(super) static PARSE_ERRORS: Counter = Counter::error(
 pub(super) static ZERO_LENGTH: Counter = Counter::info(
     "ftrace_abi_errors_skipped_zero_data_length",
     "pages of kernel events that end in zeros, which is harmless",
-);
+)
+.drops_nothing();

@@ -7,7 +7,7 @@ use timebase_trace::wire::packet::{Header, PacketType};
 use super::{TABLES, event_of};
 use crate::compact::Put;
 use crate::message::Message;
-use crate::output::{BEFORE_ZERO, Counter, Fault, Rows, STACKPROFILE_PARSER_ERROR};
+use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, Rows, STACKPROFILE_PARSER_ERROR};
 use crate::place::TraceTime;
 use crate::readers::context::ImportContext;
 use crate::readers::packet::PlacedPacket;
@@ -20,11 +20,14 @@ const CALLSTACKS: u32 = 1;
 const DELTAS: u32 = 2;
 const PRIORITY: u32 = 3;
 
-const INVALID_TIMESTAMP: Fault = Fault::new(Counter::error(
-    "streaming_profile_invalid_timestamp",
-    "samples of a streaming profile without a valid reference of time \
+const INVALID_TIMESTAMP: Fault = Fault::new(
+    Counter::error(
+        "streaming_profile_invalid_timestamp",
+        "samples of a streaming profile without a valid reference of time \
      are dropped",
-));
+    )
+    .drops(Cause::NoReference),
+);
 
 /// Reads samples of streaming profiles.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use super::defaults::Defaults;
 use super::event::{RawTrackEvent, field};
 use crate::compact::{Put, Take, cut};
 use crate::definitions::Uuids;
-use crate::output::{Counter, Fault, Faults, PARSER_ERROR};
+use crate::output::{Cause, Counter, Example, Fault, Faults, PARSER_ERROR};
 use crate::place::{Generation, PartIx, TraceTime};
 use crate::readers::packet::PlacedPacket;
 use crate::spill::SpillQueue;
@@ -55,37 +55,58 @@ impl Wrong {
 
     fn fault(self) -> Fault {
         match self {
-            Wrong::MissingUuid => Fault::new(Counter::error(
-                "track_event_counter_missing_track_uuid",
-                "a counter event that names no track is dropped",
-            )),
-            Wrong::MissingValue => Fault::new(Counter::error(
-                "track_event_counter_missing_value",
-                "a counter event without a value is dropped",
-            )),
-            Wrong::NoCounter => Fault::new(Counter::error(
-                "track_event_counter_invalid_track_uuid",
-                "a counter event on a track without a counter descriptor is dropped",
-            )),
-            Wrong::MoreWithoutUuids => Fault::new(Counter::error(
-                "track_event_extra_counter_missing_track_uuids",
-                "a track event with extra counter values but no tracks for them is \
+            Wrong::MissingUuid => Fault::new(
+                Counter::error(
+                    "track_event_counter_missing_track_uuid",
+                    "a counter event that names no track is dropped",
+                )
+                .drops(Cause::NoTrackUuid),
+            ),
+            Wrong::MissingValue => Fault::new(
+                Counter::error(
+                    "track_event_counter_missing_value",
+                    "a counter event without a value is dropped",
+                )
+                .drops(Cause::NoValue),
+            ),
+            Wrong::NoCounter => Fault::new(
+                Counter::error(
+                    "track_event_counter_invalid_track_uuid",
+                    "a counter event on a track without a counter descriptor is dropped",
+                )
+                .drops(Cause::NotACounter),
+            ),
+            Wrong::MoreWithoutUuids => Fault::new(
+                Counter::error(
+                    "track_event_extra_counter_missing_track_uuids",
+                    "a track event with extra counter values but no tracks for them is \
                  dropped",
-            )),
-            Wrong::Mismatch => Fault::new(Counter::error(
-                "track_event_extra_counter_track_uuid_mismatch",
-                "a track event with more extra counter values than tracks for them \
+                )
+                .drops(Cause::ExtraValues),
+            ),
+            Wrong::Mismatch => Fault::new(
+                Counter::error(
+                    "track_event_extra_counter_track_uuid_mismatch",
+                    "a track event with more extra counter values than tracks for them \
                  is dropped",
-            )),
-            Wrong::TooMany => Fault::new(Counter::error(
-                "track_event_extra_counter_exceeds_max",
-                "a track event with more than 8 extra counter values is dropped",
-            )),
-            Wrong::MoreNoCounter => Fault::new(Counter::error(
-                "track_event_extra_counter_invalid_track",
-                "a track event with an extra value for a track without a counter \
+                )
+                .drops(Cause::ExtraValues),
+            ),
+            Wrong::TooMany => Fault::new(
+                Counter::error(
+                    "track_event_extra_counter_exceeds_max",
+                    "a track event with more than 8 extra counter values is dropped",
+                )
+                .drops(Cause::ExtraValues),
+            ),
+            Wrong::MoreNoCounter => Fault::new(
+                Counter::error(
+                    "track_event_extra_counter_invalid_track",
+                    "a track event with an extra value for a track without a counter \
                  descriptor is dropped",
-            )),
+                )
+                .drops(Cause::ExtraValues),
+            ),
         }
     }
 }
@@ -323,7 +344,7 @@ impl HeldValues {
         held.drain(|record| {
             let mut take = Take(record);
             let (ts, place) = (TraceTime(take.integer()?), take.natural()?);
-            if self.settle(take, uuids, faults, &mut out)? {
+            if self.settle((take, ts), uuids, faults, &mut out)? {
                 timeline.push_at(ts, place, &out);
             }
             Ok(())
@@ -343,13 +364,13 @@ impl HeldValues {
         let mut take = Take(record);
         take.natural()?;
         let own = take.optional()?.map(TraceTime);
-        let is_kept = self.settle(take, uuids, faults, out)?;
+        let is_kept = self.settle((take, own.unwrap_or(ts)), uuids, faults, out)?;
         Ok(is_kept.then_some(own.unwrap_or(ts)))
     }
 
     fn settle(
         &mut self,
-        mut take: Take<'_>,
+        (mut take, ts): (Take<'_>, TraceTime),
         uuids: &Uuids,
         faults: &mut Faults,
         out: &mut Vec<u8>,
@@ -360,6 +381,7 @@ impl HeldValues {
                 cleared: take.small()?,
             },
             lost: take.small()?,
+            lossy: take.natural()? != 0,
         };
         let wrong = match take.natural()? {
             0 => None,
@@ -382,11 +404,12 @@ impl HeldValues {
         };
         let sums = self.sums.entry(generation).or_default();
         if let Err(wrong) = sums.add_all(&mut read, uuids) {
-            faults.add(wrong.fault(), event.packet);
+            drop_event(wrong.fault(), (ts, generation, own), &event, uuids, faults);
             return Ok(false);
         }
         if is_dropped {
-            faults.add(PARSER_ERROR, event.packet);
+            let fault = PARSER_ERROR.dropping(Cause::NoThread);
+            drop_event(fault, (ts, generation, own), &event, uuids, faults);
             return Ok(false);
         }
         event.value = read.own.map(|(_, value)| value);
@@ -395,6 +418,31 @@ impl HeldValues {
         event.write(out);
         Ok(true)
     }
+}
+
+/// Drops an event, which is a value of the counter `own` if it is one.
+#[cold]
+fn drop_event(
+    fault: Fault,
+    (ts, generation, own): (TraceTime, Generation, Option<Uuid>),
+    event: &TrackEvent<'_>,
+    uuids: &Uuids,
+    faults: &mut Faults,
+) {
+    let example = || {
+        let uuid = own.or(event.uuid);
+        let (pid, tid) = uuids.ids(uuid, event.thread);
+        let name = uuid.and_then(|uuid| uuids.descriptor(uuid)?.name.as_deref());
+        Example {
+            packet: Some(event.packet),
+            ts: Some(ts.0),
+            name: name.map(str::to_owned),
+            pid,
+            tid,
+        }
+    };
+    let sequence = generation.interval.sequence;
+    faults.add_event(fault, event.packet, Some(sequence), example);
 }
 
 /// The first number in the record of a track event that waits for its packet's time. No record of
@@ -418,6 +466,7 @@ fn write_held(read: &EventValues, fate: Fate, event: &TrackEvent<'_>, put: &mut 
     put.natural(generation.interval.sequence.into())
         .natural(generation.interval.cleared.into())
         .natural(generation.lost.into())
+        .natural(generation.lossy.into())
         .natural(read.wrong.map_or(0, |wrong| wrong as u64 + 1))
         .natural(fate as u64)
         .natural(read.own.map_or(0, |(Uuid(uuid), _)| u64::from(uuid) + 1))

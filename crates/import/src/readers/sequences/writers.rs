@@ -84,6 +84,12 @@ impl Writers {
         (state, &mut self.values)
     }
 
+    /// The state of a sequence in its generation, if any event needed it.
+    pub fn known(&self, generation: Generation) -> Option<&SequenceState> {
+        let state = self.all.get(generation.interval.sequence as usize)?;
+        (state.generation == generation).then_some(state)
+    }
+
     /// Applies a packet's `TracePacketDefaults`.
     pub fn defaults(&mut self, generation: Generation, defaults: &[u8], profiles: &mut Profiles) {
         const TRACK_EVENT_DEFAULTS: u32 = 11;

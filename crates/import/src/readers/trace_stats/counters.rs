@@ -308,11 +308,13 @@ pub(super) static SEQUENCE_PACKET_LOSS: Counter = Counter::data_loss(
     "traced_buf_sequence_packet_loss",
     "in buffer idx: packets of its writers before which others were \
      lost",
-);
+)
+.drops_nothing();
 pub(super) static SEQUENCES_DROPPED: Counter = Counter::data_loss(
     "traced_buf_incremental_sequences_dropped",
     "in buffer idx: writers whose packets all rely on lost state",
-);
+)
+.drops_nothing();
 
 /// For which causes, by the bits of `previous_packet_dropped` from the second on.
 pub(super) static CAUSE: [Counter; CAUSES] = [

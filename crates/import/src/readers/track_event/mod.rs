@@ -15,11 +15,13 @@
 //! | the fields of an event | `sequences/event.rs` |
 //! | the state that the events of a sequence share | `sequences/writers.rs` |
 //! | values of counters, and their sums | `sequences/counters.rs` |
+//! | which events count as dropped, and which lack their name | `examples.rs` |
 //! | the arguments of an event, also those that cannot be read yet | `arguments.rs` |
 //! | V8's profiles in events | `v8.rs` |
 //! | the event in a rewritten trace | `retiming.rs` |
 
 mod arguments;
+mod examples;
 mod retiming;
 mod v8;
 
@@ -43,7 +45,7 @@ use super::sequences::event::{RawTrackEvent, field, legacy};
 use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
-use crate::output::{BEFORE_ZERO, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
+use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
 use crate::place::{Place, TraceTime};
 use crate::timeline::{
     Arguments, Does, EventStack, FlowStep, Flows, Label, Name, StackFrames, TrackEvent, Uuid,
@@ -58,41 +60,65 @@ mod interned {
 
 /// The reasons to drop an event.
 pub(super) mod dropped {
-    use super::{Counter, Fault};
+    use super::{Cause, Counter, Fault};
 
-    pub const MISSING_SEQUENCE: Fault = Fault::new(Counter::error(
-        "track_event_missing_sequence_id",
-        "a track event without trusted_packet_sequence_id is dropped",
-    ));
-    pub const STATE_LOST: Fault = Fault::new(Counter::data_loss(
-        "packet_skipped_seq_needs_incremental_state_invalid",
-        "a track event that needs lost or missing state is dropped",
-    ));
-    pub const MISSING_TIME: Fault = Fault::new(Counter::error(
-        "track_event_missing_timestamp",
-        "a track event without a time is dropped",
-    ));
-    pub const INVALID_TIME: Fault = Fault::new(Counter::error(
-        "track_event_invalid_timestamp",
-        "a track event with a time below 0 is dropped",
-    ));
-    pub const STATE_WITHOUT_UUID: Fault = Fault::new(Counter::error(
-        "track_event_state_missing_track_uuid",
-        "a state that names no track is dropped",
-    ));
-    pub const TIME_DELTA: Fault = Fault::new(Counter::error(
-        "track_event_skipped_timestamp_delta_without_valid_state",
-        "a track event with a time delta but no base is dropped",
-    ));
-    pub const THREAD_TIME_DELTA: Fault = Fault::new(Counter::error(
-        "track_event_skipped_thread_time_delta_without_valid_state",
-        "a track event with a thread time delta but no base is dropped",
-    ));
-    pub const INSTRUCTIONS_DELTA: Fault = Fault::new(Counter::error(
-        "track_event_skipped_thread_instruction_delta_without_valid_state",
-        "a track event with an instruction count delta but no base is \
+    pub const MISSING_SEQUENCE: Fault = Fault::new(
+        Counter::error(
+            "track_event_missing_sequence_id",
+            "a track event without trusted_packet_sequence_id is dropped",
+        )
+        .drops(Cause::NoSequenceId),
+    );
+    pub const STATE_LOST: Fault = Fault::new(
+        Counter::data_loss(
+            "packet_skipped_seq_needs_incremental_state_invalid",
+            "a track event that needs the state of a sequence without valid state is dropped",
+        )
+        .drops(Cause::StateLost),
+    );
+    pub const MISSING_TIME: Fault = Fault::new(
+        Counter::error(
+            "track_event_missing_timestamp",
+            "a track event without a time is dropped",
+        )
+        .drops(Cause::NoTime),
+    );
+    pub const INVALID_TIME: Fault = Fault::new(
+        Counter::error(
+            "track_event_invalid_timestamp",
+            "a track event with a time below 0 is dropped",
+        )
+        .drops(Cause::NegativeTime),
+    );
+    pub const STATE_WITHOUT_UUID: Fault = Fault::new(
+        Counter::error(
+            "track_event_state_missing_track_uuid",
+            "a state that names no track is dropped",
+        )
+        .drops(Cause::NoTrackUuid),
+    );
+    pub const TIME_DELTA: Fault = Fault::new(
+        Counter::error(
+            "track_event_skipped_timestamp_delta_without_valid_state",
+            "a track event with a time delta but no base is dropped",
+        )
+        .drops(Cause::NoReference),
+    );
+    pub const THREAD_TIME_DELTA: Fault = Fault::new(
+        Counter::error(
+            "track_event_skipped_thread_time_delta_without_valid_state",
+            "a track event with a thread time delta but no base is dropped",
+        )
+        .drops(Cause::NoReference),
+    );
+    pub const INSTRUCTIONS_DELTA: Fault = Fault::new(
+        Counter::error(
+            "track_event_skipped_thread_instruction_delta_without_valid_state",
+            "a track event with an instruction count delta but no base is \
          dropped",
-    ));
+        )
+        .drops(Cause::NoReference),
+    );
 }
 
 /// `TrackEvent.Type`
@@ -158,10 +184,10 @@ impl Reader for TrackEvents {
         _rows: &mut Rows<'_>,
     ) {
         if !packet.header.has_sequence {
-            return context.faults.add(dropped::MISSING_SEQUENCE, packet.id);
+            return examples::drop_event(dropped::MISSING_SEQUENCE, &event, packet, context);
         }
         if packet.is_lost() {
-            return context.faults.add(dropped::STATE_LOST, packet.id);
+            return examples::drop_event(dropped::STATE_LOST, &event, packet, context);
         }
         if v8::is_profile(&event) {
             let (state, _) = context.writers.state(packet.generation);
@@ -171,7 +197,7 @@ impl Reader for TrackEvents {
             v8::read(&event, thread, packet, context);
         }
         if let Err(fault) = self.event(&event, packet, context) {
-            context.faults.add(fault, packet.id);
+            examples::drop_event(fault, &event, packet, context);
         }
     }
 
@@ -243,6 +269,16 @@ impl Called<'_> {
     }
 }
 
+/// The definitions see what kinds of events the trace has.
+#[inline]
+fn noted(event: &TrackEvent<'_>, definitions: &mut Definitions) {
+    if matches!(event.does, Does::End | Does::Phase(b'E' | b'e' | b'F')) {
+        definitions.end_names.end(event.name);
+    }
+    let arguments = &event.arguments;
+    definitions.has_log_messages |= arguments.has_log || !arguments.undecoded.is_empty();
+}
+
 /// The timeline has the event: its packet waits if the event does, and its processes are seen.
 fn given(
     event: &RawTrackEvent<'_>,
@@ -280,21 +316,16 @@ impl TrackEvents {
         }
         let Definitions { uuids, names, .. } = &mut context.definitions;
         let part = packet.part;
-        self.values.clear(generation);
-        let is_counter = does == Some(Does::Counter);
-        if is_counter || event.has_more_values {
-            self.values
-                .read(event, is_counter, part, &state.defaults, uuids);
-            let waits = matches!(time, Time::Later(_));
-            let sums = state.sums.get_or_insert_default();
-            self.values.sum(sums, uuids, waits)?;
-        }
+        let has_values = does == Some(Does::Counter) || event.has_more_values;
+        self.read_values((event, does), packet, time, (state, uuids))?;
         if let Time::At(ts) = time {
             context.events.latest.event(ts);
         }
-        let on = does.and_then(|does| Some((does, on(event, packet, state, uuids)?)));
-        let Some((does, (uuid, thread))) = on else {
-            return self.without_track(time, packet, context);
+        let Some(does) = does else {
+            return self.without_track(Cause::UnknownType, time, packet, context);
+        };
+        let Some((uuid, thread)) = on(event, packet, state, uuids) else {
+            return self.without_track(Cause::NoThread, time, packet, context);
         };
 
         let mut look_up = LookUp {
@@ -307,12 +338,19 @@ impl TrackEvents {
         let name = called.unwrap_or(Called::Nothing);
         let value = self::state(event, does);
         let category = category(event, &mut look_up);
+        let is_unnamed = matches!(name, Called::Nothing);
         if event.has_arguments {
             let (place, pool) = (&mut context.place, context.schema.pool());
             missing += self.args.decode(event, generation, place, pool, names);
         }
         context.faults.add_many(NOT_INTERNED, packet.id, missing);
 
+        if is_unnamed && examples::needs_name(does) {
+            let of = (time, uuid, thread);
+            let known = (&context.place, &context.definitions);
+            examples::name_missing((event, packet), of, known, &mut context.faults.events);
+        }
+        let names = &mut context.definitions.names;
         let made = TrackEvent {
             part,
             machine: packet.machine,
@@ -328,6 +366,8 @@ impl TrackEvents {
             instructions,
             value: self.values.own.map(|(_, value)| value),
             more_values: Values::write(&self.values.more, &mut self.more),
+            // Only values need it.
+            lossy: generation.lossy && has_values,
             legacy: event.legacy.map_or(&[], |legacy| legacy.0),
             note: note(event, does),
             flows: Flows::write(flows(event), &mut self.flows),
@@ -337,27 +377,48 @@ impl TrackEvents {
                 false => Arguments::default(),
             },
         };
-        let arguments = &made.arguments;
-        context.definitions.has_log_messages |=
-            arguments.has_log || !arguments.undecoded.is_empty();
-        if made.stack.is_some() || !arguments.undecoded.is_empty() {
+        if made.stack.is_some() || !made.arguments.undecoded.is_empty() {
             // Its coming is not noted: other readers of the interval may be later still.
             context.definitions.profiles.expect(generation.interval);
         }
+        noted(&made, &mut context.definitions);
         give(&made, time, &self.values, held, &mut context.events);
         given(event, time, packet, context);
+        Ok(())
+    }
+
+    /// Reads the values of an event, and sums them.
+    #[inline]
+    fn read_values(
+        &mut self,
+        (event, does): (&RawTrackEvent<'_>, Option<Does>),
+        packet: &PlacedPacket<'_>,
+        time: Time,
+        (state, uuids): (&mut SequenceState, &mut Uuids),
+    ) -> Result<(), Fault> {
+        self.values.clear(packet.generation);
+        let is_counter = does == Some(Does::Counter);
+        if is_counter || event.has_more_values {
+            let defaults = &state.defaults;
+            self.values
+                .read(event, is_counter, packet.part, defaults, uuids);
+            let waits = matches!(time, Time::Later(_));
+            let sums = state.sums.get_or_insert_default();
+            self.values.sum(sums, uuids, waits)?;
+        }
         Ok(())
     }
 
     /// Drops an event whose track cannot exist. Its values count for the sums of later events.
     fn without_track(
         &self,
+        cause: Cause,
         time: Time,
         packet: &PlacedPacket<'_>,
         context: &mut ImportContext,
     ) -> Result<(), Fault> {
         if !self.values.is_held {
-            return Err(PARSER_ERROR);
+            return Err(PARSER_ERROR.dropping(cause));
         }
         let (values, held) = (&self.values, &mut context.writers.values);
         match time {

@@ -6,31 +6,43 @@ use rustc_hash::FxHashMap;
 use crate::arguments::ArgValue;
 use crate::definitions::{ConsumerId, EntityStateId};
 use crate::message::Message;
-use crate::output::{Counter, Fault};
+use crate::output::{Cause, Counter, Fault};
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
 use crate::world::{Details, NewTrack, Owner, TrackId, World};
 
-const NO_RESIDENCY: Fault = Fault::new(Counter::error(
-    "entity_state_residency_invalid",
-    "a packet of power entities says nothing of how long they were in a \
+const NO_RESIDENCY: Fault = Fault::new(
+    Counter::error(
+        "entity_state_residency_invalid",
+        "a packet of power entities says nothing of how long they were in a \
      state",
-));
-const UNKNOWN_STATE: Fault = Fault::new(Counter::error(
-    "entity_state_residency_lookup_failed",
-    "a state of a power entity that is never described is left out, \
+    )
+    .drops(Cause::Incomplete),
+);
+const UNKNOWN_STATE: Fault = Fault::new(
+    Counter::error(
+        "entity_state_residency_lookup_failed",
+        "a state of a power entity that is never described is left out, \
      with the rest of its packet",
-));
-const BREAKDOWN: Fault = Fault::new(Counter::error(
-    "energy_breakdown_missing_values",
-    "an energy breakdown without consumer or value, or of an \
+    )
+    .drops(Cause::Incomplete),
+);
+const BREAKDOWN: Fault = Fault::new(
+    Counter::error(
+        "energy_breakdown_missing_values",
+        "an energy breakdown without consumer or value, or of an \
      undescribed consumer, is left out",
-));
-const OF_UID: Fault = Fault::new(Counter::error(
-    "energy_uid_breakdown_missing_values",
-    "the energy that a user id used is left out where the id or the \
+    )
+    .drops(Cause::Incomplete),
+);
+const OF_UID: Fault = Fault::new(
+    Counter::error(
+        "energy_uid_breakdown_missing_values",
+        "the energy that a user id used is left out where the id or the \
      value is missing",
-));
+    )
+    .drops(Cause::Incomplete),
+);
 
 /// The faults of residencies and breakdowns.
 pub(in super::super) const ENERGY_FAULTS: [Fault; 4] =

@@ -31,15 +31,21 @@ use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, SetId, SliceId, Upid};
 /// The field of `TracePacket`.
 pub(super) const FRAME_TIMELINE_EVENT: u32 = 76;
 
-pub(super) const PARSER_ERROR: Fault = Fault::new(Counter::info(
-    "frame_timeline_event_parser_errors",
-    "an event of a frame timeline lacks what it needs, or has an \
+pub(super) const PARSER_ERROR: Fault = Fault::new(
+    Counter::info(
+        "frame_timeline_event_parser_errors",
+        "an event of a frame timeline lacks what it needs, or has an \
      unknown value, which is left out",
-));
-pub(super) const UNPAIRED: Fault = Fault::new(Counter::info(
-    "frame_timeline_unpaired_end_event",
-    "the end of a frame that has not begun is left out",
-));
+    )
+    .drops_some(),
+);
+pub(super) const UNPAIRED: Fault = Fault::new(
+    Counter::info(
+        "frame_timeline_unpaired_end_event",
+        "the end of a frame that has not begun is left out",
+    )
+    .drops_nothing(),
+);
 
 /// Frames from this time on have no row, because trace processor adds this to times.
 const LATEST: i64 = i64::MAX - 10_000_000_000;

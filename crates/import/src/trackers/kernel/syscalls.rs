@@ -30,11 +30,14 @@ const WRITE: &str = "sys_write";
 /// The call that never returns.
 const SIGRETURN: &str = "sys_rt_sigreturn";
 
-pub(in super::super) const TRUNCATED: Fault = Fault::new(Counter::info(
-    "truncated_sys_write_duration",
-    "a thread marks something inside a call of sys_write: the slice of \
+pub(in super::super) const TRUNCATED: Fault = Fault::new(
+    Counter::info(
+        "truncated_sys_write_duration",
+        "a thread marks something inside a call of sys_write: the slice of \
      the call ends there",
-));
+    )
+    .drops_nothing(),
+);
 
 /// Follows calls.
 #[derive(Debug, Default)]

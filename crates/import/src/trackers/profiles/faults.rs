@@ -1,6 +1,6 @@
 //! The faults of profiles, with trace processor's counters.
 
-use crate::output::{Counter, Fault};
+use crate::output::{Cause, Counter, Fault};
 
 pub(super) const INVALID_STRING: Fault = Fault::new(
     Counter::error(
@@ -34,14 +34,20 @@ pub(super) const INVALID_CALLSTACK: Fault = Fault::new(
 pub(super) const EMPTY_CALLSTACK: Fault = Fault::new(
     Counter::error("stackprofile_empty_callstack", "a callstack has no frames").recorded(),
 );
-pub(super) const TMP_WITHOUT_BUILD_ID: Fault = Fault::new(Counter::error(
-    "symbolization_tmp_build_id_not_found",
-    "a mapping of /data/local/tmp has no build id, so it has no symbols",
-));
-pub(super) const SMAPS: Fault = Fault::new(Counter::error(
-    "smaps_parser_errors",
-    "the columns of packed smaps differ in length, or name no text",
-));
+pub(super) const TMP_WITHOUT_BUILD_ID: Fault = Fault::new(
+    Counter::error(
+        "symbolization_tmp_build_id_not_found",
+        "a mapping of /data/local/tmp has no build id, so it has no symbols",
+    )
+    .drops_nothing(),
+);
+pub(super) const SMAPS: Fault = Fault::new(
+    Counter::error(
+        "smaps_parser_errors",
+        "the columns of packed smaps differ in length, or name no text",
+    )
+    .drops(Cause::Incomplete),
+);
 
 pub(super) const SKIPPED: Fault = Fault::new(
     Counter::info(
@@ -97,8 +103,11 @@ pub(super) const MALFORMED: Fault = Fault::new(
     .recorded(),
 )
 .counted();
-pub(super) const DUMP_WITHOUT_TIME: Fault = Fault::new(Counter::error(
-    "heap_profile_dump_without_time",
-    "a dump of a heap profile whose time cannot be converted is left \
+pub(super) const DUMP_WITHOUT_TIME: Fault = Fault::new(
+    Counter::error(
+        "heap_profile_dump_without_time",
+        "a dump of a heap profile whose time cannot be converted is left \
      out",
-));
+    )
+    .drops(Cause::NoTime),
+);

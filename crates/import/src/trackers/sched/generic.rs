@@ -13,30 +13,37 @@
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::thread_state_record;
 
+use super::numbers::FIRST;
 use super::row::{StateId, running_id};
 use super::slices::{SchedSlice, SchedSliceId, SchedSlices};
 use crate::message::Message;
 use crate::output::{Cell, Counter, Fault, Rows};
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
-use crate::world::{Utid, ucpu};
+use crate::world::{CPUS, TimeOf, Utid, ucpu};
 
 /// The field of `TracePacket`.
 pub(super) const TASK_STATE_EVENT: u32 = 117;
 
 /// A state that cannot follow the previous one.
-pub(in super::super) const INVALID_ORDER: Fault = Fault::new(Counter::error(
-    "generic_task_state_invalid_order",
-    "a state of a thread does not follow from its state before, or two \
+pub(in super::super) const INVALID_ORDER: Fault = Fault::new(
+    Counter::error(
+        "generic_task_state_invalid_order",
+        "a state of a thread does not follow from its state before, or two \
      states have the same time",
-));
+    )
+    .drops_nothing(),
+);
 
 /// An event without a state, or with an unknown state.
-pub(in super::super) const INVALID_STATE: Fault = Fault::new(Counter::error(
-    "task_state_invalid",
-    "an event tells no state of a thread, or an unknown one, and is \
+pub(in super::super) const INVALID_STATE: Fault = Fault::new(
+    Counter::error(
+        "task_state_invalid",
+        "an event tells no state of a thread, or an unknown one, and is \
      left out",
-));
+    )
+    .drops_nothing(),
+);
 
 /// A new state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +105,7 @@ impl RowId {
             Some(RowId::Running(slice)) => StateId::After(slice),
             Some(RowId::OffCpu(StateId::After(slice))) => StateId::Woken(slice),
             Some(RowId::OffCpu(last)) => StateId::Alone(slices.numbers.take(last.next())),
-            None => StateId::Alone(slices.numbers.take(SchedSliceId(0))),
+            None => StateId::Alone(slices.numbers.take(FIRST)),
         })
     }
 
@@ -272,6 +279,7 @@ impl Generic {
                     slice.runs = true;
                 }
                 slices.close(ts, before.slice, None, at.rows);
+                at.world.groups.see(TimeOf::Run, ucpu / CPUS, ts);
                 if let Some(older) = self.hanging.insert(before.utid, before.slice) {
                     release(older, slices, at.rows);
                 }
@@ -279,6 +287,7 @@ impl Generic {
             let priority = event.message.small(5).unwrap_or(0) as i32;
             let slice = SchedSlice::new(ts, ucpu, utid, priority, false);
             let slice = slices.open(slice, at.rows);
+            at.world.groups.see(TimeOf::Run, ucpu / CPUS, ts);
             let tid = event.tid;
             self.open.insert(ucpu, OpenSlice { slice, tid, utid });
             return Effect::Begins(slice, before.map(|before| before.utid));
@@ -288,6 +297,7 @@ impl Generic {
         if let Some(&open) = self.open.get(&ucpu).filter(is_own) {
             self.open.remove(&ucpu);
             slices.close(ts, open.slice, Some(state), at.rows);
+            at.world.groups.see(TimeOf::Run, ucpu / CPUS, ts);
             return Effect::None;
         }
         let Some(hanging) = self.hanging.remove(&utid) else {

@@ -62,7 +62,7 @@ use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
 use crate::timeline::{FtraceEvent, PacketEvent, Switch, Waker, Waking};
-use crate::world::{Utid, ucpu};
+use crate::world::{TimeOf, Utid, ucpu};
 
 /// Fields of `FtraceEvent`.
 mod event {
@@ -74,11 +74,14 @@ mod event {
 pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
 /// A switch from another thread than the thread that its CPU was running.
-const MISMATCHED: Fault = Fault::new(Counter::error(
-    "mismatched_sched_switch_tids",
-    "a switch starts from a thread that its CPU did not run: an earlier \
+const MISMATCHED: Fault = Fault::new(
+    Counter::error(
+        "mismatched_sched_switch_tids",
+        "a switch starts from a thread that its CPU did not run: an earlier \
      switch is missing",
-));
+    )
+    .drops_nothing(),
+);
 
 /// A switch of a CPU from one thread to another.
 struct Handover {
@@ -179,7 +182,7 @@ impl Tracker for Sched {
         self.cpus.has_wakings = true;
         if !world.threads.is_idle(utid) {
             let wakeup = Wakeup { waker, irq_context };
-            self.wakes(ts, utid, wakeup, (machine, waking.cpu), at.rows);
+            self.wakes(ts, utid, wakeup, (machine, waking.cpu), at);
         }
     }
 
@@ -198,7 +201,7 @@ impl Tracker for Sched {
                         waker,
                         irq_context: Some(false),
                     };
-                    self.wakes(ts, utid, wakeup, (event.machine, event.cpu), at.rows);
+                    self.wakes(ts, utid, wakeup, (event.machine, event.cpu), at);
                 }
             }
             event::SCHED_BLOCKED_REASON => {
@@ -233,6 +236,7 @@ impl Tracker for Sched {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
+            doubt: None,
         });
         self.cpus.end(&mut self.slices, at.rows);
         self.generic.end(at);
@@ -280,11 +284,12 @@ impl Sched {
         self.cpus.arrives(ts, on, misses, &mut self.slices, rows);
     }
 
-    fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, rows: &mut Rows<'_>) {
+    fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, at: &mut At<'_, '_>) {
         let mut with = With {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
-            rows,
+            rows: at.rows,
+            doubt: at.world.doubt,
         };
         self.states.wakes(ts, utid, wakeup, by, &mut with);
     }
@@ -366,11 +371,14 @@ impl Sched {
                 self.slices.doubt_open(slice, BOTH, Doubt::Lost);
             }
             self.slices.close(ts, slice, end_state.name, at.rows);
+            world.groups.see(TimeOf::Run, on.0, ts);
         }
+        world.groups.see(TimeOf::Run, on.0, ts);
         let mut with = With {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
+            doubt: world.doubt,
         };
         if !is_idle {
             let leaves = Leaves {

@@ -2,10 +2,13 @@
 //!
 //! A slice has four numbers, and its own rows take three of them. A row of no slice takes the fourth number
 //! of a slice: the first slice that still has this number and is not before the thread's last row. So the ids
-//! of a thread are in the order of time (rule PQ10), as queries from trace processor assume. If no slice so
-//! far has its fourth number left (mostly before the first slice), a later slice gives it, and the row may
-//! stand after its thread's next row. The alternative was to number all rows in their order. The numbers
-//! would always be in order, but `sched_record` would need a column for each of its rows.
+//! of a thread are in the order of time (rule PQ10), as queries from trace processor assume. As a trace
+//! begins, threads wait before the first slice. So the numbers begin with those of `EARLY` slices that never
+//! were. If no slice so far has its fourth number left, a later slice gives it, and the row may stand after
+//! its thread's next row; but then several switches of the thread are missing.
+//!
+//! The alternative was to number all rows in their order. The numbers would always be in order, but
+//! `sched_record` would need a column for each of its rows.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,8 +20,20 @@ pub(super) struct SchedSliceId(pub i64);
 /// The number of ranges that are remembered; the numbers of older ranges stay unused.
 const RANGES: usize = 4096;
 
+/// The slices before the first one that leave their fourth numbers to rows of no slice. The views in
+/// `schema/finish.sql` count them, too.
+const EARLY: i64 = 1024;
+
+/// The first of them.
+pub(super) const FIRST: SchedSliceId = SchedSliceId(-EARLY);
+
+/// The numbers of a slice's rows in `thread_state`: four from this one on.
+pub(super) fn first_number(SchedSliceId(id): SchedSliceId) -> i64 {
+    id.saturating_add(EARLY).saturating_mul(4)
+}
+
 /// The slices whose fourth number is free.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct FreeNumbers {
     /// In order, and apart from each other.
     free: VecDeque<Range<i64>>,
@@ -26,6 +41,16 @@ pub(super) struct FreeNumbers {
     begun: i64,
     /// The number of slices from `begun` on that have already given their fourth number.
     ahead: i64,
+}
+
+impl Default for FreeNumbers {
+    fn default() -> Self {
+        FreeNumbers {
+            free: VecDeque::from([-EARLY..0]),
+            begun: 0,
+            ahead: 0,
+        }
+    }
 }
 
 impl FreeNumbers {
@@ -81,8 +106,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pq10_a_state_of_no_slice_takes_the_first_number_behind_its_threads_last() {
+    fn pq10_a_state_before_the_first_slice_has_a_number_before_it() {
         let mut numbers = FreeNumbers::default();
+        assert_eq!(numbers.take(FIRST), FIRST);
+        numbers.begins(SchedSliceId(0));
+        for id in 1 - EARLY..0 {
+            assert_eq!(numbers.take(FIRST), SchedSliceId(id));
+        }
+        assert_eq!(first_number(FIRST), 0);
+        // Now the slices give theirs.
+        assert_eq!(numbers.take(FIRST), SchedSliceId(0));
+        assert_eq!(numbers.take(FIRST), SchedSliceId(1));
+    }
+
+    #[test]
+    fn pq10_a_state_of_no_slice_takes_the_first_number_behind_its_threads_last() {
+        let mut numbers = FreeNumbers {
+            free: VecDeque::new(),
+            ..FreeNumbers::default()
+        };
         for id in 0..5 {
             numbers.begins(SchedSliceId(id));
         }

@@ -3,11 +3,12 @@
 use timebase_schema::tables::thread_state_record;
 
 use super::end_state::OffCpu;
+use super::numbers::first_number;
 use super::slices::{SchedSliceId, SchedSlices, Woken};
 use crate::output::{Cell, Doubt, RowPart, Rows};
 use crate::world::Utid;
 
-/// The number of a row of `thread_state`: four times the number of its slice, plus the kind of row.
+/// The number of a row of `thread_state`: the first number of its slice, plus the kind of row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StateId {
     /// The thread's state after the slice.
@@ -28,18 +29,18 @@ impl StateId {
     }
 
     pub fn number(self) -> i64 {
-        let (SchedSliceId(id), part) = match self {
-            StateId::After(id) => (id, 1),
-            StateId::Woken(id) => (id, 2),
-            StateId::Alone(id) => (id, 3),
+        let (slice, part) = match self {
+            StateId::After(slice) => (slice, 1),
+            StateId::Woken(slice) => (slice, 2),
+            StateId::Alone(slice) => (slice, 3),
         };
-        id.saturating_mul(4).saturating_add(part)
+        first_number(slice).saturating_add(part)
     }
 }
 
 /// The number of the row that a slice is in `thread_state`, while its thread runs.
-pub(super) fn running_id(SchedSliceId(id): SchedSliceId) -> i64 {
-    id.saturating_mul(4)
+pub(super) fn running_id(slice: SchedSliceId) -> i64 {
+    first_number(slice)
 }
 
 /// The waker of a thread, and whether it woke the thread in an interrupt, if that is known.

@@ -8,6 +8,7 @@ use timebase_schema::tables::{spurious_sched_wakeup, thread_state_record};
 use super::cpus::{Cpus, on};
 use super::end_state::{EndState, OffCpu};
 use super::gaps::On;
+use super::numbers::FIRST;
 use super::row::{OffCpuRow, StateId, Wakeup, flush, running_id};
 use super::slices::{BOTH, SchedSliceId, SchedSlices};
 use crate::output::{Cell, Doubt, RowPart, Rows};
@@ -29,6 +30,8 @@ pub(super) struct With<'a, 'o> {
     pub slices: &'a mut SchedSlices,
     pub cpus: &'a mut Cpus,
     pub rows: &'a mut Rows<'o>,
+    /// The reason why rows that begin with the current event may be wrong (rule FE9).
+    pub doubt: Option<Doubt>,
 }
 
 /// The state of a thread.
@@ -139,7 +142,7 @@ impl States {
             state: leaves.end_state.name,
             off_cpu: leaves.end_state.off_cpu,
             taken_off: began.filter(|_| leaves.is_compact).map(|(_, began)| began),
-            doubt: leaves.doubt,
+            doubt: Doubt::first(leaves.doubt, with.doubt),
             wakeup: None,
             waker_slice: None,
             io_wait: None,
@@ -264,7 +267,7 @@ impl States {
             state: Some(strings::RUNNABLE),
             off_cpu: OffCpu::Runnable,
             taken_off: None,
-            doubt: None,
+            doubt: with.doubt,
             wakeup: Some(wakeup),
             waker_slice,
             io_wait: None,
@@ -320,7 +323,7 @@ fn alone(
 ) -> StateId {
     let ran = running.map(|running| running.slice);
     let next = ran.max(last.map(|last| last.id.next()));
-    StateId::Alone(slices.numbers.take(next.unwrap_or(SchedSliceId(0))))
+    StateId::Alone(slices.numbers.take(next.unwrap_or(FIRST)))
 }
 
 /// Marks the row of a sleeping thread that runs without a wakeup (rule DT5).
@@ -337,7 +340,7 @@ fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
 /// Writes a row that is complete or stays open. `ran` has the CPU where the thread ran last and until when,
 /// and the CPU where it runs next and from when on.
 fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<OnCpu>; 2], with: &mut With<'_, '_>) {
-    if row.doubt.is_none() {
+    if row.doubt.is_none_or(|doubt| doubt > Doubt::Lost) {
         match lost_in(row, ran, with.cpus) {
             Lost::No => {}
             Lost::Yes => row.doubt(Doubt::Lost),

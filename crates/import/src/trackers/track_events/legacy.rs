@@ -8,7 +8,7 @@ use super::{Here, INSTANT, Slice, TrackEvents};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::message::Message;
-use crate::output::{Counter, Fault, PARSER_ERROR};
+use crate::output::{Cause, Counter, Fault, PARSER_ERROR};
 use crate::timeline::{Does, Label, OwnLabel, TrackEvent};
 use crate::world::{Details, FlowEvent, FlowId, NewTrack, Owner, Rank, Step, TrackId, Upid};
 
@@ -26,17 +26,28 @@ mod field {
 }
 
 mod fault {
-    use super::{Counter, Fault};
+    use super::{Cause, Counter, Fault};
 
-    pub const INVALID_FLOW: Fault = Fault::new(Counter::error(
-        "flow_invalid_id",
-        "a legacy flow event without an id is dropped",
-    ));
-    pub const NO_ENCLOSING: Fault = Fault::new(Counter::error(
-        "flow_no_enclosing_slice",
-        "a legacy flow event outside any slice is left out",
-    ));
+    pub const INVALID_FLOW: Fault = Fault::new(
+        Counter::error(
+            "flow_invalid_id",
+            "a legacy flow event without an id is dropped",
+        )
+        .drops(Cause::NoId),
+    );
+    pub const NO_ENCLOSING: Fault = Fault::new(
+        Counter::error(
+            "flow_no_enclosing_slice",
+            "a legacy flow event outside any slice is left out",
+        )
+        .drops(Cause::OutsideSlice),
+    );
 }
+
+/// An event that needs a thread or a process, and is on none.
+const NO_THREAD: Fault = PARSER_ERROR.dropping(Cause::NoThread);
+const NO_TRACK: Fault = PARSER_ERROR.dropping(Cause::NoTrack);
+const INCOMPLETE: Fault = PARSER_ERROR.dropping(Cause::Incomplete);
 
 /// `LegacyEvent.InstantEventScope`
 const GLOBAL: u64 = 1;
@@ -124,7 +135,7 @@ impl TrackEvents {
         at: &mut At<'_, '_>,
     ) -> Result<(), Fault> {
         match phase {
-            b'B' | b'E' | b'X' if here.thread.is_none() => return Err(PARSER_ERROR),
+            b'B' | b'E' | b'X' if here.thread.is_none() => return Err(NO_THREAD),
             b'B' => self.begin(here, at),
             b'E' => self.end(here, at),
             b'X' => return self.complete(here, at),
@@ -145,7 +156,9 @@ impl TrackEvents {
             b't' => return self.flow(Step::InOut, here, at),
             b'f' => return self.flow(Step::In, here, at),
             b'M' => return names(here, at),
-            _ if here.thread.is_none() => return Err(PARSER_ERROR),
+            _ if here.thread.is_none() => {
+                return Err(PARSER_ERROR.dropping(Cause::UnknownType));
+            }
             _ => {}
         }
         Ok(())
@@ -157,7 +170,7 @@ impl TrackEvents {
         let number = |field| legacy.number(field).unwrap_or(0) as i64;
         let dur = number(field::DURATION_US).saturating_mul(NS_PER_US);
         if dur < 0 {
-            return Err(PARSER_ERROR);
+            return Err(PARSER_ERROR.dropping(Cause::NegativeDuration));
         }
         let track = match here.event.uuid {
             None => self.track(here, Lane::Begins, at),
@@ -166,7 +179,7 @@ impl TrackEvents {
                 On::Lanes(_) => None,
             },
         };
-        let track = track.ok_or(PARSER_ERROR)?;
+        let track = track.ok_or(NO_THREAD)?;
         let slice = Slice::Complete {
             dur,
             time: Some(number(field::THREAD_DURATION_US).saturating_mul(NS_PER_US)),
@@ -182,13 +195,13 @@ impl TrackEvents {
         let track = match Message(here.event.legacy).number(field::INSTANT_SCOPE) {
             Some(GLOBAL) => Some(self.others.instants(machine, None, at.world)),
             Some(PROCESS) => {
-                let upid = here.process.ok_or(PARSER_ERROR)?;
+                let upid = here.process.ok_or(NO_THREAD)?;
                 Some(self.others.instants(machine, Some(upid), at.world))
             }
             _ if here.thread.is_none() => None,
             _ => self.track(here, Lane::IsInstant, at),
         };
-        let track = track.ok_or(PARSER_ERROR)?;
+        let track = track.ok_or(NO_THREAD)?;
         self.slice(here, track, INSTANT, at);
         Ok(())
     }
@@ -203,7 +216,7 @@ impl TrackEvents {
         let on = self.legacy.async_track(here, at)?;
         let name = track_name(on.upid, here.event.name, at);
         let name = text(name.label(), at);
-        let track = lane_of(&on, lane, name.as_deref(), at).ok_or(PARSER_ERROR)?;
+        let track = lane_of(&on, lane, name.as_deref(), at).ok_or(NO_TRACK)?;
         match lane {
             Lane::Begins => self.slice(here, track, Slice::Begins, at),
             Lane::Ends => self.end_on(here, track, at),
@@ -217,7 +230,7 @@ impl TrackEvents {
         let event = here.event;
         let legacy = Message(event.legacy);
         let Some(id) = legacy.number(field::UNSCOPED_ID) else {
-            at.world.faults.add(fault::INVALID_FLOW, event.packet);
+            here.drops(fault::INVALID_FLOW, at);
             return Err(PARSER_ERROR);
         };
         let track = match event.uuid {
@@ -227,7 +240,7 @@ impl TrackEvents {
                 On::Lanes(_) => None,
             },
         };
-        let track = track.ok_or(PARSER_ERROR)?;
+        let track = track.ok_or(NO_THREAD)?;
         let key = (id, event.category.into(), event.name.into());
         let next = self.legacy.flows.len() as u64;
         let number = *self.legacy.flows.entry(key).or_insert(next);
@@ -243,7 +256,7 @@ impl TrackEvents {
         }
         match at.world.top_slice(track) {
             Some(slice) => at.world.flows.step(flow, slice),
-            None => at.world.faults.add(fault::NO_ENCLOSING, event.packet),
+            None => here.drops(fault::NO_ENCLOSING, at),
         }
         Ok(())
     }
@@ -276,8 +289,8 @@ impl Legacy {
         let legacy = Message(event.legacy);
         let (id, upid) = match ids(event) {
             (Some(id), _) => (id, None),
-            (None, Some(id)) => (id, Some(here.process.ok_or(PARSER_ERROR)?)),
-            (None, None) => return Err(PARSER_ERROR),
+            (None, Some(id)) => (id, Some(here.process.ok_or(NO_THREAD)?)),
+            (None, None) => return Err(PARSER_ERROR.dropping(Cause::NoId)),
         };
         let machine = event.machine;
         let root = self.roots.entry((machine, upid, id));
@@ -384,19 +397,19 @@ fn optional(text: &Option<String>) -> ArgValue<'_> {
 /// Names a thread or a process (rule L6).
 fn names(here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
     let event = here.event;
-    let name = text(event.name, at).ok_or(PARSER_ERROR)?;
+    let name = text(event.name, at).ok_or(INCOMPLETE)?;
     let threads = &mut at.world.threads;
     match name.as_str() {
         "thread_name" => {
-            let utid = here.thread.ok_or(PARSER_ERROR)?;
-            let note = event.note.ok_or(PARSER_ERROR)?;
+            let utid = here.thread.ok_or(INCOMPLETE)?;
+            let note = event.note.ok_or(INCOMPLETE)?;
             if !note.is_empty() {
                 threads.call_thread(utid, Rank::Third, note);
             }
         }
         "process_name" => {
-            let upid = here.process.ok_or(PARSER_ERROR)?;
-            let note = event.note.ok_or(PARSER_ERROR)?;
+            let upid = here.process.ok_or(INCOMPLETE)?;
+            let note = event.note.ok_or(INCOMPLETE)?;
             if !note.is_empty() {
                 threads.call_process(upid, Rank::Second, note);
             }

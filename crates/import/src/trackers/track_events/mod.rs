@@ -25,26 +25,32 @@ use self::states::States;
 use self::tracks::{Lane, Needs, On, OtherTracks, UuidTracks};
 use super::tracker::At;
 use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
-use crate::definitions::Writer;
+use crate::definitions::{Definitions, Writer};
 use crate::message::Message;
-use crate::output::{Counter, Fault, NOT_INTERNED, PARSER_ERROR};
-use crate::timeline::{Arguments, Does, FlowStep, Label, TrackEvent, Uuid};
+use crate::output::{Cause, Counter, Doubt, Example, Fault, NOT_INTERNED, PARSER_ERROR};
+use crate::timeline::{Arguments, Does, FlowStep, Label, OwnLabel, TrackEvent, Uuid};
 use crate::world::{
-    EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, SliceId, Spent, StageStep, Step, TrackId,
-    Upid, Utid,
+    EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, SliceId, Spent, StageStep, Step, Threads,
+    TrackId, Upid, Utid,
 };
 
 mod fault {
     use super::{Counter, Fault};
 
-    pub const UNKNOWN: Fault = Fault::new(Counter::error(
-        "unknown_extension_fields",
-        "a field of a track event is in no known schema, and is left out",
-    ));
-    pub const NO_DIRECTION: Fault = Fault::new(Counter::error(
-        "flow_without_direction",
-        "a bind_id without flow_direction is left out",
-    ));
+    pub const UNKNOWN: Fault = Fault::new(
+        Counter::error(
+            "unknown_extension_fields",
+            "a field of a track event is in no known schema, and is left out",
+        )
+        .drops_nothing(),
+    );
+    pub const NO_DIRECTION: Fault = Fault::new(
+        Counter::error(
+            "flow_without_direction",
+            "a bind_id without flow_direction is left out",
+        )
+        .drops_nothing(),
+    );
 }
 
 /// Follows track events.
@@ -182,7 +188,7 @@ impl TrackEvents {
         }
         self.spent(&here, at);
         if let Err(fault) = self.does(&here, at) {
-            at.world.faults.add(fault, event.packet);
+            here.drops(fault, at);
         }
     }
 
@@ -215,7 +221,14 @@ impl TrackEvents {
             sequence: here.event.sequence,
         };
         if let On::Track(track) = self.tracks.on(uuid, needs, at) {
-            at.world.value(here.ts, track, value, args, at.rows);
+            let is_incremental = || {
+                let counter = at.world.definitions.uuids.counter(uuid);
+                counter.is_some_and(|counter| counter.is_incremental)
+            };
+            let is_doubtful = here.event.lossy && is_incremental();
+            let doubt = is_doubtful.then_some(Doubt::PacketsLost);
+            let value_of = at.world.sample(here.ts).doubted(doubt);
+            value_of.complete(track, value, args, at.rows);
         }
     }
 
@@ -251,7 +264,7 @@ impl TrackEvents {
                 }
             }
             Does::State => return self.state(here, at),
-            Does::Unknown => return Err(PARSER_ERROR),
+            Does::Unknown => return Err(PARSER_ERROR.dropping(Cause::UnknownType)),
             Does::Phase(phase) => return self.phase(phase, here, at),
         }
         Ok(())
@@ -403,6 +416,7 @@ impl<'a> Here<'a> {
         match event.uuid {
             Some(uuid) => {
                 if !world.meet_event(uuid, event.packet) {
+                    here.has_no_track(at);
                     return None;
                 }
                 match world.uuids.owner(uuid) {
@@ -447,6 +461,55 @@ fn part(does: Does) -> &'static str {
         Does::Counter => "counter",
         Does::State => "state",
         Does::Instant | Does::Phase(_) | Does::Unknown => "instant",
+    }
+}
+
+impl Here<'_> {
+    /// Counts a fault of the event, which makes no row if the fault says so.
+    #[cold]
+    fn drops(&self, fault: Fault, at: &mut At<'_, '_>) {
+        let sequence = Some(self.event.sequence);
+        let (world, packet) = (&mut *at.world, self.event.packet);
+        let (threads, definitions) = (&world.threads, &world.definitions);
+        let example = || self.example(threads, definitions);
+        world.faults.add_event(fault, packet, sequence, example);
+    }
+
+    /// The event makes no row because its uuid has no track; its uuid has counted the fault.
+    #[cold]
+    fn has_no_track(&self, at: &mut At<'_, '_>) {
+        let sequence = Some(self.event.sequence);
+        let world = &mut *at.world;
+        let (threads, definitions) = (&world.threads, &world.definitions);
+        let example = || self.example(threads, definitions);
+        world
+            .faults
+            .events
+            .add(Cause::NoTrack, sequence, 1, example);
+    }
+
+    fn example(&self, threads: &Threads, definitions: &Definitions) -> Example {
+        let event = self.event;
+        let (pid, tid) = match self.thread {
+            Some(utid) => {
+                let (tid, pid) = threads.ids(utid);
+                (pid, tid)
+            }
+            None => definitions.uuids.ids(event.uuid, event.thread),
+        };
+        let name = OwnLabel::from(event.name);
+        let name = definitions.names.text_of(&name);
+        let of_track = || {
+            let descriptor = definitions.uuids.descriptor(event.uuid?)?;
+            descriptor.name.as_deref()
+        };
+        Example {
+            packet: Some(event.packet),
+            ts: Some(self.ts),
+            name: name.or_else(of_track).map(str::to_owned),
+            pid,
+            tid,
+        }
     }
 }
 

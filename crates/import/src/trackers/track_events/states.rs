@@ -14,7 +14,7 @@ use super::tracks::On;
 use super::{Here, TrackEvents};
 use crate::arguments::merge;
 use crate::definitions::Said;
-use crate::output::{Cell, Fault, PARSER_ERROR};
+use crate::output::{Cause, Cell, Fault, PARSER_ERROR};
 use crate::timeline::{Label, OwnLabel};
 use crate::world::TrackId;
 
@@ -58,12 +58,13 @@ impl State {
 impl TrackEvents {
     /// Takes an event of a state (rules ST3 and ST4).
     pub(super) fn state(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
-        let uuid = here.event.uuid.ok_or(PARSER_ERROR)?;
+        let no_uuid = PARSER_ERROR.dropping(Cause::NoTrackUuid);
+        let uuid = here.event.uuid.ok_or(no_uuid)?;
         let on = self.tracks.on(uuid, here.needs(), at);
         let said = at.world.definitions.uuids.descriptor(uuid);
         let is_state = said.is_some_and(|descriptor| descriptor.said == Said::State);
         let (true, On::Track(track)) = (is_state, on) else {
-            return Err(PARSER_ERROR);
+            return Err(PARSER_ERROR.dropping(Cause::NotAState));
         };
         let value = here.event.state.unwrap_or(here.event.name);
         if value == Label::None {

@@ -79,7 +79,7 @@ fn x14_the_fifth_argument_is_the_file_and_its_part_tells_whose_clock_it_is() {
             ("to_boottime(6, 0, 1, 1, 3)", Some(71)),
             ("to_boottime(6, 0, 1, NULL, 3)", None),
             ("to_boottime_linear(64, 2, 10, 0, 1)", Some(14)),
-            ("boottime_error(64, 2, 0, 0, 1)", Some(1000)),
+            ("boottime_error(64, 2, 0, 0, 1)", Some(1500)),
             ("convert_clock(3, 0, 485, 6, 0, 0, 1)", Some(1005)),
             ("convert_clock(6, 0, 15, 64, 5)", Some(10)),
             ("convert_clock(6, 0, 14, '64@2 in file 1', 0, 0)", Some(10)),

@@ -9,7 +9,7 @@ use super::Engine;
 use crate::error::{Error, Result};
 use crate::perfetto::dialect::{Action, read};
 use crate::perfetto::expand::{Sql, at};
-use crate::perfetto::package::{Root, find};
+use crate::perfetto::package::{Root, find, meant};
 use crate::perfetto::pool::locked;
 use crate::perfetto::prelude;
 use crate::perfetto::prepared::Bound;
@@ -40,7 +40,7 @@ impl Engine<'_> {
             all.extend(root.modules(below)?);
         }
         if all.is_empty() {
-            return Err(at(place, not_found(module, &roots)).of_missing_module());
+            return Err(not_found(module, &roots, place));
         }
         for module in &all {
             self.include_one(module, place, depth)?;
@@ -74,8 +74,8 @@ impl Engine<'_> {
             return Err(at(place, message));
         }
         let roots = self.shared.roots();
-        let (root, text) = find(&roots, module)?
-            .ok_or_else(|| at(place, not_found(module, &roots)).of_missing_module())?;
+        let found = find(&roots, module)?;
+        let (root, text) = found.ok_or_else(|| not_found(module, &roots, place))?;
         self.run_prelude(root, module, place, depth)?;
         let source = Source::new(Some(module.to_owned()), &text);
         self.attempt(module, || self.run_module(&source, depth.saturating_add(1)))
@@ -206,16 +206,20 @@ impl Engine<'_> {
     }
 }
 
-fn not_found(module: &str, roots: &[Root]) -> String {
+/// The error of a module that no folder has. It says where to get it, unless the name seems wrong.
+fn not_found(module: &str, roots: &[Root], place: &Place) -> Error {
     const HOW: &str = "Name the folder that has it in the variable TIMEBASE_SQL_PACKAGES; Perfetto's modules are in src/trace_processor/perfetto_sql/stdlib of its repository";
-    match roots {
-        [] => format!("no such module: {module}. {HOW}"),
-        roots => {
-            let told: Vec<String> = roots.iter().map(Root::told).collect();
-            format!(
-                "no such module: {module}; these folders do not have it: {}. {HOW}",
-                told.join(", ")
-            )
-        }
+    let told: Vec<String> = roots.iter().map(Root::told).collect();
+    let told = told.join(", ");
+    if let Some(meant) = meant(roots, module) {
+        let message = format!(
+            "no such module: {module}; did you mean {meant}? These folders were searched: {told}"
+        );
+        return at(place, message);
     }
+    let message = match roots {
+        [] => format!("no such module: {module}. {HOW}"),
+        _ => format!("no such module: {module}; these folders do not have it: {told}. {HOW}"),
+    };
+    at(place, message).of_missing_module()
 }

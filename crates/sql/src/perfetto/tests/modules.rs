@@ -4,7 +4,7 @@ use std::fs;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Packages, connect, folder, register, rows, try_rows, write};
+use super::{Packages, connect, folder, register, rows, run, try_rows, write};
 
 #[test]
 fn pq2_a_module_runs_once_and_its_objects_are_temporary() {
@@ -104,6 +104,92 @@ fn pq2_a_folder_can_have_a_name_and_the_first_folder_counts() {
         error.starts_with("cannot read the SQL package no/such/folder: "),
         "{error}"
     );
+}
+
+#[test]
+fn pq2_a_wrong_name_asks_for_the_module_that_was_meant() {
+    let nothing = "CREATE PERFETTO VIEW v AS SELECT 1 AS x";
+    let (folder, packages) = folder(&[
+        ("slices.with_context", nothing),
+        ("slices.flat_slices", nothing),
+        ("linux.cpu.frequency", nothing),
+        ("chrome.tasks", nothing),
+    ]);
+    for (wrong, meant) in [
+        ("slices.with_contxt", "slices.with_context"),
+        ("slice.with_context", "slices.with_context"),
+        ("Slices.With_Context", "slices.with_context"),
+        ("with_context", "slices.with_context"),
+        ("linux.cpu.freqency", "linux.cpu.frequency"),
+        ("linux.cpu", "linux.cpu.*"),
+        ("slcies.*", "slices.*"),
+        ("linux.gpu.*", "linux.cpu.*"),
+    ] {
+        let include = format!("INCLUDE PERFETTO MODULE {wrong}");
+        let error = run(&connect(), &include, &packages).unwrap_err();
+        let folder = folder.path().display();
+        let expected = format!(
+            "no such module: {wrong}; did you mean {meant}? These folders were searched: {folder}\n"
+        );
+        assert!(error.message().starts_with(&expected), "{error}");
+        // There is no folder to name.
+        assert!(!error.lacks_module());
+    }
+    for unlike in ["android.startup", "x", "slices.time_in_state"] {
+        let include = format!("INCLUDE PERFETTO MODULE {unlike}");
+        let error = run(&connect(), &include, &packages).unwrap_err();
+        assert!(error.lacks_module(), "{error}");
+        assert!(!error.message().contains("did you mean"), "{error}");
+    }
+}
+
+#[test]
+fn pq2_a_checkout_of_perfetto_stands_for_its_library() {
+    let checkout = tempfile::tempdir().unwrap();
+    let library = "src/trace_processor/perfetto_sql/stdlib";
+    let prelude = (
+        "prelude.after_eof.views",
+        "CREATE PERFETTO VIEW of_prelude AS SELECT 2 AS x",
+    );
+    let module = (
+        "a.b",
+        "CREATE PERFETTO VIEW ab AS SELECT x + 1 AS x FROM of_prelude",
+    );
+    write(&checkout.path().join(library), &[prelude, module]);
+    write(checkout.path(), &[("test.trace_processor.c", "SELECT 1")]);
+    let found = |given: String| {
+        let mut packages = Packages::default();
+        packages.add(&given).unwrap();
+        let script = "INCLUDE PERFETTO MODULE a.b; SELECT x FROM ab";
+        (
+            packages.modules().unwrap(),
+            try_rows(&connect(), script, &packages),
+        )
+    };
+    let names = ["a.b", "prelude.after_eof.views"]
+        .map(str::to_owned)
+        .to_vec();
+    for on_the_way in [
+        "",
+        "src",
+        "src/trace_processor",
+        "src/trace_processor/perfetto_sql",
+        library,
+    ] {
+        let given = checkout.path().join(on_the_way).display().to_string();
+        assert_eq!(
+            found(given),
+            (names.clone(), Ok("3".to_owned())),
+            "{on_the_way}"
+        );
+    }
+    // A folder with a name is what it is.
+    let (names, rows) = found(format!("mine={}", checkout.path().display()));
+    assert!(
+        names.contains(&"mine.test.trace_processor.c".to_owned()),
+        "{names:?}"
+    );
+    assert!(rows.unwrap_err().starts_with("no such module: a.b"));
 }
 
 #[test]

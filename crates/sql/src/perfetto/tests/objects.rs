@@ -63,6 +63,29 @@ fn pq10_types_that_change_after_many_rows_are_seen() {
     assert_eq!(rows(&conn, left), "t, u");
 }
 
+/// SQLite opens the tables of such a subquery for each row, and refuses after a change of the schema.
+#[test]
+fn pq3_a_select_with_a_subquery_for_each_row_may_have_any_number_of_rows() {
+    let conn = connect();
+    conn.execute_batch(
+        "CREATE TABLE name (id INTEGER PRIMARY KEY, name TEXT);
+         INSERT INTO name VALUES (0, 'even'), (1, 'odd')",
+    )
+    .unwrap();
+    for replacing in ["", "OR REPLACE ", "OR REPLACE "] {
+        let script = format!(
+            "CREATE {replacing}PERFETTO TABLE t AS
+             WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n WHERE x < 49999)
+             SELECT x AS id, (SELECT name FROM name WHERE name.id = x % 2) AS name FROM n;
+             SELECT name, count(*), min(id), max(id) FROM t GROUP BY name"
+        );
+        assert_eq!(
+            rows(&conn, &script),
+            "even 25000 0 49998\nodd 25000 1 49999"
+        );
+    }
+}
+
 #[test]
 fn pq10_a_real_number_makes_a_column_of_integers_real() {
     let conn = connect();

@@ -1,4 +1,7 @@
-//! One hop by rules R1 to R5, without optimizations: it tries all choices and takes the cheapest.
+//! One hop by rules R1 to R5 and R30 to R37, without optimizations: it tries all choices and takes
+//! the cheapest. `kin.rs` has clocks of one timekeeper.
+
+pub mod kin;
 
 /// The readings of two clocks.
 pub type Pair = (i64, i64);
@@ -26,6 +29,11 @@ enum Between {
 pub struct Segment {
     pub readings: Vec<Pair>,
     errors: Vec<f64>,
+    /// The rate, minus 1, and σ̂.
+    rate: f64,
+    unsure: f64,
+    /// σ of the first gap.
+    first_sigma: f64,
     /// w of each gap.
     changes: Vec<f64>,
     /// The kind of the gap after it.
@@ -35,16 +43,62 @@ pub struct Segment {
     late: Option<(i64, f64)>,
 }
 
+/// The kinds of the two clocks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Kinds {
+    pub is_coarse: bool,
+    /// Both have ids from 1 to 6.
+    pub are_builtin: bool,
+    pub is_raw: bool,
+    pub is_tsc: bool,
+    /// Both are of one timekeeper, but may be strangers all the same.
+    pub may_be_kin: bool,
+    pub target_is_first: bool,
+    /// The nanoseconds in a unit of each.
+    pub units: [i64; 2],
+}
+
+impl Kinds {
+    pub fn tick(&self) -> f64 {
+        if self.is_coarse { 10e6 } else { 0.0 }
+    }
+
+    /// The quantum of each clock.
+    pub fn quanta(&self, readings: &[Pair]) -> [i64; 2] {
+        let of = |unit: i64, numbers: Vec<i64>| match unit {
+            1 => [6, 5, 4, 3]
+                .into_iter()
+                .map(|power| 10i64.pow(power))
+                .find(|power| numbers.iter().all(|number| number % power == 0))
+                .filter(|_| numbers.iter().any(|number| *number != 0))
+                .unwrap_or(0),
+            unit => unit,
+        };
+        [
+            of(self.units[0], readings.iter().map(|of| of.0).collect()),
+            of(self.units[1], readings.iter().map(|of| of.1).collect()),
+        ]
+    }
+}
+
+/// A gap that shows a rate: the rate, minus 1, and σ.
+type Told = (f64, f64);
+
 /// The rules of a hop.
 #[derive(Debug)]
 pub struct Naive {
     pub kappa: f64,
-    is_coarse: bool,
+    kinds: Kinds,
+    q: f64,
     /// The length from which on a gap shows a rate.
     told: f64,
     pub segments: Vec<Segment>,
     pub left_out: Vec<Pair>,
+    /// The rate of the hop, minus 1, and σ̂.
     usual: f64,
+    pub unsure: f64,
+    /// X.
+    pub change: f64,
     usual_change: f64,
     outside: f64,
     beyond: [f64; 2],
@@ -52,7 +106,7 @@ pub struct Naive {
     pub is_close: bool,
 }
 
-fn difference(from: i64, to: i64) -> f64 {
+pub fn difference(from: i64, to: i64) -> f64 {
     (i128::from(to) - i128::from(from)) as f64
 }
 
@@ -87,8 +141,49 @@ pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
     }
 }
 
+/// Rule R33: the number at half of all weight, straight between two.
+fn weighted(numbers: &[(f64, f64)]) -> f64 {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let all: f64 = numbers.iter().map(|of| of.1).sum();
+    let place = |index: usize| {
+        let before: f64 = numbers[..index].iter().map(|of| of.1).sum();
+        before + numbers[index].1 / 2.0
+    };
+    for index in 1..numbers.len() {
+        if place(index) >= all / 2.0 {
+            let part = (all / 2.0 - place(index - 1)) / (place(index) - place(index - 1));
+            return numbers[index - 1].0 + part * (numbers[index].0 - numbers[index - 1].0);
+        }
+    }
+    numbers[numbers.len() - 1].0
+}
+
+/// Rule R33: the rate and σ̂, from a prior with ρ.
+fn estimated(prior: f64, rho: Option<f64>, gaps: &[Told]) -> (f64, f64) {
+    let mut weight: f64 = gaps.iter().map(|(_, sigma)| 1.0 / sigma.powi(2)).sum();
+    if gaps.len() >= 2 {
+        weight *= 2.0;
+    }
+    let own = rho.map_or(0.0, |rho| 1.0 / rho.powi(2));
+    if gaps.is_empty() {
+        return (prior, 1.0 / own.sqrt());
+    }
+    let shown: Vec<_> = gaps
+        .iter()
+        .map(|&(rate, sigma)| (rate, 1.0 / sigma))
+        .collect();
+    let rate = prior + (weighted(&shown) - prior) * weight / (weight + own);
+    (rate, 1.0 / (weight + own).sqrt())
+}
+
+/// x of rule R35.
+fn beyond_chance(d: f64, s: f64) -> f64 {
+    f64::max(0.0, d * d - s * s / 9.0).sqrt()
+}
+
 impl Naive {
-    pub fn new(readings: &[Pair], is_coarse: bool) -> Naive {
+    pub fn new(readings: &[Pair], kinds: Kinds) -> Naive {
         let mut readings = readings.to_vec();
         readings.dedup_by_key(|reading| reading.0);
         let lengths = readings.windows(2).map(|of| difference(of[0].0, of[1].0));
@@ -97,15 +192,30 @@ impl Naive {
         let short = lengths
             .get(3 * lengths.len() / 4)
             .map_or(0.0, |q| q / 1000.0);
-        let told = if is_coarse { short.max(20e9) } else { short };
-        let kappa = nominal(&readings, told);
+        let told = if kinds.is_coarse {
+            short.max(20e9)
+        } else {
+            short
+        };
+        let quanta = kinds.quanta(&readings);
+        let q = quanta[0] as f64 + quanta[1] as f64;
+        let telling = lengths.iter().copied().filter(|&length| length >= told);
+        let usual = median(telling.collect());
+        let more = match usual {
+            Some(usual) if !kinds.is_tsc => 2.0 * (200e3 + kinds.tick() + q) / usual,
+            _ => 0.0,
+        };
+        let kappa = nominal(&readings, told, 1e-3 + more);
         let hop = Naive {
             kappa,
-            is_coarse,
+            kinds,
+            q,
             told,
             segments: Vec::new(),
             left_out: Vec::new(),
             usual: kappa - 1.0,
+            unsure: 0.0,
+            change: 0.0,
             usual_change: 0.0,
             outside: 0.0,
             beyond: [0.0; 2],
@@ -114,8 +224,17 @@ impl Naive {
         hop.fitted(&readings, short)
     }
 
+    /// ρ of a segment.
+    fn rho(&self) -> f64 {
+        if self.kinds.is_raw || self.kinds.is_tsc {
+            500e-6
+        } else {
+            150e-6
+        }
+    }
+
     fn leaps(&self, i: Pair, j: Pair) -> bool {
-        let slack = if self.is_coarse { 10e6 } else { 1e6 };
+        let slack = if self.kinds.is_coarse { 10e6 } else { 1e6 };
         let most = self.kappa.abs() * 1000e-6 * difference(i.0, j.0) + slack;
         against(self.kappa, i, j).abs() > most
     }
@@ -125,7 +244,8 @@ impl Naive {
     }
 
     fn scale(&self, u: f64) -> f64 {
-        f64::max(10.0 * u, if self.is_coarse { 10e6 } else { 1000.0 })
+        let least = f64::max(1000.0 + self.q, self.kinds.tick());
+        f64::max(10.0 * u, least)
     }
 
     fn fitted(mut self, readings: &[Pair], short: f64) -> Naive {
@@ -189,7 +309,7 @@ impl Naive {
             .enumerate()
             .filter(|(number, _)| !used.contains(number));
         self.left_out = left_out.flat_map(|(_, group)| group.clone()).collect();
-        self.judge();
+        self.judge(&all);
         self
     }
 
@@ -322,20 +442,22 @@ impl Naive {
         self.segments.push(Segment::of(segment, Between::Line));
     }
 
-    fn tells(&self, from: Pair, to: Pair) -> bool {
-        difference(from.0, to.0) >= self.told
-    }
-
-    fn told_rates(&self, segment: &Segment) -> Vec<f64> {
-        let gaps = segment
-            .readings
-            .windows(2)
-            .filter(|of| self.tells(of[0], of[1]));
-        gaps.map(|of| rate(of[0], of[1])).collect()
-    }
-
-    fn median_rate(&self, segment: &Segment) -> f64 {
-        median(self.told_rates(segment)).unwrap_or(self.usual)
+    /// The gaps of a segment: rate, σ, and whether they tell.
+    fn gaps(&mut self, segment: &Segment) -> Vec<(Told, bool)> {
+        let mut gaps = Vec::new();
+        for (index, of) in segment.readings.windows(2).enumerate() {
+            let length = difference(of[0].0, of[1].0);
+            let [e, f] = [segment.errors[index], segment.errors[index + 1]];
+            let sigma = (e * e + f * f).sqrt() / length;
+            let own = rate(of[0], of[1]);
+            let (off, most) = (
+                (own - (self.kappa - 1.0)).abs(),
+                self.kappa.abs() * 1e-3 + sigma,
+            );
+            self.is_close |= (off - most).abs() < 1e-6 * most;
+            gaps.push(((own, sigma), length >= self.told && off <= most));
+        }
+        gaps
     }
 
     /// The readings that are left out between two readings of the source.
@@ -344,23 +466,13 @@ impl Naive {
         between.copied().collect()
     }
 
-    /// Rules R4 and R5.
-    fn judge(&mut self) {
-        let (mut inner, mut second, mut rates) = (Vec::new(), Vec::new(), Vec::new());
+    /// Rules R4, R5, R32, R33 and R35.
+    fn judge(&mut self, groups: &[Vec<Pair>]) {
+        let (mut inner, mut second) = (Vec::new(), Vec::new());
         for segment in &self.segments {
-            inner.extend(
-                segment
-                    .readings
-                    .windows(3)
-                    .map(|of| off(of[0], of[1], of[2])),
-            );
-            second.extend(
-                segment
-                    .readings
-                    .windows(5)
-                    .map(|of| off(of[0], of[2], of[4])),
-            );
-            rates.extend(self.told_rates(segment));
+            let readings = &segment.readings;
+            inner.extend(readings.windows(3).map(|of| off(of[0], of[1], of[2])));
+            second.extend(readings.windows(5).map(|of| off(of[0], of[2], of[4])));
         }
         let m = inner.len() as f64;
         let m1 = median(inner).unwrap_or(0.0);
@@ -373,43 +485,82 @@ impl Naive {
             )
             .sqrt();
         }
-        let least = if self.is_coarse { 10e6 } else { 100.0 };
-        let told = 3.0 * part * (1.0 + 1.0 / m.max(1.0)) * m1;
-        let noise = f64::max(least, f64::max(1000.0 / (1.0 + m), told));
-        self.usual = median(rates.clone()).unwrap_or(self.kappa - 1.0);
-        let spread = rates
-            .iter()
-            .map(|rate| (rate - self.usual).abs())
-            .fold(0.0, f64::max);
-        let least_change = f64::max(1e-7, 1e-6 / rates.len().max(1) as f64);
-        self.outside = spread + least_change;
+        let least = match (self.kinds.is_coarse, self.kinds.are_builtin) {
+            (true, _) => 10e6,
+            (false, true) => 500.0,
+            (false, false) => 100.0,
+        };
+        let shown = f64::max(0.0, m1 - self.q / 2.0);
+        let told = 3.0 * part * (1.0 + 1.0 / m.max(1.0)) * shown;
+        let noise = self.q + f64::max(least, f64::max(1500.0 / (1.0 + m), told));
 
         let mut segments = std::mem::take(&mut self.segments);
         for segment in &mut segments {
             segment.find_errors(noise);
-            let gaps: Vec<(f64, bool)> = segment
-                .readings
-                .windows(2)
-                .map(|of| (rate(of[0], of[1]), self.tells(of[0], of[1])))
-                .collect();
-            for (gap, &(own, _)) in gaps.iter().enumerate() {
+            for (reading, error) in segment.readings.iter().zip(&mut segment.errors) {
+                let group = groups.iter().find(|group| group.contains(reading)).unwrap();
+                for other in group {
+                    let off = against(self.kappa, *reading, *other).abs();
+                    self.is_close |= (off - 1e6).abs() < 1e-3;
+                    if off <= 1e6 {
+                        *error = error.max(off);
+                    }
+                }
+            }
+        }
+        let gaps: Vec<Vec<(Told, bool)>> = segments.iter().map(|of| self.gaps(of)).collect();
+        let telling = |gaps: &Vec<(Told, bool)>| -> Vec<Told> {
+            gaps.iter().filter(|gap| gap.1).map(|gap| gap.0).collect()
+        };
+        let all: Vec<Told> = gaps.iter().flat_map(telling).collect();
+        let has_no_prior = self.kinds.is_tsc || self.kappa != 1.0 && !all.is_empty();
+        let rho = if has_no_prior { None } else { Some(self.rho()) };
+        (self.usual, self.unsure) = estimated(self.kappa - 1.0, rho, &all);
+        let least_change = f64::max(1e-7, 1e-6 / all.len().max(1) as f64);
+        let mut most = f64::INFINITY;
+        if !all.is_empty() {
+            let sigmas: Vec<_> = all.iter().map(|&(_, sigma)| (sigma, 1.0 / sigma)).collect();
+            most = 10.0 * weighted(&sigmas).min(rho.unwrap_or(f64::INFINITY));
+        }
+        self.is_close |= all.iter().any(|of| (of.1 - most).abs() < 1e-6 * most);
+        let changing = all.iter().filter(|of| of.1 <= most);
+        let changes = changing.map(|of| beyond_chance(of.0 - self.usual, of.1));
+        self.change = changes.fold(0.0, f64::max);
+        self.outside = self.unsure + 2.0 * self.change + f64::max(1.2e-6, least_change);
+        for (segment, gaps) in segments.iter_mut().zip(&gaps) {
+            (segment.rate, segment.unsure) =
+                estimated(self.usual, Some(self.rho()), &telling(gaps));
+            segment.first_sigma = gaps.first().map_or(0.0, |gap| gap.0.1);
+            for (gap, &((own, sigma), _)) in gaps.iter().enumerate() {
                 let beside = [gap.checked_sub(1), Some(gap + 1)].into_iter().flatten();
                 let beside = beside.filter_map(|beside| gaps.get(beside));
-                let beside = beside.filter(|(_, tells)| *tells);
+                let beside = beside.filter(|((_, sigma), tells)| *tells && *sigma <= most);
                 let change = beside
-                    .map(|(rate, _)| (rate - own).abs())
+                    .map(|((rate, other), _)| beyond_chance(rate - own, sigma + other))
                     .max_by(f64::total_cmp);
-                let change = change.unwrap_or((own - self.usual).abs());
+                let change = change.unwrap_or(beyond_chance(own - self.usual, sigma + self.unsure));
                 segment.changes.push(change.max(least_change));
             }
         }
-        let all: Vec<f64> = segments.iter().flat_map(|of| of.changes.clone()).collect();
-        self.usual_change = median(all).unwrap_or(least_change);
+        let (mut usual, mut lengths) = (Vec::new(), Vec::new());
+        for (segment, gaps) in segments.iter().zip(&gaps) {
+            for (gap, ((_, sigma), tells)) in gaps.iter().enumerate() {
+                if *tells && *sigma <= most {
+                    usual.push(segment.changes[gap]);
+                    let [from, to] = [segment.readings[gap], segment.readings[gap + 1]];
+                    lengths.push(difference(from.0, to.0));
+                }
+            }
+        }
+        self.usual_change = median(usual).unwrap_or(least_change);
         let long = |of: &[Pair]| difference(of[0].0, of[1].0);
-        let lengths = segments
+        let all = segments
             .iter()
             .flat_map(|of| of.readings.windows(2).map(long));
-        let usual_length = median(lengths.collect()).unwrap_or(0.0);
+        let usual_length = match (median(all.collect()), median(lengths)) {
+            (Some(all), Some(sure)) => all.max(sure / 2.0),
+            _ => f64::INFINITY,
+        };
         for segment in &mut segments {
             for (gap, of) in segment.readings.windows(2).enumerate() {
                 let ratio = long(of) / usual_length;
@@ -424,8 +575,8 @@ impl Naive {
     }
 
     fn judge_ends(&mut self, segments: &mut [Segment]) {
-        let most = if self.is_coarse { 10e6 } else { 1e6 };
-        let rates: Vec<f64> = segments.iter().map(|of| self.median_rate(of)).collect();
+        let most = if self.kinds.is_coarse { 10e6 } else { 1e6 };
+        let rates: Vec<f64> = segments.iter().map(|of| of.rate).collect();
         let ends: Vec<(Pair, Pair)> = segments.iter().map(Segment::ends).collect();
         let after = |number: usize| ends.get(number).map_or(i64::MAX, |of| of.0.0);
         let before = |number: usize| number.checked_sub(1).map_or(i64::MIN, |at| ends[at].1.0);
@@ -468,7 +619,7 @@ impl Naive {
             if early.is_some() && late.is_some() && late <= early {
                 continue;
             }
-            let error = |end: f64, away: i64| end + self.outside * away as f64;
+            let error = |end: f64, away: i64| end + self.grown(away as f64);
             let end = *segments[number - 1].errors.last().unwrap();
             segments[number - 1].late = early.map(|at| (at, error(end, at - j.0)));
             let begin = segments[number].errors[0];
@@ -485,6 +636,35 @@ impl Naive {
         ];
     }
 
+    /// Rule R37: the drift and its error, if they are known.
+    pub fn drift_ppm(&self) -> Option<(f64, f64)> {
+        let (drift, error) = self.drift();
+        (drift.abs() > error && self.kappa != 0.0)
+            .then(|| (drift / self.kappa * 1e6, error / self.kappa.abs() * 1e6))
+    }
+
+    /// The growth of the error outside; also at the reading itself it is unknown or not.
+    fn grown(&self, away: f64) -> f64 {
+        if self.outside.is_infinite() {
+            f64::INFINITY
+        } else {
+            self.outside * away
+        }
+    }
+
+    fn drift(&self) -> (f64, f64) {
+        (
+            self.usual - (self.kappa - 1.0),
+            self.unsure + 2.0 * self.change,
+        )
+    }
+
+    /// Whether it is so near to its error that rounding decides.
+    pub fn is_drift_close(&self) -> bool {
+        let (drift, error) = self.drift();
+        (drift.abs() - error).abs() < 1e-6 * error
+    }
+
     /// How far the target is ahead at a value, and the error.
     pub fn at(&self, value: f64) -> (f64, f64) {
         let ahead = |from: Pair, rate: f64| {
@@ -494,16 +674,16 @@ impl Naive {
         let (begin, end) = (first.ends().0, last.ends().1);
         if value < begin.0 as f64 {
             let away = begin.0 as f64 - value;
-            let error = first.errors[0] + self.beyond[0] + self.outside * away;
+            let error = first.errors[0] + self.beyond[0] + self.grown(away);
             return (ahead(begin, self.usual), error);
         }
         if value >= end.0 as f64 {
             let away = value - end.0 as f64;
-            let error = last.errors.last().unwrap() + self.beyond[1] + self.outside * away;
+            let error = last.errors.last().unwrap() + self.beyond[1] + self.grown(away);
             return (ahead(end, self.usual), error);
         }
         for (number, segment) in self.segments.iter().enumerate() {
-            let points = segment.points(self.median_rate(segment), self.usual_change);
+            let points = segment.points(segment.rate, self.usual_change);
             for of in points.windows(2) {
                 if (of[0].at.0 as f64..of[1].at.0 as f64).contains(&value) {
                     let (from, to) = (of[0].at, of[1].at);
@@ -514,19 +694,23 @@ impl Naive {
             }
             let next = self.segments.get(number + 1);
             let Some(next) = next else { continue };
-            let own = self.median_rate(segment);
-            let beyond = next.points(self.median_rate(next), self.usual_change);
+            let own = segment.rate;
+            let beyond = next.points(next.rate, self.usual_change);
             let (from, to) = (points[points.len() - 1], beyond[0]);
             if value >= to.at.0 as f64 {
                 continue;
             }
+            let has_corner = next.early.is_some() || next.readings.len() < 2;
+            let sigma = if has_corner { 0.0 } else { next.first_sigma };
             let (later, change) = match beyond.get(1) {
                 Some(second) => (rate(to.at, second.at), to.change),
                 None => (self.usual, self.usual_change),
             };
             let span = difference(from.at.0, to.at.0);
             let missed = off_rate(from.at, own, to.at);
-            let error = from.error.max(to.error) + missed + ((own - later).abs() + change) * span;
+            let error = from.error.max(to.error)
+                + missed
+                + (beyond_chance(own - later, sigma) + segment.unsure + change) * span;
             let rate = match segment.then {
                 Between::Slide => rate(from.at, to.at),
                 Between::Line | Between::Step => own,
@@ -551,6 +735,9 @@ impl Segment {
         Segment {
             readings,
             errors: Vec::new(),
+            rate: 0.0,
+            unsure: 0.0,
+            first_sigma: 0.0,
             changes: Vec::new(),
             then,
             early: None,
@@ -565,10 +752,14 @@ impl Segment {
     fn find_errors(&mut self, noise: f64) {
         let of = &self.readings;
         let last = of.len() - 1;
+        let end = |at: Pair, near: Pair, far: Pair| {
+            let (d, away) = (difference(near.0, far.0), difference(at.0, near.0));
+            off(near, at, far) * f64::min(1.0, 2.0 * (d / away).abs())
+        };
         let residual = |index: usize| match index {
             _ if of.len() < 3 => 0.0,
-            0 => off(of[1], of[0], of[2]),
-            _ if index == last => off(of[last - 1], of[last], of[last - 2]),
+            0 => end(of[0], of[1], of[2]),
+            _ if index == last => end(of[last], of[last - 1], of[last - 2]),
             _ => off(of[index - 1], of[index], of[index + 1]),
         };
         self.errors = (0..of.len())
@@ -597,8 +788,8 @@ impl Segment {
     }
 }
 
-/// The nominal rate, κ of rule R1.
-fn nominal(readings: &[Pair], told: f64) -> f64 {
+/// The nominal rate, κ of rules R1 and R34, if it is off 1 by more than `most`.
+fn nominal(readings: &[Pair], told: f64, most: f64) -> f64 {
     let gaps = readings
         .windows(2)
         .filter(|of| difference(of[0].0, of[1].0) >= told);
@@ -614,7 +805,7 @@ fn nominal(readings: &[Pair], told: f64) -> f64 {
         }
         Some(&median) => median,
     };
-    match (measured - 1.0).abs() > 1e-3 {
+    match (measured - 1.0).abs() > most {
         true => measured,
         false => 1.0,
     }

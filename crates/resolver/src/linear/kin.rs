@@ -1,0 +1,563 @@
+//! Clocks of one timekeeper, and two names of one clock (rules R30, R31).
+//!
+//! # Design
+//!
+//! The kernel makes MONOTONIC, BOOTTIME and REALTIME from one counter with one rate. Their offset
+//! changes only if the machine slept or the wall clock was set. Between such steps it is one
+//! number; all that readings show besides are the delays of reading, a microsecond after another
+//! one. So these clocks have segments with offsets, not lines with rates, and the error does not
+//! grow: neither between readings, nor outside.
+//!
+//! The search for the steps is like that of `choice.rs`, but a line costs by how far its two
+//! readings differ, so a state is only a reading, and whether a step led there.
+
+use std::ops::Range;
+
+use super::choice::{
+    Cost, LEAP, LEAP_NS, LEAPS, LEFT_OUT, MOST_LEFT_OUT, SLIDES, TWO_STEPS, UNIT, short,
+};
+use super::clocks::{Clocks, Quantum};
+use super::exact::{real, rounded};
+use super::fit::{Fit, OffLine};
+use super::knot::{Gap, Knot, distance, gaps, median, moved, off_line, rate};
+use super::rate::weighted_median;
+use crate::mapping::clamp;
+
+/// How long a coarse clock has to be read to know its rate (rule R1).
+const TELLS_COARSE: f64 = 20e9;
+/// From this many gaps on, kin may turn out to be strangers, if their rate is off by this factor
+/// more than chance.
+const GAPS_OF_STRANGERS: usize = 4;
+const CONTRADICTS: f64 = 4.0;
+/// How far apart the clocks of a snapshot are read: at least this, and this factor of the median.
+const READ_APART: f64 = 3e3;
+const SCATTER: f64 = 3.0;
+/// The bounds of the difference of two offsets that costs as much as a reading that is left out.
+const LEAST_SCALE: f64 = 6e3;
+const MOST_SCALE: f64 = 1e6;
+/// From this many readings on, their differences say how they scatter.
+const SCATTERS: usize = 4;
+/// The least error; for one reading; and of twins.
+const LEAST_ERROR: f64 = 500.0;
+const ERROR_OF_ONE: f64 = 3e3;
+const LEAST_ERROR_OF_TWINS: f64 = 100.0;
+/// Twins read the same number only by chance if they have just begun to count.
+const COUNTS: i128 = 1_000_000;
+/// How near to an offset a reading that is left out in a step must be, as a part of the step.
+const ON_A_SIDE: f64 = 0.25;
+
+/// How two clocks of a hop are related (rule R30).
+///
+/// ```
+/// # use timebase_resolver::*;
+/// let (monotonic, boottime) = (Clock::host(3), Clock::BOOTTIME);
+/// let mut graph = ClockGraph::new();
+/// for (m, b) in [(1_000_000_007, 1_000_000_031), (1_000_016_011, 1_000_016_065)] {
+///     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
+///     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
+/// }
+/// let (estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+/// let fit = estimates.fit(monotonic, boottime, &mut cache).unwrap();
+/// // 30 ns in 16 µs are no drift.
+/// assert_eq!((fit.kinship(), fit.drift_ppm()), (Some(Kinship::Kin), None));
+/// # Ok::<(), timebase_resolver::Rejected>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kinship {
+    /// They come from one timekeeper, so they run equally fast.
+    Kin,
+    /// They read the same number: one clock with two names.
+    Twins,
+}
+
+impl Kinship {
+    /// Its name in `clock_hop.kin`.
+    ///
+    /// ```
+    /// assert_eq!(timebase_resolver::Kinship::Twins.name(), "twins");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Kinship::Kin => "kin",
+            Kinship::Twins => "twins",
+        }
+    }
+}
+
+/// The values of the source for which the offset is the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Level {
+    /// The first and the last reading.
+    pub start: i64,
+    pub end: i64,
+    pub offset: i128,
+    pub error: f64,
+    /// The index of its first reading, and of the first one after it.
+    knots: [usize; 2],
+}
+
+/// The offsets of two clocks of one timekeeper, in order.
+#[derive(Debug, Clone)]
+pub(super) struct Offsets {
+    pub kinship: Kinship,
+    pub levels: Vec<Level>,
+}
+
+impl Offsets {
+    /// The movement of the target between two segments.
+    pub fn step(&self, level: &Level, next: &Level) -> f64 {
+        real(next.offset - level.offset)
+    }
+}
+
+/// Two clocks that run equally fast.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kin {
+    kinship: Kinship,
+    tick: f64,
+    quantum: Quantum,
+    target_is_first: bool,
+}
+
+/// The offset of the target.
+fn offset(knot: &Knot) -> i128 {
+    i128::from(knot.b) - i128::from(knot.a)
+}
+
+fn off(knot: &Knot, level: i128) -> f64 {
+    real(offset(knot) - level).abs()
+}
+
+impl Kin {
+    /// The kinship of two clocks by their kinds and readings, in the order of different values;
+    /// `None` for strangers (rule R30).
+    pub fn of(knots: &[Knot], clocks: &Clocks, quantum: Quantum) -> Option<Kin> {
+        let kin = |kinship| Kin {
+            kinship,
+            tick: clocks.tick(),
+            quantum,
+            target_is_first: clocks.target_is_first(),
+        };
+        if are_twins(knots, quantum) {
+            return Some(kin(Kinship::Twins));
+        }
+        let kin = kin(Kinship::Kin);
+        (clocks.are_of_one_timekeeper() && !kin.is_contradicted(knots)).then_some(kin)
+    }
+
+    /// The most that readings of one offset differ without a step.
+    fn slack(&self) -> f64 {
+        LEAP_NS + self.tick
+    }
+
+    /// Whether the readings show another rate than 1.
+    fn is_contradicted(&self, knots: &[Knot]) -> bool {
+        let mut lengths: Vec<f64> = gaps(knots)
+            .map(|(from, to)| distance(from.a, to.a))
+            .collect();
+        let short = short(&mut lengths);
+        let least = if self.tick > 0.0 { TELLS_COARSE } else { 0.0 };
+        let telling = short.max(least);
+        let slack = self.slack() + self.quantum.sum;
+        let tells = |&(from, to): &(Knot, Knot)| {
+            let length = distance(from.a, to.a);
+            length >= telling && moved(from, to, 1.0).abs() <= LEAP * length + slack
+        };
+        let told = gaps(knots).filter(tells);
+        // A delay of reading is a large rate in a short gap.
+        let rates = told.map(|(from, to)| (rate(from, to), distance(from.a, to.a)));
+        let rates: Vec<(f64, f64)> = rates.collect();
+        if rates.len() < GAPS_OF_STRANGERS {
+            return false;
+        }
+        let mut lengths: Vec<f64> = rates.iter().map(|&(_, length)| length).collect();
+        let mut offs: Vec<f64> = knots
+            .windows(3)
+            .map(|of| off_line(of[0], of[2], of[1]))
+            .collect();
+        let scatter = SCATTER * median(&mut offs).unwrap_or(0.0);
+        let unsure = READ_APART.max(scatter) + self.tick + self.quantum.sum;
+        let chance = (rates.len() as f64).sqrt();
+        match (weighted_median(rates), median(&mut lengths)) {
+            (Some(rate), Some(length)) => {
+                (rate - 1.0).abs() > CONTRADICTS * unsure / (chance * length)
+            }
+            _ => false,
+        }
+    }
+
+    /// The offsets by the readings (rule R31).
+    pub fn fit(&self, knots: &[Knot]) -> Fit {
+        let used = Search::new(self, knots).cheapest();
+        let segments = segments(&used);
+        let read = |&(index, gap): &(usize, Gap)| Knot {
+            gap,
+            ..knots[index]
+        };
+        let kept: Vec<Knot> = used.iter().map(read).collect();
+        let mut levels: Vec<Level> = segments
+            .into_iter()
+            .map(|segment| self.level(&kept, segment))
+            .collect();
+        let scatter = self.scatter(&kept, &levels);
+        let noise = self.find_errors(knots, scatter, &mut levels);
+        let mut fit = Fit::of_offsets(
+            kept,
+            Offsets {
+                kinship: self.kinship,
+                levels,
+            },
+        );
+        fit.readings = knots.len();
+        fit.noise_ns = noise;
+        fit.find_levels_between();
+        fit.leave_out(knots, &used);
+        fit
+    }
+
+    /// A segment with its offset (rule R31b).
+    fn level(&self, knots: &[Knot], segment: Range<usize>) -> Level {
+        let own = &knots[segment.clone()];
+        let mut offsets: Vec<i128> = own.iter().map(offset).collect();
+        offsets.sort_unstable();
+        let is_rough = self.tick > 0.0 || self.quantum.sum > 0.0;
+        let at = |index: usize| offsets.get(index).copied().unwrap_or(0);
+        let last = offsets.len().saturating_sub(1);
+        let offset = match self.kinship {
+            // No delay has a known sign here.
+            _ if is_rough || self.kinship == Kinship::Twins => {
+                (at(last / 2) + at(offsets.len() / 2)).div_euclid(2)
+            }
+            // What is read later is ahead by the delay.
+            _ if self.target_is_first => at(last),
+            _ => at(0),
+        };
+        let end = |knot: Option<&Knot>| knot.map_or(0, |knot| knot.a);
+        Level {
+            start: end(own.first()),
+            end: end(own.last()),
+            offset,
+            error: 0.0,
+            knots: [segment.start, segment.end],
+        }
+    }
+
+    /// The error that the scatter of readings shows, in segments of three or more.
+    fn scatter(&self, knots: &[Knot], levels: &[Level]) -> f64 {
+        let long = levels
+            .iter()
+            .filter(|level| level.knots[1] - level.knots[0] > 2);
+        let offs = long.flat_map(|level| {
+            let own = &knots[level.knots[0]..level.knots[1]];
+            own.iter().map(|knot| off(knot, level.offset))
+        });
+        let mut offs: Vec<f64> = offs.collect();
+        let count = offs.len() as f64;
+        median(&mut offs).map_or(0.0, |usual| SCATTER * (1.0 + 1.0 / count) * usual)
+    }
+
+    /// The error of each segment (rule R31d), by all readings. Returns the error that is the same
+    /// for all.
+    fn find_errors(&self, knots: &[Knot], scatter: f64, levels: &mut [Level]) -> f64 {
+        if self.kinship == Kinship::Twins {
+            let error = LEAST_ERROR_OF_TWINS.max(self.quantum.larger as f64);
+            for level in levels {
+                level.error = error;
+            }
+            return error;
+        }
+        let rough = self.tick + self.quantum.sum;
+        let ends: Vec<[i64; 2]> = levels
+            .iter()
+            .map(|level| [level.start, level.end])
+            .collect();
+        for (number, level) in levels.iter_mut().enumerate() {
+            let count = level.knots[1] - level.knots[0];
+            let mut error = LEAST_ERROR.max(ERROR_OF_ONE / count as f64).max(scatter);
+            if count < 3 {
+                let first = number.checked_sub(1).and_then(|before| ends.get(before));
+                let last = ends.get(number + 1);
+                let first = first.map_or(i64::MIN, |ends| ends[0]);
+                let last = last.map_or(i64::MAX, |ends| ends[1]);
+                let start = knots.partition_point(|knot| knot.a < first);
+                let around = knots[start..].iter().take_while(|knot| knot.a <= last);
+                let offs = around.map(|knot| off(knot, level.offset));
+                let farthest = offs.filter(|&off| off <= self.slack()).fold(0.0, f64::max);
+                error = error.max(LEAST_ERROR + farthest);
+            }
+            level.error = rough + error;
+        }
+        rough + LEAST_ERROR.max(scatter)
+    }
+}
+
+/// Whether two clocks read the same number.
+fn are_twins(knots: &[Knot], quantum: Quantum) -> bool {
+    let unit = i128::from(quantum.larger.max(1));
+    let same = knots
+        .iter()
+        .filter(|knot| offset(knot).abs() < unit && i128::from(knot.a) > COUNTS * unit);
+    let (same, all) = (same.count(), knots.len());
+    match all {
+        0 => false,
+        1 | 2 => same == all,
+        _ => 2 * same > all,
+    }
+}
+
+/// The segments of used readings.
+fn segments(used: &[(usize, Gap)]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let of = used.chunk_by(|(_, gap), _| *gap == Gap::Line);
+    let of = of.map(|segment| {
+        let from = start;
+        start += segment.len();
+        from..start
+    });
+    of.collect()
+}
+
+/// No reading.
+const NOWHERE: usize = usize::MAX;
+
+/// A way to a reading: by a line (or as the first), or by a step.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    cost: Cost,
+    /// The reading before, and whether a step led to that one.
+    from: usize,
+    after_step: bool,
+}
+
+/// The cheapest explanation of the readings (rule R31a).
+struct Search<'k> {
+    knots: &'k [Knot],
+    /// A difference of two offsets that costs as much as leaving a reading out.
+    scale: f64,
+    /// A step above this is likely.
+    slack: f64,
+    /// For each reading, the cheapest way that is a line, and the cheapest that is a step.
+    ways: Vec<[Option<Way>; 2]>,
+}
+
+impl<'k> Search<'k> {
+    fn new(kin: &Kin, knots: &'k [Knot]) -> Search<'k> {
+        let moves = gaps(knots).map(|(from, to)| moved(from, to, 1.0).abs());
+        let mut moves: Vec<f64> = moves.collect();
+        let usual = match knots.len() < SCATTERS {
+            true => 0.0,
+            false => median(&mut moves).unwrap_or(0.0),
+        };
+        let scale = (10.0 * usual).clamp(LEAST_SCALE, MOST_SCALE);
+        Search {
+            knots,
+            scale: scale + kin.tick + kin.quantum.sum,
+            slack: kin.slack(),
+            ways: Vec::with_capacity(knots.len()),
+        }
+    }
+
+    /// The most readings that may be left out in a row.
+    fn most_left_out(&self) -> usize {
+        // Of two readings none is wrong.
+        if self.knots.len() < 3 {
+            0
+        } else {
+            MOST_LEFT_OUT
+        }
+    }
+
+    /// The used readings, each with the kind of the gap after it.
+    fn cheapest(mut self) -> Vec<(usize, Gap)> {
+        let count = self.knots.len();
+        let mut end: Option<(Cost, usize, bool)> = None;
+        for index in 0..count {
+            let ways = self.ways_to(index);
+            self.ways.push(ways);
+            let left_out = count - 1 - index;
+            if left_out <= self.most_left_out()
+                && let Some((cost, by_step)) = cheaper(ways, 0)
+            {
+                let cost = cost + left_out as Cost * LEFT_OUT;
+                if end.is_none_or(|(least, ..)| cost <= least) {
+                    end = Some((cost, index, by_step));
+                }
+            }
+        }
+        let mut used = Vec::new();
+        let mut after = Gap::Line;
+        let mut next = end.map(|(_, index, by_step)| (index, by_step));
+        while let Some((index, by_step)) = next {
+            used.push((index, after));
+            after = if by_step { Gap::Step } else { Gap::Line };
+            let way = self
+                .ways
+                .get(index)
+                .and_then(|ways| ways[usize::from(by_step)]);
+            next = way
+                .filter(|way| way.from != NOWHERE)
+                .map(|way| (way.from, way.after_step));
+        }
+        used.reverse();
+        used
+    }
+
+    /// The cheapest ways to a reading; of equal ones, that from the earliest reading.
+    fn ways_to(&self, index: usize) -> [Option<Way>; 2] {
+        let mut ways: [Option<Way>; 2] = [None, None];
+        let mut add = |is_step: bool, way: Way| {
+            let best = &mut ways[usize::from(is_step)];
+            if best.is_none_or(|best| way.cost < best.cost) {
+                *best = Some(way);
+            }
+        };
+        if index <= self.most_left_out() {
+            let first = Way {
+                cost: index as Cost * LEFT_OUT,
+                from: NOWHERE,
+                after_step: false,
+            };
+            add(false, first);
+        }
+        for from in index.saturating_sub(self.most_left_out() + 1)..index {
+            let left_out = (index - from - 1) as Cost * LEFT_OUT;
+            let before = self.ways[from];
+            let moved = moved(self.knots[from], self.knots[index], 1.0).abs();
+            if moved <= self.scale
+                && let Some((cost, after_step)) = cheaper(before, 0)
+            {
+                let line = rounded((moved / self.scale).powi(2) * UNIT) as Cost;
+                let cost = cost + left_out + line;
+                add(
+                    false,
+                    Way {
+                        cost,
+                        from,
+                        after_step,
+                    },
+                );
+            }
+            let step = if moved > self.slack { LEAPS } else { SLIDES };
+            if let Some((cost, after_step)) = cheaper(before, TWO_STEPS) {
+                let cost = cost + left_out + step;
+                add(
+                    true,
+                    Way {
+                        cost,
+                        from,
+                        after_step,
+                    },
+                );
+            }
+        }
+        ways
+    }
+}
+
+/// The cheaper of the two ways to a reading, and whether it is a step, which costs this much more;
+/// of equal ones, that from the earlier reading.
+fn cheaper([line, step]: [Option<Way>; 2], more: Cost) -> Option<(Cost, bool)> {
+    // The first reading has none before it.
+    let order = |way: &Way| way.from.wrapping_add(1);
+    match (line, step) {
+        (Some(line), Some(step)) => {
+            let by_step = (step.cost + more, order(&step)) < (line.cost, order(&line));
+            let cost = if by_step { step.cost + more } else { line.cost };
+            Some((cost, by_step))
+        }
+        (Some(line), None) => Some((line.cost, false)),
+        (None, Some(step)) => Some((step.cost + more, true)),
+        (None, None) => None,
+    }
+}
+
+impl Fit {
+    /// The steps between segments, and the largest errors between readings.
+    fn find_levels_between(&mut self) {
+        let Some(offsets) = &self.offsets else { return };
+        for level in &offsets.levels {
+            let own = &self.knots[level.knots[0]..level.knots[1]];
+            if own.len() > 1 {
+                self.worst_error_ns = self.worst_error_ns.max(level.error);
+            }
+            let jumps = gaps(own).map(|(from, to)| moved(from, to, 1.0).abs());
+            self.worst_error_nearest_ns = jumps.fold(self.worst_error_nearest_ns, f64::max);
+        }
+        for pair in offsets.levels.windows(2) {
+            if let Some(&first) = self.knots.get(pair[1].knots[0]) {
+                let step = offsets.step(&pair[0], &pair[1]);
+                self.steps.push(OffLine::new(first, step));
+            }
+        }
+    }
+
+    /// The readings that are left out, their distances from the nearest offset, and the corners
+    /// that they are in steps (rules R4b, R31c).
+    fn leave_out(&mut self, all: &[Knot], used: &[(usize, Gap)]) {
+        let Some(mut offsets) = self.offsets.take() else {
+            return;
+        };
+        let mut number = 0;
+        let mut next_used = used.iter().map(|&(index, _)| index).peekable();
+        let mut in_step: Vec<Knot> = Vec::new();
+        let mut position = 0;
+        for (index, knot) in all.iter().enumerate() {
+            if next_used.peek() == Some(&index) {
+                next_used.next();
+                if offsets
+                    .levels
+                    .get(number)
+                    .is_some_and(|level| position == level.knots[1])
+                {
+                    add_corners(&mut offsets, number, &in_step);
+                    number += 1;
+                }
+                in_step.clear();
+                position += 1;
+                continue;
+            }
+            let level = offsets.levels.get(number);
+            let is_after = level.is_some_and(|level| position == level.knots[1]);
+            let next = offsets.levels.get(number + 1).filter(|_| is_after);
+            let offs = level.into_iter().chain(next).map(|of| off(knot, of.offset));
+            let off = offs.min_by(f64::total_cmp).unwrap_or(0.0);
+            self.outliers.push(OffLine::new(*knot, off));
+            if position == 0 {
+                self.beyond[0] = self.beyond[0].max(off);
+            } else if is_after && next.is_none() {
+                self.beyond[1] = self.beyond[1].max(off);
+            }
+            in_step.push(*knot);
+        }
+        self.offsets = Some(offsets);
+    }
+}
+
+/// Makes the step after a segment narrower by readings that are left out in it.
+fn add_corners(offsets: &mut Offsets, number: usize, left_out: &[Knot]) {
+    let Some([before, after]) = offsets.levels.get_mut(number..number + 2) else {
+        return;
+    };
+    let near = real(after.offset - before.offset).abs() * ON_A_SIDE;
+    let on = |level: &Level| {
+        let offset = level.offset;
+        move |knot: &&Knot| off(knot, offset) <= near
+    };
+    let last = left_out.iter().rev().find(on(before)).map(|knot| knot.a);
+    let first = left_out.iter().find(on(after)).map(|knot| knot.a);
+    if let (Some(last), Some(first)) = (last, first)
+        && first <= last
+    {
+        return;
+    }
+    before.end = last.unwrap_or(before.end);
+    after.start = first.unwrap_or(after.start);
+}
+
+impl Level {
+    /// A value, and the reading of the target at it.
+    pub fn corner(&self) -> (i64, i64) {
+        (self.start, clamp(i128::from(self.start) + self.offset))
+    }
+}

@@ -1,0 +1,70 @@
+-- Events made no row
+-- The events lack a field, or contradict each other, so no table has them. The first one is the example.
+-- Severity: error.
+SELECT 'error' AS severity, 'events' || iif(machine_id, ' of machine ' || machine_id, '') || iif(file > 0, ' in file ' || file, '') AS subject,
+       machine_id, NULL AS clock_id, iif(sequences = 1, seq_id, NULL) AS seq_id, file, packet_id, events, NULL AS worst_ns,
+       '{events} made no row: ' || said || '. ' || iif(events = 1, 'It is ', 'The first is ') || coalesce('''' || name || '''', 'without a name')
+         || coalesce(CASE
+              WHEN tid IS NULL THEN ' of process ' || pid
+              WHEN pid IS NULL THEN ' on thread ' || tid
+              ELSE ' on thread ' || tid || ' of process ' || pid
+            END, '') || coalesce(', at ' || ts || ' ns', '') || '.' AS message,
+       advice
+FROM (
+  SELECT d.*, c.said,
+         CASE
+           WHEN d.cause = 'before_zero' AND (SELECT how FROM part AS t WHERE t.trace_file_id = d.file AND t.machine_id = d.machine_id) = 'manifest'
+             THEN 'Correct the offset of the file in the manifest (offset_ns): it moves these events before the start of trace time.'
+           ELSE c.advice
+         END AS advice
+  FROM (
+    -- The columns without a function are those of the first packet.
+    SELECT f.cause, coalesce(f.machine_id, p.machine_id) AS machine_id, coalesce(f.trace_file_id, p.trace_file_id, -1) AS file,
+           sum(f.events) AS events, min(f.packet_id) AS packet_id, count(DISTINCT f.seq_id) AS sequences, f.seq_id, f.name, f.pid, f.tid, f.ts
+    FROM event_fault AS f
+    LEFT JOIN packet_record AS r ON r.id = f.packet_id
+    LEFT JOIN packet_common AS p ON p.id = r.common_id
+    WHERE f.effect = 'dropped'
+    GROUP BY 1, 2, 3
+  ) AS d
+  JOIN (
+    SELECT column1 AS cause, column2 AS said, column3 AS advice
+    FROM (
+      VALUES
+      ('no_sequence_id', 'a packet of a track event needs a sequence id',
+       'Set TracePacket.trusted_packet_sequence_id (10) in every packet: one number, not 0, for each writer.'),
+      ('state_never_cleared', 'they rely on the state of their sequence, and no packet of the sequence says that it begins',
+       'Set TracePacket.sequence_flags (13) to 1, SEQ_INCREMENTAL_STATE_CLEARED, in the first packet of each sequence, and to 2, SEQ_NEEDS_INCREMENTAL_STATE, in later ones. '
+         || 'If the writer does that, a ring buffer overwrote the packet: clear the state more often (IncrementalStateConfig.clear_period_ms).'),
+      ('no_time', 'they have no time', 'Set TracePacket.timestamp (8) in the packet of each event.'),
+      ('negative_time', 'their time is below 0', 'Write times of 0 and above in TrackEvent.timestamp_delta_us (1) and timestamp_absolute_us (16), or TracePacket.timestamp (8) instead.'),
+      ('no_reference', 'they hold the difference to a time or to a count that their sequence has not stated',
+       'Write a ThreadDescriptor (44) with reference_timestamp_us, reference_thread_time_us and reference_thread_instruction_count in the first packet of each sequence, '
+         || 'or write absolute values.'),
+      ('before_zero', 'they are before time 0', 'Write times at which the clock was read. If a snapshot puts them before 0, read its clocks at the same moment (ClockSnapshot).'),
+      ('no_track_uuid', 'a value or a state needs a track, and they name none', 'Set TrackEvent.track_uuid (11), or track_uuid in TracePacketDefaults.track_event_defaults.'),
+      ('not_a_counter', 'they are values, and nothing describes their track as a counter',
+       'Write TrackDescriptor.counter (8) into the descriptor of the track that TrackEvent.track_uuid names; an empty CounterDescriptor is enough.'),
+      ('not_a_state', 'they are states, and nothing describes their track as one of states', 'Write TrackDescriptor.state (18) into the descriptor of the track that TrackEvent.track_uuid names.'),
+      ('no_value', 'a counter needs a value, and they have none', 'Set TrackEvent.counter_value (30) or double_counter_value (44).'),
+      ('extra_values', 'their extra values do not fit the counters for them',
+       'Write as many TrackEvent.extra_counter_track_uuids (31) as extra_counter_values (12), and extra_double_counter_track_uuids (45) as extra_double_counter_values (46): '
+         || 'at most 8, all of tracks with TrackDescriptor.counter (8).'),
+      ('no_thread', 'they need a thread, a process or a track of their own, and name none',
+       'Set TrackEvent.track_uuid (11) to the uuid of a TrackDescriptor with thread (4), or LegacyEvent.pid_override (18) and tid_override (19), or write a ThreadDescriptor (44) on the sequence.'),
+      ('no_track', 'their track cannot exist', 'Correct TrackDescriptor.parent_uuid (5): each parent needs a descriptor, and a track at most 98 parents, none of them itself.'),
+      ('no_id', 'they need an id, and have none', 'Set LegacyEvent.unscoped_id (6), or local_id (10) or global_id (11).'),
+      ('outside_slice', 'they are steps of flows outside any slice', 'Write the event of a flow while a slice of its thread is open, or TrackEvent.flow_ids (47) into the slice.'),
+      ('negative_duration', 'their duration is negative', 'Write LegacyEvent.duration_us (3) of 0 and above: the end less the start.'),
+      ('overlap', 'they begin inside a complete slice of their track, and end after it', 'Give slices that overlap tracks of their own (TrackEvent.track_uuid).'),
+      ('too_deep', 'there are 512 slices below them', 'End each slice (TYPE_SLICE_END): slices without an end remain on the track, and contain all later ones.'),
+      ('unknown_type', 'their type is missing or unknown',
+       'Set TrackEvent.type (9) to 1 to 5: TYPE_SLICE_BEGIN, TYPE_SLICE_END, TYPE_INSTANT, TYPE_COUNTER or TYPE_STATE; or LegacyEvent.phase (2). A newer timebase may know more types.'),
+      ('incomplete', 'they lack a field, or name something that nothing describes', 'Write the field that table import_log names for these packets.'),
+      ('no_callstack', 'they are samples without a time or a callstack',
+       'Write as many StreamingProfilePacket.timestamp_delta_us (2) as callstack_iid (1), and each callstack into InternedData.callstacks (7) before it is used.'),
+      ('unreadable', 'their packets cannot be read', 'Copy the trace again. If it stays like that, the producer writes packets that are no protobuf messages: see table import_log.'),
+      ('too_large', 'their packets are too large to be read', 'Write smaller packets.')
+    )
+  ) AS c ON c.cause = d.cause
+)
