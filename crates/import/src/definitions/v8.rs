@@ -11,7 +11,7 @@ use self::fault::INVALID_CALLSITE;
 
 /// The reasons to leave out a part of a profile, with trace processor's counters.
 pub(crate) mod fault {
-    use crate::output::{Cause, Counter, Fault};
+    use crate::output::{Counter, Fault};
 
     pub const INVALID_CALLSITE: Fault = Fault::new(
         Counter::error(
@@ -25,7 +25,7 @@ pub(crate) mod fault {
             "legacy_v8_cpu_profile_invalid_sample",
             "samples in a profile of V8 have no session, time or function call, and are dropped",
         )
-        .drops(Cause::Incomplete),
+        .drops_nothing(),
     );
 }
 

@@ -36,6 +36,12 @@ impl PlacedPacket<'_> {
             .push(rows);
     }
 
+    /// The pid of its writer, as the recorder states it; 0 if it does not.
+    pub fn trusted_pid(&self) -> u32 {
+        let pid = self.header.trusted_pid;
+        pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0)
+    }
+
     /// The packet as an example of an event with a fault.
     pub fn example(&self) -> Example {
         Example {
@@ -43,12 +49,6 @@ impl PlacedPacket<'_> {
             ts: self.placement.ts.map(|TraceTime(ts)| ts),
             ..Example::default()
         }
-    }
-
-    /// The pid of its writer, as the recorder states it; 0 if it does not.
-    pub fn trusted_pid(&self) -> u32 {
-        let pid = self.header.trusted_pid;
-        pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0)
     }
 
     /// Whether it relies on lost state, and so has only a row (rule S4).

@@ -377,10 +377,11 @@ impl TrackEvents {
                 false => Arguments::default(),
             },
         };
-        noted(&made, &mut context.definitions);
         if made.stack.is_some() || !made.arguments.undecoded.is_empty() {
+            // Its coming is not noted: other readers of the interval may be later still.
             context.definitions.profiles.expect(generation.interval);
         }
+        noted(&made, &mut context.definitions);
         give(&made, time, &self.values, held, &mut context.events);
         given(event, time, packet, context);
         Ok(())

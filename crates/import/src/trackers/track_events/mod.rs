@@ -453,6 +453,17 @@ impl<'a> Here<'a> {
     }
 }
 
+/// The part of an event in its row.
+fn part(does: Does) -> &'static str {
+    match does {
+        Does::End | Does::Phase(b'E' | b'e' | b'F') => "end",
+        Does::Begin | Does::Phase(b'B' | b'X' | b'b' | b'S') => "begin",
+        Does::Counter => "counter",
+        Does::State => "state",
+        Does::Instant | Does::Phase(_) | Does::Unknown => "instant",
+    }
+}
+
 impl Here<'_> {
     /// Counts a fault of the event, which makes no row if the fault says so.
     #[cold]
@@ -499,17 +510,6 @@ impl Here<'_> {
             pid,
             tid,
         }
-    }
-}
-
-/// The part of an event in its row.
-fn part(does: Does) -> &'static str {
-    match does {
-        Does::End | Does::Phase(b'E' | b'e' | b'F') => "end",
-        Does::Begin | Does::Phase(b'B' | b'X' | b'b' | b'S') => "begin",
-        Does::Counter => "counter",
-        Does::State => "state",
-        Does::Instant | Does::Phase(_) | Does::Unknown => "instant",
     }
 }
 
