@@ -1,19 +1,25 @@
 //! Flows, which link slices (G).
 
+use super::machines::Machine;
 use super::slices::{SliceId, Slices};
 use super::track_events::Happening;
 use super::tracks::TrackId;
 use super::world::World;
 use std::collections::BTreeMap;
 
-/// G6: unscoped_id, category and name.
-pub type LegacyFlow = (u64, Option<String>, Option<String>);
+/// G6: unscoped_id, category and name, of a part (X43).
+pub type LegacyFlow = (Machine, u64, Option<String>, Option<String>);
+
+/// X43: ids below 2³² are a part's.
+fn space(machine: Machine, id: u64) -> (Option<Machine>, u64) {
+    ((id < 1 << 32).then_some(machine), id)
+}
 
 #[derive(Debug, Default)]
 pub struct Flows {
     /// The slices at both ends.
     pub links: Vec<(SliceId, SliceId)>,
-    current: BTreeMap<u64, SliceId>,
+    current: BTreeMap<(Option<Machine>, u64), SliceId>,
     legacy: BTreeMap<LegacyFlow, SliceId>,
     /// The flows that wait for the next slice on a track (G6).
     waiting: Vec<(TrackId, LegacyFlow)>,
@@ -106,6 +112,7 @@ impl World<'_> {
             _ => None,
         };
         if let (Some(id), Some(step)) = (legacy.number(8), step) {
+            let id = space(happening.machine, id);
             let current = flows.current.get(&id).copied();
             if let Some(current) = flows.step(slices, step, current, slice) {
                 flows.current.insert(id, current);
@@ -116,11 +123,13 @@ impl World<'_> {
             false => fields.numbers(old),
         };
         for id in ids(47, 36) {
+            let id = space(happening.machine, id);
             if let Some(current) = flows.current.insert(id, slice) {
                 flows.link(slices, current, slice);
             }
         }
         for id in ids(48, 42) {
+            let id = space(happening.machine, id);
             if let Some(current) = flows.current.remove(&id) {
                 flows.link(slices, current, slice);
             }

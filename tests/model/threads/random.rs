@@ -59,7 +59,7 @@ const MORE: [(&str, &str); 9] = [
     ),
     (
         "gpu_counter_groups",
-        "SELECT g.id, k.name, k.unit, k.description, t.gpu_id, g.group_id, g.name, g.description
+        "SELECT row_number() OVER (PARTITION BY k.machine_id ORDER BY g.id), k.name, k.unit, k.description, t.gpu_id, g.group_id, g.name, g.description
          FROM gpu_counter_group AS g JOIN counter_track AS k ON k.id = g.track_id
          JOIN gpu_counter_track AS t ON t.id = k.id",
     ),

@@ -488,7 +488,7 @@ impl World<'_> {
             return;
         };
         let (category, name) = (happening.category.clone(), happening.name.clone());
-        let flow = (id, category, name);
+        let flow = (happening.machine, id, category, name);
         if phase == 'f' && happening.legacy.unsigned(12) == 0 {
             self.flows.wait(track, flow);
         } else if let Some(slice) = self.slices.top(track) {
