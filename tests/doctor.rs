@@ -276,7 +276,7 @@ fn a_recorded_trace_of_a_healthy_machine_is_healthy() {
             first,
             "healthy: nothing is wrong with the clocks of this trace"
         );
-        for heading in ["clocks", "snapshots", "events", "drift", "error"] {
+        for heading in ["clocks", "snapshots", "events", "error"] {
             assert!(
                 numbers.contains(&format!("\n  {heading} "))
                     || numbers.starts_with(&format!("  {heading} ")),
@@ -421,8 +421,9 @@ fn steps(clocks: u32) -> u64 {
                 seq,
                 clock_snapshot: Some(ClockSnapshot {
                     clocks: vec![
-                        reading(64, at * 1_000_000_000),
-                        reading(6, at * 1_000_010_000 + u64::from(seq) * 1_000_000),
+                        // Round numbers would be those of coarse clocks.
+                        reading(64, at * 1_000_000_000 + 77),
+                        reading(6, at * 1_000_010_000 + u64::from(seq) * 1_000_000 + 123),
                     ],
                     primary: None,
                 }),

@@ -802,6 +802,6 @@ fn w6_a_new_task_is_runnable_woken_by_its_maker() {
     )]);
     let states = "SELECT s.ts, t.tid, s.state, s.irq_context, w.ts FROM thread_state AS s \
                   JOIN thread AS t USING (utid) LEFT JOIN thread_state AS w ON w.id = s.waker_id \
-                  ORDER BY s.id";
+                  ORDER BY s.ts";
     gives(&trace, states, &["10 5 Running - -", "20 6 R 0 10"]);
 }

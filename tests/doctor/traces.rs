@@ -21,6 +21,9 @@ const GPU: u32 = 2_468_715_150;
 /// The time when all of these traces begin.
 const START: u64 = 100 * S;
 
+/// Added to readings, so that they are not those of a coarse clock.
+const ODD: u64 = 123;
+
 /// A snapshot of these clocks on a sequence. Sequence 1 is that of the tracing service.
 fn snapshot(seq: u32, clocks: &[(u32, u64)]) -> Packet {
     let clocks = clocks.iter().map(|&(id, timestamp)| Reading {
@@ -694,18 +697,19 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         }
         "drift" => {
             // 300 ppm too slow.
-            let gpu = |after: u64| 5 * S + after - after * 3 / 10_000;
+            let gpu = |after: u64| 5 * S + ODD + after - after * 3 / 10_000;
+            let start = START + ODD;
             let mut trace = Vec::new();
             for n in 0..50 {
                 let after = n * 100 * MS;
                 if n % 10 == 0 {
-                    trace.push(snapshot(2, &[(GPU, gpu(after)), (BOOTTIME, START + after)]));
+                    trace.push(snapshot(2, &[(GPU, gpu(after)), (BOOTTIME, start + after)]));
                 }
                 trace.push(packet(2, GPU, gpu(after + 99_900_000)));
                 // Just before it; nearest neighbour puts it earlier.
-                trace.push(placed(START + after + 99_880_000));
+                trace.push(placed(start + after + 99_880_000));
             }
-            trace.push(snapshot(2, &[(GPU, gpu(5 * S)), (BOOTTIME, START + 5 * S)]));
+            trace.push(snapshot(2, &[(GPU, gpu(5 * S)), (BOOTTIME, start + 5 * S)]));
             trace
         }
         "snapshot_outlier" => {
@@ -763,17 +767,17 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             service(START + 60 * S),
         ],
         "paths_disagree" => vec![
-            service(START),
-            service(START + S),
+            service(START + ODD),
+            service(START + ODD + S),
             // It reads MONOTONIC half a millisecond later.
             snapshot(
                 2,
                 &[
-                    (MONOTONIC, START + S + 500 * MS - 10 * S + 500_000),
-                    (BOOTTIME, START + S + 500 * MS),
+                    (MONOTONIC, START + ODD + S + 500 * MS - 10 * S + 500_000),
+                    (BOOTTIME, START + ODD + S + 500 * MS),
                 ],
             ),
-            service(START + 2 * S),
+            service(START + ODD + 2 * S),
             placed(START + S),
         ],
         "flow_backwards" => return Some(encode::trace_of(&flows())),

@@ -351,7 +351,7 @@ fn recording(machine: u64, dur: u64) -> Vec<Message> {
 
 /// Slices as "track dur", and counters as "values" by track, in the order of tracks.
 fn seen(connection: &rusqlite::Connection) -> (Vec<String>, Vec<String>) {
-    let slices = "SELECT k.name || ' ' || s.dur / 1000000 FROM slice AS s JOIN track AS k ON k.id = s.track_id
+    let slices = "SELECT k.name || ' ' || (s.dur / 1000000) FROM slice AS s JOIN track AS k ON k.id = s.track_id
                   WHERE s.name = 'work' ORDER BY k.trace_file_id, k.machine_id, s.id";
     let values = "SELECT group_concat(v, ' ') FROM (SELECT track_id, CAST(value AS INTEGER) AS v FROM counter ORDER BY track_id, ts)
                   GROUP BY track_id";

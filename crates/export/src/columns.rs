@@ -108,6 +108,7 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
             "doubtful_slices",
         ],
     ),
+    ("counter", Type::String, &["doubt"]),
     ("slice", Type::String, &["doubt"]),
     ("slices", Type::String, &["doubt"]),
     ("thread_slice", Type::String, &["doubt"]),
