@@ -109,7 +109,8 @@ fn the_page_of_every_recorded_trace_says_what_the_database_says() {
             let escaped = message
                 .replace('&', "&amp;")
                 .replace('<', "&lt;")
-                .replace('>', "&gt;");
+                .replace('>', "&gt;")
+                .replace('"', "&quot;");
             assert!(findings.contains(&escaped), "{name}: {message}");
         }
 

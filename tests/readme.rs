@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{PROGRAM, Said, repository, trimmed};
+use crate::support::{PROGRAM, Said, is_shown, repository, trimmed};
 
 /// A line after `$`, and the output below it.
 #[derive(Debug, Default)]
@@ -44,9 +44,9 @@ fn is_open(command: &str) -> bool {
 }
 
 /// Runs the examples of a page; at least this many must show their output.
-fn assert_prints_what_is_shown(page: &str, at_least: usize) {
+fn assert_prints_what_is_shown(name: &str, at_least: usize) {
     let repository = repository();
-    let page = std::fs::read_to_string(repository.join(page)).unwrap();
+    let page = std::fs::read_to_string(repository.join(name)).unwrap();
     let place = tempfile::tempdir().unwrap();
     symlink(repository.join("tests"), place.path().join("tests")).unwrap();
     if let Some(checkout) = std::env::var_os("TIMEBASE_PERFETTO") {
@@ -74,7 +74,7 @@ fn assert_prints_what_is_shown(page: &str, at_least: usize) {
         );
         let output = trimmed(&output.join("\n"));
         if !output.is_empty() {
-            assert_eq!(trimmed(&said.stdout), output, "{command}");
+            is_shown(name, &command, &trimmed(&said.stdout), &output);
         }
     }
 }

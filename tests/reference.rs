@@ -11,7 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 use timebase_resolver::Unresolved;
 
-use crate::support::{Place, Said, files, import, repository, run, trimmed};
+use crate::support::{Place, Said, files, import, is_shown, repository, run, trimmed};
 use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading};
 
 /// The reasons of rule V7.
@@ -185,13 +185,8 @@ fn assert_prints_what_is_shown(name: &str, at_least: usize) {
             false => query(&databases.of(&example.trace), &[&example.sql]),
         };
         let printed = output.stdout + &output.stderr;
-        assert_eq!(
-            trimmed(&printed),
-            trimmed(&example.output),
-            "{}\n{}",
-            example.section,
-            example.sql
-        );
+        let (printed, shown) = (trimmed(&printed), trimmed(&example.output));
+        is_shown(&format!("docs/{name}"), &example.sql, &printed, &shown);
         let is_error = example.output.contains("timebase: error: ");
         assert_eq!(output.code != Some(0), is_error, "{}", example.sql);
     }
@@ -739,13 +734,8 @@ fn every_example_of_plain_sql_prints_what_is_shown() {
     assert!(examples.len() >= 7);
     for example in examples {
         let conn = Connection::open(databases.copy_of(&example.trace)).unwrap();
-        assert_eq!(
-            trimmed(&plain(&conn, &example.sql)),
-            trimmed(&example.output),
-            "{}\n{}",
-            example.section,
-            example.sql
-        );
+        let printed = trimmed(&plain(&conn, &example.sql));
+        is_shown("docs/plain-sql.md", &example.sql, &printed, &trimmed(&example.output));
     }
 }
 

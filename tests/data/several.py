@@ -54,6 +54,9 @@ class Writer:
         self.event(at, TrackEvent.TYPE_INSTANT, name, **fields)
 
 
+# Smaller ids of flows belong to one file; SDKs take 64 random bits.
+FLOWS = 0x5BD1E995 << 32
+
 def archive(**files):
     """A tar archive of files, the same every time."""
     tar = io.BytesIO()
@@ -77,7 +80,7 @@ def phone_trace():
     app = Writer(3, 4242, "example.app", "app")
     for number in range(3):
         at = (101 + 3 * number) * S
-        app.slice(at, at + 280 * MS, "ask for the pulse", flow_ids=900 + number)
+        app.slice(at, at + 280 * MS, "ask for the pulse", flow_ids=FLOWS + 900 + number)
         app.instant(at + 275 * MS, "pulse received")
     clocks = [snapshot(BOOTTIME=at, MONOTONIC=at - 5 * S, REALTIME=BOOT + at) for at in [100 * S, 110 * S]]
     return trace(clocks[0], *app.packets, clocks[1])
@@ -88,7 +91,7 @@ def watch_trace():
     sensors = Writer(5, 310, "sensors", "pulse")
     for number in range(3):
         at = (101 + 3 * number) * S + 12 * MS - WATCH_ON
-        sensors.slice(at, at + 250 * MS, "measure", terminating_flow_ids=900 + number)
+        sensors.slice(at, at + 250 * MS, "measure", terminating_flow_ids=FLOWS + 900 + number)
 
     def clocks(at):
         return snapshot(BOOTTIME=at - WATCH_ON, MONOTONIC=at - WATCH_ON, REALTIME=BOOT + at + WATCH_AHEAD)
@@ -139,7 +142,7 @@ def vm_trace():
     service = Writer(4, 55, "service", "main", GUEST)
     for number in range(3):
         at = first + (1 + 14 * number) * S
-        flow = 70 + number
+        flow = FLOWS + 70 + number
         client.slice(at, at + 900 * US, "request", flow_ids=flow)
         service.slice(of_guest(at + 100 * US), of_guest(at + 700 * US), "handle", terminating_flow_ids=flow)
     begin, end = [snapshot(BOOTTIME=at, MONOTONIC=at, REALTIME=BOOT + at) for at in [1000 * S, 1040 * S]]
@@ -161,7 +164,7 @@ def frontend_trace():
     writer.packets.append(clocks)
     for number in range(2):
         at = (500 + number) * S + MS
-        writer.slice(at, at + 40 * MS, "query", flow_ids=30 + number)
+        writer.slice(at, at + 40 * MS, "query", flow_ids=FLOWS + 30 + number)
     return trace(*writer.packets)
 
 
@@ -169,7 +172,7 @@ def backend_trace():
     writer = Writer(2, 8002, "backend", "main", clock=MONOTONIC)
     for number in range(2):
         at = (500 + number) * S + 4 * MS
-        writer.slice(at, at + 20 * MS, "look up", terminating_flow_ids=30 + number)
+        writer.slice(at, at + 20 * MS, "look up", terminating_flow_ids=FLOWS + 30 + number)
     return trace(snapshot(BOOTTIME=501 * S, MONOTONIC=499 * S, REALTIME=BOOT + 501 * S), *writer.packets)
 
 

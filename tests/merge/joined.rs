@@ -246,7 +246,7 @@ fn x45_a_split_file_has_the_rows_of_its_recordings() {
     for (name, trace) in [("joined.pftrace", plain), ("joined.zst", compressed)] {
         let split = Imported::of(&trace, &["--split"]);
         for (number, recording) in (1..).zip(recordings) {
-            let alone = place.path(&format!("{name}{number}.db"));
+            let alone = place.path(format!("{name}{number}.db"));
             let said = import(&data(recording), &alone, &[]);
             assert_eq!(said.code, Some(0));
             let alone = Connection::open(alone).unwrap();

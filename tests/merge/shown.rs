@@ -521,7 +521,7 @@ fn x12_one_machine_in_one_file_is_shown_as_ever() {
         "packet 1 has timestamp 1700000000000000005 of REALTIME\n\
          REALTIME 1700000000000000005 → BOOTTIME 1000000005   snapshot 0: REALTIME 1700000000000000000 = BOOTTIME 1000000000;  \
          1000000000 + (1700000000000000005 − 1700000000000000000) = 1000000005\n\
-         REALTIME 1700000000000000005 is BOOTTIME 1000000005 ns (nearest; by the clocks' rate 1000000005 ± 1001)\n"
+         REALTIME 1700000000000000005 is BOOTTIME 1000000005 ns (nearest; by the clocks' rate 1000000005 ± 2003000)\n"
     );
     let listed = answer(&["clocks", &set.database, "--format", "csv"]);
     assert!(

@@ -242,7 +242,7 @@ fn tables_are_those_that_can_be_asked_and_the_others_by_a_pattern() {
         behind,
         "name,type,what\nslice_record,table,a stored row of `slice`\n"
     );
-    let own = answered(".mode csv\nCREATE TEMP VIEW mine AS SELECT 1;\n.tables mi%\n");
+    let own = answered(".mode csv\nCREATE TEMP VIEW mine AS SELECT 1;\n.tables min%\n");
     assert_eq!(own, "name,type,what\nmine,view,\n");
 }
 

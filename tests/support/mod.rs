@@ -269,3 +269,37 @@ pub fn trimmed(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n").trim_matches('\n').to_owned()
 }
+
+/// Checks that an example's output is the one that a page shows. With TIMEBASE_WRITE, it writes the output to
+/// the page instead, behind the last line of the example, for a review of the change.
+pub fn is_shown(page: &str, example: &str, output: &str, shown: &str) {
+    if output == shown || std::env::var_os("TIMEBASE_WRITE").is_none() {
+        assert_eq!(output, shown, "{page}: {example}");
+        return;
+    }
+    let path = repository().join(page);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let last = example.lines().last().unwrap();
+    let block = |text: &str, indent: &str| {
+        let line = |line: &str| match line {
+            "" => String::new(),
+            line => format!("{indent}{line}"),
+        };
+        text.lines().map(line).collect::<Vec<_>>().join("\n")
+    };
+    for (at, _) in text.match_indices(last) {
+        for indent in ["", "    "] {
+            let (before, after) = text.split_at(at);
+            let old = block(shown, indent);
+            let near = after.find(&old).filter(|&near| near < 400 + last.len());
+            if let Some(near) = near {
+                let (between, rest) = after.split_at(near);
+                let new = block(output, indent);
+                let rest = &rest[old.len()..];
+                std::fs::write(&path, format!("{before}{between}{new}{rest}")).unwrap();
+                return;
+            }
+        }
+    }
+    panic!("{page} does not show this:\n{shown}\nof {example}");
+}

@@ -28,21 +28,19 @@ impl Random {
     }
 }
 
-/// A column of a table, and its place in the primary key, from 1; 0 if it is no part of it.
+/// A column of a table.
 struct Column {
     name: String,
     declared: String,
-    key: i64,
 }
 
 fn columns(conn: &Connection, table: &str) -> Vec<Column> {
-    let sql = "SELECT name, type, pk FROM pragma_table_info(?1)";
+    let sql = "SELECT name, type FROM pragma_table_info(?1)";
     let mut statement = conn.prepare(sql).unwrap();
     let columns = statement.query_map([table], |row| {
         Ok(Column {
             name: row.get(0)?,
             declared: row.get(1)?,
-            key: row.get(2)?,
         })
     });
     columns.unwrap().map(Result::unwrap).collect()

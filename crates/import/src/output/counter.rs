@@ -75,25 +75,29 @@ impl NewCounter {
 impl Counter {
     /// A counter of something that is no fault.
     pub const fn info(name: &'static str, description: &'static str) -> NewCounter {
-        Counter::new(name, description, Meaning::INFO)
+        Counter::meaning(name, description, Meaning::INFO)
     }
 
     /// A counter of something that differs from the request.
     pub const fn notice(name: &'static str, description: &'static str) -> NewCounter {
-        Counter::new(name, description, Meaning::NOTICE)
+        Counter::meaning(name, description, Meaning::NOTICE)
     }
 
     /// A counter of missing data, without a mistake of anybody.
     pub const fn data_loss(name: &'static str, description: &'static str) -> NewCounter {
-        Counter::new(name, description, Meaning::DATA_LOSS)
+        Counter::meaning(name, description, Meaning::DATA_LOSS)
     }
 
     /// A counter of errors.
     pub const fn error(name: &'static str, description: &'static str) -> NewCounter {
-        Counter::new(name, description, Meaning::ERROR)
+        Counter::meaning(name, description, Meaning::ERROR)
     }
 
-    const fn new(name: &'static str, description: &'static str, meaning: Meaning) -> NewCounter {
+    const fn meaning(
+        name: &'static str,
+        description: &'static str,
+        meaning: Meaning,
+    ) -> NewCounter {
         NewCounter(Counter {
             name,
             description,

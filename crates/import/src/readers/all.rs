@@ -41,6 +41,8 @@ macro_rules! readers {
         }
 
         /// A payload that was parsed.
+        // It is on the stack once for each packet; a box would be an allocation for each track event.
+        #[allow(clippy::large_enum_variant)]
         pub(crate) enum Parsed<'a> {
             $($name(<$reader as Reader>::Payload<'a>),)*
             /// A payload without a reader.

@@ -30,7 +30,7 @@ pub(super) struct Prior {
 impl Prior {
     /// The rate by this and by some gaps.
     pub fn with(self, gaps: &[Measured]) -> Rate {
-        let own = self.error.map_or(0.0, |error| certainty(error));
+        let own = self.error.map_or(0.0, certainty);
         let of_gaps: f64 = gaps.iter().map(|gap| certainty(gap.sigma)).sum();
         // Two gaps confirm each other.
         let weight = if gaps.len() > 1 {

@@ -46,7 +46,7 @@ pub(super) struct FreeNumbers {
 impl Default for FreeNumbers {
     fn default() -> Self {
         FreeNumbers {
-            free: VecDeque::from([-EARLY..0]),
+            free: std::iter::once(-EARLY..0).collect(),
             begun: 0,
             ahead: 0,
         }

@@ -108,7 +108,7 @@ impl Kin {
             kinds,
             q,
             larger: quanta[0].max(quanta[1]) as f64,
-            scale: f64::min(f64::max(6e3, 10.0 * usual), 1e6) + kinds.tick() + q,
+            scale: (10.0 * usual).clamp(6e3, 1e6) + kinds.tick() + q,
             beyond: [0.0; 2],
         };
         let chosen = kin.cheapest(&readings);
