@@ -1,7 +1,7 @@
 -- Trace processor's own tables, as views over those of the database: the same names and types of
 -- columns, and nothing more. The prelude of Perfetto's standard library builds on them.
 --
--- Modules rely on rows in the order of ids (PQ10). SQLite reads all rows from an index instead of the table if the index
+-- Modules rely on rows in the order of ids. SQLite reads all rows from an index instead of the table if the index
 -- has all columns that a query needs. `IS NOT x''` always holds. On a column that no index has, it makes SQLite read the
 -- table; it still searches by an index. NOT INDEXED would prevent that, too. An ORDER BY would be lost in a join, and
 -- aggregates would sort.
