@@ -735,7 +735,12 @@ fn every_example_of_plain_sql_prints_what_is_shown() {
     for example in examples {
         let conn = Connection::open(databases.copy_of(&example.trace)).unwrap();
         let printed = trimmed(&plain(&conn, &example.sql));
-        is_shown("docs/plain-sql.md", &example.sql, &printed, &trimmed(&example.output));
+        is_shown(
+            "docs/plain-sql.md",
+            &example.sql,
+            &printed,
+            &trimmed(&example.output),
+        );
     }
 }
 

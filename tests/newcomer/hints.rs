@@ -61,7 +61,11 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
         (
             "48-systrace.html",
             fs::read(data("reports/48-systrace.html")).unwrap(),
-            &["It is a systrace report", "record the same events", "ui.perfetto.dev"],
+            &[
+                "It is a systrace report",
+                "record the same events",
+                "ui.perfetto.dev",
+            ],
         ),
         (
             "trace.pbtxt",
@@ -212,9 +216,7 @@ fn someone_gives_an_archive_without_a_trace_and_reads_what_is_in_it() {
     let said = place.refuse(&one, &[]);
     assert!(
         said.contains("one.zip has no trace in it")
-            && said.contains(
-                "is not a Perfetto trace, but a trace in Chrome's JSON format"
-            ),
+            && said.contains("is not a Perfetto trace, but a trace in Chrome's JSON format"),
         "{said}"
     );
     assert!(said.contains("ui.perfetto.dev"), "{said}");

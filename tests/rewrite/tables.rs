@@ -34,6 +34,8 @@ const OF_BYTES_AND_CLOCKS: [&str; 22] = [
     "unsure_record",
     "stats",
     "fact",
+    // Its times are those of packets that could not be placed before.
+    "event_fault",
     "ftrace_unresolved",
     "string",
     // It refers to the times of packets, and to data lost by damage.

@@ -18,7 +18,6 @@ use super::choice::{
 };
 use super::clocks::{Clocks, Quantum};
 use super::exact::{real, rounded};
-use super::fit::{Fit, OffLine};
 use super::knot::{Gap, Knot, distance, gaps, median, moved, off_line, rate};
 use super::rate::weighted_median;
 use crate::mapping::clamp;
@@ -44,7 +43,7 @@ const LEAST_ERROR_OF_TWINS: f64 = 100.0;
 /// Twins read the same number only by chance if they have just begun to count.
 const COUNTS: i128 = 1_000_000;
 /// How near to an offset a reading that is left out in a step must be, as a part of the step.
-const ON_A_SIDE: f64 = 0.25;
+pub(super) const ON_A_SIDE: f64 = 0.25;
 
 /// How two clocks of a hop are related (rule R30).
 ///
@@ -94,7 +93,7 @@ pub(super) struct Level {
     pub offset: i128,
     pub error: f64,
     /// The index of its first reading, and of the first one after it.
-    knots: [usize; 2],
+    pub(super) knots: [usize; 2],
 }
 
 /// The offsets of two clocks of one timekeeper, in order.
@@ -114,7 +113,7 @@ impl Offsets {
 /// Two clocks that run equally fast.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kin {
-    kinship: Kinship,
+    pub(super) kinship: Kinship,
     tick: f64,
     quantum: Quantum,
     target_is_first: bool,
@@ -125,7 +124,7 @@ fn offset(knot: &Knot) -> i128 {
     i128::from(knot.b) - i128::from(knot.a)
 }
 
-fn off(knot: &Knot, level: i128) -> f64 {
+pub(super) fn off(knot: &Knot, level: i128) -> f64 {
     real(offset(knot) - level).abs()
 }
 
@@ -187,37 +186,8 @@ impl Kin {
         }
     }
 
-    /// The offsets by the readings (rule R31).
-    pub fn fit(&self, knots: &[Knot]) -> Fit {
-        let used = Search::new(self, knots).cheapest();
-        let segments = segments(&used);
-        let read = |&(index, gap): &(usize, Gap)| Knot {
-            gap,
-            ..knots[index]
-        };
-        let kept: Vec<Knot> = used.iter().map(read).collect();
-        let mut levels: Vec<Level> = segments
-            .into_iter()
-            .map(|segment| self.level(&kept, segment))
-            .collect();
-        let scatter = self.scatter(&kept, &levels);
-        let noise = self.find_errors(knots, scatter, &mut levels);
-        let mut fit = Fit::of_offsets(
-            kept,
-            Offsets {
-                kinship: self.kinship,
-                levels,
-            },
-        );
-        fit.readings = knots.len();
-        fit.noise_ns = noise;
-        fit.find_levels_between();
-        fit.leave_out(knots, &used);
-        fit
-    }
-
     /// A segment with its offset (rule R31b).
-    fn level(&self, knots: &[Knot], segment: Range<usize>) -> Level {
+    pub(super) fn level(&self, knots: &[Knot], segment: Range<usize>) -> Level {
         let own = &knots[segment.clone()];
         let mut offsets: Vec<i128> = own.iter().map(offset).collect();
         offsets.sort_unstable();
@@ -244,7 +214,7 @@ impl Kin {
     }
 
     /// The error that the scatter of readings shows, in segments of three or more.
-    fn scatter(&self, knots: &[Knot], levels: &[Level]) -> f64 {
+    pub(super) fn scatter(&self, knots: &[Knot], levels: &[Level]) -> f64 {
         let long = levels
             .iter()
             .filter(|level| level.knots[1] - level.knots[0] > 2);
@@ -259,7 +229,7 @@ impl Kin {
 
     /// The error of each segment (rule R31d), by all readings. Returns the error that is the same
     /// for all.
-    fn find_errors(&self, knots: &[Knot], scatter: f64, levels: &mut [Level]) -> f64 {
+    pub(super) fn find_errors(&self, knots: &[Knot], scatter: f64, levels: &mut [Level]) -> f64 {
         if self.kinship == Kinship::Twins {
             let error = LEAST_ERROR_OF_TWINS.max(self.quantum.larger as f64);
             for level in levels {
@@ -307,7 +277,7 @@ fn are_twins(knots: &[Knot], quantum: Quantum) -> bool {
 }
 
 /// The segments of used readings.
-fn segments(used: &[(usize, Gap)]) -> Vec<Range<usize>> {
+pub(super) fn segments(used: &[(usize, Gap)]) -> Vec<Range<usize>> {
     let mut start = 0;
     let of = used.chunk_by(|(_, gap), _| *gap == Gap::Line);
     let of = of.map(|segment| {
@@ -331,7 +301,7 @@ struct Way {
 }
 
 /// The cheapest explanation of the readings (rule R31a).
-struct Search<'k> {
+pub(super) struct Search<'k> {
     knots: &'k [Knot],
     /// A difference of two offsets that costs as much as leaving a reading out.
     scale: f64,
@@ -342,7 +312,7 @@ struct Search<'k> {
 }
 
 impl<'k> Search<'k> {
-    fn new(kin: &Kin, knots: &'k [Knot]) -> Search<'k> {
+    pub(super) fn new(kin: &Kin, knots: &'k [Knot]) -> Search<'k> {
         let moves = gaps(knots).map(|(from, to)| moved(from, to, 1.0).abs());
         let mut moves: Vec<f64> = moves.collect();
         let usual = match knots.len() < SCATTERS {
@@ -369,7 +339,7 @@ impl<'k> Search<'k> {
     }
 
     /// The used readings, each with the kind of the gap after it.
-    fn cheapest(mut self) -> Vec<(usize, Gap)> {
+    pub(super) fn cheapest(mut self) -> Vec<(usize, Gap)> {
         let count = self.knots.len();
         let mut end: Option<(Cost, usize, bool)> = None;
         for index in 0..count {
@@ -470,89 +440,6 @@ fn cheaper([line, step]: [Option<Way>; 2], more: Cost) -> Option<(Cost, bool)> {
         (None, Some(step)) => Some((step.cost + more, true)),
         (None, None) => None,
     }
-}
-
-impl Fit {
-    /// The steps between segments, and the largest errors between readings.
-    fn find_levels_between(&mut self) {
-        let Some(offsets) = &self.offsets else { return };
-        for level in &offsets.levels {
-            let own = &self.knots[level.knots[0]..level.knots[1]];
-            if own.len() > 1 {
-                self.worst_error_ns = self.worst_error_ns.max(level.error);
-            }
-            let jumps = gaps(own).map(|(from, to)| moved(from, to, 1.0).abs());
-            self.worst_error_nearest_ns = jumps.fold(self.worst_error_nearest_ns, f64::max);
-        }
-        for pair in offsets.levels.windows(2) {
-            if let Some(&first) = self.knots.get(pair[1].knots[0]) {
-                let step = offsets.step(&pair[0], &pair[1]);
-                self.steps.push(OffLine::new(first, step));
-            }
-        }
-    }
-
-    /// The readings that are left out, their distances from the nearest offset, and the corners
-    /// that they are in steps (rules R4b, R31c).
-    fn leave_out(&mut self, all: &[Knot], used: &[(usize, Gap)]) {
-        let Some(mut offsets) = self.offsets.take() else {
-            return;
-        };
-        let mut number = 0;
-        let mut next_used = used.iter().map(|&(index, _)| index).peekable();
-        let mut in_step: Vec<Knot> = Vec::new();
-        let mut position = 0;
-        for (index, knot) in all.iter().enumerate() {
-            if next_used.peek() == Some(&index) {
-                next_used.next();
-                if offsets
-                    .levels
-                    .get(number)
-                    .is_some_and(|level| position == level.knots[1])
-                {
-                    add_corners(&mut offsets, number, &in_step);
-                    number += 1;
-                }
-                in_step.clear();
-                position += 1;
-                continue;
-            }
-            let level = offsets.levels.get(number);
-            let is_after = level.is_some_and(|level| position == level.knots[1]);
-            let next = offsets.levels.get(number + 1).filter(|_| is_after);
-            let offs = level.into_iter().chain(next).map(|of| off(knot, of.offset));
-            let off = offs.min_by(f64::total_cmp).unwrap_or(0.0);
-            self.outliers.push(OffLine::new(*knot, off));
-            if position == 0 {
-                self.beyond[0] = self.beyond[0].max(off);
-            } else if is_after && next.is_none() {
-                self.beyond[1] = self.beyond[1].max(off);
-            }
-            in_step.push(*knot);
-        }
-        self.offsets = Some(offsets);
-    }
-}
-
-/// Makes the step after a segment narrower by readings that are left out in it.
-fn add_corners(offsets: &mut Offsets, number: usize, left_out: &[Knot]) {
-    let Some([before, after]) = offsets.levels.get_mut(number..number + 2) else {
-        return;
-    };
-    let near = real(after.offset - before.offset).abs() * ON_A_SIDE;
-    let on = |level: &Level| {
-        let offset = level.offset;
-        move |knot: &&Knot| off(knot, offset) <= near
-    };
-    let last = left_out.iter().rev().find(on(before)).map(|knot| knot.a);
-    let first = left_out.iter().find(on(after)).map(|knot| knot.a);
-    if let (Some(last), Some(first)) = (last, first)
-        && first <= last
-    {
-        return;
-    }
-    before.end = last.unwrap_or(before.end);
-    after.start = first.unwrap_or(after.start);
 }
 
 impl Level {

@@ -76,6 +76,7 @@ mod exact;
 mod fit;
 mod kept;
 mod kin;
+mod kin_fit;
 mod knot;
 mod left_out;
 mod line;

@@ -13,7 +13,7 @@ use crate::readers::context::ImportContext;
 use crate::readers::packet::PlacedPacket;
 use crate::readers::reader::Reader;
 use crate::readers::retiming::{Fixed, Retime, Retimed, Rewritten, Times, fields, put_number};
-use crate::readers::track_event::NS_PER_US;
+use crate::readers::sequences::NS_PER_US;
 use crate::timeline::Event;
 
 const CALLSTACKS: u32 = 1;

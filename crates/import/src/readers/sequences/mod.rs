@@ -7,3 +7,6 @@ pub(super) mod event;
 pub(super) mod writers;
 
 pub(crate) use writers::Writers;
+
+/// The times of legacy events are in microseconds.
+pub(super) const NS_PER_US: i64 = 1000;

@@ -40,6 +40,7 @@ use super::observed::observe;
 use super::packet::PlacedPacket;
 use super::reader::{Payload, Reader};
 use super::retiming::{Retime, Retimed, Rewritten, Times};
+use super::sequences::NS_PER_US;
 use super::sequences::counters::{EventValues, HeldValues};
 use super::sequences::event::{RawTrackEvent, field, legacy};
 use super::sequences::writers::SequenceState;
@@ -130,8 +131,6 @@ mod event_type {
     pub const COUNTER: u64 = 4;
     pub const STATE: u64 = 5;
 }
-
-pub(super) const NS_PER_US: i64 = 1000;
 
 /// Reads track events. It only keeps buffers, which are used again.
 #[derive(Debug, Default)]

@@ -4,9 +4,10 @@
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
 
-use super::{NS_PER_US, v8};
+use super::v8;
 use crate::place::TraceTime;
 use crate::readers::retiming::{Retime, Retimed, Rewritten, fields, put_bytes};
+use crate::readers::sequences::NS_PER_US;
 use crate::readers::sequences::event::{RawTrackEvent, field};
 
 pub(super) fn retime(

@@ -20,7 +20,7 @@ use crate::readers::retiming::{Fixed, Retime, fields, put_bytes};
 use crate::readers::sequences::event::{RawTrackEvent, field, legacy};
 use crate::timeline::Event;
 
-use super::NS_PER_US;
+use crate::readers::sequences::NS_PER_US;
 
 /// Fields of `DebugAnnotation`.
 mod annotation {
