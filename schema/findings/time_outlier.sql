@@ -4,8 +4,8 @@
 -- Severity: warning.
 SELECT 'warning' AS severity, 'machine ' || o.machine_id AS subject, o.machine_id, NULL AS clock_id, NULL AS seq_id, NULL AS file,
        o.packet_id, o.times AS events, o.away AS worst_ns,
-       printf('%,d start%s, end%s or value%s of events lie up to {worst} %s all others, the first at %d ns', o.times, iif(o.times = 1, '', 's'), iif(o.times = 1, '', 's'),
-              iif(o.times = 1, '', 's'), iif(o.is_before, 'before', 'after'), o.start_ts)
+       printf('%,d start%s, end%s or value%s of events %s up to {worst} %s all others, the first at %d ns', o.times, iif(o.times = 1, '', 's'), iif(o.times = 1, '', 's'),
+              iif(o.times = 1, '', 's'), iif(o.times = 1, 'lies', 'lie'), iif(o.is_before, 'before', 'after'), o.start_ts)
          || coalesce(': slice "' || (SELECT s.value FROM slice_record AS r JOIN string AS s ON s.id = r.name WHERE r.id = o.slice_id) || '"', '')
          || coalesce(' of thread ' || (SELECT coalesce(t.name || ' ', '') || t.tid FROM slice_record AS r JOIN track_record AS k ON k.id = r.track_id
                                        JOIN thread_record AS t ON t.id = k.utid WHERE r.id = o.slice_id), '') || '.' AS message,

@@ -235,11 +235,11 @@ fn archive_of(check: &str) -> Option<Vec<u8>> {
         }
         // Both record CPU 0 for 8 ms.
         "recorded_twice" => {
-            let of = |start: u64| [with_realtime(start), bundle(0, &[], &[start, start + 10 * MS])];
+            let of = |start: u64| bundle(0, &[], &[start, start + 10 * MS]);
             archive(
                 &[
-                    ("a.pftrace", &of(START)),
-                    ("b.pftrace", &of(START + 2 * MS)),
+                    ("a.pftrace", &[with_realtime(START), of(START)]),
+                    ("b.pftrace", &[of(START + 2 * MS)]),
                 ],
                 &[],
             )
