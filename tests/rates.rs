@@ -152,7 +152,7 @@ fn r4_it_is_exact_at_the_readings_that_are_used() {
             file.display()
         );
     }
-    assert!(compared > 200, "{compared}");
+    assert!(compared > 100, "{compared}");
 }
 
 #[test]
@@ -182,21 +182,22 @@ fn r7_explain_shows_the_readings_around_the_rate_and_the_error_of_every_hop() {
     assert_eq!(
         linear,
         "\
-64@2 2500 → MONOTONIC 2675 ± 1001 ns
+64@2 2500 → MONOTONIC 2675 ± 2501 ns
   1.500 µs after snapshot 0: 64@2 1000 = MONOTONIC 1100
   500 ns before snapshot 2: 64@2 3000 = MONOTONIC 3200
   MONOTONIC runs 50000.000 ppm faster, between them
-MONOTONIC 2675 → BOOTTIME 7201 ± 1001 ns
+MONOTONIC 2675 → BOOTTIME 7675 ± 1500 ns
   1.475 µs after snapshot 1: MONOTONIC 1200 = BOOTTIME 5200
   1.325 µs before snapshot 3: MONOTONIC 4000 = BOOTTIME 9000
-  BOOTTIME runs 1.357142857 times as fast, between them
-64@2 2500 is BOOTTIME 7201 ns ± 2358 ns
+  BOOTTIME runs as fast, between them
+  BOOTTIME is 5000 ns ahead of MONOTONIC, by all snapshots without a step between them
+64@2 2500 is BOOTTIME 7675 ns ± 4001 ns
 "
     );
     let nearest = answer(&[&asked[..], &["nearest"]].concat());
     assert!(
         nearest.ends_with(
-            "64@2 2500 is BOOTTIME 6600 ns (nearest; by the clocks' rate 7201 ± 2358)\n"
+            "64@2 2500 is BOOTTIME 6600 ns (nearest; by the clocks' rate 7675 ± 4001)\n"
         ),
         "{nearest}"
     );
