@@ -564,6 +564,8 @@ fn every_code_of_the_log_has_its_place_in_the_reference() {
             .into_iter()
             .filter(|code| code.contains('_')),
     );
+    // A statement writes this one.
+    codes.insert("snapshot_of_zeros".to_owned());
     assert!(codes.len() >= 19, "{codes:?}");
     let missing: Vec<&String> = codes.difference(&named).collect();
     assert!(missing.is_empty(), "{missing:?}");

@@ -20,6 +20,9 @@ type Ours<'a> = &'a [(&'a str, &'a [&'a str])];
 fn expected(trace: &str, ours: Ours<'_>) -> BTreeMap<String, Vec<Row>> {
     let json = fs::read(data(&format!("repro/{trace}.json"))).unwrap();
     let mut rows: Rows = serde_json::from_slice(&json).unwrap();
+    if trace.contains("negative-pid") {
+        one_process(&mut rows);
+    }
     for (statement, row) in ours {
         let row = row.iter().map(|&value| value.to_owned()).collect();
         rows.get_mut(*statement).unwrap().push(row);
@@ -28,6 +31,19 @@ fn expected(trace: &str, ours: Ours<'_>) -> BTreeMap<String, Vec<Row>> {
     rows.into_iter()
         .map(|(name, rows)| (name, rows.into_iter().map(as_row).collect()))
         .collect()
+}
+
+/// A process whose pid one field writes as int32 and another as uint32 is one process (rule FP3); trace
+/// processor has two.
+fn one_process(rows: &mut Rows) {
+    for (name, rows) in rows.iter_mut() {
+        if matches!(name.as_str(), "processes" | "threads") {
+            rows.retain(|row| !["-7#1", "-7/-7#1#1", "6/-7#1#1"].contains(&row[0].as_str()));
+            for row in rows.iter_mut().filter(|row| row[0] == "-6/-7#1#1") {
+                row[0] = "-6/4294967289#1#1".to_owned();
+            }
+        }
+    }
 }
 
 fn as_text(value: Value, null: &str) -> Value {

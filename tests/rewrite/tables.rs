@@ -14,7 +14,7 @@ use timebase_import::{
 use crate::support::{Place, count};
 
 /// The tables about bytes, clocks and damage, for which RW1 promises nothing.
-const OF_BYTES_AND_CLOCKS: [&str; 22] = [
+const OF_BYTES_AND_CLOCKS: [&str; 23] = [
     "trace_file",
     "part",
     "remote_clock_sync",
@@ -43,7 +43,14 @@ const OF_BYTES_AND_CLOCKS: [&str; 22] = [
 ];
 
 /// The columns of other tables with such data.
-const COLUMNS: [&str; 5] = ["timestamp", "first_ts", "last_ts", "packets", "unresolved"];
+const COLUMNS: [&str; 6] = [
+    "timestamp",
+    "first_ts",
+    "last_ts",
+    "packets",
+    "unresolved",
+    "trace_file_id",
+];
 
 type Rows = Vec<Vec<Value>>;
 
