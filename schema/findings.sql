@@ -420,23 +420,21 @@ named_clock AS MATERIALIZED (
    AND k.file = coalesce((SELECT max(o.file) FROM reading_of AS o WHERE o.machine_id = w.machine_id AND o.clock_id = w.clock_id AND o.file = w.trace_file_id), -1)
   WHERE (w.machine_id, w.trace_file_id) NOT IN (SELECT machine_id, trace_file_id FROM unix_part)
 ),
--- The clocks that a writer may have read, with the distance between both.
+-- The clocks that a writer may have read; NULL if none is known.
 suspect AS (
-  SELECT w.*, d.clock_id AS other_id, d.apart
+  SELECT w.*, d.clock_id AS other_id
   FROM named_clock AS w
-  CROSS JOIN apart AS d
+  LEFT JOIN apart AS d
     ON d.machine_id = w.machine_id AND d.named_id = w.clock_id AND d.scope = w.scope AND d.file = w.file
-  WHERE w.first_stamp BETWEEN d.first_value - d.apart / 10 AND d.last_value + d.apart / 10
-    AND (w.last_stamp <= d.last_value + d.apart / 10 OR w.last_stamp - w.first_stamp <= d.apart / 2)
-    AND 3 * (SELECT count(*) FROM stamp AS s
-             WHERE s.machine_id = w.machine_id AND s.trace_file_id = w.trace_file_id AND s.clock_id = w.clock_id AND s.seq_id IS w.seq_id
-               AND coalesce(s.kind = w.kind, 1)
-               AND s.value * w.unit NOT BETWEEN w.first_value - d.apart / 10 AND w.last_value + d.apart / 10) >= w.events
-  UNION ALL
-  SELECT w.*, NULL, gap_end - gap_start
-  FROM named_clock AS w
-  WHERE (w.last_stamp < w.first_value - 3600000000000 OR w.first_stamp > w.last_value + 86400000000000)
-    AND max(w.first_value - w.last_stamp, w.first_stamp - w.last_value) > 10 * (w.last_stamp - w.first_stamp)
+   AND w.first_stamp BETWEEN d.first_value - d.apart / 10 AND d.last_value + d.apart / 10
+   AND (w.last_stamp <= d.last_value + d.apart / 10 OR w.last_stamp - w.first_stamp <= d.apart / 2)
+   AND 3 * (SELECT count(*) FROM stamp AS s
+            WHERE s.machine_id = w.machine_id AND s.trace_file_id = w.trace_file_id AND s.clock_id = w.clock_id AND s.seq_id IS w.seq_id
+              AND coalesce(s.kind = w.kind, 1)
+              AND s.value * w.unit NOT BETWEEN w.first_value - d.apart / 10 AND w.last_value + d.apart / 10) >= w.events
+  WHERE d.clock_id IS NOT NULL
+     OR (w.last_stamp < w.first_value - 3600000000000 OR w.first_stamp > w.last_value + 86400000000000)
+        AND max(w.first_value - w.last_stamp, w.first_stamp - w.last_value) > 10 * (w.last_stamp - w.first_stamp)
 ),
 misread AS MATERIALIZED (
   SELECT * FROM (

@@ -107,8 +107,12 @@ fn said(trace: &Imported, check: &str) -> Vec<String> {
     trace.rows(&sql).into_iter().flatten().collect()
 }
 
+/// The findings about sequence 2, or about a kind of packets.
 fn wrong_clocks(packets: &[Packet]) -> Vec<String> {
-    said(&imported(packets), "wrong_clock")
+    let said = said(&imported(packets), "wrong_clock");
+    let said = said.into_iter();
+    said.filter(|said| !said.contains("of sequence 3 "))
+        .collect()
 }
 
 /// What each clock reads when BOOTTIME reads 20,000 s.
@@ -116,7 +120,7 @@ const READINGS: [(u32, u64); 5] = [
     (BOOTTIME, 20_000 * S),
     (MONOTONIC, 10_000 * S),
     (REALTIME, NOW),
-    (MONOTONIC_RAW, 9_000 * S),
+    (MONOTONIC_RAW, 5_000 * S),
     (PERF, 30_000 * S),
 ];
 
@@ -348,7 +352,8 @@ fn fe6_reports_draw_the_typical_time() {
     assert_eq!(run(&["report", trace.path(), "-o", page]).code, Some(0));
     let page = std::fs::read_to_string(page).unwrap();
     // From the snapshot at one hour to the end of the slice are 20 ns.
-    assert!(!page.contains("3600.0") && !page.contains("1 h"), "{page}");
+    assert!(page.contains("ns since the trace began"));
+    assert!(!page.contains("min since the trace began"));
 }
 
 /// Outliers of instants at these times, with a snapshot at these times.

@@ -7,7 +7,7 @@ SELECT 'warning' AS severity,
          || iif(o.trace_file_id, ' in file ' || o.trace_file_id, '') AS subject, o.machine_id,
        o.clock_id, o.seq_id, o.trace_file_id AS file, o.packet_id, o.events,
        max(o.first_value - o.first_stamp, o.last_stamp - o.last_value) AS worst_ns,
-       '{events} of {subject} lie up to {worst} from all snapshots of ' || o.clock || ', their clock'
+       '{events} of {subject} ' || iif(o.events = 1, 'lies', 'lie') || ' up to {worst} from all snapshots of ' || o.clock || ', their clock'
          || iif(o.other IS NULL, '.', '; their timestamps look like readings of ' || o.other || '.') AS message,
        'Name the clock of the timestamps in TracePacket.timestamp_clock_id or TracePacketDefaults.timestamp_clock_id'
          || iif(o.other IS NULL, '', ': ' || o.other_id || ' for ' || o.other) || '. The default is BOOTTIME; or read ' || o.clock || ' for the timestamps.' AS advice
