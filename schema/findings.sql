@@ -172,7 +172,8 @@ hop_events AS MATERIALIZED (
 
 -- The clocks that are converted to trace time, with the numbers of their routes.
 source AS MATERIALIZED (
-  SELECT c.machine_id, c.clock_id, c.seq_id, c.file, c.unit_multiplier_ns AS unit, r.id AS route_id, t.clock_id AS trace_time, t.conversion
+  SELECT c.machine_id, c.clock_id, c.seq_id, c.file, c.unit_multiplier_ns AS unit, r.id AS route_id, t.clock_id AS trace_time, t.conversion,
+         c.snapshots = 1 AND c.scope <> 'builtin' AND NOT c.is_incremental AS is_single
   FROM clock_route AS r
   JOIN clock_record AS c USING (machine_id, clock_id, seq_id, file)
   JOIN trace_time AS t ON r.to_clock_id = t.clock_id
@@ -400,7 +401,9 @@ writer AS MATERIALIZED (
     WHERE EXISTS (SELECT * FROM apart AS d JOIN sequence AS s ON s.machine_id = d.machine_id
                 WHERE s.first_ts <= d.last_value + d.apart / 10 + d.greatest_offset AND s.last_ts >= d.first_value - d.apart / 10 + d.least_offset
                   AND (s.first_ts < d.named_first_ts - d.apart / 10 OR s.last_ts > d.named_last_ts + d.apart / 10))
-       OR EXISTS (SELECT * FROM reading_of AS k JOIN sequence AS s ON s.machine_id = k.machine_id AND k.file IN (-1, s.trace_file_id)
+       -- All sequences of a machine together: for each clock, each of them would be too many.
+       OR EXISTS (SELECT * FROM (SELECT machine_id, min(first_ts) AS first_ts, max(last_ts) AS last_ts FROM sequence GROUP BY 1) AS s
+                  JOIN reading_of AS k ON k.machine_id = s.machine_id
                 WHERE s.first_ts < k.first_ts - 3600000000000 OR s.last_ts > k.last_ts + 86400000000000)
   )
   CROSS JOIN stamp

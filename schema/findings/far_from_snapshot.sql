@@ -29,6 +29,8 @@ FROM (
   JOIN source AS s USING (route_id)
   LEFT JOIN led AS y USING (machine_id, clock_id, seq_id, file)
   WHERE s.clock_id NOT IN (2, 4)
+    -- Another check reports a clock with a single snapshot.
+    AND NOT s.is_single
     -- A statement of the manifest about clocks is no snapshot.
     AND NOT ifnull(y.is_manifest, 0)
   -- One synchronization covers all clocks of a machine.
