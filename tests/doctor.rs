@@ -276,7 +276,7 @@ fn a_recorded_trace_of_a_healthy_machine_is_healthy() {
             first,
             "healthy: nothing is wrong with the clocks of this trace"
         );
-        for heading in ["clocks", "snapshots", "events", "error"] {
+        for heading in ["clocks", "snapshots", "events"] {
             assert!(
                 numbers.contains(&format!("\n  {heading} "))
                     || numbers.starts_with(&format!("  {heading} ")),

@@ -181,8 +181,12 @@ fn every_table_of_a_trace_is_in_parquet_as_it_is_in_the_database() {
     let gpus = gpus.find(|packets| packets.len() > 50).unwrap();
     let gpus = ("of GPUs", Imported::of_bytes(&trace_of(&gpus), &[]));
     let stacks = "reports/producer-perfetto-python-builder-inline-callstack.pftrace";
-    let stacks = (stacks, Imported::new(stacks, &[]));
-    for (name, imported) in recorded.chain([gpus, stacks]) {
+    let faulty = [
+        "reports/01b-overlap-named.pftrace",
+        "reports/20-forgotten-ts.pftrace",
+    ];
+    let more = [stacks, faulty[0], faulty[1]].map(|name| (name, Imported::new(name, &[])));
+    for (name, imported) in recorded.chain([gpus]).chain(more) {
         let place = Place::new();
         let folder = place.path("traces");
         export(&[imported.path()], &folder);

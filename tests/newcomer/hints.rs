@@ -231,7 +231,7 @@ fn someone_gives_an_archive_without_a_trace_and_reads_what_is_in_it() {
     let mixed = zip(&[("a.pftrace", &trace), ("chrome.json", json)]);
     let (_, said) = place.import(&place.write("mixed.zip", &mixed), &[]);
     assert!(
-        said.contains("chrome.json: not a trace but a trace in Chrome's JSON format, left out"),
+        said.contains("mixed.zip: not a trace but a trace in Chrome's JSON format, left out"),
         "{said}"
     );
 }
