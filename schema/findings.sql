@@ -381,6 +381,12 @@ apart AS MATERIALIZED (
   GROUP BY 1, 2, 3, 4, 5
   HAVING min(abs(a.clock_value - b.clock_value)) > 10000000000
 ),
+-- The time of the packets that may use a clock: those of its sequence, or of all sequences of the machine.
+covered AS MATERIALIZED (
+  SELECT machine_id, 0 AS scope, min(first_ts) AS first_ts, max(last_ts) AS last_ts FROM sequence GROUP BY machine_id
+  UNION ALL
+  SELECT machine_id, id, first_ts, last_ts FROM sequence WHERE id <> 0
+),
 -- Packets with events. Packets of one kind on the default clock come from the recorder's own writers, which are many.
 stamp AS NOT MATERIALIZED (
   SELECT r.id, r.ts, iif(c.is_trace_time, r.ts, r.clock_ts) AS value, c.machine_id, c.trace_file_id, c.clock_id,
@@ -398,13 +404,11 @@ writer AS MATERIALIZED (
   -- Only if a sequence comes near to another clock's readings, or is far from all: sequences are few, and packets many.
   FROM (
     SELECT 1
-    WHERE EXISTS (SELECT * FROM apart AS d JOIN sequence AS s ON s.machine_id = d.machine_id
-                WHERE s.first_ts <= d.last_value + d.apart / 10 + d.greatest_offset AND s.last_ts >= d.first_value - d.apart / 10 + d.least_offset
-                  AND (s.first_ts < d.named_first_ts - d.apart / 10 OR s.last_ts > d.named_last_ts + d.apart / 10))
-       -- All sequences of a machine together: for each clock, each of them would be too many.
-       OR EXISTS (SELECT * FROM (SELECT machine_id, min(first_ts) AS first_ts, max(last_ts) AS last_ts FROM sequence GROUP BY 1) AS s
-                  JOIN reading_of AS k ON k.machine_id = s.machine_id
-                WHERE s.first_ts < k.first_ts - 3600000000000 OR s.last_ts > k.last_ts + 86400000000000)
+    WHERE EXISTS (SELECT * FROM apart AS d JOIN covered AS s ON s.machine_id = d.machine_id AND s.scope = d.scope
+                  WHERE s.first_ts <= d.last_value + d.apart / 10 + d.greatest_offset AND s.last_ts >= d.first_value - d.apart / 10 + d.least_offset
+                    AND (s.first_ts < d.named_first_ts - d.apart / 10 OR s.last_ts > d.named_last_ts + d.apart / 10))
+       OR EXISTS (SELECT * FROM reading_of AS k JOIN covered AS s ON s.machine_id = k.machine_id AND s.scope = k.seq_id
+                  WHERE s.first_ts < k.first_ts - 3600000000000 OR s.last_ts > k.last_ts + 86400000000000)
   )
   CROSS JOIN stamp
   GROUP BY 1, 2, 3, 4, 5
@@ -419,8 +423,10 @@ named_clock AS MATERIALIZED (
   FROM writer AS w
   CROSS JOIN reading_of AS k
     ON k.machine_id = w.machine_id AND k.clock_id = w.clock_id
-   AND (k.seq_id = 0 OR k.seq_id = w.seq_id)
-   AND k.file = coalesce((SELECT max(o.file) FROM reading_of AS o WHERE o.machine_id = w.machine_id AND o.clock_id = w.clock_id AND o.file = w.trace_file_id), -1)
+   AND k.seq_id = iif(w.clock_id BETWEEN 64 AND 127, w.seq_id, 0)
+   AND k.file = coalesce((SELECT o.file FROM reading_of AS o
+                          WHERE o.machine_id = w.machine_id AND o.clock_id = w.clock_id AND o.seq_id = iif(w.clock_id BETWEEN 64 AND 127, w.seq_id, 0)
+                            AND o.file = w.trace_file_id), -1)
   WHERE (w.machine_id, w.trace_file_id) NOT IN (SELECT machine_id, trace_file_id FROM unix_part)
 ),
 -- The clocks that a writer may have read; NULL if none is known.
