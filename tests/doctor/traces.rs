@@ -718,7 +718,10 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
                 let late = if n == 5 { 300_000 } else { 0 };
                 trace.push(snapshot(
                     2,
-                    &[(GPU, 5 * S + n * S), (BOOTTIME, START + n * S + late)],
+                    &[
+                        (GPU, 5 * S + ODD + n * S),
+                        (BOOTTIME, START + ODD + n * S + late),
+                    ],
                 ));
                 if n != 5 {
                     trace.push(packet(2, GPU, 5 * S + n * S + MS));
