@@ -30,7 +30,7 @@ pub(crate) struct File {
     pub tag: FileTag,
 }
 
-/// What is to be known before the arguments of an import are opened.
+/// The choices that decide how the arguments of an import are opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opening<'p> {
     pub manifest: Option<&'p Path>,

@@ -128,7 +128,7 @@ pub struct LinearHop {
 }
 
 impl LinearHop {
-    /// How far the second clock is ahead, if both run equally fast and the readings around differ
+    /// The distance by which the second clock is ahead, if both run equally fast and the readings around differ
     /// by something else.
     fn offset(&self) -> Option<String> {
         let offset = i128::from(self.value_out?) - i128::from(self.value_in?);

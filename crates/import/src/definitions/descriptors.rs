@@ -491,7 +491,7 @@ impl Uuids {
         uuid: Option<Uuid>,
         thread: Option<WriterThread>,
     ) -> (Option<i64>, Option<i64>) {
-        /// Of a longer chain, the nearest descriptors count.
+        /// The nearest descriptors of a longer chain count.
         const MOST_PARENTS: usize = 8;
         let mut next = uuid;
         for _ in 0..MOST_PARENTS {

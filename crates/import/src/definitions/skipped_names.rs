@@ -22,7 +22,7 @@ impl SkippedNames {
         );
     }
 
-    /// Of the event names of a serialized `InternedData`, entries without a number are left out.
+    /// Notes that a serialized `InternedData` has event names without a number, which are left out.
     pub fn add_unnumbered(&mut self, sequence: u32, data: &[u8]) {
         if self.0.len() < MOST && numbers(data).any(|number| number == 0) {
             self.0.insert((sequence, 0));

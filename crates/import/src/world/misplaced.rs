@@ -30,7 +30,7 @@ const MOST: usize = 1 << 20;
 /// The largest number of slices of [`Misplaced::last`].
 const MOST_LAST: usize = 1 << 18;
 
-/// Why a slice may be wrong: the column `reason`.
+/// The reason why a slice may be wrong: the column `reason`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reason {
     /// It ended because a slice below it did.
@@ -61,7 +61,7 @@ struct OwedEnd {
     name: OwnLabel,
     /// The slice that ended.
     by: i64,
-    /// How many slices of its track had been closed.
+    /// The number of slices of its track that had been closed.
     since: u64,
 }
 
@@ -71,7 +71,7 @@ struct Closed {
     slice: i64,
     /// The name of the end.
     by: OwnLabel,
-    /// How many slices of its track had been closed.
+    /// The number of slices of its track that had been closed.
     at: u64,
 }
 
