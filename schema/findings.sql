@@ -98,7 +98,7 @@ clock_packet AS MATERIALIZED (
 
 -- What the recorder's counters mean if they are not 0, with the remedy.
 told AS MATERIALIZED (
-  SELECT c.place, c.kind, s.name, s.idx, s.machine_id, s.trace_file_id, s.value, c.words, printf('%,d %s', s.value, c.words) AS said, c.advice
+  SELECT c.place, c.kind, s.name, s.idx, s.machine_id, s.trace_file_id, s.value, c.words, iif(s.value < 0, 'more than 9,223,372,036,854,775,807', printf('%,d', s.value)) || ' ' || c.words AS said, c.advice
   FROM (
     SELECT column1 AS place, column2 AS kind, column3 AS name, column4 AS words, column5 AS advice
     FROM (VALUES

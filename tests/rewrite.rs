@@ -395,14 +395,17 @@ fn rw6_a_log_line_stays_on_the_wall_clock_or_is_counted() {
     };
     assert_eq!(lines(&pair.a), lines(&pair.b));
     assert_eq!(pair.told.unmet, []);
-    // The wall clock is one percent slow. From 1.99 s to the next snapshot, no reading leads to the
-    // time.
-    let trace = [
-        snapshot(&[(BOOTTIME, 1_000_000_000), (1, 1_000_000_000)]),
-        snapshot(&[(BOOTTIME, 2_000_000_000), (1, 1_990_000_000)]),
-        snapshot(&[(BOOTTIME, 3_000_000_000), (1, 2_980_000_000)]),
-        at(3_000_000_000, line(1_985_000_000)),
-    ];
+    // The wall clock is 900 ppm slow. From 1.9991 s to the next snapshot, no reading leads to the time.
+    let snapshots = (0..6).map(|second| {
+        let (boottime, wall) = (second * 1_000_000_000, second * 999_100_000);
+        // Round readings would be those of coarse clocks.
+        snapshot(&[
+            (BOOTTIME, 1_000_000_007 + boottime),
+            (1, 1_000_000_003 + wall),
+        ])
+    });
+    let line = at(6_000_000_000, line(1_998_650_408));
+    let trace: Vec<_> = snapshots.chain([line]).collect();
     let told = Pair::of_bytes(&trace_of(&trace), Conversion::Linear)
         .unwrap()
         .told;
@@ -411,7 +414,7 @@ fn rw6_a_log_line_stays_on_the_wall_clock_or_is_counted() {
     };
     assert_eq!((unmet.what, unmet.count), (["log line", "log lines"], 1));
     assert!(
-        unmet.largest.unwrap().abs_diff(4_950_000) < 10_000,
+        unmet.largest.unwrap().abs_diff(450_000) < 1_000,
         "{unmet:?}"
     );
 }
@@ -424,20 +427,20 @@ fn rw6_a_time_before_all_snapshots_is_written_by_all_of_them() {
         let line = Message::new().message(1, Message::new().number(5, time));
         Message::new().number(10, 2).message(39, line)
     };
-    // The wall clock is one percent slow.
+    // The wall clock is 900 ppm slow.
     let snapshots = |begin: u64| {
-        (0..4).map(move |second| {
-            let (boottime, wall) = (second * 1_000_000_000, second * 990_000_000);
+        (0..6).map(move |second| {
+            let (boottime, wall) = (second * 1_000_000_000, second * 999_100_000);
             snapshot(&[(BOOTTIME, begin + boottime), (1, begin + wall)])
         })
     };
-    let begin = 1_000_000_000;
+    let begin = 1_000_000_007;
     let mut alone = vec![line(begin + 2_450_000_000)];
     alone.extend(snapshots(begin));
     alone.push(line(begin + 1_500_000_000));
 
     const OTHER: u64 = 5;
-    let begin = 60_000_000_000;
+    let begin = 60_000_000_007;
     let mut two = alone.clone();
     two.push(line(begin + 2_450_000_000).number(98, OTHER));
     two.extend(snapshots(begin).map(|snapshot| snapshot.number(98, OTHER)));

@@ -281,6 +281,12 @@ fn fe5_without_a_known_clock_it_has_to_be_an_hour_before_or_a_day_after() {
         "{}",
         before[0]
     );
+    assert!(!before[0].contains("Read as"), "{}", before[0]);
+    // Another unit.
+    let of_unit = found(100_000 * 1000, 5, &[]).remove(0);
+    let text =
+        "Read as milliseconds, the timestamps fit its readings. | Write nanoseconds of BOOTTIME";
+    assert!(of_unit.contains(text), "{of_unit}");
     assert_eq!(found(100_000 * S - HOUR / 2, 5, &[]), [""; 0]);
     assert_eq!(found(100_000 * S + 23 * HOUR, 5, &[]), [""; 0]);
     assert_eq!(found(100_000 * S + 25 * HOUR, 5, &[]).len(), 1);
@@ -734,6 +740,12 @@ fn fp2_unix_time_without_a_clock_is_named() {
         "{text}"
     );
     assert!(text.contains("--default-clock REALTIME"), "{text}");
+    // An option would be for all files.
+    let manifest = r#"{"perfetto_manifest": {"version": 1, "files": []}}"#;
+    let both = together(&[("a.pftrace", phone()), ("b.pftrace", unix())], manifest);
+    let text = said(&both, "boottime_is_unix").remove(0);
+    assert!(text.contains("files[].default_clock"), "{text}");
+    assert!(!text.contains("--default-clock"), "{text}");
     // A forgotten time is no evidence against it; another one is, and so is a snapshot.
     let with = |more: &[Packet]| {
         let trace = imported(&[&unix()[..], more].concat());
@@ -866,6 +878,36 @@ fn x44_two_recordings_of_one_machine_that_overlap_are_named() {
     assert!(!checks(&trace).contains(&"switches_missed".to_owned()));
     let rows = trace.rows("SELECT ts, dur FROM sched ORDER BY ts, dur");
     assert_eq!(rows.len(), 9);
+}
+
+#[test]
+fn x44_a_file_that_is_given_twice_is_named() {
+    let found = |names: &[&str], second: Vec<Packet>| {
+        let manifest = r#"{"perfetto_manifest": {"version": 1, "files": []}}"#;
+        let files: Vec<_> = names.iter().map(|name| (*name, phone())).collect();
+        let trace = together(&[&files[..], &[("z.pftrace", second)]].concat(), manifest);
+        said(&trace, "recorded_twice")
+    };
+    let twice = found(&["a.pftrace"], phone()).remove(0);
+    let text = "The files a.pftrace and z.pftrace hold the same bytes.";
+    assert!(twice.contains(text), "{twice}");
+    assert_eq!(found(&["a.pftrace", "b.pftrace"], phone()).len(), 2);
+    let other = [phone(), vec![event(3, 3, Some(BOOTTIME), 501 * S)]].concat();
+    assert_eq!(found(&["a.pftrace"], other), [""; 0]);
+    // Kernel events of such files are no second finding.
+    let kernel = || {
+        vec![bundle(
+            0,
+            &[],
+            &[print(5 * S, 7, "x"), print(6 * S, 7, "x")],
+        )]
+    };
+    let manifest = r#"{"perfetto_manifest": {"version": 1, "files": []}}"#;
+    let trace = together(
+        &[("a.pftrace", kernel()), ("b.pftrace", kernel())],
+        manifest,
+    );
+    assert_eq!(said(&trace, "recorded_twice").len(), 1);
 }
 
 #[test]

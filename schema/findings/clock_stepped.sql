@@ -25,7 +25,7 @@ SELECT iif(events > 0, 'warning', 'info') AS severity, subject, machine_id, cloc
               WHEN clock_id IN (1, 2) OR to_clock_id IN (1, 2) THEN ': the wall clock was set.'
               ELSE ': a clock was set, stood still or started again.'
             END
-         || iif(events > 0, ' The times of {events} in between may be off by that.', ' No event lies in between.') AS message,
+         || iif(events > 0, ' The times of {events} in between may be off by that.', ' No event on it lies in between.') AS message,
        CASE
          WHEN source = 'remote_sync' THEN 'Synchronize the machines again right after a suspend.'
          WHEN clock_id IN (1, 2) THEN 'Take timestamps from BOOTTIME (TracePacket.timestamp_clock_id 6), which nobody sets.'

@@ -536,3 +536,22 @@ fn x12_one_machine_in_one_file_is_shown_as_ever() {
     }
     assert_eq!(rows(&set.conn, "SELECT count(*) FROM placement"), [["1"]]);
 }
+
+#[test]
+fn x33_an_entry_of_the_manifest_without_a_file_is_a_warning() {
+    let place = Place::new();
+    let trace = place.write("a.pftrace", &trace(&[event(BOOTTIME, 5 * S)]));
+    let manifest = br#"{"perfetto_manifest": {"version": 1, "files": [{"path": "A.pftrace"}]}}"#;
+    let manifest = place.write("m.json", manifest);
+    let database = place.path("x.db");
+    let [trace, manifest, database] =
+        [&trace, &manifest, &database].map(|path| path.to_str().unwrap());
+    let said = run(&["import", trace, "--manifest", manifest, "-o", database]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let text = "warning: the manifest: files[0].path 'A.pftrace' names no file of the import";
+    assert!(said.stderr.contains(text), "{}", said.stderr);
+    // A manifest alone is no trace.
+    let said = run(&["import", manifest, "-o", database, "--force"]);
+    let text = "it has a manifest, but no trace";
+    assert!(said.stderr.contains(text), "{}", said.stderr);
+}

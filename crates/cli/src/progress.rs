@@ -5,6 +5,8 @@
 //! * **The line always fits.** It is made anew for the terminal's width each time it is drawn: the least
 //!   important part is left out first, and the bar before the words. There was one template for all widths
 //!   before. Below 75 columns its line wrapped, and every redraw left pieces of the previous one.
+//! * **Two columns stay empty**, because a terminal shows Ctrl-C as `^C` behind the line. If that went to the next
+//!   row, the line would stay on the screen.
 //! * **A terminal that becomes narrower** while the bar is shown may break the current line into two, and the
 //!   upper piece stays. Only the terminal knows whether it breaks the line, and erasing one row too many would
 //!   remove another program's text.
@@ -26,7 +28,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::ValueEnum;
 use console::Term;
-use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{
+    HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike,
+};
 use serde_json::json;
 use timebase_import::{Monitor, Pass};
 
@@ -35,11 +39,17 @@ use crate::messages;
 /// The interval between two displays: short enough to look alive.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// The most redraws in a second.
+const REDRAWS: u8 = 20;
+
 /// The time that statements may run before progress is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The least width of a bar that is worth its room.
 const SHORTEST_BAR: usize = 10;
+
+/// The columns behind the line for `^C`.
+const RESERVED: u16 = 2;
 
 /// Whether and how progress is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -330,7 +340,7 @@ fn fitting(mut parts: Vec<Part>, width: usize) -> String {
 
 struct Bar {
     bar: ProgressBar,
-    terminal: Term,
+    terminal: NarrowTerm,
     pass: Pass,
     with_bar: ProgressStyle,
     with_spinner: ProgressStyle,
@@ -341,10 +351,12 @@ impl Bar {
     fn new() -> anyhow::Result<Bar> {
         // A part that does not fit even alone is cut.
         let text_only = style("{wide_msg}")?;
+        let line = Box::new(NarrowTerm(Term::buffered_stderr()));
+        let target = ProgressDrawTarget::term_like_with_hz(line, REDRAWS);
         Ok(Bar {
             // It may be drawn before it gets another style.
-            bar: ProgressBar::no_length().with_style(text_only.clone()),
-            terminal: Term::stderr(),
+            bar: ProgressBar::with_draw_target(None, target).with_style(text_only.clone()),
+            terminal: NarrowTerm(Term::stderr()),
             pass: Pass::default(),
             with_bar: style("{wide_bar:.cyan/dim} {msg}")?,
             with_spinner: style("{spinner} {wide_msg}")?,
@@ -360,7 +372,7 @@ impl Bar {
         }
         self.bar.set_position(state.bytes);
         // This is read each time, because the terminal may change its width.
-        let (_, width) = self.terminal.size();
+        let width = self.terminal.width();
         let width = usize::from(width);
         let packets = HumanCount(state.packets);
         let bytes = HumanBytes(state.bytes);
@@ -418,7 +430,7 @@ impl Bar {
     }
 
     fn draw_export(&mut self, (tables, rows): (usize, u64), of: usize) {
-        let (_, width) = self.terminal.size();
+        let width = self.terminal.width();
         let elapsed = HumanDuration(self.bar.elapsed());
         let parts = vec![
             part(2, format!("{tables} of {of} tables")),
@@ -430,11 +442,9 @@ impl Bar {
         self.bar.set_message(fitting(parts, room));
         self.bar.tick();
     }
-}
 
-impl Bar {
     fn draw_running(&mut self, what: String, step: Option<String>, rows: u64) {
-        let (_, width) = self.terminal.size();
+        let width = self.terminal.width();
         // The bar starts only after some time.
         let elapsed = HumanDuration(self.bar.elapsed() + PATIENCE);
         let mut parts = vec![part(3, what)];
@@ -447,6 +457,52 @@ impl Bar {
         self.bar.set_style(self.with_spinner.clone());
         self.bar.set_message(fitting(parts, room));
         self.bar.tick();
+    }
+}
+
+/// The terminal, without the columns that stay empty.
+#[derive(Debug)]
+struct NarrowTerm(Term);
+
+impl TermLike for NarrowTerm {
+    fn width(&self) -> u16 {
+        self.0.width().saturating_sub(RESERVED)
+    }
+
+    fn height(&self) -> u16 {
+        self.0.height()
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_left(n)
+    }
+
+    fn write_line(&self, s: &str) -> io::Result<()> {
+        self.0.write_line(s)
+    }
+
+    fn write_str(&self, s: &str) -> io::Result<()> {
+        self.0.write_str(s)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityS
 pub(crate) use self::gpu_counters::{
     CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
 };
-pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers};
+pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers, WaitingEnd};
 pub(crate) use self::namespaces::Namespaces;
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
 pub(crate) use self::profiles::{ProfileWriter, Profiles};

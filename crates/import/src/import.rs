@@ -485,6 +485,13 @@ impl<'a> Job<'a> {
             }
             warnings.told.push(format!("{source_name}: {why}"));
         }
+        let ignored = files
+            .manifest
+            .iter()
+            .flat_map(|manifest| &manifest.warnings);
+        warnings
+            .told
+            .extend(ignored.map(|warning| format!("the manifest: {warning}")));
         let mut traces = 0;
         let mut unknown = None;
         for file in read {
@@ -544,6 +551,10 @@ impl<'a> Job<'a> {
             };
             let source_name = files.title();
             return Err(Error::NoTrace { source_name, why });
+        }
+        if traces == 0 {
+            let why = "it has a manifest, but no trace";
+            warnings.told.push(format!("{}: {why}", files.title()));
         }
         Ok(warnings)
     }

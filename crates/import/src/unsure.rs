@@ -171,7 +171,7 @@ mod tests {
              CREATE TABLE n AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {clocks}) SELECT i FROM n;
              INSERT INTO clock_record SELECT 0, 64, i, 0, NULL, 'sequence', 1, 0, 1, 2, 0, 9, 0, NULL, 1 FROM n;
              INSERT INTO clock_snapshot (ts, clock_id, seq_id, clock_value, snapshot_id, source) SELECT 0, 64, i, 5, i, 'writer' FROM n;
-             INSERT INTO clock_hop SELECT i, 0, 64, i, 0, 0, 6, 0, NULL, '64@' || i, 'BOOTTIME', 'writer', 2, 1, 50, 0, 0, 0, 0, 0, 9, NULL, NULL, NULL FROM n;",
+             INSERT INTO clock_hop SELECT i, 0, 64, i, 0, 0, 6, 0, NULL, '64@' || i, 'BOOTTIME', 'writer', 2, NULL, 1, 50, NULL, 0, 0, 0, 0, 0, 9, NULL FROM n;",
             timebase_schema::TABLES
         );
         conn.execute_batch(&sql).unwrap();

@@ -57,8 +57,6 @@ pub(super) struct Generator {
     guests: u64,
     /// The percentage of bundles in the compact encoding.
     compact: u64,
-    /// A trace has only one of them.
-    has_cpu_info: bool,
 }
 
 /// The packets of a random trace.
@@ -85,7 +83,6 @@ pub(super) fn trace_of(seed: u64, packet: fn(&mut Generator)) -> Vec<Message> {
         packets: Vec::new(),
         guests,
         compact,
-        has_cpu_info: false,
     };
     // Until then, guests wait for trace time.
     let host_after = match generator.guests > 0 && generator.random.one_in(2) {
@@ -197,7 +194,7 @@ impl Generator {
             62..67 => (7, self.sys_stats()),
             67..70 => (39, self.android_log()),
             70..73 => (45, self.system_info()),
-            73..75 if !self.has_cpu_info => (67, self.cpu_info()),
+            73..75 => (67, self.cpu_info()),
             75..79 => (60, self.track_descriptor()),
             79 => (44, self.thread_descriptor()),
             80 => (43, self.process_descriptor()),
@@ -215,7 +212,6 @@ impl Generator {
             }
             _ => (900, Message::new()),
         };
-        self.has_cpu_info |= field == 67;
         let mut packet = self.header(field);
         if !self.random.one_in(3) {
             packet = packet.message(12, self.interned());

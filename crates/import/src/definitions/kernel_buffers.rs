@@ -3,16 +3,20 @@
 //! # Design
 //!
 //! A reader notes the first and the last event of each bundle, so there is one entry for each CPU of a part, and
-//! the cost is that of a bundle, not of an event. Two checks of the doctor, and the doubt about rows, need these
+//! the cost is that of a bundle, not of an event. If events wait for their clock, the first and the last of the
+//! bundle wait once more, as [`WaitingEnd`]. Two checks of the doctor, and the doubt about rows, need these
 //! times. The alternative was to find them by SQL. But no index has kernel events by CPU, so the doctor would
 //! read all of them, and the doubt has to be known before the first event is followed.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use timebase_schema::tables::ftrace_cpu;
 
 use super::ucpu;
+use crate::compact::{Put, Take};
 use crate::output::{Cell, Rows};
+use crate::place::PartIx;
 
 /// The kernel events of a bundle.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +31,46 @@ pub(crate) struct BundleTimes {
     pub is_first_idle: bool,
     /// Whether events before the bundle were lost.
     pub lost_events: bool,
+}
+
+/// The first or the last event of a bundle, while its clock is not known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WaitingEnd {
+    pub part: PartIx,
+    pub cpu: u32,
+    /// The thread of the event, if it is known.
+    pub tid: Option<i32>,
+    pub is_idle: bool,
+}
+
+impl WaitingEnd {
+    pub fn put(&self, put: &mut Put<'_>) {
+        put.natural(self.part.0.into())
+            .natural(self.cpu.into())
+            .natural(self.is_idle.into())
+            .optional(self.tid.map(i64::from));
+    }
+
+    pub fn take(take: &mut Take<'_>) -> io::Result<WaitingEnd> {
+        Ok(WaitingEnd {
+            part: PartIx(take.small()?),
+            cpu: take.small()?,
+            is_idle: take.natural()? != 0,
+            tid: take.optional()?.map(|tid| tid as i32),
+        })
+    }
+
+    /// The event as a bundle's, now that its time is known.
+    pub fn settled(&self, packet: i64, ts: i64) -> BundleTimes {
+        BundleTimes {
+            packet,
+            cpu: self.cpu,
+            times: Some((ts, ts)),
+            first_tid: self.tid,
+            is_first_idle: self.is_idle,
+            lost_events: false,
+        }
+    }
 }
 
 /// The kernel events of a CPU.
@@ -62,7 +106,7 @@ impl KernelBuffers {
             return;
         };
         let (start, end) = known.times.unwrap_or((i64::MAX, i64::MIN));
-        if first < start {
+        if (first, bundle.packet) < (start, known.packet) {
             known.packet = bundle.packet;
             known.first_tid = bundle.first_tid;
             known.is_first_idle = bundle.is_first_idle;

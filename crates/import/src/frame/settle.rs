@@ -7,7 +7,8 @@ use timebase_schema::tables;
 use timebase_store::sort::Scratch;
 
 use super::Frame;
-use crate::definitions::Machines;
+use crate::compact::Take;
+use crate::definitions::{Machines, WaitingEnd};
 use crate::output::{Cell, Journal, Rows};
 use crate::place::{CountsFor, PartIx, Place, Settled, Stands, TraceTime, Untimed, file_key};
 use crate::readers::{ImportContext, Latest};
@@ -36,6 +37,7 @@ impl Frame {
         let (readers, changed) = (&mut self.readers, &mut self.settled);
         let timeline = &mut events.timeline;
         let packets = &tables::packet_record::TABLE;
+        let cpus = &tables::ftrace_cpu::TABLE;
         let parts = place.clocks.parts.iter();
         let mut seen = SettledTimes::of(parts.map(|part| part.machine));
         settle(place, &self.scratch, &mut |settled| {
@@ -74,6 +76,15 @@ impl Frame {
                         if let Some(ts) = ts.filter(|_| counts) {
                             seen.event(ts);
                         }
+                    }
+                    return Ok(());
+                }
+                // An end of a bundle; the rows of its events wait by themselves.
+                Settled::Event(event) if event.row.table.number == cpus.number => {
+                    if let Ok(TraceTime(ts)) = event.result {
+                        let end = WaitingEnd::take(&mut Take(event.event))?;
+                        let of_part = definitions.parts.of(end.part);
+                        of_part.kernel_buffers.add(&end.settled(event.row.id, ts));
                     }
                     return Ok(());
                 }

@@ -64,8 +64,8 @@ impl<const TYPE: u32> Reader for Once<TYPE> {
                 system_facts(message, about, &mut context.journal.facts);
             }
             PacketType::CPU_INFO => {
-                let room = (CPUS as usize).saturating_sub(machine.cpus.len());
-                machine.cpus.extend(message.messages(1).take(room).map(cpu));
+                let listed = message.messages(1).take(CPUS as usize);
+                machine.cpus = listed.map(cpu).collect();
             }
             PacketType::SERVICE_EVENT => service_event(message, packet, context),
             _ => {}

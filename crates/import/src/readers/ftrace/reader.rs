@@ -3,10 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
-use timebase_resolver::{ClockId, Scope, SeqId};
+use timebase_resolver::{ClockId, Scope, SeqId, Ticks, Unresolved};
 use timebase_schema::Table;
 use timebase_schema::tables::{
-    ftrace_args, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
+    ftrace_args, ftrace_cpu, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
 };
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::Header;
@@ -21,9 +21,10 @@ use super::retiming;
 use super::running::Running;
 use super::sched::{self, OfCpu, field};
 use super::unresolved::Stretches;
-use crate::definitions::{BundleTimes, Gap};
+use crate::compact::Put;
+use crate::definitions::{BundleTimes, Gap, WaitingEnd};
 use crate::output::{Cell, Counter, Loss, Rows, Severity};
-use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime};
+use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime, WaitingEvent};
 use crate::readers::context::ImportContext;
 use crate::readers::corrupt::Corrupt;
 use crate::readers::packet::PlacedPacket;
@@ -134,6 +135,7 @@ impl Reader for Ftrace {
             here,
             times: None,
             first: First::default(),
+            waiting: None,
             corrupt: 0,
             nameless: 0,
             context,
@@ -251,6 +253,8 @@ struct BundleImport<'i, 'o> {
     times: Option<(i64, i64)>,
     /// Its first event that has a time.
     first: First,
+    /// Its events whose clock may become known later.
+    waiting: Option<WaitingBundle>,
     corrupt: u64,
     /// Compact events that name a thread by a number without a name in the table.
     nameless: u64,
@@ -262,6 +266,15 @@ struct First {
     tid: Option<i32>,
     /// Whether the CPU was idle then.
     is_idle: bool,
+}
+
+/// The events of a bundle that wait for their clock.
+#[derive(Debug, Clone, Copy)]
+struct WaitingBundle {
+    first: First,
+    /// The least and the greatest reading.
+    readings: (u64, u64),
+    reason: Unresolved,
 }
 
 /// The content of an event's row, except for its time.
@@ -480,6 +493,9 @@ impl BundleImport<'_, '_> {
             let (first, last) = self.times.unwrap_or((ts, ts));
             self.times = Some((first.min(ts), last.max(ts)));
         }
+        if let Some((timestamp, Err(reason))) = fields.timestamp.zip(placed) {
+            self.waits(timestamp, fields, reason);
+        }
         let recorded = match (fields.timestamp, ts) {
             (Some(timestamp), Some(ts)) if i64::try_from(timestamp) == Ok(ts) => Cell::Null,
             (Some(timestamp), _) => Cell::timestamp(timestamp),
@@ -496,6 +512,59 @@ impl BundleImport<'_, '_> {
             timestamp: recorded,
         };
         self.rows.push_like(fields.table, cells);
+    }
+
+    /// Notes an event that could not be placed.
+    #[cold]
+    fn waits(&mut self, timestamp: u64, fields: &RecordFields, reason: Unresolved) {
+        let clocks = &self.context.place.clocks;
+        if !clocks.may_resolve_later(self.clock.part(), reason) {
+            return;
+        }
+        let waiting = self.waiting.get_or_insert(WaitingBundle {
+            first: First {
+                tid: fields.tid,
+                is_idle: fields.is_idle,
+            },
+            readings: (timestamp, timestamp),
+            reason,
+        });
+        let (least, greatest) = waiting.readings;
+        waiting.readings = (least.min(timestamp), greatest.max(timestamp));
+    }
+
+    /// Lets the ends of the bundle wait with its events.
+    fn wait(&mut self, cpu: u32, waiting: &WaitingBundle) {
+        let First { tid, is_idle } = waiting.first;
+        let first = WaitingEnd {
+            part: self.packet.part,
+            cpu,
+            tid,
+            is_idle,
+        };
+        let last = WaitingEnd {
+            tid: None,
+            is_idle: false,
+            ..first
+        };
+        let (least, greatest) = waiting.readings;
+        for (end, reading) in [(first, least), (last, greatest)] {
+            self.state.event.clear();
+            end.put(&mut Put(&mut self.state.event));
+            self.context.place.waiting.event(&WaitingEvent {
+                row: EventRow {
+                    table: &ftrace_cpu::TABLE,
+                    id: self.packet.id,
+                    mark: 0,
+                },
+                part: self.clock.part(),
+                clock: self.clock.clock(),
+                ticks: Ticks::recorded(reading),
+                reason: waiting.reason,
+                place: None,
+                event: &self.state.event,
+            });
+        }
     }
 
     /// Stores the loss of events that the bundle reports (rule DT1), and the time of its last
@@ -533,6 +602,9 @@ impl BundleImport<'_, '_> {
             is_first_idle: self.first.is_idle,
             lost_events: bundle.lost_events,
         });
+        if let Some(waiting) = self.waiting {
+            self.wait(cpu, &waiting);
+        }
     }
 
     /// Reports the problems of the bundle.
