@@ -15,7 +15,7 @@ fastest AS (
   WHERE drift_ppm IS NOT NULL ORDER BY abs(drift_ppm) DESC, id LIMIT 1
 )
 SELECT
-  (SELECT count(*) FROM trace_file WHERE trace_type = 'proto') AS files,
+  (SELECT count(*) FROM trace_file WHERE trace_type = 'proto' AND NOT is_container) AS files,
   (SELECT count(*) FROM machine) AS machines,
   (SELECT count(*) FROM clock) AS clocks,
   (SELECT count(*) FROM clock WHERE path IS NULL) AS clocks_without_path,
