@@ -444,7 +444,7 @@ mod tests {
             &[0x40, 1],
             &[0x5a, 0],
             &[5, 0x40, 1, 0x50, 2, 0x5a],
-            &[9; 40],
+            &[0x0f; 40],
         ] {
             assert_eq!(what(other), None, "{other:?}");
         }

@@ -477,8 +477,8 @@ fn a_database_of_another_kind_is_told() {
 
 #[test]
 fn a_timebase_database_of_another_version_is_told() {
-    let older =
-        "PRAGMA user_version = 1; DROP VIEW finding; ALTER TABLE clock_snapshot DROP COLUMN source";
+    let older = "PRAGMA user_version = 1; DROP VIEW finding; DROP VIEW trace_bounds; DROP VIEW time_outlier; \
+         ALTER TABLE clock_snapshot DROP COLUMN source";
     for (change, advice) in [
         (older, "import the trace again"),
         (
