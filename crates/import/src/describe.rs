@@ -348,7 +348,9 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
     let counters = counted(frame, trace, summary).chain(frame.context.journal.counters());
     let of_machines: Vec<Counter> = counted_of_machines().collect();
     let is_of_machines = |counter: &Counter| of_machines.iter().any(|of| of.name == counter.name);
-    let mut stats = Stats::default();
+    let parts = frame.context.place.clocks.parts.iter();
+    let parts = parts.map(|part| (part.file.id, part.machine.0));
+    let mut stats = Stats::new(parts.collect());
     let of_all = counters.filter(|(counter, _)| !is_of_machines(counter));
     stats.extend(of_all.map(|(counter, count)| Stat::new(&counter, signed(count))));
     add_stats_of_machines(frame, &mut stats);
@@ -407,26 +409,17 @@ fn counted_of_machines() -> impl Iterator<Item = Counter> {
 /// whole trace.
 fn add_stats_of_machines(frame: &Frame, stats: &mut Stats) {
     let (journal, parts) = (&frame.context.journal, &frame.context.place.clocks.parts);
-    let parts: Vec<(u32, u32)> = parts
-        .iter()
-        .map(|part| (part.file.id, part.machine.0))
-        .collect();
-    let stat = |counter: &Counter, of, value| Stat {
-        of,
-        ..Stat::new(counter, value)
-    };
+    let is_only = parts.iter().count() == 1;
     for counter in counted_of_machines() {
         let count = signed(journal.counter(counter));
-        let known = if parts.len() == 1 { count } else { 0 };
-        stats.extend(parts.iter().map(|&of| stat(&counter, Some(of), known)));
+        let known = if is_only { count } else { 0 };
+        stats.of_parts(&counter, known);
         if count > known {
-            stats.extend([stat(&counter, None, count)]);
+            stats.extend([Stat::new(&counter, count)]);
         }
     }
     for counter in counters_of_machines() {
-        let unsaid = parts.iter();
-        let unsaid = unsaid.filter(|&&of| journal.recorded(counter, of, None).is_none());
-        stats.extend(unsaid.map(|&of| stat(counter, Some(of), 0)));
+        stats.of_parts(counter, 0);
     }
 }
 

@@ -108,7 +108,7 @@ pub(crate) fn run(
     let wanted = frame.wanted().clone();
     let (frame, run, rows) = both(frame, wanted, monitor, take, |frame, rows| {
         begin(files, frame, rows)?;
-        let mut read = Vec::new();
+        let mut read = Vec::with_capacity(files.order.len());
         for file in files.order.clone() {
             let title = files.inputs.title(file.id).to_owned();
             match file.kind {

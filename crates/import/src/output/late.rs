@@ -2,7 +2,7 @@
 //! sequences, counters, facts. SQLite inserts them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, Statement, ToSql};
 use timebase_resolver::{Clock, ClockId, ClockNs, builtin_name};
@@ -192,7 +192,9 @@ pub(crate) fn remote_clock_syncs(
 pub(crate) fn stats(conn: &Connection, stats: Stats) -> rusqlite::Result<()> {
     let mut inserts = Inserts::into(conn, &tables::stats::TABLE)?;
     let mut id = 0_i64;
-    for (key, (name, mut counted)) in (0_i64..).zip(stats.0) {
+    let Stats { counters, parts } = stats;
+    for (key, (name, mut counted)) in (0_i64..).zip(counters) {
+        counted.complete(&parts);
         counted.rows.sort_by_key(|row| (row.of, row.idx));
         for row in &counted.rows {
             let (file, machine) = row.of.unzip();
@@ -216,13 +218,67 @@ pub(crate) fn stats(conn: &Connection, stats: Stats) -> rusqlite::Result<()> {
 }
 
 /// The rows of `stats` by their names: thousands of machines may have the same names.
-#[derive(Default)]
-pub(crate) struct Stats(BTreeMap<Cow<'static, str>, Counted>);
+pub(crate) struct Stats {
+    counters: BTreeMap<Cow<'static, str>, Counted>,
+    /// The file and the machine of each part.
+    parts: Vec<(u32, u32)>,
+}
+
+/// The most parts that get a row of a counter that nobody stated.
+const MOST_OTHERS: usize = 1 << 16;
 
 struct Counted {
     description: Cow<'static, str>,
     meaning: Meaning,
     rows: Vec<CountedRow>,
+    /// The value of all parts without a row.
+    of_others: Option<i64>,
+}
+
+impl Counted {
+    /// Adds the rows of all parts without a row. There are dozens of counters, and there may be ten thousand parts, so this
+    /// comes as late as possible.
+    fn complete(&mut self, parts: &[(u32, u32)]) {
+        let Some(value) = self.of_others else { return };
+        let own = self.rows.iter().filter(|row| row.idx.is_none());
+        let known: HashSet<(u32, u32)> = own.filter_map(|row| row.of).collect();
+        let others = parts.iter().filter(|of| !known.contains(of));
+        let others = others.take(MOST_OTHERS);
+        self.rows.extend(others.map(|&of| CountedRow {
+            of: Some(of),
+            idx: None,
+            value,
+        }));
+    }
+}
+
+impl Stats {
+    /// No rows, of a trace with these parts.
+    pub fn new(parts: Vec<(u32, u32)>) -> Stats {
+        let counters = BTreeMap::new();
+        Stats { counters, parts }
+    }
+
+    /// Adds a row for each part that gets no other one.
+    pub fn of_parts(&mut self, counter: &Counter, value: i64) {
+        let stat = Stat::new(counter, value);
+        let counted = self.counter(stat.name, stat.description, stat.meaning);
+        counted.of_others = Some(value);
+    }
+
+    fn counter(
+        &mut self,
+        name: Cow<'static, str>,
+        description: Cow<'static, str>,
+        meaning: Meaning,
+    ) -> &mut Counted {
+        self.counters.entry(name).or_insert_with(|| Counted {
+            description,
+            meaning,
+            rows: Vec::new(),
+            of_others: None,
+        })
+    }
 }
 
 struct CountedRow {
@@ -242,11 +298,7 @@ impl Extend<Stat> for Stats {
                 idx,
                 of,
             } = stat;
-            let counted = self.0.entry(name).or_insert_with(|| Counted {
-                description,
-                meaning,
-                rows: Vec::new(),
-            });
+            let counted = self.counter(name, description, meaning);
             counted.rows.push(CountedRow { of, idx, value });
         }
     }

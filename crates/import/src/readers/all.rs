@@ -194,13 +194,13 @@ readers! {
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,
 }
 
-/// The recorder's counters that every machine of a file has, even if they count nothing. Counters
-/// of packets with statistics are not among them, because their readers know which counters such
-/// packets leave out.
+/// The recorder's counters that every machine of a file has, even if they count nothing.
 pub(crate) fn counters_of_machines() -> impl Iterator<Item = &'static Counter> {
     let read = super::records::counters().chain(super::once::counters());
     let read = read.chain(super::trace_config::counters());
-    read.chain(crate::definitions::records::counters())
+    let read = read.chain(crate::definitions::records::counters());
+    let stated = super::trace_stats::counters().chain(super::ftrace_stats::counters());
+    read.chain(stated)
 }
 
 /// The faults of readers for which every machine of a file has a counter, even without such faults

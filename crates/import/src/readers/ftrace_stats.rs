@@ -12,10 +12,10 @@ use super::context::ImportContext;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::Times;
-use super::trace_stats::{of, zeros};
+use super::trace_stats::of;
 use crate::definitions::{CPUS, ucpu};
 use crate::message::Message;
-use crate::output::{Loss, Rows, Severity};
+use crate::output::{Counter, Loss, Rows, Severity};
 use crate::place::PartIx;
 use crate::summary::LossKind;
 
@@ -141,10 +141,13 @@ impl Reader for FtraceStats {
                 loss.push(rows);
             }
         }
-        let kprobes = KPROBES.iter().flat_map(|(_, counters)| counters);
-        let others = [&SETUP_ERRORS, &SYMBOLS_MISSING, &PARSE_ERRORS, &ZERO_LENGTH];
-        zeros(kprobes.chain(others), context);
     }
+}
+
+/// The counters with one value for each machine.
+pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
+    let kprobes = KPROBES.iter().flat_map(|(_, counters)| counters);
+    kprobes.chain([&SETUP_ERRORS, &SYMBOLS_MISSING, &PARSE_ERRORS, &ZERO_LENGTH])
 }
 
 /// A loss that a packet reports.

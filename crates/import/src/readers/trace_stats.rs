@@ -103,30 +103,19 @@ impl Reader for TraceStats {
                 Loss { is_meant, ..loss }.push(rows);
             }
         }
-        let single = SERVICE.iter().chain(&FINAL_FLUSH).chain(&FILTER);
-        zeros(single.map(|(_, counter)| counter), context);
     }
+}
+
+/// The counters with one value for each machine.
+pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
+    let single = SERVICE.iter().chain(&FINAL_FLUSH).chain(&FILTER);
+    single.map(|(_, counter)| counter)
 }
 
 /// The file and the machine of a part.
 pub(crate) fn of(place: &Place, part: PartIx) -> (u32, u32) {
     let part = &place.clocks.parts[part];
     (part.file.id, part.machine.0)
-}
-
-/// Sets counters with one value for each machine to 0 if no packet sets them.
-pub(super) fn zeros<'a>(
-    counters: impl Iterator<Item = &'static Counter> + Clone + 'a,
-    context: &mut ImportContext,
-) {
-    for part in context.place.clocks.parts.iter() {
-        let of = (part.file.id, part.machine.0);
-        for counter in counters.clone() {
-            if context.journal.recorded(counter, of, None).is_none() {
-                context.journal.set(counter, of, None, 0);
-            }
-        }
-    }
 }
 
 /// The contents of one packet.

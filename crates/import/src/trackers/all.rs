@@ -10,10 +10,10 @@ use super::frames::{self, FRAME_TIMELINE_EVENT, Frames};
 use super::gpu::Gpu;
 use super::interrupts::Interrupts;
 use super::kernel::{self, Kernel};
-use super::processes::Processes;
+use super::processes::{Processes, describes};
 use super::profiles::{self, Profiles};
 use super::records::Recording;
-use super::sched::{self, Sched};
+use super::sched::{self, Sched, SchedSlices};
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{At, Tracker};
@@ -39,6 +39,8 @@ pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
 /// that an event creates.
 #[derive(Default)]
 pub(super) struct Shared {
+    /// The slices of CPUs, which have one numbering, while no part that has kernel events is current.
+    pub slices: SchedSlices,
     processes: Processes,
     profiles: Profiles,
     recording: Recording,
@@ -52,23 +54,29 @@ impl Shared {
     }
 }
 
-/// The trackers of one part (rule X42).
+/// The trackers of one part (rule X42). Those in boxes begin with their first event, because a trace may have ten
+/// thousand parts with few events each.
 #[derive(Default)]
 pub(super) struct Trackers {
-    pub sched: Sched,
+    system: Option<Box<OfSystem>>,
+    track_events: Option<Box<TrackEvents>>,
+    frames: Option<Box<Frames>>,
+    kernel: Option<Box<Kernel>>,
+}
+
+/// The trackers that take any kernel event, and any packet but descriptions.
+#[derive(Default)]
+struct OfSystem {
+    sched: Sched,
     atrace: Atrace,
     interrupts: Interrupts,
     signals: Signals,
     buffers: Buffers,
     gpu: Gpu,
     counters: Counters,
-    track_events: TrackEvents,
-    frames: Frames,
-    kernel: Kernel,
 }
 
-impl Trackers {
-    /// The trackers that take any packet or kernel event.
+impl OfSystem {
     fn all(&mut self) -> [&mut dyn Tracker; 7] {
         [
             &mut self.sched,
@@ -80,12 +88,37 @@ impl Trackers {
             &mut self.counters,
         ]
     }
+}
 
+impl Trackers {
     /// All statements that hold for the whole trace are known, and no event of the part has come yet.
-    pub fn begin(&mut self, at: &mut At<'_, '_>) {
-        for tracker in self.all() {
-            tracker.begin(at);
+    pub fn begin(&mut self, slices: &mut SchedSlices, at: &mut At<'_, '_>) {
+        if at
+            .world
+            .statements()
+            .is_some_and(|part| part.makes_tracks())
+        {
+            self.system(slices, at);
         }
+    }
+
+    /// The part becomes current: it gets the slices of CPUs.
+    pub fn enter(&mut self, slices: &mut SchedSlices) {
+        if let Some(system) = &mut self.system {
+            system.sched.slices = std::mem::take(slices);
+        }
+    }
+
+    /// The part is current no more.
+    pub fn leave(&mut self, slices: &mut SchedSlices) {
+        if let Some(system) = &mut self.system {
+            *slices = std::mem::take(&mut system.sched.slices);
+        }
+    }
+
+    #[inline]
+    fn system(&mut self, slices: &mut SchedSlices, at: &mut At<'_, '_>) -> &mut OfSystem {
+        self.system.get_or_insert_with(|| begun(slices, at))
     }
 
     /// Takes an event of the part.
@@ -109,7 +142,8 @@ impl Trackers {
         at.world.doubt = lacks_cpus.then_some(Doubt::CpusMissing);
         match event {
             Event::Switch(switch) => {
-                self.sched.switch(ts, switch, is_begun(ts, at), at);
+                let system = self.system(&mut shared.slices, at);
+                system.sched.switch(ts, switch, is_begun(ts, at), at);
             }
             Event::Waking(waking) => {
                 let is_begun = is_begun(ts, at);
@@ -118,8 +152,9 @@ impl Trackers {
                     Waker::Running { .. } => None,
                 };
                 let on = (waking.machine, waking.cpu);
-                self.sched.sees(ts, on, pid, is_begun, at);
-                self.sched.waking(ts, waking, is_begun, at);
+                let sched = &mut self.system(&mut shared.slices, at).sched;
+                sched.sees(ts, on, pid, is_begun, at);
+                sched.waking(ts, waking, is_begun, at);
             }
             Event::Ftrace(event) => {
                 let tid = i64::from(event.tid);
@@ -129,38 +164,45 @@ impl Trackers {
                 }
                 let is_begun = is_begun(ts, at);
                 let on = (event.machine, event.cpu);
-                self.sched.sees(ts, on, Some(event.tid), is_begun, at);
+                let system = self.system(&mut shared.slices, at);
+                system.sched.sees(ts, on, Some(event.tid), is_begun, at);
                 let is_read = !event.message.is_empty() || reads_ftrace(event.field);
                 if !is_read || !is_begun {
                     return Ok(());
                 }
                 if kernel::EVENTS.has(event.field) {
-                    self.kernel.ftrace(ts, event, emitter, at);
+                    let kernel = self.kernel.get_or_insert_default();
+                    kernel.ftrace(ts, event, emitter, at);
                 } else {
-                    if event.field == PRINT {
-                        self.kernel.marks(ts, emitter, at);
+                    if let (PRINT, Some(kernel)) = (event.field, &mut self.kernel) {
+                        kernel.marks(ts, emitter, at);
                     }
                     shared.processes.ftrace(ts, event, emitter, at);
-                    for tracker in self.all() {
+                    for tracker in self.system(&mut shared.slices, at).all() {
                         tracker.ftrace(ts, event, emitter, at);
                     }
                 }
             }
             Event::Packet(packet) if packet.field == FRAME_TIMELINE_EVENT => {
-                self.frames.packet(ts, packet, at);
+                let frames = self.frames.get_or_insert_default();
+                frames.packet(ts, packet, at);
             }
             Event::Packet(packet) => {
                 shared.processes.packet(ts, packet, at);
-                for tracker in self.all() {
+                if describes(packet.field) {
+                    return Ok(());
+                }
+                for tracker in self.system(&mut shared.slices, at).all() {
                     tracker.packet(ts, packet, at);
                 }
             }
             // A reference, so that the hundreds of bytes of an event are not moved.
             Event::Track(record) => match record.read() {
                 Ok(ref event) => {
-                    self.track_events.event(ts, event, at);
+                    let track_events = self.track_events.get_or_insert_default();
+                    track_events.event(ts, event, at);
                     if profiles::awaits(event) {
-                        let stacked = self.track_events.stacked();
+                        let stacked = track_events.stacked();
                         shared.profiles.track_event(ts, event, stacked, at);
                     }
                 }
@@ -170,12 +212,12 @@ impl Trackers {
             Event::Recorded(event) => shared.recording.event(ts, event, at),
             Event::LogLine(line) => {
                 shared.processes.log_line(line, at);
-                for tracker in self.all() {
+                for tracker in self.system(&mut shared.slices, at).all() {
                     tracker.log_line(line, at);
                 }
             }
             Event::Energy(energy) => {
-                for tracker in self.all() {
+                for tracker in self.system(&mut shared.slices, at).all() {
                     tracker.energy(ts, energy, at);
                 }
             }
@@ -187,12 +229,27 @@ impl Trackers {
     /// There are no more events of the part.
     pub fn end(&mut self, at: &mut At<'_, '_>) {
         at.world.doubt = None;
-        for tracker in self.all() {
+        for tracker in self.system.iter_mut().flat_map(|system| system.all()) {
             tracker.end(at);
         }
-        self.track_events.end_states(at);
-        self.kernel.end(at);
+        if let Some(track_events) = &mut self.track_events {
+            track_events.end_states(at);
+        }
+        if let Some(kernel) = &mut self.kernel {
+            kernel.end(at);
+        }
     }
+}
+
+/// The trackers of a part's system, which begin with its first such event.
+#[cold]
+fn begun(slices: &mut SchedSlices, at: &mut At<'_, '_>) -> Box<OfSystem> {
+    let mut system = Box::<OfSystem>::default();
+    system.sched.slices = std::mem::take(slices);
+    for tracker in system.all() {
+        tracker.begin(at);
+    }
+    system
 }
 
 /// Whether a CPU's buffer had the event.

@@ -28,7 +28,7 @@ pub(crate) fn follow(
     rows: &mut Rows<'_>,
 ) -> io::Result<(Faults, Counts, Records)> {
     let mut shared = Shared::default();
-    let mut parts = Parts::new(keys, &mut world, rows);
+    let mut parts = Parts::new(keys, &mut shared.slices, &mut world, rows);
     timeline.drain(keys, watch, |TraceTime(ts), event| match event {
         Event::PacketsLost { sequence } => {
             world.packets_lost(*sequence);
@@ -36,7 +36,7 @@ pub(crate) fn follow(
         }
         event => match event.part() {
             Some(part) => {
-                let of_part = parts.enter(part, &mut world, rows);
+                let of_part = parts.enter(part, &mut shared.slices, &mut world, rows);
                 let at = &mut At {
                     world: &mut world,
                     rows,
@@ -46,7 +46,7 @@ pub(crate) fn follow(
             None => Ok(()),
         },
     })?;
-    let worlds = parts.end(&mut world, rows);
+    let worlds = parts.end(&mut shared.slices, &mut world, rows);
     shared.end(&mut At {
         world: &mut world,
         rows,
@@ -74,7 +74,12 @@ pub(super) struct Parts<'k> {
 impl<'k> Parts<'k> {
     /// The states before the first event. A part whose descriptions alone make tracks begins at once, in the
     /// order of the parts.
-    pub fn new(keys: &'k PartKeys, world: &mut World, rows: &mut Rows<'_>) -> Self {
+    pub fn new(
+        keys: &'k PartKeys,
+        slices: &mut SchedSlices,
+        world: &mut World,
+        rows: &mut Rows<'_>,
+    ) -> Self {
         let mut parts = Parts {
             keys,
             all: Vec::new(),
@@ -84,7 +89,7 @@ impl<'k> Parts<'k> {
         let described = described.filter(|(_, of_part)| of_part.makes_tracks());
         let described: Vec<PartIx> = described.map(|(part, _)| part).collect();
         for part in described {
-            parts.enter(part, world, rows);
+            parts.enter(part, slices, world, rows);
         }
         parts
     }
@@ -95,17 +100,29 @@ impl<'k> Parts<'k> {
 
     /// Makes a part current, and returns its trackers. A new part begins.
     #[inline]
-    pub fn enter(&mut self, part: PartIx, world: &mut World, rows: &mut Rows<'_>) -> &mut Trackers {
+    pub fn enter(
+        &mut self,
+        part: PartIx,
+        slices: &mut SchedSlices,
+        world: &mut World,
+        rows: &mut Rows<'_>,
+    ) -> &mut Trackers {
         let place = part.0 as usize;
         if self.current != Some(part) {
-            self.change(part, world, rows);
+            self.change(part, slices, world, rows);
         }
         &mut self.all[place].get_or_insert_default().trackers
     }
 
     #[cold]
-    fn change(&mut self, part: PartIx, world: &mut World, rows: &mut Rows<'_>) {
-        let slices = self.leave(world);
+    fn change(
+        &mut self,
+        part: PartIx,
+        slices: &mut SchedSlices,
+        world: &mut World,
+        rows: &mut Rows<'_>,
+    ) {
+        self.leave(slices, world);
         let (place, key) = (part.0 as usize, self.keys.get(part));
         if self.all.len() <= place {
             self.all.resize_with(place + 1, || None);
@@ -113,36 +130,40 @@ impl<'k> Parts<'k> {
         let is_new = self.all[place].is_none();
         let new = self.all[place].get_or_insert_default();
         world.exchange(key, &mut new.world);
-        if let Some(slices) = slices {
-            new.trackers.sched.slices = slices;
-        }
+        new.trackers.enter(slices);
         if is_new {
-            new.trackers.begin(&mut At { world, rows });
+            new.trackers.begin(slices, &mut At { world, rows });
         }
         self.current = Some(part);
     }
 
-    /// Leaves the current part, and returns the slices of CPUs, which are numbered in the whole import.
-    fn leave(&mut self, world: &mut World) -> Option<SchedSlices> {
-        let current = self.current.take()?;
-        let part = self.get(current)?;
-        world.exchange(PartKey::default(), &mut part.world);
-        Some(std::mem::take(&mut part.trackers.sched.slices))
+    /// Leaves the current part.
+    fn leave(&mut self, slices: &mut SchedSlices, world: &mut World) {
+        if let Some(current) = self.current.take()
+            && let Some(part) = self.get(current)
+        {
+            world.exchange(PartKey::default(), &mut part.world);
+            part.trackers.leave(slices);
+        }
     }
 
     /// Ends all parts, because there are no more events. Returns their things in the world.
-    pub fn end(mut self, world: &mut World, rows: &mut Rows<'_>) -> PartWorlds {
+    pub fn end(
+        mut self,
+        slices: &mut SchedSlices,
+        world: &mut World,
+        rows: &mut Rows<'_>,
+    ) -> PartWorlds {
         for part in (0..self.all.len() as u32).map(PartIx) {
             if self.get(part).is_some() {
-                let trackers = self.enter(part, world, rows);
+                let trackers = self.enter(part, slices, world, rows);
                 trackers.end(&mut At { world, rows });
             }
         }
-        if let Some(mut slices) = self.leave(world) {
-            slices.end(rows);
-            if let Some((start, end)) = slices.span {
-                world.spans(&sched_record::TABLE, start, end.saturating_sub(start));
-            }
+        self.leave(slices, world);
+        slices.end(rows);
+        if let Some((start, end)) = slices.span {
+            world.spans(&sched_record::TABLE, start, end.saturating_sub(start));
         }
         let all = self.all.into_iter();
         PartWorlds(all.map(|part| Some(part?.world)).collect())

@@ -35,6 +35,14 @@ mod packet {
     pub const GENERIC_PROCESS_TREE: u32 = 122;
 }
 
+/// Whether packets with this payload only describe tracks, processes and threads, so that no other tracker reads them.
+pub(super) fn describes(field: u32) -> bool {
+    matches!(
+        field,
+        packet::PROCESS_DESCRIPTOR | packet::THREAD_DESCRIPTOR | packet::TRACK_DESCRIPTOR
+    )
+}
+
 const CLONE_THREAD: u64 = 0x10000;
 
 /// The pid of the thread whose children are the kernel's threads.

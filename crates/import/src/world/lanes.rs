@@ -23,7 +23,7 @@ pub(crate) struct SetId(usize);
 /// All lanes.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
-    sets: Vec<Set>,
+    sets: Vec<Box<Set>>,
     known: FxHashMap<Box<[u8]>, SetId>,
     /// The key that is looked up.
     key: Vec<u8>,
@@ -107,14 +107,14 @@ impl Lanes {
             return set;
         }
         let set = SetId(self.sets.len());
-        self.sets.push(Set {
+        self.sets.push(Box::new(Set {
             track: NewTrack {
                 group: Some(set.0 as i64),
                 ..track()
             },
             by_cookie: ByCookie::default(),
             by_time: ByTime::default(),
-        });
+        }));
         self.known.insert(self.key.as_slice().into(), set);
         set
     }
@@ -216,7 +216,7 @@ impl Lanes {
             track,
             by_cookie: lanes,
             by_time: others,
-        } = self.sets.get_mut(set)?;
+        } = &mut **self.sets.get_mut(set)?;
         if let Some(&place) = lanes.places.get(&cookie) {
             return Some((lanes, place));
         }
@@ -251,7 +251,7 @@ impl Lanes {
             track,
             by_time: lanes,
             by_cookie: others,
-        } = self.sets.get_mut(set)?;
+        } = &mut **self.sets.get_mut(set)?;
         while let Some(&Reverse((end, place))) = lanes.busy.peek()
             && end <= ts
         {

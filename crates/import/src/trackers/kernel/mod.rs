@@ -57,6 +57,8 @@ mod video;
 mod virtio;
 mod wakelocks;
 
+use std::sync::LazyLock;
+
 use self::here::Here;
 use self::interpret::Interpreter;
 pub(super) use self::syscalls::TRUNCATED;
@@ -127,11 +129,13 @@ enum Route {
 }
 
 /// The routes of all events, by their fields.
+static ROUTES: LazyLock<Routes> = LazyLock::new(Routes::new);
+
 #[derive(Debug)]
 struct Routes(Vec<Route>);
 
-impl Default for Routes {
-    fn default() -> Self {
+impl Routes {
+    fn new() -> Self {
         let mut routes = vec![Route::Nothing; Events::COUNT];
         let mut first = 0;
         for lines in TABLE.chunk_by(|one, other| one.event == other.event) {
@@ -158,7 +162,6 @@ impl Default for Routes {
 /// Follows these events.
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
-    routes: Routes,
     interpreter: Interpreter,
     binder: binder::Binder,
     buffers: video::Buffers,
@@ -194,7 +197,7 @@ impl Tracker for Kernel {
             message: Message(event.message),
             interval: event.interval,
         };
-        let route = self.routes.0.get(event.field as usize).copied();
+        let route = ROUTES.0.get(event.field as usize).copied();
         match route.unwrap_or(Route::Nothing) {
             Route::Nothing => {}
             Route::Lines(first, count) => {

@@ -60,7 +60,7 @@ pub(crate) struct TrackEvents {
     others: OtherTracks,
     legacy: Legacy,
     states: States,
-    late: LateDecoder,
+    late: Option<Box<LateDecoder>>,
     /// The arguments of the current event, and those that count only if no other argument has their
     /// key.
     args: Vec<u8>,
@@ -162,7 +162,7 @@ impl TrackEvents {
         if event.arguments.undecoded.is_empty() {
             return self.decoded(ts, event, at);
         }
-        let mut late = std::mem::take(&mut self.late);
+        let mut late = self.late.take().unwrap_or_default();
         let definitions = &mut at.world.definitions;
         if let Some(pool) = &definitions.schema {
             let (names, interned) = (&mut definitions.names, &at.world.interned);
@@ -176,7 +176,7 @@ impl TrackEvents {
                 .add_many(NOT_INTERNED, event.packet, missing);
             self.decoded(ts, &event, at);
         }
-        self.late = late;
+        self.late = Some(late);
     }
 
     fn decoded(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut At<'_, '_>) {
