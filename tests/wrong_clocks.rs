@@ -283,7 +283,7 @@ fn fe5_without_a_known_clock_it_has_to_be_an_hour_before_or_a_day_after() {
     );
     assert!(!before[0].contains("Read as"), "{}", before[0]);
     // Another unit.
-    let of_unit = found(100_000 * 1000, 3, &[]).remove(0);
+    let of_unit = found(100_000 * 1000, 1, &[]).remove(0);
     let text =
         "Read as milliseconds, the timestamps fit its readings. | Write nanoseconds of BOOTTIME";
     assert!(of_unit.contains(text), "{of_unit}");

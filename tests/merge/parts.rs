@@ -402,7 +402,7 @@ fn x42_a_hundred_files_of_one_machine_are_apart() {
 /// The import refuses to take more memory than it may.
 #[test]
 #[ignore = "heavy"]
-fn x42_ten_thousand_parts_take_at_most_64_mb() {
+fn x42_ten_thousand_parts_take_at_most_72_mb() {
     let files: Vec<File> = (0..10_000)
         .map(|number| {
             File::new(
@@ -413,7 +413,7 @@ fn x42_ten_thousand_parts_take_at_most_64_mb() {
         .collect();
     let place = Place::new();
     let archive = place.write("all.tar", &archive::tar(&files));
-    let imported = Imported::of(&archive, &["--max-memory", "64MB"]);
+    let imported = Imported::of(&archive, &["--max-memory", "72MB"]);
     assert_eq!(
         imported.count("SELECT count(*) FROM slice WHERE name = 'work'"),
         10_000

@@ -5,7 +5,7 @@ use crate::trackers::reads_ftrace;
 
 #[test]
 fn ke47_every_event_has_one_route_and_reaches_trackers() {
-    let routes = Routes::default();
+    let routes = &*ROUTES;
     let in_table = TABLE.iter().map(|line| line.event);
     let in_files = SUBJECTS
         .iter()
