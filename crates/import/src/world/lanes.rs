@@ -23,7 +23,7 @@ pub(crate) struct SetId(usize);
 /// All lanes.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
-    sets: Vec<Box<Set>>,
+    sets: Vec<Set>,
     known: FxHashMap<Box<[u8]>, SetId>,
     /// The key that is looked up.
     key: Vec<u8>,
@@ -107,14 +107,18 @@ impl Lanes {
             return set;
         }
         let set = SetId(self.sets.len());
-        self.sets.push(Box::new(Set {
+        if self.sets.is_empty() {
+            // Most parts have one set, and a trace may have ten thousand parts.
+            self.sets.reserve_exact(1);
+        }
+        self.sets.push(Set {
             track: NewTrack {
                 group: Some(set.0 as i64),
                 ..track()
             },
             by_cookie: ByCookie::default(),
             by_time: ByTime::default(),
-        }));
+        });
         self.known.insert(self.key.as_slice().into(), set);
         set
     }
@@ -216,7 +220,7 @@ impl Lanes {
             track,
             by_cookie: lanes,
             by_time: others,
-        } = &mut **self.sets.get_mut(set)?;
+        } = self.sets.get_mut(set)?;
         if let Some(&place) = lanes.places.get(&cookie) {
             return Some((lanes, place));
         }
@@ -251,7 +255,7 @@ impl Lanes {
             track,
             by_time: lanes,
             by_cookie: others,
-        } = &mut **self.sets.get_mut(set)?;
+        } = self.sets.get_mut(set)?;
         while let Some(&Reverse((end, place))) = lanes.busy.peek()
             && end <= ts
         {
