@@ -214,8 +214,9 @@ fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
     }
 }
 
-/// The time at the beginning of a text.
+/// The time at the beginning of a text, which is a bound if the conversion knows no more.
 fn nanoseconds(text: &str) -> Option<f64> {
+    let text = text.strip_prefix("within ").unwrap_or(text);
     let mut words = text.split([' ', '<']);
     let number: f64 = words.next()?.parse().ok()?;
     let units = [
