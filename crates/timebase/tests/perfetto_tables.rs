@@ -113,7 +113,7 @@ const SECONDS: &str = "
     CREATE PERFETTO FUNCTION seconds(count LONG) RETURNS TABLE(number LONG) AS
     SELECT id AS number FROM sched LIMIT $count;";
 
-/// What a function says of a slice by its arguments, and by the slices in it.
+/// Functions that read the arguments of a slice, and the slices in it.
 const TASKS: &str = "
     CREATE PERFETTO FUNCTION argument(arg_set_id LONG, key STRING) RETURNS STRING AS
     WITH x AS (SELECT extract_arg($arg_set_id, $key) AS value) SELECT value || '' FROM x;

@@ -25,7 +25,7 @@ pub struct Waiting {
     on_disk: Option<Connection>,
 }
 
-/// What a value is, before its bytes.
+/// The type of a value, which stands before its bytes.
 mod tag {
     pub const NULL: u8 = 0;
     pub const INTEGER: u8 = 1;
@@ -88,7 +88,7 @@ impl Waiting {
     ///
     /// # Errors
     ///
-    /// Those of `take`, and if the rows on disk cannot be read.
+    /// If `take` fails, or the rows on disk cannot be read.
     pub fn take(self, mut take: impl FnMut(&[ValueRef<'_>]) -> Result<()>) -> Result<()> {
         if let Some(conn) = &self.on_disk {
             let mut select = conn.prepare("SELECT bytes FROM rows ORDER BY rowid")?;

@@ -289,6 +289,16 @@ struct RecordFields {
     is_idle: bool,
 }
 
+impl RecordFields {
+    /// The event as the first of its bundle.
+    fn first(&self) -> First {
+        First {
+            tid: self.tid,
+            is_idle: self.is_idle,
+        }
+    }
+}
+
 impl BundleImport<'_, '_> {
     fn switch(&mut self, switch: &CompactSwitch<'_>) {
         self.nameless += u64::from(switch.next_comm.is_none());
@@ -485,10 +495,7 @@ impl BundleImport<'_, '_> {
         let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
         if let Some(ts) = ts {
             if self.times.is_none() {
-                self.first = First {
-                    tid: fields.tid,
-                    is_idle: fields.is_idle,
-                };
+                self.first = fields.first();
             }
             let (first, last) = self.times.unwrap_or((ts, ts));
             self.times = Some((first.min(ts), last.max(ts)));
@@ -522,10 +529,7 @@ impl BundleImport<'_, '_> {
             return;
         }
         let waiting = self.waiting.get_or_insert(WaitingBundle {
-            first: First {
-                tid: fields.tid,
-                is_idle: fields.is_idle,
-            },
+            first: fields.first(),
             readings: (timestamp, timestamp),
             reason,
         });
