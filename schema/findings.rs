@@ -5,6 +5,10 @@ use std::fs;
 
 use super::Result;
 
+#[path = "src/reads.rs"]
+mod reads;
+use reads::reads;
+
 /// A file of `findings/`.
 struct Check {
     name: String,
@@ -39,7 +43,8 @@ pub fn generate() -> Result<String> {
     println!("cargo::rerun-if-changed=findings.rs");
     println!("cargo::rerun-if-changed=findings.sql");
     println!("cargo::rerun-if-changed=findings");
-    let shared = without_comments(&fs::read_to_string("findings.sql")?);
+    let shared = fs::read_to_string("findings.sql")?;
+    let parts = parts(&shared);
     let mut files: Vec<_> = fs::read_dir("findings")?.collect::<std::io::Result<_>>()?;
     files.sort_by_key(fs::DirEntry::file_name);
     let mut checks = Vec::new();
@@ -54,17 +59,17 @@ pub fn generate() -> Result<String> {
             format!("findings/{name}.sql does not begin with a title, what it means, and a line 'Severity:'")
         })?);
     }
-    let view = view(&shared, &checks);
+    let view = view(&parts, &checks);
     let mut code = format!("pub(crate) const FINDING: &str = {view:?};\n");
     writeln!(
         code,
-        "/// What the checks share: the head of a statement, which names the parts of `findings.sql`.\n\
-         pub const CHECKS_SHARE: &str = {:?};\n\
+        "/// The parts of `findings.sql`: names and texts.\n\
+         const PARTS: &[(&str, &str)] = &{:?};\n\
          /// How a clock is written, as SQL, of a row `f` with the columns `machine_id`, `clock_id`, `seq_id` and `file`.\n\
          pub const CHECKS_CLOCK: &str = {CLOCK:?};\n\
          /// The column `worst_ns` of a row `f` for a person, as SQL.\n\
          pub const CHECKS_WORST: &str = {WORST:?};",
-        format!("WITH RECURSIVE\n{shared}\n")
+        parts
     )?;
     writeln!(
         code,
@@ -106,21 +111,30 @@ fn check(name: &str, text: &str) -> Option<Check> {
     })
 }
 
-/// Whether a check reads parts of `findings.sql`, or has parts of its own.
-fn has_parts(sql: &str, shared: &str) -> bool {
-    let is_part = |name: &str| {
-        let heads = ["AS (", "AS MATERIALIZED (", "AS NOT MATERIALIZED (", "("];
-        heads.iter().any(|head| {
-            let head = format!("{name} {head}");
-            shared.lines().any(|line| line.starts_with(&head))
-        })
-    };
-    let words: Vec<&str> = sql.split([' ', '\n', '(', ')', ',']).collect();
-    words.windows(2).any(|pair| match pair {
-        ["FROM" | "JOIN", name] => !name.is_empty() && is_part(name),
-        [word, _] => *word == "WITH",
-        _ => false,
-    })
+/// The parts of `findings.sql`: names, and texts without the comma at the end. A line without indentation begins each.
+fn parts(shared: &str) -> Vec<(&str, String)> {
+    let mut parts: Vec<(&str, String)> = Vec::new();
+    for line in shared.lines() {
+        if let Some(name) = name(line) {
+            parts.push((name, String::new()));
+        }
+        if let Some((_, text)) = parts.last_mut() {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    for (_, text) in &mut parts {
+        *text = without_comments(text).trim_end_matches(',').to_owned();
+    }
+    parts
+}
+
+/// The name of the part that begins with this line: `name AS (`, or `name (columns) AS MATERIALIZED (`.
+fn name(line: &str) -> Option<&str> {
+    let (name, rest) = line.split_once(' ')?;
+    let is_name = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let is_head = rest.starts_with("AS ") || rest.contains(") AS ");
+    (is_name && is_head && rest.ends_with('(')).then_some(name)
 }
 
 /// Every database contains the view, and would contain the comments.
@@ -135,10 +149,12 @@ fn without_comments(sql: &str) -> String {
 ///
 /// SQLite counts the tables of the checks from the last to the first one, up to the last part that it
 /// expands. So checks without parts come first, and count for nothing.
-fn view(shared: &str, checks: &[Check]) -> String {
-    let (sharing, others): (Vec<_>, Vec<_>) = checks
-        .iter()
-        .partition(|check| has_parts(&check.sql, shared));
+fn view(shared: &[(&str, String)], checks: &[Check]) -> String {
+    let has_parts = |check: &&Check| {
+        let reads_one = shared.iter().any(|(name, _)| reads(&check.sql, name));
+        reads_one || check.sql.contains("WITH ")
+    };
+    let (sharing, others): (Vec<_>, Vec<_>) = checks.iter().partition(has_parts);
     let parts = others.into_iter().chain(sharing).map(|check| {
         format!(
             "SELECT '{}' AS check_name, * FROM (\n{}\nLIMIT -1)",
@@ -151,6 +167,8 @@ fn view(shared: &str, checks: &[Check]) -> String {
          nullif(f.file, -1) AS trace_file_id, f.clock_id, f.seq_id, f.packet_id, CAST(f.events AS INTEGER) AS events, CAST(f.worst_ns AS INTEGER) AS worst_ns, f.message, f.advice, {WORST} AS worst, {EVENTS} AS counted FROM (\n{}\n) AS f",
         parts.join("\nUNION ALL\n")
     );
+    let shared: Vec<&str> = shared.iter().map(|(_, text)| text.as_str()).collect();
+    let shared = shared.join(",\n");
     format!(
         "CREATE VIEW finding AS\nWITH RECURSIVE\n{shared}\n\
          SELECT check_name, severity, subject, machine_id, trace_file_id, clock_id, seq_id, packet_id, \

@@ -13,7 +13,7 @@ use std::{env, fs, thread};
 use rusqlite::Connection;
 use rusqlite::limits::Limit;
 use serde_json::Value as Json;
-use timebase_schema::{CHECKS, CHECKS_SHARE};
+use timebase_schema::{CHECKS, with_parts};
 
 use crate::support::{Imported, Place, answer, data, files, import, repository, rows, run};
 use timebase_lab::encode::{self, ClockSnapshot, Message, Packet, Reading};
@@ -109,7 +109,7 @@ fn each_check_has_a_trace_that_triggers_just_that() {
 fn all_checks_have_the_same_columns() {
     let conn = empty();
     for check in CHECKS {
-        let sql = format!("{CHECKS_SHARE} SELECT * FROM ({})", check.sql);
+        let sql = with_parts(&format!("SELECT * FROM ({})", check.sql));
         let statement = conn.prepare(&sql).unwrap();
         assert_eq!(
             statement.column_names().collect::<Vec<_>>().join(" "),

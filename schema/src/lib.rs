@@ -70,11 +70,13 @@
 //! assert!(timebase_schema::finish().contains("SELECT 'drift' AS check_name"));
 //! ```
 
+mod reads;
 mod statements;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use reads::reads;
 pub use statements::{Statement, StatementKind};
 
 /// The tables and their indexes, as SQL.
@@ -222,11 +224,34 @@ pub struct Check {
     pub meaning: &'static str,
     /// How severe its findings are (`error`, `warning` or `info`), and when.
     pub severity: &'static str,
-    /// Its SELECT. [`CHECKS_SHARE`] goes before it.
+    /// Its SELECT, for [`with_parts`].
     pub sql: &'static str,
 }
 
 include!(concat!(env!("OUT_DIR"), "/findings.rs"));
+
+/// A statement after the parts of the checks that it reads. SQLite takes longer to read the text of all
+/// parts than it takes to import a small trace.
+///
+/// ```
+/// let statement = timebase_schema::with_parts("SELECT conversion FROM trace_time");
+/// assert!(statement.starts_with("WITH RECURSIVE\ntrace_time AS MATERIALIZED ("), "{statement}");
+/// ```
+pub fn with_parts(select: &str) -> String {
+    // A part reads only those before it.
+    let mut needed: Vec<(&str, &str)> = Vec::new();
+    for &(name, text) in PARTS.iter().rev() {
+        let mut readers = needed.iter().map(|(_, text)| *text).chain([select]);
+        if readers.any(|sql| reads(sql, name)) {
+            needed.push((name, text));
+        }
+    }
+    let parts: Vec<&str> = needed.iter().rev().map(|(_, text)| *text).collect();
+    match parts.is_empty() {
+        true => select.to_owned(),
+        false => format!("WITH RECURSIVE\n{}\n{select}", parts.join(",\n")),
+    }
+}
 
 impl Table {
     /// Whether its rows are events without a duration that have an index by time. `event_span` has

@@ -43,6 +43,8 @@ struct Generator {
     packets: Vec<Message>,
     /// The kind of each uuid of the file.
     kinds: Vec<u64>,
+    /// Whether the descriptor of each uuid comes after all events.
+    is_late: Vec<bool>,
     flows: Vec<FlowEvent>,
 }
 
@@ -84,9 +86,12 @@ impl Generator {
         } else if self.random.one_in(5) {
             let phase = self.random.any(b"bbeen");
             let legacy = new().number(2, phase.into());
+            // A local id is of the thread's process. Before the file describes the thread, another file may have
+            // named its process, as processes are the machine's.
+            let may_be_local = !self.is_late[uuid as usize];
             let legacy = match self.random.below(3) {
-                0 => legacy.number(10, 1 + self.random.below(2)),
-                _ => legacy.number(11, 1 + self.random.below(2)),
+                1 | 2 if may_be_local => legacy.number(11, 1 + self.random.below(2)),
+                _ => legacy.number(10, 1 + self.random.below(2)),
             };
             event = event.text(23, "async").message(6, legacy);
         } else {
@@ -131,6 +136,7 @@ fn set(seed: u64) -> (Set, Vec<FlowEvent>) {
             now: EPOCH + random.below(5) * 1000,
             packets: Vec::new(),
             kinds: Vec::new(),
+            is_late: Vec::new(),
             flows: Vec::new(),
         };
         generator.kinds = (0..=UUIDS).map(|_| generator.random.below(7)).collect();
@@ -138,10 +144,12 @@ fn set(seed: u64) -> (Set, Vec<FlowEvent>) {
             let packet = new().number(10, sequence).number(13, 1);
             generator.packets.push(packet);
         }
-        // Some descriptors come after all events.
-        let is_late: Vec<bool> = (0..=UUIDS).map(|_| generator.random.one_in(3)).collect();
+        generator.is_late = (0..=UUIDS).map(|_| generator.random.one_in(3)).collect();
         for late in [false, true] {
-            for uuid in (1..=UUIDS).filter(|&uuid| is_late[uuid as usize] == late) {
+            for uuid in 1..=UUIDS {
+                if generator.is_late[uuid as usize] != late {
+                    continue;
+                }
                 let descriptor = generator.descriptor(uuid);
                 let packet = new().number(10, SEQUENCES[0]).message(60, descriptor);
                 generator.packets.push(packet);

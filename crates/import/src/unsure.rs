@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 
 use rusqlite::{Connection, Row};
-use timebase_schema::{CHECKS, CHECKS_CLOCK, CHECKS_SHARE, CHECKS_WORST, Check};
+use timebase_schema::{CHECKS, CHECKS_CLOCK, CHECKS_WORST, Check, with_parts};
 
 use crate::options::Conversion;
 use crate::summary::{ClockCheck, ClockFault};
@@ -132,7 +132,7 @@ pub(crate) fn clock_faults(
             }
         };
         let told = told.replace("{asked}", &asked);
-        let mut statement = conn.prepare(&format!("{CHECKS_SHARE}{told}"))?;
+        let mut statement = conn.prepare(&with_parts(&told))?;
         for fault in statement.query_map([], fault)? {
             faults.extend(fault?);
         }
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// How many thousand instructions SQLite's virtual machine needs for so many clocks without packets.
+    /// The thousands of instructions that SQLite's virtual machine needs for so many clocks without packets.
     fn cost(clocks: u32) -> u64 {
         let mut conn = Connection::open_in_memory().unwrap();
         let sql = format!(
