@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// How many thousand instructions SQLite's virtual machine needs for so many clocks without packets.
+    /// The thousands of instructions that SQLite's virtual machine needs for so many clocks without packets.
     fn cost(clocks: u32) -> u64 {
         let mut conn = Connection::open_in_memory().unwrap();
         let sql = format!(
