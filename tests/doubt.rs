@@ -64,7 +64,7 @@ SELECT 'state', t.tid, s.ts, s.dur, s.state, s.ucpu, s.doubt IS NOT NULL FROM th
 UNION ALL
 SELECT 'sched', t.tid, s.ts, s.dur, s.end_state, s.ucpu, s.doubt IS NOT NULL FROM sched AS s JOIN thread AS t ON t.utid = s.utid";
 
-/// How well doubt separates wrong rows from right ones.
+/// The numbers of wrong and right rows, and of the doubtful ones among each.
 #[derive(Debug, Default)]
 struct Score {
     wrong: u64,

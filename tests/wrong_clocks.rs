@@ -115,7 +115,7 @@ fn wrong_clocks(packets: &[Packet]) -> Vec<String> {
         .collect()
 }
 
-/// What each clock reads when BOOTTIME reads 20,000 s.
+/// The reading of each clock when BOOTTIME reads 20,000 s.
 const READINGS: [(u32, u64); 5] = [
     (BOOTTIME, 20_000 * S),
     (MONOTONIC, 10_000 * S),

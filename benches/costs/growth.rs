@@ -120,7 +120,7 @@ fn bytes(bench: &Bench, table: &mut Table, preset: Preset, of: &str, sizes: &[u6
     Ok(())
 }
 
-/// How much longer the larger one takes, for ten times the bytes.
+/// The ratio of the larger one's time to the smaller one's, for ten times the bytes.
 fn ten_times(smaller: &Imports, larger: &Imports) -> Row {
     let bytes = |imports: &Imports| imports.trace.made.map_or(0, |made| made.bytes) as f64;
     let pairs = Pairs {

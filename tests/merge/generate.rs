@@ -235,7 +235,7 @@ struct RawTraceTime {
     file: Option<usize>,
 }
 
-/// How far the clocks of machines are ahead of each other.
+/// The lead of a machine's clock over the generated time.
 fn lead(machine: u32, clock: u32) -> i64 {
     let of_machine = match machine {
         0 => 0,

@@ -131,7 +131,7 @@ pub fn differences(conn: &Connection, file: &str, expected: &Answers) -> Answere
     differing.collect()
 }
 
-/// Why the answer to a statement differs from the expected one, by the statement's name.
+/// The difference from the expected answer, or the error, by the statement's name.
 pub type Answered = BTreeMap<String, String>;
 
 /// Rows in the form of CSV, which only has text.

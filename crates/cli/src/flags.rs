@@ -601,7 +601,7 @@ fn label(text: &str) -> Result<Label, Infallible> {
     Ok(Label { name, value })
 }
 
-/// How files of Parquet are compressed.
+/// The compression of Parquet files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Compression {
     /// Zstandard: small; all recent readers support it
@@ -833,7 +833,7 @@ impl FromStr for TsArgument {
     }
 }
 
-/// How findings are written.
+/// The output format of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Findings {
     /// A paragraph for each finding, as wide as the terminal
@@ -929,7 +929,7 @@ impl RewriteSettings {
     }
 }
 
-/// How to write a summary.
+/// The output format of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SummaryFormat {
     Text,
@@ -956,7 +956,7 @@ pub struct ViewArguments {
     pub keep: bool,
 }
 
-/// How to convert readings of clocks to one clock.
+/// The method to convert readings of clocks to one clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Conversion {
     /// Use the nearest snapshot before a reading, of those read so far: Perfetto's rule

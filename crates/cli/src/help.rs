@@ -21,7 +21,7 @@ use crate::reports::Report;
 use modules::Modules;
 use page::{Page, with_bare_names};
 
-/// How alike a name and the typed text have to be for a suggestion. clap has a lower figure for its few
+/// A suggested name is more similar to the typed text than this. clap has a lower limit for its few
 /// names.
 const ALIKE: f64 = 0.8;
 

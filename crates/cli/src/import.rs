@@ -496,7 +496,7 @@ fn without_table(summary: &Summary, has_data: bool) -> Vec<(&'static str, String
     lines
 }
 
-/// How each part (a machine's packets in one file) came to trace time, if there are several parts.
+/// The placement of each part (a machine's packets in one file) in trace time, if there are several parts.
 fn placements(summary: &Summary) -> Vec<(&'static str, String)> {
     /// The summary is one screen.
     const MOST: usize = 8;
@@ -526,7 +526,7 @@ fn placements(summary: &Summary) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// The way in which a part was placed, in words.
+/// The method of a placement, in words.
 fn how(placement: &Placement) -> String {
     let mut text = match placement.how {
         How::TraceTime => "its clock is trace time",

@@ -17,19 +17,19 @@ pub enum Malformed {
     /// The message ends inside a field.
     #[error("the message ends inside a field that starts at byte {at}")]
     Cut {
-        /// Where the field starts.
+        /// The offset of the field.
         at: usize,
     },
     /// A varint of more than ten bytes, or of more than 64 bits.
     #[error("a number at byte {at} has more than 64 bits")]
     Overlong {
-        /// Where the number starts.
+        /// The offset of the number.
         at: usize,
     },
     /// A wire type other than 0, 1, 2 and 5, or a field number that is 0 or larger than 2²⁹ − 1.
     #[error("byte {at} starts no protobuf field")]
     BadTag {
-        /// Where the tag starts.
+        /// The offset of the tag.
         at: usize,
     },
 }
@@ -150,7 +150,7 @@ impl<'a> Fields<'a> {
         Fields { message, at: 0 }
     }
 
-    /// Where in the message the next field starts.
+    /// The offset of the next field in the message.
     ///
     /// ```
     /// use timebase_descriptor::field::Fields;

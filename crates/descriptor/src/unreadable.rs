@@ -49,13 +49,13 @@ pub enum Reason {
     /// A packed list ends inside an element.
     #[error("the list ends inside an element that starts at byte {at}")]
     CutList {
-        /// Where the element starts.
+        /// The offset of the element in the list.
         at: usize,
     },
     /// A number of a packed list has more than 64 bits.
     #[error("a number at byte {at} of the list has more than 64 bits")]
     LongNumber {
-        /// Where the number starts.
+        /// The offset of the number in the list.
         at: usize,
     },
     /// Messages are nested too deep.

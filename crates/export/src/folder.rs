@@ -220,7 +220,7 @@ impl Moves {
 
     /// Moves a directory into another one, and makes that if necessary.
     fn put(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        /// How often another process may remove the new directory, because it is empty.
+        /// The limit of attempts: another process may remove the new directory, because it is empty.
         const ATTEMPTS: usize = 100;
 
         let mut attempts = 0;
@@ -232,7 +232,7 @@ impl Moves {
             match fs::rename(from, to) {
                 Err(error) if error.kind() == ErrorKind::NotFound && attempts < ATTEMPTS => {}
                 Err(error) => {
-                    // The directory may have been made for this.
+                    // `make` may have created the directory for this.
                     let _ = to.parent().map(fs::remove_dir);
                     return Err(error);
                 }

@@ -40,7 +40,7 @@ pub(crate) struct ReadTrace<'a> {
 
 /// The results that need all files together.
 pub(crate) struct Derived {
-    /// How parts were placed.
+    /// The placements of parts.
     pub placed: Vec<Placed>,
     /// For each sample of a synchronization, whether conversions by rates use it.
     pub used: Vec<bool>,

@@ -188,7 +188,7 @@ impl fmt::Display for HowFar {
     }
 }
 
-/// Why the database could not be written.
+/// An error while writing the database.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WriteError {
     #[error(transparent)]

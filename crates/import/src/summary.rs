@@ -63,7 +63,7 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// How a part (a machine's packets in one file) came to trace time: a row of the view `placement`.
+/// The placement of a part (a machine's packets in one file) in trace time: a row of the view `placement`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     /// The name of the file.

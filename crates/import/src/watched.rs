@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-/// How often it is looked.
+/// The time between two looks at `cancel`.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Does something with a connection. Once it is cancelled, a statement that runs fails, and so does
-/// each one after it that takes longer than a moment.
+/// Does some work with a connection. After a cancellation, the running statement fails, and so does
+/// each later one that takes longer than a moment.
 pub(crate) fn watched<T>(conn: &Connection, cancel: &AtomicBool, work: impl FnOnce() -> T) -> T {
     let handle = conn.get_interrupt_handle();
     let (working, ended) = channel::<()>();

@@ -44,13 +44,13 @@ fn a_step_after_all_rows_is_the_last_one_when_it_is_cancelled() {
     for table in ["packet_record", "trace_file", "stats", "fact"] {
         assert!(all.contains_key(table), "{table}");
     }
-    // The summary of what there is.
+    // At a row of `trace_file`.
     let (imported, rows) = cancelled_at("nearest.pftrace", "trace_file");
     assert!(matches!(imported, Err(Error::Cancelled)), "{imported:?}");
     assert_eq!(rows.get("packet_record"), all.get("packet_record"));
     // Some facts are there from the beginning.
     assert!(!rows.contains_key("stats") && rows.get("fact") < all.get("fact"));
-    // What the import tells of itself.
+    // At a row of `stats`, the import's statistics.
     let (imported, rows) = cancelled_at("nearest.pftrace", "stats");
     assert!(matches!(imported, Err(Error::Cancelled)), "{imported:?}");
     assert_eq!(rows.get("packet_record"), all.get("packet_record"));

@@ -27,8 +27,8 @@ const LEAST_DRIFT: f64 = 0.05;
 /// room.
 const LABEL: f64 = 0.2;
 
-/// How far an outlier may be outside of the line's range and still have its true place; and how
-/// much wider than usual a band may be.
+/// An outlier has its true place up to this many heights of the line's range outside of it, and a
+/// band counts up to this many times the usual error.
 const REACH: f64 = 3.0;
 
 /// The description of a hop.
@@ -84,7 +84,7 @@ pub fn sentence(hop: &Hop) -> String {
     said
 }
 
-/// How often a clock ticks in a nanosecond.
+/// The ticks of a clock in a nanosecond.
 pub fn gigahertz(rate: f64) -> String {
     format!("{:.4}", 1.0 / rate)
 }
@@ -364,7 +364,7 @@ fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
 /// A chart while it is drawn.
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// Where times and values are in a chart.
+/// The ranges and units of the times and values in a chart.
 struct Axes {
     x: (f64, f64),
     y: (f64, f64),

@@ -41,7 +41,7 @@ pub struct Parts {
 }
 
 impl Part {
-    /// How it was placed in time, in words.
+    /// The method of its placement in time, in words.
     pub fn how(&self) -> &'static str {
         match self.how.as_str() {
             "trace_time" => "its clock is trace time",

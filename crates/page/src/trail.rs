@@ -117,7 +117,7 @@ impl Trail {
         }
     }
 
-    /// How much further than the source the target went, at the hop's rate.
+    /// The target's advance since `origin` beyond the source's at the hop's rate, without steps.
     fn value(&self, origin: Point, point: Point) -> f64 {
         let (from, to) = (
             distance(origin.from, point.from),

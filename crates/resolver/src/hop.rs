@@ -270,8 +270,8 @@ impl Leg<'_> {
         }
     }
 
-    /// What both clocks read in each of its snapshots, in the order of the source's
-    /// values, among equal ones in file order.
+    /// Gives each of its snapshots, with the readings of both clocks, in the order of the
+    /// source's values; those with equal values in file order.
     pub fn each(self, store: &Store, mut each: impl FnMut(i64, i64, u32)) {
         match self {
             Leg::One { set, from, to } => {
@@ -332,7 +332,7 @@ impl Leg<'_> {
     }
 }
 
-/// How many references a chunk holds. A late snapshot moves at most one chunk
+/// The number of references in a chunk. A late snapshot moves at most one chunk
 /// (4 KiB), so late snapshots never make an import quadratic, and a chunk that
 /// is filled in order wastes nothing.
 const CHUNK: usize = 512;

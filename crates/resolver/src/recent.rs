@@ -99,7 +99,7 @@ pub(crate) struct Recent {
     origins: Box<[Origin]>,
     /// The shift that leaves as many bits of a product as needed to number the slots.
     shift: u32,
-    /// How often a pair of clocks lost its slot to another one in this table.
+    /// The evictions in this table: a pair of clocks lost its slot to another pair.
     lost: usize,
 }
 

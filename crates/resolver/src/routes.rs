@@ -82,7 +82,7 @@ impl Topology {
         is_new
     }
 
-    /// How many sets there are.
+    /// The number of sets.
     pub fn sets(&self) -> usize {
         self.starts.len()
     }

@@ -116,7 +116,7 @@ impl Gap {
         self.dv < 0.0
     }
 
-    /// How often the clock wrapped in it (rule R12); 0 if this is no wrap.
+    /// The number of the clock's wraps in it (rule R12); 0 if this is no wrap.
     fn wraps(self, rate: f64, modulus: f64) -> f64 {
         let passed = rate * self.dt;
         let times = ((passed - self.dv) / modulus).round();

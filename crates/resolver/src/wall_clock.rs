@@ -1,4 +1,4 @@
-//! How people write the time of a wall clock (rules K2, K3 and K5).
+//! The written form of a wall clock's time (rules K2, K3 and K5).
 //!
 //! # Design
 //!

@@ -1,4 +1,4 @@
-//! How people write a clock, in the program's arguments, in SQL and in Python (rules C7 and C8).
+//! The written form of a clock, in the program's arguments, in SQL and in Python (rules C7 and C8).
 //!
 //! # Design
 //!

@@ -1,4 +1,4 @@
-//! What a function is, who calls it, and to what it is added.
+//! A function, its calls, and the receiver to which it is added.
 
 use std::sync::Arc;
 

@@ -236,7 +236,7 @@ pub(crate) unsafe fn step(query: *mut ffi::sqlite3_stmt) -> Result<bool> {
     }
 }
 
-/// Whose the bytes of a parameter are.
+/// The owner of a parameter's bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Bytes {
     /// They stay where they are.

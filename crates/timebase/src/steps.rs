@@ -1,4 +1,4 @@
-//! What is said of an import, and in the same way of a rewriting: which traces, and how.
+//! The steps that describe an import, and in the same way a rewriting: its traces and options.
 
 /// Builds a struct of `sources`, `options` and `monitor` step by step.
 macro_rules! steps {

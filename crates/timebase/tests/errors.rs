@@ -7,7 +7,7 @@ use std::fs;
 
 use timebase::{Error, Import, Rewrite};
 
-/// What `fn main() -> Result<(), Box<dyn Error>>` writes after `Error: `.
+/// The text that `fn main() -> Result<(), Box<dyn Error>>` writes after `Error: `.
 fn by_main(error: impl std::error::Error + 'static) -> String {
     let error: Box<dyn std::error::Error> = Box::new(error);
     format!("{error:?}")

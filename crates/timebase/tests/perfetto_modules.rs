@@ -178,7 +178,7 @@ fn refused(library: &Path, all: &BTreeSet<String>, trace: Import<'_>) -> Vec<Str
     wrong
 }
 
-/// What SQLite compiles.
+/// An action that SQLite compiles.
 enum Compiled {
     /// A table or view is read.
     Read(String),
@@ -188,8 +188,8 @@ enum Compiled {
     Made(String),
 }
 
-/// The tables that modules read and timebase does not fill, by what SQLite compiles for them: a table
-/// also counts if it was made from an empty one, and a function if its body reads one.
+/// The tables that modules read and timebase does not fill, by the actions that SQLite compiles for them: a
+/// table also counts if it was made from an empty one, and a function if its body reads one.
 struct Survey<'l> {
     library: &'l Path,
     conn: Connection,

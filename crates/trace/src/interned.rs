@@ -14,11 +14,11 @@ use self::entries::{Entries, KeptEntry, Key};
 pub struct Interval {
     /// The sequence, by the caller's number.
     pub sequence: u32,
-    /// How often its state was cleared before.
+    /// The number of earlier clearings of its state.
     pub cleared: u32,
 }
 
-/// How long entries are kept.
+/// The lifetime of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// As long as their interval lasts: for code that looks them up together with the packet that

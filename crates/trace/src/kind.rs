@@ -63,7 +63,7 @@ pub fn file_kind(path: &Path) -> io::Result<FileKind> {
 pub struct OtherFile {
     /// The type, with its article.
     pub what: String,
-    /// What can be done with it.
+    /// The advice.
     pub remedy: Remedy,
     /// Whether the type is certain, although the file may look like packets or contain some.
     pub is_sure: bool,
@@ -85,12 +85,12 @@ impl fmt::Display for OtherFile {
     }
 }
 
-/// What can be done with a file that is no trace. It is shown as a sentence without its period, to
-/// which a program can add how that is done with it.
+/// The advice for a file that is no trace. It is shown as a sentence without its period, to which a
+/// program can add its own way to follow the advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// What the sentence says.
+    /// Any other advice, as a sentence.
     Sentence(&'static str),
     /// Decompress it: it is a SQLite database, perhaps one that an import made.
     Database,
@@ -98,7 +98,7 @@ pub enum Remedy {
     Descriptor,
     /// Decompress it with another program.
     Decompress {
-        /// The command that writes what is in the file it names to its standard output.
+        /// The command that writes the contents of the file named after it to standard output.
         command: &'static str,
     },
 }

@@ -94,7 +94,7 @@ type Begun<R> = io::Chain<&'static [u8], BufReader<Raw<R>>>;
 pub(crate) struct Members<R: Read> {
     compression: Compression,
     state: State<Begun<R>>,
-    /// How often reading began at a member after damage.
+    /// The number of starts at a member after damage.
     begun: u64,
 }
 

@@ -16,7 +16,7 @@ use crate::members::{Compression, Members};
 use crate::monitor::Monitor;
 use crate::pieces::Pieces;
 
-/// Where a trace is read from.
+/// The source of a trace.
 ///
 /// ```
 /// use timebase_trace::Source;
@@ -269,7 +269,7 @@ struct Seen {
     head: Vec<u8>,
 }
 
-/// What kept the input from being read.
+/// The reason why the input could not be read.
 enum Failure {
     Read(io::Error),
     /// Its window takes more memory than a decompressor may have.

@@ -1,4 +1,4 @@
-//! Kernel events about what waits in a queue for a device: KE2 to KE5, KE43 to KE46.
+//! Kernel events about the queues of devices: KE2 to KE5, KE43 to KE46.
 
 use super::args::Said;
 use super::kernel_events::{Now, Told, i32_of, int};
@@ -22,9 +22,9 @@ pub struct Queues {
     /// The slices of threads that queued a job.
     queued: Vec<(Track, Id, SliceId)>,
     contexts: Vec<Fences>,
-    /// What 422 queued: machine, minor, sequence, type, index.
+    /// The buffers that 422 queued: machine, minor, sequence, type, index.
     buffers: Vec<([i64; 5], Option<SliceId>)>,
-    /// Commands to GPUs without an answer: machine, queue, number, and when.
+    /// Commands to GPUs without an answer: machine, queue, number, and time.
     asked: Vec<((usize, &'static str, i64), i64)>,
 }
 

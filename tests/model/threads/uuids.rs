@@ -291,7 +291,7 @@ impl World<'_> {
         Some(Place::Track(self.own_track(uuid, owner, own, sequence)))
     }
 
-    /// What a track is called by a name (TN4).
+    /// The name of a track, translated if a process owns the track (TN4).
     fn track_name(&self, uuid: Uuid, owner: Owner, name: Option<String>) -> Option<String> {
         match owner {
             Owner::Process(_) => self

@@ -33,7 +33,7 @@ pub(crate) struct PacketRow {
     pub uid: Option<i32>,
     pub pid: Option<i32>,
     pub offset: u64,
-    /// How many bytes the packet has.
+    /// The packet's size in bytes.
     pub size: u64,
     /// The range of its bytes in the batch; empty if they are not kept.
     pub data: Range<usize>,
@@ -94,7 +94,7 @@ pub(crate) struct Batch {
     pub complete: Vec<Complete>,
     /// Doubts about rows of earlier batches.
     pub doubts: Vec<LateDoubt>,
-    /// How many rows of the batch may be wrong.
+    /// The numbers of rows of the batch that may be wrong.
     pub tallies: Tallies,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Batch {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Complete {
     pub table: &'static Table,
-    /// How many of its rows wait for their time.
+    /// The number of its rows that wait for their time.
     pub waiting: u64,
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u
     Ok(all.len() as u64)
 }
 
-/// How many clocks of a path are named at each of its ends.
+/// The number of clocks to name at each end of a long path.
 const NAMED: usize = 16;
 
 /// A path in one line. A long path is shown without its middle.

@@ -1,4 +1,4 @@
-//! How each part (a machine's packets in one file) came to trace time: the table `part`.
+//! The placement of each part (a machine's packets in one file) in trace time: the table `part`.
 
 use rusqlite::Connection;
 use timebase_resolver::{
@@ -25,7 +25,7 @@ pub(crate) struct Placed {
     pub offset: Option<i64>,
     /// The largest error of the offset; `None` if something is assumed.
     pub error: Option<i64>,
-    /// By how much REALTIME puts the part later than it is.
+    /// The time by which REALTIME puts the part too late, in ns.
     pub boots_differ: Option<i64>,
     /// Whether anything relates its clocks to the clocks of the files before it (rule X41); `None` if nothing
     /// of the part was placed.

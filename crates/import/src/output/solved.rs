@@ -26,7 +26,7 @@ use super::writer::owned;
 use crate::error::WriteError;
 use crate::place::{Place, file_id, file_key, shared, table_order};
 
-/// How many steps clocks of several hops may have together, and how many lines all clocks.
+/// The limit for the steps of clocks of several hops together, and for the lines of all clocks.
 const WHOLE_ROWS: usize = 1 << 20;
 
 /// The limit for the memory of estimates is `KEPT` bytes, plus `LARGEST` hops as large as the
@@ -61,12 +61,12 @@ struct Solver<'a, S> {
     routes: i64,
     hops: FxHashSet<(Clock, Clock)>,
     readings: i64,
-    /// How many readings the largest hop has.
+    /// The largest number of readings of a hop.
     largest: usize,
 }
 
-/// Which mappings to a clock are complete: the steps of clocks of several hops, the lines of all
-/// clocks, and the lines of clocks of one hop.
+/// The completeness of the mappings to a clock: for the steps of clocks of several hops, the lines of
+/// all clocks, and the lines of clocks of one hop.
 struct Whole {
     steps: bool,
     lines: bool,

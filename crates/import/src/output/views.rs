@@ -79,7 +79,7 @@ mod tests {
             for kind in ["view", "trigger"] {
                 assert!(made.iter().any(|object| object.0 == kind), "{kind}");
             }
-            // What follows a view goes with it.
+            // A view's facts go with the view.
             let has_facts = made.iter().any(|object| object.0 == "fact");
             assert_eq!(has_facts, views == Views::All);
             assert_eq!(schema(write_views, &views), made);

@@ -9,7 +9,7 @@ use timebase_store::sort::{Quota, Scratch};
 use super::behind::Behind;
 use super::packed::{BUFFER, Counted, Packed, Written};
 
-/// How a trace is compressed as a whole (rule RW11).
+/// The compression of a whole trace (rule RW11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Packing {
     Plain,

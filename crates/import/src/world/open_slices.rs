@@ -189,7 +189,7 @@ impl Slice {
     }
 }
 
-/// How often sequences lost packets.
+/// The number of packet losses, by sequence.
 #[derive(Debug, Default)]
 pub(super) struct Losses(FxHashMap<u32, u32>);
 

@@ -64,7 +64,7 @@ mod fault {
 struct Stack {
     top: Option<u32>,
     depth: u32,
-    /// How many of the slices are closed.
+    /// The number of closed slices.
     closed: u16,
     /// Whether the last end had a name.
     has_named_ends: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Slices {
     /// By track.
     stacks: Vec<Stack>,
     next: i64,
-    /// How often sequences lost packets.
+    /// The number of packet losses, by sequence.
     losses: Losses,
     misplaced: Misplaced,
     /// The first and the last time of all slices.

@@ -19,7 +19,7 @@ use crate::output::{Counter, Fault, Faults};
 /// The largest number of links of an id, for each slice so far that names the id.
 const LINKS: usize = 64;
 
-/// How many slices of each kind are remembered for an id that they name.
+/// The limit for remembered slices of each kind, for an id that they name.
 const REMEMBERED: usize = 1 << 16;
 
 const TOO_MANY: Fault = Fault::new(
@@ -69,7 +69,7 @@ struct Named {
     submission: Option<i64>,
     wait: Option<i64>,
     followers: Vec<i64>,
-    /// How many slices there were, how many links were made, and how many slices lack links.
+    /// The number of slices, of links, and of slices that lack links.
     steps: usize,
     links: usize,
     left_out: usize,

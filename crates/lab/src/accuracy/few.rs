@@ -10,7 +10,7 @@ use crate::synth::Random;
 
 /// The readings of a clock for which the truth is compared with the estimate, for each seed.
 const LOOKS: u64 = 200;
-/// When the clocks are read first, in ns after the start of BOOTTIME.
+/// The first reading of the clocks, in ns after the start of BOOTTIME.
 const BEGIN: u64 = 300_000_123_457;
 /// The rate of a clock that wanders changes once in this many ns.
 const CHANGES: i64 = 10_000_000;
@@ -26,12 +26,12 @@ pub struct FewCase {
     pub unit: i64,
     /// The time between two changes of its value, in ns: 1 or its unit, or a tick.
     pub resolution: i64,
-    /// How much faster or slower it is at most, in millionths; 0 if it comes from one timekeeper
-    /// with BOOTTIME.
+    /// Its largest drift, faster or slower, in millionths; 0 if it comes from one timekeeper with
+    /// BOOTTIME.
     pub drift_ppm: i64,
-    /// How fast its rate changes, in 10⁻⁹ in a second.
+    /// The standard deviation of its rate's change in a second, in 10⁻⁹.
     pub wander_ppb: u64,
-    /// How much later than BOOTTIME it is read at most, in ns.
+    /// The largest delay of its reading after that of BOOTTIME, in ns.
     pub late_ns: u64,
     /// The times of the snapshots, in ns after the first.
     pub snapshots: Vec<i64>,
@@ -283,7 +283,7 @@ fn boottime(at: i64) -> i64 {
 struct Simulated {
     resolution: i64,
     origin: i64,
-    /// How far it is ahead at multiples of [`CHANGES`], in ns.
+    /// Its lead at multiples of [`CHANGES`], in ns.
     ahead: Vec<f64>,
 }
 

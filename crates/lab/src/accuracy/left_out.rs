@@ -17,9 +17,9 @@ use crate::accuracy::off::Off;
 pub struct LeftOut {
     /// Its clocks: `TSC → BOOTTIME`.
     pub hop: String,
-    /// How far nearest neighbour puts the left-out readings from their recorded values.
+    /// The errors of nearest neighbour for the left-out readings, against their recorded values.
     pub nearest: Off,
-    /// How far the rate-aware conversion puts them.
+    /// The same errors of the rate-aware conversion.
     pub linear: Off,
     /// The share of its readings within the stated error.
     pub inside: f64,

@@ -63,7 +63,7 @@ impl Inversions {
 }
 
 impl Measured {
-    /// How many times better linear is, by the root mean square.
+    /// The ratio of nearest neighbour's error to linear's, by the root mean square.
     pub fn better(&self) -> f64 {
         self.nearest.rms / self.linear.rms
     }

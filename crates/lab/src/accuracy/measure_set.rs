@@ -32,7 +32,7 @@ pub struct Stated {
 }
 
 impl SetMeasured {
-    /// How many times better linear is, by the root mean square.
+    /// The ratio of nearest neighbour's error to linear's, by the root mean square.
     pub fn better(&self) -> f64 {
         self.nearest.rms / self.linear.rms
     }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::synth::Form;
 
-    /// How far a database places the packets of the first guest from the truth.
+    /// The errors of a database for the packets of the first guest, and the stated error, in ns.
     #[derive(Default)]
     struct Off {
         nearest: i64,

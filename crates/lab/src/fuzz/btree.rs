@@ -31,7 +31,7 @@ struct InputRow {
     a: Any,
     b: Any,
     c: Any,
-    /// How often the row is repeated, with the next ids.
+    /// The number of repetitions of the row, with the next ids.
     again: u8,
 }
 

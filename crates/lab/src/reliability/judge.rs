@@ -1,4 +1,4 @@
-//! Which packets of a copy an import found, and which of its rows are no packets.
+//! The packets of a copy that an import found, and those of its rows that are no packets.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -19,7 +19,7 @@ pub(crate) struct Drifting {
     /// Its reading, in ns, when its parent reads `parent_origin`.
     origin: i64,
     parent_origin: i64,
-    /// How much faster than its parent it runs.
+    /// Its rate against its parent, less 1.
     rate: i64,
     /// Nanoseconds in a tick.
     pub unit: i64,

@@ -30,7 +30,7 @@ pub(crate) struct Crystal {
     parent: i64,
     /// The time that it has counted, in 2⁻⁴⁰ ns.
     elapsed: i128,
-    /// How much faster than its parent it runs, also in 2⁻⁴⁰.
+    /// Its rate against its parent, less 1, also in 2⁻⁴⁰.
     rate: i64,
     /// The lowest and the highest rate so far.
     rates: (i64, i64),
@@ -120,7 +120,7 @@ impl Crystal {
         self.origin + (elapsed.div_euclid(i128::from(NANOSECONDS)) >> RATE_BITS) as i64
     }
 
-    /// How much faster than its parent it ran at most, if a tick counts as a nanosecond.
+    /// Its largest drift from its parent so far, if a tick counts as a nanosecond.
     fn largest_rate(&self) -> i128 {
         let (low, high) = self.rates;
         let rate = |rate: i64| {

@@ -27,7 +27,7 @@ const NANOSECONDS: u32 = 1_000_000;
 pub(crate) struct Crystals {
     chains: Vec<Chain>,
     hops: usize,
-    /// When the next snapshot is due, in time awake; `None` before the first.
+    /// The time of the next snapshot, in time awake; `None` before the first.
     next: Option<i64>,
     /// The interval between two snapshots, and to the second of a pair.
     interval: i64,
@@ -54,10 +54,10 @@ struct Link {
     id: u32,
     crystal: Crystal,
     hop: Hop,
-    /// When its next snapshot is due, and whether that is the second of a pair.
+    /// The time of its next snapshot, and whether this snapshot is the second of a pair.
     due: i64,
     is_second: bool,
-    /// How far it was set.
+    /// The ns by which it was set forward.
     set: i64,
 }
 
@@ -201,7 +201,7 @@ impl Crystals {
         Ok(())
     }
 
-    /// When the next snapshot is due.
+    /// The time of the snapshot after the one at `due`.
     fn after(&mut self, number: usize, hop: usize, due: i64) -> i64 {
         let chain = self.chains.get_mut(number);
         let Some(link) = chain.and_then(|chain| chain.links.get_mut(hop)) else {

@@ -18,7 +18,7 @@ const RECENT: usize = 4;
 struct Taken {
     /// The reading of the parent.
     parent: i64,
-    /// How long the parent had stood still until then, in ns.
+    /// The time that the parent had stood still until then, in ns.
     paused: i64,
     /// The time between the two readings, in ns of the parent.
     apart: i64,

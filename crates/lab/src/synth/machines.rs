@@ -286,7 +286,7 @@ impl<'a, W: Write> Member<'a, W> {
     }
 }
 
-/// How far the BOOTTIME of a machine is ahead of the host's at the beginning of the trace.
+/// The lead of a machine's BOOTTIME over the host's at the beginning of the trace.
 fn ahead(set: &Set, machine: u32) -> i64 {
     i64::from(machine) * set.guest_offset_ns as i64
 }

@@ -21,7 +21,7 @@ use crate::synth::settings::{FtraceClock, Mix, Settings, Size};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
-    /// How the set is divided into files.
+    /// The division of the set into files.
     pub form: Form,
     /// The recording of each machine, or each process. Its [`size`](Settings::size) is the size of
     /// all of them together, and its [`drift_ppm`](Settings::drift_ppm) is for the clocks within a
@@ -35,17 +35,16 @@ pub struct Set {
     /// Guests: the drift of their BOOTTIME from the host's, in millionths, up to 500. The first,
     /// third … are faster, and the second, fourth … slower.
     pub guest_drift_ppm: u32,
-    /// Guests: how fast these rates change, like [`wander_ppb`](Settings::wander_ppb), up to
-    /// 10,000.
+    /// Guests: the wander of these rates, like [`wander_ppb`](Settings::wander_ppb), up to 10,000.
     pub guest_wander_ppb: u32,
-    /// Guests: how far the BOOTTIME of the first is ahead of the host's when the trace begins, in
-    /// ns, up to 10¹⁵; the second is ahead twice as much, and so on.
+    /// Guests: the lead of the first one's BOOTTIME over the host's when the trace begins, in ns,
+    /// up to 10¹⁵; the second has twice this lead, and so on.
     pub guest_offset_ns: u64,
     /// Guests: the largest error of their REALTIME against the host's, in ns, up to 10¹⁵.
     pub realtime_apart_ns: u64,
     /// Rounds: the shortest time of a message and its answer, in ns, from 2 to 10⁸.
     pub round_trip_ns: u64,
-    /// Rounds: how much longer they may take, in ns, up to 10⁸.
+    /// Rounds: the largest addition to the shortest time, in ns, up to 10⁸.
     pub jitter_ns: u64,
     /// Rounds: the percentage of a round trip by which the message takes more than half, up to 50.
     pub asymmetry_percent: u32,
@@ -62,7 +61,7 @@ pub struct Set {
     pub read_after_ns: u64,
 }
 
-/// How a set is divided into files.
+/// The division of a set into files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
@@ -73,7 +72,7 @@ pub enum Form {
     /// them (rule X26).
     Files,
     /// A set: a file for each machine, without machine ids, and a manifest that names the
-    /// machines and states how far their clocks were apart at the beginning.
+    /// machines and states the offsets between their clocks at the beginning.
     Manifest,
     /// A set: a file for each of several processes of the host, with snapshots of its own.
     Processes,

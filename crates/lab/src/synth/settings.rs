@@ -49,11 +49,11 @@ pub struct Settings {
     /// addition to those at suspends and steps; at least 1. If the size is in bytes and has no room
     /// for them, there are as many as records.
     pub service_snapshots: u64,
-    /// How often the machine is suspended.
+    /// The number of suspends.
     pub suspends: u32,
     /// The length of a suspend, in ns.
     pub suspend_ns: u64,
-    /// How far REALTIME is set back in the middle of the trace, in ns: 0 is not at all, otherwise
+    /// The step of REALTIME backwards in the middle of the trace, in ns: 0 is none, otherwise
     /// from 10⁶ to 10¹⁵. Later readings of it are unresolved (rule N5).
     pub realtime_step_ns: u64,
     /// Kernel events: the number of CPUs, up to 1024.
@@ -89,7 +89,7 @@ pub struct Settings {
     /// Crystals: the time between two snapshots of a clock and the one below it, in ns,
     /// from 10⁶ to 10¹⁷.
     pub crystal_snapshot_ns: u64,
-    /// Crystals: how fast rates change, in 10⁻⁹, up to 100,000: a random walk that reaches this
+    /// Crystals: the wander of rates, in 10⁻⁹, up to 100,000: a random walk that reaches this
     /// distance in a second (standard deviation), and twice the distance in four.
     pub wander_ppb: u32,
     /// Crystals: the largest time between the two readings of a snapshot, either of them first, in

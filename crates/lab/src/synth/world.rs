@@ -18,7 +18,7 @@ const SECOND: i64 = 1_000_000_000;
 pub(crate) const BEGIN: i64 = 1000 * SECOND;
 /// Machines that ask each other for the time have done so for this long before.
 pub(crate) const EARLY: i64 = BEGIN - 300 * SECOND;
-/// How long the machine had been suspended until then.
+/// The time that the machine had been suspended until then.
 const SUSPENDED_BEFORE: i64 = 300 * SECOND;
 /// The reading of REALTIME then: 14 November 2023.
 const REALTIME: i64 = 1_700_000_000 * SECOND;
@@ -60,9 +60,9 @@ pub(crate) struct World {
     guest: Option<Crystal>,
     /// The current reading of BOOTTIME, in ns.
     boottime: i64,
-    /// How long the machine was suspended since the trace began.
+    /// The time that the machine was suspended since the trace began.
     suspended: i64,
-    /// How far REALTIME was set back.
+    /// The ns by which REALTIME was set back.
     set_back: i64,
     /// Whether snapshots show that REALTIME went backwards (rule N5).
     pub realtime_went_back: bool,
@@ -123,7 +123,7 @@ impl World {
         self.boottime
     }
 
-    /// When the trace begins.
+    /// The true BOOTTIME at which the trace begins.
     pub fn begin(&self) -> i64 {
         BEGIN
     }
@@ -173,7 +173,7 @@ impl World {
         self.set_back += ns;
     }
 
-    /// How long the machine was suspended since the trace began.
+    /// The time that the machine was suspended since the trace began.
     pub fn suspended(&self) -> i64 {
         self.suspended
     }

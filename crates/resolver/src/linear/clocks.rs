@@ -1,5 +1,5 @@
-//! The two clocks of a hop: what their kinds and their units say about their readings (rules R30,
-//! R32, R33).
+//! The two clocks of a hop, and the properties of their readings by kind and unit (rules R30, R32,
+//! R33).
 
 use super::choice::TICK;
 use super::knot::Knot;
@@ -28,10 +28,10 @@ const READ_ORDER: [ClockId; 6] = [
 /// others.
 const LEAST_NOISE_OF_CALLS: f64 = 500.0;
 pub(super) const LEAST_NOISE: f64 = 100.0;
-/// How far a rate is off without evidence (rule R33). The raw clock is adjusted by nobody.
+/// The error of a rate without evidence (rule R33). Nobody adjusts the raw clock.
 const PRIOR: f64 = 150e-6;
 const PRIOR_OF_RAW: f64 = 500e-6;
-/// The powers of ten that readings of nanoseconds may be multiples of by their clock's resolution.
+/// The powers of ten that a clock of nanoseconds may have as its resolution.
 const RESOLUTIONS: [i64; 4] = [1_000_000, 100_000, 10_000, 1_000];
 
 /// The clocks of a hop, each with the nanoseconds in its unit.
@@ -57,7 +57,7 @@ impl Clocks {
         self.ids().contains(&id)
     }
 
-    /// How far a clock that only shows its last tick is off.
+    /// The error of a clock that only shows its last tick; 0 if neither clock does.
     pub fn tick(&self) -> f64 {
         match self.ids().into_iter().any(ClockId::is_coarse) {
             true => TICK,
@@ -93,7 +93,7 @@ impl Clocks {
         }
     }
 
-    /// How far the rate is probably off the nominal one.
+    /// The probable deviation of the rate from the nominal one.
     pub fn prior(&self) -> f64 {
         match self.any_is(ClockId::MONOTONIC_RAW) || self.is_counter() {
             true => PRIOR_OF_RAW,

@@ -15,14 +15,13 @@ use super::rate::{Measured, Prior, Rate, changed, median_sigma};
 const SAME_UNIT: f64 = 1e-3;
 /// The largest drift of a clock against another; beyond it, a clock was set (rule R9).
 pub(super) const OSCILLATOR: f64 = 500e-6;
-/// How long a coarse clock has to be read to know its rate (rule R1).
+/// The least length of a gap that tells the rate of a coarse clock (rule R1).
 const TELLS_COARSE: f64 = 20e9;
 /// A rate without evidence has an error larger than usual by this factor (rule R9).
 const UNSURE: f64 = 10.0;
 /// A rate may change by more than usual by this factor (rule R9).
 const CHANCE: f64 = 2.0;
-/// How far the readings of a snapshot may be apart before two clocks count different units (rule
-/// R34).
+/// A time between a snapshot's readings that is no sign of different units (rule R34).
 const READ_APART: f64 = 200e3;
 /// The least change of a rate (rule R5).
 pub(super) const LEAST_WOBBLE: f64 = 1e-7;
@@ -42,8 +41,8 @@ const APART: f64 = 1e6;
 const LONG: f64 = 1.5;
 /// The usual gap is no shorter than those that show changes of the rate, by more than this factor.
 const SHORTER: f64 = 0.5;
-/// How near to a line a reading that is left out in a step must be, as a part of the distance
-/// between the lines (rule R4).
+/// In a step, the largest distance from a line to a left-out reading on its side, as a part of the
+/// distance between the lines (rule R4).
 const ON_A_SIDE: f64 = 0.25;
 
 /// Further facts about a step.
@@ -114,7 +113,7 @@ struct Facts {
     least_noise: f64,
     /// The noise if no reading shows it.
     untold_noise: f64,
-    /// How far the rate is probably off the nominal one.
+    /// The probable deviation of the rate from the nominal one.
     prior: f64,
     is_counter: bool,
     has_errors: bool,
@@ -181,7 +180,7 @@ pub struct Fit {
     pub nominal_rate: f64,
     /// The rate, as far as it is known (rule R33).
     pub rate: f64,
-    /// How far it may be off, without changes; infinite if unknown.
+    /// The error of the rate, without its changes; infinite if unknown.
     pub rate_error: f64,
     /// The largest difference between a gap's rate and the rate.
     pub rate_spread: f64,
@@ -210,9 +209,9 @@ pub struct Fit {
     /// The offsets of clocks of one timekeeper, which have no rates.
     pub(super) offsets: Option<Offsets>,
     tells: Tells,
-    /// How far the rate may be off its estimate, or change, between two readings.
+    /// The possible error of the rate between two readings, with its changes.
     rate_doubt: f64,
-    /// Whether its difference from the nominal rate is more than that.
+    /// Whether the rate differs from the nominal one by more than `rate_doubt`.
     is_drift_known: bool,
     /// The growth of the error outside of the readings (rules R9, R10, R35); infinite if unknown.
     pub(super) outside: f64,
@@ -223,7 +222,7 @@ fn unsure(from: Knot, to: Knot) -> f64 {
     f64::from(from.error + to.error) / distance(from.a, to.a)
 }
 
-/// How far the rate between two readings is off by their errors (rule R33).
+/// The error of the rate between two readings that their errors cause (rule R33).
 fn sigma(from: Knot, to: Knot) -> f64 {
     f64::from(from.error).hypot(f64::from(to.error)) / distance(from.a, to.a)
 }
@@ -846,14 +845,15 @@ impl Fit {
         matches!(self.tells, Tells::Possible(_))
     }
 
-    /// How many ppm faster than nominal the target runs against the source; `None` if that is
-    /// unknown: the readings, which may be few, would show as much by chance (rule R37).
+    /// The drift of the target against the source from the nominal rate, in ppm, positive if it is
+    /// faster; `None` if the drift is unknown: the readings, which may be few, would show as much by
+    /// chance (rule R37).
     pub fn drift_ppm(&self) -> Option<f64> {
         let relative = (self.rate - self.nominal_rate) / self.nominal_rate;
         Some(relative * 1e6).filter(|drift| self.is_drift_known && drift.is_finite())
     }
 
-    /// How far the drift may be off, in ppm; `None` if the drift is unknown.
+    /// The error of the drift, in ppm; `None` if the drift is unknown.
     pub fn drift_error_ppm(&self) -> Option<f64> {
         self.drift_ppm()?;
         Some(self.rate_doubt / self.nominal_rate.abs() * 1e6)

@@ -22,19 +22,19 @@ use super::knot::{Gap, Knot, distance, gaps, median, moved, off_line, rate};
 use super::rate::weighted_median;
 use crate::mapping::clamp;
 
-/// How long a coarse clock has to be read to know its rate (rule R1).
+/// The least length of a gap that tells the rate of a coarse clock (rule R1).
 const TELLS_COARSE: f64 = 20e9;
 /// From this many gaps on, kin may turn out to be strangers, if their rate is off by this factor
 /// more than chance.
 const GAPS_OF_STRANGERS: usize = 4;
 const CONTRADICTS: f64 = 4.0;
-/// How far apart the clocks of a snapshot are read: at least this, and this factor of the median.
+/// The time between the readings of a snapshot: at least this, and this factor of the median.
 const READ_APART: f64 = 3e3;
 const SCATTER: f64 = 3.0;
 /// The bounds of the difference of two offsets that costs as much as a reading that is left out.
 const LEAST_SCALE: f64 = 6e3;
 const MOST_SCALE: f64 = 1e6;
-/// From this many readings on, their differences say how they scatter.
+/// From this many readings on, their differences show their scatter.
 const SCATTERS: usize = 4;
 /// The least error; for one reading; and of twins.
 const LEAST_ERROR: f64 = 500.0;
@@ -42,10 +42,11 @@ const ERROR_OF_ONE: f64 = 3e3;
 const LEAST_ERROR_OF_TWINS: f64 = 100.0;
 /// Twins read the same number only by chance if they have just begun to count.
 const COUNTS: i128 = 1_000_000;
-/// How near to an offset a reading that is left out in a step must be, as a part of the step.
+/// In a step, the largest distance from an offset to a left-out reading on its side, as a part of the
+/// step.
 pub(super) const ON_A_SIDE: f64 = 0.25;
 
-/// How two clocks of a hop are related (rule R30).
+/// The relation of a hop's two clocks (rule R30).
 ///
 /// ```
 /// # use timebase_resolver::*;
@@ -199,7 +200,7 @@ impl Kin {
             _ if is_rough || self.kinship == Kinship::Twins => {
                 (at(last / 2) + at(offsets.len() / 2)).div_euclid(2)
             }
-            // What is read later is ahead by the delay.
+            // The later reading is ahead by the delay.
             _ if self.target_is_first => at(last),
             _ => at(0),
         };

@@ -100,7 +100,7 @@ pub struct Line {
     pub anchor: i64,
     /// `None` if it does not fit 64 bits (rule R7).
     pub offset: Option<i64>,
-    /// How much faster the target runs.
+    /// The rate of the target, less 1.
     pub slope: f64,
     /// In ns of the target; infinite if unknown.
     pub error: f64,
@@ -110,7 +110,7 @@ pub struct Line {
     pub kind: LineKind,
 }
 
-/// How far a clock that runs faster by `slope` is ahead after `forward`.
+/// The lead, after `forward`, of a clock that runs faster by `slope`.
 #[inline]
 fn ahead(forward: f64, slope: f64) -> i128 {
     rounded(forward * slope)
@@ -178,7 +178,7 @@ impl Line {
 pub(super) struct Part {
     pub start: Option<i64>,
     pub end: Option<i64>,
-    /// A reading on the line, and how much faster the target runs.
+    /// A reading on the line, and the rate of the target, less 1.
     pub from: i64,
     pub to: i64,
     pub slope: f64,
@@ -354,7 +354,7 @@ impl Fit {
     }
 }
 
-/// How much faster the target runs on the straight line between two readings.
+/// The rate of the target, less 1, on the straight line between two readings.
 fn gained(before: &Knot, after: &Knot) -> f64 {
     let ran =
         (i128::from(after.b) - i128::from(before.b)) - (i128::from(after.a) - i128::from(before.a));

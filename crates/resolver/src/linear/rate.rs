@@ -1,25 +1,25 @@
 //! Rates with their uncertainty (rules R33 and R35).
 //!
 //! Two readings that are 16 µs apart and 30 ns off show a rate of 1,880 ppm, plus or minus as much.
-//! So a rate is the mean of what the readings show and what clocks usually do, each with the weight
-//! of its certainty: 150 ppm is nearly all that those two readings can say, and nothing is left of
-//! it after ten snapshots.
+//! So a rate is the mean of the measured rate and the usual rate of clocks, each with the weight of
+//! its certainty: 150 ppm is nearly all that those two readings can say, and nothing is left of it
+//! after ten snapshots.
 
-/// The rate of a gap, and how far it is off by the errors of its two readings.
+/// The rate of a gap, and its error, which the errors of its two readings cause.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
     pub rate: f64,
     pub sigma: f64,
 }
 
-/// An estimated rate, and how far it may be off; infinite if unknown.
+/// An estimated rate, and its error; infinite if unknown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rate {
     pub rate: f64,
     pub error: f64,
 }
 
-/// What is known of a rate before it is measured.
+/// The estimate of a rate before its measurement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prior {
     pub rate: f64,

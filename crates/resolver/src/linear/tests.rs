@@ -31,7 +31,7 @@ fn other() -> Clock {
     Clock::new(MachineId::HOST, ClockId(65), SeqId(3))
 }
 
-/// What the two clocks of a hop read at the begin: no multiples of a thousand, and not the same.
+/// The two readings of a hop at the begin: no multiples of a thousand, and not the same.
 const BEGIN: [i64; 2] = [5_000_234_567, 6_200_345_678];
 
 /// Readings since the begin.
@@ -382,8 +382,8 @@ fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
     let mut error = |tenths: i64| at(&mut estimates, tenths * SECOND / 10).1;
     let is =
         |error: f64, expected: f64| assert!((error - expected).abs() < 0.02, "{error} {expected}");
-    // What the errors of both gaps explain is no change; at least a third of 1 ppm, because there
-    // are three rates.
+    // A difference within the errors of both gaps is no change; the change is at least a third of
+    // 1 ppm, because there are three rates.
     let sigma = noise * 2f64.sqrt() / 1e9;
     assert!(2.0 * sigma / 3.0 > 5e-6);
     is(error(0), noise);
@@ -723,7 +723,7 @@ fn clocks(number: usize, units: [i64; 2]) -> (Clock, Clock, Kinds) {
     }
 }
 
-/// How readings are rounded down, and the units that snapshots say.
+/// The numbers to whose multiples readings are rounded down, and the units in snapshots.
 fn grains() -> impl Strategy<Value = ([i64; 2], [i64; 2])> {
     prop_oneof![
         6 => Just(([1, 1], [1, 1])),

@@ -70,12 +70,12 @@ fn error(snapshots: &Snapshots, (from, ticks, to): Wanted, cache: &mut Cache) ->
     estimate.and_then(|estimate| estimate.error())
 }
 
-/// What a conversion is called, and which arguments it has.
+/// The name of a conversion, and its possible numbers of arguments.
 struct Signature {
     name: &'static str,
     counts: RangeInclusive<u8>,
-    /// From how many arguments on two of them are the target; `None` if that is BOOTTIME. So five are for
-    /// `why_unresolved` a clock and another, and never a clock, its machine and its file.
+    /// The least number of arguments that includes the two of the target; `None` if the target is BOOTTIME. So
+    /// five arguments of `why_unresolved` are a clock and another, and never a clock, its machine and its file.
     with_target: Option<u8>,
 }
 

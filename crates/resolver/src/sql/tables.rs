@@ -163,7 +163,7 @@ unsafe impl<'vtab> VTab<'vtab> for ClockTable {
     }
 }
 
-/// Which arguments are given.
+/// Requests the given arguments, and marks them in the index number. False if one is unusable.
 fn plan(which: Which, info: &mut IndexInfo) -> Result<bool> {
     let mut given = vec![None; which.arguments().len()];
     let mut unusable = false;

@@ -35,7 +35,7 @@ enum Form {
     State,
     /// Whether a handler of interrupts did something.
     Handled,
-    /// What a soft interrupt is for.
+    /// The name of a soft interrupt.
     Action,
     /// `B` for a beginning, `E` for an end.
     Edge,
@@ -340,7 +340,7 @@ fn text(value: &Json<'_>, form: Form) -> String {
     }
 }
 
-/// What the kernel's soft interrupts are for, by their numbers.
+/// The names of the kernel's soft interrupts, by their numbers.
 const ACTIONS: [&str; 10] = [
     "HI",
     "TIMER",

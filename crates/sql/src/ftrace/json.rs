@@ -69,7 +69,7 @@ pub fn elements(array: &str) -> Vec<Json<'_>> {
     Reader(array).array().unwrap_or_default()
 }
 
-/// What is left to read.
+/// The rest of the text.
 struct Reader<'j>(&'j str);
 
 impl<'j> Reader<'j> {

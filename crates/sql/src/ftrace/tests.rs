@@ -26,7 +26,7 @@ fn line(conn: &Connection, id: i64) -> Option<String> {
         .unwrap()
 }
 
-/// What stands behind the time.
+/// The text of the line after the time.
 fn told_of(conn: &Connection, name: &str, args: &str) -> String {
     conn.execute(
         "REPLACE INTO ftrace_event VALUES (1, 0, 0, 0, 0, ?1, ?2)",

@@ -1,4 +1,4 @@
-//! How SQLite calls an intrinsic: its arguments, and functions that gather rows.
+//! A call of an intrinsic by SQLite: its arguments, and functions that gather rows.
 //!
 //! These functions are not [`crate::Function`]s: they hand each other pointers, gather rows, or
 //! take any number of arguments, and only a connection can call them.
@@ -114,7 +114,7 @@ impl<'c, 'a> Call<'c, 'a> {
         }
     }
 
-    /// What the function is called.
+    /// The name of the function.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -1,5 +1,5 @@
-//! Who was to blame for a thread's waiting: the walk through the spans in which threads ran, from a
-//! span back to the one that woke it.
+//! The causes of a thread's waiting: the walk through the spans in which threads ran, from a span
+//! back to the one that woke it.
 //!
 //! | function | result |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | `__intrinsic_critical_path_walk(graph, root_ids)` | a table with `root_id`, `depth`, `ts`, `dur` (ns), `blocker_id`, `blocker_utid`, `parent_id`: for each root, the spans that ran while its thread slept or ran |
 //!
 //! A span answers for its own time and for the sleep before it. The time of the sleep goes to the
-//! span that woke it, one level deeper; or to the span itself if only an interrupt woke it. What
-//! lies before the sleep goes to the span before it, on the same level.
+//! span that woke it, one level deeper; or to the span itself if only an interrupt woke it. The
+//! time before the sleep goes to the span before it, on the same level.
 
 use std::collections::HashMap;
 use std::ffi::c_int;

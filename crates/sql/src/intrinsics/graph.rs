@@ -98,7 +98,7 @@ impl Edges {
 pub struct Graph {
     ids: Vec<u32>,
     by_id: HashMap<u32, u32>,
-    /// Where the edges of each node begin in `dests`, and where the last ones end.
+    /// The start of each node's edges in `dests`, and the end of the last ones.
     starts: Vec<usize>,
     dests: Vec<u32>,
 }

@@ -1,4 +1,5 @@
-//! Where an intrinsic ends early: its data takes too much memory, or its statement was interrupted.
+//! The reasons to end an intrinsic early: its data takes too much memory, or its statement was
+//! interrupted.
 
 use rusqlite::Connection;
 use rusqlite::functions::{ConnectionRef, Context};
@@ -8,7 +9,7 @@ use crate::{Error, Result};
 /// The most bytes that the data of one call may take, as `docs/hostile-input.md` says.
 pub const BYTES: usize = 1 << 31;
 
-/// An interrupt is looked for once in so many steps, some milliseconds.
+/// The number of steps between two looks for an interrupt, some milliseconds.
 const STEPS: u32 = 1 << 18;
 
 /// Counts the bytes that a call keeps.

@@ -26,7 +26,7 @@ use crate::{Answer, Arguments, Call, Error, Function, Functions, Result, ValueRe
 /// The most bytes of a compiled pattern, and of the tables that a match fills.
 const COMPILED: usize = 1 << 20;
 
-/// How many compiled patterns a function keeps.
+/// The limit for the compiled patterns that a function keeps.
 const KEPT: usize = 8;
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {

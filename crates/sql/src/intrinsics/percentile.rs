@@ -102,13 +102,13 @@ impl Percentile {
     }
 
     fn add(self, call: Call<'_, '_>, gathered: &mut Gathered) -> Result<()> {
-        /// What SQLite's extension takes for the same place.
+        /// The tolerance of SQLite's extension for the same place.
         const SAME: f64 = 0.001;
         let place = self.place(call)?;
         let first = *gathered.place.get_or_insert(place);
         if (place - first).abs() > SAME {
             let first = first * self.most.unwrap_or(1.0);
-            // Without what the division rounded.
+            // Without the rounding of the division.
             let first = (first * 1e9).round() / 1e9;
             let expected = format!("the same for all rows, {first}");
             return Err(call.arguments().must_be(1, "p", &expected));

@@ -1,10 +1,10 @@
-//! What modules declare, with their own comments, without running them.
+//! The declarations in modules, with their own comments, without running the modules.
 //!
 //! # Design
 //!
 //! A declaration is read up to its body, from the tokens as they are written: a body may call macros of modules that
-//! are not there, and nothing of it is needed. The alternative, to include a module and to ask what it made, needs a
-//! database, loses comments, and runs code to print help.
+//! are not there, and nothing of it is needed. The alternative, to include a module and to query the objects that it
+//! made, needs a database, loses comments, and runs code to print help.
 
 use super::script::Statements;
 use super::token::{Kind, Token, Tokens};
@@ -59,14 +59,14 @@ pub struct Declared {
     pub arguments: Vec<DeclaredName>,
     /// The columns by the schema of a table or view, or of a function with rows.
     pub columns: Vec<DeclaredName>,
-    /// What a function or macro returns: a type, or `TABLE`. Empty for tables and views.
+    /// The result of a function or macro: a type, or `TABLE`. Empty for tables and views.
     pub returns: String,
     /// The comment before `RETURNS`; empty without one.
     pub returns_comment: String,
 }
 
 impl Declared {
-    /// How it is written where it is used: `name`, `name(argument, …)` or `name!(argument, …)`.
+    /// The form of its use: `name`, `name(argument, …)` or `name!(argument, …)`.
     pub fn usage(&self) -> String {
         let names = self.arguments.iter().map(|argument| argument.name.as_str());
         let arguments = names.collect::<Vec<_>>().join(", ");
@@ -77,7 +77,7 @@ impl Declared {
         }
     }
 
-    /// Whether its name begins with `_`, which modules use for what is theirs alone.
+    /// Whether its name begins with `_`, which modules use for their private objects.
     pub fn is_internal(&self) -> bool {
         self.name.starts_with('_')
     }

@@ -21,14 +21,14 @@ pub struct Column {
     pub is_variadic: bool,
 }
 
-/// What a function returns.
+/// The kind of a function's result.
 #[derive(Debug, Clone)]
 pub enum Returns {
     Value,
     Rows(Vec<Column>),
 }
 
-/// What a function does.
+/// The implementation of a function.
 #[derive(Debug, Clone)]
 pub enum Body {
     Select(Sql),
@@ -63,7 +63,7 @@ pub enum Dropped {
     Macro,
 }
 
-/// What a statement does.
+/// The action of a statement.
 #[derive(Debug)]
 pub enum Action {
     Table {

@@ -33,7 +33,7 @@ pub struct Engine<'c> {
     parameters: Vec<(String, Held)>,
 }
 
-/// What becomes of a statement.
+/// The outcome of a statement.
 pub enum Step {
     /// It was one of the dialect, and has run.
     Ran,
@@ -176,7 +176,8 @@ impl<'c> Engine<'c> {
             }
             _ => {}
         }
-        // What reads a table without rows while it is made will be asked for later.
+        // The tables without rows that the SELECT reads count later, for statements that
+        // read the new table.
         let before = self.shared.unread.take();
         let made = NewTable {
             conn: self.conn,
@@ -199,7 +200,7 @@ impl<'c> Engine<'c> {
         Ok(())
     }
 
-    /// The tables without rows from which those tables were made that a statement reads.
+    /// The tables without rows from which the tables of a statement were made.
     pub fn unread_by(&self, sql: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         if locked(&self.shared.state).unread.is_empty() {

@@ -17,7 +17,7 @@ const KEPT: &str = "__timebase_result";
 
 /// A script that has run up to its last statement with rows.
 pub struct Finished {
-    /// How many statements it has.
+    /// The number of its statements.
     pub statements: usize,
     /// The last one that has rows. It has not run yet.
     pub last: Option<Sql>,

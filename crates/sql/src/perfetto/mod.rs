@@ -162,7 +162,8 @@ impl Packages {
         Ok(all.into_iter().collect())
     }
 
-    /// What a module declares, in its order, without running it. `None` if no folder has the module.
+    /// The declarations of a module, in its order, without running it. `None` if no folder
+    /// has the module.
     ///
     /// # Errors
     ///
@@ -289,8 +290,8 @@ pub fn step_with(
     }
 }
 
-/// What the user should know of the statements since the last call: for example, which index was
-/// left out.
+/// The notes for the user about the statements since the last call: for example, about an index that
+/// was left out.
 ///
 /// # Errors
 ///
@@ -313,7 +314,7 @@ pub fn take_unread(conn: &Connection, sql: &str) -> Result<BTreeSet<String>> {
     Ok(unread)
 }
 
-/// What to say of a table from [`take_unread`].
+/// The note about a table from [`take_unread`].
 pub fn note_of(unread: &str) -> String {
     format!("the result may lack rows: timebase does not fill {unread} yet")
 }

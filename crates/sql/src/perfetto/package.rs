@@ -13,11 +13,11 @@ const LARGEST: u64 = 16 << 20;
 /// The folders inside of folders.
 const DEEPEST: usize = 32;
 
-/// The files and folders that are looked at for a module with a similar name. Perfetto's library has
-/// 400, but the folder of a script may be anything.
+/// The limit for the files and folders in the search for a module with a similar name. Perfetto's
+/// library has 400, but the folder of a script may be anything.
 const LOOKED_AT: usize = 20_000;
 
-/// Where the library is in a checkout of Perfetto.
+/// The path of the library in a checkout of Perfetto.
 const LIBRARY: [&str; 4] = ["src", "trace_processor", "perfetto_sql", "stdlib"];
 
 /// A folder with modules.

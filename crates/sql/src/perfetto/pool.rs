@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 /// The depth of functions that call functions (PQ5).
 const DEPTH: usize = 1000;
 
-/// What all functions of a connection share.
+/// The state that all functions of a connection share.
 #[derive(Default)]
 pub struct Pools {
     /// Whether statements can be kept now.

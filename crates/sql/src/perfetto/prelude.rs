@@ -1,4 +1,5 @@
-//! What is there before the first module of a package (PQ2a), and what modules must not do (PQ13).
+//! The objects from before the first module of a package (PQ2a), and the check of a module's statements
+//! (PQ13).
 
 use std::ops::ControlFlow;
 
@@ -188,7 +189,7 @@ pub fn fill(conn: &Connection) -> Result<()> {
     Ok(conn.execute_batch(sql)?)
 }
 
-/// What a module's statement must not begin with: the transaction belongs to the INCLUDE.
+/// The words that a module's statement must not begin with: the transaction belongs to the INCLUDE.
 const STATEMENTS: [&str; 11] = [
     "ATTACH",
     "DETACH",

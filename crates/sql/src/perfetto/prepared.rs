@@ -65,7 +65,7 @@ impl Prepared {
         self.0.as_ptr()
     }
 
-    /// How many columns its rows have.
+    /// The number of columns of its rows.
     pub fn column_count(&self) -> usize {
         // SAFETY: the statement is valid.
         usize::try_from(unsafe { ffi::sqlite3_column_count(self.raw()) }).unwrap_or(0)

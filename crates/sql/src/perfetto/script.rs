@@ -65,10 +65,10 @@ fn is_query(word: &str) -> bool {
         .any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// What the tokens of a statement say of it.
+/// The facts about a statement from its tokens so far.
 #[derive(Default)]
 struct Words {
-    /// How many tokens there were.
+    /// The number of tokens.
     count: usize,
     begins_create: bool,
     trigger: Trigger,

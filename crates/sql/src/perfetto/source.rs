@@ -1,5 +1,4 @@
-//! Where a part of a statement was written: file, line and column, and the macros that it came
-//! through.
+//! The origin of a part of a statement: file, line and column, and the macros that it came through.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a connection knows of the dialect: macros, functions, modules and folders.
+//! The state of the dialect in a connection: macros, functions, modules and folders.
 //!
 //! It ends with the connection: functions of the connection own it, and nothing else does. A
 //! function of SQL without a name that users would meet hands it out, so that every caller with the
@@ -35,7 +35,7 @@ const KEEPER: &str = "__timebase_keeper";
 /// A function: its name in small letters, and its number of arguments; −1 for any number.
 pub type FunctionKey = (String, c_int);
 
-/// What became of a module.
+/// The progress of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     Running,
@@ -50,7 +50,7 @@ pub struct State {
     pub macros: HashMap<String, Arc<Macro>>,
     pub functions: HashMap<FunctionKey, Arc<Scalar>>,
     pub modules: HashMap<String, Progress>,
-    /// How many preludes have run.
+    /// The number of preludes that have run.
     pub preludes: usize,
     /// The tables that were made from tables without rows, by their name in small letters.
     pub unread: HashMap<String, BTreeSet<String>>,

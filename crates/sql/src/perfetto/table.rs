@@ -34,7 +34,7 @@ const INDEXED: i64 = 64;
 /// The columns that joins use (PQ12).
 const KEYS: [&str; 3] = ["id", "ts", "parent_id"];
 
-/// Why a table cannot be dropped in older versions of SQLite, and what to do.
+/// The reason why older versions of SQLite cannot drop a table, and the remedy.
 pub const WHILE_READ: &str = "while a statement of this connection runs; end that statement first (SELECT perfetto_sql('…') is one)";
 
 /// A table that is being made.

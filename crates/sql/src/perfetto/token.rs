@@ -4,7 +4,7 @@
 //! without `=` after it. A variable ends at its name; SQLite adds the parentheses after the name, a
 //! form from Tcl that would hide the arguments of a macro.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Blanks and line breaks.
@@ -176,7 +176,7 @@ fn number(rest: &[u8]) -> usize {
             at = run(rest, digits, is_digit);
         }
     }
-    // What follows without a blank belongs to the number, and SQLite refuses it.
+    // A name that follows without a blank belongs to the number, and SQLite refuses it.
     run(rest, at, is_name_byte)
 }
 

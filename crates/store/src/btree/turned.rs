@@ -108,7 +108,7 @@ impl TurnedIndex {
 /// The entries of one value of the first column.
 #[derive(Debug)]
 struct Group {
-    /// How many of the first entries there were, up to two.
+    /// The number of its entries so far, up to two.
     begun: u8,
     leaf: Page,
     /// Whether the last entry had no room in the leaf.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::litter::{self, LOCK, PREFIX, RANDOM};
 
-/// How often another process may mistake a new directory for an abandoned one.
+/// The limit of attempts: another process may mistake a new directory for an abandoned one.
 const ATTEMPTS: usize = 100;
 
 /// A directory for temporary work. Dropping it removes it with all of its contents. If the process

@@ -122,7 +122,7 @@ impl Entries {
         }
     }
 
-    /// Where the entry of a key begins.
+    /// The start of a key's entry.
     #[inline]
     fn place(&self, key: Key) -> Option<usize> {
         let Some(index) = &self.index else {

@@ -25,7 +25,7 @@ pub(super) struct Leaves {
     pub doubt: Option<Doubt>,
 }
 
-/// What the states of threads depend on.
+/// The context for a change of a thread's state.
 pub(super) struct With<'a, 'o> {
     pub slices: &'a mut SchedSlices,
     pub cpus: &'a mut Cpus,

@@ -1,4 +1,4 @@
-//! Which spans overlap: those found so far, with those of one more table.
+//! Overlaps of spans: those found so far, with the spans of one more table.
 //!
 //! # Design
 //!
@@ -6,8 +6,8 @@
 //! range of them: they start before its end, and the first one is the first to end after its
 //! start, by the latest end so far. If no span of the table overlaps another one, as usual, all in
 //! the range fit. Otherwise one long span makes the range long, and a tree of latest ends skips
-//! what ended earlier. The alternative, a centered interval tree, finds the same; but it is built
-//! for each table and partition, although most tables have no overlaps.
+//! spans that ended earlier. The alternative, a centered interval tree, finds the same; but it is
+//! built for each table and partition, although most tables have no overlaps.
 
 use crate::Result;
 
@@ -27,7 +27,7 @@ impl Span {
     }
 }
 
-/// Whether a time overlaps a span. An instant overlaps what contains it, and equal instants.
+/// Whether a time overlaps a span. An instant overlaps spans that contain it, and equal instants.
 pub fn overlaps(start: i64, end: i64, span: &Span) -> bool {
     match (start == end, span.is_instant()) {
         (true, true) => start == span.start,
@@ -69,7 +69,7 @@ impl Overlaps {
             .map(|(&(start, end), ids)| (start, end, ids))
     }
 
-    /// Where they overlap the spans of one more table.
+    /// Their overlaps with the spans of one more table.
     pub fn with(
         &self,
         spans: &[Span],

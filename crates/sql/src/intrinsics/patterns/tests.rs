@@ -124,7 +124,7 @@ fn pq13_a_wrong_or_huge_pattern_is_an_error() {
         message("__intrinsic_regexp('((a{1000}){1000}){1000}', 'a')"),
         "__intrinsic_regexp(): argument 1 (pattern) is a pattern that needs too much memory"
     );
-    // What takes other engines an exponential time.
+    // A pattern that takes other engines an exponential time.
     assert_eq!(
         one("__intrinsic_regexp('^(a+)+$', replace(hex(zeroblob(5000)), '0', 'a') || 'b')"),
         "0"

@@ -1,4 +1,4 @@
-//! What a span join joins: its tables, their partitions and columns.
+//! The definition of a span join: its tables, their partitions and columns.
 
 use std::ops::ControlFlow;
 
@@ -58,7 +58,7 @@ pub struct Column {
     pub affinity: &'static str,
 }
 
-/// Where a column of the join comes from.
+/// The source of a column of the join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Ts,
@@ -68,7 +68,7 @@ pub enum Place {
     Of(usize, usize),
 }
 
-/// How the tables are divided.
+/// The tables that have partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Partitioning {
     None,
@@ -163,7 +163,7 @@ impl Definition {
             .find_map(|input| input.partition.as_deref())
     }
 
-    /// Where a column of the join comes from.
+    /// The source of a column of the join.
     pub fn place(&self, column: usize) -> Place {
         self.places.get(column).copied().unwrap_or(Place::Ts)
     }

@@ -42,7 +42,7 @@ impl Piece {
     }
 }
 
-/// What the join needs to know of the row on which the query stands.
+/// The values that the join needs from the current row of the query.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     ts: i64,

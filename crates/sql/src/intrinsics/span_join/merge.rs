@@ -1,4 +1,4 @@
-//! Which pieces of two tables overlap.
+//! The overlapping pieces of two tables.
 
 use rusqlite::ffi;
 

@@ -1,6 +1,7 @@
-//! Which constraints of a query reach the tables of a span join.
+//! The constraints of a query that reach the tables of a span join.
 //!
-//! SQLite checks all constraints again, so that a table only has to leave out what cannot matter:
+//! SQLite checks all constraints again, so that a table only has to leave out rows
+//! that cannot matter:
 //!
 //! | constraint | reaches | because |
 //! |---|---|---|

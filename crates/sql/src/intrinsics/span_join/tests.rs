@@ -598,7 +598,7 @@ fn compare(
             found.sort();
             let expected = naive(a, b, gaps, key);
             prop_assert_eq!(&found, &expected, "{} of {}", kind, tables);
-            // What is pushed down changes nothing but the number of rows.
+            // A constraint that is pushed down changes nothing but the number of rows.
             let sql = format!("SELECT * FROM j WHERE {constraint}");
             let without = format!("SELECT * FROM j WHERE {}", constraint.replace("ts", "+ts"));
             prop_assert_eq!(

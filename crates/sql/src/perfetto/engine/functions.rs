@@ -19,7 +19,7 @@ use crate::query::quoted;
 /// Any number of arguments.
 const ANY: usize = usize::MAX;
 
-/// What a declaration begins with.
+/// The start of a declaration.
 struct Head<'p> {
     name: String,
     arguments: Vec<Column>,

@@ -151,7 +151,7 @@ impl Engine<'_> {
                 }
             }
             let mut modules = root.modules(Some(&name))?;
-            // What is there before the trace is read, and what after it.
+            // First the modules from before the trace is read, then those from after it.
             modules.sort_by_key(|module| module.contains(".after_eof."));
             for module in &modules {
                 self.include_one(module, place, depth.saturating_add(1))?;

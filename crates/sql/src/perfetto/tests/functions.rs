@@ -127,7 +127,7 @@ fn pq5_functions_that_call_each_other_keep_their_statements() {
     let sql = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 20000)
         SELECT sum(outer_of(x)) FROM n";
     assert_eq!(rows(&conn, sql), "800080000");
-    // How often each prepared statement of the connection has run.
+    // The number of runs, for each prepared statement of the connection.
     let mut runs = Vec::new();
     // SAFETY: the connection is open, and no statement ends meanwhile.
     unsafe {
@@ -295,7 +295,7 @@ fn pq6_a_function_delegates() {
         error.starts_with("f(): no such function: missing"),
         "{error}"
     );
-    // What trace processor has and nothing here fails in the call alone.
+    // A function that only trace processor has fails in the call alone.
     rows(
         &conn,
         "CREATE PERFETTO FUNCTION f(x ANY) RETURNS LONG DELEGATES TO __intrinsic_missing",

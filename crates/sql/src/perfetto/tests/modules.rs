@@ -241,7 +241,7 @@ fn pq2_a_module_that_fails_half_way_leaves_nothing_and_stays_failed() {
     assert_eq!(rows(&conn, "SELECT kept()"), "1");
     let error = try_rows(&conn, include, &packages).unwrap_err();
     assert!(error.starts_with("a module has failed before in this connection, and stays so: a.bad: no such column: missing"), "{error}");
-    // What it included did not fail.
+    // The module that it included did not fail.
     assert_eq!(
         try_rows(
             &conn,

@@ -258,7 +258,7 @@ impl Kin {
         ];
     }
 
-    /// How far the target is ahead at a value, and the error.
+    /// The lead of the target at a value, and the error.
     pub fn at(&self, value: i64) -> (i128, f64) {
         let (first, last) = (&self.levels[0], &self.levels[self.levels.len() - 1]);
         if value < first.start {

@@ -665,7 +665,7 @@ impl Naive {
         (drift.abs() - error).abs() < 1e-6 * error
     }
 
-    /// How far the target is ahead at a value, and the error.
+    /// The lead of the target at a value, and the error.
     pub fn at(&self, value: f64) -> (f64, f64) {
         let ahead = |from: Pair, rate: f64| {
             (i128::from(from.1) - i128::from(from.0)) as f64 + (value - from.0 as f64) * rate
