@@ -68,7 +68,7 @@ INSERT OR REPLACE INTO arg_set (id, args) VALUES
 
 @pytest.fixture(scope="session")
 def all_tables(tmp_path_factory):
-    """All tables of all traces of the repository."""
+    """All tables of traces of the repository."""
     from all_tables import AllTables
 
     made = AllTables(tmp_path_factory.mktemp("all"))

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -117,7 +118,10 @@ def test_without_the_extension(installed, in_repository):
 def test_with_its_extra_it_reads_a_folder_of_traces(wheel, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True)
     [python] = (tmp_path / "environment").glob("*/python" if sys.platform != "win32" else "*/python.exe")
-    run([python, "-m", "pip", "install", "--quiet", f"{wheel}[dataset]"])
+    # The requirements of the extra are those of this environment: pip checks them, and needs no network.
+    packages = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
+    (Path(packages) / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    run([python, "-m", "pip", "install", "--quiet", "--no-index", f"{wheel}[dataset]"])
     (tmp_path / "traces").mkdir()
     for name in ("sdk.pftrace", "app.pftrace"):
         shutil.copy(REPOSITORY / "tests/data" / name, tmp_path / "traces")
