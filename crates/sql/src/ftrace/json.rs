@@ -2,7 +2,10 @@
 //! bits without a sign.
 
 use std::borrow::Cow;
-use std::str::Chars;
+use std::fmt;
+
+use serde_core::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,145 +47,60 @@ impl Json<'_> {
     }
 }
 
+impl<'j> Json<'j> {
+    /// A value from its text; `None` for an array in an array, which is no argument, and whose depth could be any.
+    fn of(raw: &'j RawValue) -> Option<Self> {
+        let text = raw.get();
+        Some(match text.as_bytes().first()? {
+            b'"' => Json::Text(serde_json::from_str(text).ok()?),
+            b'[' => Json::Array(array(text)?),
+            b'{' => Json::Object,
+            _ => Json::Word(text),
+        })
+    }
+}
+
 /// The members of an object, in their order; those up to the first mistake, if there is one.
 pub fn members(object: &str) -> Vec<(String, Json<'_>)> {
-    let mut reader = Reader(object);
-    let mut members = Vec::new();
-    if !reader.is_next('{') {
-        return members;
-    }
-    while let Some(key) = reader.text() {
-        if !reader.is_next(':') {
-            break;
-        }
-        let Some(value) = reader.value() else { break };
-        members.push((key, value));
-        if !reader.is_next(',') {
-            break;
-        }
-    }
-    members
+    let mut members = Members(Vec::new());
+    // The members before a mistake are there already.
+    let _ = serde_json::Deserializer::from_str(object).deserialize_map(&mut members);
+    members.0
 }
 
-/// The elements of an array, likewise.
+struct Members<'j>(Vec<(String, Json<'j>)>);
+
+impl<'j> Visitor<'j> for &mut Members<'j> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'j>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some((key, raw)) = map.next_entry()? {
+            let Some(value) = Json::of(raw) else { break };
+            self.0.push((key, value));
+        }
+        Ok(())
+    }
+}
+
+/// The elements of an array; none if there is a mistake in it.
 pub fn elements(array: &str) -> Vec<Json<'_>> {
-    Reader(array).array().unwrap_or_default()
+    self::array(array).unwrap_or_default()
 }
 
-/// The rest of the text.
-struct Reader<'j>(&'j str);
-
-impl<'j> Reader<'j> {
-    fn is_next(&mut self, expected: char) -> bool {
-        match self.0.trim_start().strip_prefix(expected) {
-            Some(rest) => {
-                self.0 = rest;
-                true
-            }
-            None => false,
-        }
+fn array(text: &str) -> Option<Vec<Json<'_>>> {
+    let raw: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+    let mut raw = raw.into_iter();
+    if raw.clone().any(|raw| raw.get().starts_with('[')) {
+        return None;
     }
-
-    fn value(&mut self) -> Option<Json<'j>> {
-        self.0 = self.0.trim_start();
-        match self.0.chars().next()? {
-            '"' => self.text().map(Json::Text),
-            '[' => self.array().map(Json::Array),
-            '{' => self.object(),
-            _ => {
-                let end = self.0.find([',', ']', '}']).unwrap_or(self.0.len());
-                let (word, rest) = self.0.split_at(end);
-                self.0 = rest;
-                // Without a word there would be no progress.
-                (!word.is_empty()).then(|| Json::Word(word.trim_end()))
-            }
-        }
-    }
-
-    fn text(&mut self) -> Option<String> {
-        if !self.is_next('"') {
-            return None;
-        }
-        let mut text = String::new();
-        let mut chars = self.0.chars();
-        loop {
-            match chars.next()? {
-                '"' => break,
-                '\\' => text.push(escaped(&mut chars)?),
-                char => text.push(char),
-            }
-        }
-        self.0 = chars.as_str();
-        Some(text)
-    }
-
-    fn array(&mut self) -> Option<Vec<Json<'j>>> {
-        let mut elements = Vec::new();
-        if !self.is_next('[') {
-            return None;
-        }
-        while !self.is_next(']') {
-            elements.push(match self.0.trim_start().starts_with('[') {
-                // An array in an array is no argument, and its depth could be any.
-                true => return None,
-                false => self.value()?,
-            });
-            self.is_next(',');
-        }
+    raw.try_fold(Vec::new(), |mut elements, raw| {
+        elements.push(Json::of(raw)?);
         Some(elements)
-    }
-
-    /// Skips an object.
-    fn object(&mut self) -> Option<Json<'j>> {
-        let (mut depth, mut is_in_text, mut is_escaped) = (0_usize, false, false);
-        for (at, char) in self.0.char_indices() {
-            match char {
-                _ if is_escaped => is_escaped = false,
-                '\\' if is_in_text => is_escaped = true,
-                '"' => is_in_text = !is_in_text,
-                _ if is_in_text => {}
-                '{' => depth = depth.saturating_add(1),
-                '}' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            if depth == 0 && char == '}' && !is_in_text {
-                self.0 = self.0.get(at.saturating_add(1)..).unwrap_or_default();
-                return Some(Json::Object);
-            }
-        }
-        None
-    }
-}
-
-/// The character after a backslash.
-fn escaped(chars: &mut Chars<'_>) -> Option<char> {
-    Some(match chars.next()? {
-        'n' => '\n',
-        't' => '\t',
-        'r' => '\r',
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'u' => {
-            let first = unit(chars)?;
-            let is_high = (0xd800..0xdc00).contains(&first);
-            let mut units = vec![first];
-            if is_high && chars.as_str().starts_with("\\u") {
-                chars.nth(1);
-                units.push(unit(chars)?);
-            }
-            let mut decoded = char::decode_utf16(units);
-            decoded.next()?.unwrap_or(char::REPLACEMENT_CHARACTER)
-        }
-        other => other,
     })
-}
-
-/// Four hexadecimal digits.
-fn unit(chars: &mut Chars<'_>) -> Option<u16> {
-    let digits = chars.as_str().get(..4)?;
-    let unit = u16::from_str_radix(digits, 16).ok()?;
-    chars.nth(3);
-    Some(unit)
 }
 
 #[cfg(test)]
