@@ -1,6 +1,7 @@
 //! Generates Rust from `tables.sql`: a `Table` and a struct of named columns for every table, so
 //! only the SQL declares tables. It also generates the view `finding` from `findings.sql` and the
-//! files in `findings/`, with a `Check` for each file: `findings.rs`.
+//! files in `findings/`, with a `Check` for each file: `findings.rs`. And it generates the numbers of protobuf
+//! fields from `perfetto.descriptor`: `fields.rs`.
 //!
 //! It only understands the SQL that `tables.sql` uses, and refuses everything else: `CREATE TABLE`
 //! with one column on each line, `CREATE INDEX` on columns, optionally with `WHERE column IS NOT
@@ -13,6 +14,9 @@ use std::{env, fs};
 
 #[path = "findings.rs"]
 mod findings;
+
+#[path = "fields.rs"]
+mod fields;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -39,6 +43,7 @@ fn main() -> Result<()> {
     let out = env::var("OUT_DIR")?;
     fs::write(Path::new(&out).join("tables.rs"), generate(&tables)?)?;
     fs::write(Path::new(&out).join("findings.rs"), findings::generate()?)?;
+    fs::write(Path::new(&out).join("fields.rs"), fields::generate()?)?;
     Ok(())
 }
 

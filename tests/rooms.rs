@@ -36,6 +36,7 @@ const ROOMS: &[&str] = &[
     "readers",
     "files",
     "frame",
+    "formats",
     "pipeline",
     "rewrite",
     "import",

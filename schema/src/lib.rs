@@ -88,6 +88,18 @@ const FINISH: &str = include_str!("../finish.sql");
 /// `google.protobuf.FileDescriptorSet`.
 pub const PERFETTO_DESCRIPTOR: &[u8] = include_bytes!("../perfetto.descriptor");
 
+/// The numbers of protobuf fields, in a module for each message of [`PERFETTO_DESCRIPTOR`].
+///
+/// ```
+/// use timebase_schema::fields::{track_event, track_event_legacy_event};
+///
+/// assert_eq!(track_event::TRACK_UUID, 11);
+/// assert_eq!(track_event_legacy_event::PHASE, 2);
+/// ```
+pub mod fields {
+    include!(concat!(env!("OUT_DIR"), "/fields.rs"));
+}
+
 /// The messages that are needed to place packets in time, as the source of a `.proto` file.
 pub const TRACE_PROTO: &str = include_str!("../proto/trace.proto");
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use timebase_store::sort::Scratch;
-use timebase_trace::{Inputs, Monitor, Pass, Reads, Source, TraceType};
+use timebase_trace::{Inputs, Monitor, PERFETTO, Pass, Reads, Source, TraceType};
 
 use crate::flags::{ManifestArguments, wrong_usage};
 use crate::messages;
@@ -66,7 +66,7 @@ pub fn run(
 fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
     let sources: Vec<Source> = traces.iter().cloned().map(Source::File).collect();
     let scratch = Scratch::from(&env::temp_dir());
-    let mut inputs = Inputs::open(&sources, None, Reads::Once, &scratch, monitor)?;
+    let mut inputs = Inputs::open(&sources, None, &[PERFETTO], Reads::Once, &scratch, monitor)?;
     monitor.begin(Pass::Only, inputs.total());
 
     let all = inputs.files().first();

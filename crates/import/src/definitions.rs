@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_descriptor::Pool;
 
 pub(crate) use self::descriptors::{
-    CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Uuids, Writer,
+    CounterTrack, Descriptor, INSTRUCTIONS, Merging, THREAD_TIME, TrackOwner, Uuids, Writer,
     chrome_process_of, chrome_thread_of, is_sandboxed, process_of, sandboxed, thread_ids,
     thread_of,
 };

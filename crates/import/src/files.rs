@@ -16,6 +16,7 @@ use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Inputs, Monitor, Reads, Source, TraceType};
 
 use crate::error::Error;
+use crate::formats::FORMATS;
 use crate::joined::second_begins;
 
 /// A manifest has some hundred bytes a file.
@@ -28,6 +29,13 @@ pub(crate) struct File {
     pub id: usize,
     pub kind: TraceType,
     pub tag: FileTag,
+}
+
+impl File {
+    /// Whether a format of traces reads it.
+    pub fn is_trace(&self) -> bool {
+        matches!(self.kind, TraceType::Trace(_))
+    }
 }
 
 /// The choices that decide how the arguments of an import are opened.
@@ -69,7 +77,7 @@ impl<'a> Files<'a> {
         scratch: &Scratch,
         monitor: &'a Monitor,
     ) -> Result<Files<'a>, Error> {
-        let mut inputs = Inputs::open(sources, manifest, reads, scratch, monitor)?;
+        let mut inputs = Inputs::open(sources, manifest, FORMATS, reads, scratch, monitor)?;
         if split {
             inputs.split(scratch, |trace| Ok(second_begins(trace)))?;
         }
@@ -126,7 +134,7 @@ impl<'a> Files<'a> {
             self.digests.insert(found.id, input.digest());
         }
         let refused = Error::Manifest;
-        let first = self.order.iter().find(|file| file.kind == TraceType::Proto);
+        let first = self.traces().into_iter().next();
         if first.is_some_and(|first| first.tag.order < found.tag.order) {
             return Err(refused(Refused::behind_a_trace(&self.name(&found))));
         }
@@ -153,14 +161,10 @@ impl<'a> Files<'a> {
         order.find(|file| file.kind == TraceType::Manifest)
     }
 
-    /// The traces, in the order in which they are read. A file that is alone counts as a trace.
+    /// The traces, in the order in which they are read.
     pub fn traces(&self) -> Vec<File> {
-        let is_trace = |file: &&File| match file.kind {
-            TraceType::Proto => true,
-            TraceType::Manifest => false,
-            _ => self.is_alone,
-        };
-        self.order.iter().filter(is_trace).cloned().collect()
+        let order = self.order.iter();
+        order.filter(|file| file.is_trace()).cloned().collect()
     }
 
     /// The name of a file among several.
@@ -174,8 +178,8 @@ impl<'a> Files<'a> {
         let compression = |file: &File| self.inputs.files().get(file.id)?.compression;
         match file.kind {
             TraceType::Manifest => MemberKind::Manifest,
-            TraceType::Proto if compression(file).is_some() => MemberKind::Compressed,
-            TraceType::Proto => MemberKind::Trace,
+            TraceType::Trace(_) if compression(file).is_some() => MemberKind::Compressed,
+            TraceType::Trace(_) => MemberKind::Trace,
             TraceType::Zip | TraceType::Tar => MemberKind::Archive,
             TraceType::Unknown => MemberKind::Unknown,
         }

@@ -3,6 +3,7 @@
 //! | step | where |
 //! |---|---|
 //! | take a packet through the import, around its reader | `frame/packet.rs` |
+//! | take a record of another format through the import | `frame/record.rs` |
 //! | find the machine and the file of a packet, by the manifest | `frame/parts.rs` |
 //! | add snapshots of clocks, and write their rows | `frame/snapshots.rs` |
 //! | record the damage of the open file, and the packets that are doubtful because of it | `frame/file.rs` |
@@ -15,6 +16,8 @@ pub(crate) mod counters;
 mod file;
 mod packet;
 mod parts;
+#[cfg(test)]
+mod record;
 mod settle;
 mod snapshots;
 mod survey;
@@ -32,6 +35,8 @@ use timebase_trace::{Counts, End, Found, Packets, Payload};
 
 use self::file::OpenFile;
 pub(crate) use self::file::ReadFile;
+#[cfg(test)]
+pub(crate) use self::record::Record;
 use self::snapshots::tell_made;
 pub(crate) use self::survey::SnapshotPackets;
 pub(crate) use self::timing::{CopiedPacket, TimedPacket};

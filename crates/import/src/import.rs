@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 use timebase_store::sort::{Quota, Scratch};
-use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError, TraceType};
+use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError};
 
 use crate::describe::{Derived, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
@@ -504,7 +504,7 @@ impl<'a> Job<'a> {
                 continue;
             }
             let name = file.title.clone();
-            if file.file.kind != TraceType::Proto {
+            if !file.file.is_trace() {
                 let of = file.other.clone();
                 let what = of.as_ref().map(|of| format!(" but {}", of.what));
                 let what = what.unwrap_or_default();

@@ -50,6 +50,7 @@ mod definitions;
 mod describe;
 mod error;
 mod files;
+mod formats;
 mod frame;
 mod identity;
 mod import;

@@ -9,6 +9,7 @@ use timebase_trace::{Digested, End, Input, Monitor, OtherFile, SourceError, Trac
 
 use crate::error::WriteError;
 use crate::files::{File, Files};
+use crate::formats::{self, FileSession};
 use crate::frame::{Finished, Frame, ReadFile, SnapshotPackets};
 use crate::output::{Batch, LogMessage, Outlet, Rows, Severity};
 use crate::subjects::Wanted;
@@ -111,22 +112,20 @@ pub(crate) fn run(
         let mut read = Vec::with_capacity(files.order.len());
         for file in files.order.clone() {
             let title = files.inputs.title(file.id).to_owned();
-            match file.kind {
-                TraceType::Manifest => continue,
-                TraceType::Proto => {}
-                _ if files.is_alone => {}
-                _ => {
-                    let named = files.inputs.files().get(file.id);
-                    let name = named.and_then(|file| file.name.as_deref());
-                    unknown(&file, name.unwrap_or(&title), rows);
-                }
+            let is_trace = file.is_trace();
+            if file.kind == TraceType::Manifest {
+                continue;
+            } else if !is_trace {
+                let named = files.inputs.files().get(file.id);
+                let name = named.and_then(|file| file.name.as_deref());
+                unknown(&file, name.unwrap_or(&title), rows);
             }
             let rules = files.rules(&file);
             let mut input = files.inputs.open_file(file.id)?;
-            let is_trace = file.kind == TraceType::Proto || files.is_alone;
             if is_trace {
                 frame.begin_file(file.tag, rules, rows);
-                let end = frame.read_file(&mut input.reader, rows)?;
+                let mut session = FileSession::new(frame, rows);
+                let end = formats::read(file.kind, false, &mut input.reader, &mut session)?;
                 stopped(frame, end)?;
             }
             if let Some(failure) = input.failed() {
@@ -174,7 +173,8 @@ pub(crate) fn survey(
                 let rules = files.rules(&file);
                 let mut input = files.inputs.open_ahead(file.id)?;
                 frame.begin_file(file.tag, rules, rows);
-                let end = frame.survey_file(&mut input.reader, kept.as_deref_mut(), rows)?;
+                let mut session = FileSession::survey(frame, kept.as_deref_mut(), rows);
+                let end = formats::read(file.kind, true, &mut input.reader, &mut session)?;
                 stopped(frame, end)?;
                 if let Some(failure) = input.failed() {
                     return Err(failure.into());

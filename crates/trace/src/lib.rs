@@ -63,7 +63,9 @@ mod stream;
 mod testing;
 pub mod wire;
 
-pub use inputs::{ArchiveDamage, Inputs, InputsError, Reads, TraceFile, TraceType};
+pub use inputs::{
+    ArchiveDamage, Formats, Inputs, InputsError, PERFETTO, Reads, TraceFile, TraceFormat, TraceType,
+};
 pub use interned::{Interned, Interval, Kept};
 pub use kind::{FileKind, OtherFile, Remedy, file_kind, recognize};
 pub use monitor::{Monitor, Pass};

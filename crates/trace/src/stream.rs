@@ -98,6 +98,14 @@ pub enum Damage {
         /// The size that it claims.
         size: u64,
     },
+    /// Bytes of a trace in another format than Perfetto's that are no record.
+    #[error("byte {offset} {why}")]
+    NoRecord {
+        /// The place.
+        offset: u64,
+        /// The reason, after the place.
+        why: &'static str,
+    },
     /// The stream cannot be decompressed or read from here on.
     #[error("after byte {offset} the compressed data is damaged: {error}")]
     Compression {

@@ -1,8 +1,9 @@
 //! Debug annotations (rules A4, A5, A7).
 
 use timebase_descriptor::field::Value;
+use timebase_schema::fields::interned_data as interned;
 
-use super::decoder::{Decoder, Interning, Unknown, interned};
+use super::decoder::{Decoder, Interning, Unknown};
 use super::key::{Fault, Label};
 use super::set::{ArgValue, number_of};
 use crate::message::{self, Message};
@@ -129,7 +130,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
             (0, None) => Err(Fault),
             (0, Some(name)) => Ok(Label::Name(name)),
             (iid, _) => {
-                let Message(entry) = self.entry(interned::ANNOTATION_NAMES, iid)?;
+                let Message(entry) = self.entry(interned::DEBUG_ANNOTATION_NAMES, iid)?;
                 Ok(Label::Entry(entry))
             }
         }
@@ -176,7 +177,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         }
         match annotation.value {
             Some((STRING_IID, Value::Varint(iid))) => {
-                let text = self.text_of(interned::STRING_VALUES, iid)?;
+                let text = self.text_of(interned::DEBUG_ANNOTATION_STRING_VALUES, iid)?;
                 self.push(ArgValue::Text(&text))?;
                 Ok(true)
             }
@@ -220,7 +221,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
     fn proto(&mut self, message: &[u8], annotation: &Annotation<'_>) -> Result<(), Fault> {
         let name = match (annotation.type_name, annotation.type_name_iid) {
             (Some(name), _) => message::text(name),
-            (None, Some(iid)) => self.text_of(interned::TYPE_NAMES, iid)?,
+            (None, Some(iid)) => self.text_of(interned::DEBUG_ANNOTATION_VALUE_TYPE_NAMES, iid)?,
             (None, None) => return Err(Fault),
         };
         let full = name.strip_prefix('.');

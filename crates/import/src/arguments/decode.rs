@@ -3,33 +3,14 @@
 
 use timebase_descriptor::Pool;
 use timebase_descriptor::field::Value;
+use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::track_event as event;
 
-use super::decoder::{Decoder, EventArgs, Interning, interned};
+use super::decoder::{Decoder, EventArgs, Interning};
 use super::key::Fault;
 use super::set::ArgValue;
 use crate::definitions::Names;
 use crate::message::{self, Message};
-
-/// Fields of `TrackEvent`.
-mod event {
-    pub const DEBUG_ANNOTATIONS: u32 = 4;
-    pub const TASK_EXECUTION: u32 = 5;
-    pub const LOG_MESSAGE: u32 = 21;
-    pub const CHROME_HISTOGRAM_SAMPLE: u32 = 28;
-    pub const SOURCE_LOCATION_IID: u32 = 34;
-    pub const CORRELATION_ID: u32 = 52;
-    pub const CORRELATION_ID_STR: u32 = 53;
-    pub const CORRELATION_ID_STR_IID: u32 = 54;
-
-    /// Whether no schema makes the field an argument. Any other field is an argument, or the schema
-    /// does not know it (rule A9).
-    pub fn is_of_no_schema(number: u32) -> bool {
-        matches!(
-            number,
-            1..=6 | 8..=12 | 16 | 17 | 20..=23 | 30 | 31 | 36 | 42 | 44..=48 | 52..=57
-        )
-    }
-}
 
 /// Decodes the arguments of a `TrackEvent` (rules A4, A8, A9); they replace the former content of
 /// `into`.
@@ -42,7 +23,7 @@ pub(crate) fn decode(
 ) {
     into.clear();
     let mut decoder = Decoder::new(event, interned, pool, names, into);
-    let mut said = Said::default();
+    let mut said = EventFields::default();
     for (number, value) in Message(event).fields() {
         match (number, value) {
             (event::DEBUG_ANNOTATIONS, Value::Bytes(annotation)) => {
@@ -58,9 +39,18 @@ pub(crate) fn decode(
     }
 }
 
+/// Whether no schema makes a field of `TrackEvent` an argument. Any other field is an argument, or the schema does
+/// not know it (rule A9).
+fn is_of_no_schema(number: u32) -> bool {
+    matches!(
+        number,
+        1..=6 | 8..=12 | 16 | 17 | 20..=23 | 30 | 31 | 36 | 42 | 44..=48 | 52..=57
+    )
+}
+
 /// The event's own fields.
 #[derive(Debug, Default)]
-struct Said<'a> {
+struct EventFields<'a> {
     source_location_iid: Option<u64>,
     task_execution: Option<&'a [u8]>,
     log_message: Option<&'a [u8]>,
@@ -72,7 +62,7 @@ struct Said<'a> {
     is_by_schema: bool,
 }
 
-impl<'a> Said<'a> {
+impl<'a> EventFields<'a> {
     fn take(&mut self, number: u32, value: Value<'a>) {
         match (number, value) {
             (event::SOURCE_LOCATION_IID, Value::Varint(iid)) => {
@@ -90,13 +80,13 @@ impl<'a> Said<'a> {
             }
             _ => {}
         }
-        self.is_by_schema |= !event::is_of_no_schema(number);
+        self.is_by_schema |= !is_of_no_schema(number);
     }
 }
 
 /// Arguments from the event's own fields (rule A8).
 impl<'d, I: Interning> Decoder<'d, I> {
-    fn event(&mut self, said: &Said<'_>) {
+    fn event(&mut self, said: &EventFields<'_>) {
         if let Some(iid) = said.source_location_iid {
             let added = self.source_location("source", iid);
             self.count(added);
@@ -123,7 +113,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         }
         if let Some(iid) = said.correlation_id_str_iid {
             // A number without an entry adds nothing, and is no error of the argument.
-            if let Ok(id) = self.text_of(interned::CORRELATION_IDS, iid) {
+            if let Ok(id) = self.text_of(interned::CORRELATION_ID_STR, iid) {
                 self.correlation_id(&id);
             }
         }
@@ -157,7 +147,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
         let log = &mut self.args.log;
         let mut push = |key: &str, value| log.push(key, value, self.names);
         let (file, function);
-        let body = entry(interned::LOG_BODIES, message.number(2).unwrap_or(0))?;
+        let body = entry(interned::LOG_MESSAGE_BODY, message.number(2).unwrap_or(0))?;
         let body = body.text(2);
         push(
             "track_event.log_message.message",

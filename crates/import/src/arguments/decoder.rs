@@ -23,17 +23,6 @@ pub(crate) trait Interning {
     fn entry(&self, field: u32, iid: u64) -> Option<&[u8]>;
 }
 
-/// Fields of `InternedData`.
-pub(super) mod interned {
-    pub const ANNOTATION_NAMES: u32 = 3;
-    pub const SOURCE_LOCATIONS: u32 = 4;
-    pub const LOG_BODIES: u32 = 20;
-    pub const HISTOGRAM_NAMES: u32 = 25;
-    pub const TYPE_NAMES: u32 = 27;
-    pub const STRING_VALUES: u32 = 29;
-    pub const CORRELATION_IDS: u32 = 43;
-}
-
 /// The arguments of an event, and the faults in them. It keeps the numbers of keys and types, so it
 /// is for one [`Names`] and one schema.
 #[derive(Debug, Default)]

@@ -1,34 +1,34 @@
-//! What is said of the uuids of tracks (rules U1, U2).
+//! The descriptors of tracks, by their uuids (rules U1, U2).
 //!
-//! A uuid has a number, so that what is known of it is found by place and not by
-//! search: nearly every track event names one.
+//! A uuid has a number, and an index finds its descriptor, because nearly every track event names one.
 //!
-//! A trace may describe 100,000 threads, so what few descriptors say is boxed, and a uuid or a
-//! thread is found by a table of its number, and stands nowhere twice.
+//! A trace may describe 100,000 threads. So fields that few descriptors have are boxed, and a hash table of numbers
+//! finds a uuid or a thread, which is stored once.
 
 use std::hash::{BuildHasher, BuildHasherDefault, Hash};
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
+use timebase_schema::fields::track_descriptor as field;
 
 use crate::message::Message;
 use crate::output::Fault;
 use crate::place::PartIx;
 use crate::timeline::{Uuid, WriterThread};
 
-/// Whom a track is of, or what, by the first of these that is there.
+/// The owner or the kind of a track: the first of these that its descriptor has.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum TrackOwner {
     Thread { pid: i64, tid: i64 },
     Process { pid: i64 },
-    Counter(Box<CounterSaid>),
+    Counter(Box<CounterTrack>),
     State,
     Nobody,
 }
 
-/// What is said of a counter.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CounterSaid {
+/// The `CounterDescriptor` of a track.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct CounterTrack {
     pub counter_type: u64,
     pub categories: Vec<Box<str>>,
     pub unit: u64,
@@ -38,7 +38,7 @@ pub(crate) struct CounterSaid {
     pub y_axis_share_key: Option<Box<str>>,
 }
 
-/// With what a track shares its lanes.
+/// The tracks that share the lanes of a track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Merging {
     ByName,
@@ -49,18 +49,18 @@ pub(crate) enum Merging {
 /// A `TrackDescriptor`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Descriptor {
-    pub said: Said,
+    pub owner: TrackOwner,
     pub name: Option<Box<str>>,
     /// Whether a thread's track is one of its own.
     pub keeps_apart: bool,
     /// The pid of the writer, which may be outside of a namespace; 0 if its packet does not say.
     pub trusted_pid: u32,
-    more: Option<Box<FurtherSaid>>,
+    more: Option<Box<RareFields>>,
 }
 
-/// What few descriptors say.
+/// The fields that few descriptors have.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FurtherSaid {
+pub(crate) struct RareFields {
     pub parent: Option<u64>,
     pub merging: Merging,
     pub child_ordering: u64,
@@ -71,8 +71,8 @@ pub(crate) struct FurtherSaid {
     pub orders_threads: bool,
 }
 
-/// What the others say.
-static NOTHING_FURTHER: FurtherSaid = FurtherSaid {
+/// Their values in all other descriptors.
+static NOTHING_FURTHER: RareFields = RareFields {
     parent: None,
     merging: Merging::ByName,
     child_ordering: 0,
@@ -82,7 +82,7 @@ static NOTHING_FURTHER: FurtherSaid = FurtherSaid {
     orders_threads: false,
 };
 
-/// Why a descriptor is ignored (rules U1, U2).
+/// The reasons to ignore a descriptor (rules U1, U2).
 mod ignored {
     use crate::output::{Counter, Fault};
 
@@ -132,31 +132,7 @@ mod ignored {
     );
 }
 
-/// Fields of `TrackDescriptor`.
-mod field {
-    pub const UUID: u32 = 1;
-    pub const NAME: u32 = 2;
-    pub const PROCESS: u32 = 3;
-    pub const THREAD: u32 = 4;
-    pub const PARENT_UUID: u32 = 5;
-    pub const CHROME_PROCESS: u32 = 6;
-    pub const CHROME_THREAD: u32 = 7;
-    pub const COUNTER: u32 = 8;
-    pub const DISALLOW_MERGING: u32 = 9;
-    pub const STATIC_NAME: u32 = 10;
-    pub const CHILD_ORDERING: u32 = 11;
-    pub const RANK: u32 = 12;
-    pub const ATRACE_NAME: u32 = 13;
-    pub const DESCRIPTION: u32 = 14;
-    pub const MERGE_BEHAVIOR: u32 = 15;
-    pub const MERGE_KEY: u32 = 16;
-    pub const MERGE_KEY_INT: u32 = 17;
-    pub const STATE: u32 = 18;
-    pub const PROCESS_ORDERING: u32 = 19;
-    pub const THREAD_ORDERING: u32 = 20;
-}
-
-/// `CounterDescriptor.type`: what a thread spent.
+/// `CounterDescriptor.type`: the time or the instructions that a thread spent.
 pub(crate) const THREAD_TIME: u64 = 1;
 pub(crate) const INSTRUCTIONS: u64 = 2;
 
@@ -208,10 +184,10 @@ fn text(message: Message<'_>, field: u32) -> Option<Box<str>> {
     Some(message.text(field)?.into())
 }
 
-impl CounterSaid {
-    fn of(message: Message<'_>) -> CounterSaid {
+impl CounterTrack {
+    fn of(message: Message<'_>) -> CounterTrack {
         let categories = message.each(2).map(String::from_utf8_lossy);
-        CounterSaid {
+        CounterTrack {
             counter_type: message.number(1).unwrap_or(0),
             categories: categories.map(Into::into).collect(),
             unit: message.number(3).unwrap_or(0),
@@ -222,7 +198,7 @@ impl CounterSaid {
         }
     }
 
-    /// What a value counts for (rule E16).
+    /// A value times its multiplier (rule E16).
     pub fn scale(&self, value: f64) -> f64 {
         match self.multiplier {
             ..=0 => value,
@@ -230,7 +206,7 @@ impl CounterSaid {
         }
     }
 
-    /// What its values are in (rule U10).
+    /// The unit of its values (rule U10).
     pub fn unit(&self) -> Option<&str> {
         match (self.counter_type, self.unit) {
             (THREAD_TIME, _) => Some("ns"),
@@ -243,7 +219,7 @@ impl CounterSaid {
     }
 
     /// Rule U1, of counters.
-    fn agrees(&self, other: &CounterSaid) -> bool {
+    fn agrees(&self, other: &CounterTrack) -> bool {
         self.categories == other.categories
             && self.multiplier == other.multiplier
             && self.is_incremental == other.is_incremental
@@ -253,12 +229,16 @@ impl CounterSaid {
 }
 
 impl Descriptor {
-    /// Reads a `TrackDescriptor` with its uuid; of one that is ignored, why (rule U2).
+    /// Reads a `TrackDescriptor` with its uuid.
+    ///
+    /// # Errors
+    ///
+    /// The reason to ignore it (rule U2).
     pub fn read(message: Message<'_>, trusted_pid: u32) -> Result<(u64, Descriptor), Fault> {
         const ORDERINGS: u64 = 3;
         const EXPLICIT: u64 = 1;
         let uuid = message.number(field::UUID).ok_or(ignored::MISSING_UUID)?;
-        let said = said(message)?;
+        let owner = owner(message)?;
         let child_ordering = message.number(field::CHILD_ORDERING).unwrap_or(0);
         if child_ordering > ORDERINGS {
             return Err(ignored::ORDERING);
@@ -266,42 +246,54 @@ impl Descriptor {
         let is_explicit = |field| message.number(field) == Some(EXPLICIT);
         let name = [field::NAME, field::STATIC_NAME, field::ATRACE_NAME];
         let name = name.into_iter().find_map(|field| text(message, field));
-        let more = FurtherSaid {
+        let more = RareFields {
             parent: message.number(field::PARENT_UUID).filter(|&uuid| uuid != 0),
             merging: merging(message),
             child_ordering,
-            rank: message.number(field::RANK).map(|rank| rank as i32 as i64),
+            rank: message
+                .number(field::SIBLING_ORDER_RANK)
+                .map(|rank| rank as i32 as i64),
             description: text(message, field::DESCRIPTION),
             orders_processes: is_explicit(field::PROCESS_ORDERING),
             orders_threads: is_explicit(field::THREAD_ORDERING),
         };
         let descriptor = Descriptor {
-            name: name.or_else(|| default_name(&said)),
-            said,
-            keeps_apart: message.flag(field::DISALLOW_MERGING),
+            keeps_apart: message.flag(field::DISALLOW_MERGING_WITH_SYSTEM_TRACKS),
             trusted_pid,
             more: (more != NOTHING_FURTHER).then(|| more.into()),
+            ..Descriptor::new(owner, name)
         };
         Ok((uuid, descriptor))
     }
 
-    /// What few descriptors say.
-    pub fn more(&self) -> &FurtherSaid {
+    /// A track of a name. A counter that has none may have the name of its type.
+    pub fn new(owner: TrackOwner, name: Option<Box<str>>) -> Descriptor {
+        Descriptor {
+            name: name.or_else(|| default_name(&owner)),
+            owner,
+            keeps_apart: false,
+            trusted_pid: 0,
+            more: None,
+        }
+    }
+
+    /// The fields that few descriptors have.
+    pub fn more(&self) -> &RareFields {
         self.more.as_deref().unwrap_or(&NOTHING_FURTHER)
     }
 
-    /// What is said of a counter, of a track that is one.
-    pub fn counter(&self) -> Option<&CounterSaid> {
-        match &self.said {
-            Said::Counter(counter) => Some(counter),
+    /// The counter, of a track that is one.
+    pub fn counter(&self) -> Option<&CounterTrack> {
+        match &self.owner {
+            TrackOwner::Counter(counter) => Some(counter),
             _ => None,
         }
     }
 
     /// Whether a later descriptor says the same, as far as it matters (rule U1).
     fn agrees(&self, other: &Descriptor) -> bool {
-        let same = match (&self.said, &other.said) {
-            (Said::Counter(one), Said::Counter(other)) => one.agrees(other),
+        let same = match (&self.owner, &other.owner) {
+            (TrackOwner::Counter(one), TrackOwner::Counter(other)) => one.agrees(other),
             (one, other) => one == other,
         };
         let (more, others) = (self.more(), other.more());
@@ -309,31 +301,33 @@ impl Descriptor {
     }
 }
 
-fn said(message: Message<'_>) -> Result<Said, Fault> {
+fn owner(message: Message<'_>) -> Result<TrackOwner, Fault> {
     if let Some(thread) = thread_of(message) {
         let (pid, tid) = thread_ids(thread, is_sandboxed(message));
         return match thread.number(1).and(thread.number(2)) {
-            Some(_) => Ok(Said::Thread { pid, tid }),
+            Some(_) => Ok(TrackOwner::Thread { pid, tid }),
             None => Err(ignored::THREAD),
         };
     }
     if let Some(process) = process_of(message) {
         let pid = process.small(1).ok_or(ignored::PROCESS)?.into();
-        return Ok(Said::Process { pid });
+        return Ok(TrackOwner::Process { pid });
     }
     if let Some(counter) = message.bytes(field::COUNTER) {
-        return Ok(Said::Counter(CounterSaid::of(Message(counter)).into()));
+        return Ok(TrackOwner::Counter(
+            CounterTrack::of(Message(counter)).into(),
+        ));
     }
     Ok(match message.bytes(field::STATE) {
-        Some(_) => Said::State,
-        None => Said::Nobody,
+        Some(_) => TrackOwner::State,
+        None => TrackOwner::Nobody,
     })
 }
 
 /// The name of a counter that has none.
-fn default_name(said: &Said) -> Option<Box<str>> {
-    match said {
-        Said::Counter(counter) => match counter.counter_type {
+fn default_name(owner: &TrackOwner) -> Option<Box<str>> {
+    match owner {
+        TrackOwner::Counter(counter) => match counter.counter_type {
             THREAD_TIME => Some("thread_time".into()),
             INSTRUCTIONS => Some("thread_instruction_count".into()),
             _ => None,
@@ -343,18 +337,18 @@ fn default_name(said: &Said) -> Option<Box<str>> {
 }
 
 fn merging(message: Message<'_>) -> Merging {
-    match message.number(field::MERGE_BEHAVIOR) {
+    match message.number(field::SIBLING_MERGE_BEHAVIOR) {
         Some(2) => Merging::Never,
         Some(3) => {
-            let number = message.number(field::MERGE_KEY_INT);
+            let number = message.number(field::SIBLING_MERGE_KEY_INT);
             let number = number.map(|key| format!("sibling_merge_key_int:{key}").into());
-            Merging::ByKey(text(message, field::MERGE_KEY).or(number))
+            Merging::ByKey(text(message, field::SIBLING_MERGE_KEY).or(number))
         }
         _ => Merging::ByName,
     }
 }
 
-/// The uuids that a trace names, and what is said of them.
+/// The uuids that a trace names, and their descriptors.
 #[derive(Debug, Default)]
 pub(crate) struct Uuids {
     /// Their numbers.
@@ -365,7 +359,7 @@ pub(crate) struct Uuids {
     by_thread: HashTable<WriterThread>,
 }
 
-/// A uuid, and what is said of it first.
+/// A uuid, and its first descriptor.
 #[derive(Debug)]
 struct NamedUuid {
     part: PartIx,
@@ -464,6 +458,18 @@ impl Uuids {
         number
     }
 
+    /// A new track that no uuid of the trace names.
+    #[cfg(test)]
+    pub fn nameless(&mut self, part: PartIx, descriptor: Descriptor) -> Uuid {
+        let number = Uuid(self.all.len() as u32);
+        self.all.push(NamedUuid {
+            part,
+            uuid: u64::MAX,
+            descriptor: Some(Box::new(descriptor)),
+        });
+        number
+    }
+
     fn get(&self, Uuid(uuid): Uuid) -> Option<&NamedUuid> {
         self.all.get(uuid as usize)
     }
@@ -478,7 +484,7 @@ impl Uuids {
         self.find(self.get(other)?.part, uuid)
     }
 
-    /// What is said of a uuid.
+    /// The descriptor of a uuid.
     #[inline]
     pub fn descriptor(&self, uuid: Uuid) -> Option<&Descriptor> {
         self.get(uuid)?.descriptor.as_deref()
@@ -500,9 +506,9 @@ impl Uuids {
             else {
                 break;
             };
-            match descriptor.said {
-                Said::Thread { pid, tid } => return (Some(pid), Some(tid)),
-                Said::Process { pid } => return (Some(pid), None),
+            match descriptor.owner {
+                TrackOwner::Thread { pid, tid } => return (Some(pid), Some(tid)),
+                TrackOwner::Process { pid } => return (Some(pid), None),
                 _ => {}
             }
             let parent = descriptor.more().parent;
@@ -515,12 +521,16 @@ impl Uuids {
         }
     }
 
-    /// What is said of a counter, of a uuid that is one.
-    pub fn counter(&self, uuid: Uuid) -> Option<&CounterSaid> {
+    /// The counter, of a uuid that is one.
+    pub fn counter(&self, uuid: Uuid) -> Option<&CounterTrack> {
         self.descriptor(uuid)?.counter()
     }
 
-    /// Something is said of a uuid; or why it is ignored (rule U1).
+    /// Adds the descriptor of a uuid.
+    ///
+    /// # Errors
+    ///
+    /// The reason to ignore it (rule U1).
     pub fn describe(
         &mut self,
         part: PartIx,

@@ -3,18 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use timebase_schema::fields::trace_packet as packet;
+
 use crate::message::{Message, text};
 use crate::output::{About, Counter, Counts, Fact, Facts};
-
-/// The fields of `TracePacket` whose packets are read in the order of time.
-pub(crate) mod packet {
-    pub const CHROME_EVENTS: u32 = 5;
-    pub const TRACE_CONFIG: u32 = 33;
-    pub const ANDROID_LOG: u32 = 39;
-    pub const TRIGGER: u32 = 46;
-    pub const CHROME_TRIGGER: u32 = 109;
-    pub const CLONE_SNAPSHOT_TRIGGER: u32 = 113;
-}
 
 static EMPTY: Counter = Counter::error(
     "empty_chrome_metadata",

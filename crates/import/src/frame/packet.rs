@@ -37,15 +37,9 @@ impl Frame {
         part: PartIx,
         rows: &mut Rows<'_>,
     ) -> Payload {
-        let (default_clock, defaults) = defaults(packet.header);
-        let incoming = self.enter(packet, part, default_clock, rows);
+        let (incoming, parsed) = self.prepare(packet, part, rows, Frame::intern);
         self.file.belongs(packet, &incoming);
-        let interned = self.intern(&incoming, packet.bytes);
         self.share(&incoming);
-        let parsed = match defaults.and(interned) {
-            Ok(()) => Parsed::of(incoming.header),
-            Err(corrupt) => Err(corrupt),
-        };
         let payload = verdict(&parsed);
 
         let snapshot = self.snapshot(&parsed, &incoming, rows);
@@ -80,9 +74,28 @@ impl Frame {
         payload
     }
 
+    /// Updates the state of the packet's sequence, and parses the payload. `intern` gets the packet's interned data.
+    #[inline]
+    pub(super) fn prepare<'a>(
+        &mut self,
+        packet: &'a timebase_trace::Packet<'a>,
+        part: PartIx,
+        rows: &Rows<'_>,
+        intern: impl FnOnce(&mut Frame, &IncomingPacket<'_>, &[u8]) -> Result<(), Corrupt>,
+    ) -> (IncomingPacket<'a>, Result<Parsed<'a>, Corrupt>) {
+        let (default_clock, defaults) = defaults(packet.header);
+        let incoming = self.enter(packet, part, default_clock, rows);
+        let interned = intern(self, &incoming, packet.bytes);
+        let parsed = match defaults.and(interned) {
+            Ok(()) => Parsed::of(incoming.header),
+            Err(corrupt) => Err(corrupt),
+        };
+        (incoming, parsed)
+    }
+
     /// Updates the state of the packet's sequence. `default_clock` comes from its `trace_packet_defaults`.
     #[inline]
-    pub(super) fn enter<'a>(
+    fn enter<'a>(
         &mut self,
         packet: &'a timebase_trace::Packet<'a>,
         part: PartIx,
@@ -228,7 +241,11 @@ impl Frame {
 
     /// The packet as the reader gets it.
     #[inline]
-    fn placed<'a>(&self, packet: &IncomingPacket<'a>, placement: Placement) -> PlacedPacket<'a> {
+    pub(super) fn placed<'a>(
+        &self,
+        packet: &IncomingPacket<'a>,
+        placement: Placement,
+    ) -> PlacedPacket<'a> {
         let &IncomingPacket {
             id,
             offset,
@@ -287,7 +304,7 @@ impl Frame {
     /// Stores the times of a packet after its reader: for damage around it, for packets without a time, and
     /// for its machine.
     #[inline]
-    fn saw(
+    pub(super) fn saw(
         &mut self,
         packet: &PlacedPacket<'_>,
         counts: CountsFor,
@@ -312,7 +329,7 @@ impl Frame {
 
     /// Counts whether a packet has a time, or why not.
     #[inline]
-    fn note(&mut self, packet: &PlacedPacket<'_>, rows: &mut Rows<'_>) {
+    pub(super) fn note(&mut self, packet: &PlacedPacket<'_>, rows: &mut Rows<'_>) {
         let table = &tables::packet_record::TABLE;
         let (header, placement) = (packet.header, &packet.placement);
         let journal = &mut self.context.journal;
@@ -348,7 +365,7 @@ impl Frame {
 
     /// The row of a packet with `size` bytes.
     #[inline]
-    fn row(&self, packet: &PlacedPacket<'_>, size: usize) -> PacketRow {
+    pub(super) fn row(&self, packet: &PlacedPacket<'_>, size: usize) -> PacketRow {
         let header = packet.header;
         PacketRow {
             id: packet.id,

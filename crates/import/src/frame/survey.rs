@@ -34,7 +34,7 @@ use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{End, Payload};
 
 use super::Frame;
-use super::packet::{defaults, verdict};
+use super::packet::verdict;
 use crate::compact::{Put, Take};
 use crate::output::Rows;
 use crate::place::{IncomingPacket, PartIx, Snapshot};
@@ -154,11 +154,8 @@ impl Frame {
     ) -> (Payload, Option<Snapshot>) {
         let header = &packet.header;
         // The id itself does not matter here; rule X15 only needs that there is one.
-        let (default_clock, defaults) = defaults(header);
-        let incoming = self.enter(packet, part, default_clock, rows);
+        let (incoming, parsed) = self.prepare(packet, part, rows, Frame::check_interned);
         rows.pass_over();
-        let interned = self.check_interned(&incoming, packet.bytes);
-        let parsed = defaults.and(interned).and_then(|()| Parsed::of(header));
         let snapshot = parsed
             .as_ref()
             .ok()
@@ -172,7 +169,7 @@ impl Frame {
     /// Checks the packet's interned data without storing it.
     #[inline]
     pub(super) fn check_interned(
-        &self,
+        &mut self,
         packet: &IncomingPacket<'_>,
         bytes: &[u8],
     ) -> Result<(), Corrupt> {

@@ -94,15 +94,11 @@ impl Frame {
         part: PartIx,
         rows: &mut Rows<'_>,
     ) -> TimedPacket<'a> {
-        let (default_clock, defaults) = defaults(packet.header);
+        let (incoming, parsed) = self.prepare(packet, part, rows, Frame::check_interned);
         let incoming = IncomingPacket {
             id: number,
-            ..self.enter(packet, part, default_clock, rows)
+            ..incoming
         };
-        let interned = self.check_interned(&incoming, packet.bytes);
-        let parsed = defaults
-            .and(interned)
-            .and_then(|()| Parsed::of(incoming.header));
         if parsed.as_ref().is_err_and(Corrupt::is_damage) {
             self.context.journal.count(counters::PAYLOADS_CORRUPT, 1);
         }

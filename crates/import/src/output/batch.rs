@@ -15,6 +15,9 @@ pub(crate) enum RowType {
     Payload(PacketType),
     /// The bytes are no packet (rule F7).
     Corrupt,
+    /// A record of another format than Perfetto's.
+    #[cfg(test)]
+    Named(&'static str),
 }
 
 /// A row of a packet, with its bytes in the batch. Most rows are packets,

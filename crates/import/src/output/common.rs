@@ -62,6 +62,8 @@ impl Common {
         let row_type = match self.row_type {
             RowType::None => Value::Null,
             RowType::Corrupt => Value::Text("corrupt"),
+            #[cfg(test)]
+            RowType::Named(name) => Value::Text(name),
             RowType::Payload(kind) => match kind.name() {
                 Some(name) => Value::Text(name),
                 None => {

@@ -30,21 +30,32 @@ use super::vulkan_memory::VulkanMemoryEvents;
 use crate::output::{Counter, Fault, Rows};
 use crate::place::{SettledEvent, Snapshot};
 
-/// Declares the readers: the form of each parsed payload, and its reader.
+/// A reader; `_` stands for the number of its packet type.
+macro_rules! reader_type {
+    ($reader:ident, $packet_type:ident) => {
+        $reader
+    };
+    ($reader:ident, $packet_type:ident, $any:tt) => {
+        $reader<{ PacketType::$packet_type.0 }>
+    };
+}
+
+/// Declares the readers: the form of each parsed payload, its reader and its packet type.
 macro_rules! readers {
-    ($($name:ident: $reader:ty = $packet_type:ident,)*) => {
+    ($($name:ident: $reader:ident $(<$any:tt>)? = $packet_type:ident,)*) => {
+
         /// The readers with their state.
         #[derive(Debug, Default)]
         #[allow(non_snake_case)]
         pub(crate) struct Readers {
-            $($name: $reader,)*
+            $($name: reader_type!($reader, $packet_type $(, $any)?),)*
         }
 
         /// A payload that was parsed.
         // It is on the stack once for each packet; a box would be an allocation for each track event.
         #[allow(clippy::large_enum_variant)]
         pub(crate) enum Parsed<'a> {
-            $($name(<$reader as Reader>::Payload<'a>),)*
+            $($name(<reader_type!($reader, $packet_type $(, $any)?) as Reader>::Payload<'a>),)*
             /// A payload without a reader.
             Unread,
         }
@@ -55,7 +66,7 @@ macro_rules! readers {
             pub fn of(header: &Header<'a>) -> Result<Self, Corrupt> {
                 match header.payload {
                     $(Some((PacketType::$packet_type, payload)) => {
-                        <$reader as Reader>::parse(payload).map(Parsed::$name)
+                        <reader_type!($reader, $packet_type $(, $any)?) as Reader>::parse(payload).map(Parsed::$name)
                     })*
                     _ => Ok(Parsed::Unread),
                 }
@@ -65,7 +76,7 @@ macro_rules! readers {
             #[inline]
             pub fn snapshot(&self, header: &Header<'_>) -> Option<Snapshot> {
                 match self {
-                    $(Parsed::$name(payload) => <$reader as Reader>::snapshot(payload, header),)*
+                    $(Parsed::$name(payload) => <reader_type!($reader, $packet_type $(, $any)?) as Reader>::snapshot(payload, header),)*
                     Parsed::Unread => None,
                 }
             }
@@ -80,10 +91,10 @@ macro_rules! readers {
                 out: &mut Vec<u8>,
             ) -> Rewritten {
                 match self {
-                    $(Parsed::$name(payload) => match <$reader as Reader>::TIMES {
+                    $(Parsed::$name(payload) => match <reader_type!($reader, $packet_type $(, $any)?) as Reader>::TIMES {
                         Times::OfPacket => Rewritten::Same,
                         Times::Inside | Times::References => {
-                            <$reader as Reader>::retime(payload, packet, to, out)
+                            <reader_type!($reader, $packet_type $(, $any)?) as Reader>::retime(payload, packet, to, out)
                         }
                     },)*
                     Parsed::Unread => Rewritten::Same,
@@ -92,13 +103,13 @@ macro_rules! readers {
         }
 
         #[cfg(test)]
-        const TIMES: &[(&str, Times)] = &[$((stringify!($name), <$reader as Reader>::TIMES),)*];
+        const TIMES: &[(&str, Times)] = &[$((stringify!($name), <reader_type!($reader, $packet_type $(, $any)?) as Reader>::TIMES),)*];
 
         impl Readers {
             /// The fields of `InternedData` that a reader looks up.
             pub fn interned() -> Vec<(u32, Kept)> {
                 let mut fields = Vec::new();
-                $(fields.extend_from_slice(<$reader as Reader>::INTERNED);)*
+                $(fields.extend_from_slice(<reader_type!($reader, $packet_type $(, $any)?) as Reader>::INTERNED);)*
                 fields
             }
 
@@ -111,9 +122,9 @@ macro_rules! readers {
                 context: &mut ImportContext, rows: &mut Rows<'_>,
             ) {
                 match parsed {
-                    $(Parsed::$name(payload) => if is_wanted::<$reader>(context, rows) {
+                    $(Parsed::$name(payload) => if is_wanted::<reader_type!($reader, $packet_type $(, $any)?)>(context, rows) {
                         self.$name.read(payload, packet, context, rows);
-                    } else if <$reader as Reader>::converts(&payload, packet.header) {
+                    } else if <reader_type!($reader, $packet_type $(, $any)?) as Reader>::converts(&payload, packet.header) {
                         context.place.clocks.attempted(packet.part);
                     })*
                     Parsed::Unread => {}
@@ -123,7 +134,7 @@ macro_rules! readers {
             /// Gives the reader of an event's table the event that has waited.
             pub fn settled(&mut self, event: &SettledEvent<'_>, rows: &mut Rows<'_>) {
                 let number = event.row.table.number;
-                $(if <$reader as Reader>::TABLES.iter().any(|table| table.number == number) {
+                $(if <reader_type!($reader, $packet_type $(, $any)?) as Reader>::TABLES.iter().any(|table| table.number == number) {
                     self.$name.settled(event, rows);
                 })*
             }
@@ -141,56 +152,56 @@ readers! {
     ClockSnapshot: Snapshots = CLOCK_SNAPSHOT,
     AndroidLog: AndroidLog = ANDROID_LOG,
     ExtensionDescriptor: Extensions = EXTENSION_DESCRIPTOR,
-    TraceUuid: Recorded<89> = TRACE_UUID,
-    SystemInfo: Once<45> = SYSTEM_INFO,
-    CpuInfo: Once<67> = CPU_INFO,
-    ServiceEvent: Once<69> = SERVICE_EVENT,
+    TraceUuid: Recorded<_> = TRACE_UUID,
+    SystemInfo: Once<_> = SYSTEM_INFO,
+    CpuInfo: Once<_> = CPU_INFO,
+    ServiceEvent: Once<_> = SERVICE_EVENT,
     FtraceStats: FtraceStats = FTRACE_STATS,
     TraceConfig: TraceConfigs = TRACE_CONFIG,
     TraceStats: TraceStats = TRACE_STATS,
-    TraceAttributes: Recorded<126> = TRACE_ATTRIBUTES,
-    Trigger: Recorded<46> = TRIGGER,
-    CloneSnapshotTrigger: Recorded<113> = CLONE_SNAPSHOT_TRIGGER,
-    ChromeTrigger: Recorded<109> = CHROME_TRIGGER,
-    ChromeEvents: Recorded<5> = CHROME_EVENTS,
-    ChromeMetadata: Recorded<51> = CHROME_METADATA,
-    ChromeBenchmarkMetadata: Recorded<48> = CHROME_BENCHMARK_METADATA,
-    UiState: Recorded<78> = UI_STATE,
+    TraceAttributes: Recorded<_> = TRACE_ATTRIBUTES,
+    Trigger: Recorded<_> = TRIGGER,
+    CloneSnapshotTrigger: Recorded<_> = CLONE_SNAPSHOT_TRIGGER,
+    ChromeTrigger: Recorded<_> = CHROME_TRIGGER,
+    ChromeEvents: Recorded<_> = CHROME_EVENTS,
+    ChromeMetadata: Recorded<_> = CHROME_METADATA,
+    ChromeBenchmarkMetadata: Recorded<_> = CHROME_BENCHMARK_METADATA,
+    UiState: Recorded<_> = UI_STATE,
     TranslationTable: TranslationTables = TRANSLATION_TABLE,
-    RangeOfInterest: Recorded<90> = TRACK_EVENT_RANGE_OF_INTEREST,
-    ProcessTree: Observed<2> = PROCESS_TREE,
-    SysStats: Observed<7> = SYS_STATS,
-    ProcessStats: Observed<9> = PROCESS_STATS,
+    RangeOfInterest: Recorded<_> = TRACK_EVENT_RANGE_OF_INTEREST,
+    ProcessTree: Observed<_> = PROCESS_TREE,
+    SysStats: Observed<_> = SYS_STATS,
+    ProcessStats: Observed<_> = PROCESS_STATS,
     ProfilePacket: HeapProfiles = PROFILE_PACKET,
-    Battery: Observed<38> = BATTERY,
+    Battery: Observed<_> = BATTERY,
     PowerRails: PowerRails = POWER_RAILS,
-    ProcessDescriptor: Observed<43> = PROCESS_DESCRIPTOR,
+    ProcessDescriptor: Observed<_> = PROCESS_DESCRIPTOR,
     TrackEvent: TrackEvents = TRACK_EVENT,
     ThreadDescriptor: ThreadDescriptors = THREAD_DESCRIPTOR,
     GpuCounterEvent: GpuCounterEvents = GPU_COUNTER_EVENT,
-    GpuRenderStageEvent: Observed<53> = GPU_RENDER_STAGE_EVENT,
+    GpuRenderStageEvent: Observed<_> = GPU_RENDER_STAGE_EVENT,
     StreamingProfile: StreamingProfiles = STREAMING_PROFILE_PACKET,
     TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR,
-    ModuleSymbols: Profiled<61> = MODULE_SYMBOLS,
+    ModuleSymbols: Profiled<_> = MODULE_SYMBOLS,
     VulkanMemoryEvent: VulkanMemoryEvents = VULKAN_MEMORY_EVENT,
-    GpuLog: Observed<63> = GPU_LOG,
-    VulkanApiEvent: Observed<65> = VULKAN_API_EVENT,
-    PerfSample: Profiled<66> = PERF_SAMPLE,
-    SmapsPacket: Profiled<68> = SMAPS_PACKET,
-    InitialDisplayState: Observed<70> = INITIAL_DISPLAY_STATE,
-    GpuMemTotalEvent: Observed<71> = GPU_MEM_TOTAL_EVENT,
-    FrameTimelineEvent: Observed<76> = FRAME_TIMELINE_EVENT,
+    GpuLog: Observed<_> = GPU_LOG,
+    VulkanApiEvent: Observed<_> = VULKAN_API_EVENT,
+    PerfSample: Profiled<_> = PERF_SAMPLE,
+    SmapsPacket: Profiled<_> = SMAPS_PACKET,
+    InitialDisplayState: Observed<_> = INITIAL_DISPLAY_STATE,
+    GpuMemTotalEvent: Observed<_> = GPU_MEM_TOTAL_EVENT,
+    FrameTimelineEvent: Observed<_> = FRAME_TIMELINE_EVENT,
     EnergyBreakdown: EnergyBreakdowns = ANDROID_ENERGY_ESTIMATION_BREAKDOWN,
-    AndroidSystemProperty: Observed<86> = ANDROID_SYSTEM_PROPERTY,
+    AndroidSystemProperty: Observed<_> = ANDROID_SYSTEM_PROPERTY,
     EntityStateResidency: EntityStates = ENTITY_STATE_RESIDENCY,
-    GenericTaskState: Observed<117> = GENERIC_KERNEL_TASK_STATE_EVENT,
-    GenericCpuFrequency: Observed<118> = GENERIC_KERNEL_CPU_FREQ_EVENT,
-    CpuPerUidData: Observed<119> = CPU_PER_UID_DATA,
-    GenericTaskRename: Observed<120> = GENERIC_KERNEL_TASK_RENAME_EVENT,
-    GenericProcessTree: Observed<122> = GENERIC_KERNEL_PROCESS_TREE,
-    GpuInfo: Observed<128> = GPU_INFO,
-    GenericGpuFrequency: Observed<129> = GENERIC_GPU_FREQUENCY_EVENT,
-    StackSample: Profiled<135> = STACK_SAMPLE,
+    GenericTaskState: Observed<_> = GENERIC_KERNEL_TASK_STATE_EVENT,
+    GenericCpuFrequency: Observed<_> = GENERIC_KERNEL_CPU_FREQ_EVENT,
+    CpuPerUidData: Observed<_> = CPU_PER_UID_DATA,
+    GenericTaskRename: Observed<_> = GENERIC_KERNEL_TASK_RENAME_EVENT,
+    GenericProcessTree: Observed<_> = GENERIC_KERNEL_PROCESS_TREE,
+    GpuInfo: Observed<_> = GPU_INFO,
+    GenericGpuFrequency: Observed<_> = GENERIC_GPU_FREQUENCY_EVENT,
+    StackSample: Profiled<_> = STACK_SAMPLE,
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,
 }
 

@@ -13,6 +13,8 @@ use crate::definitions::Definitions;
 use crate::output::{Faults, Journal};
 use crate::place::{EventClock, EventRow, Place, TraceTime, Untimed, WaitingEvent};
 use crate::timeline::Event;
+#[cfg(test)]
+use crate::timeline::TrackEvent;
 
 /// The state that readers share, beside the rows that they write.
 pub(crate) struct ImportContext {
@@ -172,6 +174,21 @@ impl ImportContext {
             return;
         }
         event.write(&mut self.events.record);
+        self.record_of(packet);
+    }
+
+    /// Does the same with a track event.
+    #[cfg(test)]
+    pub fn track_event(&mut self, packet: &PlacedPacket<'_>, event: &TrackEvent<'_>) {
+        if !self.events.timeline.is_wanted() {
+            return;
+        }
+        event.write(&mut self.events.record);
+        self.record_of(packet);
+    }
+
+    /// Gives the current record to the timeline, at the time of its packet.
+    fn record_of(&mut self, packet: &PlacedPacket<'_>) {
         match (packet.placement.ts, packet.header.timestamp) {
             (Some(ts), _) => self.events.push_record(ts),
             (None, None) if !self.place.clocks.has_pending() => {

@@ -5,6 +5,8 @@ mod counters;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timebase_schema::fields::{ftrace_cpu_stats, ftrace_stats as field};
+
 use self::counters::{
     CPU, KPROBE_MISSES, KPROBES, PARSE_ERRORS, SETUP_ERRORS, SYMBOLS_MISSING, TIMES, ZERO_LENGTH,
 };
@@ -18,24 +20,6 @@ use crate::message::Message;
 use crate::output::{Counter, Loss, Rows, Severity};
 use crate::place::PartIx;
 use crate::summary::LossKind;
-
-/// The fields of `FtraceStats`.
-mod field {
-    pub const PHASE: u32 = 1;
-    pub const CPU_STATS: u32 = 2;
-    pub const KERNEL_SYMBOLS_PARSED: u32 = 3;
-    pub const ATRACE_ERRORS: u32 = 5;
-    pub const UNKNOWN_FTRACE_EVENTS: u32 = 6;
-    pub const FAILED_FTRACE_EVENTS: u32 = 7;
-    pub const PRESERVE_FTRACE_BUFFER: u32 = 8;
-    pub const FTRACE_PARSE_ERRORS: u32 = 9;
-    pub const KPROBE_STATS: u32 = 10;
-    pub const EXCLUSIVE_FEATURE_ERROR: u32 = 13;
-    /// The fields of `FtraceCpuStats`.
-    pub const CPU: u32 = 1;
-    pub const OLDEST_EVENT_TS: u32 = 6;
-    pub const NOW_TS: u32 = 7;
-}
 
 /// The moment of the statistics. The values are those of `FtraceStats.Phase`, and an index into
 /// each row of counters below.
@@ -167,7 +151,7 @@ impl FtraceStats {
         packet: &PlacedPacket<'_>,
         context: &mut ImportContext,
     ) {
-        let Some(cpu) = stats.number(field::CPU).or(Some(0)) else {
+        let Some(cpu) = stats.number(ftrace_cpu_stats::CPU).or(Some(0)) else {
             return;
         };
         let Some(cpu) = u32::try_from(cpu).ok().filter(|&cpu| cpu < CPUS) else {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use timebase_schema::fields::trace_packet as packet;
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
@@ -16,16 +17,6 @@ use crate::message::Message;
 use crate::output::{About, Counter, Facts, Rows};
 use crate::place::PartIx;
 use crate::timeline::{Event, RecordedEvent};
-
-/// Fields of `TracePacket` that are read in file order.
-pub(super) mod packet {
-    pub const CHROME_BENCHMARK_METADATA: u32 = 48;
-    pub const CHROME_METADATA: u32 = 51;
-    pub const UI_STATE: u32 = 78;
-    pub const TRACE_UUID: u32 = 89;
-    pub const TRACK_EVENT_RANGE_OF_INTEREST: u32 = 90;
-    pub const TRACE_ATTRIBUTES: u32 = 126;
-}
 
 static MISSING_START: Counter = Counter::error(
     "track_event_range_of_interest_missing_start_us",

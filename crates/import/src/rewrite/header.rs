@@ -1,21 +1,27 @@
 //! Writes a packet with another header (rule RW2).
 
 use timebase_descriptor::field::Value;
+use timebase_schema::fields::trace_packet as field;
+use timebase_schema::fields::trace_packet_defaults::TIMESTAMP_CLOCK_ID as DEFAULT_CLOCK_ID;
 use timebase_trace::wire::packet::Header;
 
 use crate::readers::{fields, put_bytes, put_number};
 
-/// Fields of `TracePacket`.
-mod field {
-    pub const TIMESTAMP: u32 = 8;
-    pub const INTERNED_DATA: u32 = 12;
-    pub const TIMESTAMP_CLOCK_ID: u32 = 58;
-    pub const TRACE_PACKET_DEFAULTS: u32 = 59;
-    /// The fields of the header. All other fields belong to the payload.
-    pub const OF_HEADER: [u32; 12] = [3, 8, 10, 12, 13, 41, 42, 58, 59, 79, 87, 98];
-    /// The field of `TracePacketDefaults`.
-    pub const DEFAULT_CLOCK_ID: u32 = 58;
-}
+/// The fields of the header. All other fields belong to the payload.
+const OF_HEADER: [u32; 12] = [
+    field::TRUSTED_UID,
+    field::TIMESTAMP,
+    field::TRUSTED_PACKET_SEQUENCE_ID,
+    field::INTERNED_DATA,
+    field::SEQUENCE_FLAGS,
+    field::INCREMENTAL_STATE_CLEARED,
+    field::PREVIOUS_PACKET_DROPPED,
+    field::TIMESTAMP_CLOCK_ID,
+    field::TRACE_PACKET_DEFAULTS,
+    field::TRUSTED_PID,
+    field::FIRST_PACKET_ON_SEQUENCE,
+    field::MACHINE_ID,
+];
 
 /// The new clock of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +89,7 @@ pub(crate) fn names_clock(header: &Header<'_>) -> bool {
 }
 
 fn has_clock(defaults: &[u8]) -> bool {
-    fields(defaults).any(|(number, ..)| number == field::DEFAULT_CLOCK_ID)
+    fields(defaults).any(|(number, ..)| number == DEFAULT_CLOCK_ID)
 }
 
 /// Writes a packet. All fields that do not change stay byte for byte, in their order.
@@ -150,7 +156,7 @@ pub(crate) fn write(
                 (NewPayload::None { has_interned, .. }, _) => {
                     let is_kept = match number {
                         field::INTERNED_DATA => has_interned,
-                        number => field::OF_HEADER.contains(&number),
+                        number => OF_HEADER.contains(&number),
                     };
                     if !is_kept {
                         unchanged.copy(start, end, out);
@@ -197,7 +203,7 @@ fn is_payload(header: &Header<'_>, number: u32, bytes: &[u8]) -> bool {
 fn put_defaults(defaults: &[u8], out: &mut Vec<u8>) {
     let mut without = Vec::with_capacity(defaults.len());
     for (number, _, bytes) in fields(defaults) {
-        if number != field::DEFAULT_CLOCK_ID {
+        if number != DEFAULT_CLOCK_ID {
             without.extend_from_slice(bytes);
         }
     }

@@ -559,7 +559,8 @@ impl Job<'_> {
                 Err(error) => told.push(error.to_string()),
             }
         }
-        let is_left = |file: &&File| !matches!(file.kind, TraceType::Proto | TraceType::Manifest);
+        let is_left =
+            |file: &&File| file.kind != TraceType::PERFETTO && file.kind != TraceType::Manifest;
         for file in files
             .order
             .iter()
@@ -680,7 +681,8 @@ fn read(
     }
     let mut read = Vec::new();
     let mut late = 0u64;
-    for file in files.traces() {
+    let traces = files.traces().into_iter();
+    for file in traces.filter(|file| file.kind == TraceType::PERFETTO) {
         let title = files.inputs.title(file.id).to_owned();
         let (name, rules) = (files.name(&file), files.rules(&file));
         let mut input = files.inputs.open_ahead(file.id)?;

@@ -13,11 +13,12 @@
 //! The alternative was to sort within a window, and to drop events that come later. Trace processor
 //! does this for streaming sessions, so its tables depend on how the trace was flushed.
 //!
-//! `docs/benchmarks.md` has the cost. `event.rs` and `track_event.rs` define the events, and
+//! `docs/benchmarks.md` has the cost. `event.rs`, `track_event.rs` and `legacy.rs` define the events, and
 //! `order.rs` their order.
 
 mod event;
 mod label;
+mod legacy;
 mod order;
 mod track_event;
 
@@ -26,6 +27,7 @@ pub(crate) use event::{
     Waker, Waking,
 };
 pub(crate) use label::{Label, Name, OwnLabel};
+pub(crate) use legacy::{FlowDirection, InstantScope, LegacyEvent, LegacyId};
 pub(crate) use order::Timeline;
 pub(crate) use track_event::{
     Arguments, Does, EventStack, FlowStep, Flows, StackFrames, TrackEvent, Uuid, Values,

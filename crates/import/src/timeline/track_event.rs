@@ -6,6 +6,7 @@ use std::io;
 use timebase_trace::Interval;
 
 use super::label::{Label, put_label, take_label};
+use super::legacy::LegacyEvent;
 use crate::compact::{Put, Take, cut};
 use crate::place::{PartIx, PartKey};
 
@@ -79,8 +80,7 @@ pub(crate) struct TrackEvent<'a> {
     pub more_values: Values<'a>,
     /// Whether its sequence lost packets since its state was cleared (rule DT10).
     pub lossy: bool,
-    /// Its `LegacyEvent`; empty without one.
-    pub legacy: &'a [u8],
+    pub legacy: Option<LegacyEvent<'a>>,
     /// The text of its first annotation, if the event names a thread or a process (rule L6).
     pub note: Option<&'a str>,
     pub flows: Flows<'a>,
@@ -265,7 +265,7 @@ impl<'a> TrackEvent<'a> {
             value: None,
             more_values: Values::default(),
             lossy: false,
-            legacy: &[],
+            legacy: None,
             note: None,
             flows: Flows::default(),
             stack: None,
@@ -288,7 +288,7 @@ impl<'a> TrackEvent<'a> {
             (has::MORE_VALUES, !self.more_values.0.is_empty()),
             (has::THREAD_TIME, self.thread_time.is_some()),
             (has::INSTRUCTIONS, self.instructions.is_some()),
-            (has::LEGACY, !self.legacy.is_empty()),
+            (has::LEGACY, self.legacy.is_some()),
             (has::NOTE, self.note.is_some()),
             (has::LOG, arguments.has_log),
             (has::FAULTS, faults != 0),
@@ -362,7 +362,6 @@ impl<'a> TrackEvent<'a> {
         }
         for (part, bytes) in [
             (has::MORE_VALUES, self.more_values.0),
-            (has::LEGACY, self.legacy),
             (has::FLOWS, self.flows.0),
             (has::LOG, arguments.log),
             (has::UNDECODED, arguments.undecoded),
@@ -370,6 +369,9 @@ impl<'a> TrackEvent<'a> {
             if parts & part != 0 {
                 put.bytes(bytes);
             }
+        }
+        if let Some(legacy) = &self.legacy {
+            legacy.put(put);
         }
         if let Some(stack) = &self.stack {
             stack.put(put);
@@ -432,7 +434,6 @@ impl<'a> TrackEvent<'a> {
         }
         for (part, bytes) in [
             (has::MORE_VALUES, &mut self.more_values.0),
-            (has::LEGACY, &mut self.legacy),
             (has::FLOWS, &mut self.flows.0),
             (has::LOG, &mut arguments.log),
             (has::UNDECODED, &mut arguments.undecoded),
@@ -443,6 +444,9 @@ impl<'a> TrackEvent<'a> {
         }
         arguments.has_log = has(has::LOG);
         self.lossy = has(has::LOSSY);
+        if has(has::LEGACY) {
+            self.legacy = Some(LegacyEvent::take(take)?);
+        }
         if has(has::STACK) {
             self.stack = Some(EventStack::take(self.sequence, take)?);
         }
@@ -516,7 +520,10 @@ mod tests {
             value: Some(2.5),
             more_values: Values::write(&more, &mut values),
             lossy: true,
-            legacy: b"legacy",
+            legacy: Some(LegacyEvent {
+                scope: Some("s"),
+                ..LegacyEvent::default()
+            }),
             note: Some(""),
             flows: Flows::write(steps.into_iter(), &mut flows),
             stack: Some(EventStack {

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use timebase_schema::fields::ftrace_event as event;
+
 use super::atrace::Atrace;
 use super::buffers::Buffers;
 use super::counters::{Counters, ENERGY_FAULTS};
@@ -64,9 +66,26 @@ pub(super) struct Trackers {
     kernel: Option<Box<Kernel>>,
 }
 
-/// The trackers that take any kernel event, and any packet but descriptions.
-#[derive(Default)]
-struct OfSystem {
+/// Declares the trackers of a part's system: a field and a type for each. The type has the kernel events that it takes.
+macro_rules! system {
+    ($($name:ident: $tracker:ty,)*) => {
+        /// The trackers that take any kernel event, and any packet but descriptions.
+        #[derive(Default)]
+        struct OfSystem {
+            $($name: $tracker,)*
+        }
+
+        impl OfSystem {
+            fn each(&mut self, mut f: impl FnMut(&mut dyn Tracker)) {
+                $(f(&mut self.$name);)*
+            }
+        }
+
+        const OF_SYSTEM: Events = Events::new(&[])$(.and(&<$tracker>::EVENTS))*;
+    };
+}
+
+system! {
     sched: Sched,
     atrace: Atrace,
     interrupts: Interrupts,
@@ -74,20 +93,6 @@ struct OfSystem {
     buffers: Buffers,
     gpu: Gpu,
     counters: Counters,
-}
-
-impl OfSystem {
-    fn all(&mut self) -> [&mut dyn Tracker; 7] {
-        [
-            &mut self.sched,
-            &mut self.atrace,
-            &mut self.interrupts,
-            &mut self.signals,
-            &mut self.buffers,
-            &mut self.gpu,
-            &mut self.counters,
-        ]
-    }
 }
 
 impl Trackers {
@@ -174,13 +179,12 @@ impl Trackers {
                     let kernel = self.kernel.get_or_insert_default();
                     kernel.ftrace(ts, event, emitter, at);
                 } else {
-                    if let (PRINT, Some(kernel)) = (event.field, &mut self.kernel) {
+                    if let (event::PRINT, Some(kernel)) = (event.field, &mut self.kernel) {
                         kernel.marks(ts, emitter, at);
                     }
                     shared.processes.ftrace(ts, event, emitter, at);
-                    for tracker in self.system(&mut shared.slices, at).all() {
-                        tracker.ftrace(ts, event, emitter, at);
-                    }
+                    let system = self.system(&mut shared.slices, at);
+                    system.each(|tracker| tracker.ftrace(ts, event, emitter, at));
                 }
             }
             Event::Packet(packet) if packet.field == FRAME_TIMELINE_EVENT => {
@@ -192,9 +196,8 @@ impl Trackers {
                 if describes(packet.field) {
                     return Ok(());
                 }
-                for tracker in self.system(&mut shared.slices, at).all() {
-                    tracker.packet(ts, packet, at);
-                }
+                let system = self.system(&mut shared.slices, at);
+                system.each(|tracker| tracker.packet(ts, packet, at));
             }
             // A reference, so that the hundreds of bytes of an event are not moved.
             Event::Track(record) => match record.read() {
@@ -212,14 +215,12 @@ impl Trackers {
             Event::Recorded(event) => shared.recording.event(ts, event, at),
             Event::LogLine(line) => {
                 shared.processes.log_line(line, at);
-                for tracker in self.system(&mut shared.slices, at).all() {
-                    tracker.log_line(line, at);
-                }
+                let system = self.system(&mut shared.slices, at);
+                system.each(|tracker| tracker.log_line(line, at));
             }
             Event::Energy(energy) => {
-                for tracker in self.system(&mut shared.slices, at).all() {
-                    tracker.energy(ts, energy, at);
-                }
+                let system = self.system(&mut shared.slices, at);
+                system.each(|tracker| tracker.energy(ts, energy, at));
             }
             Event::PacketsLost { .. } | Event::Nothing => {}
         }
@@ -229,8 +230,8 @@ impl Trackers {
     /// There are no more events of the part.
     pub fn end(&mut self, at: &mut At<'_, '_>) {
         at.world.doubt = None;
-        for tracker in self.system.iter_mut().flat_map(|system| system.all()) {
-            tracker.end(at);
+        if let Some(system) = &mut self.system {
+            system.each(|tracker| tracker.end(at));
         }
         if let Some(track_events) = &mut self.track_events {
             track_events.end_states(at);
@@ -246,9 +247,7 @@ impl Trackers {
 fn begun(slices: &mut SchedSlices, at: &mut At<'_, '_>) -> Box<OfSystem> {
     let mut system = Box::<OfSystem>::default();
     system.sched.slices = std::mem::take(slices);
-    for tracker in system.all() {
-        tracker.begin(at);
-    }
+    system.each(|tracker| tracker.begin(at));
     system
 }
 
@@ -286,49 +285,5 @@ pub(crate) fn reads_ftrace(field: u32) -> bool {
     READ.has(field)
 }
 
-/// The field of `FtraceEvent`.
-const PRINT: u32 = 3;
-
 /// The kernel events that trackers read, in addition to switches and wakings.
-const READ: Events = kernel::EVENTS.and(&Events::new(&[
-    3,   // print
-    11,  // cpu_frequency
-    12,  // cpu_frequency_limits
-    13,  // cpu_idle
-    14,  // clock_enable
-    15,  // clock_disable
-    16,  // clock_set_rate
-    18,  // sched_blocked_reason
-    24,  // softirq_entry
-    25,  // softirq_exit
-    36,  // irq_handler_entry
-    37,  // irq_handler_exit
-    80,  // tracing_mark_write
-    235, // task_newtask
-    236, // task_rename
-    240, // sched_process_free
-    313, // rss_stat
-    314, // ion_heap_shrink
-    315, // ion_heap_grow
-    324, // signal_deliver
-    325, // signal_generate
-    326, // oom_score_adj_update
-    328, // mm_event_record
-    331, // zero
-    332, // gpu_frequency
-    333, // sde_tracing_mark_write
-    334, // mark_victim
-    335, // ion_stat
-    340, // gpu_mem_total
-    341, // thermal_temperature
-    342, // cdev_update
-    348, // dpu_tracing_mark_write
-    349, // g2d_tracing_mark_write
-    350, // mali_tracing_mark_write
-    351, // dma_heap_stat
-    359, // rss_stat_throttled
-    467, // lwis_tracing_mark_write
-    484, // samsung_tracing_mark_write
-    509, // kgsl_gpu_frequency
-    579, // dmabuf_rss_stat
-]));
+const READ: Events = OF_SYSTEM.and(&kernel::EVENTS).and(&Processes::EVENTS);

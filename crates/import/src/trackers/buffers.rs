@@ -1,19 +1,21 @@
 //! The times for which buffers of ion and of DMA heaps were allocated: slices (rule M2).
 
+use timebase_schema::fields::ftrace_event as event;
+
+use super::events::Events;
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::timeline::FtraceEvent;
 use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, Utid};
 
-/// Fields of `FtraceEvent`.
-mod event {
-    pub const ION_STAT: u32 = 335;
-    pub const DMA_HEAP_STAT: u32 = 351;
-}
-
 /// Follows buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers;
+
+impl Buffers {
+    /// The kernel events that it takes.
+    pub const EVENTS: Events = Events::new(&[event::ION_STAT, event::DMA_HEAP_STAT]);
+}
 
 impl Tracker for Buffers {
     fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, _emitter: Utid, at: &mut At<'_, '_>) {

@@ -9,20 +9,14 @@
 use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as event;
 
+use super::events::Events;
 use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::FtraceEvent;
 use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, TrackId, Utid, ucpu};
-
-/// Fields of `FtraceEvent`.
-mod event {
-    pub const SOFTIRQ_ENTRY: u32 = 24;
-    pub const SOFTIRQ_EXIT: u32 = 25;
-    pub const IRQ_HANDLER_ENTRY: u32 = 36;
-    pub const IRQ_HANDLER_EXIT: u32 = 37;
-}
 
 /// The names of soft interrupts.
 const SOFT_NAMES: [&str; 10] = [
@@ -66,6 +60,16 @@ pub(crate) struct Interrupts {
     /// The name and the arguments of the current slice.
     name: String,
     args: ArgBuf,
+}
+
+impl Interrupts {
+    /// The kernel events that it takes.
+    pub const EVENTS: Events = Events::new(&[
+        event::SOFTIRQ_ENTRY,
+        event::SOFTIRQ_EXIT,
+        event::IRQ_HANDLER_ENTRY,
+        event::IRQ_HANDLER_EXIT,
+    ]);
 }
 
 impl Tracker for Interrupts {

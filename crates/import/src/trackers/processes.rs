@@ -1,8 +1,11 @@
 //! The events that create, name, bind and end processes and threads (rules P10 to P17, GK5).
 
+use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::trace_packet as packet;
 use timebase_schema::tables::android_log_thread;
 
 use super::chrome_names;
+use super::events::Events;
 use super::missing_processes::MissingProcesses;
 use super::tracker::{At, Tracker};
 use crate::arguments::ArgValue;
@@ -14,26 +17,6 @@ use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{FtraceEvent, LogLine, PacketEvent};
 use crate::world::{Rank, ThreadNumbers, Threads, Upid, Utid};
-
-/// Fields of `FtraceEvent`.
-mod event {
-    pub const TASK_NEWTASK: u32 = 235;
-    pub const TASK_RENAME: u32 = 236;
-    pub const SCHED_PROCESS_FREE: u32 = 240;
-}
-
-/// Fields of `TracePacket`.
-mod packet {
-    pub const PROCESS_TREE: u32 = 2;
-    pub const PROCESS_STATS: u32 = 9;
-    /// Only its chrome_active_processes come here.
-    pub const TRACK_EVENT: u32 = 11;
-    pub const PROCESS_DESCRIPTOR: u32 = 43;
-    pub const THREAD_DESCRIPTOR: u32 = 44;
-    pub const TRACK_DESCRIPTOR: u32 = 60;
-    pub const GENERIC_TASK_RENAME: u32 = 120;
-    pub const GENERIC_PROCESS_TREE: u32 = 122;
-}
 
 /// Whether packets with this payload only describe tracks, processes and threads, so that no other tracker reads them.
 pub(super) fn describes(field: u32) -> bool {
@@ -52,6 +35,15 @@ const KTHREADD: i64 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     missing: MissingProcesses,
+}
+
+impl Processes {
+    /// The kernel events that it takes.
+    pub const EVENTS: Events = Events::new(&[
+        event::TASK_NEWTASK,
+        event::TASK_RENAME,
+        event::SCHED_PROCESS_FREE,
+    ]);
 }
 
 impl Tracker for Processes {
@@ -100,11 +92,11 @@ impl Tracker for Processes {
                     self.missing.active(ts, machine, upid);
                 }
             }
-            packet::GENERIC_TASK_RENAME => {
+            packet::GENERIC_KERNEL_TASK_RENAME_EVENT => {
                 let tid = message.number(1).unwrap_or(0) as i64;
                 rename(machine, tid, message.bytes(2), at);
             }
-            packet::GENERIC_PROCESS_TREE => generic_process_tree(machine, message, at),
+            packet::GENERIC_KERNEL_PROCESS_TREE => generic_process_tree(machine, message, at),
             _ => {}
         }
     }

@@ -1,9 +1,10 @@
 //! The recording's statements about itself, in the order of time: facts and counters (rules MD), and its
 //! triggers, which are slices too (rule MD16).
 
+use timebase_schema::fields::trace_packet as packet;
+
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Record;
-use crate::definitions::records::packet;
 use crate::message::Message;
 use crate::timeline::{Label, RecordedEvent};
 use crate::world::{FlowEvent, FlowId, Made, NewSlice, NewTrack, Owner, Step};

@@ -1,23 +1,28 @@
 //! Signals, and threads that are killed for lack of memory: instants of threads (rule B10).
 
+use timebase_schema::fields::ftrace_event as event;
+
+use super::events::Events;
 use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::FtraceEvent;
 use crate::world::{NewSlice, Utid};
 
-/// Fields of `FtraceEvent`.
-mod event {
-    pub const SIGNAL_DELIVER: u32 = 324;
-    pub const SIGNAL_GENERATE: u32 = 325;
-    pub const MARK_VICTIM: u32 = 334;
-}
-
 /// Follows signals.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     /// The arguments of the current event.
     args: ArgBuf,
+}
+
+impl Signals {
+    /// The kernel events that it takes.
+    pub const EVENTS: Events = Events::new(&[
+        event::SIGNAL_DELIVER,
+        event::SIGNAL_GENERATE,
+        event::MARK_VICTIM,
+    ]);
 }
 
 impl Tracker for Signals {

@@ -10,7 +10,7 @@ use super::outside::ThreadNumbers;
 use super::threads::{Upid, Utid};
 use super::tracks::Owner;
 use crate::arguments::ArgValue;
-use crate::definitions::Said;
+use crate::definitions::TrackOwner;
 use crate::output::{Counter, Fault, PARSER_ERROR};
 use crate::timeline::Uuid;
 
@@ -177,8 +177,8 @@ impl World {
             .and_then(|parent| uuids.beside(uuid, parent));
         let parent = parent.and_then(|parent| self.uuids.get(parent));
         let trusted_pid = descriptor.trusted_pid;
-        let owner = match descriptor.said {
-            Said::Thread { pid, tid } => {
+        let owner = match descriptor.owner {
+            TrackOwner::Thread { pid, tid } => {
                 let (pid, tid) = self.thread_outside(ThreadNumbers {
                     machine,
                     trusted_pid,
@@ -187,11 +187,11 @@ impl World {
                 });
                 Owner::Thread(self.thread_of_uuid(machine, pid, tid))
             }
-            Said::Process { pid } => {
+            TrackOwner::Process { pid } => {
                 let pid = self.process_outside(machine, trusted_pid, pid);
                 Owner::Process(self.process_of_uuid(machine, pid))
             }
-            Said::Counter(_) | Said::State | Said::Nobody => {
+            TrackOwner::Counter(_) | TrackOwner::State | TrackOwner::Nobody => {
                 parent.map_or(Owner::None, |parent| parent.owner)
             }
         };
@@ -233,13 +233,15 @@ impl World {
         };
         let names = &mut self.definitions.names;
         let value = ArgValue::Int(rank);
-        match (&descriptor.said, owner) {
-            (Said::Process { .. }, Owner::Process(upid)) if default.more().orders_processes => {
+        match (&descriptor.owner, owner) {
+            (TrackOwner::Process { .. }, Owner::Process(upid))
+                if default.more().orders_processes =>
+            {
                 if let Some(args) = self.threads.process_args(upid) {
                     args.push("process_sort_index_hint", value, names);
                 }
             }
-            (Said::Thread { .. }, Owner::Thread(utid)) if default.more().orders_threads => {
+            (TrackOwner::Thread { .. }, Owner::Thread(utid)) if default.more().orders_threads => {
                 let args = self.threads.thread_args(utid);
                 args.push("thread_sort_index_hint", value, names);
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
 
 use timebase_store::sort::Scratch;
-use timebase_trace::{Inputs, Monitor, Reads, Source, TraceFile};
+use timebase_trace::{Inputs, Monitor, PERFETTO, Reads, Source, TraceFile};
 
 /// The number of bytes that are read of a file: a small file may unpack to gigabytes.
 const MOST: usize = 1 << 20;
@@ -33,7 +33,14 @@ pub fn archives(bytes: &[u8]) {
 /// A line for each result, or the reason why the input cannot be opened.
 fn read(source: &Source, reads: Reads, scratch: &Scratch) -> Vec<String> {
     let monitor = Monitor::default();
-    let opened = Inputs::open(std::slice::from_ref(source), None, reads, scratch, &monitor);
+    let opened = Inputs::open(
+        std::slice::from_ref(source),
+        None,
+        &[PERFETTO],
+        reads,
+        scratch,
+        &monitor,
+    );
     let mut inputs = match opened {
         Ok(inputs) => inputs,
         Err(error) => return vec![error.to_string()],

@@ -20,6 +20,7 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
+use timebase_schema::fields::trace_packet as field;
 
 use crate::synth::encode::{bytes, message, number, varint};
 
@@ -351,27 +352,6 @@ const fn of(
 /// The field of `Trace`.
 const PACKET: u32 = 1;
 
-/// Fields of `TracePacket`.
-mod field {
-    pub const FTRACE: u32 = 1;
-    pub const PROCESS_TREE: u32 = 2;
-    pub const SNAPSHOT: u32 = 6;
-    pub const TIMESTAMP: u32 = 8;
-    pub const SEQUENCE: u32 = 10;
-    pub const TRACK_EVENT: u32 = 11;
-    pub const INTERNED: u32 = 12;
-    pub const FLAGS: u32 = 13;
-    pub const LOG: u32 = 39;
-    pub const COMPRESSED: u32 = 50;
-    pub const RENDER_STAGE: u32 = 53;
-    pub const CLOCK: u32 = 58;
-    pub const TRACK_DESCRIPTOR: u32 = 60;
-    pub const EXTENSION: u32 = 72;
-    pub const MACHINE: u32 = 98;
-    pub const ZSTD: u32 = 133;
-    pub const FOR_TESTING: u32 = 900;
-}
-
 const BOOTTIME: u64 = 6;
 const CLEARED: u64 = 1;
 const NEEDED: u64 = 2;
@@ -438,15 +418,15 @@ fn repeat(out: Out<'_>, bytes: &[u8], size: u64) -> io::Result<()> {
 
 fn timestamp(packet: &mut Vec<u8>, ns: u64) {
     number(packet, field::TIMESTAMP, ns);
-    number(packet, field::CLOCK, BOOTTIME);
+    number(packet, field::TIMESTAMP_CLOCK_ID, BOOTTIME);
 }
 
 /// The header of a packet of a sequence, with its state cleared by the first.
 fn on_sequence(packet: &mut Vec<u8>, sequence: u64, is_first: bool) {
-    number(packet, field::SEQUENCE, sequence);
+    number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, sequence);
     number(
         packet,
-        field::FLAGS,
+        field::SEQUENCE_FLAGS,
         if is_first { CLEARED } else { NEEDED },
     );
 }
@@ -463,7 +443,7 @@ fn event_of(packet: &mut Vec<u8>, ns: u64, kind: u64, uuid: u64, more: impl FnOn
 
 /// A track event on a sequence whose state it does not need.
 fn event(packet: &mut Vec<u8>, ns: u64, kind: u64, uuid: u64, more: impl FnOnce(&mut Vec<u8>)) {
-    number(packet, field::SEQUENCE, 7);
+    number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, 7);
     event_of(packet, ns, kind, uuid, more);
 }
 
@@ -528,20 +508,28 @@ fn zlib(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Vec<
 
 fn zlib_packet(size: u64, out: Out<'_>) -> io::Result<()> {
     let inside = zlib(|out| repeat(out, &SMALL, size))?;
-    put(out, |packet| bytes(packet, field::COMPRESSED, &inside))
+    put(out, |packet| {
+        bytes(packet, field::COMPRESSED_PACKETS, &inside)
+    })
 }
 
 fn zlib_packet_of_one(size: u64, out: Out<'_>) -> io::Result<()> {
     let header = 8;
     let size = size.saturating_sub(header);
     let inside = zlib(|out| large(out, &[field::FOR_TESTING], size, &[]))?;
-    put(out, |packet| bytes(packet, field::COMPRESSED, &inside))
+    put(out, |packet| {
+        bytes(packet, field::COMPRESSED_PACKETS, &inside)
+    })
 }
 
 fn zstd_packet_window(log: u64, out: Out<'_>) -> io::Result<()> {
     out.write_all(&SMALL)?;
     put(out, |packet| {
-        bytes(packet, field::ZSTD, &frame_of_window(log))
+        bytes(
+            packet,
+            field::ZSTD_COMPRESSED_PACKETS,
+            &frame_of_window(log),
+        )
     })?;
     out.write_all(&SMALL)
 }
@@ -552,7 +540,7 @@ fn nested_packets(count: u64, out: Out<'_>) -> io::Result<()> {
         let zlib = zlib(|out| out.write_all(&inside))?;
         inside.clear();
         message(&mut inside, PACKET, |packet| {
-            bytes(packet, field::COMPRESSED, &zlib)
+            bytes(packet, field::COMPRESSED_PACKETS, &zlib)
         });
     }
     out.write_all(&inside)
@@ -584,7 +572,7 @@ fn interned_name(size: u64, out: Out<'_>) -> io::Result<()> {
     varint(&mut interned, 2 << 3 | 2);
     varint(&mut interned, entry.len() as u64 + size);
     interned.extend_from_slice(&entry);
-    varint(&mut packet, u64::from(field::INTERNED) << 3 | 2);
+    varint(&mut packet, u64::from(field::INTERNED_DATA) << 3 | 2);
     varint(&mut packet, interned.len() as u64 + size);
     packet.extend_from_slice(&interned);
     let mut header = Vec::new();
@@ -609,12 +597,12 @@ fn thread_name(size: u64, out: Out<'_>) -> io::Result<()> {
 fn log_line(size: u64, out: Out<'_>) -> io::Result<()> {
     let mut time = Vec::new();
     number(&mut time, 5, 1);
-    large(out, &[field::LOG, 1, 8], size, &time)
+    large(out, &[field::ANDROID_LOG, 1, 8], size, &time)
 }
 
 fn descriptor(size: u64, out: Out<'_>) -> io::Result<()> {
     // A file with a name of this many bytes.
-    large(out, &[field::EXTENSION, 1, 1, 1], size, &[])
+    large(out, &[field::EXTENSION_DESCRIPTOR, 1, 1, 1], size, &[])
 }
 
 /// Messages of one field, each inside the previous one.
@@ -668,7 +656,7 @@ fn annotations(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn bundle(count: u64, out: Out<'_>) -> io::Result<()> {
     put(out, |packet| {
-        message(packet, field::FTRACE, |bundle| {
+        message(packet, field::FTRACE_EVENTS, |bundle| {
             number(bundle, 1, 0);
             for i in 0..count {
                 message(bundle, 2, |event| {
@@ -683,7 +671,7 @@ fn bundle(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn log_packet(count: u64, out: Out<'_>) -> io::Result<()> {
     put(out, |packet| {
-        message(packet, field::LOG, |log| {
+        message(packet, field::ANDROID_LOG, |log| {
             for i in 0..count {
                 message(log, 1, |line| number(line, 5, i));
             }
@@ -702,9 +690,9 @@ fn sequences(count: u64, out: Out<'_>) -> io::Result<()> {
 
 /// A snapshot of a clock of a sequence and BOOTTIME.
 fn own_clock(packet: &mut Vec<u8>, sequence: u64, value: u64, boottime: u64) {
-    number(packet, field::SEQUENCE, sequence);
-    number(packet, field::FLAGS, CLEARED);
-    message(packet, field::SNAPSHOT, |snapshot| {
+    number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, sequence);
+    number(packet, field::SEQUENCE_FLAGS, CLEARED);
+    message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
         reading(snapshot, 64, value);
         reading(snapshot, BOOTTIME, boottime);
     });
@@ -712,8 +700,8 @@ fn own_clock(packet: &mut Vec<u8>, sequence: u64, value: u64, boottime: u64) {
 
 fn on_own_clock(packet: &mut Vec<u8>, sequence: u64, ns: u64) {
     number(packet, field::TIMESTAMP, ns);
-    number(packet, field::CLOCK, 64);
-    number(packet, field::SEQUENCE, sequence);
+    number(packet, field::TIMESTAMP_CLOCK_ID, 64);
+    number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, sequence);
 }
 
 fn sequence_clocks(count: u64, out: Out<'_>) -> io::Result<()> {
@@ -736,8 +724,8 @@ fn backward_chains(count: u64, out: Out<'_>) -> io::Result<()> {
     each(5 * count, out, |i, packet| match i % 5 {
         0 => own_clock(packet, i / 5 + 1, 1000, i),
         1 => {
-            number(packet, field::SEQUENCE, i / 5 + 1);
-            message(packet, field::SNAPSHOT, |snapshot| {
+            number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, i / 5 + 1);
+            message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
                 reading(snapshot, 64, 0);
                 reading(snapshot, 65, 0);
             });
@@ -746,15 +734,15 @@ fn backward_chains(count: u64, out: Out<'_>) -> io::Result<()> {
         3 => on_own_clock(packet, i / 5 + 1, 5),
         _ => {
             number(packet, field::TIMESTAMP, 1);
-            number(packet, field::CLOCK, 65);
-            number(packet, field::SEQUENCE, i / 5 + 1);
+            number(packet, field::TIMESTAMP_CLOCK_ID, 65);
+            number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, i / 5 + 1);
         }
     })
 }
 
 fn clocks_in_one(count: u64, out: Out<'_>) -> io::Result<()> {
     put(out, |packet| {
-        message(packet, field::SNAPSHOT, |snapshot| {
+        message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
             reading(snapshot, BOOTTIME, 1);
             (0..count).for_each(|i| reading(snapshot, 1000 + i, i));
         });
@@ -763,7 +751,7 @@ fn clocks_in_one(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn empty_clocks(count: u64, out: Out<'_>) -> io::Result<()> {
     put(out, |packet| {
-        message(packet, field::SNAPSHOT, |snapshot| {
+        message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
             (0..count).for_each(|_| bytes(snapshot, 1, &[]));
         });
     })
@@ -771,7 +759,7 @@ fn empty_clocks(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn clocks(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count / 7, out, |i, packet| {
-        message(packet, field::SNAPSHOT, |snapshot| {
+        message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
             reading(snapshot, BOOTTIME, i);
             (0..7).for_each(|j| reading(snapshot, 1000 + 7 * i + j, 1));
         });
@@ -780,7 +768,7 @@ fn clocks(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn clock_chain(count: u64, out: Out<'_>) -> io::Result<()> {
     put(out, |packet| {
-        message(packet, field::SNAPSHOT, |snapshot| {
+        message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
             reading(snapshot, BOOTTIME, 1);
             reading(snapshot, 1000, 1);
         });
@@ -788,13 +776,13 @@ fn clock_chain(count: u64, out: Out<'_>) -> io::Result<()> {
     each(2 * count, out, |i, packet| {
         let clock = 1000 + i / 2;
         if i % 2 == 0 {
-            message(packet, field::SNAPSHOT, |snapshot| {
+            message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
                 reading(snapshot, clock, 1);
                 reading(snapshot, clock + 1, 1);
             });
         } else {
             number(packet, field::TIMESTAMP, i);
-            number(packet, field::CLOCK, clock + 1);
+            number(packet, field::TIMESTAMP_CLOCK_ID, clock + 1);
         }
     })
 }
@@ -803,14 +791,14 @@ fn clock_sets(count: u64, out: Out<'_>) -> io::Result<()> {
     each(2 * count, out, |i, packet| {
         let (one, other) = (i / 2 / 2000 % 2000, i / 2 % 2000);
         if i % 2 == 0 {
-            message(packet, field::SNAPSHOT, |snapshot| {
+            message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
                 reading(snapshot, BOOTTIME, i);
                 reading(snapshot, 1000 + one, i);
                 reading(snapshot, 4000 + other, i);
             });
         } else {
             number(packet, field::TIMESTAMP, i);
-            number(packet, field::CLOCK, 4000 + other);
+            number(packet, field::TIMESTAMP_CLOCK_ID, 4000 + other);
         }
     })
 }
@@ -818,10 +806,10 @@ fn clock_sets(count: u64, out: Out<'_>) -> io::Result<()> {
 fn waiting(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count, out, |i, packet| {
         number(packet, field::TIMESTAMP, i);
-        number(packet, field::CLOCK, 3);
+        number(packet, field::TIMESTAMP_CLOCK_ID, 3);
     })?;
     put(out, |packet| {
-        message(packet, field::SNAPSHOT, |snapshot| {
+        message(packet, field::CLOCK_SNAPSHOT, |snapshot| {
             reading(snapshot, 3, 0);
             reading(snapshot, BOOTTIME, 0);
         });
@@ -832,7 +820,7 @@ fn waiting(count: u64, out: Out<'_>) -> io::Result<()> {
 
 /// Packets with a thousand interned names each, from this number on.
 fn interned_names(packet: &mut Vec<u8>, first: u64) {
-    message(packet, field::INTERNED, |interned| {
+    message(packet, field::INTERNED_DATA, |interned| {
         for iid in first..first + 1000 {
             message(interned, 2, |entry| {
                 number(entry, 1, iid + 1);
@@ -870,7 +858,7 @@ fn names(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn threads(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count / 1000, out, |i, packet| {
-        message(packet, field::FTRACE, |bundle| {
+        message(packet, field::FTRACE_EVENTS, |bundle| {
             number(bundle, 1, 0);
             for tid in 1000 * i..1000 * (i + 1) {
                 message(bundle, 2, |event| {
@@ -962,7 +950,7 @@ fn deep_slices(count: u64, out: Out<'_>) -> io::Result<()> {
 }
 
 fn legacy(packet: &mut Vec<u8>, ns: u64, name: &str, more: impl FnOnce(&mut Vec<u8>)) {
-    number(packet, field::SEQUENCE, 7);
+    number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, 7);
     timestamp(packet, ns);
     message(packet, field::TRACK_EVENT, |event| {
         text(event, 22, "legacy");
@@ -992,7 +980,7 @@ fn asyncs(count: u64, out: Out<'_>) -> io::Result<()> {
 }
 
 fn print(packet: &mut Vec<u8>, first: u64, mark: impl Fn(u64) -> String) {
-    message(packet, field::FTRACE, |bundle| {
+    message(packet, field::FTRACE_EVENTS, |bundle| {
         number(bundle, 1, 0);
         for i in first..first + 1000 {
             message(bundle, 2, |event| {
@@ -1029,7 +1017,7 @@ fn extra_counters(count: u64, out: Out<'_>) -> io::Result<()> {
 fn gpu_contexts(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count, out, |i, packet| {
         timestamp(packet, i);
-        message(packet, field::RENDER_STAGE, |stage| {
+        message(packet, field::GPU_RENDER_STAGE_EVENT, |stage| {
             number(stage, 1, i);
             number(stage, 2, 10);
             number(stage, 3, i);
@@ -1042,7 +1030,7 @@ fn gpu_contexts(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn event_names(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count / 1000, out, |i, packet| {
-        message(packet, field::FTRACE, |bundle| {
+        message(packet, field::FTRACE_EVENTS, |bundle| {
             number(bundle, 1, 0);
             for i in 1000 * i..1000 * (i + 1) {
                 message(bundle, 2, |event| {
@@ -1063,7 +1051,7 @@ fn event_names(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn log_arguments(count: u64, out: Out<'_>) -> io::Result<()> {
     put(out, |packet| {
-        message(packet, field::LOG, |log| {
+        message(packet, field::ANDROID_LOG, |log| {
             message(log, 1, |line| {
                 number(line, 5, 1);
                 for i in 0..count {
@@ -1079,7 +1067,7 @@ fn log_arguments(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn tags(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count / 1000, out, |i, packet| {
-        message(packet, field::LOG, |log| {
+        message(packet, field::ANDROID_LOG, |log| {
             for i in 1000 * i..1000 * (i + 1) {
                 message(log, 1, |line| {
                     number(line, 5, i);
@@ -1093,14 +1081,14 @@ fn tags(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn machines(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count, out, |i, packet| {
-        number(packet, field::MACHINE, i);
+        number(packet, field::MACHINE_ID, i);
         event(packet, i, INSTANT, 1, |_| {});
     })
 }
 
 fn cpus(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count, out, |i, packet| {
-        message(packet, field::FTRACE, |bundle| {
+        message(packet, field::FTRACE_EVENTS, |bundle| {
             number(bundle, 1, i);
             message(bundle, 2, |event| {
                 number(event, 1, i);
@@ -1119,7 +1107,7 @@ fn descriptors(count: u64, out: Out<'_>) -> io::Result<()> {
                 number(event, 10_000 + (i / 2) as u32, 5);
             });
         }
-        message(packet, field::EXTENSION, |extension| {
+        message(packet, field::EXTENSION_DESCRIPTOR, |extension| {
             message(extension, 1, |set| {
                 message(set, 1, |file| {
                     text(file, 1, &format!("file{i}.proto"));
@@ -1151,7 +1139,7 @@ fn arguments(count: u64, out: Out<'_>) -> io::Result<()> {
 fn corrupt(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count, out, |i, packet| {
         timestamp(packet, i);
-        bytes(packet, field::SNAPSHOT, &[0x0a, 9, 1]);
+        bytes(packet, field::CLOCK_SNAPSHOT, &[0x0a, 9, 1]);
     })
 }
 

@@ -10,12 +10,51 @@ use crate::stream::PACKET;
 /// The type of a file depends on this many bytes: a tar has its mark after 257 bytes.
 pub(super) const HEAD: usize = 512;
 
+/// A format of traces.
+///
+/// ```
+/// use timebase_trace::{PERFETTO, TraceFormat};
+///
+/// static LINES: TraceFormat = TraceFormat::new("lines", |begin| begin.starts_with(b"ts,"));
+/// assert_ne!(&LINES, PERFETTO);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct TraceFormat {
+    /// The text in the column `trace_type` of `trace_file`.
+    pub name: &'static str,
+    /// Whether a file that begins like this is in the format, after decompression. It gets the first 512 bytes, or
+    /// fewer of a smaller file.
+    pub recognizes: fn(&[u8]) -> bool,
+}
+
+impl TraceFormat {
+    /// A format with its name and the function that recognizes it.
+    pub const fn new(name: &'static str, recognizes: fn(&[u8]) -> bool) -> Self {
+        TraceFormat { name, recognizes }
+    }
+}
+
+impl PartialEq for TraceFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for TraceFormat {}
+
+/// Perfetto's format: a protobuf message `Trace`.
+pub const PERFETTO: &TraceFormat =
+    &TraceFormat::new("proto", |begin| begin.first() == Some(&PACKET));
+
+/// The formats that an import reads. The first one that recognizes a file reads it.
+pub type Formats = &'static [&'static TraceFormat];
+
 /// The type of a file's contents; for a file that is compressed as a whole, the type of its
 /// decompressed contents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceType {
-    /// A trace.
-    Proto,
+    /// A trace in this format.
+    Trace(&'static TraceFormat),
     /// A manifest (rule X30).
     Manifest,
     /// A zip archive.
@@ -34,7 +73,7 @@ impl TraceType {
     /// ```
     pub fn name(self) -> &'static str {
         match self {
-            TraceType::Proto => "proto",
+            TraceType::Trace(format) => format.name,
             TraceType::Manifest => "perfetto_manifest",
             TraceType::Zip => "zip",
             TraceType::Tar => "tar",
@@ -42,13 +81,25 @@ impl TraceType {
         }
     }
 
+    /// A trace in Perfetto's format.
+    pub const PERFETTO: TraceType = TraceType::Trace(PERFETTO);
+
     /// The type for the first bytes. The checks have the order of rule X3.
-    fn of(head: &[u8]) -> TraceType {
+    pub(super) fn of(head: &[u8], formats: Formats) -> TraceType {
+        let format = || formats.iter().find(|format| (format.recognizes)(head));
         match archive(head) {
             Some(archive) => archive,
             None if is_manifest(head) => TraceType::Manifest,
-            None if head.first() == Some(&PACKET) => TraceType::Proto,
-            None => TraceType::Unknown,
+            None => format().map_or(TraceType::Unknown, |format| TraceType::Trace(format)),
+        }
+    }
+
+    /// The type of a file that is alone: if its type is unknown, it is read as a Perfetto trace, of which the begin
+    /// may be damaged.
+    pub(super) fn alone(head: &[u8], formats: Formats) -> TraceType {
+        match TraceType::of(head, formats) {
+            TraceType::Unknown => TraceType::PERFETTO,
+            known => known,
         }
     }
 
@@ -91,7 +142,7 @@ impl Looked {
     /// # Errors
     ///
     /// If reading fails. Damaged compression is no error: later reads show it.
-    pub fn at(mut reader: impl Read) -> io::Result<Looked> {
+    pub fn at(mut reader: impl Read, formats: Formats) -> io::Result<Looked> {
         let (head, error) = begin_of(&mut reader);
         failure(error)?;
         let is_database = head.starts_with(SQLITE);
@@ -100,7 +151,7 @@ impl Looked {
             None => Compression::of(&head),
         };
         let content = match compression {
-            None => TraceType::of(&head),
+            None => TraceType::of(&head, formats),
             Some(compression) => {
                 let whole = Cursor::new(head).chain(reader);
                 let mut members = Members::new(whole, compression)?;
@@ -108,9 +159,9 @@ impl Looked {
                     // Its type is unknown; its reader reports the damage.
                     (head, Some(error)) if head.is_empty() => {
                         failure(Some(error))?;
-                        TraceType::Proto
+                        TraceType::PERFETTO
                     }
-                    (head, _) => TraceType::of(&head),
+                    (head, _) => TraceType::of(&head, formats),
                 }
             }
         };
@@ -126,7 +177,7 @@ impl Looked {
         match (self.compression, self.content) {
             (Some(_), _) => 2,
             (None, TraceType::Manifest) => 0,
-            (None, TraceType::Proto) => 1,
+            (None, TraceType::Trace(_)) => 1,
             (None, _) => 3,
         }
     }
@@ -202,38 +253,39 @@ fn begin_until(
 mod tests {
     use super::*;
 
+    fn of(head: &[u8]) -> TraceType {
+        TraceType::of(head, &[PERFETTO])
+    }
+
     #[test]
     fn x3_what_a_member_is_follows_from_its_bytes_in_order() {
         let mut tar = vec![0; HEAD];
         tar[257..262].copy_from_slice(b"ustar");
-        assert_eq!(TraceType::of(&tar), TraceType::Tar);
+        assert_eq!(of(&tar), TraceType::Tar);
         tar[..4].copy_from_slice(b"PK\x03\x04");
-        assert_eq!(TraceType::of(&tar), TraceType::Tar, "a tar before a zip");
-        assert_eq!(TraceType::of(b"PK\x03\x04"), TraceType::Zip);
-        assert_eq!(TraceType::of(b"PK\x05\x06"), TraceType::Unknown);
-        assert_eq!(TraceType::of(b"\n"), TraceType::Proto);
-        assert_eq!(TraceType::of(b""), TraceType::Unknown);
-        assert_eq!(TraceType::of(b"\x1f\x8b\x08"), TraceType::Unknown);
+        assert_eq!(of(&tar), TraceType::Tar, "a tar before a zip");
+        assert_eq!(of(b"PK\x03\x04"), TraceType::Zip);
+        assert_eq!(of(b"PK\x05\x06"), TraceType::Unknown);
+        assert_eq!(of(b"\n"), TraceType::PERFETTO);
+        assert_eq!(of(b""), TraceType::Unknown);
+        assert_eq!(of(b"\x1f\x8b\x08"), TraceType::Unknown);
     }
 
     #[test]
     fn x3_a_manifest_is_told_by_128_bytes_without_white_space() {
         let at = |spaces: usize| {
             let text = format!("{}{{ \"perfetto_\tmanifest\"", " ".repeat(spaces));
-            TraceType::of(text.as_bytes())
+            of(text.as_bytes())
         };
         assert_eq!(at(0), TraceType::Manifest);
         assert_eq!(at(106), TraceType::Manifest);
         assert_eq!(at(107), TraceType::Unknown);
         assert_eq!(
-            TraceType::of(b"\n{\x0b\"perfetto_manifest\""),
+            of(b"\n{\x0b\"perfetto_manifest\""),
             TraceType::Manifest,
             "before a trace, which begins with the same byte"
         );
-        assert_eq!(TraceType::of(b"{\"perfetto_manifes"), TraceType::Unknown);
-        assert_eq!(
-            TraceType::of(b"{\"a\": \"perfetto_manifest\""),
-            TraceType::Unknown
-        );
+        assert_eq!(of(b"{\"perfetto_manifes"), TraceType::Unknown);
+        assert_eq!(of(b"{\"a\": \"perfetto_manifest\""), TraceType::Unknown);
     }
 }

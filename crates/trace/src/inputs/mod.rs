@@ -42,11 +42,11 @@ use crate::members::Compression;
 use crate::monitor::{Monitor, Pass};
 use crate::source::{Bytes, Digested, Flaw, Input, Source, SourceError, Use};
 
-use content::{Looked, archive, begin_of, begin_of_stream, is_manifest};
+use content::{Looked, begin_of, begin_of_stream};
 use listing::{Listing, Member, Packed};
 use store::Store;
 
-pub use content::TraceType;
+pub use content::{Formats, PERFETTO, TraceFormat, TraceType};
 pub use error::InputsError;
 pub use listing::ArchiveDamage;
 
@@ -106,7 +106,7 @@ enum Place {
 /// ```
 /// use std::io::Read;
 /// use timebase_store::sort::Scratch;
-/// use timebase_trace::{Inputs, Monitor, Reads, Source, TraceType};
+/// use timebase_trace::{Inputs, Monitor, PERFETTO, Reads, Source, TraceType};
 ///
 /// let monitor = Monitor::default();
 /// let scratch = Scratch::from(&std::env::temp_dir());
@@ -114,10 +114,10 @@ enum Place {
 ///     Source::File("../../tests/data/system-compressed.pftrace".into()),
 ///     Source::File("../../tests/data/sdk.pftrace".into()),
 /// ];
-/// let mut inputs = Inputs::open(&sources, None, Reads::Once, &scratch, &monitor)?;
+/// let mut inputs = Inputs::open(&sources, None, &[PERFETTO], Reads::Once, &scratch, &monitor)?;
 /// assert_eq!(inputs.order(), [2, 1]); // by their names: 0 is both together
 /// assert_eq!(inputs.files()[2].name.as_deref(), Some("sdk.pftrace"));
-/// assert_eq!(inputs.files()[2].kind, Some(TraceType::Proto));
+/// assert_eq!(inputs.files()[2].kind, Some(TraceType::PERFETTO));
 /// for id in inputs.order().to_vec() {
 ///     let mut input = inputs.open_file(id)?;
 ///     let mut bytes = Vec::new();
@@ -128,6 +128,7 @@ enum Place {
 /// ```
 pub struct Inputs<'a> {
     monitor: &'a Monitor,
+    formats: Formats,
     files: Vec<TraceFile>,
     /// The state of each file.
     places: Vec<Place>,
@@ -143,7 +144,7 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Opens the arguments of an import, and finds out their types.
+    /// Opens the arguments of an import, and finds out their types. The import reads these formats.
     ///
     /// `manifest` is an additional file, and counts as a manifest whatever its bytes are; with one
     /// trace there are then two files, an archive gets one more member. Inputs that cannot be read
@@ -155,12 +156,14 @@ impl<'a> Inputs<'a> {
     pub fn open(
         sources: &[Source],
         manifest: Option<&Path>,
+        formats: Formats,
         reads: Reads,
         scratch: &Scratch,
         monitor: &'a Monitor,
     ) -> Result<Inputs<'a>, InputsError> {
         let mut inputs = Inputs {
             monitor,
+            formats,
             files: Vec::new(),
             places: Vec::new(),
             titles: Vec::new(),
@@ -203,7 +206,7 @@ impl<'a> Inputs<'a> {
     ) -> Result<(), InputsError> {
         for id in self.order.clone() {
             let kind = self.files.get(id).and_then(|file| file.kind);
-            if kind != Some(TraceType::Proto) || self.is_one_recording(id, &mut find)? {
+            if kind != Some(TraceType::PERFETTO) || self.is_one_recording(id, &mut find)? {
                 continue;
             }
             let title = self.title(id).to_owned();
@@ -318,7 +321,7 @@ impl<'a> Inputs<'a> {
                 id: part,
                 parent: Some(id),
                 name: Some(format!("{name}#{number}")),
-                kind: Some(TraceType::Proto),
+                kind: Some(TraceType::PERFETTO),
                 compression: None,
                 size: Some(size),
                 processing_order: None,
@@ -450,15 +453,15 @@ impl<'a> Inputs<'a> {
             let mut input = Input::open(source, monitor)?;
             let (head, error) = begin_of_stream(&mut input.reader);
             let rest = std::mem::replace(&mut input.reader, Box::new(io::empty()));
-            let (found, is_manifest) = (archive(&head), is_manifest(&head));
+            let kind = TraceType::alone(&head, self.formats);
             let late = Late(error);
             input.reader = Box::new(Cursor::new(head).chain(late).chain(rest));
-            return match found {
-                Some(kind) => self.unpack(input, kind, None, scratch),
-                None => {
+            return match kind.is_archive() {
+                true => self.unpack(input, kind, None, scratch),
+                false => {
                     let compression = input.compression();
                     self.stream = Some(input);
-                    self.alone(title, is_manifest, compression, None, Place::Stream);
+                    self.alone(title, kind, compression, None, Place::Stream);
                     Ok(())
                 }
             };
@@ -474,7 +477,8 @@ impl<'a> Inputs<'a> {
         }
         let compression = input.compression();
         drop(input);
-        if let Some(kind) = archive(&head) {
+        let kind = TraceType::alone(&head, self.formats);
+        if kind.is_archive() {
             let archive = Archive {
                 store,
                 size,
@@ -491,7 +495,7 @@ impl<'a> Inputs<'a> {
                 packed: Packed::as_they_are(0, size),
             },
         };
-        self.alone(title, is_manifest(&head), compression, Some(size), place);
+        self.alone(title, kind, compression, Some(size), place);
         Ok(())
     }
 
@@ -504,7 +508,8 @@ impl<'a> Inputs<'a> {
     ) -> Result<(), InputsError> {
         let title = source.to_string();
         let (mut store, size) = stored(source, scratch, self.monitor)?;
-        let looked = store.section(0, size).and_then(Looked::at);
+        let looked = store.section(0, size);
+        let looked = looked.and_then(|bytes| Looked::at(bytes, self.formats));
         let looked = looked.map_err(|error| unread(&title, error))?;
         if looked.content.is_archive() {
             let archive = Archive {
@@ -589,7 +594,7 @@ impl<'a> Inputs<'a> {
         let title = source.to_string();
         let failed = |error| unread(&title, error);
         if let (Source::File(path), Some(mut file)) = (source, source.open_file()?) {
-            let looked = Looked::at(&mut file).map_err(failed)?;
+            let looked = Looked::at(&mut file, self.formats).map_err(failed)?;
             let size = file.metadata().map_err(failed)?.len();
             return self.add_argument(source, Place::Path(path.clone()), looked, size, is_manifest);
         }
@@ -600,7 +605,8 @@ impl<'a> Inputs<'a> {
         let mut file = scratch.file().map_err(InputsError::PutAside)?;
         let size = put_aside(&mut input, &mut file, &mut Vec::new())?;
         let mut store = Store::Aside(file);
-        let looked = store.section(0, size).and_then(Looked::at);
+        let looked = store.section(0, size);
+        let looked = looked.and_then(|bytes| Looked::at(bytes, self.formats));
         let looked = looked.map_err(failed)?;
         let place = Place::Store {
             store: self.stores.len(),
@@ -693,15 +699,11 @@ impl<'a> Inputs<'a> {
     fn alone(
         &mut self,
         title: String,
-        is_manifest: bool,
+        kind: TraceType,
         compression: Option<&'static str>,
         size: Option<u64>,
         place: Place,
     ) {
-        let kind = match is_manifest {
-            true => TraceType::Manifest,
-            false => TraceType::Proto,
-        };
         let file = TraceFile {
             id: 0,
             parent: None,
@@ -797,7 +799,8 @@ impl<'a> Inputs<'a> {
             };
             let failed = |error| listing.failed(packed.at, error);
             listing.go_on().map_err(failed)?;
-            let looked = member::open(store, &packed, &Arc::default()).and_then(Looked::at);
+            let looked = member::open(store, &packed, &Arc::default());
+            let looked = looked.and_then(|bytes| Looked::at(bytes, self.formats));
             let looked = looked.map_err(failed)?;
             let (class, unpacked) = (looked.class(), packed.unpacked());
             let title = listing.shown(&name);

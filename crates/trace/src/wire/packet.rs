@@ -2,6 +2,7 @@
 
 use super::messages::packet_type;
 use timebase_descriptor::field::{Fields, Malformed, Value};
+use timebase_schema::fields::trace_packet;
 
 /// `sequence_flags`: this packet clears the sequence's state (rule S2).
 pub const INCREMENTAL_STATE_CLEARED: u32 = 1;
@@ -12,123 +13,81 @@ pub const NEEDS_INCREMENTAL_STATE: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PacketType(pub u32);
 
+/// Declares types by the names of their fields.
+macro_rules! packet_types {
+    ($($name:ident)*) => {
+        impl PacketType {
+            $(
+                #[doc = concat!("The payload field `", stringify!($name), "` in lower case.")]
+                pub const $name: PacketType = PacketType(trace_packet::$name);
+            )*
+        }
+    };
+}
+
+packet_types! {
+    FTRACE_EVENTS
+    PROCESS_TREE
+    CHROME_EVENTS
+    CLOCK_SNAPSHOT
+    SYS_STATS
+    PROCESS_STATS
+    TRACK_EVENT
+    TRACE_CONFIG
+    FTRACE_STATS
+    TRACE_STATS
+    SYNCHRONIZATION_MARKER
+    PROFILE_PACKET
+    BATTERY
+    ANDROID_LOG
+    POWER_RAILS
+    PROCESS_DESCRIPTOR
+    THREAD_DESCRIPTOR
+    SYSTEM_INFO
+    TRIGGER
+    CHROME_BENCHMARK_METADATA
+    COMPRESSED_PACKETS
+    CHROME_METADATA
+    GPU_COUNTER_EVENT
+    GPU_RENDER_STAGE_EVENT
+    STREAMING_PROFILE_PACKET
+    TRACK_DESCRIPTOR
+    MODULE_SYMBOLS
+    VULKAN_MEMORY_EVENT
+    GPU_LOG
+    VULKAN_API_EVENT
+    PERF_SAMPLE
+    CPU_INFO
+    SMAPS_PACKET
+    SERVICE_EVENT
+    INITIAL_DISPLAY_STATE
+    GPU_MEM_TOTAL_EVENT
+    EXTENSION_DESCRIPTOR
+    ANDROID_ENERGY_ESTIMATION_BREAKDOWN
+    UI_STATE
+    TRANSLATION_TABLE
+    ANDROID_SYSTEM_PROPERTY
+    TRACE_UUID
+    TRACK_EVENT_RANGE_OF_INTEREST
+    ENTITY_STATE_RESIDENCY
+    REMOTE_CLOCK_SYNC
+    CHROME_TRIGGER
+    CLONE_SNAPSHOT_TRIGGER
+    GENERIC_KERNEL_TASK_STATE_EVENT
+    GENERIC_KERNEL_CPU_FREQ_EVENT
+    CPU_PER_UID_DATA
+    GENERIC_KERNEL_TASK_RENAME_EVENT
+    GENERIC_KERNEL_PROCESS_TREE
+    TRACE_ATTRIBUTES
+    GPU_INFO
+    GENERIC_GPU_FREQUENCY_EVENT
+    ZSTD_COMPRESSED_PACKETS
+    STACK_SAMPLE
+}
+
 impl PacketType {
-    /// `ftrace_events`
-    pub const FTRACE_EVENTS: PacketType = PacketType(1);
-    /// `chrome_events`, one of the two of rule C6
-    pub const CHROME_EVENTS: PacketType = PacketType(5);
-    /// `clock_snapshot`
-    pub const CLOCK_SNAPSHOT: PacketType = PacketType(6);
-    /// `android_log` (rule I2)
-    pub const ANDROID_LOG: PacketType = PacketType(39);
-    /// `compressed_packets`: a zlib stream (rule F3)
-    pub const COMPRESSED_PACKETS: PacketType = PacketType(50);
-    /// `chrome_metadata`, one of the two of rule C6
-    pub const CHROME_METADATA: PacketType = PacketType(51);
-    /// `service_event` (rule C6)
-    pub const SERVICE_EVENT: PacketType = PacketType(69);
-    /// `extension_descriptor`: a part of the schema that the trace contains
-    pub const EXTENSION_DESCRIPTOR: PacketType = PacketType(72);
-    /// `trace_uuid`
-    pub const TRACE_UUID: PacketType = PacketType(89);
-    /// `zstd_compressed_packets`: a zstd stream (rule F3)
-    pub const ZSTD_COMPRESSED_PACKETS: PacketType = PacketType(133);
-    /// `process_tree`
-    pub const PROCESS_TREE: PacketType = PacketType(2);
-    /// `sys_stats`
-    pub const SYS_STATS: PacketType = PacketType(7);
-    /// `process_stats`
-    pub const PROCESS_STATS: PacketType = PacketType(9);
-    /// `trace_config`
-    pub const TRACE_CONFIG: PacketType = PacketType(33);
-    /// `ftrace_stats`
-    pub const FTRACE_STATS: PacketType = PacketType(34);
-    /// `trace_stats`
-    pub const TRACE_STATS: PacketType = PacketType(35);
-    /// `synchronization_marker`
-    pub const SYNCHRONIZATION_MARKER: PacketType = PacketType(36);
-    /// `remote_clock_sync`
-    pub const REMOTE_CLOCK_SYNC: PacketType = PacketType(107);
-    /// `battery`
-    pub const BATTERY: PacketType = PacketType(38);
-    /// `power_rails`
-    pub const POWER_RAILS: PacketType = PacketType(40);
-    /// `track_event`
-    pub const TRACK_EVENT: PacketType = PacketType(11);
-    /// `process_descriptor`
-    pub const PROCESS_DESCRIPTOR: PacketType = PacketType(43);
-    /// `thread_descriptor`
-    pub const THREAD_DESCRIPTOR: PacketType = PacketType(44);
-    /// `system_info`
-    pub const SYSTEM_INFO: PacketType = PacketType(45);
-    /// `gpu_counter_event`
-    pub const GPU_COUNTER_EVENT: PacketType = PacketType(52);
-    /// `gpu_render_stage_event`
-    pub const GPU_RENDER_STAGE_EVENT: PacketType = PacketType(53);
-    /// `vulkan_memory_event`
-    pub const VULKAN_MEMORY_EVENT: PacketType = PacketType(62);
-    /// `gpu_log`
-    pub const GPU_LOG: PacketType = PacketType(63);
-    /// `vulkan_api_event`
-    pub const VULKAN_API_EVENT: PacketType = PacketType(65);
-    /// `track_descriptor`
-    pub const TRACK_DESCRIPTOR: PacketType = PacketType(60);
-    /// `cpu_info`
-    pub const CPU_INFO: PacketType = PacketType(67);
-    /// `profile_packet`
-    pub const PROFILE_PACKET: PacketType = PacketType(37);
-    /// `streaming_profile_packet`
-    pub const STREAMING_PROFILE_PACKET: PacketType = PacketType(54);
-    /// `module_symbols`
-    pub const MODULE_SYMBOLS: PacketType = PacketType(61);
-    /// `perf_sample`
-    pub const PERF_SAMPLE: PacketType = PacketType(66);
-    /// `smaps_packet`
-    pub const SMAPS_PACKET: PacketType = PacketType(68);
-    /// `stack_sample`
-    pub const STACK_SAMPLE: PacketType = PacketType(135);
-    /// `frame_timeline_event`
+    /// `frame_timeline_event`, an extension
     pub const FRAME_TIMELINE_EVENT: PacketType = PacketType(76);
-    /// `android_energy_estimation_breakdown`
-    pub const ANDROID_ENERGY_ESTIMATION_BREAKDOWN: PacketType = PacketType(77);
-    /// `entity_state_residency`
-    pub const ENTITY_STATE_RESIDENCY: PacketType = PacketType(91);
-    /// `initial_display_state`
-    pub const INITIAL_DISPLAY_STATE: PacketType = PacketType(70);
-    /// `gpu_mem_total_event`
-    pub const GPU_MEM_TOTAL_EVENT: PacketType = PacketType(71);
-    /// `android_system_property`
-    pub const ANDROID_SYSTEM_PROPERTY: PacketType = PacketType(86);
-    /// `generic_kernel_task_state_event`
-    pub const GENERIC_KERNEL_TASK_STATE_EVENT: PacketType = PacketType(117);
-    /// `generic_kernel_cpu_freq_event`
-    pub const GENERIC_KERNEL_CPU_FREQ_EVENT: PacketType = PacketType(118);
-    /// `cpu_per_uid_data`
-    pub const CPU_PER_UID_DATA: PacketType = PacketType(119);
-    /// `generic_kernel_task_rename_event`
-    pub const GENERIC_KERNEL_TASK_RENAME_EVENT: PacketType = PacketType(120);
-    /// `generic_kernel_process_tree`
-    pub const GENERIC_KERNEL_PROCESS_TREE: PacketType = PacketType(122);
-    /// `gpu_info`
-    pub const GPU_INFO: PacketType = PacketType(128);
-    /// `trace_attributes`
-    pub const TRACE_ATTRIBUTES: PacketType = PacketType(126);
-    /// `trigger`
-    pub const TRIGGER: PacketType = PacketType(46);
-    /// `clone_snapshot_trigger`
-    pub const CLONE_SNAPSHOT_TRIGGER: PacketType = PacketType(113);
-    /// `chrome_trigger`
-    pub const CHROME_TRIGGER: PacketType = PacketType(109);
-    /// `chrome_benchmark_metadata`
-    pub const CHROME_BENCHMARK_METADATA: PacketType = PacketType(48);
-    /// `ui_state`
-    pub const UI_STATE: PacketType = PacketType(78);
-    /// `translation_table`
-    pub const TRANSLATION_TABLE: PacketType = PacketType(82);
-    /// `track_event_range_of_interest`
-    pub const TRACK_EVENT_RANGE_OF_INTEREST: PacketType = PacketType(90);
-    /// `generic_gpu_frequency_event`
-    pub const GENERIC_GPU_FREQUENCY_EVENT: PacketType = PacketType(129);
 
     /// Perfetto's name of the payload field; `None` for a field that is newer than our schema.
     ///

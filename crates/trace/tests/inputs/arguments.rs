@@ -30,7 +30,7 @@ fn x1_one_trace_is_a_trace_however_it_begins() {
             let [file] = &all.files[..] else { panic!() };
             assert_eq!(
                 (file.kind, file.is_container),
-                (Some(TraceType::Proto), false)
+                (Some(TraceType::PERFETTO), false)
             );
             assert_eq!(all.read[0].bytes, bytes);
             assert_eq!(all.read[0].size, bytes.len() as u64);

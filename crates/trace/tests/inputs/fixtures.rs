@@ -110,9 +110,16 @@ fn x8_archives_of_all_tools_hold_the_same() {
             .iter()
             .map(|file| file.file.kind.unwrap())
             .collect();
-        use TraceType::{Manifest, Proto, Unknown};
+        use TraceType::{Manifest, Unknown};
         let expected = [
-            Manifest, Proto, Proto, Proto, Proto, Proto, Unknown, Unknown,
+            Manifest,
+            TraceType::PERFETTO,
+            TraceType::PERFETTO,
+            TraceType::PERFETTO,
+            TraceType::PERFETTO,
+            TraceType::PERFETTO,
+            Unknown,
+            Unknown,
         ];
         assert_eq!(kinds, expected, "{name}");
         let container = &all.files[0];

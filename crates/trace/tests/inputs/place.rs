@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use timebase_store::sort::{Quota, Scratch};
 use timebase_trace::{
-    ArchiveDamage, Input, Inputs, InputsError, Monitor, Reads, Source, TraceFile,
+    ArchiveDamage, Input, Inputs, InputsError, Monitor, PERFETTO, Reads, Source, TraceFile,
 };
 
 pub const PACKET: &[u8] = b"\n\x02X\x01";
@@ -137,7 +137,14 @@ impl Place {
             Source::File(path) => path.as_path(),
             _ => panic!(),
         });
-        Inputs::open(sources, manifest, reads, &self.scratch(), monitor)
+        Inputs::open(
+            sources,
+            manifest,
+            &[PERFETTO],
+            reads,
+            &self.scratch(),
+            monitor,
+        )
     }
 
     pub fn read_with(

@@ -267,11 +267,11 @@ fn x3_x5_a_zip_in_which_is_everything_is_in_order() {
     let all = read(&archive).unwrap();
     let expected = [
         ("late", TraceType::Manifest),
-        ("A", TraceType::Proto),
-        ("a", TraceType::Proto),
-        ("a", TraceType::Proto),
-        ("z", TraceType::Proto),
-        ("\u{fffd}", TraceType::Proto),
+        ("A", TraceType::PERFETTO),
+        ("a", TraceType::PERFETTO),
+        ("a", TraceType::PERFETTO),
+        ("z", TraceType::PERFETTO),
+        ("\u{fffd}", TraceType::PERFETTO),
         ("manifest.gz", TraceType::Manifest),
         ("nothing.zst", TraceType::Unknown),
         ("database", TraceType::Unknown),

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
 use timebase_resolver::{ClockId, Scope, SeqId, Ticks, Unresolved};
 use timebase_schema::Table;
+use timebase_schema::fields::ftrace_event as field;
 use timebase_schema::tables::{
     ftrace_args, ftrace_cpu, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
 };
@@ -19,7 +20,7 @@ use super::generic;
 use super::in_order::{InOrder, Next};
 use super::retiming;
 use super::running::Running;
-use super::sched::{self, OfCpu, field};
+use super::sched::{self, OfCpu};
 use super::unresolved::Stretches;
 use crate::compact::Put;
 use crate::definitions::{BundleTimes, Gap, WaitingEnd};

@@ -3,6 +3,7 @@
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::{ftrace_event, ftrace_event_bundle as field};
 
 use super::bundle::{Bundle, RawFtraceEvent, clock_of};
 use super::compact_sched::column;
@@ -12,19 +13,6 @@ use crate::place::{EventClock, TraceTime};
 use crate::readers::retiming::{
     Fixed, Retime, Retimed, Rewritten, fields, put_bytes, put_number, put_with,
 };
-
-/// Fields of `FtraceEventBundle`.
-mod field {
-    pub const EVENT: u32 = 2;
-    pub const COMPACT_SCHED: u32 = 4;
-    pub const FTRACE_CLOCK: u32 = 5;
-    pub const FTRACE_TIMESTAMP: u32 = 6;
-    pub const BOOT_TIMESTAMP: u32 = 7;
-    pub const LAST_READ_EVENT_TIMESTAMP: u32 = 9;
-    pub const PREVIOUS_BUNDLE_END_TIMESTAMP: u32 = 10;
-    /// A field of `FtraceEvent`.
-    pub const TIMESTAMP: u32 = 1;
-}
 
 /// The readings to write for a bundle, of each encoding in file order.
 #[derive(Default)]
@@ -174,7 +162,7 @@ fn write(bundle: &[u8], readings: &Readings, marks: &[Option<u64>], out: &mut Ve
             (field::EVENT, Value::Bytes(event)) => match events.next() {
                 Some(&Some(reading)) => {
                     room.clear();
-                    put_with(&mut room, event, field::TIMESTAMP, reading);
+                    put_with(&mut room, event, ftrace_event::TIMESTAMP, reading);
                     put_bytes(out, field::EVENT, &room);
                 }
                 _ => out.extend_from_slice(bytes),

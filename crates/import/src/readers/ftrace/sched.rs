@@ -6,14 +6,6 @@ use crate::message::Message;
 use crate::place::PartIx;
 use crate::timeline::{Prev, Switch, Waker, Waking};
 
-/// Fields of `FtraceEvent` that the import uses.
-pub(super) mod field {
-    pub const SCHED_SWITCH: u32 = 4;
-    pub const SCHED_WAKING: u32 = 20;
-    pub const TASK_RENAME: u32 = 236;
-    pub const GENERIC: u32 = 327;
-}
-
 /// Common flags of an event in an interrupt.
 const IN_INTERRUPT: u32 = 0x18;
 

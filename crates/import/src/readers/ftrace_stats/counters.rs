@@ -1,6 +1,7 @@
 //! The counters of the kernel's buffers, by the fields that they are in (rule MD5).
 
-use super::field;
+use timebase_schema::fields::ftrace_cpu_stats;
+
 use crate::output::Counter;
 
 /// The counters of a field: of the begin, of the end, and by how much it grew.
@@ -156,7 +157,7 @@ pub(super) static CPU: [Grows; 6] = [
 /// Times of a CPU's buffer, in seconds; the counters have nanoseconds.
 pub(super) static TIMES: [(u32, [Counter; 2]); 2] = [
     (
-        field::OLDEST_EVENT_TS,
+        ftrace_cpu_stats::OLDEST_EVENT_TS,
         [
             Counter::info(
                 "ftrace_cpu_oldest_event_ts_begin",
@@ -173,7 +174,7 @@ pub(super) static TIMES: [(u32, [Counter; 2]); 2] = [
         ],
     ),
     (
-        field::NOW_TS,
+        ftrace_cpu_stats::NOW_TS,
         [
             Counter::info(
                 "ftrace_cpu_now_ts_begin",

@@ -13,11 +13,12 @@
 use std::io;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::track_event as field;
 use timebase_store::sort::Scratch;
 use timebase_trace::Interval;
 
 use super::defaults::Defaults;
-use super::event::{RawTrackEvent, field};
+use super::event::RawTrackEvent;
 use crate::compact::{Put, Take, cut};
 use crate::definitions::Uuids;
 use crate::output::{Cause, Counter, Example, Fault, Faults, PARSER_ERROR};
@@ -179,13 +180,15 @@ impl EventValues {
             }
         }
         if event.has_more_values && self.wrong.is_none() {
-            let integers = event.message.numbers(field::MORE_VALUES);
+            let integers = event.message.numbers(field::EXTRA_COUNTER_VALUES);
             let integers = integers.map(|value| value as i64 as f64);
-            let doubles = event.message.fixed(field::MORE_DOUBLE_VALUES);
+            let doubles = event.message.fixed(field::EXTRA_DOUBLE_COUNTER_VALUES);
             let doubles = doubles.map(f64::from_bits);
-            let own = event.message.numbers(field::MORE_UUIDS);
+            let own = event.message.numbers(field::EXTRA_COUNTER_TRACK_UUIDS);
             self.list(integers, own, defaults.more_uuids(), part, uuids);
-            let own = event.message.numbers(field::MORE_DOUBLE_UUIDS);
+            let own = event
+                .message
+                .numbers(field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS);
             self.list(doubles, own, defaults.more_double_uuids(), part, uuids);
         }
     }

@@ -1,6 +1,7 @@
 //! The defaults of the track events of a sequence.
 
-use super::event::field;
+use timebase_schema::fields::track_event as field;
+
 use crate::message::Message;
 
 /// `TrackEventDefaults`.
@@ -21,8 +22,10 @@ impl Defaults {
     /// Reads the defaults of a message.
     pub fn read(defaults: Message<'_>) -> Defaults {
         let more = MoreUuids {
-            of_integers: defaults.numbers(field::MORE_UUIDS).collect(),
-            of_doubles: defaults.numbers(field::MORE_DOUBLE_UUIDS).collect(),
+            of_integers: defaults.numbers(field::EXTRA_COUNTER_TRACK_UUIDS).collect(),
+            of_doubles: defaults
+                .numbers(field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS)
+                .collect(),
         };
         let has_more = !more.of_integers.is_empty() || !more.of_doubles.is_empty();
         Defaults {

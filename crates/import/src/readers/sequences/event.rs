@@ -2,52 +2,13 @@
 //! of enums.
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
+use timebase_schema::fields::track_event as field;
 
+use super::legacy::RawLegacy;
 use crate::message::Message;
 
-/// Fields of `TrackEvent`.
-pub(in crate::readers) mod field {
-    pub const TIMESTAMP_DELTA_US: u32 = 1;
-    pub const THREAD_TIME_DELTA_US: u32 = 2;
-    pub const CATEGORY_IIDS: u32 = 3;
-    pub const DEBUG_ANNOTATIONS: u32 = 4;
-    pub const LEGACY_EVENT: u32 = 6;
-    pub const INSTRUCTIONS_DELTA: u32 = 8;
-    pub const TYPE: u32 = 9;
-    pub const NAME_IID: u32 = 10;
-    pub const TRACK_UUID: u32 = 11;
-    pub const MORE_VALUES: u32 = 12;
-    pub const TIMESTAMP_ABSOLUTE_US: u32 = 16;
-    pub const THREAD_TIME_ABSOLUTE_US: u32 = 17;
-    pub const INSTRUCTIONS_ABSOLUTE: u32 = 20;
-    pub const CATEGORIES: u32 = 22;
-    pub const NAME: u32 = 23;
-    pub const COUNTER_VALUE: u32 = 30;
-    pub const MORE_UUIDS: u32 = 31;
-    pub const FLOW_IDS_OLD: u32 = 36;
-    pub const TERMINATING_FLOW_IDS_OLD: u32 = 42;
-    pub const DOUBLE_COUNTER_VALUE: u32 = 44;
-    pub const MORE_DOUBLE_UUIDS: u32 = 45;
-    pub const MORE_DOUBLE_VALUES: u32 = 46;
-    pub const FLOW_IDS: u32 = 47;
-    pub const TERMINATING_FLOW_IDS: u32 = 48;
-    pub const CHROME_ACTIVE_PROCESSES: u32 = 49;
-    pub const CALLSTACK: u32 = 55;
-    pub const CALLSTACK_IID: u32 = 56;
-    pub const CALLSTACK_WEIGHT: u32 = 57;
-    pub const GPU_CORRELATION: u32 = 3000;
-}
-
-/// Fields of `LegacyEvent`.
-pub(crate) mod legacy {
-    pub const NAME_IID: u32 = 1;
-    pub const PHASE: u32 = 2;
-    pub const UNSCOPED_ID: u32 = 6;
-    pub const LOCAL_ID: u32 = 10;
-    pub const GLOBAL_ID: u32 = 11;
-    pub const PID_OVERRIDE: u32 = 18;
-    pub const TID_OVERRIDE: u32 = 19;
-}
+/// The field `gpu_correlation`, an extension of `TrackEvent`.
+pub(in crate::readers) const GPU_CORRELATION: u32 = 3000;
 
 /// A `TrackEvent`: the value of each field that occurs once, and for each field that may occur
 /// several times, whether it occurs.
@@ -79,7 +40,7 @@ pub(crate) struct RawTrackEvent<'a> {
     pub callstack_iid: Option<u64>,
     pub callstack: Option<&'a [u8]>,
     pub callstack_weight: Option<f64>,
-    pub legacy: Option<Message<'a>>,
+    pub legacy: Option<RawLegacy<'a>>,
 }
 
 impl<'a> RawTrackEvent<'a> {
@@ -114,12 +75,12 @@ impl<'a> RawTrackEvent<'a> {
             field::TIMESTAMP_ABSOLUTE_US => self.time_absolute = signed,
             field::THREAD_TIME_DELTA_US => self.thread_time_delta = Some(signed),
             field::THREAD_TIME_ABSOLUTE_US => self.thread_time_absolute = Some(signed),
-            field::INSTRUCTIONS_DELTA => self.instructions_delta = Some(signed),
-            field::INSTRUCTIONS_ABSOLUTE => self.instructions_absolute = Some(signed),
+            field::THREAD_INSTRUCTION_COUNT_DELTA => self.instructions_delta = Some(signed),
+            field::THREAD_INSTRUCTION_COUNT_ABSOLUTE => self.instructions_absolute = Some(signed),
             field::COUNTER_VALUE => self.value = Some(signed),
-            field::MORE_VALUES => self.has_more_values = true,
+            field::EXTRA_COUNTER_VALUES => self.has_more_values = true,
             field::FLOW_IDS_OLD | field::TERMINATING_FLOW_IDS_OLD => self.has_flows = true,
-            field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS => {}
+            field::EXTRA_COUNTER_TRACK_UUIDS | field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {}
             field::CALLSTACK_IID => self.callstack_iid = Some(value),
             _ => self.has_arguments = true,
         }
@@ -128,7 +89,9 @@ impl<'a> RawTrackEvent<'a> {
     fn other(&mut self, number: u32, value: Value<'a>) {
         match (number, value) {
             (field::NAME, Value::Bytes(bytes)) => self.name = Some(bytes),
-            (field::LEGACY_EVENT, Value::Bytes(bytes)) => self.legacy = Some(Message(bytes)),
+            (field::LEGACY_EVENT, Value::Bytes(bytes)) => {
+                self.legacy = Some(RawLegacy::read(Message(bytes)))
+            }
             (field::CATEGORIES, Value::Bytes(_)) => self.has_categories = true,
             (field::CATEGORY_IIDS, Value::Bytes(_)) => {
                 for iid in self.message.numbers(field::CATEGORY_IIDS) {
@@ -139,7 +102,9 @@ impl<'a> RawTrackEvent<'a> {
             (field::DOUBLE_COUNTER_VALUE, Value::Fixed64(bits)) => {
                 self.double_value = Some(f64::from_bits(bits));
             }
-            (field::MORE_VALUES | field::MORE_DOUBLE_VALUES, _) => self.has_more_values = true,
+            (field::EXTRA_COUNTER_VALUES | field::EXTRA_DOUBLE_COUNTER_VALUES, _) => {
+                self.has_more_values = true
+            }
             (
                 field::FLOW_IDS
                 | field::TERMINATING_FLOW_IDS
@@ -147,11 +112,11 @@ impl<'a> RawTrackEvent<'a> {
                 | field::TERMINATING_FLOW_IDS_OLD,
                 _,
             ) => self.has_flows = true,
-            (field::GPU_CORRELATION, Value::Bytes(_)) => {
+            (GPU_CORRELATION, Value::Bytes(_)) => {
                 self.has_flows = true;
                 self.has_arguments = true;
             }
-            (field::MORE_UUIDS | field::MORE_DOUBLE_UUIDS, _) => {}
+            (field::EXTRA_COUNTER_TRACK_UUIDS | field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, _) => {}
             (field::CALLSTACK, Value::Bytes(bytes)) => self.callstack = Some(bytes),
             (field::CALLSTACK_WEIGHT, Value::Fixed64(bits)) => {
                 self.callstack_weight = Some(f64::from_bits(bits));
@@ -169,15 +134,14 @@ impl<'a> RawTrackEvent<'a> {
         self.value.map(|value| value as f64).or(self.double_value)
     }
 
-    /// A field of its legacy event.
-    pub fn of_legacy(&self, field: u32) -> Option<u64> {
-        self.legacy?.number(field)
+    /// The phase of a legacy event; 0 without one.
+    pub fn phase(&self) -> u32 {
+        self.legacy.as_ref().map_or(0, |legacy| legacy.phase)
     }
 
-    /// The phase of a legacy event.
-    pub fn phase(&self) -> u32 {
-        let phase = self.of_legacy(legacy::PHASE);
-        phase.unwrap_or(0) as u32
+    /// The interned name of a legacy event.
+    pub fn legacy_name_iid(&self) -> Option<u64> {
+        self.legacy.as_ref()?.name_iid
     }
 
     /// Whether it has a time of its own (rule E4).

@@ -4,6 +4,7 @@
 pub(super) mod counters;
 mod defaults;
 pub(super) mod event;
+mod legacy;
 pub(super) mod writers;
 
 pub(crate) use writers::Writers;

@@ -1,7 +1,9 @@
 //! Track events that make no row, and slices without their name: the causes, and the events as examples
 //! (rules FE1, FE4).
 
-use super::{RawTrackEvent, Time, interned, legacy};
+use timebase_schema::fields::interned_data as interned;
+
+use super::{RawTrackEvent, Time};
 use crate::definitions::Definitions;
 use crate::message::Message;
 use crate::output::{Cause, EventFaults, Example, Fault};
@@ -98,7 +100,7 @@ fn cause(
     place: &Place,
     definitions: &Definitions,
 ) -> Option<Cause> {
-    let of_legacy = event.of_legacy(legacy::NAME_IID);
+    let of_legacy = event.legacy_name_iid();
     let iid = match event.name_iid {
         None | Some(0) => of_legacy.or(event.name_iid)?,
         Some(iid) => iid,

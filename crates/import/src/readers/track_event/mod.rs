@@ -28,6 +28,8 @@ mod v8;
 use std::borrow::Cow;
 
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::track_event as field;
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{Interned, Interval, Kept};
@@ -42,7 +44,7 @@ use super::reader::{Payload, Reader};
 use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::sequences::NS_PER_US;
 use super::sequences::counters::{EventValues, HeldValues};
-use super::sequences::event::{RawTrackEvent, field, legacy};
+use super::sequences::event::{GPU_CORRELATION, RawTrackEvent};
 use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
@@ -52,12 +54,6 @@ use crate::timeline::{
     Arguments, Does, EventStack, FlowStep, Flows, Label, Name, StackFrames, TrackEvent, Uuid,
     Values, WriterThread,
 };
-
-/// Fields of `InternedData` that events look up (rule E2).
-mod interned {
-    pub const EVENT_CATEGORIES: u32 = 1;
-    pub const EVENT_NAMES: u32 = 2;
-}
 
 /// The reasons to drop an event.
 pub(super) mod dropped {
@@ -160,13 +156,13 @@ impl Reader for TrackEvents {
     const INTERNED: &'static [(u32, Kept)] = &[
         (interned::EVENT_CATEGORIES, Kept::Interval),
         (interned::EVENT_NAMES, Kept::Interval),
-        (3, Kept::Interval),  // debug_annotation_names
-        (4, Kept::Interval),  // source_locations
-        (20, Kept::Interval), // log_message_body
-        (25, Kept::Interval), // histogram_names
-        (27, Kept::Interval), // debug_annotation_value_type_names
-        (29, Kept::Interval), // debug_annotation_string_values
-        (43, Kept::Interval), // correlation_id_str
+        (interned::DEBUG_ANNOTATION_NAMES, Kept::Interval),
+        (interned::SOURCE_LOCATIONS, Kept::Interval),
+        (interned::LOG_MESSAGE_BODY, Kept::Interval),
+        (interned::HISTOGRAM_NAMES, Kept::Interval),
+        (interned::DEBUG_ANNOTATION_VALUE_TYPE_NAMES, Kept::Interval),
+        (interned::DEBUG_ANNOTATION_STRING_VALUES, Kept::Interval),
+        (interned::CORRELATION_ID_STR, Kept::Interval),
     ];
 
     const TIMES: Times = Times::Inside;
@@ -349,6 +345,7 @@ impl TrackEvents {
             let known = (&context.place, &context.definitions);
             examples::name_missing((event, packet), of, known, &mut context.faults.events);
         }
+        let scope = event.legacy.and_then(|legacy| legacy.scope());
         let names = &mut context.definitions.names;
         let made = TrackEvent {
             part,
@@ -367,7 +364,7 @@ impl TrackEvents {
             more_values: Values::write(&self.values.more, &mut self.more),
             // Only values need it.
             lossy: generation.lossy && has_values,
-            legacy: event.legacy.map_or(&[], |legacy| legacy.0),
+            legacy: event.legacy.map(|legacy| legacy.event(scope.as_deref())),
             note: note(event, does),
             flows: Flows::write(flows(event), &mut self.flows),
             stack: stack(event, generation.interval, &mut context.place),
@@ -568,8 +565,8 @@ fn on(
         return Some((Some(uuid), own));
     }
     let own = own.and_then(|thread| Some((uuids.thread(thread)?, thread)));
-    let pid = event.of_legacy(legacy::PID_OVERRIDE).map(|pid| pid as u32);
-    let tid = event.of_legacy(legacy::TID_OVERRIDE).map(|tid| tid as u32);
+    let pid = event.legacy.and_then(|legacy| legacy.pid_override);
+    let tid = event.legacy.and_then(|legacy| legacy.tid_override);
     let lacks = event.track_uuid.is_none() || event.event_type.is_none();
     let of_sequence = own.filter(|_| tid.is_some() || lacks);
     let (writer, thread) = match (pid, tid, of_sequence) {
@@ -588,7 +585,7 @@ fn on(
 /// The name of an event (rule E6); `None` if its number has no entry.
 fn name<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Option<Called<'a>> {
     let iid = match event.name_iid {
-        None | Some(0) => event.of_legacy(legacy::NAME_IID).unwrap_or(0),
+        None | Some(0) => event.legacy_name_iid().unwrap_or(0),
         Some(iid) => iid,
     };
     match (iid, event.name) {
@@ -601,8 +598,7 @@ fn name<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Option<Calle
 /// The state of its track that an event states, if that is not the event's name (rule ST4).
 fn state<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<Called<'a>> {
     let has_name = |iid: Option<u64>| iid.is_some_and(|iid| iid != 0);
-    let is_named_otherwise =
-        event.name_iid.is_some() || has_name(event.of_legacy(legacy::NAME_IID));
+    let is_named_otherwise = event.name_iid.is_some() || has_name(event.legacy_name_iid());
     if does != Does::State || has_name(event.name_iid) || !is_named_otherwise {
         return None;
     }
@@ -700,7 +696,7 @@ fn flows<'a>(event: &RawTrackEvent<'a>) -> impl Iterator<Item = (FlowStep, u64)>
     let terminates = ids(field::TERMINATING_FLOW_IDS, field::TERMINATING_FLOW_IDS_OLD);
     let goes = goes.map(|id| (FlowStep::Goes, id));
     let of_flows = goes.chain(terminates.map(|id| (FlowStep::Terminates, id)));
-    let correlation = message.messages(field::GPU_CORRELATION).next();
+    let correlation = message.messages(GPU_CORRELATION).next();
     let correlation = correlation.unwrap_or_default();
     let submits = correlation.numbers(1).map(|id| (FlowStep::Submits, id));
     let awaits = correlation.numbers(2).map(|id| (FlowStep::Awaits, id));

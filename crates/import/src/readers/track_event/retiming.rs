@@ -3,12 +3,13 @@
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::track_event as field;
 
 use super::v8;
 use crate::place::TraceTime;
 use crate::readers::retiming::{Retime, Retimed, Rewritten, fields, put_bytes};
 use crate::readers::sequences::NS_PER_US;
-use crate::readers::sequences::event::{RawTrackEvent, field};
+use crate::readers::sequences::event::RawTrackEvent;
 
 pub(super) fn retime(
     event: &RawTrackEvent<'_>,

@@ -6,6 +6,8 @@
 
 use serde_json::Value;
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::debug_annotation as annotation;
+use timebase_schema::fields::track_event as field;
 use timebase_trace::wire::packet::PacketType;
 
 use crate::compact::Put;
@@ -17,17 +19,10 @@ use crate::readers::context::ImportContext;
 use crate::readers::packet::PlacedPacket;
 use crate::readers::profiles::profile_event;
 use crate::readers::retiming::{Fixed, Retime, fields, put_bytes};
-use crate::readers::sequences::event::{RawTrackEvent, field, legacy};
-use crate::timeline::Event;
+use crate::readers::sequences::event::RawTrackEvent;
+use crate::timeline::{Event, LegacyId};
 
 use crate::readers::sequences::NS_PER_US;
-
-/// Fields of `DebugAnnotation`.
-mod annotation {
-    pub const NAME_IID: u32 = 1;
-    pub const JSON: u32 = 9;
-    pub const NAME: u32 = 10;
-}
 
 /// The member of a profile's start.
 const START: &str = "startTime";
@@ -35,7 +30,7 @@ const START: &str = "startTime";
 /// Whether an event has a part of a profile.
 #[inline]
 pub(super) fn is_profile(event: &RawTrackEvent<'_>) -> bool {
-    event.legacy.is_some() && event.phase() == u32::from(b'P')
+    event.phase() == u32::from(b'P')
 }
 
 /// A part of a profile.
@@ -59,7 +54,7 @@ pub(super) fn read(
         thread,
     };
     for annotation in event.message.messages(field::DEBUG_ANNOTATIONS) {
-        let Some(json) = annotation.bytes(annotation::JSON) else {
+        let Some(json) = annotation.bytes(annotation::LEGACY_JSON_VALUE) else {
             continue;
         };
         if !is_data(annotation, packet, context) {
@@ -75,9 +70,8 @@ pub(super) fn read(
 
 /// The number of an event's profile.
 fn id(event: &RawTrackEvent<'_>) -> u64 {
-    let ids = [legacy::UNSCOPED_ID, legacy::GLOBAL_ID, legacy::LOCAL_ID];
-    let id = ids.into_iter().find_map(|field| event.of_legacy(field));
-    id.unwrap_or(0)
+    let id = event.legacy.and_then(|legacy| legacy.id());
+    id.map_or(0, LegacyId::number)
 }
 
 /// Whether an annotation is called `data`.
@@ -142,8 +136,10 @@ fn node(value: &Value, names: &mut Names) -> Option<WrittenNode> {
 /// An annotation with the start of a profile, as an import of the written trace has to read it (rule RW6).
 /// `None` if it stays as it is.
 pub(super) fn restarted(message: &[u8], to: &mut impl Retime) -> Option<Vec<u8>> {
-    let mut data: Value =
-        serde_json::from_str(&text(Message(message).bytes(annotation::JSON)?)).ok()?;
+    let mut data: Value = serde_json::from_str(&text(
+        Message(message).bytes(annotation::LEGACY_JSON_VALUE)?,
+    ))
+    .ok()?;
     let start = data.get_mut(START)?;
     let ns = u64::try_from(time(start)?).ok()?;
     let monotonic = to.clock(Some((ClockId::MONOTONIC, SeqId(0))));
@@ -159,7 +155,9 @@ pub(super) fn restarted(message: &[u8], to: &mut impl Retime) -> Option<Vec<u8>>
     let mut out = Vec::new();
     for (number, value, bytes) in fields(message) {
         match (number, value) {
-            (annotation::JSON, _) => put_bytes(&mut out, annotation::JSON, json.as_bytes()),
+            (annotation::LEGACY_JSON_VALUE, _) => {
+                put_bytes(&mut out, annotation::LEGACY_JSON_VALUE, json.as_bytes())
+            }
             _ => out.extend_from_slice(bytes),
         }
     }

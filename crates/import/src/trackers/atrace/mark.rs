@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use timebase_schema::fields::ftrace_event as event;
+
 use crate::message::Message;
 
 /// The name of a slice whose text has no name.
@@ -200,19 +202,6 @@ pub(super) fn tgid(text: &str) -> Option<u32> {
     Some(value as u32)
 }
 
-/// Fields of `FtraceEvent`.
-pub(super) mod event {
-    pub const PRINT: u32 = 3;
-    pub const TRACING_MARK_WRITE: u32 = 80;
-    pub const ZERO: u32 = 331;
-    pub const SDE: u32 = 333;
-    pub const DPU: u32 = 348;
-    pub const G2D: u32 = 349;
-    pub const MALI: u32 = 350;
-    pub const LWIS: u32 = 467;
-    pub const SAMSUNG: u32 = 484;
-}
-
 /// The fields of a mark in an event of the kernel or of another vendor.
 pub(super) struct Fielded<'a> {
     phase: u8,
@@ -234,7 +223,7 @@ impl<'a> Fielded<'a> {
                 (phase, 3, 2, 4)
             }
             event::TRACING_MARK_WRITE => (begins(message.number(3)?), 1, 2, 0),
-            event::SDE => {
+            event::SDE_TRACING_MARK_WRITE => {
                 let (named, flag) = (message.number(3), message.number(5));
                 let phase = match (named, flag) {
                     (None, None) => return None,
@@ -243,20 +232,22 @@ impl<'a> Fielded<'a> {
                 };
                 (phase, 1, 2, 4)
             }
-            event::SAMSUNG => {
+            event::SAMSUNG_TRACING_MARK_WRITE => {
                 let phase = match message.number(4)? {
                     0 => b'E',
                     named => character(named)?,
                 };
                 (phase, 1, 2, 5)
             }
-            event::DPU | event::G2D => (character(message.number(5)?)?, 1, 4, 6),
-            event::MALI => (character(message.number(3)?)?, 2, 1, 4),
-            event::LWIS => (character(message.number(2)?)?, 3, 4, 5),
+            event::DPU_TRACING_MARK_WRITE | event::G2D_TRACING_MARK_WRITE => {
+                (character(message.number(5)?)?, 1, 4, 6)
+            }
+            event::MALI_TRACING_MARK_WRITE => (character(message.number(3)?)?, 2, 1, 4),
+            event::LWIS_TRACING_MARK_WRITE => (character(message.number(2)?)?, 3, 4, 5),
             _ => return None,
         };
         // The process that the display's driver names is not the process of the thread.
-        let is_known = field != event::DPU || phase == b'C';
+        let is_known = field != event::DPU_TRACING_MARK_WRITE || phase == b'C';
         Some(Fielded {
             phase,
             tgid: message.small(tgid).filter(|_| is_known).unwrap_or(0),
@@ -374,17 +365,45 @@ mod tests {
             Some(('E', 5))
         );
         assert_eq!(phase(event::TRACING_MARK_WRITE, &[8, 5]), None);
-        assert_eq!(phase(event::SDE, &[24, 0, 40, 1]), Some(('B', 0)));
-        assert_eq!(phase(event::SDE, &[24, 67, 40, 1]), Some(('C', 0)));
-        assert_eq!(phase(event::SDE, &[8, 5]), None);
-        assert_eq!(phase(event::SAMSUNG, &[8, 5, 24, 1, 32, 0]), Some(('E', 5)));
-        assert_eq!(phase(event::SAMSUNG, &[8, 5, 24, 1]), None);
-        assert_eq!(phase(event::DPU, &[8, 5, 40, 66]), Some(('B', 0)));
-        assert_eq!(phase(event::DPU, &[8, 5, 40, 67]), Some(('C', 5)));
-        assert_eq!(phase(event::G2D, &[8, 5, 40, 66]), Some(('B', 5)));
-        assert_eq!(phase(event::MALI, &[16, 5, 24, 73]), Some(('I', 5)));
-        assert_eq!(phase(event::LWIS, &[16, 69, 24, 5]), Some(('E', 5)));
-        let nothing = Fielded::read(event::G2D, Message(&[8, 5, 40, 83])).unwrap();
+        assert_eq!(
+            phase(event::SDE_TRACING_MARK_WRITE, &[24, 0, 40, 1]),
+            Some(('B', 0))
+        );
+        assert_eq!(
+            phase(event::SDE_TRACING_MARK_WRITE, &[24, 67, 40, 1]),
+            Some(('C', 0))
+        );
+        assert_eq!(phase(event::SDE_TRACING_MARK_WRITE, &[8, 5]), None);
+        assert_eq!(
+            phase(event::SAMSUNG_TRACING_MARK_WRITE, &[8, 5, 24, 1, 32, 0]),
+            Some(('E', 5))
+        );
+        assert_eq!(
+            phase(event::SAMSUNG_TRACING_MARK_WRITE, &[8, 5, 24, 1]),
+            None
+        );
+        assert_eq!(
+            phase(event::DPU_TRACING_MARK_WRITE, &[8, 5, 40, 66]),
+            Some(('B', 0))
+        );
+        assert_eq!(
+            phase(event::DPU_TRACING_MARK_WRITE, &[8, 5, 40, 67]),
+            Some(('C', 5))
+        );
+        assert_eq!(
+            phase(event::G2D_TRACING_MARK_WRITE, &[8, 5, 40, 66]),
+            Some(('B', 5))
+        );
+        assert_eq!(
+            phase(event::MALI_TRACING_MARK_WRITE, &[16, 5, 24, 73]),
+            Some(('I', 5))
+        );
+        assert_eq!(
+            phase(event::LWIS_TRACING_MARK_WRITE, &[16, 69, 24, 5]),
+            Some(('E', 5))
+        );
+        let nothing =
+            Fielded::read(event::G2D_TRACING_MARK_WRITE, Message(&[8, 5, 40, 83])).unwrap();
         assert_eq!(nothing.mark(), None);
     }
 }

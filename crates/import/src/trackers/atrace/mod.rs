@@ -17,8 +17,10 @@ mod mark;
 mod tests;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as event;
 
-use self::mark::{Fielded, Mark, What, event};
+use self::mark::{Fielded, Mark, What};
+use super::events::Events;
 use super::tracker::{At, Tracker};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
@@ -50,6 +52,21 @@ pub(crate) struct Atrace {
     key: Vec<u8>,
     /// The arguments of the current mark.
     args: ArgBuf,
+}
+
+impl Atrace {
+    /// The kernel events that it takes.
+    pub const EVENTS: Events = Events::new(&[
+        event::PRINT,
+        event::TRACING_MARK_WRITE,
+        event::ZERO,
+        event::SDE_TRACING_MARK_WRITE,
+        event::DPU_TRACING_MARK_WRITE,
+        event::G2D_TRACING_MARK_WRITE,
+        event::MALI_TRACING_MARK_WRITE,
+        event::LWIS_TRACING_MARK_WRITE,
+        event::SAMSUNG_TRACING_MARK_WRITE,
+    ]);
 }
 
 impl Tracker for Atrace {

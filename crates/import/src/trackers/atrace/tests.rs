@@ -163,16 +163,26 @@ fn b8_events_of_vendors_are_marks() {
         .ftrace(
             1,
             5,
-            event::MALI,
+            event::MALI_TRACING_MARK_WRITE,
             &[(1, Bytes(b"")), (2, Number(10)), (3, Number(66))],
         )
-        .ftrace(2, 5, event::LWIS, &[(2, Number(69)), (3, Number(10))])
-        .ftrace(3, 5, event::G2D, &[(5, Number(73))])
-        .ftrace(4, 5, event::G2D, &[(5, Number(83)), (4, Bytes(b"S"))])
+        .ftrace(
+            2,
+            5,
+            event::LWIS_TRACING_MARK_WRITE,
+            &[(2, Number(69)), (3, Number(10))],
+        )
+        .ftrace(3, 5, event::G2D_TRACING_MARK_WRITE, &[(5, Number(73))])
+        .ftrace(
+            4,
+            5,
+            event::G2D_TRACING_MARK_WRITE,
+            &[(5, Number(83)), (4, Bytes(b"S"))],
+        )
         .ftrace(
             5,
             5,
-            event::DPU,
+            event::DPU_TRACING_MARK_WRITE,
             &[(1, Number(20)), (4, Bytes(b"b")), (5, Number(66))],
         );
     let track = "thread_execution/-#0 utid1";

@@ -1,28 +1,30 @@
 //! Counters of kernel events (rule M2): frequencies, idle states, clocks,
 //! temperatures, memory of drivers.
 
+use timebase_schema::fields::ftrace_event as field;
+
 use super::series::{CounterSample, CounterType};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::world::{Owner, Utid};
 
-/// Fields of `FtraceEvent`.
-mod field {
-    pub const CPU_FREQUENCY: u32 = 11;
-    pub const CPU_FREQUENCY_LIMITS: u32 = 12;
-    pub const CPU_IDLE: u32 = 13;
-    pub const CLOCK_ENABLE: u32 = 14;
-    pub const CLOCK_DISABLE: u32 = 15;
-    pub const CLOCK_SET_RATE: u32 = 16;
-    pub const ION_HEAP_SHRINK: u32 = 314;
-    pub const ION_HEAP_GROW: u32 = 315;
-    pub const GPU_FREQUENCY: u32 = 332;
-    pub const ION_STAT: u32 = 335;
-    pub const THERMAL_TEMPERATURE: u32 = 341;
-    pub const CDEV_UPDATE: u32 = 342;
-    pub const DMA_HEAP_STAT: u32 = 351;
-    pub const KGSL_GPU_FREQUENCY: u32 = 509;
-}
+/// The kernel events with such values.
+pub(super) const EVENTS: &[u32] = &[
+    field::CPU_FREQUENCY,
+    field::CPU_FREQUENCY_LIMITS,
+    field::CPU_IDLE,
+    field::CLOCK_ENABLE,
+    field::CLOCK_DISABLE,
+    field::CLOCK_SET_RATE,
+    field::ION_HEAP_SHRINK,
+    field::ION_HEAP_GROW,
+    field::GPU_FREQUENCY,
+    field::ION_STAT,
+    field::THERMAL_TEMPERATURE,
+    field::CDEV_UPDATE,
+    field::DMA_HEAP_STAT,
+    field::KGSL_GPU_FREQUENCY,
+];
 
 pub(super) const CPU_FREQUENCY: CounterType = CounterType::new("cpu_frequency");
 pub(super) const CLOCK_FREQUENCY: CounterType = CounterType::new("clock_frequency");

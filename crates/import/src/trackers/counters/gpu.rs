@@ -1,6 +1,7 @@
 //! Counters and memory of GPUs, and the descriptions of GPUs (rules M11, M12, M14, H4).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event::GPU_MEM_TOTAL;
 use timebase_schema::tables::gpu_counter_group_record;
 
 use super::series::{CounterSample, CounterType};
@@ -13,9 +14,6 @@ use crate::world::{GpuInfo, Measurement, NewTrack, Owner, TrackId};
 
 const MEMORY: CounterType = CounterType::with_unit("gpu_memory", "bytes");
 const PROCESS_MEMORY: CounterType = CounterType::with_unit("process_gpu_memory", "bytes");
-
-/// The field of `FtraceEvent`.
-const GPU_MEM_TOTAL: u32 = 340;
 
 /// The tracks of counters with a description, and the samples that wait on them.
 #[derive(Debug, Default)]

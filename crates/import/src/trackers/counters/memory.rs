@@ -1,20 +1,21 @@
 //! Memory of processes, from kernel events of their threads (rules M4, M5).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as field;
 
 use super::series::CounterSample;
 use super::sizes::{self, Size};
 use crate::message::Message;
 use crate::world::{ThreadCounter, Threads, Utid};
 
-/// Fields of `FtraceEvent`.
-mod field {
-    pub const RSS_STAT: u32 = 313;
-    pub const OOM_SCORE_ADJ_UPDATE: u32 = 326;
-    pub const MM_EVENT_RECORD: u32 = 328;
-    pub const RSS_STAT_THROTTLED: u32 = 359;
-    pub const DMABUF_RSS_STAT: u32 = 579;
-}
+/// The kernel events with such values.
+pub(super) const EVENTS: &[u32] = &[
+    field::RSS_STAT,
+    field::OOM_SCORE_ADJ_UPDATE,
+    field::MM_EVENT_RECORD,
+    field::RSS_STAT_THROTTLED,
+    field::DMABUF_RSS_STAT,
+];
 
 const fn memory(size: &'static Size) -> ThreadCounter {
     ThreadCounter {

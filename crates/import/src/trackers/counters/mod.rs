@@ -43,7 +43,10 @@ use memory::MemoryOwners;
 use power::PowerRails;
 use series::{CounterSample, CounterTracks};
 use sys_stats::Disks;
+use timebase_schema::fields::ftrace_event::GPU_MEM_TOTAL;
+use timebase_schema::fields::trace_packet as packet;
 
+use super::events::Events;
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{LogMessage, Severity};
@@ -60,6 +63,13 @@ pub(crate) struct Counters {
     energy: EnergyTracks,
     gpu: GpuCounters,
     cpu_per_uid: CpuPerUid,
+}
+
+impl Counters {
+    /// The kernel events that it takes.
+    pub const EVENTS: Events = Events::new(ftrace::EVENTS)
+        .and(&Events::new(memory::EVENTS))
+        .with(GPU_MEM_TOTAL);
 }
 
 impl Tracker for Counters {
@@ -98,11 +108,15 @@ impl Tracker for Counters {
             packet::INITIAL_DISPLAY_STATE => properties::display_state(message, &mut sample),
             packet::GPU_MEM_TOTAL_EVENT => gpu::memory(message, &mut sample),
             packet::ANDROID_SYSTEM_PROPERTY => properties::packet(message, &mut sample),
-            packet::ENERGY_BREAKDOWN => self.energy.breakdown(ts, packet, at),
+            packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN => self.energy.breakdown(ts, packet, at),
             packet::ENTITY_STATE_RESIDENCY => self.energy.residency(ts, packet, at),
             packet::CPU_PER_UID_DATA => self.cpu_per_uid.packet(packet, message, &mut sample),
-            packet::GENERIC_CPU_FREQUENCY => ftrace::generic_cpu_frequency(message, &mut sample),
-            packet::GENERIC_GPU_FREQUENCY => ftrace::generic_gpu_frequency(message, &mut sample),
+            packet::GENERIC_KERNEL_CPU_FREQ_EVENT => {
+                ftrace::generic_cpu_frequency(message, &mut sample)
+            }
+            packet::GENERIC_GPU_FREQUENCY_EVENT => {
+                ftrace::generic_gpu_frequency(message, &mut sample)
+            }
             packet::GPU_INFO => gpu::info(packet.machine, message, at),
             _ => {}
         }
@@ -125,21 +139,4 @@ impl Tracker for Counters {
             message.push(at.rows);
         }
     }
-}
-
-/// Fields of `TracePacket`.
-mod packet {
-    pub const SYS_STATS: u32 = 7;
-    pub const PROCESS_STATS: u32 = 9;
-    pub const BATTERY: u32 = 38;
-    pub const GPU_COUNTER_EVENT: u32 = 52;
-    pub const INITIAL_DISPLAY_STATE: u32 = 70;
-    pub const GPU_MEM_TOTAL_EVENT: u32 = 71;
-    pub const ENERGY_BREAKDOWN: u32 = 77;
-    pub const ANDROID_SYSTEM_PROPERTY: u32 = 86;
-    pub const ENTITY_STATE_RESIDENCY: u32 = 91;
-    pub const GENERIC_CPU_FREQUENCY: u32 = 118;
-    pub const CPU_PER_UID_DATA: u32 = 119;
-    pub const GPU_INFO: u32 = 128;
-    pub const GENERIC_GPU_FREQUENCY: u32 = 129;
 }

@@ -1,17 +1,15 @@
 //! Arguments of compute kernels and their launches (rule GP7).
 
+use timebase_schema::fields::interned_data as interned;
 use timebase_trace::{Interned, Interval};
 
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::message::Message;
 
-/// Fields of `InternedData`.
-pub(super) mod interned {
-    pub const STRING_VALUES: u32 = 29;
-    pub const COMPUTE_KERNELS: u32 = 1000;
-    pub const COMPUTE_ARG_NAMES: u32 = 1001;
-}
+/// `compute_kernels` and `compute_arg_names`, extensions of `InternedData`.
+pub(super) const COMPUTE_KERNELS: u32 = 1000;
+pub(super) const COMPUTE_ARG_NAMES: u32 = 1001;
 
 /// Adds arguments of compute kernels to other arguments.
 pub(super) struct ComputeArgs<'a> {
@@ -33,7 +31,7 @@ impl<'a> ComputeArgs<'a> {
 
     /// Adds the arguments of a kernel, if it is known.
     pub fn kernel(&mut self, iid: u64) {
-        let Some(kernel) = self.entry(interned::COMPUTE_KERNELS, iid) else {
+        let Some(kernel) = self.entry(COMPUTE_KERNELS, iid) else {
             return;
         };
         for (key, field) in [
@@ -89,7 +87,7 @@ impl<'a> ComputeArgs<'a> {
     fn more(&mut self, arg: Message<'_>) {
         let key = match arg.number(1) {
             Some(iid) => {
-                let name = self.entry(interned::COMPUTE_ARG_NAMES, iid);
+                let name = self.entry(COMPUTE_ARG_NAMES, iid);
                 name.and_then(|name| name.text(2))
             }
             None => arg.text(2),
@@ -103,7 +101,7 @@ impl<'a> ComputeArgs<'a> {
         } else if let Some(number) = arg.float(5) {
             ArgValue::Real(number)
         } else if let Some(iid) = arg.number(7) {
-            let Some(entry) = self.entry(interned::STRING_VALUES, iid) else {
+            let Some(entry) = self.entry(interned::DEBUG_ANNOTATION_STRING_VALUES, iid) else {
                 return;
             };
             text = entry.text(2);

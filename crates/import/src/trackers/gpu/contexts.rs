@@ -1,9 +1,10 @@
 //! The contexts of graphics libraries in render stages (rule GP12).
 
 use rustc_hash::FxHashSet;
+use timebase_schema::fields::interned_data as interned;
 use timebase_schema::tables::gpu_context;
 
-use super::event::{Event, interned};
+use super::event::Event;
 use crate::output::Cell;
 use crate::trackers::tracker::At;
 

@@ -4,13 +4,6 @@ use crate::message::Message;
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
 
-/// Fields of `InternedData`.
-pub(super) mod interned {
-    pub const EVENT_NAMES: u32 = 2;
-    pub const GRAPHICS_CONTEXTS: u32 = 23;
-    pub const GPU_SPECIFICATIONS: u32 = 24;
-}
-
 /// A `GpuRenderStageEvent`.
 pub(super) struct Event<'a> {
     pub ts: i64,

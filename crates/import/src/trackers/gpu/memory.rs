@@ -6,6 +6,7 @@
 //! and an operation. Every packet is a row, and some packets change a sum.
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::interned_data as interned;
 use timebase_schema::tables::vulkan_memory_record;
 use timebase_trace::Kept;
 
@@ -15,12 +16,6 @@ use crate::output::Cell;
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::At;
 use crate::world::{NewTrack, Owner, TrackId, Upid};
-
-/// Fields of `InternedData`.
-mod interned {
-    pub const FUNCTION_NAMES: u32 = 5;
-    pub const VULKAN_MEMORY_KEYS: u32 = 22;
-}
 
 /// The fields of `InternedData` that are looked up, in intervals that have one of these events.
 pub(crate) const VULKAN_INTERNED: &[(u32, Kept)] = &[

@@ -35,12 +35,14 @@ mod stages;
 mod tests;
 mod vulkan;
 
+use timebase_schema::fields::interned_data as interned;
 use timebase_trace::Kept;
 
 pub(crate) use self::memory::VULKAN_INTERNED;
 use self::memory::VulkanMemory;
 use self::objects::Objects;
 use self::stages::Stages;
+use super::events::Events;
 use super::tracker::{At, Tracker};
 use crate::timeline::PacketEvent;
 
@@ -52,12 +54,12 @@ const VULKAN_API_EVENT: u32 = 65;
 
 /// The fields of `InternedData` that are looked up, in intervals that have one of these events.
 pub(crate) const GPU_INTERNED: &[(u32, Kept)] = &[
-    (event::interned::EVENT_NAMES, Kept::Interval),
-    (event::interned::GRAPHICS_CONTEXTS, Kept::Interval),
-    (event::interned::GPU_SPECIFICATIONS, Kept::Interval),
-    (compute::interned::STRING_VALUES, Kept::Interval),
-    (compute::interned::COMPUTE_KERNELS, Kept::Interval),
-    (compute::interned::COMPUTE_ARG_NAMES, Kept::Interval),
+    (interned::EVENT_NAMES, Kept::Interval),
+    (interned::GRAPHICS_CONTEXTS, Kept::Interval),
+    (interned::GPU_SPECIFICATIONS, Kept::Interval),
+    (interned::DEBUG_ANNOTATION_STRING_VALUES, Kept::Interval),
+    (compute::COMPUTE_KERNELS, Kept::Interval),
+    (compute::COMPUTE_ARG_NAMES, Kept::Interval),
 ];
 
 /// Follows GPUs.
@@ -66,6 +68,11 @@ pub(crate) struct Gpu {
     stages: Stages,
     objects: Objects,
     memory: VulkanMemory,
+}
+
+impl Gpu {
+    /// The kernel events that it takes.
+    pub const EVENTS: Events = Events::new(&[]);
 }
 
 impl Tracker for Gpu {

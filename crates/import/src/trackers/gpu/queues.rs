@@ -2,8 +2,9 @@
 //! same specifications name.
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::interned_data as interned;
 
-use super::event::{Event, interned};
+use super::event::Event;
 use crate::arguments::ArgValue;
 use crate::message::Message;
 use crate::timeline::OwnLabel;

@@ -1,12 +1,14 @@
 //! Slices of render stages (rules GP1, GP4, GP5).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::gpu_render_stage_event as field;
+use timebase_schema::fields::interned_data as interned;
 use timebase_schema::tables::gpu_slice_record;
 
 use super::args::{self, Known};
 use super::compute::ComputeArgs;
 use super::contexts::Contexts;
-use super::event::{Event, interned};
+use super::event::Event;
 use super::objects::{ObjectType, Objects};
 use super::queues::Specified;
 use crate::arguments::ArgBuf;
@@ -15,15 +17,6 @@ use crate::output::Cell;
 use crate::timeline::{OwnLabel, PacketEvent};
 use crate::trackers::tracker::At;
 use crate::world::{NewSlice, StageStep, Upid};
-
-/// Fields of `GpuRenderStageEvent`.
-mod field {
-    pub const EVENT_ID: u32 = 1;
-    pub const SPECIFICATIONS: u32 = 7;
-    pub const WAIT_IDS: u32 = 18;
-    pub const KERNEL_IID: u32 = 19;
-    pub const LAUNCH: u32 = 21;
-}
 
 /// The state of render stages, by machine.
 #[derive(Debug, Default)]
@@ -113,7 +106,7 @@ impl Stages {
         if let Some(id) = message.number(field::EVENT_ID) {
             at.world.flows.stage(id, StageStep::Is, slice);
         }
-        for id in message.numbers(field::WAIT_IDS) {
+        for id in message.numbers(field::EVENT_WAIT_IDS) {
             at.world.flows.stage(id, StageStep::Follows, slice);
         }
         let [target, pass, buffer] = known.objects.map(|name| {

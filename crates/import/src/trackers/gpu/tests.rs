@@ -1,10 +1,9 @@
 //! Slices of GPUs from events made by hand.
 
+use timebase_schema::fields::interned_data as interned;
 use timebase_schema::tables::{flow, gpu_context, gpu_slice_record, vulkan_memory_record};
 
-use super::compute::interned as of_kernels;
-use super::event::interned;
-use super::{GPU_LOG, RENDER_STAGE_EVENT, VULKAN_API_EVENT, VULKAN_MEMORY_EVENT};
+use super::{GPU_LOG, RENDER_STAGE_EVENT, VULKAN_API_EVENT, VULKAN_MEMORY_EVENT, compute};
 use crate::definitions::Definitions;
 use crate::trackers::testing::{Bytes, Double, Field, Made, Number, Trace, message};
 
@@ -197,12 +196,12 @@ fn gp7_kernels_and_their_launches_have_arguments() {
     launch.extend(args.map(|arg| (3, Bytes(arg))));
     let launch = message(&launch);
     let trace = Trace::default()
-        .interned(of_kernels::COMPUTE_KERNELS, &kernel)
-        .interned(of_kernels::COMPUTE_KERNELS, &[(1, Number(8))])
-        .interned(of_kernels::COMPUTE_ARG_NAMES, &named(1, "signed"))
-        .interned(of_kernels::COMPUTE_ARG_NAMES, &[(1, Number(2))])
-        .interned(of_kernels::STRING_VALUES, &named(1, "value"))
-        .interned(of_kernels::STRING_VALUES, &[(1, Number(2))]);
+        .interned(compute::COMPUTE_KERNELS, &kernel)
+        .interned(compute::COMPUTE_KERNELS, &[(1, Number(8))])
+        .interned(compute::COMPUTE_ARG_NAMES, &named(1, "signed"))
+        .interned(compute::COMPUTE_ARG_NAMES, &[(1, Number(2))])
+        .interned(interned::DEBUG_ANNOTATION_STRING_VALUES, &named(1, "value"))
+        .interned(interned::DEBUG_ANNOTATION_STRING_VALUES, &[(1, Number(2))]);
     let event = (1, Number(0));
     let trace = stage(trace, 1, &[event, (19, Number(7))]);
     let (event, same) = ((1, Number(0)), (1, Number(0)));

@@ -4,6 +4,7 @@
 //! `binder_frames.rs` follows the frames of each thread, which show when a transaction failed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use timebase_schema::fields::ftrace_event as event;
 
 use super::binder_frames::{Event, Frames, Sent};
 use super::here::{ANY, Called, Here, fill};
@@ -11,26 +12,15 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::At;
 use crate::world::{SliceId, TrackId, Utid};
 
-mod event {
-    pub const TRANSACTION: u32 = 50;
-    pub const RECEIVED: u32 = 51;
-    pub const LOCK: u32 = 53;
-    pub const LOCKED: u32 = 54;
-    pub const UNLOCK: u32 = 55;
-    pub const ALLOC_BUF: u32 = 323;
-    pub const COMMAND: u32 = 485;
-    pub const RETURN: u32 = 486;
-}
-
 pub(super) const EVENTS: &[u32] = &[
-    event::TRANSACTION,
-    event::RECEIVED,
-    event::LOCK,
-    event::LOCKED,
-    event::UNLOCK,
-    event::ALLOC_BUF,
-    event::COMMAND,
-    event::RETURN,
+    event::BINDER_TRANSACTION,
+    event::BINDER_TRANSACTION_RECEIVED,
+    event::BINDER_LOCK,
+    event::BINDER_LOCKED,
+    event::BINDER_UNLOCK,
+    event::BINDER_TRANSACTION_ALLOC_BUF,
+    event::BINDER_COMMAND,
+    event::BINDER_RETURN,
 ];
 
 const TRANSACTION: Called<'_> = of_binder("binder transaction");
@@ -83,21 +73,21 @@ impl Binder {
     pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
         let track = here.thread(at);
         match here.field {
-            event::TRANSACTION => self.sends(here, track, at),
-            event::RECEIVED => self.receives(here, track, at),
-            event::LOCK => {
+            event::BINDER_TRANSACTION => self.sends(here, track, at),
+            event::BINDER_TRANSACTION_RECEIVED => self.receives(here, track, at),
+            event::BINDER_LOCK => {
                 here.begin(track, LOCK_WAITING, &[], at);
                 self.waiting.insert(here.emitter);
             }
-            event::LOCKED if self.waiting.remove(&here.emitter) => {
+            event::BINDER_LOCKED if self.waiting.remove(&here.emitter) => {
                 here.end(track, ANY, &[], at);
                 here.begin(track, LOCK_HELD, &[], at);
                 self.holding.insert(here.emitter);
             }
-            event::UNLOCK if self.holding.remove(&here.emitter) => {
+            event::BINDER_UNLOCK if self.holding.remove(&here.emitter) => {
                 here.end(track, LOCK_HELD, &[], at);
             }
-            event::ALLOC_BUF => {
+            event::BINDER_TRANSACTION_ALLOC_BUF => {
                 let args = [
                     ("data size", ArgValue::Uint(here.u64(1))),
                     ("offsets size", ArgValue::Uint(here.u64(3))),
@@ -105,10 +95,10 @@ impl Binder {
                 let args = fill(&mut self.args, &args, at);
                 mark(track, TRANSACTION, args, at);
             }
-            event::COMMAND => self
+            event::BINDER_COMMAND => self
                 .frames
                 .follow(here.emitter, Event::Command(here.u32(1))),
-            event::RETURN => {
+            event::BINDER_RETURN => {
                 let fails = self.frames.returns(here.emitter, here.u32(1));
                 if fails {
                     here.end(track, ANY, &[], at);

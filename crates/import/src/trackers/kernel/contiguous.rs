@@ -1,20 +1,19 @@
 //! Allocations of contiguous memory (rule KE23).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::At;
 use crate::world::Utid;
 
-mod event {
-    pub const START: u32 = 465;
-    pub const INFO: u32 = 466;
-    pub const FINISH: u32 = 576;
-    pub const MIGRATED: u32 = 577;
-}
-
-pub(super) const EVENTS: &[u32] = &[event::START, event::INFO, event::FINISH, event::MIGRATED];
+pub(super) const EVENTS: &[u32] = &[
+    event::CMA_ALLOC_START,
+    event::CMA_ALLOC_INFO,
+    event::CMA_ALLOC_FINISH,
+    event::MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO,
+];
 
 /// The first kernel version with these events, and the first version without `cma_alloc_info`.
 const FIRST: (u32, u32) = (5, 10);
@@ -37,15 +36,15 @@ impl Contiguous {
         let has_info = version < WITHOUT_INFO;
         let track = here.thread(at);
         match here.field {
-            event::START => {
+            event::CMA_ALLOC_START => {
                 self.moved.remove(&here.emitter);
                 here.begin(track, Called::named("mm_cma_alloc"), &[], at);
             }
-            event::MIGRATED if !has_info => {
+            event::MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO if !has_info => {
                 let moved = [3, 4, 5].map(|field| here.u64(field));
                 self.moved.insert(here.emitter, moved);
             }
-            event::INFO if has_info => {
+            event::CMA_ALLOC_INFO if has_info => {
                 let moved = [8, 9, 7].map(|field| here.u64(field));
                 let name = here.text(6);
                 let failed = [
@@ -58,7 +57,7 @@ impl Contiguous {
                 let args = fill(&mut self.args, &[&taken[..], &failed].concat(), at);
                 here.end(track, ANY, args, at);
             }
-            event::FINISH if !has_info => {
+            event::CMA_ALLOC_FINISH if !has_info => {
                 let moved = self.moved.get(&here.emitter).copied().unwrap_or_default();
                 let name = here.text(1);
                 let taken = taken(name.as_deref(), here.u64(2), here.u32(4), moved);

@@ -3,19 +3,18 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::At;
 use crate::world::{NewTrack, Owner, TrackId};
 
-mod event {
-    pub const INIT: u32 = 414;
-    pub const EMIT: u32 = 415;
-    pub const SIGNALED: u32 = 416;
-}
-
-pub(super) const EVENTS: &[u32] = &[event::INIT, event::EMIT, event::SIGNALED];
+pub(super) const EVENTS: &[u32] = &[
+    event::DMA_FENCE_INIT,
+    event::DMA_FENCE_EMIT,
+    event::DMA_FENCE_SIGNALED,
+];
 
 /// The timeline of fences without a timeline.
 const UNBOUND: &str = "unbound";
@@ -59,8 +58,8 @@ impl Fences {
         });
         let args = &mut self.args;
         match here.field {
-            event::INIT if !context.emits => context.joins(here, seqno, args, at),
-            event::EMIT => {
+            event::DMA_FENCE_INIT if !context.emits => context.joins(here, seqno, args, at),
+            event::DMA_FENCE_EMIT => {
                 if !std::mem::replace(&mut context.emits, true) {
                     if !context.queue.is_empty() {
                         here.end(context.track, ANY, &[], at);
@@ -69,7 +68,7 @@ impl Fences {
                 }
                 context.joins(here, seqno, args, at);
             }
-            event::SIGNALED => {
+            event::DMA_FENCE_SIGNALED => {
                 let first = context.queue.front();
                 if first.is_some_and(|&first| seqno >= first) {
                     here.end(context.track, ANY, &[], at);

@@ -3,28 +3,20 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::At;
 use crate::world::{NewTrack, Owner, SliceId, TrackId};
 
-mod event {
-    pub const SCHED_JOB: u32 = 411;
-    pub const RUN_JOB: u32 = 412;
-    pub const SCHED_PROCESS_JOB: u32 = 413;
-    pub const SCHED_JOB_DONE: u32 = 592;
-    pub const SCHED_JOB_QUEUE: u32 = 593;
-    pub const SCHED_JOB_RUN: u32 = 594;
-}
-
 pub(super) const EVENTS: &[u32] = &[
-    event::SCHED_JOB,
-    event::RUN_JOB,
-    event::SCHED_PROCESS_JOB,
-    event::SCHED_JOB_DONE,
-    event::SCHED_JOB_QUEUE,
-    event::SCHED_JOB_RUN,
+    event::DRM_SCHED_JOB,
+    event::DRM_RUN_JOB,
+    event::DRM_SCHED_PROCESS_JOB,
+    event::DRM_SCHED_JOB_DONE,
+    event::DRM_SCHED_JOB_QUEUE,
+    event::DRM_SCHED_JOB_RUN,
 ];
 
 /// The number of a job or of a fence; kernels of two generations have different numbers.
@@ -77,18 +69,18 @@ pub(super) struct Jobs {
 impl Jobs {
     pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
         match here.field {
-            event::SCHED_JOB => self.queues(here, 6, Number::Old(here.u64(4)), at),
-            event::SCHED_JOB_QUEUE => self.queues(here, 1, Number::new(here, 5, 6), at),
-            event::RUN_JOB => {
+            event::DRM_SCHED_JOB => self.queues(here, 6, Number::Old(here.u64(4)), at),
+            event::DRM_SCHED_JOB_QUEUE => self.queues(here, 1, Number::new(here, 5, 6), at),
+            event::DRM_RUN_JOB => {
                 let (job, fence) = (Number::Old(here.u64(4)), Number::Old(here.u64(2)));
                 self.runs(here, 6, job, fence, at);
             }
-            event::SCHED_JOB_RUN => {
+            event::DRM_SCHED_JOB_RUN => {
                 let job = Number::new(here, 5, 6);
                 self.runs(here, 1, job, job, at);
             }
-            event::SCHED_PROCESS_JOB => self.is_done(here, Number::Old(here.u64(1)), at),
-            event::SCHED_JOB_DONE => self.is_done(here, Number::new(here, 1, 2), at),
+            event::DRM_SCHED_PROCESS_JOB => self.is_done(here, Number::Old(here.u64(1)), at),
+            event::DRM_SCHED_JOB_DONE => self.is_done(here, Number::new(here, 1, 2), at),
             _ => {}
         }
     }

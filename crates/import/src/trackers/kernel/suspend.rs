@@ -1,22 +1,17 @@
 //! The steps of suspending and resuming a machine (rules KE12, KE13).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill, first_bytes, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::At;
 use crate::world::{NewTrack, Owner, SetId, Utid};
 
-mod event {
-    pub const SUSPEND_RESUME: u32 = 113;
-    pub const CALLBACK_START: u32 = 504;
-    pub const CALLBACK_END: u32 = 505;
-}
-
 pub(super) const EVENTS: &[u32] = &[
     event::SUSPEND_RESUME,
-    event::CALLBACK_START,
-    event::CALLBACK_END,
+    event::DEVICE_PM_CALLBACK_START,
+    event::DEVICE_PM_CALLBACK_END,
 ];
 
 /// The type and the name of its tracks.
@@ -63,7 +58,7 @@ impl Suspend {
         let (device, driver) = (here.text(1), here.text(2));
         let (device, driver) = (device.unwrap_or_default(), driver.unwrap_or_default());
         let name = format!("{device} {driver}");
-        if here.field == event::CALLBACK_END {
+        if here.field == event::DEVICE_PM_CALLBACK_END {
             let cookie = self.cookie(&name);
             return end(here, cookie, at);
         }

@@ -3,6 +3,8 @@
 //! A new event is a line here, or two lines if it begins and ends a slice. It also needs a kind of
 //! track if it has tracks of its own. Lines of one event stand together and apply in this order.
 
+use timebase_schema::fields::ftrace_event as event;
+
 use super::entry::{
     Entry, Of, On, Pattern, Track, Value, When, begin, count, each, end, instant, int, sum, text,
     turn, uint,
@@ -122,146 +124,157 @@ const RUNNING: Track = Track::counter("cpu_nr_running", &[Lit("Cpu "), U32(4), L
 
 /// The table (rules KE).
 pub(super) const TABLE: &[Entry] = &[
-    // mm_vmscan_direct_reclaim_begin, _end
-    begin(46, On::Thread, DIRECT_RECLAIM).with(&[
+    begin(
+        event::MM_VMSCAN_DIRECT_RECLAIM_BEGIN,
+        On::Thread,
+        DIRECT_RECLAIM,
+    )
+    .with(&[
         int("direct_reclaim_order", I32(1)),
         int("direct_reclaim_may_writepage", I32(2)),
         uint("direct_reclaim_gfp_flags", U32(3)),
     ]),
-    end(47, On::Thread).with(&[uint("direct_reclaim_nr_reclaimed", U64(1))]),
-    // workqueue_execute_end, _start
-    end(57, On::Thread).in_category("workqueue"),
-    begin(58, On::Thread, &[Symbol(2)])
+    end(event::MM_VMSCAN_DIRECT_RECLAIM_END, On::Thread)
+        .with(&[uint("direct_reclaim_nr_reclaimed", U64(1))]),
+    end(event::WORKQUEUE_EXECUTE_END, On::Thread).in_category("workqueue"),
+    begin(event::WORKQUEUE_EXECUTE_START, On::Thread, &[Symbol(2)])
         .in_category("workqueue")
         .with(&[int("cpu", Cpu)]),
-    // f2fs_write_checkpoint
-    turn(272, FS_CHECKPOINT, &[Lit("F2fs Write Checkpoint")])
-        .when(Is(U32(5), 0))
-        .with(&[uint("dev", U64(1)), int("reason_int", I32(4)), FS_REASON]),
-    end(272, FS_CHECKPOINT).when(Is(U32(5), 2)),
-    // scm_call_start, _end
-    begin(338, On::Thread, &[Lit("scm id="), Hex(2)]),
-    end(339, On::Thread),
-    // cpuhp_exit, cpuhp_multi_enter, cpuhp_enter
-    end(343, CPU_HOTPLUG),
-    begin(344, CPU_HOTPLUG, HOTPLUG_STEP)
+    turn(
+        event::F2FS_WRITE_CHECKPOINT,
+        FS_CHECKPOINT,
+        &[Lit("F2fs Write Checkpoint")],
+    )
+    .when(Is(U32(5), 0))
+    .with(&[uint("dev", U64(1)), int("reason_int", I32(4)), FS_REASON]),
+    end(event::F2FS_WRITE_CHECKPOINT, FS_CHECKPOINT).when(Is(U32(5), 2)),
+    begin(event::SCM_CALL_START, On::Thread, &[Lit("scm id="), Hex(2)]),
+    end(event::SCM_CALL_END, On::Thread),
+    end(event::CPUHP_EXIT, CPU_HOTPLUG),
+    begin(event::CPUHP_MULTI_ENTER, CPU_HOTPLUG, HOTPLUG_STEP)
         .in_category("cpu")
         .with(HOTPLUG_ARGS),
-    begin(345, CPU_HOTPLUG, HOTPLUG_STEP)
+    begin(event::CPUHP_ENTER, CPU_HOTPLUG, HOTPLUG_STEP)
         .in_category("cpu")
         .with(HOTPLUG_ARGS),
-    // fastrpc_dma_stat
-    count(347, FASTRPC, U64(3)),
-    count(347, FASTRPC_CHANGE, I64(2)),
-    // netif_receive_skb, net_dev_xmit
-    sum(360, RECEIVED, U32(1), 1024).with(PACKET),
-    sum(361, TRANSMITTED, U32(1), 1024)
+    count(event::FASTRPC_DMA_STAT, FASTRPC, U64(3)),
+    count(event::FASTRPC_DMA_STAT, FASTRPC_CHANGE, I64(2)),
+    sum(event::NETIF_RECEIVE_SKB, RECEIVED, U32(1), 1024).with(PACKET),
+    sum(event::NET_DEV_XMIT, TRANSMITTED, U32(1), 1024)
         .when(Is(I32(3), 0))
         .with(PACKET),
-    // tcp_retransmit_skb
     instant(
-        363,
+        event::TCP_RETRANSMIT_SKB,
         RETRANSMIT,
         &[Lit("sport="), U32(6), Lit(",dport="), U32(2)],
     )
     .in_category("tcp_event"),
-    // cros_ec_sensorhub_data
-    count(364, SENSOR_HUB, Minus(1, 2)).with(&[
+    count(event::CROS_EC_SENSORHUB_DATA, SENSOR_HUB, Minus(1, 2)).with(&[
         int("ec_num", U32(5)),
         int("ec_delta", Minus(6, 2)),
         int("sample_ts", I64(2)),
     ]),
-    // napi_gro_receive_entry, _exit
-    begin(365, GRO, &[Text(10)])
+    begin(event::NAPI_GRO_RECEIVE_ENTRY, GRO, &[Text(10)])
         .in_category("napi_gro")
         .with(&[int("len", U32(7))]),
-    end(366, GRO)
+    end(event::NAPI_GRO_RECEIVE_EXIT, GRO)
         .in_category("napi_gro")
         .with(&[int("ret", I32(1))]),
-    // kfree_skb
-    sum(367, SKB_FREED, Fixed(1), 1)
+    sum(event::KFREE_SKB, SKB_FREED, Fixed(1), 1)
         .when(Is(U32(2), 0x800))
         .with(&[text("protocol", Lit("IP"))]),
-    sum(367, SKB_FREED, Fixed(1), 1)
+    sum(event::KFREE_SKB, SKB_FREED, Fixed(1), 1)
         .when(Is(U32(2), 0x86dd))
         .with(&[text("protocol", Lit("IPV6"))]),
-    // ufshcd_command, ufshcd_clk_gating
-    count(406, UFS_COMMANDS, Calculated(ufs_commands)),
-    begin(406, UFS_TAG, &[Written(ufs_operation)]).when(Is(U32(10), 0)),
-    end(406, UFS_TAG).when(IsNot(U32(10), 0)),
-    count(407, UFS_CLOCK, Mapped(2, &[(1, 3), (2, 1), (3, 2)], 0)),
-    // drm_vblank_event, drm_vblank_event_delivered
-    instant(409, VBLANK, &[Lit("signal")]).with(&[uint("vblank seqno", U32(3))]),
-    instant(410, VBLANK, &[Lit("deliver")]).with(&[uint("vblank seqno", U32(3))]),
-    // dma_fence_wait_start, _end
-    begin(417, On::Thread, &[Lit("dma_fence_wait")])
-        .with(&[uint("fence context", U32(1)), uint("fence seqno", U32(3))]),
-    end(418, On::Thread),
-    // f2fs_iostat, f2fs_iostat_latency
-    each(419, FS_IOSTAT, FS_IOSTAT_FIELDS),
-    each(420, FS_LATENCY, FS_LATENCY_FIELDS),
-    // sched_cpu_util_cfs
-    count(421, UTILIZATION, U64(6)),
-    count(421, CAPACITY, U64(2)),
-    count(421, RUNNING, U32(11)),
-    // funcgraph_entry, _exit
-    begin(437, FUNCTIONS_OF_THREAD, &[Symbol(2)]).when(IsNot(Tid, 0)),
-    begin(437, FUNCTIONS_OF_CPU, &[Symbol(2)]).when(Is(Tid, 0)),
-    end(438, FUNCTIONS_OF_THREAD)
+    count(
+        event::UFSHCD_COMMAND,
+        UFS_COMMANDS,
+        Calculated(ufs_commands),
+    ),
+    begin(event::UFSHCD_COMMAND, UFS_TAG, &[Written(ufs_operation)]).when(Is(U32(10), 0)),
+    end(event::UFSHCD_COMMAND, UFS_TAG).when(IsNot(U32(10), 0)),
+    count(
+        event::UFSHCD_CLK_GATING,
+        UFS_CLOCK,
+        Mapped(2, &[(1, 3), (2, 1), (3, 2)], 0),
+    ),
+    instant(event::DRM_VBLANK_EVENT, VBLANK, &[Lit("signal")])
+        .with(&[uint("vblank seqno", U32(3))]),
+    instant(event::DRM_VBLANK_EVENT_DELIVERED, VBLANK, &[Lit("deliver")])
+        .with(&[uint("vblank seqno", U32(3))]),
+    begin(
+        event::DMA_FENCE_WAIT_START,
+        On::Thread,
+        &[Lit("dma_fence_wait")],
+    )
+    .with(&[uint("fence context", U32(1)), uint("fence seqno", U32(3))]),
+    end(event::DMA_FENCE_WAIT_END, On::Thread),
+    each(event::F2FS_IOSTAT, FS_IOSTAT, FS_IOSTAT_FIELDS),
+    each(event::F2FS_IOSTAT_LATENCY, FS_LATENCY, FS_LATENCY_FIELDS),
+    count(event::SCHED_CPU_UTIL_CFS, UTILIZATION, U64(6)),
+    count(event::SCHED_CPU_UTIL_CFS, CAPACITY, U64(2)),
+    count(event::SCHED_CPU_UTIL_CFS, RUNNING, U32(11)),
+    begin(event::FUNCGRAPH_ENTRY, FUNCTIONS_OF_THREAD, &[Symbol(2)]).when(IsNot(Tid, 0)),
+    begin(event::FUNCGRAPH_ENTRY, FUNCTIONS_OF_CPU, &[Symbol(2)]).when(Is(Tid, 0)),
+    end(event::FUNCGRAPH_EXIT, FUNCTIONS_OF_THREAD)
         .named(&[Symbol(3)])
         .when(IsNot(Tid, 0)),
-    end(438, FUNCTIONS_OF_CPU)
+    end(event::FUNCGRAPH_EXIT, FUNCTIONS_OF_CPU)
         .named(&[Symbol(3)])
         .when(Is(Tid, 0)),
-    // mm_shrink_slab_start, _end
-    begin(443, On::Thread, &[Lit("mm_vmscan_shrink_slab")]).with(&[
+    begin(
+        event::MM_SHRINK_SLAB_START,
+        On::Thread,
+        &[Lit("mm_vmscan_shrink_slab")],
+    )
+    .with(&[
         text("shrink_name", Symbol(8)),
         uint("total_scan", U64(9)),
         int("priority", I32(11)),
     ]),
-    end(444, On::Thread).with(&[int("freed", I32(2))]),
-    // suspend_resume_minimal
-    begin(481, MINIMAL, &[Lit("Suspended")]).when(IsNot(U32(1), 0)),
-    end(481, MINIMAL).when(Is(U32(1), 0)),
-    // rpm_status
+    end(event::MM_SHRINK_SLAB_END, On::Thread).with(&[int("freed", I32(2))]),
+    begin(event::SUSPEND_RESUME_MINIMAL, MINIMAL, &[Lit("Suspended")]).when(IsNot(U32(1), 0)),
+    end(event::SUSPEND_RESUME_MINIMAL, MINIMAL).when(Is(U32(1), 0)),
     turn(
-        489,
+        event::RPM_STATUS,
         RUNTIME_POWER,
         &[Word(2, RUNTIME_STATES, "Invalid State")],
     )
     .when(IsNot(I32(2), 2)),
-    end(489, RUNTIME_POWER).when(Is(I32(2), 2)),
-    // dcvsh_freq
-    count(508, THROTTLE, U64(2)),
-    // bcl_irq_trigger
-    each(533, BATTERY_LIMIT, BATTERY_LIMITS).when(IsNot(I32(2), 0)),
-    each(533, BATTERY_LIMIT, BATTERY_UNLIMITED).when(Is(I32(2), 0)),
-    // devfreq_frequency
-    count(541, DEVICE_FREQUENCY, U64(2)),
-    // kprobe_event
-    begin(542, On::Thread, &[Text(1)]).when(Is(I32(2), 1)),
-    end(542, On::Thread).named(&[Text(1)]).when(Is(I32(2), 2)),
-    instant(542, On::Thread, &[Text(1)]).when(Is(I32(2), 3)),
-    // block_io_start, block_io_done
-    begin(546, BLOCK_IO, &[Lit("block_io")]).with(&[uint("sector", U64(2))]),
-    end(547, BLOCK_IO).with(&[uint("sector", U64(2))]),
-    // mali_gpu_power_state
-    count(548, MALI_POWER, I32(3)),
-    // hrtimer_expire_entry, _exit
-    begin(553, HRTIMER, &[Symbol(3)]).in_category("hrtimer"),
-    end(554, HRTIMER).in_category("hrtimer"),
-    // local_timer_entry, _exit
-    begin(559, IRQ, &[Lit("IRQ (LocalTimer)")]).in_category("irq"),
-    end(560, IRQ).in_category("irq"),
-    // gpu_power_state
-    turn(601, GPU_POWER, &[Word(2, &["OFF", "PG", "ON"], "Unknown")]),
-    // mm_vmscan_memcg_reclaim_begin, _end
-    begin(607, On::Thread, MEMCG_RECLAIM).with(&[
+    end(event::RPM_STATUS, RUNTIME_POWER).when(Is(I32(2), 2)),
+    count(event::DCVSH_FREQ, THROTTLE, U64(2)),
+    each(event::BCL_IRQ_TRIGGER, BATTERY_LIMIT, BATTERY_LIMITS).when(IsNot(I32(2), 0)),
+    each(event::BCL_IRQ_TRIGGER, BATTERY_LIMIT, BATTERY_UNLIMITED).when(Is(I32(2), 0)),
+    count(event::DEVFREQ_FREQUENCY, DEVICE_FREQUENCY, U64(2)),
+    begin(event::KPROBE_EVENT, On::Thread, &[Text(1)]).when(Is(I32(2), 1)),
+    end(event::KPROBE_EVENT, On::Thread)
+        .named(&[Text(1)])
+        .when(Is(I32(2), 2)),
+    instant(event::KPROBE_EVENT, On::Thread, &[Text(1)]).when(Is(I32(2), 3)),
+    begin(event::BLOCK_IO_START, BLOCK_IO, &[Lit("block_io")]).with(&[uint("sector", U64(2))]),
+    end(event::BLOCK_IO_DONE, BLOCK_IO).with(&[uint("sector", U64(2))]),
+    count(event::MALI_GPU_POWER_STATE, MALI_POWER, I32(3)),
+    begin(event::HRTIMER_EXPIRE_ENTRY, HRTIMER, &[Symbol(3)]).in_category("hrtimer"),
+    end(event::HRTIMER_EXPIRE_EXIT, HRTIMER).in_category("hrtimer"),
+    begin(event::LOCAL_TIMER_ENTRY, IRQ, &[Lit("IRQ (LocalTimer)")]).in_category("irq"),
+    end(event::LOCAL_TIMER_EXIT, IRQ).in_category("irq"),
+    turn(
+        event::GPU_POWER_STATE,
+        GPU_POWER,
+        &[Word(2, &["OFF", "PG", "ON"], "Unknown")],
+    ),
+    begin(
+        event::MM_VMSCAN_MEMCG_RECLAIM_BEGIN,
+        On::Thread,
+        MEMCG_RECLAIM,
+    )
+    .with(&[
         int("memcg_reclaim_order", I32(1)),
         int("memcg_reclaim_may_writepage", I32(2)),
         uint("memcg_reclaim_gfp_flags", U64(3)),
     ]),
-    end(608, On::Thread).with(&[uint("memcg_reclaim_nr_reclaimed", U64(1))]),
+    end(event::MM_VMSCAN_MEMCG_RECLAIM_END, On::Thread)
+        .with(&[uint("memcg_reclaim_nr_reclaimed", U64(1))]),
 ];
 
 const PACKET: &[super::entry::Argument] = &[uint("cpu", Cpu), uint("len", U32(1))];

@@ -1,28 +1,20 @@
 //! Buffers of Video 4 Linux (rule KE43).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{Called, Here, fill, first_bytes, text_arg, words_of_bits};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::At;
 use crate::world::SliceId;
 
-mod event {
-    pub const QBUF: u32 = 422;
-    pub const DQBUF: u32 = 423;
-    pub const VB2_BUF_QUEUE: u32 = 424;
-    pub const VB2_BUF_DONE: u32 = 425;
-    pub const VB2_QBUF: u32 = 426;
-    pub const VB2_DQBUF: u32 = 427;
-}
-
 pub(super) const EVENTS: &[u32] = &[
-    event::QBUF,
-    event::DQBUF,
-    event::VB2_BUF_QUEUE,
-    event::VB2_BUF_DONE,
-    event::VB2_QBUF,
-    event::VB2_DQBUF,
+    event::V4L2_QBUF,
+    event::V4L2_DQBUF,
+    event::VB2_V4L2_BUF_QUEUE,
+    event::VB2_V4L2_BUF_DONE,
+    event::VB2_V4L2_QBUF,
+    event::VB2_V4L2_DQBUF,
 ];
 
 /// The limit of bytes in a name.
@@ -81,7 +73,7 @@ const TIMECODE_TYPE: u32 = 5;
 
 impl Buffers {
     pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
-        let is_vb2 = !matches!(here.field, event::QBUF | event::DQBUF);
+        let is_vb2 = !matches!(here.field, event::V4L2_QBUF | event::V4L2_DQBUF);
         let fields = if is_vb2 { &VB2_FIELDS } else { &V4L2_FIELDS };
         let (minor, sequence) = (here.i32(fields.minor), here.u32(fields.sequence));
         let (of_type, index) = match is_vb2 {
@@ -89,10 +81,10 @@ impl Buffers {
             false => (here.u32(18), here.u32(4)),
         };
         let what = match here.field {
-            event::QBUF => "VIDIOC_QBUF",
-            event::DQBUF => "VIDIOC_DQBUF",
-            event::VB2_BUF_QUEUE => "vb2_v4l2_buf_queue",
-            event::VB2_BUF_DONE => "vb2_v4l2_buf_done",
+            event::V4L2_QBUF => "VIDIOC_QBUF",
+            event::V4L2_DQBUF => "VIDIOC_DQBUF",
+            event::VB2_V4L2_BUF_QUEUE => "vb2_v4l2_buf_queue",
+            event::VB2_V4L2_BUF_DONE => "vb2_v4l2_buf_done",
             _ => "vb2_v4l2_qbuf",
         };
         let name = format!("{what} minor={minor} seq={sequence} type={of_type} index={index}");
@@ -113,10 +105,10 @@ impl Buffers {
         let slice = here.instant(track, called, self.args.as_bytes(), at);
         let key = (here.machine, minor, sequence, of_type, index);
         match here.field {
-            event::QBUF => {
+            event::V4L2_QBUF => {
                 self.queued.entry(key).or_insert(slice);
             }
-            event::DQBUF => {
+            event::V4L2_DQBUF => {
                 let queued = self.queued.remove(&key).flatten();
                 if let Some((queued, slice)) = queued.zip(slice) {
                     at.world.flows.link(queued, slice);

@@ -1,28 +1,20 @@
 //! Commands to virtual GPUs and video devices (rules KE44 to KE46).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::At;
 use crate::world::{NewTrack, Owner, SetId};
 
-mod event {
-    pub const VIDEO_CMD: u32 = 439;
-    pub const VIDEO_CMD_DONE: u32 = 440;
-    pub const VIDEO_RESOURCE_QUEUE: u32 = 441;
-    pub const VIDEO_RESOURCE_QUEUE_DONE: u32 = 442;
-    pub const GPU_CMD_QUEUE: u32 = 468;
-    pub const GPU_CMD_RESPONSE: u32 = 469;
-}
-
 pub(super) const EVENTS: &[u32] = &[
-    event::VIDEO_CMD,
-    event::VIDEO_CMD_DONE,
-    event::VIDEO_RESOURCE_QUEUE,
-    event::VIDEO_RESOURCE_QUEUE_DONE,
-    event::GPU_CMD_QUEUE,
-    event::GPU_CMD_RESPONSE,
+    event::VIRTIO_VIDEO_CMD,
+    event::VIRTIO_VIDEO_CMD_DONE,
+    event::VIRTIO_VIDEO_RESOURCE_QUEUE,
+    event::VIRTIO_VIDEO_RESOURCE_QUEUE_DONE,
+    event::VIRTIO_GPU_CMD_QUEUE,
+    event::VIRTIO_GPU_CMD_RESPONSE,
 ];
 
 /// The types of tracks with lanes.
@@ -44,8 +36,8 @@ pub(super) struct Virtio {
 impl Virtio {
     pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
         match here.field {
-            event::GPU_CMD_QUEUE | event::GPU_CMD_RESPONSE => self.gpu(here, at),
-            event::VIDEO_CMD | event::VIDEO_CMD_DONE => video_command(here, at),
+            event::VIRTIO_GPU_CMD_QUEUE | event::VIRTIO_GPU_CMD_RESPONSE => self.gpu(here, at),
+            event::VIRTIO_VIDEO_CMD | event::VIRTIO_VIDEO_CMD_DONE => video_command(here, at),
             _ => self.video_resource(here, at),
         }
     }
@@ -72,7 +64,7 @@ impl Virtio {
             let track = NewTrack::slices(machine, GPU_QUEUE, Some(&name), Owner::None);
             track.with("virtgpu_name", queue)
         });
-        if here.field == event::GPU_CMD_QUEUE {
+        if here.field == event::VIRTIO_GPU_CMD_QUEUE {
             let name = words::gpu(here.u32(8)).unwrap_or_default();
             let track = lanes.begin(set, seqno.into(), &mut at.world.tracks);
             if let Some(track) = track {
@@ -103,7 +95,7 @@ impl Virtio {
         };
         let set = video_lanes(here, VIDEO_QUEUE, here.u32(7), queue_name, at);
         let (lanes, tracks) = (&mut at.world.lanes, &mut at.world.tracks);
-        if here.field == event::VIDEO_RESOURCE_QUEUE {
+        if here.field == event::VIRTIO_VIDEO_RESOURCE_QUEUE {
             if let Some(track) = lanes.begin(set, resource.into(), tracks) {
                 let name = format!("Resource #{resource}");
                 here.begin(track, Called::named(&name), &[], at);
@@ -131,7 +123,7 @@ impl Virtio {
 
 fn video_command(here: &Here<'_>, at: &mut At<'_, '_>) {
     let what = match here.field {
-        event::VIDEO_CMD => "Requests",
+        event::VIRTIO_VIDEO_CMD => "Requests",
         _ => "Responses",
     };
     let set = video_lanes(here, VIDEO_COMMAND, here.u32(1), what, at);
@@ -155,7 +147,7 @@ fn video_lanes(
     let (key, kind) = match track_type {
         VIDEO_COMMAND => (
             "is_response",
-            u32::from(here.field == event::VIDEO_CMD_DONE),
+            u32::from(here.field == event::VIRTIO_VIDEO_CMD_DONE),
         ),
         _ => ("virtio_queue_type", here.u32(5)),
     };

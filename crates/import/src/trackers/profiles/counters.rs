@@ -1,6 +1,7 @@
 //! The counters of StackSamples (rules SS5, SS6).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::stack_sample as field;
 
 use super::packet::{Packet, number, some_number};
 use super::samples::{Sample, Samples, SessionId, SourceId};
@@ -13,16 +14,6 @@ use crate::world::{Details, NewTrack, Owner, TrackId, World};
 
 /// The field of `InternedData`.
 pub(super) const DESCRIPTORS: u32 = 50;
-
-/// The fields of `StackSample`.
-mod field {
-    pub const PRIMARY: u32 = 9;
-    pub const PRIMARY_IID: u32 = 10;
-    pub const PRIMARY_WEIGHT: u32 = 11;
-    pub const FOLLOWERS: u32 = 12;
-    pub const FOLLOWER_IIDS: u32 = 13;
-    pub const FOLLOWER_WEIGHTS: u32 = 14;
-}
 
 /// The CPU, the session and the source of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -196,10 +187,10 @@ fn details(
 /// The descriptor of the timebase.
 fn timebase(packet: &Packet<'_>, world: &mut World) -> Option<Descriptor> {
     let message = packet.message();
-    if let Some(own) = message.bytes(field::PRIMARY) {
+    if let Some(own) = message.bytes(field::PRIMARY_DESCRIPTOR) {
         return Some(Descriptor::read(Message(own), &mut world.definitions.names));
     }
-    if let Some(iid) = message.number(field::PRIMARY_IID) {
+    if let Some(iid) = message.number(field::PRIMARY_DESCRIPTOR_IID) {
         let mut look_up = packet.look_up(world);
         let entry = look_up.entry(DESCRIPTORS, iid)?;
         return Some(Descriptor::read(entry, look_up.names));
@@ -217,7 +208,7 @@ fn followers(packet: &Packet<'_>, world: &mut World) -> Vec<Option<Descriptor>> 
     let message = packet.message();
     let names = &mut world.definitions.names;
     let own: Vec<_> = message
-        .messages(field::FOLLOWERS)
+        .messages(field::FOLLOWER_DESCRIPTORS)
         .map(|follower| Some(Descriptor::read(follower, names)))
         .collect();
     if !own.is_empty() {
@@ -225,7 +216,7 @@ fn followers(packet: &Packet<'_>, world: &mut World) -> Vec<Option<Descriptor>> 
     }
     let mut look_up = packet.look_up(world);
     let mut interned = Vec::new();
-    for iid in message.numbers(field::FOLLOWER_IIDS) {
+    for iid in message.numbers(field::FOLLOWER_DESCRIPTOR_IIDS) {
         let entry = look_up.entry(DESCRIPTORS, iid);
         interned.push(entry.map(|entry| Descriptor::read(entry, look_up.names)));
     }

@@ -7,6 +7,8 @@
 //! which may be several packets, because stacks may come after the samples that use them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use timebase_schema::fields::profile_packet as field;
+use timebase_schema::fields::profile_packet_process_heap_samples as dump;
 use timebase_schema::tables::{heap_profile, heap_profile_allocation_record};
 
 use super::callstacks::{CallsiteId, Callstacks};
@@ -21,23 +23,6 @@ use crate::place::TraceTime;
 use crate::timeline::Name;
 use crate::trackers::tracker::At;
 use crate::world::Upid;
-
-/// The fields of `ProfilePacket`.
-mod field {
-    pub const DUMPS: u32 = 5;
-    pub const CONTINUED: u32 = 6;
-    pub const INDEX: u32 = 7;
-}
-
-/// Fields of `ProcessHeapSamples`.
-mod dump {
-    pub const PID: u32 = 1;
-    pub const SAMPLES: u32 = 2;
-    pub const END: u32 = 9;
-    pub const HEAP_NAME: u32 = 11;
-    pub const ORIGINAL_INTERVAL: u32 = 13;
-    pub const START: u32 = 15;
-}
 
 /// The number and the bytes of allocations, and of frees. Frees are below 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -140,7 +125,7 @@ impl Dumps {
         }
         self.index = Some(index);
         self.own.read(packet, callstacks, at);
-        for dump in message.messages(field::DUMPS) {
+        for dump in message.messages(field::PROCESS_DUMPS) {
             self.dump(dump, packet, profiled, at);
         }
         if message.flag(field::CONTINUED) {
@@ -169,13 +154,13 @@ impl Dumps {
         at: &mut At<'_, '_>,
     ) {
         let world = &mut *at.world;
-        let recorded = dump.number(dump::END).unwrap_or(0);
+        let recorded = dump.number(dump::TIMESTAMP).unwrap_or(0);
         let profiles = &world.definitions.profiles;
         let part = packet.writer.part;
         let Some(TraceTime(end)) = profiles.time(part, recorded) else {
             return world.faults.add(DUMP_WITHOUT_TIME, packet.event.packet);
         };
-        let start = dump.number(dump::START).unwrap_or(recorded);
+        let start = dump.number(dump::START_TIMESTAMP).unwrap_or(recorded);
         let start = profiles.time(part, start).map_or(end, |TraceTime(ts)| ts);
         let pid = dump.small(dump::PID).unwrap_or(0);
         let upid = world.threads.process(packet.writer.machine, pid.into());
@@ -198,7 +183,7 @@ impl Dumps {
             });
         }
         heap_stats::count(dump, pid, (start, end), packet, at);
-        let has_interval = dump.number(dump::ORIGINAL_INTERVAL).unwrap_or(0) != 0;
+        let has_interval = dump.number(dump::ORIG_SAMPLING_INTERVAL_BYTES).unwrap_or(0) != 0;
         let samples = dump.messages(dump::SAMPLES);
         let samples = samples.map(|sample| {
             let stack = sample.number(1).unwrap_or(0);

@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::profile_packet as field;
 
 use super::callstacks::{CallsiteId, Callstacks, FrameId, MappingId};
 use super::faults::{EMPTY_CALLSTACK, INVALID_FRAME, INVALID_MAPPING, INVALID_STRING};
@@ -12,14 +13,6 @@ use crate::message::{self, Message};
 use crate::output::Rows;
 use crate::timeline::Name;
 use crate::trackers::tracker::At;
-
-/// The fields of `ProfilePacket`.
-mod field {
-    pub const STRINGS: u32 = 1;
-    pub const FRAMES: u32 = 2;
-    pub const CALLSTACKS: u32 = 3;
-    pub const MAPPINGS: u32 = 4;
-}
 
 /// The entries for numbers, until a packet that is not continued has been done.
 #[derive(Debug, Default)]

@@ -1,23 +1,12 @@
 //! The counters of a heap dump (rule HP4), and the losses that heapprofd reports in it.
 
+use timebase_schema::fields::profile_packet_process_heap_samples as field;
+
 use super::packet::Packet;
 use crate::message::Message;
 use crate::output::{Counter, Loss};
 use crate::summary::LossKind;
 use crate::trackers::tracker::At;
-
-/// Fields of `ProcessHeapSamples`.
-mod field {
-    pub const REJECTED: u32 = 4;
-    pub const STATS: u32 = 5;
-    pub const DISCONNECTED: u32 = 6;
-    pub const OVERRAN: u32 = 7;
-    pub const CORRUPTED: u32 = 8;
-    pub const GUARDRAIL: u32 = 10;
-    pub const INTERVAL: u32 = 12;
-    pub const ORIGINAL_INTERVAL: u32 = 13;
-    pub const CLIENT_ERROR: u32 = 14;
-}
 
 static LAST_PROFILE: Counter = Counter::info(
     "heapprofd_last_profile_timestamp",
@@ -97,18 +86,20 @@ pub(super) fn count(
     if client_error != 0 {
         counts.set(&CLIENT_ERROR, of, idx, client_error as i64);
     }
-    let interval = dump.number(field::INTERVAL).unwrap_or(0);
-    let original = dump.number(field::ORIGINAL_INTERVAL).unwrap_or(0);
+    let interval = dump.number(field::SAMPLING_INTERVAL_BYTES).unwrap_or(0);
+    let original = dump
+        .number(field::ORIG_SAMPLING_INTERVAL_BYTES)
+        .unwrap_or(0);
     if original != 0 {
         let adjusted = interval.wrapping_sub(original) as i64;
         counts.set(&ADJUSTED, of, idx, adjusted);
     }
-    let has_overran = dump.flag(field::OVERRAN) || client_error == HIT_TIMEOUT;
+    let has_overran = dump.flag(field::BUFFER_OVERRAN) || client_error == HIT_TIMEOUT;
     let flags = [
         (&DISCONNECTED, dump.flag(field::DISCONNECTED), false),
-        (&CORRUPTED, dump.flag(field::CORRUPTED), true),
-        (&REJECTED, dump.flag(field::REJECTED), true),
-        (&GUARDRAIL, dump.flag(field::GUARDRAIL), true),
+        (&CORRUPTED, dump.flag(field::BUFFER_CORRUPTED), true),
+        (&REJECTED, dump.flag(field::REJECTED_CONCURRENT), true),
+        (&GUARDRAIL, dump.flag(field::HIT_GUARDRAIL), true),
         (&OVERRAN, has_overran, true),
     ];
     let mut is_lacking = false;

@@ -40,6 +40,7 @@ mod v8;
 use std::io;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::interned_data as interned;
 use timebase_trace::wire::packet::PacketType;
 use timebase_trace::{Interval, Kept};
 
@@ -58,17 +59,20 @@ use crate::timeline::{ProfileEvent, TrackEvent};
 
 /// The fields of `InternedData` that are looked up, in intervals that have an event of profiles.
 pub(crate) const PROFILES_INTERNED: &[(u32, Kept)] = &[
-    (stacks::interned::FUNCTION_NAMES, Kept::Interval),
-    (stacks::interned::FRAMES, Kept::Interval),
-    (stacks::interned::CALLSTACKS, Kept::Interval),
-    (stacks::interned::BUILD_IDS, Kept::Interval),
-    (stacks::interned::MAPPING_PATHS, Kept::Interval),
-    (stacks::interned::SOURCE_PATHS, Kept::Interval),
-    (stacks::interned::MAPPINGS, Kept::Interval),
-    (stack_sample::interned::TASKS, Kept::Interval),
-    (stack_sample::interned::EXECUTIONS, Kept::Interval),
+    (interned::FUNCTION_NAMES, Kept::Interval),
+    (interned::FRAMES, Kept::Interval),
+    (interned::CALLSTACKS, Kept::Interval),
+    (interned::BUILD_IDS, Kept::Interval),
+    (interned::MAPPING_PATHS, Kept::Interval),
+    (interned::SOURCE_PATHS, Kept::Interval),
+    (interned::MAPPINGS, Kept::Interval),
+    (interned::STACK_SAMPLE_TASK_CONTEXTS, Kept::Interval),
+    (interned::STACK_SAMPLE_EXECUTION_CONTEXTS, Kept::Interval),
     (counters::DESCRIPTORS, Kept::Interval),
-    (stack_sample::interned::ASYNC_CONTEXTS, Kept::Interval),
+    (
+        interned::STACK_SAMPLE_ASYNC_CONTEXT_DESCRIPTORS,
+        Kept::Interval,
+    ),
 ];
 
 /// Whether a track event needs the interned data of its interval.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::perf_sample as field;
 
 use super::callstacks::Callstacks;
 use super::faults::{
@@ -19,21 +20,6 @@ use crate::summary::LossKind;
 use crate::timeline::Name;
 use crate::trackers::tracker::At;
 use crate::world::{Details, NewTrack, Owner, TrackId, ucpu};
-
-/// The fields of `PerfSample`.
-mod field {
-    pub const CPU: u32 = 1;
-    pub const PID: u32 = 2;
-    pub const TID: u32 = 3;
-    pub const CALLSTACK: u32 = 4;
-    pub const CPU_MODE: u32 = 5;
-    pub const TIMEBASE_COUNT: u32 = 6;
-    pub const FOLLOWER_COUNTS: u32 = 7;
-    pub const UNWIND_ERROR: u32 = 16;
-    pub const RECORDS_LOST: u32 = 17;
-    pub const SKIPPED: u32 = 18;
-    pub const PRODUCER_EVENT: u32 = 19;
-}
 
 const TRACK_TYPE: &str = "perf_cpu_counter";
 
@@ -63,14 +49,14 @@ impl Perf {
         let session = self.session(packet, samples);
         let cpu = message.small(field::CPU);
         self.settle(cpu.unwrap_or(0), session, packet, samples, at);
-        let lost = message.number(field::RECORDS_LOST).unwrap_or(0);
+        let lost = message.number(field::KERNEL_RECORDS_LOST).unwrap_or(0);
         if lost > 0 {
             return records_lost(lost, cpu.unwrap_or(0), packet, at);
         }
         if let Some(event) = message.bytes(field::PRODUCER_EVENT).map(Message) {
             return producer_event(event, session, packet, at);
         }
-        if let Some(reason) = message.number(field::SKIPPED) {
+        if let Some(reason) = message.number(field::SAMPLE_SKIPPED_REASON) {
             self.skips(reason, packet, at);
         }
         let (pid, tid) = (message.small(field::PID), message.small(field::TID));
@@ -96,7 +82,7 @@ impl Perf {
         if cpu.is_some() || mode.is_some() {
             sample.execution = Some(samples.execution(Execution { ucpu: cpu, mode }));
         }
-        if let Some(iid) = message.number(field::CALLSTACK) {
+        if let Some(iid) = message.number(field::CALLSTACK_IID) {
             sample.callsite = known.stack((Some(upid), iid), packet.known(), callstacks, at);
         }
         samples.add(packet.ts, &sample, at);

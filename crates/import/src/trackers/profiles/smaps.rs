@@ -1,5 +1,6 @@
 //! The memory mappings of processes: smaps (rules SM).
 
+use timebase_schema::fields::smaps_packet as field;
 use timebase_schema::tables::smaps_record;
 
 use super::faults::SMAPS;
@@ -9,20 +10,13 @@ use crate::output::Cell;
 use crate::trackers::tracker::At;
 use crate::world::Upid;
 
-/// The fields of `SmapsPacket`.
-mod field {
-    pub const PID: u32 = 1;
-    pub const ENTRIES: u32 = 2;
-    pub const PACKED: u32 = 3;
-}
-
 /// Takes a packet.
 pub(super) fn packet(packet: &Packet<'_>, at: &mut At<'_, '_>) {
     let message = packet.message();
     let pid = message.small(field::PID).unwrap_or(0);
     let machine = packet.writer.machine;
     let upid = at.world.threads.process(machine, pid.into());
-    match message.bytes(field::PACKED) {
+    match message.bytes(field::PACKED_ENTRIES) {
         Some(packed) => {
             if !Packed::read(Message(packed)).rows(packet.ts, upid, at) {
                 at.world.faults.add(SMAPS, packet.event.packet);

@@ -1,6 +1,8 @@
 //! Samples of any profiler in the common form: StackSample (rules SS).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::stack_sample as field;
 
 use super::callstacks::Callstacks;
 use super::counters::{Counters, Measured};
@@ -11,23 +13,6 @@ use super::stacks::KnownStacks;
 use crate::message::Message;
 use crate::trackers::tracker::At;
 use crate::world::{Upid, Utid, ucpu};
-
-/// The fields of `StackSample`.
-mod field {
-    pub const TASK: u32 = 1;
-    pub const TASK_IID: u32 = 2;
-    pub const EXECUTION: u32 = 3;
-    pub const EXECUTION_IID: u32 = 4;
-    pub const CALLSTACK: u32 = 5;
-    pub const CALLSTACK_IID: u32 = 6;
-}
-
-/// Fields of `InternedData`.
-pub(super) mod interned {
-    pub const TASKS: u32 = 48;
-    pub const EXECUTIONS: u32 = 49;
-    pub const ASYNC_CONTEXTS: u32 = 51;
-}
 
 /// The asynchronous contexts of an interval that have a row (rule OP4).
 pub(super) type KnownAsync = FxHashMap<u64, AsyncId>;
@@ -120,10 +105,14 @@ fn task(
     packet: &Packet<'_>,
     at: &mut At<'_, '_>,
 ) -> Option<(Option<u32>, Option<u32>, Option<u64>)> {
-    let fields = (field::TASK, field::TASK_IID);
-    own_or_interned(fields, interned::TASKS, packet, at, |task| {
-        (task.small(2), task.small(3), task.number(4))
-    })
+    let fields = (field::TASK_CONTEXT, field::TASK_CONTEXT_IID);
+    own_or_interned(
+        fields,
+        interned::STACK_SAMPLE_TASK_CONTEXTS,
+        packet,
+        at,
+        |task| (task.small(2), task.small(3), task.number(4)),
+    )
 }
 
 /// The process and the thread of a task (rule SS2).
@@ -160,7 +149,8 @@ fn async_context(
         if parent.is_some() || !seen.insert(id) {
             break;
         }
-        let Some(descriptor) = look_up.entry(interned::ASYNC_CONTEXTS, id) else {
+        let Some(descriptor) = look_up.entry(interned::STACK_SAMPLE_ASYNC_CONTEXT_DESCRIPTORS, id)
+        else {
             break;
         };
         chain.push((id, descriptor));
@@ -178,10 +168,14 @@ fn async_context(
 
 /// The CPU and the mode in which the task was running (rule SS4).
 fn execution(packet: &Packet<'_>, at: &mut At<'_, '_>) -> Option<Execution> {
-    let fields = (field::EXECUTION, field::EXECUTION_IID);
-    let (cpu, mode) = own_or_interned(fields, interned::EXECUTIONS, packet, at, |execution| {
-        (execution.small(2), execution.number(3))
-    })?;
+    let fields = (field::EXECUTION_CONTEXT, field::EXECUTION_CONTEXT_IID);
+    let (cpu, mode) = own_or_interned(
+        fields,
+        interned::STACK_SAMPLE_EXECUTION_CONTEXTS,
+        packet,
+        at,
+        |execution| (execution.small(2), execution.number(3)),
+    )?;
     let ucpu = cpu.and_then(|cpu| ucpu(packet.writer.machine, cpu));
     if let Some(ucpu) = ucpu {
         at.world.cpus.see(ucpu);

@@ -1,6 +1,7 @@
 //! Callstacks of interned data (rules CS1 to CS6, CS9, CS10), and their state in an interval.
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::interned_data as interned;
 
 use super::callstacks::{
     CallsiteId, Callstacks, FrameId, MappingId, NewMapping, Source, SymbolLine,
@@ -15,17 +16,6 @@ use crate::output::Rows;
 use crate::timeline::Name;
 use crate::trackers::tracker::At;
 use crate::world::Upid;
-
-/// Fields of `InternedData`.
-pub(super) mod interned {
-    pub const FUNCTION_NAMES: u32 = 5;
-    pub const FRAMES: u32 = 6;
-    pub const CALLSTACKS: u32 = 7;
-    pub const BUILD_IDS: u32 = 16;
-    pub const MAPPING_PATHS: u32 = 17;
-    pub const SOURCE_PATHS: u32 = 18;
-    pub const MAPPINGS: u32 = 19;
-}
 
 /// A number of interned data and the process that uses it, if the process is known.
 type Used = (Option<Upid>, u64);

@@ -47,6 +47,7 @@ mod row;
 mod slices;
 mod states;
 
+use timebase_schema::fields::ftrace_event as event;
 use timebase_schema::tables::thread_state_record;
 
 use self::cpus::Cpus;
@@ -58,17 +59,12 @@ use self::row::Wakeup;
 pub(super) use self::slices::SchedSlices;
 use self::slices::{BOTH, SchedSlice, SchedSliceId};
 use self::states::{Leaves, States, With};
+use super::events::Events;
 use super::tracker::{At, Tracker};
 use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
 use crate::timeline::{FtraceEvent, PacketEvent, Switch, Waker, Waking};
 use crate::world::{TimeOf, Utid, ucpu};
-
-/// Fields of `FtraceEvent`.
-mod event {
-    pub const SCHED_BLOCKED_REASON: u32 = 18;
-    pub const TASK_NEWTASK: u32 = 235;
-}
 
 /// The field of `InternedData`.
 pub(crate) const KERNEL_SYMBOLS: u32 = 26;
@@ -102,6 +98,11 @@ pub(crate) struct Sched {
     states: States,
     end_states: EndStates,
     generic: Generic,
+}
+
+impl Sched {
+    /// The kernel events that it takes.
+    pub const EVENTS: Events = Events::new(&[event::SCHED_BLOCKED_REASON, event::TASK_NEWTASK]);
 }
 
 impl Tracker for Sched {

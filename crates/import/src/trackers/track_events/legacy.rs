@@ -7,23 +7,9 @@ use super::tracks::{Lane, On, other_name};
 use super::{Here, INSTANT, Slice, TrackEvents};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
-use crate::message::Message;
 use crate::output::{Cause, Counter, Fault, PARSER_ERROR};
-use crate::timeline::{Does, Label, OwnLabel, TrackEvent};
+use crate::timeline::{Does, InstantScope, Label, LegacyId, OwnLabel, TrackEvent};
 use crate::world::{Details, FlowEvent, FlowId, NewTrack, Owner, Rank, Step, TrackId, Upid};
-
-/// Fields of `LegacyEvent`.
-mod field {
-    pub const DURATION_US: u32 = 3;
-    pub const THREAD_DURATION_US: u32 = 4;
-    pub const UNSCOPED_ID: u32 = 6;
-    pub const ID_SCOPE: u32 = 7;
-    pub const LOCAL_ID: u32 = 10;
-    pub const GLOBAL_ID: u32 = 11;
-    pub const BIND_TO_ENCLOSING: u32 = 12;
-    pub const INSTANT_SCOPE: u32 = 14;
-    pub const THREAD_INSTRUCTION_DELTA: u32 = 15;
-}
 
 mod fault {
     use super::{Cause, Counter, Fault};
@@ -49,12 +35,6 @@ const NO_THREAD: Fault = PARSER_ERROR.dropping(Cause::NoThread);
 const NO_TRACK: Fault = PARSER_ERROR.dropping(Cause::NoTrack);
 const INCOMPLETE: Fault = PARSER_ERROR.dropping(Cause::Incomplete);
 
-/// `LegacyEvent.InstantEventScope`
-const GLOBAL: u64 = 1;
-const PROCESS: u64 = 2;
-
-const NS_PER_US: i64 = 1000;
-
 /// The phase of an event.
 fn phase_of(event: &TrackEvent<'_>) -> Option<u8> {
     match event.does {
@@ -73,25 +53,20 @@ pub(super) fn is_async(event: &TrackEvent<'_>) -> bool {
 
 /// Whether an event is an instant of no thread (rule L7).
 pub(super) fn is_of_no_thread(event: &TrackEvent<'_>) -> bool {
-    let scope = || Message(event.legacy).number(field::INSTANT_SCOPE);
-    matches!(phase_of(event), Some(b'i' | b'I')) && matches!(scope(), Some(GLOBAL | PROCESS))
-}
-
-/// The id of a legacy async event: the id that all processes share, and the id inside its process.
-fn ids(event: &TrackEvent<'_>) -> (Option<u64>, Option<u64>) {
-    let legacy = Message(event.legacy);
-    let unscoped = legacy.number(field::UNSCOPED_ID);
-    let global = unscoped.or_else(|| legacy.number(field::GLOBAL_ID));
-    (global, legacy.number(field::LOCAL_ID))
+    let is_of_none = |scope| scope != InstantScope::Thread;
+    matches!(phase_of(event), Some(b'i' | b'I'))
+        && event
+            .legacy
+            .is_some_and(|legacy| is_of_none(legacy.instant))
 }
 
 /// The arguments that an event gets from its phase (rules A8, L3).
 pub(super) fn legacy_args(
     event: &TrackEvent<'_>,
 ) -> [Option<(&'static str, ArgValue<'static>)>; 2] {
-    if event.legacy.is_empty() {
+    let Some(legacy) = event.legacy else {
         return [None; 2];
-    }
+    };
     let phase = match phase_of(event) {
         Some(b'R') => Some("R"),
         Some(b'S') => Some("S"),
@@ -99,11 +74,13 @@ pub(super) fn legacy_args(
         Some(b'p') => Some("p"),
         _ => None,
     };
-    let (global, local) = ids(event);
-    let id = global.or(local).filter(|_| is_async(event));
+    let id = legacy.id.filter(|_| is_async(event));
     [
         phase.map(|phase| ("legacy_event.phase", ArgValue::Text(phase))),
-        id.map(|id| ("legacy_trace_source_id", ArgValue::Int(id as i64))),
+        id.map(|id| {
+            let id = ArgValue::Int(id.number() as i64);
+            ("legacy_trace_source_id", id)
+        }),
     ]
 }
 
@@ -166,10 +143,8 @@ impl TrackEvents {
 
     /// Handles an event with a begin and a duration (rule L4).
     fn complete(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
-        let legacy = Message(here.event.legacy);
-        let number = |field| legacy.number(field).unwrap_or(0) as i64;
-        let dur = number(field::DURATION_US).saturating_mul(NS_PER_US);
-        if dur < 0 {
+        let legacy = here.event.legacy.unwrap_or_default();
+        if legacy.dur < 0 {
             return Err(PARSER_ERROR.dropping(Cause::NegativeDuration));
         }
         let track = match here.event.uuid {
@@ -181,9 +156,9 @@ impl TrackEvents {
         };
         let track = track.ok_or(NO_THREAD)?;
         let slice = Slice::Complete {
-            dur,
-            time: Some(number(field::THREAD_DURATION_US).saturating_mul(NS_PER_US)),
-            instructions: Some(number(field::THREAD_INSTRUCTION_DELTA)),
+            dur: legacy.dur,
+            time: Some(legacy.thread_dur),
+            instructions: Some(legacy.instructions),
         };
         self.slice(here, track, slice, at);
         Ok(())
@@ -192,14 +167,14 @@ impl TrackEvents {
     /// Handles an instant (rule L7).
     fn instant(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
         let machine = here.event.machine;
-        let track = match Message(here.event.legacy).number(field::INSTANT_SCOPE) {
-            Some(GLOBAL) => Some(self.others.instants(machine, None, at.world)),
-            Some(PROCESS) => {
+        let track = match here.event.legacy.unwrap_or_default().instant {
+            InstantScope::Global => Some(self.others.instants(machine, None, at.world)),
+            InstantScope::Process => {
                 let upid = here.process.ok_or(NO_THREAD)?;
                 Some(self.others.instants(machine, Some(upid), at.world))
             }
-            _ if here.thread.is_none() => None,
-            _ => self.track(here, Lane::IsInstant, at),
+            InstantScope::Thread if here.thread.is_none() => None,
+            InstantScope::Thread => self.track(here, Lane::IsInstant, at),
         };
         let track = track.ok_or(NO_THREAD)?;
         self.slice(here, track, INSTANT, at);
@@ -228,8 +203,8 @@ impl TrackEvents {
     /// Handles a flow event (rule G6).
     fn flow(&mut self, step: Step, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
         let event = here.event;
-        let legacy = Message(event.legacy);
-        let Some(id) = legacy.number(field::UNSCOPED_ID) else {
+        let legacy = event.legacy.unwrap_or_default();
+        let Some(LegacyId::Unscoped(id)) = legacy.id else {
             here.drops(fault::INVALID_FLOW, at);
             return Err(PARSER_ERROR);
         };
@@ -250,7 +225,7 @@ impl TrackEvents {
             packet: event.packet,
             arg_set_id: self.flow_args(here, at),
         };
-        if step == Step::In && !legacy.flag(field::BIND_TO_ENCLOSING) {
+        if step == Step::In && !legacy.binds_enclosing {
             at.world.flows.waits(track, flow);
             return Ok(());
         }
@@ -286,11 +261,11 @@ impl Legacy {
     /// The track of a legacy async event.
     fn async_track(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<AsyncTrack, Fault> {
         let event = here.event;
-        let legacy = Message(event.legacy);
-        let (id, upid) = match ids(event) {
-            (Some(id), _) => (id, None),
-            (None, Some(id)) => (id, Some(here.process.ok_or(NO_THREAD)?)),
-            (None, None) => return Err(PARSER_ERROR.dropping(Cause::NoId)),
+        let legacy = event.legacy.unwrap_or_default();
+        let (id, upid) = match legacy.id {
+            Some(LegacyId::Unscoped(id) | LegacyId::Global(id)) => (id, None),
+            Some(LegacyId::Local(id)) => (id, Some(here.process.ok_or(NO_THREAD)?)),
+            None => return Err(PARSER_ERROR.dropping(Cause::NoId)),
         };
         let machine = event.machine;
         let root = self.roots.entry((machine, upid, id));
@@ -301,7 +276,7 @@ impl Legacy {
             Does::Phase(b'S' | b'T' | b'p' | b'F') => event.name,
             _ => event.category,
         };
-        let scope = match legacy.text(field::ID_SCOPE) {
+        let scope = match legacy.scope {
             None => text(scope, at),
             Some(within) => {
                 let category = text(event.category, at).unwrap_or_default();

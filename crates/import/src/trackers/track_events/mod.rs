@@ -26,9 +26,10 @@ use self::tracks::{Lane, Needs, On, OtherTracks, UuidTracks};
 use super::tracker::At;
 use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
 use crate::definitions::{Definitions, Writer};
-use crate::message::Message;
 use crate::output::{Cause, Counter, Doubt, Example, Fault, NOT_INTERNED, PARSER_ERROR};
-use crate::timeline::{Arguments, Does, FlowStep, Label, OwnLabel, TrackEvent, Uuid};
+use crate::timeline::{
+    Arguments, Does, FlowDirection, FlowStep, Label, OwnLabel, TrackEvent, Uuid,
+};
 use crate::world::{
     EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, SliceId, Spent, StageStep, Step, Threads,
     TrackId, Upid, Utid,
@@ -515,8 +516,6 @@ impl Here<'_> {
 
 /// The effects of an event's slice on flows (rules G1, G5 and GP9).
 fn flows(here: &Here<'_>, made: Made, at: &mut At<'_, '_>) {
-    const BIND_ID: u32 = 8;
-    const DIRECTION: u32 = 13;
     let event = here.event;
     if matches!(event.does, Does::Phase(b'T' | b'p')) {
         return;
@@ -527,14 +526,13 @@ fn flows(here: &Here<'_>, made: Made, at: &mut At<'_, '_>) {
         packet: event.packet,
         arg_set_id: None,
     };
-    let legacy = Message(event.legacy);
-    if let Some(id) = legacy.number(BIND_ID) {
-        let direction = match legacy.number(DIRECTION) {
-            Some(1) => Some(Step::In),
-            Some(2) => Some(Step::Out),
-            Some(3) => Some(Step::InOut),
-            _ => None,
-        };
+    let bind = event.legacy.and_then(|legacy| legacy.bind);
+    if let Some((id, direction)) = bind {
+        let direction = direction.map(|direction| match direction {
+            FlowDirection::In => Step::In,
+            FlowDirection::Out => Step::Out,
+            FlowDirection::InOut => Step::InOut,
+        });
         match direction {
             Some(direction) => at.world.flows.step(step(id, direction), made),
             None => at.world.faults.add(fault::NO_DIRECTION, event.packet),

@@ -13,7 +13,7 @@ use super::super::tracker::At;
 use super::tracks::On;
 use super::{Here, TrackEvents};
 use crate::arguments::merge;
-use crate::definitions::Said;
+use crate::definitions::TrackOwner;
 use crate::output::{Cause, Cell, Fault, PARSER_ERROR};
 use crate::timeline::{Label, OwnLabel};
 use crate::world::TrackId;
@@ -61,8 +61,8 @@ impl TrackEvents {
         let no_uuid = PARSER_ERROR.dropping(Cause::NoTrackUuid);
         let uuid = here.event.uuid.ok_or(no_uuid)?;
         let on = self.tracks.on(uuid, here.needs(), at);
-        let said = at.world.definitions.uuids.descriptor(uuid);
-        let is_state = said.is_some_and(|descriptor| descriptor.said == Said::State);
+        let descriptor = at.world.definitions.uuids.descriptor(uuid);
+        let is_state = descriptor.is_some_and(|descriptor| descriptor.owner == TrackOwner::State);
         let (true, On::Track(track)) = (is_state, on) else {
             return Err(PARSER_ERROR.dropping(Cause::NotAState));
         };

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::super::tracker::At;
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::{
-    CounterSaid, Descriptor, INSTRUCTIONS, Merging, Said, THREAD_TIME, Translated,
+    CounterTrack, Descriptor, INSTRUCTIONS, Merging, THREAD_TIME, TrackOwner, Translated,
 };
 use crate::timeline::{Label, OwnLabel, Uuid};
 use crate::world::{Details, NewTrack, Numbered, Owner, SetId, TrackId, Upid, Utid, World};
@@ -161,7 +161,10 @@ impl UuidTracks {
         let descriptor = uuids.descriptor(uuid)?;
         let parent = uuids.beside(uuid, descriptor.more().parent?)?;
         let is_own = |descriptor: &Descriptor| {
-            matches!(descriptor.said, Said::Thread { .. } | Said::Process { .. })
+            matches!(
+                descriptor.owner,
+                TrackOwner::Thread { .. } | TrackOwner::Process { .. }
+            )
         };
         let above = uuids.descriptor(parent);
         let is_left_out = is_own(descriptor) || above.is_some_and(is_own);
@@ -243,16 +246,17 @@ impl Nature {
             return Nature::Merges;
         };
         let never = descriptor.more().merging == Merging::Never;
-        match (&descriptor.said, owner) {
-            (Said::Thread { .. }, Owner::Thread(utid)) if !descriptor.keeps_apart => {
+        match (&descriptor.owner, owner) {
+            (TrackOwner::Thread { .. }, Owner::Thread(utid)) if !descriptor.keeps_apart => {
                 Nature::Threads(utid)
             }
-            (Said::State, _) => Nature::Own { takes_name: true },
-            (Said::Thread { .. } | Said::Process { .. } | Said::Counter(_), _) => {
-                Nature::Own { takes_name: false }
-            }
-            (Said::Nobody, _) if never => Nature::Own { takes_name: true },
-            (Said::Nobody, _) => Nature::Merges,
+            (TrackOwner::State, _) => Nature::Own { takes_name: true },
+            (
+                TrackOwner::Thread { .. } | TrackOwner::Process { .. } | TrackOwner::Counter(_),
+                _,
+            ) => Nature::Own { takes_name: false },
+            (TrackOwner::Nobody, _) if never => Nature::Own { takes_name: true },
+            (TrackOwner::Nobody, _) => Nature::Merges,
         }
     }
 }
@@ -291,7 +295,7 @@ fn own_track(
     let machine = world.part.machine;
     let name = world.definitions.names.text_of(name);
     let counter = descriptor.and_then(Descriptor::counter);
-    let is_state = descriptor.is_some_and(|descriptor| descriptor.said == Said::State);
+    let is_state = descriptor.is_some_and(|descriptor| descriptor.owner == TrackOwner::State);
     let track = match counter {
         None if is_state => {
             let track_type = type_of(
@@ -394,7 +398,10 @@ fn source(
     let mut source = ArgBuf::default();
     let mut push = |key: &str, value: ArgValue<'_>| source.push(key, value, names);
     let is_own = descriptor.is_some_and(|descriptor| {
-        matches!(descriptor.said, Said::Thread { .. } | Said::Process { .. })
+        matches!(
+            descriptor.owner,
+            TrackOwner::Thread { .. } | TrackOwner::Process { .. }
+        )
     });
     push("source", ArgValue::Text("descriptor"));
     push("trace_id", ArgValue::Int(number as i64));
@@ -426,7 +433,7 @@ fn source(
     source
 }
 
-fn counted(counter: &CounterSaid, push: &mut impl FnMut(&str, ArgValue<'_>)) {
+fn counted(counter: &CounterTrack, push: &mut impl FnMut(&str, ArgValue<'_>)) {
     if !counter.categories.is_empty() {
         let categories = counter.categories.join(",");
         push("category", ArgValue::Text(&categories));

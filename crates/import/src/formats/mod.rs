@@ -1,0 +1,123 @@
+//! The formats of traces that an import reads.
+//!
+//! # Design
+//!
+//! A format turns the bytes of a file into records and events. A record is a row of `packet` with its place in time;
+//! whatever is known of a packet (its path over snapshots, its doubt, the damage around it) is known of the records of all
+//! formats. An event is the same compact form that a track event of Perfetto has ([`TrackEvent`]), so all
+//! that follows the timeline (threads, tracks, slices, flows, arguments, rows) does not know formats.
+//!
+//! A record that is no packet gets the header of a packet that has only a time and a clock. The alternatives were to convert
+//! other formats into packets, which would be parsed again, and to put the place in time behind a trait: for one
+//! more form of a header, each packet would take an indirect call.
+//!
+//! To add a format: a folder or a file here with a type that implements [`Format`], and a line in [`READERS`]. `csv.rs` is an
+//! example, for tests only.
+
+#[cfg(test)]
+mod csv;
+mod session;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use std::io::{self, Read};
+
+use timebase_trace::{End, Formats, PERFETTO, TraceFormat, TraceType};
+
+pub(crate) use self::session::FileSession;
+
+/// A format of traces.
+pub(crate) trait Format {
+    /// Its name, and how its files are recognized.
+    const FORMAT: &'static TraceFormat;
+
+    /// Reads a file to its end, or until nobody wants more rows. Bytes without records are no error, but
+    /// damage that the session notes.
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be written, or the import needs too much memory.
+    fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End>;
+
+    /// Reads a file for its statements about clocks only, before the import reads it. Rows are dropped.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Format::read`].
+    fn survey(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+        Self::read(input, session)
+    }
+}
+
+/// Perfetto's format. The frame reads it (`frame.rs`).
+struct Perfetto;
+
+impl Format for Perfetto {
+    const FORMAT: &'static TraceFormat = PERFETTO;
+
+    fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+        session.frame.read_file(input, session.rows)
+    }
+
+    fn survey(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+        let kept = session.kept.as_deref_mut();
+        session.frame.survey_file(input, kept, session.rows)
+    }
+}
+
+type ReadFile = fn(&mut dyn Read, &mut FileSession<'_, '_>) -> io::Result<End>;
+
+/// The functions of a format.
+struct Reader {
+    format: &'static TraceFormat,
+    read: ReadFile,
+    survey: ReadFile,
+}
+
+const fn reader<F: Format>() -> Reader {
+    Reader {
+        format: F::FORMAT,
+        read: F::read,
+        survey: F::survey,
+    }
+}
+
+/// All formats: a line for each.
+const READERS: &[Reader] = &[
+    reader::<Perfetto>(),
+    #[cfg(test)]
+    reader::<csv::Csv>(),
+];
+
+/// What the import recognizes.
+pub(crate) static FORMATS: Formats = &{
+    let mut formats = [PERFETTO; READERS.len()];
+    let mut number = 0;
+    while number < formats.len() {
+        formats[number] = READERS[number].format;
+        number += 1;
+    }
+    formats
+};
+
+/// Reads a file of this type for the import, or only for its clocks.
+///
+/// # Errors
+///
+/// Those of [`Format::read`].
+pub(crate) fn read(
+    kind: TraceType,
+    is_survey: bool,
+    input: &mut dyn Read,
+    session: &mut FileSession<'_, '_>,
+) -> io::Result<End> {
+    let reader = READERS
+        .iter()
+        .find(|reader| TraceType::Trace(reader.format) == kind);
+    match reader {
+        Some(reader) if is_survey => (reader.survey)(input, session),
+        Some(reader) => (reader.read)(input, session),
+        None => Ok(End::Complete),
+    }
+}
