@@ -14,7 +14,7 @@ use timebase_schema::fields::track_descriptor as field;
 use crate::message::Message;
 use crate::output::Fault;
 use crate::place::PartIx;
-use crate::timeline::{Uuid, WriterThread};
+use crate::timeline::{UuidIx, WriterThread};
 
 /// The owner or the kind of a track: the first of these that its descriptor has.
 #[derive(Debug, Clone, PartialEq)]
@@ -352,9 +352,9 @@ fn merging(message: Message<'_>) -> Merging {
 #[derive(Debug, Default)]
 pub(crate) struct Uuids {
     /// Their numbers.
-    numbers: HashTable<Uuid>,
+    numbers: HashTable<UuidIx>,
     all: Vec<NamedUuid>,
-    last: Option<((PartIx, u64), Uuid)>,
+    last: Option<((PartIx, u64), UuidIx)>,
     threads: Vec<Writer>,
     by_thread: HashTable<WriterThread>,
 }
@@ -417,7 +417,7 @@ impl Writer {
 impl Uuids {
     /// The number of a uuid.
     #[inline]
-    pub fn number(&mut self, part: PartIx, uuid: u64) -> Uuid {
+    pub fn number(&mut self, part: PartIx, uuid: u64) -> UuidIx {
         let key = (part, uuid);
         if let Some((last, number)) = self.last
             && last == key
@@ -433,23 +433,23 @@ impl Uuids {
     }
 
     /// The number of a uuid that was named.
-    pub fn find(&self, part: PartIx, uuid: u64) -> Option<Uuid> {
-        let is_it = |&number: &Uuid| {
+    pub fn find(&self, part: PartIx, uuid: u64) -> Option<UuidIx> {
+        let is_it = |&number: &UuidIx| {
             let named = self.get(number);
             named.is_some_and(|named| named.key() == (part, uuid))
         };
         self.numbers.find(hash((part, uuid)), is_it).copied()
     }
 
-    fn add(&mut self, part: PartIx, uuid: u64) -> Uuid {
-        let number = Uuid(self.all.len() as u32);
+    fn add(&mut self, part: PartIx, uuid: u64) -> UuidIx {
+        let number = UuidIx(self.all.len() as u32);
         self.all.push(NamedUuid {
             part,
             uuid,
             descriptor: None,
         });
         let all = &self.all;
-        let rehash = |number: &Uuid| {
+        let rehash = |number: &UuidIx| {
             let named = all.get(number.0 as usize);
             named.map_or(0, |named| hash(named.key()))
         };
@@ -460,8 +460,8 @@ impl Uuids {
 
     /// A new track that no uuid of the trace names.
     #[cfg(test)]
-    pub fn nameless(&mut self, part: PartIx, descriptor: Descriptor) -> Uuid {
-        let number = Uuid(self.all.len() as u32);
+    pub fn nameless(&mut self, part: PartIx, descriptor: Descriptor) -> UuidIx {
+        let number = UuidIx(self.all.len() as u32);
         self.all.push(NamedUuid {
             part,
             uuid: u64::MAX,
@@ -470,23 +470,23 @@ impl Uuids {
         number
     }
 
-    fn get(&self, Uuid(uuid): Uuid) -> Option<&NamedUuid> {
+    fn get(&self, UuidIx(uuid): UuidIx) -> Option<&NamedUuid> {
         self.all.get(uuid as usize)
     }
 
     /// The uuid itself.
-    pub fn uuid(&self, uuid: Uuid) -> u64 {
+    pub fn uuid(&self, uuid: UuidIx) -> u64 {
         self.get(uuid).map_or(0, |named| named.uuid)
     }
 
     /// The number of a uuid that the part of another uuid named.
-    pub fn beside(&self, other: Uuid, uuid: u64) -> Option<Uuid> {
+    pub fn beside(&self, other: UuidIx, uuid: u64) -> Option<UuidIx> {
         self.find(self.get(other)?.part, uuid)
     }
 
     /// The descriptor of a uuid.
     #[inline]
-    pub fn descriptor(&self, uuid: Uuid) -> Option<&Descriptor> {
+    pub fn descriptor(&self, uuid: UuidIx) -> Option<&Descriptor> {
         self.get(uuid)?.descriptor.as_deref()
     }
 
@@ -494,7 +494,7 @@ impl Uuids {
     /// names, as far as descriptors say them.
     pub fn ids(
         &self,
-        uuid: Option<Uuid>,
+        uuid: Option<UuidIx>,
         thread: Option<WriterThread>,
     ) -> (Option<i64>, Option<i64>) {
         /// The nearest descriptors of a longer chain count.
@@ -522,7 +522,7 @@ impl Uuids {
     }
 
     /// The counter, of a uuid that is one.
-    pub fn counter(&self, uuid: Uuid) -> Option<&CounterTrack> {
+    pub fn counter(&self, uuid: UuidIx) -> Option<&CounterTrack> {
         self.descriptor(uuid)?.counter()
     }
 
@@ -540,7 +540,7 @@ impl Uuids {
         if uuid == 0 && descriptor.more().parent.is_some() {
             return Err(ignored::PARENT);
         }
-        let Uuid(number) = self.number(part, uuid);
+        let UuidIx(number) = self.number(part, uuid);
         let Some(named) = self.all.get_mut(number as usize) else {
             return Ok(());
         };

@@ -9,7 +9,7 @@ use timebase_trace::{End, TraceFormat};
 use super::{FileSession, Format};
 use crate::definitions::{CounterTrack, Descriptor, TrackOwner};
 use crate::frame::Record;
-use crate::timeline::{Does, LegacyEvent};
+use crate::timeline::{EventKind, LegacyEvent};
 
 pub(super) struct Csv;
 
@@ -42,7 +42,7 @@ impl Format for Csv {
                     session.record(&record, |mut at| {
                         let mut event = at.event();
                         if let Some((counter, value)) = name.split_once('=') {
-                            event.does = Does::Counter;
+                            event.kind = EventKind::Counter;
                             let uuid = counters.entry(counter.to_owned()).or_insert_with(|| {
                                 let owner = TrackOwner::Counter(CounterTrack::default().into());
                                 at.track(Descriptor::new(owner, Some(counter.into())))
@@ -50,7 +50,7 @@ impl Format for Csv {
                             event.uuid = Some(*uuid);
                             event.value = value.parse().ok();
                         } else {
-                            event.does = Does::Phase(b'X');
+                            event.kind = EventKind::Phase(b'X');
                             event.thread = Some(at.thread(1, tid.parse().unwrap_or(0)));
                             event.name = at.label(name);
                             event.legacy = Some(LegacyEvent {

@@ -41,7 +41,7 @@ mod records {
     use crate::definitions::{Descriptor, Writer};
     use crate::frame::Record;
     use crate::readers::{ImportContext, PlacedPacket};
-    use crate::timeline::{Label, TrackEvent, Uuid, WriterThread};
+    use crate::timeline::{Label, TrackEvent, UuidIx, WriterThread};
 
     /// A record of the open file, for the events that it holds.
     pub(crate) struct PlacedRecord<'p> {
@@ -87,7 +87,7 @@ mod records {
         }
 
         /// A new track, which no uuid of the file names.
-        pub fn track(&mut self, descriptor: Descriptor) -> Uuid {
+        pub fn track(&mut self, descriptor: Descriptor) -> UuidIx {
             let uuids = &mut self.context.definitions.uuids;
             uuids.nameless(self.packet.part, descriptor)
         }

@@ -11,7 +11,7 @@ use super::snapshots::{TakenSnapshot, take, take_remote_sync, tell_made};
 use super::{Frame, counters};
 use crate::damaged::unread_packet;
 use crate::output::{Cause, Loss, NOT_INTERNED, PacketRow, RowType, Rows, Severity};
-use crate::place::{CountsFor, IncomingPacket, PartIx, Placement, Stands, Taken, TraceTime};
+use crate::place::{CountsFor, IncomingPacket, PartIx, Placement, Taken, TraceTime, UntimedPacket};
 use crate::readers::{Corrupt, ImportContext, Parsed, PlacedPacket};
 use crate::summary::LossKind;
 
@@ -230,7 +230,7 @@ impl Frame {
             events.latest.event(latest);
         }
         if place.clocks.has_pending() {
-            place.waiting.stands(&Stands {
+            place.waiting.stands(&UntimedPacket {
                 packet: packet.id,
                 machine: packet.machine,
                 latest,

@@ -10,7 +10,9 @@ use super::Frame;
 use crate::compact::Take;
 use crate::definitions::{Machines, WaitingEnd};
 use crate::output::{Cell, Journal, Rows};
-use crate::place::{CountsFor, PartIx, Place, Settled, Stands, TraceTime, Untimed, file_key};
+use crate::place::{
+    CountsFor, PartIx, Place, Settled, TraceTime, Untimed, UntimedPacket, file_key,
+};
 use crate::readers::{ImportContext, Latest};
 use crate::timeline::Event;
 
@@ -42,7 +44,7 @@ impl Frame {
         let mut seen = SettledTimes::of(parts.map(|part| part.machine));
         settle(place, &self.scratch, &mut |settled| {
             match &settled {
-                Settled::Stands(packet) => seen.stands(packet),
+                Settled::UntimedPacket(packet) => seen.stands(packet),
                 Settled::Untimed(untimed) => {
                     let ts = seen.untimed(untimed);
                     timeline.push_at(ts, untimed.place, untimed.event);
@@ -170,7 +172,7 @@ impl SettledTimes {
     }
 
     /// A packet without a time stands at the greatest time before it.
-    fn stands(&mut self, packet: &Stands) {
+    fn stands(&mut self, packet: &UntimedPacket) {
         let ts = packet.latest.max(self.latest.of(packet.machine));
         if packet.counts {
             self.latest.event(ts);

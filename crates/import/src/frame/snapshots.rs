@@ -8,7 +8,7 @@ use super::counters;
 use crate::manifest::{MemberRules, Refused};
 use crate::output::{Cell, LogMessage, Rows, Severity};
 use crate::place::{
-    IncomingPacket, Made, PartIx, Snapshot, Taken, TraceTime, called, file_id, recorded,
+    ClockEffect, IncomingPacket, PartIx, Snapshot, Taken, TraceTime, called, file_id, recorded,
 };
 use crate::readers::ImportContext;
 
@@ -124,7 +124,7 @@ pub(super) fn tell_made(
     };
     for made in std::mem::take(&mut context.place.clocks.made) {
         match made {
-            Made::Snapshot {
+            ClockEffect::Snapshot {
                 source,
                 part,
                 id,
@@ -151,7 +151,7 @@ pub(super) fn tell_made(
                     said("clocks_assumed_equal", text).push(rows);
                 }
             }
-            Made::Unrelatable { part, trace_time } => {
+            ClockEffect::Unrelatable { part, trace_time } => {
                 at_part(context, part, rows);
                 let text = format!(
                     "no snapshot leads from the clocks of this machine in this file to {trace_time}, \
@@ -161,7 +161,7 @@ pub(super) fn tell_made(
                 let code = "clock_sync_unrelatable_clock_domains";
                 said(code, text).push(rows);
             }
-            Made::NotSynced { part, rejected } => {
+            ClockEffect::NotSynced { part, rejected } => {
                 at_part(context, part, rows);
                 context.journal.count(counters::SNAPSHOTS_REJECTED, 1);
                 let (code, text) = match rejected {

@@ -57,7 +57,7 @@ impl SettledRows {
                 put_result(&mut put, result.map_err(Some));
             }
             // It has its own row, or none.
-            Settled::Clock { .. } | Settled::Stands(_) | Settled::Untimed(_) => return,
+            Settled::Clock { .. } | Settled::UntimedPacket(_) | Settled::Untimed(_) => return,
             Settled::Event(event) => {
                 put.natural(EVENT);
                 event.row.put(&mut put);

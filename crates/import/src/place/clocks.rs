@@ -91,7 +91,7 @@ pub(crate) struct Whole {
 
 /// Side effects on the clocks, for the tables and the log.
 #[derive(Debug)]
-pub(crate) enum Made {
+pub(crate) enum ClockEffect {
     /// Two clocks are assumed to have equal readings (rule X26), or the manifest or a
     /// synchronization gives their readings (rules X35, X21).
     Snapshot {
@@ -120,7 +120,7 @@ pub(crate) struct Clocks {
     pub trace_time: TraceClock,
     pub parts: Parts,
     /// The side effects since the last packet.
-    pub made: Vec<Made>,
+    pub made: Vec<ClockEffect>,
     /// Comparisons of the clocks of two machines (rule X24).
     pub samples: Samples,
     /// The parts in which something waits for trace time to be known (rule X25), each with the
@@ -225,7 +225,7 @@ impl Clocks {
         let trace_time = Some(self.trace_time.or_first());
         let id = self.graph.add_snapshot(source, &readings, trace_time)?;
         let (times, _) = self.place_readings(&readings);
-        self.made.push(Made::Snapshot {
+        self.made.push(ClockEffect::Snapshot {
             source,
             part,
             id,

@@ -42,7 +42,7 @@ use timebase_trace::{Interned, Kept};
 
 pub(crate) use aside::{EventRow, put_reason, take_reason};
 use clocks::Clocks;
-pub(crate) use clocks::{EventClock, Made, Placement, Whole};
+pub(crate) use clocks::{ClockEffect, EventClock, Placement, Whole};
 pub(crate) use incoming::IncomingPacket;
 pub(crate) use keys::{file_id, file_key, table_order};
 pub(crate) use parts::{Part, PartIx, PartKey, PartKeys, TRACE_FILE, shared};
@@ -52,7 +52,7 @@ pub(crate) use snapshot::Accepted;
 pub(crate) use snapshot::{Snapshot, called, recorded};
 pub(crate) use time::TraceTime;
 pub(crate) use uses::Uses;
-pub(crate) use waiting::{CountsFor, Settled, SettledEvent, Stands, Untimed, WaitingEvent};
+pub(crate) use waiting::{CountsFor, Settled, SettledEvent, Untimed, UntimedPacket, WaitingEvent};
 use waiting::{Waiting, WaitingPacket, WaitingSnapshot};
 
 /// The result of adding a snapshot.

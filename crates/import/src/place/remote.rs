@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use timebase_resolver::{self as resolver, Clock, ClockId, Estimates, Reading, SeqId, Source};
 use timebase_trace::wire::proto::{ClockSnapshot, RemoteClockSync};
 
-use super::clocks::{Clocks, Made};
+use super::clocks::{ClockEffect, Clocks};
 use super::parts::{Part, PartIx};
 use super::samples::Sample;
 
@@ -122,7 +122,7 @@ pub(crate) fn add(
             reading(clock_of(&clocks.parts[client], id), client_value),
         ];
         if let Err(rejected) = clocks.make(Source::RemoteSync, Some(client), readings) {
-            clocks.made.push(Made::NotSynced {
+            clocks.made.push(ClockEffect::NotSynced {
                 part: client,
                 rejected,
             });

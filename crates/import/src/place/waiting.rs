@@ -96,7 +96,7 @@ pub(crate) enum Settled<'a> {
     /// A row of a table of events, or its event for the timeline.
     Event(SettledEvent<'a>),
     /// A packet that gets the greatest time before it.
-    Stands(Stands),
+    UntimedPacket(UntimedPacket),
     /// An event that gets the time of its packet, which has none of its own.
     Untimed(Untimed<'a>),
 }
@@ -104,7 +104,7 @@ pub(crate) enum Settled<'a> {
 /// A packet without a timestamp, after something that waits for trace time to be known (rules O2,
 /// X25).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stands {
+pub(crate) struct UntimedPacket {
     pub packet: i64,
     /// The row of its machine.
     pub machine: u32,
@@ -198,7 +198,7 @@ impl Waiting {
 
     /// Adds a packet without a timestamp, which gets the greatest time before it.
     #[cold]
-    pub fn stands(&mut self, stands: &Stands) {
+    pub fn stands(&mut self, stands: &UntimedPacket) {
         let mut put = self.begin(STANDS);
         put.integer(stands.packet)
             .natural(stands.machine.into())
@@ -252,13 +252,13 @@ impl Waiting {
                 PACKET => settle_packet(take, clocks, sequences, later.as_deref_mut(), &mut each),
                 EVENT => settle_event(take, clocks, later.as_deref_mut(), &mut each),
                 STANDS => {
-                    let stands = Stands {
+                    let stands = UntimedPacket {
                         packet: take.integer()?,
                         machine: take.small()?,
                         latest: TraceTime(take.integer()?),
                         counts: take.natural()? != 0,
                     };
-                    each(Settled::Stands(stands), clocks)
+                    each(Settled::UntimedPacket(stands), clocks)
                 }
                 UNTIMED => {
                     let untimed = Untimed {

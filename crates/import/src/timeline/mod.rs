@@ -30,6 +30,6 @@ pub(crate) use label::{Label, Name, OwnLabel};
 pub(crate) use legacy::{FlowDirection, InstantScope, LegacyEvent, LegacyId};
 pub(crate) use order::Timeline;
 pub(crate) use track_event::{
-    Arguments, Does, EventStack, FlowStep, Flows, StackFrames, TrackEvent, Uuid, Values,
+    Arguments, EventKind, EventStack, FlowStep, Flows, StackFrames, TrackEvent, UuidIx, Values,
     WriterThread,
 };

@@ -15,7 +15,7 @@ pub(super) const TRACK: u64 = 8;
 
 /// A uuid, as its number among the uuids of the trace (`definitions/descriptors.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Uuid(pub u32);
+pub(crate) struct UuidIx(pub u32);
 
 /// A thread that writers name as their own, as its number (`definitions/descriptors.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub(crate) struct WriterThread(pub u32);
 
 /// The type of a track event (rules E7, L3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Does {
+pub(crate) enum EventKind {
     Begin,
     End,
     Instant,
@@ -63,9 +63,9 @@ pub(crate) struct TrackEvent<'a> {
     pub sequence: u32,
     /// The row of its packet.
     pub packet: i64,
-    pub does: Does,
+    pub kind: EventKind,
     /// The track that it names; `None` if it is on the track of its thread (rule E8).
-    pub uuid: Option<Uuid>,
+    pub uuid: Option<UuidIx>,
     /// Its thread by rule L2; for an event that names a track, the thread of its sequence.
     pub thread: Option<WriterThread>,
     pub category: Label<'a>,
@@ -133,19 +133,19 @@ pub(crate) struct Arguments<'a> {
 
 impl<'a> Values<'a> {
     /// The values that [`Values::write`] wrote.
-    pub fn iter(self) -> impl Iterator<Item = (Uuid, f64)> {
+    pub fn iter(self) -> impl Iterator<Item = (UuidIx, f64)> {
         let mut take = Take(self.0);
         std::iter::from_fn(move || {
-            let uuid = Uuid(take.small().ok()?);
+            let uuid = UuidIx(take.small().ok()?);
             let bits = take.natural().ok()?;
             Some((uuid, f64::from_bits(bits.swap_bytes())))
         })
     }
 
     /// Writes values one after the other.
-    pub fn write(values: &[(Uuid, f64)], out: &'a mut Vec<u8>) -> Values<'a> {
+    pub fn write(values: &[(UuidIx, f64)], out: &'a mut Vec<u8>) -> Values<'a> {
         out.clear();
-        for (Uuid(uuid), value) in values {
+        for (UuidIx(uuid), value) in values {
             let bits = value.to_bits().swap_bytes();
             Put(out).natural((*uuid).into()).natural(bits);
         }
@@ -220,28 +220,28 @@ mod has {
     pub const STACK: u64 = 1 << 17;
 }
 
-impl Does {
+impl EventKind {
     fn number(self) -> u64 {
         match self {
-            Does::Begin => 0,
-            Does::End => 1,
-            Does::Instant => 2,
-            Does::Counter => 3,
-            Does::State => 4,
-            Does::Unknown => 5,
-            Does::Phase(phase) => 6 + u64::from(phase),
+            EventKind::Begin => 0,
+            EventKind::End => 1,
+            EventKind::Instant => 2,
+            EventKind::Counter => 3,
+            EventKind::State => 4,
+            EventKind::Unknown => 5,
+            EventKind::Phase(phase) => 6 + u64::from(phase),
         }
     }
 
     fn of(number: u64) -> io::Result<Self> {
         Ok(match number {
-            0 => Does::Begin,
-            1 => Does::End,
-            2 => Does::Instant,
-            3 => Does::Counter,
-            4 => Does::State,
-            5 => Does::Unknown,
-            phase => Does::Phase(u8::try_from(phase - 6).map_err(|_| cut())?),
+            0 => EventKind::Begin,
+            1 => EventKind::End,
+            2 => EventKind::Instant,
+            3 => EventKind::Counter,
+            4 => EventKind::State,
+            5 => EventKind::Unknown,
+            phase => EventKind::Phase(u8::try_from(phase - 6).map_err(|_| cut())?),
         })
     }
 }
@@ -254,7 +254,7 @@ impl<'a> TrackEvent<'a> {
             machine,
             sequence: 0,
             packet,
-            does: Does::Unknown,
+            kind: EventKind::Unknown,
             uuid: None,
             thread: None,
             category: Label::None,
@@ -317,10 +317,10 @@ impl<'a> TrackEvent<'a> {
     pub fn put(&self, put: &mut Put<'_>) {
         let parts = self.parts();
         put.natural(parts)
-            .natural(self.does.number())
+            .natural(self.kind.number())
             .natural(self.sequence.into())
             .integer(self.packet);
-        if let Some(Uuid(uuid)) = self.uuid {
+        if let Some(UuidIx(uuid)) = self.uuid {
             put.natural(uuid.into());
         }
         if let Some(WriterThread(thread)) = self.thread {
@@ -383,15 +383,15 @@ impl<'a> TrackEvent<'a> {
     pub fn take(of: (PartIx, u32), mut take: Take<'a>) -> io::Result<Self> {
         let parts = take.natural()?;
         let has = |part| parts & part != 0;
-        let does = Does::of(take.natural()?)?;
+        let kind = EventKind::of(take.natural()?)?;
         let sequence = take.small()?;
         let mut event = TrackEvent {
-            does,
+            kind,
             sequence,
             ..TrackEvent::empty(of, take.integer()?)
         };
         if has(has::UUID) {
-            event.uuid = Some(Uuid(take.small()?));
+            event.uuid = Some(UuidIx(take.small()?));
         }
         if has(has::THREAD) {
             event.thread = Some(WriterThread(take.small()?));
@@ -496,8 +496,8 @@ mod tests {
     fn what_is_written_is_read() {
         let plain = TrackEvent {
             sequence: 2,
-            does: Does::End,
-            uuid: Some(Uuid(4)),
+            kind: EventKind::End,
+            uuid: Some(UuidIx(4)),
             ..TrackEvent::empty((PartIx(1), 7), 3)
         };
         let (mut values, mut flows) = (Vec::new(), Vec::new());
@@ -507,9 +507,9 @@ mod tests {
             (FlowStep::Submits, 8),
             (FlowStep::Awaits, u64::MAX),
         ];
-        let more = [(Uuid(9), -0.5), (Uuid(u32::MAX), f64::INFINITY)];
+        let more = [(UuidIx(9), -0.5), (UuidIx(u32::MAX), f64::INFINITY)];
         let full = TrackEvent {
-            does: Does::Phase(b'X'),
+            kind: EventKind::Phase(b'X'),
             uuid: None,
             thread: Some(WriterThread(5)),
             category: Label::Own("c"),

@@ -18,7 +18,7 @@ use super::records::Recording;
 use super::sched::{self, Sched, SchedSlices};
 use super::signals::Signals;
 use super::track_events::TrackEvents;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::output::{Doubt, Fault};
 use crate::place::TraceTime;
 use crate::timeline::{Event, Waker};
@@ -50,7 +50,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// There are no more events.
-    pub fn end(&mut self, at: &mut At<'_, '_>) {
+    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         self.processes.end(at);
         self.profiles.end(at);
     }
@@ -97,7 +97,7 @@ system! {
 
 impl Trackers {
     /// All statements that hold for the whole trace are known, and no event of the part has come yet.
-    pub fn begin(&mut self, slices: &mut SchedSlices, at: &mut At<'_, '_>) {
+    pub fn begin(&mut self, slices: &mut SchedSlices, at: &mut TrackerContext<'_, '_>) {
         if at
             .world
             .statements()
@@ -122,7 +122,11 @@ impl Trackers {
     }
 
     #[inline]
-    fn system(&mut self, slices: &mut SchedSlices, at: &mut At<'_, '_>) -> &mut OfSystem {
+    fn system(
+        &mut self,
+        slices: &mut SchedSlices,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> &mut OfSystem {
         self.system.get_or_insert_with(|| begun(slices, at))
     }
 
@@ -137,7 +141,7 @@ impl Trackers {
         ts: i64,
         event: &Event<'_>,
         shared: &mut Shared,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> io::Result<()> {
         if is_of_cpu(event) && is_before(ts, at) {
             return Ok(());
@@ -228,7 +232,7 @@ impl Trackers {
     }
 
     /// There are no more events of the part.
-    pub fn end(&mut self, at: &mut At<'_, '_>) {
+    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         at.world.doubt = None;
         if let Some(system) = &mut self.system {
             system.each(|tracker| tracker.end(at));
@@ -244,7 +248,7 @@ impl Trackers {
 
 /// The trackers of a part's system, which begin with its first such event.
 #[cold]
-fn begun(slices: &mut SchedSlices, at: &mut At<'_, '_>) -> Box<OfSystem> {
+fn begun(slices: &mut SchedSlices, at: &mut TrackerContext<'_, '_>) -> Box<OfSystem> {
     let mut system = Box::<OfSystem>::default();
     system.sched.slices = std::mem::take(slices);
     system.each(|tracker| tracker.begin(at));
@@ -263,7 +267,7 @@ fn is_of_cpu(event: &Event<'_>) -> bool {
 
 /// Whether a kernel event is older than the recording (rule O5).
 #[inline]
-fn is_before(ts: i64, at: &At<'_, '_>) -> bool {
+fn is_before(ts: i64, at: &TrackerContext<'_, '_>) -> bool {
     let of_part = at.world.statements().filter(|part| !part.preserves_buffer);
     of_part
         .and_then(|part| part.tracing_started)
@@ -272,7 +276,7 @@ fn is_before(ts: i64, at: &At<'_, '_>) -> bool {
 
 /// Whether all ring buffers of the part have begun (rule O6).
 #[inline]
-fn is_begun(ts: i64, at: &At<'_, '_>) -> bool {
+fn is_begun(ts: i64, at: &TrackerContext<'_, '_>) -> bool {
     let of_part = at.world.statements();
     of_part
         .and_then(|part| part.buffers_begin)

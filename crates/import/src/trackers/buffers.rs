@@ -3,7 +3,7 @@
 use timebase_schema::fields::ftrace_event as event;
 
 use super::events::Events;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::message::Message;
 use crate::timeline::FtraceEvent;
 use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, Utid};
@@ -18,7 +18,13 @@ impl Buffers {
 }
 
 impl Tracker for Buffers {
-    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        ts: i64,
+        event: &FtraceEvent<'_>,
+        _emitter: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let (track_type, name) = match event.field {
             event::ION_STAT => ("android_ion_allocations", "mem.ion_buffer"),
             event::DMA_HEAP_STAT => ("android_dma_allocations", "mem.dma_buffer"),

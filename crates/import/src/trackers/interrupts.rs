@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use timebase_schema::fields::ftrace_event as event;
 
 use super::events::Events;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::FtraceEvent;
@@ -73,7 +73,13 @@ impl Interrupts {
 }
 
 impl Tracker for Interrupts {
-    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        ts: i64,
+        event: &FtraceEvent<'_>,
+        _emitter: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let message = Message(event.message);
         let vector = message.number(1).unwrap_or(0);
         let soft_name = usize::try_from(vector)
@@ -120,7 +126,13 @@ impl Tracker for Interrupts {
 }
 
 impl Interrupts {
-    fn end(&mut self, end: EndOfSlice, key: &str, value: ArgValue<'_>, at: &mut At<'_, '_>) {
+    fn end(
+        &mut self,
+        end: EndOfSlice,
+        key: &str,
+        value: ArgValue<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let names = &mut at.world.definitions.names;
         let args = self.args.only(key, value, names);
         let end = EndOfSlice {
@@ -135,7 +147,7 @@ impl Interrupts {
         &mut self,
         event: &FtraceEvent<'_>,
         kind: &InterruptKind,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<TrackId> {
         let &InterruptKind { track_type, name } = kind;
         let ucpu = ucpu(event.machine, event.cpu)?;
@@ -149,7 +161,7 @@ impl Interrupts {
     }
 }
 
-fn begin(ts: i64, track: TrackId, name: &str, at: &mut At<'_, '_>) {
+fn begin(ts: i64, track: TrackId, name: &str, at: &mut TrackerContext<'_, '_>) {
     let names = &mut at.world.definitions.names;
     let slice = NewSlice {
         category: names.label(CATEGORY),

@@ -6,7 +6,7 @@ use timebase_schema::tables::sched_record;
 
 use super::all::{Shared, Trackers};
 use super::sched::SchedSlices;
-use super::tracker::At;
+use super::tracker::TrackerContext;
 use crate::definitions::Records;
 use crate::limits::Watch;
 use crate::output::{Counts, Faults, Rows};
@@ -37,7 +37,7 @@ pub(crate) fn follow(
         event => match event.part() {
             Some(part) => {
                 let of_part = parts.enter(part, &mut shared.slices, &mut world, rows);
-                let at = &mut At {
+                let at = &mut TrackerContext {
                     world: &mut world,
                     rows,
                 };
@@ -47,7 +47,7 @@ pub(crate) fn follow(
         },
     })?;
     let worlds = parts.end(&mut shared.slices, &mut world, rows);
-    shared.end(&mut At {
+    shared.end(&mut TrackerContext {
         world: &mut world,
         rows,
     });
@@ -132,7 +132,8 @@ impl<'k> Parts<'k> {
         world.exchange(key, &mut new.world);
         new.trackers.enter(slices);
         if is_new {
-            new.trackers.begin(slices, &mut At { world, rows });
+            new.trackers
+                .begin(slices, &mut TrackerContext { world, rows });
         }
         self.current = Some(part);
     }
@@ -157,7 +158,7 @@ impl<'k> Parts<'k> {
         for part in (0..self.all.len() as u32).map(PartIx) {
             if self.get(part).is_some() {
                 let trackers = self.enter(part, slices, world, rows);
-                trackers.end(&mut At { world, rows });
+                trackers.end(&mut TrackerContext { world, rows });
             }
         }
         self.leave(slices, world);

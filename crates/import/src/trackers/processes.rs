@@ -7,7 +7,7 @@ use timebase_schema::tables::android_log_thread;
 use super::chrome_names;
 use super::events::Events;
 use super::missing_processes::MissingProcesses;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::arguments::ArgValue;
 use crate::definitions::{
     Descriptor, chrome_process_of, chrome_thread_of, is_sandboxed, process_of, thread_ids,
@@ -47,7 +47,13 @@ impl Processes {
 }
 
 impl Tracker for Processes {
-    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, _emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        ts: i64,
+        event: &FtraceEvent<'_>,
+        _emitter: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let message = Message(event.message);
         match event.field {
             event::TASK_NEWTASK => newtask(ts, event, message, at),
@@ -66,7 +72,7 @@ impl Tracker for Processes {
         }
     }
 
-    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let (machine, message) = (packet.machine, Message(packet.payload));
         match packet.field {
             packet::PROCESS_TREE => {
@@ -101,11 +107,11 @@ impl Tracker for Processes {
         }
     }
 
-    fn end(&mut self, at: &mut At<'_, '_>) {
+    fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         self.missing.end(at.rows);
     }
 
-    fn log_line(&mut self, line: &LogLine, at: &mut At<'_, '_>) {
+    fn log_line(&mut self, line: &LogLine, at: &mut TrackerContext<'_, '_>) {
         let (tid, pid) = (line.tid.into(), line.pid.into());
         let utid = at.world.threads.bind(line.machine, tid, pid);
         at.rows.push(android_log_thread::Row {
@@ -116,7 +122,12 @@ impl Tracker for Processes {
 }
 
 /// A task creates another one (rule P10).
-fn newtask(ts: i64, event: &FtraceEvent<'_>, message: Message<'_>, at: &mut At<'_, '_>) {
+fn newtask(
+    ts: i64,
+    event: &FtraceEvent<'_>,
+    message: Message<'_>,
+    at: &mut TrackerContext<'_, '_>,
+) {
     let pid = i64::from(message.small(1).unwrap_or(0));
     if pid == 0 {
         return;
@@ -139,7 +150,7 @@ fn newtask(ts: i64, event: &FtraceEvent<'_>, message: Message<'_>, at: &mut At<'
 }
 
 /// The kernel renames a thread (rules P12, P13 and GK5).
-fn rename(machine: u32, tid: i64, name: Option<&[u8]>, at: &mut At<'_, '_>) {
+fn rename(machine: u32, tid: i64, name: Option<&[u8]>, at: &mut TrackerContext<'_, '_>) {
     let threads = &mut at.world.threads;
     let utid = threads.thread(machine, tid);
     if let Some(name) = name {
@@ -152,7 +163,7 @@ fn rename(machine: u32, tid: i64, name: Option<&[u8]>, at: &mut At<'_, '_>) {
 }
 
 /// The process tree of Linux (rule P14).
-fn process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
+fn process_tree(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     let mut kernel = Vec::new();
     for process in message.messages(1) {
         let pid = i64::from(process.small(1).unwrap_or(0));
@@ -214,7 +225,7 @@ fn process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
 }
 
 /// The process tree of a kernel that is not Linux (rule GK5).
-fn generic_process_tree(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
+fn generic_process_tree(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     let threads = &mut at.world.threads;
     let number = |of: Message<'_>, field| of.number(field).unwrap_or(0) as i64;
     for process in message.messages(1) {
@@ -251,7 +262,7 @@ fn worker(name: &str) -> &str {
 }
 
 /// The statistics of processes, which name their threads (rule P15).
-fn process_stats(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
+fn process_stats(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     const EARLY: std::ops::RangeInclusive<u32> = 12..=14;
     let threads = &mut at.world.threads;
     for process in message.messages(1) {
@@ -278,7 +289,11 @@ fn process_stats(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
 }
 
 /// Applies a `ProcessDescriptor`, each time that it occurs (rules P16, J5).
-fn process_descriptor(packet: &PacketEvent<'_>, message: Message<'_>, at: &mut At<'_, '_>) -> Upid {
+fn process_descriptor(
+    packet: &PacketEvent<'_>,
+    message: Message<'_>,
+    at: &mut TrackerContext<'_, '_>,
+) -> Upid {
     let machine = packet.machine;
     let pid = message.small(1).unwrap_or(0).into();
     let pid = at.world.process_outside(machine, packet.trusted_pid, pid);
@@ -317,7 +332,7 @@ fn is_of_type(upid: Upid, kind: u32, threads: &mut Threads) {
 }
 
 /// Applies a `ChromeProcessDescriptor` (rule J8).
-fn chrome_process(upid: Upid, message: Message<'_>, at: &mut At<'_, '_>) {
+fn chrome_process(upid: Upid, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     let (threads, names) = (&mut at.world.threads, &mut at.world.definitions.names);
     let kind = message.small(1).unwrap_or(0);
     is_of_type(upid, kind, threads);
@@ -340,7 +355,7 @@ fn thread_descriptor(
     packet: &PacketEvent<'_>,
     message: Message<'_>,
     is_sandboxed: bool,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> Utid {
     let (pid, tid) = thread_ids(message, is_sandboxed);
     let machine = packet.machine;
@@ -365,7 +380,7 @@ fn thread_descriptor(
 fn track_descriptor(
     packet: &PacketEvent<'_>,
     message: Message<'_>,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> Option<Upid> {
     let (uuid, descriptor) = Descriptor::read(message, packet.trusted_pid).ok()?;
     let is_ignored = uuid == 0 && descriptor.more().parent.is_some();

@@ -9,7 +9,7 @@ use crate::message::Message;
 use crate::timeline::{Label, RecordedEvent};
 use crate::world::{FlowEvent, FlowId, Made, NewSlice, NewTrack, Owner, Step};
 
-use super::tracker::At;
+use super::tracker::TrackerContext;
 
 const TYPE: &str = "triggers";
 const TRACK: &str = "Trace Triggers";
@@ -22,7 +22,7 @@ pub(super) struct Recording {
 
 impl Recording {
     /// Takes a packet, or the part of a packet that is read in the order of time.
-    pub fn event(&mut self, ts: i64, event: &RecordedEvent<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, ts: i64, event: &RecordedEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let record = Record {
             ts,
             packet: event.packet,
@@ -40,7 +40,7 @@ impl Recording {
     }
 
     /// Takes a `Trigger`.
-    fn trigger(&mut self, record: &Record<'_>, at: &mut At<'_, '_>) {
+    fn trigger(&mut self, record: &Record<'_>, at: &mut TrackerContext<'_, '_>) {
         let names = &mut at.world.definitions.names;
         self.args.clear();
         if let Some(producer) = record.message.text(2) {
@@ -58,7 +58,7 @@ impl Recording {
     }
 
     /// Takes a `ChromeTrigger`.
-    fn chrome_trigger(&mut self, record: &Record<'_>, at: &mut At<'_, '_>) {
+    fn chrome_trigger(&mut self, record: &Record<'_>, at: &mut TrackerContext<'_, '_>) {
         let names = &mut at.world.definitions.names;
         let hash = record.message.natural(2).unwrap_or(0) as u32;
         let name = record.message.text(1);
@@ -87,7 +87,7 @@ impl Recording {
         &mut self,
         record: &Record<'_>,
         name: Option<&str>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<Made> {
         let track = NewTrack::slices(record.machine, TYPE, Some(TRACK), Owner::None);
         let track = at.world.tracks.get(track);

@@ -3,7 +3,7 @@
 use timebase_schema::fields::ftrace_event as event;
 
 use super::events::Events;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::FtraceEvent;
@@ -26,7 +26,13 @@ impl Signals {
 }
 
 impl Tracker for Signals {
-    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        ts: i64,
+        event: &FtraceEvent<'_>,
+        emitter: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let message = Message(event.message);
         let (pid, name, signal) = match event.field {
             event::SIGNAL_GENERATE => (message.small(4), "signal_generate", Some(6)),

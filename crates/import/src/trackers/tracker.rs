@@ -11,33 +11,53 @@ use crate::world::{Utid, World};
 /// time and, at one time, in the order of the file. At the end, [`Tracker::end`] is called once.
 pub(crate) trait Tracker {
     /// All statements that hold for the whole trace are known, and no event has come yet.
-    fn begin(&mut self, _at: &mut At<'_, '_>) {}
+    fn begin(&mut self, _at: &mut TrackerContext<'_, '_>) {}
 
     /// A CPU switches. `is_begun` is false before rule O6 lets it count.
-    fn switch(&mut self, _ts: i64, _switch: &Switch, _is_begun: bool, _at: &mut At<'_, '_>) {}
+    fn switch(
+        &mut self,
+        _ts: i64,
+        _switch: &Switch,
+        _is_begun: bool,
+        _at: &mut TrackerContext<'_, '_>,
+    ) {
+    }
 
     /// A thread wakes another one.
-    fn waking(&mut self, _ts: i64, _waking: &Waking, _is_begun: bool, _at: &mut At<'_, '_>) {}
+    fn waking(
+        &mut self,
+        _ts: i64,
+        _waking: &Waking,
+        _is_begun: bool,
+        _at: &mut TrackerContext<'_, '_>,
+    ) {
+    }
 
     /// Any other kernel event, of the thread `emitter`.
-    fn ftrace(&mut self, _ts: i64, _event: &FtraceEvent<'_>, _emitter: Utid, _at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        _ts: i64,
+        _event: &FtraceEvent<'_>,
+        _emitter: Utid,
+        _at: &mut TrackerContext<'_, '_>,
+    ) {
     }
 
     /// A packet.
-    fn packet(&mut self, _ts: i64, _packet: &PacketEvent<'_>, _at: &mut At<'_, '_>) {}
+    fn packet(&mut self, _ts: i64, _packet: &PacketEvent<'_>, _at: &mut TrackerContext<'_, '_>) {}
 
     /// A line of the log.
-    fn log_line(&mut self, _line: &LogLine, _at: &mut At<'_, '_>) {}
+    fn log_line(&mut self, _line: &LogLine, _at: &mut TrackerContext<'_, '_>) {}
 
     /// The energy that has gone through a power rail.
-    fn energy(&mut self, _ts: i64, _energy: &Energy, _at: &mut At<'_, '_>) {}
+    fn energy(&mut self, _ts: i64, _energy: &Energy, _at: &mut TrackerContext<'_, '_>) {}
 
     /// There are no more events: slices and states that are still open stay open.
-    fn end(&mut self, _at: &mut At<'_, '_>) {}
+    fn end(&mut self, _at: &mut TrackerContext<'_, '_>) {}
 }
 
 /// Everything that an event may affect.
-pub(crate) struct At<'a, 'o> {
+pub(crate) struct TrackerContext<'a, 'o> {
     pub world: &'a mut World,
     pub rows: &'a mut Rows<'o>,
 }

@@ -12,7 +12,7 @@ use super::tracks::Owner;
 use crate::arguments::ArgValue;
 use crate::definitions::TrackOwner;
 use crate::output::{Counter, Fault, PARSER_ERROR};
-use crate::timeline::Uuid;
+use crate::timeline::UuidIx;
 
 /// The largest number of parents of a track (rule U4).
 const MOST_PARENTS: u32 = 98;
@@ -68,16 +68,16 @@ struct Met {
 }
 
 impl UuidStates {
-    fn get(&self, uuid: Uuid) -> Option<Met> {
+    fn get(&self, uuid: UuidIx) -> Option<Met> {
         *self.met.get(uuid.0 as usize)?
     }
 
     /// The owner of a uuid that was met.
-    pub fn owner(&self, uuid: Uuid) -> Owner {
+    pub fn owner(&self, uuid: UuidIx) -> Owner {
         self.get(uuid).map_or(Owner::None, |met| met.owner)
     }
 
-    fn set(&mut self, uuid: Uuid, met: Met) {
+    fn set(&mut self, uuid: UuidIx, met: Met) {
         let place = uuid.0 as usize;
         if self.met.len() <= place {
             self.met.resize(place + 1, None);
@@ -90,7 +90,7 @@ impl World {
     /// Meets the uuid of an event, which may have no descriptor. Returns whether the uuid has a
     /// track; if not, the event is dropped.
     #[inline]
-    pub fn meet_event(&mut self, uuid: Uuid, packet: i64) -> bool {
+    pub fn meet_event(&mut self, uuid: UuidIx, packet: i64) -> bool {
         if self.uuids.get(uuid).is_some() {
             return true;
         }
@@ -107,7 +107,7 @@ impl World {
 
     /// Meets a uuid, after the uuids above it. Returns whether the uuid has a track (rule U4); if not,
     /// the event or the descriptor packet is dropped.
-    pub fn meet(&mut self, uuid: Uuid, packet: i64) -> bool {
+    pub fn meet(&mut self, uuid: UuidIx, packet: i64) -> bool {
         let has_track = self.meet_value(uuid, packet);
         if !has_track {
             self.faults.add(PARSER_ERROR, packet);
@@ -117,7 +117,7 @@ impl World {
 
     /// Meets the uuid of a counter. Returns whether it has a track; if not, only this value of the
     /// event is left out (rule E17).
-    pub fn meet_value(&mut self, uuid: Uuid, packet: i64) -> bool {
+    pub fn meet_value(&mut self, uuid: UuidIx, packet: i64) -> bool {
         if self.uuids.get(uuid).is_some() {
             return true;
         }
@@ -136,7 +136,7 @@ impl World {
     }
 
     /// A uuid and the uuids above it that were not met yet.
-    fn chain(&self, uuid: Uuid) -> Result<Vec<Uuid>, Fault> {
+    fn chain(&self, uuid: UuidIx) -> Result<Vec<UuidIx>, Fault> {
         let uuids = &self.definitions.uuids;
         let mut chain = vec![uuid];
         let mut next = uuid;
@@ -165,7 +165,7 @@ impl World {
     }
 
     /// Sets the owner of a uuid, once.
-    fn settle(&mut self, uuid: Uuid) {
+    fn settle(&mut self, uuid: UuidIx) {
         let uuids = &self.definitions.uuids;
         let machine = self.part.machine;
         let Some(descriptor) = uuids.descriptor(uuid) else {
@@ -220,7 +220,7 @@ impl World {
     }
 
     /// Keeps the hint in which order to show threads and processes (rule J6).
-    fn hint(&mut self, uuid: Uuid, owner: Owner) {
+    fn hint(&mut self, uuid: UuidIx, owner: Owner) {
         let uuids = &self.definitions.uuids;
         let default = uuids.beside(uuid, 0);
         let default = default.and_then(|uuid| uuids.descriptor(uuid));

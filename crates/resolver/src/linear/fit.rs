@@ -24,7 +24,7 @@ const CHANCE: f64 = 2.0;
 /// A time between a snapshot's readings that is no sign of different units (rule R34).
 const READ_APART: f64 = 200e3;
 /// The least change of a rate (rule R5).
-pub(super) const LEAST_WOBBLE: f64 = 1e-7;
+pub(super) const LEAST_WANDER: f64 = 1e-7;
 /// The noise, and the least change of a rate, for this many numbers.
 const UNTOLD_NOISE: f64 = 1_500.0;
 const UNTOLD_WOBBLE: f64 = 1e-6;
@@ -200,9 +200,9 @@ pub struct Fit {
     /// (rule R5).
     pub(super) beyond: [f64; 2],
     /// The least w of a gap, the possible movement of the line in it.
-    least_wobble: f64,
+    least_wander: f64,
     /// The usual w of the gaps that show changes of the rate, and their usual length.
-    usual_wobble: f64,
+    usual_wander: f64,
     usual_length: f64,
     /// False if the error is unknown.
     pub(super) is_known: bool,
@@ -299,7 +299,7 @@ impl Fit {
             fit.raise_grouped(knots, &choice);
         }
         let paces = fit.find_rates(&facts);
-        let wobble = fit.raise_long();
+        let wander = fit.raise_long();
         fit.raise_few(
             &left_out,
             &paces,
@@ -308,8 +308,8 @@ impl Fit {
         fit.find_worst();
         fit.find_outliers(&left_out, &paces);
         fit.find_steps();
-        fit.find_corners(&left_out, &paces, wobble);
-        fit.find_jumps(&paces, wobble);
+        fit.find_corners(&left_out, &paces, wander);
+        fit.find_jumps(&paces, wander);
         fit
     }
 
@@ -329,8 +329,8 @@ impl Fit {
             knots: Vec::new(),
             jumps: Vec::new(),
             beyond: [0.0; 2],
-            least_wobble: LEAST_WOBBLE,
-            usual_wobble: LEAST_WOBBLE,
+            least_wander: LEAST_WANDER,
+            usual_wander: LEAST_WANDER,
             usual_length: f64::INFINITY,
             is_known: true,
             offsets: None,
@@ -378,41 +378,41 @@ impl Fit {
             ..Fit::empty(Tells::Sure(UNSURE * usual.unwrap_or(0.0)))
         };
         let paces = fit.find_rates(&Facts::KNOWN);
-        let wobble = fit.raise_wobbles();
+        let wander = fit.raise_wanders();
         fit.find_worst();
         fit.find_steps();
-        fit.find_jumps(&paces, wobble);
-        fit.rate_doubt = fit.rate_spread + wobble + usual.unwrap_or(OSCILLATOR);
+        fit.find_jumps(&paces, wander);
+        fit.rate_doubt = fit.rate_spread + wander + usual.unwrap_or(OSCILLATOR);
         fit.outside = fit.rate_doubt;
         fit
     }
 
     /// A rate may change little here by chance, so no gap has a smaller w than this part of the
     /// usual one, which this returns (rule R9).
-    fn raise_wobbles(&mut self) -> f64 {
-        let least = median(&mut self.wobbles()).map_or(LEAST_WOBBLE, |usual| CHANCE * usual);
+    fn raise_wanders(&mut self) -> f64 {
+        let least = median(&mut self.wanders()).map_or(LEAST_WANDER, |usual| CHANCE * usual);
         for knot in &mut self.knots {
-            knot.wobble = knot.wobble.max(least as f32);
+            knot.wander = knot.wander.max(least as f32);
         }
         least
     }
 
     /// w of all gaps that are lines.
-    fn wobbles(&self) -> Vec<f64> {
+    fn wanders(&self) -> Vec<f64> {
         let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
-        lines.map(|gap| f64::from(gap[0].wobble)).collect()
+        lines.map(|gap| f64::from(gap[0].wander)).collect()
     }
 
     /// If a gap is longer than usual, its w is the movement of the rate in this time (rule R5).
     /// Returns the usual w.
     fn raise_long(&mut self) -> f64 {
-        let (usual, long) = (self.usual_wobble, self.usual_length);
+        let (usual, long) = (self.usual_wander, self.usual_length);
         for index in 1..self.knots.len() {
             let (from, to) = (self.knots[index - 1], self.knots[index]);
             let span = distance(from.a, to.a);
             if from.gap == Gap::Line && span > LONG * long {
                 let least = usual * (span / long).sqrt();
-                self.knots[index - 1].wobble = from.wobble.max(least as f32);
+                self.knots[index - 1].wander = from.wander.max(least as f32);
             }
         }
         usual
@@ -510,7 +510,7 @@ impl Fit {
         }
         if !matches!(self.tells, Tells::Sure(_)) {
             let told = all.len().max(1) as f64;
-            self.least_wobble = LEAST_WOBBLE.max(UNTOLD_WOBBLE / told);
+            self.least_wander = LEAST_WANDER.max(UNTOLD_WOBBLE / told);
         }
         let most = match self.tells {
             Tells::Possible(_) => {
@@ -522,32 +522,32 @@ impl Fit {
         let is_sure = move |gap: &Measured| gap.sigma <= most;
         self.find_outside(&all, is_sure);
         for segment in &segments {
-            self.find_wobbles(segment.clone(), is_sure);
+            self.find_wanders(segment.clone(), is_sure);
         }
-        self.find_usual_wobble(&segments, is_sure);
+        self.find_usual_wander(&segments, is_sure);
         let pace = |segment: &Range<usize>| self.pace(segment, facts.prior);
         segments.iter().map(pace).collect()
     }
 
     /// The usual w, and the usual length of a gap with it.
-    fn find_usual_wobble(
+    fn find_usual_wander(
         &mut self,
         segments: &[Range<usize>],
         is_sure: impl Fn(&Measured) -> bool,
     ) {
-        let (mut wobbles, mut lengths, mut sure) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut wanders, mut lengths, mut sure) = (Vec::new(), Vec::new(), Vec::new());
         for segment in segments {
             let told = self.measured_in(segment);
             for ((from, to), told) in gaps(&self.knots[segment.clone()]).zip(told) {
                 let length = distance(from.a, to.a);
                 lengths.push(length);
                 if told.as_ref().is_some_and(&is_sure) {
-                    wobbles.push(f64::from(from.wobble));
+                    wanders.push(f64::from(from.wander));
                     sure.push(length);
                 }
             }
         }
-        self.usual_wobble = median(&mut wobbles).unwrap_or(self.least_wobble);
+        self.usual_wander = median(&mut wanders).unwrap_or(self.least_wander);
         let lengths = median(&mut lengths).zip(median(&mut sure));
         self.usual_length = lengths.map_or(f64::INFINITY, |(all, sure)| all.max(SHORTER * sure));
     }
@@ -562,7 +562,7 @@ impl Fit {
         let changes = sure.map(|gap| changed(gap.rate - self.rate, gap.sigma));
         self.rate_doubt = self.rate_error + 2.0 * changes.fold(0.0, f64::max);
         self.is_drift_known = (self.rate - self.nominal_rate).abs() > self.rate_doubt;
-        self.outside = self.rate_doubt + WANDERS_OUTSIDE.max(self.least_wobble);
+        self.outside = self.rate_doubt + WANDERS_OUTSIDE.max(self.least_wander);
     }
 
     /// The rate of a gap.
@@ -624,7 +624,7 @@ impl Fit {
     }
 
     /// w of each gap in a segment (rules R5, R35).
-    fn find_wobbles(&mut self, segment: Range<usize>, is_sure: impl Fn(&Measured) -> bool) {
+    fn find_wanders(&mut self, segment: Range<usize>, is_sure: impl Fn(&Measured) -> bool) {
         let told: Vec<Option<Measured>> = self.measured_in(&segment).collect();
         let beside = |gap: Option<usize>| {
             let gap = gap.and_then(|gap| told.get(gap).copied().flatten());
@@ -637,10 +637,10 @@ impl Fit {
             let changes = beside.into_iter().flatten();
             let changes =
                 changes.map(|other| changed(own.rate - other.rate, own.sigma + other.sigma));
-            let wobble = changes.max_by(f64::total_cmp);
-            let wobble = wobble
+            let wander = changes.max_by(f64::total_cmp);
+            let wander = wander
                 .unwrap_or_else(|| changed(own.rate - self.rate, own.sigma + self.rate_error));
-            self.knots[from].wobble = wobble.max(self.least_wobble) as f32;
+            self.knots[from].wander = wander.max(self.least_wander) as f32;
         }
     }
 
@@ -668,7 +668,7 @@ impl Fit {
         let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
         let errors = lines.map(|gap| {
             let half = (distance(gap[0].a, gap[1].a) / 2.0).floor();
-            f64::from(gap[0].error.max(gap[1].error)) + f64::from(gap[0].wobble) * half
+            f64::from(gap[0].error.max(gap[1].error)) + f64::from(gap[0].wander) * half
         });
         self.worst_error_ns = errors.fold(0.0, f64::max);
     }
@@ -749,8 +749,8 @@ impl Fit {
     }
 
     /// An ignored reading inside a step may show on which side of the step it was; this makes the
-    /// step narrower (rule R4). `wobble` is the usual w.
-    fn find_corners(&mut self, left_out: &LeftOut, paces: &[Pace], wobble: f64) {
+    /// step narrower (rule R4). `wander` is the usual w.
+    fn find_corners(&mut self, left_out: &LeftOut, paces: &[Pace], wander: f64) {
         let segments = self.segments();
         let mut cornered = Vec::with_capacity(self.knots.len());
         for (number, segment) in segments.iter().enumerate() {
@@ -789,7 +789,7 @@ impl Fit {
                 Some(Knot {
                     b: line.at(at.a)?,
                     error: line.from.error + (self.outside * away) as f32,
-                    wobble: wobble as f32,
+                    wander: wander as f32,
                     gap,
                     is_corner: true,
                     ..at
@@ -798,7 +798,7 @@ impl Fit {
             if let (Some(at), Some(end)) = (last, cornered.last_mut())
                 && let Some(corner) = corner(at, before, j.gap)
             {
-                (end.gap, end.wobble) = (Gap::Line, wobble as f32);
+                (end.gap, end.wander) = (Gap::Line, wander as f32);
                 cornered.push(corner);
             }
             cornered.extend(first.and_then(|at| corner(at, after, Gap::Line)));
@@ -806,8 +806,8 @@ impl Fit {
         self.knots = cornered;
     }
 
-    /// Facts about the steps (rules R4, R5, R35). `wobble` is the usual w.
-    fn find_jumps(&mut self, paces: &[Pace], wobble: f64) {
+    /// Facts about the steps (rules R4, R5, R35). `wander` is the usual w.
+    fn find_jumps(&mut self, paces: &[Pace], wander: f64) {
         let segments = self.segments();
         let after = segments.iter().zip(paces).skip(1);
         for ((segment, pace), (next, next_pace)) in segments.iter().zip(paces).zip(after) {
@@ -818,9 +818,9 @@ impl Fit {
                     // Nobody measured the rate behind a corner.
                     let is_read = !from.is_corner && !to.is_corner;
                     let sigma = if is_read { next_pace.first_sigma } else { 0.0 };
-                    (rate(from, to), sigma, f64::from(from.wobble))
+                    (rate(from, to), sigma, f64::from(from.wander))
                 }
-                _ => (self.rate, 0.0, wobble),
+                _ => (self.rate, 0.0, wander),
             };
             let Rate {
                 rate,

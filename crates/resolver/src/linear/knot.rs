@@ -24,7 +24,7 @@ pub(super) struct Knot {
     /// Its error, err(i) of rule R5.
     pub error: f32,
     /// w of the gap after it (rule R5).
-    pub wobble: f32,
+    pub wander: f32,
     /// The kind of the gap after it.
     pub gap: Gap,
     /// Whether it was left out, and only shows on which side of a step it was (rule R4).
@@ -86,7 +86,7 @@ impl Knot {
             b,
             snapshot,
             error: 0.0,
-            wobble: 0.0,
+            wander: 0.0,
             gap: Gap::Line,
             is_corner: false,
         }

@@ -371,7 +371,7 @@ fn line_part(index: usize, before: &Knot, after: &Knot, value: i64) -> Part {
         true => (middle, after.a, after.a),
         false => (before.a, middle, before.a),
     };
-    let wobble = f64::from(before.wobble);
+    let wander = f64::from(before.wander);
     Part {
         start: Some(start),
         end: Some(end),
@@ -380,7 +380,7 @@ fn line_part(index: usize, before: &Knot, after: &Knot, value: i64) -> Part {
         slope: gained(before, after),
         sure,
         error: before.error.max(after.error).into(),
-        error_slope: if is_later { -wobble } else { wobble },
+        error_slope: if is_later { -wander } else { wander },
         kind: LineKind::Line,
         around: [Some(index as u32), Some(index as u32 + 1)],
     }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use super::choice::TICK;
 use super::clocks::LEAST_NOISE;
-use super::fit::{LEAST_WOBBLE, OSCILLATOR};
+use super::fit::{LEAST_WANDER, OSCILLATOR};
 use super::knot::Knot;
 
 /// A sample of rule X24: when the host's clock read `host_value`, the client's clock read
@@ -209,7 +209,7 @@ struct Promise {
     rate: f64,
     unsure: f64,
     /// The possible change of the rate.
-    wobble: f64,
+    wander: f64,
 }
 
 impl Promise {
@@ -224,7 +224,7 @@ impl Promise {
             second,
             rate,
             unsure,
-            wobble: changes.fold(LEAST_WOBBLE, f64::max),
+            wander: changes.fold(LEAST_WANDER, f64::max),
         })
     }
 
@@ -233,8 +233,8 @@ impl Promise {
         let is_between = (first.host..=second.host).contains(&point.host);
         let near = first.distance(point).min(second.distance(point));
         let grows = match is_between {
-            true => self.wobble,
-            false => self.wobble + self.unsure,
+            true => self.wander,
+            false => self.wander + self.unsure,
         };
         let error = first.bound.max(second.bound) as f64 + grows * near;
         let since = difference(first.host, point.host);

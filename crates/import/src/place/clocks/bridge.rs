@@ -2,7 +2,7 @@
 
 use timebase_resolver::{Clock, ClockId, Reading, Source};
 
-use super::{Clocks, Made};
+use super::{ClockEffect, Clocks};
 use crate::place::parts::{PartIx, TRACE_FILE, shared};
 
 /// Settles the path of a part to trace time, after the path of its file's host part.
@@ -63,7 +63,9 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
         return;
     }
     if !std::mem::replace(&mut clocks.parts[part].is_unrelatable, true) {
-        clocks.made.push(Made::Unrelatable { part, trace_time }); // (f)
+        clocks
+            .made
+            .push(ClockEffect::Unrelatable { part, trace_time }); // (f)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::output::{Cause, Counter, Example, Fault, Faults, PARSER_ERROR};
 use crate::place::{Generation, PartIx, TraceTime};
 use crate::readers::packet::PlacedPacket;
 use crate::spill::SpillQueue;
-use crate::timeline::{Timeline, TrackEvent, Uuid, Values};
+use crate::timeline::{Timeline, TrackEvent, UuidIx, Values};
 
 /// The largest number of values of an event, in addition to its own.
 const MOST: usize = 8;
@@ -116,13 +116,13 @@ impl Wrong {
 /// held there.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
-    of: FxHashMap<Uuid, f64>,
+    of: FxHashMap<UuidIx, f64>,
     holds: bool,
 }
 
 impl Sums {
     /// The result of a value of a counter (rule E16); `None` if the uuid is not a counter's.
-    fn add(&mut self, uuid: Uuid, value: f64, uuids: &Uuids) -> Option<f64> {
+    fn add(&mut self, uuid: UuidIx, value: f64, uuids: &Uuids) -> Option<f64> {
         let counter = uuids.counter(uuid)?;
         let value = counter.scale(value);
         if !counter.is_incremental {
@@ -150,8 +150,8 @@ impl Sums {
 /// The values of an event as they are recorded, up to the first fault.
 #[derive(Debug, Default)]
 pub(crate) struct EventValues {
-    pub own: Option<(Uuid, f64)>,
-    pub more: Vec<(Uuid, f64)>,
+    pub own: Option<(UuidIx, f64)>,
+    pub more: Vec<(UuidIx, f64)>,
     wrong: Option<Wrong>,
     /// The generation of their sequence.
     generation: Generation,
@@ -394,7 +394,7 @@ impl HeldValues {
         // This uuid may differ from the uuid of the event's track (rule L2).
         let own = match take.natural()? {
             0 => None,
-            number => Some(Uuid(u32::try_from(number - 1).map_err(|_| cut())?)),
+            number => Some(UuidIx(u32::try_from(number - 1).map_err(|_| cut())?)),
         };
         let of = (PartIx(take.small()?), take.small()?);
         let mut event = TrackEvent::take(of, take)?;
@@ -427,7 +427,7 @@ impl HeldValues {
 #[cold]
 fn drop_event(
     fault: Fault,
-    (ts, generation, own): (TraceTime, Generation, Option<Uuid>),
+    (ts, generation, own): (TraceTime, Generation, Option<UuidIx>),
     event: &TrackEvent<'_>,
     uuids: &Uuids,
     faults: &mut Faults,
@@ -472,7 +472,7 @@ fn write_held(read: &EventValues, fate: Fate, event: &TrackEvent<'_>, put: &mut 
         .natural(generation.lossy.into())
         .natural(read.wrong.map_or(0, |wrong| wrong as u64 + 1))
         .natural(fate as u64)
-        .natural(read.own.map_or(0, |(Uuid(uuid), _)| u64::from(uuid) + 1))
+        .natural(read.own.map_or(0, |(UuidIx(uuid), _)| u64::from(uuid) + 1))
         .natural(event.part.0.into())
         .natural(event.machine.into());
     event.put(put);

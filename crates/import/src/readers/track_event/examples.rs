@@ -10,7 +10,7 @@ use crate::output::{Cause, EventFaults, Example, Fault};
 use crate::place::{Place, Sequence, TraceTime};
 use crate::readers::context::ImportContext;
 use crate::readers::packet::PlacedPacket;
-use crate::timeline::{Does, Uuid, WriterThread};
+use crate::timeline::{EventKind, UuidIx, WriterThread};
 
 /// Counts an event that makes no row.
 #[cold]
@@ -55,11 +55,11 @@ pub(super) fn drop_event(
 }
 
 /// Whether a slice gets the name of an event of this kind: a begin, an instant, or a complete event.
-pub(super) fn needs_name(does: Does) -> bool {
-    match does {
-        Does::Begin | Does::Instant => true,
-        Does::Phase(phase) => b"BXiIbSnTpR".contains(&phase),
-        Does::End | Does::Counter | Does::State | Does::Unknown => false,
+pub(super) fn needs_name(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Begin | EventKind::Instant => true,
+        EventKind::Phase(phase) => b"BXiIbSnTpR".contains(&phase),
+        EventKind::End | EventKind::Counter | EventKind::State | EventKind::Unknown => false,
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) fn needs_name(does: Does) -> bool {
 #[cold]
 pub(super) fn name_missing(
     (event, packet): (&RawTrackEvent<'_>, &PlacedPacket<'_>),
-    (time, uuid, thread): (Time, Option<Uuid>, Option<WriterThread>),
+    (time, uuid, thread): (Time, Option<UuidIx>, Option<WriterThread>),
     (place, definitions): (&Place, &Definitions),
     events: &mut EventFaults,
 ) {

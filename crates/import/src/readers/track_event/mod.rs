@@ -51,8 +51,8 @@ use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
 use crate::place::{Place, TraceTime};
 use crate::timeline::{
-    Arguments, Does, EventStack, FlowStep, Flows, Label, Name, StackFrames, TrackEvent, Uuid,
-    Values, WriterThread,
+    Arguments, EventKind, EventStack, FlowStep, Flows, Label, Name, StackFrames, TrackEvent,
+    UuidIx, Values, WriterThread,
 };
 
 /// The reasons to drop an event.
@@ -267,14 +267,17 @@ impl Called<'_> {
 /// The definitions see what kinds of events the trace has.
 #[inline]
 fn noted(event: &TrackEvent<'_>, definitions: &mut Definitions) {
-    if matches!(event.does, Does::End | Does::Phase(b'E' | b'e' | b'F')) {
+    if matches!(
+        event.kind,
+        EventKind::End | EventKind::Phase(b'E' | b'e' | b'F')
+    ) {
         definitions.end_names.end(event.name);
     }
     let arguments = &event.arguments;
     definitions.has_log_messages |= arguments.has_log || !arguments.undecoded.is_empty();
 }
 
-/// The timeline has the event: its packet waits if the event does, and its processes are seen.
+/// The timeline has the event: its packet waits if the event kind, and its processes are seen.
 fn given(
     event: &RawTrackEvent<'_>,
     time: Time,
@@ -304,19 +307,19 @@ impl TrackEvents {
         if matches!(time, Time::Unplaced) {
             return Ok(());
         }
-        let does = does(event);
+        let kind = event_kind(event);
         let uuid = event.track_uuid.or(state.defaults.track_uuid);
-        if does == Some(Does::State) && uuid.is_none() {
+        if kind == Some(EventKind::State) && uuid.is_none() {
             return Err(dropped::STATE_WITHOUT_UUID);
         }
         let Definitions { uuids, names, .. } = &mut context.definitions;
         let part = packet.part;
-        let has_values = does == Some(Does::Counter) || event.has_more_values;
-        self.read_values((event, does), packet, time, (state, uuids))?;
+        let has_values = kind == Some(EventKind::Counter) || event.has_more_values;
+        self.read_values((event, kind), packet, time, (state, uuids))?;
         if let Time::At(ts) = time {
             context.events.latest.event(ts);
         }
-        let Some(does) = does else {
+        let Some(kind) = kind else {
             return self.without_track(Cause::UnknownType, time, packet, context);
         };
         let Some((uuid, thread)) = on(event, packet, state, uuids) else {
@@ -331,7 +334,7 @@ impl TrackEvents {
         let called = name(event, &mut look_up);
         let mut missing = u32::from(called.is_none());
         let name = called.unwrap_or(Called::Nothing);
-        let value = self::state(event, does);
+        let value = self::state(event, kind);
         let category = category(event, &mut look_up);
         let is_unnamed = matches!(name, Called::Nothing);
         if event.has_arguments {
@@ -340,7 +343,7 @@ impl TrackEvents {
         }
         context.faults.add_many(NOT_INTERNED, packet.id, missing);
 
-        if is_unnamed && examples::needs_name(does) {
+        if is_unnamed && examples::needs_name(kind) {
             let of = (time, uuid, thread);
             let known = (&context.place, &context.definitions);
             examples::name_missing((event, packet), of, known, &mut context.faults.events);
@@ -352,7 +355,7 @@ impl TrackEvents {
             machine: packet.machine,
             sequence: generation.interval.sequence,
             packet: packet.id,
-            does,
+            kind,
             uuid,
             thread,
             category: category.label(names),
@@ -365,7 +368,7 @@ impl TrackEvents {
             // Only values need it.
             lossy: generation.lossy && has_values,
             legacy: event.legacy.map(|legacy| legacy.event(scope.as_deref())),
-            note: note(event, does),
+            note: note(event, kind),
             flows: Flows::write(flows(event), &mut self.flows),
             stack: stack(event, generation.interval, &mut context.place),
             arguments: match event.has_arguments {
@@ -387,13 +390,13 @@ impl TrackEvents {
     #[inline]
     fn read_values(
         &mut self,
-        (event, does): (&RawTrackEvent<'_>, Option<Does>),
+        (event, kind): (&RawTrackEvent<'_>, Option<EventKind>),
         packet: &PlacedPacket<'_>,
         time: Time,
         (state, uuids): (&mut SequenceState, &mut Uuids),
     ) -> Result<(), Fault> {
         self.values.clear(packet.generation);
-        let is_counter = does == Some(Does::Counter);
+        let is_counter = kind == Some(EventKind::Counter);
         if is_counter || event.has_more_values {
             let defaults = &state.defaults;
             self.values
@@ -535,17 +538,17 @@ fn spent(
 }
 
 /// The kind of an event (rule E7); `None` if the event has neither type nor phase.
-fn does(event: &RawTrackEvent<'_>) -> Option<Does> {
+fn event_kind(event: &RawTrackEvent<'_>) -> Option<EventKind> {
     let event_type = event.event_type.unwrap_or(event_type::UNSPECIFIED);
     match (event_type, event.phase()) {
-        (event_type::COUNTER, _) => Some(Does::Counter),
-        (event_type::STATE, _) => Some(Does::State),
+        (event_type::COUNTER, _) => Some(EventKind::Counter),
+        (event_type::STATE, _) => Some(EventKind::State),
         (event_type::UNSPECIFIED, 0) => None,
-        (event_type::SLICE_BEGIN, 0) => Some(Does::Begin),
-        (event_type::SLICE_END, 0) => Some(Does::End),
-        (event_type::INSTANT, 0) => Some(Does::Instant),
-        (_, 0) => Some(Does::Unknown),
-        (_, phase) => Some(Does::Phase(u8::try_from(phase).unwrap_or(u8::MAX))),
+        (event_type::SLICE_BEGIN, 0) => Some(EventKind::Begin),
+        (event_type::SLICE_END, 0) => Some(EventKind::End),
+        (event_type::INSTANT, 0) => Some(EventKind::Instant),
+        (_, 0) => Some(EventKind::Unknown),
+        (_, phase) => Some(EventKind::Phase(u8::try_from(phase).unwrap_or(u8::MAX))),
     }
 }
 
@@ -556,7 +559,7 @@ fn on(
     packet: &PlacedPacket<'_>,
     state: &SequenceState,
     uuids: &mut Uuids,
-) -> Option<(Option<Uuid>, Option<WriterThread>)> {
+) -> Option<(Option<UuidIx>, Option<WriterThread>)> {
     let part = packet.part;
     let uuid = event.track_uuid.or(state.defaults.track_uuid).unwrap_or(0);
     let own = state.thread;
@@ -596,10 +599,10 @@ fn name<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Option<Calle
 }
 
 /// The state of its track that an event states, if that is not the event's name (rule ST4).
-fn state<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<Called<'a>> {
+fn state<'a>(event: &RawTrackEvent<'a>, kind: EventKind) -> Option<Called<'a>> {
     let has_name = |iid: Option<u64>| iid.is_some_and(|iid| iid != 0);
     let is_named_otherwise = event.name_iid.is_some() || has_name(event.legacy_name_iid());
-    if does != Does::State || has_name(event.name_iid) || !is_named_otherwise {
+    if kind != EventKind::State || has_name(event.name_iid) || !is_named_otherwise {
         return None;
     }
     Some(match (event.name_iid, event.name) {
@@ -649,9 +652,9 @@ fn category<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'
 
 /// The text of the first annotation, if the event may name a thread or a process
 /// (rule L6).
-fn note<'a>(event: &RawTrackEvent<'a>, does: Does) -> Option<&'a str> {
+fn note<'a>(event: &RawTrackEvent<'a>, kind: EventKind) -> Option<&'a str> {
     const STRING_VALUE: u32 = 6;
-    if does != Does::Phase(b'M') {
+    if kind != EventKind::Phase(b'M') {
         return None;
     }
     let first = event.message.messages(field::DEBUG_ANNOTATIONS).next()?;

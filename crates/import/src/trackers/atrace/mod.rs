@@ -21,7 +21,7 @@ use timebase_schema::fields::ftrace_event as event;
 
 use self::mark::{Fielded, Mark, What};
 use super::events::Events;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::message::Message;
@@ -70,7 +70,13 @@ impl Atrace {
 }
 
 impl Tracker for Atrace {
-    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        ts: i64,
+        event: &FtraceEvent<'_>,
+        emitter: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let message = Message(event.message);
         let by = By {
             ts,
@@ -95,7 +101,7 @@ impl Tracker for Atrace {
     }
 
     /// Takes a property whose value is no number (rule M13).
-    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if packet.field != SYSTEM_PROPERTIES {
             return;
         }
@@ -118,7 +124,7 @@ struct By {
 
 impl By {
     /// The track of the marking thread, as a thread of the process that the mark names (rule B3).
-    fn thread_track(&self, tgid: u32, at: &mut At<'_, '_>) -> TrackId {
+    fn thread_track(&self, tgid: u32, at: &mut TrackerContext<'_, '_>) -> TrackId {
         let threads = &mut at.world.threads;
         let utid = match tgid {
             0 => self.emitter,
@@ -129,7 +135,12 @@ impl By {
 
     /// The marking thread, as the only argument. Call this after everything that makes processes,
     /// because that may have made the thread anew.
-    fn thread<'a>(&self, key: &str, args: &'a mut ArgBuf, at: &mut At<'_, '_>) -> &'a [u8] {
+    fn thread<'a>(
+        &self,
+        key: &str,
+        args: &'a mut ArgBuf,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> &'a [u8] {
         let Utid(utid) = at.world.threads.thread(self.machine, self.tid);
         args.only(
             key,
@@ -139,7 +150,13 @@ impl By {
     }
 
     /// The lanes of the process that a mark names.
-    fn lanes(&self, track_type: &'static str, name: &str, tgid: u32, at: &mut At<'_, '_>) -> SetId {
+    fn lanes(
+        &self,
+        track_type: &'static str,
+        name: &str,
+        tgid: u32,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> SetId {
         let Upid(upid) = at.world.threads.process(self.machine, tgid.into());
         at.world.lanes.set(track_type, &[upid.into()], name, || {
             let owner = Owner::Process(Upid(upid));
@@ -148,7 +165,7 @@ impl By {
     }
 
     /// Adds the instant of a killed process.
-    fn killed(&self, upid: Upid, at: &mut At<'_, '_>) {
+    fn killed(&self, upid: Upid, at: &mut TrackerContext<'_, '_>) {
         let track = NewTrack::slices(
             self.machine,
             "android_lmk",
@@ -161,19 +178,30 @@ impl By {
 }
 
 /// A slice or an instant that begins at this time.
-fn slice<'a>(ts: i64, track: TrackId, name: Option<&'a str>, at: &mut At<'_, '_>) -> NewSlice<'a> {
+fn slice<'a>(
+    ts: i64,
+    track: TrackId,
+    name: Option<&'a str>,
+    at: &mut TrackerContext<'_, '_>,
+) -> NewSlice<'a> {
     let names = &mut at.world.definitions.names;
     let name = name.map_or(Label::None, |name| names.label(name));
     NewSlice::named(ts, track, name)
 }
 
-fn instant(ts: i64, track: TrackId, name: Option<&str>, args: &[u8], at: &mut At<'_, '_>) {
+fn instant(
+    ts: i64,
+    track: TrackId,
+    name: Option<&str>,
+    args: &[u8],
+    at: &mut TrackerContext<'_, '_>,
+) {
     let slice = slice(ts, track, name, at);
     at.world.add_slice(slice, 0, args, at.rows);
 }
 
 /// Marks the state of a device, such as folded, from now on (rule B7).
-fn device_state(ts: i64, machine: u32, name: Option<&str>, at: &mut At<'_, '_>) {
+fn device_state(ts: i64, machine: u32, name: Option<&str>, at: &mut TrackerContext<'_, '_>) {
     let track = NewTrack::slices(
         machine,
         "android_device_state",
@@ -185,7 +213,7 @@ fn device_state(ts: i64, machine: u32, name: Option<&str>, at: &mut At<'_, '_>) 
 }
 
 impl Atrace {
-    fn mark(&mut self, by: By, mark: Mark<'_>, at: &mut At<'_, '_>) {
+    fn mark(&mut self, by: By, mark: Mark<'_>, at: &mut TrackerContext<'_, '_>) {
         let (ts, tgid) = (by.ts, mark.tgid);
         match mark.what {
             What::Begin { name } => {
@@ -271,7 +299,14 @@ impl Atrace {
     }
 
     /// Takes a value (rules M3, B7).
-    fn value(&mut self, by: By, tgid: u32, name: &str, value: i64, at: &mut At<'_, '_>) {
+    fn value(
+        &mut self,
+        by: By,
+        tgid: u32,
+        name: &str,
+        value: i64,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let machine = by.machine;
         let number = value as f64;
         let global = |track_type| NewTrack::counter(machine, track_type, name, Owner::None);
@@ -304,7 +339,7 @@ impl Atrace {
         machine: u32,
         upid: Upid,
         name: &str,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> TrackId {
         self.key.clear();
         self.key.extend_from_slice(&upid.0.to_le_bytes());
@@ -321,7 +356,7 @@ impl Atrace {
 }
 
 /// Notes that a process was killed for lack of memory, if a slice says so (rule B7).
-fn kill_notice(by: By, name: &str, at: &mut At<'_, '_>) {
+fn kill_notice(by: By, name: &str, at: &mut TrackerContext<'_, '_>) {
     let Some(notice) = name.strip_prefix("lmk,") else {
         return;
     };

@@ -8,7 +8,7 @@ use crate::definitions::{ConsumerId, EntityStateId};
 use crate::message::Message;
 use crate::output::{Cause, Counter, Fault};
 use crate::timeline::PacketEvent;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{Details, NewTrack, Owner, TrackId, World};
 
 const NO_RESIDENCY: Fault = Fault::new(
@@ -58,7 +58,12 @@ pub(super) struct EnergyTracks {
 
 impl EnergyTracks {
     /// Takes the times of power entities in their states (rule OT2).
-    pub fn residency(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    pub fn residency(
+        &mut self,
+        ts: i64,
+        packet: &PacketEvent<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         const RESIDENCIES: u32 = 2;
         let mut is_there = false;
         for residency in Message(packet.payload).messages(RESIDENCIES) {
@@ -101,7 +106,12 @@ impl EnergyTracks {
     }
 
     /// Takes the energy of a consumer (rule OT3).
-    pub fn breakdown(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    pub fn breakdown(
+        &mut self,
+        ts: i64,
+        packet: &PacketEvent<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         const OF_UIDS: u32 = 4;
         let message = Message(packet.payload);
         let used = message.number(3).map(|energy| energy as i64 as f64);

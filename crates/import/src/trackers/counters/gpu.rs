@@ -9,7 +9,7 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::PacketEvent;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{GpuInfo, Measurement, NewTrack, Owner, TrackId};
 
 const MEMORY: CounterType = CounterType::with_unit("gpu_memory", "bytes");
@@ -27,7 +27,7 @@ pub(super) struct GpuCounters {
 
 impl GpuCounters {
     /// Makes a track for each name on each GPU.
-    pub fn begin(&mut self, at: &mut At<'_, '_>) {
+    pub fn begin(&mut self, at: &mut TrackerContext<'_, '_>) {
         let mut known = FxHashMap::default();
         let world = &mut *at.world;
         let machine = world.part.machine;
@@ -52,7 +52,7 @@ impl GpuCounters {
     }
 
     /// Writes the groups of each track (rule M14).
-    fn groups(&self, at: &mut At<'_, '_>) {
+    fn groups(&self, at: &mut TrackerContext<'_, '_>) {
         let world = &mut *at.world;
         let Some(of_part) = world.definitions.parts.get(world.part.part) else {
             return;
@@ -93,7 +93,7 @@ impl GpuCounters {
         ts: i64,
         packet: &PacketEvent<'_>,
         message: Message<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let iid = message.number(4);
         for sample in message.messages(2) {
@@ -127,7 +127,7 @@ impl GpuCounters {
         track: TrackId,
         value: f64,
         is_forwards: bool,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let own = if is_forwards { value } else { 0.0 };
         let sample = at.world.sample(ts);
@@ -138,7 +138,7 @@ impl GpuCounters {
     }
 
     /// Completes the last samples, whose values no later sample has.
-    pub fn end(&mut self, at: &mut At<'_, '_>) {
+    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         for (track, (sample, own)) in self.pending.drain() {
             sample.complete(track, own, None, at.rows);
         }
@@ -179,7 +179,7 @@ pub(super) fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
 }
 
 /// Takes the descriptions of GPUs in a `GpuInfo`, which are numbered from 0.
-pub(super) fn info(machine: u32, message: Message<'_>, at: &mut At<'_, '_>) {
+pub(super) fn info(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     for (number, gpu) in (0..).zip(message.messages(1)) {
         let ugpu = at.world.gpus.ugpu(machine, number);
         let text = |field| {

@@ -47,7 +47,7 @@ use timebase_schema::fields::ftrace_event::GPU_MEM_TOTAL;
 use timebase_schema::fields::trace_packet as packet;
 
 use super::events::Events;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::message::Message;
 use crate::output::{LogMessage, Severity};
 use crate::timeline::{Energy, FtraceEvent, PacketEvent};
@@ -73,12 +73,18 @@ impl Counters {
 }
 
 impl Tracker for Counters {
-    fn begin(&mut self, at: &mut At<'_, '_>) {
+    fn begin(&mut self, at: &mut TrackerContext<'_, '_>) {
         self.rails.begin(at);
         self.gpu.begin(at);
     }
 
-    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        ts: i64,
+        event: &FtraceEvent<'_>,
+        emitter: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let (machine, message) = (event.machine, Message(event.message));
         let mut sample = CounterSample {
             tracks: &mut self.tracks,
@@ -92,7 +98,7 @@ impl Tracker for Counters {
             .event(event.field, message, emitter, &mut sample);
     }
 
-    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let message = Message(packet.payload);
         let mut sample = CounterSample {
             tracks: &mut self.tracks,
@@ -122,11 +128,11 @@ impl Tracker for Counters {
         }
     }
 
-    fn energy(&mut self, ts: i64, energy: &Energy, at: &mut At<'_, '_>) {
+    fn energy(&mut self, ts: i64, energy: &Energy, at: &mut TrackerContext<'_, '_>) {
         self.rails.sample(ts, energy, at);
     }
 
-    fn end(&mut self, at: &mut At<'_, '_>) {
+    fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         self.gpu.end(at);
         if self.tracks.beyond_cpus > 0 {
             let text = format!(

@@ -5,7 +5,7 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::{Rail, RailIndex};
 use crate::message::Message;
 use crate::timeline::Energy;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
 const BATTERY: CounterType = CounterType::new("battery_counter");
@@ -57,7 +57,7 @@ pub(super) struct PowerRails(Vec<TrackId>);
 
 impl PowerRails {
     /// Makes a track for each rail with a description.
-    pub fn begin(&mut self, at: &mut At<'_, '_>) {
+    pub fn begin(&mut self, at: &mut TrackerContext<'_, '_>) {
         let (machine, tracks) = (at.world.part.machine, &mut at.world.tracks);
         let Some(of_part) = at.world.definitions.parts.get(at.world.part.part) else {
             return;
@@ -79,7 +79,7 @@ impl PowerRails {
 
     /// Writes the energy that has gone through a rail. Writes nothing for a rail without a
     /// description.
-    pub fn sample(&self, ts: i64, energy: &Energy, at: &mut At<'_, '_>) {
+    pub fn sample(&self, ts: i64, energy: &Energy, at: &mut TrackerContext<'_, '_>) {
         let index = RailIndex {
             session: energy.session,
             index: energy.index,

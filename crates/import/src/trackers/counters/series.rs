@@ -11,7 +11,7 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{
     Dimension, NewTrack, Owner, ThreadCounter, ThreadValue, TrackId, Upid, Utid, ucpu,
 };
@@ -143,7 +143,7 @@ impl CounterTracks {
 /// An event or a packet with values of counters, all at one time.
 pub(super) struct CounterSample<'s, 'a, 'o> {
     pub tracks: &'s mut CounterTracks,
-    pub at: &'s mut At<'a, 'o>,
+    pub at: &'s mut TrackerContext<'a, 'o>,
     pub ts: i64,
     pub machine: u32,
 }

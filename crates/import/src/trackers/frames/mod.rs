@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 
 use self::args::{Start, Writer};
 use self::words::Of;
-use super::tracker::At;
+use super::tracker::TrackerContext;
 use crate::arguments::ArgBuf;
 use crate::message::Message;
 use crate::output::{Counter, Fault};
@@ -107,7 +107,7 @@ impl Tokens {
 
 impl Frames {
     /// Takes an event (rule FT1).
-    pub fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    pub fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let done = match ts {
             LATEST.. => Err(PARSER_ERROR),
             ts => self.event(ts, packet, at),
@@ -121,7 +121,7 @@ impl Frames {
         &mut self,
         ts: i64,
         packet: &PacketEvent<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         let event = Message(packet.payload);
         let members = member::EXPECTED_DISPLAY..=member::FRAME_END;
@@ -143,7 +143,7 @@ impl Frames {
         ts: i64,
         packet: &PacketEvent<'_>,
         (of, kind, message): (Of, Kind, Message<'_>),
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         let number = |field| message.number(field).map(|number| number as i64);
         let (cookie, token) = (number(1), number(2));
@@ -184,7 +184,7 @@ impl Frames {
         ts: i64,
         (machine, upid, cookie): (u32, Upid, i64),
         start: &Start<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<SliceId> {
         let lanes = lanes(machine, upid, start.kind, at);
         let world = &mut *at.world;
@@ -211,7 +211,7 @@ impl Frames {
         machine: u32,
         start: &Start<'_>,
         made: Option<SliceId>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let key = (machine, start.display_token);
         match (start.of, made) {
@@ -234,7 +234,7 @@ impl Frames {
         ts: i64,
         machine: u32,
         message: Message<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         let cookie = message.number(1).ok_or(PARSER_ERROR)? as i64;
         let stood_for = self.cookies.remove(&(machine, cookie));
@@ -249,7 +249,7 @@ impl Frames {
 }
 
 /// The lanes of a process's frames.
-fn lanes(machine: u32, Upid(upid): Upid, kind: Kind, at: &mut At<'_, '_>) -> SetId {
+fn lanes(machine: u32, Upid(upid): Upid, kind: Kind, at: &mut TrackerContext<'_, '_>) -> SetId {
     let (track_type, name) = kind.track();
     let numbers = [machine.into(), upid.into()];
     at.world.lanes.set(track_type, &numbers, name, || {

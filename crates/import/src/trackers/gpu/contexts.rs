@@ -6,7 +6,7 @@ use timebase_schema::tables::gpu_context;
 
 use super::event::Event;
 use crate::output::Cell;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 
 /// `InternedGraphicsContext.Api`, by its numbers.
 const APIS: [&str; 6] = ["UNDEFINED", "OPEN_GL", "VULKAN", "OPEN_CL", "CUDA", "HIP"];
@@ -17,7 +17,7 @@ pub(super) struct Contexts(FxHashSet<(u32, u64)>);
 
 impl Contexts {
     /// Writes the context of an event as a row, if it is known and has none yet.
-    pub fn see(&mut self, event: &Event<'_>, at: &mut At<'_, '_>) {
+    pub fn see(&mut self, event: &Event<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = event.packet.machine;
         let Some(handle) = event.message.number(5) else {
             return;

@@ -2,7 +2,7 @@
 
 use crate::message::Message;
 use crate::timeline::PacketEvent;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 
 /// A `GpuRenderStageEvent`.
 pub(super) struct Event<'a> {
@@ -22,7 +22,12 @@ impl Event<'_> {
     }
 
     /// An entry of interned data.
-    pub fn interned<'w>(&self, field: u32, iid: u64, at: &'w At<'_, '_>) -> Option<Message<'w>> {
+    pub fn interned<'w>(
+        &self,
+        field: u32,
+        iid: u64,
+        at: &'w TrackerContext<'_, '_>,
+    ) -> Option<Message<'w>> {
         let entry = at.world.interned.get(self.packet.interval, field, iid);
         entry.map(Message)
     }

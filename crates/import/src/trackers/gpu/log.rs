@@ -4,7 +4,7 @@ use super::columns;
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::timeline::{Label, PacketEvent};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewSlice, NewTrack, Owner};
 
 /// The severities by number.
@@ -18,7 +18,7 @@ const SEVERITIES: [&str; 6] = [
 ];
 
 /// Adds a `GpuLog` as an instant.
-pub(super) fn line(ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+pub(super) fn line(ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
     let message = Message(packet.payload);
     let severity = usize::try_from(message.small(1).unwrap_or(0)).ok();
     let severity = severity.and_then(|severity| SEVERITIES.get(severity).copied());

@@ -14,7 +14,7 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::PacketEvent;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId, Upid};
 
 /// The fields of `InternedData` that are looked up, in intervals that have one of these events.
@@ -79,7 +79,7 @@ pub(super) struct VulkanMemory(FxHashMap<(Upid, Sum), (TrackId, i64)>);
 
 impl VulkanMemory {
     /// Writes an event as a row, and changes a sum of its process.
-    pub fn event(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let event = Event {
             packet,
             message: Message(packet.payload),
@@ -144,12 +144,12 @@ impl Event<'_> {
     }
 
     /// A text of interned data; `None` for an entry without a text.
-    fn text(&self, field: u32, iid: u64, at: &At<'_, '_>) -> Option<String> {
+    fn text(&self, field: u32, iid: u64, at: &TrackerContext<'_, '_>) -> Option<String> {
         let entry = at.world.interned.get(self.packet.interval, field, iid)?;
         Some(Message(entry).text(2)?.into_owned())
     }
 
-    fn row(&self, ts: i64, upid: Upid, at: &mut At<'_, '_>) {
+    fn row(&self, ts: i64, upid: Upid, at: &mut TrackerContext<'_, '_>) {
         let message = self.message;
         let args = self.annotations(at);
         let arg_set_id = at.world.arg_set(args.as_bytes(), at.rows);
@@ -184,7 +184,7 @@ impl Event<'_> {
     }
 
     /// The annotations with known keys.
-    fn annotations(&self, at: &mut At<'_, '_>) -> ArgBuf {
+    fn annotations(&self, at: &mut TrackerContext<'_, '_>) -> ArgBuf {
         const KEYS: u32 = interned::VULKAN_MEMORY_KEYS;
         let mut args = ArgBuf::default();
         for annotation in self.message.messages(9) {

@@ -43,7 +43,7 @@ use self::memory::VulkanMemory;
 use self::objects::Objects;
 use self::stages::Stages;
 use super::events::Events;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::timeline::PacketEvent;
 
 /// Fields of `TracePacket`.
@@ -76,7 +76,7 @@ impl Gpu {
 }
 
 impl Tracker for Gpu {
-    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         match packet.field {
             RENDER_STAGE_EVENT => self.stages.event(ts, packet, &self.objects, at),
             VULKAN_API_EVENT => vulkan::event(ts, packet, &mut self.objects, at),

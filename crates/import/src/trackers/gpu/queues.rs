@@ -8,7 +8,7 @@ use super::event::Event;
 use crate::arguments::ArgValue;
 use crate::message::Message;
 use crate::timeline::OwnLabel;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{Details, NewTrack, Owner, SetId, TrackId};
 
 const TYPE: &str = "gpu_render_stage";
@@ -51,7 +51,12 @@ impl Specified {
     }
 
     /// Takes the specifications of an event (rule GP2).
-    pub fn specify(&mut self, event: &Event<'_>, said: Message<'_>, at: &mut At<'_, '_>) {
+    pub fn specify(
+        &mut self,
+        event: &Event<'_>,
+        said: Message<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         for (id, queue) in (0..).zip(said.messages(2)) {
             let Some(name) = queue.text(1) else { continue };
             let said = Queue {
@@ -89,7 +94,7 @@ impl Specified {
         &mut self,
         event: &Event<'_>,
         dur: i64,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<(TrackId, u64)> {
         let (set, unnamed, number) = match event.message.number(13) {
             Some(iid) => {
@@ -126,7 +131,7 @@ fn lanes(
     lanes: Lanes,
     number: u64,
     queue: Option<&Queue>,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> SetId {
     let (machine, gpu) = (event.packet.machine, event.gpu());
     let numbers = [machine.into(), gpu.into(), lanes as u64, number];

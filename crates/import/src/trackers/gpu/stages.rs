@@ -15,7 +15,7 @@ use crate::arguments::ArgBuf;
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{OwnLabel, PacketEvent};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewSlice, StageStep, Upid};
 
 /// The state of render stages, by machine.
@@ -33,7 +33,7 @@ impl Stages {
         ts: i64,
         packet: &PacketEvent<'_>,
         objects: &Objects,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let event = Event {
             ts,
@@ -80,7 +80,7 @@ impl Stages {
         slice: NewSlice<'_>,
         dur: i64,
         known: &Known<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let message = event.message;
         self.args.clear();
@@ -134,9 +134,10 @@ impl Stages {
 }
 
 /// The name of a slice (rule GP4).
-fn name(event: &Event<'_>, specified: &Specified, at: &mut At<'_, '_>) -> OwnLabel {
+fn name(event: &Event<'_>, specified: &Specified, at: &mut TrackerContext<'_, '_>) -> OwnLabel {
     let message = event.message;
-    let called = |name: &str, at: &mut At<'_, '_>| at.world.definitions.names.label(name).into();
+    let called =
+        |name: &str, at: &mut TrackerContext<'_, '_>| at.world.definitions.names.label(name).into();
     let entry = match (message.number(20), message.number(14)) {
         (Some(iid), _) => Some((interned::EVENT_NAMES, iid)),
         (None, _) if message.bytes(17).is_some() => None,
@@ -163,7 +164,11 @@ fn described(event: &Event<'_>, specified: &Specified) -> Option<Box<str>> {
 }
 
 /// The process of an event, or the process with pid 0 if no context names one (rule GP5).
-fn process(event: &Event<'_>, specifications: Option<Message<'_>>, at: &mut At<'_, '_>) -> Upid {
+fn process(
+    event: &Event<'_>,
+    specifications: Option<Message<'_>>,
+    at: &mut TrackerContext<'_, '_>,
+) -> Upid {
     let context = event.message.number(5);
     let context = context.and_then(|iid| event.interned(interned::GRAPHICS_CONTEXTS, iid, at));
     let specified = specifications.and_then(|said| said.bytes(1).map(Message));

@@ -8,11 +8,16 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
 use crate::output::Cell;
 use crate::timeline::{Label, PacketEvent};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewSlice, NewTrack, Owner};
 
 /// Takes a `VulkanApiEvent`.
-pub(super) fn event(ts: i64, packet: &PacketEvent<'_>, objects: &mut Objects, at: &mut At<'_, '_>) {
+pub(super) fn event(
+    ts: i64,
+    packet: &PacketEvent<'_>,
+    objects: &mut Objects,
+    at: &mut TrackerContext<'_, '_>,
+) {
     let message = Message(packet.payload);
     if let Some(name) = message.bytes(1) {
         objects.name(packet.machine, Message(name));
@@ -23,7 +28,7 @@ pub(super) fn event(ts: i64, packet: &PacketEvent<'_>, objects: &mut Objects, at
 }
 
 /// Adds a `VkQueueSubmit`.
-fn queue_submit(ts: i64, machine: u32, submit: Message<'_>, at: &mut At<'_, '_>) {
+fn queue_submit(ts: i64, machine: u32, submit: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     const BUFFERS: u32 = 5;
     let names = &mut at.world.definitions.names;
     let mut args = ArgBuf::default();

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::here::{ANY, Called, Here, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId};
 
 const READ_END: u32 = 431;
@@ -23,7 +23,7 @@ pub(super) struct FileReads {
 }
 
 impl FileReads {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let bytes = ArgValue::Int(here.i32(1).into());
         let set = lanes(here, at);
         let lanes = &mut at.world.lanes;
@@ -58,7 +58,7 @@ impl FileReads {
     }
 }
 
-fn lanes(here: &Here<'_>, at: &mut At<'_, '_>) -> SetId {
+fn lanes(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
     let machine = here.machine;
     at.world.lanes.set(TRACK, &[machine.into()], "", || {
         NewTrack::slices(machine, TRACK, Some(TRACK), Owner::None)

@@ -9,7 +9,7 @@ use timebase_schema::fields::ftrace_event as event;
 use super::binder_frames::{Event, Frames, Sent};
 use super::here::{ANY, Called, Here, fill};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{SliceId, TrackId, Utid};
 
 pub(super) const EVENTS: &[u32] = &[
@@ -70,7 +70,7 @@ pub(super) struct Binder {
 }
 
 impl Binder {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let track = here.thread(at);
         match here.field {
             event::BINDER_TRANSACTION => self.sends(here, track, at),
@@ -109,7 +109,7 @@ impl Binder {
     }
 
     /// Takes a transaction that a thread sends (rule KB1).
-    fn sends(&mut self, here: &Here<'_>, track: TrackId, at: &mut At<'_, '_>) {
+    fn sends(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
         let (debug_id, to_thread, flags) = (here.i32(1), here.u32(4), here.u32(7));
         let sent = Sent {
             is_one_way: flags & ONE_WAY != 0,
@@ -138,7 +138,7 @@ impl Binder {
         self.frames.follow(here.emitter, Event::Sends(sent));
     }
 
-    fn put_args(&mut self, here: &Here<'_>, sent: Sent, at: &mut At<'_, '_>) {
+    fn put_args(&mut self, here: &Here<'_>, sent: Sent, at: &mut TrackerContext<'_, '_>) {
         let (code, flags) = (here.u32(6), here.u32(7));
         let words = match flags {
             0 => "No Flags Set".to_owned(),
@@ -161,7 +161,7 @@ impl Binder {
     }
 
     /// Takes a transaction that a thread receives (rule KB2).
-    fn receives(&mut self, here: &Here<'_>, track: TrackId, at: &mut At<'_, '_>) {
+    fn receives(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
         let outstanding = self.outstanding.remove(&(here.machine, here.i32(1)));
         let Some(outstanding) = outstanding else {
             return;
@@ -192,7 +192,7 @@ fn destination<'a>(
     tid: u32,
     number: impl Fn(i64) -> ArgValue<'static>,
     args: &'a mut ArgBuf,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> &'a [u8] {
     let utid = at.world.threads.thread(machine, tid.into());
     let names = &mut at.world.definitions.names;
@@ -206,7 +206,7 @@ fn destination<'a>(
 }
 
 /// Adds arguments to the topmost open slice with this name.
-fn mark(track: TrackId, called: Called<'_>, args: &[u8], at: &mut At<'_, '_>) {
+fn mark(track: TrackId, called: Called<'_>, args: &[u8], at: &mut TrackerContext<'_, '_>) {
     let (category, name) = called.labels(at);
     at.world.mark_slice(track, category, name, args);
 }

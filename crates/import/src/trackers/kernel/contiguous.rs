@@ -5,7 +5,7 @@ use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::Utid;
 
 pub(super) const EVENTS: &[u32] = &[
@@ -27,7 +27,7 @@ pub(super) struct Contiguous {
 }
 
 impl Contiguous {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = at.world.definitions.machines.get(here.machine);
         let version = machine.and_then(|machine| machine.system.kernel_version());
         let Some(version) = version.filter(|&version| version >= FIRST) else {

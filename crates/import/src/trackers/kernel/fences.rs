@@ -7,7 +7,7 @@ use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
 pub(super) const EVENTS: &[u32] = &[
@@ -38,7 +38,7 @@ pub(super) struct Fences {
 }
 
 impl Fences {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let (number, seqno) = (here.u32(1), here.u32(3));
         let timeline = here.text(4);
         if timeline.as_deref() == Some(UNBOUND) {
@@ -82,7 +82,13 @@ impl Fences {
 }
 
 impl Context {
-    fn joins(&mut self, here: &Here<'_>, seqno: u32, args: &mut ArgBuf, at: &mut At<'_, '_>) {
+    fn joins(
+        &mut self,
+        here: &Here<'_>,
+        seqno: u32,
+        args: &mut ArgBuf,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         self.queue.push_back(seqno);
         if self.queue.len() == 1 {
             self.begin(here, args, at);
@@ -90,7 +96,7 @@ impl Context {
     }
 
     /// Begins the first fence, if there is one.
-    fn begin(&self, here: &Here<'_>, args: &mut ArgBuf, at: &mut At<'_, '_>) {
+    fn begin(&self, here: &Here<'_>, args: &mut ArgBuf, at: &mut TrackerContext<'_, '_>) {
         if let Some(&seqno) = self.queue.front() {
             let args = fill(args, &[("fence seqno", ArgValue::Uint(seqno.into()))], at);
             here.begin(self.track, Called::named("fence"), args, at);

@@ -9,7 +9,7 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::{Message, text};
 use crate::timeline::Label;
 use crate::trackers::sched::KERNEL_SYMBOLS;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{EndOfSlice, Made, NewSlice, SliceId, TrackId, Utid};
 
 /// An event of the kernel.
@@ -44,7 +44,7 @@ impl<'a> Called<'a> {
         }
     }
 
-    pub fn labels(self, at: &mut At<'_, '_>) -> (Label<'a>, Label<'a>) {
+    pub fn labels(self, at: &mut TrackerContext<'_, '_>) -> (Label<'a>, Label<'a>) {
         let names = &mut at.world.definitions.names;
         let mut label = |text: Option<&'a str>| text.map_or(Label::None, |text| names.label(text));
         (label(self.category), label(self.name))
@@ -79,7 +79,7 @@ impl<'a> Here<'a> {
     }
 
     /// The name of the function at an address, or else the address.
-    pub fn symbol(&self, address: u64, at: &At<'_, '_>) -> String {
+    pub fn symbol(&self, address: u64, at: &TrackerContext<'_, '_>) -> String {
         let entry = at
             .world
             .interned
@@ -89,7 +89,7 @@ impl<'a> Here<'a> {
     }
 
     /// The track of the running thread.
-    pub fn thread(&self, at: &mut At<'_, '_>) -> TrackId {
+    pub fn thread(&self, at: &mut TrackerContext<'_, '_>) -> TrackId {
         at.world.tracks.of_thread(self.emitter)
     }
 
@@ -98,7 +98,7 @@ impl<'a> Here<'a> {
         track: TrackId,
         called: Called<'_>,
         args: &[u8],
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<SliceId> {
         let slice = self.slice(track, called, at);
         at.world.begin_slice(slice, args, at.rows)
@@ -109,7 +109,7 @@ impl<'a> Here<'a> {
         track: TrackId,
         called: Called<'_>,
         args: &[u8],
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<SliceId> {
         let slice = self.slice(track, called, at);
         at.world.add_slice(slice, 0, args, at.rows)
@@ -120,7 +120,7 @@ impl<'a> Here<'a> {
         &self,
         track: TrackId,
         called: Called<'n>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> NewSlice<'n> {
         let (category, name) = called.labels(at);
         NewSlice {
@@ -134,7 +134,7 @@ impl<'a> Here<'a> {
         track: TrackId,
         called: Called<'_>,
         args: &[u8],
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<Made> {
         let (category, name) = called.labels(at);
         let end = EndOfSlice {
@@ -146,7 +146,7 @@ impl<'a> Here<'a> {
     }
 
     /// A value of a counter.
-    pub fn value(&self, track: TrackId, value: f64, args: &[u8], at: &mut At<'_, '_>) {
+    pub fn value(&self, track: TrackId, value: f64, args: &[u8], at: &mut TrackerContext<'_, '_>) {
         let args = at.world.arg_set(args, at.rows);
         at.world.value(self.ts, track, value, args, at.rows);
     }
@@ -156,7 +156,7 @@ impl<'a> Here<'a> {
 pub(super) fn fill<'a>(
     buffer: &'a mut ArgBuf,
     args: &[(&str, ArgValue<'_>)],
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> &'a [u8] {
     buffer.clear();
     for &(key, value) in args {

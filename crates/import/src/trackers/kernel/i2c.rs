@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::here::{Called, Here};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::Utid;
 
 const RESULT: u32 = 29;
@@ -25,7 +25,7 @@ struct Transfer {
 }
 
 impl Transfers {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let (adapter, number) = (here.u32(1), here.u32(2));
         if adapter > LAST_ADAPTER {
             return;

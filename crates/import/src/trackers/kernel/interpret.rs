@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::entry::{Argument, Does, Entry, Kind, Of, On, Pattern, Track, Value, When};
 use super::here::{ANY, Called, Here, hex};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId, Upid, Utid, ucpu};
 
 /// Does what the lines of the table say.
@@ -37,7 +37,7 @@ enum Found<'a> {
 
 impl Interpreter {
     /// Applies a line to an event.
-    pub fn run(&mut self, entry: &Entry, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn run(&mut self, entry: &Entry, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         if !holds(entry.when, here, at) {
             return;
         }
@@ -89,7 +89,7 @@ impl Interpreter {
         self.name = name;
     }
 
-    fn put_args(&mut self, args: &[Argument], here: &Here<'_>, at: &mut At<'_, '_>) {
+    fn put_args(&mut self, args: &[Argument], here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         self.args.clear();
         for argument in args {
             match *argument {
@@ -133,7 +133,7 @@ impl Interpreter {
         on: On,
         here: &Here<'_>,
         key: &str,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<TrackId> {
         let On::Track(track) = on else {
             return Some(here.thread(at));
@@ -163,7 +163,12 @@ impl Interpreter {
         Some(id)
     }
 
-    fn owner(&mut self, track: &Track, here: &Here<'_>, at: &mut At<'_, '_>) -> Option<Owner> {
+    fn owner(
+        &mut self,
+        track: &Track,
+        here: &Here<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Option<Owner> {
         Some(match track.of {
             Of::Nobody => Owner::None,
             Of::Thread => Owner::Thread(here.emitter),
@@ -189,7 +194,7 @@ impl Interpreter {
         owner: Owner,
         here: &Here<'_>,
         key: &str,
-        at: &At<'_, '_>,
+        at: &TrackerContext<'_, '_>,
     ) {
         let bytes = &mut self.key;
         bytes.clear();
@@ -215,7 +220,7 @@ impl Interpreter {
     }
 }
 
-fn holds(when: When, here: &Here<'_>, at: &At<'_, '_>) -> bool {
+fn holds(when: When, here: &Here<'_>, at: &TrackerContext<'_, '_>) -> bool {
     let is = |value, expected| match found(value, here, "", at) {
         Found::Number(number) => number == expected,
         Found::Text(_) => false,
@@ -228,7 +233,7 @@ fn holds(when: When, here: &Here<'_>, at: &At<'_, '_>) -> bool {
 }
 
 /// A value of a counter. Unsigned numbers have 64 bits.
-fn real(value: Value, here: &Here<'_>, at: &At<'_, '_>) -> f64 {
+fn real(value: Value, here: &Here<'_>, at: &TrackerContext<'_, '_>) -> f64 {
     match (value, found(value, here, "", at)) {
         (Value::U64(_), Found::Number(number)) => number as u64 as f64,
         (_, Found::Number(number)) => number as f64,
@@ -237,7 +242,12 @@ fn real(value: Value, here: &Here<'_>, at: &At<'_, '_>) -> f64 {
 }
 
 /// Looks up a value in an event.
-fn found<'a>(value: Value, here: &Here<'a>, key: &'a str, at: &At<'_, '_>) -> Found<'a> {
+fn found<'a>(
+    value: Value,
+    here: &Here<'a>,
+    key: &'a str,
+    at: &TrackerContext<'_, '_>,
+) -> Found<'a> {
     let number = match value {
         Value::I32(field) => here.i32(field).into(),
         Value::U32(field) => here.u32(field).into(),
@@ -280,7 +290,7 @@ fn written(
     here: &Here<'_>,
     key: &str,
     out: &mut String,
-    at: &At<'_, '_>,
+    at: &TrackerContext<'_, '_>,
 ) -> bool {
     let mut is_there = pattern.len() > 1;
     for &value in pattern {

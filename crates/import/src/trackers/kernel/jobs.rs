@@ -7,7 +7,7 @@ use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SliceId, TrackId};
 
 pub(super) const EVENTS: &[u32] = &[
@@ -67,7 +67,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         match here.field {
             event::DRM_SCHED_JOB => self.queues(here, 6, Number::Old(here.u64(4)), at),
             event::DRM_SCHED_JOB_QUEUE => self.queues(here, 1, Number::new(here, 5, 6), at),
@@ -86,7 +86,7 @@ impl Jobs {
     }
 
     /// Takes a job that a thread queues.
-    fn queues(&mut self, here: &Here<'_>, name: u32, job: Number, at: &mut At<'_, '_>) {
+    fn queues(&mut self, here: &Here<'_>, name: u32, job: Number, at: &mut TrackerContext<'_, '_>) {
         let ring = self.ring(here, name, at);
         let name = here.text(name);
         let mut args = vec![("gpu sched ring", text_arg(name.as_deref()))];
@@ -106,7 +106,7 @@ impl Jobs {
         name: u32,
         job: Number,
         fence: Number,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let place = self.ring(here, name, at);
         self.fences.entry((here.machine, fence)).or_insert(place);
@@ -119,7 +119,7 @@ impl Jobs {
         }
     }
 
-    fn is_done(&mut self, here: &Here<'_>, fence: Number, at: &mut At<'_, '_>) {
+    fn is_done(&mut self, here: &Here<'_>, fence: Number, at: &mut TrackerContext<'_, '_>) {
         let place = self.fences.remove(&(here.machine, fence));
         let Some(ring) = place.and_then(|place| self.rings.get_mut(place)) else {
             return;
@@ -129,7 +129,7 @@ impl Jobs {
         ring.begin(here, &mut self.args, at);
     }
 
-    fn ring(&mut self, here: &Here<'_>, name: u32, at: &mut At<'_, '_>) -> usize {
+    fn ring(&mut self, here: &Here<'_>, name: u32, at: &mut TrackerContext<'_, '_>) -> usize {
         let name = here.text(name);
         let key = (here.machine, name.as_deref().map(Box::from));
         let (rings, machine) = (&mut self.rings, here.machine);
@@ -148,7 +148,7 @@ impl Jobs {
 
 impl Ring {
     /// Begins the first job, if there is one, and links it from the thread that queued it.
-    fn begin(&mut self, here: &Here<'_>, args: &mut ArgBuf, at: &mut At<'_, '_>) {
+    fn begin(&mut self, here: &Here<'_>, args: &mut ArgBuf, at: &mut TrackerContext<'_, '_>) {
         let Some(&job) = self.queue.front() else {
             return;
         };

@@ -64,7 +64,7 @@ use self::interpret::Interpreter;
 pub(super) use self::syscalls::TRUNCATED;
 use self::table::TABLE;
 use super::events::Events;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::message::Message;
 use crate::output::{LogMessage, Severity};
 use crate::timeline::FtraceEvent;
@@ -180,13 +180,19 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// Takes a mark of a thread (rule KE32), before the mark has its effect.
     #[inline]
-    pub fn marks(&mut self, ts: i64, emitter: Utid, at: &mut At<'_, '_>) {
+    pub fn marks(&mut self, ts: i64, emitter: Utid, at: &mut TrackerContext<'_, '_>) {
         self.syscalls.marks(ts, emitter, at);
     }
 }
 
 impl Tracker for Kernel {
-    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        ts: i64,
+        event: &FtraceEvent<'_>,
+        emitter: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let here = &Here {
             ts,
             machine: event.machine,
@@ -223,7 +229,7 @@ impl Tracker for Kernel {
         }
     }
 
-    fn end(&mut self, at: &mut At<'_, '_>) {
+    fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         if self.interpreter.beyond_cpus > 0 {
             let text = format!(
                 "{} kernel events of CPUs above {} are no slices or values",

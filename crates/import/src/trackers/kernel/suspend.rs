@@ -5,7 +5,7 @@ use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill, first_bytes, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId, Utid};
 
 pub(super) const EVENTS: &[u32] = &[
@@ -51,7 +51,7 @@ struct Step<'a> {
 }
 
 impl Suspend {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         if here.field == event::SUSPEND_RESUME {
             return self.action(here, at);
         }
@@ -73,7 +73,7 @@ impl Suspend {
         self.begin(here, &name, &step, at);
     }
 
-    fn action(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    fn action(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let action = here.text(1).unwrap_or_default();
         let value = match &*action {
             // The value is the number of a processor, and may change until the end.
@@ -121,7 +121,13 @@ impl Suspend {
         }
     }
 
-    fn begin(&mut self, here: &Here<'_>, name: &str, step: &Step<'_>, at: &mut At<'_, '_>) {
+    fn begin(
+        &mut self,
+        here: &Here<'_>,
+        name: &str,
+        step: &Step<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let cookie = self.cookie(name);
         let set = lanes(here, at);
         let Some(track) = at.world.lanes.begin(set, cookie, &mut at.world.tracks) else {
@@ -141,14 +147,14 @@ impl Suspend {
     }
 }
 
-fn end(here: &Here<'_>, cookie: i64, at: &mut At<'_, '_>) {
+fn end(here: &Here<'_>, cookie: i64, at: &mut TrackerContext<'_, '_>) {
     let set = lanes(here, at);
     if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
         here.end(track, ANY, &[], at);
     }
 }
 
-fn lanes(here: &Here<'_>, at: &mut At<'_, '_>) -> SetId {
+fn lanes(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
     let machine = here.machine;
     at.world.lanes.set(TRACK, &[machine.into()], "", || {
         NewTrack::slices(machine, TRACK, Some(TRACK_NAME), Owner::None)

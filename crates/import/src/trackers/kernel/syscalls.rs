@@ -13,7 +13,7 @@ use super::here::{Called, Here};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Architecture;
 use crate::output::{Counter, Fault};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{EndOfSlice, Utid};
 
 const ENTER: u32 = 329;
@@ -50,7 +50,7 @@ pub(super) struct Syscalls {
 }
 
 impl Syscalls {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = here.machine;
         let names = self.names.entry(machine);
         let names = names.or_insert_with(|| {
@@ -91,7 +91,7 @@ impl Syscalls {
 
     /// Takes a mark of a thread. The thread writes it by a call of `sys_write`: the call's slice ends here,
     /// so that the mark is not inside it.
-    pub fn marks(&mut self, ts: i64, emitter: Utid, at: &mut At<'_, '_>) {
+    pub fn marks(&mut self, ts: i64, emitter: Utid, at: &mut TrackerContext<'_, '_>) {
         if self.writing.is_empty() || !self.writing.remove(&emitter) {
             return;
         }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::here::{ANY, Called, Here};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
 pub(super) const EVENTS: &[u32] = &[362];
@@ -43,7 +43,7 @@ fn state(number: i32) -> Option<&'static str> {
 }
 
 impl Streams {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let is_tcp = here.u32(6) == TCP && FAMILIES.contains(&here.u32(3));
         let states = state(here.i32(4)).zip(state(here.i32(5)));
         let Some((new, _)) = states.filter(|_| is_tcp) else {

@@ -5,7 +5,7 @@ use timebase_schema::fields::ftrace_event as event;
 
 use super::here::{ANY, Called, Here, fill};
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId};
 
 pub(super) const EVENTS: &[u32] = &[
@@ -34,7 +34,7 @@ pub(super) struct Virtio {
 }
 
 impl Virtio {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         match here.field {
             event::VIRTIO_GPU_CMD_QUEUE | event::VIRTIO_GPU_CMD_RESPONSE => self.gpu(here, at),
             event::VIRTIO_VIDEO_CMD | event::VIRTIO_VIDEO_CMD_DONE => video_command(here, at),
@@ -42,7 +42,7 @@ impl Virtio {
         }
     }
 
-    fn gpu(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    fn gpu(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let queue = match here.text(5).as_deref() {
             Some("control") => "Control",
             Some("cursor") => "Cursor",
@@ -86,7 +86,7 @@ impl Virtio {
         }
     }
 
-    fn video_resource(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    fn video_resource(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let (resource, queue) = (here.i32(6), here.u32(5));
         let queue_name = match queue {
             0x100 => "INPUT",
@@ -121,7 +121,7 @@ impl Virtio {
     }
 }
 
-fn video_command(here: &Here<'_>, at: &mut At<'_, '_>) {
+fn video_command(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
     let what = match here.field {
         event::VIRTIO_VIDEO_CMD => "Requests",
         _ => "Responses",
@@ -141,7 +141,7 @@ fn video_lanes(
     track_type: &'static str,
     stream: u32,
     what: &str,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> SetId {
     let machine = here.machine;
     let (key, kind) = match track_type {

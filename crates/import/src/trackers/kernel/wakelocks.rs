@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::here::{ANY, Called, Here, first_bytes};
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
 const ACTIVATE: u32 = 404;
@@ -25,7 +25,7 @@ struct Held {
 }
 
 impl Wakelocks {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let name = here.text(1);
         let key = (here.machine, name.as_deref().map(Box::from));
         match (self.0.get_mut(&key), here.field) {

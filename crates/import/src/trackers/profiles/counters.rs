@@ -9,7 +9,7 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::message::Message;
 use crate::timeline::Name;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{Details, NewTrack, Owner, TrackId, World};
 
 /// The field of `InternedData`.
@@ -84,7 +84,7 @@ impl Counters {
         of: Measured,
         sample: &mut Sample,
         samples: &mut Samples,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let message = packet.message();
         let timebase = timebase(packet, at.world);

@@ -21,7 +21,7 @@ use crate::message::Message;
 use crate::output::Cell;
 use crate::place::TraceTime;
 use crate::timeline::Name;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::Upid;
 
 /// The number and the bytes of allocations, and of frees. Frees are below 0.
@@ -115,7 +115,7 @@ impl Dumps {
         packet: &Packet<'_>,
         (known, callstacks): (&mut KnownStacks, &mut Callstacks),
         profiled: &mut Profiled,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let message = packet.message();
         let index = message.number(field::INDEX).unwrap_or(0);
@@ -151,7 +151,7 @@ impl Dumps {
         dump: Message<'_>,
         packet: &Packet<'_>,
         profiled: &mut Profiled,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let world = &mut *at.world;
         let recorded = dump.number(dump::TIMESTAMP).unwrap_or(0);
@@ -203,7 +203,7 @@ impl Dumps {
         stack: u64,
         callsite: CallsiteId,
         now: Sums,
-        (packet, at): (&Packet<'_>, &mut At<'_, '_>),
+        (packet, at): (&Packet<'_>, &mut TrackerContext<'_, '_>),
     ) {
         let heap = pending.heap;
         let last = self.last.entry((heap, callsite)).or_default();

@@ -12,7 +12,7 @@ use super::stacks::{TEXT, build_id, new_mapping, trimmed};
 use crate::message::{self, Message};
 use crate::output::Rows;
 use crate::timeline::Name;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 
 /// The entries for numbers, until a packet that is not continued has been done.
 #[derive(Debug, Default)]
@@ -40,7 +40,12 @@ impl OwnStacks {
     }
 
     /// Reads the entries of a packet.
-    pub fn read(&mut self, packet: &Packet<'_>, callstacks: &mut Callstacks, at: &mut At<'_, '_>) {
+    pub fn read(
+        &mut self,
+        packet: &Packet<'_>,
+        callstacks: &mut Callstacks,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let message = packet.message();
         for string in message.messages(field::STRINGS) {
             let text = string.bytes(TEXT).unwrap_or_default();

@@ -6,7 +6,7 @@ use super::packet::Packet;
 use crate::message::Message;
 use crate::output::{Counter, Loss};
 use crate::summary::LossKind;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 
 static LAST_PROFILE: Counter = Counter::info(
     "heapprofd_last_profile_timestamp",
@@ -77,7 +77,7 @@ pub(super) fn count(
     pid: u32,
     (start, end): (i64, i64),
     packet: &Packet<'_>,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) {
     let (counts, of) = (&mut at.world.counts, packet.of());
     let idx = i64::from(pid as i32);

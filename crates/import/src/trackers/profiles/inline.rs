@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::callstacks::{CallsiteId, Callstacks, MappingId, Source, SymbolLine};
 use super::packet::number;
 use crate::message::Message;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 
 /// The mappings of such frames.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl InlineStacks {
         message: Message<'_>,
         of: (u32, &str),
         callstacks: &mut Callstacks,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<CallsiteId> {
         const FRAMES: u32 = 1;
         let (machine, name) = of;

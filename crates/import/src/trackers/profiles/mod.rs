@@ -54,7 +54,7 @@ use self::stacks::KnownStacks;
 use self::track_event_stacks::{Stack, TrackEventStacks};
 use self::v8::V8Profiles;
 use super::track_events::Stacked;
-use super::tracker::At;
+use super::tracker::TrackerContext;
 use crate::timeline::{ProfileEvent, TrackEvent};
 
 /// The fields of `InternedData` that are looked up, in intervals that have an event of profiles.
@@ -112,7 +112,7 @@ impl Profiles {
         &mut self,
         ts: i64,
         event: &ProfileEvent<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> io::Result<()> {
         let Some(writer) = at.world.definitions.profiles.of(event.writer) else {
             return Ok(());
@@ -157,7 +157,7 @@ impl Profiles {
         ts: i64,
         event: &TrackEvent<'_>,
         stacked: Option<Stacked>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         if let (Some(stack), Some(stacked)) = (&event.stack, stacked) {
             let known = self.known.entry(stack.interval).or_default();
@@ -173,7 +173,7 @@ impl Profiles {
     }
 
     /// An event that needs the interned data of an interval has come.
-    fn has_come(&mut self, interval: Interval, at: &mut At<'_, '_>) {
+    fn has_come(&mut self, interval: Interval, at: &mut TrackerContext<'_, '_>) {
         if at.world.definitions.profiles.has_come(interval) {
             self.known.remove(&interval);
             at.world.interned.forget(interval);
@@ -181,7 +181,7 @@ impl Profiles {
     }
 
     /// Writes the rest of the rows, because there are no more events.
-    pub fn end(&mut self, at: &mut At<'_, '_>) {
+    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         self.v8.end(&mut self.callstacks, at);
         let world = &mut *at.world;
         let names = &world.definitions.names;

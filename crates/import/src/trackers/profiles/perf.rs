@@ -18,7 +18,7 @@ use crate::message::Message;
 use crate::output::{Loss, Rows};
 use crate::summary::LossKind;
 use crate::timeline::Name;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{Details, NewTrack, Owner, TrackId, ucpu};
 
 const TRACK_TYPE: &str = "perf_cpu_counter";
@@ -43,7 +43,7 @@ impl Perf {
         packet: &Packet<'_>,
         (known, callstacks): (&mut KnownStacks, &mut Callstacks),
         samples: &mut Samples,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let message = packet.message();
         let session = self.session(packet, samples);
@@ -101,7 +101,7 @@ impl Perf {
         session: SessionId,
         packet: &Packet<'_>,
         samples: &mut Samples,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let key = (packet.event.writer, cpu);
         if self.cpus.contains_key(&key) {
@@ -134,7 +134,7 @@ impl Perf {
         &self,
         SessionId(session): SessionId,
         packet: &Packet<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> (Vec<String>, Option<&'static str>) {
         let world = &mut *at.world;
         let defaults = world
@@ -165,7 +165,7 @@ impl Perf {
         (machine, ucpu): (u32, u32),
         session: SessionId,
         (name, is_timebase): (&str, bool),
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> TrackId {
         let world = &mut *at.world;
         let names = &mut world.definitions.names;
@@ -199,7 +199,7 @@ impl Perf {
         packet: &Packet<'_>,
         sample: &mut Sample,
         samples: &mut Samples,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let cpu = message.small(field::CPU).unwrap_or(0);
         let tracks = self.cpus.get(&(packet.event.writer, cpu));
@@ -217,7 +217,7 @@ impl Perf {
     }
 
     /// Counts a skipped callstack of a sample.
-    fn skips(&mut self, reason: u64, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+    fn skips(&mut self, reason: u64, packet: &Packet<'_>, at: &mut TrackerContext<'_, '_>) {
         let fault = match reason {
             1 | 2 => SKIPPED,
             3 => SKIPPED_DATALOSS,
@@ -251,7 +251,7 @@ fn said_by(packet: &Packet<'_>) -> Loss {
 }
 
 /// Counts lost records, because the kernel's buffer of a CPU was full.
-fn records_lost(lost: u64, cpu: u32, packet: &Packet<'_>, at: &mut At<'_, '_>) {
+fn records_lost(lost: u64, cpu: u32, packet: &Packet<'_>, at: &mut TrackerContext<'_, '_>) {
     let count = i64::try_from(lost).unwrap_or(i64::MAX);
     let idx = i64::from(cpu);
     at.world.counts.add(&LOST_RECORDS, packet.of(), idx, count);
@@ -268,7 +268,7 @@ fn producer_event(
     event: Message<'_>,
     SessionId(session): SessionId,
     packet: &Packet<'_>,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) {
     const GUARDRAIL: u64 = 1;
     if event.number(1) == Some(GUARDRAIL) {

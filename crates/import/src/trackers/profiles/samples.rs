@@ -17,7 +17,7 @@ use super::callstacks::CallsiteId;
 use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::timeline::Name;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{TrackId, Upid, Utid};
 
 /// The sources that have views, by their rows in `stack_sample_source`.
@@ -208,7 +208,7 @@ impl Samples {
         (ts, value): (i64, u64),
         track: TrackId,
         values: &mut Option<(i64, u32)>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let measurement = at.world.sample(ts);
         let (_, count) = values.get_or_insert((measurement.id(), 0));
@@ -218,7 +218,7 @@ impl Samples {
     }
 
     /// Writes a sample as a row.
-    pub fn add(&mut self, ts: i64, sample: &Sample, at: &mut At<'_, '_>) {
+    pub fn add(&mut self, ts: i64, sample: &Sample, at: &mut TrackerContext<'_, '_>) {
         self.uses(sample.source);
         if sample.callsite.is_some() {
             self.refer(sample);

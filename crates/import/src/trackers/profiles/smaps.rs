@@ -7,11 +7,11 @@ use super::faults::SMAPS;
 use super::packet::Packet;
 use crate::message::{Message, text};
 use crate::output::Cell;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::Upid;
 
 /// Takes a packet.
-pub(super) fn packet(packet: &Packet<'_>, at: &mut At<'_, '_>) {
+pub(super) fn packet(packet: &Packet<'_>, at: &mut TrackerContext<'_, '_>) {
     let message = packet.message();
     let pid = message.small(field::PID).unwrap_or(0);
     let machine = packet.writer.machine;
@@ -74,7 +74,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn push(&self, ts: i64, upid: Upid, at: &mut At<'_, '_>) {
+    fn push(&self, ts: i64, upid: Upid, at: &mut TrackerContext<'_, '_>) {
         const DELETED: &str = " (deleted)";
         at.world.spans(&smaps_record::TABLE, ts, 0);
         let rows = &mut *at.rows;
@@ -158,7 +158,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Makes the rows; returns whether all columns are correct.
-    fn rows(&self, ts: i64, upid: Upid, at: &mut At<'_, '_>) -> bool {
+    fn rows(&self, ts: i64, upid: Upid, at: &mut TrackerContext<'_, '_>) -> bool {
         let shortest = self.lengths().min().unwrap_or(0);
         let mut made = 0;
         let mut is_named = true;

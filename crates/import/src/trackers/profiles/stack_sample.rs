@@ -11,7 +11,7 @@ use super::packet::{Packet, some_number};
 use super::samples::{AsyncId, Execution, Sample, Samples, SessionId, SourceId, Task};
 use super::stacks::KnownStacks;
 use crate::message::Message;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{Upid, Utid, ucpu};
 
 /// The asynchronous contexts of an interval that have a row (rule OP4).
@@ -34,7 +34,7 @@ impl StackSamples {
         packet: &Packet<'_>,
         (known, contexts): (&mut KnownStacks, &mut KnownAsync),
         (callstacks, samples): (&mut Callstacks, &mut Samples),
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let source = source(packet, samples, at);
         let mut upid = None;
@@ -76,7 +76,11 @@ impl StackSamples {
 }
 
 /// The profiler that made the sample.
-fn source(packet: &Packet<'_>, samples: &mut Samples, at: &mut At<'_, '_>) -> Option<SourceId> {
+fn source(
+    packet: &Packet<'_>,
+    samples: &mut Samples,
+    at: &mut TrackerContext<'_, '_>,
+) -> Option<SourceId> {
     let definitions = &mut at.world.definitions;
     let profiles = &definitions.profiles;
     let defaults = profiles.stack_sample_defaults(packet.event.defaults);
@@ -89,7 +93,7 @@ fn own_or_interned<T>(
     (own, iid): (u32, u32),
     interned: u32,
     packet: &Packet<'_>,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
     read: impl FnOnce(Message<'_>) -> T,
 ) -> Option<T> {
     let message = packet.message();
@@ -103,7 +107,7 @@ fn own_or_interned<T>(
 /// The numbers of a task: pid, tid, asynchronous context (rule SS2).
 fn task(
     packet: &Packet<'_>,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> Option<(Option<u32>, Option<u32>, Option<u64>)> {
     let fields = (field::TASK_CONTEXT, field::TASK_CONTEXT_IID);
     own_or_interned(
@@ -120,7 +124,7 @@ fn mention(
     pid: Option<u32>,
     tid: Option<u32>,
     machine: u32,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> (Option<Upid>, Option<Utid>) {
     let threads = &mut at.world.threads;
     let upid = pid.map(|pid| threads.process(machine, pid.into()));
@@ -137,7 +141,7 @@ fn async_context(
     known: &mut KnownAsync,
     packet: &Packet<'_>,
     samples: &mut Samples,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> Option<AsyncId> {
     let mut look_up = packet.look_up(at.world);
     let mut chain: Vec<(u64, Message<'_>)> = Vec::new();
@@ -167,7 +171,7 @@ fn async_context(
 }
 
 /// The CPU and the mode in which the task was running (rule SS4).
-fn execution(packet: &Packet<'_>, at: &mut At<'_, '_>) -> Option<Execution> {
+fn execution(packet: &Packet<'_>, at: &mut TrackerContext<'_, '_>) -> Option<Execution> {
     let fields = (field::EXECUTION_CONTEXT, field::EXECUTION_CONTEXT_IID);
     let (cpu, mode) = own_or_interned(
         fields,

@@ -14,7 +14,7 @@ use crate::definitions::Names;
 use crate::message::Message;
 use crate::output::Rows;
 use crate::timeline::Name;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::Upid;
 
 /// A number of interned data and the process that uses it, if the process is known.
@@ -43,7 +43,7 @@ impl KnownStacks {
         used: Used,
         then: KnownThen,
         callstacks: &mut Callstacks,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<CallsiteId> {
         if let Some(&known) = self.stacks.get(&used) {
             return Some(known);

@@ -8,7 +8,7 @@ use super::samples::{Sample, Samples, SourceId, Task};
 use super::stacks::KnownStacks;
 use crate::compact::Take;
 use crate::output::STACKPROFILE_PARSER_ERROR;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::ThreadNumbers;
 
 /// A sample, in the compact form of its reader.
@@ -20,7 +20,7 @@ pub(super) fn sample(
     packet: &Packet<'_>,
     (known, callstacks): (&mut KnownStacks, &mut Callstacks),
     samples: &mut Samples,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> io::Result<()> {
     let mut take = Take(packet.event.payload);
     let machine = packet.writer.machine;

@@ -6,10 +6,14 @@ use super::packet::{Packet, number, some_number};
 use super::stacks::build_id;
 use crate::definitions::Names;
 use crate::message::Message;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 
 /// Gives the frames of a module their symbols.
-pub(super) fn symbolize(packet: &Packet<'_>, callstacks: &mut Callstacks, at: &mut At<'_, '_>) {
+pub(super) fn symbolize(
+    packet: &Packet<'_>,
+    callstacks: &mut Callstacks,
+    at: &mut TrackerContext<'_, '_>,
+) {
     let (message, id) = (packet.message(), packet.event.packet);
     let world = &mut *at.world;
     let names = &mut world.definitions.names;

@@ -10,7 +10,7 @@ use crate::message::Message;
 use crate::output::{Cell, PARSER_ERROR};
 use crate::timeline::{EventStack, StackFrames, TrackEvent};
 use crate::trackers::track_events::Stacked;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 
 /// A track event with a callstack, and the row that it has made.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl TrackEventStacks {
         &mut self,
         of: &Stack<'_>,
         (known, callstacks): (&mut KnownStacks, &mut Callstacks),
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let callsite = match of.stack.frames {
             StackFrames::Interned(iid) => {

@@ -10,7 +10,7 @@ use super::samples::{Sample, Samples, SourceId, Task};
 use crate::compact::Take;
 use crate::definitions::{Names, V8Node, V8Session, v8_fault};
 use crate::output::Rows;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::ThreadNumbers;
 
 /// The callsites of all sessions, by their numbers.
@@ -36,7 +36,7 @@ impl V8Profiles {
         packet: &Packet<'_>,
         callstacks: &mut Callstacks,
         samples: &mut Samples,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> io::Result<()> {
         let mut take = Take(packet.event.payload);
         let (number, id) = (take.small()?, take.small()?);
@@ -86,7 +86,7 @@ impl V8Profiles {
     }
 
     /// Makes the callsites without samples, because there are no more.
-    pub fn end(&mut self, callstacks: &mut Callstacks, at: &mut At<'_, '_>) {
+    pub fn end(&mut self, callstacks: &mut Callstacks, at: &mut TrackerContext<'_, '_>) {
         let definitions = &mut at.world.definitions;
         for number in 0..definitions.v8.len() {
             let Some(session) = definitions.v8.get(number) else {

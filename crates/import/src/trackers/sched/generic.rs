@@ -19,7 +19,7 @@ use super::slices::{SchedSlice, SchedSliceId, SchedSlices};
 use crate::message::Message;
 use crate::output::{Cell, Counter, Fault, Rows};
 use crate::timeline::PacketEvent;
-use crate::trackers::tracker::At;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{CPUS, TimeOf, Utid, ucpu};
 
 /// The field of `TracePacket`.
@@ -164,7 +164,7 @@ struct Of {
 }
 
 /// The slices that are not written yet, and the rest that an event affects.
-type With<'s, 'a, 'o> = (&'s mut SchedSlices, &'s mut At<'a, 'o>);
+type With<'s, 'a, 'o> = (&'s mut SchedSlices, &'s mut TrackerContext<'a, 'o>);
 
 /// Follows threads.
 #[derive(Debug, Default)]
@@ -186,7 +186,7 @@ impl Generic {
         ts: i64,
         packet: &PacketEvent<'_>,
         slices: &mut SchedSlices,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let message = Message(packet.payload);
         let Some(state) = TaskState::read(message) else {
@@ -214,7 +214,7 @@ impl Generic {
     }
 
     /// The thread of an event; `None` if its state cannot follow the previous one (rule GK2).
-    fn thread(&self, event: StateEvent<'_>, at: &mut At<'_, '_>) -> Option<Utid> {
+    fn thread(&self, event: StateEvent<'_>, at: &mut TrackerContext<'_, '_>) -> Option<Utid> {
         let StateEvent {
             ts,
             machine,
@@ -268,7 +268,7 @@ impl Generic {
         event: StateEvent<'_>,
         of: Of,
         slices: &mut SchedSlices,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Effect {
         let (ts, Of { utid, ucpu }) = (event.ts, of);
         if event.state == TaskState::Running {
@@ -369,7 +369,7 @@ impl Generic {
     }
 
     /// Writes the open rows without an end.
-    pub fn end(&mut self, at: &mut At<'_, '_>) {
+    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         let mut last: Vec<_> = self.last.drain().collect();
         last.sort_unstable_by_key(|(_, row)| row.id.number());
         for (utid, row) in last {
@@ -386,7 +386,7 @@ fn release(slice: SchedSliceId, slices: &mut SchedSlices, rows: &mut Rows<'_>) {
     slices.settle(slice, rows);
 }
 
-fn push(utid: Utid, row: &LastRow, dur: i64, at: &mut At<'_, '_>) {
+fn push(utid: Utid, row: &LastRow, dur: i64, at: &mut TrackerContext<'_, '_>) {
     let state = row.state.map(TaskState::text);
     let state = state.map(|state| at.world.strings.number(state, at.rows));
     at.rows.count_states(1, 0);

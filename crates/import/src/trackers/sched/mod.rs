@@ -60,7 +60,7 @@ pub(super) use self::slices::SchedSlices;
 use self::slices::{BOTH, SchedSlice, SchedSliceId};
 use self::states::{Leaves, States, With};
 use super::events::Events;
-use super::tracker::{At, Tracker};
+use super::tracker::{Tracker, TrackerContext};
 use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
 use crate::timeline::{FtraceEvent, PacketEvent, Switch, Waker, Waking};
@@ -106,12 +106,18 @@ impl Sched {
 }
 
 impl Tracker for Sched {
-    fn begin(&mut self, at: &mut At<'_, '_>) {
+    fn begin(&mut self, at: &mut TrackerContext<'_, '_>) {
         let gaps = at.world.statements().map(|of_part| &of_part.gaps[..]);
         self.cpus.gaps = Gaps::new(gaps.unwrap_or_default());
     }
 
-    fn switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
+    fn switch(
+        &mut self,
+        ts: i64,
+        switch: &Switch,
+        is_begun: bool,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let on = (switch.machine, switch.cpu);
         match switch.prev {
             Some(_) if !is_begun => self.arrives(ts, on, false, at.rows),
@@ -149,7 +155,13 @@ impl Tracker for Sched {
         }
     }
 
-    fn waking(&mut self, ts: i64, waking: &Waking, is_begun: bool, at: &mut At<'_, '_>) {
+    fn waking(
+        &mut self,
+        ts: i64,
+        waking: &Waking,
+        is_begun: bool,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let machine = waking.machine;
         let world = &mut *at.world;
         let (waker, irq_context) = match waking.waker {
@@ -187,7 +199,13 @@ impl Tracker for Sched {
         }
     }
 
-    fn ftrace(&mut self, ts: i64, event: &FtraceEvent<'_>, emitter: Utid, at: &mut At<'_, '_>) {
+    fn ftrace(
+        &mut self,
+        ts: i64,
+        event: &FtraceEvent<'_>,
+        emitter: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let message = Message(event.message);
         let pid = message.small(1).unwrap_or(0);
         match event.field {
@@ -220,13 +238,13 @@ impl Tracker for Sched {
         }
     }
 
-    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut At<'_, '_>) {
+    fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if packet.field == generic::TASK_STATE_EVENT {
             self.generic.event(ts, packet, &mut self.slices, at);
         }
     }
 
-    fn end(&mut self, at: &mut At<'_, '_>) {
+    fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         for (on, slice) in self.cpus.open(at.world.part.machine) {
             let began = self.slices.get(slice).map(|slice| slice.ts);
             if began.is_some_and(|began| self.cpus.loses_on(on, began, None)) {
@@ -255,7 +273,14 @@ impl Tracker for Sched {
 impl Sched {
     /// Takes an event of a CPU that is no switch, with its pid if it has one.
     #[inline]
-    pub fn sees(&mut self, ts: i64, on: On, pid: Option<u32>, is_begun: bool, at: &mut At<'_, '_>) {
+    pub fn sees(
+        &mut self,
+        ts: i64,
+        on: On,
+        pid: Option<u32>,
+        is_begun: bool,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let cpu = self.cpus.get(on);
         let other = pid.filter(|&pid| is_begun && cpu.running.is_some() && pid != cpu.pid);
         match other {
@@ -266,7 +291,7 @@ impl Sched {
 
     /// Takes an event of another thread than the thread that its CPU runs (rule DT3 b).
     #[cold]
-    fn sees_another(&mut self, ts: i64, on: On, other: u32, at: &mut At<'_, '_>) {
+    fn sees_another(&mut self, ts: i64, on: On, other: u32, at: &mut TrackerContext<'_, '_>) {
         let cpu = self.cpus.get(on);
         cpu.blurs = true;
         let is_first = !std::mem::replace(&mut cpu.is_told, true);
@@ -285,7 +310,14 @@ impl Sched {
         self.cpus.arrives(ts, on, misses, &mut self.slices, rows);
     }
 
-    fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, at: &mut At<'_, '_>) {
+    fn wakes(
+        &mut self,
+        ts: i64,
+        utid: Utid,
+        wakeup: Wakeup,
+        by: On,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let mut with = With {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
@@ -296,7 +328,13 @@ impl Sched {
     }
 
     /// Takes a compact switch (rule Q3).
-    fn compact_switch(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut At<'_, '_>) {
+    fn compact_switch(
+        &mut self,
+        ts: i64,
+        switch: &Switch,
+        is_begun: bool,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let on = (switch.machine, switch.cpu);
         let world = &mut *at.world;
         let next = world.threads.thread(switch.machine, switch.next_pid.into());
@@ -326,7 +364,13 @@ impl Sched {
     }
 
     /// Closes the CPU's row and opens another one, and does the same for the states of both threads.
-    fn switched(&mut self, ts: i64, switch: &Switch, handover: Handover, at: &mut At<'_, '_>) {
+    fn switched(
+        &mut self,
+        ts: i64,
+        switch: &Switch,
+        handover: Handover,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let Handover {
             prev,
             next,

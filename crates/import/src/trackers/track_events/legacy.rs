@@ -2,13 +2,13 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::tracker::At;
+use super::super::tracker::TrackerContext;
 use super::tracks::{Lane, On, other_name};
 use super::{Here, INSTANT, Slice, TrackEvents};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::output::{Cause, Counter, Fault, PARSER_ERROR};
-use crate::timeline::{Does, InstantScope, Label, LegacyId, OwnLabel, TrackEvent};
+use crate::timeline::{EventKind, InstantScope, Label, LegacyId, OwnLabel, TrackEvent};
 use crate::world::{Details, FlowEvent, FlowId, NewTrack, Owner, Rank, Step, TrackId, Upid};
 
 mod fault {
@@ -37,8 +37,8 @@ const INCOMPLETE: Fault = PARSER_ERROR.dropping(Cause::Incomplete);
 
 /// The phase of an event.
 fn phase_of(event: &TrackEvent<'_>) -> Option<u8> {
-    match event.does {
-        Does::Phase(phase) => Some(phase),
+    match event.kind {
+        EventKind::Phase(phase) => Some(phase),
         _ => None,
     }
 }
@@ -109,7 +109,7 @@ impl TrackEvents {
         &mut self,
         phase: u8,
         here: &Here<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         match phase {
             b'B' | b'E' | b'X' if here.thread.is_none() => return Err(NO_THREAD),
@@ -142,7 +142,7 @@ impl TrackEvents {
     }
 
     /// Handles an event with a begin and a duration (rule L4).
-    fn complete(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+    fn complete(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
         let legacy = here.event.legacy.unwrap_or_default();
         if legacy.dur < 0 {
             return Err(PARSER_ERROR.dropping(Cause::NegativeDuration));
@@ -165,7 +165,7 @@ impl TrackEvents {
     }
 
     /// Handles an instant (rule L7).
-    fn instant(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+    fn instant(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
         let machine = here.event.machine;
         let track = match here.event.legacy.unwrap_or_default().instant {
             InstantScope::Global => Some(self.others.instants(machine, None, at.world)),
@@ -186,7 +186,7 @@ impl TrackEvents {
         &mut self,
         lane: Lane,
         here: &Here<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         let on = self.legacy.async_track(here, at)?;
         let name = track_name(on.upid, here.event.name, at);
@@ -201,7 +201,12 @@ impl TrackEvents {
     }
 
     /// Handles a flow event (rule G6).
-    fn flow(&mut self, step: Step, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+    fn flow(
+        &mut self,
+        step: Step,
+        here: &Here<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Result<(), Fault> {
         let event = here.event;
         let legacy = event.legacy.unwrap_or_default();
         let Some(LegacyId::Unscoped(id)) = legacy.id else {
@@ -236,7 +241,7 @@ impl TrackEvents {
         Ok(())
     }
 
-    fn flow_args(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Option<i64> {
+    fn flow_args(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Option<i64> {
         let mut args = ArgBuf::default();
         let (name, category) = (here.event.name, here.event.category);
         for (key, label) in [("name", name), ("cat", category)] {
@@ -249,7 +254,7 @@ impl TrackEvents {
     }
 }
 
-fn text(label: Label<'_>, at: &At<'_, '_>) -> Option<String> {
+fn text(label: Label<'_>, at: &TrackerContext<'_, '_>) -> Option<String> {
     match label {
         Label::None => None,
         Label::Known(name) => Some(at.world.definitions.names.text(name).into()),
@@ -259,7 +264,11 @@ fn text(label: Label<'_>, at: &At<'_, '_>) -> Option<String> {
 
 impl Legacy {
     /// The track of a legacy async event.
-    fn async_track(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<AsyncTrack, Fault> {
+    fn async_track(
+        &mut self,
+        here: &Here<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Result<AsyncTrack, Fault> {
         let event = here.event;
         let legacy = event.legacy.unwrap_or_default();
         let (id, upid) = match legacy.id {
@@ -272,8 +281,8 @@ impl Legacy {
         let root = root
             .or_insert_with(|| track_name(upid, event.name, at))
             .clone();
-        let scope = match event.does {
-            Does::Phase(b'S' | b'T' | b'p' | b'F') => event.name,
+        let scope = match event.kind {
+            EventKind::Phase(b'S' | b'T' | b'p' | b'F') => event.name,
             _ => event.category,
         };
         let scope = match legacy.scope {
@@ -294,7 +303,7 @@ impl Legacy {
 }
 
 /// The name of a legacy async event's track (rules L5, TN4).
-fn track_name(upid: Option<Upid>, name: Label<'_>, at: &At<'_, '_>) -> OwnLabel {
+fn track_name(upid: Option<Upid>, name: Label<'_>, at: &TrackerContext<'_, '_>) -> OwnLabel {
     let owner = upid.map_or(Owner::None, Owner::Process);
     other_name(owner, name.into(), at.world)
 }
@@ -304,7 +313,7 @@ fn lane_of(
     on: &AsyncTrack,
     lane: Lane,
     name: Option<&str>,
-    at: &mut At<'_, '_>,
+    at: &mut TrackerContext<'_, '_>,
 ) -> Option<TrackId> {
     let (track_type, owner) = match on.upid {
         Some(upid) => ("legacy_async_process_slice", Owner::Process(upid)),
@@ -370,7 +379,7 @@ fn optional(text: &Option<String>) -> ArgValue<'_> {
 }
 
 /// Names a thread or a process (rule L6).
-fn names(here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+fn names(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
     let event = here.event;
     let name = text(event.name, at).ok_or(INCOMPLETE)?;
     let threads = &mut at.world.threads;

@@ -2,7 +2,7 @@
 
 use timebase_schema::tables::{android_log_record, android_log_thread};
 
-use super::super::tracker::At;
+use super::super::tracker::TrackerContext;
 use super::Here;
 use crate::arguments::{ArgValue, Args, What};
 use crate::output::Cell;
@@ -12,7 +12,7 @@ use crate::world::Utid;
 const INFO: i64 = 4;
 
 /// Writes the log message of an event as a row.
-pub(super) fn line(here: &Here<'_>, utid: Utid, at: &mut At<'_, '_>) {
+pub(super) fn line(here: &Here<'_>, utid: Utid, at: &mut TrackerContext<'_, '_>) {
     let (mut message, mut file, mut line, mut prio) = (None, None, None, INFO);
     let names = &at.world.definitions.names;
     for arg in Args::new(here.event.arguments.log) {

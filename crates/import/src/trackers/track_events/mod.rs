@@ -23,12 +23,12 @@ mod tracks;
 use self::legacy::{Legacy, is_async, is_of_no_thread, legacy_args};
 use self::states::States;
 use self::tracks::{Lane, Needs, On, OtherTracks, UuidTracks};
-use super::tracker::At;
+use super::tracker::TrackerContext;
 use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
 use crate::definitions::{Definitions, Writer};
 use crate::output::{Cause, Counter, Doubt, Example, Fault, NOT_INTERNED, PARSER_ERROR};
 use crate::timeline::{
-    Arguments, Does, FlowDirection, FlowStep, Label, OwnLabel, TrackEvent, Uuid,
+    Arguments, EventKind, FlowDirection, FlowStep, Label, OwnLabel, TrackEvent, UuidIx,
 };
 use crate::world::{
     EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, SliceId, Spent, StageStep, Step, Threads,
@@ -159,7 +159,7 @@ impl TrackEvents {
     }
 
     /// Takes an event.
-    pub fn event(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut At<'_, '_>) {
+    pub fn event(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if event.arguments.undecoded.is_empty() {
             return self.decoded(ts, event, at);
         }
@@ -180,7 +180,7 @@ impl TrackEvents {
         self.late = Some(late);
     }
 
-    fn decoded(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut At<'_, '_>) {
+    fn decoded(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let Some(mut here) = Here::of(ts, event, at) else {
             return;
         };
@@ -194,7 +194,7 @@ impl TrackEvents {
     }
 
     /// Writes the values of extra counters (rule E17).
-    fn more_values(&mut self, here: &mut Here<'_>, at: &mut At<'_, '_>) {
+    fn more_values(&mut self, here: &mut Here<'_>, at: &mut TrackerContext<'_, '_>) {
         for (uuid, value) in here.event.more_values.iter() {
             if !at.world.meet_value(uuid, here.event.packet) {
                 continue;
@@ -212,10 +212,10 @@ impl TrackEvents {
     fn value(
         &mut self,
         here: &Here<'_>,
-        uuid: Uuid,
+        uuid: UuidIx,
         value: f64,
         args: Option<i64>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) {
         let needs = Needs {
             name: Label::None,
@@ -234,7 +234,7 @@ impl TrackEvents {
     }
 
     /// Writes the thread's time and instructions as values of counters (rule E18).
-    fn spent(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    fn spent(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         let Some(utid) = here.thread else { return };
         let event = here.event;
         for (is_time, spent) in [(true, event.thread_time), (false, event.instructions)] {
@@ -246,16 +246,16 @@ impl TrackEvents {
     }
 
     /// Does what the event's type or phase says (rules E7 and L3).
-    fn does(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
-        match here.event.does {
-            Does::Begin => self.begin(here, at),
-            Does::End => self.end(here, at),
-            Does::Instant => {
+    fn does(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
+        match here.event.kind {
+            EventKind::Begin => self.begin(here, at),
+            EventKind::End => self.end(here, at),
+            EventKind::Instant => {
                 if let Some(track) = self.track(here, Lane::IsInstant, at) {
                     self.slice(here, track, INSTANT, at);
                 }
             }
-            Does::Counter => {
+            EventKind::Counter => {
                 if let (Some(uuid), Some(value)) = (here.event.uuid, here.event.value) {
                     self.put_args(here, at);
                     self.args.splice(..0, self.default_args.iter().copied());
@@ -264,15 +264,20 @@ impl TrackEvents {
                     self.row_made(here, None, at);
                 }
             }
-            Does::State => return self.state(here, at),
-            Does::Unknown => return Err(PARSER_ERROR.dropping(Cause::UnknownType)),
-            Does::Phase(phase) => return self.phase(phase, here, at),
+            EventKind::State => return self.state(here, at),
+            EventKind::Unknown => return Err(PARSER_ERROR.dropping(Cause::UnknownType)),
+            EventKind::Phase(phase) => return self.phase(phase, here, at),
         }
         Ok(())
     }
 
     /// The track of an event's slice (rule E8).
-    fn track(&mut self, here: &Here<'_>, lane: Lane, at: &mut At<'_, '_>) -> Option<TrackId> {
+    fn track(
+        &mut self,
+        here: &Here<'_>,
+        lane: Lane,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Option<TrackId> {
         match (here.event.uuid, here.thread) {
             (Some(uuid), _) => self.tracks.of_slice(uuid, lane, here.needs(), at),
             (None, Some(utid)) => Some(at.world.tracks.of_thread(utid)),
@@ -280,20 +285,26 @@ impl TrackEvents {
         }
     }
 
-    fn begin(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    fn begin(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         if let Some(track) = self.track(here, Lane::Begins, at) {
             self.slice(here, track, Slice::Begins, at);
         }
     }
 
-    fn end(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    fn end(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         if let Some(track) = self.track(here, Lane::Ends, at) {
             self.end_on(here, track, at);
         }
     }
 
     /// Begins a slice, or adds a complete one.
-    fn slice(&mut self, here: &Here<'_>, track: TrackId, slice: Slice, at: &mut At<'_, '_>) {
+    fn slice(
+        &mut self,
+        here: &Here<'_>,
+        track: TrackId,
+        slice: Slice,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let event = here.event;
         let (time, instructions) = here.spent(slice);
         let new = NewSlice {
@@ -319,7 +330,7 @@ impl TrackEvents {
         }
     }
 
-    fn end_on(&mut self, here: &Here<'_>, track: TrackId, at: &mut At<'_, '_>) {
+    fn end_on(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
         let event = here.event;
         let (time, instructions) = match here.spends() {
             true => (here.time, here.instructions),
@@ -343,7 +354,7 @@ impl TrackEvents {
 
     /// Collects the arguments of an event in order, so that later arguments replace earlier ones;
     /// and the argument that counts only if no other argument has its key (rule A11).
-    fn put_args(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) {
+    fn put_args(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         self.args.clear();
         self.default_args.clear();
         let Arguments { main, log, .. } = here.event.arguments;
@@ -366,10 +377,15 @@ impl TrackEvents {
 
     /// Counts the faults of an event's arguments, because the event has made a row, and notes the row
     /// for its callstack.
-    fn row_made(&mut self, here: &Here<'_>, slice: Option<SliceId>, at: &mut At<'_, '_>) {
+    fn row_made(
+        &mut self,
+        here: &Here<'_>,
+        slice: Option<SliceId>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         self.stacked = here.event.stack.map(|_| Stacked {
             slice,
-            part: part(here.event.does),
+            part: part(here.event.kind),
             thread: here.thread.or(here.passes_through),
             process: here.process,
         });
@@ -400,7 +416,7 @@ impl TrackEvents {
 
 impl<'a> Here<'a> {
     /// Finds the thread and the process of an event. `None` if its uuid has no track.
-    fn of(ts: i64, event: &'a TrackEvent<'a>, at: &mut At<'_, '_>) -> Option<Self> {
+    fn of(ts: i64, event: &'a TrackEvent<'a>, at: &mut TrackerContext<'_, '_>) -> Option<Self> {
         let world = &mut *at.world;
         let mut here = Here {
             ts,
@@ -455,20 +471,20 @@ impl<'a> Here<'a> {
 }
 
 /// The part of an event in its row.
-fn part(does: Does) -> &'static str {
-    match does {
-        Does::End | Does::Phase(b'E' | b'e' | b'F') => "end",
-        Does::Begin | Does::Phase(b'B' | b'X' | b'b' | b'S') => "begin",
-        Does::Counter => "counter",
-        Does::State => "state",
-        Does::Instant | Does::Phase(_) | Does::Unknown => "instant",
+fn part(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::End | EventKind::Phase(b'E' | b'e' | b'F') => "end",
+        EventKind::Begin | EventKind::Phase(b'B' | b'X' | b'b' | b'S') => "begin",
+        EventKind::Counter => "counter",
+        EventKind::State => "state",
+        EventKind::Instant | EventKind::Phase(_) | EventKind::Unknown => "instant",
     }
 }
 
 impl Here<'_> {
     /// Counts a fault of the event, which makes no row if the fault says so.
     #[cold]
-    fn drops(&self, fault: Fault, at: &mut At<'_, '_>) {
+    fn drops(&self, fault: Fault, at: &mut TrackerContext<'_, '_>) {
         let sequence = Some(self.event.sequence);
         let (world, packet) = (&mut *at.world, self.event.packet);
         let (threads, definitions) = (&world.threads, &world.definitions);
@@ -478,7 +494,7 @@ impl Here<'_> {
 
     /// The event makes no row because its uuid has no track; its uuid has counted the fault.
     #[cold]
-    fn has_no_track(&self, at: &mut At<'_, '_>) {
+    fn has_no_track(&self, at: &mut TrackerContext<'_, '_>) {
         let sequence = Some(self.event.sequence);
         let world = &mut *at.world;
         let (threads, definitions) = (&world.threads, &world.definitions);
@@ -515,9 +531,9 @@ impl Here<'_> {
 }
 
 /// The effects of an event's slice on flows (rules G1, G5 and GP9).
-fn flows(here: &Here<'_>, made: Made, at: &mut At<'_, '_>) {
+fn flows(here: &Here<'_>, made: Made, at: &mut TrackerContext<'_, '_>) {
     let event = here.event;
-    if matches!(event.does, Does::Phase(b'T' | b'p')) {
+    if matches!(event.kind, EventKind::Phase(b'T' | b'p')) {
         return;
     }
     let step = |flow: u64, step: Step| FlowEvent {

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::state_record;
 
-use super::super::tracker::At;
+use super::super::tracker::TrackerContext;
 use super::tracks::On;
 use super::{Here, TrackEvents};
 use crate::arguments::merge;
@@ -37,7 +37,7 @@ struct State {
 
 impl State {
     /// Writes the state as a row, with its end if it has one.
-    fn push(self, track: TrackId, end: Option<i64>, at: &mut At<'_, '_>) {
+    fn push(self, track: TrackId, end: Option<i64>, at: &mut TrackerContext<'_, '_>) {
         let arg_set_id = at.world.arg_set(&self.args, at.rows);
         let dur = end.map_or(-1, |end| end.saturating_sub(self.ts));
         at.world.spans(&state_record::TABLE, self.ts, dur);
@@ -57,7 +57,11 @@ impl State {
 
 impl TrackEvents {
     /// Takes an event of a state (rules ST3 and ST4).
-    pub(super) fn state(&mut self, here: &Here<'_>, at: &mut At<'_, '_>) -> Result<(), Fault> {
+    pub(super) fn state(
+        &mut self,
+        here: &Here<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Result<(), Fault> {
         let no_uuid = PARSER_ERROR.dropping(Cause::NoTrackUuid);
         let uuid = here.event.uuid.ok_or(no_uuid)?;
         let on = self.tracks.on(uuid, here.needs(), at);
@@ -100,7 +104,7 @@ impl TrackEvents {
     }
 
     /// Writes the open states without an end.
-    pub fn end_states(&mut self, at: &mut At<'_, '_>) {
+    pub fn end_states(&mut self, at: &mut TrackerContext<'_, '_>) {
         let mut open: Vec<_> = std::mem::take(&mut self.states.open).into_iter().collect();
         open.sort_unstable_by_key(|(_, state)| state.id);
         for (track, state) in open {

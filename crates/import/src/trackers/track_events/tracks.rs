@@ -5,12 +5,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::tracker::At;
+use super::super::tracker::TrackerContext;
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::{
     CounterTrack, Descriptor, INSTRUCTIONS, Merging, THREAD_TIME, TrackOwner, Translated,
 };
-use crate::timeline::{Label, OwnLabel, Uuid};
+use crate::timeline::{Label, OwnLabel, UuidIx};
 use crate::world::{Details, NewTrack, Numbered, Owner, SetId, TrackId, Upid, Utid, World};
 
 /// The effect of an event on the lanes of its track.
@@ -54,13 +54,13 @@ pub(super) struct Needs<'a> {
 }
 
 impl UuidTracks {
-    fn get(&self, uuid: Uuid) -> Option<&UuidTrack> {
+    fn get(&self, uuid: UuidIx) -> Option<&UuidTrack> {
         self.all.get(uuid.0)?.as_ref()
     }
 
     /// The track or the lanes of a uuid that was met.
     #[inline]
-    pub fn on(&mut self, uuid: Uuid, needs: Needs<'_>, at: &mut At<'_, '_>) -> On {
+    pub fn on(&mut self, uuid: UuidIx, needs: Needs<'_>, at: &mut TrackerContext<'_, '_>) -> On {
         match self.get(uuid) {
             Some(known) => known.on,
             None => self.add(uuid, needs, at),
@@ -71,10 +71,10 @@ impl UuidTracks {
     #[inline]
     pub fn of_slice(
         &mut self,
-        uuid: Uuid,
+        uuid: UuidIx,
         lane: Lane,
         needs: Needs<'_>,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<TrackId> {
         let set = match self.on(uuid, needs, at) {
             On::Track(track) => return Some(track),
@@ -98,7 +98,7 @@ impl UuidTracks {
     /// Makes the track or the lanes of a uuid that is needed for the first time, after those of the
     /// uuids above it.
     #[cold]
-    fn add(&mut self, uuid: Uuid, needs: Needs<'_>, at: &mut At<'_, '_>) -> On {
+    fn add(&mut self, uuid: UuidIx, needs: Needs<'_>, at: &mut TrackerContext<'_, '_>) -> On {
         let sequences = &at.world.definitions.first_packets;
         let has_first_packet = sequences.contains(&needs.sequence);
         let parent = self.parent(uuid, needs.sequence, at);
@@ -146,7 +146,7 @@ impl UuidTracks {
         on
     }
 
-    fn set(&mut self, uuid: Uuid, on: On, name: OwnLabel, has_first_packet: bool) {
+    fn set(&mut self, uuid: UuidIx, on: On, name: OwnLabel, has_first_packet: bool) {
         *self.all.of(uuid.0) = Some(UuidTrack {
             on,
             name: (name != OwnLabel::None).then(|| name.into()),
@@ -156,7 +156,12 @@ impl UuidTracks {
 
     /// The parent of a uuid's track, which is made if it does not exist. `None` if
     /// either is the own track of a thread or process (rule U8).
-    fn parent(&mut self, uuid: Uuid, sequence: u32, at: &mut At<'_, '_>) -> Option<TrackId> {
+    fn parent(
+        &mut self,
+        uuid: UuidIx,
+        sequence: u32,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Option<TrackId> {
         let uuids = &at.world.definitions.uuids;
         let descriptor = uuids.descriptor(uuid)?;
         let parent = uuids.beside(uuid, descriptor.more().parent?)?;
@@ -185,10 +190,10 @@ impl UuidTracks {
     /// Makes a lane for a uuid (rule U6), after the tracks above it.
     fn lane(
         &mut self,
-        uuid: Uuid,
+        uuid: UuidIx,
         set: SetId,
         sequence: u32,
-        at: &mut At<'_, '_>,
+        at: &mut TrackerContext<'_, '_>,
     ) -> Option<TrackId> {
         let parent = self.parent(uuid, sequence, at);
         let known = self.get(uuid)?;
@@ -375,7 +380,7 @@ fn lanes(
 }
 
 /// The dimensions of a track, in addition to its owner (rule U10).
-fn dimensions(uuid: Uuid, world: &mut World) -> ArgBuf {
+fn dimensions(uuid: UuidIx, world: &mut World) -> ArgBuf {
     let mut dimensions = ArgBuf::default();
     let number = world.definitions.uuids.uuid(uuid) as i64;
     dimensions.push(
@@ -388,7 +393,7 @@ fn dimensions(uuid: Uuid, world: &mut World) -> ArgBuf {
 
 /// The source arguments of a track (rule U9).
 fn source(
-    uuid: Uuid,
+    uuid: UuidIx,
     descriptor: Option<&Descriptor>,
     has_first_packet: bool,
     world: &mut World,

@@ -395,10 +395,10 @@ fn naive_used(samples: &[Sample]) -> Vec<(i64, i64, f64)> {
                 .filter(|_| is_between)
                 .filter_map(|gap| naive_gap(&used, gap));
             let changes = changes.map(|(other, also)| (rate - other).abs() - unsure - also);
-            let wobble = changes.fold(1e-7, f64::max);
+            let wander = changes.fold(1e-7, f64::max);
             let (first, second) = (used[line], used[line + 1]);
             let near = (first.0 - host).abs().min((second.0 - host).abs()) as f64;
-            let grows = if is_between { wobble } else { wobble + unsure };
+            let grows = if is_between { wander } else { wander + unsure };
             let promised = first.2.max(second.2) + grows * near;
             let off = (offset - first.1) as f64 - rate * (host - first.0) as f64;
             2.0 * promised <= bound && off.abs() <= bound + promised
@@ -431,7 +431,7 @@ fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
     };
     let rates: Vec<f64> = (0..gaps.len()).filter_map(|gap| tells(Some(gap))).collect();
     let usual = naive_median(rates.clone()).unwrap_or(0.0);
-    let wobble = |gap: usize| -> Option<f64> {
+    let wander = |gap: usize| -> Option<f64> {
         let (own, _) = gaps[gap]?;
         let beside = [gap.checked_sub(1), Some(gap + 1)]
             .into_iter()
@@ -439,8 +439,8 @@ fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
         let most = beside.map(|rate| (rate - own).abs()).max_by(f64::total_cmp);
         Some(most.unwrap_or((usual - own).abs()).max(1e-7))
     };
-    let wobbles: Vec<f64> = (0..gaps.len()).filter_map(wobble).collect();
-    let least = naive_median(wobbles).map_or(1e-7, |median| 2.0 * median);
+    let wanders: Vec<f64> = (0..gaps.len()).filter_map(wander).collect();
+    let least = naive_median(wanders).map_or(1e-7, |median| 2.0 * median);
     let outside = |end: (i64, i64, f64)| {
         let far = (host - end.0) as f64;
         let spread = rates
@@ -459,11 +459,11 @@ fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
     };
     let (gap, last) = (after - 1, used[after - 1]);
     let bound = last.2.max(next.2);
-    match (gaps[gap], wobble(gap)) {
-        (Some((rate, _)), Some(wobble)) => {
+    match (gaps[gap], wander(gap)) {
+        (Some((rate, _)), Some(wander)) => {
             let near = (host - last.0).min(next.0 - host) as f64;
             let ahead = last.1 as f64 + rate * (host - last.0) as f64;
-            (ahead, bound + wobble.max(least) * near)
+            (ahead, bound + wander.max(least) * near)
         }
         _ => {
             let start = (0..gap)
@@ -478,7 +478,7 @@ fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
             let later = naive_gap(used, gap + 1).map_or(usual, |(rate, _)| rate);
             let changes = gaps
                 .get(gap + 1)
-                .and_then(|_| wobble(gap + 1))
+                .and_then(|_| wander(gap + 1))
                 .unwrap_or(0.0);
             let unsure = (rate - later).abs() + changes.max(least);
             (ahead, bound + missed + unsure * span)
