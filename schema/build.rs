@@ -55,9 +55,7 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
         if let Some(text) = line.strip_prefix("--") {
             comment.push(text.trim().to_owned());
         } else if let Some(rest) = line.strip_prefix("CREATE TABLE ") {
-            let name = rest
-                .strip_suffix(" (")
-                .ok_or("a table begins with `name (`")?;
+            let name = rest.strip_suffix(" (").ok_or("a table begins with `name (`")?;
             let (columns, keyed) = columns(&mut lines)?;
             let mut said = |what: &str| {
                 let at = comment.iter().position(|text| text.starts_with(what))?;
@@ -76,10 +74,7 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
         } else if let Some(rest) = line.strip_prefix("CREATE INDEX ") {
             let (table, index) = index(rest)?;
             let table = tables.iter_mut().find(|other| other.name == table);
-            table
-                .ok_or("an index is of a table above it")?
-                .indexes
-                .push(index);
+            table.ok_or("an index is of a table above it")?.indexes.push(index);
         } else if line.is_empty() || line.starts_with("PRAGMA ") {
             comment.clear();
         } else {
@@ -98,10 +93,7 @@ fn columns<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<(Vec<(String
             return Ok((columns, keyed || line.contains("WITHOUT ROWID")));
         }
         let (declared, comment) = line.split_once("--").unwrap_or((line, ""));
-        let name = declared
-            .split_whitespace()
-            .next()
-            .ok_or("a line without a column")?;
+        let name = declared.split_whitespace().next().ok_or("a line without a column")?;
         if name.starts_with("PRIMARY") {
             continue;
         }
@@ -125,9 +117,7 @@ fn index(text: &str) -> Result<(String, Index)> {
     let only = match rest {
         "" => None,
         _ => {
-            let only = rest
-                .strip_prefix(" WHERE ")
-                .and_then(|r| r.strip_suffix(" IS NOT NULL"));
+            let only = rest.strip_prefix(" WHERE ").and_then(|r| r.strip_suffix(" IS NOT NULL"));
             Some(only.ok_or("an index is of all rows, or of those where a column is not NULL")?)
         }
     };
@@ -163,11 +153,7 @@ fn generate(tables: &[Table]) -> Result<String> {
         )?;
         writeln!(code, "indexes: &[")?;
         for index in &table.indexes {
-            let columns = index
-                .columns
-                .iter()
-                .map(place)
-                .collect::<Result<Vec<_>>>()?;
+            let columns = index.columns.iter().map(place).collect::<Result<Vec<_>>>()?;
             let only = index.only.as_ref().map(place).transpose()?;
             let name = &index.name;
             writeln!(
@@ -177,18 +163,10 @@ fn generate(tables: &[Table]) -> Result<String> {
         }
         writeln!(code, "] }};")?;
 
-        writeln!(
-            code,
-            "/// A row of `{}`.\n#[derive(Debug, Clone, Copy)]",
-            table.name
-        )?;
+        writeln!(code, "/// A row of `{}`.\n#[derive(Debug, Clone, Copy)]", table.name)?;
         writeln!(code, "pub struct Row<V> {{")?;
         for (name, comment) in &table.columns {
-            let comment = if comment.is_empty() {
-                "As in the trace."
-            } else {
-                comment
-            };
+            let comment = if comment.is_empty() { "As in the trace." } else { comment };
             writeln!(code, "/// {comment}\npub r#{name}: V,")?;
         }
         writeln!(code, "}}\nimpl<V> crate::Row<V> for Row<V> {{")?;

@@ -42,10 +42,7 @@ fn module(message: &[u8], outer: &str, code: &mut String) -> Result<()> {
     }
     if !constants.is_empty() {
         let module = snake_case(&name);
-        writeln!(
-            code,
-            "/// Fields of `{name}`.\npub mod {module} {{\n{constants}}}"
-        )?;
+        writeln!(code, "/// Fields of `{name}`.\npub mod {module} {{\n{constants}}}")?;
     }
     for (nested, _) in fields(message, NESTED)? {
         module(nested, &format!("{name}."), code)?;

@@ -51,9 +51,7 @@ pub fn generate() -> Result<String> {
     for file in files {
         let name = file.file_name().into_string();
         let name = name.map_err(|name| format!("{} is no name", name.display()))?;
-        let name = name
-            .strip_suffix(".sql")
-            .ok_or_else(|| format!("findings/{name} is no SQL"))?;
+        let name = name.strip_suffix(".sql").ok_or_else(|| format!("findings/{name} is no SQL"))?;
         let text = fs::read_to_string(file.path())?;
         checks.push(check(name, &text).ok_or_else(|| {
             format!("findings/{name}.sql does not begin with a title, what it means, and a line 'Severity:'")
@@ -71,18 +69,8 @@ pub fn generate() -> Result<String> {
          pub const CHECKS_WORST: &str = {WORST:?};",
         parts
     )?;
-    writeln!(
-        code,
-        "/// All checks, by name.\npub static CHECKS: &[Check] = &["
-    )?;
-    for Check {
-        name,
-        title,
-        meaning,
-        severity,
-        sql,
-    } in &checks
-    {
+    writeln!(code, "/// All checks, by name.\npub static CHECKS: &[Check] = &[")?;
+    for Check { name, title, meaning, severity, sql } in &checks {
         writeln!(
             code,
             "Check {{ name: {name:?}, title: {title:?}, meaning: {meaning:?}, severity: {severity:?}, sql: {sql:?} }},"
@@ -93,14 +81,9 @@ pub fn generate() -> Result<String> {
 }
 
 fn check(name: &str, text: &str) -> Option<Check> {
-    let comment: Vec<&str> = text
-        .lines()
-        .map_while(|line| line.strip_prefix("-- "))
-        .collect();
+    let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("-- ")).collect();
     let (title, rest) = comment.split_first()?;
-    let end = rest
-        .iter()
-        .position(|line| line.starts_with("Severity: "))?;
+    let end = rest.iter().position(|line| line.starts_with("Severity: "))?;
     let severity = rest[end..].join(" ");
     Some(Check {
         name: name.to_owned(),
@@ -156,10 +139,7 @@ fn view(shared: &[(&str, String)], checks: &[Check]) -> String {
     };
     let (sharing, others): (Vec<_>, Vec<_>) = checks.iter().partition(has_parts);
     let parts = others.into_iter().chain(sharing).map(|check| {
-        format!(
-            "SELECT '{}' AS check_name, * FROM (\n{}\nLIMIT -1)",
-            check.name, check.sql
-        )
+        format!("SELECT '{}' AS check_name, * FROM (\n{}\nLIMIT -1)", check.name, check.sql)
     });
     let parts: Vec<String> = parts.collect();
     let named = format!(

@@ -30,15 +30,11 @@ fn json(text: &str) -> Message {
 }
 
 fn list(entries: &[Message]) -> Message {
-    entries
-        .iter()
-        .fold(new(), |list, entry| list.message(12, entry.clone()))
+    entries.iter().fold(new(), |list, entry| list.message(12, entry.clone()))
 }
 
 fn dict(entries: &[Message]) -> Message {
-    entries
-        .iter()
-        .fold(new(), |dict, entry| dict.message(11, entry.clone()))
+    entries.iter().fold(new(), |dict, entry| dict.message(11, entry.clone()))
 }
 
 fn proto(kind: &str, value: Message) -> Message {
@@ -52,9 +48,7 @@ fn nested(fields: Message) -> Message {
 
 /// An event with annotations.
 fn annotated(event: Message, annotations: &[Message]) -> Message {
-    annotations.iter().fold(event, |event, annotation| {
-        event.message(4, annotation.clone())
-    })
+    annotations.iter().fold(event, |event, annotation| event.message(4, annotation.clone()))
 }
 
 /// An instant with annotations, on a thread.
@@ -90,19 +84,12 @@ fn a1_a_key_that_is_there_gets_the_new_value() {
             10,
             annotated(
                 named(BEGIN, "a", UUID),
-                &[
-                    annotation("x", int(1)),
-                    annotation("x", text("two")),
-                    annotation("y", int(3)),
-                ],
+                &[annotation("x", int(1)), annotation("x", text("two")), annotation("y", int(3))],
             ),
         ),
         event(
             20,
-            annotated(
-                unnamed(END, UUID),
-                &[annotation("y", int(4)), annotation("z", int(5))],
-            ),
+            annotated(unnamed(END, UUID), &[annotation("y", int(4)), annotation("z", int(5))]),
         ),
     ]);
     let said = ["debug.x string two", "debug.y int 4", "debug.z int 5"];
@@ -111,21 +98,12 @@ fn a1_a_key_that_is_there_gets_the_new_value() {
 
 #[test]
 fn a1_e11_h6_arguments_of_an_end_go_to_a_slice_that_was_printed() {
-    let prints = [
-        kernel::print(10, 10, "B|10|printed"),
-        kernel::print(30, 10, "S|10|async|7"),
-    ];
+    let prints = [kernel::print(10, 10, "B|10|printed"), kernel::print(30, 10, "S|10|async|7")];
     let trace = told(&[
         described(UUID, thread(10, 10)),
         bundle(0, &prints),
-        event(
-            20,
-            annotated(unnamed(END, UUID), &[annotation("x", int(1))]),
-        ),
-        event(
-            40,
-            annotated(unnamed(END, UUID), &[annotation("y", int(1))]),
-        ),
+        event(20, annotated(unnamed(END, UUID), &[annotation("x", int(1))])),
+        event(40, annotated(unnamed(END, UUID), &[annotation("y", int(1))])),
     ]);
     trace.gives(ARGS, &["printed debug.x int 1", "async cookie int 7"]);
 }
@@ -172,15 +150,7 @@ fn a2_a4_values_of_all_types() {
         &trace.program,
         "SELECT display_value FROM args AS a JOIN slice AS s ON s.arg_set_id = a.arg_set_id \
          ORDER BY key",
-        &[
-            "true",
-            "0.5",
-            "-5",
-            "0xffffffffffffffff",
-            "true",
-            "a\\b",
-            "18446744073709551615",
-        ],
+        &["true", "0.5", "-5", "0xffffffffffffffff", "true", "a\\b", "18446744073709551615"],
     );
 }
 
@@ -188,10 +158,7 @@ fn a2_a4_values_of_all_types() {
 fn a3_a4_keys_of_lists_and_dicts() {
     let entry = dict(&[annotation("c", int(1))]);
     let trace = telling(&[
-        annotation(
-            "a",
-            dict(&[annotation("b", list(&[entry.clone(), int(2)]))]),
-        ),
+        annotation("a", dict(&[annotation("b", list(&[entry.clone(), int(2)]))])),
         annotation("x.y[0]", int(3)),
     ]);
     trace.gives(
@@ -220,14 +187,8 @@ fn a4_interned_names_and_texts() {
             by_iid(0).text(10, "said").number(17, 1),
         ],
     );
-    telling_of(&annotations, &interned).gives(
-        SAID,
-        &[
-            "debug. string ",
-            "debug.interned string text",
-            "debug.said string text",
-        ],
-    );
+    telling_of(&annotations, &interned)
+        .gives(SAID, &["debug. string ", "debug.interned string text", "debug.said string text"]);
 }
 
 #[test]
@@ -261,10 +222,7 @@ fn a5_a6_worked_example_of_lists() {
             10,
             annotated(
                 named(BEGIN, "a", UUID),
-                &[annotation(
-                    "l.x",
-                    list(&[int(5), new(), list(&[int(6), int(7)])]),
-                )],
+                &[annotation("l.x", list(&[int(5), new(), list(&[int(6), int(7)])]))],
             ),
         ),
         event(
@@ -359,17 +317,9 @@ fn a6_text_that_is_no_json_adds_nothing() {
 #[test]
 fn a7_a10_messages_as_values() {
     let place = || new().text(2, "f.cc").number(4, 3).number(99, 1);
-    let interned = new().message(
-        27,
-        new()
-            .number(1, 1)
-            .text(2, ".perfetto.protos.SourceLocation"),
-    );
+    let interned = new().message(27, new().number(1, 1).text(2, ".perfetto.protos.SourceLocation"));
     let of_iid = new().message(14, place()).number(13, 1);
-    let own_name = proto(
-        ".perfetto.protos.DebugAnnotation",
-        annotation("own", int(1)),
-    );
+    let own_name = proto(".perfetto.protos.DebugAnnotation", annotation("own", int(1)));
     let annotations = annotated(
         new(),
         &[
@@ -428,9 +378,7 @@ fn a7_nested_values() {
 /// A source location in interned data, and one without a name.
 fn locations() -> Message {
     let named = new().number(1, 1).text(2, "dir\\a.cc");
-    new()
-        .message(4, named.text(3, "fn").number(4, 7))
-        .message(4, new().number(1, 2))
+    new().message(4, named.text(3, "fn").number(4, 7)).message(4, new().number(1, 2))
 }
 
 #[test]
@@ -479,10 +427,8 @@ fn a8_log_messages() {
     );
     let cut = telling_of(&log(9, 4), &interned);
     cut.gives(SAID, &["track_event.log_message.message string body"]);
-    let of_nobody = told(&[
-        clear().message(12, interned),
-        event(10, named(INSTANT, "i", 5).and(&log(1, 99))),
-    ]);
+    let of_nobody =
+        told(&[clear().message(12, interned), event(10, named(INSTANT, "i", 5).and(&log(1, 99)))]);
     of_nobody.gives(SAID, &[]);
     of_nobody.counted("track_event_parser_errors", 1);
 }
@@ -493,10 +439,7 @@ fn a8_an_unknown_priority_is_0() {
     let log = new().message(21, new().number(2, 1).number(3, 99));
     telling_of(&log, &interned).gives(
         SAID,
-        &[
-            "track_event.log_message.message string body",
-            "track_event.priority int 0",
-        ],
+        &["track_event.log_message.message string body", "track_event.priority int 0"],
     );
 }
 
@@ -522,10 +465,7 @@ fn a8_correlation_ids_and_names_of_histograms() {
     );
     telling_of(&sample(new().text(2, "said").number(4, 1)), &interned).gives(
         SAID,
-        &[
-            "chrome_histogram_sample.name string said",
-            "chrome_histogram_sample.name_iid uint 1",
-        ],
+        &["chrome_histogram_sample.name string said", "chrome_histogram_sample.name_iid uint 1"],
     );
 }
 
@@ -567,10 +507,7 @@ fn a9_extensions_may_be_described_anywhere_in_the_trace() {
         .number(9999, 1);
     let set = fs::read(data("extension.descriptor")).unwrap();
     let descriptor = new().bytes(1, &set);
-    let trace = told(&[
-        event(10, extended),
-        new().number(10, 1).message(72, descriptor),
-    ]);
+    let trace = told(&[event(10, extended), new().number(10, 1).message(72, descriptor)]);
     trace.gives(
         SAID,
         &[
@@ -587,12 +524,8 @@ fn a9_extensions_may_be_described_anywhere_in_the_trace() {
 #[test]
 fn a10_repeated_numbers_packed_or_not_and_annotations_inside() {
     let inner = annotation("size", int(9));
-    let of_track_event = new()
-        .number(3, 1)
-        .packed(3, &[2, 3])
-        .message(4, inner)
-        .number(9, 2)
-        .double(46, 0.5);
+    let of_track_event =
+        new().number(3, 1).packed(3, &[2, 3]).message(4, inner).number(9, 2).double(46, 0.5);
     let value = proto(".perfetto.protos.TrackEvent", of_track_event);
     telling(&[annotation("k", value)]).gives(
         KEYS,
@@ -629,13 +562,7 @@ fn a11_the_thread_of_the_sequence_is_told_where_no_other_is() {
     ]);
     trace.gives(
         PASSED_ON,
-        &[
-            "of its process 11",
-            "of another -",
-            "of a thread -",
-            "of nobody 11",
-            "uuid 0 -",
-        ],
+        &["of its process 11", "of another -", "of a thread -", "of nobody 11", "uuid 0 -"],
     );
 }
 
@@ -658,12 +585,7 @@ fn a11_l5_l7_legacy_events_on_other_tracks_tell_of_their_own_thread() {
     ]);
     trace.gives(
         PASSED_ON,
-        &[
-            "async of a thread 12",
-            "async of a process -",
-            "global 12",
-            "of the process -",
-        ],
+        &["async of a thread 12", "async of a process -", "global 12", "of the process -"],
     );
 }
 
@@ -705,17 +627,12 @@ fn expected(trace: &str, ended: &[(i64, i64)]) -> BTreeMap<i64, Map<String, Valu
     for event in fixture(&format!("args/{trace}.jsonl.zst")) {
         let packet = event["packet_id"].as_i64().unwrap();
         let begun: Vec<i64> = match event["type"].as_str().unwrap() {
-            "end" => ended
-                .iter()
-                .filter(|(end, _)| *end == packet)
-                .map(|(_, begin)| *begin)
-                .collect(),
+            "end" => {
+                ended.iter().filter(|(end, _)| *end == packet).map(|(_, begin)| *begin).collect()
+            }
             _ => vec![packet],
         };
-        assert!(
-            begun.len() <= 1,
-            "{trace}: several slices end at packet {packet}"
-        );
+        assert!(begun.len() <= 1, "{trace}: several slices end at packet {packet}");
         for slice in begun {
             let args = event["args"].as_object().unwrap().clone();
             slices.entry(slice).or_default().extend(args);

@@ -12,17 +12,11 @@ const BOOTTIME: u32 = 6;
 
 /// A snapshot of sequence 1. In pictures `6=100 3=1` is BOOTTIME 100 and MONOTONIC 1.
 fn snapshot(readings: &[(u32, u64)]) -> Packet {
-    let clocks = readings.iter().map(|&(id, timestamp)| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    });
+    let clocks =
+        readings.iter().map(|&(id, timestamp)| Reading { id, timestamp, ..Reading::default() });
     Packet {
         seq: 1,
-        clock_snapshot: Some(ClockSnapshot {
-            clocks: clocks.collect(),
-            primary: None,
-        }),
+        clock_snapshot: Some(ClockSnapshot { clocks: clocks.collect(), primary: None }),
         ..Packet::default()
     }
 }
@@ -46,10 +40,7 @@ fn event(timestamp: u64) -> Packet {
 
 /// A `track_event` of sequence 2 on a clock.
 fn event_on(clock: u32, timestamp: u64) -> Packet {
-    Packet {
-        timestamp_clock_id: Some(clock),
-        ..event(timestamp)
-    }
+    Packet { timestamp_clock_id: Some(clock), ..event(timestamp) }
 }
 
 fn imported(packets: &[Packet]) -> Imported {
@@ -71,23 +62,13 @@ fn placed_in(trace: &Imported) -> Vec<String> {
 
 #[test]
 fn c1_s5_a_clock_and_a_sequences_state_are_those_of_a_machine() {
-    let host = Packet {
-        flags: INCREMENTAL_STATE_CLEARED,
-        defaults: Some(MONOTONIC),
-        ..event(5)
-    };
-    let guest = Packet {
-        machine_id: 7,
-        ..event(5)
-    };
+    let host = Packet { flags: INCREMENTAL_STATE_CLEARED, defaults: Some(MONOTONIC), ..event(5) };
+    let guest = Packet { machine_id: 7, ..event(5) };
     let packets = [
         snapshot(&[(BOOTTIME, 100), (MONOTONIC, 1)]),
         host,
         guest,
-        Packet {
-            machine_id: 7,
-            ..event_on(MONOTONIC, 5)
-        },
+        Packet { machine_id: 7, ..event_on(MONOTONIC, 5) },
     ];
     // The guest's sequence 2 has no default, and its clocks are in no snapshot; its BOOTTIME is
     // assumed to be the host's.
@@ -96,50 +77,29 @@ fn c1_s5_a_clock_and_a_sequences_state_are_those_of_a_machine() {
 
 #[test]
 fn x26_what_nobody_relates_to_the_host_is_assumed_to_read_the_same() {
-    let of = |machine_id, packet: Packet| Packet {
-        machine_id,
-        ..packet
-    };
+    let of = |machine_id, packet: Packet| Packet { machine_id, ..packet };
     let host = snapshot(&[(BOOTTIME, 100), (REALTIME, 1000)]);
     // (e) BOOTTIME, although the guest's REALTIME is far off.
     let alone = of(7, snapshot(&[(MONOTONIC, 1), (BOOTTIME, 3)]));
-    assert_eq!(
-        placed(&[host.clone(), alone, of(7, event_on(MONOTONIC, 5))]),
-        ["3 7"]
-    );
+    assert_eq!(placed(&[host.clone(), alone, of(7, event_on(MONOTONIC, 5))]), ["3 7"]);
     // (d) REALTIME, if both have it.
     let both = of(7, snapshot(&[(BOOTTIME, 3), (REALTIME, 1005)]));
-    assert_eq!(
-        placed(&[host.clone(), both, of(7, event(4)), of(8, event(4))]),
-        ["6 106", "6 4"]
-    );
+    assert_eq!(placed(&[host.clone(), both, of(7, event(4)), of(8, event(4))]), ["6 106", "6 4"]);
     // The assumption is in clock_snapshot, with the source `assumed`.
     let bytes = encode::trace(&[host, of(8, event(4))]);
     let trace = Imported::of_bytes(&bytes, &[]);
     let assumed = "SELECT machine_id, clock_id, timestamp, packet_id FROM clock_snapshot
         WHERE source = 'assumed' ORDER BY machine_id";
-    assert_eq!(
-        trace.rows(assumed),
-        [["0", "6", "0", "1"], ["1", "6", "0", "1"]]
-    );
+    assert_eq!(trace.rows(assumed), [["0", "6", "0", "1"], ["1", "6", "0", "1"]]);
     // With another trace time there is no assumption.
     let monotonic = with_primary(snapshot(&[(MONOTONIC, 1)]), 3);
-    assert_eq!(
-        placed(&[monotonic, event(5), of(7, event(4))]),
-        ["3 5", "3 unknown_clock"]
-    );
+    assert_eq!(placed(&[monotonic, event(5), of(7, event(4))]), ["3 5", "3 unknown_clock"]);
 }
 
 #[test]
 fn c2_one_number_is_a_clock_of_each_sequence_up_to_127_and_one_clock_from_128_on() {
-    let of_writer = |seq, scoped| Packet {
-        seq,
-        ..snapshot(&[(64, 0), (BOOTTIME, scoped)])
-    };
-    let on = |seq, clock| Packet {
-        seq,
-        ..event_on(clock, 5)
-    };
+    let of_writer = |seq, scoped| Packet { seq, ..snapshot(&[(64, 0), (BOOTTIME, scoped)]) };
+    let on = |seq, clock| Packet { seq, ..event_on(clock, 5) };
     let packets = [
         of_writer(2, 100),
         of_writer(3, 200),
@@ -155,10 +115,7 @@ fn c2_one_number_is_a_clock_of_each_sequence_up_to_127_and_one_clock_from_128_on
 #[test]
 fn c4_the_packets_own_clock_comes_before_the_sequences_and_that_before_the_traces() {
     let snapshot = snapshot(&[(BOOTTIME, 100), (MONOTONIC, 1), (REALTIME, 50)]);
-    let defaults = Packet {
-        defaults: Some(MONOTONIC),
-        ..event(5)
-    };
+    let defaults = Packet { defaults: Some(MONOTONIC), ..event(5) };
     let packets = [
         snapshot,
         event(105),
@@ -168,10 +125,7 @@ fn c4_the_packets_own_clock_comes_before_the_sequences_and_that_before_the_trace
         // 0 names no clock.
         event_on(0, 5),
     ];
-    assert_eq!(
-        placed(&packets),
-        ["6 105", "3 104", "3 104", "1 105", "3 104"]
-    );
+    assert_eq!(placed(&packets), ["6 105", "3 104", "3 104", "1 105", "3 104"]);
 }
 
 #[test]
@@ -187,25 +141,15 @@ fn c5_a_clock_of_a_sequence_without_one_is_an_error_of_its_packet_alone() {
     let log = "SELECT packet_id, severity, code FROM import_log WHERE code NOT LIKE 'track_event%'";
     assert_eq!(
         trace.rows(log),
-        [
-            ["0", "warning", "snapshot_no_sequence_id"],
-            ["1", "error", "no_sequence_id"]
-        ]
+        [["0", "warning", "snapshot_no_sequence_id"], ["1", "error", "no_sequence_id"]]
     );
 }
 
 #[test]
 fn c6_chrome_is_on_monotonic_and_service_events_are_on_boottime() {
-    let of_type = |field, packet| Packet {
-        payload: Some((field, Vec::new())),
-        ..packet
-    };
+    let of_type = |field, packet| Packet { payload: Some((field, Vec::new())), ..packet };
     let (chrome_events, chrome_metadata, service_event) = (5, 51, 69);
-    let defaults = Packet {
-        seq: 3,
-        defaults: Some(REALTIME),
-        ..event(50)
-    };
+    let defaults = Packet { seq: 3, defaults: Some(REALTIME), ..event(50) };
     let packets = [
         // There is no MONOTONIC yet, so the timestamp counts as trace time.
         of_type(chrome_events, event(77)),
@@ -215,42 +159,18 @@ fn c6_chrome_is_on_monotonic_and_service_events_are_on_boottime() {
         of_type(chrome_events, event_on(REALTIME, 55)),
         defaults,
         // On a sequence whose default is REALTIME
-        of_type(
-            service_event,
-            Packet {
-                seq: 3,
-                ..event(105)
-            },
-        ),
-        of_type(
-            chrome_events,
-            Packet {
-                seq: 3,
-                ..event(55)
-            },
-        ),
+        of_type(service_event, Packet { seq: 3, ..event(105) }),
+        of_type(chrome_events, Packet { seq: 3, ..event(55) }),
     ];
-    assert_eq!(
-        placed(&packets),
-        ["6 77", "3 104", "3 104", "1 105", "1 100", "6 105", "1 105"]
-    );
+    assert_eq!(placed(&packets), ["6 77", "3 104", "3 104", "1 105", "1 100", "6 105", "1 105"]);
 }
 
 #[test]
 fn s1_s2_defaults_hold_from_their_packet_on_until_others_come_or_the_state_is_cleared() {
     let snapshot = snapshot(&[(BOOTTIME, 100), (MONOTONIC, 1), (REALTIME, 50)]);
-    let defaults = |clock| Packet {
-        defaults: Some(clock),
-        ..event(55)
-    };
-    let cleared = |packet| Packet {
-        flags: INCREMENTAL_STATE_CLEARED,
-        ..packet
-    };
-    let in_the_old_form = Packet {
-        incremental_state_cleared: true,
-        ..event(55)
-    };
+    let defaults = |clock| Packet { defaults: Some(clock), ..event(55) };
+    let cleared = |packet| Packet { flags: INCREMENTAL_STATE_CLEARED, ..packet };
+    let in_the_old_form = Packet { incremental_state_cleared: true, ..event(55) };
     let packets = [
         snapshot,
         defaults(MONOTONIC),
@@ -279,18 +199,9 @@ fn s1_s2_defaults_hold_from_their_packet_on_until_others_come_or_the_state_is_cl
 
 #[test]
 fn s3_s4_packets_that_need_state_wait_for_it_to_be_cleared_after_a_loss() {
-    let needs = |timestamp| Packet {
-        flags: NEEDS_INCREMENTAL_STATE,
-        ..event(timestamp)
-    };
-    let lost = |packet| Packet {
-        previous_packet_dropped: 1,
-        ..packet
-    };
-    let cleared = |packet| Packet {
-        flags: INCREMENTAL_STATE_CLEARED,
-        ..packet
-    };
+    let needs = |timestamp| Packet { flags: NEEDS_INCREMENTAL_STATE, ..event(timestamp) };
+    let lost = |packet| Packet { previous_packet_dropped: 1, ..packet };
+    let cleared = |packet| Packet { flags: INCREMENTAL_STATE_CLEARED, ..packet };
     let packets = [
         snapshot(&[(BOOTTIME, 100)]),
         needs(1), // a sequence starts invalid
@@ -302,36 +213,19 @@ fn s3_s4_packets_that_need_state_wait_for_it_to_be_cleared_after_a_loss() {
         needs(7),
     ];
     let without_state = "6 incremental_state_lost";
-    assert_eq!(
-        placed(&packets),
-        [
-            without_state,
-            "6 2",
-            "6 3",
-            "6 4",
-            without_state,
-            "6 6",
-            "6 7"
-        ]
-    );
+    assert_eq!(placed(&packets), [without_state, "6 2", "6 3", "6 4", without_state, "6 6", "6 7"]);
 }
 
 #[test]
 fn s4_v5_deltas_add_up_from_the_last_snapshot_but_for_packets_that_lack_state() {
     let base = |value| {
-        let mut packet = Packet {
-            seq: 2,
-            ..snapshot(&[(64, value), (BOOTTIME, 1000 + value)])
-        };
+        let mut packet = Packet { seq: 2, ..snapshot(&[(64, value), (BOOTTIME, 1000 + value)]) };
         if let Some(snapshot) = &mut packet.clock_snapshot {
             snapshot.clocks[0].incremental = true;
         }
         packet
     };
-    let lacking = Packet {
-        flags: NEEDS_INCREMENTAL_STATE,
-        ..event_on(64, 7)
-    };
+    let lacking = Packet { flags: NEEDS_INCREMENTAL_STATE, ..event_on(64, 7) };
     let packets = [
         event_on(64, 3), // no base
         base(10),
@@ -343,13 +237,7 @@ fn s4_v5_deltas_add_up_from_the_last_snapshot_but_for_packets_that_lack_state() 
     ];
     assert_eq!(
         placed(&packets),
-        [
-            "64 no_base",
-            "64 1013",
-            "64 incremental_state_lost",
-            "64 1017",
-            "64 1105"
-        ]
+        ["64 no_base", "64 1013", "64 incremental_state_lost", "64 1017", "64 1105"]
     );
 }
 
@@ -398,10 +286,7 @@ fn n3_v4_values_are_timestamps_times_the_unit() {
     assert_eq!(placed_in(&trace), ["200 5100"]);
     let values =
         "SELECT timestamp, unit_multiplier_ns, clock_value FROM clock_snapshot ORDER BY id";
-    assert_eq!(
-        trace.rows(values),
-        [["10", "50", "500"], ["5000", "1", "5000"]]
-    );
+    assert_eq!(trace.rows(values), [["10", "50", "500"], ["5000", "1", "5000"]]);
 }
 
 #[test]
@@ -431,10 +316,7 @@ fn t1_the_primary_clock_of_a_snapshot_is_trace_time_if_it_comes_before_any_conve
     let log = "SELECT packet_id, code FROM import_log WHERE code NOT LIKE 'track_event%'";
     assert_eq!(trace.rows(log), [["1", "primary_clock_ignored"]]);
 
-    let of_a_guest = Packet {
-        machine_id: 7,
-        ..primary
-    };
+    let of_a_guest = Packet { machine_id: 7, ..primary };
     assert_eq!(trace_time(&imported(&[of_a_guest, both(200, 150)])), 6);
 }
 
@@ -444,11 +326,7 @@ fn t1_an_attempt_to_convert_settles_trace_time_and_what_is_no_conversion_does_no
     let after = |packet| trace_time(&imported(&[packet, primary.clone()]));
     assert_eq!(after(event_on(MONOTONIC, 5)), 6, "an attempt that failed");
     assert_eq!(after(event(5)), 1, "taken as trace time");
-    assert_eq!(
-        after(snapshot(&[(MONOTONIC, 1)])),
-        1,
-        "a snapshot that has no place"
-    );
+    assert_eq!(after(snapshot(&[(MONOTONIC, 1)])), 1, "a snapshot that has no place");
     let log = imported(&[event_on(MONOTONIC, 5), primary]);
     let log = log.rows("SELECT packet_id, code FROM import_log WHERE code NOT LIKE 'track_event%'");
     assert_eq!(log, [["1", "primary_clock_ignored"]]);
@@ -458,10 +336,7 @@ fn t1_an_attempt_to_convert_settles_trace_time_and_what_is_no_conversion_does_no
 /// their rows are not wanted.
 #[test]
 fn t1_trace_time_is_the_same_with_and_without_events() {
-    let event = encode::FtraceEvent {
-        timestamp: Some(5),
-        ..encode::FtraceEvent::default()
-    };
+    let event = encode::FtraceEvent { timestamp: Some(5), ..encode::FtraceEvent::default() };
     let bundle = Packet {
         seq: 2,
         ftrace_events: Some(encode::Bundle {
@@ -471,24 +346,13 @@ fn t1_trace_time_is_the_same_with_and_without_events() {
         }),
         ..Packet::default()
     };
-    let line = Packet {
-        seq: 2,
-        android_log: Some(vec![Some(5)]),
-        ..Packet::default()
-    };
-    let empty = Packet {
-        android_log: Some(vec![None]),
-        ..line.clone()
-    };
+    let line = Packet { seq: 2, android_log: Some(vec![Some(5)]), ..Packet::default() };
+    let empty = Packet { android_log: Some(vec![None]), ..line.clone() };
     let primary = with_primary(snapshot(&[(BOOTTIME, 100), (REALTIME, 50)]), 1);
     for (packet, expected) in [(bundle, 6), (line, 6), (empty, 1)] {
         let bytes = encode::trace(&[packet, primary.clone()]);
         for args in [&[][..], &["--no-events"]] {
-            assert_eq!(
-                trace_time(&Imported::of_bytes(&bytes, args)),
-                expected,
-                "{args:?}"
-            );
+            assert_eq!(trace_time(&Imported::of_bytes(&bytes, args)), expected, "{args:?}");
         }
     }
 }
@@ -522,18 +386,9 @@ fn i1_t2_a_pair_of_the_host_is_a_snapshot_that_holds_boottime() {
     };
     // A packet of another machine shows it, because it uses the host's default (X17): without a
     // default, its timestamp is trace time, on a clock without a number.
-    let host = Packet {
-        seq: 3,
-        ..snapshot(&[(REALTIME, 1000), (64, 10)])
-    };
-    let guest = Packet {
-        machine_id: 7,
-        ..snapshot(&[(MONOTONIC, 5), (REALTIME, 1000)])
-    };
-    let packet = Packet {
-        machine_id: 7,
-        ..event(105)
-    };
+    let host = Packet { seq: 3, ..snapshot(&[(REALTIME, 1000), (64, 10)]) };
+    let guest = Packet { machine_id: 7, ..snapshot(&[(MONOTONIC, 5), (REALTIME, 1000)]) };
+    let packet = Packet { machine_id: 7, ..event(105) };
     let place = |machine| {
         let packets = [host.clone(), guest.clone(), bundle(machine), packet.clone()];
         placed(&packets).last().cloned()
@@ -570,10 +425,7 @@ fn d1_d5_a_later_snapshot_moves_no_packet_and_is_told_by_the_functions() {
 
 #[test]
 fn d2_what_is_tried_again_keeps_its_clock_and_its_reading() {
-    let defaults = |clock| Packet {
-        defaults: Some(clock),
-        ..event(5)
-    };
+    let defaults = |clock| Packet { defaults: Some(clock), ..event(5) };
     let packets = [
         defaults(MONOTONIC),
         defaults(REALTIME),
@@ -584,15 +436,9 @@ fn d2_what_is_tried_again_keeps_its_clock_and_its_reading() {
 
 #[test]
 fn d3_d4_a_packet_without_a_time_is_a_row_and_a_snapshots_packet_has_that_of_the_snapshot() {
-    let untimed = Packet {
-        timestamp: None,
-        ..event(0)
-    };
+    let untimed = Packet { timestamp: None, ..event(0) };
     let trace = imported(&[
-        Packet {
-            timestamp: Some(999),
-            ..snapshot(&[(BOOTTIME, 100), (MONOTONIC, 1)])
-        },
+        Packet { timestamp: Some(999), ..snapshot(&[(BOOTTIME, 100), (MONOTONIC, 1)]) },
         untimed,
         event_on(10, 5),
     ]);
@@ -600,11 +446,7 @@ fn d3_d4_a_packet_without_a_time_is_a_row_and_a_snapshots_packet_has_that_of_the
     let null = "[NULL]";
     assert_eq!(
         trace.rows(packets),
-        [
-            ["0", "100", "999", null],
-            ["1", null, null, null],
-            ["2", null, "5", "unknown_clock"]
-        ]
+        [["0", "100", "999", null], ["1", null, null, null], ["2", null, "5", "unknown_clock"]]
     );
 }
 
@@ -621,12 +463,7 @@ fn i3_a_payload_without_a_time_of_its_own_has_that_of_its_packet() {
     let types = "SELECT type, ts FROM packet WHERE id > 0 ORDER BY id";
     assert_eq!(
         trace.rows(types),
-        [
-            ["process_tree", "1002"],
-            ["track_event", "1011"],
-            ["battery", "1038"],
-            ["777", "1777"]
-        ]
+        [["process_tree", "1002"], ["track_event", "1011"], ["battery", "1038"], ["777", "1777"]]
     );
 }
 
@@ -672,23 +509,13 @@ fn f7_of_a_payload_that_is_damaged_half_way_nothing_is_left() {
         clock: Some(2), // GLOBAL
         ftrace_timestamp: Some(10),
         boot_timestamp: Some(110),
-        events: vec![encode::FtraceEvent {
-            timestamp: Some(12),
-            ..encode::FtraceEvent::default()
-        }],
+        events: vec![encode::FtraceEvent { timestamp: Some(12), ..encode::FtraceEvent::default() }],
         ..encode::Bundle::default()
     };
-    let whole = Packet {
-        seq: 3,
-        ftrace_events: Some(bundle.clone()),
-        ..Packet::default()
-    };
+    let whole = Packet { seq: 3, ftrace_events: Some(bundle.clone()), ..Packet::default() };
     let damaged = Packet {
         seq: 3,
-        payload: Some((
-            1,
-            [encode::bundle_bytes(&bundle), vec![0x5a, 0xff]].concat(),
-        )),
+        payload: Some((1, [encode::bundle_bytes(&bundle), vec![0x5a, 0xff]].concat())),
         ..Packet::default()
     };
     for (packet, rows) in [(whole, ["2", "1", "0"]), (damaged, ["0", "0", "1"])] {
@@ -734,10 +561,7 @@ fn f5_memory_does_not_grow_with_the_file() {
         kilobytes.parse::<u64>().unwrap() / 1024
     };
     let (before, after) = (peak_after(16), peak_after(64));
-    assert!(
-        after < before + 16,
-        "{before} MB after 16 MB, {after} MB after 80 MB"
-    );
+    assert!(after < before + 16, "{before} MB after 16 MB, {after} MB after 80 MB");
     drop(input);
     assert!(child.wait().unwrap().success());
 }

@@ -13,9 +13,8 @@ use timebase_lab::encode::{ClockSnapshot, Packet, Reading, trace};
 fn sdk(place: &Place) -> (Vec<u8>, Vec<(usize, usize)>) {
     let bytes = fs::read(data("sdk.pftrace")).unwrap();
     let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
-    let mut statement = conn
-        .prepare("SELECT offset, offset + size FROM packet ORDER BY id")
-        .unwrap();
+    let mut statement =
+        conn.prepare("SELECT offset, offset + size FROM packet ORDER BY id").unwrap();
     let ends = statement.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
     let mut begin = 0;
     let packets = ends.unwrap().map(|packet| {
@@ -54,15 +53,9 @@ fn z1_what_is_behind_damage_is_imported_and_the_damage_told() {
     assert_eq!(rows(&conn, PACKETS), expected);
     let log = "SELECT severity, code, offset, size, packet_id, message FROM import_log";
     let line = text(&conn, log);
-    assert_eq!(
-        line,
-        format!("error|damaged|{at}|{size}|[NULL]|byte {at} starts no packet")
-    );
+    assert_eq!(line, format!("error|damaged|{at}|{size}|[NULL]|byte {at} starts no packet"));
     let stats = "SELECT group_concat(name || ' ' || value) FROM stats WHERE name LIKE 'damaged%'";
-    assert_eq!(
-        text(&conn, stats),
-        format!("damaged_bytes {size},damaged_regions 1")
-    );
+    assert_eq!(text(&conn, stats), format!("damaged_bytes {size},damaged_regions 1"));
 }
 
 #[test]
@@ -75,10 +68,8 @@ fn z1_several_damages_are_one_line_of_the_summary() {
     bytes.truncate(packets[4000].1 - 1);
     let path = place.write("damaged.pftrace", &bytes);
     let (conn, said) = place.import(&path, &[]);
-    let lost: usize = [200, 900, 2000, 4000]
-        .iter()
-        .map(|&packet| packets[packet].1 - packets[packet].0)
-        .sum();
+    let lost: usize =
+        [200, 900, 2000, 4000].iter().map(|&packet| packets[packet].1 - packets[packet].0).sum();
     let told = format!(
         "4 places are damaged; {} bytes are left out, and the 3997 packets around them imported",
         lost - 1
@@ -91,18 +82,11 @@ fn z1_several_damages_are_one_line_of_the_summary() {
 #[test]
 fn z3_a_packet_that_is_too_large_to_be_read_is_not_looked_into() {
     let place = Place::new();
-    let of_time = |timestamp| Packet {
-        timestamp: Some(timestamp),
-        seq: 3,
-        ..Packet::default()
-    };
+    let of_time = |timestamp| Packet { timestamp: Some(timestamp), seq: 3, ..Packet::default() };
     // A recorder's test may write this: a trace in a packet of a trace.
     let mut inside = trace(&(0..100).map(of_time).collect::<Vec<_>>());
     inside.resize(33 << 20, 0);
-    let large = Packet {
-        payload: Some((900, inside)),
-        ..of_time(5)
-    };
+    let large = Packet { payload: Some((900, inside)), ..of_time(5) };
     let path = place.write("large.pftrace", &trace(&[of_time(1), large, of_time(9)]));
     let (conn, _) = place.import(&path, &[]);
     let packets = "SELECT group_concat(timestamp) FROM packet";
@@ -143,21 +127,14 @@ fn z2_z5_random_bytes_and_other_files_are_no_traces() {
         assert!(said.contains("is not a Perfetto trace"), "{said}");
         fs::remove_file(path).unwrap();
     }
-    for other in [
-        "Cargo.lock",
-        "docs/images/datasette-table.png",
-        "schema/perfetto.descriptor",
-    ] {
+    for other in ["Cargo.lock", "docs/images/datasette-table.png", "schema/perfetto.descriptor"] {
         let path = crate::support::repository().join(other);
         let said = place.refuse(&path, &[]);
         assert!(said.contains("is not a Perfetto trace"), "{other}: {said}");
     }
     let zeros = place.write("zeros", &[0; 100_000]);
     let said = place.refuse(&zeros, &[]);
-    assert!(
-        said.contains("is not a Perfetto trace: byte 0 starts no packet"),
-        "{said}"
-    );
+    assert!(said.contains("is not a Perfetto trace: byte 0 starts no packet"), "{said}");
 }
 
 /// A tar archive of one file.
@@ -191,9 +168,8 @@ fn z6_of_a_damaged_compressed_packet_what_came_before_the_damage_is_there() {
     let packets = count(&conn, "SELECT count(*) FROM packet");
     // The first compressed packet, and how many packets it holds.
     let held = "SELECT offset, count(*) AS held FROM packet GROUP BY offset HAVING held > 1 ORDER BY held DESC LIMIT 1";
-    let (at, held): (i64, i64) = conn
-        .query_row(held, [], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap();
+    let (at, held): (i64, i64) =
+        conn.query_row(held, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     let next = format!("SELECT min(offset) FROM packet WHERE offset > {at}");
     let size = count(&conn, &next) - at;
     let original = format!(
@@ -228,10 +204,8 @@ fn z3_z6_what_follows_a_compressed_packet_that_lacks_a_piece_is_there() {
     let whole = fs::read(data("system-compressed.pftrace")).unwrap();
     let (conn, _) = place.import(&data("system-compressed.pftrace"), &[]);
     let packets = count(&conn, "SELECT count(*) FROM packet");
-    let carriers = rows(
-        &conn,
-        "SELECT offset, count(*) FROM packet GROUP BY offset ORDER BY offset LIMIT 8",
-    );
+    let carriers =
+        rows(&conn, "SELECT offset, count(*) FROM packet GROUP BY offset ORDER BY offset LIMIT 8");
     for pair in carriers.windows(2) {
         let [at, next]: [usize; 2] = [&pair[0], &pair[1]].map(|row| row[0].parse().unwrap());
         let held: i64 = pair[0][1].parse().unwrap();
@@ -280,11 +254,7 @@ fn z7_a_damaged_gzip_or_zstd_file_goes_on_at_its_next_part() {
         assert_eq!(last[last.len() - 1825..], whole[3000..], "{name}");
         let hashed =
             "SELECT count(*) FROM metadata WHERE name = 'source_sha256' AND length(value) = 64";
-        assert_eq!(
-            count(&Connection::open(place.path("out.db")).unwrap(), hashed),
-            1,
-            "{name}"
-        );
+        assert_eq!(count(&Connection::open(place.path("out.db")).unwrap(), hashed), 1, "{name}");
     }
 }
 
@@ -292,17 +262,8 @@ fn z7_a_damaged_gzip_or_zstd_file_goes_on_at_its_next_part() {
 fn sequence(seq: u32, resets: &[usize], packets: usize) -> Vec<Packet> {
     let clocks = |at: u64| ClockSnapshot {
         clocks: vec![
-            Reading {
-                id: 6,
-                timestamp: at,
-                ..Reading::default()
-            },
-            Reading {
-                id: 64,
-                timestamp: at,
-                incremental: true,
-                unit: 0,
-            },
+            Reading { id: 6, timestamp: at, ..Reading::default() },
+            Reading { id: 64, timestamp: at, incremental: true, unit: 0 },
         ],
         ..ClockSnapshot::default()
     };
@@ -348,19 +309,10 @@ fn z8_packets_are_unsure_until_their_sequence_is_cleared() {
     let unsure = "SELECT min(id) || '-' || max(id) || ' ' || count(*) || ' ' || sum(unsure_time) || ' ' || sum(unsure_names) \
                   || ' ' || min(damage_offset) || ' ' || max(damage_size) FROM packet_unsure";
     assert_eq!(text(&conn, unsure), format!("10-18 9 9 9 {begin} 5"));
-    assert_eq!(
-        count(
-            &conn,
-            "SELECT value FROM stats WHERE name = 'unsure_packets'"
-        ),
-        9
-    );
+    assert_eq!(count(&conn, "SELECT value FROM stats WHERE name = 'unsure_packets'"), 9);
     let message =
         "SELECT message FROM import_log WHERE id = (SELECT log_id FROM packet_unsure LIMIT 1)";
-    assert_eq!(
-        text(&conn, message),
-        format!("byte {begin} starts no packet")
-    );
+    assert_eq!(text(&conn, message), format!("byte {begin} starts no packet"));
 }
 
 #[test]
@@ -374,12 +326,8 @@ fn z8_packets_that_rely_on_nothing_are_sure() {
         ..Packet::default()
     };
     let bytes = trace(&[packet(1), packet(2), packet(3), packet(4), packet(5)]);
-    let damaged = [
-        &bytes[..],
-        &[0xff; 5],
-        &trace(&[packet(6), packet(7), packet(8), packet(9)]),
-    ]
-    .concat();
+    let damaged =
+        [&bytes[..], &[0xff; 5], &trace(&[packet(6), packet(7), packet(8), packet(9)])].concat();
     let (conn, _) = place.import(&place.write("damaged.pftrace", &damaged), &[]);
     assert_eq!(count(&conn, "SELECT count(*) FROM packet"), 9);
     assert_eq!(count(&conn, "SELECT count(*) FROM packet_unsure"), 0);
@@ -393,17 +341,10 @@ fn z9_strict_refuses_a_trace_with_damage() {
     bytes[at] = 0x0f;
     let path = place.write("damaged.pftrace", &bytes);
     let said = place.refuse(&path, &["--strict"]);
-    assert!(
-        said.contains(&format!("is damaged: byte {at} starts no packet")),
-        "{said}"
-    );
+    assert!(said.contains(&format!("is damaged: byte {at} starts no packet")), "{said}");
     let out = place.path("out.db");
     place.import(&path, &[]);
     let said = run(&["query", "--strict", out.to_str().unwrap(), "SELECT 1"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    assert!(
-        said.stderr.contains(&format!("byte {at} starts no packet")),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains(&format!("byte {at} starts no packet")), "{}", said.stderr);
 }

@@ -113,10 +113,8 @@ fn u4_loops_and_unknown_parents_deny_a_track() {
         event(30, named(INSTANT, "on nothing", 9)),
         event(40, named(INSTANT, "below what an event was on", 3)),
     ]);
-    trace.gives(
-        "SELECT name FROM slice ORDER BY id",
-        &["on nothing", "below what an event was on"],
-    );
+    trace
+        .gives("SELECT name FROM slice ORDER BY id", &["on nothing", "below what an event was on"]);
     // Descriptors count, too.
     trace.counted("track_event_track_hierarchy_loop", 3);
     trace.counted("track_hierarchy_missing_uuid", 2);
@@ -157,10 +155,7 @@ fn u5_u7_types_and_names_of_tracks() {
             "g process_track_event -",
         ],
     );
-    trace.gives(
-        "SELECT type, name FROM counter_track",
-        &["thread_counter_track_event c"],
-    );
+    trace.gives("SELECT type, name FROM counter_track", &["thread_counter_track_event c"]);
     trace.gives(
         "SELECT count(*) FROM thread_track WHERE utid = (SELECT utid FROM thread WHERE tid = 11)",
         &["2"],
@@ -171,13 +166,7 @@ fn u5_u7_types_and_names_of_tracks() {
 fn u6_worked_example_of_lanes() {
     let q = || new().text(2, "q");
     let mut packets = vec![described(1, q()), described(2, q()), described(3, q())];
-    let lines = [
-        "B a@10 #1",
-        "B b@20 #2",
-        "E@30 #1",
-        "B c@40 #3",
-        "B d@50 #1",
-    ];
+    let lines = ["B a@10 #1", "B b@20 #2", "E@30 #1", "B c@40 #3", "B d@50 #1"];
     packets.extend(lines.map(says));
     let trace = told(&packets);
     trace.gives(
@@ -266,17 +255,8 @@ fn u8_parents_are_tracks_but_not_those_of_threads_and_processes() {
 
 #[test]
 fn u9_u10_what_is_told_of_tracks() {
-    let fields = new()
-        .number(1, 1)
-        .text(2, "x")
-        .text(2, "y")
-        .text(7, "share")
-        .text(6, "frogs");
-    let looks = new()
-        .text(2, "q")
-        .number(11, 2)
-        .signed(12, 0)
-        .text(14, "what");
+    let fields = new().number(1, 1).text(2, "x").text(2, "y").text(7, "share").text(6, "frogs");
+    let looks = new().text(2, "q").number(11, 2).signed(12, 0).text(14, "what");
     let trace = told(&[
         new().number(10, SEQUENCE).number(87, 1),
         described(1, counter(fields).text(2, "c").and(&below(2))),
@@ -449,10 +429,7 @@ fn j2_p5_dead_is_dead() {
         "SELECT p.name, p.end_ts FROM process AS p WHERE pid = 10 ORDER BY upid",
         &["old -", "new 30", "- -"],
     );
-    trace.gives(
-        "SELECT count(*), count(DISTINCT upid) FROM thread WHERE tid = 11",
-        &["2 2"],
-    );
+    trace.gives("SELECT count(*), count(DISTINCT upid) FROM thread WHERE tid = 11", &["2 2"]);
 }
 
 #[test]
@@ -493,10 +470,7 @@ fn j5_names_by_their_rank() {
         at(80, PROCESS_DESCRIPTOR, named),
         at(90, THREAD_DESCRIPTOR, thread),
     ]);
-    trace.gives(
-        "SELECT name, start_ts FROM process WHERE pid = 10",
-        &["/bin/app 7"],
-    );
+    trace.gives("SELECT name, start_ts FROM process WHERE pid = 10", &["/bin/app 7"]);
     trace.gives(
         "SELECT tid, name FROM thread WHERE tid > 10",
         &["11 descriptor", "12 by descriptor"],
@@ -594,22 +568,14 @@ fn j9_threads_of_chrome_are_called_as_their_types() {
     ]);
     trace.gives(
         "SELECT tid, name FROM thread WHERE tid > 10 ORDER BY tid",
-        &[
-            "11 ThreadPoolForegroundWorker&",
-            "12 own",
-            "13 -",
-            "14 Compositor",
-        ],
+        &["11 ThreadPoolForegroundWorker&", "12 own", "13 -", "14 Compositor"],
     );
 }
 
 #[test]
 fn j7_a_tid_in_a_sandbox_is_another_elsewhere() {
     let sandboxed = thread_named(10, 11, "in a sandbox").message(7, new().number(3, 1));
-    let trace = told(&[
-        described_at(10, 1, sandboxed),
-        event(20, named(INSTANT, "i", 1)),
-    ]);
+    let trace = told(&[described_at(10, 1, sandboxed), event(20, named(INSTANT, "i", 1))]);
     let tid = (10_i64 << 32) + 11;
     trace.gives(OWNERS, &[&format!("i - - {tid} in a sandbox")]);
 }
@@ -640,12 +606,7 @@ fn j10_processes_that_nothing_describes_near_a_time_are_missed_then() {
     let found = kernel::lines(&trace.program.conn, missing);
     // 12 is described again after its last miss, 13 after its only one; 14 and 16 never, so the next
     // time at which others are active counts; 15 is not active any more after 1000.
-    assert_eq!(
-        found,
-        [
-            "12 7100", "13 1202", "14 7000", "15 6000", "16 7000", "17 7300"
-        ]
-    );
+    assert_eq!(found, ["12 7100", "13 1202", "14 7000", "15 6000", "16 7000", "17 7300"]);
     let args = "SELECT count(*) FROM args WHERE key GLOB 'chrome_active_processes.pid*'";
     assert_eq!(kernel::lines(&trace.program.conn, args), ["11"]);
 }
@@ -657,13 +618,7 @@ fn j10_a_process_that_is_missed_at_the_end_is_never_reliable() {
         described(1, new().text(2, "global")),
         event(10, named(INSTANT, "a", 1).message(49, pids.clone())),
         event(10, named(INSTANT, "b", 1).message(49, pids)),
-        event(
-            20,
-            new()
-                .number(9, INSTANT)
-                .number(11, 99)
-                .message(49, new().number(1, 7)),
-        ),
+        event(20, new().number(9, INSTANT).number(11, 99).message(49, new().number(1, 7))),
         at(30, 60, process(6, "P").number(1, 2)),
     ]);
     let missing = "SELECT pid, reliable_from FROM experimental_missing_chrome_processes

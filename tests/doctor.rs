@@ -71,11 +71,7 @@ fn each_check_has_a_trace_that_triggers_just_that() {
         if env::var_os(WRITE).is_some() {
             fs::write(&file, &case.bytes).unwrap();
         }
-        assert!(
-            fs::read(&file).unwrap() == case.bytes,
-            "{} is another trace",
-            file.display()
-        );
+        assert!(fs::read(&file).unwrap() == case.bytes, "{} is another trace", file.display());
         named.insert(file.clone());
         let imported = Imported::of(&file, &[]);
         let mut found = imported.rows("SELECT DISTINCT check_name FROM finding");
@@ -124,8 +120,7 @@ fn all_checks_have_the_same_columns() {
 #[test]
 fn the_view_has_room_for_more_checks() {
     let conn = empty();
-    conn.set_limit(Limit::SQLITE_LIMIT_EXPR_DEPTH, MOST_TABLES)
-        .unwrap();
+    conn.set_limit(Limit::SQLITE_LIMIT_EXPR_DEPTH, MOST_TABLES).unwrap();
     conn.prepare("SELECT * FROM finding").unwrap();
 }
 
@@ -146,18 +141,10 @@ fn the_findings_of_every_trace_are_those_that_were_read_and_found_right() {
     let half = traces.len().div_ceil(2);
     let found = thread::scope(|scope| {
         let parts = traces.chunks(half).map(|traces| {
-            scope.spawn(|| {
-                traces
-                    .iter()
-                    .map(|trace| of_trace(&place, trace))
-                    .collect::<String>()
-            })
+            scope.spawn(|| traces.iter().map(|trace| of_trace(&place, trace)).collect::<String>())
         });
         let parts: Vec<_> = parts.collect();
-        parts
-            .into_iter()
-            .map(|part| part.join().unwrap())
-            .collect::<String>()
+        parts.into_iter().map(|part| part.join().unwrap()).collect::<String>()
     });
     let file = data("expected/findings.txt");
     if env::var_os(WRITE).is_some() {
@@ -174,11 +161,7 @@ fn the_findings_of_every_trace_are_those_that_were_read_and_found_right() {
 fn of_trace(place: &Path, trace: &Path) -> String {
     let name = trace.strip_prefix(place).unwrap().to_str().unwrap();
     let imported = Imported::of(trace, &["--no-data"]);
-    format!(
-        "# {}\n{}\n",
-        name.replace('\\', "/"),
-        findings(&imported.conn)
-    )
+    format!("# {}\n{}\n", name.replace('\\', "/"), findings(&imported.conn))
 }
 
 /// Rows that may be wrong, by trace and table, as the finding counts them and as `doubt` marks
@@ -192,10 +175,7 @@ fn dt3_dt4_dt5_dt6_the_doctor_tells_how_many_rows_may_be_wrong_and_how_much_of_t
         let found = imported.rows(found);
         let [severity, message, advice] = <[String; 3]>::try_from(found[0].clone()).unwrap();
         assert_eq!((found.len(), severity.as_str()), (1, "warning"), "{trace}");
-        for (table, words) in [
-            ("sched", "slices of CPUs"),
-            ("thread_state", "states of threads"),
-        ] {
+        for (table, words) in [("sched", "slices of CPUs"), ("thread_state", "states of threads")] {
             let sql = format!(
                 "SELECT printf('%,d {words} %,d', count(*), count(doubt)),
                         CAST(round(100.0 * sum(iif(doubt IS NULL, 0, max(dur, 0))) / sum(max(dur, 0))) AS INTEGER)
@@ -219,21 +199,12 @@ fn dt3_dt4_dt5_dt6_the_doctor_tells_how_many_rows_may_be_wrong_and_how_much_of_t
 #[test]
 fn dt4_a_preempted_thread_that_is_woken_is_a_note() {
     let switch = |at, prev, state, next| {
-        let fields = Message::new()
-            .number(2, prev)
-            .number(4, state)
-            .number(6, next);
-        Message::new()
-            .number(1, at)
-            .number(2, prev)
-            .message(4, fields)
+        let fields = Message::new().number(2, prev).number(4, state).number(6, next);
+        Message::new().number(1, at).number(2, prev).message(4, fields)
     };
     let waking = |at, wakee| {
         let fields = Message::new().number(2, wakee);
-        Message::new()
-            .number(1, at)
-            .number(2, 0)
-            .message(20, fields)
+        Message::new().number(1, at).number(2, 0).message(20, fields)
     };
     // TASK_REPORT_MAX: preempted.
     let events = [
@@ -245,13 +216,9 @@ fn dt4_a_preempted_thread_that_is_woken_is_a_note() {
     ];
     let system = Message::new().message(1, Message::new().text(1, "Linux").text(3, "6.1.0"));
     let events = events.into_iter();
-    let bundle = events.fold(Message::new().number(1, 0), |bundle, event| {
-        bundle.message(2, event)
-    });
-    let trace = encode::trace_of(&[
-        Message::new().message(45, system),
-        Message::new().message(1, bundle),
-    ]);
+    let bundle = events.fold(Message::new().number(1, 0), |bundle, event| bundle.message(2, event));
+    let trace =
+        encode::trace_of(&[Message::new().message(45, system), Message::new().message(1, bundle)]);
     let imported = Imported::of_bytes(&trace, &[]);
     let doubtful = imported.rows("SELECT state, doubt FROM thread_state WHERE doubt IS NOT NULL");
     assert_eq!(doubtful, [["R+", "woken_again"]]);
@@ -265,17 +232,9 @@ fn a_recorded_trace_of_a_healthy_machine_is_healthy() {
     for trace in ["sdk", "app"] {
         let trace = data(&format!("{trace}.pftrace"));
         let said = run(&["doctor", trace.to_str().unwrap(), "--fail-on", "warning"]);
-        assert_eq!(
-            (said.code, said.stderr.as_str()),
-            (Some(0), ""),
-            "{}",
-            said.stdout
-        );
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{}", said.stdout);
         let (first, numbers) = said.stdout.split_once('\n').unwrap();
-        assert_eq!(
-            first,
-            "healthy: nothing is wrong with the clocks of this trace"
-        );
+        assert_eq!(first, "healthy: nothing is wrong with the clocks of this trace");
         for heading in ["clocks", "snapshots", "events"] {
             assert!(
                 numbers.contains(&format!("\n  {heading} "))
@@ -301,10 +260,7 @@ fn every_check_is_explained_as_its_file_says() {
         }
         let (said, advice) = rest.rsplit_once(" | [trace](").unwrap();
         let extension = traces::of(name).unwrap().extension;
-        assert_eq!(
-            advice,
-            format!("../tests/data/doctor/{name}.{extension}) |")
-        );
+        assert_eq!(advice, format!("../tests/data/doctor/{name}.{extension}) |"));
         let (said, advice) = said.rsplit_once(" | ").unwrap();
         assert!(advice.ends_with('.'), "{name}: {advice}");
         explained.push((name, said.to_owned()));
@@ -312,10 +268,7 @@ fn every_check_is_explained_as_its_file_says() {
     explained.sort();
     let expected = CHECKS.iter().map(|check| {
         let severity = check.severity.trim_end_matches('.');
-        (
-            check.name,
-            format!("{severity} | **{}.** {}", check.title, check.meaning),
-        )
+        (check.name, format!("{severity} | **{}.** {}", check.title, check.meaning))
     });
     let expected: Vec<_> = expected.collect();
     for (explained, expected) in explained.iter().zip(&expected) {
@@ -336,11 +289,7 @@ fn the_page_shows_what_the_program_prints() {
         .take_while(|line| *line != "…")
         .collect();
     let said = run(&["doctor", trace]);
-    assert!(
-        said.stdout.starts_with(&(shown.join("\n") + "\n")),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.starts_with(&(shown.join("\n") + "\n")), "{}", said.stdout);
     assert!(shown.len() >= 8 && blocks.next().is_none());
 }
 
@@ -361,12 +310,8 @@ fn extreme_times_are_found_and_do_no_harm() {
     let mut trace = Vec::new();
     for (seq, first) in (1..).zip(extremes) {
         for second in extremes {
-            let reading = |id, timestamp, unit| Reading {
-                id,
-                timestamp,
-                unit,
-                ..Reading::default()
-            };
+            let reading =
+                |id, timestamp, unit| Reading { id, timestamp, unit, ..Reading::default() };
             let clocks = vec![
                 reading(64, first, u64::from(seq)),
                 reading(6, second, 1),
@@ -374,10 +319,7 @@ fn extreme_times_are_found_and_do_no_harm() {
             ];
             trace.push(Packet {
                 seq,
-                clock_snapshot: Some(ClockSnapshot {
-                    clocks,
-                    primary: None,
-                }),
+                clock_snapshot: Some(ClockSnapshot { clocks, primary: None }),
                 ..Packet::default()
             });
             for clock in [1, 6, 64, 65, 200] {
@@ -395,14 +337,8 @@ fn extreme_times_are_found_and_do_no_harm() {
     for trace in [trace.clone(), trace.into_iter().rev().collect()] {
         let trace = place.write("trace", &encode::trace(&trace));
         for format in ["table", "json", "markdown"] {
-            let args = [
-                "doctor",
-                trace.to_str().unwrap(),
-                "--fail-on",
-                "never",
-                "--format",
-                format,
-            ];
+            let args =
+                ["doctor", trace.to_str().unwrap(), "--fail-on", "never", "--format", format];
             let said = run(&args);
             assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
             assert!(said.stdout.contains("clock_undefined"), "{}", said.stdout);
@@ -416,11 +352,7 @@ fn steps(clocks: u32) -> u64 {
     let mut trace = Vec::new();
     for seq in 2..clocks + 2 {
         for at in 1..4 {
-            let reading = |id, timestamp| Reading {
-                id,
-                timestamp,
-                ..Reading::default()
-            };
+            let reading = |id, timestamp| Reading { id, timestamp, ..Reading::default() };
             trace.push(Packet {
                 seq,
                 clock_snapshot: Some(ClockSnapshot {
@@ -454,10 +386,7 @@ fn steps(clocks: u32) -> u64 {
     let found = imported.rows("SELECT check_name, count(*) FROM finding GROUP BY 1");
     let clocks = clocks.to_string();
     for check in ["drift", "sequence_clock_undefined"] {
-        assert!(
-            found.contains(&vec![check.to_owned(), clocks.clone()]),
-            "{found:?}"
-        );
+        assert!(found.contains(&vec![check.to_owned(), clocks.clone()]), "{found:?}");
     }
     steps.load(Ordering::Relaxed)
 }
@@ -474,10 +403,8 @@ fn in_the_sqlite_shell_the_same_is_found() {
     let imported = Imported::new("doctor/flow_backwards.pftrace", &[]);
     let sql =
         "SELECT check_name, severity, count(*), sum(events) FROM finding GROUP BY 1, 2 ORDER BY 2";
-    let shell = std::process::Command::new("sqlite3")
-        .args([imported.path(), sql])
-        .output()
-        .unwrap();
+    let shell =
+        std::process::Command::new("sqlite3").args([imported.path(), sql]).output().unwrap();
     assert_eq!(
         String::from_utf8(shell.stdout).unwrap(),
         "flow_backwards|error|1|3\nflow_backwards|warning|1|1\n"
@@ -494,40 +421,25 @@ fn doctor(check: &str, args: &[&str]) -> (Option<i32>, String, String) {
 fn the_exit_code_says_whether_there_is_what_the_build_must_not_have() {
     let code = |check: &str, args: &[&str]| doctor(check, args).0;
     // An error, a warning, a note.
-    for (check, codes) in [
-        ("sequence_missing", [1, 1, 0]),
-        ("drift", [0, 1, 0]),
-        ("no_snapshot", [0, 0, 0]),
-    ] {
+    for (check, codes) in
+        [("sequence_missing", [1, 1, 0]), ("drift", [0, 1, 0]), ("no_snapshot", [0, 0, 0])]
+    {
         assert_eq!(code(check, &[]), Some(codes[0]), "{check}");
         for (fail_on, expected) in ["error", "warning", "never"].into_iter().zip(codes) {
-            assert_eq!(
-                code(check, &["--fail-on", fail_on]),
-                Some(expected),
-                "{check} {fail_on}"
-            );
+            assert_eq!(code(check, &["--fail-on", fail_on]), Some(expected), "{check} {fail_on}");
         }
     }
     let (code, stdout, stderr) = doctor("sequence_clock_shared", &[]);
     assert_eq!(code, Some(1));
-    assert_eq!(
-        stderr,
-        "timebase: error: 2 findings are errors (--fail-on error)\n"
-    );
+    assert_eq!(stderr, "timebase: error: 2 findings are errors (--fail-on error)\n");
     assert!(stdout.contains("\n2 errors\n"), "{stdout}");
     let (_, _, stderr) = doctor("drift", &["--fail-on", "warning"]);
-    assert_eq!(
-        stderr,
-        "timebase: error: 1 finding is an error or a warning (--fail-on warning)\n"
-    );
+    assert_eq!(stderr, "timebase: error: 1 finding is an error or a warning (--fail-on warning)\n");
     let (code, _, stderr) = doctor("drift", &["--fail-on", "info"]);
     assert_eq!(code, Some(2), "{stderr}");
     let (code, _, stderr) = doctor("no_such", &[]);
     assert_eq!(code, Some(1));
-    assert!(
-        stderr.starts_with("timebase: error: cannot open "),
-        "{stderr}"
-    );
+    assert!(stderr.starts_with("timebase: error: cannot open "), "{stderr}");
 }
 
 #[test]
@@ -578,21 +490,13 @@ warning: machine 1 in b.pftrace [clock_source_mixed]
         ),
         "{plain}"
     );
-    assert!(
-        plain.contains("\n  inputs     2 machines in 2 files\n"),
-        "{plain}"
-    );
+    assert!(plain.contains("\n  inputs     2 machines in 2 files\n"), "{plain}");
     let machines = r#"[{"id": 0, "name": "desk"}, {"id": 7, "name": "phone"}]"#;
     let files = ["a", "b"]
         .map(|file| format!(r#"{{"path": "{file}.pftrace", "machines": {machines}}}"#))
         .join(", ");
-    let named = shown(&format!(
-        r#"{{"perfetto_manifest": {{"version": 1, "files": [{files}]}}}}"#
-    ));
-    assert!(
-        named.starts_with("warning: phone in b.pftrace [clock_source_mixed]\n"),
-        "{named}"
-    );
+    let named = shown(&format!(r#"{{"perfetto_manifest": {{"version": 1, "files": [{files}]}}}}"#));
+    assert!(named.starts_with("warning: phone in b.pftrace [clock_source_mixed]\n"), "{named}");
     assert!(named.contains("of b.pftrace (phone)\n"), "{named}");
 }
 
@@ -607,10 +511,7 @@ fn json_is_one_document_with_the_rows_of_the_view() {
     assert_eq!(finding["check_name"], "drift");
     assert_eq!(finding["severity"], "warning");
     assert_eq!(finding["clock_id"], 2_468_715_150_u32);
-    assert!(
-        finding["worst_ns"].as_i64().is_some_and(|ns| ns > 100_000),
-        "{stdout}"
-    );
+    assert!(finding["worst_ns"].as_i64().is_some_and(|ns| ns > 100_000), "{stdout}");
     let imported = Imported::new("doctor/drift.pftrace", &[]);
     let columns = imported.rows("SELECT name FROM pragma_table_info('finding')");
     assert_eq!(finding.as_object().unwrap().len(), columns.len());
@@ -625,10 +526,7 @@ fn json_is_one_document_with_the_rows_of_the_view() {
     assert_eq!(summary["conversion"], "nearest");
     assert!(summary["worst_error_nearest_ns"].as_f64() > summary["worst_error_ns"].as_f64());
     // A database says the same as its trace.
-    assert_eq!(
-        answer(&["doctor", imported.path(), "--format", "json"]),
-        stdout
-    );
+    assert_eq!(answer(&["doctor", imported.path(), "--format", "json"]), stdout);
     let (_, healthy, _) = doctor("../sdk", &["--format", "json"]);
     let healthy: Json = serde_json::from_str(&healthy).unwrap();
     assert_eq!(healthy["findings"], Json::Array(Vec::new()));
@@ -637,14 +535,8 @@ fn json_is_one_document_with_the_rows_of_the_view() {
 #[test]
 fn markdown_is_a_table_behind_the_verdict() {
     let (_, stdout, _) = doctor("snapshot_repeated", &["--format", "markdown"]);
-    assert!(
-        stdout.starts_with("**1 warning, 1 note**\n\n- clocks: "),
-        "{stdout}"
-    );
-    let rows: Vec<&str> = stdout
-        .lines()
-        .filter(|line| line.starts_with('|'))
-        .collect();
+    assert!(stdout.starts_with("**1 warning, 1 note**\n\n- clocks: "), "{stdout}");
+    let rows: Vec<&str> = stdout.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(rows.len(), 4);
     assert!(
         rows[2].starts_with(
@@ -665,14 +557,8 @@ fn hostile() -> Vec<u8> {
         on(2).message(60, Message::new().number(1, uuid).message(3, process))
     };
     let slice = |ts, uuid, flow: Message| {
-        let event = Message::new()
-            .number(9, 1)
-            .number(11, uuid)
-            .text(23, "call");
-        on(2)
-            .number(58, 6)
-            .number(8, ts)
-            .message(11, event.and(&flow))
+        let event = Message::new().number(9, 1).number(11, uuid).text(23, "call");
+        on(2).number(58, 6).number(8, ts).message(11, event.and(&flow))
     };
     encode::trace_of(&[
         process(1, 10),
@@ -704,11 +590,7 @@ fn of_many_findings_of_a_check_the_worst_are_shown() {
     let snapshot = Packet {
         seq: 1,
         clock_snapshot: Some(ClockSnapshot {
-            clocks: vec![Reading {
-                id: 6,
-                timestamp: 1000,
-                ..Reading::default()
-            }],
+            clocks: vec![Reading { id: 6, timestamp: 1000, ..Reading::default() }],
             primary: None,
         }),
         ..Packet::default()
@@ -727,11 +609,7 @@ fn of_many_findings_of_a_check_the_worst_are_shown() {
     let place = Place::new();
     let trace = place.write("trace", &encode::trace(&trace));
     let said = run(&["doctor", trace.to_str().unwrap()]);
-    let shown: Vec<&str> = said
-        .stdout
-        .lines()
-        .filter(|line| line.starts_with("error: "))
-        .collect();
+    let shown: Vec<&str> = said.stdout.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(shown.len(), 5);
     assert_eq!(shown[0], "error: 64@11 [sequence_clock_undefined]");
     assert!(

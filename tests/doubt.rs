@@ -47,9 +47,8 @@ fn rows(conn: &Connection, sql: &str) -> Rows {
     let mut rows = statement.query([]).unwrap();
     let mut found = Rows::new();
     while let Some(row) = rows.next().unwrap() {
-        let text: Vec<String> = (0..last)
-            .map(|column| crate::support::text(row.get(column).unwrap()))
-            .collect();
+        let text: Vec<String> =
+            (0..last).map(|column| crate::support::text(row.get(column).unwrap())).collect();
         let is_doubtful: bool = row.get(last).unwrap();
         let count = found.entry(text.join(" ")).or_default();
         count.0 += 1;
@@ -125,15 +124,8 @@ fn places(packets: &[Packet], cpu: u64) -> Vec<(usize, usize)> {
 /// Removes events at some places of a trace.
 fn remove(packets: &[Packet], removal: Removal, random: &mut Random) -> (Vec<Packet>, Removed) {
     let mut packets = packets.to_vec();
-    let mut removed = Removed {
-        gaps: Vec::new(),
-        pids: BTreeSet::new(),
-    };
-    let times = if matches!(removal, Removal::Bundle { .. }) {
-        3
-    } else {
-        10
-    };
+    let mut removed = Removed { gaps: Vec::new(), pids: BTreeSet::new() };
+    let times = if matches!(removal, Removal::Bundle { .. }) { 3 } else { 10 };
     for _ in 0..times {
         let bundles: Vec<usize> = (0..packets.len())
             .filter(
@@ -141,9 +133,7 @@ fn remove(packets: &[Packet], removal: Removal, random: &mut Random) -> (Vec<Pac
             )
             .collect();
         let at = bundles[random.below(bundles.len() as u64) as usize];
-        let Packet::Bundle(bundle) = &packets[at] else {
-            unreachable!()
-        };
+        let Packet::Bundle(bundle) = &packets[at] else { unreachable!() };
         let cpu = bundle.cpu;
         let all = places(&packets, cpu);
         let event = |&(at, place): &(usize, usize)| match &packets[at] {
@@ -247,11 +237,8 @@ fn far_away(conn: &Connection, whole: &Rows, rest: &Rows, removed: &Removed) -> 
             continue;
         }
         let part: Vec<&str> = row.split(' ').collect();
-        let (tid, ts, dur): (u64, i64, i64) = (
-            part[1].parse().unwrap(),
-            part[2].parse().unwrap(),
-            part[3].parse().unwrap(),
-        );
+        let (tid, ts, dur): (u64, i64, i64) =
+            (part[1].parse().unwrap(), part[2].parse().unwrap(), part[3].parse().unwrap());
         let end = if dur < 0 { i64::MAX } else { ts + dur };
         let is_near = |&(_, start, until): &(u64, u64, u64)| {
             ts < until.cast_signed() && end > start.cast_signed()
@@ -302,10 +289,7 @@ fn hold(name: &str, traces: &[Vec<Packet>], recall: [f64; 5]) {
             goal.removal, score.wrong, score.right
         );
         if found < goal.recall || doubted > MOST_FALSE || !far.is_empty() || score.wrong == 0 {
-            wrong.push(format!(
-                "{:?}: {found:.1}, {doubted:.2}, far {far:?}",
-                goal.removal
-            ));
+            wrong.push(format!("{:?}: {found:.1}, {doubted:.2}, far {far:?}", goal.removal));
         }
     }
     assert!(wrong.is_empty(), "{name}: {wrong:#?}");
@@ -317,11 +301,7 @@ fn simulated(encoding: Encoding) -> Vec<Vec<Packet>> {
 
 #[test]
 fn dt3_dt4_dt5_dt6_of_plain_events_that_are_removed() {
-    hold(
-        "plain",
-        &simulated(Encoding::Plain),
-        [98.0, 94.5, 98.0, 95.5, 98.0],
-    );
+    hold("plain", &simulated(Encoding::Plain), [98.0, 94.5, 98.0, 95.5, 98.0]);
 }
 
 #[test]
@@ -377,11 +357,7 @@ fn what_is_read_is_written_as_it_was() {
     for name in ["desktop.pftrace", "system.pftrace"] {
         let bytes = std::fs::read(data(name)).unwrap();
         let (before, after) = (import(&bytes), import(&write(&read(&bytes))));
-        assert_eq!(
-            rows(&before.conn, SCHEDULING),
-            rows(&after.conn, SCHEDULING),
-            "{name}"
-        );
+        assert_eq!(rows(&before.conn, SCHEDULING), rows(&after.conn, SCHEDULING), "{name}");
     }
 }
 
@@ -405,12 +381,7 @@ fn dt4_dt5_rows_that_are_written_are_still_doubted() {
     let switch = |time: u64, state: u64, next: u64| Event::Switch([time, state, next, 120, 0]);
     let waking = |time: u64, pid: u64| Event::Waking([time, pid, 0, 120, 0, 0]);
     // 1 waits and 2 sleeps, while 3 and 4 take turns.
-    let mut first = vec![
-        switch(10, 0, 9),
-        switch(20, 0, 1),
-        switch(30, 0, 2),
-        switch(40, 1, 3),
-    ];
+    let mut first = vec![switch(10, 0, 9), switch(20, 0, 1), switch(30, 0, 2), switch(40, 1, 3)];
     let mut now = 50;
     for _ in 0..9_000 {
         first.extend([switch(now, 0, 4), switch(now + 10, 0, 3)]);
@@ -431,11 +402,7 @@ fn dt4_dt5_rows_that_are_written_are_still_doubted() {
     let imported = import(&write(&packets));
     let doubtful = "SELECT 'sched', t.tid, s.ts, s.dur, s.doubt FROM sched AS s JOIN thread AS t USING (utid) WHERE doubt IS NOT NULL
                     UNION ALL SELECT s.state, t.tid, s.ts, s.dur, s.doubt FROM thread_state AS s JOIN thread AS t USING (utid) WHERE doubt IS NOT NULL ORDER BY 2, 1";
-    let rows: Vec<String> = imported
-        .rows(doubtful)
-        .iter()
-        .map(|row| row.join(" "))
-        .collect();
+    let rows: Vec<String> = imported.rows(doubtful).iter().map(|row| row.join(" ")).collect();
     assert_eq!(
         rows,
         [

@@ -30,18 +30,13 @@ fn lines(conn: &Connection, sql: &str) -> Vec<String> {
 fn said(imported: &Imported, check: &str) -> Vec<(String, String)> {
     let sql = format!("SELECT message, advice FROM finding WHERE check_name = '{check}'");
     let rows = imported.rows(&sql).into_iter();
-    rows.map(|row| <[String; 2]>::try_from(row).unwrap().into())
-        .collect()
+    rows.map(|row| <[String; 2]>::try_from(row).unwrap().into()).collect()
 }
 
 /// The summary of an import of a file.
 fn summary(name: &str) -> String {
     let place = Place::new();
-    let said = import(
-        &data(&format!("reports/{name}")),
-        &place.path("out.db"),
-        &[],
-    );
+    let said = import(&data(&format!("reports/{name}")), &place.path("out.db"), &[]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     said.stderr
 }
@@ -52,10 +47,7 @@ mod reports {
     #[test]
     fn e11_crossing_spans_without_names_on_ends_look_like_nested_ones() {
         for (report, slices) in [
-            (
-                "01-overlap.pftrace",
-                ["Event2 200000 150000 0 -", "Event3 280000 20000 1 -"],
-            ),
+            ("01-overlap.pftrace", ["Event2 200000 150000 0 -", "Event3 280000 20000 1 -"]),
             (
                 "31-skewed-child.pftrace",
                 ["cudaLaunchKernel 9700 10300 0 -", "aten::mm 10000 2000 1 -"],
@@ -72,10 +64,7 @@ mod reports {
     #[test]
     fn dt9_fe2_crossing_spans_with_names_on_ends_make_the_cut_one_doubtful() {
         let imported = report("01b-overlap-named.pftrace");
-        let slices = [
-            "Event2 200000 100000 0 -",
-            "Event3 280000 20000 1 end_misplaced",
-        ];
+        let slices = ["Event2 200000 100000 0 -", "Event3 280000 20000 1 end_misplaced"];
         assert_eq!(lines(&imported.conn, DOUBTS), slices);
         assert_eq!(lines(&imported.conn, FOUND), ["end_misplaced 1 4"]);
         let found = said(&imported, "end_misplaced");
@@ -87,10 +76,7 @@ mod reports {
         }
         assert!(advice.contains("TrackEvent.track_uuid"), "{advice}");
         let summary = summary("01b-overlap-named.pftrace");
-        assert!(
-            summary.contains("\n  events      1 ended by another's end\n"),
-            "{summary}"
-        );
+        assert!(summary.contains("\n  events      1 ended by another's end\n"), "{summary}");
     }
 
     #[test]
@@ -119,15 +105,9 @@ mod reports {
         assert_eq!(lines(&imported.conn, packets), ["2 -4890000", "3 10500"]);
         assert_eq!(lines(&imported.conn, FOUND), ["events_dropped 1 2"]);
         let (message, _) = &said(&imported, "events_dropped")[0];
-        assert!(
-            message.contains("'early'") && message.contains("-4890000 ns"),
-            "{message}"
-        );
+        assert!(message.contains("'early'") && message.contains("-4890000 ns"), "{message}");
         let summary = summary("06-negative.pftrace");
-        assert!(
-            summary.contains("\n  events      1 dropped (before zero)\n"),
-            "{summary}"
-        );
+        assert!(summary.contains("\n  events      1 dropped (before zero)\n"), "{summary}");
         assert!(!summary.contains("100 %"), "{summary}");
     }
 
@@ -140,16 +120,10 @@ mod reports {
             WHERE d.check_name = 'events_dropped'";
         assert_eq!(lines(&imported.conn, file), ["b.pftrace"]);
         let (_, advice) = &said(&imported, "events_dropped")[0];
-        assert!(
-            advice.contains("offset_ns") && advice.contains("manifest"),
-            "{advice}"
-        );
+        assert!(advice.contains("offset_ns") && advice.contains("manifest"), "{advice}");
         let summary = summary("13-offset-negative.zip");
         assert!(!summary.contains("100 %"), "{summary}");
-        assert!(
-            summary.contains("\n  events      2 dropped (before zero)\n"),
-            "{summary}"
-        );
+        assert!(summary.contains("\n  events      2 dropped (before zero)\n"), "{summary}");
     }
 
     #[test]
@@ -161,14 +135,8 @@ mod reports {
         assert!(message.contains("'noseq'"), "{message}");
         assert!(advice.contains("trusted_packet_sequence_id"), "{advice}");
         let summary = summary("17-no-seq.pftrace");
-        assert!(
-            summary.contains("\n  events      3 dropped (no sequence id)\n"),
-            "{summary}"
-        );
-        assert!(
-            summary.contains("3 of 3 on BOOTTIME") && !summary.contains("100 %"),
-            "{summary}"
-        );
+        assert!(summary.contains("\n  events      3 dropped (no sequence id)\n"), "{summary}");
+        assert!(summary.contains("3 of 3 on BOOTTIME") && !summary.contains("100 %"), "{summary}");
     }
 
     #[test]
@@ -177,12 +145,7 @@ mod reports {
         let values = "SELECT ts, value, doubt FROM counter ORDER BY ts";
         assert_eq!(
             lines(&imported.conn, values),
-            [
-                "2000 100 -",
-                "3000 110 -",
-                "5000 10 packets_lost",
-                "6000 20 packets_lost"
-            ]
+            ["2000 100 -", "3000 110 -", "5000 10 packets_lost", "6000 20 packets_lost"]
         );
     }
 
@@ -205,15 +168,9 @@ mod reports {
         let imported = report("producer-retrobus-counter-on-plain-track.pftrace");
         assert_eq!(imported.count("SELECT count(*) FROM counter"), 0);
         let found = "SELECT cause, events, name FROM event_fault";
-        assert_eq!(
-            lines(&imported.conn, found),
-            ["not_a_counter 20 cycles (count)"]
-        );
+        assert_eq!(lines(&imported.conn, found), ["not_a_counter 20 cycles (count)"]);
         let (message, advice) = &said(&imported, "events_dropped")[0];
-        assert!(
-            message.starts_with("20 events") && message.contains("process 1234"),
-            "{message}"
-        );
+        assert!(message.starts_with("20 events") && message.contains("process 1234"), "{message}");
         assert!(advice.contains("TrackDescriptor.counter"), "{advice}");
     }
 
@@ -221,10 +178,7 @@ mod reports {
     fn dt9_fe2_a_writers_own_example_cuts_a_slice() {
         let imported = report("producer-tracing-perfetto-misplaced-end.pftrace");
         let doubtful = "SELECT name, dur, doubt FROM slice WHERE doubt IS NOT NULL";
-        assert_eq!(
-            lines(&imported.conn, doubtful),
-            ["write_response 9114 end_misplaced"]
-        );
+        assert_eq!(lines(&imported.conn, doubtful), ["write_response 9114 end_misplaced"]);
         // It lasted 1.053 ms.
         let owed =
             "SELECT m.end_ts - s.ts FROM misplaced_end AS m JOIN slice AS s ON s.id = m.slice_id";
@@ -278,9 +232,7 @@ mod ends {
 
     #[test]
     fn dt9_without_the_end_that_is_owed_the_slices_since_are_right() {
-        let story = [
-            "B O@0", "B A@1", "B B@5", "E A@10", "B B@12", "E B@15", "E O@30",
-        ];
+        let story = ["B O@0", "B A@1", "B B@5", "E A@10", "B B@12", "E B@15", "E O@30"];
         assert_eq!(doubtful(&super::story(&story)), ["B 5"]);
         let owed = "SELECT reason, end_ts FROM misplaced_end";
         assert_eq!(lines(&super::story(&story).program.conn, owed), ["cut -"]);
@@ -288,23 +240,15 @@ mod ends {
 
     #[test]
     fn dt9_a_complete_slice_that_is_cut_owes_nothing() {
-        let told = story(&[
-            "B a@0",
-            "X b@1000+100000",
-            "B c@2000",
-            "E a@5000",
-            "B d@10000",
-            "E b@20000",
-        ]);
+        let told =
+            story(&["B a@0", "X b@1000+100000", "B c@2000", "E a@5000", "B d@10000", "E b@20000"]);
         assert_eq!(doubtful(&told), ["b 1000", "c 2000"]);
     }
 
     #[test]
     fn dt9_ends_of_one_track_say_nothing_of_another() {
         let mut packets = vec![described(1, thread(10, 10)), described(2, thread(10, 11))];
-        let story = [
-            "B a@1", "B b@2", "E a@3", "B b@4 #2", "E b@5 #2", "E b@6 #2", "E b@7",
-        ];
+        let story = ["B a@1", "B b@2", "E a@3", "B b@4 #2", "E b@5 #2", "E b@6 #2", "E b@7"];
         packets.extend(story.iter().map(|line| says(line)));
         assert_eq!(doubtful(&told(&packets)), ["b 2"]);
     }
@@ -329,9 +273,8 @@ mod ends {
             }
             let told = told(&packets);
             told.gives_doubts();
-            marked += told
-                .program
-                .count("SELECT count(*) FROM slice WHERE doubt = 'end_misplaced'");
+            marked +=
+                told.program.count("SELECT count(*) FROM slice WHERE doubt = 'end_misplaced'");
         }
         assert!(marked > 100, "{marked}");
     }
@@ -391,11 +334,7 @@ mod open {
         // f contains g and f, again and again; each next one begins soon.
         let recursion = (0..8).flat_map(|n| {
             let at = n * 100;
-            [
-                format!("B f@{at}"),
-                format!("B g@{}", at + 10),
-                format!("E@{}", at + 50),
-            ]
+            [format!("B f@{at}"), format!("B g@{}", at + 10), format!("E@{}", at + 50)]
         });
         assert_eq!(found(&thread_with(recursion)), [""; 0]);
         // The same after many that ended, of which each contains others.
@@ -410,11 +349,7 @@ mod open {
         });
         let recursion = (30..34).flat_map(|n| {
             let at = n * 100;
-            [
-                format!("B f@{at}"),
-                format!("B g@{}", at + 10),
-                format!("E@{}", at + 50),
-            ]
+            [format!("B f@{at}"), format!("B g@{}", at + 10), format!("E@{}", at + 50)]
         });
         assert_eq!(found(&thread_with(ended.chain(recursion))), [""; 0]);
     }
@@ -448,10 +383,7 @@ mod open {
         let expected =
             "1 'frame98', which begins at 9800 ns, is the first of its name that stays open";
         assert!(told[0].starts_with(expected), "{told:?}");
-        assert!(
-            told[0].ends_with("1 begin lacks an end, its own."),
-            "{told:?}"
-        );
+        assert!(told[0].ends_with("1 begin lacks an end, its own."), "{told:?}");
         assert_eq!(found(&trace(97)), [""; 0]);
     }
 
@@ -478,10 +410,7 @@ mod open {
             events.push(print(at + 200, "E|10"));
         }
         let found = found(&[bundle(0, &events)]);
-        assert!(
-            found[0].starts_with("5 'loop', which begins at 1000 ns"),
-            "{found:?}"
-        );
+        assert!(found[0].starts_with("5 'loop', which begins at 1000 ns"), "{found:?}");
     }
 }
 
@@ -505,12 +434,8 @@ mod dropped {
         let more = |values: &[u64], uuids: &[u64]| {
             let event = values
                 .iter()
-                .fold(named(INSTANT, "i", UUID), |event, value| {
-                    event.number(12, *value)
-                });
-            let event = uuids
-                .iter()
-                .fold(event, |event, uuid| event.number(31, *uuid));
+                .fold(named(INSTANT, "i", UUID), |event, value| event.number(12, *value));
+            let event = uuids.iter().fold(event, |event, uuid| event.number(31, *uuid));
             of_thread(super::event(10, event))
         };
         let at = |fields: Message| new().number(8, 10).number(10, SEQUENCE).message(11, fields);
@@ -518,104 +443,52 @@ mod dropped {
             ("negative_duration 1", of_thread(x(-1))),
             (
                 "overlap 1",
-                [
-                    of_thread(x(10)),
-                    vec![phase(5_000, 'X', "y", UUID, new().number(3, 100))],
-                ]
-                .concat(),
+                [of_thread(x(10)), vec![phase(5_000, 'X', "y", UUID, new().number(3, 100))]]
+                    .concat(),
             ),
-            (
-                "not_a_counter 1",
-                of_thread(super::event(10, counts(UUID, 1))),
-            ),
+            ("not_a_counter 1", of_thread(super::event(10, counts(UUID, 1)))),
             (
                 "no_value 1",
-                vec![
-                    described(2, counter(new())),
-                    super::event(10, unnamed(COUNTER, 2)),
-                ],
+                vec![described(2, counter(new())), super::event(10, unnamed(COUNTER, 2))],
             ),
-            (
-                "no_track_uuid 1",
-                of_thread(at(new().number(9, COUNTER).number(30, 1))),
-            ),
+            ("no_track_uuid 1", of_thread(at(new().number(9, COUNTER).number(30, 1)))),
             ("extra_values 1", more(&[1], &[])),
             ("extra_values 1", more(&[1], &[UUID])),
             (
                 "no_time 1",
-                of_thread(
-                    new()
-                        .number(10, SEQUENCE)
-                        .message(11, named(INSTANT, "i", UUID)),
-                ),
+                of_thread(new().number(10, SEQUENCE).message(11, named(INSTANT, "i", UUID))),
             ),
-            (
-                "negative_time 1",
-                of_thread(at(named(INSTANT, "i", UUID).signed(16, -1))),
-            ),
-            (
-                "no_reference 1",
-                of_thread(at(named(INSTANT, "i", UUID).number(1, 1))),
-            ),
-            (
-                "unknown_type 1",
-                of_thread(super::event(10, unnamed(9, UUID))),
-            ),
-            (
-                "unknown_type 1",
-                of_thread(super::event(10, new().number(11, UUID))),
-            ),
-            (
-                "not_a_state 1",
-                of_thread(super::event(10, named(STATE, "s", UUID))),
-            ),
+            ("negative_time 1", of_thread(at(named(INSTANT, "i", UUID).signed(16, -1)))),
+            ("no_reference 1", of_thread(at(named(INSTANT, "i", UUID).number(1, 1)))),
+            ("unknown_type 1", of_thread(super::event(10, unnamed(9, UUID)))),
+            ("unknown_type 1", of_thread(super::event(10, new().number(11, UUID)))),
+            ("not_a_state 1", of_thread(super::event(10, named(STATE, "s", UUID)))),
             (
                 "no_thread 1",
-                vec![
-                    described(UUID, new().text(2, "t")),
-                    phase(10, 'B', "x", UUID, new()),
-                ],
+                vec![described(UUID, new().text(2, "t")), phase(10, 'B', "x", UUID, new())],
             ),
             ("no_id 1", of_thread(phase(10, 'b', "x", UUID, new()))),
             ("no_id 1", of_thread(phase(10, 's', "x", UUID, new()))),
-            (
-                "outside_slice 1",
-                of_thread(phase(10, 's', "x", UUID, new().number(6, 1))),
-            ),
+            ("outside_slice 1", of_thread(phase(10, 's', "x", UUID, new().number(6, 1)))),
             (
                 "no_track 1",
-                vec![
-                    described(UUID, below(77)),
-                    super::event(10, named(INSTANT, "i", UUID)),
-                ],
+                vec![described(UUID, below(77)), super::event(10, named(INSTANT, "i", UUID))],
             ),
-            (
-                "incomplete 1",
-                of_thread(phase(10, 'M', "thread_name", UUID, new())),
-            ),
+            ("incomplete 1", of_thread(phase(10, 'M', "thread_name", UUID, new()))),
         ];
         for (expected, packets) in cases {
-            assert_eq!(
-                faults(&packets),
-                [format!("dropped {expected}")],
-                "{packets:?}"
-            );
+            assert_eq!(faults(&packets), [format!("dropped {expected}")], "{packets:?}");
         }
     }
 
     #[test]
     fn fe1_a_stack_of_512_drops_what_is_deeper() {
         let begins = (0..514).map(|time| super::event(time, named(BEGIN, "deep", UUID)));
-        let packets: Vec<Message> = [described(UUID, thread(10, 10))]
-            .into_iter()
-            .chain(begins)
-            .collect();
+        let packets: Vec<Message> =
+            [described(UUID, thread(10, 10))].into_iter().chain(begins).collect();
         let imported = Imported::of_bytes(&trace_of(&packets), &[]);
         let sql = "SELECT cause, events, packet_id, ts, name, pid, tid, seq_id FROM event_fault";
-        assert_eq!(
-            lines(&imported.conn, sql),
-            ["too_deep 2 513 512 deep 10 10 2"]
-        );
+        assert_eq!(lines(&imported.conn, sql), ["too_deep 2 513 512 deep 10 10 2"]);
     }
 
     #[test]
@@ -631,10 +504,7 @@ mod dropped {
     /// Events that need state: on a sequence that never begins it, and on one that lost it.
     #[test]
     fn fe1_state_that_never_begins_is_told_apart_from_lost_state() {
-        let never = [
-            described(UUID, thread(10, 10)),
-            needs(event(10, named(INSTANT, "i", UUID))),
-        ];
+        let never = [described(UUID, thread(10, 10)), needs(event(10, named(INSTANT, "i", UUID)))];
         assert_eq!(faults(&never), ["dropped state_never_cleared 1"]);
         let imported = Imported::of_bytes(&trace_of(&never), &[]);
         assert_eq!(lines(&imported.conn, FOUND), ["events_dropped 1 1"]);
@@ -669,32 +539,17 @@ mod names {
         let defined = |event: Message, iid| with(event, &[(EVENT_NAMES, iid, "a")]);
         let instant = |time, iid| event(time, called(INSTANT, iid));
         // Never defined.
-        assert_eq!(
-            faults(&[clear(), instant(10, 5), instant(11, 5)]),
-            ["not_defined 2 2 10 10"]
-        );
+        assert_eq!(faults(&[clear(), instant(10, 5), instant(11, 5)]), ["not_defined 2 2 10 10"]);
         assert_eq!(faults(&[instant(10, 5)]), ["not_defined 1 1 10 10"]);
         // 0, with an entry, and without one: an event that has no name.
-        assert_eq!(
-            faults(&[clear(), defined(instant(10, 0), 0)]),
-            ["iid_zero 1 2 10 10"]
-        );
+        assert_eq!(faults(&[clear(), defined(instant(10, 0), 0)]), ["iid_zero 1 2 10 10"]);
         assert_eq!(faults(&[clear(), instant(10, 0)]), [""; 0]);
         // Defined, but the state never begins.
-        assert_eq!(
-            faults(&[defined(instant(10, 5), 5)]),
-            ["state_never_cleared 1 1 10 10"]
-        );
+        assert_eq!(faults(&[defined(instant(10, 5), 5)]), ["state_never_cleared 1 1 10 10"]);
         // Before the state begins, and after a loss.
-        assert_eq!(
-            faults(&[defined(instant(10, 5), 5), clear()]),
-            ["state_lost 1 1 10 10"]
-        );
+        assert_eq!(faults(&[defined(instant(10, 5), 5), clear()]), ["state_lost 1 1 10 10"]);
         assert_eq!(faults(&[instant(10, 5), clear()]), ["state_lost 1 1 10 10"]);
-        assert_eq!(
-            faults(&[clear(), loss(), instant(10, 5)]),
-            ["state_lost 1 3 10 10"]
-        );
+        assert_eq!(faults(&[clear(), loss(), instant(10, 5)]), ["state_lost 1 3 10 10"]);
         // Cleared again: an entry of before does not count.
         assert_eq!(
             faults(&[clear(), defined(instant(10, 5), 5), clear(), instant(20, 5)]),
@@ -736,10 +591,7 @@ mod values {
             clear(),
             event(40, counts(2, 7)),
         ]);
-        trace.gives(
-            DOUBTFUL,
-            &["10 100 -", "20 5 packets_lost", "30 5 -", "40 7 -"],
-        );
+        trace.gives(DOUBTFUL, &["10 100 -", "20 5 packets_lost", "30 5 -", "40 7 -"]);
         let counted = "SELECT max(value) FROM stats WHERE name = 'values_doubtful'";
         assert_eq!(trace.program.count(counted), 1);
     }
@@ -754,10 +606,7 @@ mod values {
             event(20, counts(2, 5)),
             described(2, counter(new().number(5, 1))),
         ]);
-        trace.gives(
-            DOUBTFUL,
-            &["10 100 -", "15 3 packets_lost", "20 8 packets_lost"],
-        );
+        trace.gives(DOUBTFUL, &["10 100 -", "15 3 packets_lost", "20 8 packets_lost"]);
     }
 
     /// The first packet of a sequence says that packets before it were lost, although there were none.

@@ -47,11 +47,7 @@ fn i1_ftrace_event_equals_trace_processors() {
             "SELECT name, count(*), min(ts), max(ts), sum(ts % 1000003) FROM ftrace_event \
              GROUP BY name ORDER BY name",
         );
-        assert_eq!(
-            ours,
-            expected(&format!("{name}.ftrace_event.csv")),
-            "{name}"
-        );
+        assert_eq!(ours, expected(&format!("{name}.ftrace_event.csv")), "{name}");
     }
 }
 
@@ -100,9 +96,7 @@ fn recorded_events(name: &str, trace: &Imported, clock: u32) -> (Vec<Event>, Vec
         let timestamp = line["timestamp"].as_i64().unwrap();
         let event = Event {
             packet_id: line["packet_id"].as_i64().unwrap(),
-            ts: to_boottime
-                .query_row((clock, timestamp), |row| row.get(0))
-                .unwrap(),
+            ts: to_boottime.query_row((clock, timestamp), |row| row.get(0)).unwrap(),
             cpu: line["cpu"].as_i64().unwrap(),
             name: line["name"].as_str().unwrap().to_owned(),
             args: sorted_args(serde_json::from_value(line["args"].clone()).unwrap()),
@@ -156,11 +150,7 @@ fn i1_every_field_of_every_event_is_as_perfettos_python_package_reads_it() {
         let trace = Imported::new(&format!("{name}.pftrace"), &[]);
         let (whole, _) = recorded_events(name, &trace, clock);
         assert!(whole.len() > 15_000, "{name}");
-        assert_same(
-            name,
-            imported_events(&trace, "SELECT * FROM ftrace_event"),
-            whole,
-        );
+        assert_same(name, imported_events(&trace, "SELECT * FROM ftrace_event"), whole);
         let unresolved = "SELECT count(*) FROM ftrace_event WHERE unresolved IS NOT NULL";
         assert_eq!(trace.count(unresolved), 0, "{name}");
     }
@@ -176,11 +166,7 @@ fn i1_compact_events_before_the_first_switch_of_a_cpu_are_partial() {
         let (_, partial) = recorded_events(name, &trace, clock);
         let ours = imported_events(&trace, "SELECT * FROM ftrace_event_partial");
         let count = |name| ours.iter().filter(|event| event.name == name).count();
-        assert_eq!(
-            (count("sched_switch"), count("sched_waking")),
-            (switches, wakings),
-            "{name}"
-        );
+        assert_eq!((count("sched_switch"), count("sched_waking")), (switches, wakings), "{name}");
         assert_same(name, ours, partial);
     }
 }
@@ -189,24 +175,13 @@ fn i1_compact_events_before_the_first_switch_of_a_cpu_are_partial() {
 fn tables_keeps_what_it_names_as_it_is_without_it() {
     let whole = Imported::new("system.pftrace", &[]);
     let some = Imported::new("system.pftrace", &["--tables", "sched,android_logs"]);
-    for table in [
-        "process",
-        "thread",
-        "sched",
-        "thread_state",
-        "machine",
-        "cpu",
-    ] {
+    for table in ["process", "thread", "sched", "thread_state", "machine", "cpu"] {
         let rows = format!("SELECT * FROM {table} ORDER BY 1, 2, 3");
         assert!(!some.rows(&rows).is_empty(), "{table}");
         assert_eq!(some.rows(&rows), whole.rows(&rows), "{table}");
     }
     for table in ["ftrace_event", "ftrace_args", "counter", "slice"] {
-        assert_eq!(
-            some.count(&format!("SELECT count(*) FROM {table}")),
-            0,
-            "{table}"
-        );
+        assert_eq!(some.count(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
     }
     let raw = Imported::new("system.pftrace", &["--tables", "ftrace_event"]);
     assert_eq!(raw.count("SELECT count(*) FROM thread"), 0);
@@ -217,10 +192,7 @@ fn tables_keeps_what_it_names_as_it_is_without_it() {
 #[test]
 fn no_events_leaves_out_the_events_and_nothing_else() {
     let packets = "SELECT id, ts, type, offset, size, hex(data) FROM packet ORDER BY id";
-    for (name, table) in [
-        ("system.pftrace", "ftrace_event"),
-        ("logs.pftrace", "android_logs"),
-    ] {
+    for (name, table) in [("system.pftrace", "ftrace_event"), ("logs.pftrace", "android_logs")] {
         let with = Imported::new(name, &[]);
         let without = Imported::new(name, &["--no-events"]);
         assert_eq!(without.rows(packets), with.rows(packets), "{name}");
@@ -240,10 +212,7 @@ fn no_data_leaves_the_events_there() {
             "system.pftrace",
             "SELECT id, ts, packet_id, cpu, tid, name, args FROM ftrace_event ORDER BY id",
         ),
-        (
-            "logs.pftrace",
-            "SELECT id, ts, packet_id, tag, msg, args FROM android_logs ORDER BY id",
-        ),
+        ("logs.pftrace", "SELECT id, ts, packet_id, tag, msg, args FROM android_logs ORDER BY id"),
     ] {
         let with = Imported::new(name, &[]);
         let without = Imported::new(name, &["--no-data"]);
@@ -370,10 +339,7 @@ fn i1_no_ftrace_clock_is_boottime() {
     let trace = Imported::new("ftrace-clocks.pftrace", &[]);
     assert_eq!(
         marks(&trace, 11),
-        [
-            at("boottime", 2_000_000),
-            at("after the corrupt one", 2_000_300),
-        ]
+        [at("boottime", 2_000_000), at("after the corrupt one", 2_000_300),]
     );
     assert_eq!(marks(&trace, 14), [at("after a loss", 2_000_600)]);
 }
@@ -382,20 +348,11 @@ fn i1_no_ftrace_clock_is_boottime() {
 fn i1_d4_an_event_that_cannot_be_placed_is_a_row_with_its_reason() {
     let trace = Imported::new("ftrace-clocks.pftrace", &[]);
     assert_eq!(marks(&trace, 8), [nowhere("unknown", "unknown_clock")]);
-    assert_eq!(
-        marks(&trace, 9),
-        [nowhere("local, no sequence", "no_sequence_id")]
-    );
-    assert_eq!(
-        marks(&trace, 10),
-        [nowhere("global, never a pair", "unknown_clock")]
-    );
+    assert_eq!(marks(&trace, 9), [nowhere("local, no sequence", "no_sequence_id")]);
+    assert_eq!(marks(&trace, 10), [nowhere("global, never a pair", "unknown_clock")]);
     let kept = "SELECT packet_id, timestamp FROM ftrace_event WHERE unresolved IS NOT NULL \
                 AND packet_id IN (8, 9, 10) ORDER BY packet_id";
-    assert_eq!(
-        trace.rows(kept),
-        [["8", "1000500"], ["9", "55"], ["10", "1000500"]]
-    );
+    assert_eq!(trace.rows(kept), [["8", "1000500"], ["9", "55"], ["10", "1000500"]]);
 }
 
 // Events of all kinds
@@ -405,9 +362,7 @@ fn i1_a_generic_event_has_the_name_and_the_fields_that_it_carries() {
     let trace = Imported::new("ftrace-clocks.pftrace", &[]);
     let event = "FROM ftrace_event WHERE name = 'my_probe'";
     assert_eq!(
-        trace.rows(&format!(
-            "SELECT packet_id, ts, cpu, tid, timestamp {event}"
-        )),
+        trace.rows(&format!("SELECT packet_id, ts, cpu, tid, timestamp {event}")),
         [["11", "2000100", "3", "8", "2000100"]]
     );
     assert_eq!(
@@ -424,10 +379,7 @@ fn i1_f7_an_event_unknown_to_the_schema_has_its_number_for_a_name() {
         trace.rows(&format!("SELECT packet_id, ts, cpu, tid {event}")),
         [["11", "2000200", "3", "7"]]
     );
-    assert_eq!(
-        trace.json(&format!("SELECT args {event}")),
-        json!({"1": 7, "2": 300})
-    );
+    assert_eq!(trace.json(&format!("SELECT args {event}")), json!({"1": 7, "2": 300}));
 }
 
 #[test]
@@ -436,19 +388,13 @@ fn i1_an_event_that_describes_itself_has_its_names_in_later_bundles_too() {
     let event = |packet_id| {
         format!("FROM ftrace_event WHERE name = 'vendor_poke' AND packet_id = {packet_id}")
     };
-    assert_eq!(
-        trace.rows(&format!("SELECT ts, cpu, tid {}", event(12))),
-        [["2000400", "2", "7"]]
-    );
+    assert_eq!(trace.rows(&format!("SELECT ts, cpu, tid {}", event(12))), [["2000400", "2", "7"]]);
     assert_eq!(
         trace.json(&format!("SELECT args {}", event(12))),
         json!({"irq": -3, "mask": u64::MAX, "label": "first"})
     );
     // The descriptor was in packet 12.
-    assert_eq!(
-        trace.rows(&format!("SELECT ts, cpu, tid {}", event(13))),
-        [["2000500", "1", "7"]]
-    );
+    assert_eq!(trace.rows(&format!("SELECT ts, cpu, tid {}", event(13))), [["2000500", "1", "7"]]);
     assert_eq!(
         trace.json(&format!("SELECT args {}", event(13))),
         json!({"irq": 4, "mask": 5, "label": "second"})
@@ -499,31 +445,18 @@ fn i1_f7_an_event_that_cannot_be_read_is_kept_and_its_bundle_too() {
     let trace = Imported::new("ftrace-clocks.pftrace", &[]);
     let corrupt = "FROM ftrace_event WHERE name = 'corrupt'";
     assert_eq!(
-        trace.rows(&format!(
-            "SELECT packet_id, ts, cpu, tid, timestamp {corrupt}"
-        )),
+        trace.rows(&format!("SELECT packet_id, ts, cpu, tid, timestamp {corrupt}")),
         [["11", "[NULL]", "3", "[NULL]", "[NULL]"]]
     );
     // 08 FF: a varint that does not end
-    assert_eq!(
-        trace.json(&format!("SELECT args {corrupt}")),
-        json!({"data": "CP8="})
-    );
+    assert_eq!(trace.json(&format!("SELECT args {corrupt}")), json!({"data": "CP8="}));
     let bundle = "SELECT name, ts FROM ftrace_event WHERE packet_id = 11 AND name <> 'corrupt' \
                   ORDER BY ts";
     assert_eq!(
         trace.rows(bundle),
-        [
-            ["print", "2000000"],
-            ["my_probe", "2000100"],
-            ["1999", "2000200"],
-            ["print", "2000300"]
-        ]
+        [["print", "2000000"], ["my_probe", "2000100"], ["1999", "2000200"], ["print", "2000300"]]
     );
-    assert_eq!(
-        trace.rows("SELECT type FROM packet WHERE id = 11"),
-        [["ftrace_events"]]
-    );
+    assert_eq!(trace.rows("SELECT type FROM packet WHERE id = 11"), [["ftrace_events"]]);
 }
 
 // Android logs
@@ -558,10 +491,7 @@ fn i2_v2_a_line_is_placed_by_the_nearest_snapshot_seen_before_it() {
             at("at the first snapshot", 100 * S),
             at("after the first snapshot", 100 * S + S / 4),
             // The snapshot of packet 3 is nearer, but not known yet (rule D1).
-            at(
-                "after the suspend, read before its snapshot",
-                401 * S + S / 4
-            ),
+            at("after the suspend, read before its snapshot", 401 * S + S / 4),
         ]
     );
     // REALTIME is converted directly: over MONOTONIC, which stood still in the suspend, the first
@@ -606,10 +536,7 @@ fn i2_n5_lines_read_after_realtime_went_back_are_unresolved_and_those_before_sta
     let trace = Imported::new("logs-dst.pftrace", &[]);
     assert_eq!(
         lines(&trace, 2),
-        [
-            at("before the first snapshot", 99 * S),
-            at("after the first snapshot", 101 * S),
-        ]
+        [at("before the first snapshot", 99 * S), at("after the first snapshot", 101 * S),]
     );
     assert_eq!(
         lines(&trace, 4),
@@ -619,10 +546,7 @@ fn i2_n5_lines_read_after_realtime_went_back_are_unresolved_and_those_before_sta
         ]
     );
     // The clock going forward again does not repair this.
-    assert_eq!(
-        lines(&trace, 6),
-        [nowhere("it goes forward again", "non_monotonic")]
-    );
+    assert_eq!(lines(&trace, 6), [nowhere("it goes forward again", "non_monotonic")]);
     // When this was read there was no snapshot; at the end (rule D2) there is no path.
     assert_eq!(lines(&trace, 0), [nowhere("early", "non_monotonic")]);
     let recorded = "SELECT timestamp FROM android_logs WHERE msg = 'after the jump'";
@@ -650,26 +574,8 @@ fn i2_every_field_of_a_line_is_there_and_none_that_it_does_not_have() {
                 "4",
                 null
             ],
-            [
-                "newlines",
-                "one line\nanother\tline\n",
-                "100",
-                "101",
-                "1000",
-                "0",
-                "4",
-                null
-            ],
-            [
-                "ünï",
-                "größer als π, 日本語, 🕰",
-                "100",
-                "101",
-                "1000",
-                "0",
-                "4",
-                null
-            ],
+            ["newlines", "one line\nanother\tline\n", "100", "101", "1000", "0", "4", null],
+            ["ünï", "größer als π, 日本語, 🕰", "100", "101", "1000", "0", "4", null],
             ["empty", "", "100", "101", "1000", "0", "4", null],
             ["no-uid", "no uid", "100", "101", null, "0", "4", null],
             ["root", "root", "100", "101", "0", "0", "4", null],

@@ -49,10 +49,7 @@ fn read(path: &Path) -> Read {
         });
         values.collect()
     });
-    Read {
-        columns: columns.collect(),
-        rows: rows.collect(),
-    }
+    Read { columns: columns.collect(), rows: rows.collect() }
 }
 
 /// Whether Parquet leaves out a column of a table, because `trace_file_id` has the same values.
@@ -87,11 +84,7 @@ fn schema(arguments: &[&str]) -> BTreeMap<String, Vec<String>> {
     let tables = said["tables"].as_array().unwrap().iter().map(|table| {
         let columns = table["columns"].as_array().unwrap().iter().map(|column| {
             let text = |name: &str| column[name].as_str().unwrap().to_owned();
-            let nullable = if column["nullable"] == true {
-                " nullable"
-            } else {
-                ""
-            };
+            let nullable = if column["nullable"] == true { " nullable" } else { "" };
             format!("{} {}{nullable}", text("name"), text("type"))
         });
         let name = table["name"].as_str().unwrap().to_owned();
@@ -181,10 +174,7 @@ fn every_table_of_a_trace_is_in_parquet_as_it_is_in_the_database() {
     let gpus = gpus.find(|packets| packets.len() > 50).unwrap();
     let gpus = ("of GPUs", Imported::of_bytes(&trace_of(&gpus), &[]));
     let stacks = "reports/producer-perfetto-python-builder-inline-callstack.pftrace";
-    let faulty = [
-        "reports/01b-overlap-named.pftrace",
-        "reports/20-forgotten-ts.pftrace",
-    ];
+    let faulty = ["reports/01b-overlap-named.pftrace", "reports/20-forgotten-ts.pftrace"];
     let more = [stacks, faulty[0], faulty[1]].map(|name| (name, Imported::new(name, &[])));
     for (name, imported) in recorded.chain([gpus]).chain(more) {
         let place = Place::new();
@@ -263,16 +253,10 @@ fn a_table_is_the_same_whatever_else_is_asked_for() {
         let (id, said) = trace(&all);
         for (table, columns) in schema(tables) {
             let alone = place.path("alone");
-            export(
-                &[path, "--tables", &table, "--force", "--progress", "never"],
-                &alone,
-            );
+            export(&[path, "--tables", &table, "--force", "--progress", "never"], &alone);
             let found = read(&file(&alone, &table, &id));
             assert_eq!(found.columns, columns);
-            assert_eq!(
-                found.rows.len(),
-                said["tables"][&table].as_u64().unwrap() as usize
-            );
+            assert_eq!(found.rows.len(), said["tables"][&table].as_u64().unwrap() as usize);
             let mut expected = read(&file(&all, &table, &id)).rows;
             let mut found = found.rows;
             if table == "metadata" {
@@ -282,10 +266,7 @@ fn a_table_is_the_same_whatever_else_is_asked_for() {
                 expected.retain(|row| !is_random(row));
                 found.retain(|row| !is_random(row));
             }
-            assert!(
-                found == expected,
-                "{name}, {table}: it is another one when it is alone"
-            );
+            assert!(found == expected, "{name}, {table}: it is another one when it is alone");
         }
     }
 }
@@ -294,10 +275,7 @@ fn a_table_is_the_same_whatever_else_is_asked_for() {
 fn a_label_without_a_value_is_the_name_of_the_file() {
     let place = Place::new();
     let folder = place.path("traces");
-    export(
-        &["tests/data/dst.pftrace", "--label", "trace_file"],
-        &folder,
-    );
+    export(&["tests/data/dst.pftrace", "--label", "trace_file"], &folder);
     let (id, said) = trace(&folder);
     let name = "tests/data/dst.pftrace";
     assert_eq!(said["labels"], serde_json::json!({ "trace_file": name }));
@@ -316,10 +294,7 @@ fn a_label_without_a_value_is_the_name_of_the_file() {
     export(&[&traces[..], &manifest, &labels].concat(), &several);
     let (_, said) = trace(&several);
     let names = "phone.pftrace, watch.pftrace";
-    assert_eq!(
-        said["labels"],
-        serde_json::json!({"trace_file": names, "build": "1"})
-    );
+    assert_eq!(said["labels"], serde_json::json!({"trace_file": names, "build": "1"}));
 }
 
 /// A table counts the same rows whether only this table is asked for, or a database has them all.
@@ -342,22 +317,13 @@ fn a_label_is_the_last_column_of_every_file() {
     let place = Place::new();
     let folder = place.path("traces");
     let labels = ["--label", "build=12=ab", "--label", "Device_2="];
-    export(
-        &[&["tests/data/dst.pftrace"][..], &labels].concat(),
-        &folder,
-    );
+    export(&[&["tests/data/dst.pftrace"][..], &labels].concat(), &folder);
     let (id, said) = trace(&folder);
-    assert_eq!(
-        said["labels"],
-        serde_json::json!({"build": "12=ab", "Device_2": ""})
-    );
+    assert_eq!(said["labels"], serde_json::json!({"build": "12=ab", "Device_2": ""}));
     for table in ["packet", "slice"] {
         let found = read(&file(&folder, table, &id));
         let columns = &found.columns;
-        assert_eq!(
-            columns[columns.len() - 2..],
-            ["build string", "Device_2 string"]
-        );
+        assert_eq!(columns[columns.len() - 2..], ["build string", "Device_2 string"]);
         for row in &found.rows {
             let values = ["12=ab", ""].map(|text| Value::Text(text.to_owned()));
             assert_eq!(row[row.len() - 2..], values);
@@ -371,14 +337,8 @@ fn what_is_said_of_a_trace_names_it_and_how_it_was_made() {
     let place = Place::new();
     let folder = place.path("traces");
     let trace_path = "tests/data/dst.pftrace";
-    let arguments = [
-        "--tables",
-        "packet,clock,packet",
-        "--conversion",
-        "linear",
-        "--compression",
-        "snappy",
-    ];
+    let arguments =
+        ["--tables", "packet,clock,packet", "--conversion", "linear", "--compression", "snappy"];
     export(&[&[trace_path][..], &arguments].concat(), &folder);
     let (id, said) = trace(&folder);
     let hash = "543e6c22fa34615fbae1090b30357699e11305ae5ca4b2b0324d54ba2f47f1e0";
@@ -399,10 +359,7 @@ fn what_is_said_of_a_trace_names_it_and_how_it_was_made() {
         })
     );
     let names = ["_timebase", "clock", "packet"];
-    let top: Vec<String> = tree(&folder)
-        .into_iter()
-        .filter(|name| !name.contains('/'))
-        .collect();
+    let top: Vec<String> = tree(&folder).into_iter().filter(|name| !name.contains('/')).collect();
     assert_eq!(top, names);
 }
 
@@ -411,10 +368,7 @@ fn a_trace_of_several_files_is_named_by_their_hashes_in_any_order() {
     let id = |arguments: &[&str]| {
         let place = Place::new();
         let folder = place.path("traces");
-        export(
-            &[arguments, &["--merge", "--tables", "packet"]].concat(),
-            &folder,
-        );
+        export(&[arguments, &["--merge", "--tables", "packet"]].concat(), &folder);
         trace(&folder).0
     };
     let (a, b) = ("tests/data/dst.pftrace", "tests/data/multihop.pftrace");
@@ -431,19 +385,10 @@ fn many_traces_are_beside_each_other_and_one_is_replaced_by_force_alone() {
     let place = Place::new();
     let folder = place.path("traces");
     let path = folder.to_str().unwrap();
-    export(
-        &["tests/data/dst.pftrace", "--tables", "packet,clock"],
-        &folder,
-    );
-    export(
-        &["tests/data/multihop.pftrace", "--tables", "packet"],
-        &folder,
-    );
+    export(&["tests/data/dst.pftrace", "--tables", "packet,clock"], &folder);
+    export(&["tests/data/multihop.pftrace", "--tables", "packet"], &folder);
     let before = tree(&folder);
-    let exists = refused(
-        &["tests/data/dst.pftrace", "-o", path, "--tables", "slice"],
-        1,
-    );
+    let exists = refused(&["tests/data/dst.pftrace", "-o", path, "--tables", "slice"], 1);
     let id = "543e6c22fa34615fbae1090b30357699";
     assert_eq!(
         exists,
@@ -455,14 +400,7 @@ fn many_traces_are_beside_each_other_and_one_is_replaced_by_force_alone() {
     assert_eq!(tree(&folder), before);
     // All of it is replaced: tables that are no longer requested belonged to the older export.
     export(
-        &[
-            "tests/data/dst.pftrace",
-            "--tables",
-            "packet",
-            "--force",
-            "--label",
-            "build=2",
-        ],
+        &["tests/data/dst.pftrace", "--tables", "packet", "--force", "--label", "build=2"],
         &folder,
     );
     assert!(!file(&folder, "clock", id).exists());
@@ -513,11 +451,7 @@ fn what_cannot_be_exported_is_told_with_what_to_do() {
             1,
             "cannot write /nowhere/traces: No such file or directory (os error 2)",
         ),
-        (
-            &[trace, "-o", "-"],
-            2,
-            "name the folder for the tables with -o DIR",
-        ),
+        (&[trace, "-o", "-"], 2, "name the folder for the tables with -o DIR"),
         (
             &label("name=x"),
             2,
@@ -528,11 +462,7 @@ fn what_cannot_be_exported_is_told_with_what_to_do() {
             2,
             "the label \"trace_id\" is what every trace has already; give it another name",
         ),
-        (
-            &label("=x"),
-            2,
-            "the label \"\" has no name; write name=value",
-        ),
+        (&label("=x"), 2, "the label \"\" has no name; write name=value"),
         (
             &label("a b=x"),
             2,
@@ -583,10 +513,7 @@ fn what_is_for_traces_is_refused_of_a_database() {
         )
     );
     let linear = refused(&[path, "-o", new, "--conversion", "linear"], 1);
-    assert!(
-        linear.contains("was imported with --conversion nearest"),
-        "{linear}"
-    );
+    assert!(linear.contains("was imported with --conversion nearest"), "{linear}");
     // A changed database may have a path here.
     for name in ["../../x", "0123456789ABCDEF0123456789ABCDEF", ""] {
         let change = "UPDATE fact SET value = ?1 WHERE name = 'trace_id'";
@@ -639,10 +566,7 @@ fn a_value_that_does_not_fit_is_an_error_and_nothing_is_made_of_it() {
 fn a_row_group_says_from_when_to_when_it_is() {
     let place = Place::new();
     let folder = place.path("traces");
-    export(
-        &["tests/data/desktop.pftrace", "--tables", "packet"],
-        &folder,
-    );
+    export(&["tests/data/desktop.pftrace", "--tables", "packet"], &folder);
     let (id, _) = trace(&folder);
     let file = File::open(file(&folder, "packet", &id)).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
@@ -650,21 +574,12 @@ fn a_row_group_says_from_when_to_when_it_is() {
     let spans = "SELECT min(ts), max(ts) FROM packet";
     let spans = imported.rows(spans).concat();
     let group = reader.metadata().row_group(0);
-    let ts = group
-        .columns()
-        .iter()
-        .find(|column| column.column_path().string() == "ts");
+    let ts = group.columns().iter().find(|column| column.column_path().string() == "ts");
     let statistics = ts.unwrap().statistics().unwrap();
     let bound = |bytes: Option<&[u8]>| i64::from_le_bytes(bytes.unwrap().try_into().unwrap());
-    let found = [
-        bound(statistics.min_bytes_opt()),
-        bound(statistics.max_bytes_opt()),
-    ];
+    let found = [bound(statistics.min_bytes_opt()), bound(statistics.max_bytes_opt())];
     assert_eq!(found.map(|bound| bound.to_string()).to_vec(), spans);
-    assert!(
-        ts.unwrap().column_index_offset().is_some(),
-        "and so does each page"
-    );
+    assert!(ts.unwrap().column_index_offset().is_some(), "and so does each page");
 }
 
 #[test]
@@ -673,14 +588,7 @@ fn an_export_is_told_on_standard_error_and_to_programs_in_lines() {
     let folder = place.path("traces");
     let new = folder.to_str().unwrap();
     let export = |more: &[&str]| {
-        let arguments = [
-            "export",
-            "tests/data/dst.pftrace",
-            "-o",
-            new,
-            "--tables",
-            "packet,gpu",
-        ];
+        let arguments = ["export", "tests/data/dst.pftrace", "-o", new, "--tables", "packet,gpu"];
         run(&[&arguments[..], more].concat())
     };
     let said = export(&[]);
@@ -695,16 +603,9 @@ fn an_export_is_told_on_standard_error_and_to_programs_in_lines() {
         assert!(said.stderr.contains(&line), "{line}\n{}", said.stderr);
     }
     let said = export(&["--force", "--progress", "lines"]);
-    let last = said
-        .stderr
-        .lines()
-        .rfind(|line| line.starts_with('{'))
-        .unwrap();
+    let last = said.stderr.lines().rfind(|line| line.starts_with('{')).unwrap();
     let last: serde_json::Value = serde_json::from_str(last).unwrap();
-    assert_eq!(
-        last,
-        serde_json::json!({"tables": 2, "of": 2, "rows": 8, "phase": "exporting"})
-    );
+    assert_eq!(last, serde_json::json!({"tables": 2, "of": 2, "rows": 8, "phase": "exporting"}));
 }
 
 #[test]
@@ -750,19 +651,10 @@ fn a_result_of_any_statement_is_a_file_of_its_types() {
         "timebase: error: statement 2: this is the second statement with a result, but a Parquet file can only hold one\n"
     );
     let none = error("CREATE TEMP TABLE a AS SELECT 1");
-    assert_eq!(
-        none,
-        "timebase: error: no statement has a result for the Parquet file\n"
-    );
+    assert_eq!(none, "timebase: error: no statement has a result for the Parquet file\n");
     assert!(error("SELECT x FROM packet").contains("no such column: x"));
     assert_eq!(read(Path::new(path)).rows.len(), 8, "it is as it was");
-    let empty = [
-        "query",
-        trace,
-        "SELECT ts FROM slice WHERE false",
-        "-o",
-        path,
-    ];
+    let empty = ["query", trace, "SELECT ts FROM slice WHERE false", "-o", path];
     answer(&empty);
     assert_eq!(read(Path::new(path)).columns, ["ts int64 nullable"]);
     let fails = run(&[&empty[..], &["--fail-if-empty"]].concat());
@@ -809,14 +701,7 @@ mod endless {
     impl Running {
         fn begin(database: &Imported, folder: &Path) -> Running {
             let mut child = Command::new(PROGRAM)
-                .args([
-                    "export",
-                    "--progress",
-                    "lines",
-                    "--tables",
-                    "packet,slices",
-                    "-o",
-                ])
+                .args(["export", "--progress", "lines", "--tables", "packet,slices", "-o"])
                 .arg(folder)
                 .arg(database.path())
                 .stdin(Stdio::null())
@@ -856,10 +741,7 @@ mod endless {
         let mut export = Running::begin(&database, &place.path("traces"));
         let (before, after) = (export.until(500_000), export.until(2_000_000));
         export.signal(Signal::SIGINT);
-        assert!(
-            after < before + 16,
-            "{before} MB after 500,000 rows, {after} MB after 2,000,000"
-        );
+        assert!(after < before + 16, "{before} MB after 500,000 rows, {after} MB after 2,000,000");
     }
 
     #[test]
@@ -869,10 +751,7 @@ mod endless {
             let mut export = Running::begin(&database, &place.path("traces"));
             export.until(1);
             let (code, said) = export.signal(signal);
-            assert_eq!(
-                (code, said.as_str()),
-                (Some(130), "timebase: error: interrupted")
-            );
+            assert_eq!((code, said.as_str()), (Some(130), "timebase: error: interrupted"));
             assert_eq!(place.files(), [""; 0]);
         }
         // As soon as the folder is there.
@@ -886,10 +765,7 @@ mod endless {
         }
         // Beside another trace.
         let folder = place.path("traces");
-        super::export(
-            &["tests/data/multihop.pftrace", "--tables", "packet"],
-            &folder,
-        );
+        super::export(&["tests/data/multihop.pftrace", "--tables", "packet"], &folder);
         let before = tree(&folder);
         let mut export = Running::begin(&database, &folder);
         export.until(1);
@@ -906,10 +782,7 @@ mod endless {
         export.signal(Signal::SIGKILL);
         let left = tree(&folder);
         assert!(!left.is_empty());
-        assert!(
-            left.iter().all(|name| name.starts_with(".timebase-")),
-            "{left:?}"
-        );
+        assert!(left.iter().all(|name| name.starts_with(".timebase-")), "{left:?}");
         super::export(&["tests/data/dst.pftrace", "--tables", "packet"], &folder);
         let left = tree(&folder);
         assert!(left.iter().all(|name| !name.starts_with('.')), "{left:?}");
@@ -975,32 +848,17 @@ fn whatever_call_fails_a_trace_is_whole_or_does_not_count() {
                 }
             }
             if is_done {
-                assert!(
-                    read(&file(&folder, "packet", id)).rows == expected,
-                    "{what}"
-                );
+                assert!(read(&file(&folder, "packet", id)).rows == expected, "{what}");
                 let others = ["clock", "slice"].map(|table| file(&folder, table, id).exists());
                 assert_ne!(others[0], others[1], "{what}");
             }
-            export(
-                &[imported.path(), "--force", "--tables", "packet,clock"],
-                &folder,
-            );
-            let left: Vec<String> = tree(&folder)
-                .into_iter()
-                .filter(|n| !n.contains('/'))
-                .collect();
+            export(&[imported.path(), "--force", "--tables", "packet,clock"], &folder);
+            let left: Vec<String> =
+                tree(&folder).into_iter().filter(|n| !n.contains('/')).collect();
             let tables = left.iter().filter(|name| *name != "slice");
-            assert_eq!(
-                tables.collect::<Vec<_>>(),
-                ["_timebase", "clock", "packet"],
-                "{what}"
-            );
+            assert_eq!(tables.collect::<Vec<_>>(), ["_timebase", "clock", "packet"], "{what}");
             assert!(!file(&folder, "slice", id).exists(), "{what}");
-            assert!(
-                read(&file(&folder, "packet", id)).rows == expected,
-                "{what}"
-            );
+            assert!(read(&file(&folder, "packet", id)).rows == expected, "{what}");
         }
         assert!(failed > 5, "{failed} calls failed");
     }

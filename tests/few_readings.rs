@@ -81,14 +81,8 @@ fn r31_r37_three_noisy_snapshots_in_5_ms_show_no_drift() {
         "MONOTONIC 986048092254 is BOOTTIME 986048091904 ns ± 1000 ns"
     );
     let trace = Imported::of(&report(name), &["--conversion", "linear"]);
-    assert_eq!(
-        intervals(&trace, 3),
-        [["986048092254", "986048091904", "1000"]]
-    );
-    assert_eq!(
-        trace.count("SELECT count(*) FROM clock_hop WHERE drift_ppm IS NOT NULL"),
-        0
-    );
+    assert_eq!(intervals(&trace, 3), [["986048092254", "986048091904", "1000"]]);
+    assert_eq!(trace.count("SELECT count(*) FROM clock_hop WHERE drift_ppm IS NOT NULL"), 0);
 }
 
 #[test]
@@ -104,10 +98,7 @@ fn r31_a_clock_of_microseconds_is_monotonic_with_another_name() {
         let nearest = Imported::of(&report(name), &[]);
         for trace in [trace, nearest] {
             let found = findings(&trace);
-            assert!(
-                !found.contains(&"far_from_snapshot".to_owned()),
-                "{name}: {found:?}"
-            );
+            assert!(!found.contains(&"far_from_snapshot".to_owned()), "{name}: {found:?}");
             assert!(!found.contains(&"drift".to_owned()), "{name}: {found:?}");
         }
     }
@@ -116,10 +107,7 @@ fn r31_a_clock_of_microseconds_is_monotonic_with_another_name() {
     for arguments in [&[][..], &["--conversion", "linear"]] {
         let trace = Imported::of(&report(name), arguments);
         let found = findings(&trace);
-        assert!(
-            !found.contains(&"far_from_snapshot".to_owned()),
-            "{found:?}"
-        );
+        assert!(!found.contains(&"far_from_snapshot".to_owned()), "{found:?}");
         assert!(!found.contains(&"drift".to_owned()), "{found:?}");
     }
 }
@@ -143,10 +131,7 @@ fn r31_r34_a_browser_that_was_killed_after_its_first_packets_has_no_drift() {
 
 #[test]
 fn r37_no_drift_is_stated_where_none_can_be_known() {
-    for name in [
-        "producer-tg4perfetto-small",
-        "producer-tracing-perfetto-file-small",
-    ] {
+    for name in ["producer-tg4perfetto-small", "producer-tracing-perfetto-file-small"] {
         let trace = Imported::of(&report(name), &[]);
         assert!(trace.count("SELECT count(*) FROM clock_hop") > 0);
         let drifts = "SELECT from_clock, drift_ppm FROM clock_hop WHERE drift_ppm IS NOT NULL";
@@ -154,9 +139,6 @@ fn r37_no_drift_is_stated_where_none_can_be_known() {
         let said = answer(&["doctor", report(name).to_str().unwrap()]);
         assert!(!said.contains("ppm"), "{name}: {said}");
         let found = findings(&trace);
-        assert!(
-            !found.contains(&"far_from_snapshot".to_owned()),
-            "{name}: {found:?}"
-        );
+        assert!(!found.contains(&"far_from_snapshot".to_owned()), "{name}: {found:?}");
     }
 }

@@ -25,22 +25,14 @@ fn flamegraph(trace: &Path, flags: &[&str]) -> Said {
 fn every_filter_selects_the_samples_that_it_names() {
     let place = Place::new();
     let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
-    let all = [
-        "main;<wait & see> 2",
-        "main;draw 2",
-        "main;draw;layout 4",
-        "other_main 2",
-    ];
+    let all = ["main;<wait & see> 2", "main;draw 2", "main;draw;layout 4", "other_main 2"];
     assert_eq!(folded(&trace, &[]), all);
     let cases: [(&[&str], &[&str]); 13] = [
         (&["--process", "app"], &all[..3]),
         (&["--process", "oth*"], &["other_main 2"]),
         (&["--process", "20"], &["other_main 2"]),
         (&["--thread", "12"], &["main;draw 1", "main;draw;layout 1"]),
-        (
-            &["--from", "9000"],
-            &["main;<wait & see> 1", "main;draw;layout 1"],
-        ),
+        (&["--from", "9000"], &["main;<wait & see> 1", "main;draw;layout 1"]),
         (&["--to", "2000"], &["main;draw 1"]),
         (&["--from", "2000", "--to", "2001"], &["main;draw;layout 1"]),
         // At 2,000, 3,000 and 9,000, and not those of other threads.
@@ -48,30 +40,17 @@ fn every_filter_selects_the_samples_that_it_names() {
         (&["--during", "fr*"], &["main;draw;layout 3"]),
         (&["--during", "[ef]ra?e"], &["main;draw;layout 3"]),
         (&["--reverse", "--process", "20"], &["other_main 2"]),
-        (
-            &["--reverse", "--thread", "12"],
-            &["draw;main 1", "layout;draw;main 1"],
-        ),
+        (&["--reverse", "--thread", "12"], &["draw;main 1", "layout;draw;main 1"]),
         (&["--of", "cpu"], &all),
     ];
     for (flags, expected) in cases {
         assert_eq!(folded(&trace, flags), expected, "{flags:?}");
     }
     let said = flamegraph(&trace, &[]);
-    assert!(
-        said.stderr
-            .contains("1 sample has no callstack, and is left out"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("1 sample has no callstack, and is left out"), "{}", said.stderr);
     // A database gives the same, and so does a pipe.
     let database = place.path("a.db");
-    let imported = run(&[
-        "import",
-        trace.to_str().unwrap(),
-        "-o",
-        database.to_str().unwrap(),
-    ]);
+    let imported = run(&["import", trace.to_str().unwrap(), "-o", database.to_str().unwrap()]);
     assert_eq!(imported.code, Some(0), "{}", imported.stderr);
     assert_eq!(folded(&database, &[]), all);
 }
@@ -98,21 +77,13 @@ fn shares_are_those_of_the_program_within_sampling_error() {
     let lines = folded(&trace, &[]);
     assert_eq!(lines.len(), 3);
     for (stack, share) in shares {
-        let names = STACKS[stack - 1]
-            .iter()
-            .map(|function| FUNCTIONS[*function as usize - 1]);
+        let names = STACKS[stack - 1].iter().map(|function| FUNCTIONS[*function as usize - 1]);
         let text = names.collect::<Vec<_>>().join(";") + " ";
-        let line = lines
-            .iter()
-            .find_map(|line| line.strip_prefix(&text))
-            .unwrap();
+        let line = lines.iter().find_map(|line| line.strip_prefix(&text)).unwrap();
         let found = line.parse::<f64>().unwrap() / 5_000.0;
         // Four standard errors.
         let error = 4.0 * (share * (1.0 - share) / 5_000.0_f64).sqrt();
-        assert!(
-            (found - share).abs() < error,
-            "{text}: {found} instead of {share}"
-        );
+        assert!((found - share).abs() < error, "{text}: {found} instead of {share}");
     }
 }
 
@@ -132,8 +103,7 @@ fn heap_profiles_are_bytes_and_the_default_is_what_there_is_most_of() {
     for flag in ["--thread", "--during"] {
         let said = flamegraph(&trace, &[flag, "x"]);
         assert!(
-            said.stderr
-                .contains(&format!("{flag}: heap profiles are of whole processes")),
+            said.stderr.contains(&format!("{flag}: heap profiles are of whole processes")),
             "{}",
             said.stderr
         );
@@ -146,12 +116,7 @@ fn a_page_stands_alone_and_names_are_texts() {
     let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
     let page = place.path("a.html");
     let said = flamegraph(&trace, &["-o", page.to_str().unwrap(), "--process", "app"]);
-    assert_eq!(
-        (said.code, said.stdout.as_str()),
-        (Some(0), ""),
-        "{}",
-        said.stderr
-    );
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{}", said.stderr);
     let html = fs::read_to_string(&page).unwrap();
     for part in [
         "<h1>CPU samples of a.pftrace</h1>",
@@ -184,12 +149,7 @@ fn a_difference_compares_shares_of_two_recordings() {
     let old = old.to_str().unwrap();
     assert_eq!(
         folded(&new, &["--diff", old]),
-        [
-            "main;<wait & see> 0 2",
-            "main;draw 1 2",
-            "main;draw;layout 1 4",
-            "other_main 0 2"
-        ]
+        ["main;<wait & see> 0 2", "main;draw 1 2", "main;draw;layout 1 4", "other_main 0 2"]
     );
     let page = place.path("diff.html");
     let said = flamegraph(&new, &["--diff", old, "-o", page.to_str().unwrap()]);
@@ -198,19 +158,11 @@ fn a_difference_compares_shares_of_two_recordings() {
     assert!(html.contains("a function itself has a larger share in red and a smaller one in blue, compared with old.pftrace"));
     // Before, half of the samples were in draw itself; now 2 of 10 are.
     assert!(html.contains("draw (6 samples, 60.00%; -30.00%)"), "{html}");
-    assert!(
-        !html.contains("<h2>"),
-        "the old trace has no other function"
-    );
+    assert!(!html.contains("<h2>"), "the old trace has no other function");
 
     // The other way around, two functions are gone. They have width 0 in the graph.
     let page = place.path("back.html");
-    let flags = [
-        "--diff",
-        new.to_str().unwrap(),
-        "-o",
-        page.to_str().unwrap(),
-    ];
+    let flags = ["--diff", new.to_str().unwrap(), "-o", page.to_str().unwrap()];
     let said = flamegraph(Path::new(old), &flags);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let html = fs::read_to_string(page).unwrap();
@@ -266,23 +218,13 @@ fn a_profile_for_pprof_has_the_same_stacks_with_files_and_lines() {
     let said = flamegraph(&trace, &["-o", file.to_str().unwrap(), "--process", "app"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let mut profile = Vec::new();
-    GzDecoder::new(fs::File::open(file).unwrap())
-        .read_to_end(&mut profile)
-        .unwrap();
+    GzDecoder::new(fs::File::open(file).unwrap()).read_to_end(&mut profile).unwrap();
     let texts: Vec<String> = fields(&profile, 6)
         .into_iter()
         .map(|text| String::from_utf8(text.to_vec()).unwrap())
         .collect();
     assert_eq!(texts[0], "");
-    for name in [
-        "samples",
-        "count",
-        "main",
-        "draw",
-        "layout",
-        "<wait & see>",
-        "/lib/app.so",
-    ] {
+    for name in ["samples", "count", "main", "draw", "layout", "<wait & see>", "/lib/app.so"] {
         assert!(texts.iter().any(|text| text == name), "{name}: {texts:?}");
     }
     assert!(!texts.iter().any(|text| text == "other_main"));
@@ -290,11 +232,7 @@ fn a_profile_for_pprof_has_the_same_stacks_with_files_and_lines() {
     assert_eq!(fields(&profile, 2).len(), 3);
     assert_eq!(fields(&profile, 5).len(), 4);
     let said = flamegraph(&trace, &["-o", "x.pb.gz", "--reverse"]);
-    assert!(
-        said.stderr.contains("neither --diff nor --reverse"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("neither --diff nor --reverse"), "{}", said.stderr);
 }
 
 #[test]
@@ -302,14 +240,8 @@ fn what_cannot_be_drawn_is_told() {
     let place = Place::new();
     let trace = recording(&place, "a.pftrace", &packets(&SAMPLES));
     let cases: [(&[&str], &str); 7] = [
-        (
-            &["--process", "nobody"],
-            "--process nobody: the trace has no such process",
-        ),
-        (
-            &["--thread", "99"],
-            "--thread 99: the trace has no such thread",
-        ),
+        (&["--process", "nobody"], "--process nobody: the trace has no such process"),
+        (&["--thread", "99"], "--thread 99: the trace has no such thread"),
         (
             &["--during", "nothing"],
             "--during 'nothing': no thread has a slice with this name; it can be a pattern ('*')",
@@ -326,10 +258,7 @@ fn what_cannot_be_drawn_is_told() {
             &["--diff", "other.pftrace", "--from", "1"],
             "--diff: --from and --to are times of one recording",
         ),
-        (
-            &["-o", "flame.png"],
-            "the name must end with .html, .svg, .folded or .pb.gz",
-        ),
+        (&["-o", "flame.png"], "the name must end with .html, .svg, .folded or .pb.gz"),
     ];
     for (flags, expected) in cases {
         let said = flamegraph(&trace, flags);
@@ -338,12 +267,7 @@ fn what_cannot_be_drawn_is_told() {
         assert_eq!(said.stdout, "");
     }
     let said = flamegraph(&data("app.pftrace"), &[]);
-    assert!(
-        said.stderr
-            .contains("there are no callstacks: neither samples"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("there are no callstacks: neither samples"), "{}", said.stderr);
     let said = run_with_input(&["flamegraph", "-"], "no trace");
     assert_eq!(said.code, Some(1), "{}", said.stderr);
 }

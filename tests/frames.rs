@@ -11,13 +11,7 @@ use crate::support::statements::{answers_as_recorded, statements};
 fn ft1_to_ft9_known_rows() {
     answers_as_recorded(
         &["07", "14", "21", "28", "35"],
-        &[
-            "expected_frames",
-            "actual_frames",
-            "frame_tracks",
-            "frame_flows",
-            "counts",
-        ],
+        &["expected_frames", "actual_frames", "frame_tracks", "frame_flows", "counts"],
         &[],
     );
 }
@@ -26,13 +20,7 @@ fn ft1_to_ft9_known_rows() {
 fn st1_to_st4_ot1_known_rows() {
     answers_as_recorded(
         &["01", "08", "15", "22", "29", "36"],
-        &[
-            "states",
-            "state_tracks",
-            "state_slices",
-            "track_event_logs",
-            "counts",
-        ],
+        &["states", "state_tracks", "state_slices", "track_event_logs", "counts"],
         // No track event of these traces has a log message.
         &["track_event_logs"],
     );
@@ -40,11 +28,7 @@ fn st1_to_st4_ot1_known_rows() {
 
 #[test]
 fn ot2_ot3_known_rows() {
-    answers_as_recorded(
-        &["06", "13", "20", "27", "34"],
-        &["power_counters", "counts"],
-        &[],
-    );
+    answers_as_recorded(&["06", "13", "20", "27", "34"], &["power_counters", "counts"], &[]);
 }
 
 fn new() -> Message {
@@ -54,10 +38,7 @@ fn new() -> Message {
 /// Packets on one sequence, whose state is valid from the first one on.
 fn imported(packets: Vec<Message>) -> Imported {
     let clocks = new().message(1, new().number(1, 6).number(2, 1));
-    let begun = vec![
-        new().number(10, 1).message(6, clocks),
-        new().number(10, 2).number(13, 1),
-    ];
+    let begun = vec![new().number(10, 1).message(6, clocks), new().number(10, 2).number(13, 1)];
     Imported::of_bytes(&encode::trace_of(&[begun, packets].concat()), &[])
 }
 
@@ -68,9 +49,7 @@ fn at(ts: u64, field: u32, payload: Message) -> Message {
 /// An event of a frame timeline, with its member.
 fn frame(ts: u64, member: u32, fields: &[(u32, u64)]) -> Message {
     let fields = fields.iter();
-    let message = fields.fold(new(), |message, &(field, value)| {
-        message.number(field, value)
-    });
+    let message = fields.fold(new(), |message, &(field, value)| message.number(field, value));
     at(ts, 76, new().message(member, message))
 }
 
@@ -119,13 +98,8 @@ fn ft3_to_ft8_the_worked_example_of_frames() {
         .number(6, 2)
         .number(9, 64 + 128)
         .number(10, 1);
-    let pip = new()
-        .number(1, 4)
-        .number(2, 8)
-        .number(3, 9)
-        .number(4, 100)
-        .text(5, "pip")
-        .number(9, 128);
+    let pip =
+        new().number(1, 4).number(2, 8).number(3, 9).number(4, 100).text(5, "pip").number(9, 128);
     let display = [(1, 5), (2, 9), (3, 200), (4, 1), (7, 1), (12, 16)];
     let found = imported(vec![
         frame(10, 3, &surface),
@@ -173,10 +147,7 @@ fn ft1_ft2_what_lacks_something_is_dropped() {
         start(9),
         frame(latest - 1, 1, &display),
     ]);
-    assert_eq!(
-        rows(&found, EXPECTED),
-        ["10 -1 0 0 0 0 0 -", "9223372026854775806 -1 9 0 8 8 - -"]
-    );
+    assert_eq!(rows(&found, EXPECTED), ["10 -1 0 0 0 0 0 -", "9223372026854775806 -1 9 0 8 8 - -"]);
     assert_eq!(counted(&found), ["frame_timeline_event_parser_errors 7"]);
 }
 
@@ -205,20 +176,13 @@ fn ft5_the_first_member_counts_and_a_layer_without_a_name_is_null() {
     let surface = new().number(1, 2).number(2, 6).number(3, 5).number(4, 9);
     let both = new().message(4, surface.clone()).message(2, display);
     // Values without a word: two of them are counted, two are only unknown.
-    let odd = surface
-        .number(6, 6)
-        .number(17, 0)
-        .number(12, 9)
-        .number(19, 4);
+    let odd = surface.number(6, 6).number(17, 0).number(12, 9).number(19, 4);
     let found = imported(vec![at(10, 76, both), at(11, 76, new().message(4, odd))]);
     let sql = "SELECT ts, ifnull(latched_unsignaled_count, '-'), ifnull(layer_name, '-'), present_type, jank_severity_type,
       ifnull(latched_fence_state, '-') FROM actual_frame_timeline_slice";
     assert_eq!(
         rows(&found, sql),
-        [
-            "10 2 - Unspecified Present Unknown -",
-            "11 - - Unspecified Present Unknown Unknown"
-        ]
+        ["10 2 - Unspecified Present Unknown -", "11 - - Unspecified Present Unknown Unknown"]
     );
     assert_eq!(counted(&found), ["frame_timeline_event_parser_errors 2"]);
 }
@@ -252,10 +216,7 @@ fn ft3_ft4_ft8_machines_have_cookies_and_tokens_of_their_own() {
         frame_end(15, 1),
     ]);
     let sql = "SELECT s.ts, s.dur, machine_id, s.name FROM slice AS s JOIN track AS t ON t.id = s.track_id ORDER BY s.ts";
-    assert_eq!(
-        rows(&found, sql),
-        ["10 -1 0 7", "11 3 1 7", "12 3 0 7", "13 -1 1 9"]
-    );
+    assert_eq!(rows(&found, sql), ["10 -1 0 7", "11 3 1 7", "12 3 0 7", "13 -1 1 9"]);
     assert_eq!(rows(&found, FLOWS), [""; 0]);
 }
 
@@ -285,11 +246,7 @@ fn st1_st3_st4_the_worked_example_of_states() {
     let found = imported(vec![
         described(5, is_state("power")),
         state(10, 5, new().text(22, "c").text(23, "on")),
-        state(
-            20,
-            5,
-            new().text(22, "d").text(23, "on").message(4, annotation),
-        ),
+        state(20, 5, new().text(22, "d").text(23, "on").message(4, annotation)),
         state(30, 5, new().text(23, "off")),
         state(40, 5, new()),
         state(50, 5, new().text(23, "")),
@@ -297,11 +254,7 @@ fn st1_st3_st4_the_worked_example_of_states() {
     ]);
     assert_eq!(
         rows(&found, STATES),
-        [
-            r#"10 20 power c 'on' {"debug.k":1}"#,
-            "30 10 power - 'off' -",
-            "50 -1 power - '' -"
-        ]
+        [r#"10 20 power c 'on' {"debug.k":1}"#, "30 10 power - 'off' -", "50 -1 power - '' -"]
     );
     assert_eq!(counted(&found), ["track_event_parser_errors 1"]);
     let types = "SELECT type, (SELECT count(*) FROM process_state_track), (SELECT count(*) FROM thread_state_track) FROM state_track";
@@ -320,19 +273,14 @@ fn st2_st4_a_legacy_event_names_the_track_and_not_the_state() {
         state(30, 5, by_iid(7)),
         state(40, 5, by_iid(8)),
     ]);
-    assert_eq!(
-        rows(&found, STATES),
-        ["10 10 legacy - 'own' -", "30 10 legacy - 'legacy' -"]
-    );
+    assert_eq!(rows(&found, STATES), ["10 10 legacy - 'own' -", "30 10 legacy - 'legacy' -"]);
 }
 
 #[test]
 fn st3_a_state_on_no_track_of_states_is_dropped() {
     let thread = new().message(4, new().number(1, 1).number(2, 2));
     let without_uuid = at(40, 11, new().number(9, 5).text(23, "a"));
-    let overridden = new()
-        .message(6, new().number(18, 3).number(19, 4))
-        .text(23, "a");
+    let overridden = new().message(6, new().number(18, 3).number(19, 4)).text(23, "a");
     let found = imported(vec![
         described(5, thread),
         described(8, is_state("loop").number(5, 8)),
@@ -363,26 +311,15 @@ fn st4_a_state_that_goes_on_gets_arguments_as_a_slice_does_at_its_end() {
     let faulty = new().message(4, new().number(4, 1));
     let found = imported(vec![
         described(5, is_state("s")),
-        state(
-            10,
-            5,
-            new().text(23, "a").and(&annotation("k", 1)).and(&list(5)),
-        ),
-        state(
-            20,
-            5,
-            new().text(23, "a").and(&annotation("k", 2)).and(&list(6)),
-        ),
+        state(10, 5, new().text(23, "a").and(&annotation("k", 1)).and(&list(5))),
+        state(20, 5, new().text(23, "a").and(&annotation("k", 2)).and(&list(6))),
         // An error in the arguments of an event without a value counts nowhere.
         state(30, 5, faulty.clone()),
         state(40, 5, new().text(23, "b").and(&faulty)),
     ]);
     assert_eq!(
         rows(&found, STATES),
-        [
-            r#"10 20 s - 'a' {"debug.l[0]":5,"debug.k":2,"debug.l[1]":6}"#,
-            "40 -1 s - 'b' -"
-        ]
+        [r#"10 20 s - 'a' {"debug.l[0]":5,"debug.k":2,"debug.l[1]":6}"#, "40 -1 s - 'b' -"]
     );
     assert_eq!(counted(&found), ["track_event_parser_errors 1"]);
 }
@@ -420,9 +357,7 @@ fn ot1_log_messages_of_track_events_are_lines_of_the_log() {
         event(90, 3, 99, log(new())),
         at(95, 39, logcat),
     ]);
-    let of_events = rows(&found, LOGS)
-        .into_iter()
-        .filter(|line| line.contains("hello"));
+    let of_events = rows(&found, LOGS).into_iter().filter(|line| line.contains("hello"));
     assert_eq!(
         of_events.collect::<Vec<_>>(),
         [
@@ -435,10 +370,7 @@ fn ot1_log_messages_of_track_events_are_lines_of_the_log() {
     );
     // The recorded traces have no rows for this statement: thread 7 of the process 6, and its log.
     let statements = statements("more/queries-more.sql");
-    let (_, sql) = statements
-        .iter()
-        .find(|(name, _)| name == "track_event_logs")
-        .unwrap();
+    let (_, sql) = statements.iter().find(|(name, _)| name == "track_event_logs").unwrap();
     let mut lines = rows(&found, sql);
     lines.retain(|line| line.contains("hello"));
     lines.sort();
@@ -453,10 +385,7 @@ fn ot1_log_messages_of_track_events_are_lines_of_the_log() {
         ]
     );
     assert_eq!(found.count("SELECT count(*) FROM android_logs"), 6);
-    assert_eq!(
-        found.count("SELECT count(DISTINCT id) FROM android_logs"),
-        6
-    );
+    assert_eq!(found.count("SELECT count(DISTINCT id) FROM android_logs"), 6);
 }
 
 /// Values of counters, with the names of their tracks.
@@ -471,35 +400,15 @@ fn ot2_what_is_said_first_of_a_state_counts_wherever_it_stands() {
         new().message(2, residency)
     };
     let says = |state: u64, name: &str| {
-        let said = new()
-            .number(1, 0)
-            .number(2, state)
-            .text(3, "cpu")
-            .text(4, name);
+        let said = new().number(1, 0).number(2, state).text(3, "cpu").text(4, name);
         new().message(1, said)
     };
     let found = imported(vec![
         at(10, 91, residency(0, 1, 7)),
-        at(
-            20,
-            91,
-            says(1, "idle").and(&says(1, "later")).and(&says(0, "on")),
-        ),
+        at(20, 91, says(1, "idle").and(&says(1, "later")).and(&says(0, "on"))),
         // The rest of the packet is left out.
-        at(
-            30,
-            91,
-            residency(0, 1, 8)
-                .and(&residency(0, 2, 9))
-                .and(&residency(0, 1, 9)),
-        ),
-        at(
-            40,
-            91,
-            new()
-                .message(2, new().number(3, 5))
-                .message(1, new().number(1, 0)),
-        ),
+        at(30, 91, residency(0, 1, 8).and(&residency(0, 2, 9)).and(&residency(0, 1, 9))),
+        at(40, 91, new().message(2, new().number(3, 5)).message(1, new().number(1, 0))),
     ]);
     assert_eq!(
         rows(&found, VALUES),
@@ -521,13 +430,8 @@ fn ot2_what_is_said_first_of_a_state_counts_wherever_it_stands() {
 
 #[test]
 fn ot3_energy_is_of_consumers_and_of_user_ids() {
-    let consumer = |id: u64, name: &str| {
-        new()
-            .number(1, id)
-            .number(2, 3)
-            .text(3, "CPU")
-            .text(4, name)
-    };
+    let consumer =
+        |id: u64, name: &str| new().number(1, id).number(2, 3).text(3, "CPU").text(4, name);
     let said = new()
         .message(1, consumer(1, "big"))
         .message(1, consumer(1, "later"))
@@ -535,15 +439,7 @@ fn ot3_energy_is_of_consumers_and_of_user_ids() {
     let uid = |uid: u64, energy: u64| new().message(4, new().number(1, uid).number(2, energy));
     let lacking = new().message(4, new().number(1, 5));
     let found = imported(vec![
-        at(
-            10,
-            77,
-            new()
-                .number(2, 1)
-                .number(3, 100)
-                .and(&lacking)
-                .and(&uid(1000, 60)),
-        ),
+        at(10, 77, new().number(2, 1).number(3, 100).and(&lacking).and(&uid(1000, 60))),
         // It describes consumers, and contains nothing else.
         at(20, 77, new().message(1, said).number(2, 1).number(3, 5)),
         at(30, 77, new().number(2, 2).number(3, 5)),

@@ -73,12 +73,7 @@ fn gk1_to_gk4_worked_example() {
     gives(
         &trace,
         THREADS,
-        &[
-            "0 swapper - - 0 1 1",
-            "5 - - 200 - - 0",
-            "6 - - - - - 0",
-            "5 a2 210 - - - 0",
-        ],
+        &["0 swapper - - 0 1 1", "5 - - 200 - - 0", "6 - - - - - 0", "5 a2 210 - - - 0"],
     );
 }
 
@@ -100,11 +95,7 @@ fn gk1_gk2_states_that_are_none_or_cannot_follow_do_nothing() {
         packet(23, TASK_STATE, said(0, -3, 8).text(2, "late")),
         packet(24, TASK_STATE, said(0, 9, 8).text(2, "brief")),
     ]);
-    gives(
-        &trace,
-        FAULTS,
-        &["generic_task_state_invalid_order 3", "task_state_invalid 2"],
-    );
+    gives(&trace, FAULTS, &["generic_task_state_invalid_order 3", "task_state_invalid 2"]);
     gives(
         &trace,
         STATES,
@@ -143,11 +134,7 @@ fn gk3_gk4_only_the_time_of_its_end_tells_why_a_slice_has_ended() {
         // Another cpu: the slice stays open.
         state(40, 1, 3, 2),
     ]);
-    gives(
-        &trace,
-        SCHED,
-        &["10 10 0 1 - 100", "20 10 0 2 D 100", "30 -1 0 3 - 100"],
-    );
+    gives(&trace, SCHED, &["10 10 0 1 - 100", "20 10 0 2 D 100", "30 -1 0 3 - 100"]);
     gives(
         &trace,
         STATES,
@@ -167,35 +154,20 @@ fn gk3_gk4_only_the_time_of_its_end_tells_why_a_slice_has_ended() {
 
 #[test]
 fn gk4_the_idle_thread_has_slices_but_no_states() {
-    let trace = imported(&[
-        state(10, 0, 0, 3),
-        state(20, 0, 0, 3),
-        state(30, 0, 4, 3),
-        state(40, 0, 4, 8),
-    ]);
-    gives(
-        &trace,
-        SCHED,
-        &["10 10 0 0 - 100", "20 10 0 0 - 100", "30 10 0 4 X 100"],
-    );
+    let trace =
+        imported(&[state(10, 0, 0, 3), state(20, 0, 0, 3), state(30, 0, 4, 3), state(40, 0, 4, 8)]);
+    gives(&trace, SCHED, &["10 10 0 0 - 100", "20 10 0 0 - 100", "30 10 0 4 X 100"]);
     gives(&trace, STATES, &["30 10 0 4 Running", "40 -1 - 4 X"]);
     gives(&trace, FAULTS, &[]);
 }
 
 #[test]
 fn gk3_cpus_that_no_machine_has_make_threads_and_no_rows() {
-    let trace = imported(&[
-        state(10, 4096, 5, 3),
-        state(11, u64::MAX, 6, 3),
-        state(12, 4095, 7, 3),
-    ]);
+    let trace =
+        imported(&[state(10, 4096, 5, 3), state(11, u64::MAX, 6, 3), state(12, 4095, 7, 3)]);
     gives(&trace, SCHED, &["12 -1 4095 7 - 100"]);
     gives(&trace, STATES, &["12 -1 4095 7 Running"]);
-    gives(
-        &trace,
-        "SELECT tid FROM thread ORDER BY utid",
-        &["0", "5", "6", "7"],
-    );
+    gives(&trace, "SELECT tid FROM thread ORDER BY utid", &["0", "5", "6", "7"]);
 }
 
 #[test]
@@ -212,11 +184,7 @@ fn gk4_ids_of_a_thread_are_in_the_order_of_time() {
     let unordered = "SELECT count(*) FROM thread_state AS a JOIN thread_state AS b USING (utid) \
          WHERE a.id < b.id AND a.ts > b.ts";
     gives(&trace, unordered, &["0"]);
-    gives(
-        &trace,
-        "SELECT count(*), count(DISTINCT id) FROM thread_state",
-        &["21 21"],
-    );
+    gives(&trace, "SELECT count(*), count(DISTINCT id) FROM thread_state", &["21 21"]);
 }
 
 #[test]
@@ -246,13 +214,7 @@ fn gk5_the_process_tree_binds_and_names() {
         &trace,
         "SELECT p.pid, p.name, q.pid, p.end_ts, p.cmdline FROM process AS p \
          LEFT JOIN process AS q ON q.upid = p.parent_upid ORDER BY p.upid",
-        &[
-            "0 - - - -",
-            "1 - - - -",
-            "40 renamed 1 20 app",
-            "44 - - - -",
-            "2 - - - -",
-        ],
+        &["0 - - - -", "1 - - - -", "40 renamed 1 20 app", "44 - - - -", "2 - - - -"],
     );
     gives(
         &trace,

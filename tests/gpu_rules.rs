@@ -139,11 +139,7 @@ fn gp9_flows_lead_from_submissions_over_stages_to_waits() {
         // From another machine.
         named(50, 9, "9", &[]).number(98, 3),
     ]);
-    gives(
-        &late,
-        LINKS,
-        &["8 sync -", "8 8 -", "launch 7 -", "7 sync -", "7 8 -"],
-    );
+    gives(&late, LINKS, &["8 sync -", "8 8 -", "launch 7 -", "7 sync -", "7 8 -"]);
 }
 
 #[test]
@@ -215,11 +211,7 @@ fn tk3_gpu_tracks_have_the_descriptions_of_their_queues() {
     let queue = new().number(1, 1).text(2, "queue").text(3, "draws");
     let drawn = stage(1).number(13, 1);
     let trace = imported(&[first(1, RENDER_STAGE, drawn, new().message(24, queue))]);
-    gives(
-        &trace,
-        "SELECT name, description FROM gpu_track",
-        &["queue draws"],
-    );
+    gives(&trace, "SELECT name, description FROM gpu_track", &["queue draws"]);
 }
 
 const GROUPS: &str = "SELECT k.name, g.group_id, g.name, g.description FROM gpu_counter_group AS g \
@@ -278,11 +270,7 @@ fn m15_memory_of_vulkan_has_rows_and_sums() {
         .message(5, new().number(1, 3).text(2, "vkAllocateMemory"))
         .message(22, new().number(1, 4).text(2, "flags"));
     let flags = new().number(1, 4).signed(2, -1);
-    let device = new()
-        .number(1, 3)
-        .number(2, 1)
-        .number(7, 3)
-        .message(9, flags);
+    let device = new().number(1, 3).number(2, 1).number(7, 3).message(9, flags);
     let trace = imported(&[
         // In the order of their times; one without a time is at its packet's.
         memory(30, 20, 2, 4),
@@ -319,10 +307,7 @@ fn m15_memory_of_vulkan_has_rows_and_sums() {
 #[test]
 fn m15_rw6_times_of_vulkan_memory_are_rewritten() {
     let reading = |clock, value| new().number(1, clock).number(2, value);
-    let snapshot = new()
-        .message(1, reading(3, 1000))
-        .message(1, reading(6, 5000))
-        .number(2, 3);
+    let snapshot = new().message(1, reading(3, 1000)).message(1, reading(6, 5000)).number(2, 3);
     let snapshot = new().number(10, 1).message(6, snapshot);
     let trace = trace_of(&[snapshot, memory(6000, 5500, 1, 10)]);
     let place = Place::new();

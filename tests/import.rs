@@ -38,9 +38,8 @@ fn n6_clock_snapshot_equals_trace_processors() {
 fn v5_every_event_of_the_sdk_is_where_trace_processor_puts_it() {
     let place = Place::new();
     let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
-    let mut events = conn
-        .prepare("SELECT 1 FROM packet WHERE type = 'track_event' AND ts = ?1")
-        .unwrap();
+    let mut events =
+        conn.prepare("SELECT 1 FROM packet WHERE type = 'track_event' AND ts = ?1").unwrap();
     for row in expected("sdk.slice.csv") {
         let ts: i64 = row[0].parse().unwrap();
         assert!(events.exists([ts]).unwrap(), "no track event at {ts}");
@@ -54,10 +53,7 @@ fn d5_ts_is_to_boottime_is_the_join_over_clock_mapping() {
         let (conn, _) = place.import(&data(&format!("{name}.pftrace")), &[]);
         timebase_resolver::sql::register(&conn).unwrap();
         let placed = "p.clock_ts IS NOT NULL AND p.ts IS NOT NULL AND p.type <> 'clock_snapshot'";
-        let all = count(
-            &conn,
-            &format!("SELECT count(*) FROM packet p WHERE {placed}"),
-        );
+        let all = count(&conn, &format!("SELECT count(*) FROM packet p WHERE {placed}"));
         let equal = count(&conn, &format!(
             "SELECT count(*) FROM packet p JOIN clock_mapping m
                ON m.machine_id = p.machine_id AND m.clock_id = p.clock_id AND m.to_clock_id = 6
@@ -92,11 +88,7 @@ fn f3_packets_inside_compressed_packets_stand_in_their_place() {
         let (conn, _) = place.import(&compressed, &[]);
         assert_eq!(rows(&conn, PACKETS), plain);
         let offset = count(&conn, "SELECT max(offset) FROM packet");
-        assert_eq!(
-            offset,
-            count(&conn, "SELECT min(offset) FROM packet"),
-            "that of the carrier"
-        );
+        assert_eq!(offset, count(&conn, "SELECT min(offset) FROM packet"), "that of the carrier");
 
         // Nested: logged and skipped; the packets around it are kept.
         let inside = [carrier(field, &packed), trace.clone()].concat();
@@ -111,10 +103,7 @@ fn f3_packets_inside_compressed_packets_stand_in_their_place() {
         let damaged = place.write("d.pftrace", &damaged);
         let (conn, said) = place.import(&damaged, &[]);
         assert!(said.contains("cannot be read"), "{said}");
-        assert_eq!(
-            count(&conn, "SELECT count(*) FROM packet WHERE type = 'corrupt'"),
-            1
-        );
+        assert_eq!(count(&conn, "SELECT count(*) FROM packet WHERE type = 'corrupt'"), 1);
         let uncompressed =
             "SELECT count(*) FROM packet WHERE id > (SELECT id FROM packet WHERE type = 'corrupt')";
         assert_eq!(count(&conn, uncompressed), plain.len() as i64);
@@ -144,10 +133,7 @@ fn f2_f4_compressed_piped_and_concatenated_traces_are_one_trace() {
     };
     let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
     for (name, bytes) in [
-        (
-            "t.gz",
-            trace.chunks(10_000).flat_map(gzip).collect::<Vec<u8>>(),
-        ),
+        ("t.gz", trace.chunks(10_000).flat_map(gzip).collect::<Vec<u8>>()),
         ("t.zst", trace.chunks(10_000).flat_map(zstd).collect()),
     ] {
         let path = place.write(name, &bytes);
@@ -174,10 +160,7 @@ fn f2_f4_compressed_piped_and_concatenated_traces_are_one_trace() {
 
     let twice = place.write("twice.pftrace", &[&trace[..], &trace[..]].concat());
     let (conn, _) = place.import(&twice, &[]);
-    assert_eq!(
-        count(&conn, "SELECT count(*) FROM packet"),
-        2 * plain.len() as i64
-    );
+    assert_eq!(count(&conn, "SELECT count(*) FROM packet"), 2 * plain.len() as i64);
 }
 
 #[test]
@@ -187,14 +170,8 @@ fn f6_a_file_cut_anywhere_is_imported_up_to_there() {
     let (conn, _) = place.import(&data("nearest.pftrace"), &[]);
     let whole = rows(&conn, "SELECT * FROM packet ORDER BY id");
     let ends: Vec<i64> = {
-        let mut statement = conn
-            .prepare("SELECT offset + size FROM packet ORDER BY id")
-            .unwrap();
-        statement
-            .query_map([], |row| row.get(0))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect()
+        let mut statement = conn.prepare("SELECT offset + size FROM packet ORDER BY id").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     for cut in 4..trace.len() {
         let import = |options: &Options| {
@@ -205,11 +182,7 @@ fn f6_a_file_cut_anywhere_is_imported_up_to_there() {
         let mut options = Options::default();
         let conn = import(&options).unwrap();
         let before = ends.iter().filter(|&&end| end <= cut as i64).count();
-        assert_eq!(
-            count(&conn, "SELECT count(*) FROM packet"),
-            before as i64,
-            "cut at {cut}"
-        );
+        assert_eq!(count(&conn, "SELECT count(*) FROM packet"), before as i64, "cut at {cut}");
         let clean = ends.contains(&(cut as i64));
         let logged = count(
             &conn,
@@ -217,10 +190,7 @@ fn f6_a_file_cut_anywhere_is_imported_up_to_there() {
              AND message LIKE '%the file ends inside the packet that starts at byte%'",
         );
         assert_eq!(logged, i64::from(!clean), "cut at {cut}");
-        assert_eq!(
-            rows(&conn, "SELECT * FROM packet ORDER BY id")[..],
-            whole[..before]
-        );
+        assert_eq!(rows(&conn, "SELECT * FROM packet ORDER BY id")[..], whole[..before]);
         if !clean {
             options.strict = true;
             assert!(import(&options).is_err(), "cut at {cut}");
@@ -238,22 +208,13 @@ fn f6_a_file_cut_anywhere_is_imported_up_to_there() {
 fn f7_a_packet_that_cannot_be_parsed_is_kept() {
     let place = Place::new();
     let trace = fs::read(data("nearest.pftrace")).unwrap();
-    let path = place.write(
-        "corrupt.pftrace",
-        &[&trace[..], &[0x0a, 2, 0x0b, 0xff]].concat(),
-    );
+    let path = place.write("corrupt.pftrace", &[&trace[..], &[0x0a, 2, 0x0b, 0xff]].concat());
     let (conn, said) = place.import(&path, &[]);
     assert!(said.contains("1 of 17 packets cannot be read"), "{said}");
     let kept = "SELECT count(*) FROM packet WHERE id = 16 AND ts IS NULL AND type = 'corrupt' \
                 AND size = 2 AND data = x'0BFF'";
     assert_eq!(count(&conn, kept), 1);
-    assert_eq!(
-        count(
-            &conn,
-            "SELECT count(*) FROM import_log WHERE packet_id = 16"
-        ),
-        1
-    );
+    assert_eq!(count(&conn, "SELECT count(*) FROM import_log WHERE packet_id = 16"), 1);
 }
 
 #[test]
@@ -261,9 +222,7 @@ fn offset_and_size_are_where_the_bytes_are() {
     let place = Place::new();
     let trace = fs::read(data("sdk.pftrace")).unwrap();
     let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
-    let mut statement = conn
-        .prepare("SELECT offset, size, data FROM packet")
-        .unwrap();
+    let mut statement = conn.prepare("SELECT offset, size, data FROM packet").unwrap();
     let mut packets = statement.query([]).unwrap();
     while let Some(row) = packets.next().unwrap() {
         let (offset, size): (i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap());
@@ -307,16 +266,10 @@ fn the_database_says_what_it_is() {
         conn.query_row(sql, [name], |row| row.get(0)).unwrap()
     };
     assert_eq!(fact("trace_time_clock_id"), "6");
-    assert_eq!(
-        fact("source_size"),
-        fs::metadata(data("sdk.pftrace")).unwrap().len().to_string()
-    );
+    assert_eq!(fact("source_size"), fs::metadata(data("sdk.pftrace")).unwrap().len().to_string());
     assert_eq!(fact("source_sha256").len(), 64);
     assert_eq!(fact("trace_uuid").len(), 36);
-    assert_eq!(
-        count(&conn, "SELECT value FROM stats WHERE name = 'packets'"),
-        4825
-    );
+    assert_eq!(count(&conn, "SELECT value FROM stats WHERE name = 'packets'"), 4825);
     let bounds = "SELECT start_ts = (SELECT min(ts) FROM slice) AND end_ts = (SELECT max(ts + max(dur, 0)) FROM slice) FROM trace_bounds";
     assert_eq!(count(&conn, bounds), 1);
     let sequences = "SELECT count(*) FROM sequence s WHERE packets = (SELECT count(*) FROM packet p WHERE p.seq_id = s.id) \
@@ -326,18 +279,13 @@ fn the_database_says_what_it_is() {
                       WHERE p.clock_id = c.clock_id AND c.seq_id IN (0, p.seq_id))";
     assert_eq!(count(&conn, miscounted), 0);
     let path: String = conn
-        .query_row(
-            "SELECT path FROM clock WHERE clock_id = 64 AND seq_id = 3",
-            [],
-            |row| row.get(0),
-        )
+        .query_row("SELECT path FROM clock WHERE clock_id = 64 AND seq_id = 3", [], |row| {
+            row.get(0)
+        })
         .unwrap();
     assert_eq!(path, "64@3 → BOOTTIME");
     assert_eq!(
-        count(
-            &conn,
-            "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"
-        ),
+        count(&conn, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
         1
     );
 }
@@ -360,25 +308,13 @@ fn stats_and_metadata_answer_queries_for_trace_processor() {
         [
             ["trace_size_bytes", "single", &size.to_string(), "[NULL]"],
             ["trace_type", "single", "[NULL]", "proto"],
-            [
-                "trace_uuid",
-                "single",
-                "[NULL]",
-                "73d01a2b-e286-7eda-5105-27e8d768f183"
-            ],
+            ["trace_uuid", "single", "[NULL]", "73d01a2b-e286-7eda-5105-27e8d768f183"],
         ]
     );
 
-    let lost = Packet {
-        seq: 1,
-        timestamp: Some(7),
-        flags: NEEDS_INCREMENTAL_STATE,
-        ..Packet::default()
-    };
-    let corrupt = Packet {
-        payload: Some((6, vec![0xff])),
-        ..Packet::default()
-    };
+    let lost =
+        Packet { seq: 1, timestamp: Some(7), flags: NEEDS_INCREMENTAL_STATE, ..Packet::default() };
+    let corrupt = Packet { payload: Some((6, vec![0xff])), ..Packet::default() };
     let trace = place.write("wrong.pftrace", &encode::trace(&[lost, corrupt]));
     let (conn, _) = place.import(&trace, &[]);
     assert_eq!(
@@ -395,10 +331,8 @@ fn stats_and_metadata_answer_queries_for_trace_processor() {
 fn a_counter_has_a_row_and_a_number_of_its_own() {
     let place = Place::new();
     let (conn, _) = place.import(&data("ftrace-clocks.pftrace"), &[]);
-    let counters = count(
-        &conn,
-        "SELECT count(*) FROM stats WHERE trace_file_id IS NULL AND idx IS NULL",
-    );
+    let counters =
+        count(&conn, "SELECT count(*) FROM stats WHERE trace_file_id IS NULL AND idx IS NULL");
     let of_whole = "SELECT count(DISTINCT key) FROM stats WHERE trace_file_id IS NULL";
     assert_eq!(count(&conn, of_whole), counters);
     let in_order = "SELECT count(*) FROM (SELECT id, key, row_number() OVER (ORDER BY name) - 1 AS n, \
@@ -410,34 +344,15 @@ fn a_counter_has_a_row_and_a_number_of_its_own() {
 fn bad_input_is_told_and_leaves_nothing() {
     let place = Place::new();
     let text = place.write("notes.txt", b"These are notes, not a trace.\n");
-    assert!(
-        place
-            .refuse(&text, &[])
-            .contains("notes.txt is not a Perfetto trace")
-    );
+    assert!(place.refuse(&text, &[]).contains("notes.txt is not a Perfetto trace"));
     let line = place.write("line.txt", b"\nHello, this file begins with a newline.\n");
     assert!(place.refuse(&line, &[]).contains("is not a Perfetto trace"));
     let empty = place.write("empty.pftrace", b"");
     assert!(place.refuse(&empty, &[]).contains("empty.pftrace is empty"));
-    assert!(
-        place
-            .refuse(&place.path(""), &[])
-            .contains("is a directory")
-    );
-    assert!(
-        place
-            .refuse(&place.path("missing.pftrace"), &[])
-            .contains("missing.pftrace")
-    );
-    let gzip = place.write(
-        "bad.gz",
-        &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff],
-    );
-    assert!(
-        place
-            .refuse(&gzip, &[])
-            .contains("bad.gz is not a Perfetto trace")
-    );
+    assert!(place.refuse(&place.path(""), &[]).contains("is a directory"));
+    assert!(place.refuse(&place.path("missing.pftrace"), &[]).contains("missing.pftrace"));
+    let gzip = place.write("bad.gz", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff]);
+    assert!(place.refuse(&gzip, &[]).contains("bad.gz is not a Perfetto trace"));
     let (conn, _) = place.import(&data("nearest.pftrace"), &[]);
     drop(conn);
     let said = place.refuse(&place.path("out.db"), &[]);
@@ -445,18 +360,9 @@ fn bad_input_is_told_and_leaves_nothing() {
         said.contains("already is a SQLite database") && said.contains("timebase query"),
         "{said}"
     );
-    let nowhere = run(&[
-        "import",
-        data("dst.pftrace").to_str().unwrap(),
-        "-o",
-        "missing-dir/x.db",
-    ]);
+    let nowhere = run(&["import", data("dst.pftrace").to_str().unwrap(), "-o", "missing-dir/x.db"]);
     assert_eq!(nowhere.code, Some(1));
-    assert!(
-        nowhere.stderr.contains("cannot create missing-dir/x.db"),
-        "{}",
-        nowhere.stderr
-    );
+    assert!(nowhere.stderr.contains("cannot create missing-dir/x.db"), "{}", nowhere.stderr);
 }
 
 #[test]
@@ -465,12 +371,7 @@ fn a_destination_that_exists_is_not_harmed() {
     let old = place.write("old.db", b"not a database");
     let import = |args: &[&str]| {
         let trace = data("nearest.pftrace");
-        let mut all = vec![
-            "import",
-            trace.to_str().unwrap(),
-            "-o",
-            old.to_str().unwrap(),
-        ];
+        let mut all = vec!["import", trace.to_str().unwrap(), "-o", old.to_str().unwrap()];
         all.extend(args);
         run(&all)
     };
@@ -487,19 +388,9 @@ fn a_destination_that_exists_is_not_harmed() {
     let before = fs::read(&old).unwrap();
     assert_eq!(import(&[]).code, Some(1));
     let bad = place.write("bad.txt", b"no trace");
-    let failed = run(&[
-        "import",
-        bad.to_str().unwrap(),
-        "--force",
-        "-o",
-        old.to_str().unwrap(),
-    ]);
+    let failed = run(&["import", bad.to_str().unwrap(), "--force", "-o", old.to_str().unwrap()]);
     assert_eq!(failed.code, Some(1));
-    assert_eq!(
-        fs::read(&old).unwrap(),
-        before,
-        "a failed import keeps the older database"
-    );
+    assert_eq!(fs::read(&old).unwrap(), before, "a failed import keeps the older database");
     place.write("old.db-wal", b"unfinished business");
     assert!(import(&["--force"]).stderr.contains("old.db-wal exists"));
     fs::remove_file(place.path("old.db-wal")).unwrap();

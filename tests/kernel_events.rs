@@ -95,11 +95,7 @@ fn ke12_suspend_enter_ends_with_the_threads_that_thaw() {
     gives(
         &trace,
         lanes,
-        &[
-            "10 6 suspend_enter(3) 0",
-            "12 6 freeze_processes(0) 1",
-            "14 2 thaw_processes(0) 2",
-        ],
+        &["10 6 suspend_enter(3) 0", "12 6 freeze_processes(0) 1", "14 2 thaw_processes(0) 2"],
     );
 }
 

@@ -44,12 +44,7 @@ fn q1_q2_q5_w1_to_w4_worked_example_of_scheduling() {
     gives(
         &trace,
         SLICES_OF_CPUS,
-        &[
-            "100 -1 0 10 -",
-            "120 10 1 11 S",
-            "130 -1 1 0 -",
-            "150 -1 0 0 -",
-        ],
+        &["100 -1 0 10 -", "120 10 1 11 S", "130 -1 1 0 -", "150 -1 0 0 -"],
     );
     gives(
         &trace,
@@ -138,14 +133,7 @@ fn dt1_packets_lost_on_a_sequence_that_had_some_are_a_row() {
         new().number(8, 60),
         new().number(8, 70).number(42, 1),
     ]);
-    gives(
-        &trace,
-        LOST,
-        &[
-            "packets 20 50 - 2 4 data_loss",
-            "packets 30 40 - 1 3 data_loss",
-        ],
-    );
+    gives(&trace, LOST, &["packets 20 50 - 2 4 data_loss", "packets 30 40 - 1 3 data_loss"]);
 }
 
 #[test]
@@ -166,16 +154,7 @@ fn p3_p6_p10_to_p14_worked_example_of_threads() {
             ],
         ),
     ]);
-    gives(
-        &trace,
-        PROCESSES,
-        &[
-            "0 - - - -",
-            "1 - - - -",
-            "10 /bin/app 1 - 80",
-            "30 kid2 10 70 -",
-        ],
-    );
+    gives(&trace, PROCESSES, &["0 - - - -", "1 - - - -", "10 /bin/app 1 - 80", "30 kid2 10 70 -"]);
     gives(
         &trace,
         THREADS,
@@ -201,11 +180,7 @@ fn o1_o3_events_are_in_the_order_of_time_and_at_one_time_of_the_file() {
         bundle(1, &[named(20, "second")]),
         bundle(1, &[named(30, "after all")]),
     ]);
-    gives(
-        &trace,
-        THREADS,
-        &["0 swapper 0 - - 1", "7 after all - - - -"],
-    );
+    gives(&trace, THREADS, &["0 swapper 0 - - 1", "7 after all - - - -"]);
 }
 
 #[test]
@@ -225,11 +200,7 @@ fn o2_a_packet_without_timestamp_stands_at_the_greatest_time_until_then() {
 
 #[test]
 fn o2_a_packet_without_timestamp_counts_for_other_machines_where_it_stands() {
-    let timeless = |forks| {
-        new()
-            .number(10, 3)
-            .message(SYS_STATS, new().number(4, forks))
-    };
+    let timeless = |forks| new().number(10, 3).message(SYS_STATS, new().number(4, forks));
     let of_guest = |forks| timeless(forks).number(98, 7);
     let trace = imported(&[
         packet(5, PROCESS_TREE, new()),
@@ -279,28 +250,17 @@ fn o5_a_buffer_that_was_preserved_is_read_from_its_beginning() {
 fn o6_o7_before_all_buffers_begin_there_are_threads_but_no_switches() {
     let bundle = |cpu, begin, events: &[Message]| {
         let bundle = new().number(1, cpu).number(3, 1).number(10, begin);
-        let bundle = events
-            .iter()
-            .cloned()
-            .fold(bundle, |b, event| b.message(2, event));
+        let bundle = events.iter().cloned().fold(bundle, |b, event| b.message(2, event));
         new().number(10, 2).message(1, bundle)
     };
     let trace = imported(&[
-        bundle(
-            0,
-            10,
-            &[switch(20, (0, 0), (1, "a")), waking(30, 5, 6, "b")],
-        ),
+        bundle(0, 10, &[switch(20, (0, 0), (1, "a")), waking(30, 5, 6, "b")]),
         bundle(1, 50, &[switch(60, (0, 0), (2, "c"))]),
         // Only the first bundle of a cpu says when its buffer begins.
         bundle(1, 90, &[switch(70, (2, 1), (0, ""))]),
     ]);
     gives(&trace, SLICES_OF_CPUS, &["60 10 1 2 S", "70 -1 1 0 -"]);
-    gives(
-        &trace,
-        "SELECT tid, name FROM thread ORDER BY utid",
-        &["0 swapper", "5 -", "2 c"],
-    );
+    gives(&trace, "SELECT tid, name FROM thread ORDER BY utid", &["0 swapper", "5 -", "2 c"]);
 }
 
 // P: processes and threads
@@ -335,20 +295,12 @@ fn p3_each_machine_has_its_idle_thread() {
     let trace = imported(&[bundle(0, &[switch(10, (0, 0), (1, "a"))]), guest]);
     let idle = "SELECT t.machine_id, t.tid, t.name, t.is_main_thread, t.is_idle, p.pid, p.name \
                 FROM thread AS t JOIN process AS p USING (upid) ORDER BY t.machine_id";
-    gives(
-        &trace,
-        idle,
-        &["0 0 swapper 1 1 0 -", "1 0 swapper 1 1 0 -"],
-    );
+    gives(&trace, idle, &["0 0 swapper 1 1 0 -", "1 0 swapper 1 1 0 -"]);
 }
 
 #[test]
 fn p4_p7_a_bind_with_another_pid_makes_a_second_thread_of_the_tid() {
-    let events = [
-        print(10, 5, "B|3|one"),
-        print(20, 5, "B|4|two"),
-        waking(30, 1, 5, "named"),
-    ];
+    let events = [print(10, 5, "B|3|one"), print(20, 5, "B|4|two"), waking(30, 1, 5, "named")];
     gives(
         &imported(&[bundle(0, &events)]),
         THREADS,
@@ -367,20 +319,10 @@ fn p4_p7_a_bind_with_another_pid_makes_a_second_thread_of_the_tid() {
 fn p8_a_thread_that_is_bound_binds_its_kin_and_gives_children_their_parent() {
     let tree = new().message(2, new().number(1, 6).number(3, 5));
     let trace = imported(&[
-        bundle(
-            0,
-            &[
-                newtask(10, 6, 7, "kin", CLONE_THREAD),
-                newtask(20, 7, 8, "child", 0),
-            ],
-        ),
+        bundle(0, &[newtask(10, 6, 7, "kin", CLONE_THREAD), newtask(20, 7, 8, "child", 0)]),
         packet(30, PROCESS_TREE, tree),
     ]);
-    gives(
-        &trace,
-        PROCESSES,
-        &["0 - - - -", "8 child 5 20 -", "5 - - - -"],
-    );
+    gives(&trace, PROCESSES, &["0 - - - -", "8 child 5 20 -", "5 - - - -"]);
     let threads = "SELECT t.tid, p.pid FROM thread AS t JOIN process AS p USING (upid) \
                    WHERE tid > 0 ORDER BY utid";
     gives(&trace, threads, &["6 5", "7 5", "8 8", "5 5"]);
@@ -405,19 +347,14 @@ fn p10_clone_thread_shares_the_process_of_its_maker() {
     ]);
     let threads = "SELECT t.tid, t.name, p.pid, t.start_ts, t.end_ts FROM thread AS t \
                    JOIN process AS p USING (upid) WHERE tid > 1 ORDER BY utid";
-    gives(
-        &trace,
-        threads,
-        &["5 - 5 - -", "6 older 5 20 -", "6 newer 5 40 50"],
-    );
+    gives(&trace, threads, &["5 - 5 - -", "6 older 5 20 -", "6 newer 5 40 50"]);
 }
 
 #[test]
 fn p11_a_process_ends_with_its_main_thread_only() {
     let threads = [(6, 5), (7, 5), (5, 5)].into_iter();
-    let tree = threads.fold(new(), |tree, (tid, pid)| {
-        tree.message(2, new().number(1, tid).number(3, pid))
-    });
+    let tree = threads
+        .fold(new(), |tree, (tid, pid)| tree.message(2, new().number(1, tid).number(3, pid)));
     let free = |time, pid| event(time, 1, FREE, new().number(2, pid));
     let trace = imported(&[
         packet(10, PROCESS_TREE, tree),
@@ -430,30 +367,20 @@ fn p11_a_process_ends_with_its_main_thread_only() {
 
 #[test]
 fn p12_p13_names_of_higher_rank_stay() {
-    let descriptor = new()
-        .number(1, 70)
-        .message(3, new().number(1, 5).text(6, "by descriptor"));
+    let descriptor = new().number(1, 70).message(3, new().number(1, 5).text(6, "by descriptor"));
     let tree = new()
         .message(1, process(6, 0, &["/bin/b", "x"]))
         .message(2, new().number(1, 6).number(3, 6).text(2, "by tree"));
     let named = |uuid, pid: u64, name| {
         let process = new().number(1, pid).text(6, name);
-        packet(
-            60,
-            TRACK_DESCRIPTOR,
-            new().number(1, uuid).message(3, process),
-        )
+        packet(60, TRACK_DESCRIPTOR, new().number(1, uuid).message(3, process))
     };
     let trace = imported(&[
         packet(10, TRACK_DESCRIPTOR, descriptor),
         packet(20, PROCESS_TREE, tree),
         bundle(
             0,
-            &[
-                waking(30, 1, 6, "by waking"),
-                waking(40, 1, 7, "first"),
-                waking(50, 1, 7, ""),
-            ],
+            &[waking(30, 1, 6, "by waking"), waking(40, 1, 7, "first"), waking(50, 1, 7, "")],
         ),
         named(71, 6, "lower"),
     ]);
@@ -462,30 +389,18 @@ fn p12_p13_names_of_higher_rank_stay() {
         "SELECT pid, name, cmdline FROM process WHERE pid > 0 ORDER BY pid",
         &["5 by descriptor -", "6 /bin/b /bin/b x"],
     );
-    gives(
-        &trace,
-        "SELECT tid, name FROM thread WHERE tid > 5 ORDER BY tid",
-        &["6 by tree", "7 "],
-    );
+    gives(&trace, "SELECT tid, name FROM thread WHERE tid > 5 ORDER BY tid", &["6 by tree", "7 "]);
 }
 
 #[test]
 fn p14_a_process_tree_tells_parents_names_users_and_starts() {
     let tree = new()
-        .message(
-            1,
-            process(7, 2, &["kworker/0:1-events"])
-                .number(8, 1)
-                .number(9, 1),
-        )
+        .message(1, process(7, 2, &["kworker/0:1-events"]).number(8, 1).number(9, 1))
         .message(1, process(8, 3, &["a b"]).number(5, 10_123).number(7, 4))
         .message(1, process(9, 3, &["a b", "c"]))
         .message(1, process(10, 3, &[]))
         .message(1, process(8, 9, &["again"]))
-        .message(
-            2,
-            new().number(1, 7).number(3, 7).text(2, "kworker/0:1+more"),
-        );
+        .message(2, new().number(1, 7).number(3, 7).text(2, "kworker/0:1+more"));
     let trace = imported(&[packet(50, PROCESS_TREE, tree)]);
     gives(
         &trace,
@@ -497,11 +412,7 @@ fn p14_a_process_tree_tells_parents_names_users_and_starts() {
             "9 3 a b a b c - - - -",
         ],
     );
-    gives(
-        &trace,
-        "SELECT tid, name FROM thread WHERE tid = 7 OR tid = 10",
-        &["7 kworker/0:1"],
-    );
+    gives(&trace, "SELECT tid, name FROM thread WHERE tid = 7 OR tid = 10", &["7 kworker/0:1"]);
 }
 
 #[test]
@@ -512,11 +423,7 @@ fn p15_process_stats_mention_who_has_anything() {
         .message(1, new().number(1, 7))
         .message(1, new().number(1, 8).number(2, 1));
     let trace = imported(&[packet(50, PROCESS_STATS, stats)]);
-    gives(
-        &trace,
-        "SELECT pid FROM process ORDER BY upid",
-        &["0", "5", "8"],
-    );
+    gives(&trace, "SELECT pid FROM process ORDER BY upid", &["0", "5", "8"]);
     let threads = "SELECT tid, is_main_thread FROM thread ORDER BY utid";
     gives(&trace, threads, &["0 1", "5 1", "6 0", "8 1"]);
 }
@@ -532,11 +439,7 @@ fn thread_track(time: u64, uuid: u64, tid: i64, pid: i64, name: &str) -> Message
 fn p16_u3_j3_j4_a_second_uuid_means_that_the_number_was_used_again() {
     let process = |time, uuid, name| {
         let process = new().number(1, 5).text(6, name).number(7, time);
-        packet(
-            time,
-            TRACK_DESCRIPTOR,
-            new().number(1, uuid).message(3, process),
-        )
+        packet(time, TRACK_DESCRIPTOR, new().number(1, uuid).message(3, process))
     };
     let trace = imported(&[
         thread_track(10, 1, 6, 5, "one"),
@@ -585,14 +488,9 @@ fn u1_j5_what_the_file_says_first_of_an_uuid_counts_and_every_name_is_read() {
 fn u2_descriptors_that_are_ignored() {
     let thread = new().signed(1, 5).signed(2, 6).text(5, "no uuid");
     let no_uuid = packet(10, TRACK_DESCRIPTOR, new().message(4, thread));
-    let no_tid = new()
-        .number(1, 1)
-        .message(4, new().signed(1, 15).text(5, "no tid"));
+    let no_tid = new().number(1, 1).message(4, new().signed(1, 15).text(5, "no tid"));
     let no_pid = new().number(1, 2).message(3, new().text(6, "no pid"));
-    let ordering = new()
-        .number(1, 3)
-        .number(11, 4)
-        .message(3, new().number(1, 25));
+    let ordering = new().number(1, 3).number(11, 4).message(3, new().number(1, 25));
     let trace = imported(&[
         no_uuid,
         packet(11, TRACK_DESCRIPTOR, no_tid),
@@ -634,24 +532,14 @@ fn j2_j7_numbers_of_threads_in_descriptors_are_signed_and_sandboxed_ones_are_the
         packet(30, TRACK_DESCRIPTOR, sandboxed),
     ]);
     let found = format!("{} inside 5", (5_i64 << 32) + 6);
-    gives(
-        &trace,
-        NAMED,
-        &["4294967289 signed 4294967289", "5 - 5", &found],
-    );
+    gives(&trace, NAMED, &["4294967289 signed 4294967289", "5 - 5", &found]);
 }
 
 #[test]
 fn p17_a_line_of_a_log_binds_its_thread() {
     let snapshot = |clock, time| new().number(1, clock).number(2, time);
-    let snapshots = new()
-        .message(1, snapshot(6, 100))
-        .message(1, snapshot(1, 1_100));
-    let line = new()
-        .number(2, 5)
-        .number(3, 6)
-        .number(5, 1_150)
-        .text(8, "said");
+    let snapshots = new().message(1, snapshot(6, 100)).message(1, snapshot(1, 1_100));
+    let line = new().number(2, 5).number(3, 6).number(5, 1_150).text(8, "said");
     let trace = imported(&[
         new().number(10, 1).message(6, snapshots),
         packet(120, 39, new().message(1, line)),
@@ -670,11 +558,7 @@ fn compact(cpu: u64, switches: &[[u64; 3]], wakings: &[[u64; 3]]) -> Message {
     };
     let deltas = |times: Vec<u64>| -> Vec<u64> {
         let before = [0].into_iter().chain(times.clone());
-        times
-            .iter()
-            .zip(before)
-            .map(|(time, before)| time - before)
-            .collect()
+        times.iter().zip(before).map(|(time, before)| time - before).collect()
     };
     let same = |rows: &[[u64; 3]], value| vec![value; rows.len()];
     let columns = new()
@@ -690,24 +574,14 @@ fn compact(cpu: u64, switches: &[[u64; 3]], wakings: &[[u64; 3]]) -> Message {
         .packed(10, &same(wakings, 120))
         .packed(11, &same(wakings, 0))
         .packed(12, &column(wakings, 2));
-    new()
-        .number(10, 2)
-        .message(1, new().number(1, cpu).message(4, columns))
+    new().number(10, 2).message(1, new().number(1, cpu).message(4, columns))
 }
 
 #[test]
 fn q3_the_first_compact_switch_of_a_cpu_is_only_remembered() {
     let trace = imported(&[compact(0, &[[10, 0, 5], [20, 1, 6], [40, 2, 0]], &[])]);
     gives(&trace, SLICES_OF_CPUS, &["20 20 0 6 D", "40 -1 0 0 -"]);
-    gives(
-        &trace,
-        STATES,
-        &[
-            "20 -1 - 5 S - -",
-            "20 20 0 6 Running - -",
-            "40 -1 - 6 D - -",
-        ],
-    );
+    gives(&trace, STATES, &["20 -1 - 5 S - -", "20 20 0 6 Running - -", "40 -1 - 6 D - -"]);
     gives(
         &trace,
         "SELECT tid, name FROM thread ORDER BY tid",
@@ -717,22 +591,11 @@ fn q3_the_first_compact_switch_of_a_cpu_is_only_remembered() {
 
 #[test]
 fn q4_letters_of_states_depend_on_the_kernel() {
-    let states = [
-        0x0, 0x1, 0x402, 0x102, 0x40, 0x80, 0x100, 0x1000, 0x800, 0x3f,
-    ];
+    let states = [0x0, 0x1, 0x402, 0x102, 0x40, 0x80, 0x100, 0x1000, 0x800, 0x3f];
     for (release, letters) in [
-        (
-            "4.4.1",
-            ["R", "S", "I", "DW", "x", "K", "W", "R", "R+", "SDT"],
-        ),
-        (
-            "4.9.1",
-            ["R", "S", "I", "DW", "x", "K", "W", "R+", "R", "SDT"],
-        ),
-        (
-            "6.1-rc1",
-            ["R", "S", "I", "DW", "x", "K", "W", "R", "R+", "SDT"],
-        ),
+        ("4.4.1", ["R", "S", "I", "DW", "x", "K", "W", "R", "R+", "SDT"]),
+        ("4.9.1", ["R", "S", "I", "DW", "x", "K", "W", "R+", "R", "SDT"]),
+        ("6.1-rc1", ["R", "S", "I", "DW", "x", "K", "W", "R", "R+", "SDT"]),
         ("6.1", ["R", "S", "-", "D", "P", "I", "R+", "-", "-", "SDT"]),
     ] {
         let name = new().text(1, "Linux").text(3, release);
@@ -771,13 +634,7 @@ fn w4_the_function_is_what_the_sequence_says_even_later() {
         new().number(10, 2).message(12, new().message(26, symbol))
     };
     let blocked = new().number(1, 5).number(2, (1 << 32) + 3).number(3, 1);
-    let events = bundle(
-        0,
-        &[
-            switch(10, (5, 2), (6, "x")),
-            event(20, 6, BLOCKED_REASON, blocked),
-        ],
-    );
+    let events = bundle(0, &[switch(10, (5, 2), (6, "x")), event(20, 6, BLOCKED_REASON, blocked)]);
     let function = "SELECT state, io_wait, blocked_function FROM thread_state WHERE state = 'D'";
     let cleared = new().number(10, 2).number(13, 1);
     let trace = imported(&[
@@ -796,10 +653,7 @@ fn w4_the_function_is_what_the_sequence_says_even_later() {
 
 #[test]
 fn w6_a_new_task_is_runnable_woken_by_its_maker() {
-    let trace = imported(&[bundle(
-        0,
-        &[switch(10, (0, 0), (5, "a")), newtask(20, 5, 6, "b", 0)],
-    )]);
+    let trace = imported(&[bundle(0, &[switch(10, (0, 0), (5, "a")), newtask(20, 5, 6, "b", 0)])]);
     let states = "SELECT s.ts, t.tid, s.state, s.irq_context, w.ts FROM thread_state AS s \
                   JOIN thread AS t USING (utid) LEFT JOIN thread_state AS w ON w.id = s.waker_id \
                   ORDER BY s.ts";

@@ -30,10 +30,7 @@ fn generated_traces_give_the_rows_that_are_known() {
     }
     let told = wrong.iter().map(|(name, (traces, why))| {
         let all = traces.join(" ");
-        format!(
-            "\n{name}, {} of 40: {all}\n  the first: {why}",
-            traces.len()
-        )
+        format!("\n{name}, {} of 40: {all}\n  the first: {why}", traces.len())
     });
     assert!(wrong.is_empty(), "{}", told.collect::<String>());
 }
@@ -69,15 +66,8 @@ const SYSTEM: [&str; 6] = [
     "thread_state_head",
 ];
 
-const DESKTOP: [&str; 7] = [
-    "cpu",
-    "machine",
-    "spurious",
-    "counter_summary",
-    "counter",
-    "slice",
-    "slice_summary",
-];
+const DESKTOP: [&str; 7] =
+    ["cpu", "machine", "spurious", "counter_summary", "counter", "slice", "slice_summary"];
 
 #[test]
 fn system_is_as_trace_processor_says() {

@@ -53,10 +53,7 @@ fn l1_deltas_of_thread_time_and_instructions_are_sums() {
         &["a 105000 507", "absolute 900000 800", "b 110000 514"],
     );
     trace.counted("track_event_skipped_timestamp_delta_without_valid_state", 1);
-    trace.counted(
-        "track_event_skipped_thread_time_delta_without_valid_state",
-        1,
-    );
+    trace.counted("track_event_skipped_thread_time_delta_without_valid_state", 1);
 }
 
 #[test]
@@ -246,10 +243,7 @@ fn l5_t_is_an_instant_and_f_an_end() {
         phase(40, 'F', "s", 5, id()),
         phase(50, 'S', "s", 5, new().number(6, 2)),
     ]);
-    trace.gives(
-        ASYNC,
-        &["s 10 30 s 1", "s 20 0 s 1", "s 30 0 s 1", "s 50 -1 s 1"],
-    );
+    trace.gives(ASYNC, &["s 10 30 s 1", "s 20 0 s 1", "s 30 0 s 1", "s 50 -1 s 1"]);
     trace.gives(
         "SELECT ts, key, coalesce(string_value, int_value) FROM slice AS s \
          JOIN args AS a ON a.arg_set_id = s.arg_set_id ORDER BY ts, key",
@@ -277,12 +271,7 @@ fn l5_l7_u6_the_events_own_uuid_has_no_part_in_other_tracks() {
         says("B a@20 #2"),
         says("B b@30 #1"),
     ]);
-    let tracks = [
-        "async 10 -1 async 1",
-        "global 15 0 - 2",
-        "a 20 -1 q 3",
-        "b 30 -1 q 4",
-    ];
+    let tracks = ["async 10 -1 async 1", "global 15 0 - 2", "a 20 -1 q 3", "b 30 -1 q 4"];
     trace.gives(ASYNC, &tracks);
 }
 
@@ -335,11 +324,8 @@ fn l7_instants_of_all_of_a_process_and_of_threads() {
 
 /// An event with flows: fields of `TrackEvent` and ids.
 fn flowing(time: u64, kind: u64, name: &str, flows: &[(u32, u64)]) -> Message {
-    let event_of = flows
-        .iter()
-        .fold(named(kind, name, UUID), |event, (field, id)| {
-            event.fixed64(*field, *id)
-        });
+    let event_of =
+        flows.iter().fold(named(kind, name, UUID), |event, (field, id)| event.fixed64(*field, *id));
     event(time, event_of)
 }
 
@@ -478,11 +464,7 @@ fn g6_flows_of_legacy_events_bind_what_encloses_them() {
         phase(31, 'f', "flow", 1, id().number(12, 1)),
     ]);
     trace.gives(FLOWS, &["a b", "b c"]);
-    for name in [
-        "flow_no_enclosing_slice",
-        "flow_step_without_start",
-        "flow_invalid_id",
-    ] {
+    for name in ["flow_no_enclosing_slice", "flow_step_without_start", "flow_invalid_id"] {
         trace.counted(name, 1);
     }
 }

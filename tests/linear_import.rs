@@ -38,18 +38,12 @@ type Rows = (String, Vec<Vec<String>>);
 /// The rows of each table that was made from the trace itself, without the excluded columns.
 fn tables(conn: &Connection, tables: &[&str], without: &[&str]) -> Vec<Rows> {
     let of = |table: &&str| {
-        let names = rows(
-            conn,
-            &format!("SELECT name FROM pragma_table_info('{table}')"),
-        );
+        let names = rows(conn, &format!("SELECT name FROM pragma_table_info('{table}')"));
         let names = names.iter().map(|row| row[0].as_str());
         let kept: Vec<_> = names.filter(|name| !without.contains(name)).collect();
         assert!(!kept.is_empty(), "{table}");
         let columns = kept.join(", ");
-        let all = rows(
-            conn,
-            &format!("SELECT {columns} FROM {table} ORDER BY {columns}"),
-        );
+        let all = rows(conn, &format!("SELECT {columns} FROM {table} ORDER BY {columns}"));
         ((*table).to_owned(), all)
     };
     tables.iter().map(of).collect()
@@ -157,12 +151,9 @@ fn both_passes_find_the_same_in_damaged_traces() {
     let place = Place::new();
     let monitor = Monitor::default;
     let mut damaged = 0;
-    for (name, copies) in [
-        ("ftrace-clocks", 2),
-        ("ftrace-machines", 2),
-        ("extension-gzip", 2),
-        ("late-frame", 1),
-    ] {
+    for (name, copies) in
+        [("ftrace-clocks", 2), ("ftrace-machines", 2), ("extension-gzip", 2), ("late-frame", 1)]
+    {
         let bytes = fs::read(data(&format!("{name}.pftrace"))).unwrap();
         for &kind in DamageKind::ALL {
             for number in 0..copies {
@@ -244,11 +235,7 @@ fn a_pipe_that_has_a_name_is_put_aside_too() {
 
 /// MONOTONIC and BOOTTIME at one instant.
 fn snapshot(monotonic: u64, boottime: u64) -> Packet {
-    let reading = |id, timestamp| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    };
+    let reading = |id, timestamp| Reading { id, timestamp, ..Reading::default() };
     Packet {
         seq: 1,
         clock_snapshot: Some(ClockSnapshot {
@@ -261,12 +248,7 @@ fn snapshot(monotonic: u64, boottime: u64) -> Packet {
 
 /// A packet of MONOTONIC.
 fn packet(timestamp: u64) -> Packet {
-    Packet {
-        seq: 2,
-        timestamp: Some(timestamp),
-        timestamp_clock_id: Some(3),
-        ..Packet::default()
-    }
+    Packet { seq: 2, timestamp: Some(timestamp), timestamp_clock_id: Some(3), ..Packet::default() }
 }
 
 #[test]
@@ -277,11 +259,7 @@ fn d1_d2_d5_what_was_seen_until_then_does_not_matter() {
     let placed = "SELECT count(*) FROM packet WHERE ts = timestamp + 10000";
     assert_eq!(late.count(placed), 100);
 
-    let moved = [
-        snapshot(1_000_000, 2_000_000),
-        packet(1_020_000),
-        snapshot(1_010_000, 2_010_001),
-    ];
+    let moved = [snapshot(1_000_000, 2_000_000), packet(1_020_000), snapshot(1_010_000, 2_010_001)];
     let moved = encode::trace(&moved);
     let nearest = Imported::of_bytes(&moved, &[]);
     let linear = Imported::of_bytes(&moved, &LINEAR);
@@ -320,12 +298,7 @@ fn v7_n5_a_clock_that_goes_back_at_last_is_refused_from_the_beginning() {
 
 /// A snapshot of BOOTTIME with clocks.
 fn beside_boottime(seq: u32, clocks: &[(u32, u64)], boottime: u64, unit: u64) -> Packet {
-    let reading = |id, timestamp, unit| Reading {
-        id,
-        timestamp,
-        unit,
-        ..Reading::default()
-    };
+    let reading = |id, timestamp, unit| Reading { id, timestamp, unit, ..Reading::default() };
     let clocks = clocks.iter().map(|&(id, value)| reading(id, value, unit));
     Packet {
         seq,
@@ -360,13 +333,7 @@ fn assert_continued(what: &str, read: &dyn Fn(u64) -> u64, unit: u64, every: u64
                 ..Packet::default()
             };
             match seq {
-                2 => {
-                    (
-                        trace.push(event),
-                        expected.push((trace.len() - 1, START + at)),
-                    )
-                        .1
-                }
+                2 => (trace.push(event), expected.push((trace.len() - 1, START + at))).1,
                 _ => late.push((event, START + at)),
             }
         }
@@ -386,10 +353,7 @@ fn assert_continued(what: &str, read: &dyn Fn(u64) -> u64, unit: u64, every: u64
     for (packet, at) in expected {
         let ts = linear.count(&format!("SELECT ts FROM packet WHERE id = {packet}"));
         // A unit of 1 µs changes nothing.
-        assert!(
-            ts.abs_diff(at as i64) <= unit,
-            "{what}: packet {packet} at {at}, not {ts}"
-        );
+        assert!(ts.abs_diff(at as i64) <= unit, "{what}: packet {packet} at {at}, not {ts}");
     }
     assert_eq!(linear.count("SELECT sum(packets) FROM clock_turn"), 0);
     let turned = "SELECT count(*) FROM clock_turn";
@@ -468,11 +432,7 @@ fn what_is_put_aside_counts_for_max_size() {
     let place = Place::new();
     // The database of such a small trace, without temporary files.
     let trace = data("sdk.pftrace");
-    let args = [
-        &LINEAR[..],
-        &["--no-events", "--no-data", "--max-size=100K"],
-    ]
-    .concat();
+    let args = [&LINEAR[..], &["--no-events", "--no-data", "--max-size=100K"]].concat();
     let out = place.path("new.db");
     let mut child = Command::new(PROGRAM)
         .args(["import", "-", "-o", out.to_str().unwrap()])
@@ -481,11 +441,7 @@ fn what_is_put_aside_counts_for_max_size() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let _ = child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(&fs::read(&trace).unwrap());
+    let _ = child.stdin.take().unwrap().write_all(&fs::read(&trace).unwrap());
     let said = Said::from(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     assert!(said.stderr.contains(" of disk, "), "{}", said.stderr);

@@ -89,10 +89,7 @@ fn cases() -> Vec<Case> {
         line: "12,345 chunks overwritten in 1 ring buffer",
         check: "buffer_wrapped",
     });
-    for (field, counter) in [
-        (8, "traced_chunks_discarded"),
-        (9, "traced_patches_discarded"),
-    ] {
+    for (field, counter) in [(8, "traced_chunks_discarded"), (9, "traced_patches_discarded")] {
         cases.push(Case {
             packets: vec![trace_stats(Message::new().number(field, 7))],
             row: "buffer [NULL] [NULL] [NULL] 7 data_loss",
@@ -151,16 +148,12 @@ fn cases() -> Vec<Case> {
             check: "writer_lost",
         });
     }
-    for (field, counter, severity) in [
-        (3, "overrun", "info"),
-        (4, "commit_overrun", "error"),
-        (8, "dropped_events", "error"),
-    ] {
+    for (field, counter, severity) in
+        [(3, "overrun", "info"), (4, "commit_overrun", "error"), (8, "dropped_events", "error")]
+    {
         let line = "9,999 kernel events in the buffers of 1 CPU";
-        let (row, check) = (
-            "kernel_buffer 1 [NULL] [NULL] 9999 data_loss",
-            "kernel_buffer_overrun",
-        );
+        let (row, check) =
+            ("kernel_buffer 1 [NULL] [NULL] 9999 data_loss", "kernel_buffer_overrun");
         cases.push(Case {
             packets: vec![cpu_stats(BEGIN, field, 1), cpu_stats(END, field, 10_000)],
             row,
@@ -189,10 +182,7 @@ fn cases() -> Vec<Case> {
         check: "kernel_buffer_overrun",
     });
     cases.push(Case {
-        packets: vec![ftrace_stats(
-            END,
-            Message::new().number(9, 12).packed(9, &[4, 4]),
-        )],
+        packets: vec![ftrace_stats(END, Message::new().number(9, 12).packed(9, &[4, 4]))],
         row: "kernel_buffer [NULL] [NULL] [NULL] [NULL] data_loss",
         counter: "ftrace_parse_errors [NULL] error 2".to_owned(),
         line: "kernel events that could not be read",
@@ -200,10 +190,7 @@ fn cases() -> Vec<Case> {
     });
     for field in [5, 6, 7, 13] {
         cases.push(Case {
-            packets: vec![ftrace_stats(
-                BEGIN,
-                Message::new().text(field, "sched/no_such"),
-            )],
+            packets: vec![ftrace_stats(BEGIN, Message::new().text(field, "sched/no_such"))],
             row: "setup [NULL] [NULL] [NULL] [NULL] data_loss",
             counter: "ftrace_setup_errors [NULL] notice 1".to_owned(),
             line: "1 setup error",
@@ -241,19 +228,13 @@ fn dt1_dt2_each_field_is_a_row_a_counter_a_line_and_a_finding() {
         let what = &case.counter;
 
         let losses = rows(ROWS);
-        let losses: Vec<String> = losses
-            .iter()
-            .map(|row| [&row[..1], &row[2..]].concat().join(" "))
-            .collect();
+        let losses: Vec<String> =
+            losses.iter().map(|row| [&row[..1], &row[2..]].concat().join(" ")).collect();
         assert_eq!(losses, [case.row], "{what}");
         let (name, rest) = case.counter.split_once(' ').unwrap();
         let counters =
             format!("SELECT idx, severity, value FROM stats WHERE name = '{name}' AND value > 0");
-        assert_eq!(
-            rows(&counters),
-            [rest.split(' ').collect::<Vec<_>>()],
-            "{what}"
-        );
+        assert_eq!(rows(&counters), [rest.split(' ').collect::<Vec<_>>()], "{what}");
         let line = line(&summary).unwrap_or_else(|| panic!("{what}: {summary}"));
         assert!(line.contains(case.line), "{what}: {line}");
         let found = rows("SELECT check_name, advice <> '' FROM finding");
@@ -286,10 +267,7 @@ fn dt3_dt4_dt5_dt6_the_summary_says_how_many_rows_may_be_wrong() {
         );
         let counted = "SELECT value FROM stats WHERE name = 'thread_states_doubtful'";
         assert_eq!(count(counted), doubtful, "{}", trace.display());
-        assert_eq!(
-            count("SELECT value FROM stats WHERE name = 'slices_doubtful'"),
-            0
-        );
+        assert_eq!(count("SELECT value FROM stats WHERE name = 'slices_doubtful'"), 0);
         let text = format!(
             "; {} of {} thread states may be wrong",
             indicatif::HumanCount(doubtful.unsigned_abs()),
@@ -297,10 +275,7 @@ fn dt3_dt4_dt5_dt6_the_summary_says_how_many_rows_may_be_wrong() {
         );
         assert_eq!(doubtful > 0, has_doubts, "{}", trace.display());
         match has_doubts {
-            true => assert!(
-                line(&summary).unwrap().ends_with(&text),
-                "{text}: {summary}"
-            ),
+            true => assert!(line(&summary).unwrap().ends_with(&text), "{text}: {summary}"),
             false => assert!(!summary.contains("may be wrong"), "{summary}"),
         }
     }
@@ -359,12 +334,8 @@ fn dt2_other_fields_are_counters() {
         (12, "flushes_requested"),
         (13, "flushes_succeeded"),
     ];
-    let of_filter = [
-        (1, "input_packets"),
-        (2, "input_bytes"),
-        (3, "output_bytes"),
-        (5, "time_taken_ns"),
-    ];
+    let of_filter =
+        [(1, "input_packets"), (2, "input_bytes"), (3, "output_bytes"), (5, "time_taken_ns")];
     let of_cpu = [(2, "entries"), (5, "bytes"), (9, "read_events")];
     let fill = |fields: &[(u32, &str)]| {
         fields.iter().fold(Message::new(), |message, &(field, _)| {
@@ -372,26 +343,17 @@ fn dt2_other_fields_are_counters() {
         })
     };
     let filter = fill(&of_filter).packed(20, &[5, 6]);
-    let stats = fill(&of_service)
-        .message(1, fill(&of_buffer))
-        .message(11, filter)
-        .number(15, 1);
+    let stats = fill(&of_service).message(1, fill(&of_buffer)).message(11, filter).number(15, 1);
     let cpu = |more| {
-        let cpu = of_cpu
-            .iter()
-            .fold(Message::new().number(1, 3), |cpu, &(field, _)| {
-                cpu.number(field, more + u64::from(field))
-            });
+        let cpu = of_cpu.iter().fold(Message::new().number(1, 3), |cpu, &(field, _)| {
+            cpu.number(field, more + u64::from(field))
+        });
         let cpu = cpu.double(6, 2.5).double(7, 1e30);
         let kprobes = Message::new().number(1, more);
         Message::new().message(2, cpu).message(10, kprobes)
     };
     let imported = Imported::of_bytes(
-        &with(&[
-            ftrace_stats(BEGIN, cpu(100)),
-            ftrace_stats(END, cpu(1000)),
-            trace_stats(stats),
-        ]),
+        &with(&[ftrace_stats(BEGIN, cpu(100)), ftrace_stats(END, cpu(1000)), trace_stats(stats)]),
         &[],
     );
     assert_eq!(imported.count("SELECT count(*) FROM loss"), 0);
@@ -415,11 +377,7 @@ fn dt2_other_fields_are_counters() {
         assert_eq!(value, format!("info {}", 1000 + field), "{name}");
     }
     for (field, name) in of_cpu {
-        for (moment, number) in [
-            ("begin", 100 + field),
-            ("end", 1000 + field),
-            ("delta", 900),
-        ] {
+        for (moment, number) in [("begin", 100 + field), ("end", 1000 + field), ("delta", 900)] {
             let value = value(&format!("ftrace_cpu_{name}_{moment}"), "3");
             assert_eq!(value, format!("info {number}"), "{name}");
         }
@@ -461,20 +419,11 @@ fn dt1_the_fill_policy_says_what_was_meant() {
     const RING_BUFFER: u64 = 1;
     const DISCARD: u64 = 2;
     let config = |policies: &[u64]| {
-        let buffers = policies
-            .iter()
-            .map(|&policy| Message::new().number(4, policy));
-        told(
-            TRACE_CONFIG,
-            buffers.fold(Message::new(), |config, buffer| config.message(1, buffer)),
-        )
+        let buffers = policies.iter().map(|&policy| Message::new().number(4, policy));
+        told(TRACE_CONFIG, buffers.fold(Message::new(), |config, buffer| config.message(1, buffer)))
     };
     let overwritten = |value| Message::new().number(3, value).number(18, 1);
-    let stats = trace_stats(
-        Message::new()
-            .message(1, overwritten(10))
-            .message(1, overwritten(20)),
-    );
+    let stats = trace_stats(Message::new().message(1, overwritten(10)).message(1, overwritten(20)));
     let expected = |first: &str, second: &str| {
         let of = |buffer: &str, count: &str, severity: &str| {
             [buffer, count, severity].map(str::to_owned).to_vec()
@@ -490,11 +439,7 @@ fn dt1_the_fill_policy_says_what_was_meant() {
         (vec![config(&[UNSPECIFIED, DISCARD])], "info", "data_loss"),
         (vec![config(&[RING_BUFFER, RING_BUFFER])], "info", "info"),
         (vec![config(&[DISCARD])], "data_loss", "info"),
-        (
-            vec![config(&[DISCARD, DISCARD]), config(&[RING_BUFFER, DISCARD])],
-            "info",
-            "data_loss",
-        ),
+        (vec![config(&[DISCARD, DISCARD]), config(&[RING_BUFFER, DISCARD])], "info", "data_loss"),
     ] {
         // The position of the configuration does not matter.
         for is_first in [true, false] {
@@ -505,10 +450,7 @@ fn dt1_the_fill_policy_says_what_was_meant() {
                 imported.rows("SELECT buffer, count, severity FROM loss ORDER BY buffer, count");
             assert_eq!(found, expected(first, second));
             let said = "SELECT count(*) FROM finding WHERE message LIKE '%overwritten although%'";
-            let kept = [first, second]
-                .iter()
-                .filter(|s| **s == "data_loss")
-                .count();
+            let kept = [first, second].iter().filter(|s| **s == "data_loss").count();
             assert_eq!(imported.count(said), kept as i64);
         }
     }
@@ -571,10 +513,7 @@ fn dt1_what_could_not_be_switched_on_is_named() {
         .text(5, "");
     let begin = ftrace_stats(BEGIN, errors);
     let imported = Imported::of_bytes(&with(&[begin.clone(), begin]), &[]);
-    assert_eq!(
-        imported.count("SELECT count(*) FROM loss WHERE kind = 'setup'"),
-        3
-    );
+    assert_eq!(imported.count("SELECT count(*) FROM loss WHERE kind = 'setup'"), 3);
     let log = imported.rows("SELECT code, message FROM import_log ORDER BY id");
     let texts = [
         "the recorder could not enable event irq/no_right",
@@ -610,24 +549,8 @@ fn dt1_dt2_each_machine_has_losses_of_its_own() {
     assert_eq!(
         rows,
         [
-            [
-                "kernel_buffer",
-                "0",
-                "1",
-                "[NULL]",
-                "[NULL]",
-                "5",
-                "data_loss"
-            ],
-            [
-                "kernel_buffer",
-                "1",
-                "4097",
-                "[NULL]",
-                "[NULL]",
-                "6",
-                "data_loss"
-            ],
+            ["kernel_buffer", "0", "1", "[NULL]", "[NULL]", "5", "data_loss"],
+            ["kernel_buffer", "1", "4097", "[NULL]", "[NULL]", "6", "data_loss"],
             ["writer", "1", "[NULL]", "2", "0", "1", "data_loss"],
         ]
     );
@@ -653,10 +576,7 @@ fn dt1_a_writer_of_which_nothing_can_be_read_is_a_loss() {
     assert_eq!(imported.rows(ROWS), [row]);
     let dropped = "SELECT value FROM stats WHERE name = 'traced_buf_incremental_sequences_dropped' AND idx = 1";
     assert_eq!(imported.count(dropped), 1);
-    assert_eq!(
-        imported.rows("SELECT check_name FROM finding"),
-        [["state_lost"]]
-    );
+    assert_eq!(imported.rows("SELECT check_name FROM finding"), [["state_lost"]]);
     // One readable packet is enough.
     let cleared = Message::new().number(10, 900).number(13, 3);
     let imported = Imported::of_bytes(&with(&[needs, cleared, stats]), &[]);
@@ -678,10 +598,7 @@ fn dt2_a_cpu_that_lost_events_is_counted() {
 #[test]
 fn dt1_what_was_lost_is_told_without_events() {
     let place = Place::new();
-    let trace = place.write(
-        "trace.pftrace",
-        &with(&[buffer_stats(18, 5), cpu_stats(END, 3, 9)]),
-    );
+    let trace = place.write("trace.pftrace", &with(&[buffer_stats(18, 5), cpu_stats(END, 3, 9)]));
     let (conn, summary) = place.import(&trace, &["--no-events"]);
     let sql = "SELECT kind, count FROM loss ORDER BY kind";
     let expected = [["buffer", "5"], ["kernel_buffer", "9"]];
@@ -723,10 +640,7 @@ fn dt1_statistics_that_cannot_be_read_are_told() {
     let imported = Imported::of_bytes(&with(&[broken, trace_stats(many)]), &[]);
     let log = imported.rows("SELECT code FROM import_log ORDER BY id");
     assert_eq!(log, [["corrupt_payload"], ["payload_too_large"]]);
-    assert_eq!(
-        imported.rows("SELECT DISTINCT kind FROM loss"),
-        [["damage"]]
-    );
+    assert_eq!(imported.rows("SELECT DISTINCT kind FROM loss"), [["damage"]]);
 }
 
 /// Regions without packets lie between the times around them.
@@ -739,10 +653,7 @@ fn dt1_damage_lies_between_the_times_around_it() {
     let rows = imported.rows("SELECT start_ts, end_ts FROM loss WHERE kind = 'damage' ORDER BY id");
     assert_eq!(rows, imported.rows(around));
     assert_eq!(rows.len(), 2);
-    assert!(
-        rows[0][0] < rows[0][1] && rows[1][1] == "[NULL]",
-        "{rows:?}"
-    );
+    assert!(rows[0][0] < rows[0][1] && rows[1][1] == "[NULL]", "{rows:?}");
 }
 
 /// A payload that cannot be read is one packet, between the two around it.
@@ -754,24 +665,15 @@ fn dt1_a_corrupt_payload_is_damage() {
         timestamp_clock_id: Some(6),
         ..Packet::default()
     };
-    let corrupt = Packet {
-        payload: Some((FTRACE_EVENTS, vec![0xff])),
-        machine_id: 7,
-        ..placed(20)
-    };
-    let untimed = Packet {
-        payload: Some((FTRACE_EVENTS, vec![0xff])),
-        ..Packet::default()
-    };
+    let corrupt =
+        Packet { payload: Some((FTRACE_EVENTS, vec![0xff])), machine_id: 7, ..placed(20) };
+    let untimed = Packet { payload: Some((FTRACE_EVENTS, vec![0xff])), ..Packet::default() };
     let trace = [placed(10), corrupt, untimed, placed(30), placed(40)];
     let imported = Imported::of_bytes(&encode::trace(&trace), &[]);
     let rows = imported.rows("SELECT start_ts, end_ts, machine_id, count, packet_id, severity FROM loss ORDER BY packet_id");
     assert_eq!(
         rows,
-        [
-            ["10", "30", "1", "1", "1", "data_loss"],
-            ["20", "30", "0", "1", "2", "data_loss"],
-        ]
+        [["10", "30", "1", "1", "1", "data_loss"], ["20", "30", "0", "1", "2", "data_loss"],]
     );
 }
 
@@ -783,10 +685,7 @@ fn dt1_damage_among_kernel_events_lies_between_them() {
     let (conn, _) = place.import(&data("system.pftrace"), &[]);
     let third =
         "SELECT id, offset FROM packet WHERE type = 'ftrace_events' ORDER BY id LIMIT 1 OFFSET 3";
-    let [id, offset] = crate::support::rows(&conn, third)[0]
-        .clone()
-        .try_into()
-        .unwrap();
+    let [id, offset] = crate::support::rows(&conn, third)[0].clone().try_into().unwrap();
     let (id, offset): (i64, usize) = (id.parse().unwrap(), offset.parse().unwrap());
     let around = format!(
         "SELECT (SELECT ts FROM ftrace_event WHERE packet_id < {id} ORDER BY id DESC LIMIT 1), \
@@ -801,10 +700,8 @@ fn dt1_damage_among_kernel_events_lies_between_them() {
     bytes[offset] = 0x07;
     let trace = place.write("trace.pftrace", &bytes);
     let (conn, _) = place.import(&trace, &[]);
-    let rows = crate::support::rows(
-        &conn,
-        "SELECT start_ts, end_ts FROM loss WHERE kind = 'damage'",
-    );
+    let rows =
+        crate::support::rows(&conn, "SELECT start_ts, end_ts FROM loss WHERE kind = 'damage'");
     assert_eq!(rows, expected);
 }
 
@@ -815,10 +712,7 @@ fn dt2_the_query_for_traces_that_lost_data_finds_them() {
     let begin = page.find("**Which traces lost data?**").unwrap();
     let sql = page[begin..].split("```sql\n").nth(1).unwrap();
     let sql = sql.split("```").next().unwrap();
-    let buffer = Message::new()
-        .number(3, 12_345)
-        .number(18, 777)
-        .number(19, 42);
+    let buffer = Message::new().number(3, 12_345).number(18, 777).number(19, 42);
     let cpu = Message::new().number(1, 0).number(3, 9999).number(8, 555);
     let place = Place::new();
     let trace = place.write(

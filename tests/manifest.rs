@@ -12,31 +12,17 @@ use crate::support::{Place, Said, answer, run};
 use timebase_lab::encode::{ClockSnapshot, Message, Packet, Reading, trace};
 
 fn snapshot(machine_id: u32) -> Packet {
-    let reading = |id, timestamp| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    };
-    let clocks = vec![
-        reading(6, 1_000_000_000),
-        reading(1, 1_700_000_000_000_000_000),
-    ];
+    let reading = |id, timestamp| Reading { id, timestamp, ..Reading::default() };
+    let clocks = vec![reading(6, 1_000_000_000), reading(1, 1_700_000_000_000_000_000)];
     Packet {
         machine_id,
-        clock_snapshot: Some(ClockSnapshot {
-            clocks,
-            primary: None,
-        }),
+        clock_snapshot: Some(ClockSnapshot { clocks, primary: None }),
         ..Packet::default()
     }
 }
 
 fn payload(machine_id: u32, field: u32, payload: Message) -> Packet {
-    Packet {
-        machine_id,
-        payload: Some((field, payload.0)),
-        ..Packet::default()
-    }
+    Packet { machine_id, payload: Some((field, payload.0)), ..Packet::default() }
 }
 
 /// A `SystemInfo` with a `machine_name`.
@@ -57,10 +43,7 @@ fn compressed(bytes: &[u8]) -> Vec<u8> {
 /// The output for files with these names.
 fn manifest(files: &[(&str, Vec<u8>)]) -> Said {
     let place = Place::new();
-    let paths: Vec<_> = files
-        .iter()
-        .map(|(name, bytes)| place.write(name, bytes))
-        .collect();
+    let paths: Vec<_> = files.iter().map(|(name, bytes)| place.write(name, bytes)).collect();
     let paths = paths.iter().map(|path| path.to_str().unwrap());
     let arguments: Vec<&str> = ["manifest"].into_iter().chain(paths).collect();
     let said = run(&arguments);
@@ -93,8 +76,7 @@ fn x10_files_that_call_their_machine_otherwise_are_told_of() {
     ]);
     assert!(!said.stdout.contains("phone"), "{}", said.stdout);
     assert!(
-        said.stderr
-            .contains(", although it calls itself \"phone\" in a, \"watch\" in b. If they"),
+        said.stderr.contains(", although it calls itself \"phone\" in a, \"watch\" in b. If they"),
         "{}",
         said.stderr
     );
@@ -134,21 +116,14 @@ fn x34_machines_are_called_what_they_call_themselves() {
          REALTIME, or else its BOOTTIME, is that of trace time. If you know better: \"clocks\": {\"machine\": \"vm (42)\", \
          \"clock\": \"BOOTTIME\", \"sync_to\": {\"file\": \"relay\", \"machine\": \"…\", \"clock\": \"BOOTTIME\"}, \"offset_ns\": …}"
     );
-    assert!(
-        notes[1].contains("the clocks of machine 9 to others"),
-        "{}",
-        notes[1]
-    );
+    assert!(notes[1].contains("the clocks of machine 9 to others"), "{}", notes[1]);
 }
 
 #[test]
 fn x34_where_a_machine_has_a_name_all_have() {
     let said = manifest(&[
         ("b", trace(&[snapshot(0)])),
-        (
-            "a",
-            trace(&[snapshot(0), snapshot(7), remote_clock_sync(7)]),
-        ),
+        ("a", trace(&[snapshot(0), snapshot(7), remote_clock_sync(7)])),
     ]);
     assert_eq!(
         said.stdout,
@@ -165,12 +140,7 @@ fn x34_where_a_machine_has_a_name_all_have() {
 }}
 "#
     );
-    assert!(
-        said.stderr
-            .ends_with("give it a name of its own in each file\n"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.ends_with("give it a name of its own in each file\n"), "{}", said.stderr);
 }
 
 #[test]
@@ -196,10 +166,7 @@ fn x12_a_stamped_file_has_no_host() {
 
 #[test]
 fn x37_a_file_without_snapshots_may_be_pinned() {
-    let timed = Packet {
-        timestamp: Some(2),
-        ..Packet::default()
-    };
+    let timed = Packet { timestamp: Some(2), ..Packet::default() };
     let said = manifest(&[("a", trace(&[snapshot(42)])), ("n", trace(&[timed]))]);
     assert_eq!(
         said.stderr,
@@ -215,12 +182,7 @@ fn what_is_no_trace_is_refused() {
     let sure = sure.to_str().unwrap();
     let refused = |path: &str| {
         let said = run(&["manifest", sure, path]);
-        assert_eq!(
-            (said.code, said.stdout.as_str()),
-            (Some(1), ""),
-            "{}",
-            said.stderr
-        );
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
         said.stderr
     };
     assert!(refused("README.md").contains("README.md is not a trace but text"));
@@ -234,11 +196,7 @@ fn what_is_no_trace_is_refused() {
 
     let said = run(&["manifest", "-"]);
     assert_eq!(said.code, Some(2));
-    assert!(
-        said.stderr.contains("standard input has none"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("standard input has none"), "{}", said.stderr);
 }
 
 #[test]
@@ -249,11 +207,7 @@ fn x1_two_files_of_one_name_are_refused() {
     let [one, two] = ["a", "d/a"].map(|name| place.write(name, &bytes));
     let said = run(&["manifest", one.to_str().unwrap(), two.to_str().unwrap()]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
-    assert!(
-        said.stderr.contains("have the same name, 'a', "),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("have the same name, 'a', "), "{}", said.stderr);
 }
 
 /// The entries of the output, and their machines.
@@ -279,13 +233,9 @@ fn x1_members_of_an_archive_are_called_by_their_paths() {
     let called = listed(&[(7, "machine 7")]);
     for archive in [compressed(&archive), archive] {
         let said = manifest(&[("set.zip", archive)]);
-        assert_eq!(
-            entries(&said),
-            ["d/a", "d/b.gz"].map(|path| (path.to_owned(), called.clone()))
-        );
+        assert_eq!(entries(&said), ["d/a", "d/b.gz"].map(|path| (path.to_owned(), called.clone())));
         assert!(
-            said.stderr
-                .contains("set.zip has no entry: it is not a trace but text"),
+            said.stderr.contains("set.zip has no entry: it is not a trace but text"),
             "{}",
             said.stderr
         );
@@ -300,10 +250,7 @@ fn x30_an_archive_with_a_manifest_needs_no_other() {
     let with = place.write("with.zip", &archive::zip(&[manifest]));
     let empty = place.write("none.zip", &archive::zip(&[file("README", "what this is")]));
     for (path, expected) in [
-        (
-            with,
-            "with.zip already is a manifest, and there can be only one",
-        ),
+        (with, "with.zip already is a manifest, and there can be only one"),
         (empty, "none.zip has no trace in it: 'README' in "),
     ] {
         let said = run(&["manifest", path.to_str().unwrap()]);

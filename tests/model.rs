@@ -70,22 +70,16 @@ fn only_times_differ(
         rows.iter_mut().for_each(|row| row.ts = None);
         rows
     };
-    prop_assert_eq!(
-        readings(linear),
-        readings(nearest),
-        "rows of clock_snapshot"
-    );
+    prop_assert_eq!(readings(linear), readings(nearest), "rows of clock_snapshot");
     let events = |database: &Database| {
         let mut rows = database.events();
-        rows.iter_mut()
-            .for_each(|row| (row.ts, row.unresolved) = (None, None));
+        rows.iter_mut().for_each(|row| (row.ts, row.unresolved) = (None, None));
         rows
     };
     prop_assert_eq!(events(linear), events(nearest), "rows of ftrace_event");
     let logs = |database: &Database| {
         let mut rows = database.logs();
-        rows.iter_mut()
-            .for_each(|row| (row.ts, row.unresolved) = (None, None));
+        rows.iter_mut().for_each(|row| (row.ts, row.unresolved) = (None, None));
         rows
     };
     prop_assert_eq!(logs(linear), logs(nearest), "rows of android_logs");
@@ -145,16 +139,10 @@ fn times_are_on_lines(
     let readings = linear.readings();
     for row in &readings {
         let of = |row: &naive::SnapshotRow| {
-            let clock = Clock::new(
-                row.clock_id as u32,
-                row.seq_id as u32,
-                row.machine_id as u32,
-            );
+            let clock = Clock::new(row.clock_id as u32, row.seq_id as u32, row.machine_id as u32);
             linear.to_boottime_linear(clock, row.timestamp)
         };
-        let mut together = readings
-            .iter()
-            .filter(|other| other.snapshot_id == row.snapshot_id);
+        let mut together = readings.iter().filter(|other| other.snapshot_id == row.snapshot_id);
         let expected = of(row).or_else(|| together.find_map(of));
         prop_assert_eq!(row.ts, expected, "a reading: {:?}", row);
     }
@@ -167,11 +155,7 @@ fn times_are_on_lines(
     }
     for row in linear.events() {
         let packet = &packets[row.packet_id as usize];
-        let id = match packet
-            .ftrace_events
-            .as_ref()
-            .and_then(|bundle| bundle.clock)
-        {
+        let id = match packet.ftrace_events.as_ref().and_then(|bundle| bundle.clock) {
             None | Some(0) => BOOTTIME,
             Some(MONO_RAW) => 5,
             Some(GLOBAL | 3) => 64,
@@ -202,33 +186,19 @@ fn rows_agree(database: &Database, model: &Imported) -> Result<(), TestCaseError
     for (row, expected) in packets.iter().zip(&model.packets) {
         let mut expected = expected.clone();
         if let Some(reasons) = model.rejected.get(&row.id)
-            && reasons
-                .iter()
-                .any(|reason| *reason == row.unresolved.as_deref())
+            && reasons.iter().any(|reason| *reason == row.unresolved.as_deref())
         {
             expected.unresolved.clone_from(&row.unresolved);
         }
-        prop_assert_eq!(
-            row,
-            &expected,
-            "\ndatabase and model differ in a row of packet"
-        );
+        prop_assert_eq!(row, &expected, "\ndatabase and model differ in a row of packet");
     }
     prop_assert_eq!(packets.len(), model.packets.len(), "rows of packet");
 
     let readings = database.readings();
     for (row, expected) in readings.iter().zip(&model.readings) {
-        prop_assert_eq!(
-            row,
-            expected,
-            "\ndatabase and model differ in a row of clock_snapshot"
-        );
+        prop_assert_eq!(row, expected, "\ndatabase and model differ in a row of clock_snapshot");
     }
-    prop_assert_eq!(
-        readings.len(),
-        model.readings.len(),
-        "rows of clock_snapshot"
-    );
+    prop_assert_eq!(readings.len(), model.readings.len(), "rows of clock_snapshot");
 
     let events = database.events();
     for (row, expected) in events.iter().zip(&model.events) {
@@ -242,11 +212,7 @@ fn rows_agree(database: &Database, model: &Imported) -> Result<(), TestCaseError
 
     let logs = database.logs();
     for (row, expected) in logs.iter().zip(&model.logs) {
-        prop_assert_eq!(
-            row,
-            expected,
-            "\ndatabase and model differ in a row of android_logs"
-        );
+        prop_assert_eq!(row, expected, "\ndatabase and model differ in a row of android_logs");
     }
     prop_assert_eq!(logs.len(), model.logs.len(), "rows of android_logs");
     Ok(())
@@ -268,31 +234,21 @@ fn functions_agree(
         .packets
         .iter()
         .filter_map(|packet| {
-            let clock = Clock::new(
-                packet.clock_id? as u32,
-                packet.seq_id as u32,
-                packet.machine_id as u32,
-            );
+            let clock =
+                Clock::new(packet.clock_id? as u32, packet.seq_id as u32, packet.machine_id as u32);
             Some((clock, packet.clock_ts?))
         })
         .collect();
     // BOOTTIME is in the mapping only if the trace has it.
-    let in_trace: BTreeSet<Clock> = readings_of_packets
-        .iter()
-        .map(|(clock, _)| *clock)
-        .chain(in_snapshots)
-        .collect();
-    let readings_at_random = clocks
-        .iter()
-        .flat_map(|clock| probes.iter().map(|ticks| (*clock, *ticks)));
+    let in_trace: BTreeSet<Clock> =
+        readings_of_packets.iter().map(|(clock, _)| *clock).chain(in_snapshots).collect();
+    let readings_at_random =
+        clocks.iter().flat_map(|clock| probes.iter().map(|ticks| (*clock, *ticks)));
     let readings = readings_of_packets.into_iter().chain(readings_at_random);
 
     for (n, (clock, ticks)) in readings.enumerate() {
         let expected = naive::convert(snapshots, clock, ticks.into(), boottime);
-        let found = (
-            database.to_boottime(clock, ticks),
-            database.why_unresolved(clock, ticks),
-        );
+        let found = (database.to_boottime(clock, ticks), database.why_unresolved(clock, ticks));
         let wanted = (expected.ok(), expected.err().map(str::to_owned));
         prop_assert_eq!(
             found,
@@ -304,13 +260,7 @@ fn functions_agree(
 
         let joined = database.join(clock, ticks, naive::unit(snapshots, clock));
         if in_trace.contains(&clock) {
-            prop_assert_eq!(
-                joined,
-                expected.ok(),
-                "\nthe JOIN for {} on {:?}",
-                ticks,
-                clock
-            );
+            prop_assert_eq!(joined, expected.ok(), "\nthe JOIN for {} on {:?}", ticks, clock);
         }
 
         if clock.machine == 0 {
@@ -318,14 +268,7 @@ fn functions_agree(
             let target = *targets[n % targets.len()];
             let expected = naive::convert(snapshots, clock, ticks.into(), target);
             let found = database.convert_clock(clock, ticks, target);
-            prop_assert_eq!(
-                found,
-                expected.ok(),
-                "\n{} on {:?} to {:?}",
-                ticks,
-                clock,
-                target
-            );
+            prop_assert_eq!(found, expected.ok(), "\n{} on {:?} to {:?}", ticks, clock, target);
         }
     }
     Ok(())
@@ -354,15 +297,8 @@ fn mapping_is_tiled(database: &Database, model: &Imported) -> Result<(), TestCas
         }
     }
     for row in &rows {
-        prop_assert!(
-            row.start.is_none() || row.end.is_none() || row.start < row.end,
-            "{:?}",
-            row
-        );
-        for value in [row.start, row.end.map(|end| end - 1)]
-            .into_iter()
-            .flatten()
-        {
+        prop_assert!(row.start.is_none() || row.end.is_none() || row.start < row.end, "{:?}", row);
+        for value in [row.start, row.end.map(|end| end - 1)].into_iter().flatten() {
             let expected = naive::convert_value(&model.snapshots, row.from, value.into(), row.to);
             let result = value.checked_add(row.offset).ok_or("overflow");
             prop_assert_eq!(result, expected, "{} in {:?}", value, row);
@@ -399,27 +335,17 @@ fn ts_is_boottime(database: &Database, model: &Imported) -> Result<(), TestCaseE
 
 /// A packet of the service with a snapshot of two clocks.
 fn snapshot_of_two(a: (u32, u64), b: (u32, u64)) -> Packet {
-    let reading = |(id, timestamp)| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    };
+    let reading = |(id, timestamp)| Reading { id, timestamp, ..Reading::default() };
     Packet {
         seq: 1,
-        clock_snapshot: Some(ClockSnapshot {
-            clocks: vec![reading(a), reading(b)],
-            primary: None,
-        }),
+        clock_snapshot: Some(ClockSnapshot { clocks: vec![reading(a), reading(b)], primary: None }),
         ..Packet::default()
     }
 }
 
 /// Snapshots of two clocks.
 fn snapshots_of_two(a: u32, b: u32, values: &[(u64, u64)]) -> Vec<Packet> {
-    values
-        .iter()
-        .map(|&(x, y)| snapshot_of_two((a, x), (b, y)))
-        .collect()
+    values.iter().map(|&(x, y)| snapshot_of_two((a, x), (b, y))).collect()
 }
 
 /// The model's conversion, after checking that the product agrees.
@@ -427,24 +353,14 @@ fn converted(packets: &[Packet], from: u32, ticks: i64, to: u32) -> Result<i64, 
     let (from, to) = (Clock::new(from, 0, 0), Clock::new(to, 0, 0));
     let expected = naive::convert(&naive::import(packets).snapshots, from, ticks.into(), to);
     let found = Database::import(packets).convert_clock(from, ticks, to);
-    assert_eq!(
-        found,
-        expected.ok(),
-        "product and model, {ticks} on {from:?} to {to:?}"
-    );
+    assert_eq!(found, expected.ok(), "product and model, {ticks} on {from:?} to {to:?}");
     expected
 }
 
 #[test]
 fn v2_worked_example_of_the_nearest_snapshot() {
-    let values = [
-        (1000, 2000),
-        (1100, 2100),
-        (1200, 2200),
-        (1900, 2900),
-        (2000, 3500),
-        (2100, 3600),
-    ];
+    let values =
+        [(1000, 2000), (1100, 2100), (1200, 2200), (1900, 2900), (2000, 3500), (2100, 3600)];
     let packets = snapshots_of_two(MONOTONIC, BOOTTIME, &values);
     assert_eq!(converted(&packets, MONOTONIC, 1104, BOOTTIME), Ok(2104));
     assert_eq!(converted(&packets, MONOTONIC, 1999, BOOTTIME), Ok(2999));
@@ -455,11 +371,7 @@ fn v2_worked_example_of_the_nearest_snapshot() {
 #[test]
 fn v3_worked_example_of_two_hops() {
     let mut packets = snapshots_of_two(CUSTOM, MONOTONIC, &[(1000, 1100), (3000, 3200)]);
-    packets.extend(snapshots_of_two(
-        MONOTONIC,
-        BOOTTIME,
-        &[(1200, 5200), (4000, 9000)],
-    ));
+    packets.extend(snapshots_of_two(MONOTONIC, BOOTTIME, &[(1200, 5200), (4000, 9000)]));
     assert_eq!(converted(&packets, CUSTOM, 3503, MONOTONIC), Ok(3703));
     assert_eq!(converted(&packets, MONOTONIC, 3703, BOOTTIME), Ok(7703));
     assert_eq!(converted(&packets, CUSTOM, 3503, BOOTTIME), Ok(7703));
@@ -469,20 +381,14 @@ fn v3_worked_example_of_two_hops() {
 fn n5_worked_example_of_a_clock_going_backwards() {
     let values = [(10010, 10), (10020, 20), (30040, 40), (40030, 30)];
     let packets = snapshots_of_two(BOOTTIME, REALTIME, &values);
-    assert_eq!(
-        converted(&packets, REALTIME, 11, BOOTTIME),
-        Err("non_monotonic")
-    );
+    assert_eq!(converted(&packets, REALTIME, 11, BOOTTIME), Err("non_monotonic"));
     assert_eq!(converted(&packets, BOOTTIME, 10029, REALTIME), Ok(29));
     assert_eq!(converted(&packets, BOOTTIME, 40040, REALTIME), Ok(40));
 }
 
 /// A fixed trace, and readings to convert.
 fn assert_agree(packets: Vec<Packet>, probes: &[i64]) {
-    let case = Case {
-        packets,
-        probes: probes.to_vec(),
-    };
+    let case = Case { packets, probes: probes.to_vec() };
     if let Err(why) = agree(&case) {
         panic!("{why}\nfor the trace{case:?}");
     }
@@ -492,10 +398,7 @@ const GREATEST: u64 = i64::MAX.cast_unsigned();
 
 #[test]
 fn t2_what_is_taken_as_trace_time_is_not_tried_again() {
-    let packet = Packet {
-        timestamp: Some(GREATEST + 1),
-        ..Packet::default()
-    };
+    let packet = Packet { timestamp: Some(GREATEST + 1), ..Packet::default() };
     assert_agree(vec![packet], &[]);
 }
 
@@ -518,10 +421,8 @@ fn v6_offsets_of_some_hops_need_not_fit_if_that_of_all_does() {
 
 /// A bundle on sequence 2 with a pair, and events at these times.
 fn bundle(clock: i32, pair: Option<(i64, i64)>, timestamps: &[u64]) -> Packet {
-    let event = |timestamp: &u64| FtraceEvent {
-        timestamp: Some(*timestamp),
-        ..FtraceEvent::default()
-    };
+    let event =
+        |timestamp: &u64| FtraceEvent { timestamp: Some(*timestamp), ..FtraceEvent::default() };
     Packet {
         seq: 2,
         ftrace_events: Some(Bundle {
@@ -584,33 +485,18 @@ fn i1_n1_a_rejected_pair_is_not_the_pair_added_last() {
 #[test]
 fn i1_n6_a_pair_without_trace_time_says_nothing_of_its_packet() {
     let packet = bundle(GLOBAL, Some((10, 110)), &[]);
-    let placed = Packet {
-        timestamp: Some(5),
-        ..packet.clone()
-    };
+    let placed = Packet { timestamp: Some(5), ..packet.clone() };
     let of_custom = |primary| {
-        let snapshot = ClockSnapshot {
-            clocks: vec![Reading {
-                id: CUSTOM,
-                ..Reading::default()
-            }],
-            primary,
-        };
-        Packet {
-            seq: 1,
-            clock_snapshot: Some(snapshot),
-            ..Packet::default()
-        }
+        let snapshot =
+            ClockSnapshot { clocks: vec![Reading { id: CUSTOM, ..Reading::default() }], primary };
+        Packet { seq: 1, clock_snapshot: Some(snapshot), ..Packet::default() }
     };
     // Trace time is a clock to which no pair leads.
     let other = of_custom(Some(MONOTONIC as i32));
     let alone = of_custom(None);
     let realtime = Packet {
         clock_snapshot: Some(ClockSnapshot {
-            clocks: vec![Reading {
-                id: REALTIME,
-                ..Reading::default()
-            }],
+            clocks: vec![Reading { id: REALTIME, ..Reading::default() }],
             primary: Some(REALTIME as i32),
         }),
         seq: 1,
@@ -656,16 +542,11 @@ fn i1_v2_a_pair_gives_way_to_snapshots_of_the_service_and_of_writers() {
 
 #[test]
 fn i2_d2_a_line_whose_time_does_not_fit_is_tried_again_for_its_reason() {
-    let log = Packet {
-        android_log: Some(vec![Some(GREATEST + 1), Some(GREATEST)]),
-        ..Packet::default()
-    };
+    let log =
+        Packet { android_log: Some(vec![Some(GREATEST + 1), Some(GREATEST)]), ..Packet::default() };
     let snapshot = snapshot_of_two((REALTIME, 0), (BOOTTIME, 1));
     let lines = naive::import(&[log.clone(), snapshot.clone()]).logs;
-    let reasons: Vec<_> = lines
-        .iter()
-        .map(|line| line.unresolved.as_deref())
-        .collect();
+    let reasons: Vec<_> = lines.iter().map(|line| line.unresolved.as_deref()).collect();
     assert_eq!(reasons, [Some("overflow"); 2]);
     assert_agree(vec![log, snapshot], &[]);
 }

@@ -16,12 +16,8 @@ impl Imported {
     fn values(&self, sql: &str) -> Vec<Value> {
         let said = self.query(sql);
         assert_eq!(said.code, Some(0), "{sql}: {}", said.stderr);
-        let rows = said
-            .stdout
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        rows.map(|row| row.as_object().unwrap().values().next().unwrap().clone())
-            .collect()
+        let rows = said.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.map(|row| row.as_object().unwrap().values().next().unwrap().clone()).collect()
     }
 
     fn value(&self, sql: &str) -> Value {
@@ -38,9 +34,7 @@ impl Imported {
 
     /// `packet_field` of one packet.
     fn field(&self, id: i64, path: &str) -> Value {
-        self.value(&format!(
-            "SELECT packet_field(data, '{path}') AS f FROM packet WHERE id = {id}"
-        ))
+        self.value(&format!("SELECT packet_field(data, '{path}') AS f FROM packet WHERE id = {id}"))
     }
 
     /// The error of a query that must fail.
@@ -96,14 +90,7 @@ fn the_comparison_sees_every_kind_of_difference() {
 
 #[test]
 fn packet_json_of_every_packet_is_what_perfettos_python_package_reads() {
-    for name in [
-        "nearest",
-        "multihop",
-        "dst",
-        "sdk",
-        "system",
-        "system-compressed",
-    ] {
+    for name in ["nearest", "multihop", "dst", "sdk", "system", "system-compressed"] {
         let theirs = fixture(&format!("json/{name}.jsonl.zst"));
         let ours = Imported::new(&format!("{name}.pftrace"), &[]).packets();
         assert_eq!(ours.len(), theirs.len(), "{name}");
@@ -121,17 +108,9 @@ fn packet_field_gives_one_value() {
     for (id, path, expected) in [
         // scalars
         (0, "trusted_packet_sequence_id", json!(1)),
-        (
-            0,
-            "clock_snapshot.clocks[0].timestamp",
-            json!(2_406_367_432_136_i64),
-        ),
+        (0, "clock_snapshot.clocks[0].timestamp", json!(2_406_367_432_136_i64)),
         (0, "clock_snapshot.clocks[2].clock_id", json!(4)),
-        (
-            13,
-            "trace_uuid.msb",
-            theirs[13]["trace_uuid"]["msb"].clone(),
-        ),
+        (13, "trace_uuid.msb", theirs[13]["trace_uuid"]["msb"].clone()),
         (15, "system_info.utsname.sysname", json!("Linux")),
         (
             73,
@@ -139,20 +118,12 @@ fn packet_field_gives_one_value() {
             theirs[73]["ftrace_stats"]["cpu_stats"][1]["now_ts"].clone(),
         ),
         // enums by name
-        (
-            0,
-            "clock_snapshot.primary_trace_clock",
-            json!("BUILTIN_CLOCK_BOOTTIME"),
-        ),
+        (0, "clock_snapshot.primary_trace_clock", json!("BUILTIN_CLOCK_BOOTTIME")),
         (73, "ftrace_stats.phase", json!("START_OF_TRACE")),
         (94, "sys_stats.meminfo[0].key", json!("MEMINFO_MEM_FREE")),
         // in a oneof, in a list, in packed integers
         (21, "ftrace_events.event[0].softirq_entry.vec", json!(7)),
-        (
-            21,
-            "ftrace_events.compact_sched.switch_next_pid[1]",
-            json!(31913),
-        ),
+        (21, "ftrace_events.compact_sched.switch_next_pid[1]", json!(31913)),
         (76, "process_tree.processes[0].cmdline[0]", json!("app-7")),
         // missing fields
         (0, "clock_snapshot.clocks[99].timestamp", Value::Null),
@@ -172,11 +143,7 @@ fn packet_field_gives_messages_and_lists_as_json() {
         (0, "clock_snapshot", "/clock_snapshot"),
         (0, "clock_snapshot.clocks", "/clock_snapshot/clocks"),
         (0, "clock_snapshot.clocks[3]", "/clock_snapshot/clocks/3"),
-        (
-            76,
-            "process_tree.processes[0].cmdline",
-            "/process_tree/processes/0/cmdline",
-        ),
+        (76, "process_tree.processes[0].cmdline", "/process_tree/processes/0/cmdline"),
         (
             21,
             "ftrace_events.compact_sched.intern_table",
@@ -202,10 +169,8 @@ fn packet_field_selects_packets() {
          WHERE packet_field(data, 'track_event.type') = 'TYPE_SLICE_BEGIN'",
     );
     let theirs = fixture("json/sdk.jsonl.zst");
-    let expected = theirs
-        .iter()
-        .filter(|packet| packet["track_event"]["type"] == "TYPE_SLICE_BEGIN")
-        .count();
+    let expected =
+        theirs.iter().filter(|packet| packet["track_event"]["type"] == "TYPE_SLICE_BEGIN").count();
     assert!(expected > 100);
     assert_eq!(begins, json!(expected));
 }
@@ -222,12 +187,7 @@ fn a_path_that_the_schema_does_not_have_is_an_error_that_names_it() {
         let said = trace.refused(&sql);
         assert!(said.contains(named), "{path}: {said}");
     }
-    for path in [
-        "",
-        ".",
-        "clock_snapshot.clocks[",
-        "clock_snapshot.clocks[x]",
-    ] {
+    for path in ["", ".", "clock_snapshot.clocks[", "clock_snapshot.clocks[x]"] {
         let sql = format!("SELECT packet_field(data, '{path}') FROM packet");
         let said = trace.refused(&sql);
         assert!(said.contains("packet_field"), "{path:?}: {said}");
@@ -241,11 +201,7 @@ fn wrong_arguments_are_errors_that_name_the_function() {
         let said = trace.refused(&format!("SELECT {call} FROM packet"));
         assert!(said.contains("packet_json"), "{call}: {said}");
     }
-    for call in [
-        "packet_field(data)",
-        "packet_field(1, 'timestamp')",
-        "packet_field(data, 1)",
-    ] {
+    for call in ["packet_field(data)", "packet_field(1, 'timestamp')", "packet_field(data, 1)"] {
         let said = trace.refused(&format!("SELECT {call} FROM packet"));
         assert!(said.contains("packet_field"), "{call}: {said}");
     }
@@ -274,10 +230,7 @@ fn no_bytes_end_the_process() {
         &"5A02".repeat(5000),
     ];
     for bytes in absurd {
-        for call in [
-            "packet_json(x'BYTES')",
-            "packet_field(x'BYTES', 'ftrace_events.cpu')",
-        ] {
+        for call in ["packet_json(x'BYTES')", "packet_field(x'BYTES', 'ftrace_events.cpu')"] {
             let sql = format!("SELECT {}", call.replace("BYTES", bytes));
             let said = trace.query(&sql);
             // A value or an SQL error, but neither a panic (101) nor a signal.
@@ -300,21 +253,13 @@ fn assert_extended(trace: &Imported) {
     let packets = trace.packets();
     let event = &packets.last().unwrap()["track_event"];
     assert_eq!(event["name"], "request", "{event}");
-    assert_eq!(
-        *extension(event, "latency_ns"),
-        json!(1_234_567_890_123_i64),
-        "{event}"
-    );
+    assert_eq!(*extension(event, "latency_ns"), json!(1_234_567_890_123_i64), "{event}");
     assert_eq!(
         *extension(event, "request"),
         json!({"url": "https://example.org/π", "phase": "PHASE_SEND", "bytes": 1_u64 << 63}),
         "{event}"
     );
-    assert_eq!(
-        *extension(event, "labels"),
-        json!(["slow", "retried"]),
-        "{event}"
-    );
+    assert_eq!(*extension(event, "labels"), json!(["slow", "retried"]), "{event}");
     assert_eq!(event.get("9901"), None, "{event}");
 }
 

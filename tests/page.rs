@@ -12,9 +12,7 @@ const MULTIHOP: &str = "tests/data/multihop.pftrace";
 
 /// The text between two texts, at its first occurrence.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
-    let (_, rest) = page
-        .split_once(start)
-        .unwrap_or_else(|| panic!("no {start}"));
+    let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start}"));
     rest.split_once(end).unwrap().0
 }
 
@@ -59,10 +57,7 @@ fn the_page_of_every_recorded_trace_says_what_the_database_says() {
     let mut hops_seen = 0;
     for trace in files("tests/data", &["pftrace"]) {
         let name = trace.display().to_string();
-        if ["both", "slices", "threads"]
-            .iter()
-            .any(|made| name.contains(&format!("/{made}/")))
-        {
+        if ["both", "slices", "threads"].iter().any(|made| name.contains(&format!("/{made}/"))) {
             continue; // random ones, of which there are many
         }
         let imported = Imported::of(&trace, &[]);
@@ -70,10 +65,7 @@ fn the_page_of_every_recorded_trace_says_what_the_database_says() {
         let count = |sql: &str| imported.count(sql);
 
         for id in ["findings", "graph", "hops", "packets", "unplaced", "tables"] {
-            assert!(
-                page.contains(&format!("<section id=\"{id}\">")),
-                "{name}: {id}"
-            );
+            assert!(page.contains(&format!("<section id=\"{id}\">")), "{name}: {id}");
         }
         assert!(page.len() < 400_000, "{name}: {}", page.len());
         let file = trace.file_name().unwrap().to_str().unwrap();
@@ -89,10 +81,7 @@ fn the_page_of_every_recorded_trace_says_what_the_database_says() {
             "SELECT count(*) FROM packet WHERE ts IS NOT NULL OR unresolved IS NOT NULL",
         ));
         let share = fact(&page, "share");
-        assert!(
-            share.contains(&format!("{placed} of {timed} packet")),
-            "{name}: {share}"
-        );
+        assert!(share.contains(&format!("{placed} of {timed} packet")), "{name}: {share}");
         let clocks = fact(&page, "clock-count");
         assert!(
             clocks.starts_with(&grouped(count("SELECT count(*) FROM clock"))),
@@ -155,29 +144,15 @@ fn tables_of_reports_are_there_for_what_the_trace_has() {
         let page = page(&data(trace).display().to_string());
         let tables = between(&page, "<section id=\"tables\">", "</section>");
         let names = tables.split("<details id=\"").skip(1);
-        let names: Vec<String> = names
-            .map(|part| part.split_once('"').unwrap().0.to_owned())
-            .collect();
+        let names: Vec<String> =
+            names.map(|part| part.split_once('"').unwrap().0.to_owned()).collect();
         (names, text(tables))
     };
     let (names, text) = tables("desktop.pftrace");
-    assert_eq!(
-        names,
-        [
-            "clock-health",
-            "time-spent",
-            "sched-latency",
-            "slices",
-            "counters"
-        ]
-    );
-    for title in [
-        "Not to be trusted",
-        "Processes",
-        "Longest waits",
-        "Slices by name",
-        "CPU idle states",
-    ] {
+    assert_eq!(names, ["clock-health", "time-spent", "sched-latency", "slices", "counters"]);
+    for title in
+        ["Not to be trusted", "Processes", "Longest waits", "Slices by name", "CPU idle states"]
+    {
         assert!(text.contains(title), "{title}");
     }
     let (names, _) = tables("app.pftrace");
@@ -199,10 +174,7 @@ fn the_page_goes_to_a_file_or_to_a_pipe_and_is_the_same() {
     );
     assert_eq!(fs::read(&file).unwrap(), b"as it was");
     let said = run(&["report", MULTIHOP, "-o", out, "--force"]);
-    assert_eq!(
-        (said.code, said.stdout.as_str(), said.stderr.as_str()),
-        (Some(0), "", "")
-    );
+    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""));
     let written = fs::read_to_string(&file).unwrap();
     assert_eq!(written, run(&["report", MULTIHOP]).stdout);
     assert_eq!(written, page(MULTIHOP));
@@ -212,12 +184,7 @@ fn the_page_goes_to_a_file_or_to_a_pipe_and_is_the_same() {
     // A trace from a pipe has no name.
     let trace = fs::File::open(data("multihop.pftrace")).unwrap();
     let mut command = Command::new(PROGRAM);
-    let said: Said = command
-        .args(["report", "-"])
-        .stdin(trace)
-        .output()
-        .unwrap()
-        .into();
+    let said: Said = command.args(["report", "-"]).stdin(trace).output().unwrap().into();
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(said.stdout.contains("<h1>standard input</h1>"));
     let body = |page: &str| between(page, "<section id=\"findings\">", "</html>").to_owned();
@@ -233,20 +200,11 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
     let other = Connection::open(&database).unwrap();
     other.execute_batch("CREATE TABLE t (x)").unwrap();
     let broken = Imported::new("multihop.pftrace", &[]);
-    broken
-        .conn
-        .execute_batch("UPDATE clock_hop SET readings = 'many'")
-        .unwrap();
+    broken.conn.execute_batch("UPDATE clock_hop SET readings = 'many'").unwrap();
     let damaged = data("damaged.pftrace").display().to_string();
     for (args, why) in [
-        (
-            vec!["none.pftrace", "-o", out, "-f"],
-            "cannot open none.pftrace: No such file",
-        ),
-        (
-            vec!["README.md", "-o", out, "-f"],
-            "README.md is not a Perfetto trace",
-        ),
+        (vec!["none.pftrace", "-o", out, "-f"], "cannot open none.pftrace: No such file"),
+        (vec!["README.md", "-o", out, "-f"], "README.md is not a Perfetto trace"),
         (
             vec![database.to_str().unwrap(), "-o", out, "-f"],
             "is a SQLite database, but timebase did not make it",
@@ -260,10 +218,7 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
             vec![MULTIHOP, "-o", "none/report.html"],
             "--output none/report.html: there is no directory none",
         ),
-        (
-            vec![MULTIHOP, "-o", "tests"],
-            "--output tests is a directory; name a file in it",
-        ),
+        (vec![MULTIHOP, "-o", "tests"], "--output tests is a directory; name a file in it"),
         (
             vec![MULTIHOP, "-o", MULTIHOP, "-f"],
             "is the queried file, which the result would replace",
@@ -271,11 +226,7 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
     ] {
         let said = run(&[&["report"], args.as_slice()].concat());
         assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{args:?}");
-        assert!(
-            said.stderr.starts_with("timebase: error: "),
-            "{}",
-            said.stderr
-        );
+        assert!(said.stderr.starts_with("timebase: error: "), "{}", said.stderr);
         assert!(said.stderr.contains(why), "{args:?}: {}", said.stderr);
         assert_eq!(fs::read(&old).unwrap(), b"as it was");
     }
@@ -286,11 +237,7 @@ fn on_realtime() -> Vec<u8> {
     use timebase_lab::encode::{ClockSnapshot, Message, Packet, Reading, trace};
 
     const SECOND: u64 = 1_000_000_000;
-    let reading = |id, timestamp| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    };
+    let reading = |id, timestamp| Reading { id, timestamp, ..Reading::default() };
     let snapshot = |second: u64| Packet {
         seq: 1,
         clock_snapshot: Some(ClockSnapshot {
@@ -307,10 +254,7 @@ fn on_realtime() -> Vec<u8> {
         seq: 2,
         timestamp: Some(second * SECOND),
         timestamp_clock_id: Some(3),
-        payload: Some((
-            11,
-            Message::new().number(9, kind).number(11, 7).text(23, "x").0,
-        )),
+        payload: Some((11, Message::new().number(9, kind).number(11, 7).text(23, "x").0)),
         ..Packet::default()
     };
     let track = Packet {
@@ -326,11 +270,7 @@ fn on_realtime() -> Vec<u8> {
 #[test]
 fn fp6_the_tree_of_clocks_has_lines_on_any_trace_time_and_the_span_is_the_imports() {
     let imported = Imported::of_bytes(&on_realtime(), &[]);
-    assert!(
-        imported.said.contains("duration    3.000s"),
-        "{}",
-        imported.said
-    );
+    assert!(imported.said.contains("duration    3.000s"), "{}", imported.said);
     let page = page(imported.path());
     assert!(page.contains("Every event stands on REALTIME"));
     let packets = fact(&page, "packet-count");
@@ -340,10 +280,7 @@ fn fp6_the_tree_of_clocks_has_lines_on_any_trace_time_and_the_span_is_the_import
     let lines = graph.matches("<polyline").count();
     assert_eq!(lines, 2, "{graph}");
     let at = |name: &str| graph.find(&format!(">\n{name}\n<")).unwrap();
-    assert!(
-        at("REALTIME") < at("MONOTONIC") && at("REALTIME") < at("BOOTTIME"),
-        "{graph}"
-    );
+    assert!(at("REALTIME") < at("MONOTONIC") && at("REALTIME") < at("BOOTTIME"), "{graph}");
 }
 
 #[cfg(unix)]
@@ -354,10 +291,7 @@ fn a_terminal_is_not_flooded_with_html() {
     let ended = Terminal::run(120, &["report", MULTIHOP]).end();
     let screen = ended.screen;
     assert_eq!(ended.code, Some(2), "{screen}");
-    assert!(
-        screen.contains("name a file with -o report.html"),
-        "{screen}"
-    );
+    assert!(screen.contains("name a file with -o report.html"), "{screen}");
     assert!(!screen.contains("<!DOCTYPE"), "{screen}");
 }
 

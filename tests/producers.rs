@@ -16,9 +16,7 @@ fn report(name: &str) -> Imported {
 }
 
 fn counted(trace: &Imported, name: &str) -> i64 {
-    trace.count(&format!(
-        "SELECT ifnull(sum(value), 0) FROM stats WHERE name = '{name}'"
-    ))
+    trace.count(&format!("SELECT ifnull(sum(value), 0) FROM stats WHERE name = '{name}'"))
 }
 
 // J11
@@ -26,18 +24,12 @@ fn counted(trace: &Imported, name: &str) -> i64 {
 /// A process list in which the process has numbers in namespaces, and so do its threads.
 fn tree(pid: u64, nspid: &[u64], threads: &[(u64, &[u64])]) -> Message {
     let of = kernel::process(pid, 1, &["/bin/app"]);
-    let process = nspid
-        .iter()
-        .fold(of, |process, pid| process.number(6, *pid));
-    threads
-        .iter()
-        .fold(new().message(1, process), |tree, (tid, nstid)| {
-            let thread = new().number(1, *tid).number(3, pid);
-            let thread = nstid
-                .iter()
-                .fold(thread, |thread, tid| thread.number(4, *tid));
-            tree.message(2, thread)
-        })
+    let process = nspid.iter().fold(of, |process, pid| process.number(6, *pid));
+    threads.iter().fold(new().message(1, process), |tree, (tid, nstid)| {
+        let thread = new().number(1, *tid).number(3, pid);
+        let thread = nstid.iter().fold(thread, |thread, tid| thread.number(4, *tid));
+        tree.message(2, thread)
+    })
 }
 
 /// A packet of a program whose pid the recorder knows.
@@ -86,20 +78,9 @@ fn j11_numbers_are_looked_up_at_the_depth_of_the_process() {
         event(12, named(INSTANT, "outer", 3)),
         event(13, named(INSTANT, "unknown", 4)),
     ]);
-    trace.gives(
-        ON,
-        &[
-            "main 500 500 1",
-            "thread 501 500 0",
-            "outer 301 500 0",
-            "unknown 9 500 0",
-        ],
-    );
+    trace.gives(ON, &["main 500 500 1", "thread 501 500 0", "outer 301 500 0", "unknown 9 500 0"]);
     // J5
-    trace.gives(
-        "SELECT pid, name FROM process WHERE pid > 1",
-        &["500 /bin/app"],
-    );
+    trace.gives("SELECT pid, name FROM process WHERE pid > 1", &["500 /bin/app"]);
 }
 
 #[test]
@@ -168,9 +149,7 @@ fn j11_the_thread_of_a_sequence_and_overrides_are_of_the_namespace() {
         on_thread(11, new().number(19, 9)),
         on_thread(12, new().number(18, 7).number(19, 9)),
         on_thread(13, new().number(18, 7).number(19, 77)),
-        new()
-            .number(10, SEQUENCE)
-            .message(kernel::TRACK_DESCRIPTOR, global()),
+        new().number(10, SEQUENCE).message(kernel::TRACK_DESCRIPTOR, global()),
         of(500, event(14, named(INSTANT, "g", 9))),
     ]);
     trace.gives(
@@ -198,10 +177,7 @@ fn j11_a_sandboxed_tid_is_looked_up_by_its_lower_half() {
         event(11, named(INSTANT, "unknown", 2)),
     ]);
     let combined = (500_i64 << 32) | 9;
-    trace.gives(
-        ON,
-        &["known 501 500 0", &format!("unknown {combined} 500 0")],
-    );
+    trace.gives(ON, &["known 501 500 0", &format!("unknown {combined} 500 0")]);
 }
 
 #[test]
@@ -215,10 +191,7 @@ fn j11_samples_of_a_stream_are_of_the_same_thread() {
         packet(5, 2, tree(500, &[7], &[(501, &[8])])),
         clear(),
         of(500, references(7, 8, [1, 0, 0])),
-        new()
-            .number(10, SEQUENCE)
-            .message(12, interned)
-            .message(54, streamed),
+        new().number(10, SEQUENCE).message(12, interned).message(54, streamed),
     ]);
     gives(
         &trace,
@@ -238,11 +211,7 @@ fn j11_slices_alone_are_on_the_same_threads() {
 #[test]
 fn fp3_a_negative_pid_is_one_process() {
     let trace = report("producer-micromegas-negative-pid");
-    gives(
-        &trace,
-        "SELECT pid, name FROM process WHERE pid <> 0",
-        &["3730000721 my-app.exe"],
-    );
+    gives(&trace, "SELECT pid, name FROM process WHERE pid <> 0", &["3730000721 my-app.exe"]);
     gives(
         &trace,
         "SELECT DISTINCT process_name, thread_name, tid FROM thread_slice ORDER BY tid",
@@ -259,14 +228,8 @@ fn fp3_the_same_negative_tid_is_the_main_thread() {
         event(10, named(INSTANT, "main", 2)),
         event(11, named(INSTANT, "other", 3)),
     ]);
-    trace.gives(
-        ON,
-        &["main 4294967289 4294967289 1", "other -8 4294967289 0"],
-    );
-    trace.gives(
-        "SELECT pid, name FROM process WHERE pid <> 0",
-        &["4294967289 app"],
-    );
+    trace.gives(ON, &["main 4294967289 4294967289 1", "other -8 4294967289 0"]);
+    trace.gives("SELECT pid, name FROM process WHERE pid <> 0", &["4294967289 app"]);
 }
 
 // FP4
@@ -276,9 +239,7 @@ const STACKS: &str = "SELECT c.ts, s.name, event, callstack(callsite_id) AS stac
 
 /// The callstack of an event, as frames in the event.
 fn inline(frames: &[&str]) -> Message {
-    let frames = frames
-        .iter()
-        .fold(new(), |stack, name| stack.message(1, new().text(1, name)));
+    let frames = frames.iter().fold(new(), |stack, name| stack.message(1, new().text(1, name)));
     new().message(55, frames)
 }
 
@@ -301,10 +262,7 @@ fn fp4_the_callstack_of_an_event_is_a_row() {
         "SELECT c.depth, f.name, m.name, y.source_file, y.line_number FROM stack_profile_callsite AS c \
          JOIN stack_profile_frame AS f ON f.id = frame_id JOIN stack_profile_mapping AS m ON m.id = mapping \
          JOIN stack_profile_symbol AS y USING (symbol_set_id) ORDER BY c.depth",
-        &[
-            "0 main track_event_inline a.cc 3",
-            "1 draw track_event_inline a.cc 3",
-        ],
+        &["0 main track_event_inline a.cc 3", "1 draw track_event_inline a.cc 3"],
     );
 }
 
@@ -314,31 +272,15 @@ fn fp4_each_event_of_a_slice_has_its_callstack() {
         described(1, thread(10, 11)),
         described(2, counter(new())),
         described(3, new().message(18, new())),
-        event(
-            10,
-            named(BEGIN, "a", 1)
-                .and(&inline(&["main", "f"]))
-                .double(57, 2.5),
-        ),
+        event(10, named(BEGIN, "a", 1).and(&inline(&["main", "f"])).double(57, 2.5)),
         event(15, named(INSTANT, "i", 1).and(&inline(&["main"]))),
-        event(
-            18,
-            unnamed(COUNTER, 2)
-                .signed(30, 5)
-                .and(&inline(&["main", "c"])),
-        ),
+        event(18, unnamed(COUNTER, 2).signed(30, 5).and(&inline(&["main", "c"]))),
         event(19, named(STATE, "on", 3).and(&inline(&["main", "s"]))),
         event(30, unnamed(END, 1).and(&inline(&["main", "g"]))),
         // These make no row: an end without a slice, and a callstack without frames.
         event(40, unnamed(END, 1).and(&inline(&["main", "h"]))),
         event(50, named(INSTANT, "empty", 1).and(&inline(&[]))),
-        event(
-            60,
-            legacy('X', new().number(3, 1))
-                .number(11, 1)
-                .text(23, "x")
-                .and(&inline(&["x"])),
-        ),
+        event(60, legacy('X', new().number(3, 1)).number(11, 1).text(23, "x").and(&inline(&["x"]))),
     ]);
     assert_eq!(
         queried(&trace, STACKS),
@@ -370,10 +312,7 @@ fn stack_entries(function: &str) -> Message {
         .message(5, new().number(1, 1).text(2, function))
         .message(17, new().number(1, 1).text(2, "app"))
         .message(19, new().number(1, 1).number(5, 4096).number(7, 1))
-        .message(
-            6,
-            new().number(1, 1).number(2, 1).number(3, 1).number(4, 16),
-        )
+        .message(6, new().number(1, 1).number(2, 1).number(3, 1).number(4, 16))
         .message(7, new().number(1, 1).number(2, 1))
 }
 
@@ -401,11 +340,7 @@ fn fp4_cs1_a_number_means_what_its_packet_sees() {
     ];
     assert_eq!(counts.map(|name| counted(&trace, name)), [1, 1, 1]);
     // Each interval has a mapping of the process.
-    gives(
-        &trace,
-        "SELECT name, end FROM stack_profile_mapping",
-        &["/app 4096", "/app 4096"],
-    );
+    gives(&trace, "SELECT name, end FROM stack_profile_mapping", &["/app 4096", "/app 4096"]);
 }
 
 /// An event whose schema comes after it is decoded when the packets with the schema are known.
@@ -414,9 +349,7 @@ fn fp4_an_event_that_is_decoded_later_keeps_its_callstack_and_its_texts() {
     let set = fs::read(data("extension.descriptor")).unwrap();
     let late = |time, iid| {
         let annotation = new().number(1, 1).number(17, 1);
-        let event_of = named(INSTANT, "i", 1)
-            .message(4, annotation)
-            .number(56, iid);
+        let event_of = named(INSTANT, "i", 1).message(4, annotation).number(56, iid);
         needs(event(time, event_of.message(9901, new())))
     };
     let texts = stack_entries("f")
@@ -456,20 +389,11 @@ fn fp4_flamegraph_of_slices() {
         ]),
     );
     let trace = trace.to_str().unwrap();
-    assert_eq!(
-        answer(&["flamegraph", trace, "--of", "slices"]),
-        "main;f 2\nmain;g 1\n"
-    );
+    assert_eq!(answer(&["flamegraph", trace, "--of", "slices"]), "main;f 2\nmain;g 1\n");
     // The only callstacks are also the default.
     assert_eq!(answer(&["flamegraph", trace]), "main;f 2\nmain;g 1\n");
-    assert_eq!(
-        answer(&["flamegraph", trace, "--thread", "12"]),
-        "main;f 1\n"
-    );
-    assert_eq!(
-        answer(&["flamegraph", trace, "--during", "a"]),
-        "main;f 1\n"
-    );
+    assert_eq!(answer(&["flamegraph", trace, "--thread", "12"]), "main;f 1\n");
+    assert_eq!(answer(&["flamegraph", trace, "--during", "a"]), "main;f 1\n");
     let page = place.path("flame.html");
     answer(&["flamegraph", trace, "-o", page.to_str().unwrap()]);
     let page = fs::read_to_string(page).unwrap();
@@ -484,10 +408,7 @@ fn fp4_trace_processors_table_has_a_row_for_each_slice() {
     let trace = imported(&[
         described(1, thread(10, 11)),
         described(2, counter(new())),
-        event(
-            10,
-            named(BEGIN, "a", 1).and(&inline(&["f"])).double(57, 2.0),
-        ),
+        event(10, named(BEGIN, "a", 1).and(&inline(&["f"])).double(57, 2.0)),
         event(15, unnamed(COUNTER, 2).signed(30, 5).and(&inline(&["c"]))),
         event(18, named(BEGIN, "b", 1)),
         event(20, unnamed(END, 1).and(&inline(&["g"])).double(57, 3.0)),
@@ -497,49 +418,21 @@ fn fp4_trace_processors_table_has_a_row_for_each_slice() {
     let place = Place::new();
     let folder = place.path("sql");
     fs::create_dir_all(folder.join("prelude")).unwrap();
-    fs::write(
-        folder.join("prelude/first.sql"),
-        "CREATE PERFETTO VIEW _first AS SELECT 1 AS a;",
-    )
-    .unwrap();
-    fs::write(
-        folder.join("any.sql"),
-        "CREATE PERFETTO VIEW any_view AS SELECT 1 AS a;",
-    )
-    .unwrap();
+    fs::write(folder.join("prelude/first.sql"), "CREATE PERFETTO VIEW _first AS SELECT 1 AS a;")
+        .unwrap();
+    fs::write(folder.join("any.sql"), "CREATE PERFETTO VIEW any_view AS SELECT 1 AS a;").unwrap();
     let sql = "INCLUDE PERFETTO MODULE any; \
                SELECT s.name, c.track_id = s.track_id AS of_track, callstack(callsite_id) AS begin, \
                callstack(end_callsite_id) AS end, weight FROM __intrinsic_track_event_callstacks AS c \
                JOIN slice AS s ON s.id = c.slice_id ORDER BY c.id";
     let folder = folder.to_str().unwrap();
-    let told = answer(&[
-        "query",
-        trace.path(),
-        sql,
-        "--format",
-        "csv",
-        "--sql-package",
-        folder,
-    ]);
-    assert_eq!(
-        told,
-        "name,of_track,begin,end,weight\na,1,f,h,2.0\nb,1,,g,3.0\n"
-    );
+    let told = answer(&["query", trace.path(), sql, "--format", "csv", "--sql-package", folder]);
+    assert_eq!(told, "name,of_track,begin,end,weight\na,1,f,h,2.0\nb,1,,g,3.0\n");
     let columns = "INCLUDE PERFETTO MODULE any; SELECT * FROM __intrinsic_track_event_callstacks";
-    let told = answer(&[
-        "query",
-        trace.path(),
-        columns,
-        "--format",
-        "csv",
-        "--sql-package",
-        folder,
-    ]);
+    let told =
+        answer(&["query", trace.path(), columns, "--format", "csv", "--sql-package", folder]);
     let columns = told.lines().next();
-    assert_eq!(
-        columns,
-        Some("id,slice_id,track_id,callsite_id,end_callsite_id,weight")
-    );
+    assert_eq!(columns, Some("id,slice_id,track_id,callsite_id,end_callsite_id,weight"));
 }
 
 #[test]
@@ -548,10 +441,7 @@ fn fp4_callstacks_are_there_when_samples_are_chosen() {
     let rows = |args: &[&str]| {
         let trace = Imported::new(trace, args);
         let table = |name: &str| trace.count(&format!("SELECT count(*) FROM {name}"));
-        [
-            table("track_event_callstack"),
-            table("stack_profile_callsite"),
-        ]
+        [table("track_event_callstack"), table("stack_profile_callsite")]
     };
     let all = rows(&[]);
     assert!(all[0] == 1 && all[1] > 0, "{all:?}");
@@ -573,24 +463,10 @@ fn fp4_callstacks_are_exported_and_rewritten() {
     assert_eq!(asked(trace).lines().count(), 2);
     assert_eq!(asked(written.to_str().unwrap()), asked(trace));
     let folder = place.path("tables");
-    answer(&[
-        "export",
-        trace,
-        "-o",
-        folder.to_str().unwrap(),
-        "--tables",
-        "track_event_callstack",
-    ]);
-    let file = fs::read_dir(&folder)
-        .unwrap()
-        .map(|file| file.unwrap().path());
+    answer(&["export", trace, "-o", folder.to_str().unwrap(), "--tables", "track_event_callstack"]);
+    let file = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
     let names: Vec<String> = file.map(|path| path.display().to_string()).collect();
-    assert!(
-        names
-            .iter()
-            .any(|name| name.contains("track_event_callstack")),
-        "{names:?}"
-    );
+    assert!(names.iter().any(|name| name.contains("track_event_callstack")), "{names:?}");
 }
 
 /// A trace that was damaged is salvaged, and the callstacks of its other events are there.
@@ -667,23 +543,10 @@ fn fp5_a_profile_of_v8_is_samples() {
         &trace,
         "SELECT f.name, y.name, source_file, line_number, m.name FROM stack_profile_frame AS f \
          JOIN stack_profile_symbol AS y USING (symbol_set_id) JOIN stack_profile_mapping AS m ON m.id = mapping ORDER BY f.name",
-        &[
-            "(root) (root) - - ",
-            "f f https://a/x.js - ",
-            "g g - - ",
-            "h h - - ",
-        ],
+        &["(root) (root) - - ", "f f https://a/x.js - ", "g g - - ", "h h - - "],
     );
-    gives(
-        &trace,
-        "SELECT DISTINCT source, session_id FROM stack_sample",
-        &["legacy_v8 -"],
-    );
-    gives(
-        &trace,
-        "SELECT count(*), count(DISTINCT id) FROM stack_profile_mapping",
-        &["1 1"],
-    );
+    gives(&trace, "SELECT DISTINCT source, session_id FROM stack_sample", &["legacy_v8 -"]);
+    gives(&trace, "SELECT count(*), count(DISTINCT id) FROM stack_profile_mapping", &["1 1"]);
     let counts = [
         "legacy_v8_cpu_profile_invalid_callsite",
         "legacy_v8_cpu_profile_invalid_sample",
@@ -700,11 +563,7 @@ fn fp5_what_a_profile_lacks_is_counted() {
         clear(),
         references(10, 11, [0, 0, 0]),
         // Without a start.
-        v8(
-            1,
-            8,
-            r#"{"cpuProfile": {"nodes": [{"id": 1}], "samples": [1]}, "timeDeltas": [5]}"#,
-        ),
+        v8(1, 8, r#"{"cpuProfile": {"nodes": [{"id": 1}], "samples": [1]}, "timeDeltas": [5]}"#),
         v8(2, 7, start),
         // No id, an unknown parent, a node that is there.
         v8(
@@ -713,28 +572,14 @@ fn fp5_what_a_profile_lacks_is_counted() {
             r#"{"cpuProfile": {"nodes": [{"id": 1}, {}, {"id": 2, "parent": 9}, {"id": 1}]}}"#,
         ),
         // Lists of different lengths.
-        v8(
-            4,
-            7,
-            r#"{"cpuProfile": {"samples": [1, 1]}, "timeDeltas": [5]}"#,
-        ),
+        v8(4, 7, r#"{"cpuProfile": {"samples": [1, 1]}, "timeDeltas": [5]}"#),
         // An unknown node, and a number that is none; their times count.
-        v8(
-            5,
-            7,
-            r#"{"cpuProfile": {"samples": [77, "x", 1]}, "timeDeltas": [5, 10, 20]}"#,
-        ),
+        v8(5, 7, r#"{"cpuProfile": {"samples": [77, "x", 1]}, "timeDeltas": [5, 10, 20]}"#),
         v8(6, 7, "{"),
         v8(7, 7, r#"{"startTime": "now"}"#),
     ]);
-    assert_eq!(
-        queried(&trace, SAMPLES),
-        "ts,stack,tid,pid\n1035000,[unknown]+0x0,11,10\n"
-    );
-    let counts = [
-        "legacy_v8_cpu_profile_invalid_callsite",
-        "legacy_v8_cpu_profile_invalid_sample",
-    ];
+    assert_eq!(queried(&trace, SAMPLES), "ts,stack,tid,pid\n1035000,[unknown]+0x0,11,10\n");
+    let counts = ["legacy_v8_cpu_profile_invalid_callsite", "legacy_v8_cpu_profile_invalid_sample"];
     assert_eq!(counts.map(|name| counted(&trace, name)), [4, 6]);
 }
 
@@ -781,15 +626,9 @@ fn fp5_profiles_of_two_processes_and_calls_without_samples() {
         of(10, &chunk("a")),
         of(20, &chunk("b")),
     ]);
-    assert_eq!(
-        queried(&trace, SAMPLES),
-        "ts,stack,tid,pid\n1005000,a,10,10\n2005000,b,20,20\n"
-    );
+    assert_eq!(queried(&trace, SAMPLES), "ts,stack,tid,pid\n1005000,a,10,10\n2005000,b,20,20\n");
     let stacks = "SELECT callstack(id) AS stack FROM stack_profile_callsite ORDER BY 1";
-    assert_eq!(
-        queried(&trace, stacks),
-        "stack\na\na;unsampled\nb\nb;unsampled\n"
-    );
+    assert_eq!(queried(&trace, stacks), "stack\na\na;unsampled\nb\nb;unsampled\n");
 }
 
 // Counters of stats
@@ -830,11 +669,7 @@ fn md4_the_recorders_own_packet_is_not_dropped() {
 #[test]
 fn md4_packets_that_are_read_in_any_state_do_not_count() {
     let writer = new().number(1, SEQUENCE).number(4, 3);
-    let stats = || {
-        new()
-            .number(10, 9)
-            .message(35, new().message(18, writer.clone()))
-    };
+    let stats = || new().number(10, 9).message(35, new().message(18, writer.clone()));
     let dropped = |before: &[Message]| {
         let trace = imported(&[before, &[stats()]].concat());
         counted(&trace, "traced_buf_incremental_sequences_dropped")
@@ -850,10 +685,9 @@ fn md4_packets_that_are_read_in_any_state_do_not_count() {
 
 #[test]
 fn e2_e6_an_unknown_category_is_no_missing_text() {
-    for (trace, categories) in [
-        ("producer-tg4perfetto-small", 13),
-        ("producer-tracing-perfetto-file-small", 0),
-    ] {
+    for (trace, categories) in
+        [("producer-tg4perfetto-small", 13), ("producer-tracing-perfetto-file-small", 0)]
+    {
         let trace = report(trace);
         assert_eq!(counted(&trace, "interned_data_tokenizer_errors"), 0);
         let unknown = "SELECT count(*) FROM slice WHERE category GLOB 'unknown(*)'";
@@ -866,10 +700,7 @@ fn e2_e6_an_unknown_category_is_no_missing_text() {
         needs(event(10, unnamed(INSTANT, 1).number(3, 7).number(10, 8))),
         needs(event(20, named(INSTANT, "i", 1).number(3, 7).number(3, 8))),
     ]);
-    trace.gives(
-        "SELECT name, category FROM slice ORDER BY id",
-        &["- unknown(7)", "i -"],
-    );
+    trace.gives("SELECT name, category FROM slice ORDER BY id", &["- unknown(7)", "i -"]);
     trace.counted("interned_data_tokenizer_errors", 1);
 }
 
@@ -885,17 +716,9 @@ fn h5_without_rows_the_bounds_are_those_of_packets() {
          (SELECT count(*) FROM cpu_profile_stack_sample)",
         &["0 0 0"],
     );
-    gives(
-        &trace,
-        "SELECT start_ts, end_ts FROM trace_bounds",
-        &["70 90"],
-    );
+    gives(&trace, "SELECT start_ts, end_ts FROM trace_bounds", &["70 90"]);
     let trace = imported(&[clear(), at(70, TRACK_EVENT, new())]);
-    gives(
-        &trace,
-        "SELECT start_ts, end_ts FROM trace_bounds",
-        &["70 70"],
-    );
+    gives(&trace, "SELECT start_ts, end_ts FROM trace_bounds", &["70 70"]);
     assert_eq!(lines(&trace.conn, "SELECT * FROM slice"), [""; 0]);
     assert_eq!(count(&trace.conn, "SELECT count(*) FROM packet"), 2);
 }

@@ -80,10 +80,7 @@ fn cpu_profile_of_a_process_a_thread_or_a_time_counts_nothing_else() {
     assert_eq!(stacks(&["process=20"]), [json!([2, "other_main"])]);
     let of_thread = [json!([1, "main;draw"]), json!([1, "main;draw;layout"])];
     assert_eq!(stacks(&["thread=12"]), of_thread);
-    assert_eq!(
-        stacks(&["from=2000", "to=4000"]),
-        [json!([2, "main;draw;layout"])]
-    );
+    assert_eq!(stacks(&["from=2000", "to=4000"]), [json!([2, "main;draw;layout"])]);
     assert_eq!(stacks(&["top=1"]), [json!([4, "main;draw;layout"])]);
     assert!(stacks(&["process=nobody"]).is_empty());
 }
@@ -95,27 +92,14 @@ fn heap_profile_counts_what_was_allocated_and_what_was_not_freed() {
     all.push(heap(5_000, &[(1, 300, 100), (2, 50, 50), (9, 7, 0)]));
     let trace = recording(&place, "heap.pftrace", &all);
     let results = report(trace.to_str().unwrap(), "heap-profile", &[]);
-    let memory = [
-        "process",
-        "pid",
-        "heap",
-        "allocations",
-        "allocated",
-        "kept",
-        "unreleased",
-    ];
+    let memory = ["process", "pid", "heap", "allocations", "allocated", "kept", "unreleased"];
     // Each of the three stacks allocated twice, and two of them freed once.
     assert_eq!(
         values(&results["Memory by process"], &memory),
         [json!(["app", 10, "malloc", 6, 357, 4, 207])]
     );
-    let functions = [
-        "function",
-        "self_unreleased",
-        "total_unreleased",
-        "self_allocated",
-        "total_allocated",
-    ];
+    let functions =
+        ["function", "self_unreleased", "total_unreleased", "self_allocated", "total_allocated"];
     assert_eq!(
         values(&results["Functions"], &functions),
         [
@@ -126,10 +110,7 @@ fn heap_profile_counts_what_was_allocated_and_what_was_not_freed() {
         ]
     );
     assert_eq!(
-        values(
-            &results["Callstacks"],
-            &["unreleased", "allocated", "stack"]
-        ),
+        values(&results["Callstacks"], &["unreleased", "allocated", "stack"]),
         [
             json!([200, 300, "main;draw"]),
             json!([7, 7, "main;/lib/app.so+0x1f40"]),
@@ -140,19 +121,14 @@ fn heap_profile_counts_what_was_allocated_and_what_was_not_freed() {
         let results = report(trace.to_str().unwrap(), "heap-profile", &["--param", param]);
         results["Callstacks"].len()
     };
-    assert_eq!(
-        [of("heap=malloc"), of("heap=art"), of("to=5000")],
-        [3, 0, 0]
-    );
+    assert_eq!([of("heap=malloc"), of("heap=art"), of("to=5000")], [3, 0, 0]);
 }
 
 /// For each function, how often it is innermost on stacks, and how often it is on stacks at all, by
 /// a loop over weights of callsites.
 fn functions(conn: &Connection, weights: &HashMap<i64, i64>) -> BTreeMap<String, (i64, i64)> {
     let mut found: BTreeMap<String, (i64, i64)> = BTreeMap::new();
-    let mut frames = conn
-        .prepare("SELECT name FROM callstack_frame(?1)")
-        .unwrap();
+    let mut frames = conn.prepare("SELECT name FROM callstack_frame(?1)").unwrap();
     for (callsite, weight) in weights {
         let names = frames.query_map([callsite], |row| row.get(0)).unwrap();
         let names: Vec<String> = names.map(Result::unwrap).collect();
@@ -195,11 +171,7 @@ fn functions_of_random_traces_are_what_a_loop_over_their_samples_finds() {
         let samples = weights(conn, "SELECT callsite_id, 1 FROM stack_sample");
         let results = report(imported.path(), "cpu-profile", &whole);
         let expected = functions(conn, &samples);
-        assert_eq!(
-            shown(&results["Functions"], ["self", "total"]),
-            expected,
-            "{trace}"
-        );
+        assert_eq!(shown(&results["Functions"], ["self", "total"]), expected, "{trace}");
         compared[0] += expected.len();
         let sql = "SELECT callsite_id, size FROM heap_profile_allocation";
         let results = report(imported.path(), "heap-profile", &whole);
@@ -217,30 +189,14 @@ fn losses_are_listed_beside_the_profile_that_lacks_them() {
     let results = report(trace.to_str().unwrap(), "cpu-profile", &[]);
     assert_eq!(
         values(&results["Lost samples"], &["end_ts", "cpu", "lost"]),
-        [
-            json!([1_003_079, 0, 4]),
-            json!([1_007_215, 3, 47]),
-            json!([1_006_113, null, 1]),
-        ]
+        [json!([1_003_079, 0, 4]), json!([1_007_215, 3, 47]), json!([1_006_113, null, 1]),]
     );
     // It is unknown since when the first two were lost.
-    let results = report(
-        trace.to_str().unwrap(),
-        "cpu-profile",
-        &["-p", "to=1003000"],
-    );
+    let results = report(trace.to_str().unwrap(), "cpu-profile", &["-p", "to=1003000"]);
     assert_eq!(results["Lost samples"].len(), 2);
-    let results = report(
-        trace.to_str().unwrap(),
-        "cpu-profile",
-        &["-p", "from=1006113"],
-    );
+    let results = report(trace.to_str().unwrap(), "cpu-profile", &["-p", "from=1006113"]);
     assert_eq!(results["Lost samples"].len(), 2);
-    let results = report(
-        trace.to_str().unwrap(),
-        "heap-profile",
-        &["-p", "to=1002800"],
-    );
+    let results = report(trace.to_str().unwrap(), "heap-profile", &["-p", "to=1002800"]);
     assert_eq!(
         values(&results["Incomplete profiles"], &["start_ts", "end_ts"]),
         [
@@ -259,14 +215,8 @@ fn a_trace_without_profiles_is_told_what_to_record() {
         run(&["query", trace, "--report", name, "-F", "jsonl"])
     };
     for (name, warning) in [
-        (
-            "cpu-profile",
-            "there are no samples of callstacks in this trace: record",
-        ),
-        (
-            "heap-profile",
-            "there are no heap profiles in this trace: record",
-        ),
+        ("cpu-profile", "there are no samples of callstacks in this trace: record"),
+        ("heap-profile", "there are no heap profiles in this trace: record"),
     ] {
         let said = of(name, &data("app.pftrace"));
         assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""));

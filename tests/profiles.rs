@@ -12,15 +12,7 @@ const STATEMENTS: &str = "profiles/queries-profiles.sql";
 /// The random traces, and the examples of docs/rules/profiles.md.
 fn traces() -> impl Iterator<Item = String> {
     let random = (1..=40).map(|number| format!("{number:02}"));
-    let examples = [
-        "example1",
-        "example2",
-        "CS7",
-        "CS7-again",
-        "SY2",
-        "HP6",
-        "CP1",
-    ];
+    let examples = ["example1", "example2", "CS7", "CS7-again", "SY2", "HP6", "CP1"];
     random.chain(examples.map(|example| format!("examples/{example}")))
 }
 
@@ -51,10 +43,7 @@ fn op1_to_op4_cs1_to_cs10_sy1_to_sy3_pf1_to_pf7_ss1_to_ss7_cp1_to_cp3_hp1_to_hp8
     }
     let told = wrong.iter().map(|(name, (traces, why))| {
         let all = traces.join(" ");
-        format!(
-            "\n{name}, {} traces: {all}\n  the first: {why}",
-            traces.len()
-        )
+        format!("\n{name}, {} traces: {all}\n  the first: {why}", traces.len())
     });
     assert!(wrong.is_empty(), "{}", told.collect::<String>());
 }
@@ -80,13 +69,9 @@ fn packet(ts: u64) -> Message {
 fn begun() -> Vec<Message> {
     let reading = |id, value| new().number(1, id).number(2, value);
     let clocks = [(6, 10_000), (3, 9_000), (4, 9_900)];
-    let snapshot = clocks.iter().fold(new(), |snapshot, &(id, value)| {
-        snapshot.message(1, reading(id, value))
-    });
-    vec![
-        new().number(10, 1).message(6, snapshot),
-        new().number(10, 2).number(13, 1),
-    ]
+    let snapshot =
+        clocks.iter().fold(new(), |snapshot, &(id, value)| snapshot.message(1, reading(id, value)));
+    vec![new().number(10, 1).message(6, snapshot), new().number(10, 2).number(13, 1)]
 }
 
 /// Interned data: a stack of number 1 with one frame, of a function in a mapping.
@@ -95,10 +80,7 @@ fn stack(mapping: Message) -> Message {
         .message(17, new().number(1, 1).text(2, "app"))
         .message(5, new().number(1, 1).text(2, "main"))
         .message(19, mapping.number(1, 1).number(7, 1))
-        .message(
-            6,
-            new().number(1, 1).number(2, 1).number(3, 1).number(4, 16),
-        )
+        .message(6, new().number(1, 1).number(2, 1).number(3, 1).number(4, 16))
         .message(7, new().number(1, 1).number(2, 1))
 }
 
@@ -125,17 +107,11 @@ fn op1_cs1_a_sample_finds_what_was_said_up_to_its_packet() {
     let late = sample(12_000).message(12, stack(new()));
     let found = imported(vec![sample(11_000), late, sample(13_000), sample(11_500)]);
     // The last one is before them in time, but has their stack.
-    assert_eq!(
-        rows(&found, STACKS),
-        ["11000 -", "11500 0", "12000 0", "13000 0"]
-    );
+    assert_eq!(rows(&found, STACKS), ["11000 -", "11500 0", "12000 0", "13000 0"]);
     let stats = "SELECT name || ' ' || value FROM stats WHERE name IN ('interned_data_tokenizer_errors', 'stackprofile_invalid_callstack_id')";
     assert_eq!(
         rows(&found, stats),
-        [
-            "interned_data_tokenizer_errors 1",
-            "stackprofile_invalid_callstack_id 1"
-        ]
+        ["interned_data_tokenizer_errors 1", "stackprofile_invalid_callstack_id 1"]
     );
 }
 
@@ -155,10 +131,7 @@ fn op3_op4_s3_keeps_stacks_and_s2_drops_them() {
 fn cs7_a_mapping_that_ends_before_it_begins_is_one_without_a_range() {
     let mapping = new().number(4, 8192).number(5, 4096);
     let sample = |ts, pid| at(ts, 66, perf(0, pid).number(4, 1));
-    let found = imported(vec![
-        sample(11_000, 7).message(12, stack(mapping)),
-        sample(12_000, 8),
-    ]);
+    let found = imported(vec![sample(11_000, 7).message(12, stack(mapping)), sample(12_000, 8)]);
     assert_eq!(
         rows(&found, "SELECT name, start, end FROM stack_profile_mapping"),
         ["/app 8192 4096"]
@@ -175,10 +148,7 @@ fn pf5_pf6_a_cpu_that_no_machine_has_is_none() {
         rows(&found, "SELECT ts, ifnull(cpu, '-') FROM perf_sample"),
         ["11000 -", "12000 4095"]
     );
-    assert_eq!(
-        rows(&found, "SELECT ts, CAST(value AS INTEGER) FROM counter"),
-        ["12000 6"]
-    );
+    assert_eq!(rows(&found, "SELECT ts, CAST(value AS INTEGER) FROM counter"), ["12000 6"]);
 }
 
 #[test]
@@ -192,10 +162,7 @@ fn ss4_ss5_a_cpu_that_no_machine_has_has_no_counter() {
             .number(11, 5)
             .message(5, new().message(1, new().text(1, "f")))
     };
-    let found = imported(vec![
-        at(11_000, 135, sample(4096)),
-        at(12_000, 135, sample(1)),
-    ]);
+    let found = imported(vec![at(11_000, 135, sample(4096)), at(12_000, 135, sample(1))]);
     assert_eq!(
         rows(
             &found,
@@ -203,31 +170,19 @@ fn ss4_ss5_a_cpu_that_no_machine_has_has_no_counter() {
         ),
         ["11000 -", "12000 1"]
     );
-    assert_eq!(
-        rows(&found, "SELECT ts, CAST(value AS INTEGER) FROM counter"),
-        ["12000 5"]
-    );
+    assert_eq!(rows(&found, "SELECT ts, CAST(value AS INTEGER) FROM counter"), ["12000 5"]);
 }
 
 #[test]
 fn cp1_cp2_a_stream_without_a_reference_is_dropped() {
     let streamed = new().packed(1, &[1]).packed(2, &[5]);
-    let packet = new()
-        .number(10, 2)
-        .message(12, stack(new()))
-        .message(54, streamed);
+    let packet = new().number(10, 2).message(12, stack(new())).message(54, streamed);
     let found = imported(vec![packet]);
-    assert_eq!(
-        rows(&found, "SELECT * FROM cpu_profile_stack_sample"),
-        [""; 0]
-    );
+    assert_eq!(rows(&found, "SELECT * FROM cpu_profile_stack_sample"), [""; 0]);
     let stats = "SELECT value FROM stats WHERE name = 'streaming_profile_invalid_timestamp'";
     assert_eq!(rows(&found, stats), ["1"]);
     assert_eq!(
-        rows(
-            &found,
-            "SELECT code FROM import_log WHERE code LIKE 'streaming%'"
-        ),
+        rows(&found, "SELECT code FROM import_log WHERE code LIKE 'streaming%'"),
         ["streaming_profile_invalid_timestamp"]
     );
 }
@@ -238,11 +193,7 @@ fn cp3_the_thread_is_that_of_the_packet() {
         let descriptor = new().number(1, pid).number(2, pid).number(6, time);
         new().number(10, 2).message(44, descriptor)
     };
-    let streamed = || {
-        new()
-            .number(10, 2)
-            .message(54, new().packed(1, &[1]).packed(2, &[0]))
-    };
+    let streamed = || new().number(10, 2).message(54, new().packed(1, &[1]).packed(2, &[0]));
     let found = imported(vec![
         thread(7, 20),
         streamed().message(12, stack(new())),
@@ -257,11 +208,7 @@ fn cp3_the_thread_is_that_of_the_packet() {
 /// A dump of a process's heap with a sample: callstack, bytes and allocations.
 fn dump(ts: u64, pid: u64, heap: &str, [stack, size, count]: [u64; 3]) -> Message {
     let sample = new().number(1, stack).number(2, size).number(5, count);
-    new()
-        .number(1, pid)
-        .number(9, ts)
-        .text(11, heap)
-        .message(2, sample)
+    new().number(1, pid).number(9, ts).text(11, heap).message(2, sample)
 }
 
 const ALLOCATIONS: &str = "SELECT ts, pid, heap_name, count, size FROM heap_profile_allocation JOIN process USING (upid) ORDER BY heap_profile_allocation.id";
@@ -273,17 +220,8 @@ fn hp2_hp5_hp6_heaps_and_processes_do_not_share_sums() {
         .message(5, dump(10_900, 7, "b", [1, 50, 1]))
         .message(5, dump(10_900, 8, "a", [1, 30, 1]));
     let found = imported(vec![at(11_000, 37, both).message(12, stack(new()))]);
-    assert_eq!(
-        rows(&found, ALLOCATIONS),
-        ["11000 7 a 1 100", "11000 7 b 1 50", "11000 8 a 1 30"]
-    );
-    assert_eq!(
-        rows(
-            &found,
-            "SELECT * FROM stats WHERE name LIKE 'heapprofd_malformed%'"
-        ),
-        [""; 0]
-    );
+    assert_eq!(rows(&found, ALLOCATIONS), ["11000 7 a 1 100", "11000 7 b 1 50", "11000 8 a 1 30"]);
+    assert_eq!(rows(&found, "SELECT * FROM stats WHERE name LIKE 'heapprofd_malformed%'"), [""; 0]);
 }
 
 #[test]
@@ -306,15 +244,9 @@ fn hp1_hp4_hp7_dumps_are_counted_by_pid_and_what_they_lack_is_a_loss() {
             "heapprofd_missing_packet - 1"
         ]
     );
-    assert_eq!(
-        rows(&found, "SELECT kind, end_ts FROM loss"),
-        ["heap 11000"]
-    );
+    assert_eq!(rows(&found, "SELECT kind, end_ts FROM loss"), ["heap 11000"]);
     let log = "SELECT code FROM import_log WHERE code LIKE 'heap%' ORDER BY code";
-    assert_eq!(
-        rows(&found, log),
-        ["heapprofd_malformed_packet", "heapprofd_missing_packet"]
-    );
+    assert_eq!(rows(&found, log), ["heapprofd_malformed_packet", "heapprofd_missing_packet"]);
 }
 
 #[test]
@@ -326,17 +258,8 @@ fn hp3_hp8_a_text_for_the_empty_one_is_ignored() {
         .message(3, new().number(1, 1).number(2, 1))
         .message(5, dump(10_900, 7, "", [1, 100, 1]));
     let found = imported(vec![at(11_000, 37, own)]);
-    assert_eq!(
-        rows(
-            &found,
-            "SELECT quote(name), rel_pc FROM stack_profile_frame"
-        ),
-        ["'' 5"]
-    );
-    assert_eq!(
-        rows(&found, "SELECT quote(heap_name), dur FROM heap_profile"),
-        ["NULL 0"]
-    );
+    assert_eq!(rows(&found, "SELECT quote(name), rel_pc FROM stack_profile_frame"), ["'' 5"]);
+    assert_eq!(rows(&found, "SELECT quote(heap_name), dur FROM heap_profile"), ["NULL 0"]);
     assert_eq!(rows(&found, ALLOCATIONS), ["11000 7 unknown 1 100"]);
 }
 
@@ -352,36 +275,21 @@ fn sy1_to_sy3_symbols_of_a_module_that_is_not_there_are_counted() {
     let stats = "SELECT name, value FROM stats WHERE name IN ('stackprofile_invalid_mapping_id', 'symbolization_tmp_build_id_not_found') ORDER BY name";
     assert_eq!(
         rows(&found, stats),
-        [
-            "stackprofile_invalid_mapping_id 1",
-            "symbolization_tmp_build_id_not_found 1"
-        ]
+        ["stackprofile_invalid_mapping_id 1", "symbolization_tmp_build_id_not_found 1"]
     );
 }
 
 #[test]
 fn sm1_to_sm3_packed_smaps_pair_by_position() {
-    let packed = new()
-        .text(1, "/a (deleted)")
-        .text(1, "/b")
-        .packed(2, &[1, 0, 7])
-        .packed(4, &[10, 20, 30]);
+    let packed =
+        new().text(1, "/a (deleted)").text(1, "/b").packed(2, &[1, 0, 7]).packed(4, &[10, 20, 30]);
     let smaps = new().number(1, 7).message(3, packed);
     let found = imported(vec![at(11_000, 68, smaps)]);
     assert_eq!(
-        rows(
-            &found,
-            "SELECT path, path_trimmed, is_deleted, size_kb FROM profiler_smaps"
-        ),
+        rows(&found, "SELECT path, path_trimmed, is_deleted, size_kb FROM profiler_smaps"),
         ["/b /b 0 10", "/a (deleted) /a 1 20"]
     );
-    assert_eq!(
-        rows(
-            &found,
-            "SELECT value FROM stats WHERE name = 'smaps_parser_errors'"
-        ),
-        ["1"]
-    );
+    assert_eq!(rows(&found, "SELECT value FROM stats WHERE name = 'smaps_parser_errors'"), ["1"]);
 }
 
 #[test]
@@ -401,11 +309,7 @@ fn op2_pf5_what_a_profiler_lost_is_a_row_of_loss_and_a_line_of_the_summary() {
     let loss = "SELECT kind, ifnull(start_ts, '-'), ifnull(end_ts, '-'), ifnull(ucpu, '-'), ifnull(count, '-') FROM loss ORDER BY id";
     assert_eq!(
         rows(&found, loss),
-        [
-            "samples - 11000 3 250",
-            "samples 14000 - - -",
-            "samples 12000 13000 - 2"
-        ]
+        ["samples - 11000 3 250", "samples 14000 - - -", "samples 12000 13000 - 2"]
     );
     assert_eq!(found.count("SELECT count(*) FROM perf_sample"), 2);
     let stats = "SELECT name, ifnull(idx, '-'), value FROM stats WHERE name LIKE 'perf_%' AND name NOT LIKE '%shard%' ORDER BY name";
@@ -433,10 +337,7 @@ fn pf1_to_pf7_cs2_to_cs6_cs8_to_cs10_ss1_to_ss7_views_show_stacks_as_functions_d
         ["11 10 main;f 1"]
     );
     let totals = "SELECT source, callsite_id, self_count, total_count, ifnull(total_size, '-') FROM callsite_total ORDER BY callsite_id";
-    assert_eq!(
-        rows(&example, totals),
-        ["linux.perf 0 0 1 -", "linux.perf 1 1 1 -"]
-    );
+    assert_eq!(rows(&example, totals), ["linux.perf 0 0 1 -", "linux.perf 1 1 1 -"]);
     let heap = Imported::new("profiles/examples/example2.pftrace", &[]);
     let totals =
         "SELECT source, self_count, total_count, self_size, total_size FROM callsite_total";

@@ -22,9 +22,7 @@ fn v2_worked_example_nearest() {
 
 #[test]
 fn v3_worked_example_multihop_is_explained() {
-    let said = answer(&[
-        "explain", MULTIHOP, "--clock", "64", "--seq", "2", "--ts", "3503",
-    ]);
+    let said = answer(&["explain", MULTIHOP, "--clock", "64", "--seq", "2", "--ts", "3503"]);
     let lines: Vec<&str> = said.lines().collect();
     assert!(
         lines[0].contains("64@2 3000 = MONOTONIC 3200") && lines[0].contains("= 3703"),
@@ -35,23 +33,15 @@ fn v3_worked_example_multihop_is_explained() {
         "{said}"
     );
     assert!(lines[2].contains("BOOTTIME 7703"), "{said}");
-    let other = answer(&[
-        "explain", MULTIHOP, "--clock", "64", "--seq", "3", "--ts", "3503",
-    ]);
+    let other = answer(&["explain", MULTIHOP, "--clock", "64", "--seq", "3", "--ts", "3503"]);
     assert!(other.contains("unknown_clock"), "{other}");
 }
 
 #[test]
 fn n5_worked_example_dst_is_refused_with_its_reason() {
     let said = answer(&["explain", DST, "--clock", "REALTIME", "--ts", "11"]);
-    assert!(
-        said.contains("non_monotonic") && said.contains("backwards"),
-        "{said}"
-    );
-    assert_eq!(
-        csv(DST, "SELECT why_unresolved('REALTIME', 0, 11) AS w"),
-        "w\nnon_monotonic\n"
-    );
+    assert!(said.contains("non_monotonic") && said.contains("backwards"), "{said}");
+    assert_eq!(csv(DST, "SELECT why_unresolved('REALTIME', 0, 11) AS w"), "w\nnon_monotonic\n");
     let other_way =
         "SELECT convert_clock(6, 0, 10029, 1, 0) AS a, convert_clock(6, 0, 40040, 1, 0) AS b";
     assert_eq!(csv(DST, other_way), "a,b\n29,40\n");
@@ -71,10 +61,7 @@ fn every_format_gives_the_rows() {
     let sql = "SELECT 1 AS a, NULL AS b, 'x,y' AS c, 9007199254740993 AS d";
     let format = |name| answer(&["query", NEAREST, sql, "--format", name]);
     assert_eq!(format("csv"), "a,b,c,d\n1,,\"x,y\",9007199254740993\n");
-    assert_eq!(
-        format("jsonl"),
-        "{\"a\":1,\"b\":null,\"c\":\"x,y\",\"d\":9007199254740993}\n"
-    );
+    assert_eq!(format("jsonl"), "{\"a\":1,\"b\":null,\"c\":\"x,y\",\"d\":9007199254740993}\n");
     let json: serde_json::Value = serde_json::from_str(&format("json")).unwrap();
     assert_eq!(json[0]["d"], 9_007_199_254_740_993_i64);
     assert!(format("markdown").starts_with("| a"));
@@ -91,14 +78,7 @@ fn sql_comes_from_a_pipe_or_a_file_too() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("q.sql");
     std::fs::write(&file, "SELECT 3 AS c").unwrap();
-    let args = [
-        "query",
-        NEAREST,
-        "--format",
-        "csv",
-        "--file",
-        file.to_str().unwrap(),
-    ];
+    let args = ["query", NEAREST, "--format", "csv", "--file", file.to_str().unwrap()];
     assert_eq!(answer(&args), "c\n3\n");
 }
 
@@ -109,11 +89,7 @@ fn the_shell_reads_statements_and_dot_commands() {
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(said.stdout.contains("t\n2104\n"), "{}", said.stdout);
     assert!(said.stdout.contains("clock_mapping"), "{}", said.stdout);
-    assert!(
-        said.stdout.contains("CREATE TABLE clock_snapshot"),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.contains("CREATE TABLE clock_snapshot"), "{}", said.stdout);
     let failed = run_with_input(&["shell", NEAREST], "SELECT nothing;\nSELECT 5;\n");
     assert_eq!(failed.code, Some(1));
     assert!(failed.stderr.contains("nothing") && failed.stdout.contains('5'));
@@ -128,10 +104,7 @@ fn clocks_shows_every_clock() {
 
 #[test]
 fn c3_clock_id_of_a_name() {
-    assert_eq!(
-        answer(&["clock-id", "com.example.my_subsystem"]),
-        "4144414090\n"
-    );
+    assert_eq!(answer(&["clock-id", "com.example.my_subsystem"]), "4144414090\n");
     assert_eq!(answer(&["clock-id", "BOOTTIME"]), "6\n");
 }
 
@@ -139,47 +112,24 @@ fn c3_clock_id_of_a_name() {
 fn exit_codes_and_errors_name_what_is_wrong() {
     let wrong_usage = run(&["import"]);
     assert_eq!(wrong_usage.code, Some(2));
-    assert_eq!(
-        run(&["query", NEAREST, "SELECT 1", "--format", "xml"]).code,
-        Some(2)
-    );
+    assert_eq!(run(&["query", NEAREST, "SELECT 1", "--format", "xml"]).code, Some(2));
 
     let sql = run(&["query", NEAREST, "SELECT * FROM nowhere"]);
     assert_eq!(sql.code, Some(1));
-    assert!(
-        sql.stderr.contains("no such table: nowhere"),
-        "{}",
-        sql.stderr
-    );
+    assert!(sql.stderr.contains("no such table: nowhere"), "{}", sql.stderr);
     let argument = run(&["query", NEAREST, "SELECT to_boottime(x'00', 0, 1)"]);
-    assert!(
-        argument.stderr.contains("argument 1 (clock_id)"),
-        "{}",
-        argument.stderr
-    );
+    assert!(argument.stderr.contains("argument 1 (clock_id)"), "{}", argument.stderr);
 
     for command in ["query", "clocks"] {
         let args = |file| {
-            if command == "query" {
-                vec![command, file, "SELECT 1"]
-            } else {
-                vec![command, file]
-            }
+            if command == "query" { vec![command, file, "SELECT 1"] } else { vec![command, file] }
         };
         let missing = run(&args("missing.pftrace"));
         assert_eq!(missing.code, Some(1));
-        assert!(
-            missing.stderr.contains("missing.pftrace"),
-            "{}",
-            missing.stderr
-        );
+        assert!(missing.stderr.contains("missing.pftrace"), "{}", missing.stderr);
         let readme = run(&args("Cargo.toml"));
         assert_eq!(readme.code, Some(1));
-        assert!(
-            readme.stderr.contains("is not a Perfetto trace"),
-            "{}",
-            readme.stderr
-        );
+        assert!(readme.stderr.contains("is not a Perfetto trace"), "{}", readme.stderr);
         assert!(run(&args("tests")).stderr.contains("directory"));
     }
 }
@@ -193,14 +143,8 @@ fn a_database_that_is_not_ours_is_told() {
     let ask = |path: &Path| run(&["query", path.to_str().unwrap(), "SELECT 1"]);
     let foreign = ask(&path);
     assert_eq!(foreign.code, Some(1));
-    assert!(
-        foreign.stderr.contains("but timebase did not make it"),
-        "{}",
-        foreign.stderr
-    );
-    other
-        .execute_batch("PRAGMA application_id = 1952605811; PRAGMA user_version = 99;")
-        .unwrap();
+    assert!(foreign.stderr.contains("but timebase did not make it"), "{}", foreign.stderr);
+    other.execute_batch("PRAGMA application_id = 1952605811; PRAGMA user_version = 99;").unwrap();
     let newer = ask(&path);
     assert_eq!(newer.code, Some(1));
     let expected = format!(
@@ -211,11 +155,7 @@ fn a_database_that_is_not_ours_is_told() {
     assert!(newer.stderr.ends_with(&expected), "{}", newer.stderr);
     other.execute_batch("PRAGMA user_version = 1").unwrap();
     let older = ask(&path);
-    assert!(
-        older.stderr.ends_with("; import the trace again\n"),
-        "{}",
-        older.stderr
-    );
+    assert!(older.stderr.ends_with("; import the trace again\n"), "{}", older.stderr);
 }
 
 #[test]
@@ -231,11 +171,7 @@ fn results_go_to_stdout_and_all_else_to_stderr() {
     assert!(!said.stderr.contains('\r'), "no progress bar in a pipe");
     let twice = run(&["import", out.to_str().unwrap()]);
     assert_eq!(twice.code, Some(1));
-    assert!(
-        twice.stderr.contains("already is a SQLite database"),
-        "{}",
-        twice.stderr
-    );
+    assert!(twice.stderr.contains("already is a SQLite database"), "{}", twice.stderr);
     let again = answer(&[
         "query",
         out.to_str().unwrap(),

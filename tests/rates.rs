@@ -61,12 +61,7 @@ fn r6_plain_sql_converts_as_the_functions_do() {
             "SELECT * FROM ({BOTH})
              WHERE typeof(joined) = 'integer' AND joined IS NOT called OR called_error - joined_error NOT BETWEEN -1e-3 AND 1 + 1e-3"
         );
-        assert_eq!(
-            trace.rows(&apart),
-            Vec::<Vec<String>>::new(),
-            "{}",
-            file.display()
-        );
+        assert_eq!(trace.rows(&apart), Vec::<Vec<String>>::new(), "{}", file.display());
     }
     assert!(compared > 10_000);
 }
@@ -78,12 +73,7 @@ fn r6_intervals_of_packets_are_those_of_their_readings() {
         // By all snapshots; a clock may have gone backwards after it placed a packet.
         let placed = "SELECT count(*) FROM packet WHERE unresolved IS NULL
                       AND to_boottime_linear(clock_id, seq_id, clock_ts, machine_id) IS NOT NULL";
-        assert_eq!(
-            trace.count(intervals),
-            trace.count(placed),
-            "{}",
-            file.display()
-        );
+        assert_eq!(trace.count(intervals), trace.count(placed), "{}", file.display());
         if trace.count("SELECT int_value FROM metadata WHERE name = 'trace_time_clock_id'") != 6 {
             continue;
         }
@@ -93,12 +83,7 @@ fn r6_intervals_of_packets_are_those_of_their_readings() {
             JOIN packet AS p ON p.id = i.id
             JOIN boottime_interval(p.clock_id, p.seq_id, p.clock_ts, p.machine_id) AS f
             WHERE (i.earliest, i.ts, i.latest) IS NOT (f.earliest, f.estimate, f.latest)";
-        assert_eq!(
-            trace.rows(apart),
-            Vec::<Vec<String>>::new(),
-            "{}",
-            file.display()
-        );
+        assert_eq!(trace.rows(apart), Vec::<Vec<String>>::new(), "{}", file.display());
     }
 }
 
@@ -145,12 +130,7 @@ fn r4_it_is_exact_at_the_readings_that_are_used() {
         compared += trace.count("SELECT count(*) FROM used");
         let off =
             "SELECT * FROM used WHERE to_boottime_linear(clock_id, seq_id, a, machine_id) IS NOT b";
-        assert_eq!(
-            trace.rows(off),
-            Vec::<Vec<String>>::new(),
-            "{}",
-            file.display()
-        );
+        assert_eq!(trace.rows(off), Vec::<Vec<String>>::new(), "{}", file.display());
     }
     assert!(compared > 100, "{compared}");
 }
@@ -169,15 +149,7 @@ fn r1_a_counter_whose_unit_nobody_wrote_down_is_converted_by_its_rate() {
 fn r7_explain_shows_the_readings_around_the_rate_and_the_error_of_every_hop() {
     let trace = data("multihop.pftrace");
     let trace = trace.to_str().unwrap();
-    let asked = [
-        "explain",
-        trace,
-        "--clock",
-        "64@2",
-        "--ts",
-        "2500",
-        "--conversion",
-    ];
+    let asked = ["explain", trace, "--clock", "64@2", "--ts", "2500", "--conversion"];
     let linear = answer(&[&asked[..], &["linear"]].concat());
     assert_eq!(
         linear,
@@ -211,20 +183,9 @@ MONOTONIC 2675 → BOOTTIME 7675 ± 1500 ns
     assert_eq!(answer(&by_default), linear);
 
     let dst = data("dst.pftrace");
-    let refused = [
-        "explain",
-        dst.to_str().unwrap(),
-        "--clock",
-        "REALTIME",
-        "--ts",
-        "11",
-    ];
+    let refused = ["explain", dst.to_str().unwrap(), "--clock", "REALTIME", "--ts", "11"];
     let refused = run(&[&refused[..], &["--conversion", "linear"]].concat());
-    assert!(
-        refused
-            .stdout
-            .starts_with("REALTIME 11 is unresolved: non_monotonic\n")
-    );
+    assert!(refused.stdout.starts_with("REALTIME 11 is unresolved: non_monotonic\n"));
 }
 
 #[test]
@@ -235,19 +196,9 @@ fn r7_explain_tells_of_a_time_beyond_64_bits() {
     let far = ["--ts", "9223372036854775000", "--conversion"];
     let linear = answer(&[&asked[..], &far, &["linear"]].concat());
     assert!(linear.contains("→ BOOTTIME beyond 64 bits"), "{linear}");
-    assert!(
-        linear.contains("MONOTONIC 9223372036854775000 is unresolved: overflow\n"),
-        "{linear}"
-    );
+    assert!(linear.contains("MONOTONIC 9223372036854775000 is unresolved: overflow\n"), "{linear}");
     // A clock has the same facts with either conversion.
-    let same = [
-        "explain",
-        trace.to_str().unwrap(),
-        "--clock",
-        "BOOTTIME",
-        "--ts",
-        "7",
-    ];
+    let same = ["explain", trace.to_str().unwrap(), "--clock", "BOOTTIME", "--ts", "7"];
     let same = answer(&[&same[..], &["--conversion", "linear"]].concat());
     assert_eq!(same, "BOOTTIME 7 is BOOTTIME 7 ns\n");
 }

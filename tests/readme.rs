@@ -23,10 +23,7 @@ fn examples(page: &str) -> Vec<Example> {
         in_example &= text.is_some() || line.is_empty();
         if let Some(command) = text.and_then(|text| text.strip_prefix("$ ")) {
             in_example = true;
-            examples.push(Example {
-                command: command.to_owned(),
-                output: Vec::new(),
-            });
+            examples.push(Example { command: command.to_owned(), output: Vec::new() });
         } else if let (true, Some(example)) = (in_example, examples.last_mut()) {
             let text = text.unwrap_or_default();
             if is_open(&example.command) {
@@ -67,11 +64,7 @@ fn assert_prints_what_is_shown(name: &str, at_least: usize) {
             .env("PATH", &path)
             .output();
         let said = Said::from(ran.unwrap());
-        assert!(
-            !said.stderr.contains("error:"),
-            "{command}\n{}",
-            said.stderr
-        );
+        assert!(!said.stderr.contains("error:"), "{command}\n{}", said.stderr);
         let output = trimmed(&output.join("\n"));
         if !output.is_empty() {
             is_shown(name, &command, &trimmed(&said.stdout), &output);

@@ -38,10 +38,8 @@ pub fn is_own(row: &Row) -> bool {
 fn md1_to_md16_known_rows() {
     let statements = statements(STATEMENTS);
     let asked = ["metadata", "recorded", "triggers"];
-    let statements: Vec<_> = statements
-        .into_iter()
-        .filter(|(name, _)| asked.contains(&name.as_str()))
-        .collect();
+    let statements: Vec<_> =
+        statements.into_iter().filter(|(name, _)| asked.contains(&name.as_str())).collect();
     assert_eq!(statements.len(), asked.len());
     let mut wrong: BTreeMap<&str, String> = BTreeMap::new();
     for trace in TRACES {
@@ -129,15 +127,8 @@ fn md1_some_packets_are_read_in_file_order_and_others_in_the_order_of_time() {
     // Without events, the order of the file is the only one.
     let found = imported(&packets, &["--no-events"]);
     assert_eq!(
-        [
-            facts(&found, "unique_session_name"),
-            facts(&found, "trace_trigger")
-        ]
-        .concat(),
-        [
-            "unique_session_name=early single - 0",
-            "trace_trigger=second single - 0"
-        ]
+        [facts(&found, "unique_session_name"), facts(&found, "trace_trigger")].concat(),
+        ["unique_session_name=early single - 0", "trace_trigger=second single - 0"]
     );
 }
 
@@ -158,12 +149,7 @@ fn md1_a_packet_that_relies_on_lost_state_says_only_some_things() {
         lost(90, new()),
         lost(
             86,
-            new().message(
-                1,
-                new()
-                    .text(1, "debug.tracing.profile_system_server")
-                    .text(2, "1"),
-            ),
+            new().message(1, new().text(1, "debug.tracing.profile_system_server").text(2, "1")),
         ),
         lost(39, new().message(2, new().number(1, 5))),
     ];
@@ -202,15 +188,11 @@ fn md7_a_service_event_is_at_its_own_timestamp() {
     // On a clock that is not trace time, and without a timestamp.
     let converted = new().number(10, 2).number(8, 70).number(58, 3);
     let reading = |id, value| new().number(1, id).number(2, value);
-    let snapshot = new()
-        .message(1, reading(6, 1000))
-        .message(1, reading(3, 50));
+    let snapshot = new().message(1, reading(6, 1000)).message(1, reading(3, 50));
     let packets = [
         new().number(10, 1).message(6, snapshot),
         converted.message(69, new().number(2, 1).number(3, 1)),
-        new()
-            .number(10, 2)
-            .message(69, new().number(5, 1).number(3, 1).number(11, 4)),
+        new().number(10, 2).message(69, new().number(5, 1).number(3, 1).number(11, 4)),
     ];
     let found = imported(&packets, &[]);
     assert_eq!(
@@ -234,10 +216,7 @@ fn md8_a_configuration_that_cannot_be_read_has_no_text() {
     assert!(facts(&found, "trace_config_pbtxt").is_empty());
     let told = "SELECT severity, code FROM import_log";
     assert_eq!(rows(&found, told), ["warning unreadable_config"]);
-    assert_eq!(
-        facts(&found, "unique_session_name"),
-        ["unique_session_name=s single - 0"]
-    );
+    assert_eq!(facts(&found, "unique_session_name"), ["unique_session_name=s single - 0"]);
 }
 
 #[test]
@@ -285,10 +264,7 @@ fn md14_h1_the_api_level_is_that_of_the_fingerprint_if_nothing_says_it() {
         let found = imported(&[packet], &[]);
         let level = level.map(|level: i64| level.to_string());
         let of_machine = "SELECT ifnull(android_sdk_version, '') FROM machine";
-        assert_eq!(
-            rows(&found, of_machine),
-            [level.clone().unwrap_or_default()]
-        );
+        assert_eq!(rows(&found, of_machine), [level.clone().unwrap_or_default()]);
         let fact = level.map(|level| format!("android_sdk_version={level} single 0 -"));
         assert_eq!(facts(&found, "android_sdk_version"), Vec::from_iter(fact));
     }
@@ -302,10 +278,7 @@ fn md15_every_machine_has_its_rows() {
     let found = imported(&packets, &[]);
     assert_eq!(
         facts(&found, "system_name"),
-        [
-            "system_name=host single 0 -",
-            "system_name=guest single 1 -"
-        ]
+        ["system_name=host single 0 -", "system_name=guest single 1 -"]
     );
     let not_of_each = "SELECT name FROM stats WHERE machine_id IS NOT NULL AND idx IS NULL
         GROUP BY name HAVING count(*) <> 2 OR count(trace_id) <> 2 OR total(value) <> 0";
@@ -341,10 +314,7 @@ fn ft1_gk1_ot1_ke32_counters_of_other_rules_have_their_rows() {
     );
     let of_none = "SELECT name, severity, value FROM stats
         WHERE name GLOB 'trace_sorter_*' AND machine_id IS NULL AND trace_id IS NULL";
-    assert_eq!(
-        rows(&found, of_none),
-        ["trace_sorter_negative_timestamp_dropped error 0"]
-    );
+    assert_eq!(rows(&found, of_none), ["trace_sorter_negative_timestamp_dropped error 0"]);
 }
 
 #[test]
@@ -379,23 +349,13 @@ fn md16_a_trigger_of_chrome_terminates_a_flow() {
 #[test]
 fn md16_the_first_trigger_that_cloned_the_recording_counts() {
     let clone = |ts, name| at(ts, 113, trigger(name));
-    let packets = [
-        clone(300, "second"),
-        at(100, 46, trigger("started")),
-        clone(200, "first"),
-    ];
+    let packets = [clone(300, "second"), at(100, 46, trigger("started")), clone(200, "first")];
     let found = imported(&packets, &[]);
-    assert_eq!(
-        facts(&found, "trace_trigger"),
-        ["trace_trigger=first single - 0"]
-    );
+    assert_eq!(facts(&found, "trace_trigger"), ["trace_trigger=first single - 0"]);
     let time = "SELECT value FROM stats WHERE name = 'traced_clone_trigger_timestamp_ns'";
     assert_eq!(rows(&found, time), ["200"]);
     let found = imported(&[at(50, 113, new())], &[]);
-    assert_eq!(
-        facts(&found, "trace_trigger"),
-        ["trace_trigger=(null) single - 0"]
-    );
+    assert_eq!(facts(&found, "trace_trigger"), ["trace_trigger=(null) single - 0"]);
     let unnamed = "SELECT count(*) FROM slice WHERE name IS NULL AND dur = 0";
     assert_eq!(rows(&found, unnamed), ["1"]);
 }

@@ -102,10 +102,7 @@ struct Databases {
 
 impl Databases {
     fn new() -> Self {
-        Databases {
-            place: Place::new(),
-            made: BTreeMap::new(),
-        }
+        Databases { place: Place::new(), made: BTreeMap::new() }
     }
 
     fn of(&mut self, trace: &Path) -> PathBuf {
@@ -143,9 +140,8 @@ fn csv(database: &Path, sql: &str) -> Vec<String> {
 fn traces() -> Vec<PathBuf> {
     let entries = fs::read_dir(repository().join("tests/data")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    let mut traces: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|e| e == "pftrace"))
-        .collect();
+    let mut traces: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == "pftrace")).collect();
     traces.sort();
     assert!(traces.len() >= 11);
     traces
@@ -178,10 +174,7 @@ fn assert_prints_what_is_shown(name: &str, at_least: usize) {
     assert!(examples.len() >= at_least, "{}", examples.len());
     for example in examples {
         let output = match example.is_writing {
-            true => query(
-                &databases.copy_of(&example.trace),
-                &[&example.sql, "--write"],
-            ),
+            true => query(&databases.copy_of(&example.trace), &[&example.sql, "--write"]),
             false => query(&databases.of(&example.trace), &[&example.sql]),
         };
         let printed = output.stdout + &output.stderr;
@@ -210,10 +203,7 @@ fn every_view_of_a_trace_that_is_asked_itself_has_the_rows_of_its_database() {
     let mut databases = Databases::new();
     let trace = repository().join("tests/data/app.pftrace");
     let conn = Connection::open(databases.of(&trace)).unwrap();
-    let views = pairs(
-        &conn,
-        "SELECT upper(name), type FROM sqlite_schema WHERE type = 'view'",
-    );
+    let views = pairs(&conn, "SELECT upper(name), type FROM sqlite_schema WHERE type = 'view'");
     assert!(views.len() > 40);
     for (view, _) in views {
         // The time, the path and the speed of an import belong to the import.
@@ -259,35 +249,24 @@ fn every_table_and_column_has_its_place_in_the_reference() {
     let text = page("reference.md");
     let (sections, examples) = (sections(&text), examples(&text));
     let mut tables = 0;
-    for (kind, name) in pairs(
-        &conn,
-        "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'",
-    ) {
+    for (kind, name) in
+        pairs(&conn, "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
+    {
         if kind == "index" || kind == "trigger" {
-            assert!(
-                text.contains(&format!("`{name}`")),
-                "the {kind} {name} is missing"
-            );
+            assert!(text.contains(&format!("`{name}`")), "the {kind} {name} is missing");
             continue;
         }
         tables += 1;
         let section = sections.get(&name);
         let section = without_blocks(section.unwrap_or_else(|| panic!("no section {name}")));
-        for (column, _) in pairs(
-            &conn,
-            &format!("SELECT name, type FROM pragma_table_xinfo('{name}')"),
-        ) {
-            assert!(
-                section.contains(&format!("`{column}`")),
-                "{name}.{column} is missing"
-            );
+        for (column, _) in
+            pairs(&conn, &format!("SELECT name, type FROM pragma_table_xinfo('{name}')"))
+        {
+            assert!(section.contains(&format!("`{column}`")), "{name}.{column} is missing");
         }
         let example = example_of(&examples, &name);
         let example = example.unwrap_or_else(|| panic!("{name} has no example"));
-        assert!(
-            example.sql.contains(&name),
-            "the example of {name} is of something else"
-        );
+        assert!(example.sql.contains(&name), "the example of {name} is of something else");
     }
     assert!(tables >= 17);
 }
@@ -334,9 +313,8 @@ fn every_function_has_its_place_in_the_reference() {
             .iter()
             .filter(|example| example.section == *name && example.sql.contains(&format!("{name}(")))
             .collect();
-        let (wrong, right): (Vec<&Example>, Vec<&Example>) = of_it
-            .into_iter()
-            .partition(|example| example.output.contains("timebase: error: "));
+        let (wrong, right): (Vec<&Example>, Vec<&Example>) =
+            of_it.into_iter().partition(|example| example.output.contains("timebase: error: "));
         assert!(!right.is_empty(), "{name} has no example");
         assert!(!wrong.is_empty(), "{name} has no example of a wrong use");
 
@@ -357,22 +335,15 @@ fn every_function_has_its_place_in_the_reference() {
     }
 
     // The arguments of a table-valued function, which are hidden columns.
-    for (function, arguments) in [
-        ("clock_path", 7),
-        ("clock_path_linear", 7),
-        ("boottime_interval", 5),
-    ] {
+    for (function, arguments) in
+        [("clock_path", 7), ("clock_path_linear", 7), ("boottime_interval", 5)]
+    {
         let columns = |hidden: u8| {
             let of = format!("pragma_table_xinfo('{function}')");
-            csv(
-                &database,
-                &format!("SELECT name FROM {of} WHERE hidden = {hidden}"),
-            )
+            csv(&database, &format!("SELECT name FROM {of} WHERE hidden = {hidden}"))
         };
         let section = &sections[function];
-        let last = section
-            .lines()
-            .rfind(|line| line.starts_with("    SELECT * FROM "));
+        let last = section.lines().rfind(|line| line.starts_with("    SELECT * FROM "));
         assert_eq!(columns(1).len(), arguments);
         for argument in columns(1) {
             assert!(last.unwrap().contains(&argument), "{function}: {argument}");
@@ -391,12 +362,8 @@ fn every_function_has_its_place_in_the_reference() {
         ("preceding_flow", "flow"),
         ("directly_connected_flow", "flow"),
     ] {
-        let columns = |of: &str| {
-            csv(
-                &database,
-                &format!("SELECT name FROM pragma_table_xinfo('{of}')"),
-            )
-        };
+        let columns =
+            |of: &str| csv(&database, &format!("SELECT name FROM pragma_table_xinfo('{of}')"));
         let mut expected = columns(table);
         expected.push("start_id".into());
         assert_eq!(columns(function), expected, "{function}");
@@ -408,10 +375,7 @@ fn every_function_has_its_place_in_the_reference() {
 fn named(section: &str) -> BTreeSet<String> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     let cells = rows.filter_map(|row| row.split(" |").next());
-    cells
-        .flat_map(|cell| cell.split(", "))
-        .map(|name| name.trim_matches('`').to_owned())
-        .collect()
+    cells.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect()
 }
 
 /// The rows of a section's tables with this number of cells, by the name in the first cell.
@@ -419,15 +383,13 @@ fn cells_of<const CELLS: usize>(section: &str) -> BTreeMap<String, [String; CELL
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     let rows = rows.map(|row| row.trim_end_matches(" |").split(" | ").map(str::to_owned));
     let rows = rows.filter_map(|cells| <[String; CELLS]>::try_from(cells.collect::<Vec<_>>()).ok());
-    rows.map(|cells| (cells[0].trim_end_matches('`').to_owned(), cells))
-        .collect()
+    rows.map(|cells| (cells[0].trim_end_matches('`').to_owned(), cells)).collect()
 }
 
 /// The counters of a section, each with severity and source from its row.
 fn meanings(section: &str) -> BTreeMap<String, String> {
     let rows = cells_of(section).into_iter();
-    rows.map(|(name, [_, severity, source, _])| (name, format!("{severity} | {source}")))
-        .collect()
+    rows.map(|(name, [_, severity, source, _])| (name, format!("{severity} | {source}"))).collect()
 }
 
 /// A cell in the form of the database: without markup, and without notes about missing rows.
@@ -441,12 +403,7 @@ fn unmarked(cell: &str) -> String {
         rest = behind.split_once(')').unwrap().1;
     }
     let text = (text + rest).replace('`', "");
-    let notes = [
-        "; missing at zero",
-        "; missing if ",
-        "; for each file and machine",
-        "; idx is",
-    ];
+    let notes = ["; missing at zero", "; missing if ", "; for each file and machine", "; idx is"];
     let end = notes.iter().filter_map(|note| text.find(note)).min();
     text[..end.unwrap_or(text.len())].to_owned()
 }
@@ -521,9 +478,8 @@ fn literals_after(beginnings: &[&str]) -> BTreeSet<String> {
     for path in files("crates", &["rs"]) {
         let source = fs::read_to_string(path).unwrap();
         for beginning in beginnings {
-            for (_, rest) in source
-                .match_indices(beginning)
-                .map(|(at, _)| source.split_at(at + beginning.len()))
+            for (_, rest) in
+                source.match_indices(beginning).map(|(at, _)| source.split_at(at + beginning.len()))
             {
                 let call: String = rest.chars().take(120).take_while(|c| *c != ';').collect();
                 // A literal that is not closed here is cut.
@@ -559,11 +515,7 @@ fn every_code_of_the_log_has_its_place_in_the_reference() {
             .into_iter()
             .filter(|code| code.starts_with("snapshot_")),
     );
-    codes.extend(
-        literals_after(&["said(", "say("])
-            .into_iter()
-            .filter(|code| code.contains('_')),
-    );
+    codes.extend(literals_after(&["said(", "say("]).into_iter().filter(|code| code.contains('_')));
     // A statement writes this one.
     codes.insert("snapshot_of_zeros".to_owned());
     assert!(codes.len() >= 19, "{codes:?}");
@@ -580,10 +532,8 @@ fn every_code_of_the_log_has_its_place_in_the_reference() {
         "trace_file_id",
         "machine_id",
     ];
-    let gone: Vec<&String> = named
-        .difference(&codes)
-        .filter(|name| !columns.contains(&name.as_str()))
-        .collect();
+    let gone: Vec<&String> =
+        named.difference(&codes).filter(|name| !columns.contains(&name.as_str())).collect();
     assert!(gone.is_empty(), "{gone:?}");
 }
 
@@ -608,10 +558,7 @@ fn every_counter_and_fact_has_its_place_in_the_reference() {
     let mut databases = Databases::new();
     for trace in traces() {
         let database = databases.of(&trace);
-        for row in csv(
-            &database,
-            "SELECT name, severity || ' | ' || source FROM stats",
-        ) {
+        for row in csv(&database, "SELECT name, severity || ' | ' || source FROM stats") {
             let (name, meaning) = row.split_once(',').unwrap();
             let told = stats.get(name);
             let told = told.unwrap_or_else(|| panic!("the counter {name} is missing"));
@@ -621,10 +568,7 @@ fn every_counter_and_fact_has_its_place_in_the_reference() {
             assert!(metadata.contains(&name), "metadata {name} is missing");
         }
         for code in csv(&database, "SELECT code FROM import_log") {
-            assert!(
-                named(&sections["import_log"]).contains(&code),
-                "the code {code} is missing"
-            );
+            assert!(named(&sections["import_log"]).contains(&code), "the code {code} is missing");
         }
     }
     for (constructor, severity) in [
@@ -678,9 +622,7 @@ fn every_link_of_the_pages_leads_somewhere() {
 
 fn has_anchor(page: &Path, anchor: &str) -> bool {
     let sections = sections(&fs::read_to_string(page).unwrap());
-    sections
-        .into_keys()
-        .any(|title| title.to_lowercase().replace(' ', "-") == anchor)
+    sections.into_keys().any(|title| title.to_lowercase().replace(' ', "-") == anchor)
 }
 
 /// The output of `sqlite3 -header -column`.
@@ -707,9 +649,7 @@ fn as_columns(statement: &mut Statement<'_>) -> String {
     table.insert(1, widths.iter().map(|&width| "-".repeat(width)).collect());
     let lines = table.iter().map(|row| {
         let cells = row.iter().zip(&widths);
-        let cells: Vec<String> = cells
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
+        let cells: Vec<String> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
         cells.join("  ")
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -737,12 +677,7 @@ fn every_example_of_plain_sql_prints_what_is_shown() {
     for example in examples {
         let conn = Connection::open(databases.copy_of(&example.trace)).unwrap();
         let printed = trimmed(&plain(&conn, &example.sql));
-        is_shown(
-            "docs/plain-sql.md",
-            &example.sql,
-            &printed,
-            &trimmed(&example.output),
-        );
+        is_shown("docs/plain-sql.md", &example.sql, &printed, &trimmed(&example.output));
     }
 }
 
@@ -751,26 +686,13 @@ fn every_example_of_plain_sql_prints_what_is_shown() {
 fn large_trace() -> Vec<u8> {
     let now = 1_700_000_000_000_000_001;
     let readings = |at: u64| {
-        [
-            (6, now + 7 * at, 1),
-            (3, 1 + 5 * at, 1),
-            (1, now + 9 * at, 1),
-            (200, 100 + at, 50),
-        ]
-        .map(|(id, timestamp, unit)| Reading {
-            id,
-            timestamp,
-            unit,
-            ..Reading::default()
-        })
+        [(6, now + 7 * at, 1), (3, 1 + 5 * at, 1), (1, now + 9 * at, 1), (200, 100 + at, 50)]
+            .map(|(id, timestamp, unit)| Reading { id, timestamp, unit, ..Reading::default() })
     };
     let mut packets: Vec<Packet> = (0..5)
         .map(|at| Packet {
             seq: 1,
-            clock_snapshot: Some(ClockSnapshot {
-                clocks: readings(at).to_vec(),
-                primary: None,
-            }),
+            clock_snapshot: Some(ClockSnapshot { clocks: readings(at).to_vec(), primary: None }),
             ..Packet::default()
         })
         .collect();

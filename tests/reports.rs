@@ -30,9 +30,7 @@ const REPORTS: [&str; 9] = [
     "cpu-profile",
     "heap-profile",
 ];
-const ALL: [&str; 8] = [
-    SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP, DESKTOP, APP,
-];
+const ALL: [&str; 8] = [SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP, DESKTOP, APP];
 
 /// Runs a script from a file, with further arguments.
 fn script(sql: &str, args: &[&str]) -> Said {
@@ -87,10 +85,7 @@ fn titles_are_headings_in_text() {
         "## First\n\n| a | b |\n| ---: | --- |\n| 1 | x\\|y |\n\n| c |\n| ---: |\n| 2 |\n\n\
          ## None\n\n| d |\n| --- |\n"
     );
-    assert_eq!(
-        written(TITLED, &["--format", "csv"]),
-        "# First\na,b\n1,x|y\n\nc\n2\n\n# None\nd\n"
-    );
+    assert_eq!(written(TITLED, &["--format", "csv"]), "# First\na,b\n1,x|y\n\nc\n2\n\n# None\nd\n");
 }
 
 #[test]
@@ -112,14 +107,8 @@ fn titles_are_keys_in_json() {
 
 #[test]
 fn a_statement_alone_is_its_rows() {
-    assert_eq!(
-        written("SELECT 1 AS a", &["--format", "json"]),
-        "[\n{\"a\":1}\n]\n"
-    );
-    assert_eq!(
-        written("-- # T\nSELECT 1 AS a", &["--format", "csv"]),
-        "a\n1\n"
-    );
+    assert_eq!(written("SELECT 1 AS a", &["--format", "json"]), "[\n{\"a\":1}\n]\n");
+    assert_eq!(written("-- # T\nSELECT 1 AS a", &["--format", "csv"]), "a\n1\n");
     let titled = written("-- # T\nSELECT 1 AS a", &["--format", "json"]);
     assert_eq!(titled, "[\n{\"title\":\"T\",\"rows\":[\n{\"a\":1}\n]}\n]\n");
     let nothing = "CREATE TEMP TABLE t (x); DROP TABLE t;";
@@ -129,10 +118,7 @@ fn a_statement_alone_is_its_rows() {
 #[test]
 fn a_title_waits_for_the_next_result() {
     let sql = "-- # Clocks\nCREATE TEMP VIEW v AS SELECT 1 AS a;\nSELECT * FROM v; SELECT 2 AS b;";
-    assert_eq!(
-        written(sql, &["--format", "csv"]),
-        "# Clocks\na\n1\n\nb\n2\n"
-    );
+    assert_eq!(written(sql, &["--format", "csv"]), "# Clocks\na\n1\n\nb\n2\n");
 }
 
 #[test]
@@ -162,10 +148,7 @@ fn parameters_are_values_of_their_types() {
 fn a_default_is_for_what_is_not_given() {
     let sql = "-- param n = 2 : how many\nSELECT :n AS n; SELECT :n + 1 AS m;";
     assert_eq!(written(sql, &["--format", "csv"]), "n\n2\n\nm\n3\n");
-    assert_eq!(
-        written(sql, &["--format", "csv", "--param", "n=5"]),
-        "n\n5\n\nm\n6\n"
-    );
+    assert_eq!(written(sql, &["--format", "csv", "--param", "n=5"]), "n\n5\n\nm\n6\n");
 }
 
 #[test]
@@ -173,19 +156,11 @@ fn wrong_parameters_are_told_before_anything_runs() {
     let sql = "-- param n = 2 : how many\nSELECT :n AS n;\n-- # Tags\nSELECT :tag AS tag;";
     let message = |args: &[&str]| {
         let said = script(sql, args);
-        assert_eq!(
-            (said.code, said.stdout.as_str()),
-            (Some(2), ""),
-            "{}",
-            said.stderr
-        );
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{}", said.stderr);
         said.stderr
     };
     let missing = message(&[]);
-    assert!(
-        missing.contains("report.sql: statement 2 (Tags): :tag has no value"),
-        "{missing}"
-    );
+    assert!(missing.contains("report.sql: statement 2 (Tags): :tag has no value"), "{missing}");
     assert!(missing.contains("--param tag=VALUE") && missing.contains("n = 2: how many"));
     let unknown = message(&["--param", "tag=1", "--param", "m=1"]);
     assert!(unknown.contains("no statement uses :m"), "{unknown}");
@@ -226,8 +201,7 @@ fn an_error_names_the_file_and_the_statement() {
     let said = script("SELECT 1 AS a;\n-- # Second\nSELECT missing;", &[]);
     assert_eq!(said.code, Some(1));
     assert!(
-        said.stderr
-            .contains("report.sql: statement 2 (Second): no such column: missing"),
+        said.stderr.contains("report.sql: statement 2 (Second): no such column: missing"),
         "{}",
         said.stderr
     );
@@ -239,10 +213,7 @@ fn the_shell_says_where_parameters_are_given() {
     let said = run_with_input(&["shell", MULTIHOP], "SELECT :n;\n");
     assert_eq!(said.code, Some(1));
     let said = said.stderr;
-    assert!(
-        said.contains(":n has no value") && said.contains("--param n=VALUE"),
-        "{said}"
-    );
+    assert!(said.contains(":n has no value") && said.contains("--param n=VALUE"), "{said}");
 }
 
 #[test]
@@ -320,18 +291,14 @@ fn clock_health_names_the_clocks_that_are_not_to_be_trusted() {
         let results = report(trace, "clock-health", &[]);
         let rows = results["Not to be trusted"].iter();
         let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
-        rows.map(|row| (text(row, "clock"), text(row, "why")))
-            .collect()
+        rows.map(|row| (text(row, "clock"), text(row, "why"))).collect()
     };
     let of = |trace: &str, clock: &str| -> String {
         let found = doubtful(trace).into_iter().find(|(name, _)| name == clock);
         found.unwrap_or_else(|| panic!("{trace}: {clock}")).1
     };
     // All clocks of a Linux machine; these three are not suitable for conversions.
-    let names: Vec<String> = doubtful(DESKTOP)
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
+    let names: Vec<String> = doubtful(DESKTOP).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["REALTIME_COARSE", "MONOTONIC_COARSE", "TSC"]);
     assert!(of(DESKTOP, "MONOTONIC_COARSE").contains("2.683 ms"));
     assert!(of(DST, "REALTIME").contains("went back"));
@@ -340,10 +307,7 @@ fn clock_health_names_the_clocks_that_are_not_to_be_trusted() {
     assert!(of("tests/data/logs.pftrace", "MONOTONIC").contains("300000.000 ms less"));
     assert_eq!(
         doubtful(LATE_FRAME),
-        [(
-            "none".to_owned(),
-            "all clocks kept to trace time".to_owned()
-        )]
+        [("none".to_owned(), "all clocks kept to trace time".to_owned())]
     );
 }
 
@@ -352,10 +316,7 @@ fn clock_health_has_the_offsets_of_the_snapshots() {
     // MONOTONIC/BOOTTIME 1200/5200 and 4000/9000.
     let results = report(MULTIHOP, "clock-health", &[]);
     let steps = &results["Drift and steps against trace time"];
-    let monotonic = steps
-        .iter()
-        .find(|row| row["clock"] == "MONOTONIC")
-        .unwrap();
+    let monotonic = steps.iter().find(|row| row["clock"] == "MONOTONIC").unwrap();
     assert_eq!(monotonic["readings"], 2);
     assert_eq!(monotonic["max_step_ns"], 2800 - 3800);
     let clocks = &results["Clocks"];
@@ -368,11 +329,8 @@ fn unplaced_counts_what_the_import_counted() {
     for trace in ALL {
         let db = imported(trace);
         let results = report(db.path(), "unplaced", &[]);
-        let tables = [
-            ("packet", "packets"),
-            ("kernel event", "ftrace_event"),
-            ("log line", "android_logs"),
-        ];
+        let tables =
+            [("packet", "packets"), ("kernel event", "ftrace_event"), ("log line", "android_logs")];
         for (what, stat) in tables {
             let sql = format!(
                 "SELECT coalesce(sum(value), 0) FROM stats WHERE name LIKE '{stat}_unresolved_%'"
@@ -393,10 +351,7 @@ fn unplaced_counts_what_the_import_counted() {
         }
     }
     let logs = &report(LOGS_DST, "unplaced", &[])["What could not be placed"][0];
-    assert_eq!(
-        (&logs["reason"], &logs["rows"]),
-        (&"non_monotonic".into(), &4.into())
-    );
+    assert_eq!((&logs["reason"], &logs["rows"]), (&"non_monotonic".into(), &4.into()));
     assert_eq!(logs["clock"], "REALTIME");
 }
 
@@ -407,10 +362,8 @@ fn time_spent_adds_up_on_every_cpu() {
         let results = report(db.path(), "time-spent", &["--param", "top=1000000"]);
         let mut busy = 0.0;
         for row in &results["CPUs"] {
-            let of_cpu = format!(
-                "FROM ftrace_event WHERE name = 'sched_switch' AND cpu = {}",
-                row["cpu"]
-            );
+            let of_cpu =
+                format!("FROM ftrace_event WHERE name = 'sched_switch' AND cpu = {}", row["cpu"]);
             let span = db.count(&format!("SELECT max(ts) - min(ts) {of_cpu}"));
             assert!(is_near(&row["seen_ms"], span, 1e6), "{trace} {row}");
             let switches = db.count(&format!("SELECT count(*) {of_cpu}"));
@@ -418,10 +371,8 @@ fn time_spent_adds_up_on_every_cpu() {
             busy += row["busy_ms"].as_f64().unwrap();
         }
         for title in ["Processes", "Threads"] {
-            let sum: f64 = results[title]
-                .iter()
-                .map(|row| row["running_ms"].as_f64().unwrap())
-                .sum();
+            let sum: f64 =
+                results[title].iter().map(|row| row["running_ms"].as_f64().unwrap()).sum();
             assert!(
                 (sum - busy).abs() < 0.001 * results[title].len() as f64,
                 "{title}: {sum} {busy}"
@@ -548,10 +499,9 @@ fn sched_latency_is_what_a_loop_over_the_events_finds() {
     let followed = follow(&db);
     let args = ["--param", "top=1000", "--param", "doubtful=1"];
     let results = report(db.path(), "sched-latency", &args);
-    for (title, count, mut waits) in [
-        ("Wake-ups", "wakeups", followed.woken),
-        ("Preempted", "times", followed.preempted),
-    ] {
+    for (title, count, mut waits) in
+        [("Wake-ups", "wakeups", followed.woken), ("Preempted", "times", followed.preempted)]
+    {
         let mut found = 0;
         for row in &results[title] {
             let Some(of_thread) = waits.get_mut(&row["tid"].as_i64().unwrap()) else {
@@ -561,18 +511,10 @@ fn sched_latency_is_what_a_loop_over_the_events_finds() {
             of_thread.sort_unstable();
             let percentile = |q: usize| of_thread[(q * of_thread.len()).div_ceil(100) - 1];
             assert_eq!(row[count], of_thread.len(), "{title} {row}");
-            for (column, q) in [
-                ("p50_us", 50),
-                ("p95_us", 95),
-                ("p99_us", 99),
-                ("max_us", 100),
-            ] {
+            for (column, q) in [("p50_us", 50), ("p95_us", 95), ("p99_us", 99), ("max_us", 100)] {
                 assert!(is_near(&row[column], percentile(q), 1e3), "{title} {row}");
             }
-            assert!(
-                is_near(&row["waited_ms"], of_thread.iter().sum(), 1e6),
-                "{title} {row}"
-            );
+            assert!(is_near(&row["waited_ms"], of_thread.iter().sum(), 1e6), "{title} {row}");
         }
         assert!(found > 20 && found == waits.len(), "{title}: {found}");
     }
@@ -580,14 +522,8 @@ fn sched_latency_is_what_a_loop_over_the_events_finds() {
         let rows = results[title].iter();
         rows.map(|row| row[column].as_i64().unwrap()).sum()
     };
-    assert_eq!(
-        sum("How long they waited", "wakeups"),
-        sum("Wake-ups", "wakeups")
-    );
-    assert_eq!(
-        sum("How long they waited", "preempted"),
-        sum("Preempted", "times")
-    );
+    assert_eq!(sum("How long they waited", "wakeups"), sum("Wake-ups", "wakeups"));
+    assert_eq!(sum("How long they waited", "preempted"), sum("Preempted", "times"));
     assert_eq!(results["Longest waits"].len(), 1000);
 }
 
@@ -607,33 +543,17 @@ fn sched_latency_knows_who_ran_instead() {
             row["cpu"]
         );
         let instead = row["instead_us"].as_f64().unwrap_or_default();
-        assert!(
-            (db.count(&sql) as f64 / 10.0 - instead).abs() < 0.3,
-            "{row}"
-        );
+        assert!((db.count(&sql) as f64 / 10.0 - instead).abs() < 0.3, "{row}");
     }
     let longest = &results["Longest waits"][0];
     let thread = longest["thread"].as_str().unwrap();
-    let of_thread = report(
-        db.path(),
-        "sched-latency",
-        &["--param", &format!("thread={thread}")],
-    );
+    let of_thread = report(db.path(), "sched-latency", &["--param", &format!("thread={thread}")]);
     assert_eq!(&of_thread["Longest waits"][0], longest);
-    assert!(
-        of_thread["Wake-ups"]
-            .iter()
-            .all(|row| row["thread"] == thread)
-    );
+    assert!(of_thread["Wake-ups"].iter().all(|row| row["thread"] == thread));
 }
 
 /// The kernel traces, which all lost events.
-const KERNELS: [&str; 4] = [
-    DESKTOP,
-    "tests/data/desktop-compact.pftrace",
-    PLAIN_SYSTEM,
-    SYSTEM,
-];
+const KERNELS: [&str; 4] = [DESKTOP, "tests/data/desktop-compact.pftrace", PLAIN_SYSTEM, SYSTEM];
 
 /// The sum of a column of numbers.
 fn sum(rows: &[Value], column: &str) -> f64 {
@@ -649,50 +569,27 @@ fn dt3_dt4_dt5_dt6_waits_that_may_be_wrong_are_no_maximum_and_are_told() {
             let args = ["--param", "top=1000000", "--param", doubtful];
             report(db.path(), "sched-latency", &args)
         };
-        for (results, which) in [
-            (latency("doubtful=0"), "AND doubt IS NULL"),
-            (latency("doubtful=1"), ""),
-        ] {
+        for (results, which) in
+            [(latency("doubtful=0"), "AND doubt IS NULL"), (latency("doubtful=1"), "")]
+        {
             let longest = db.count(&format!("SELECT max(dur) {WAITS} {which}"));
             let count = db.count(&format!("SELECT count(*) {WAITS} {which}"));
             let of_threads = [&results["Wake-ups"], &results["Preempted"]];
-            let most = of_threads
-                .into_iter()
-                .flatten()
-                .map(|row| row["max_us"].as_f64().unwrap());
-            assert!(
-                is_near(&most.fold(0.0, f64::max).into(), longest, 1e3),
-                "{trace} {which}"
-            );
+            let most = of_threads.into_iter().flatten().map(|row| row["max_us"].as_f64().unwrap());
+            assert!(is_near(&most.fold(0.0, f64::max).into(), longest, 1e3), "{trace} {which}");
             assert!(
                 is_near(&results["Longest waits"][0]["waited_us"], longest, 1e3),
                 "{trace} {which}"
             );
-            let (woken, preempted) = (
-                sum(&results["Wake-ups"], "wakeups"),
-                sum(&results["Preempted"], "times"),
-            );
+            let (woken, preempted) =
+                (sum(&results["Wake-ups"], "wakeups"), sum(&results["Preempted"], "times"));
             assert_eq!((woken + preempted) as i64, count, "{trace} {which}");
-            assert_eq!(
-                results["Longest waits"].len() as i64,
-                count,
-                "{trace} {which}"
-            );
-            let doubted = results["Longest waits"]
-                .iter()
-                .filter(|row| !row["doubt"].is_null());
+            assert_eq!(results["Longest waits"].len() as i64, count, "{trace} {which}");
+            let doubted = results["Longest waits"].iter().filter(|row| !row["doubt"].is_null());
             let wrong = &results["May be wrong"];
-            let in_list = if which.is_empty() {
-                sum(wrong, "waits")
-            } else {
-                0.0
-            };
+            let in_list = if which.is_empty() { sum(wrong, "waits") } else { 0.0 };
             assert_eq!(doubted.count() as f64, in_list, "{trace} {which}");
-            assert_eq!(
-                sum(wrong, "left_out"),
-                sum(wrong, "waits") - in_list,
-                "{trace} {which}"
-            );
+            assert_eq!(sum(wrong, "left_out"), sum(wrong, "waits") - in_list, "{trace} {which}");
             for row in wrong {
                 let of = format!("{WAITS} AND doubt = '{}'", row["doubt"].as_str().unwrap());
                 assert_eq!(
@@ -721,9 +618,7 @@ fn dt3_dt4_dt5_dt6_what_a_cpu_did_is_known_or_told_not_to_be_and_why() {
             let results = report(db.path(), "time-spent", &["--param", doubtful]);
             for cpu in &results["CPUs"] {
                 let what = format!("cpu {}", cpu["cpu"]);
-                let rows = results["Not known"]
-                    .iter()
-                    .filter(|row| row["what"] == *what);
+                let rows = results["Not known"].iter().filter(|row| row["what"] == *what);
                 let left_out = rows.filter(|row| row["left_out"] != 0);
                 let told: f64 = left_out.map(|row| row["ms"].as_f64().unwrap()).sum();
                 // With doubtful = 1, slices with an end count although they are in the list.
@@ -733,11 +628,7 @@ fn dt3_dt4_dt5_dt6_what_a_cpu_did_is_known_or_told_not_to_be_and_why() {
                         "{trace} {cpu} {told}"
                     );
                 }
-                let which = if doubtful == "doubtful=0" {
-                    "AND doubt IS NULL"
-                } else {
-                    ""
-                };
+                let which = if doubtful == "doubtful=0" { "AND doubt IS NULL" } else { "" };
                 let busy = db.count(&format!(
                     "SELECT sum(dur) FROM sched JOIN thread USING (utid)
                      WHERE ucpu = {} AND dur > 0 AND NOT is_idle {which}",
@@ -745,18 +636,11 @@ fn dt3_dt4_dt5_dt6_what_a_cpu_did_is_known_or_told_not_to_be_and_why() {
                 ));
                 assert!(is_near(&cpu["busy_ms"], busy, 1e6), "{trace} {cpu}");
             }
-            let waits = results["Not known"]
-                .iter()
-                .filter(|row| row["what"] == "waits");
+            let waits = results["Not known"].iter().filter(|row| row["what"] == "waits");
             let waits: i64 = waits.map(|row| row["rows"].as_i64().unwrap()).sum();
             let sql = "SELECT count(*) FROM thread_state WHERE state IN ('R', 'R+') AND dur >= 0 AND doubt IS NOT NULL";
             assert_eq!(waits, db.count(sql), "{trace}");
-            assert!(
-                results["Not known"]
-                    .iter()
-                    .all(|row| row["why"].is_string()),
-                "{trace}"
-            );
+            assert!(results["Not known"].iter().all(|row| row["why"].is_string()), "{trace}");
         }
     }
 }
@@ -825,50 +709,25 @@ fn dt7_slices_that_may_be_wrong_are_no_maximum_and_are_told() {
     assert_eq!(doubted, expected);
     let line = summary.lines().find(|line| line.starts_with("  lost"));
     let line = line.unwrap_or_else(|| panic!("{summary}"));
-    assert!(
-        line.ends_with("1 packet of 1 writer; 1 of 3 slices may be wrong"),
-        "{line}"
-    );
-    assert_eq!(
-        rows(
-            &conn,
-            "SELECT value FROM stats WHERE name = 'slices_doubtful'"
-        ),
-        [["1"]]
-    );
+    assert!(line.ends_with("1 packet of 1 writer; 1 of 3 slices may be wrong"), "{line}");
+    assert_eq!(rows(&conn, "SELECT value FROM stats WHERE name = 'slices_doubtful'"), [["1"]]);
 
     let trace = trace.to_str().unwrap();
     for (param, slowest, left_out) in [("doubtful=0", 2.0, 1), ("doubtful=1", 8996.0, 0)] {
         let results = report(trace, "slices", &["--param", param]);
-        let of_name = |title: &str| {
-            results[title]
-                .iter()
-                .find(|row| row["name"] == "draw")
-                .unwrap()
-        };
+        let of_name =
+            |title: &str| results[title].iter().find(|row| row["name"] == "draw").unwrap();
         assert_eq!(of_name("Slices by name")["max_us"], slowest, "{param}");
         assert_eq!(of_name("Slowest of each name")["us"], slowest, "{param}");
         let wrong = &results["May be wrong"];
         assert_eq!(wrong.len(), 1, "{param}");
         assert_eq!(
-            (
-                &wrong[0]["doubt"],
-                &wrong[0]["slices"],
-                &wrong[0]["left_out"],
-                &wrong[0]["max_us"]
-            ),
-            (
-                &"packets_lost".into(),
-                &1.into(),
-                &left_out.into(),
-                &8996.0.into()
-            )
+            (&wrong[0]["doubt"], &wrong[0]["slices"], &wrong[0]["left_out"], &wrong[0]["max_us"]),
+            (&"packets_lost".into(), &1.into(), &left_out.into(), &8996.0.into())
         );
         let results = report(trace, "flows", &["--param", param]);
         let flows = usize::from(left_out == 0);
-        let shown = results["Flows by name"]
-            .iter()
-            .filter(|row| row["from"] == "draw");
+        let shown = results["Flows by name"].iter().filter(|row| row["from"] == "draw");
         assert_eq!(shown.count(), flows, "{param}");
         assert_eq!(results["May be wrong"][0]["left_out"], left_out, "{param}");
         assert_eq!(results["May be wrong"][0]["flows"], 1, "{param}");
@@ -901,22 +760,10 @@ fn sched_latency_knows_the_waits_in_a_slice() {
         (&"compositor".into(), &4512.4.into())
     );
     assert_eq!(waits[0]["ran_instead"], "app-2");
-    let unknown = [
-        "query",
-        db.path(),
-        "--report",
-        "sched-latency",
-        "--param",
-        "slice=1000000",
-    ];
+    let unknown = ["query", db.path(), "--report", "sched-latency", "--param", "slice=1000000"];
     let said = run(&unknown);
     assert_eq!(said.code, Some(1));
-    assert!(
-        said.stderr
-            .contains("must be the id of a slice, not 1000000"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("must be the id of a slice, not 1000000"), "{}", said.stderr);
 }
 
 /// The slices of a trace without instants: id, ts, dur, name, and the time of its inner slices.
@@ -928,15 +775,8 @@ fn slices_of(db: &Imported) -> Vec<(i64, i64, i64, String, i64)> {
              FROM slice AS s JOIN slice_self_dur AS d USING (id) WHERE s.dur > 0",
         )
         .unwrap();
-    let rows = statement.query_map([], |row| {
-        Ok((
-            row.get(0)?,
-            row.get(1)?,
-            row.get(2)?,
-            row.get(3)?,
-            row.get(4)?,
-        ))
-    });
+    let rows = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)));
     rows.unwrap().map(Result::unwrap).collect()
 }
 
@@ -958,9 +798,8 @@ fn slices_are_what_a_loop_over_them_finds() {
         let shown = &results["Slices by name"];
         assert_eq!(shown.len(), of_name.len(), "{trace}");
         let slowest = results["Slowest of each name"].iter();
-        let slowest: BTreeMap<&str, &Value> = slowest
-            .map(|row| (row["name"].as_str().unwrap(), row))
-            .collect();
+        let slowest: BTreeMap<&str, &Value> =
+            slowest.map(|row| (row["name"].as_str().unwrap(), row)).collect();
         for row in shown {
             let name = row["name"].as_str().unwrap();
             let slices = of_name.get_mut(name).unwrap();
@@ -971,26 +810,14 @@ fn slices_are_what_a_loop_over_them_finds() {
             let worst = -slices.last().unwrap().1;
             assert_eq!(row["slices"], durs.len(), "{trace} {row}");
             assert!(is_near(&row["total_ms"], total, 1e6), "{trace} {row}");
-            assert!(
-                is_near(&row["self_ms"], total - inside, 1e6),
-                "{trace} {row}"
-            );
-            for (column, percent) in [
-                ("p50_us", 50),
-                ("p90_us", 90),
-                ("p99_us", 99),
-                ("max_us", 100),
-            ] {
+            assert!(is_near(&row["self_ms"], total - inside, 1e6), "{trace} {row}");
+            for (column, percent) in
+                [("p50_us", 50), ("p90_us", 90), ("p99_us", 99), ("max_us", 100)]
+            {
                 let expected = percentile(&durs, percent);
-                assert!(
-                    is_near(&row[column], expected, 1e3),
-                    "{trace} {column} {row}"
-                );
+                assert!(is_near(&row[column], expected, 1e3), "{trace} {column} {row}");
             }
-            assert_eq!(
-                (&row["slowest"], &slowest[name]["id"]),
-                (&worst.into(), &worst.into())
-            );
+            assert_eq!((&row["slowest"], &slowest[name]["id"]), (&worst.into(), &worst.into()));
         }
         let open = results["Not ended"].iter();
         let open: i64 = open.map(|row| row["slices"].as_i64().unwrap()).sum();
@@ -1014,10 +841,7 @@ fn slices_are_chosen_by_name_process_and_time() {
     let of_process = "SELECT count(*) FROM thread_or_process_slice WHERE dur > 0 AND process_name = 'Map Viewer'";
     assert_eq!(counted("process=Map Viewer"), db.count(of_process));
     let middle = db.count("SELECT (start_ts + end_ts) / 2 FROM trace_bounds");
-    let (from, to) = (
-        counted(&format!("from={middle}")),
-        counted(&format!("to={middle}")),
-    );
+    let (from, to) = (counted(&format!("from={middle}")), counted(&format!("to={middle}")));
     assert!(from > 0 && to > 0);
     assert_eq!(from + to, all);
     let none = report(db.path(), "slices", &["--param", "name=no such name"]);
@@ -1048,16 +872,8 @@ fn flows_have_the_delays_of_all_from_one_name_to_another() {
         let delays = of_names.get_mut(&(name("from"), name("to"))).unwrap();
         delays.sort_unstable();
         assert_eq!(row["flows"], delays.len(), "{row}");
-        for (column, percent) in [
-            ("p50_us", 50),
-            ("p90_us", 90),
-            ("p99_us", 99),
-            ("max_us", 100),
-        ] {
-            assert!(
-                is_near(&row[column], percentile(delays, percent), 1e3),
-                "{column} {row}"
-            );
+        for (column, percent) in [("p50_us", 50), ("p90_us", 90), ("p99_us", 99), ("max_us", 100)] {
+            assert!(is_near(&row[column], percentile(delays, percent), 1e3), "{column} {row}");
         }
     }
 }
@@ -1075,10 +891,7 @@ fn flows_tell_what_led_to_a_slice_of_the_map() {
     let layer = db.count("SELECT min(id) FROM slice WHERE name = 'layer 1'");
     let results = report(db.path(), "flows", &["--param", &format!("slice={layer}")]);
     let led = &results["What led to it"];
-    let names: Vec<&str> = led
-        .iter()
-        .map(|row| row["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<&str> = led.iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["post job", "request", "fetch", "layer 1"]);
     assert_eq!(ids(led, "step"), [-3, -2, -1, 0]);
     assert!(led[3]["arrived_in"].as_str().unwrap().starts_with("tile "));
@@ -1094,20 +907,8 @@ fn flows_tell_what_led_to_a_slice_of_the_map() {
     assert_eq!(ids(on, "id")[..2], ids(led, "id")[1..3]);
     assert_eq!(ids(on, "from_id")[..2], ids(led, "id")[..2]);
 
-    let said = run(&[
-        "query",
-        db.path(),
-        "--report",
-        "flows",
-        "--param",
-        "slice=1000000",
-    ]);
-    assert!(
-        said.stderr
-            .contains("must be the id of a slice, not 1000000"),
-        "{}",
-        said.stderr
-    );
+    let said = run(&["query", db.path(), "--report", "flows", "--param", "slice=1000000"]);
+    assert!(said.stderr.contains("must be the id of a slice, not 1000000"), "{}", said.stderr);
 }
 
 #[test]
@@ -1167,10 +968,7 @@ fn counters_are_what_a_loop_over_the_values_finds() {
             ("last_mib", only(values.last().unwrap())),
         ] {
             let shown = row[column].as_f64().unwrap();
-            assert!(
-                (shown - expected).abs() <= 0.006,
-                "{title} {column} {row} {expected}"
-            );
+            assert!((shown - expected).abs() <= 0.006, "{title} {column} {row} {expected}");
         }
     }
     // All values are in one list or the other, and a state of a CPU lasts until the next.
@@ -1180,10 +978,7 @@ fn counters_are_what_a_loop_over_the_values_finds() {
     let idle = &results["CPU idle states"];
     let ms: f64 = idle.iter().map(|row| row["ms"].as_f64().unwrap()).sum();
     let first = "SELECT min(ts) FROM counter JOIN counter_track AS t ON t.id = track_id WHERE type = 'cpu_idle'";
-    assert!(
-        (ms - (end - db.count(first)) as f64 / 1e6).abs() < 0.01,
-        "{ms}"
-    );
+    assert!((ms - (end - db.count(first)) as f64 / 1e6).abs() < 0.01, "{ms}");
 }
 
 #[test]
@@ -1198,9 +993,7 @@ fn counters_says_so_where_a_trace_has_none() {
 #[test]
 fn a_stretch_of_time_is_cut_out_and_parts_add_up() {
     let db = imported(SYSTEM);
-    let middle = db
-        .count("SELECT (start_ts + end_ts) / 2 FROM trace_bounds")
-        .to_string();
+    let middle = db.count("SELECT (start_ts + end_ts) / 2 FROM trace_bounds").to_string();
     let (from, to) = (format!("from={middle}"), format!("to={middle}"));
     let busy = |args: &[&str]| -> (f64, i64) {
         let results = report(db.path(), "time-spent", args);
@@ -1210,15 +1003,8 @@ fn a_stretch_of_time_is_cut_out_and_parts_add_up() {
             (busy + ms, switches + row["switches"].as_i64().unwrap())
         })
     };
-    let (first, second, all) = (
-        busy(&["--param", &to]),
-        busy(&["--param", &from]),
-        busy(&[]),
-    );
-    assert!(
-        (first.0 + second.0 - all.0).abs() < 0.01,
-        "{first:?} {second:?} {all:?}"
-    );
+    let (first, second, all) = (busy(&["--param", &to]), busy(&["--param", &from]), busy(&[]));
+    assert!((first.0 + second.0 - all.0).abs() < 0.01, "{first:?} {second:?} {all:?}");
     assert_eq!(first.1 + second.1, all.1);
 }
 
@@ -1233,10 +1019,7 @@ fn the_documentation_shows_what_comes_out() {
             examples += 1;
             let args: Vec<&str> = command.split(' ').collect();
             let said = answer(&args);
-            printed = said
-                .lines()
-                .map(|line| line.trim_end().to_owned())
-                .collect();
+            printed = said.lines().map(|line| line.trim_end().to_owned()).collect();
         } else if let (Some(shown), true) = (line.strip_prefix("    "), examples > 0) {
             let found = printed.iter().position(|line| line == shown.trim_end());
             assert!(found.is_some(), "{shown}");
@@ -1244,23 +1027,11 @@ fn the_documentation_shows_what_comes_out() {
         }
     }
     assert_eq!(examples, 9);
-    let sql = docs
-        .split("```")
-        .nth(1)
-        .unwrap()
-        .strip_prefix("sql")
-        .unwrap();
+    let sql = docs.split("```").nth(1).unwrap().strip_prefix("sql").unwrap();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("threads.sql");
     std::fs::write(&file, sql).unwrap();
-    let args = [
-        "query",
-        SYSTEM,
-        "--file",
-        file.to_str().unwrap(),
-        "--param",
-        "cpu=1",
-    ];
+    let args = ["query", SYSTEM, "--file", file.to_str().unwrap(), "--param", "cpu=1"];
     assert!(answer(&args).starts_with("Busiest threads\n thread"));
 }
 
@@ -1272,12 +1043,7 @@ fn sched_latency_of_a_trace_without_scheduling_says_that_there_is_none() {
     };
     let app = "tests/data/app.pftrace";
     let said = latency(app, &[]);
-    assert_eq!(
-        (said.code, said.stdout.as_str()),
-        (Some(0), ""),
-        "{}",
-        said.stderr
-    );
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{}", said.stderr);
     let warning = "timebase: warning: there is no scheduling in this trace, ";
     assert!(said.stderr.starts_with(warning), "{}", said.stderr);
     assert_eq!(latency(app, &["--fail-if-empty"]).code, Some(1));
@@ -1289,8 +1055,7 @@ fn sched_latency_of_a_trace_without_scheduling_says_that_there_is_none() {
     let imported = Imported::new("system.pftrace", &["--tables", "slice"]);
     let said = latency(imported.path(), &[]);
     assert!(
-        said.stderr
-            .contains("sched_record is empty because the import left it out"),
+        said.stderr.contains("sched_record is empty because the import left it out"),
         "{}",
         said.stderr
     );

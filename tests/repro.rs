@@ -28,9 +28,7 @@ fn expected(trace: &str, ours: Ours<'_>) -> BTreeMap<String, Vec<Row>> {
         rows.get_mut(*statement).unwrap().push(row);
     }
     let as_row = |row: Vec<String>| row.into_iter().map(Value::Text).collect();
-    rows.into_iter()
-        .map(|(name, rows)| (name, rows.into_iter().map(as_row).collect()))
-        .collect()
+    rows.into_iter().map(|(name, rows)| (name, rows.into_iter().map(as_row).collect())).collect()
 }
 
 /// A process whose pid one field writes as int32 and another as uint32 is one process (rule FP3); trace

@@ -20,11 +20,7 @@ use tables::{Pair, field, fields};
 fn conversions(name: &str) -> &'static [Conversion] {
     const BOTH: [Conversion; 2] = [Conversion::Nearest, Conversion::Linear];
     let sum: u32 = name.bytes().map(u32::from).sum();
-    if sum.is_multiple_of(3) {
-        &BOTH
-    } else {
-        &BOTH[..1]
-    }
+    if sum.is_multiple_of(3) { &BOTH } else { &BOTH[..1] }
 }
 
 /// Compares pairs of many traces, on two threads, and shows the differences.
@@ -71,9 +67,7 @@ fn rw1_rw5_rw6_rw10_traces_of_gpus_are_imported_alike() {
 
 fn recorded() -> Vec<(String, Vec<u8>)> {
     let traces = files("tests/data", &["pftrace"]);
-    let traces = traces
-        .iter()
-        .map(|path| (path.display().to_string(), fs::read(path).unwrap()));
+    let traces = traces.iter().map(|path| (path.display().to_string(), fs::read(path).unwrap()));
     traces.collect()
 }
 
@@ -133,11 +127,7 @@ fn rw1_rw8_machines_of_one_trace_come_to_one_time() {
 /// The rewritten form of a damaged copy has all undamaged packets, and nothing else.
 #[test]
 fn rw7_what_is_written_of_a_damaged_trace_is_whole() {
-    for name in [
-        "sdk.pftrace",
-        "desktop-compact.pftrace",
-        "system-compressed.pftrace",
-    ] {
+    for name in ["sdk.pftrace", "desktop-compact.pftrace", "system-compressed.pftrace"] {
         let trace = fs::read(data(name)).unwrap();
         for (number, &kind) in DamageKind::ALL.iter().enumerate() {
             let copy = kind.damage(&trace, 1, number as u64);
@@ -150,10 +140,7 @@ fn rw7_what_is_written_of_a_damaged_trace_is_whole() {
             let whole = "SELECT count(*) FROM packet WHERE type IS NOT 'corrupt' AND id NOT IN
                 (SELECT packet_id FROM import_log WHERE code = 'corrupt_payload')";
             let bare = "SELECT count(*) FROM packet WHERE type IS NULL";
-            let (a, b) = (
-                count(&pair.a, whole),
-                count(&pair.b, "SELECT count(*) FROM packet"),
-            );
+            let (a, b) = (count(&pair.a, whole), count(&pair.b, "SELECT count(*) FROM packet"));
             let bare = count(&pair.b, bare) - count(&pair.a, bare);
             assert_eq!(a, b - bare, "{name}, {kind}");
             let times = "SELECT total(ts) FROM packet WHERE type IS NOT NULL AND id NOT IN
@@ -172,11 +159,9 @@ const BOOTTIME: u64 = 6;
 
 /// A snapshot of the service, with a clock and its reading each.
 fn snapshot(readings: &[(u64, u64)]) -> Message {
-    let readings = readings
-        .iter()
-        .fold(Message::new(), |message, &(id, reading)| {
-            message.message(1, Message::new().number(1, id).number(2, reading))
-        });
+    let readings = readings.iter().fold(Message::new(), |message, &(id, reading)| {
+        message.message(1, Message::new().number(1, id).number(2, reading))
+    });
     Message::new().number(10, 1).message(6, readings)
 }
 
@@ -193,10 +178,7 @@ fn nearest(packets: &[Message]) -> Pair {
 
 #[test]
 fn rw2_a_header_gets_its_time_and_unknown_fields_stay() {
-    let event = Message::new()
-        .number(9, 3)
-        .text(23, "x")
-        .text(9999, "of an extension");
+    let event = Message::new().number(9, 3).text(23, "x").text(9999, "of an extension");
     let packet = Message::new()
         .text(5000, "unknown")
         .number(8, 500)
@@ -207,22 +189,11 @@ fn rw2_a_header_gets_its_time_and_unknown_fields_stay() {
     let clocks = Message::new()
         .message(1, Message::new().number(1, 64).number(2, 400))
         .message(1, Message::new().number(1, BOOTTIME).number(2, 1400));
-    let of_sequence = Message::new()
+    let of_sequence = Message::new().number(10, 7).number(13, 1).message(6, clocks);
+    let defaults = Message::new()
         .number(10, 7)
-        .number(13, 1)
-        .message(6, clocks);
-    let defaults = Message::new().number(10, 7).message(
-        59,
-        Message::new()
-            .number(58, 64)
-            .message(11, Message::new().number(11, 1)),
-    );
-    let trace = [
-        snapshot(&[(BOOTTIME, 1000), (3, 10)]),
-        of_sequence,
-        defaults,
-        packet,
-    ];
+        .message(59, Message::new().number(58, 64).message(11, Message::new().number(11, 1)));
+    let trace = [snapshot(&[(BOOTTIME, 1000), (3, 10)]), of_sequence, defaults, packet];
     let pair = nearest(&trace);
     assert_eq!(pair.differences(), Vec::<String>::new());
     let written = packets(&pair);
@@ -242,10 +213,7 @@ fn rw2_a_header_gets_its_time_and_unknown_fields_stay() {
 #[test]
 fn rw2_a_clock_is_written_where_nothing_else_says_it() {
     // Before the first snapshot, and with a trace time other than BOOTTIME.
-    let early = Message::new()
-        .number(8, 5)
-        .number(58, BOOTTIME)
-        .number(10, 2);
+    let early = Message::new().number(8, 5).number(58, BOOTTIME).number(10, 2);
     let pair = nearest(&[early.clone(), snapshot(&[(BOOTTIME, 9)])]);
     assert_eq!(packets(&pair)[0], early.0);
     let readings = Message::new()
@@ -253,13 +221,8 @@ fn rw2_a_clock_is_written_where_nothing_else_says_it() {
         .message(1, Message::new().number(1, 3).number(2, 40))
         .number(2, 3);
     let primary = Message::new().number(10, 1).message(6, readings);
-    let pair = nearest(&[
-        primary,
-        Message::new()
-            .number(8, 150)
-            .number(58, BOOTTIME)
-            .number(10, 2),
-    ]);
+    let pair =
+        nearest(&[primary, Message::new().number(8, 150).number(58, BOOTTIME).number(10, 2)]);
     let expected = Message::new().number(8, 90).number(58, 3).number(10, 2);
     assert_eq!(packets(&pair)[1], expected.0);
     assert_eq!(pair.differences(), Vec::<String>::new());
@@ -267,25 +230,13 @@ fn rw2_a_clock_is_written_where_nothing_else_says_it() {
 
 #[test]
 fn rw3_what_nobody_can_place_keeps_its_clock_and_timestamp() {
-    let default = Message::new()
-        .number(10, 7)
-        .number(13, 1)
-        .message(59, Message::new().number(58, 65));
+    let default =
+        Message::new().number(10, 7).number(13, 1).message(59, Message::new().number(58, 65));
     let lost = Message::new().number(8, 77).number(10, 7);
-    let without = Message::new()
-        .number(10, 7)
-        .message(11, Message::new().number(9, 3));
-    let pair = nearest(&[
-        snapshot(&[(BOOTTIME, 9), (3, 4)]),
-        default,
-        lost,
-        without.clone(),
-    ]);
+    let without = Message::new().number(10, 7).message(11, Message::new().number(9, 3));
+    let pair = nearest(&[snapshot(&[(BOOTTIME, 9), (3, 4)]), default, lost, without.clone()]);
     let written = packets(&pair);
-    assert_eq!(
-        written[2],
-        Message::new().number(8, 77).number(58, 65).number(10, 7).0
-    );
+    assert_eq!(written[2], Message::new().number(8, 77).number(58, 65).number(10, 7).0);
     assert_eq!(written[3], without.0);
     assert_eq!(pair.told.unplaced, 1);
     assert_eq!(pair.differences(), Vec::<String>::new());
@@ -293,22 +244,14 @@ fn rw3_what_nobody_can_place_keeps_its_clock_and_timestamp() {
 
 #[test]
 fn rw4_snapshots_stay_as_they_were_recorded() {
-    let trace = [
-        snapshot(&[(BOOTTIME, 100), (1, 7)]),
-        snapshot(&[(BOOTTIME, 200), (1, 107)]),
-    ];
+    let trace = [snapshot(&[(BOOTTIME, 100), (1, 7)]), snapshot(&[(BOOTTIME, 200), (1, 107)])];
     let pair = nearest(&trace);
     assert_eq!(pair.written(), trace_of(&trace));
 }
 
 #[test]
 fn rw5_kernel_events_leave_their_clock_and_may_go_back() {
-    let event = |time| {
-        Message::new()
-            .number(1, time)
-            .number(2, 5)
-            .message(15, Message::new())
-    };
+    let event = |time| Message::new().number(1, time).number(2, 5).message(15, Message::new());
     let bundle = Message::new()
         .number(1, 0)
         .message(2, event(1099))
@@ -327,23 +270,15 @@ fn rw5_kernel_events_leave_their_clock_and_may_go_back() {
     let trace = [
         snapshot(&[(BOOTTIME, 3000), (5, 1000)]),
         snapshot(&[(BOOTTIME, 3050), (5, 1100)]),
-        Message::new()
-            .number(8, 4000)
-            .number(10, 2)
-            .message(1, bundle),
-        Message::new()
-            .number(8, 4001)
-            .number(10, 2)
-            .message(1, compact),
+        Message::new().number(8, 4000).number(10, 2).message(1, bundle),
+        Message::new().number(8, 4001).number(10, 2).message(1, compact),
     ];
     let pair = nearest(&trace);
     assert_eq!(pair.differences(), Vec::<String>::new());
     let written = packets(&pair);
     let of_bundle = field(&written[2], 1);
     assert!(fields(of_bundle).iter().all(|(number, ..)| *number != 5));
-    let times = fields(of_bundle)
-        .into_iter()
-        .filter(|(number, ..)| *number == 2);
+    let times = fields(of_bundle).into_iter().filter(|(number, ..)| *number == 2);
     let times: Vec<u64> = times.map(|(_, event, _)| fields(event)[0].2).collect();
     assert_eq!(times, [3099, 3051]);
 }
@@ -354,19 +289,13 @@ fn rw5_the_own_time_of_a_track_event_becomes_its_packets() {
     let trace = [
         snapshot(&[(BOOTTIME, 5000), (3, 1000)]),
         Message::new().number(10, 7).message(11, event.clone()),
-        Message::new()
-            .number(8, 9000)
-            .number(10, 7)
-            .message(11, event),
+        Message::new().number(8, 9000).number(10, 7).message(11, event),
     ];
     let pair = nearest(&trace);
     assert_eq!(pair.differences(), Vec::<String>::new());
     let event = Message::new().number(9, 3).number(17, 9);
     let written = packets(&pair);
-    let expected = Message::new()
-        .number(8, 6000)
-        .number(10, 7)
-        .message(11, event);
+    let expected = Message::new().number(8, 6000).number(10, 7).message(11, event);
     assert_eq!(written[1], expected.0);
     assert_eq!(written[2], expected.0);
 }
@@ -374,12 +303,7 @@ fn rw5_the_own_time_of_a_track_event_becomes_its_packets() {
 #[test]
 fn rw6_a_log_line_stays_on_the_wall_clock_or_is_counted() {
     let line = |time: u64| Message::new().message(1, Message::new().number(5, time));
-    let at = |time: u64, payload| {
-        Message::new()
-            .number(8, time)
-            .number(10, 2)
-            .message(39, payload)
-    };
+    let at = |time: u64, payload| Message::new().number(8, time).number(10, 2).message(39, payload);
     // By rates, the second line is 50 ns later than by the nearest snapshot.
     let trace = [
         snapshot(&[(BOOTTIME, 1_000_000), (1, 2_000_000)]),
@@ -399,24 +323,16 @@ fn rw6_a_log_line_stays_on_the_wall_clock_or_is_counted() {
     let snapshots = (0..6).map(|second| {
         let (boottime, wall) = (second * 1_000_000_000, second * 999_100_000);
         // Round readings would be those of coarse clocks.
-        snapshot(&[
-            (BOOTTIME, 1_000_000_007 + boottime),
-            (1, 1_000_000_003 + wall),
-        ])
+        snapshot(&[(BOOTTIME, 1_000_000_007 + boottime), (1, 1_000_000_003 + wall)])
     });
     let line = at(6_000_000_000, line(1_998_650_408));
     let trace: Vec<_> = snapshots.chain([line]).collect();
-    let told = Pair::of_bytes(&trace_of(&trace), Conversion::Linear)
-        .unwrap()
-        .told;
+    let told = Pair::of_bytes(&trace_of(&trace), Conversion::Linear).unwrap().told;
     let [unmet] = told.unmet.as_slice() else {
         panic!("{told:?}");
     };
     assert_eq!((unmet.what, unmet.count), (["log line", "log lines"], 1));
-    assert!(
-        unmet.largest.unwrap().abs_diff(450_000) < 1_000,
-        "{unmet:?}"
-    );
+    assert!(unmet.largest.unwrap().abs_diff(450_000) < 1_000, "{unmet:?}");
 }
 
 /// The first line waits for a snapshot, so nothing can be written before all snapshots are known. They are
@@ -495,10 +411,7 @@ fn rw1_a_drifting_clock_is_right_for_a_reader_without_clocks() {
         let ns = second * 1_000_000_000;
         if second % 10 == 0 {
             let reading = |id: u64, value: u64, unit: u64| {
-                Message::new()
-                    .number(1, id)
-                    .number(2, value)
-                    .number(4, unit)
+                Message::new().number(1, id).number(2, value).number(4, unit)
             };
             let clocks = Message::new()
                 .message(1, reading(BOOTTIME, START + ns, 1))
@@ -507,29 +420,19 @@ fn rw1_a_drifting_clock_is_right_for_a_reader_without_clocks() {
         }
         let at = ns + 456_000_000;
         truth.push(START + at);
-        let packet = Message::new()
-            .number(8, counted(at))
-            .number(58, counter)
-            .number(10, 3);
+        let packet = Message::new().number(8, counted(at)).number(58, counter).number(10, 3);
         trace.push(packet.message(11, Message::new().number(9, 3)));
     }
     let worst = |conversion| {
         let pair = Pair::of_bytes(&trace_of(&trace), conversion).unwrap();
         let found = timestamps(&pair.written());
-        let off = found
-            .iter()
-            .zip(&truth)
-            .map(|((_, time), truth)| time.abs_diff(*truth));
+        let off = found.iter().zip(&truth).map(|((_, time), truth)| time.abs_diff(*truth));
         assert_eq!(found.len(), truth.len());
         off.max().unwrap()
     };
     // A tick takes 52.08 ns, and the snapshots say 52, which is 1,600 ppm more.
     assert!(worst(Conversion::Nearest) > 1_000_000);
-    assert!(
-        worst(Conversion::Linear) < 200,
-        "{}",
-        worst(Conversion::Linear)
-    );
+    assert!(worst(Conversion::Linear) < 200, "{}", worst(Conversion::Linear));
 }
 
 #[test]
@@ -545,17 +448,12 @@ fn rw11_the_name_says_how_it_is_compressed_and_nothing_is_left_of_a_failure() {
     let plain = fs::read(place.path("o.pftrace")).unwrap();
     let mut unpacked = Vec::new();
     let packed = fs::File::open(place.path("o.pftrace.gz")).unwrap();
-    flate2::read::GzDecoder::new(packed)
-        .read_to_end(&mut unpacked)
-        .unwrap();
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut unpacked).unwrap();
     assert_eq!(unpacked, plain);
     let packed = fs::read(place.path("o.pftrace.zst")).unwrap();
     assert_eq!(zstd::decode_all(&packed[..]).unwrap(), plain);
     for (arguments, expected) in [
-        (
-            ["-o", "o.pftrace"],
-            "exists; name another file with -o, or replace it with --force",
-        ),
+        (["-o", "o.pftrace"], "exists; name another file with -o, or replace it with --force"),
         (["-o", "none/o.pftrace"], "there is no directory"),
         (["-o", ""], "directory"),
         (["-o", "small"], "--max-size"),
@@ -575,10 +473,7 @@ fn rw11_the_name_says_how_it_is_compressed_and_nothing_is_left_of_a_failure() {
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     let again = run(&["rewrite", &trace, "-o", &path("o.pftrace"), "--force"]);
     assert_eq!(again.code, Some(0));
-    assert_eq!(
-        place.files(),
-        ["o.pftrace", "o.pftrace.gz", "o.pftrace.zst"]
-    );
+    assert_eq!(place.files(), ["o.pftrace", "o.pftrace.gz", "o.pftrace.zst"]);
 }
 
 #[test]
@@ -596,21 +491,12 @@ fn rw11_what_cannot_be_rewritten_is_told_in_a_sentence() {
         assert_eq!(place.files(), ["t.db", "t.pftrace"]);
     };
     let out = path("o.pftrace");
-    fails(
-        &[&path("t.db"), "-o", &out],
-        "rewriting needs the trace that it was made of",
-    );
+    fails(&[&path("t.db"), "-o", &out], "rewriting needs the trace that it was made of");
     fails(&[&path("t.db"), "-o", &out], "t.pftrace");
-    fails(
-        &[&trace, "-o", &trace, "--force"],
-        "is a trace that is read",
-    );
+    fails(&[&trace, "-o", &trace, "--force"], "is a trace that is read");
     fails(&[&trace, "-o", &path("t.db"), "--force"], "is a database");
     fails(&[&path("none.pftrace"), "-o", &out], "none.pftrace");
-    let readme = crate::support::repository()
-        .join("README.md")
-        .display()
-        .to_string();
+    let readme = crate::support::repository().join("README.md").display().to_string();
     fails(&[&readme, "-o", &out], "not a Perfetto trace");
 }
 
@@ -642,8 +528,7 @@ fn recorded_sets(folder: &str) -> Vec<(String, Vec<u8>)> {
     let sets = files(folder, &["tar", "zip"]);
     assert!(!sets.is_empty());
     let sets = sets.iter();
-    sets.map(|path| (path.display().to_string(), fs::read(path).unwrap()))
-        .collect()
+    sets.map(|path| (path.display().to_string(), fs::read(path).unwrap())).collect()
 }
 
 #[test]

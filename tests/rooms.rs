@@ -63,20 +63,15 @@ fn modules(package: &str) -> Vec<Module> {
             continue;
         }
         let text = fs::read_to_string(&file).unwrap();
-        modules.push(Module {
-            names: names(&text, &path),
-            path,
-        });
+        modules.push(Module { names: names(&text, &path), path });
     }
     modules
 }
 
 fn module_path(file: &Path) -> Vec<String> {
     let without = file.with_extension("");
-    let mut path: Vec<String> = without
-        .iter()
-        .map(|part| part.to_str().unwrap().to_owned())
-        .collect();
+    let mut path: Vec<String> =
+        without.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
     if matches!(path.last().unwrap().as_str(), "mod" | "lib" | "main") {
         path.pop();
     }
@@ -110,17 +105,12 @@ fn names(text: &str, module: &[String]) -> BTreeSet<Vec<String>> {
                 continue;
             }
             let path = code[at..].split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-            let path = path
-                .take(1)
-                .flat_map(|path| path.split("::"))
-                .filter(|part| !part.is_empty());
+            let path =
+                path.take(1).flat_map(|path| path.split("::")).filter(|part| !part.is_empty());
             found.push(path.map(str::to_owned).collect());
         }
     }
-    found
-        .into_iter()
-        .map(|path: Vec<String>| resolved(path, module))
-        .collect()
+    found.into_iter().map(|path: Vec<String>| resolved(path, module)).collect()
 }
 
 fn expand(before: &mut Vec<String>, tree: &str, found: &mut Vec<Vec<String>>) {
@@ -132,10 +122,7 @@ fn expand(before: &mut Vec<String>, tree: &str, found: &mut Vec<Vec<String>>) {
         None => (tree, None),
     };
     let path = path.split(" as ").next().unwrap();
-    let parts = path
-        .split("::")
-        .map(str::trim)
-        .filter(|part| !part.is_empty());
+    let parts = path.split("::").map(str::trim).filter(|part| !part.is_empty());
     let depth = before.len();
     before.extend(parts.map(str::to_owned));
     match group {
@@ -177,10 +164,7 @@ fn resolved(path: Vec<String>, module: &[String]) -> Vec<String> {
     };
     let around = &module[..module.len().saturating_sub(up)];
     let whole = ["crate".to_owned()].into_iter();
-    whole
-        .chain(around.iter().cloned())
-        .chain(rest.iter().cloned())
-        .collect()
+    whole.chain(around.iter().cloned()).chain(rest.iter().cloned()).collect()
 }
 
 fn place(order: &[&str], name: &str) -> Option<usize> {
@@ -203,11 +187,7 @@ fn no_package_knows_one_above_it() {
                 };
                 let other =
                     place(PACKAGES, known).unwrap_or_else(|| panic!("{known} is no package"));
-                assert!(
-                    other > number,
-                    "{package} knows {known}: {name:?} in {:?}",
-                    module.path
-                );
+                assert!(other > number, "{package} knows {known}: {name:?} in {:?}", module.path);
                 seen += 1;
             }
         }

@@ -12,9 +12,7 @@ fn rules() -> BTreeMap<String, PathBuf> {
     let mut rules = BTreeMap::new();
     for page in files("docs/rules", &["md"]) {
         for line in read(&page).lines() {
-            let name = line
-                .strip_prefix("| ")
-                .and_then(|row| row.split(' ').next());
+            let name = line.strip_prefix("| ").and_then(|row| row.split(' ').next());
             if let Some(name) = name.filter(|name| is_name(name)) {
                 let before = rules.insert(name.to_owned(), page.clone());
                 assert_eq!(before, None, "{name} is there twice");
@@ -30,9 +28,7 @@ fn read(path: &Path) -> String {
 
 /// A word as its letters, one or two, and the rest.
 fn letters(word: &str) -> Option<(&str, &str)> {
-    let end = word
-        .find(|c: char| !c.is_ascii_uppercase())
-        .unwrap_or(word.len());
+    let end = word.find(|c: char| !c.is_ascii_uppercase()).unwrap_or(word.len());
     (1..=2).contains(&end).then(|| word.split_at(end))
 }
 
@@ -45,9 +41,7 @@ fn is_name(word: &str) -> bool {
 
 /// The rule, or all rules of a letter, at the beginning of `text`; and the rest.
 fn one(text: &str) -> Option<(&str, &str)> {
-    let end = text
-        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let (word, rest) = text.split_at(end);
     let is_letter = letters(word).is_some_and(|(_, digits)| digits.is_empty());
     (is_name(word) || is_letter).then_some((word, rest))
@@ -115,10 +109,7 @@ fn called_rules(text: &str) -> Vec<String> {
 fn bracketed(text: &str) -> Vec<String> {
     let lists = text.split('(').skip(1).map(list);
     let alone = lists.filter(|(_, rest)| rest.starts_with(')'));
-    alone
-        .flat_map(|(names, _)| names)
-        .filter(|name| is_name(name))
-        .collect()
+    alone.flat_map(|(names, _)| names).filter(|name| is_name(name)).collect()
 }
 
 /// The rules that a comment consists of or begins with: "S4", "N2: rejected".
@@ -134,10 +125,7 @@ fn the_recognizer_finds_rules_and_nothing_else() {
     for (text, found) in [
         ("by rule C4.", vec!["C4"]),
         ("Rule V3's order", vec!["V3"]),
-        (
-            "rules C4–C6, S4, T, D1",
-            vec!["C4", "C5", "C6", "S4", "T", "D1"],
-        ),
+        ("rules C4–C6, S4, T, D1", vec!["C4", "C5", "C6", "S4", "T", "D1"]),
         ("rules V1\n  to V3 and N5", vec!["V1", "V2", "V3", "N5"]),
         ("Rules V3 (paths), V2 (the nearest)", vec!["V3", "V2"]),
         ("see [rule D2](rules/clocks.md)", vec!["D2"]),
@@ -206,9 +194,7 @@ fn parts(source: &str) -> Parts {
         } else if let Some(end) = raw_literal(rest) {
             let (literal, after) = rest.split_at(end);
             let literal = literal.trim_start_matches('r').trim_matches('#');
-            parts
-                .literals
-                .push(literal[1..literal.len() - 1].to_owned());
+            parts.literals.push(literal[1..literal.len() - 1].to_owned());
             rest = after;
         } else if let Some(inside) = rest.strip_prefix('"') {
             let end = unescaped(inside, '"');
@@ -217,19 +203,11 @@ fn parts(source: &str) -> Parts {
         } else if let Some(inside) = rest.strip_prefix('\'') {
             // A character, or the name of a lifetime.
             let is_char = inside.starts_with('\\') || inside.chars().nth(1) == Some('\'');
-            rest = if is_char {
-                &inside[unescaped(inside, '\'') + 1..]
-            } else {
-                inside
-            };
+            rest = if is_char { &inside[unescaped(inside, '\'') + 1..] } else { inside };
         } else {
             let is_word = c.is_alphanumeric() || c == '_';
             let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
-            rest = &rest[if is_word {
-                end.unwrap_or(rest.len())
-            } else {
-                c.len_utf8()
-            }..];
+            rest = &rest[if is_word { end.unwrap_or(rest.len()) } else { c.len_utf8() }..];
             follows_comment &= c.is_whitespace();
             continue;
         }
@@ -270,9 +248,7 @@ fn without_comment_marks(text: &str) -> String {
 }
 
 /// Types of Rust, with which names of tests may also begin.
-const TYPES: [&str; 10] = [
-    "U8", "U16", "U32", "U64", "I8", "I16", "I32", "I64", "F32", "F64",
-];
+const TYPES: [&str; 10] = ["U8", "U16", "U32", "U64", "I8", "I16", "I32", "I64", "F32", "F64"];
 
 #[test]
 fn every_rule_that_is_cited_is_there() {
@@ -355,23 +331,15 @@ fn every_rule_has_a_test() {
         .collect();
     let rules = rules();
     assert!(rules.len() >= 37, "{rules:?}");
-    let missing: Vec<&String> = rules
-        .keys()
-        .filter(|name| !tested.contains(*name))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "no test has these in its name: {missing:?}"
-    );
+    let missing: Vec<&String> = rules.keys().filter(|name| !tested.contains(*name)).collect();
+    assert!(missing.is_empty(), "no test has these in its name: {missing:?}");
 }
 
 #[test]
 fn what_users_read_does_not_depend_on_the_names_of_rules() {
     let mut found = Vec::new();
     for path in [files("crates", &["rs"]), files("schema", &["rs"])].concat() {
-        let is_test = path
-            .iter()
-            .any(|part| part == "tests" || part == "tests.rs");
+        let is_test = path.iter().any(|part| part == "tests" || part == "tests.rs");
         let text = read(&path);
         let product = text.split("#[cfg(test)]\n").next().unwrap();
         for literal in parts(product).literals {
@@ -382,11 +350,7 @@ fn what_users_read_does_not_depend_on_the_names_of_rules() {
         }
     }
     // People copy reports, and see the schema through `.schema`.
-    let pages = [
-        files("docs", &["md"]),
-        files("crates", &["sql"]),
-        files("schema", &["sql"]),
-    ];
+    let pages = [files("docs", &["md"]), files("crates", &["sql"]), files("schema", &["sql"])];
     let rules = repository().join("docs/rules");
     let mut pages = pages.concat();
     pages.retain(|path| !path.starts_with(&rules));

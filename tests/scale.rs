@@ -4,18 +4,12 @@ use crate::support::Imported;
 use timebase_lab::encode::{self, ClockSnapshot, Packet, Reading, trace};
 
 fn snapshot(seq: u32, clocks: &[(u32, u64)]) -> Packet {
-    let clocks = clocks.iter().map(|&(id, timestamp)| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    });
+    let clocks =
+        clocks.iter().map(|&(id, timestamp)| Reading { id, timestamp, ..Reading::default() });
     Packet {
         seq,
         flags: encode::INCREMENTAL_STATE_CLEARED,
-        clock_snapshot: Some(ClockSnapshot {
-            clocks: clocks.collect(),
-            primary: None,
-        }),
+        clock_snapshot: Some(ClockSnapshot { clocks: clocks.collect(), primary: None }),
         ..Packet::default()
     }
 }
@@ -71,27 +65,17 @@ fn clock_mapping_is_whole_while_it_is_small() {
     assert_eq!(db.count(JOIN), 20 * 4);
     let rows = "SELECT min(n) FROM (SELECT count(*) AS n FROM clock_mapping WHERE clock_id = 64 GROUP BY seq_id)";
     assert_eq!(db.count(rows), 100);
-    assert_eq!(
-        db.count("SELECT count(*) FROM import_log WHERE code NOT LIKE 'track_event%'"),
-        0
-    );
+    assert_eq!(db.count("SELECT count(*) FROM import_log WHERE code NOT LIKE 'track_event%'"), 0);
 }
 
 #[test]
 #[ignore = "heavy"]
 fn clock_mapping_of_very_many_clocks_is_bounded_by_what_packets_use() {
     let db = imported(&many_clocks_over_monotonic(3000, 1000));
-    assert_eq!(
-        db.count(JOIN),
-        3000 * 4,
-        "every packet is placed by the JOIN all the same"
-    );
+    assert_eq!(db.count(JOIN), 3000 * 4, "every packet is placed by the JOIN all the same");
     let rows = db.count("SELECT count(*) FROM clock_mapping WHERE clock_id = 64");
     assert_eq!(rows, 3000 * 3, "two of the four readings share a step");
-    assert_eq!(
-        db.count("SELECT count(*) FROM clock_mapping WHERE clock_id = 3"),
-        1000
-    );
+    assert_eq!(db.count("SELECT count(*) FROM clock_mapping WHERE clock_id = 3"), 1000);
     let said = "SELECT count(*) FROM import_log WHERE code = 'clock_mapping_bounded'";
     assert_eq!(db.count(said), 1);
     // Only the function answers for a reading that no packet has.

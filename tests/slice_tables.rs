@@ -121,14 +121,7 @@ fn generated_track_events_give_the_rows_that_are_known() {
     all_agree(import, |imported| &imported.conn);
 }
 
-const APP: [&str; 6] = [
-    "processes",
-    "threads",
-    "slices",
-    "counters",
-    "flows",
-    "tracks",
-];
+const APP: [&str; 6] = ["processes", "threads", "slices", "counters", "flows", "tracks"];
 
 const SDK: [&str; 4] = ["processes", "threads", "slices", "tracks"];
 

@@ -55,10 +55,9 @@ fn pairs(conn: &Connection, sql: &str) -> Vec<(i64, Option<i64>)> {
 fn the_views_say_what_the_functions_say() {
     let (desktop, app) = (imported(DESKTOP), imported(APP));
     for (conn, at_least) in [(&desktop.conn, 400), (&app.conn, 1000), (&odd(), 5)] {
-        for (view, function) in [
-            ("slice_ancestor", "ancestor_slice"),
-            ("slice_descendant", "descendant_slice"),
-        ] {
+        for (view, function) in
+            [("slice_ancestor", "ancestor_slice"), ("slice_descendant", "descendant_slice")]
+        {
             let of_view = format!("SELECT slice_id, id FROM {view} ORDER BY slice_id, id");
             let of_function = format!(
                 "SELECT s.id, f.id FROM slice AS s JOIN {function}(s.id) AS f ORDER BY s.id, f.id"
@@ -126,14 +125,10 @@ fn slices_around_a_slice_are_found_without_reading_all() {
 
 /// The self time of slices, computed in a loop.
 fn self_durs(slices: &[(i64, i64, i64, Option<i64>)]) -> Vec<(i64, Option<i64>)> {
-    let ends: BTreeMap<i64, Option<i64>> = slices
-        .iter()
-        .map(|&(id, ts, dur, _)| (id, (dur >= 0).then_some(ts + dur)))
-        .collect();
-    let mut found: BTreeMap<i64, Option<i64>> = slices
-        .iter()
-        .map(|&(id, _, dur, _)| (id, (dur >= 0).then_some(dur)))
-        .collect();
+    let ends: BTreeMap<i64, Option<i64>> =
+        slices.iter().map(|&(id, ts, dur, _)| (id, (dur >= 0).then_some(ts + dur))).collect();
+    let mut found: BTreeMap<i64, Option<i64>> =
+        slices.iter().map(|&(id, _, dur, _)| (id, (dur >= 0).then_some(dur))).collect();
     for &(id, ts, _, parent) in slices {
         let Some((parent, end)) = parent.and_then(|parent| Some((parent, ends[&parent]?))) else {
             continue;
@@ -149,12 +144,9 @@ fn self_durs(slices: &[(i64, i64, i64, Option<i64>)]) -> Vec<(i64, Option<i64>)>
 fn self_time_is_what_children_leave() {
     let (desktop, app) = (imported(DESKTOP), imported(APP));
     for conn in [&desktop.conn, &app.conn, &odd()] {
-        let mut statement = conn
-            .prepare("SELECT id, ts, dur, parent_id FROM slice")
-            .unwrap();
-        let rows = statement.query_map([], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        });
+        let mut statement = conn.prepare("SELECT id, ts, dur, parent_id FROM slice").unwrap();
+        let rows =
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
         let slices: Vec<_> = rows.unwrap().map(Result::unwrap).collect();
         let found = pairs(conn, "SELECT id, self_dur FROM slice_self_dur ORDER BY id");
         assert_eq!(found, self_durs(&slices));
@@ -165,10 +157,7 @@ fn self_time_is_what_children_leave() {
     assert!(statement.column_names().eq(["name", "self_dur"]));
     let statement = app.conn.prepare("SELECT * FROM slice_self_dur").unwrap();
     assert!(statement.column_names().eq(["id", "self_dur"]));
-    let odd = pairs(
-        &odd(),
-        "SELECT id, self_dur FROM slice_self_dur WHERE id < 4 ORDER BY id",
-    );
+    let odd = pairs(&odd(), "SELECT id, self_dur FROM slice_self_dur WHERE id < 4 ORDER BY id");
     let expected = [(0, Some(1000)), (1, Some(3000)), (2, None), (3, Some(500))];
     assert_eq!(odd, expected);
 }
@@ -181,15 +170,9 @@ struct Graph {
 
 impl Graph {
     fn of(db: &Imported) -> Graph {
-        let mut statement = db
-            .conn
-            .prepare("SELECT id, slice_out, slice_in FROM flow")
-            .unwrap();
+        let mut statement = db.conn.prepare("SELECT id, slice_out, slice_in FROM flow").unwrap();
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
-        let mut statement = db
-            .conn
-            .prepare("SELECT slice_id, id FROM slice_ancestor")
-            .unwrap();
+        let mut statement = db.conn.prepare("SELECT slice_id, id FROM slice_ancestor").unwrap();
         let above = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
         Graph {
             flows: rows.unwrap().map(Result::unwrap).collect(),
@@ -244,10 +227,7 @@ fn flows_are_those_of_the_chains_that_continue() {
             ("directly_connected_flow", connected.into_iter().collect()),
         ] {
             let sql = format!("SELECT id, NULL FROM {function}({start}) ORDER BY id");
-            let found: Vec<i64> = pairs(&db.conn, &sql)
-                .into_iter()
-                .map(|(id, _)| id)
-                .collect();
+            let found: Vec<i64> = pairs(&db.conn, &sql).into_iter().map(|(id, _)| id).collect();
             assert_eq!(found, expected, "{function}({start})");
             flows += found.len();
         }
@@ -259,16 +239,8 @@ fn flows_are_those_of_the_chains_that_continue() {
 fn flows_have_the_slices_at_both_ends() {
     let db = imported(APP);
     let columns = |end: &str| {
-        let of_slice = [
-            "ts",
-            "dur",
-            "name",
-            "track_id",
-            "utid",
-            "thread_name",
-            "upid",
-            "process_name",
-        ];
+        let of_slice =
+            ["ts", "dur", "name", "track_id", "utid", "thread_name", "upid", "process_name"];
         of_slice.map(|name| format!("{name}_{end}")).join(", ")
     };
     let of_view = format!(
@@ -277,16 +249,8 @@ fn flows_have_the_slices_at_both_ends() {
         columns("in")
     );
     let side = |s: &str| {
-        let of_slice = [
-            "ts",
-            "dur",
-            "name",
-            "track_id",
-            "utid",
-            "thread_name",
-            "upid",
-            "process_name",
-        ];
+        let of_slice =
+            ["ts", "dur", "name", "track_id", "utid", "thread_name", "upid", "process_name"];
         of_slice.map(|name| format!("{s}.{name}")).join(", ")
     };
     let slices = "SELECT s.id, s.ts, s.dur, s.name, s.track_id, o.utid, o.thread_name, o.upid, o.process_name

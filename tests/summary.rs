@@ -15,28 +15,17 @@ pub const CHECKS: &str =
     "('drift', 'machine_drift', 'clock_not_nanoseconds', 'clock_wrapped', 'clock_restarted')";
 
 fn snapshot(seq: u32, clocks: &[(u32, u64)]) -> Packet {
-    let clocks = clocks.iter().map(|&(id, timestamp)| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    });
+    let clocks =
+        clocks.iter().map(|&(id, timestamp)| Reading { id, timestamp, ..Reading::default() });
     Packet {
         seq,
-        clock_snapshot: Some(ClockSnapshot {
-            clocks: clocks.collect(),
-            primary: None,
-        }),
+        clock_snapshot: Some(ClockSnapshot { clocks: clocks.collect(), primary: None }),
         ..Packet::default()
     }
 }
 
 fn event(seq: u32, clock: u32, timestamp: u64) -> Packet {
-    Packet {
-        seq,
-        timestamp: Some(timestamp),
-        timestamp_clock_id: Some(clock),
-        ..Packet::default()
-    }
+    Packet { seq, timestamp: Some(timestamp), timestamp_clock_id: Some(clock), ..Packet::default() }
 }
 
 /// Clock 64 of sequence 3, which runs 180 ppm too fast and is read every 4.9 s. In between, each of
@@ -76,17 +65,13 @@ pub fn compare(imported: &Imported) -> Result<(), String> {
     ));
     let said = lines(&imported.said);
     let (all, at_fault) = said.split_last().expect("how many there are");
-    let shown = at_fault
-        .iter()
-        .filter(|line| !line.ends_with("more at fault"));
+    let shown = at_fault.iter().filter(|line| !line.ends_with("more at fault"));
     let clocks = imported.count("SELECT count(*) FROM clock").to_string();
     if found.is_empty() != (*all == clocks) || shown.clone().count() != found.len().min(4) {
         return Err(format!("{found:#?} is not {said:#?}"));
     }
     for (line, row) in shown.zip(&found) {
-        let [subject, check, message, _] = &row[..] else {
-            panic!("four columns")
-        };
+        let [subject, check, message, _] = &row[..] else { panic!("four columns") };
         let (what, worst) = line.split_once(": times up to ").unwrap();
         let (worst, pairs) = worst.split_once(" wrong").unwrap();
         let does = what.strip_prefix(subject.as_str()).unwrap_or("?").trim();
@@ -105,19 +90,12 @@ pub fn compare(imported: &Imported) -> Result<(), String> {
         } else if check == "drift" && !message.starts_with("Kernel events") {
             expected.push("It put 0 pairs".to_owned());
         }
-        if let Some(lacks) = expected
-            .iter()
-            .find(|words| !message.contains(words.as_str()))
-        {
+        if let Some(lacks) = expected.iter().find(|words| !message.contains(words.as_str())) {
             return Err(format!("{line:?}: {lacks:?} is not in {message:?}"));
         }
     }
     let is_clean = found.is_empty();
-    let next = if is_clean {
-        "Next: timebase query "
-    } else {
-        "Next: timebase doctor "
-    };
+    let next = if is_clean { "Next: timebase query " } else { "Next: timebase doctor " };
     let says_all = imported.said.contains(": 100 %");
     match imported.said.contains(next) && (is_clean || !says_all) {
         true => Ok(()),
@@ -139,24 +117,13 @@ fn a_clock_that_drifts_has_a_line_with_how_far_times_are_off_and_what_is_out_of_
     let said = &imported.said;
     assert!(said.contains("on BOOTTIME, up to 882 µs wrong\n"), "{said}");
     let next = format!("\n\nNext: timebase doctor {}\n", imported.path());
-    assert!(
-        said.contains(&next) && said.contains("--conversion linear"),
-        "{said}"
-    );
+    assert!(said.contains(&next) && said.contains("--conversion linear"), "{said}");
     compare(&imported).unwrap();
 
     let linear = Imported::of_bytes(&trace, &["--conversion", "linear"]);
     assert_eq!(lines(&linear.said), ["3"]);
-    assert!(
-        linear.said.contains("on BOOTTIME: 100 %\n"),
-        "{}",
-        linear.said
-    );
-    assert!(
-        linear.said.contains("Next: timebase query "),
-        "{}",
-        linear.said
-    );
+    assert!(linear.said.contains("on BOOTTIME: 100 %\n"), "{}", linear.said);
+    assert!(linear.said.contains("Next: timebase query "), "{}", linear.said);
 }
 
 #[test]
@@ -164,21 +131,10 @@ fn of_a_large_trace_the_clock_tables_tell_how_far_times_are_off() {
     let imported = Imported::of_bytes(&drifting(1300), &["--no-data"]);
     assert!(imported.count("SELECT count(*) FROM packet") > 10_000);
     let said = lines(&imported.said);
-    assert_eq!(
-        said,
-        [
-            "64@3 drifts by 180 ppm: times up to 882 µs wrong",
-            "3 in all"
-        ]
-    );
+    assert_eq!(said, ["64@3 drifts by 180 ppm: times up to 882 µs wrong", "3 in all"]);
     let found = imported.rows("SELECT worst_ns, message FROM finding WHERE check_name = 'drift'");
-    let [row] = &found[..] else {
-        panic!("{found:?}")
-    };
-    assert!(
-        row[1].contains(": 882 µs at worst") && row[1].contains("by 180 ppm"),
-        "{row:?}"
-    );
+    let [row] = &found[..] else { panic!("{found:?}") };
+    assert!(row[1].contains(": 882 µs at worst") && row[1].contains("by 180 ppm"), "{row:?}");
     let counter = Imported::of_bytes(&counting(6_000), &["--no-data"]);
     let said = lines(&counter.said);
     let of = imported_worst(&counter, "clock_not_nanoseconds");
@@ -244,11 +200,7 @@ fn of_many_clocks_at_fault_the_worst_are_named() {
         let taken = clocks.iter().map(|&clock| (clock, read(clock, at)));
         let taken: Vec<_> = taken.chain([(BOOTTIME, START + at)]).collect();
         trace.push(snapshot(3, &taken));
-        trace.extend(
-            clocks
-                .iter()
-                .map(|&clock| event(3, clock, read(clock, at + S / 2))),
-        );
+        trace.extend(clocks.iter().map(|&clock| event(3, clock, read(clock, at + S / 2))));
     }
     let imported = Imported::of_bytes(&encode::trace(&trace), &[]);
     let said = lines(&imported.said);

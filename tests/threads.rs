@@ -82,9 +82,7 @@ fn late(conn: &Connection) -> (i64, i64) {
 fn add(writer: &Connection, n: i64) {
     let sql = "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) \
                VALUES (?1, 3, ?2), (?1, 6, ?2 + ?3)";
-    writer
-        .execute(sql, (1_000_000 + n, (1_i64 << 60) + n, n))
-        .unwrap();
+    writer.execute(sql, (1_000_000 + n, (1_i64 << 60) + n, n)).unwrap();
 }
 
 #[test]

@@ -12,9 +12,7 @@ fn e1_events_without_a_sequence_or_without_its_state_are_dropped() {
     let without_sequence = new().number(8, 10);
     let trace = told(&[
         described(UUID, thread(10, 10)),
-        without_sequence
-            .clone()
-            .message(TRACK_EVENT, named(INSTANT, "a", UUID)),
+        without_sequence.clone().message(TRACK_EVENT, named(INSTANT, "a", UUID)),
         needs(without_sequence).message(TRACK_EVENT, named(INSTANT, "b", UUID)),
         needs(event(20, named(INSTANT, "c", UUID))),
         event(30, named(INSTANT, "read whatever the state", UUID)),
@@ -57,13 +55,10 @@ fn e2_nothing_is_added_while_the_state_is_invalid() {
 
 #[test]
 fn e2_an_entry_without_text_is_there_and_one_without_iid_is_counted() {
-    let entries = new()
-        .message(EVENT_NAMES, new().number(1, 1))
-        .message(EVENT_NAMES, new().text(2, "lost"));
-    let trace = told(&[
-        clear(),
-        event(10, called(INSTANT, 1).text(23, "not taken")).message(12, entries),
-    ]);
+    let entries =
+        new().message(EVENT_NAMES, new().number(1, 1)).message(EVENT_NAMES, new().text(2, "lost"));
+    let trace =
+        told(&[clear(), event(10, called(INSTANT, 1).text(23, "not taken")).message(12, entries)]);
     trace.gives("SELECT name FROM slice", &["-"]);
     trace.counted("interned_data_tokenizer_errors", 1);
 }
@@ -103,9 +98,7 @@ fn e3_e8_defaults_are_those_in_force_at_the_packet() {
 fn e4_times_of_events_are_microseconds_of_monotonic() {
     let instant = |name| named(INSTANT, name, UUID);
     let reading = |clock, time| new().number(1, clock).number(2, time);
-    let clocks = new()
-        .message(1, reading(6, 50_000))
-        .message(1, reading(3, 40_000));
+    let clocks = new().message(1, reading(6, 50_000)).message(1, reading(3, 40_000));
     let untimed = |event| new().number(10, SEQUENCE).message(TRACK_EVENT, event);
     let trace = told(&[
         event(10, instant("before a snapshot").number(16, 7)),
@@ -139,9 +132,7 @@ fn e4_times_of_events_are_microseconds_of_monotonic() {
 fn e4_d2_an_event_keeps_its_own_time_though_its_packet_is_placed_late() {
     const LATE: u64 = 900;
     let reading = |clock, time| new().number(1, clock).number(2, time);
-    let clocks = new()
-        .message(1, reading(6, 50_000))
-        .message(1, reading(LATE, 10));
+    let clocks = new().message(1, reading(6, 50_000)).message(1, reading(LATE, 10));
     let late = |name, time| event(20, named(INSTANT, name, UUID).number(16, time)).number(58, LATE);
     let trace = told(&[
         event(10_000, named(INSTANT, "first", UUID)),
@@ -151,11 +142,7 @@ fn e4_d2_an_event_keeps_its_own_time_though_its_packet_is_placed_late() {
     ]);
     trace.gives(
         "SELECT name, ts FROM slice ORDER BY id",
-        &[
-            "of its own time 9000",
-            "first 10000",
-            "of the packet's 50010",
-        ],
+        &["of its own time 9000", "first 10000", "of the packet's 50010"],
     );
 }
 
@@ -209,14 +196,7 @@ fn e6_names_and_categories() {
     );
     trace.gives(
         "SELECT ts, category FROM slice WHERE ts >= 20 ORDER BY id",
-        &[
-            "20 cat",
-            "21 unknown(7)",
-            "22 cat,cat,io",
-            "23 -",
-            "24 ",
-            "25 x,",
-        ],
+        &["20 cat", "21 unknown(7)", "22 cat,cat,io", "23 -", "24 ", "25 x,"],
     );
 }
 
@@ -283,10 +263,7 @@ fn e9_e11_worked_examples_of_ends() {
 #[test]
 fn e9_worked_example_of_a_slice_that_goes_for_another() {
     let trace = story(&["B a@0", "X b@1000+100000", "E a@5000", "B c@10000"]);
-    trace.gives(
-        PARENTS,
-        &["a 0 5000 0 -", "b 1000 100000 1 a", "c 10000 -1 1 a"],
-    );
+    trace.gives(PARENTS, &["a 0 5000 0 -", "b 1000 100000 1 a", "c 10000 -1 1 a"]);
 }
 
 #[test]
@@ -298,47 +275,21 @@ fn e9_what_ended_is_off_the_stack_at_its_end() {
 
 #[test]
 fn e9_all_above_a_cut_get_its_end_closed_ones_too() {
-    let trace = story(&[
-        "B a@0",
-        "B b@1000",
-        "X x@2000+90000",
-        "E a@3000",
-        "B c@4000",
-    ]);
-    trace.gives(
-        SLICES,
-        &[
-            "a 0 3000 0",
-            "b 1000 2000 1",
-            "x 2000 1000 2",
-            "c 4000 -1 0",
-        ],
-    );
+    let trace = story(&["B a@0", "B b@1000", "X x@2000+90000", "E a@3000", "B c@4000"]);
+    trace.gives(SLICES, &["a 0 3000 0", "b 1000 2000 1", "x 2000 1000 2", "c 4000 -1 0"]);
     trace.counted("misplaced_end_event", 1);
 }
 
 #[test]
 fn e11_b5_worked_example_of_ends_that_are_printed() {
-    let trace = story(&[
-        "print B|10|b@10",
-        "B a c@20",
-        "E - c@30",
-        "B d@40",
-        "print E|10@50",
-        "E b@60",
-    ]);
+    let trace =
+        story(&["print B|10|b@10", "B a c@20", "E - c@30", "B d@40", "print E|10@50", "E b@60"]);
     trace.gives(PARENTS, &["b 10 50 0 -", "a 20 10 1 b", "d 40 10 1 b"]);
 }
 
 #[test]
 fn e9_b4_worked_example_of_a_cut_between_prints() {
-    let trace = story(&[
-        "B a@10",
-        "print B|10|b@20",
-        "E a@30",
-        "print B|10|c@40",
-        "print E|10@50",
-    ]);
+    let trace = story(&["B a@10", "print B|10|b@20", "E a@30", "print B|10|c@40", "print E|10@50"]);
     trace.gives(SLICES, &["a 10 20 0", "b 20 10 1", "c 40 10 0"]);
     trace.counted("misplaced_end_event", 1);
 }
@@ -363,9 +314,7 @@ fn e10_b4_a_stack_is_512_deep() {
 
 #[test]
 fn e11_names_and_categories_of_an_end_choose_what_it_ends() {
-    let trace = story(&[
-        "B a x@10", "B b y@20", "B c y@30", "E b z@40", "E b y@50", "E a@60",
-    ]);
+    let trace = story(&["B a x@10", "B b y@20", "B c y@30", "E b z@40", "E b y@50", "E a@60"]);
     trace.gives(SLICES, &["a 10 50 0", "b 20 30 1", "c 30 20 2"]);
     story(&["E@10", "B a@20", "E b@30"]).gives(SLICES, &["a 20 -1 0"]);
 }
@@ -404,10 +353,7 @@ fn e14_e17_worked_example_of_thread_time() {
     ]);
     trace.gives(THREAD_TIMES, &["a 100 50 - -"]);
     let counters = "thread_time thread_counter_track_event ns";
-    trace.gives(
-        COUNTERS,
-        &[&format!("{counters} 10 100"), &format!("{counters} 20 150")],
-    );
+    trace.gives(COUNTERS, &[&format!("{counters} 10 100"), &format!("{counters} 20 150")]);
 }
 
 #[test]
@@ -419,10 +365,7 @@ fn e14_thread_time_and_instructions_of_all_kinds_of_slices() {
         event(10, carries(named(BEGIN, "a", 1), 5, 100)),
         event(20, carries(named(INSTANT, "i", 1), 6, 120)),
         event(30, carries(unnamed(END, 1), 5, 100)),
-        event(
-            40,
-            carries(legacy('X', complete).and(&named(0, "x", 1)), 7, 130),
-        ),
+        event(40, carries(legacy('X', complete).and(&named(0, "x", 1)), 7, 130)),
         event(90_000, carries(named(BEGIN, "b", 1), 8, 140)),
         event(91_000, unnamed(END, 1)),
         event(92_000, named(BEGIN, "c", 1)),
@@ -430,13 +373,7 @@ fn e14_thread_time_and_instructions_of_all_kinds_of_slices() {
     ]);
     trace.gives(
         THREAD_TIMES,
-        &[
-            "a 5000 - 100 0",
-            "i 6000 0 120 0",
-            "x 7000 3000 130 9",
-            "b 8000 - 140 -",
-            "c - - - -",
-        ],
+        &["a 5000 - 100 0", "i 6000 0 120 0", "x 7000 3000 130 9", "b 8000 - 140 -", "c - - - -"],
     );
 }
 
@@ -466,10 +403,7 @@ fn e15_a_counter_may_be_described_behind_its_events() {
     ]);
     trace.gives(
         COUNTERS,
-        &[
-            "c global_counter_track_event - 10 5",
-            "c global_counter_track_event - 20 0.5",
-        ],
+        &["c global_counter_track_event - 10 5", "c global_counter_track_event - 20 0.5"],
     );
     trace.counted("track_event_counter_missing_value", 1);
     trace.counted("track_event_counter_missing_track_uuid", 1);
@@ -558,10 +492,7 @@ fn e16_e17_what_was_added_before_a_fault_stays() {
          WHERE ts = 60 ORDER BY name",
         &["c11 5", "c12 4"],
     );
-    trace.gives(
-        "SELECT ts, count(*) FROM counter GROUP BY ts",
-        &["60 2", "70 8"],
-    );
+    trace.gives("SELECT ts, count(*) FROM counter GROUP BY ts", &["60 2", "70 8"]);
     trace.gives("SELECT ts FROM slice", &["60", "70"]);
     trace.counted("track_event_extra_counter_missing_track_uuids", 1);
     let counts = [
@@ -579,13 +510,7 @@ fn e17_of_several_values_those_behind_a_0_are_what_they_are() {
     let event_of = |event: Message| event.packed(12, &[0, 7]).packed(31, &[11, 12]);
     let mut packets = ten_counters();
     packets.push(event(10, event_of(named(INSTANT, "i", 1))));
-    packets.push(event(
-        20,
-        unnamed(END, 1)
-            .double(46, 0.5)
-            .double(46, 1.5)
-            .packed(45, &[13, 14]),
-    ));
+    packets.push(event(20, unnamed(END, 1).double(46, 0.5).double(46, 1.5).packed(45, &[13, 14])));
     told(&packets).gives(
         "SELECT name, value FROM counter AS c JOIN counter_track AS k ON k.id = track_id \
          ORDER BY name",
@@ -598,10 +523,7 @@ fn e18_thread_time_and_instructions_are_counters_whatever_becomes_of_the_event()
     let trace = told(&[
         described(1, thread(10, 10)),
         event(10, unnamed(END, 1).number(17, 5).number(20, 9)),
-        event(
-            20,
-            legacy('i', new().number(14, 1)).number(11, 1).number(17, 6),
-        ),
+        event(20, legacy('i', new().number(14, 1)).number(11, 1).number(17, 6)),
     ]);
     trace.gives(
         COUNTERS,
@@ -733,10 +655,7 @@ fn tn3_each_kind_of_hash_has_its_names() {
     let names = "SELECT a.key, a.string_value FROM slice AS s JOIN args AS a USING (arg_set_id)
         WHERE a.value_type = 'string' ORDER BY s.ts";
     let found = kernel::lines(&trace.program.conn, names);
-    let expected = [
-        "chrome_user_event.action click",
-        "chrome_trigger.name trigger",
-    ];
+    let expected = ["chrome_user_event.action click", "chrome_trigger.name trigger"];
     assert_eq!(found, expected);
 }
 
@@ -783,9 +702,6 @@ fn tn4_tracks_of_legacy_events_of_a_process_have_other_names() {
     ]);
     trace.gives(
         ON_TRACKS,
-        &[
-            "raw legacy_async_process_slice known",
-            "raw legacy_async_global_slice raw",
-        ],
+        &["raw legacy_async_process_slice known", "raw legacy_async_global_slice raw"],
     );
 }

@@ -16,9 +16,7 @@ const COUNTERS: &str = "SELECT k.type, k.name, k.unit, c.ts, c.value \
 
 /// The texts that a thread prints, one in each nanosecond, from 1 on.
 fn prints(emitter: u64, texts: &[&str]) -> Message {
-    let prints = (1..)
-        .zip(texts)
-        .map(|(time, text)| print(time, emitter, text));
+    let prints = (1..).zip(texts).map(|(time, text)| print(time, emitter, text));
     bundle(0, &prints.collect::<Vec<_>>())
 }
 
@@ -30,22 +28,9 @@ fn b1_b3_b5_b6_worked_example_of_lanes() {
         "S|10|x|1", "S|10|x|2", "S|10|x|1", "F|10|x|1", "S|10|x|3", "F|10|x|3", "F|10|x|2",
         "B|10|f", "I|10|i", "E|10",
     ];
-    let prints: Vec<Message> = (1..)
-        .zip(texts)
-        .map(|(time, text)| print(time, 10, text))
-        .collect();
+    let prints: Vec<Message> = (1..).zip(texts).map(|(time, text)| print(time, 10, text)).collect();
     let trace = imported(&[bundle(0, &prints)]);
-    gives(
-        &trace,
-        SLICES,
-        &[
-            "1 3 x x 0",
-            "2 5 x x 0",
-            "5 1 x x 0",
-            "8 2 f 10 0",
-            "9 0 i 10 1",
-        ],
-    );
+    gives(&trace, SLICES, &["1 3 x x 0", "2 5 x x 0", "5 1 x x 0", "8 2 f 10 0", "9 0 i 10 1"]);
     let lanes = "SELECT group_concat(ts, ' ') FROM (SELECT * FROM slice WHERE name = 'x' ORDER BY id) \
                  GROUP BY track_id ORDER BY min(id)";
     gives(&trace, lanes, &["1 5", "2"]);
@@ -132,11 +117,7 @@ fn u5_a_thread_has_one_track_for_all_that_it_does() {
 fn b2_numbers_saturate() {
     let trace = imported(&[prints(
         5,
-        &[
-            "C|5|n|99999999999999999999",
-            "C|5|n|-99999999999999999999",
-            "C|5|n|\t+7",
-        ],
+        &["C|5|n|99999999999999999999", "C|5|n|-99999999999999999999", "C|5|n|\t+7"],
     )]);
     gives(
         &trace,
@@ -144,11 +125,7 @@ fn b2_numbers_saturate() {
         &["9223372036854776000", "-9223372036854776000", "7"],
     );
     let pid = imported(&[prints(5, &["I|99999999999999999999|i"])]);
-    gives(
-        &pid,
-        "SELECT pid FROM process WHERE pid > 0",
-        &["4294967295"],
-    );
+    gives(&pid, "SELECT pid FROM process WHERE pid > 0", &["4294967295"]);
 }
 
 #[test]
@@ -161,22 +138,14 @@ fn b4_only_instants_of_one_time_nest_in_each_other() {
         print(20, 5, "I|5|d"),
     ];
     let trace = imported(&[bundle(0, &events)]);
-    gives(
-        &trace,
-        SLICES,
-        &["10 0 a 5 0", "10 0 b 5 1", "10 10 c 5 0", "20 0 d 5 0"],
-    );
+    gives(&trace, SLICES, &["10 0 a 5 0", "10 0 b 5 1", "10 10 c 5 0", "20 0 d 5 0"]);
 }
 
 #[test]
 fn b4_a_stack_is_512_deep() {
     let begins: Vec<Message> = (1..=514).map(|time| print(time, 5, "B|5|n")).collect();
     let trace = imported(&[bundle(0, &begins)]);
-    gives(
-        &trace,
-        "SELECT count(*), max(depth) FROM slice",
-        &["512 511"],
-    );
+    gives(&trace, "SELECT count(*), max(depth) FROM slice", &["512 511"]);
 }
 
 #[test]
@@ -219,12 +188,7 @@ fn b8_marks_in_fields() {
         event(5, 5, 80, new().number(1, 5).number(3, 0)),
         event(6, 5, 333, new().number(1, 5).text(2, "sde").number(5, 1)),
         event(7, 5, 333, new().number(1, 5).number(3, e)),
-        event(
-            8,
-            5,
-            484,
-            new().number(1, 5).text(2, "samsung").number(4, b),
-        ),
+        event(8, 5, 484, new().number(1, 5).text(2, "samsung").number(4, b)),
         event(9, 5, 484, new().number(1, 5).number(4, 0)),
         event(10, 5, 348, new().number(1, 9).text(4, "dpu").number(5, b)),
         event(11, 5, 348, new().number(5, 0)),
@@ -279,11 +243,7 @@ fn b10_signals_are_instants_of_threads() {
     gives(
         &imported(&[bundle(0, &events)]),
         SLICES,
-        &[
-            "10 0 signal_generate 6 0",
-            "20 0 signal_deliver 6 0",
-            "30 0 mem.oom_kill 6 0",
-        ],
+        &["10 0 signal_generate 6 0", "20 0 signal_deliver 6 0", "30 0 mem.oom_kill 6 0"],
     );
 }
 
@@ -302,17 +262,10 @@ fn gp1_gp4_gp5_names_are_those_of_the_sequence() {
         .message(24, new().number(1, 2).text(2, "stage").number(4, 1));
     let on_queue = |time, queue, stage: Message| {
         let stage = stage.number(1, 1).number(13, queue).number(2, 5);
-        new()
-            .number(8, time)
-            .number(10, 3)
-            .message(RENDER_STAGE, stage)
+        new().number(8, time).number(10, 3).message(RENDER_STAGE, stage)
     };
     let stage = |time, fields| on_queue(time, 1, fields);
-    let mask = new()
-        .number(5, 4)
-        .number(20, 1)
-        .number(15, 5)
-        .number(15, 1 << 63);
+    let mask = new().number(5, 4).number(20, 1).number(15, 5).number(15, 1 << 63);
     let trace = imported(&[
         new().number(10, 3).number(13, 1).message(12, interned),
         stage(10, mask),
@@ -369,11 +322,7 @@ fn gp2_gp3_a_name_that_comes_later_renames_the_first_lane() {
             "25 queue one",
         ],
     );
-    gives(
-        &trace,
-        "SELECT count(DISTINCT track_id) FROM gpu_slice",
-        &["3"],
-    );
+    gives(&trace, "SELECT count(DISTINCT track_id) FROM gpu_slice", &["3"]);
 }
 
 // M: counters
@@ -425,14 +374,8 @@ fn m2_b6_buffers_are_slices_on_lanes() {
 
 #[test]
 fn m3_counters_of_atrace_are_of_the_process_named() {
-    let trace = imported(&[prints(
-        5,
-        &[
-            "C|7|frames|-3",
-            "C|7|ScreenState|1",
-            "C|7|battery_stats.x|2",
-        ],
-    )]);
+    let trace =
+        imported(&[prints(5, &["C|7|frames|-3", "C|7|ScreenState|1", "C|7|battery_stats.x|2"])]);
     let of = "SELECT k.type, k.name, p.pid, c.value FROM counter AS c \
               JOIN counter_track AS k ON k.id = c.track_id \
               LEFT JOIN process_counter_track AS o ON o.id = k.id \
@@ -467,12 +410,7 @@ fn m4_m5_memory_is_of_the_process_that_the_thread_is_bound_to_at_the_end() {
                 rss(20, 7, 8192),
                 rss(30, 6, -1),
                 event(40, 5, 326, new().signed(2, -1000).number(3, 6)),
-                event(
-                    50,
-                    6,
-                    328,
-                    new().number(1, 1).number(2, 2).number(3, 3).number(4, 7),
-                ),
+                event(50, 6, 328, new().number(1, 1).number(2, 2).number(3, 3).number(4, 7)),
             ],
         ),
         packet(60, PROCESS_TREE, tree),
@@ -507,11 +445,7 @@ fn m5_memory_of_others_is_of_its_owner() {
 
 #[test]
 fn m6_process_stats_count_memory() {
-    let process = new()
-        .number(1, 5)
-        .number(3, 4)
-        .signed(10, -900)
-        .number(21, 7);
+    let process = new().number(1, 5).number(3, 4).signed(10, -900).number(21, 7);
     let trace = imported(&[packet(10, PROCESS_STATS, new().message(1, process))]);
     gives(
         &trace,
@@ -529,12 +463,7 @@ fn m6_process_stats_count_memory() {
 #[test]
 fn m7_m8_sys_stats_in_their_order() {
     let disk = |sectors, ms| {
-        new()
-            .text(1, "sda")
-            .number(2, sectors)
-            .number(3, ms)
-            .number(8, 1)
-            .number(9, 2)
+        new().text(1, "sda").number(2, sectors).number(3, ms).number(8, 1).number(9, 2)
     };
     let name = new().text(1, "Linux").text(3, "6.1");
     let stats = new()
@@ -543,10 +472,7 @@ fn m7_m8_sys_stats_in_their_order() {
         .message(2, new().number(1, 1).number(2, u64::MAX))
         .message(3, new().number(2, 3))
         .number(4, 8)
-        .message(
-            12,
-            new().text(1, "0").text(2, "DMA").number(3, 6).number(3, 7),
-        )
+        .message(12, new().text(1, "0").text(2, "DMA").number(3, 6).number(3, 7))
         .message(13, disk(2048, 10))
         .message(14, new().number(1, 9).number(2, 1))
         .message(14, new().number(1, 2).number(2, 1))
@@ -610,27 +536,11 @@ fn m10_power_rails_may_be_described_later() {
     let energy = |index, ms, energy| new().number(1, index).number(2, ms).number(3, energy);
     let rail = |index, name| new().number(1, index).text(2, name);
     let trace = imported(&[
-        packet(
-            10,
-            40,
-            new()
-                .message(2, energy(0, 2, 7))
-                .message(2, energy(1, 3, 8)),
-        ),
-        packet(
-            20,
-            40,
-            new()
-                .message(1, rail(0, "S4M_VDD_TPU"))
-                .message(1, rail(300, "x")),
-        ),
+        packet(10, 40, new().message(2, energy(0, 2, 7)).message(2, energy(1, 3, 8))),
+        packet(20, 40, new().message(1, rail(0, "S4M_VDD_TPU")).message(1, rail(300, "x"))),
         packet(30, 40, new().message(2, energy(300, 4, 9))),
     ]);
-    gives(
-        &trace,
-        COUNTERS,
-        &["power_rails power.rails.tpu - 2000000 7"],
-    );
+    gives(&trace, COUNTERS, &["power_rails power.rails.tpu - 2000000 7"]);
 }
 
 #[test]
@@ -639,9 +549,7 @@ fn m11_a_sample_of_a_gpu_is_for_the_time_before_it() {
         let spec = new().number(1, id).text(2, name).number(7, 7).number(8, 22);
         spec.number(11, direction)
     };
-    let specs = new()
-        .message(1, spec(0, "before", 1))
-        .message(1, spec(1, "from", 2));
+    let specs = new().message(1, spec(0, "before", 1)).message(1, spec(1, "from", 2));
     let sample = |id, value| new().number(1, id).signed(2, value);
     let samples = |a, b| new().message(2, sample(0, a)).message(2, sample(1, b));
     let trace = imported(&[
@@ -668,13 +576,7 @@ fn m12_gpu_memory_is_of_the_gpu_or_of_a_process() {
     let trace = imported(&[
         packet(10, 71, memory(0, 100)),
         packet(20, 71, memory(5, 50)),
-        bundle(
-            0,
-            &[
-                event(30, 6, 340, memory(6, 7)),
-                event(40, 6, 340, memory(9, 8)),
-            ],
-        ),
+        bundle(0, &[event(30, 6, 340, memory(6, 7)), event(40, 6, 340, memory(9, 8))]),
     ]);
     gives(
         &trace,
@@ -682,30 +584,20 @@ fn m12_gpu_memory_is_of_the_gpu_or_of_a_process() {
          JOIN gpu_counter_track AS g ON g.id = c.track_id \
          LEFT JOIN process_counter_track AS o ON o.id = g.id LEFT JOIN process AS p USING (upid) \
          ORDER BY c.id",
-        &[
-            "gpu_memory 1 - 100",
-            "process_gpu_memory 1 5 50",
-            "process_gpu_memory 1 6 7",
-        ],
+        &["gpu_memory 1 - 100", "process_gpu_memory 1 5 50", "process_gpu_memory 1 6 7"],
     );
 }
 
 #[test]
 fn m13_properties_and_the_display() {
-    let property = |name: &str, value| {
-        new()
-            .text(1, &format!("debug.tracing.{name}"))
-            .text(2, value)
-    };
+    let property =
+        |name: &str, value| new().text(1, &format!("debug.tracing.{name}")).text(2, value);
     let properties = new()
         .message(1, property("screen_state", "2"))
         .message(1, property("plug_type", "1"))
         .message(1, property("mcc", "x"))
         .message(1, property("device_state", "open"));
-    let trace = imported(&[
-        packet(10, 86, properties),
-        packet(20, 70, new().number(1, 1)),
-    ]);
+    let trace = imported(&[packet(10, 86, properties), packet(20, 70, new().number(1, 1))]);
     gives(
         &trace,
         COUNTERS,
@@ -722,11 +614,7 @@ fn m13_properties_and_the_display() {
 
 #[test]
 fn h1_machines_are_numbered_as_they_are_seen() {
-    let name = new()
-        .text(1, "Linux")
-        .text(2, "#1")
-        .text(3, "6.1")
-        .text(4, "arm");
+    let name = new().text(1, "Linux").text(2, "#1").text(3, "6.1").text(4, "arm");
     let info = new().message(1, name).number(8, 4);
     let trace = imported(&[
         bundle(0, &[waking(10, 1, 2, "")]),
@@ -745,10 +633,8 @@ fn h1_machines_are_numbered_as_they_are_seen() {
 fn h2_h3_cpus_have_clusters_by_capacity() {
     let cpu = |capacity| new().text(1, "").number(2, 900).number(3, capacity);
     let info = new().message(1, cpu(1024)).message(1, cpu(250));
-    let trace = imported(&[
-        packet(5, 67, info),
-        bundle(7, &[switch(10, (0, 0), (1, "a"))]).number(98, 77),
-    ]);
+    let trace =
+        imported(&[packet(5, 67, info), bundle(7, &[switch(10, (0, 0), (1, "a"))]).number(98, 77)]);
     gives(
         &trace,
         "SELECT ucpu, cpu, machine_id, cluster_id, processor, capacity FROM cpu ORDER BY ucpu",
@@ -777,15 +663,8 @@ fn h4_gpus_are_those_of_gpu_info_and_of_tracks() {
 
 #[test]
 fn h5_the_bounds_are_those_of_all_tables() {
-    let trace = imported(&[
-        prints(5, &["B|5|n"]),
-        packet(900, SYS_STATS, new().number(4, 1)),
-    ]);
-    gives(
-        &trace,
-        "SELECT start_ts, end_ts FROM trace_bounds",
-        &["1 900"],
-    );
+    let trace = imported(&[prints(5, &["B|5|n"]), packet(900, SYS_STATS, new().number(4, 1))]);
+    gives(&trace, "SELECT start_ts, end_ts FROM trace_bounds", &["1 900"]);
 }
 
 #[test]
@@ -799,11 +678,7 @@ fn h6_arguments_of_slices_and_samples() {
              ORDER BY s.id, a.key"
         )
     };
-    gives(
-        &trace,
-        &args("slice"),
-        &["cookie int 7", "end_utid uint 5", "utid uint 5"],
-    );
+    gives(&trace, &args("slice"), &["cookie int 7", "end_utid uint 5", "utid uint 5"]);
     gives(&trace, &args("counter"), &["utid uint 5"]);
 }
 
@@ -817,21 +692,13 @@ fn h1_p14_b1_m7_gp1_what_is_malformed_does_no_harm() {
         &[0x0a, 0x7f],
         &[0x0a, 0x01, 0xff],
         &[0x0a, 0x00],
-        &[
-            0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-        ],
-        &[
-            0x10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02,
-        ],
+        &[0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+        &[0x10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02],
         &[0x12, 0x03, 0x0a, 0x01, 0xff],
         &[0x0f],
-        &[
-            0x12, 0x06, 0x08, 0x01, 0x10, 0x01, 0x1a, 0x00, 0x22, 0x01, 0xff,
-        ],
+        &[0x12, 0x06, 0x08, 0x01, 0x10, 0x01, 0x1a, 0x00, 0x22, 0x01, 0xff],
     ];
-    let payloads = [
-        1, 2, 7, 9, 34, 38, 39, 40, 43, 44, 45, 52, 53, 60, 67, 69, 70, 71, 86, 128,
-    ];
+    let payloads = [1, 2, 7, 9, 34, 38, 39, 40, 43, 44, 45, 52, 53, 60, 67, 69, 70, 71, 86, 128];
     let mut packets = Vec::new();
     for bytes in broken {
         for payload in payloads {
@@ -839,9 +706,7 @@ fn h1_p14_b1_m7_gp1_what_is_malformed_does_no_harm() {
             packets.push(header.clone().bytes(payload, bytes));
             packets.push(header.bytes(12, bytes).bytes(payload, &[]));
         }
-        let kinds = [
-            3, 4, 18, 20, 24, 36, 80, 235, 236, 240, 313, 325, 331, 335, 340, 348, 467,
-        ];
+        let kinds = [3, 4, 18, 20, 24, 36, 80, 235, 236, 240, 313, 325, 331, 335, 340, 348, 467];
         for kind in kinds {
             let event = new().number(1, 10).number(2, 5).bytes(kind, bytes);
             packets.push(bundle(0, &[event]));
@@ -855,10 +720,7 @@ fn h1_p14_b1_m7_gp1_what_is_malformed_does_no_harm() {
     packets.extend(deep);
     packets.push(print(u64::MAX, u32::MAX.into(), "B|4294967295|\u{10ffff}"));
     let trace = imported(&packets);
-    assert_eq!(
-        trace.count("SELECT count(*) FROM packet"),
-        packets.len() as i64
-    );
+    assert_eq!(trace.count("SELECT count(*) FROM packet"), packets.len() as i64);
 }
 
 #[test]
@@ -885,11 +747,7 @@ fn h7_a_cpu_says_what_kind_it_is() {
             "1 cpu_features.raw_bitmap uint -9223372036854775808",
         ],
     );
-    gives(
-        &trace,
-        "SELECT cpu FROM cpu WHERE arg_set_id IS NULL",
-        &["2"],
-    );
+    gives(&trace, "SELECT cpu FROM cpu WHERE arg_set_id IS NULL", &["2"]);
 }
 
 /// The time that CPUs spent for users, on the one sequence.
@@ -916,12 +774,7 @@ fn cu1_to_cu4_worked_example() {
         let of: Vec<(u64, &[u64])> = of.iter().map(|(uid, times)| (*uid, &times[..])).collect();
         spent(ts, clusters, &of)
     };
-    let trace = imported(&[
-        at(10, Some(1), 5),
-        at(20, None, 0),
-        at(30, None, 0),
-        at(40, None, 7),
-    ]);
+    let trace = imported(&[at(10, Some(1), 5), at(20, None, 0), at(30, None, 0), at(40, None, 7)]);
     gives(
         &trace,
         SPENT,
@@ -951,11 +804,7 @@ fn cu1_to_cu4_worked_example() {
 fn cu2_cu3_users_of_a_range_share_tracks_and_a_cleared_state_begins_anew() {
     let trace = imported(&[
         spent(10, Some(2), &[(1000, &[1, 2]), (1_090_123, &[3, 4])]),
-        spent(
-            20,
-            None,
-            &[(1000, &[10, 0]), (1_090_124, &[9, 9]), (1_090_123, &[1])],
-        ),
+        spent(20, None, &[(1000, &[10, 0]), (1_090_124, &[9, 9]), (1_090_123, &[1])]),
         // From then on the values are absolute again; the growth is to the last of any interval.
         spent(30, Some(1), &[(1000, &[15]), (1_090_123, &[2])]).number(13, 1),
     ]);
@@ -984,9 +833,8 @@ fn cu2_cu3_users_of_a_range_share_tracks_and_a_cleared_state_begins_anew() {
 #[test]
 fn gp6_slices_of_gpus_have_arguments() {
     let spec = |iid, name: &str| new().number(1, iid).text(2, name);
-    let interned = new()
-        .message(24, spec(1, "q"))
-        .message(24, spec(2, "draw").text(3, "d").number(4, 1));
+    let interned =
+        new().message(24, spec(1, "q")).message(24, spec(2, "draw").text(3, "d").number(4, 1));
     let extra = |name: &str| new().text(1, name);
     let full = new()
         .number(1, 7)
@@ -1000,14 +848,9 @@ fn gp6_slices_of_gpus_have_arguments() {
         .message(6, extra("k").text(2, "v"))
         .message(6, extra("none"));
     let stage = new().text(1, "old").text(2, "described");
-    let old = new()
-        .number(1, 8)
-        .number(4, 0)
-        .message(7, new().message(3, stage));
+    let old = new().number(1, 8).number(4, 0).message(7, new().message(3, stage));
     let trace = imported(&[
-        packet(1, RENDER_STAGE, full)
-            .number(13, 1)
-            .message(12, interned),
+        packet(1, RENDER_STAGE, full).number(13, 1).message(12, interned),
         packet(2, RENDER_STAGE, old),
         // No stage is named.
         packet(3, RENDER_STAGE, new().number(1, 9)),

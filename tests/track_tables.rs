@@ -56,11 +56,7 @@ fn tk2_tk3_worked_example() {
     gives(&trace, values, &["1 4096", "2 2"]);
     let packet_ts = "SELECT c.ts, a.key, a.value_type, a.int_value FROM counter AS c \
          JOIN track AS k ON k.id = c.track_id JOIN args AS a USING (arg_set_id) WHERE k.type = 'power_rails'";
-    gives(
-        &trace,
-        packet_ts,
-        &["3 packet_ts uint 3", "3 packet_ts uint 3"],
-    );
+    gives(&trace, packet_ts, &["3 packet_ts uint 3", "3 packet_ts uint 3"]);
 }
 
 #[test]
@@ -68,10 +64,7 @@ fn tk1_memory_of_a_process_is_described_and_that_of_a_thread_is_not() {
     let rss = |time, tid| event(time, tid, 313, new().number(1, 1).number(2, 4096));
     let thread = new().number(1, 11);
     let stats = new().message(1, new().number(1, 10).message(11, thread).number(4, 1));
-    let trace = imported(&[
-        bundle(0, &[rss(1, 11), rss(2, 12)]),
-        packet(3, PROCESS_STATS, stats),
-    ]);
+    let trace = imported(&[bundle(0, &[rss(1, 11), rss(2, 12)]), packet(3, PROCESS_STATS, stats)]);
     let said = "SELECT k.type, c.description IS NOT NULL, c.description = s.string_value, d.string_value, \
          (SELECT count(*) FROM counter WHERE track_id = k.id) \
          FROM track AS k JOIN counter_track AS c USING (id) \
@@ -80,10 +73,7 @@ fn tk1_memory_of_a_process_is_described_and_that_of_a_thread_is_not() {
     gives(
         &trace,
         said,
-        &[
-            "process_memory 1 1 rss.anon 2",
-            "process_memory_thread_fallback 0 - rss.anon 1",
-        ],
+        &["process_memory 1 1 rss.anon 2", "process_memory_thread_fallback 0 - rss.anon 1"],
     );
 }
 
@@ -93,9 +83,7 @@ fn tk3_queues_of_gpus_have_the_description_of_their_specification() {
     let specify = |queue: Message| new().message(7, new().message(2, queue));
     let on = |event: Message, queue| event.number(1, 0).number(2, 10).number(3, queue);
     let spec = |iid, description: &str| new().number(1, iid).text(2, "q").text(3, description);
-    let interned = new()
-        .message(24, spec(1, "by iid"))
-        .message(24, spec(2, ""));
+    let interned = new().message(24, spec(1, "by iid")).message(24, spec(2, ""));
     let stage = |time, event| packet(time, RENDER_STAGE, event);
     let by_iid = |iid| new().number(1, 0).number(13, iid);
     let trace = imported(&[

@@ -12,14 +12,7 @@ use crate::support::{Imported, count, data, files, repository, rows, run};
 
 /// Random traces. There are many, and times are not their subject: only a few packets and slices of
 /// each are explained.
-const RANDOM: [&str; 6] = [
-    "/both/",
-    "/slices/",
-    "/threads/",
-    "/merge/",
-    "/profiles/",
-    "/more/",
-];
+const RANDOM: [&str; 6] = ["/both/", "/slices/", "/threads/", "/merge/", "/profiles/", "/more/"];
 
 /// Packets of all kinds in each trace: for each clock and sequence, the first and the last one with
 /// a time, and without a time, by reason; those that a later snapshot would move, and those that
@@ -51,9 +44,7 @@ fn compare(trace: &Path, args: &[&str]) -> (String, usize) {
     let imported = Imported::of(trace, args);
     let conn = &imported.conn;
     let mut wrong = String::new();
-    let is_random = RANDOM
-        .iter()
-        .any(|made| trace.to_str().unwrap().contains(made));
+    let is_random = RANDOM.iter().any(|made| trace.to_str().unwrap().contains(made));
     let most = if is_random { 2 } else { 8 };
     let packets = ids(conn, &format!("{PACKETS} {most}"));
     for packet in &packets {
@@ -66,9 +57,7 @@ fn compare(trace: &Path, args: &[&str]) -> (String, usize) {
     for slice in &slices {
         let said = explained(&imported, "--slice", *slice);
         let sql = format!("SELECT ts, packet_id FROM slice WHERE id = {slice}");
-        let [ts, packet] = &rows(conn, &sql)[0][..] else {
-            panic!("two columns")
-        };
+        let [ts, packet] = &rows(conn, &sql)[0][..] else { panic!("two columns") };
         let first = said.lines().next().unwrap();
         let (_, rest) = said.split_once('\n').unwrap();
         let of_packet = of_packet(conn, packet.parse().unwrap(), rest);
@@ -106,16 +95,12 @@ fn explained(imported: &Imported, flag: &str, id: i64) -> String {
 /// Whether the explanation of a packet agrees with its row.
 fn of_packet(conn: &Connection, packet: i64, said: &str) -> Result<(), String> {
     let sql = format!("SELECT timestamp, ts, unresolved FROM packet WHERE id = {packet}");
-    let [timestamp, ts, unresolved] = &rows(conn, &sql)[0][..] else {
-        panic!("three columns")
-    };
+    let [timestamp, ts, unresolved] = &rows(conn, &sql)[0][..] else { panic!("three columns") };
     let is = |text: &String| text != "[NULL]";
     // "… is BOOTTIME 5 ns", but not a distance of 5 ns.
     let is_at = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
-        words
-            .windows(2)
-            .any(|two| two[0] == ts && two[1].trim_end_matches(',') == "ns")
+        words.windows(2).any(|two| two[0] == ts && two[1].trim_end_matches(',') == "ns")
             || line.contains(&format!(" is at {ts}"))
     };
     let expected = match (is(timestamp), is(ts)) {
@@ -265,9 +250,7 @@ fn what_explain_and_the_page_say_is_what_the_rows_say() {
         parts
             .into_iter()
             .map(|part| part.join().unwrap())
-            .fold((String::new(), 0), |(text, sum), (wrong, read)| {
-                (text + &wrong, sum + read)
-            })
+            .fold((String::new(), 0), |(text, sum), (wrong, read)| (text + &wrong, sum + read))
     });
     assert!(wrong.is_empty(), "{wrong}");
     assert!(read > 700, "{read}");

@@ -24,17 +24,11 @@ const TRACK_EVENT: u32 = 11;
 const NOW: u64 = 1_795_800_000 * S;
 
 fn snapshot(clocks: &[(u32, u64)]) -> Packet {
-    let clocks = clocks.iter().map(|&(id, timestamp)| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    });
+    let clocks =
+        clocks.iter().map(|&(id, timestamp)| Reading { id, timestamp, ..Reading::default() });
     Packet {
         seq: 1,
-        clock_snapshot: Some(ClockSnapshot {
-            clocks: clocks.collect(),
-            primary: None,
-        }),
+        clock_snapshot: Some(ClockSnapshot { clocks: clocks.collect(), primary: None }),
         ..Packet::default()
     }
 }
@@ -72,17 +66,9 @@ fn switch(at: u64, prev: u64, state: u64, next: u64) -> Message {
 /// A bundle of a CPU, with fields and events.
 fn bundle(cpu: u64, fields: &[(u32, u64)], events: &[Message]) -> Packet {
     let bundle = Message::new().number(1, cpu);
-    let bundle = fields.iter().fold(bundle, |bundle, &(field, value)| {
-        bundle.number(field, value)
-    });
-    let bundle = events
-        .iter()
-        .fold(bundle, |bundle, event| bundle.message(2, event.clone()));
-    Packet {
-        seq: 2,
-        payload: Some((FTRACE_EVENTS, bundle.0)),
-        ..Packet::default()
-    }
+    let bundle = fields.iter().fold(bundle, |bundle, &(field, value)| bundle.number(field, value));
+    let bundle = events.iter().fold(bundle, |bundle, event| bundle.message(2, event.clone()));
+    Packet { seq: 2, payload: Some((FTRACE_EVENTS, bundle.0)), ..Packet::default() }
 }
 
 fn imported(packets: &[Packet]) -> Imported {
@@ -111,8 +97,7 @@ fn said(trace: &Imported, check: &str) -> Vec<String> {
 fn wrong_clocks(packets: &[Packet]) -> Vec<String> {
     let said = said(&imported(packets), "wrong_clock");
     let said = said.into_iter();
-    said.filter(|said| !said.contains("of sequence 3 "))
-        .collect()
+    said.filter(|said| !said.contains("of sequence 3 ")).collect()
 }
 
 /// The reading of each clock when BOOTTIME reads 20,000 s.
@@ -142,15 +127,7 @@ fn fe5_monotonic_of_a_machine_that_slept_for_hours_is_named() {
         "SELECT severity, subject, clock_id, seq_id, packet_id, events, worst_ns FROM finding",
     );
     // The first stamp of the sequence is 18,000 s - 0.5 ms before the first snapshot.
-    let expected = [
-        "warning",
-        "sequence 2",
-        "6",
-        "2",
-        "5",
-        "10",
-        "17999999500000",
-    ];
+    let expected = ["warning", "sequence 2", "6", "2", "5", "10", "17999999500000"];
     assert_eq!(found, [expected]);
     let [said] = &said(&trace, "wrong_clock")[..] else {
         panic!();
@@ -163,11 +140,7 @@ fn fe5_monotonic_of_a_machine_that_slept_for_hours_is_named() {
 fn fe5_each_clock_is_recognized_by_its_readings() {
     let names = ["BOOTTIME", "MONOTONIC", "REALTIME", "MONOTONIC_RAW", "PERF"];
     for ((read, from), name) in READINGS.into_iter().zip(names) {
-        let named = if read == BOOTTIME {
-            MONOTONIC
-        } else {
-            BOOTTIME
-        };
+        let named = if read == BOOTTIME { MONOTONIC } else { BOOTTIME };
         let found = wrong_clocks(&with_snapshots(&instants(2, named, from + 5 * MS, 5)));
         assert_eq!(found.len(), 1, "{name}: {found:?}");
         let says = format!("look like readings of {name}.");
@@ -180,12 +153,8 @@ fn fe5_each_clock_is_recognized_by_its_readings() {
 fn fe5_of_several_clocks_the_first_counts() {
     // MONOTONIC and MONOTONIC_RAW read nearly the same.
     let at = |after| {
-        [
-            (BOOTTIME, 20_000 * S),
-            (MONOTONIC_RAW, 9_999 * S),
-            (MONOTONIC, 10_000 * S),
-        ]
-        .map(|(clock, value)| (clock, value + after))
+        [(BOOTTIME, 20_000 * S), (MONOTONIC_RAW, 9_999 * S), (MONOTONIC, 10_000 * S)]
+            .map(|(clock, value)| (clock, value + after))
     };
     let mut packets = vec![snapshot(&at(0))];
     packets.extend(instants(2, BOOTTIME, 10_000 * S, 3));
@@ -218,32 +187,18 @@ fn fe5_what_is_not_far_or_not_alone_has_no_finding() {
     // Fewer than a third of the stamps are outside: two of seven, and then two of six.
     let rest = |count| instants(2, BOOTTIME, 20_000 * S, count);
     let some = instants(2, BOOTTIME, 15_500 * S, 2);
-    assert_eq!(
-        wrong_clocks(&with_snapshots(&[some, rest(5)].concat())),
-        [""; 0]
-    );
+    assert_eq!(wrong_clocks(&with_snapshots(&[some, rest(5)].concat())), [""; 0]);
     // MONOTONIC begins there, but the writer goes on for longer than half of the distance.
-    let long = [
-        instants(2, BOOTTIME, 10_000 * S, 4),
-        instants(2, BOOTTIME, 17_000 * S, 2),
-    ];
+    let long = [instants(2, BOOTTIME, 10_000 * S, 4), instants(2, BOOTTIME, 17_000 * S, 2)];
     assert_eq!(wrong_clocks(&with_snapshots(&long.concat())), [""; 0]);
-    let short = [
-        instants(2, BOOTTIME, 10_000 * S, 4),
-        instants(2, BOOTTIME, 14_000 * S, 2),
-    ];
+    let short = [instants(2, BOOTTIME, 10_000 * S, 4), instants(2, BOOTTIME, 14_000 * S, 2)];
     assert_eq!(wrong_clocks(&with_snapshots(&short.concat())).len(), 1);
 }
 
 #[test]
 fn fe5_a_third_of_the_stamps_has_to_be_outside() {
     // 8,000 s apart: the stamps may be up to 800 s around the snapshots. The writer lasts 3,900 s.
-    let at = |after| {
-        [
-            (BOOTTIME, 20_000 * S + after),
-            (MONOTONIC, 12_000 * S + after),
-        ]
-    };
+    let at = |after| [(BOOTTIME, 20_000 * S + after), (MONOTONIC, 12_000 * S + after)];
     let stamps = |inside: u64, outside: u64| {
         let mut packets = vec![snapshot(&at(0))];
         packets.extend(instants(2, BOOTTIME, 12_700 * S, outside));
@@ -276,11 +231,7 @@ fn fe5_without_a_known_clock_it_has_to_be_an_hour_before_or_a_day_after() {
     };
     let before = found(100_000 * S - 2 * HOUR, 5, &[]);
     assert_eq!(before.len(), 1);
-    assert!(
-        before[0].contains("from all snapshots of BOOTTIME, their clock. |"),
-        "{}",
-        before[0]
-    );
+    assert!(before[0].contains("from all snapshots of BOOTTIME, their clock. |"), "{}", before[0]);
     assert!(!before[0].contains("Read as"), "{}", before[0]);
     // Another unit.
     let of_unit = found(100_000 * 1000, 1, &[]).remove(0);
@@ -314,10 +265,7 @@ fn fe5_packets_of_one_kind_are_one_writer_and_descriptors_are_none() {
     let found = trace.rows("SELECT subject, events FROM finding WHERE check_name = 'wrong_clock'");
     assert_eq!(found, [["process_stats packets", "2"]]);
     // One of them is on time, so the kind begins with the wrong one and ends with the right one.
-    let one = [
-        of_kind(PROCESS_STATS, 4, 10_000 * S),
-        of_kind(PROCESS_STATS, 5, 20_000 * S),
-    ];
+    let one = [of_kind(PROCESS_STATS, 4, 10_000 * S), of_kind(PROCESS_STATS, 5, 20_000 * S)];
     assert_eq!(wrong_clocks(&with_snapshots(&one)), [""; 0]);
     let descriptor = [of_kind(60, 4, 10_000 * S)];
     assert_eq!(wrong_clocks(&with_snapshots(&descriptor)), [""; 0]);
@@ -341,10 +289,7 @@ fn fe6_an_event_whose_time_was_forgotten_is_named_and_left_out_of_the_typical_ti
     );
     assert_eq!(found, [["warning", "4", "2", "3600000000010"]]);
     let said = said(&trace, "time_outlier");
-    assert!(
-        said[0].contains("the first at 0 ns: slice \"no time\""),
-        "{said:?}"
-    );
+    assert!(said[0].contains("the first at 0 ns: slice \"no time\""), "{said:?}");
     let hour = 3_600_000_000_000;
     assert_eq!(bounds(&trace), [0, hour + 20, hour + 10, hour + 20]);
 }
@@ -364,16 +309,10 @@ fn fe6_reports_draw_the_typical_time() {
 
 /// Outliers of instants at these times, with a snapshot at these times.
 fn outliers(snapshots: &[u64], times: &[u64]) -> Vec<String> {
-    let mut packets: Vec<Packet> = snapshots
-        .iter()
-        .map(|&at| snapshot(&[(BOOTTIME, at)]))
-        .collect();
+    let mut packets: Vec<Packet> =
+        snapshots.iter().map(|&at| snapshot(&[(BOOTTIME, at)])).collect();
     // Several sequences, so that none of them is alone on a wrong clock.
-    packets.extend(
-        (2..)
-            .zip(times)
-            .map(|(seq, &at)| event(3, seq % 2 + 2, Some(BOOTTIME), at)),
-    );
+    packets.extend((2..).zip(times).map(|(seq, &at)| event(3, seq % 2 + 2, Some(BOOTTIME), at)));
     let trace = imported(&packets);
     let sql = "SELECT start_ts || '-' || end_ts FROM time_outlier ORDER BY start_ts";
     trace.rows(sql).into_iter().flatten().collect()
@@ -390,33 +329,18 @@ fn fe6_outliers_are_few_and_far_from_home() {
     assert_eq!(outliers(&[home], &[near, home, home + 1]), [""; 0]);
     assert_eq!(outliers(&[home], &[near - 1, home, home + 1]).len(), 1);
     let long = [home, home + HOUR / 2];
-    assert_eq!(
-        outliers(&[home], &[&[home - 5 * HOUR][..], &long].concat()),
-        [""; 0]
-    );
-    assert_eq!(
-        outliers(&[home], &[&[home - 6 * HOUR][..], &long].concat()).len(),
-        1
-    );
+    assert_eq!(outliers(&[home], &[&[home - 5 * HOUR][..], &long].concat()), [""; 0]);
+    assert_eq!(outliers(&[home], &[&[home - 6 * HOUR][..], &long].concat()).len(), 1);
     // After home: 3, or 1 % of home.
     let after = |count: u64| (0..count).map(|n| home + 50 * HOUR + n).collect::<Vec<_>>();
     assert_eq!(outliers(&[home], &[vec![home], after(3)].concat()).len(), 1);
     assert_eq!(outliers(&[home], &[vec![home], after(4)].concat()), [""; 0]);
     let many: Vec<u64> = (0..400).map(|n| home + n).collect();
-    assert_eq!(
-        outliers(&[home], &[many.clone(), after(4)].concat()).len(),
-        1
-    );
-    assert_eq!(
-        outliers(&[home], &[many.clone(), after(5)].concat()),
-        [""; 0]
-    );
+    assert_eq!(outliers(&[home], &[many.clone(), after(4)].concat()).len(), 1);
+    assert_eq!(outliers(&[home], &[many.clone(), after(5)].concat()), [""; 0]);
     // At most 100.
     let before = |count: u64| (1..=count).collect::<Vec<_>>();
-    assert_eq!(
-        outliers(&[home], &[many.clone(), before(100)].concat()).len(),
-        1
-    );
+    assert_eq!(outliers(&[home], &[many.clone(), before(100)].concat()).len(), 1);
     assert_eq!(outliers(&[home], &[many, before(101)].concat()), [""; 0]);
 }
 
@@ -428,10 +352,7 @@ fn fe6_home_is_near_the_snapshots_or_the_largest_group() {
     assert_eq!(outliers(&[early, late], &[early, late]), [""; 0]);
     // Without snapshots the largest group is home.
     let some = [late, late + 1, late + 2];
-    assert_eq!(
-        outliers(&[], &[&[early][..], &some].concat()),
-        [format!("{early}-{early}")]
-    );
+    assert_eq!(outliers(&[], &[&[early][..], &some].concat()), [format!("{early}-{early}")]);
     // No home lies between two groups of home.
     assert_eq!(outliers(&[early, late], &[early, 50 * HOUR, late]), [""; 0]);
 }
@@ -444,17 +365,11 @@ fn fe6_starts_and_ends_values_and_runs_count_and_log_lines_do_not() {
         imported(&[&snapshots, &instants(2, BOOTTIME, now, 3)[..], more].concat())
     };
     // A slice that ends 5 hours later.
-    let slice = [
-        event(1, 3, Some(BOOTTIME), now),
-        event(2, 3, Some(BOOTTIME), now + 5 * HOUR),
-    ];
+    let slice = [event(1, 3, Some(BOOTTIME), now), event(2, 3, Some(BOOTTIME), now + 5 * HOUR)];
     let trace = with(&slice);
     assert_eq!(said(&trace, "time_outlier").len(), 1);
     let [_, end, _, typical] = bounds(&trace);
-    assert_eq!(
-        (end, typical),
-        ((now + 5 * HOUR) as i64, (now + 200 * MS) as i64)
-    );
+    assert_eq!((end, typical), ((now + 5 * HOUR) as i64, (now + 200 * MS) as i64));
     // A switch at 7 ns.
     let trace = with(&[bundle(0, &[], &[switch(7, 0, 0, 10)])]);
     assert_eq!(said(&trace, "time_outlier").len(), 1);
@@ -467,10 +382,7 @@ fn fe6_starts_and_ends_values_and_runs_count_and_log_lines_do_not() {
     }]);
     assert_eq!(said(&trace, "time_outlier"), [""; 0]);
     let [start, _, typical, _] = bounds(&trace);
-    assert_eq!(
-        (start, typical),
-        ((now - 5 * HOUR) as i64, (now - 5 * HOUR) as i64)
-    );
+    assert_eq!((start, typical), ((now - 5 * HOUR) as i64, (now - 5 * HOUR) as i64));
     // All is right.
     let trace = with(&[]);
     let [start, end, typical_start, typical_end] = bounds(&trace);
@@ -487,10 +399,7 @@ fn fe6_what_has_another_clock_is_no_outlier() {
 #[test]
 fn fe6_a_machine_is_judged_by_itself() {
     let now = 10 * HOUR;
-    let guest = |packet| Packet {
-        machine_id: 7,
-        ..packet
-    };
+    let guest = |packet| Packet { machine_id: 7, ..packet };
     let trace = imported(&[
         snapshot(&[(BOOTTIME, now), (REALTIME, NOW)]),
         event(3, 2, Some(BOOTTIME), now),
@@ -512,24 +421,15 @@ fn fe7_a_unit_of_trace_time_is_one_finding() {
     let found = trace.rows("SELECT severity, subject, packet_id, events FROM finding");
     assert_eq!(found, [["error", "REALTIME", "0", "2"]]);
     let text = said_of(&trace);
-    assert!(
-        text.contains("REALTIME, the clock of trace time, in units of 1,000 ns"),
-        "{text}"
-    );
-    assert!(
-        text.contains("2 events could not be placed in time."),
-        "{text}"
-    );
+    assert!(text.contains("REALTIME, the clock of trace time, in units of 1,000 ns"), "{text}");
+    assert!(text.contains("2 events could not be placed in time."), "{text}");
 
     let trace = report("08b-boottime-ms.pftrace");
     assert_eq!(checks(&trace), ["unit_of_trace_time"]);
     assert_eq!(trace.rows("SELECT dur FROM slice"), [["100"]]);
     let text = said_of(&trace);
     assert!(text.contains("wrong by the factor 1,000,000"), "{text}");
-    assert!(
-        text.contains("The timestamps of 2 events on BOOTTIME count as nanoseconds"),
-        "{text}"
-    );
+    assert!(text.contains("The timestamps of 2 events on BOOTTIME count as nanoseconds"), "{text}");
     assert_eq!(run(&["doctor", trace.path()]).code, Some(1));
 }
 
@@ -540,30 +440,20 @@ fn fe8_a_local_clock_of_the_kernel_has_its_own_advice() {
     let found = trace.rows("SELECT severity, packet_id, events FROM finding");
     assert_eq!(found, [["warning", "1", "2"]]);
     let text = said(&trace, "kernel_clock_local").remove(0);
-    assert!(
-        text.contains("local or global") && text.contains("preserve_ftrace_buffer"),
-        "{text}"
-    );
+    assert!(text.contains("local or global") && text.contains("preserve_ftrace_buffer"), "{text}");
     // Global, unknown, and local with a pair.
     let boottime = snapshot(&[(BOOTTIME, 100 * S)]);
     let of_clock = |fields: &[(u32, u64)]| {
         imported(&[boottime.clone(), bundle(0, fields, &[print(5000, 7, "x")])])
     };
     for clock in [1, 2] {
-        assert_eq!(
-            checks(&of_clock(&[(5, clock)])),
-            ["kernel_clock_local"],
-            "{clock}"
-        );
+        assert_eq!(checks(&of_clock(&[(5, clock)])), ["kernel_clock_local"], "{clock}");
     }
     let paired = of_clock(&[(5, 3), (6, 4000), (7, 100 * S)]);
     assert_eq!(said(&paired, "kernel_clock_local"), [""; 0]);
     // A packet on clock 64 is a writer's.
     let packet = event(3, 2, Some(64), 5000);
-    assert_eq!(
-        checks(&imported(&[boottime, packet])),
-        ["sequence_clock_undefined"]
-    );
+    assert_eq!(checks(&imported(&[boottime, packet])), ["sequence_clock_undefined"]);
 }
 
 /// Names, times and doubt of slices.
@@ -592,16 +482,8 @@ fn fe9_a_slice_whose_end_another_cpu_lost_is_doubtful() {
 #[test]
 fn fe9_a_long_slice_is_not_doubtful_if_other_threads_come_first() {
     let trace = imported(&[
-        bundle(
-            0,
-            &[],
-            &[print(10_000, 1, "B|1|foo"), print(15_000, 1, "B|1|bar")],
-        ),
-        bundle(
-            1,
-            &[],
-            &[print(20_000, 2, "B|2|other"), print(25_000, 1, "E|1")],
-        ),
+        bundle(0, &[], &[print(10_000, 1, "B|1|foo"), print(15_000, 1, "B|1|bar")]),
+        bundle(1, &[], &[print(20_000, 2, "B|2|other"), print(25_000, 1, "E|1")]),
     ]);
     let doubtful = "SELECT count(*) FROM slice WHERE doubt IS NOT NULL";
     assert_eq!(trace.count(doubtful), 0);
@@ -610,11 +492,7 @@ fn fe9_a_long_slice_is_not_doubtful_if_other_threads_come_first() {
 
 /// Two CPUs: CPU 0 begins at 10 µs, CPU 1 at 20 µs in thread `first`.
 fn two_cpus(fields: &[(u32, u64)], first: u64) -> Vec<Packet> {
-    let one = [
-        print(10_000, 5, "B|5|early"),
-        switch(11_000, 5, 1, 6),
-        switch(12_000, 6, 1, 0),
-    ];
+    let one = [print(10_000, 5, "B|5|early"), switch(11_000, 5, 1, 6), switch(12_000, 6, 1, 0)];
     let other = [
         print(20_000, first, "C|5|x|1"),
         print(30_000, 5, "B|5|late"),
@@ -628,10 +506,7 @@ fn two_cpus(fields: &[(u32, u64)], first: u64) -> Vec<Packet> {
 fn fe9_slices_and_states_that_begin_before_all_cpus_have_events_are_doubtful() {
     // CPU 1 lost events before its first bundle.
     let trace = imported(&two_cpus(&[(3, 1)], 7));
-    let expected = [
-        ["early", "10000", "-1", "cpus_missing"],
-        ["late", "30000", "1000", "[NULL]"],
-    ];
+    let expected = [["early", "10000", "-1", "cpus_missing"], ["late", "30000", "1000", "[NULL]"]];
     assert_eq!(slices(&trace), expected);
     let states = "SELECT t.tid, s.ts, s.state, s.doubt FROM thread_state AS s JOIN thread AS t USING (utid) ORDER BY s.ts, t.tid";
     let expected = [
@@ -646,10 +521,7 @@ fn fe9_slices_and_states_that_begin_before_all_cpus_have_events_are_doubtful() {
     assert_eq!(found, [["info", "10000"]]);
     let cpus = trace
         .rows("SELECT ucpu, first_ts, last_ts, first_tid, is_first_idle, is_cut FROM ftrace_cpu");
-    let expected = [
-        ["0", "10000", "12000", "5", "0", "0"],
-        ["1", "20000", "40000", "7", "0", "1"],
-    ];
+    let expected = [["0", "10000", "12000", "5", "0", "0"], ["1", "20000", "40000", "7", "0", "1"]];
     assert_eq!(cpus, expected);
 }
 
@@ -718,10 +590,8 @@ fn fp1_a_simulation_may_begin_at_0() {
     // One clock is no snapshot of several, and another reading is no zero.
     let one = imported(&[snapshot(&[(REALTIME, 0)]), event(3, 2, Some(REALTIME), NOW)]);
     assert_eq!(log(&one), [""; 0]);
-    let some = imported(&[
-        snapshot(&[(REALTIME, 0), (BOOTTIME, 1)]),
-        event(3, 2, Some(REALTIME), NOW),
-    ]);
+    let some =
+        imported(&[snapshot(&[(REALTIME, 0), (BOOTTIME, 1)]), event(3, 2, Some(REALTIME), NOW)]);
     assert_eq!(log(&some), [""; 0]);
 }
 
@@ -735,10 +605,7 @@ fn fp2_unix_time_without_a_clock_is_named() {
     let trace = imported(&unix());
     assert_eq!(checks(&trace), ["boottime_is_unix"]);
     let text = said(&trace, "boottime_is_unix").remove(0);
-    assert!(
-        text.contains("from 2026-11-27") || text.contains("2026-11-27"),
-        "{text}"
-    );
+    assert!(text.contains("from 2026-11-27") || text.contains("2026-11-27"), "{text}");
     assert!(text.contains("--default-clock REALTIME"), "{text}");
     // An option would be for all files.
     let manifest = r#"{"perfetto_manifest": {"version": 1, "files": []}}"#;
@@ -777,19 +644,12 @@ fn fp2_a_given_default_clock_is_that_of_timestamps_without_one() {
     let mut packets = vec![snapshot(&[(BOOTTIME, 500 * S), (REALTIME, NOW)])];
     packets.extend(unix());
     let trace = Imported::of_bytes(&encode::trace(&packets), &["--default-clock", "REALTIME"]);
-    assert_eq!(
-        trace.rows("SELECT ts FROM slice"),
-        [[(500 * S).to_string()]]
-    );
+    assert_eq!(trace.rows("SELECT ts FROM slice"), [[(500 * S).to_string()]]);
     let place = Place::new();
     let file = place.write("a.pftrace", &encode::trace(&unix()));
     let refused = import(&file, &place.path("a.db"), &["--default-clock", "UNIX"]);
     assert_eq!(refused.code, Some(2));
-    assert!(
-        refused.stderr.contains("use one of REALTIME, "),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("use one of REALTIME, "), "{}", refused.stderr);
 }
 
 /// A trace with snapshots, at the same time as [`unix`].
@@ -802,9 +662,7 @@ fn phone() -> Vec<Packet> {
 
 /// The times of slices in files of these packets, with a manifest.
 fn together(files: &[(&str, Vec<Packet>)], manifest: &str) -> Imported {
-    let traces = files
-        .iter()
-        .map(|(name, packets)| File::new(name, encode::trace(packets)));
+    let traces = files.iter().map(|(name, packets)| File::new(name, encode::trace(packets)));
     let manifest = [File::new("manifest.json", manifest.as_bytes())];
     let bytes = archive::zip(&manifest.into_iter().chain(traces).collect::<Vec<_>>());
     let place = Place::new();
@@ -895,18 +753,9 @@ fn x44_a_file_that_is_given_twice_is_named() {
     let other = [phone(), vec![event(3, 3, Some(BOOTTIME), 501 * S)]].concat();
     assert_eq!(found(&["a.pftrace"], other), [""; 0]);
     // Kernel events of such files are no second finding.
-    let kernel = || {
-        vec![bundle(
-            0,
-            &[],
-            &[print(5 * S, 7, "x"), print(6 * S, 7, "x")],
-        )]
-    };
+    let kernel = || vec![bundle(0, &[], &[print(5 * S, 7, "x"), print(6 * S, 7, "x")])];
     let manifest = r#"{"perfetto_manifest": {"version": 1, "files": []}}"#;
-    let trace = together(
-        &[("a.pftrace", kernel()), ("b.pftrace", kernel())],
-        manifest,
-    );
+    let trace = together(&[("a.pftrace", kernel()), ("b.pftrace", kernel())], manifest);
     assert_eq!(said(&trace, "recorded_twice").len(), 1);
 }
 
@@ -914,10 +763,7 @@ fn x44_a_file_that_is_given_twice_is_named() {
 fn x44_files_that_touch_and_other_cpus_and_machines_are_no_copies() {
     let at = |cpu, from: u64, to: u64| {
         let wall = snapshot(&[(BOOTTIME, 5 * S), (REALTIME, NOW)]);
-        vec![
-            wall,
-            bundle(cpu, &[], &[print(from, 7, "x"), print(to, 7, "x")]),
-        ]
+        vec![wall, bundle(cpu, &[], &[print(from, 7, "x"), print(to, 7, "x")])]
     };
     let found = |second: Vec<Packet>, machine: &str| {
         let manifest = format!(

@@ -28,10 +28,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
         let count = bomb.full / parts(bench.size(1, 16));
         let quarter = once(bench, bomb, count / parts(PARTS))?;
         let whole = once(bench, bomb, count)?;
-        let pairs = Pairs {
-            ours: vec![whole.cost.time],
-            yardstick: vec![quarter.cost.time],
-        };
+        let pairs = Pairs { ours: vec![whole.cost.time], yardstick: vec![quarter.cost.time] };
         let ratio: Spread = pairs.ratio();
         table.add(
             Row::new(format!("{}: {}", bomb.name, told(bomb, count, &whole)))
@@ -76,19 +73,12 @@ fn remove(path: &Path) {
 }
 
 fn told(bomb: &Bomb, count: u64, whole: &Once) -> String {
-    let about = format!(
-        "{} {}, {:.1} MB",
-        grouped(count),
-        bomb.about,
-        whole.trace as f64 / 1e6
-    );
+    let about = format!("{} {}, {:.1} MB", grouped(count), bomb.about, whole.trace as f64 / 1e6);
     match &whole.error {
         None => format!("{about} → {:.1} MB", whole.database as f64 / 1e6),
         // Without the name of the file.
         Some(error) => {
-            let said = error
-                .split_once(".pftrace ")
-                .map_or(error.as_str(), |(_, said)| said);
+            let said = error.split_once(".pftrace ").map_or(error.as_str(), |(_, said)| said);
             format!("{about} → error: {said}")
         }
     }

@@ -52,18 +52,13 @@ pub fn import_in_child(trace: &Trace, database: &Path) -> Result<Cost> {
     if let Some(made) = &trace.made {
         assert_eq!(number("packets")?, made.packets, "packets");
     }
-    Ok(Cost {
-        time: Duration::from_nanos(number("ns")?),
-        peak_memory: number("peak_memory")?,
-    })
+    Ok(Cost { time: Duration::from_nanos(number("ns")?), peak_memory: number("peak_memory")? })
 }
 
 /// The output of a child.
 fn child(trace: &Path, path: &Path) -> Result<Value> {
-    let output = Command::new(std::env::current_exe()?)
-        .arg("--child")
-        .args([trace, path])
-        .output()?;
+    let output =
+        Command::new(std::env::current_exe()?).arg("--child").args([trace, path]).output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("the import of {} failed: {said}", trace.display()).into());
@@ -81,12 +76,8 @@ pub fn number(told: &Value, name: &str) -> Result<u64> {
 pub fn import(trace: &Path, database: &Path) -> Result<()> {
     let source = Source::File(trace.into());
     let begun = Instant::now();
-    let imported = timebase_import::import(
-        &[source],
-        database,
-        &Options::default(),
-        &Monitor::default(),
-    );
+    let imported =
+        timebase_import::import(&[source], database, &Options::default(), &Monitor::default());
     let mut cost = json!({
         "ns": begun.elapsed().as_nanos() as u64,
         "peak_memory": peak_memory()?,
@@ -112,10 +103,6 @@ fn peak_memory() -> Result<u64> {
 
 /// The memory that the system reports.
 pub fn in_bytes(max_rss: i64) -> Result<u64> {
-    let unit = if cfg!(target_vendor = "apple") {
-        1
-    } else {
-        1 << 10
-    };
+    let unit = if cfg!(target_vendor = "apple") { 1 } else { 1 << 10 };
     Ok(u64::try_from(max_rss)? * unit)
 }

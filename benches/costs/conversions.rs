@@ -23,19 +23,12 @@ pub fn scoped(seq: u32) -> Clock {
 
 /// A reading in nanoseconds.
 pub fn reading(clock: Clock, value: i64) -> Reading {
-    Reading {
-        clock,
-        value,
-        unit: 1,
-        incremental: false,
-    }
+    Reading { clock, value, unit: 1, incremental: false }
 }
 
 /// Adds a snapshot of the service, if the sequence is 1, or of another writer.
 pub fn add(graph: &mut ClockGraph, source: Source, readings: &[Reading]) {
-    graph
-        .add_snapshot(source, readings, Some(Clock::BOOTTIME))
-        .unwrap();
+    graph.add_snapshot(source, readings, Some(Clock::BOOTTIME)).unwrap();
 }
 
 /// A small generator of numbers that are the same in every run.
@@ -103,9 +96,9 @@ impl Case {
 
     /// The yardstick: the cost of reading the inputs.
     pub fn sum_inputs(&self) -> i64 {
-        self.inputs.iter().fold(0i64, |sum, &(clock, value)| {
-            sum.wrapping_add(value ^ i64::from(clock.seq.0))
-        })
+        self.inputs
+            .iter()
+            .fold(0i64, |sum, &(clock, value)| sum.wrapping_add(value ^ i64::from(clock.seq.0)))
     }
 }
 
@@ -121,11 +114,7 @@ fn hop(random: &mut Random, graph: &mut ClockGraph, count: usize, from: Clock, t
     for index in 0..count as i64 {
         at += 5 * SECOND + random.signed(10 * SECOND);
         let pair = (at, at + index * 1000 + random.signed(1000));
-        add(
-            graph,
-            Source::Service,
-            &[reading(from, pair.0), reading(to, pair.1)],
-        );
+        add(graph, Source::Service, &[reading(from, pair.0), reading(to, pair.1)]);
         pairs.push(pair);
     }
     Pairs(pairs)
@@ -137,17 +126,9 @@ pub fn in_order() -> Case {
     let mut graph = ClockGraph::new();
     let pairs = hop(&mut random, &mut graph, 1000, monotonic(), Clock::BOOTTIME);
     let step = 10_000 * SECOND / INPUTS as i64;
-    let inputs: Vec<_> = (0..INPUTS as i64)
-        .map(|i| (monotonic(), i * step))
-        .collect();
+    let inputs: Vec<_> = (0..INPUTS as i64).map(|i| (monotonic(), i * step)).collect();
     let expected = inputs.iter().map(|&(_, value)| pairs.convert(value)).sum();
-    Case {
-        name: "one clock, in order",
-        graph,
-        cache: ConversionCache::new(),
-        inputs,
-        expected,
-    }
+    Case { name: "one clock, in order", graph, cache: ConversionCache::new(), inputs, expected }
 }
 
 /// The number of sequences with their own clock.
@@ -171,11 +152,7 @@ pub fn sequences(over_monotonic: bool) -> Case {
     for seq in 0..SEQUENCES {
         let at = i64::from(seq) * SECOND;
         let start = random.signed(1000 * SECOND);
-        add(
-            &mut graph,
-            Source::Writer,
-            &[reading(scoped(seq + 2), start), reading(to, at)],
-        );
+        add(&mut graph, Source::Writer, &[reading(scoped(seq + 2), start), reading(to, at)]);
         starts.push(at - start + if over_monotonic { offset } else { 0 });
     }
     let mut expected = 0;
@@ -209,15 +186,8 @@ pub struct FourHops {
 impl FourHops {
     /// The yardstick: a binary search for each hop, in plain arrays.
     pub fn binary_searches(&self) -> i64 {
-        let hops = |value| {
-            self.hops
-                .iter()
-                .fold(value, |value, hop| hop.convert(value))
-        };
-        self.case
-            .inputs
-            .iter()
-            .fold(0i64, |sum, &(_, value)| sum.wrapping_add(hops(value)))
+        let hops = |value| self.hops.iter().fold(value, |value, hop| hop.convert(value));
+        self.case.inputs.iter().fold(0i64, |sum, &(_, value)| sum.wrapping_add(hops(value)))
     }
 }
 
@@ -226,21 +196,14 @@ pub fn four_hops() -> FourHops {
     const SNAPSHOTS: usize = 100_000;
     let mut random = Random::new(3);
     let mut graph = ClockGraph::new();
-    let clocks = [
-        Clock::host(200),
-        Clock::host(201),
-        Clock::host(202),
-        monotonic(),
-        Clock::BOOTTIME,
-    ];
+    let clocks =
+        [Clock::host(200), Clock::host(201), Clock::host(202), monotonic(), Clock::BOOTTIME];
     let hops: Vec<Pairs> = clocks
         .windows(2)
         .map(|pair| hop(&mut random, &mut graph, SNAPSHOTS, pair[0], pair[1]))
         .collect();
     let range = SNAPSHOTS as i64 * 10 * SECOND;
-    let inputs: Vec<_> = (0..INPUTS)
-        .map(|_| (clocks[0], random.signed(range)))
-        .collect();
+    let inputs: Vec<_> = (0..INPUTS).map(|_| (clocks[0], random.signed(range))).collect();
     let case = Case {
         name: "random readings over 100,000 snapshots, four hops",
         graph,
@@ -274,17 +237,10 @@ pub fn fitted() -> Fitted {
         let is_apart = index % 20 == 10;
         apart += usize::from(is_apart);
         let late = random.signed(100) + i64::from(is_apart) * (20_000 + random.signed(200_000));
-        let pair = [
-            reading(monotonic(), at),
-            reading(Clock::BOOTTIME, at + at / 20_000 + late),
-        ];
+        let pair = [reading(monotonic(), at), reading(Clock::BOOTTIME, at + at / 20_000 + late)];
         add(&mut graph, Source::Service, &pair);
     }
-    Fitted {
-        estimates: Estimates::new(graph),
-        cache: EstimateCache::new(),
-        apart,
-    }
+    Fitted { estimates: Estimates::new(graph), cache: EstimateCache::new(), apart }
 }
 
 impl Fitted {
@@ -352,10 +308,7 @@ pub fn interleaved(sequences: u32) -> Interleaved {
         let at = i64::from(index) * SECOND;
         let offset = random.signed(1000);
         offsets[seq as usize] = offset;
-        snapshots.push([
-            reading(scoped(seq + 2), at),
-            reading(Clock::BOOTTIME, at + offset),
-        ]);
+        snapshots.push([reading(scoped(seq + 2), at), reading(Clock::BOOTTIME, at + offset)]);
         let known = (index + 1).min(sequences);
         for after in 1..=PER_SNAPSHOT as i64 {
             let seq = random.below(known.into()) as u32;

@@ -60,15 +60,11 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     drop(rows);
     let cost = import_in_child(&trace, &ours)?;
     table.add(
-        Row::new(format!(
-            "import of {} kernel events, {} rows",
-            grouped(events),
-            grouped(all)
-        ))
-        .pairs(&pairs, "bare inserts of the same rows")
-        .count(events)
-        .memory(cost.peak_memory)
-        .target(Target::Ratio(1.25)),
+        Row::new(format!("import of {} kernel events, {} rows", grouped(events), grouped(all)))
+            .pairs(&pairs, "bare inserts of the same rows")
+            .count(events)
+            .memory(cost.peak_memory)
+            .target(Target::Ratio(1.25)),
     );
     import(&trace, &ours, &options)?;
     view_against_table(bench, table, &ours)
@@ -101,11 +97,7 @@ fn view_against_table(bench: &Bench, table: &mut Table, database: &Path) -> Resu
             format!("SELECT {next_pid} FROM # WHERE name = 'sched_switch'"),
             None,
         ),
-        (
-            "a tenth of the time",
-            format!("SELECT name, {next_pid} FROM # WHERE {window}"),
-            None,
-        ),
+        ("a tenth of the time", format!("SELECT name, {next_pid} FROM # WHERE {window}"), None),
         (
             "all columns of all events",
             "SELECT sum(length(name) + length(args) + cpu + tid + ts % 7) FROM #".to_owned(),

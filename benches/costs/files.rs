@@ -29,10 +29,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     need_space(bench, bytes * SPACE)?;
     let one = Inputs::generate(bench, Form::Together, bytes)?;
     let many = Inputs::generate(bench, Form::Processes, bytes)?;
-    let (zip, tar) = (
-        many.packed(bench, "zip", zip)?,
-        many.packed(bench, "tar", tar)?,
-    );
+    let (zip, tar) = (many.packed(bench, "zip", zip)?, many.packed(bench, "tar", tar)?);
     let megabytes = bytes / 1_000_000;
     let files = format!("{FILES} files of {} MB", megabytes / u64::from(FILES));
     let mut imports = [
@@ -41,11 +38,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
         (format!("{files} in a zip"), &zip),
         (format!("{files} in a tar"), &tar),
     ]
-    .map(|(name, inputs)| Imports {
-        name,
-        inputs,
-        costs: Vec::new(),
-    });
+    .map(|(name, inputs)| Imports { name, inputs, costs: Vec::new() });
     for _ in 0..RUNS {
         for import in &mut imports {
             import.once_more(bench)?;
@@ -67,16 +60,9 @@ struct Inputs {
 
 impl Inputs {
     fn generate(bench: &Bench, form: Form, bytes: u64) -> Result<Inputs> {
-        progress(format_args!(
-            "generating {} MB of {FILES} processes",
-            bytes / 1_000_000
-        ));
+        progress(format_args!("generating {} MB of {FILES} processes", bytes / 1_000_000));
         let set = Set::of(form);
-        let set = Set {
-            machine: set.machine.clone().bytes(bytes),
-            processes: FILES,
-            ..set
-        };
+        let set = Set { machine: set.machine.clone().bytes(bytes), processes: FILES, ..set };
         let place = |name: &str| bench.directory().join(name);
         let made = timebase_lab::synth::write_set(&set, |name| File::create(place(name)))?;
         Ok(Inputs {
@@ -89,10 +75,7 @@ impl Inputs {
         progress(format_args!("packing them into a {kind}"));
         let archive = bench.directory().join(format!("files.{kind}"));
         pack(&archive, &self.files)?;
-        Ok(Inputs {
-            files: vec![archive],
-            packets: self.packets,
-        })
+        Ok(Inputs { files: vec![archive], packets: self.packets })
     }
 }
 
@@ -141,10 +124,7 @@ impl Imports<'_> {
     }
 
     fn row_against(&self, one: &Imports<'_>) -> Row {
-        let pairs = Pairs {
-            ours: self.times(),
-            yardstick: one.times(),
-        };
+        let pairs = Pairs { ours: self.times(), yardstick: one.times() };
         self.row().pairs(&pairs, "one file with the same packets")
     }
 }

@@ -83,15 +83,8 @@ pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
     let mut add_packet = conn.prepare(ADD_PACKET)?;
     let mut add_reading = conn.prepare(ADD_READING)?;
     let mut snapshots = 0;
-    let mut expected = Expected {
-        boottime: 0,
-        monotonic: 0,
-        clock_ts: 0,
-    };
-    let mut bases = [Base {
-        boottime: 0,
-        ticks: 0,
-    }; 10];
+    let mut expected = Expected { boottime: 0, monotonic: 0, clock_ts: 0 };
+    let mut bases = [Base { boottime: 0, ticks: 0 }; 10];
     let mut last_ticks = [0; 10];
     for id in 0..packets {
         let now = START + id * NANOSECONDS_A_PACKET + scatter(id) % NANOSECONDS_A_PACKET;
@@ -102,11 +95,7 @@ pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
         let is_due = (chunk / 8) % CHUNKS_A_SNAPSHOT == 0;
         if id % CHUNK == 0 && is_due {
             let monotonic = now - SUSPENDED;
-            let service = [
-                (3, monotonic),
-                (6, now),
-                (1, now + 1_700_000_000_000_000_000),
-            ];
+            let service = [(3, monotonic), (6, now), (1, now + 1_700_000_000_000_000_000)];
             if seq == SEQUENCES.start {
                 for (clock, value) in service {
                     add_reading
@@ -116,10 +105,7 @@ pub fn write_packets(path: &Path, packets: i64) -> Result<Expected> {
             }
             // The recorder's clock is off by some ticks, differently each time.
             let ticks = (now - START / 2) / unit + scatter(snapshots) % 100;
-            *base = Base {
-                boottime: now,
-                ticks,
-            };
+            *base = Base { boottime: now, ticks };
             let (clock, value) = if seq < 6 { (6, now) } else { (3, monotonic) };
             let value_of_64 = ticks * unit;
             add_reading.execute(params![
@@ -199,9 +185,7 @@ fn register_noops(conn: &Connection) -> Result<()> {
             None,
         )
     };
-    (code == ffi::SQLITE_OK)
-        .then_some(())
-        .ok_or_else(|| "noop_raw".into())
+    (code == ffi::SQLITE_OK).then_some(()).ok_or_else(|| "noop_raw".into())
 }
 
 /// # Safety
@@ -224,14 +208,8 @@ unsafe extern "C" fn noop_raw(
 pub fn check(conn: &Connection, expected: Expected) -> Result<()> {
     for (expression, expected) in [
         ("to_boottime(clock_id, seq_id, clock_ts)", expected.boottime),
-        (
-            "convert_clock(clock_id, seq_id, clock_ts, 3, 0)",
-            expected.monotonic,
-        ),
-        (
-            "noop_closure(clock_id, seq_id, clock_ts)",
-            expected.clock_ts,
-        ),
+        ("convert_clock(clock_id, seq_id, clock_ts, 3, 0)", expected.monotonic),
+        ("noop_closure(clock_id, seq_id, clock_ts)", expected.clock_ts),
         ("noop_raw(clock_id, seq_id, clock_ts)", expected.clock_ts),
     ] {
         let sum: i64 = conn.query_row(&sum_of(expression), [], |row| row.get(0))?;

@@ -32,10 +32,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
             grouped(packets),
             grouped(service_snapshots)
         );
-        let settings = Settings {
-            service_snapshots,
-            ..snapshots.clone()
-        };
+        let settings = Settings { service_snapshots, ..snapshots.clone() };
         count(bench, table, what, &settings)?;
     }
     let packets_of = Settings::preset(Preset::Packets).records(packets);
@@ -43,10 +40,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
         if u64::from(sequences) * 10 > packets {
             continue;
         }
-        let settings = Settings {
-            sequences,
-            ..packets_of.clone()
-        };
+        let settings = Settings { sequences, ..packets_of.clone() };
         let what = format!(
             "{} packets of {} sequence{}",
             grouped(packets),
@@ -67,11 +61,7 @@ struct Imports {
 
 impl Imports {
     fn of(bench: &Bench, name: String, settings: &Settings) -> Result<Imports> {
-        Ok(Imports {
-            trace: Trace::generate(bench, &name, settings)?,
-            name,
-            costs: Vec::new(),
-        })
+        Ok(Imports { trace: Trace::generate(bench, &name, settings)?, name, costs: Vec::new() })
     }
 
     fn once_more(&mut self, bench: &Bench) -> Result<()> {
@@ -123,19 +113,13 @@ fn bytes(bench: &Bench, table: &mut Table, preset: Preset, of: &str, sizes: &[u6
 /// The ratio of the larger one's time to the smaller one's, for ten times the bytes.
 fn ten_times(smaller: &Imports, larger: &Imports) -> Row {
     let bytes = |imports: &Imports| imports.trace.made.map_or(0, |made| made.bytes) as f64;
-    let pairs = Pairs {
-        ours: larger.times(),
-        yardstick: smaller.times(),
-    };
+    let pairs = Pairs { ours: larger.times(), yardstick: smaller.times() };
     let scale = 10.0 * bytes(smaller) / bytes(larger);
     let ratio: Spread = pairs.ratio().scaled(scale);
-    Row::new(format!(
-        "10 times the trace: {} ÷ {}",
-        larger.name, smaller.name
-    ))
-    .pairs(&pairs, "the smaller trace")
-    .ratio(ratio)
-    .target(TEN_TIMES)
+    Row::new(format!("10 times the trace: {} ÷ {}", larger.name, smaller.name))
+        .pairs(&pairs, "the smaller trace")
+        .ratio(ratio)
+        .target(TEN_TIMES)
 }
 
 /// A trace with as many records as others, but more of something else.

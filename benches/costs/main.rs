@@ -169,11 +169,7 @@ const SECTIONS: &[Section] = &[
 /// machines give the same result. The table is Markdown, on standard output; progress goes to
 /// standard error. docs/benchmarks.md explains the rows.
 #[derive(Debug, Parser)]
-#[command(
-    name = "cargo bench --",
-    bin_name = "cargo bench --",
-    max_term_width = 100
-)]
+#[command(name = "cargo bench --", bin_name = "cargo bench --", max_term_width = 100)]
 struct Arguments {
     /// The sections to run; without a name, all but 'truth' and 'bombs'
     #[arg(value_name = "SECTION", value_parser = sections())]

@@ -32,12 +32,9 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
             || discard(&ours, import(&trace, &ours, &options)?),
             || discard(&bare, rows.insert(&bare)?),
         )?;
-        let row = Row::new(format!(
-            "import of {} packets of 30 bytes{what}",
-            grouped(packets)
-        ))
-        .pairs(&pairs, "bare inserts of the same rows")
-        .count(rows.len() as u64);
+        let row = Row::new(format!("import of {} packets of 30 bytes{what}", grouped(packets)))
+            .pairs(&pairs, "bare inserts of the same rows")
+            .count(rows.len() as u64);
         table.add(match keep_data {
             true => row.target(Target::Ratio(1.25)),
             false => row,

@@ -58,19 +58,11 @@ impl Spread {
             let (below, above) = (numbers[place as usize], numbers[place.ceil() as usize]);
             below + (above - below) * place.fract()
         };
-        Spread {
-            low: at(0.25),
-            median: at(0.5),
-            high: at(0.75),
-        }
+        Spread { low: at(0.25), median: at(0.5), high: at(0.75) }
     }
 
     pub fn scaled(self, by: f64) -> Spread {
-        Spread {
-            low: self.low * by,
-            median: self.median * by,
-            high: self.high * by,
-        }
+        Spread { low: self.low * by, median: self.median * by, high: self.high * by }
     }
 }
 

@@ -27,24 +27,16 @@ const PROCESSES: u64 = 8;
 
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     let samples = bench.size(1_000_000, 100_000);
-    let what = format!(
-        "{} samples of {FRAMES} frames in {} stacks",
-        grouped(samples),
-        grouped(STACKS)
-    );
+    let what =
+        format!("{} samples of {FRAMES} frames in {} stacks", grouped(samples), grouped(STACKS));
     progress(format_args!("importing {what}"));
     let (path, file) = create(bench, "profiles")?;
     let mut file = BufWriter::new(file);
     write(samples, &mut file)?;
     file.flush()?;
     let trace = Trace::of_bench(path);
-    let contents = Contents {
-        what: &what,
-        count: samples,
-    };
-    compare(bench, table, (&trace, contents), TABLES, |database| {
-        check(database, samples)
-    })
+    let contents = Contents { what: &what, count: samples };
+    compare(bench, table, (&trace, contents), TABLES, |database| check(database, samples))
 }
 
 /// Each sample has its stack, and a value.
@@ -53,11 +45,7 @@ fn check(database: &std::path::Path, samples: u64) -> Result<()> {
     let count = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0));
     let stacks = "SELECT count(*) FROM stack_sample JOIN stack_profile_callsite AS c ON c.id = callsite_id WHERE depth = 39";
     assert_eq!(count(stacks)?, samples as i64, "samples");
-    assert_eq!(
-        count("SELECT count(*) FROM counter")?,
-        samples as i64,
-        "values"
-    );
+    assert_eq!(count("SELECT count(*) FROM counter")?, samples as i64, "values");
     let different = "SELECT count(DISTINCT callsite_id) FROM stack_sample";
     assert_eq!(count(different)?, STACKS as i64, "stacks");
     Ok(())
@@ -75,9 +63,7 @@ fn function(stack: u64, depth: u64) -> u64 {
 fn write(samples: u64, file: &mut impl Write) -> std::io::Result<()> {
     let new = Message::new;
     let reading = |id, value| new().number(1, id).number(2, value);
-    let snapshot = new()
-        .message(1, reading(6, 1000))
-        .message(1, reading(3, 900));
+    let snapshot = new().message(1, reading(6, 1000)).message(1, reading(3, 900));
     let mut put = |packet: Message| file.write_all(&trace_of(&[packet]));
     put(new().number(10, 1).message(6, snapshot))?;
     let timebase = new().number(10, 100).number(4, 10);
@@ -85,20 +71,13 @@ fn write(samples: u64, file: &mut impl Write) -> std::io::Result<()> {
     put(new().number(10, 2).number(13, 1).message(59, defaults))?;
     let path = new().number(1, 1).text(2, "system/lib64/libapp.so");
     let mapping = new().number(1, 1).number(7, 1);
-    put(new()
-        .number(10, 2)
-        .message(12, new().message(17, path).message(19, mapping)))?;
+    put(new().number(10, 2).message(12, new().message(17, path).message(19, mapping)))?;
     for first in (1..=FUNCTIONS).step_by(500) {
         let mut data = new();
         for iid in first..first + 500 {
-            let name = new()
-                .number(1, iid)
-                .text(2, &format!("app::module_{}::function_{iid}", iid % 97));
-            let frame = new()
-                .number(1, iid)
-                .number(2, iid)
-                .number(3, 1)
-                .number(4, iid * 16);
+            let name =
+                new().number(1, iid).text(2, &format!("app::module_{}::function_{iid}", iid % 97));
+            let frame = new().number(1, iid).number(2, iid).number(3, 1).number(4, iid * 16);
             data = data.message(5, name).message(6, frame);
         }
         put(new().number(10, 2).message(12, data))?;

@@ -28,10 +28,8 @@ pub fn cost<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> Result<Cost> {
     let arguments: Vec<&OsStr> = arguments.collect();
     // A process of this program is in between and does nothing else: the system reports the memory
     // of its only child, starting with the value of the parent.
-    let output = Command::new(std::env::current_exe()?)
-        .arg("--program")
-        .args(&arguments)
-        .output()?;
+    let output =
+        Command::new(std::env::current_exe()?).arg("--program").args(&arguments).output()?;
     let failed = |said: &str| format!("timebase {} failed: {said}", named(&arguments));
     if !output.status.success() {
         return Err(failed(&String::from_utf8_lossy(&output.stderr)).into());

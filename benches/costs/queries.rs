@@ -108,10 +108,7 @@ fn compare(bench: &Bench, table: &mut Table, trace: &Trace, queries: &[Query]) -
         assert!(!of_views.is_empty(), "{what} has an answer");
         assert_eq!(of_views, of_plain, "the views say what the tables say");
         let row = Row::new(format!("query of {what}"));
-        table.add(
-            row.pairs(&pairs, "plain tables")
-                .target(Target::Ratio(most)),
-        );
+        table.add(row.pairs(&pairs, "plain tables").target(Target::Ratio(most)));
     }
     Ok(())
 }

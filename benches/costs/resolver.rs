@@ -32,9 +32,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     let (name, expected) = (four.case.name, four.case.expected);
     let searches = harness.measure(|| black_box(&four).binary_searches() == expected)?;
     let ours = convert(&mut harness, four.case)?;
-    let row = ours
-        .row(name, inputs)
-        .against(searches.median(), "binary searches");
+    let row = ours.row(name, inputs).against(searches.median(), "binary searches");
     table.add(row.ratio(ours.ratio(&searches)).target(Target::Each(60.0)));
 
     for sequences in [1, SEQUENCES] {
@@ -75,11 +73,7 @@ impl Harness {
             .warm_up_time(seconds(1.0, 0.3))
             .measurement_time(seconds(4.0, 1.0))
             .sample_size(bench.size(50, 10));
-        Harness {
-            criterion,
-            directory,
-            measured: 0,
-        }
+        Harness { criterion, directory, measured: 0 }
     }
 
     /// Runs the measurements whose targets must always hold.
@@ -87,8 +81,7 @@ impl Harness {
         let name = self.measured.to_string();
         self.measured += 1;
         progress(format_args!("case {name}"));
-        self.criterion
-            .bench_function(&name, |bencher| bencher.iter(|| assert!(work())));
+        self.criterion.bench_function(&name, |bencher| bencher.iter(|| assert!(work())));
         let file = self.directory.join(&name).join("new/sample.json");
         let sample: Value = serde_json::from_reader(File::open(file)?)?;
         let numbers = |what: &str| {

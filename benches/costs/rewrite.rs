@@ -21,35 +21,22 @@ const MEMORY: Target = Target::Memory(64_000_000);
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     for (what, preset, records) in [
         ("packets", Preset::Packets, bench.size(2_000_000, 200_000)),
-        (
-            "kernel events",
-            Preset::Events,
-            bench.size(3_000_000, 300_000),
-        ),
-        (
-            "records of all kinds",
-            Preset::Mixed,
-            bench.size(2_000_000, 200_000),
-        ),
+        ("kernel events", Preset::Events, bench.size(3_000_000, 300_000)),
+        ("records of all kinds", Preset::Mixed, bench.size(2_000_000, 200_000)),
     ] {
         let settings = Settings::preset(preset).records(records);
         let trace = Trace::generate(bench, "rewrite", &settings)?;
         for conversion in CONVERSIONS {
             let name = format!("{} {what}, {conversion}", grouped(records));
             progress(format_args!("rewriting {name}"));
-            let (database, written) = (
-                bench.directory().join("rewrite.db"),
-                bench.directory().join("rewritten.pftrace"),
-            );
+            let (database, written) =
+                (bench.directory().join("rewrite.db"), bench.directory().join("rewritten.pftrace"));
             let mut memory = 0;
             let pairs = Pairs::run(
                 bench.runs(),
                 || {
-                    let Cost { time, peak_memory } = done(
-                        &["rewrite", "--conversion", conversion],
-                        &trace.path,
-                        &written,
-                    )?;
+                    let Cost { time, peak_memory } =
+                        done(&["rewrite", "--conversion", conversion], &trace.path, &written)?;
                     memory = memory.max(peak_memory);
                     Ok(time)
                 },
@@ -61,11 +48,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
             let row = Row::new(&name).count(records).memory(memory);
             let row = row.pairs(&pairs, "an import of the packets alone");
             table.add(row.target(RATIO));
-            table.add(
-                Row::new(format!("{name}: memory"))
-                    .memory(memory)
-                    .target(MEMORY),
-            );
+            table.add(Row::new(format!("{name}: memory")).memory(memory).target(MEMORY));
         }
     }
     Ok(())

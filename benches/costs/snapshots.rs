@@ -23,10 +23,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     };
     // Snapshots of the service: packets are on clocks that reach BOOTTIME through these.
     let service = Settings::preset(Preset::Snapshots).records(packets);
-    let of_service = |service_snapshots| Settings {
-        service_snapshots,
-        ..service.clone()
-    };
+    let of_service = |service_snapshots| Settings { service_snapshots, ..service.clone() };
     for (what, many_of_them, few_of_them, target) in [
         (
             "snapshots of the packets' own clocks",
@@ -35,20 +32,12 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
             Some(Target::Ratio(1.3)),
         ),
         // Six times as many readings, and a row of the mapping for each clock.
-        (
-            "snapshots of the service, two hops",
-            of_service(many),
-            of_service(10),
-            None,
-        ),
+        ("snapshots of the service, two hops", of_service(many), of_service(10), None),
     ] {
         let many_of_them = Trace::generate(bench, "many", &many_of_them)?;
         let few_of_them = Trace::generate(bench, "few", &few_of_them)?;
         let snapshots = many_of_them.made.map_or(0, |made| made.snapshots);
-        assert!(
-            snapshots >= many && snapshots < many + many / 100,
-            "{snapshots}"
-        );
+        assert!(snapshots >= many && snapshots < many + many / 100, "{snapshots}");
         progress(format_args!("importing {what}"));
         let database = bench.directory().join("snapshots.db");
         let options = Options::default();
@@ -58,11 +47,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
             || discard(&database, import(&many_of_them, &database, &options)?),
             || discard(&database, import(&few_of_them, &database, &options)?),
         )?;
-        let row = Row::new(format!(
-            "{} packets, {} {what}",
-            grouped(packets),
-            grouped(snapshots)
-        ));
+        let row = Row::new(format!("{} packets, {} {what}", grouped(packets), grouped(snapshots)));
         let row = row.pairs(&pairs, "with few snapshots").count(packets);
         table.add(match target {
             Some(target) => row.target(target),

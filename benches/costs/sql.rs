@@ -12,11 +12,7 @@ const COMPARED: [(&str, &str, Option<f64>); 8] = [
         "noop_closure(clock_id, seq_id, clock_ts)",
         Some(1.2),
     ),
-    (
-        "to_boottime(clock_id, seq_id, clock_ts)",
-        "noop_raw(clock_id, seq_id, clock_ts)",
-        None,
-    ),
+    ("to_boottime(clock_id, seq_id, clock_ts)", "noop_raw(clock_id, seq_id, clock_ts)", None),
     (
         "convert_clock(clock_id, seq_id, clock_ts, 3, 0)",
         "noop_closure(clock_id, seq_id, clock_ts)",
@@ -38,11 +34,7 @@ const COMPARED: [(&str, &str, Option<f64>); 8] = [
         None,
     ),
     ("to_boottime(3, 0, ts)", "noop_closure(3, 0, ts)", None),
-    (
-        "to_boottime('MONOTONIC', 0, ts)",
-        "noop_closure(3, 0, ts)",
-        None,
-    ),
+    ("to_boottime('MONOTONIC', 0, ts)", "noop_closure(3, 0, ts)", None),
 ];
 
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -77,12 +69,7 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
         || functions::time_first_call(&path),
         || functions::time_reading(&path),
     )?;
-    let row = Row::new(format!(
-        "the first call in a database of {snapshots} snapshots"
-    ));
-    table.add(
-        row.pairs(&pairs, "reading their rows")
-            .count(snapshots as u64),
-    );
+    let row = Row::new(format!("the first call in a database of {snapshots} snapshots"));
+    table.add(row.pairs(&pairs, "reading their rows").count(snapshots as u64));
     Ok(())
 }

@@ -72,11 +72,7 @@ fn measure(bench: &Bench, table: &mut Table, of: &str, trace: &Trace) -> Result<
             "packets" => run.summary.packets,
             _ => run.summary.events.iter().map(|events| events.rows).sum(),
         });
-        table.add(
-            Row::new(format!("{of}: {stage}"))
-                .pairs(&pairs, "all stages")
-                .count(count),
-        );
+        table.add(Row::new(format!("{of}: {stage}")).pairs(&pairs, "all stages").count(count));
     }
     Ok(())
 }

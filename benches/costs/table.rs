@@ -52,10 +52,7 @@ pub enum Target {
 
 impl Row {
     pub fn new(what: impl Into<String>) -> Row {
-        Row {
-            what: what.into(),
-            ..Row::default()
-        }
+        Row { what: what.into(), ..Row::default() }
     }
 
     /// The result of `pairs`, with the name of the yardstick.
@@ -69,58 +66,36 @@ impl Row {
     }
 
     pub fn time(self, time: Duration) -> Row {
-        Row {
-            time: Some(time),
-            ..self
-        }
+        Row { time: Some(time), ..self }
     }
 
     /// The comparison for the time, if a ratio would say nothing.
     pub fn against(self, time: Duration, yardstick: &'static str) -> Row {
-        Row {
-            yardstick: Some((yardstick, time)),
-            ..self
-        }
+        Row { yardstick: Some((yardstick, time)), ..self }
     }
 
     /// The time was for this many items, so the table also shows the time of one.
     pub fn count(self, count: u64) -> Row {
-        Row {
-            count: Some(count),
-            ..self
-        }
+        Row { count: Some(count), ..self }
     }
 
     pub fn memory(self, bytes: u64) -> Row {
-        Row {
-            memory: Some(bytes),
-            ..self
-        }
+        Row { memory: Some(bytes), ..self }
     }
 
     /// Replaces the ratio of the pairs.
     pub fn ratio(self, ratio: Spread) -> Row {
-        Row {
-            ratio: Some(ratio),
-            ..self
-        }
+        Row { ratio: Some(ratio), ..self }
     }
 
     pub fn target(self, target: Target) -> Row {
-        Row {
-            target: Some(target),
-            ..self
-        }
+        Row { target: Some(target), ..self }
     }
 
     fn cells(&self, section: &str) -> [String; 8] {
         let or_empty = Option::unwrap_or_default;
-        let each = self
-            .each()
-            .map(|ns| format!("{ns:.*}", usize::from(ns < 100.0)));
-        let yardstick = self
-            .yardstick
-            .map(|(what, time)| format!("{} {what}", seconds(time)));
+        let each = self.each().map(|ns| format!("{ns:.*}", usize::from(ns < 100.0)));
+        let yardstick = self.yardstick.map(|(what, time)| format!("{} {what}", seconds(time)));
         let ratio = self.ratio.map(|ratio| {
             let Spread { low, median, high } = ratio;
             format!("{median:.2} ({low:.2}–{high:.2})")
@@ -145,18 +120,15 @@ impl Row {
 
     fn verdict(&self, target: Target) -> String {
         let (met, limit) = match target {
-            Target::Ratio(limit) => (
-                self.ratio.is_some_and(|ratio| ratio.median <= limit),
-                limit.to_string(),
-            ),
-            Target::Each(limit) => (
-                self.each().is_some_and(|each| each <= limit),
-                format!("{limit} ns"),
-            ),
-            Target::Memory(limit) => (
-                self.memory.is_some_and(|memory| memory <= limit),
-                megabytes(limit),
-            ),
+            Target::Ratio(limit) => {
+                (self.ratio.is_some_and(|ratio| ratio.median <= limit), limit.to_string())
+            }
+            Target::Each(limit) => {
+                (self.each().is_some_and(|each| each <= limit), format!("{limit} ns"))
+            }
+            Target::Memory(limit) => {
+                (self.memory.is_some_and(|memory| memory <= limit), megabytes(limit))
+            }
         };
         let met = if met { "met" } else { "**missed**" };
         format!("≤ {limit} {met}")

@@ -41,28 +41,16 @@ impl Trace {
 
     /// The user's trace.
     pub fn of_file(path: &Path) -> Trace {
-        Trace {
-            path: path.into(),
-            made: None,
-            is_kept: true,
-        }
+        Trace { path: path.into(), made: None, is_kept: true }
     }
 
     /// A trace that the benchmark itself wrote.
     pub fn of_bench(path: PathBuf) -> Trace {
-        Trace {
-            path,
-            made: None,
-            is_kept: false,
-        }
+        Trace { path, made: None, is_kept: false }
     }
 
     fn generated(path: PathBuf, made: Summary) -> Trace {
-        Trace {
-            path,
-            made: Some(made),
-            is_kept: false,
-        }
+        Trace { path, made: Some(made), is_kept: false }
     }
 
     /// Fails if the import does not match the generated trace.

@@ -97,9 +97,7 @@ fn measured_sets(bench: &Bench, records: u64) -> Result<Vec<(SetCase, SetMeasure
         progress(case.name);
         let import = |files: &[PathBuf], database: &Path| {
             let imported = program::import(files, database);
-            imported
-                .map(drop)
-                .map_err(|error| std::io::Error::other(error.to_string()))
+            imported.map(drop).map_err(|error| std::io::Error::other(error.to_string()))
         };
         let set = case.records(records);
         let measured = timebase_lab::accuracy::measure_set(&set, bench.directory(), import)?;
@@ -122,20 +120,15 @@ const TIMES: &[(&str, &str)] = &[
         "ftrace_event",
         "SELECT id, ts FROM ftrace_record UNION ALL SELECT id, ts FROM ftrace_partial ORDER BY id",
     ),
-    (
-        "android_logs",
-        "SELECT id, ts FROM android_logs ORDER BY id",
-    ),
+    ("android_logs", "SELECT id, ts FROM android_logs ORDER BY id"),
 ];
 
 /// Fails if a row is not at its required time.
 pub fn check(database: &Path, truths: &[Truth]) -> Result<()> {
     let conn = Connection::open(database)?;
     for (table, select) in TIMES {
-        let mut truths: Vec<&Truth> = truths
-            .iter()
-            .filter(|truth| truth.row.table() == *table)
-            .collect();
+        let mut truths: Vec<&Truth> =
+            truths.iter().filter(|truth| truth.row.table() == *table).collect();
         truths.sort_unstable_by_key(|truth| truth.row);
         let mut statement = conn.prepare(select)?;
         let mut rows = statement.query([])?;

@@ -13,11 +13,7 @@ use crate::{Bench, Result, progress};
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
     for (what, preset, records) in [
         ("packets", Preset::Packets, bench.size(2_000_000, 200_000)),
-        (
-            "kernel events",
-            Preset::Events,
-            bench.size(3_000_000, 300_000),
-        ),
+        ("kernel events", Preset::Events, bench.size(3_000_000, 300_000)),
         (
             "packets, with a snapshot for every tenth",
             Preset::Snapshots,

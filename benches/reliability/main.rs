@@ -117,10 +117,7 @@ fn run(arguments: Arguments) -> Result<Report, Box<dyn Error>> {
     let mut report = Report::default();
     for path in traces(&arguments) {
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let name = path
-            .file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy();
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let mut original = Original::read(name, bytes)?;
         let events = timebase_lab::reliability::prepare(&mut original, &plan)?;
         report.begin(&original.name);
@@ -163,14 +160,7 @@ fn memory() -> PathBuf {
 
 /// Reports the problems of a copy.
 fn tell(examined: &Examined<'_>) {
-    let Examined {
-        original,
-        kind,
-        number,
-        copy,
-        outcome,
-        verdict,
-    } = examined;
+    let Examined { original, kind, number, copy, outcome, verdict } = examined;
     eprintln!("{}: {kind}, copy {number}: {}", original.name, copy.damage);
     let rows = match outcome {
         Outcome::Database(database) => database.rows.as_slice(),
@@ -199,20 +189,11 @@ fn tell(examined: &Examined<'_>) {
         );
     }
     if !invented.is_empty() {
-        eprintln!(
-            "  {} of {} rows were no packets",
-            invented.len(),
-            verdict.rows
-        );
+        eprintln!("  {} of {} rows were no packets", invented.len(), verdict.rows);
     }
     for invented in invented.iter().take(TOLD) {
         if let Some(row) = rows.get(invented.row) {
-            let bytes: Vec<String> = row
-                .data
-                .iter()
-                .take(24)
-                .map(|b| format!("{b:02x}"))
-                .collect();
+            let bytes: Vec<String> = row.data.iter().take(24).map(|b| format!("{b:02x}")).collect();
             eprintln!(
                 "    row {}: {} of {} bytes at {}: {}: {}",
                 invented.row,

@@ -338,11 +338,7 @@ fn instants() -> impl Iterator<Item = &'static str> {
 fn typical() -> String {
     let mut sql = "SELECT iif(before IS NULL, NULL, typical_start_ts) AS typical_start_ts, iif(after IS NULL, NULL, typical_end_ts) AS typical_end_ts".to_owned();
     for (side, aggregate, comparison) in [("before", "min", ">"), ("after", "max", "<")] {
-        let column = if side == "before" {
-            "other_start_ts"
-        } else {
-            "other_end_ts"
-        };
+        let column = if side == "before" { "other_start_ts" } else { "other_end_ts" };
         let _ = write!(sql, ",\n  (SELECT {aggregate}(ts) FROM (");
         for (place, table) in instants().enumerate() {
             let join = if place == 0 { "" } else { " UNION ALL " };

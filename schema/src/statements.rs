@@ -83,9 +83,7 @@ impl<'a> Statement<'a> {
         is_wanted: impl Fn(&str) -> bool,
     ) -> Vec<Statement<'a>> {
         let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let readable = statements
-            .iter()
-            .filter(|one| one.kind != StatementKind::Other);
+        let readable = statements.iter().filter(|one| one.kind != StatementKind::Other);
         let readable: Vec<Statement<'a>> = readable.copied().collect();
         let by_name: HashMap<&str, &str> = readable.iter().map(|one| (one.name, one.sql)).collect();
         let mut waiting: Vec<&str> = readable.iter().map(|one| one.name).collect();

@@ -26,17 +26,11 @@ const ODD: u64 = 123;
 
 /// A snapshot of these clocks on a sequence. Sequence 1 is that of the tracing service.
 fn snapshot(seq: u32, clocks: &[(u32, u64)]) -> Packet {
-    let clocks = clocks.iter().map(|&(id, timestamp)| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    });
+    let clocks =
+        clocks.iter().map(|&(id, timestamp)| Reading { id, timestamp, ..Reading::default() });
     Packet {
         seq,
-        clock_snapshot: Some(ClockSnapshot {
-            clocks: clocks.collect(),
-            primary: None,
-        }),
+        clock_snapshot: Some(ClockSnapshot { clocks: clocks.collect(), primary: None }),
         ..Packet::default()
     }
 }
@@ -48,12 +42,7 @@ fn service(boottime: u64) -> Packet {
 
 /// A packet with a reading of a clock.
 fn packet(seq: u32, clock: u32, timestamp: u64) -> Packet {
-    Packet {
-        seq,
-        timestamp: Some(timestamp),
-        timestamp_clock_id: Some(clock),
-        ..Packet::default()
-    }
+    Packet { seq, timestamp: Some(timestamp), timestamp_clock_id: Some(clock), ..Packet::default() }
 }
 
 /// The same on BOOTTIME, on a sequence without its own clock.
@@ -71,28 +60,17 @@ fn incremental(seq: u32, boottime: u64) -> Packet {
 
 /// The same as packets of another machine.
 fn guest(packet: Packet) -> Packet {
-    Packet {
-        machine_id: 7,
-        ..packet
-    }
+    Packet { machine_id: 7, ..packet }
 }
 
 /// The readings of a machine that asks the host for the time: alternately its own BOOTTIME and the
 /// host's.
 fn sync(rounds: &[(u64, u64)]) -> Packet {
-    let reading = |value| {
-        snapshot(0, &[(BOOTTIME, value)])
-            .clock_snapshot
-            .unwrap_or_default()
-    };
-    let synced = rounds.iter().map(|&(client, host)| SyncedClocks {
-        client: reading(client),
-        host: reading(host),
-    });
-    guest(Packet {
-        remote_clock_sync: Some(synced.collect()),
-        ..Packet::default()
-    })
+    let reading = |value| snapshot(0, &[(BOOTTIME, value)]).clock_snapshot.unwrap_or_default();
+    let synced = rounds
+        .iter()
+        .map(|&(client, host)| SyncedClocks { client: reading(client), host: reading(host) });
+    guest(Packet { remote_clock_sync: Some(synced.collect()), ..Packet::default() })
 }
 
 /// A fast round, with the client ahead of the host by this much.
@@ -103,13 +81,7 @@ fn round(host: u64, ahead: u64) -> [(u64, u64); 2] {
 
 /// The service's snapshot with the wall clock, on a machine that was started at 1.7e18 ns.
 fn with_realtime(boottime: u64) -> Packet {
-    snapshot(
-        1,
-        &[
-            (REALTIME, 1_700_000_000 * S + boottime),
-            (BOOTTIME, boottime),
-        ],
-    )
+    snapshot(1, &[(REALTIME, 1_700_000_000 * S + boottime), (BOOTTIME, boottime)])
 }
 
 /// An instant event of a track, on a clock or on the default one.
@@ -128,12 +100,10 @@ fn instant(seq: u32, clock: Option<u32>, timestamp: u64) -> Packet {
 fn bundle(cpu: u64, fields: &[(u32, u64)], times: &[u64]) -> Packet {
     let bundle = fields
         .iter()
-        .fold(Message::new().number(1, cpu), |bundle, &(field, value)| {
-            bundle.number(field, value)
-        });
-    let bundle = times.iter().fold(bundle, |bundle, &at| {
-        bundle.message(2, Message::new().number(1, at).number(2, 10))
-    });
+        .fold(Message::new().number(1, cpu), |bundle, &(field, value)| bundle.number(field, value));
+    let bundle = times
+        .iter()
+        .fold(bundle, |bundle, &at| bundle.message(2, Message::new().number(1, at).number(2, 10)));
     stats(FTRACE_EVENTS, bundle)
 }
 
@@ -145,19 +115,13 @@ const TRACE_STATS: u32 = 35;
 
 /// The recorder's data about itself.
 fn stats(field: u32, message: Message) -> Packet {
-    Packet {
-        seq: 1,
-        payload: Some((field, message.0)),
-        ..Packet::default()
-    }
+    Packet { seq: 1, payload: Some((field, message.0)), ..Packet::default() }
 }
 
 /// In a phase, fields of CPU 1.
 fn ftrace_stats(phase: u64, fields: &[(u32, u64)]) -> Message {
     let cpu = Message::new().number(1, 1);
-    let cpu = fields
-        .iter()
-        .fold(cpu, |cpu, &(field, value)| cpu.number(field, value));
+    let cpu = fields.iter().fold(cpu, |cpu, &(field, value)| cpu.number(field, value));
     Message::new().number(1, phase).message(2, cpu)
 }
 
@@ -171,9 +135,7 @@ pub struct Case {
 
 /// An archive of traces, by their names, and of other files.
 fn archive(traces: &[(&str, &[Packet])], others: &[(&str, &[u8])]) -> Vec<u8> {
-    let traces = traces
-        .iter()
-        .map(|(name, packets)| File::new(name, encode::trace(packets)));
+    let traces = traces.iter().map(|(name, packets)| File::new(name, encode::trace(packets)));
     let others = others.iter().map(|(name, bytes)| File::new(name, *bytes));
     archive::tar(&traces.chain(others).collect::<Vec<_>>())
 }
@@ -284,9 +246,8 @@ fn joined() -> Vec<u8> {
             packet.message(11, event.number(11, 1))
         };
         let clock = |id: u32, ts: u64| Message::new().number(1, id.into()).number(2, ts);
-        let clocks = Message::new()
-            .message(1, clock(BOOTTIME, start))
-            .message(1, clock(MONOTONIC, start));
+        let clocks =
+            Message::new().message(1, clock(BOOTTIME, start)).message(1, clock(MONOTONIC, start));
         encode::trace_of(&[
             Message::new().number(10, 2).message(6, clocks),
             Message::new().number(10, 2).message(60, described),
@@ -294,11 +255,7 @@ fn joined() -> Vec<u8> {
             event(start + 5 * MS, Message::new().number(9, 2)),
         ])
     };
-    [
-        recording(START, "rank 0"),
-        recording(START + 2 * MS, "rank 1"),
-    ]
-    .concat()
+    [recording(START, "rank 0"), recording(START + 2 * MS, "rank 1")].concat()
 }
 
 fn trace_of(check: &str) -> Option<Vec<u8>> {
@@ -322,10 +279,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             incremental(2, START + MS),
             packet(2, 64, 500),
             // These deltas have no base; the one after their snapshot has one.
-            Packet {
-                defaults: None,
-                ..packet(3, 64, 100)
-            },
+            Packet { defaults: None, ..packet(3, 64, 100) },
             packet(3, 64, 100),
             incremental(3, START + 2 * MS),
             packet(3, 64, 100),
@@ -350,11 +304,9 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             vec![taken, instant(2, None, 5100), instant(2, None, 5200)]
         }
         // LOCAL, without a reading beside BOOTTIME.
-        "kernel_clock_local" => vec![
-            service(START),
-            bundle(0, &[(5, 3)], &[5000, 6000]),
-            placed(START + MS),
-        ],
+        "kernel_clock_local" => {
+            vec![service(START), bundle(0, &[(5, 3)], &[5000, 6000]), placed(START + MS)]
+        }
         // Two hours after the boot, and at 0.
         "time_outlier" => {
             let now = 7200 * S;
@@ -370,10 +322,9 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             snapshot(1, &[(REALTIME, 0), (MONOTONIC, 0), (BOOTTIME, 0)]),
             instant(2, Some(REALTIME), 1_795_262_400 * S),
         ],
-        "boottime_is_unix" => vec![
-            instant(2, None, 1_795_262_400 * S),
-            instant(2, None, 1_795_262_401 * S),
-        ],
+        "boottime_is_unix" => {
+            vec![instant(2, None, 1_795_262_400 * S), instant(2, None, 1_795_262_401 * S)]
+        }
         // The buffer of CPU 1 begins 5 ms later.
         "trace_before_all_cpus" => vec![
             service(START),
@@ -395,13 +346,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         ],
         "wall_clock_only" => vec![
             with_realtime(START),
-            guest(snapshot(
-                1,
-                &[
-                    (REALTIME, 1_700_000_000 * S + START + S),
-                    (BOOTTIME, 900 * S),
-                ],
-            )),
+            guest(snapshot(1, &[(REALTIME, 1_700_000_000 * S + START + S), (BOOTTIME, 900 * S)])),
             guest(packet(2, BOOTTIME, 900 * S + MS)),
             placed(START + MS),
         ],
@@ -409,11 +354,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         // is none.
         "sync_slow" => {
             let rounds = [round(START, 50 * S), round(START + 10 * S, 50 * S)];
-            vec![
-                service(START),
-                sync(rounds.as_flattened()),
-                guest(placed(START + 61 * S)),
-            ]
+            vec![service(START), sync(rounds.as_flattened()), guest(placed(START + 61 * S))]
         }
         "sync_out_of_order" => {
             let [(first, _), (second, _)] = round(START, 50 * S);
@@ -477,31 +418,20 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         }
         "time_overflow" => {
             let mut seconds = snapshot(2, &[(GPU, 50), (BOOTTIME, START)]);
-            for reading in seconds
-                .clock_snapshot
-                .iter_mut()
-                .flat_map(|s| &mut s.clocks)
-            {
+            for reading in seconds.clock_snapshot.iter_mut().flat_map(|s| &mut s.clocks) {
                 if reading.id == GPU {
                     reading.unit = S;
                 }
             }
-            vec![
-                service(START),
-                seconds,
-                packet(2, GPU, 51),
-                packet(2, GPU, 60 * S),
-            ]
+            vec![service(START), seconds, packet(2, GPU, 51), packet(2, GPU, 60 * S)]
         }
         "state_lost" => {
             let needs = |timestamp| Packet {
                 flags: NEEDS_INCREMENTAL_STATE,
                 ..packet(2, BOOTTIME, timestamp)
             };
-            let cleared = Packet {
-                flags: INCREMENTAL_STATE_CLEARED,
-                ..packet(2, BOOTTIME, START + 3 * MS)
-            };
+            let cleared =
+                Packet { flags: INCREMENTAL_STATE_CLEARED, ..packet(2, BOOTTIME, START + 3 * MS) };
             vec![
                 service(START),
                 needs(START + MS),
@@ -513,10 +443,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
         "data_lost" => vec![
             service(START),
             packet(2, BOOTTIME, START + MS),
-            Packet {
-                previous_packet_dropped: 1,
-                ..packet(2, BOOTTIME, START + 2 * MS)
-            },
+            Packet { previous_packet_dropped: 1, ..packet(2, BOOTTIME, START + 2 * MS) },
         ],
         "kernel_buffer_overrun" => vec![
             service(START),
@@ -525,9 +452,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             stats(FTRACE_STATS, ftrace_stats(2, &[(3, 10_099), (8, 555)])),
         ],
         "setup_failed" => {
-            let failed = Message::new()
-                .number(1, 1)
-                .text(6, "sched/sched_blocked_reason");
+            let failed = Message::new().number(1, 1).text(6, "sched/sched_blocked_reason");
             vec![
                 service(START),
                 placed(START + MS),
@@ -561,48 +486,29 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             vec![
                 service(START),
                 packet(2, BOOTTIME, START + MS),
-                Packet {
-                    previous_packet_dropped: 256,
-                    ..packet(2, BOOTTIME, START + 2 * MS)
-                },
-                stats(
-                    TRACE_STATS,
-                    Message::new().message(18, writer).number(15, 2),
-                ),
+                Packet { previous_packet_dropped: 256, ..packet(2, BOOTTIME, START + 2 * MS) },
+                stats(TRACE_STATS, Message::new().message(18, writer).number(15, 2)),
             ]
         }
         "kernel_events_lost" => {
             let event = Message::new().number(1, START + MS).number(2, 0);
             let bundle = Message::new().number(1, 0).message(2, event).number(3, 1);
-            vec![
-                service(START),
-                stats(FTRACE_EVENTS, bundle),
-                placed(START + MS),
-            ]
+            vec![service(START), stats(FTRACE_EVENTS, bundle), placed(START + MS)]
         }
         // From 10 to 20, and from 30 to the idle thread.
         "switches_missed" => {
             let switch = |at, prev, next| {
                 let switch = Message::new().number(2, prev).number(4, 1).number(6, next);
-                let event = Message::new()
-                    .number(1, at)
-                    .number(2, prev)
-                    .message(4, switch);
+                let event = Message::new().number(1, at).number(2, prev).message(4, switch);
                 let bundle = Message::new().number(1, 0).message(2, event);
                 stats(FTRACE_EVENTS, bundle)
             };
-            vec![
-                service(START),
-                switch(START + MS, 10, 20),
-                switch(START + 2 * MS, 30, 0),
-            ]
+            vec![service(START), switch(START + MS, 10, 20), switch(START + 2 * MS, 30, 0)]
         }
         // 10 sleeps twice, and is woken once.
         "rows_doubtful" => {
             let switch = |at, prev, next| {
-                let switch = Message::new()
-                    .number(2, prev)
-                    .number(4, u64::from(prev > 0));
+                let switch = Message::new().number(2, prev).number(4, u64::from(prev > 0));
                 (at, prev, 4, switch.number(6, next))
             };
             let events = [
@@ -640,12 +546,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             if let Some(snapshot) = &mut named.clock_snapshot {
                 snapshot.primary = Some(3);
             }
-            vec![
-                service(START),
-                placed(START + MS),
-                named,
-                placed(START + S + MS),
-            ]
+            vec![service(START), placed(START + MS), named, placed(START + S + MS)]
         }
         "global_clock_unnamed" => vec![
             service(START),
@@ -663,23 +564,15 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             packet(2, MONOTONIC_COARSE, START + 5 * MS),
         ],
         "no_snapshot" => vec![
-            Packet {
-                timestamp_clock_id: None,
-                ..placed(START)
-            },
-            Packet {
-                timestamp_clock_id: None,
-                ..placed(START + MS)
-            },
+            Packet { timestamp_clock_id: None, ..placed(START) },
+            Packet { timestamp_clock_id: None, ..placed(START + MS) },
         ],
         "wrong_clock" => {
             const NOW: u64 = 1_795_262_400 * S;
             let both = |after| snapshot(1, &[(REALTIME, NOW + after), (BOOTTIME, START + after)]);
             // It is REALTIME, but no name tells this.
-            let read = |after| Packet {
-                timestamp_clock_id: None,
-                ..packet(2, BOOTTIME, NOW + after)
-            };
+            let read =
+                |after| Packet { timestamp_clock_id: None, ..packet(2, BOOTTIME, NOW + after) };
             vec![both(0), read(MS), read(2 * MS), both(S), placed(START + S)]
         }
         "placed_early" => vec![
@@ -718,10 +611,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
                 let late = if n == 5 { 300_000 } else { 0 };
                 trace.push(snapshot(
                     2,
-                    &[
-                        (GPU, 5 * S + ODD + n * S),
-                        (BOOTTIME, START + ODD + n * S + late),
-                    ],
+                    &[(GPU, 5 * S + ODD + n * S), (BOOTTIME, START + ODD + n * S + late)],
                 ));
                 if n != 5 {
                     trace.push(packet(2, GPU, 5 * S + n * S + MS));
@@ -734,10 +624,7 @@ fn trace_of(check: &str) -> Option<Vec<u8>> {
             for n in 0..6 {
                 let suspended = if n < 3 { 0 } else { 20 * S };
                 let boottime = START + n * S + suspended;
-                trace.push(snapshot(
-                    1,
-                    &[(MONOTONIC, START + n * S), (BOOTTIME, boottime)],
-                ));
+                trace.push(snapshot(1, &[(MONOTONIC, START + n * S), (BOOTTIME, boottime)]));
                 trace.push(packet(2, MONOTONIC, START + n * S + MS));
             }
             trace
@@ -855,11 +742,9 @@ mod field {
 fn events(events: &[(u64, Message)]) -> Vec<Message> {
     let on = |seq| Message::new().number(field::SEQ, seq);
     let readings = [(MONOTONIC, START - 10 * S), (BOOTTIME, START)];
-    let readings = readings
-        .iter()
-        .fold(Message::new(), |snapshot, &(id, value)| {
-            snapshot.message(1, Message::new().number(1, id.into()).number(2, value))
-        });
+    let readings = readings.iter().fold(Message::new(), |snapshot, &(id, value)| {
+        snapshot.message(1, Message::new().number(1, id.into()).number(2, value))
+    });
     let described = |uuid, descriptor: Message| {
         let descriptor = Message::new().number(1, uuid).and(&descriptor);
         on(2).message(field::TRACK_DESCRIPTOR, descriptor)
@@ -871,11 +756,8 @@ fn events(events: &[(u64, Message)]) -> Vec<Message> {
         described(2, Message::new().text(2, "load").number(5, 1)),
         described(3, Message::new().text(2, "size").message(8, Message::new())),
     ];
-    let at = |after| {
-        on(2)
-            .number(field::CLOCK, BOOTTIME.into())
-            .number(field::TIMESTAMP, START + after)
-    };
+    let at =
+        |after| on(2).number(field::CLOCK, BOOTTIME.into()).number(field::TIMESTAMP, START + after);
     let events = events.iter();
     trace
         .extend(events.map(|(after, event)| at(*after).message(field::TRACK_EVENT, event.clone())));
@@ -891,11 +773,9 @@ fn of_events(all: &[(u64, Message)]) -> Vec<u8> {
 fn flows() -> Vec<Message> {
     let on = |seq| Message::new().number(field::SEQ, seq);
     let snapshot = |seq, clocks: &[(u32, u64)]| {
-        let readings = clocks
-            .iter()
-            .fold(Message::new(), |snapshot, &(id, value)| {
-                snapshot.message(1, Message::new().number(1, id.into()).number(2, value))
-            });
+        let readings = clocks.iter().fold(Message::new(), |snapshot, &(id, value)| {
+            snapshot.message(1, Message::new().number(1, id.into()).number(2, value))
+        });
         on(seq).message(field::CLOCK_SNAPSHOT, readings)
     };
     let process = |uuid, pid, name: &str| {
@@ -904,11 +784,7 @@ fn flows() -> Vec<Message> {
         on(2).message(field::TRACK_DESCRIPTOR, descriptor)
     };
     let slice = |seq, clock: u32, ts, uuid, flows: Message| {
-        let begin = Message::new()
-            .number(9, 1)
-            .number(11, uuid)
-            .text(23, "call")
-            .and(&flows);
+        let begin = Message::new().number(9, 1).number(11, uuid).text(23, "call").and(&flows);
         let end = Message::new().number(9, 2).number(11, uuid);
         [(ts, begin), (ts + 1000, end)].map(|(ts, event)| {
             on(seq)
@@ -929,13 +805,7 @@ fn flows() -> Vec<Message> {
         let sent = START + n * 10 * MS;
         trace.extend(slice(2, BOOTTIME, sent, 1, sends(n)));
         // Received 100 n µs later, in truth.
-        trace.extend(slice(
-            3,
-            65,
-            1000 + n * 10 * MS + n * 100_000,
-            2,
-            receives(n),
-        ));
+        trace.extend(slice(3, 65, 1000 + n * 10 * MS + n * 100_000, 2, receives(n)));
     }
     // One that arrives in time, and one with a reused number.
     trace.extend(slice(2, BOOTTIME, START + 50 * MS, 1, sends(7)));

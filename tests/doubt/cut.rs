@@ -33,14 +33,7 @@ impl Event {
     }
 
     pub fn is_switch(&self) -> bool {
-        matches!(
-            self,
-            Event::Switch(_)
-                | Event::Full {
-                    is_switch: true,
-                    ..
-                }
-        )
+        matches!(self, Event::Switch(_) | Event::Full { is_switch: true, .. })
     }
 
     pub fn is_waking(&self) -> bool {
@@ -50,12 +43,7 @@ impl Event {
     /// The threads in the event.
     pub fn pids(&self) -> Vec<u64> {
         match self {
-            Event::Full {
-                pid,
-                wakee,
-                threads,
-                ..
-            } => {
+            Event::Full { pid, wakee, threads, .. } => {
                 let threads = threads.map_or([None, None], |(prev, next)| [Some(prev), Some(next)]);
                 let all = [Some(*pid), *wakee].into_iter().chain(threads);
                 all.flatten().collect()
@@ -137,8 +125,7 @@ fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Field<'_>> {
 
 fn value(message: &[u8], number: u32) -> Option<u64> {
     let mut all = fields(message);
-    all.find(|field| field.number == number)
-        .map(|field| field.value)
+    all.find(|field| field.number == number).map(|field| field.value)
 }
 
 fn column(compact: &[u8], number: u32) -> Vec<u64> {

@@ -87,10 +87,7 @@ fn dt7_of_packets_that_are_lost_and_said_to_be() {
             score.wrong, score.right
         );
         assert!(score.wrong > 0);
-        assert!(
-            found >= 98.0 && doubted <= 2.0,
-            "{lost} packets: {found:.1}, {doubted:.2}"
-        );
+        assert!(found >= 98.0 && doubted <= 2.0, "{lost} packets: {found:.1}, {doubted:.2}");
     }
 }
 

@@ -111,11 +111,7 @@ impl Scheduler {
     fn wake(&mut self, thread: usize) {
         let last = self.threads[thread].cpu;
         let by = self.any();
-        let cpu = if self.random.one_in(20) {
-            self.any()
-        } else {
-            last
-        };
+        let cpu = if self.random.one_in(20) { self.any() } else { last };
         self.threads[thread].wakes = None;
         self.waking(by, thread);
         if self.on(cpu).is_none() {

@@ -72,16 +72,8 @@ fn example() -> &'static Example {
         let rows = rows(&conn);
         assert!(rows["packet"] > 5000 && rows["slice"] > 1000, "{rows:?}");
         let older = place.path("older.db");
-        assert_eq!(
-            import(&data("late-frame.pftrace"), &older, &[]).code,
-            Some(0)
-        );
-        Example {
-            older: fs::read(&older).unwrap(),
-            trace,
-            rows,
-            _place: place,
-        }
+        assert_eq!(import(&data("late-frame.pftrace"), &older, &[]).code, Some(0));
+        Example { older: fs::read(&older).unwrap(), trace, rows, _place: place }
     })
 }
 
@@ -110,9 +102,7 @@ fn has_come(database: &Path, older: Option<&[u8]>, what: &str) -> bool {
         (Ok(_), _) => {}
     }
     let conn = Connection::open(database).unwrap();
-    let check: String = conn
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
+    let check: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(check, "ok", "{what}");
     assert_eq!(rows(&conn), example().rows, "{what}");
     true
@@ -216,10 +206,7 @@ fn kill_9_at_random_moments_leaves_what_was_there_or_all_of_the_new() {
         }
     });
     let killed = killed.load(Ordering::Relaxed);
-    assert!(
-        killed * 4 >= kills,
-        "{killed} of {kills} were killed in time"
-    );
+    assert!(killed * 4 >= kills, "{killed} of {kills} were killed in time");
 }
 
 /// An import is killed while `query` or another import waits for it, or has its result.
@@ -280,12 +267,7 @@ fn a_directory_that_goes_away_is_told() {
         child.stdin.as_mut().unwrap().write_all(&trace).unwrap();
         let there = place.path("there");
         until(|| fs::read_dir(&there).unwrap().next().is_some());
-        let scratch = fs::read_dir(&there)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path();
+        let scratch = fs::read_dir(&there).unwrap().next().unwrap().unwrap().path();
         // Everything is made at the same time as the tables.
         until(|| fs::metadata(scratch.join("incomplete")).is_ok_and(|file| file.len() > 4096));
         let gone = if removed == "there" { &there } else { &scratch };
@@ -320,11 +302,7 @@ fn a_symbolic_link_stays_and_what_it_points_to_is_whole() {
     assert_refused(&place.path("out.db"), &[], "out.db exists");
     // A journal next to its database.
     place.write("disk/real.db-journal", b"unfinished");
-    assert_refused(
-        &place.path("out.db"),
-        &["--force"],
-        "real.db-journal exists",
-    );
+    assert_refused(&place.path("out.db"), &["--force"], "real.db-journal exists");
 }
 
 #[test]
@@ -448,11 +426,7 @@ fn the_history_of_the_shell_is_whole() {
         use crate::hostile::faults::{Calls, Fault, Faults};
         let faults = Faults::under(directory.to_str().unwrap(), Calls::Write);
         let mut command = Command::new(PROGRAM);
-        faults.meet(
-            &mut command,
-            4,
-            Fault::Stays(nix::errno::Errno::ENOSPC as i32),
-        );
+        faults.meet(&mut command, 4, Fault::Stays(nix::errno::Errno::ENOSPC as i32));
         let settings = command.get_envs().map(|(name, value)| {
             let (name, value) = (name.to_str().unwrap(), value.unwrap().to_str().unwrap());
             format!("{name}='{value}' ")
@@ -475,9 +449,7 @@ fn output_that_cannot_be_written_is_told_unless_nobody_reads_it() {
     let to = |device: &str, arguments: &[&str]| {
         let script = format!("'{PROGRAM}' \"$@\" {device}");
         let mut command = Command::new("bash");
-        command
-            .args(["-o", "pipefail", "-c", &script, "bash"])
-            .args(arguments);
+        command.args(["-o", "pipefail", "-c", &script, "bash"]).args(arguments);
         Said::from(command.stdin(Stdio::null()).output().unwrap())
     };
     let sql = "SELECT * FROM packet, clock_snapshot";
@@ -500,29 +472,16 @@ fn output_that_cannot_be_written_is_told_unless_nobody_reads_it() {
             let full = to("> /dev/full", arguments);
             assert_eq!(full.code, Some(1), "{arguments:?}: {}", full.stderr);
             assert!(
-                full.stderr
-                    .starts_with("timebase: error: cannot write the "),
+                full.stderr.starts_with("timebase: error: cannot write the "),
                 "{}",
                 full.stderr
             );
-            assert!(
-                full.stderr.contains("No space left"),
-                "{arguments:?}: {}",
-                full.stderr
-            );
+            assert!(full.stderr.contains("No space left"), "{arguments:?}: {}", full.stderr);
         }
         let enough = to("| true", arguments);
-        assert_eq!(
-            (enough.code, enough.stderr.as_str()),
-            (Some(0), ""),
-            "{arguments:?}"
-        );
+        assert_eq!((enough.code, enough.stderr.as_str()), (Some(0), ""), "{arguments:?}");
     }
-    assert_refused(
-        Path::new("/dev/null"),
-        &["--force"],
-        "is a device or a pipe",
-    );
+    assert_refused(Path::new("/dev/null"), &["--force"], "is a device or a pipe");
 }
 
 #[test]
@@ -536,35 +495,18 @@ fn results_and_manual_pages_that_are_replaced_keep_what_they_were() {
     let trace = data("nearest.pftrace");
     let query = |sql: &str| {
         let result = place.path("result.csv");
-        run(&[
-            "query",
-            trace.to_str().unwrap(),
-            sql,
-            "-o",
-            result.to_str().unwrap(),
-        ])
+        run(&["query", trace.to_str().unwrap(), sql, "-o", result.to_str().unwrap()])
     };
     assert_eq!(query("SELECT nothing").code, Some(1));
     assert_eq!(fs::read(&real).unwrap(), b"older");
     assert_eq!(query("SELECT 1 AS x").code, Some(0));
     assert_eq!(fs::read(&real).unwrap(), b"x\n1\n");
     assert!(place.path("result.csv").is_symlink());
-    assert_eq!(
-        fs::metadata(&real).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
     let pages = place.path("man");
     answer(&["man", "--dir", pages.to_str().unwrap()]);
-    let names: Vec<_> = fs::read_dir(&pages)
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
-    assert!(
-        names.len() > 5
-            && names
-                .iter()
-                .all(|name| name.to_str().unwrap().ends_with(".1"))
-    );
+    let names: Vec<_> = fs::read_dir(&pages).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(names.len() > 5 && names.iter().all(|name| name.to_str().unwrap().ends_with(".1")));
     assert_eq!(place.files(), ["disk", "man", "result.csv"]);
 }
 
@@ -608,21 +550,13 @@ mod with_faults {
         if matches!(fault, Fault::Kill) {
             return Some(said);
         }
-        let left: &[&str] = if has_come || older.is_some() {
-            &["out.db"]
-        } else {
-            &[]
-        };
+        let left: &[&str] = if has_come || older.is_some() { &["out.db"] } else { &[] };
         assert_eq!(place.files(), left, "{what}: {}", said.stderr);
         assert_eq!(has_come, said.code == Some(0), "{what}: {}", said.stderr);
         match faults.failed() {
             Some(call) => {
                 let (code, said_so) = (said.code, &said.stderr);
-                assert_eq!(
-                    code,
-                    Some(1),
-                    "{what}: {call} failed, and nobody noticed: {said_so}"
-                );
+                assert_eq!(code, Some(1), "{what}: {call} failed, and nobody noticed: {said_so}");
                 Some(said)
             }
             None => None,
@@ -664,10 +598,7 @@ mod with_faults {
         let synced = last(&|name, file| name == "fsync" && file.ends_with("/incomplete"));
         let renamed = last(&|name, file| name == "rename" && file.ends_with("/out.db"));
         let kept = last(&|name, file| name == "fsync" && !file.ends_with("/incomplete"));
-        assert!(
-            written < synced && synced < renamed && renamed < kept,
-            "{calls:?}"
-        );
+        assert!(written < synced && synced < renamed && renamed < kept, "{calls:?}");
     }
 
     #[test]
@@ -688,10 +619,7 @@ mod with_faults {
                     return;
                 };
                 let message = said.stderr;
-                assert!(
-                    message.starts_with("timebase: error: "),
-                    "{what}: {message}"
-                );
+                assert!(message.starts_with("timebase: error: "), "{what}: {message}");
                 assert_eq!(message.lines().count(), 1, "{what}: {message}");
                 assert!(message.contains(expected), "{what}: {message}");
                 assert!(message.contains("out.db"), "{what}: {message}");
@@ -714,11 +642,7 @@ mod with_faults {
         let import = |calls: Calls, at: usize, fault: Fault| {
             let faults = Faults::under(path, calls);
             let mut command = Command::new(PROGRAM);
-            command
-                .arg("import")
-                .arg(&trace)
-                .arg("-o")
-                .arg(format!("{path}/out.db"));
+            command.arg("import").arg(&trace).arg("-o").arg(format!("{path}/out.db"));
             faults.meet(&mut command, at, fault);
             (Said::from(command.output().unwrap()), faults)
         };
@@ -733,11 +657,8 @@ mod with_faults {
                     || name == "open64"
                         && file.rsplit('/').next().unwrap().starts_with(".timebase-")
             });
-            let aside: Vec<usize> = (1..)
-                .zip(aside)
-                .filter(|(_, is_aside)| *is_aside)
-                .map(|(at, _)| at)
-                .collect();
+            let aside: Vec<usize> =
+                (1..).zip(aside).filter(|(_, is_aside)| *is_aside).map(|(at, _)| at).collect();
             assert!(aside.len() >= 4, "{calls:?}: {:?}", faults.calls());
             for at in some(4, aside.len(), &mut Random::new(1)) {
                 let (said, faults) = import(calls, aside[at - 1], Fault::Once(Errno::EIO as i32));
@@ -758,13 +679,8 @@ mod with_faults {
         assert!(most > 5);
         each(&some(20, most, &mut Random::new(2)), |place, at| {
             let what = format!("call {at} of {most}");
-            if let Some(said) = fails(
-                place,
-                Calls::Read,
-                at,
-                Fault::Once(Errno::EIO as i32),
-                &what,
-            ) {
+            if let Some(said) = fails(place, Calls::Read, at, Fault::Once(Errno::EIO as i32), &what)
+            {
                 assert!(said.stderr.contains("out.db"), "{what}: {}", said.stderr);
             }
         });
@@ -778,14 +694,8 @@ mod with_faults {
             (Errno::ENOSPC, "no space left to write"),
         ] {
             let place = Place::new();
-            let said = fails(
-                &place,
-                Calls::Write,
-                1,
-                Fault::Stays(error as i32),
-                expected,
-            )
-            .unwrap();
+            let said =
+                fails(&place, Calls::Write, 1, Fault::Stays(error as i32), expected).unwrap();
             assert!(said.stderr.contains(expected), "{}", said.stderr);
             assert!(said.stderr.contains("with -o"), "{}", said.stderr);
         }
@@ -797,9 +707,7 @@ mod with_faults {
         let plain = fs::read(data("system.pftrace")).unwrap();
         let mut gzip = Vec::new();
         let level = flate2::Compression::fast();
-        flate2::read::GzEncoder::new(&plain[..], level)
-            .read_to_end(&mut gzip)
-            .unwrap();
+        flate2::read::GzEncoder::new(&plain[..], level).read_to_end(&mut gzip).unwrap();
         let zstd = zstd::encode_all(&plain[..], 1).unwrap();
         for (name, bytes) in [("a.pftrace", &plain), ("b.gz", &gzip), ("c.zst", &zstd)] {
             let trace = place.write(name, bytes);
@@ -817,10 +725,7 @@ mod with_faults {
             assert!(most >= 4, "{name}");
             let older = fs::read(&out).unwrap();
             // The first call looks at the file that is replaced. This is no reason to fail.
-            for at in some(8, most - 1, &mut Random::new(3))
-                .iter()
-                .map(|at| at + 1)
-            {
+            for at in some(8, most - 1, &mut Random::new(3)).iter().map(|at| at + 1) {
                 let faults = Faults::under(trace.to_str().unwrap(), Calls::Read);
                 let mut command = from_file();
                 command.arg("--force");
@@ -830,14 +735,10 @@ mod with_faults {
                 assert!(faults.failed().is_some(), "{failed}");
                 assert_eq!(said.code, Some(1), "{failed}");
                 assert!(
-                    said.stderr
-                        .contains(&format!("reading {} failed after ", trace.display())),
+                    said.stderr.contains(&format!("reading {} failed after ", trace.display())),
                     "{failed}"
                 );
-                assert!(
-                    said.stderr.contains(" bytes: Input/output error"),
-                    "{failed}"
-                );
+                assert!(said.stderr.contains(" bytes: Input/output error"), "{failed}");
                 assert_eq!(fs::read(&out).unwrap(), older, "{failed}");
             }
             for at in [1, 2, 3] {
@@ -845,11 +746,8 @@ mod with_faults {
                 let mut command = Command::new(PROGRAM);
                 command.args(["import", "-", "--force", "-o"]).arg(&out);
                 faults.meet(&mut command, at, Fault::Once(Errno::EIO as i32));
-                let mut child = command
-                    .stdin(Stdio::piped())
-                    .stderr(Stdio::piped())
-                    .spawn()
-                    .unwrap();
+                let mut child =
+                    command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
                 // The program ends before it has all bytes.
                 let _ = child.stdin.take().unwrap().write_all(bytes);
                 let said = Said::from(child.wait_with_output().unwrap());
@@ -861,14 +759,7 @@ mod with_faults {
                 );
                 assert_eq!(fs::read(&out).unwrap(), older);
             }
-            assert_eq!(
-                place
-                    .files()
-                    .iter()
-                    .filter(|name| name.starts_with('.'))
-                    .count(),
-                0
-            );
+            assert_eq!(place.files().iter().filter(|name| name.starts_with('.')).count(), 0);
             fs::remove_file(&out).unwrap();
         }
     }
@@ -885,11 +776,7 @@ mod with_faults {
             let faults = Faults::under(there.to_str().unwrap(), Calls::Write);
             let mut command = Command::new(PROGRAM);
             let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i FROM n";
-            command
-                .arg("query")
-                .arg(place.path("out.db"))
-                .args([sql, "-o"])
-                .arg(&result);
+            command.arg("query").arg(place.path("out.db")).args([sql, "-o"]).arg(&result);
             faults.meet(&mut command, at, fault);
             (Said::from(command.output().unwrap()), faults)
         };
@@ -904,19 +791,13 @@ mod with_faults {
             assert_eq!(said.code, Some(1), "{failed}");
             let named = said.stderr.matches("cannot write ").count();
             assert_eq!(named, 1, "{failed}");
-            assert!(
-                said.stderr.contains("result.json: No space left"),
-                "{failed}"
-            );
+            assert!(said.stderr.contains("result.json: No space left"), "{failed}");
             assert_eq!(fs::read(&result).unwrap(), b"older", "{failed}");
             assert_eq!(fs::read_dir(&there).unwrap().count(), 1, "{failed}");
             let (said, _) = query(at, Fault::Kill);
             assert_eq!(said.code, None);
             let found = fs::read(&result).unwrap();
-            assert!(
-                found == b"older" || found == whole,
-                "killed at {at} of {most}"
-            );
+            assert!(found == b"older" || found == whole, "killed at {at} of {most}");
         }
         query(0, Fault::Kill);
         assert_eq!(fs::read_dir(&there).unwrap().count(), 1);
@@ -926,11 +807,7 @@ mod with_faults {
         faults.meet(&mut command, 6, Fault::Stays(Errno::ENOSPC as i32));
         let said = Said::from(command.output().unwrap());
         assert_eq!(said.code, Some(1));
-        assert!(
-            said.stderr.contains("cannot write manual pages to "),
-            "{}",
-            said.stderr
-        );
+        assert!(said.stderr.contains("cannot write manual pages to "), "{}", said.stderr);
         for entry in fs::read_dir(&there).unwrap() {
             let page = entry.unwrap().path();
             assert!(

@@ -35,8 +35,7 @@ fn larger() -> &'static [u8] {
 fn crafted(place: &Place, bytes: &[u8], sql: &str) -> PathBuf {
     let path = place.write("crafted.db", bytes);
     let conn = Connection::open(&path).unwrap();
-    conn.execute_batch(sql)
-        .unwrap_or_else(|error| panic!("{error}: {sql}"));
+    conn.execute_batch(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
     path
 }
 
@@ -61,9 +60,7 @@ fn refused(path: &Path, sql: &str) -> String {
     assert_eq!(said.stdout, "", "{sql}");
     assert_eq!(fs::read(path).unwrap(), before, "{sql} changed the file");
     let error = said.stderr.strip_prefix("timebase: error: ");
-    error
-        .unwrap_or_else(|| panic!("{}", said.stderr))
-        .to_owned()
+    error.unwrap_or_else(|| panic!("{}", said.stderr)).to_owned()
 }
 
 fn answered(path: &Path, sql: &str) -> String {
@@ -94,10 +91,7 @@ fn snapshots(columns: &[(&str, &str)], from: &str) -> String {
         let given = columns.iter().find(|(of, _)| *of == name);
         format!("{} AS {name}", given.map_or(usual, |(_, value)| value))
     });
-    instead(
-        "clock_snapshot",
-        &format!("SELECT {} {from}", columns.join(", ")),
-    )
+    instead("clock_snapshot", &format!("SELECT {} {from}", columns.join(", ")))
 }
 
 #[test]
@@ -113,32 +107,13 @@ fn a_view_that_calls_the_function_that_reads_it_is_an_error() {
     // The table of readings is read first, and may be such a view, too.
     let version = "SELECT 'clock_snapshot_version' AS name, to_boottime(3, 0, 5) AS value";
     let path = crafted(&place, small(), &instead("metadata", version));
-    assert_eq!(
-        answered(&path, "SELECT why_unresolved(3, 0, 5) IS NULL AS yes"),
-        "yes\n1\n"
-    );
+    assert_eq!(answered(&path, "SELECT why_unresolved(3, 0, 5) IS NULL AS yes"), "yes\n1\n");
 
     for (name, select, ask) in [
-        (
-            "slice",
-            "SELECT * FROM ancestor_slice(1)",
-            "SELECT * FROM slice",
-        ),
-        (
-            "slice",
-            "SELECT * FROM ancestor_slice(1)",
-            "SELECT * FROM ancestor_slice(1)",
-        ),
-        (
-            "slice",
-            "SELECT * FROM ancestor_slice(1)",
-            "SELECT * FROM descendant_slice(1)",
-        ),
-        (
-            "flow",
-            "SELECT * FROM following_flow(1)",
-            "SELECT * FROM preceding_flow(1)",
-        ),
+        ("slice", "SELECT * FROM ancestor_slice(1)", "SELECT * FROM slice"),
+        ("slice", "SELECT * FROM ancestor_slice(1)", "SELECT * FROM ancestor_slice(1)"),
+        ("slice", "SELECT * FROM ancestor_slice(1)", "SELECT * FROM descendant_slice(1)"),
+        ("flow", "SELECT * FROM following_flow(1)", "SELECT * FROM preceding_flow(1)"),
         (
             "slice",
             "SELECT 1 AS id, slice_is_ancestor(1, 1) AS parent_id",
@@ -160,46 +135,22 @@ fn a_view_that_calls_the_function_that_reads_it_is_an_error() {
 fn values_of_a_reading_that_are_none_are_named() {
     let place = Place::new();
     for (column, value, expected) in [
-        (
-            "snapshot_id",
-            "NULL",
-            "row 0: snapshot_id must be an integer, not NULL",
-        ),
-        (
-            "clock_value",
-            "'now'",
-            "snapshot 0: clock_value must be an integer, not the text 'now'",
-        ),
-        (
-            "clock_value",
-            "x'00'",
-            "snapshot 0: clock_value must be an integer, not a blob",
-        ),
+        ("snapshot_id", "NULL", "row 0: snapshot_id must be an integer, not NULL"),
+        ("clock_value", "'now'", "snapshot 0: clock_value must be an integer, not the text 'now'"),
+        ("clock_value", "x'00'", "snapshot 0: clock_value must be an integer, not a blob"),
         (
             "clock_value",
             "1.5",
             "snapshot 0: clock_value must be an integer, not the real number 1.5",
         ),
-        (
-            "clock_id",
-            "-1",
-            "snapshot 0: clock_id must be between 0 and 4294967295, not -1",
-        ),
+        ("clock_id", "-1", "snapshot 0: clock_id must be between 0 and 4294967295, not -1"),
         (
             "seq_id",
             "4294967296",
             "snapshot 0: seq_id must be between 0 and 4294967295, not 4294967296",
         ),
-        (
-            "machine_id",
-            "NULL",
-            "snapshot 0: machine_id must be an integer, not NULL",
-        ),
-        (
-            "ts",
-            "'x'",
-            "snapshot 0: ts must be an integer, not the text 'x'",
-        ),
+        ("machine_id", "NULL", "snapshot 0: machine_id must be an integer, not NULL"),
+        ("ts", "'x'", "snapshot 0: ts must be an integer, not the text 'x'"),
         ("id", "x''", "snapshot 0: id must be an integer, not a blob"),
         (
             "source",
@@ -241,13 +192,7 @@ fn the_ends_of_64_bits_are_readings_like_others() {
     let place = Place::new();
     let rows = "FROM (VALUES (0, 3, -9223372036854775808), (0, 6, 9223372036854775807),
         (1, 3, 9223372036854775807), (1, 6, 9223372036854775807)) AS r";
-    for unit in [
-        "1",
-        "0",
-        "-5",
-        "-9223372036854775808",
-        "9223372036854775807",
-    ] {
+    for unit in ["1", "0", "-5", "-9223372036854775808", "9223372036854775807"] {
         let columns = [
             ("id", "row_number() OVER ()"),
             ("snapshot_id", "column1"),
@@ -301,11 +246,7 @@ fn other_things_by_the_names_of_tables_are_errors_that_say_so() {
             "SELECT * FROM ancestor_slice(1)",
             "no such column",
         ),
-        (
-            "DROP VIEW slice",
-            "SELECT * FROM descendant_slice(1)",
-            "has no table slice",
-        ),
+        ("DROP VIEW slice", "SELECT * FROM descendant_slice(1)", "has no table slice"),
     ] {
         let path = crafted(&place, larger(), sql);
         let error = refused(&path, ask);
@@ -335,25 +276,13 @@ fn no_view_calls_what_can_do_harm_and_all_call_what_cannot() {
     drop(conn);
     answered(&path, "SELECT * FROM mine");
     answered(&path, "SELECT * FROM generated");
-    answered(
-        &path,
-        "SELECT count(*) FROM packet WHERE packet_field(data, 'timestamp') = 5",
-    );
+    answered(&path, "SELECT count(*) FROM packet WHERE packet_field(data, 'timestamp') = 5");
     // For each table of timebase.
     let conn = Connection::open(&path).unwrap();
-    let mut statement = conn
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'view'")
-        .unwrap();
-    let views = statement
-        .query_map([], |row| row.get::<_, String>(0))
-        .unwrap();
+    let mut statement = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").unwrap();
+    let views = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
     let all: Vec<String> = views
-        .map(|view| {
-            format!(
-                "SELECT count(*) FROM (SELECT * FROM \"{}\" LIMIT 10)",
-                view.unwrap()
-            )
-        })
+        .map(|view| format!("SELECT count(*) FROM (SELECT * FROM \"{}\" LIMIT 10)", view.unwrap()))
         .collect();
     assert!(all.len() > 30);
     answered_all(&path, &all);
@@ -378,19 +307,10 @@ fn a_statement_that_only_reads_writes_no_file() {
         format!("VACUUM INTO '{}'", name("made.db")),
         format!("vacuum/**/main INTO 'file:{}'", name("made.db")),
         format!("VACUUM INTO '{}'", name("empty.db")),
-        format!(
-            "ATTACH '{}' AS made; CREATE TABLE made.t (a)",
-            name("made.db")
-        ),
+        format!("ATTACH '{}' AS made; CREATE TABLE made.t (a)", name("made.db")),
         format!("ATTACH 'file:{}?mode=rwc' AS made", name("made.db")),
-        format!(
-            "ATTACH '{}' AS other; DELETE FROM other.packet_record",
-            name("other.db")
-        ),
-        format!(
-            "ATTACH '{}' AS other; DROP TABLE other.packet_record",
-            name("other.db")
-        ),
+        format!("ATTACH '{}' AS other; DELETE FROM other.packet_record", name("other.db")),
+        format!("ATTACH '{}' AS other; DROP TABLE other.packet_record", name("other.db")),
         "DELETE FROM packet_record".to_owned(),
         "PRAGMA writable_schema = ON".to_owned(),
         "PRAGMA main.Trusted_Schema(1)".to_owned(),
@@ -401,11 +321,7 @@ fn a_statement_that_only_reads_writes_no_file() {
         refused(&path, &sql);
         assert_eq!(place.files(), before, "{sql}");
         assert_eq!(fs::read(&other).unwrap(), small(), "{sql}");
-        assert_eq!(
-            fs::metadata(place.path("empty.db")).unwrap().len(),
-            0,
-            "{sql}"
-        );
+        assert_eq!(fs::metadata(place.path("empty.db")).unwrap().len(), 0, "{sql}");
     }
     // Queries and temporary objects are allowed.
     let sql = format!(
@@ -422,10 +338,7 @@ fn a_statement_that_only_reads_writes_no_file() {
         said.stdout
     );
     // With --write, all of them are.
-    let sql = format!(
-        "PRAGMA trusted_schema = ON; VACUUM INTO '{}'",
-        name("made.db")
-    );
+    let sql = format!("PRAGMA trusted_schema = ON; VACUUM INTO '{}'", name("made.db"));
     let said = run(&["query", "--write", path.to_str().unwrap(), &sql]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(place.path("made.db").exists());
@@ -436,22 +349,10 @@ fn what_a_statement_may_have_of_memory_is_bounded() {
     let place = Place::new();
     let path = crafted(&place, small(), "");
     for (sql, expected) in [
-        (
-            "SELECT length(zeroblob(536870913))",
-            "string or blob too big",
-        ),
-        (
-            "SELECT length(hex(zeroblob(300000000)))",
-            "string or blob too big",
-        ),
-        (
-            "SELECT 'a' LIKE printf('%.*c', 1001, '_')",
-            "LIKE or GLOB pattern too complex",
-        ),
-        (
-            "SELECT 'a' GLOB printf('%.*c', 1001, '?')",
-            "LIKE or GLOB pattern too complex",
-        ),
+        ("SELECT length(zeroblob(536870913))", "string or blob too big"),
+        ("SELECT length(hex(zeroblob(300000000)))", "string or blob too big"),
+        ("SELECT 'a' LIKE printf('%.*c', 1001, '_')", "LIKE or GLOB pattern too complex"),
+        ("SELECT 'a' GLOB printf('%.*c', 1001, '?')", "LIKE or GLOB pattern too complex"),
     ] {
         assert!(refused(&path, sql).starts_with(expected), "{sql}");
     }
@@ -471,11 +372,8 @@ fn what_a_statement_may_have_of_memory_is_bounded() {
         SELECT sum(length(a)) FROM v";
     assert!(refused(&path, sql).starts_with("string or blob too big"));
     // A person reads its beginning.
-    let said = run(&[
-        "query",
-        path.to_str().unwrap(),
-        "SELECT printf('%.*c', 3000000, 'x') AS long",
-    ]);
+    let said =
+        run(&["query", path.to_str().unwrap(), "SELECT printf('%.*c', 3000000, 'x') AS long"]);
     assert!(
         said.stdout.len() < 6_000_000 && said.stdout.contains("… 3000000 bytes"),
         "{}",
@@ -492,22 +390,16 @@ fn a_terminal_is_not_told_what_to_do() {
         "CREATE VIEW \"\u{1b}[31m\" AS SELECT load_extension('\u{1b}]0;a') AS x",
     );
     let error = refused(&path, "SELECT [no \u{1b}[31m] FROM packet");
-    assert!(
-        error.contains('\u{241b}') && !error.contains('\u{1b}'),
-        "{error:?}"
-    );
+    assert!(error.contains('\u{241b}') && !error.contains('\u{1b}'), "{error:?}");
 }
 
 #[test]
 fn circles_and_chains_of_slices_and_flows_end() {
     let place = Place::new();
     let chain = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)";
-    for (parent, slices) in [
-        ("(i + 1) % 3001", 3000),
-        ("i", 0),
-        ("iif(i, i - 1, NULL)", 3000),
-        ("i / 2", 3000),
-    ] {
+    for (parent, slices) in
+        [("(i + 1) % 3001", 3000), ("i", 0), ("iif(i, i - 1, NULL)", 3000), ("i / 2", 3000)]
+    {
         let sql = format!(
             "DROP VIEW slice; DROP TABLE flow;
              CREATE TABLE slice AS {chain} SELECT i AS id, 0 AS ts, -1 AS dur, 0 AS track_id, 'x' AS name, 0 AS depth,
@@ -533,17 +425,8 @@ fn circles_and_chains_of_slices_and_flows_end() {
             "SELECT 1 AS id, {value} AS ts, {value} AS dur, {value} AS track_id, {value} AS parent_id"
         );
         let flow = format!("SELECT {value} AS id, 1 AS slice_out, {value} AS slice_in");
-        let path = crafted(
-            &place,
-            larger(),
-            &(instead("slice", &slice) + &instead("flow", &flow)),
-        );
-        for of in [
-            "ancestor_slice",
-            "descendant_slice",
-            "following_flow",
-            "preceding_flow",
-        ] {
+        let path = crafted(&place, larger(), &(instead("slice", &slice) + &instead("flow", &flow)));
+        for of in ["ancestor_slice", "descendant_slice", "following_flow", "preceding_flow"] {
             let said = query(&path, &format!("SELECT * FROM {of}(1)"));
             assert!(
                 !said.stderr.contains("panic") && said.code.is_some_and(|code| code < 2),
@@ -558,14 +441,8 @@ fn circles_and_chains_of_slices_and_flows_end() {
 fn a_database_that_says_what_it_is_not_is_refused() {
     let place = Place::new();
     for (sql, expected) in [
-        (
-            "PRAGMA application_id = 7",
-            "is a SQLite database, but timebase did not make it",
-        ),
-        (
-            "PRAGMA user_version = 100000",
-            "has the database layout 100000",
-        ),
+        ("PRAGMA application_id = 7", "is a SQLite database, but timebase did not make it"),
+        ("PRAGMA user_version = 100000", "has the database layout 100000"),
         ("PRAGMA user_version = -1", "has the database layout -1"),
     ] {
         let path = crafted(&place, small(), sql);
@@ -624,38 +501,25 @@ fn journals_of_others_change_no_file() {
     .unwrap();
     let half = place.path("half.db");
     for end in ["", "-journal"] {
-        fs::copy(
-            place.path(format!("unfinished.db{end}")),
-            place.path(format!("half.db{end}")),
-        )
-        .unwrap();
+        fs::copy(place.path(format!("unfinished.db{end}")), place.path(format!("half.db{end}")))
+            .unwrap();
     }
     drop(conn);
     let journal = fs::read(place.path("half.db-journal")).unwrap();
     let error = refused(&half, "SELECT DISTINCT uid FROM packet");
-    assert!(
-        error.contains("a journal beside it holds an incomplete change"),
-        "{error}"
-    );
+    assert!(error.contains("a journal beside it holds an incomplete change"), "{error}");
     assert_eq!(fs::read(place.path("half.db-journal")).unwrap(), journal);
 
     // A change that is still in the log next to the file counts, and stays there.
     let path = place.write("logged.db", small());
     let conn = Connection::open(&path).unwrap();
-    conn.execute_batch("PRAGMA journal_mode = wal; UPDATE packet_common SET uid = 4711")
-        .unwrap();
+    conn.execute_batch("PRAGMA journal_mode = wal; UPDATE packet_common SET uid = 4711").unwrap();
     let log = place.path("copy.db-wal");
     fs::copy(&path, place.path("copy.db")).unwrap();
     fs::copy(place.path("logged.db-wal"), &log).unwrap();
     drop(conn);
-    let (before, log_before) = (
-        fs::read(place.path("copy.db")).unwrap(),
-        fs::read(&log).unwrap(),
-    );
-    assert_eq!(
-        answered(&place.path("copy.db"), "SELECT DISTINCT uid FROM packet"),
-        "uid\n4711\n"
-    );
+    let (before, log_before) = (fs::read(place.path("copy.db")).unwrap(), fs::read(&log).unwrap());
+    assert_eq!(answered(&place.path("copy.db"), "SELECT DISTINCT uid FROM packet"), "uid\n4711\n");
     assert_eq!(fs::read(place.path("copy.db")).unwrap(), before);
     assert_eq!(fs::read(&log).unwrap(), log_before);
 
@@ -665,29 +529,16 @@ fn journals_of_others_change_no_file() {
         place.write(&format!("garbage.db{end}"), &[0xa5; 5000]);
     }
     place.write("garbage.db-journal", &[0; 5000]);
-    assert_eq!(
-        answered(&path, "SELECT count(*) > 0 AS yes FROM packet"),
-        "yes\n1\n"
-    );
+    assert_eq!(answered(&path, "SELECT count(*) > 0 AS yes FROM packet"), "yes\n1\n");
     assert_eq!(fs::read(&path).unwrap(), small());
 }
 
 #[test]
 fn a_name_is_that_of_a_file_whatever_it_is() {
     let place = Place::new();
-    for name in [
-        "file:a.db",
-        "file:b.db?mode=memory",
-        ":memory:",
-        "a ?#%20.db",
-        "-c.db",
-    ] {
+    for name in ["file:a.db", "file:b.db?mode=memory", ":memory:", "a ?#%20.db", "-c.db"] {
         let path = place.write(name, small());
-        assert_eq!(
-            answered(&path, "SELECT count(*) > 0 AS yes FROM packet"),
-            "yes\n1\n",
-            "{name}"
-        );
+        assert_eq!(answered(&path, "SELECT count(*) > 0 AS yes FROM packet"), "yes\n1\n", "{name}");
         let mut command = std::process::Command::new(crate::support::PROGRAM);
         command.current_dir(path.parent().unwrap());
         let said: Said = command
@@ -726,11 +577,7 @@ fn what_is_no_file_is_no_database() {
     });
     let said = query(&pipe, "SELECT 1");
     assert_eq!(said.code, Some(1));
-    assert!(
-        said.stderr.contains("already is a SQLite database"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("already is a SQLite database"), "{}", said.stderr);
     let _ = writer.join().unwrap();
 }
 
@@ -744,11 +591,7 @@ fn interrupted(path: &Path, args: &[&str], times: usize) -> Said {
 
     let mut command = Command::new(crate::support::PROGRAM);
     command.arg(args[0]).arg(path).args(&args[1..]);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let handles = || {
         let status = fs::read_to_string(&status).unwrap_or_default();
@@ -774,10 +617,7 @@ fn ctrl_c_ends_what_has_no_end() {
     let endless =
         "FROM (WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)";
     let never = format!("{endless} WHERE i % 2 = 7");
-    let readings = snapshots(
-        &[("id", "i"), ("clock_value", "i"), ("snapshot_id", "i")],
-        &never,
-    );
+    let readings = snapshots(&[("id", "i"), ("clock_value", "i"), ("snapshot_id", "i")], &never);
     let slices = format!(
         "SELECT i AS id, 0 AS ts, 0 AS dur, 0 AS track_id, i + 1 AS parent_id {endless} WHERE i % 2 = 7"
     );
@@ -811,25 +651,12 @@ fn ctrl_c_ends_what_has_no_end() {
         (&sql[5], &["doctor"]),
         (&sql[0], &["report"]),
         (&sql[3], &["report"]),
-        (
-            &sql[4],
-            &["query", "SELECT to_boottime('com.example', 0, 5)"],
-        ),
+        (&sql[4], &["query", "SELECT to_boottime('com.example', 0, 5)"]),
     ] {
         let path = crafted(&place, small(), changes);
         let said = interrupted(&path, args, 1);
-        assert_eq!(
-            said.code,
-            Some(130),
-            "{args:?}: {}{}",
-            said.stdout,
-            said.stderr
-        );
-        assert_eq!(
-            said.stderr.trim(),
-            "timebase: error: interrupted",
-            "{args:?}"
-        );
+        assert_eq!(said.code, Some(130), "{args:?}: {}{}", said.stdout, said.stderr);
+        assert_eq!(said.stderr.trim(), "timebase: error: interrupted", "{args:?}");
     }
 }
 
@@ -874,10 +701,8 @@ fn ask(path: &Path) {
     let Ok(mut conn) = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
         return;
     };
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)
-        .unwrap();
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
-        .unwrap();
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).unwrap();
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).unwrap();
     let _ = conn.execute_batch("PRAGMA cell_size_check = ON");
     register(&conn);
     let _ = timebase_import::check_database(&conn);
@@ -976,9 +801,7 @@ impl Damage {
 fn a_name_that_is_no_text_is_an_error() {
     let mut bytes = larger().to_vec();
     let after = |bytes: &[u8], from: usize, text: &str| {
-        let found = bytes[from..]
-            .windows(text.len())
-            .position(|part| part == text.as_bytes());
+        let found = bytes[from..].windows(text.len()).position(|part| part == text.as_bytes());
         from + found.unwrap() + text.len()
     };
     let table = after(&bytes, 0, "CREATE TABLE counter_record (");
@@ -1109,11 +932,8 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error() {
     let path = place.write("shrinks.db", larger());
     let conn = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     register(&conn);
-    conn.execute_batch("PRAGMA mmap_size = 0; PRAGMA cache_size = 5")
-        .unwrap();
-    let mut statement = conn
-        .prepare("SELECT packet_json(data) FROM packet")
-        .unwrap();
+    conn.execute_batch("PRAGMA mmap_size = 0; PRAGMA cache_size = 5").unwrap();
+    let mut statement = conn.prepare("SELECT packet_json(data) FROM packet").unwrap();
     let mut rows = statement.raw_query();
     assert!(rows.next().unwrap().is_some());
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();

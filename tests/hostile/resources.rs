@@ -62,18 +62,13 @@ fn seen(pid: u32, directory: &Path) -> Peak {
         true => files.values().sum(),
         false => 0,
     };
-    Peak {
-        memory: memory.unwrap_or(0) << 10,
-        disk,
-    }
+    Peak { memory: memory.unwrap_or(0) << 10, disk }
 }
 
 /// The sizes of the files of a directory that a process has open, with and without names, by their
 /// numbers. Before the program has started, the process still has those of the tests.
 fn files_of(pid: u32, directory: &Path) -> BTreeMap<u64, u64> {
-    let files = fs::read_dir(format!("/proc/{pid}/fd"))
-        .into_iter()
-        .flatten();
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
     let sizes = files.flatten().filter_map(|file| {
         let found = fs::metadata(file.path()).ok()?;
         let is_counted = found.is_file() && fs::read_link(file.path()).ok()?.starts_with(directory);
@@ -233,13 +228,9 @@ fn a_descriptor_of_more_than_any_schema_has_is_named() {
     // A thousand of them are used.
     let (conn, _) = place.import(&write(&place, "descriptors", 1003), &[]);
     let sql = "SELECT count(*), min(message) FROM import_log WHERE code = 'descriptor_unusable'";
-    let found: (i64, String) = conn
-        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap();
-    assert_eq!(
-        found,
-        (3, "the trace has more than 1000 of them".to_owned())
-    );
+    let found: (i64, String) =
+        conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    assert_eq!(found, (3, "the trace has more than 1000 of them".to_owned()));
 }
 
 #[test]
@@ -248,23 +239,16 @@ fn v3_a_path_has_at_most_256_hops() {
     let trace = write(&place, "clock-chain", 1000);
     let (conn, _) = place.import(&trace, &[]);
     let row = |sql: &str| -> (i64, i64) {
-        conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap()
+        conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
     };
     let hops = "SELECT max(hops), count(*) FROM clock WHERE hops > 0";
     assert_eq!(row(hops), (256, 256));
     let times = "SELECT count(ts), sum(unresolved = 'no_path') FROM packet WHERE clock_id IS NOT NULL AND type IS NULL";
     let (placed, not) = row(times);
     assert_eq!((placed, placed + not), (255, 1000));
-    let path: String = conn
-        .query_row("SELECT path FROM clock WHERE hops = 256", [], |row| {
-            row.get(0)
-        })
-        .unwrap();
-    assert!(
-        path.contains("(225 more)") && path.ends_with("→ BOOTTIME"),
-        "{path}"
-    );
+    let path: String =
+        conn.query_row("SELECT path FROM clock WHERE hops = 256", [], |row| row.get(0)).unwrap();
+    assert!(path.contains("(225 more)") && path.ends_with("→ BOOTTIME"), "{path}");
 }
 
 #[test]
@@ -285,11 +269,9 @@ fn a_window_that_takes_too_much_memory_is_refused_with_what_to_do() {
 #[test]
 fn what_nests_without_end_is_cut_and_told() {
     let place = Place::new();
-    for (name, count) in [
-        ("deep-annotations", 10_000),
-        ("deep-nested-values", 10_000),
-        ("nested-packets", 100),
-    ] {
+    for (name, count) in
+        [("deep-annotations", 10_000), ("deep-nested-values", 10_000), ("nested-packets", 100)]
+    {
         let (conn, _) = place.import(&write(&place, name, count), &[]);
         timebase_sql::packets::register(&conn).unwrap();
         let json = "SELECT packet_json(data) FROM packet";
@@ -298,10 +280,7 @@ fn what_nests_without_end_is_cut_and_told() {
             "nested-packets" => assert_eq!(said, Err(rusqlite::Error::QueryReturnedNoRows)),
             _ => {
                 let said = said.unwrap_err().to_string();
-                assert!(
-                    said.ends_with("messages are nested more than 100 deep"),
-                    "{said}"
-                );
+                assert!(said.ends_with("messages are nested more than 100 deep"), "{said}");
             }
         }
     }
@@ -347,10 +326,7 @@ fn max_size_is_never_exceeded_and_leaves_nothing_where_it_does_not_suffice() {
                     let why = format!("{trace:?} with {limit}: {}", said.stderr);
                     assert!(!had_room, "{why}");
                     assert!(said.stderr.contains(" of disk, "), "{why}");
-                    assert!(
-                        said.stderr.contains(" packets); nothing was changed"),
-                        "{why}"
-                    );
+                    assert!(said.stderr.contains(" packets); nothing was changed"), "{why}");
                 }
             }
             assert_eq!(place.files(), Vec::<String>::new(), "{limit}");
@@ -369,22 +345,14 @@ fn max_size_keeps_the_database_that_was_there() {
     let bomb = write(&place, "zlib-packet", 8_000_000);
     let said = import(&bomb, &older, &["--force", "--max-size", "2M"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    assert!(
-        said.stderr.contains("more than 2MB of disk"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("more than 2MB of disk"), "{}", said.stderr);
     assert_eq!(fs::read(&older).unwrap(), before);
     assert_eq!(place.files().len(), 2);
 }
 
 #[test]
 fn a_size_that_is_none_is_told() {
-    for args in [
-        ["--max-size", "big"],
-        ["--max-memory", "much"],
-        ["--max-size", "1.5G"],
-    ] {
+    for args in [["--max-size", "big"], ["--max-memory", "much"], ["--max-size", "1.5G"]] {
         let said = import(&data("nearest.pftrace"), Path::new("never.db"), &args);
         assert_eq!(said.code, Some(2), "{args:?}");
         assert!(said.stderr.contains("500M, 2G or 4GiB"), "{}", said.stderr);

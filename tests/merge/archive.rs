@@ -12,19 +12,12 @@ pub struct File {
 
 impl File {
     pub fn new(name: &str, bytes: impl Into<Vec<u8>>) -> File {
-        File {
-            name: name.to_owned(),
-            bytes: bytes.into(),
-        }
+        File { name: name.to_owned(), bytes: bytes.into() }
     }
 }
 
 pub fn members(archive: &[u8]) -> Vec<File> {
-    if archive.starts_with(b"PK") {
-        zip_members(archive)
-    } else {
-        tar_members(archive)
-    }
+    if archive.starts_with(b"PK") { zip_members(archive) } else { tar_members(archive) }
 }
 
 fn number(bytes: &[u8], at: usize, length: usize) -> usize {
@@ -67,11 +60,7 @@ fn tar_members(mut tar: &[u8]) -> Vec<File> {
     while tar.len() >= 512 && tar[0] != 0 {
         let size = usize::from_str_radix(text(&tar[124..136]).trim(), 8).unwrap();
         let (name, prefix) = (text(&tar[..100]), text(&tar[345..500]));
-        let name = if prefix.is_empty() {
-            name
-        } else {
-            format!("{prefix}/{name}")
-        };
+        let name = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
         match tar[156] {
             b'0' | 0 => members.push(File::new(&name, &tar[512..512 + size])),
             b'5' => {}

@@ -86,11 +86,7 @@ pub fn run(place: Place, args: &[String]) -> Result<Database, String> {
     let check: String = connection.query_row(check, [], |row| row.get(0)).unwrap();
     assert_eq!(check, "ok");
     timebase_resolver::sql::register(&connection).unwrap();
-    Ok(Database {
-        connection,
-        summary: said.stderr,
-        _place: place,
-    })
+    Ok(Database { connection, summary: said.stderr, _place: place })
 }
 
 fn program(place: &Place, args: &[String]) -> (PathBuf, Said) {
@@ -151,17 +147,13 @@ impl Database {
 
     pub fn machine(&self, raw_id: u64) -> Option<i64> {
         let sql = "SELECT id FROM machine WHERE raw_id = ?1";
-        let found = self
-            .connection
-            .query_row(sql, [raw_id.cast_signed()], |row| row.get(0));
+        let found = self.connection.query_row(sql, [raw_id.cast_signed()], |row| row.get(0));
         found.optional().unwrap()
     }
 
     pub fn file(&self, name: &str) -> i64 {
         let sql = "SELECT id FROM trace_file WHERE name = ?1";
-        self.connection
-            .query_row(sql, [name], |row| row.get(0))
-            .unwrap()
+        self.connection.query_row(sql, [name], |row| row.get(0)).unwrap()
     }
 
     /// The function: a clock's file is none if the machine owns it.
@@ -169,9 +161,7 @@ impl Database {
         let machine = self.machine(clock.machine);
         let sql = "SELECT to_boottime(?1, ?2, ?3, ?4, ?5)";
         let arguments = params![clock.id, clock.seq, ticks, machine, file];
-        self.connection
-            .query_row(sql, arguments, |row| row.get(0))
-            .unwrap()
+        self.connection.query_row(sql, arguments, |row| row.get(0)).unwrap()
     }
 
     /// The packets in a view, by their ids (D5).
@@ -210,10 +200,8 @@ impl Database {
             .collect();
         let mut content = BTreeMap::new();
         for table in tables {
-            let mut statement = self
-                .connection
-                .prepare(&format!("SELECT * FROM \"{table}\""))
-                .unwrap();
+            let mut statement =
+                self.connection.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
             let names = statement.column_names();
             let columns: Vec<String> = names.map(String::from).collect();
             let mut rows = statement.query([]).unwrap();
@@ -267,9 +255,8 @@ fn line_of(
     }
     // Objects of the clock graph have numbers in the order of files, and so have their counters.
     let is_number = |column: &str| {
-        let is_made = ["clock_hop", "clock_route", "clock_line"]
-            .iter()
-            .any(|t| table.starts_with(t));
+        let is_made =
+            ["clock_hop", "clock_route", "clock_line"].iter().any(|t| table.starts_with(t));
         let is_counted = ["stats", "fact"].contains(&table) && column == "id";
         is_counted || is_made && ["id", "hop_id", "route_id", "line_id"].contains(&column)
     };

@@ -6,18 +6,12 @@ use serde_json::json;
 
 /// a: B1=R(r), x@B1.1
 fn a() -> [Item; 2] {
-    [
-        snapshot(&[(B, s("1")), (R, r("0"))]),
-        event("x", B, s("1.1")),
-    ]
+    [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", B, s("1.1"))]
 }
 
 /// b: B5=R(r+1), y@B5.1
 fn b() -> [Item; 2] {
-    [
-        snapshot(&[(B, s("5")), (R, r("1"))]),
-        event("y", B, s("5.1")),
-    ]
+    [snapshot(&[(B, s("5")), (R, r("1"))]), event("y", B, s("5.1"))]
 }
 
 fn b_without_realtime() -> [Item; 2] {
@@ -184,16 +178,9 @@ fn r9_xe4_by_rates_drift_is_followed_at_import_and_by_functions() {
     for more in [&[][..], &["--conversion", "linear"]] {
         let database = import_with(&set.files(), None, more).unwrap();
         assert_eq!(database.lines(used), ["1,0,1,0"]);
-        assert_eq!(
-            database.lines(functions).last().unwrap(),
-            "61999999000 1001"
-        );
+        assert_eq!(database.lines(functions).last().unwrap(), "61999999000 1001");
         assert_eq!(database.lines(line).first().unwrap(), "1");
-        let expected = if more.is_empty() {
-            "62002999000"
-        } else {
-            "61999999000"
-        };
+        let expected = if more.is_empty() { "62002999000" } else { "61999999000" };
         let event = "SELECT max(ts) FROM packet";
         assert_eq!(database.lines(event), [expected]);
     }
@@ -227,13 +214,10 @@ fn xe6_a_guest_hangs_on_the_host_of_its_own_file() {
         event("y", B, s("900")),
         event("v", B, s("50")).of(7),
     ];
-    let set = Set::new()
-        .file("a", a)
-        .file("b", b)
-        .manifest(json!({"files": [
-            {"path": "a", "machine": {"name": "A"}},
-            {"path": "b", "machines": [{"id": 0, "name": "B"}, {"id": 7, "name": "vm"}]},
-        ]}));
+    let set = Set::new().file("a", a).file("b", b).manifest(json!({"files": [
+        {"path": "a", "machine": {"name": "A"}},
+        {"path": "b", "machines": [{"id": 0, "name": "B"}, {"id": 7, "name": "vm"}]},
+    ]}));
     set.assert("x 2, y 2, v 1.999999");
     set.assert_machines(&[(1 << 32, "A"), ((1 << 32) + 1, "B"), ((1 << 32) + 2, "vm")]);
 }
@@ -241,11 +225,7 @@ fn xe6_a_guest_hangs_on_the_host_of_its_own_file() {
 #[test]
 fn xe7_a_file_that_converts_before_its_first_snapshot_keeps_its_events() {
     let a = [snapshot(&[(B, s("1"))]), event("x", B, s("1.1"))];
-    let b = [
-        event("y", B, s("5")),
-        snapshot(&[(B, s("5")), (R, r("0"))]),
-        event("z", B, s("6")),
-    ];
+    let b = [event("y", B, s("5")), snapshot(&[(B, s("5")), (R, r("0"))]), event("z", B, s("6"))];
     let set = Set::new().file("a", a).file("b", b);
     set.assert("x 1.1, y 5, z 6");
 }

@@ -9,20 +9,8 @@ const M: u32 = 3;
 /// a: B1=R(r), x@B1.1; b: B5=R(r+1), y@B5.1
 fn two() -> Set {
     Set::new()
-        .file(
-            "a",
-            [
-                snapshot(&[(B, s("1")), (R, r("0"))]),
-                event("x", B, s("1.1")),
-            ],
-        )
-        .file(
-            "b",
-            [
-                snapshot(&[(B, s("5")), (R, r("1"))]),
-                event("y", B, s("5.1")),
-            ],
-        )
+        .file("a", [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", B, s("1.1"))])
+        .file("b", [snapshot(&[(B, s("5")), (R, r("1"))]), event("y", B, s("5.1"))])
 }
 
 /// File, machine, whether isolated, how, offset.
@@ -41,10 +29,7 @@ fn placement_has_a_row_a_part() {
 
     let database = two().each_a_machine().assert("x 1.1, y 2.1");
     let (a, b) = (1_u64 << 32, (1_u64 << 32) + 1);
-    let expected = [
-        format!("a {a} 0 trace_time 0"),
-        format!("b {b} 0 realtime -3000000000"),
-    ];
+    let expected = [format!("a {a} 0 trace_time 0"), format!("b {b} 0 realtime -3000000000")];
     assert_eq!(placement(&database), expected);
 
     let relation = json!({
@@ -58,10 +43,7 @@ fn placement_has_a_row_a_part() {
     ]);
     let set = two().manifest(json!({ "files": files }));
     let database = set.assert("x 1.1, y 5.0999995");
-    let expected = [
-        format!("a {a} 0 trace_time 0"),
-        format!("b {b} 0 manifest -500"),
-    ];
+    let expected = [format!("a {a} 0 trace_time 0"), format!("b {b} 0 manifest -500")];
     assert_eq!(placement(&database), expected);
 
     let set = Set::new().file(
@@ -85,9 +67,7 @@ fn the_summary_says_how_each_part_was_placed() {
     let database = two().each_a_machine().assert("x 1.1, y 2.1");
     let said = &database.summary;
     let of = |file: &str| {
-        let line = said
-            .lines()
-            .find(|line| line.contains(&format!("{file}, ")));
+        let line = said.lines().find(|line| line.contains(&format!("{file}, ")));
         line.unwrap_or_else(|| panic!("nothing of {file}: {said}"))
     };
     assert!(of("a").contains("trace time"), "{said}");
@@ -128,9 +108,7 @@ fn metadata_names_the_machine_of_trace_time() {
         {"path": "b", "machine": {"name": "b"}},
     ]});
     manifest["trace_time"] = json!({"clock": "REALTIME", "file": "b"});
-    let database = two()
-        .manifest(manifest)
-        .assert("x 1700000000.1, y 1700000001.1");
+    let database = two().manifest(manifest).assert("x 1700000000.1, y 1700000001.1");
     let sql = "SELECT name, value FROM metadata WHERE name LIKE 'trace_time%id' ORDER BY name";
     let expected = ["trace_time_clock_id 1", "trace_time_machine_id 1"];
     assert_eq!(database.lines(sql), expected);
@@ -148,19 +126,13 @@ fn clock_mapping_tells_clocks_of_a_file_from_those_of_the_machine() {
 
 #[test]
 fn k1_reads_the_clocks_of_the_trace_time_machine_only() {
-    let guest = [
-        snapshot(&[(B, s("5")), (R, r("900"))]).of(7),
-        event("g", B, s("5.1")).of(7),
-    ];
+    let guest = [snapshot(&[(B, s("5")), (R, r("900"))]).of(7), event("g", B, s("5.1")).of(7)];
     let set = Set::new().file(
         "a",
-        [
-            snapshot(&[(B, s("1")), (R, r("0"))]),
-            event("x", B, s("1.1")),
-        ]
-        .into_iter()
-        .chain([sync_boottime(&[("50", "2"), ("50.000002", "2.000002")])])
-        .chain(guest),
+        [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", B, s("1.1"))]
+            .into_iter()
+            .chain([sync_boottime(&[("50", "2"), ("50.000002", "2.000002")])])
+            .chain(guest),
     );
     let database = set.database();
     let sql = format!("SELECT to_realtime({})", s("9"));
@@ -184,10 +156,7 @@ fn functions_take_the_machine_and_the_file() {
 
 #[test]
 fn one_plain_trace_has_nothing_new_but_columns() {
-    let set = Set::new().file(
-        "a",
-        [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", R, r("3"))],
-    );
+    let set = Set::new().file("a", [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", R, r("3"))]);
     let database = set.assert("x 4");
     let sql = "SELECT id, machine_id, trace_file_id, number FROM packet ORDER BY id";
     assert_eq!(database.lines(sql), ["0 0 0 0", "1 0 0 1"]);
@@ -195,8 +164,5 @@ fn one_plain_trace_has_nothing_new_but_columns() {
     assert_eq!(database.lines(sql), ["0 0 [NULL]"]);
     let sql = "SELECT source, trace_file_id FROM clock_snapshot";
     assert_eq!(database.lines(sql), ["service [NULL]", "service [NULL]"]);
-    assert_eq!(
-        database.lines("SELECT count(*) FROM remote_clock_sync"),
-        ["0"]
-    );
+    assert_eq!(database.lines("SELECT count(*) FROM remote_clock_sync"), ["0"]);
 }

@@ -16,26 +16,11 @@ use timebase_lab::encode::{
 const NAMES: [&str; 5] = ["b.pb", "Z", "a", "ä.pb", "c.pftrace"];
 const MACHINES: [u32; 4] = [0, 7, 42, u32::MAX];
 /// Clocks that snapshots hold, with their units; the last but two is incremental.
-const CLOCKS: [(u32, u64); 9] = [
-    (6, 1),
-    (1, 1),
-    (3, 1),
-    (2, 1),
-    (64, 1),
-    (70, 1),
-    (0x8000_0001, 10),
-    (5, 1),
-    (11, 1),
-];
+const CLOCKS: [(u32, u64); 9] =
+    [(6, 1), (1, 1), (3, 1), (2, 1), (64, 1), (70, 1), (0x8000_0001, 10), (5, 1), (11, 1)];
 const INCREMENTAL: u32 = 70;
-const CLOCK_NAMES: [&str; 6] = [
-    "BOOTTIME",
-    "REALTIME",
-    "MONOTONIC",
-    "MONOTONIC_RAW",
-    "REALTIME_COARSE",
-    "MONOTONIC_COARSE",
-];
+const CLOCK_NAMES: [&str; 6] =
+    ["BOOTTIME", "REALTIME", "MONOTONIC", "MONOTONIC_RAW", "REALTIME_COARSE", "MONOTONIC_COARSE"];
 
 /// Files in the order of arguments, another order of them, and a manifest.
 #[derive(Clone)]
@@ -49,11 +34,8 @@ impl Case {
     pub fn files(&self) -> Vec<File> {
         let files = self.files.iter().map(|(name, packets, compressed)| {
             let trace = encode::trace(packets);
-            let bytes = if *compressed && !trace.is_empty() {
-                archive::gzip(&trace)
-            } else {
-                trace
-            };
+            let bytes =
+                if *compressed && !trace.is_empty() { archive::gzip(&trace) } else { trace };
             File::new(name, bytes)
         });
         files.collect()
@@ -291,16 +273,10 @@ fn readings(raw: &[RawReading], machine: u32, time: u64) -> Vec<Reading> {
 
 /// The readings of the host and its client: clocks that all machines have, in nanoseconds.
 fn synced(raw: &[RawReading], machine: u32, time: u64) -> ClockSnapshot {
-    let plain = |raw: &RawReading| RawReading {
-        clock: raw.clock % 4,
-        fault: 9,
-        jitter: raw.jitter,
-    };
+    let plain =
+        |raw: &RawReading| RawReading { clock: raw.clock % 4, fault: 9, jitter: raw.jitter };
     let plain: Vec<_> = raw.iter().map(plain).collect();
-    ClockSnapshot {
-        clocks: readings(&plain, machine, time),
-        primary: None,
-    }
+    ClockSnapshot { clocks: readings(&plain, machine, time), primary: None }
 }
 
 fn packet(raw: &RawPacket, machines: &[usize], time: u64) -> Packet {
@@ -313,19 +289,13 @@ fn packet(raw: &RawPacket, machines: &[usize], time: u64) -> Packet {
         ..Packet::default()
     };
     match &raw.payload {
-        RawPayload::Snapshot {
-            readings: raw,
-            primary,
-            by_service,
-        } => {
+        RawPayload::Snapshot { readings: raw, primary, by_service } => {
             if *by_service {
                 packet.seq = 1;
             }
             packet.flags = 0;
-            packet.clock_snapshot = Some(ClockSnapshot {
-                clocks: readings(raw, machine, time),
-                primary: *primary,
-            });
+            packet.clock_snapshot =
+                Some(ClockSnapshot { clocks: readings(raw, machine, time), primary: *primary });
         }
         RawPayload::Sync(rounds) => {
             packet.flags = 0;
@@ -341,11 +311,7 @@ fn packet(raw: &RawPacket, machines: &[usize], time: u64) -> Packet {
             packet.timestamp_clock_id = clock.map(|(id, _)| id);
             packet.payload = Some((11, Vec::new()));
         }
-        RawPayload::Bundle {
-            clock,
-            pair,
-            events,
-        } => {
+        RawPayload::Bundle { clock, pair, events } => {
             let start = START + time.cast_signed() + lead(machine, 6);
             let start = start.max(0);
             packet.flags = 0;
@@ -361,10 +327,7 @@ fn packet(raw: &RawPacket, machines: &[usize], time: u64) -> Packet {
         RawPayload::Defaults(clock) => packet.defaults = Some(CLOCKS[*clock].0),
         RawPayload::Marker => {
             // A separate packet, like the service's.
-            packet = Packet {
-                is_marker: true,
-                ..Packet::default()
-            };
+            packet = Packet { is_marker: true, ..Packet::default() };
         }
         RawPayload::Name(name) => {
             packet.flags = 0;
@@ -379,10 +342,7 @@ fn packet(raw: &RawPacket, machines: &[usize], time: u64) -> Packet {
 fn sorted(events: &[Option<u64>], start: u64) -> Vec<FtraceEvent> {
     let mut times: Vec<_> = events.iter().map(|time| time.map(|t| start + t)).collect();
     times.sort_unstable();
-    let event = |timestamp| FtraceEvent {
-        timestamp,
-        ..FtraceEvent::default()
-    };
+    let event = |timestamp| FtraceEvent { timestamp, ..FtraceEvent::default() };
     times.into_iter().map(event).collect()
 }
 
@@ -422,11 +382,7 @@ fn packets(file: &RawFile) -> Vec<Packet> {
         };
         all.sort_by_key(is_other); // stable
     }
-    let pinned = file
-        .entry
-        .clocks
-        .as_ref()
-        .is_some_and(|c| c.clock.is_none());
+    let pinned = file.entry.clocks.as_ref().is_some_and(|c| c.clock.is_none());
     let single = file.machines == [0];
     if pinned && single && file.entry.fault != 1 {
         let fits = |p: &Packet| p.clock_snapshot.is_none() && p.remote_clock_sync.is_none();
@@ -436,10 +392,7 @@ fn packets(file: &RawFile) -> Vec<Packet> {
     }
     if all.is_empty() {
         // An empty file is no trace.
-        all.push(Packet {
-            payload: Some((900, Vec::new())),
-            ..Packet::default()
-        });
+        all.push(Packet { payload: Some((900, Vec::new())), ..Packet::default() });
     }
     all
 }
@@ -517,10 +470,8 @@ fn manifest(files: &[(&str, &RawFile)], trace_time: Option<&RawTraceTime>, fault
         root["trace_time"] = json;
     }
     let listed = entries.iter().enumerate();
-    let mut listed: Vec<Json> = listed
-        .filter(|(n, _)| is_listed(*n))
-        .map(|(_, entry)| entry.clone())
-        .collect();
+    let mut listed: Vec<Json> =
+        listed.filter(|(n, _)| is_listed(*n)).map(|(_, entry)| entry.clone()).collect();
     match fault {
         0 => root["version"] = json!("1"),
         1 => root["version"] = json!(1.0),
@@ -544,11 +495,7 @@ fn raw_reading() -> impl Strategy<Value = RawReading> {
     ];
     let jitter = prop_oneof![8 => Just(0), 3 => -5..6_i64, 1 => -80..80_i64];
     let fault = prop_oneof![60 => Just(9_u8), 1 => 0..5_u8];
-    (clock, jitter, fault).prop_map(|(clock, jitter, fault)| RawReading {
-        clock,
-        jitter,
-        fault,
-    })
+    (clock, jitter, fault).prop_map(|(clock, jitter, fault)| RawReading { clock, jitter, fault })
 }
 
 fn raw_payload() -> impl Strategy<Value = RawPayload> {
@@ -569,11 +516,8 @@ fn raw_payload() -> impl Strategy<Value = RawPayload> {
     let event = weighted(0.6, clock.clone()).prop_map(RawPayload::Event);
     let pair = weighted(0.6, (0..60_i64, 0..60_i64));
     let bundle = (0..5_i32, pair, vec(weighted(0.9, 0..90_u64), 0..3));
-    let bundle = bundle.prop_map(|(clock, pair, events)| RawPayload::Bundle {
-        clock,
-        pair,
-        events,
-    });
+    let bundle =
+        bundle.prop_map(|(clock, pair, events)| RawPayload::Bundle { clock, pair, events });
     prop_oneof![
         12 => event,
         5 => snapshot,
@@ -591,22 +535,16 @@ fn raw_payload() -> impl Strategy<Value = RawPayload> {
 fn raw_packet() -> impl Strategy<Value = RawPacket> {
     let flags = prop_oneof![10 => Just(0), 2 => Just(1), 1 => Just(2), 1 => Just(3)];
     let dropped = proptest::bool::weighted(0.04);
-    (
-        0..3_usize,
-        0..5_u32,
-        flags,
-        dropped,
-        raw_payload(),
-        0..40_u64,
-    )
-        .prop_map(|(machine, seq, flags, dropped, payload, step)| RawPacket {
+    (0..3_usize, 0..5_u32, flags, dropped, raw_payload(), 0..40_u64).prop_map(
+        |(machine, seq, flags, dropped, payload, step)| RawPacket {
             machine,
             seq,
             flags,
             dropped,
             payload,
             step,
-        })
+        },
+    )
 }
 
 fn raw_file() -> impl Strategy<Value = RawFile> {
@@ -620,25 +558,12 @@ fn raw_file() -> impl Strategy<Value = RawFile> {
     let fault = prop_oneof![40 => Just(9_u8), 1 => 0..6_u8];
     let clock = || weighted(0.7, 0..CLOCK_NAMES.len());
     let offset = prop_oneof![Just(0), -900..900_i64];
-    let clocks =
-        (clock(), 0..5_usize, clock(), offset).prop_map(|(clock, file, reference, offset)| {
-            RawClocks {
-                clock,
-                file,
-                reference,
-                offset,
-            }
-        });
+    let clocks = (clock(), 0..5_usize, clock(), offset)
+        .prop_map(|(clock, file, reference, offset)| RawClocks { clock, file, reference, offset });
     let names = weighted(0.6, 0..MACHINE_NAMES.len());
     let listed = proptest::bool::weighted(0.9);
-    let entry = (listed, names, weighted(0.25, clocks), fault).prop_map(
-        |(listed, names, clocks, fault)| RawEntry {
-            listed,
-            names,
-            clocks,
-            fault,
-        },
-    );
+    let entry = (listed, names, weighted(0.25, clocks), fault)
+        .prop_map(|(listed, names, clocks, fault)| RawEntry { listed, names, clocks, fault });
     let first = proptest::bool::weighted(0.3);
     let compressed = proptest::bool::weighted(0.1);
     (machines, vec(raw_packet(), 0..14), compressed, first, entry).prop_map(
@@ -672,11 +597,7 @@ pub fn case() -> impl Strategy<Value = Case> {
                 }
                 files.push((name.to_owned(), packets(&file), file.compressed));
             }
-            Case {
-                files,
-                manifest,
-                shuffle,
-            }
+            Case { files, manifest, shuffle }
         },
     )
 }

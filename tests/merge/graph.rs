@@ -24,12 +24,7 @@ pub struct Clock {
 impl Clock {
     pub fn shared(id: u32, machine: u64) -> Clock {
         let (seq, tag) = (0, 0);
-        Clock {
-            id,
-            seq,
-            tag,
-            machine,
-        }
+        Clock { id, seq, tag, machine }
     }
 }
 
@@ -62,12 +57,7 @@ pub struct Reading {
 impl Reading {
     pub fn of(clock: Clock, ticks: i128) -> Reading {
         let (unit, incremental) = (1, false);
-        Reading {
-            clock,
-            ticks,
-            unit,
-            incremental,
-        }
+        Reading { clock, ticks, unit, incremental }
     }
 
     /// N3
@@ -166,11 +156,7 @@ impl Graph {
 
     /// The path by breadth-first search; among paths of equal length, the first in the order (V3).
     fn path_by(&self, from: Clock, to: Clock, assumed: bool, heed_n5: bool) -> Option<Vec<Clock>> {
-        let excluded = if heed_n5 {
-            self.non_monotonic()
-        } else {
-            BTreeSet::new()
-        };
+        let excluded = if heed_n5 { self.non_monotonic() } else { BTreeSet::new() };
         let mut edges: BTreeSet<(Clock, Clock)> = BTreeSet::new();
         for snapshot in &self.snapshots {
             if snapshot.source == Source::Assumed && !assumed {

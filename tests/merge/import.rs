@@ -89,10 +89,7 @@ impl Import {
     pub fn new(manifest: Manifest) -> Import {
         let named = manifest.machines.iter().enumerate();
         let mut machines: Vec<Machine> = named
-            .map(|(n, name)| Machine {
-                raw_id: (1 << 32) + n as u64,
-                name: Some(name.clone()),
-            })
+            .map(|(n, name)| Machine { raw_id: (1 << 32) + n as u64, name: Some(name.clone()) })
             .collect();
         // A reference to the host makes it, because a manifest cannot name it.
         let of = |clock: &ManifestClock| match clock {
@@ -102,10 +99,7 @@ impl Import {
         let mut referred = relations.flat_map(|r| [of(&r.clock), of(&r.reference)]);
         let by_trace_time = manifest.trace_time.as_ref().and_then(|t| t.machine) == Some(0);
         if by_trace_time || referred.any(|machine| machine == 0) {
-            machines.push(Machine {
-                raw_id: 0,
-                name: None,
-            });
+            machines.push(Machine { raw_id: 0, name: None });
         }
         // X25 (1)
         let trace_time = manifest.trace_time.as_ref().and_then(|trace_time| {
@@ -143,10 +137,7 @@ impl Import {
                 ManifestClock::Shared(id, machine) => Some(Clock::shared(*id, *machine)),
                 ManifestClock::Private(path, machine) => {
                     let place = traces.iter().position(|trace| trace.name == *path)?;
-                    Some(Clock {
-                        tag: place + 1,
-                        ..Clock::shared(TRACE_FILE, *machine)
-                    })
+                    Some(Clock { tag: place + 1, ..Clock::shared(TRACE_FILE, *machine) })
                 }
             };
             let (Some(a), Some(b)) = (clock(&relation.clock), clock(&relation.reference)) else {
@@ -197,10 +188,7 @@ impl Import {
         let (file, machine) = part;
         if !self.graph.machines.contains(&machine) {
             self.graph.machines.push(machine);
-            self.machines.push(Machine {
-                raw_id: machine,
-                name: None,
-            });
+            self.machines.push(Machine { raw_id: machine, name: None });
         }
         // X36: the first row of `machine`
         if self.trace_time.is_none()
@@ -211,10 +199,7 @@ impl Import {
         }
         self.first_files.entry(machine).or_insert(file);
         let primary = entry.pinned.then_some(TRACE_FILE);
-        self.parts.entry(part).or_insert_with(|| Part {
-            primary,
-            ..Part::default()
-        });
+        self.parts.entry(part).or_insert_with(|| Part { primary, ..Part::default() });
     }
 
     /// A clock of a part, which may have its own clocks (X14).
@@ -340,9 +325,8 @@ impl Import {
             return Err(None);
         };
         let readings = self.graph.snapshots[snapshot].readings.iter();
-        let results: Vec<_> = readings
-            .map(|r| self.graph.convert(r.clock, r.ticks, trace_time))
-            .collect();
+        let results: Vec<_> =
+            readings.map(|r| self.graph.convert(r.clock, r.ticks, trace_time)).collect();
         let first = results.iter().find_map(|result| result.ok());
         let first = first.ok_or_else(|| results.first().and_then(|result| result.err()))?;
         let times = results.iter().map(|result| result.unwrap_or(first));
@@ -410,11 +394,7 @@ impl Import {
         };
         let claimed = self.claim(message, primary, part, host);
         let trace_time = claimed.map(|(clock, _)| clock);
-        let source = if packet.seq == 1 {
-            Source::Service
-        } else {
-            Source::Writer
-        };
+        let source = if packet.seq == 1 { Source::Service } else { Source::Writer };
         let new = trace_time.unwrap_or(self.trace_time_or_guess());
         let Some(snapshot) = self.add(part, source, new, &readings) else {
             self.rows[row].unresolved = Some("rejected"); // N1
@@ -454,12 +434,7 @@ impl Import {
         let implicit = holds(BOOTTIME) && !holds(TRACE_FILE);
         let id = primary.or(implicit.then_some(BOOTTIME))?;
         let (file, machine) = part;
-        let new = Claim {
-            file,
-            machine,
-            by_host: part == host,
-            explicit: primary.is_some(),
-        };
+        let new = Claim { file, machine, by_host: part == host, explicit: primary.is_some() };
         let counts = match self.claim {
             None => self.trace_time.is_none(),
             Some(old) if old.file != new.file || self.converted => false,
@@ -601,11 +576,7 @@ impl Import {
     ) {
         let packet = packets.last().unwrap();
         let (valid, default) = Import::sequence_state(packets);
-        let named = if packet.clock_id == 0 {
-            default
-        } else {
-            packet.clock_id
-        };
+        let named = if packet.clock_id == 0 { default } else { packet.clock_id };
         let id = if packet.payload == Some(69) && packet.clock_id == 0 {
             Some(BOOTTIME) // C6
         } else if named == 0 {
@@ -750,10 +721,8 @@ impl Import {
 
     /// X27
     fn assume(&mut self, a: Clock, b: Clock) {
-        let reading = |clock| Reading {
-            unit: self.graph.unit(clock) as u64,
-            ..Reading::of(clock, 0)
-        };
+        let reading =
+            |clock| Reading { unit: self.graph.unit(clock) as u64, ..Reading::of(clock, 0) };
         let readings = vec![reading(a), reading(b)];
         let source = Source::Assumed;
         self.push(Snapshot { readings, source });

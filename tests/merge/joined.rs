@@ -22,9 +22,7 @@ fn first(sequence: u64, ts: u64) -> Message {
 
 fn snapshot(sequence: u64, boottime: u64) -> Message {
     let clock = |id, ts| new().number(1, id).number(2, ts);
-    let clocks = new()
-        .message(1, clock(6, boottime))
-        .message(1, clock(3, boottime));
+    let clocks = new().message(1, clock(6, boottime)).message(1, clock(3, boottime));
     new().number(10, sequence).message(6, clocks)
 }
 
@@ -60,45 +58,20 @@ fn x45_each_sign_of_a_second_recording_is_found_at_its_packet() {
         (vec![uuid(1), at(2, S, new()), uuid(1)], "2: ", "trace_uuid"),
         // The service writes snapshots and its configuration before its uuid.
         (
-            vec![
-                session("a"),
-                uuid(1),
-                at(2, S, new()),
-                snapshot(1, 2 * S),
-                session("a"),
-                uuid(1),
-            ],
+            vec![session("a"), uuid(1), at(2, S, new()), snapshot(1, 2 * S), session("a"), uuid(1)],
             "3: ",
             "trace_uuid",
         ),
-        (
-            vec![session("a"), session("a"), at(2, S, new()), session("b")],
-            "3: ",
-            "another session",
-        ),
-        (
-            vec![config(new().number(27, 5)), config(new().number(27, 6))],
-            "1: ",
-            "another session",
-        ),
+        (vec![session("a"), session("a"), at(2, S, new()), session("b")], "3: ", "another session"),
+        (vec![config(new().number(27, 5)), config(new().number(27, 6))], "1: ", "another session"),
         (vec![started(S), started(2 * S)], "1: ", "tracing_started"),
         (
-            vec![
-                first(2, S),
-                first(3, S),
-                at(2, S, new()),
-                first(3, 2 * S),
-                first(2, 2 * S),
-            ],
+            vec![first(2, S), first(3, S), at(2, S, new()), first(3, 2 * S), first(2, 2 * S)],
             "3: ",
             "begin again",
         ),
         (
-            vec![
-                snapshot(2, 60 * S),
-                at(2, 61 * S, new()),
-                snapshot(2, 49 * S),
-            ],
+            vec![snapshot(2, 60 * S), at(2, 61 * S, new()), snapshot(2, 49 * S)],
             "2: ",
             "BOOTTIME goes back",
         ),
@@ -117,10 +90,7 @@ fn x45_each_sign_of_a_second_recording_is_found_at_its_packet() {
     ];
     for (packets, place, sign) in cases {
         let found = joined(&packets).unwrap_or_default();
-        assert!(
-            found.starts_with(place) && found.contains(sign),
-            "{found}, not {place}{sign}"
-        );
+        assert!(found.starts_with(place) && found.contains(sign), "{found}, not {place}{sign}");
     }
 }
 
@@ -133,34 +103,12 @@ fn x45_one_recording_is_not_two() {
         vec![started(S), started(S)],
         vec![config(new().number(1, 3)), config(new().text(22, "a"))],
         // One writer that begins again while others go on, and a number that is used again.
-        vec![
-            first(2, S),
-            first(3, S),
-            first(3, 2 * S),
-            at(2, 3 * S, new()),
-            first(2, 3 * S),
-        ],
+        vec![first(2, S), first(3, S), first(3, 2 * S), at(2, 3 * S, new()), first(2, 3 * S)],
         vec![first(2, S), first(3, S), first(3, 2 * S)],
-        vec![
-            snapshot(2, 60 * S),
-            snapshot(2, 51 * S),
-            snapshot(3, 20 * S),
-        ],
+        vec![snapshot(2, 60 * S), snapshot(2, 51 * S), snapshot(3, 20 * S)],
         // A late snapshot alone, and a track that gets another name.
-        vec![
-            snapshot(2, S),
-            track(1, "a"),
-            at(2, 3 * S, new()),
-            snapshot(2, 2 * S),
-            track(2, "b"),
-        ],
-        vec![
-            snapshot(2, S),
-            track(1, "a"),
-            at(2, 3 * S, new()),
-            snapshot(2, 4 * S),
-            track(1, "b"),
-        ],
+        vec![snapshot(2, S), track(1, "a"), at(2, 3 * S, new()), snapshot(2, 2 * S), track(2, "b")],
+        vec![snapshot(2, S), track(1, "a"), at(2, 3 * S, new()), snapshot(2, 4 * S), track(1, "b")],
     ] {
         assert_eq!(joined(&packets), None, "{packets:?}");
     }
@@ -168,14 +116,7 @@ fn x45_one_recording_is_not_two() {
 
 #[test]
 fn x45_no_recorded_trace_is_two() {
-    for trace in [
-        "app",
-        "desktop",
-        "desktop-compact",
-        "sdk",
-        "system",
-        "system-compressed",
-    ] {
+    for trace in ["app", "desktop", "desktop-compact", "sdk", "system", "system-compressed"] {
         let imported = Imported::new(&format!("{trace}.pftrace"), &[]);
         let found =
             imported.count("SELECT count(*) FROM import_log WHERE code = 'recordings_joined'");
@@ -200,34 +141,20 @@ fn x45_two_recordings_of_one_file_are_split() {
         ]]
     );
     let steps = |imported: &Imported| {
-        imported
-            .rows(STEPS)
-            .iter()
-            .map(|row| row.join(" "))
-            .collect::<Vec<_>>()
+        imported.rows(STEPS).iter().map(|row| row.join(" ")).collect::<Vec<_>>()
     };
     let split = Imported::new(trace, &["--split"]);
     assert_eq!(
         steps(&split),
-        [
-            "rank 0 4000000 41-cat-same-uuid.pftrace#1",
-            "rank 1 6000000 41-cat-same-uuid.pftrace#2"
-        ]
+        ["rank 0 4000000 41-cat-same-uuid.pftrace#1", "rank 1 6000000 41-cat-same-uuid.pftrace#2"]
     );
-    assert_eq!(
-        split.count("SELECT count(*) FROM import_log WHERE code = 'recordings_joined'"),
-        0
-    );
+    assert_eq!(split.count("SELECT count(*) FROM import_log WHERE code = 'recordings_joined'"), 0);
 }
 
 /// Recordings joined by `cat`, plain and compressed as a whole, give the rows of the recordings as files.
 #[test]
 fn x45_a_split_file_has_the_rows_of_its_recordings() {
-    let recordings = [
-        "system.pftrace",
-        "desktop.pftrace",
-        "system-compressed.pftrace",
-    ];
+    let recordings = ["system.pftrace", "desktop.pftrace", "system-compressed.pftrace"];
     let bytes = recordings.map(|name| std::fs::read(data(name)).unwrap());
     let joined = bytes.concat();
     let place = Place::new();
@@ -250,16 +177,12 @@ fn x45_a_split_file_has_the_rows_of_its_recordings() {
             let said = import(&data(recording), &alone, &[]);
             assert_eq!(said.code, Some(0));
             let alone = Connection::open(alone).unwrap();
-            let name_alone: String = alone
-                .query_row("SELECT name FROM trace_file", [], |row| row.get(0))
-                .unwrap();
+            let name_alone: String =
+                alone.query_row("SELECT name FROM trace_file", [], |row| row.get(0)).unwrap();
             let found = counts(&split.conn, &split_name(&split.conn, number));
             assert_eq!(found, counts(&alone, &name_alone), "{name}#{number}");
         }
-        assert_eq!(
-            split.count("SELECT count(*) FROM trace_file WHERE NOT is_container"),
-            3
-        );
+        assert_eq!(split.count("SELECT count(*) FROM trace_file WHERE NOT is_container"), 3);
     }
 }
 

@@ -90,8 +90,7 @@ fn error<T>(what: &str) -> Result<T> {
 }
 
 fn object(json: &Json) -> Result<&Map<String, Json>> {
-    json.as_object()
-        .ok_or_else(|| format!("{json} is no object"))
+    json.as_object().ok_or_else(|| format!("{json} is no object"))
 }
 
 fn string<'a>(object: &'a Map<String, Json>, key: &str) -> Result<Option<&'a str>> {
@@ -118,8 +117,7 @@ fn clock(object: &Map<String, Json>) -> Result<Option<u32>> {
         return Ok(None);
     };
     let id = clock_id(name);
-    id.map(Some)
-        .ok_or_else(|| format!("there is no clock {name}"))
+    id.map(Some).ok_or_else(|| format!("there is no clock {name}"))
 }
 
 fn array<'a>(object: &'a Map<String, Json>, key: &str) -> Result<&'a [Json]> {

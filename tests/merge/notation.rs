@@ -58,19 +58,12 @@ pub fn readings(clocks: Readings<'_>) -> ClockSnapshot {
         timestamp: *timestamp,
         ..Reading::default()
     };
-    ClockSnapshot {
-        clocks: clocks.iter().map(reading).collect(),
-        primary: None,
-    }
+    ClockSnapshot { clocks: clocks.iter().map(reading).collect(), primary: None }
 }
 
 /// A snapshot of the tracing service.
 pub fn snapshot(clocks: Readings<'_>) -> Item {
-    Item::from(Packet {
-        seq: 1,
-        clock_snapshot: Some(readings(clocks)),
-        ..Packet::default()
-    })
+    Item::from(Packet { seq: 1, clock_snapshot: Some(readings(clocks)), ..Packet::default() })
 }
 
 /// The same, with the named clock.
@@ -119,14 +112,10 @@ pub fn sync(synced: &[(Readings<'_>, Readings<'_>)]) -> Item {
 
 /// The same with BOOTTIME only: `(client, host)` in seconds.
 pub fn sync_boottime(synced: &[(&str, &str)]) -> Item {
-    let synced: Vec<_> = synced
-        .iter()
-        .map(|(client, host)| (vec![(B, s(client))], vec![(B, s(host))]))
-        .collect();
-    let borrowed: Vec<(Readings<'_>, Readings<'_>)> = synced
-        .iter()
-        .map(|(client, host)| (client.as_slice(), host.as_slice()))
-        .collect();
+    let synced: Vec<_> =
+        synced.iter().map(|(client, host)| (vec![(B, s(client))], vec![(B, s(host))])).collect();
+    let borrowed: Vec<(Readings<'_>, Readings<'_>)> =
+        synced.iter().map(|(client, host)| (client.as_slice(), host.as_slice())).collect();
     sync(&borrowed)
 }
 
@@ -231,11 +220,7 @@ impl Set {
         let times = packets.iter().filter_map(|packet| {
             // A single file is the input.
             let alone = self.with_manifest().len() == 1;
-            let file = if alone {
-                &self.files[0].0
-            } else {
-                &packet.file
-            };
+            let file = if alone { &self.files[0].0 } else { &packet.file };
             let name = names.get(&(file.clone(), packet.number as usize))?;
             Some((*name, packet.ts))
         });
@@ -273,10 +258,8 @@ impl Set {
     #[track_caller]
     pub fn assert_machines(&self, expected: &[(u64, &str)]) -> Database {
         let machine = |raw_id: u64, name: Option<String>| (raw_id, name.unwrap_or_default());
-        let expected: Vec<(u64, String)> = expected
-            .iter()
-            .map(|(raw_id, name)| (*raw_id, String::from(*name)))
-            .collect();
+        let expected: Vec<(u64, String)> =
+            expected.iter().map(|(raw_id, name)| (*raw_id, String::from(*name))).collect();
         let model = self.by_model().expect("the model refuses");
         let machines = model.machines.into_iter();
         let machines: Vec<_> = machines.map(|m| machine(m.raw_id, m.name)).collect();
@@ -294,10 +277,7 @@ impl Set {
     /// The files in a zip, and in a tar.
     pub fn archives(&self) -> [(&'static str, Vec<u8>); 2] {
         let files = self.with_manifest();
-        [
-            ("set.zip", archive::zip(&files)),
-            ("set.tar", archive::tar(&files)),
-        ]
+        [("set.zip", archive::zip(&files)), ("set.tar", archive::tar(&files))]
     }
 }
 

@@ -65,9 +65,7 @@ impl Generator {
             3 => described.text(2, "level").message(8, new()),
             4 => described.text(2, "lane"),
             5 => described.text(2, "own").number(15, 2),
-            _ => described
-                .text(2, "below")
-                .number(5, 1 + self.random.below(UUIDS)),
+            _ => described.text(2, "below").number(5, 1 + self.random.below(UUIDS)),
         }
     }
 
@@ -114,12 +112,7 @@ impl Generator {
         let id = self.random.any(&FLOWS);
         let terminates = self.random.one_in(3);
         event = event.fixed64(if terminates { 48 } else { 47 }, id);
-        self.flows.push(FlowEvent {
-            ts: self.now,
-            name: name.to_owned(),
-            id,
-            terminates,
-        });
+        self.flows.push(FlowEvent { ts: self.now, name: name.to_owned(), id, terminates });
         event
     }
 }
@@ -198,9 +191,7 @@ fn difference(set: &Set, flows: &[FlowEvent]) -> Option<String> {
             let found = rows(&database.connection, &sql.replace("{}", &of_file));
             let expected = rows(&model, &sql.replace("{}", "true"));
             if found != expected {
-                return Some(format!(
-                    "file {file}\nfound    {found:?}\nexpected {expected:?}"
-                ));
+                return Some(format!("file {file}\nfound    {found:?}\nexpected {expected:?}"));
             }
         }
     }
@@ -215,24 +206,13 @@ fn difference(set: &Set, flows: &[FlowEvent]) -> Option<String> {
 /// instant too deep, a track without rows) is no step.
 fn links(database: &Database, flows: &[FlowEvent]) -> Vec<Vec<String>> {
     let sql = "SELECT name FROM slice WHERE name IS NOT NULL";
-    let made: BTreeSet<String> = rows(&database.connection, sql)
-        .concat()
-        .into_iter()
-        .collect();
-    let mut steps: Vec<&FlowEvent> = flows
-        .iter()
-        .filter(|step| made.contains(&step.name))
-        .collect();
+    let made: BTreeSet<String> = rows(&database.connection, sql).concat().into_iter().collect();
+    let mut steps: Vec<&FlowEvent> =
+        flows.iter().filter(|step| made.contains(&step.name)).collect();
     steps.sort_by_key(|step| step.ts);
     let mut current: BTreeMap<(Option<&str>, u64), &str> = BTreeMap::new();
     let mut links = Vec::new();
-    for FlowEvent {
-        name,
-        id,
-        terminates,
-        ..
-    } in steps
-    {
+    for FlowEvent { name, id, terminates, .. } in steps {
         let file = name.split_once('/').map(|(file, _)| file);
         let key = (file.filter(|_| *id < 1 << 32), *id);
         let before = match terminates {
@@ -274,10 +254,7 @@ fn x42_x43_files_of_one_machine_share_no_tracks_and_only_large_flows() {
                    JOIN slice AS i ON i.id = f.slice_in WHERE substr(o.name, 1, 2) <> substr(i.name, 1, 2)";
         linked += usize::from(rows(&database.connection, sql) != [["0"]]);
     }
-    assert!(
-        linked * 4 >= cases as usize,
-        "flows between files in {linked} of {cases} sets"
-    );
+    assert!(linked * 4 >= cases as usize, "flows between files in {linked} of {cases} sets");
 }
 
 /// The slices of an import, with the threads of their tracks.
@@ -294,10 +271,8 @@ fn slices(imported: &Imported) -> Vec<String> {
 #[test]
 fn x42_two_writers_that_number_their_tracks_from_one_have_two_tracks() {
     let imported = Imported::new("reports/19-same-uuid.zip", &[]);
-    let expected = [
-        "frame 4000000 on render in a.pftrace",
-        "fetch 6000000 on network in b.pftrace",
-    ];
+    let expected =
+        ["frame 4000000 on render in a.pftrace", "fetch 6000000 on network in b.pftrace"];
     assert_eq!(slices(&imported), expected);
 }
 
@@ -329,31 +304,12 @@ fn recording(machine: u64, dur: u64) -> Vec<Message> {
     vec![
         from(new().number(10, 1).number(13, 1)),
         described(new().number(1, 1).text(2, &format!("track of {dur}"))),
-        described(
-            new()
-                .number(1, 2)
-                .text(2, "sum")
-                .message(8, new().number(5, 1)),
-        ),
-        at(
-            0,
-            new()
-                .number(9, 1)
-                .number(11, 1)
-                .text(23, "work")
-                .fixed64(47, 7),
-        ),
+        described(new().number(1, 2).text(2, "sum").message(8, new().number(5, 1))),
+        at(0, new().number(9, 1).number(11, 1).text(23, "work").fixed64(47, 7)),
         at(1, new().number(9, 4).number(11, 2).number(30, 2)),
         at(2, new().number(9, 4).number(11, 2).number(30, 3)),
         at(dur, new().number(9, 2).number(11, 1)),
-        at(
-            dur + 1,
-            new()
-                .number(9, 3)
-                .number(11, 1)
-                .text(23, "after")
-                .fixed64(48, 7),
-        ),
+        at(dur + 1, new().number(9, 3).number(11, 1).text(23, "after").fixed64(48, 7)),
     ]
 }
 
@@ -363,10 +319,7 @@ fn seen(connection: &rusqlite::Connection) -> (Vec<String>, Vec<String>) {
                   WHERE s.name = 'work' ORDER BY k.trace_file_id, k.machine_id, s.id";
     let values = "SELECT group_concat(v, ' ') FROM (SELECT track_id, CAST(value AS INTEGER) AS v FROM counter ORDER BY track_id, ts)
                   GROUP BY track_id";
-    (
-        rows(connection, slices).concat(),
-        rows(connection, values).concat(),
-    )
+    (rows(connection, slices).concat(), rows(connection, values).concat())
 }
 
 #[test]
@@ -374,10 +327,7 @@ fn x42_the_guests_of_a_file_may_use_one_uuid() {
     let packets = [recording(0, 4), recording(5, 6), recording(9, 8)].concat();
     let database = Imported::of_bytes(&trace_of(&packets), &[]);
     let expected = ["track of 4 4", "track of 6 6", "track of 8 8"].map(str::to_owned);
-    assert_eq!(
-        seen(&database.conn),
-        (expected.to_vec(), vec!["2 5".to_owned(); 3])
-    );
+    assert_eq!(seen(&database.conn), (expected.to_vec(), vec!["2 5".to_owned(); 3]));
     assert_eq!(database.count("SELECT count(*) FROM flow"), 3);
 }
 
@@ -394,17 +344,12 @@ fn x42_a_hundred_files_of_one_machine_are_apart() {
     let set: Set = (1..=100).map(|dur| recording(0, dur)).collect();
     let database = import(&set);
     let (mut slices, values) = seen(&database.connection);
-    let mut expected: Vec<String> = (1..=100)
-        .map(|dur| format!("track of {dur} {dur}"))
-        .collect();
+    let mut expected: Vec<String> = (1..=100).map(|dur| format!("track of {dur} {dur}")).collect();
     slices.sort();
     expected.sort();
     assert_eq!(slices, expected);
     assert_eq!(values, vec!["2 5".to_owned(); 100]);
-    assert_eq!(
-        rows(&database.connection, "SELECT count(*) FROM flow"),
-        [["100"]]
-    );
+    assert_eq!(rows(&database.connection, "SELECT count(*) FROM flow"), [["100"]]);
 }
 
 /// The import refuses to take more memory than it may.
@@ -413,18 +358,12 @@ fn x42_a_hundred_files_of_one_machine_are_apart() {
 fn x42_ten_thousand_parts_take_at_most_72_mb() {
     let files: Vec<File> = (0..10_000)
         .map(|number| {
-            File::new(
-                &format!("{number:05}.pftrace"),
-                trace_of(&recording(0, 1 + number % 50)),
-            )
+            File::new(&format!("{number:05}.pftrace"), trace_of(&recording(0, 1 + number % 50)))
         })
         .collect();
     let place = Place::new();
     let archive = place.write("all.tar", &archive::tar(&files));
     let imported = Imported::of(&archive, &["--max-memory", "72MB"]);
-    assert_eq!(
-        imported.count("SELECT count(*) FROM slice WHERE name = 'work'"),
-        10_000
-    );
+    assert_eq!(imported.count("SELECT count(*) FROM slice WHERE name = 'work'"), 10_000);
     assert_eq!(imported.count("SELECT count(*) FROM flow"), 10_000);
 }

@@ -202,10 +202,7 @@ fn order_does_not_matter(case: &Case) -> Result<(), TestCaseError> {
     let as_arguments = database::import(&files, manifest.as_deref());
     let shuffled = database::import(&case.shuffled(files), manifest.as_deref());
     let members = case.shuffled(case.members());
-    let archives = [
-        ("set.zip", archive::zip(&members)),
-        ("set.tar", archive::tar(&members)),
-    ];
+    let archives = [("set.zip", archive::zip(&members)), ("set.tar", archive::tar(&members))];
     let archived = archives.map(|(name, bytes)| database::import_archive(name, &bytes));
     let Ok(first) = as_arguments else {
         prop_assert!(shuffled.is_err(), "refused in one order only");

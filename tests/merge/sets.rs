@@ -36,9 +36,7 @@ fn expected() -> BTreeMap<String, Expected> {
             sets.insert(set, Expected::Refused);
             continue;
         }
-        let of_set = sets
-            .entry(set)
-            .or_insert_with(|| Expected::Events(BTreeMap::new()));
+        let of_set = sets.entry(set).or_insert_with(|| Expected::Events(BTreeMap::new()));
         let Expected::Events(events) = of_set else {
             panic!("{row:?} is of a refused set");
         };
@@ -59,10 +57,7 @@ fn archive(set: &str) -> Vec<u8> {
 
 /// The model's result for a set, in the form of the expected result.
 fn by_model(imported: Imported) -> Expected {
-    let listed = imported
-        .packets
-        .iter()
-        .filter(|p| p.payload == Some(LISTED));
+    let listed = imported.packets.iter().filter(|p| p.payload == Some(LISTED));
     let event = |packet: &model::PacketRow| {
         let mut machines = imported.machines.iter();
         let machine = machines.find(|m| Some(m.raw_id) == packet.machine).unwrap();

@@ -15,17 +15,11 @@ const S: u64 = 1_000_000_000;
 const R: u64 = 1_700_000_000 * S;
 
 fn snapshot(clocks: &[(u32, u64)]) -> Packet {
-    let clocks = clocks.iter().map(|&(id, timestamp)| Reading {
-        id,
-        timestamp,
-        ..Reading::default()
-    });
+    let clocks =
+        clocks.iter().map(|&(id, timestamp)| Reading { id, timestamp, ..Reading::default() });
     Packet {
         seq: 1,
-        clock_snapshot: Some(ClockSnapshot {
-            clocks: clocks.collect(),
-            primary: None,
-        }),
+        clock_snapshot: Some(ClockSnapshot { clocks: clocks.collect(), primary: None }),
         ..Packet::default()
     }
 }
@@ -41,10 +35,7 @@ fn event(clock: u32, timestamp: u64) -> Packet {
 }
 
 fn of_machine(machine_id: u32, packet: Packet) -> Packet {
-    Packet {
-        machine_id,
-        ..packet
-    }
+    Packet { machine_id, ..packet }
 }
 
 /// A RemoteClockSync of the guest 7: alternate readings of BOOTTIME on the guest and the host.
@@ -53,20 +44,11 @@ fn sync(readings: &[(u64, u64)]) -> Packet {
         let clock = Message::new().number(1, BOOTTIME.into()).number(2, value);
         Message::new().message(1, clock)
     };
-    let payload = readings
-        .iter()
-        .fold(Message::new(), |sync, &(client, host)| {
-            let synced = Message::new()
-                .message(2, clocks(client))
-                .message(3, clocks(host));
-            sync.message(1, synced)
-        });
-    Packet {
-        seq: 1,
-        machine_id: 7,
-        payload: Some((107, payload.0)),
-        ..Packet::default()
-    }
+    let payload = readings.iter().fold(Message::new(), |sync, &(client, host)| {
+        let synced = Message::new().message(2, clocks(client)).message(3, clocks(host));
+        sync.message(1, synced)
+    });
+    Packet { seq: 1, machine_id: 7, payload: Some((107, payload.0)), ..Packet::default() }
 }
 
 /// An imported set of files. It is gone when this is.
@@ -89,16 +71,10 @@ fn import(files: &[(&str, Vec<Packet>)], manifest: Option<&str>) -> Set {
     }
     let database = path(&place.path("out.db"));
     arguments.extend(["-o".to_owned(), database.clone()]);
-    let output = std::process::Command::new(PROGRAM)
-        .args(&arguments)
-        .output();
+    let output = std::process::Command::new(PROGRAM).args(&arguments).output();
     let said = Said::from(output.unwrap());
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    Set {
-        conn: Connection::open(&database).unwrap(),
-        database,
-        _place: place,
-    }
+    Set { conn: Connection::open(&database).unwrap(), database, _place: place }
 }
 
 impl Set {
@@ -122,14 +98,8 @@ const NAMED: &str = r#"{"perfetto_manifest": {"version": 1, "files": [
 
 /// Both files of XE1.
 fn xe1(manifest: Option<&str>) -> Set {
-    let a = vec![
-        snapshot(&[(BOOTTIME, S), (REALTIME, R)]),
-        event(BOOTTIME, 1_100_000_000),
-    ];
-    let b = vec![
-        snapshot(&[(BOOTTIME, 5 * S), (REALTIME, R + S)]),
-        event(BOOTTIME, 5_100_000_000),
-    ];
+    let a = vec![snapshot(&[(BOOTTIME, S), (REALTIME, R)]), event(BOOTTIME, 1_100_000_000)];
+    let b = vec![snapshot(&[(BOOTTIME, 5 * S), (REALTIME, R + S)]), event(BOOTTIME, 5_100_000_000)];
     import(&[("a.pftrace", a), ("b.pftrace", b)], manifest)
 }
 
@@ -153,13 +123,8 @@ fn x26_xe1_explain_names_the_rendezvous_of_two_machines() {
     let crossing = "\n  assumed, by REALTIME: the wall clocks of both machines agree\n";
     assert_eq!(told.matches(crossing).count(), 1, "{told}");
     // It is below the hop that crosses machines.
-    let hop = told
-        .lines()
-        .find(|line| line.starts_with("REALTIME of machine 1 "));
-    assert!(
-        told.contains(&format!("{}{crossing}", hop.unwrap())),
-        "{told}"
-    );
+    let hop = told.lines().find(|line| line.starts_with("REALTIME of machine 1 "));
+    assert!(told.contains(&format!("{}{crossing}", hop.unwrap())), "{told}");
     assert!(
         told.ends_with("BOOTTIME of machine 1 5100000000 is BOOTTIME 2100000000 ns (nearest; by the clocks' rate 2100000000, with an unknown error)\n"),
         "{told}"
@@ -167,17 +132,10 @@ fn x26_xe1_explain_names_the_rendezvous_of_two_machines() {
     // The machine by its id or its name, or by its only file.
     let asked = ["--clock", "BOOTTIME", "--ts", "5100000000"];
     let rest = |told: &str| told.split_once('\n').unwrap().1.to_owned();
-    for owner in [
-        ["--machine", "1"],
-        ["--machine", "car"],
-        ["--file", "b.pftrace"],
-        ["--file", "2"],
-    ] {
-        assert_eq!(
-            set.explain(&[&asked[..], &owner].concat()),
-            rest(&told),
-            "{owner:?}"
-        );
+    for owner in
+        [["--machine", "1"], ["--machine", "car"], ["--file", "b.pftrace"], ["--file", "2"]]
+    {
+        assert_eq!(set.explain(&[&asked[..], &owner].concat()), rest(&told), "{owner:?}");
     }
     let linear = set.explain(&["--packet", "3", "--conversion", "linear"]);
     assert!(linear.contains(crossing), "{linear}");
@@ -208,19 +166,11 @@ fn x26_x28_xe1_explain_says_which_file_is_taken_to_be_of_the_same_boot() {
         "file 2 has its own BOOTTIME, which --file 2 asks for; this is the machine's\n\
          BOOTTIME 7 is BOOTTIME 7 ns\n"
     );
-    let clock = [
-        "--clock",
-        "REALTIME in file 2",
-        "--ts",
-        "1700000001000000000",
-    ];
+    let clock = ["--clock", "REALTIME in file 2", "--ts", "1700000001000000000"];
     let own = set.explain(&clock);
     assert!(own.ends_with("is BOOTTIME 5000000000 ns (nearest; by the clocks' rate 5000000000, with an unknown error)\n"), "{own}");
     let said = set.refused(&[&clock[..], &["--file", "1"]].concat());
-    assert!(
-        said.contains("--file 1 is not the file of REALTIME in file 2"),
-        "{said}"
-    );
+    assert!(said.contains("--file 1 is not the file of REALTIME in file 2"), "{said}");
     // The first file has no clocks of its own.
     let first = set.explain(&["--clock", "BOOTTIME", "--ts", "7", "--file", "a.pftrace"]);
     assert_eq!(first, "BOOTTIME 7 is BOOTTIME 7 ns\n");
@@ -256,15 +206,9 @@ fn x37_a_private_clock_is_listed_where_its_file_is_not_said() {
         {"path": "a.pftrace", "machine": {"name": "phone"}},
         {"path": "b.pftrace", "machine": {"name": "car"}, "clocks":
           {"sync_to": {"file": "a.pftrace", "clock": "BOOTTIME"}, "offset_ns": 500}}]}}"#;
-    let plain = Packet {
-        timestamp_clock_id: None,
-        ..event(BOOTTIME, 2 * S)
-    };
+    let plain = Packet { timestamp_clock_id: None, ..event(BOOTTIME, 2 * S) };
     let a = vec![snapshot(&[(BOOTTIME, S), (REALTIME, R)])];
-    let set = import(
-        &[("a.pftrace", a), ("b.pftrace", vec![plain])],
-        Some(manifest),
-    );
+    let set = import(&[("a.pftrace", a), ("b.pftrace", vec![plain])], Some(manifest));
     let said = set.refused(&["--clock", "TRACE_FILE", "--ts", "2"]);
     let command = "--clock 'TRACE_FILE of machine 1 in file 2' --ts 2   # 1 snapshot, 1 packet, car, b.pftrace\n";
     assert!(said.ends_with(command), "{said}");
@@ -276,10 +220,7 @@ fn x37_a_private_clock_is_listed_where_its_file_is_not_said() {
         "{told}"
     );
     assert!(told.contains("the manifest how.json relates them, in the entry of b.pftrace"));
-    assert_eq!(
-        set.explain(&["--clock", "11", "--file", "b.pftrace", "--ts", "2"]),
-        told
-    );
+    assert_eq!(set.explain(&["--clock", "11", "--file", "b.pftrace", "--ts", "2"]), told);
 }
 
 #[test]
@@ -298,10 +239,7 @@ fn x24_xe4_explain_tells_the_rounds_of_a_synchronization() {
         "--to",
         "BOOTTIME of machine 1",
     ]);
-    assert!(
-        back.contains("synchronization of packet 1, 1 round:"),
-        "{back}"
-    );
+    assert!(back.contains("synchronization of packet 1, 1 round:"), "{back}");
     assert!(
         back.ends_with("is BOOTTIME of machine 1 50100000000 ns (nearest; by the clocks' rate 50100000000 ± 51510)\n"),
         "{back}"
@@ -319,14 +257,8 @@ fn x24_xe4_explain_tells_the_rounds_of_a_synchronization() {
     ];
     let set = import(&[("relay.pftrace", packets)], None);
     let told = set.explain(&["--packet", "2"]);
-    assert!(
-        told.contains("synchronization of packet 1, 3 rounds:"),
-        "{told}"
-    );
-    assert!(
-        told.contains("half a round trip; this is their average\n"),
-        "{told}"
-    );
+    assert!(told.contains("synchronization of packet 1, 3 rounds:"), "{told}");
+    assert!(told.contains("half a round trip; this is their average\n"), "{told}");
     assert!(
         told.ends_with(
             "is BOOTTIME 11333333000 ns (nearest; by the clocks' rate 12999999000 ± 1400)\n"
@@ -337,10 +269,7 @@ fn x24_xe4_explain_tells_the_rounds_of_a_synchronization() {
 
 #[test]
 fn x14_clocks_of_sequences_are_listed_with_their_machines_and_files() {
-    let own = |value, boottime| Packet {
-        seq: 3,
-        ..snapshot(&[(64, value), (BOOTTIME, boottime)])
-    };
+    let own = |value, boottime| Packet { seq: 3, ..snapshot(&[(64, value), (BOOTTIME, boottime)]) };
     let a = vec![snapshot(&[(BOOTTIME, S), (REALTIME, R)]), own(5, 2 * S)];
     let b = vec![snapshot(&[(BOOTTIME, 9 * S), (REALTIME, R)]), own(7, 8 * S)];
     let set = import(&[("a.pftrace", a), ("b.pftrace", b)], None);
@@ -354,29 +283,15 @@ fn x14_clocks_of_sequences_are_listed_with_their_machines_and_files() {
                 command.contains(&format!("--clock '{clock}' --ts 7   # 1 snapshot")),
                 "{said}"
             );
-            assert!(
-                command.ends_with(["a.pftrace", "b.pftrace"][file - 1]),
-                "{said}"
-            );
+            assert!(command.ends_with(["a.pftrace", "b.pftrace"][file - 1]), "{said}");
             let told = set.explain(&["--clock", &clock, "--ts", "7"]);
-            assert!(
-                told.contains(&format!("\n{clock} 7 is BOOTTIME ")),
-                "{told}"
-            );
+            assert!(told.contains(&format!("\n{clock} 7 is BOOTTIME ")), "{told}");
             let file = file.to_string();
-            assert_eq!(
-                set.explain(&["--clock", "64@3", "--file", &file, "--ts", "7"]),
-                told
-            );
+            assert_eq!(set.explain(&["--clock", "64@3", "--file", &file, "--ts", "7"]), told);
         }
     }
     let listed = answer(&["clocks", &set.database, "--format", "csv"]);
-    let cells = |line: &str| {
-        line.split(',')
-            .take(5)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
+    let cells = |line: &str| line.split(',').take(5).map(str::to_owned).collect::<Vec<_>>();
     let listed: Vec<Vec<String>> = listed.lines().map(cells).collect();
     assert_eq!(
         listed,
@@ -412,17 +327,12 @@ fn x10_machines_and_files_that_there_are_not_are_told_which_there_are() {
     let clock = ["--clock", "BOOTTIME of machine 1", "--ts", "7"];
     set.explain(&[&clock[..], &["--machine", "car"]].concat());
     let said = set.refused(&[&clock[..], &["--machine", "phone"]].concat());
-    assert!(
-        said.contains("--machine phone is not the machine of BOOTTIME of machine 1"),
-        "{said}"
-    );
+    assert!(said.contains("--machine phone is not the machine of BOOTTIME of machine 1"), "{said}");
     let said = set.refused(&["--clock", "BOOTTIME of machine 9", "--ts", "7"]);
     assert!(said.contains("there is no machine 9"), "{said}");
     // A file of several machines does not determine the machine.
-    let guest = vec![
-        of_machine(7, snapshot(&[(BOOTTIME, S)])),
-        of_machine(8, snapshot(&[(BOOTTIME, S)])),
-    ];
+    let guest =
+        vec![of_machine(7, snapshot(&[(BOOTTIME, S)])), of_machine(8, snapshot(&[(BOOTTIME, S)]))];
     let host = vec![snapshot(&[(BOOTTIME, S)])];
     let set = import(&[("a.pftrace", host), ("b.pftrace", guest)], None);
     let said = set.refused(&[&asked[..], &["--file", "b.pftrace"]].concat());
@@ -432,14 +342,8 @@ fn x10_machines_and_files_that_there_are_not_are_told_which_there_are() {
 #[test]
 fn x27_reports_count_nothing_that_is_assumed_for_a_snapshot() {
     for set in [xe1(Some(NAMED)), xe1(None)] {
-        let report = answer(&[
-            "query",
-            &set.database,
-            "--report",
-            "clock-health",
-            "--format",
-            "json",
-        ]);
+        let report =
+            answer(&["query", &set.database, "--report", "clock-health", "--format", "json"]);
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
         let results = report.as_array().unwrap();
         let of = |title: &str| {
@@ -466,16 +370,10 @@ fn x26_what_is_unplaced_is_told_by_its_machine_and_file() {
         snapshot.primary = Some(1);
     }
     let a = vec![first, event(BOOTTIME, 1_100_000_000)];
-    let b = vec![
-        snapshot(&[(BOOTTIME, 5 * S)]),
-        event(BOOTTIME, 5_100_000_000),
-    ];
+    let b = vec![snapshot(&[(BOOTTIME, 5 * S)]), event(BOOTTIME, 5_100_000_000)];
     let set = import(&[("a.pftrace", a), ("b.pftrace", b)], Some(NAMED));
     let report = answer(&["query", &set.database, "--report", "unplaced"]);
-    assert!(
-        report.contains(" packet │ no_path │ BOOTTIME of machine 1 in file 2 │"),
-        "{report}"
-    );
+    assert!(report.contains(" packet │ no_path │ BOOTTIME of machine 1 in file 2 │"), "{report}");
     let page = set.page();
     assert!(page.contains("nothing relates it to trace time"), "{page}");
 }
@@ -508,10 +406,7 @@ fn x12_one_machine_in_one_file_is_shown_as_ever() {
     let set = import(
         &[(
             "only.pftrace",
-            vec![
-                snapshot(&[(BOOTTIME, S), (REALTIME, R)]),
-                event(REALTIME, R + 5),
-            ],
+            vec![snapshot(&[(BOOTTIME, S), (REALTIME, R)]), event(REALTIME, R + 5)],
         )],
         None,
     );

@@ -47,20 +47,14 @@ fn x41_files_that_nothing_relates_are_refused_by_export_and_warned_of_by_import(
         ("another boot", of_b("b1", &[both("5", "1"), y()])),
         ("no REALTIME", of_b("b2", &[snapshot(&[(B, s("5"))]), y()])),
         ("no snapshot", of_b("b3", &[y()])),
-        (
-            "two machines, and no REALTIME",
-            of_b("b4", &[snapshot(&[(B, s("5"))]).of(7), y().of(7)]),
-        ),
+        ("two machines, and no REALTIME", of_b("b4", &[snapshot(&[(B, s("5"))]).of(7), y().of(7)])),
     ] {
         assert!(is_told(&place, &[&a, &b]), "{why}");
     }
     let c = of_b("c", &[both("9", "8"), event("z", B, s("9"))]);
     for (why, b) in [
         ("REALTIME agrees", of_b("r1", &[both("5", "4"), y()])),
-        (
-            "another machine, and its wall clock",
-            of_b("r2", &[both("5", "100").of(7), y().of(7)]),
-        ),
+        ("another machine, and its wall clock", of_b("r2", &[both("5", "100").of(7), y().of(7)])),
         (
             "a guest that asked the host for the time",
             of_b(
@@ -71,10 +65,7 @@ fn x41_files_that_nothing_relates_are_refused_by_export_and_warned_of_by_import(
                 ],
             ),
         ),
-        (
-            "nothing on the timeline",
-            of_b("r4", &[snapshot(&[(B, s("5"))])]),
-        ),
+        ("nothing on the timeline", of_b("r4", &[snapshot(&[(B, s("5"))])])),
     ] {
         assert!(!is_told(&place, &[&a, &b]), "{why}");
         assert!(!is_told(&place, &[&a, &b, &c]), "{why}");
@@ -105,37 +96,17 @@ fn x41_an_archive_of_unrelated_files_is_warned_of_and_never_refused() {
     let archive = place.write("both.tar", &archive::tar(&files));
     let archive = archive.to_str().unwrap();
     let folder = place.path("tables");
-    let export = [
-        "export",
-        archive,
-        "-o",
-        folder.to_str().unwrap(),
-        "--tables",
-        "slice",
-    ];
+    let export = ["export", archive, "-o", folder.to_str().unwrap(), "--tables", "slice"];
     let said = run(&export);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let warning = "timebase: warning: nothing says how the clocks of ";
     assert!(said.stderr.contains(warning), "{}", said.stderr);
     let said = run(&[&export[..], &["--merge", "--force"]].concat());
-    assert!(
-        said.code == Some(0) && !said.stderr.contains(warning),
-        "{}",
-        said.stderr
-    );
+    assert!(said.code == Some(0) && !said.stderr.contains(warning), "{}", said.stderr);
     // For processes of one boot, REALTIME says so.
     let processes = data("several/processes.tar");
-    let said = run(&[
-        "export",
-        processes.to_str().unwrap(),
-        "-o",
-        folder.to_str().unwrap(),
-    ]);
-    assert!(
-        said.code == Some(0) && !said.stderr.contains(warning),
-        "{}",
-        said.stderr
-    );
+    let said = run(&["export", processes.to_str().unwrap(), "-o", folder.to_str().unwrap()]);
+    assert!(said.code == Some(0) && !said.stderr.contains(warning), "{}", said.stderr);
 }
 
 #[test]
@@ -150,30 +121,20 @@ fn a_folder_of_traces_is_exported_trace_by_trace_as_the_error_says() {
     }
     let said = Command::new(PROGRAM)
         .args(["export", "-o", "tables", "--tables", "packet"])
-        .args(
-            traces
-                .iter()
-                .map(|path| path.strip_prefix(place.path(".")).unwrap_or(path)),
-        )
+        .args(traces.iter().map(|path| path.strip_prefix(place.path(".")).unwrap_or(path)))
         .current_dir(place.path("."))
         .output()
         .unwrap();
     let said = String::from_utf8(said.stderr).unwrap();
     assert!(said.contains("b.pftrace"), "{said}");
     let command = |heading: &str| {
-        let line = said
-            .lines()
-            .find_map(|line| line.trim().strip_prefix(heading));
+        let line = said.lines().find_map(|line| line.trim().strip_prefix(heading));
         let line = line.unwrap_or_else(|| panic!("{said}"));
-        line.trim()
-            .replace("timebase export", &format!("{PROGRAM} export"))
+        line.trim().replace("timebase export", &format!("{PROGRAM} export"))
     };
     let traces_in = |command: &str| {
-        let done = Command::new("sh")
-            .args(["-c", command])
-            .current_dir(place.path("."))
-            .output()
-            .unwrap();
+        let done =
+            Command::new("sh").args(["-c", command]).current_dir(place.path(".")).output().unwrap();
         assert!(done.status.success(), "{command}: {done:?}");
         let traces = fs::read_dir(place.path("tables/packet")).unwrap().count();
         fs::remove_dir_all(place.path("tables")).unwrap();

@@ -65,10 +65,7 @@ impl Database {
              thread_record_upid thread_state_record_utid track_event_callstack_slice"
         );
         timebase_resolver::sql::register(&connection).unwrap();
-        Database {
-            connection,
-            _directory: directory,
-        }
+        Database { connection, _directory: directory }
     }
 
     fn rows<T>(&self, sql: &str, read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
@@ -78,9 +75,7 @@ impl Database {
     }
 
     fn value<T: rusqlite::types::FromSql>(&self, sql: &str, params: impl rusqlite::Params) -> T {
-        self.connection
-            .query_row(sql, params, |row| row.get(0))
-            .unwrap()
+        self.connection.query_row(sql, params, |row| row.get(0)).unwrap()
     }
 
     pub fn packets(&self) -> Vec<PacketRow> {
@@ -107,9 +102,7 @@ impl Database {
 
     /// The one integer of a query.
     pub fn count(&self, sql: &str) -> i64 {
-        self.connection
-            .query_row(sql, [], |row| row.get(0))
-            .unwrap()
+        self.connection.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     /// The time of a reading by lines.
@@ -230,10 +223,7 @@ impl Database {
             FROM reading WHERE typeof(v) = 'integer'
             UNION ALL SELECT NULL";
         let unit = i64::try_from(unit).unwrap();
-        integer(self.value(
-            sql,
-            params![ticks, unit, clock.id, clock.seq, clock.machine],
-        ))
+        integer(self.value(sql, params![ticks, unit, clock.id, clock.seq, clock.machine]))
     }
 
     /// Packets with a time, each as often as in the JOIN.

@@ -246,10 +246,7 @@ pub fn case(snapshots_first: bool) -> impl Strategy<Value = Case> {
 fn world() -> impl Strategy<Value = World> {
     let n = CLOCKS.len();
     (
-        vec(
-            prop_oneof![6 => Just(0), 2 => Just(1), 2 => Just(3), 1 => Just(10)],
-            n,
-        ),
+        vec(prop_oneof![6 => Just(0), 2 => Just(1), 2 => Just(3), 1 => Just(10)], n),
         vec(any::<bool>(), n),
         (vec(0..60_i64, n), vec(prop::bool::weighted(0.15), n)),
         vec(vec(clock(), 2..4), 3),
@@ -265,16 +262,7 @@ fn world() -> impl Strategy<Value = World> {
                 // The clocks of a bundle's pair are in other snapshots, too.
                 sets.push(vec![BOOTTIME, MONOTONIC_RAW]);
                 sets.push(vec![BOOTTIME, OF_SEQUENCE]);
-                World {
-                    units,
-                    incremental,
-                    leads,
-                    steps_back,
-                    sets,
-                    faulty,
-                    huge,
-                    primaries,
-                }
+                World { units, incremental, leads, steps_back, sets, faulty, huge, primaries }
             },
         )
 }
@@ -290,19 +278,10 @@ fn raw_packet() -> impl Strategy<Value = RawPacket> {
             2 => Just(Some(3)),
         ],
         prop_oneof![6 => Just(0_u32), 2 => Just(1), 2 => Just(2), 1 => Just(3), 1 => Just(4)],
-        (
-            prop::bool::weighted(0.05),
-            prop_oneof![12 => Just(0_u32), 1 => 1..3_u32],
-        ),
+        (prop::bool::weighted(0.05), prop_oneof![12 => Just(0_u32), 1 => 1..3_u32]),
         prop::bool::weighted(0.05),
-        weighted(
-            0.1,
-            prop_oneof![1 => Just(0), 4 => prop::sample::select(CLOCKS.to_vec())],
-        ),
-        weighted(
-            0.6,
-            prop_oneof![1 => Just(0), 9 => prop::sample::select(CLOCKS.to_vec())],
-        ),
+        weighted(0.1, prop_oneof![1 => Just(0), 4 => prop::sample::select(CLOCKS.to_vec())]),
+        weighted(0.6, prop_oneof![1 => Just(0), 9 => prop::sample::select(CLOCKS.to_vec())]),
         (weighted(0.9, 0..100_u64), weighted(0.2, huge())),
         (weighted(0.1, -1..3_i32), weighted(0.1, -1..3_i32)),
         raw_payload(),
@@ -347,10 +326,7 @@ fn raw_payload() -> impl Strategy<Value = RawPayload> {
     );
     let primaries = [1, 3, 6, 10, 128, 0, -1, 70];
     let snapshot = (
-        weighted(
-            0.7,
-            prop_oneof![6 => 0..3_usize, 2 => Just(3), 1 => Just(4)],
-        ),
+        weighted(0.7, prop_oneof![6 => 0..3_usize, 2 => Just(3), 1 => Just(4)]),
         prop_oneof![1 => Just(vec![]), 20 => vec(raw_reading(), 3)],
         weighted(0.3, prop::sample::select(primaries.to_vec())),
         prop::bool::weighted(0.4),
@@ -383,18 +359,16 @@ fn raw_bundle() -> impl Strategy<Value = RawBundle> {
         vec((raw_time(), waking()), 0..3),
         vec((raw_time(), full()), 0..4),
     )
-        .prop_map(
-            |(cpu, clock, pair, again, first, switches, wakings, events)| RawBundle {
-                cpu,
-                clock,
-                pair,
-                again,
-                first,
-                switches,
-                wakings,
-                events,
-            },
-        )
+        .prop_map(|(cpu, clock, pair, again, first, switches, wakings, events)| RawBundle {
+            cpu,
+            clock,
+            pair,
+            again,
+            first,
+            switches,
+            wakings,
+            events,
+        })
 }
 
 fn raw_time() -> impl Strategy<Value = RawTime> {
@@ -404,15 +378,13 @@ fn raw_time() -> impl Strategy<Value = RawTime> {
 
 fn switch() -> impl Strategy<Value = CompactSwitch> {
     let numbers = (-1..3_i64, 0..3_i32, -1..2_i32);
-    (numbers, comm()).prop_map(
-        |((prev_state, next_pid, next_prio), next_comm)| CompactSwitch {
-            timestamp: 0,
-            prev_state,
-            next_pid,
-            next_prio,
-            next_comm,
-        },
-    )
+    (numbers, comm()).prop_map(|((prev_state, next_pid, next_prio), next_comm)| CompactSwitch {
+        timestamp: 0,
+        prev_state,
+        next_pid,
+        next_prio,
+        next_comm,
+    })
 }
 
 fn waking() -> impl Strategy<Value = CompactWaking> {
@@ -431,17 +403,9 @@ fn full() -> impl Strategy<Value = FtraceEvent> {
         cpu_idle: Some(CpuIdle { state }),
         ..FtraceEvent::default()
     });
-    let switch = (
-        weighted(0.8, comm()),
-        weighted(0.8, 0..3_i32),
-        weighted(0.8, 0..3_i32),
-    )
+    let switch = (weighted(0.8, comm()), weighted(0.8, 0..3_i32), weighted(0.8, 0..3_i32))
         .prop_map(|(next_comm, next_pid, next_prio)| FtraceEvent {
-            sched_switch: Some(SchedSwitch {
-                next_comm,
-                next_pid,
-                next_prio,
-            }),
+            sched_switch: Some(SchedSwitch { next_comm, next_pid, next_prio }),
             ..FtraceEvent::default()
         });
     let rename = (weighted(0.8, 0..3_i32), "[xyz]").prop_map(|(pid, newcomm)| FtraceEvent {
@@ -468,12 +432,7 @@ fn raw_reading() -> impl Strategy<Value = RawReading> {
         any::<u8>(),
         weighted(0.1, huge()),
     )
-        .prop_map(|(clock, jitter, fault, huge)| RawReading {
-            clock,
-            jitter,
-            fault,
-            huge,
-        })
+        .prop_map(|(clock, jitter, fault, huge)| RawReading { clock, jitter, fault, huge })
 }
 
 /// The index of a clock in `CLOCKS`, with common clocks more often.
@@ -482,13 +441,7 @@ fn clock() -> impl Strategy<Value = usize> {
 }
 
 fn huge() -> impl Strategy<Value = u64> {
-    let marks = [
-        1 << 61,
-        i64::MAX as u64 / 3,
-        i64::MAX as u64,
-        1 << 63,
-        u64::MAX - 8,
-    ];
+    let marks = [1 << 61, i64::MAX as u64 / 3, i64::MAX as u64, 1 << 63, u64::MAX - 8];
     (prop::sample::select(marks.to_vec()), 0..16_u64)
         .prop_map(|(mark, less)| (mark + 8).saturating_sub(less))
 }
@@ -525,12 +478,7 @@ fn build(world: &World, raw: &RawPacket, now: i64, last_pair: &mut Option<i64>) 
         RawPayload::Bundle(raw) => {
             packet.ftrace_events = Some(bundle(world, raw, now, last_pair));
         }
-        RawPayload::Snapshot {
-            set,
-            readings,
-            primary,
-            timestamped,
-        } => {
+        RawPayload::Snapshot { set, readings, primary, timestamped } => {
             if !timestamped {
                 packet.timestamp = None;
             }
@@ -587,11 +535,8 @@ fn bundle(world: &World, raw: &RawBundle, now: i64, last_pair: &mut Option<i64>)
     switches.sort_by_key(|switch| switch.timestamp);
     wakings.sort_by_key(|waking| waking.timestamp);
     // In the order of time, as in a CPU's buffer; but some have no time.
-    let mut times: Vec<u64> = raw
-        .events
-        .iter()
-        .filter_map(|(time, _)| time.build(world, raw.first))
-        .collect();
+    let mut times: Vec<u64> =
+        raw.events.iter().filter_map(|(time, _)| time.build(world, raw.first)).collect();
     times.sort_unstable();
     let mut times = times.into_iter();
     let mut events: Vec<FtraceEvent> = Vec::new();
@@ -633,9 +578,7 @@ fn snapshot(
         let jitter = raw.jitter.max(least);
         let mut reading = Reading {
             id,
-            timestamp: (now + world.leads[raw.clock] + jitter)
-                .max(0)
-                .cast_unsigned(),
+            timestamp: (now + world.leads[raw.clock] + jitter).max(0).cast_unsigned(),
             incremental: scoped && world.incremental[raw.clock],
             unit: world.units[raw.clock],
         };

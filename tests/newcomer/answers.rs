@@ -43,21 +43,14 @@ static FINDINGS: LazyLock<Findings> = LazyLock::new(|| {
     let imported: BTreeMap<&str, Mutex<Imported>> = witness::RECORDED
         .into_iter()
         .chain(["late-frame"])
-        .map(|trace| {
-            (
-                trace,
-                Mutex::new(Imported::new(&format!("{trace}.pftrace"), &[])),
-            )
-        })
+        .map(|trace| (trace, Mutex::new(Imported::new(&format!("{trace}.pftrace"), &[]))))
         .collect();
     let bounds: Bounds = imported
         .iter()
         .map(|(trace, imported)| {
             let sql = "SELECT start_ts, end_ts FROM trace_bounds";
             let imported = imported.lock().unwrap();
-            let bounds = imported
-                .conn
-                .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+            let bounds = imported.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
             ((*trace).to_owned(), bounds.unwrap())
         })
         .collect();
@@ -73,10 +66,7 @@ static FINDINGS: LazyLock<Findings> = LazyLock::new(|| {
                 })
             })
             .collect();
-        compared
-            .into_iter()
-            .map(|found| found.join().unwrap())
-            .collect::<Vec<_>>()
+        compared.into_iter().map(|found| found.join().unwrap()).collect::<Vec<_>>()
     });
     let mut all = Findings::default();
     for found in found {
@@ -94,38 +84,23 @@ fn of_trace(
     expected: &BTreeMap<String, String>,
 ) -> Findings {
     let witness = witness::of(trace, imported);
-    let pair = Pair {
-        database: imported.path(),
-        witness: &witness,
-        trace,
-        bounds,
-    };
-    let finding = |place: &str, compared| Finding {
-        trace,
-        place: place.to_owned(),
-        compared,
-    };
+    let pair = Pair { database: imported.path(), witness: &witness, trace, bounds };
+    let finding = |place: &str, compared| Finding { trace, place: place.to_owned(), compared };
     let mut found = Findings::default();
     for shown in shown {
         let compared = pair.compare(&shown.statements).into_iter();
-        found
-            .statements
-            .extend(compared.map(|compared| finding(&shown.place, compared)));
+        found.statements.extend(compared.map(|compared| finding(&shown.place, compared)));
     }
     for report in reports() {
         let compared = pair.compare_report(&report, expected).into_iter();
-        found
-            .results
-            .extend(compared.map(|compared| finding(&report, compared)));
+        found.results.extend(compared.map(|compared| finding(&report, compared)));
     }
     found
 }
 
 fn reports() -> Vec<String> {
     let files = files("crates/cli/reports", &["sql"]);
-    let names = files
-        .iter()
-        .map(|path| path.file_stem().unwrap().to_str().unwrap());
+    let names = files.iter().map(|path| path.file_stem().unwrap().to_str().unwrap());
     names.map(str::to_owned).collect()
 }
 
@@ -199,9 +174,7 @@ fn what_a_page_or_a_notebook_shows_is_what_trace_processors_tables_give() {
     let differences = differences(&FINDINGS.statements);
     assert!(differences.is_empty(), "{differences}");
     let compared = compared(&FINDINGS.statements);
-    let with_rows = compared
-        .values()
-        .filter(|(rows, _)| rows.is_some_and(|rows| rows > 0));
+    let with_rows = compared.values().filter(|(rows, _)| rows.is_some_and(|rows| rows > 0));
     assert!(with_rows.count() >= 70, "{compared:#?}");
 }
 
@@ -210,9 +183,7 @@ fn what_a_report_says_is_what_trace_processors_tables_give() {
     let differences = differences(&FINDINGS.results);
     assert!(differences.is_empty(), "{differences}");
     for ((report, title), (rows, _)) in compared(&FINDINGS.results) {
-        let why = NOT_OF_TRACE_PROCESSORS
-            .iter()
-            .find(|(name, _)| title.starts_with(name));
+        let why = NOT_OF_TRACE_PROCESSORS.iter().find(|(name, _)| title.starts_with(name));
         match (rows, why) {
             (Some(rows), None) => assert!(rows > 0, "{title} is empty for all traces"),
             (None, Some((_, why))) => assert!(!why.is_empty()),
@@ -229,10 +200,7 @@ const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 9] = [
         "clock-health: ",
         "of clocks trace processor has the readings only; tests/reports.rs and tests/clocks.rs",
     ),
-    (
-        "unplaced: ",
-        "what trace processor cannot place it drops and counts; tests/reports.rs",
-    ),
+    ("unplaced: ", "what trace processor cannot place it drops and counts; tests/reports.rs"),
     (
         "time-spent: Events",
         "it counts packets; tests/events.rs compares kernel events, tests/reports.rs the counts",
@@ -267,10 +235,8 @@ const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 9] = [
 fn a_statement_is_left_out_only_where_trace_processor_has_no_answer() {
     let mut wrong = String::new();
     for ((place, sql), (rows, untold)) in compared(&FINDINGS.statements) {
-        let unexplained: Vec<_> = untold
-            .iter()
-            .filter(|name| witness::untold(name).is_none())
-            .collect();
+        let unexplained: Vec<_> =
+            untold.iter().filter(|name| witness::untold(name).is_none()).collect();
         if !unexplained.is_empty() {
             wrong += &format!("\n{place}: the witness has no {unexplained:?}\n{sql}");
         }
@@ -284,20 +250,11 @@ fn a_statement_is_left_out_only_where_trace_processor_has_no_answer() {
 
 /// Features in statements that no recorded trace has.
 const SILENT: [(&str, &str); 9] = [
-    (
-        "clock_hop_reading",
-        "no recorded machine slept, and all clocks were read together",
-    ),
+    ("clock_hop_reading", "no recorded machine slept, and all clocks were read together"),
     ("clock_turn", "no counter of a recorded machine wrapped"),
     ("RenderThread", "a thread of the made-up phone"),
-    (
-        "frame_timeline_slice",
-        "no recorded trace has frames; tests/frames.rs compares them",
-    ),
-    (
-        "state_track",
-        "no recorded trace has states; tests/frames.rs compares them",
-    ),
+    ("frame_timeline_slice", "no recorded trace has frames; tests/frames.rs compares them"),
+    ("state_track", "no recorded trace has states; tests/frames.rs compares them"),
     ("gpu_slice", "no recorded machine has a GPU"),
     ("android_logs", "no recorded trace has an Android log"),
     ("gpu_track", "no recorded machine has a GPU"),
@@ -317,10 +274,7 @@ const FAULT: &str = "
 #[test]
 fn a_thread_that_was_woken_while_it_still_ran_did_not_wait() {
     let desktop = Imported::new("desktop.pftrace", &[]);
-    assert_eq!(
-        desktop.rows(FAULT),
-        [["kworker/1:2", "3084376052614", "430920"]]
-    );
+    assert_eq!(desktop.rows(FAULT), [["kworker/1:2", "3084376052614", "430920"]]);
     // It continued for 38 us, slept, and was woken again: then it waited for 8 us.
     let waited = "SELECT dur FROM thread_state JOIN thread USING (utid)
                   WHERE name = 'kworker/1:2' AND state = 'R' AND ts + dur = 3084376052614 + 430928930";
@@ -332,14 +286,8 @@ fn a_thread_that_was_woken_while_it_still_ran_did_not_wait() {
     for finding in of_desktop {
         for row in &finding.compared.rows {
             let row = row.to_string();
-            let is_fault = ["430920", "430928", "430.92"]
-                .iter()
-                .any(|fault| row.contains(fault));
-            assert!(
-                !is_fault,
-                "{}: {row}\n{}",
-                finding.place, finding.compared.sql
-            );
+            let is_fault = ["430920", "430928", "430.92"].iter().any(|fault| row.contains(fault));
+            assert!(!is_fault, "{}: {row}\n{}", finding.place, finding.compared.sql);
             looked_at += 1;
         }
     }
@@ -369,12 +317,9 @@ fn woken_while_running(trace: &Imported) -> Vec<(i64, i64)> {
 
 #[test]
 fn no_wait_begins_while_a_thread_runs_in_any_trace_of_a_kernel() {
-    for (trace, at_least) in [
-        ("desktop", 7),
-        ("desktop-compact", 8),
-        ("system", 6),
-        ("system-compressed", 27),
-    ] {
+    for (trace, at_least) in
+        [("desktop", 7), ("desktop-compact", 8), ("system", 6), ("system-compressed", 27)]
+    {
         let imported = Imported::new(&format!("{trace}.pftrace"), &[]);
         let woken = woken_while_running(&imported);
         assert!(woken.len() >= at_least, "{trace}: {}", woken.len());

@@ -8,11 +8,7 @@ const LATE_FRAME: &str = "tests/data/late-frame.pftrace";
 
 /// Runs it, and returns its standard error and its exit code.
 fn refused(arguments: &[&str]) -> (String, i32) {
-    let Said {
-        stdout,
-        stderr,
-        code,
-    } = run(arguments);
+    let Said { stdout, stderr, code } = run(arguments);
     assert_eq!(stdout, "", "{arguments:?}");
     (stderr, code.unwrap())
 }
@@ -33,10 +29,7 @@ fn a_misspelt_clock_is_an_error_that_says_which_is_meant() {
     let to = ["--clock", "3", "--ts", "1", "--to", "boot_time"];
     let (said, code) = refused(&[&["explain", MULTIHOP], &to[..]].concat());
     assert_eq!(code, 1);
-    assert!(
-        said.contains("--to boot_time") && said.contains("did you mean BOOTTIME?"),
-        "{said}"
-    );
+    assert!(said.contains("--to boot_time") && said.contains("did you mean BOOTTIME?"), "{said}");
 
     let sql = "SELECT to_boottime('REALTIM', 0, 1)";
     let (said, code) = refused(&["query", MULTIHOP, sql]);
@@ -50,35 +43,15 @@ fn a_misspelt_clock_is_an_error_that_says_which_is_meant() {
 
 #[test]
 fn a_name_that_the_trace_does_not_have_is_an_error_and_one_that_it_has_is_found() {
-    let (said, code) = refused(&[
-        "explain",
-        LATE_FRAME,
-        "--clock",
-        "com.example.gpuu",
-        "--ts",
-        "1",
-    ]);
+    let (said, code) =
+        refused(&["explain", LATE_FRAME, "--clock", "com.example.gpuu", "--ts", "1"]);
     assert_eq!(code, 1);
-    assert!(
-        said.contains("none has the number of this name, "),
-        "{said}"
-    );
-    assert!(
-        said.contains(&format!("'timebase clocks {LATE_FRAME}' lists")),
-        "{said}"
-    );
+    assert!(said.contains("none has the number of this name, "), "{said}");
+    assert!(said.contains(&format!("'timebase clocks {LATE_FRAME}' lists")), "{said}");
 
     // The trace only has the number of this name.
-    let by = |clock: &str| {
-        answer(&[
-            "explain",
-            LATE_FRAME,
-            "--clock",
-            clock,
-            "--ts",
-            "99202137517",
-        ])
-    };
+    let by =
+        |clock: &str| answer(&["explain", LATE_FRAME, "--clock", clock, "--ts", "99202137517"]);
     let told = format!("com.example.gpu is clock 2468715150\n{}", by("2468715150"));
     assert_eq!(by("com.example.gpu"), told);
 }
@@ -86,14 +59,8 @@ fn a_name_that_the_trace_does_not_have_is_an_error_and_one_that_it_has_is_found(
 #[test]
 fn a_builtin_clock_that_no_snapshot_has_is_no_error_but_a_reason() {
     let said = answer(&["explain", MULTIHOP, "--clock", "realtime", "--ts", "1"]);
-    assert!(
-        said.starts_with("REALTIME 1 is unresolved: unknown_clock\n"),
-        "{said}"
-    );
-    assert_eq!(
-        csv(MULTIHOP, "SELECT why_unresolved('REALTIME', 0, 1)"),
-        ["unknown_clock"]
-    );
+    assert!(said.starts_with("REALTIME 1 is unresolved: unknown_clock\n"), "{said}");
+    assert_eq!(csv(MULTIHOP, "SELECT why_unresolved('REALTIME', 0, 1)"), ["unknown_clock"]);
 }
 
 /// The beginning of the last line of `explain` for the reading 7.
@@ -116,50 +83,25 @@ fn every_clock_that_is_printed_can_be_given() {
         for line in listed {
             let cells: Vec<&str> = line.split(',').collect();
             let (machine, clock) = (cells[place("machine")], cells[place("clock")]);
-            let beside = [
-                "explain",
-                &trace,
-                "--clock",
-                clock,
-                "--machine",
-                machine,
-                "--ts",
-                "7",
-            ];
+            let beside = ["explain", &trace, "--clock", clock, "--machine", machine, "--ts", "7"];
             let told = answer(&beside);
             let behind = format!("{clock} of machine {machine}");
-            assert_eq!(
-                answer(&["explain", &trace, "--clock", &behind, "--ts", "7"]),
-                told
-            );
-            let small = answer(&[
-                "explain",
-                &trace,
-                "--clock",
-                &behind.to_lowercase(),
-                "--ts",
-                "7",
-            ]);
+            assert_eq!(answer(&["explain", &trace, "--clock", &behind, "--ts", "7"]), told);
+            let small =
+                answer(&["explain", &trace, "--clock", &behind.to_lowercase(), "--ts", "7"]);
             assert_eq!(small, told);
             // The functions accept it, too.
             let sql = format!(
                 "SELECT coalesce(to_boottime('{behind}', 0, 7), why_unresolved('{behind}', 0, 7))"
             );
             let value = csv(&trace, &sql).concat();
-            let result = told
-                .lines()
-                .find(|line| line.starts_with(&shown(clock, machine)))
-                .unwrap();
-            let is_it = [
-                format!(" 7 is BOOTTIME {value} ns"),
-                format!(" 7 is unresolved: {value}"),
-            ];
+            let result =
+                told.lines().find(|line| line.starts_with(&shown(clock, machine))).unwrap();
+            let is_it =
+                [format!(" 7 is BOOTTIME {value} ns"), format!(" 7 is unresolved: {value}")];
             // After it comes the possible error.
             let result = result.split(" (nearest; ").next().unwrap();
-            assert!(
-                is_it.iter().any(|end| result.ends_with(end)),
-                "{sql}: {value}\n{told}"
-            );
+            assert!(is_it.iter().any(|end| result.ends_with(end)), "{sql}: {value}\n{told}");
             given += 1;
         }
     }
@@ -168,35 +110,18 @@ fn every_clock_that_is_printed_can_be_given() {
 
 #[test]
 fn a_clock_of_a_sequence_without_one_lists_the_commands_for_each() {
-    let asked = [
-        "explain",
-        APP,
-        "--clock",
-        "64",
-        "--ts",
-        "3336860237888",
-        "--to",
-        "realtime",
-    ];
+    let asked = ["explain", APP, "--clock", "64", "--ts", "3336860237888", "--to", "realtime"];
     let (said, code) = refused(&asked);
     assert_eq!(code, 1);
-    let commands: Vec<&str> = said
-        .lines()
-        .filter_map(|line| line.strip_prefix("  timebase "))
-        .collect();
+    let commands: Vec<&str> =
+        said.lines().filter_map(|line| line.strip_prefix("  timebase ")).collect();
     assert_eq!(commands.len(), 5, "{said}");
-    assert!(
-        commands[0].ends_with("# 1 snapshot, 1226 packets"),
-        "{said}"
-    );
+    assert!(commands[0].ends_with("# 1 snapshot, 1226 packets"), "{said}");
     for command in commands {
         let (command, _) = command.split_once(" #").unwrap();
         let words: Vec<&str> = command.split_whitespace().collect();
         let told = answer(&words);
-        assert!(
-            told.contains(" is REALTIME 1795278090258994341 ns"),
-            "{command}\n{told}"
-        );
+        assert!(told.contains(" is REALTIME 1795278090258994341 ns"), "{command}\n{told}");
     }
     // The same holds for the target clock.
     let (said, _) = refused(&["explain", APP, "--slice", "77", "--to", "64"]);
@@ -205,15 +130,9 @@ fn a_clock_of_a_sequence_without_one_lists_the_commands_for_each() {
         "{said}"
     );
     let (said, _) = refused(&["explain", APP, "--clock", "65", "--ts", "1"]);
-    assert!(
-        said.contains("no sequence of the trace has clock 65"),
-        "{said}"
-    );
+    assert!(said.contains("no sequence of the trace has clock 65"), "{said}");
     // In SQL there is a reason.
-    assert_eq!(
-        csv(APP, "SELECT why_unresolved(64, 0, 1)"),
-        ["no_sequence_id"]
-    );
+    assert_eq!(csv(APP, "SELECT why_unresolved(64, 0, 1)"), ["no_sequence_id"]);
 }
 
 #[test]
@@ -243,10 +162,7 @@ fn what_is_no_clock_is_wrong_usage_that_says_what_one_is() {
     for (clock, expected) in [
         ("", "must be a clock number, number@sequence or name"),
         ("0", "must be a clock number (1 to 4294967295) or name"),
-        (
-            "4294967296",
-            "must be a clock number (1 to 4294967295) or name",
-        ),
+        ("4294967296", "must be a clock number (1 to 4294967295) or name"),
         ("BOOT TIME", "without spaces"),
         ("64@", "must be number@sequence, as in 64@3"),
         ("@3", "must be number@sequence, as in 64@3"),
@@ -255,9 +171,7 @@ fn what_is_no_clock_is_wrong_usage_that_says_what_one_is() {
     ] {
         for command in [
             &["explain", MULTIHOP, "--ts", "1", "--clock", clock][..],
-            &[
-                "explain", MULTIHOP, "--ts", "1", "--clock", "3", "--to", clock,
-            ],
+            &["explain", MULTIHOP, "--ts", "1", "--clock", "3", "--to", clock],
             &["clock-id", clock],
         ] {
             let (said, code) = refused(command);
@@ -271,14 +185,8 @@ fn what_is_no_clock_is_wrong_usage_that_says_what_one_is() {
 fn a_sequence_or_machine_beside_a_clock_must_be_its_own() {
     let explain = |more: &[&'static str]| [&["explain", MULTIHOP, "--ts", "3503"], more].concat();
     for (arguments, expected) in [
-        (
-            &["--clock", "64@2", "--seq", "3"][..],
-            "--seq 3 is not the sequence of 64@2",
-        ),
-        (
-            &["--clock", "3", "--to", "64@2", "--to-seq", "3"],
-            "--to-seq 3 is not the sequence",
-        ),
+        (&["--clock", "64@2", "--seq", "3"][..], "--seq 3 is not the sequence of 64@2"),
+        (&["--clock", "3", "--to", "64@2", "--to-seq", "3"], "--to-seq 3 is not the sequence"),
         (
             &["--clock", "64@2 of machine 5", "--machine", "4"],
             "--machine 4 is not the machine of 64@2 of machine 5",
@@ -312,19 +220,16 @@ fn a_sequence_or_machine_beside_a_clock_must_be_its_own() {
 
 #[test]
 fn clock_id_takes_any_name_and_warns_of_one_that_is_nearly_builtin() {
-    for (name, id) in [
-        ("BOOTTIME", "6\n"),
-        ("boottime", "6\n"),
-        ("com.example.my_subsystem", "4144414090\n"),
-    ] {
+    for (name, id) in
+        [("BOOTTIME", "6\n"), ("boottime", "6\n"), ("com.example.my_subsystem", "4144414090\n")]
+    {
         let said = run(&["clock-id", name]);
         assert_eq!((said.stdout.as_str(), said.stderr.as_str()), (id, ""));
     }
     let said = run(&["clock-id", "REALTME"]);
     assert_eq!((said.stdout.as_str(), said.code), ("2960648885\n", Some(0)));
     assert!(
-        said.stderr
-            .contains("warning: REALTME is not the builtin REALTIME"),
+        said.stderr.contains("warning: REALTME is not the builtin REALTIME"),
         "{}",
         said.stderr
     );
@@ -358,16 +263,8 @@ fn a_time_of_day_is_explained_in_any_zone() {
         let told = answer(&command);
         assert_eq!(told, utc.replacen("2026-11-21T16:21:30.5", time, 1));
     }
-    let back = answer(&[
-        "explain",
-        APP,
-        "--clock",
-        "6",
-        "--ts",
-        "3337101243547",
-        "--to",
-        "realtime",
-    ]);
+    let back =
+        answer(&["explain", APP, "--clock", "6", "--ts", "3337101243547", "--to", "realtime"]);
     assert!(
         back.contains("is REALTIME 1795278090500000000 ns (nearest; by the clocks' rate ")
             && back.ends_with("), 2026-11-21T16:21:30.500000000 UTC\n"),
@@ -378,20 +275,11 @@ fn a_time_of_day_is_explained_in_any_zone() {
 #[test]
 fn a_time_of_day_that_there_is_not_is_wrong_usage() {
     for (arguments, expected) in [
-        (
-            &["--ts", "noon"][..],
-            "must be an integer, or a time such as 2026-11-21T16:21:30.5",
-        ),
-        (
-            &["--ts", "9223372036854775808", "--clock", "3"],
-            "must fit 64 bits",
-        ),
+        (&["--ts", "noon"][..], "must be an integer, or a time such as 2026-11-21T16:21:30.5"),
+        (&["--ts", "9223372036854775808", "--clock", "3"], "must fit 64 bits"),
         (&["--ts", "2026-10-25T02:30[Europe/Berlin]"], "fold"),
         (&["--ts", "2026-03-29T02:30[Europe/Berlin]"], "gap"),
-        (
-            &["--ts", "2026-03-29T02:30[Europe/Atlantis]"],
-            "Europe/Atlantis",
-        ),
+        (&["--ts", "2026-03-29T02:30[Europe/Atlantis]"], "Europe/Atlantis"),
         (
             &["--ts", "2026-11-21T16:21:30", "--clock", "MONOTONIC"],
             "is a time of day, which MONOTONIC does not show",
@@ -412,14 +300,8 @@ fn a_time_of_day_that_there_is_not_is_wrong_usage() {
 fn a_slice_is_explained_of_a_trace_as_of_its_database() {
     let database = Imported::new("app.pftrace", &[]);
     let of_trace = answer(&["explain", APP, "--slice", "77"]);
-    assert!(
-        of_trace.starts_with("slice 77 'frame' begins at 3336860237888"),
-        "{of_trace}"
-    );
-    assert_eq!(
-        answer(&["explain", database.path(), "--slice", "77"]),
-        of_trace
-    );
+    assert!(of_trace.starts_with("slice 77 'frame' begins at 3336860237888"), "{of_trace}");
+    assert_eq!(answer(&["explain", database.path(), "--slice", "77"]), of_trace);
 }
 
 /// The last line has both: the time by nearest neighbour, and the range by the clocks' rate.
@@ -439,9 +321,7 @@ fn an_explanation_without_an_option_gives_the_interval_too() {
                     clock_ts, abs(ts - to_boottime_linear(clock_id, seq_id, clock_ts)) > 1000
              FROM packet WHERE id = {packet}"
         );
-        let [line, reading, is_off] = &imported.rows(&sql)[0][..] else {
-            panic!("three columns")
-        };
+        let [line, reading, is_off] = &imported.rows(&sql)[0][..] else { panic!("three columns") };
         assert_eq!(is_off, "1", "{line}");
         for args in [["--packet", packet], ["--ts", reading]] {
             let clock = ["--clock", "2468715150"];
@@ -455,15 +335,7 @@ fn an_explanation_without_an_option_gives_the_interval_too() {
 #[test]
 fn k4_what_is_shown_of_any_recorded_time_leads_back_to_it() {
     let mut compared = 0;
-    for trace in [
-        "app",
-        "late-frame",
-        "logs",
-        "logs-dst",
-        "dst",
-        "desktop",
-        "system",
-    ] {
+    for trace in ["app", "late-frame", "logs", "logs-dst", "dst", "desktop", "system"] {
         let trace = Imported::new(&format!("{trace}.pftrace"), &[]);
         timebase_resolver::sql::register(&trace.conn).unwrap();
         for zone in ["", ", 'Europe/Berlin'", ", '-05:30'"] {
@@ -486,12 +358,8 @@ fn k4_what_is_shown_of_any_recorded_time_leads_back_to_it() {
 fn k3_k4_where_the_clock_was_set_back_a_time_leads_to_its_second_coming() {
     // REALTIME 20 at 10020, 40 at 30040, 30 at 40030: 30 to 40 occur twice.
     let dst = "tests/data/dst.pftrace";
-    let at = |ns: i64| {
-        csv(
-            dst,
-            &format!("SELECT from_abs_time_str('1970-01-01T00:00:00.{ns:09}')"),
-        )
-    };
+    let at =
+        |ns: i64| csv(dst, &format!("SELECT from_abs_time_str('1970-01-01T00:00:00.{ns:09}')"));
     assert_eq!(at(35), ["40035"]);
     assert_eq!(at(25), ["10025"]);
     // Its readings mean two times. `explain` says this, and how to take the last one.
@@ -512,14 +380,7 @@ fn an_explanation_fits_a_terminal_and_says_the_same_as_in_a_pipe() {
     let database = Imported::new("app.pftrace", &[]);
     let path = database.path();
 
-    let time = [
-        "explain",
-        path,
-        "--ts",
-        "2026-11-21T16:21:30.5",
-        "--to",
-        "64@2",
-    ];
+    let time = ["explain", path, "--ts", "2026-11-21T16:21:30.5", "--to", "64@2"];
     let slice = ["explain", path, "--slice", "77", "--to", "realtime"];
     for arguments in [time, slice] {
         let words =
@@ -533,16 +394,10 @@ fn an_explanation_fits_a_terminal_and_says_the_same_as_in_a_pipe() {
             let lines: Vec<&str> = ended.raw.lines().collect();
             let widest = lines.iter().map(|line| line.chars().count()).max();
             assert!(widest <= Some(columns.into()), "{columns}: {lines:#?}");
-            let hops = lines
-                .iter()
-                .filter(|line| line.contains("snapshot "))
-                .count();
+            let hops = lines.iter().filter(|line| line.contains("snapshot ")).count();
             assert_eq!(hops, 2);
         }
-        assert!(
-            in_pipe.lines().any(|line| line.chars().count() > 150),
-            "{in_pipe}"
-        );
+        assert!(in_pipe.lines().any(|line| line.chars().count() > 150), "{in_pipe}");
     }
 }
 
@@ -556,8 +411,5 @@ fn explain_of_nothing_says_what_can_be_explained() {
     assert!(!said.contains("required"), "{said}");
     let (said, code) = refused(&["explain", MULTIHOP, "--clock", "64@3"]);
     assert_eq!(code, 2);
-    assert!(
-        said.contains("--ts is missing, the reading of 64@3"),
-        "{said}"
-    );
+    assert!(said.contains("--ts is missing, the reading of 64@3"), "{said}");
 }

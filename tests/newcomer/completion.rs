@@ -29,22 +29,13 @@ fn offered(words: &[&str]) -> Vec<String> {
 #[test]
 fn the_tab_key_knows_commands_and_what_their_flags_take() {
     assert_eq!(offered(&["expl"]), ["explain"]);
-    assert_eq!(
-        offered(&["query", "some.db", "--format", "js"]),
-        ["json", "jsonl"]
-    );
-    assert_eq!(
-        offered(&["query", "some.db", "--report", "s"]),
-        ["sched-latency", "slices"]
-    );
+    assert_eq!(offered(&["query", "some.db", "--format", "js"]), ["json", "jsonl"]);
+    assert_eq!(offered(&["query", "some.db", "--report", "s"]), ["sched-latency", "slices"]);
     assert_eq!(
         offered(&["import", "some.pftrace", "--tables", "s"]),
         ["sched", "slice", "stack_sample"]
     );
-    assert_eq!(
-        offered(&["import", "some.pftrace", "--tables", "sched,co"]),
-        ["sched,counter"]
-    );
+    assert_eq!(offered(&["import", "some.pftrace", "--tables", "sched,co"]), ["sched,counter"]);
     assert_eq!(offered(&["man", "imp"]), ["import"]);
 }
 
@@ -65,19 +56,10 @@ fn the_tab_key_knows_the_clocks_of_the_database_on_the_line() {
 
 #[test]
 fn the_tab_key_knows_the_parameters_of_a_report() {
-    let parameters = offered(&[
-        "query",
-        "some.db",
-        "--report",
-        "sched-latency",
-        "--param",
-        "",
-    ]);
+    let parameters = offered(&["query", "some.db", "--report", "sched-latency", "--param", ""]);
     let report = repository().join("crates/cli/reports/sched-latency.sql");
     let report = std::fs::read_to_string(report).unwrap();
-    let declared = report
-        .lines()
-        .filter_map(|line| line.strip_prefix("-- param "));
+    let declared = report.lines().filter_map(|line| line.strip_prefix("-- param "));
     let names = declared.filter_map(|line| line.split(' ').next());
     let names: Vec<String> = names.map(|name| format!("{name}=")).collect();
     assert!(names.len() >= 4 && parameters == names, "{parameters:?}");
@@ -85,10 +67,7 @@ fn the_tab_key_knows_the_parameters_of_a_report() {
 
 #[test]
 fn the_tab_key_knows_what_help_tells_of() {
-    assert_eq!(
-        offered(&["help", "to_b"]),
-        ["to_boottime", "to_boottime_linear"]
-    );
+    assert_eq!(offered(&["help", "to_b"]), ["to_boottime", "to_boottime_linear"]);
     assert_eq!(offered(&["help", "sched-"]), ["sched-latency"]);
     let tracks = offered(&["help", "thread_track"]);
     assert_eq!(tracks, ["thread_track"]);

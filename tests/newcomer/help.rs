@@ -56,12 +56,7 @@ fn help_for_doubt_tells_each_word_and_how_such_rows_are_left_out() {
     ] {
         assert!(doubt.contains(part), "{part}\n{doubt}");
     }
-    for table in [
-        "sched",
-        "thread_state",
-        "slice",
-        "thread_state_with_thread_process",
-    ] {
+    for table in ["sched", "thread_state", "slice", "thread_state_with_thread_process"] {
         let columns = flowing(&help(&[table]));
         assert!(columns.contains("may be wrong"), "{table}: {columns}");
     }
@@ -70,10 +65,7 @@ fn help_for_doubt_tells_each_word_and_how_such_rows_are_left_out() {
 #[test]
 fn help_for_a_view_tells_what_its_columns_are_and_not_where_that_is_told() {
     let view = flowing(&help(&["thread_slice"]));
-    assert!(
-        view.contains("dur integer, ns the duration. 0 for an instant"),
-        "{view}"
-    );
+    assert!(view.contains("dur integer, ns the duration. 0 for an instant"), "{view}");
     assert!(!view.contains("as in `slice`"), "{view}");
 }
 
@@ -82,11 +74,7 @@ fn help_for_a_function_tells_how_it_is_called() {
     let function = help(&["to_boottime"]);
     assert!(function.contains("    to_boottime(clock_id, seq_id, ts) → integer, ns\n"));
     assert!(function.contains("to_boottime(64, 2, 3503)"));
-    assert_eq!(
-        help(&["TO_BOOTTIME()"]),
-        function,
-        "in any case, with or without ()"
-    );
+    assert_eq!(help(&["TO_BOOTTIME()"]), function, "in any case, with or without ()");
 }
 
 #[test]
@@ -100,17 +88,11 @@ fn help_for_a_command_is_what_its_help_flag_says() {
 #[test]
 fn help_for_a_report_tells_what_it_shows_and_its_parameters() {
     let report = help(&["sched-latency"]);
-    assert!(
-        report.contains("how long threads that could run waited for a CPU"),
-        "{report}"
-    );
+    assert!(report.contains("how long threads that could run waited for a CPU"), "{report}");
     assert!(report.contains("param top integer = 20"), "{report}");
     // A view and a report have the same name.
     let both = help(&["counters"]);
-    assert!(
-        both.contains("The table counters") && both.contains("The report counters"),
-        "{both}"
-    );
+    assert!(both.contains("The table counters") && both.contains("The report counters"), "{both}");
 }
 
 #[test]
@@ -122,9 +104,7 @@ fn help_lists_every_table_function_command_and_report() {
     let (before, rest) = page.split_once("\n## SQL functions\n").unwrap();
     let names = |text: &str| -> Vec<String> {
         let headings = text.lines().filter_map(|line| line.strip_prefix("### `"));
-        headings
-            .map(|name| name.trim_end_matches('`').to_owned())
-            .collect()
+        headings.map(|name| name.trim_end_matches('`').to_owned()).collect()
     };
     assert!(names(before).len() > 60);
     for table in names(before) {
@@ -134,36 +114,22 @@ fn help_lists_every_table_function_command_and_report() {
     for function in names(rest) {
         assert!(functions.contains(&format!("{function}(")), "{function}");
     }
-    for command in [
-        "import", "query", "shell", "clocks", "explain", "manifest", "help", "man",
-    ] {
-        assert!(
-            help(&["commands"]).contains(&format!("\n  {command} ")),
-            "{command}"
-        );
+    for command in ["import", "query", "shell", "clocks", "explain", "manifest", "help", "man"] {
+        assert!(help(&["commands"]).contains(&format!("\n  {command} ")), "{command}");
     }
     for report in ["clock-health", "time-spent", "flows"] {
-        assert!(
-            help(&["reports"]).contains(&format!("\n  {report} ")),
-            "{report}"
-        );
+        assert!(help(&["reports"]).contains(&format!("\n  {report} ")), "{report}");
     }
 }
 
 #[test]
 fn help_for_a_column_tells_what_it_is_in_each_table() {
     let column = flowing(&help(&["slice.DUR"]));
-    assert!(
-        column.contains("slice.dur integer, ns the duration."),
-        "{column}"
-    );
+    assert!(column.contains("slice.dur integer, ns the duration."), "{column}");
     assert!(help(&["thread", "state"]).starts_with("The table thread_state\n"));
     assert!(help(&["boottime"]).starts_with("Times and clocks\n"));
     let utid = flowing(&help(&["utid"]));
-    assert!(
-        utid.contains("thread.utid") && utid.contains("sched.utid"),
-        "{utid}"
-    );
+    assert!(utid.contains("thread.utid") && utid.contains("sched.utid"), "{utid}");
 }
 
 #[test]
@@ -197,17 +163,10 @@ fn help_for_a_column_of_a_report_tells_what_it_is() {
     assert_eq!(help(&["slices.unknown_us"]), help(&["unknown_us"]));
     let waited = help(&["waited_us"]);
     for report in ["slices", "sched-latency"] {
-        assert!(
-            waited.contains(&format!("In the report {report}")),
-            "{waited}"
-        );
+        assert!(waited.contains(&format!("In the report {report}")), "{waited}");
     }
     let said = run(&["help", "unknwon_us"]);
-    assert!(
-        said.stderr.contains("did you mean 'unknown_us'"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("did you mean 'unknown_us'"), "{}", said.stderr);
 }
 
 /// The columns of all results of all reports, on traces that fill them.
@@ -226,14 +185,8 @@ fn every_column_of_every_report_has_help() {
     ];
     let mut columns = std::collections::BTreeSet::new();
     for report in reports {
-        let shown = answer(&[
-            "query",
-            "tests/data/desktop.pftrace",
-            "--report",
-            report,
-            "-F",
-            "csv",
-        ]);
+        let shown =
+            answer(&["query", "tests/data/desktop.pftrace", "--report", report, "-F", "csv"]);
         let lines: Vec<&str> = shown.lines().collect();
         for pair in lines.windows(2).filter(|pair| pair[0].starts_with("# ")) {
             let of = pair[1].split(',');
@@ -282,11 +235,7 @@ fn help_for_a_name_that_is_misspelt_asks_what_was_meant() {
         assert!(!said.stderr.contains("did you mean"), "{}", said.stderr);
     }
     let said = run(&["help", "zzzzzz"]);
-    assert!(
-        said.stderr.contains("'timebase help' lists"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("'timebase help' lists"), "{}", said.stderr);
 }
 
 #[test]
@@ -296,17 +245,12 @@ fn help_finds_by_words_in_its_texts() {
         ("lost packet", "timebase help why-a-time-is-unresolved"),
         ("temporary files together", "timebase help import"),
         ("waited for CPUs", "timebase help sched-latency"),
-        (
-            "perfetto module",
-            "timebase help coming-from-trace-processor",
-        ),
+        ("perfetto module", "timebase help coming-from-trace-processor"),
         ("wall clock of machines", "timebase help placement"),
     ] {
         let said = help(&[typed]);
         assert!(
-            said.starts_with(&format!(
-                "Nothing is called '{typed}'. These texts contain it:\n"
-            )),
+            said.starts_with(&format!("Nothing is called '{typed}'. These texts contain it:\n")),
             "{said}"
         );
         assert!(said.contains(found), "{typed}: {said}");
@@ -357,36 +301,22 @@ fn help_names_no_address_that_does_not_exist() {
     }
     all += &answer(&["datasette-metadata", "a.db"]);
     all += &answer(&["man"]);
-    all += &run(&[
-        "query",
-        "tests/data/nearest.pftrace",
-        "SELECT trace_start()",
-    ])
-    .stderr;
+    all += &run(&["query", "tests/data/nearest.pftrace", "SELECT trace_start()"]).stderr;
     assert!(!all.contains("github.com/timebase"), "{all}");
     assert!(!all.contains("/blob/"), "{all}");
 }
 
 #[test]
 fn help_in_a_pipe_is_plain_text_of_a_hundred_columns() {
-    for topic in [
-        "slice",
-        "stats",
-        "to_boottime",
-        "tables",
-        "limits",
-        "the-program",
-        "thread_state",
-    ] {
+    for topic in
+        ["slice", "stats", "to_boottime", "tables", "limits", "the-program", "thread_state"]
+    {
         let text = help(&[topic]);
         assert!(!text.contains('\x1b'), "{topic}");
         for line in text.lines() {
             // Text for copying is in one piece.
             let is_verbatim = line.starts_with("    ") && !line.contains('│');
-            assert!(
-                is_verbatim || line.chars().count() <= 100,
-                "{topic}: {line}"
-            );
+            assert!(is_verbatim || line.chars().count() <= 100, "{topic}: {line}");
         }
     }
 }
@@ -418,19 +348,12 @@ fn pq2_help_tells_what_modules_declare_with_their_comments() {
     let folder = place.path("modules");
     fs::create_dir_all(folder.join("mine/more")).unwrap();
     fs::write(folder.join("mine/frames.sql"), FRAMES).unwrap();
-    fs::write(
-        folder.join("mine/more/other.sql"),
-        "CREATE PERFETTO VIEW slice AS SELECT 1 AS one;",
-    )
-    .unwrap();
+    fs::write(folder.join("mine/more/other.sql"), "CREATE PERFETTO VIEW slice AS SELECT 1 AS one;")
+        .unwrap();
     let folder = folder.to_str().unwrap();
     let with = |words: &[&str]| flowing(&help(&[&["--sql-package", folder], words].concat()));
 
-    assert!(
-        with(&[]).contains("timebase help mine 2 modules"),
-        "{}",
-        with(&[])
-    );
+    assert!(with(&[]).contains("timebase help mine 2 modules"), "{}", with(&[]));
     let package = with(&["mine"]);
     assert!(
         package.contains("mine.frames late_frame, twice, of_slice mine.more.other slice"),
@@ -444,10 +367,7 @@ fn pq2_help_tells_what_modules_declare_with_their_comments() {
     ] {
         assert!(module.contains(expected), "{expected}: {module}");
     }
-    assert!(
-        !module.contains("_inner") && !module.contains("licence"),
-        "{module}"
-    );
+    assert!(!module.contains("_inner") && !module.contains("licence"), "{module}");
     let table = help(&["--sql-package", folder, "LATE_FRAME"]);
     assert!(
         table.contains("On any display:\n\n- those of apps\n\n- those of ␛[31mthe system\n"),
@@ -477,17 +397,11 @@ fn pq2_help_tells_what_modules_declare_with_their_comments() {
         with(&["two", "vsyncs"]).contains("timebase help late_frame Frames that took too long")
     );
     let wrong = run(&["help", "--sql-package", folder, "twcie"]);
-    assert!(
-        wrong.stderr.contains("did you mean 'twice'?"),
-        "{}",
-        wrong.stderr
-    );
+    assert!(wrong.stderr.contains("did you mean 'twice'?"), "{}", wrong.stderr);
     assert_eq!(wrong.code, Some(1));
     let wrong = run(&["help", "--sql-package", "no/folder", "slice"]);
     assert!(
-        wrong
-            .stderr
-            .contains("--sql-package: cannot read the SQL package no/folder"),
+        wrong.stderr.contains("--sql-package: cannot read the SQL package no/folder"),
         "{}",
         wrong.stderr
     );
@@ -495,18 +409,8 @@ fn pq2_help_tells_what_modules_declare_with_their_comments() {
     // The shell knows its own folders.
     let database = place.path("a.db");
     let trace = crate::support::data("nearest.pftrace");
-    answer(&[
-        "import",
-        trace.to_str().unwrap(),
-        "-o",
-        database.to_str().unwrap(),
-    ]);
+    answer(&["import", trace.to_str().unwrap(), "-o", database.to_str().unwrap()]);
     let shell = ["shell", database.to_str().unwrap(), "--sql-package", folder];
     let said = run_with_input(&shell, ".help twice\n");
-    assert!(
-        flowing(&said.stdout).contains("Twice as much."),
-        "{}{}",
-        said.stdout,
-        said.stderr
-    );
+    assert!(flowing(&said.stdout).contains("Twice as much."), "{}{}", said.stdout, said.stderr);
 }

@@ -37,16 +37,8 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
             long(r#"{"traceEvents":[{"ph":"X","ts":1}]}"#),
             &["Chrome's JSON", "reads no JSON", "ui.perfetto.dev"],
         ),
-        (
-            "events.json",
-            long("[{\"name\":\"a\",\"ph\":\"B\",\"ts\":1},\n"),
-            &["Chrome's JSON"],
-        ),
-        (
-            "firefox.json",
-            long(r#"{"meta":{"interval":1,"processType":0}}"#),
-            &["Firefox"],
-        ),
+        ("events.json", long("[{\"name\":\"a\",\"ph\":\"B\",\"ts\":1},\n"), &["Chrome's JSON"]),
+        ("firefox.json", long(r#"{"meta":{"interval":1,"processType":0}}"#), &["Firefox"]),
         ("some.json", long(r#"{"a":1}"#), &["It is JSON"]),
         (
             "ftrace.txt",
@@ -61,11 +53,7 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
         (
             "48-systrace.html",
             fs::read(data("reports/48-systrace.html")).unwrap(),
-            &[
-                "It is a systrace report",
-                "record the same events",
-                "ui.perfetto.dev",
-            ],
+            &["It is a systrace report", "record the same events", "ui.perfetto.dev"],
         ),
         (
             "trace.pbtxt",
@@ -93,52 +81,16 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
             b"\nbuffers {\n  size_kb: 1024\n}\n".to_vec(),
             &["configuration", "perfetto --txt -c"],
         ),
-        (
-            "notes.xml",
-            b"<?xml version=\"1.0\"?><notes/>".to_vec(),
-            &["It is XML"],
-        ),
+        ("notes.xml", b"<?xml version=\"1.0\"?><notes/>".to_vec(), &["It is XML"]),
         ("notes.txt", long("\nwhat I saw\n"), &["It is text"]),
-        (
-            "log.txt",
-            long("--------- beginning of main\n"),
-            &["Android log"],
-        ),
-        (
-            "build.log",
-            long("# ninja log v5\n1\t2\t3\tout.o\n"),
-            &["ninja"],
-        ),
-        (
-            "perf.data",
-            b"PERFILE2\x68\0\0\0\0\0\0\0".to_vec(),
-            &["Linux perf"],
-        ),
-        (
-            "simple.data",
-            b"SIMPLEPERF\x01\0\0\0\0".to_vec(),
-            &["simpleperf"],
-        ),
-        (
-            "trace.fxt",
-            b"\x10\x00\x04\x46\x78\x54\x16\x00\0\0\0\0".to_vec(),
-            &["Fuchsia"],
-        ),
-        (
-            "trace.dat",
-            b"\x17\x08\x44tracing6\0\0\0".to_vec(),
-            &["trace-cmd"],
-        ),
-        (
-            "net.pcap",
-            b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0".to_vec(),
-            &["network packets"],
-        ),
-        (
-            "program",
-            fs::read(PROGRAM).unwrap()[..9000].to_vec(),
-            &["executable"],
-        ),
+        ("log.txt", long("--------- beginning of main\n"), &["Android log"]),
+        ("build.log", long("# ninja log v5\n1\t2\t3\tout.o\n"), &["ninja"]),
+        ("perf.data", b"PERFILE2\x68\0\0\0\0\0\0\0".to_vec(), &["Linux perf"]),
+        ("simple.data", b"SIMPLEPERF\x01\0\0\0\0".to_vec(), &["simpleperf"]),
+        ("trace.fxt", b"\x10\x00\x04\x46\x78\x54\x16\x00\0\0\0\0".to_vec(), &["Fuchsia"]),
+        ("trace.dat", b"\x17\x08\x44tracing6\0\0\0".to_vec(), &["trace-cmd"]),
+        ("net.pcap", b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0".to_vec(), &["network packets"]),
+        ("program", fs::read(PROGRAM).unwrap()[..9000].to_vec(), &["executable"]),
         ("bugreport.zip", zip("version.txt"), &["has no trace in it"]),
         ("trace.zip", zip("phone.pftrace"), &["has no trace in it"]),
         ("traces.tar", tar, &["has no trace in it"]),
@@ -147,21 +99,13 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
             b"\xfd7zXZ\0\0\x04aaaaaaaaaaaaaa".to_vec(),
             &["xz -dc FILE | timebase import"],
         ),
-        (
-            "twice.gz",
-            gzip(&gzip(b"something")),
-            &["gzip", "second time"],
-        ),
+        ("twice.gz", gzip(&gzip(b"something")), &["gzip", "second time"]),
         (
             "chrome.json.gz",
             gzip(br#"{"traceEvents":[]}"#),
             &["compressed with gzip", "Chrome's JSON"],
         ),
-        (
-            "picture.png",
-            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0".to_vec(),
-            &["image/png"],
-        ),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0".to_vec(), &["image/png"]),
     ]
 }
 
@@ -181,18 +125,11 @@ fn someone_gives_another_file_for_a_trace_and_reads_what_it_is_and_what_to_do() 
     // A direct query and a pipe give the same message.
     let file = place.write("chrome.json", br#"{"traceEvents":[]}"#);
     let file = file.to_str().unwrap();
-    for command in [
-        &["query", file, "SELECT 1"][..],
-        &["clocks", file],
-        &["shell", file],
-    ] {
+    for command in [&["query", file, "SELECT 1"][..], &["clocks", file], &["shell", file]] {
         assert!(run(command).stderr.contains("Chrome's JSON"), "{command:?}");
     }
     let said = piped(&fs::read(file).unwrap(), &place);
-    assert!(
-        said.stderr
-            .contains("standard input is not a Perfetto trace")
-    );
+    assert!(said.stderr.contains("standard input is not a Perfetto trace"));
     assert!(said.stderr.contains("Chrome's JSON"), "{}", said.stderr);
 }
 
@@ -238,12 +175,7 @@ fn someone_gives_an_archive_without_a_trace_and_reads_what_is_in_it() {
 
 fn piped(bytes: &[u8], place: &Place) -> Said {
     let mut child = Command::new(PROGRAM)
-        .args([
-            "import",
-            "-",
-            "-o",
-            place.path("piped.db").to_str().unwrap(),
-        ])
+        .args(["import", "-", "-o", place.path("piped.db").to_str().unwrap()])
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -261,10 +193,7 @@ fn f8_a_trace_that_looks_like_text_is_imported() {
     for bytes in [packet.repeat(3), json, packet] {
         assert!(std::str::from_utf8(&bytes).unwrap().is_ascii());
         let (conn, _) = place.import(&place.write("trace", &bytes), &[]);
-        let packets = count(
-            &conn,
-            "SELECT count(*) FROM packet WHERE type IS NOT 'corrupt'",
-        );
+        let packets = count(&conn, "SELECT count(*) FROM packet WHERE type IS NOT 'corrupt'");
         assert_eq!(packets as usize, bytes.len() / 69);
     }
 }
@@ -281,16 +210,10 @@ fn someone_imports_a_database_and_is_told_to_ask_it() {
     conn.execute_batch("CREATE TABLE t (x)").unwrap();
     drop(conn);
     let said = place.refuse(&other, &[]);
-    assert!(
-        said.contains("timebase did not make it") && said.contains("sqlite3"),
-        "{said}"
-    );
+    assert!(said.contains("timebase did not make it") && said.contains("sqlite3"), "{said}");
     let packed = place.write("packed.gz", &gzip(&fs::read(&other).unwrap()));
     let said = place.refuse(&packed, &[]);
-    assert!(
-        said.contains("a SQLite database") && said.contains("Decompress"),
-        "{said}"
-    );
+    assert!(said.contains("a SQLite database") && said.contains("Decompress"), "{said}");
 }
 
 #[test]
@@ -300,8 +223,7 @@ fn fp8_a_header_alone_is_no_database() {
     let ours = fs::read(place.path("out.db")).unwrap();
     let empty = place.path("empty.db");
     let conn = rusqlite::Connection::open(&empty).unwrap();
-    conn.execute_batch("CREATE TABLE t (x); DROP TABLE t")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE t (x); DROP TABLE t").unwrap();
     drop(conn);
     let other = fs::read(&empty).unwrap();
     for bytes in [&ours[..100], &other[..100], &ours[..16], &ours[..1000]] {
@@ -324,11 +246,7 @@ fn fp8_a_header_alone_is_no_database() {
         }
     }
     let said = run(&["query", empty.to_str().unwrap(), "SELECT 1"]);
-    assert!(
-        said.stderr.contains("timebase did not make it"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("timebase did not make it"), "{}", said.stderr);
 }
 
 #[test]
@@ -364,16 +282,10 @@ fn someone_names_a_place_where_no_database_can_be() {
 
     let directory = place.path("");
     let said = refused(directory.to_str().unwrap()).stderr;
-    assert!(
-        said.contains("is a directory") && said.contains("trace.db"),
-        "{said}"
-    );
+    assert!(said.contains("is a directory") && said.contains("trace.db"), "{said}");
     let nowhere = place.path("no/such/out.db");
     let said = refused(nowhere.to_str().unwrap()).stderr;
-    assert!(
-        said.contains("there is no directory") && said.contains("no/such;"),
-        "{said}"
-    );
+    assert!(said.contains("there is no directory") && said.contains("no/such;"), "{said}");
     let said = refused("/dev/null").stderr;
     assert!(said.contains("device or a pipe"), "{said}");
 }
@@ -385,11 +297,7 @@ fn someone_names_a_source_that_cannot_be_read() {
     let said = place.refuse(&place.path(""), &[]);
     assert!(said.contains("is a directory; name a trace file"), "{said}");
     for name in ["empty.pftrace", "empty.gz"] {
-        let bytes = if name == "empty.gz" {
-            gzip(b"")
-        } else {
-            Vec::new()
-        };
+        let bytes = if name == "empty.gz" { gzip(b"") } else { Vec::new() };
         let said = place.refuse(&place.write(name, &bytes), &[]);
         assert!(said.contains(&format!("{name} is empty")), "{said}");
     }
@@ -415,11 +323,7 @@ fn someone_whose_temporary_directory_is_full_reads_of_tmpdir() {
     let output = Command::new("sh").args(["-c", &script]).output().unwrap();
     let said = Said::from(output);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
-    assert!(
-        said.stderr.contains("temporary database in"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("temporary database in"), "{}", said.stderr);
     assert!(said.stderr.contains("TMPDIR"), "{}", said.stderr);
     assert!(!said.stderr.contains("-o"), "{}", said.stderr);
     assert_eq!(place.files(), Vec::<String>::new());
@@ -440,11 +344,7 @@ fn someone_begins_with_a_file_or_another_word_and_reads_which_command_is_meant()
     let tip = |word: &str| {
         let said = run(&[word]);
         assert_eq!(said.code, Some(2), "{word}");
-        let tips: Vec<&str> = said
-            .stderr
-            .lines()
-            .filter(|line| line.contains("tip:"))
-            .collect();
+        let tips: Vec<&str> = said.stderr.lines().filter(|line| line.contains("tip:")).collect();
         assert_eq!(tips.len(), 1, "{}", said.stderr);
         tips[0].to_owned()
     };
@@ -469,10 +369,7 @@ fn someone_misspells_a_name_and_reads_what_is_there() {
     let tip = |sql: &str| {
         let said = run(&["query", database.to_str().unwrap(), sql]);
         assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{sql}");
-        let (error, tip) = said
-            .stderr
-            .split_once("  tip: ")
-            .unwrap_or((&said.stderr, ""));
+        let (error, tip) = said.stderr.split_once("  tip: ").unwrap_or((&said.stderr, ""));
         assert!(error.starts_with("timebase: error: "), "{error}");
         tip.trim().to_owned()
     };
@@ -480,17 +377,8 @@ fn someone_misspells_a_name_and_reads_what_is_there() {
     // The same holds for a trace, whose temporary database only has the named views.
     let trace = data("app.pftrace");
     let said = run(&["query", trace.to_str().unwrap(), "SELECT * FROM slcies"]);
-    assert!(
-        said.stderr
-            .trim_end()
-            .ends_with("tip: did you mean slices?"),
-        "{}",
-        said.stderr
-    );
-    assert_eq!(
-        tip("SELECT * FROM slice JOIN thred USING (utid)"),
-        "did you mean thread?"
-    );
+    assert!(said.stderr.trim_end().ends_with("tip: did you mean slices?"), "{}", said.stderr);
+    assert_eq!(tip("SELECT * FROM slice JOIN thred USING (utid)"), "did you mean thread?");
     assert_eq!(tip("SELECT * FROM main.trak"), "did you mean track?");
     assert!(tip("SELECT * FROM elephants").contains("timebase help tables"));
     assert_eq!(tip("SELECT durr FROM slice"), "did you mean dur?");
@@ -501,18 +389,9 @@ fn someone_misspells_a_name_and_reads_what_is_there() {
     // A view has it joined.
     assert!(tip("SELECT thread_name FROM slice").contains("a column of thread_slice"));
     let all = tip("SELECT s.elephant FROM flow s");
-    assert_eq!(
-        all,
-        "flow has the columns id, slice_out, slice_in, trace_id, arg_set_id"
-    );
-    assert_eq!(
-        tip("SELECT to_bootime(6, 0, 1)"),
-        "did you mean to_boottime?"
-    );
-    assert_eq!(
-        tip("SELECT EXTRACT_ARGS(1, 'x')"),
-        "did you mean extract_arg?"
-    );
+    assert_eq!(all, "flow has the columns id, slice_out, slice_in, trace_id, arg_set_id");
+    assert_eq!(tip("SELECT to_bootime(6, 0, 1)"), "did you mean to_boottime?");
+    assert_eq!(tip("SELECT EXTRACT_ARGS(1, 'x')"), "did you mean extract_arg?");
     // No hints for a statement that is wrong in itself.
     assert_eq!(tip("SELEC 1"), "");
     assert_eq!(tip("SELECT to_boottime(1)"), "");
@@ -521,26 +400,11 @@ fn someone_misspells_a_name_and_reads_what_is_there() {
         &["shell", database.to_str().unwrap()],
         "SELECT durr FROM slice;\n",
     );
-    assert!(
-        shell.stderr.contains("tip: did you mean dur?"),
-        "{}",
-        shell.stderr
-    );
-    let report = place.write(
-        "report.sql",
-        b"-- # All\nSELECT 1;\n-- # Slices\nSELECT * FROM slize;\n",
-    );
-    let said = run(&[
-        "query",
-        database.to_str().unwrap(),
-        "--file",
-        report.to_str().unwrap(),
-    ]);
-    assert!(
-        said.stderr.contains("tip: did you mean slice"),
-        "{}",
-        said.stderr
-    );
+    assert!(shell.stderr.contains("tip: did you mean dur?"), "{}", shell.stderr);
+    let report =
+        place.write("report.sql", b"-- # All\nSELECT 1;\n-- # Slices\nSELECT * FROM slize;\n");
+    let said = run(&["query", database.to_str().unwrap(), "--file", report.to_str().unwrap()]);
+    assert!(said.stderr.contains("tip: did you mean slice"), "{}", said.stderr);
 }
 
 #[test]
@@ -551,25 +415,16 @@ fn fp7_someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
     let tip = |sql: &str| {
         let said = run(&["query", database.to_str().unwrap(), sql]);
         assert_eq!(said.code, Some(1), "{sql}");
-        said.stderr
-            .split_once("  tip: ")
-            .map(|(_, tip)| tip.trim().to_owned())
-            .unwrap()
+        said.stderr.split_once("  tip: ").map(|(_, tip)| tip.trim().to_owned()).unwrap()
     };
     let page = "'timebase help coming-from-trace-processor'";
-    for sql in [
-        "SELECT thread_name(1)",
-        "SELECT RUN_METRIC('android/android_startup.sql')",
-    ] {
+    for sql in ["SELECT thread_name(1)", "SELECT RUN_METRIC('android/android_startup.sql')"] {
         assert!(tip(sql).contains(page), "{sql}: {}", tip(sql));
     }
     for (sql, packets) in [
         ("SELECT * FROM heap_graph_object", "heap_graph"),
         ("SELECT * FROM android_network_packets", "network_packet"),
-        (
-            "SELECT * FROM memory_snapshot_node",
-            "memory_tracker_snapshot",
-        ),
+        ("SELECT * FROM memory_snapshot_node", "memory_tracker_snapshot"),
     ] {
         let said = tip(sql);
         let of_type = format!("WHERE type = '{packets}', and read them with packet_json(data)");
@@ -596,30 +451,12 @@ fn someone_brings_a_script_of_trace_processor_and_it_runs() {
         CREATE PERFETTO TABLE t AS SELECT :n AS n;
         SELECT plus_one(twice!(n)) AS result FROM t";
     let csv = ["--format", "csv"];
-    let with = [
-        "query",
-        database,
-        "--sql-package",
-        packages,
-        "-p",
-        "n=5",
-        script,
-    ];
+    let with = ["query", database, "--sql-package", packages, "-p", "n=5", script];
     let said = run(&[&with[..], &csv].concat());
-    assert_eq!(
-        (said.stdout.as_str(), said.code),
-        ("result\n11\n", Some(0)),
-        "{}",
-        said.stderr
-    );
+    assert_eq!((said.stdout.as_str(), said.code), ("result\n11\n", Some(0)), "{}", said.stderr);
     // Without the folder, the error says how to name it.
     let said = run(&["query", database, "-p", "n=5", script]);
-    assert!(
-        said.stderr
-            .contains("tip: name the folder with --sql-package DIR"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("tip: name the folder with --sql-package DIR"), "{}", said.stderr);
     assert_eq!(said.code, Some(1));
     // The shell keeps its own objects, and the database does not get them.
     let input = "INCLUDE PERFETTO MODULE mine.sums;\nSELECT twice!(21) AS x;\n";
@@ -640,16 +477,10 @@ fn someone_brings_a_script_of_trace_processor_and_it_runs() {
         "\nCREATE PERFETTO VIEW v AS SELECT missing FROM packet",
     )
     .unwrap();
-    let said = run(&[
-        "query",
-        database,
-        "--sql-package",
-        packages,
-        "INCLUDE PERFETTO MODULE mine.wrong",
-    ]);
+    let said =
+        run(&["query", database, "--sql-package", packages, "INCLUDE PERFETTO MODULE mine.wrong"]);
     assert!(
-        said.stderr
-            .contains("no such column: missing\n  mine.wrong, line 2, column 34:"),
+        said.stderr.contains("no such column: missing\n  mine.wrong, line 2, column 34:"),
         "{}",
         said.stderr
     );
@@ -661,13 +492,7 @@ fn someone_asks_for_what_the_import_left_out_and_reads_that_it_did() {
     let ask = |options: &[&str], sql: &str| {
         place.import(&data("system.pftrace"), options);
         let database = place.path("out.db");
-        let said = run(&[
-            "query",
-            database.to_str().unwrap(),
-            sql,
-            "--format",
-            "jsonl",
-        ]);
+        let said = run(&["query", database.to_str().unwrap(), sql, "--format", "jsonl"]);
         assert_eq!(said.code, Some(0), "{}", said.stderr);
         (said.stdout, said.stderr)
     };
@@ -675,10 +500,7 @@ fn someone_asks_for_what_the_import_left_out_and_reads_that_it_did() {
     let (rows, said) = ask(&["--no-data"], field);
     assert_eq!(rows, "{\"t\":null}\n", "the answer is what it was");
     assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(
-        said.contains("--no-data") && said.contains("packet_field"),
-        "{said}"
-    );
+    assert!(said.contains("--no-data") && said.contains("packet_field"), "{said}");
     assert_eq!(ask(&["--no-data"], "SELECT count(*) FROM packet").1, "");
     assert_eq!(ask(&[], field).1, "");
 
@@ -686,15 +508,9 @@ fn someone_asks_for_what_the_import_left_out_and_reads_that_it_did() {
     let (rows, said) = ask(&["--no-events"], empty);
     assert!(rows.contains("{\"n\":0}"), "{rows}");
     assert_eq!(said.lines().count(), 2, "once for each subject: {said}");
-    assert!(
-        said.contains("slice is empty because the import left it out"),
-        "{said}"
-    );
+    assert!(said.contains("slice is empty because the import left it out"), "{said}");
     let (_, said) = ask(&["--tables", "sched"], empty);
-    assert!(
-        said.contains("slice is empty") && !said.contains("sched is empty"),
-        "{said}"
-    );
+    assert!(said.contains("slice is empty") && !said.contains("sched is empty"), "{said}");
     assert_eq!(ask(&["--tables", "sched"], "SELECT name FROM thread").1, "");
     assert_eq!(ask(&[], empty).1, "");
 }
@@ -703,14 +519,10 @@ fn someone_asks_for_what_the_import_left_out_and_reads_that_it_did() {
 fn every_table_that_is_said_to_be_left_out_is_empty_then() {
     let place = Place::new();
     let (conn, _) = place.import(&data("system.pftrace"), &["--no-events"]);
-    let mut statement = conn
-        .prepare("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
-        .unwrap();
-    let tables: Vec<String> = statement
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let mut statement =
+        conn.prepare("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").unwrap();
+    let tables: Vec<String> =
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     let database = place.path("out.db");
     let mut told = 0;
     for table in tables {
@@ -718,11 +530,7 @@ fn every_table_that_is_said_to_be_left_out_is_empty_then() {
         let said = run(&["query", database.to_str().unwrap(), &sql, "--format", "csv"]);
         if said.stderr.contains("left it out") {
             told += 1;
-            assert_eq!(
-                count(&conn, &format!("SELECT count(*) FROM {table}")),
-                0,
-                "{table}"
-            );
+            assert_eq!(count(&conn, &format!("SELECT count(*) FROM {table}")), 0, "{table}");
         }
     }
     assert!(told > 30, "{told}");
@@ -732,11 +540,7 @@ fn every_table_that_is_said_to_be_left_out_is_empty_then() {
 fn someone_imports_a_trace_of_heap_graphs_and_reads_where_they_are() {
     let packet = |field: u32, timestamp: u64| {
         let payload = Message::new().number(1, 7).0;
-        Packet {
-            timestamp: Some(timestamp),
-            payload: Some((field, payload)),
-            ..Packet::default()
-        }
+        Packet { timestamp: Some(timestamp), payload: Some((field, payload)), ..Packet::default() }
     };
     let mut packets: Vec<Packet> = (0..1200).map(|n| packet(56, n)).collect();
     packets.extend((0..3).map(|n| packet(88, n)));
@@ -745,18 +549,9 @@ fn someone_imports_a_trace_of_heap_graphs_and_reads_where_they_are() {
     let file = place.write("profile.pftrace", &bytes);
     let (conn, said) = place.import(&file, &[]);
     assert!(said.contains("no table    1,200  heap_graph\n"), "{said}");
-    assert!(
-        said.contains("                3  network_packet\n"),
-        "{said}"
-    );
+    assert!(said.contains("                3  network_packet\n"), "{said}");
     assert!(said.contains("packet_json(data)"), "{said}");
-    assert_eq!(
-        count(
-            &conn,
-            "SELECT count(*) FROM packet WHERE type = 'heap_graph'"
-        ),
-        1200
-    );
+    assert_eq!(count(&conn, "SELECT count(*) FROM packet WHERE type = 'heap_graph'"), 1200);
     let (_, said) = place.import(&file, &["--no-data"]);
     assert!(said.contains("without --no-data"), "{said}");
     // If a trace has tables for all but a few packets, it says nothing about them.

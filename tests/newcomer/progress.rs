@@ -53,11 +53,7 @@ fn a_slow_pipe_has_a_line_that_fits_in_any_terminal() {
 /// A trace that takes a while.
 fn large(place: &Place) -> String {
     let trace = fs::read(data("app.pftrace")).unwrap().repeat(60);
-    place
-        .write("large.pftrace", &trace)
-        .to_str()
-        .unwrap()
-        .to_owned()
+    place.write("large.pftrace", &trace).to_str().unwrap().to_owned()
 }
 
 #[test]
@@ -88,8 +84,7 @@ fn a_terminal_made_narrower_gets_a_line_that_fits_it() {
     let (input, mut feed) = io::pipe().unwrap();
     let command = program(&["import", "-", "-o", out.to_str().unwrap()]).stdin(Stdio::from(input));
     let terminal = Terminal::of(100, 20, command);
-    feed.write_all(&fs::read(data("sdk.pftrace")).unwrap())
-        .unwrap();
+    feed.write_all(&fs::read(data("sdk.pftrace")).unwrap()).unwrap();
     terminal.wait_for("/s");
     terminal.resize(24, 20);
     // A line that was being written when the terminal changed may be broken; the next one fits.
@@ -118,10 +113,7 @@ fn a_program_reads_progress_as_lines_of_json() {
     assert!(lines.iter().all(|line| line["of"] == size), "{lines:?}");
     assert!(lines.is_sorted_by_key(|line| line["bytes"].as_u64()));
     let last = lines.last().unwrap();
-    assert_eq!(
-        (&last["bytes"], &last["phase"]),
-        (&size.into(), &"writing".into())
-    );
+    assert_eq!((&last["bytes"], &last["phase"]), (&size.into(), &"writing".into()));
     assert!(last["packets"].as_u64() > Some(1000), "{last}");
     assert!(said.stderr.contains("→"), "the summary comes behind it");
 
@@ -141,10 +133,7 @@ fn a_program_reads_progress_as_lines_of_json() {
     let lines: Vec<&str> = said.lines().collect();
     let line: Value = serde_json::from_str(lines[lines.len() - 2]).unwrap();
     assert_eq!((&line["of"], &line["bytes"]), (&Value::Null, &8.into()));
-    assert!(
-        lines[lines.len() - 1].starts_with("timebase: error: "),
-        "{said}"
-    );
+    assert!(lines[lines.len() - 1].starts_with("timebase: error: "), "{said}");
 }
 
 #[test]
@@ -154,10 +143,5 @@ fn who_wants_no_progress_gets_none() {
     let terminal = Terminal::run(80, &["import", &trace, "--progress", "never"]);
     let ended = terminal.end();
     assert_eq!(ended.code, Some(0), "{}", ended.screen);
-    assert_eq!(
-        before_summary(&ended.screens).count(),
-        0,
-        "{:?}",
-        ended.screens
-    );
+    assert_eq!(before_summary(&ended.screens).count(), 0, "{:?}", ended.screens);
 }

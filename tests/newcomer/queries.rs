@@ -37,23 +37,11 @@ fn a_statement_that_deletes_is_refused_and_told_what_allows_it() {
         query(&place, &["DELETE FROM packet_record"]),
         query(&place, &["DROP TABLE packet_record"]),
         query(&place, &["PRAGMA user_version = 1"]),
-        run_with_input(
-            &["shell", path.to_str().unwrap()],
-            "UPDATE packet_record SET ts = 0;\n",
-        ),
+        run_with_input(&["shell", path.to_str().unwrap()], "UPDATE packet_record SET ts = 0;\n"),
     ];
     for said in refused {
-        assert_eq!(
-            (said.code, said.stdout.as_str()),
-            (Some(1), ""),
-            "{}",
-            said.stderr
-        );
-        assert!(
-            said.stderr.contains("--write opens it for writing"),
-            "{}",
-            said.stderr
-        );
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
+        assert!(said.stderr.contains("--write opens it for writing"), "{}", said.stderr);
     }
     assert_eq!(fs::read(path).unwrap(), before);
     assert_eq!(place.files(), ["trace.db"]);
@@ -92,11 +80,7 @@ fn a_transaction_that_is_not_ended_is_told() {
     let place = Place::new();
     database(&place);
     let said = query(&place, &["BEGIN; DELETE FROM packet_record", "--write"]);
-    assert!(
-        said.stderr.contains("a transaction was not ended"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("a transaction was not ended"), "{}", said.stderr);
     assert_eq!(packets(&place), "n\n4825\n");
 }
 
@@ -135,42 +119,19 @@ fn a_statement_that_fails_leaves_a_table_away_and_a_stream_where_it_was() {
     for sql in FAILING {
         for format in ["table", "markdown", "md", "line", "parquet"] {
             let said = query(&place, &[sql, "-F", format]);
-            assert_eq!(
-                (said.code, said.stdout.as_str()),
-                (Some(1), ""),
-                "{format} {sql}"
-            );
+            assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{format} {sql}");
         }
         for format in ["csv", "json", "jsonl"] {
             let said = query(&place, &[sql, "-F", format]);
             assert_eq!(said.code, Some(1), "{format} {sql}");
-            assert!(
-                said.stderr.starts_with("timebase: error: "),
-                "{}",
-                said.stderr
-            );
+            assert!(said.stderr.starts_with("timebase: error: "), "{}", said.stderr);
             let rows = if sql == FAILING[0] { 4824 } else { 1 };
             let row = |line: &&str| line.contains(if format == "csv" { "0" } else { "\"a\":0" });
-            assert!(
-                said.stdout.lines().any(|line| row(&line)),
-                "{}",
-                said.stdout
-            );
-            let heads = said
-                .stdout
-                .lines()
-                .filter(|line| ["a", "["].contains(line))
-                .count();
-            let others = said
-                .stdout
-                .lines()
-                .filter(|line| *line == "{\"title\":null,\"rows\":[")
-                .count();
-            assert_eq!(
-                said.stdout.lines().count() - heads - others,
-                rows,
-                "{format} {sql}"
-            );
+            assert!(said.stdout.lines().any(|line| row(&line)), "{}", said.stdout);
+            let heads = said.stdout.lines().filter(|line| ["a", "["].contains(line)).count();
+            let others =
+                said.stdout.lines().filter(|line| *line == "{\"title\":null,\"rows\":[").count();
+            assert_eq!(said.stdout.lines().count() - heads - others, rows, "{format} {sql}");
             assert!(!said.stdout.ends_with("]\n"), "an array without an end");
         }
     }
@@ -178,16 +139,9 @@ fn a_statement_that_fails_leaves_a_table_away_and_a_stream_where_it_was() {
     for format in ["csv", "json", "jsonl"] {
         for sql in ["SELECT 1 AS a, abs(-9223372036854775808)", "SELECT missing"] {
             let said = query(&place, &[sql, "-F", format]);
-            assert_eq!(
-                (said.code, said.stdout.as_str()),
-                (Some(1), ""),
-                "{format} {sql}"
-            );
+            assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{format} {sql}");
         }
-        let said = query(
-            &place,
-            &["SELECT 1 AS a WHERE 0", "--fail-if-empty", "-F", format],
-        );
+        let said = query(&place, &["SELECT 1 AS a WHERE 0", "--fail-if-empty", "-F", format]);
         assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{format}");
     }
     let input = "SELECT 1 AS a;\nSELECT iif(id < 4824, id, abs(-9223372036854775808)) FROM packet;\nSELECT 3 AS c;\n";
@@ -219,11 +173,7 @@ const SLOW: &str = "SELECT 1 AS a UNION ALL
 fn rows_are_there_at_once_and_the_end_when_the_reader_goes() {
     let place = Place::new();
     let path = database(&place);
-    for (format, first) in [
-        ("csv", "a\n1\n"),
-        ("json", "[\n{\"a\":1}"),
-        ("jsonl", "{\"a\":1}\n"),
-    ] {
+    for (format, first) in [("csv", "a\n1\n"), ("json", "[\n{\"a\":1}"), ("jsonl", "{\"a\":1}\n")] {
         let mut command = Command::new(PROGRAM);
         command.args(["query", path.to_str().unwrap(), SLOW, "-F", format]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -232,18 +182,10 @@ fn rows_are_there_at_once_and_the_end_when_the_reader_goes() {
         let mut out = child.stdout.take().unwrap();
         out.read_exact(&mut seen).unwrap();
         assert_eq!(String::from_utf8(seen).unwrap(), first);
-        assert_eq!(
-            child.try_wait().unwrap(),
-            None,
-            "the second row takes hours"
-        );
+        assert_eq!(child.try_wait().unwrap(), None, "the second row takes hours");
         drop(out);
         let ended: Said = child.wait_with_output().unwrap().into();
-        assert_eq!(
-            (ended.code, ended.stderr.as_str()),
-            (Some(0), ""),
-            "{format}"
-        );
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{format}");
     }
 }
 
@@ -261,11 +203,7 @@ fn many_rows_come_as_they_are_and_the_reader_of_a_few_is_enough() {
         let said = query(&place, &[&many, "-F", format]);
         assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
         assert!(said.stdout.ends_with(last), "{format}");
-        let rows = said
-            .stdout
-            .lines()
-            .filter(|line| line.contains("text"))
-            .count();
+        let rows = said.stdout.lines().filter(|line| line.contains("text")).count();
         assert_eq!(rows, 300_000, "{format}");
         let mut command = Command::new(PROGRAM);
         command.args(["query", path.to_str().unwrap(), endless, "-F", format]);
@@ -276,11 +214,7 @@ fn many_rows_come_as_they_are_and_the_reader_of_a_few_is_enough() {
         out.read_exact(&mut seen).unwrap();
         drop(out);
         let ended: Said = child.wait_with_output().unwrap().into();
-        assert_eq!(
-            (ended.code, ended.stderr.as_str()),
-            (Some(0), ""),
-            "{format}"
-        );
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{format}");
     }
 }
 
@@ -301,18 +235,9 @@ fn statements_that_write_run_even_if_nobody_reads_the_rows() {
 fn a_statement_may_begin_with_a_comment() {
     let place = Place::new();
     database(&place);
-    for sql in [
-        "-- # Title\nSELECT 1 AS a",
-        "--\nSELECT 1 AS a",
-        "--title\nSELECT 1 AS a",
-    ] {
+    for sql in ["-- # Title\nSELECT 1 AS a", "--\nSELECT 1 AS a", "--title\nSELECT 1 AS a"] {
         let said = query(&place, &[sql, "-F", "csv"]);
-        assert_eq!(
-            (said.code, said.stdout.as_str()),
-            (Some(0), "a\n1\n"),
-            "{}",
-            said.stderr
-        );
+        assert_eq!((said.code, said.stdout.as_str()), (Some(0), "a\n1\n"), "{}", said.stderr);
     }
     let said = query(&place, &["-- # Title\nSELECT 1 AS a"]);
     assert!(said.stdout.starts_with("Title\n"), "{}", said.stdout);
@@ -337,14 +262,8 @@ fn a_terminal_shows_what_takes_long() {
     let several = format!("SELECT 1; {counted}");
     let cases: [(&[&str], &[&str]); 3] = [
         (&[&counted], &["query, "]),
-        (
-            &[&several, "-o", out.to_str().unwrap()],
-            &["query, statement 2 of 2, 1 rows, "],
-        ),
-        (
-            &[ENDLESS, "-o", out.to_str().unwrap()],
-            &["query, ", " rows, "],
-        ),
+        (&[&several, "-o", out.to_str().unwrap()], &["query, statement 2 of 2, 1 rows, "]),
+        (&[ENDLESS, "-o", out.to_str().unwrap()], &["query, ", " rows, "]),
     ];
     for (arguments, shown) in cases {
         let terminal = Terminal::run(100, &[&["query", path], arguments].concat());
@@ -376,10 +295,7 @@ fn a_result_in_a_file_is_whole_or_not_there() {
     assert_eq!(place.files(), ["trace.db"]);
 
     let said = query(&place, &["SELECT 1 AS a", "--output", file]);
-    assert_eq!(
-        (said.code, said.stdout.as_str(), said.stderr.as_str()),
-        (Some(0), "", "")
-    );
+    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""));
     assert_eq!(fs::read_to_string(&output).unwrap(), "{\"a\":1}\n");
 
     // It still has the old contents when the next one fails.
@@ -446,11 +362,7 @@ fn a_name_that_begins_with_a_dash_can_be_pasted_from_next() {
         let said = import(output);
         let (_, next) = said.split_once("\nNext: ").unwrap();
         assert!(next.starts_with(shown), "{next}");
-        let command = next
-            .lines()
-            .next()
-            .unwrap()
-            .replacen("timebase", PROGRAM, 1);
+        let command = next.lines().next().unwrap().replacen("timebase", PROGRAM, 1);
         let done = Command::new("sh")
             .args(["-c", &command])
             .current_dir(place.path("."))
@@ -470,10 +382,7 @@ fn a_file_that_cannot_be_the_result_is_told() {
         said.stderr
     };
     let source = message(place.path("trace.db"));
-    assert!(
-        source.contains("which the result would replace"),
-        "{source}"
-    );
+    assert!(source.contains("which the result would replace"), "{source}");
     assert_eq!(fs::read(place.path("trace.db")).unwrap(), before);
     let missing = message(place.path("none/x.csv"));
     assert!(missing.contains("there is no directory"), "{missing}");
@@ -484,20 +393,9 @@ fn a_file_that_cannot_be_the_result_is_told() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told() {
-    let said = run(&[
-        "query",
-        "tests/data/nearest.pftrace",
-        "SELECT 1",
-        "-o",
-        "/dev/full",
-    ]);
+    let said = run(&["query", "tests/data/nearest.pftrace", "SELECT 1", "-o", "/dev/full"]);
     assert_eq!(said.code, Some(1));
-    assert!(
-        said.stderr
-            .contains("cannot write /dev/full: No space left"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("cannot write /dev/full: No space left"), "{}", said.stderr);
 }
 
 #[test]
@@ -505,19 +403,11 @@ fn a_wrong_parameter_of_a_report_is_named_with_what_it_takes() {
     let report = ["query", "tests/data/app.pftrace", "--report", "slices"];
     let message = |parameter: &str| {
         let said = run(&[&report[..], &["-p", parameter]].concat());
-        assert_eq!(
-            (said.code, said.stdout.as_str()),
-            (Some(2), ""),
-            "{}",
-            said.stderr
-        );
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{}", said.stderr);
         said.stderr
     };
     let unknown = message("elephants=3");
-    assert!(
-        unknown.contains("--param elephants: no statement uses :elephants"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("--param elephants: no statement uses :elephants"), "{unknown}");
     let from = message("from=x");
     assert!(
         from.contains("--param from=x: 'x' must be trace time in ns, or a time such as")
@@ -544,46 +434,22 @@ fn a_report_takes_a_date_for_a_time() {
             "csv",
         ],
     );
-    let (at, ts) = known
-        .stdout
-        .lines()
-        .nth(1)
-        .unwrap()
-        .split_once(',')
-        .unwrap();
+    let (at, ts) = known.stdout.lines().nth(1).unwrap().split_once(',').unwrap();
     let file = file.to_str().unwrap();
-    let said = query(
-        &place,
-        &["-f", file, "-p", &format!("from={at}"), "-F", "csv"],
-    );
+    let said = query(&place, &["-f", file, "-p", &format!("from={at}"), "-F", "csv"]);
     assert_eq!(said.stdout, format!("ts\n{ts}\n"), "{}", said.stderr);
     let needed = query(&place, &["-f", file]);
-    assert!(
-        needed
-            .stderr
-            .contains("from, which needs a value: since when"),
-        "{}",
-        needed.stderr
-    );
+    assert!(needed.stderr.contains("from, which needs a value: since when"), "{}", needed.stderr);
 }
 
 #[test]
 fn a_nightly_script_fails_where_there_is_nothing_or_half_of_it() {
     let place = Place::new();
     database(&place);
-    let empty = [
-        "SELECT 1 WHERE 0; SELECT 2 WHERE 0",
-        "--fail-if-empty",
-        "-F",
-        "json",
-    ];
+    let empty = ["SELECT 1 WHERE 0; SELECT 2 WHERE 0", "--fail-if-empty", "-F", "json"];
     let said = query(&place, &empty);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
-    assert!(
-        said.stderr.contains("all results are empty"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("all results are empty"), "{}", said.stderr);
     let one = ["SELECT 1 WHERE 0; SELECT 2", "--fail-if-empty"];
     assert_eq!(query(&place, &one).code, Some(0));
 
@@ -595,11 +461,7 @@ fn a_nightly_script_fails_where_there_is_nothing_or_half_of_it() {
         let source = source.to_str().unwrap();
         let said = run(&["query", source, "SELECT 1", "--strict"]);
         assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
-        assert!(
-            said.stderr.contains("the file ends inside the packet"),
-            "{}",
-            said.stderr
-        );
+        assert!(said.stderr.contains("the file ends inside the packet"), "{}", said.stderr);
         assert_eq!(run(&["query", source, "SELECT 1"]).code, Some(0));
     }
     assert_eq!(query(&place, &["SELECT 1", "--strict"]).code, Some(0));
@@ -618,25 +480,12 @@ fn every_error_has_one_style() {
         &["nothing"],
     ] {
         let said = run(args);
-        assert!(
-            said.stderr.starts_with("timebase: error: "),
-            "{args:?}\n{}",
-            said.stderr
-        );
+        assert!(said.stderr.starts_with("timebase: error: "), "{args:?}\n{}", said.stderr);
     }
     let piped = run_with_input(&["shell", nearest], "SELECT missing;\n.nothing\n");
-    let errors: Vec<&str> = piped
-        .stderr
-        .lines()
-        .filter(|line| line.contains("error"))
-        .collect();
+    let errors: Vec<&str> = piped.stderr.lines().filter(|line| line.contains("error")).collect();
     assert_eq!(errors.len(), 2, "{}", piped.stderr);
-    assert!(
-        errors
-            .iter()
-            .all(|line| line.starts_with("timebase: error: ")),
-        "{errors:?}"
-    );
+    assert!(errors.iter().all(|line| line.starts_with("timebase: error: ")), "{errors:?}");
 }
 
 #[test]
@@ -644,8 +493,7 @@ fn who_gives_no_arguments_gets_the_help() {
     let said = run(&[]);
     assert_eq!(said.code, Some(2));
     assert!(
-        said.stderr
-            .starts_with("Turn Perfetto traces into SQLite databases"),
+        said.stderr.starts_with("Turn Perfetto traces into SQLite databases"),
         "{}",
         said.stderr
     );
@@ -656,34 +504,19 @@ fn the_common_flags_are_short() {
     let place = Place::new();
     let database = database(&place);
     let database = database.to_str().unwrap();
-    assert_eq!(
-        run(&["import", "tests/data/sdk.pftrace", "-o", database, "-f"]).code,
-        Some(0)
-    );
+    assert_eq!(run(&["import", "tests/data/sdk.pftrace", "-o", database, "-f"]).code, Some(0));
     let report = run(&["query", database, "-r", "slices", "-p", "top=1", "-F", "md"]);
-    assert!(
-        report.stdout.starts_with("## Slices by name\n"),
-        "{}",
-        report.stderr
-    );
+    assert!(report.stdout.starts_with("## Slices by name\n"), "{}", report.stderr);
     let multihop = "tests/data/multihop.pftrace";
     let explained = run(&["explain", multihop, "-c", "64", "-s", "2", "-t", "3503"]);
-    assert!(
-        explained.stdout.contains("is BOOTTIME 7703 ns (nearest; "),
-        "{}",
-        explained.stderr
-    );
+    assert!(explained.stdout.contains("is BOOTTIME 7703 ns (nearest; "), "{}", explained.stderr);
 }
 
 #[test]
 fn the_time_of_a_slice_is_explained_from_the_trace_itself() {
     let trace = "tests/data/app.pftrace";
     let said = run(&["explain", trace, "--slice", "77"]);
-    assert!(
-        said.stdout.starts_with("slice 77 'frame' begins at"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stdout.starts_with("slice 77 'frame' begins at"), "{}", said.stderr);
 }
 
 #[test]
@@ -715,13 +548,7 @@ fn interrupted_as_soon_as_its_file_is_there() {
     let file = place.path("out.csv");
     let child = Command::new(PROGRAM)
         .current_dir(repository())
-        .args([
-            "query",
-            "tests/data/nearest.pftrace",
-            endless,
-            "-o",
-            file.to_str().unwrap(),
-        ])
+        .args(["query", "tests/data/nearest.pftrace", endless, "-o", file.to_str().unwrap()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -733,10 +560,6 @@ fn interrupted_as_soon_as_its_file_is_there() {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     let said: Said = child.wait_with_output().unwrap().into();
     assert_eq!((said.code, said.stdout.as_str()), (Some(130), ""));
-    assert!(
-        said.stderr.ends_with("timebase: error: interrupted\n"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.ends_with("timebase: error: interrupted\n"), "{}", said.stderr);
     assert_eq!(place.files(), Vec::<String>::new());
 }

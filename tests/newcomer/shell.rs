@@ -74,10 +74,7 @@ mod typed {
         for ask in [".help", "help"] {
             let screen = say(&terminal, ask, "not finished", CONTINUED);
             assert!(screen.contains(".tables [PATTERN]"), "{screen}");
-            assert!(
-                screen.contains("the previous statement is not finished"),
-                "{screen}"
-            );
+            assert!(screen.contains("the previous statement is not finished"), "{screen}");
         }
         say(&terminal, "FROM packet;", "8", PROMPT);
         leave(terminal, "exit");
@@ -135,12 +132,7 @@ mod typed {
     #[test]
     fn who_makes_a_mistake_sees_an_error_like_those_of_other_commands() {
         let terminal = shell();
-        say(
-            &terminal,
-            "SELECT nonsense;",
-            "timebase: error: no such column: nonsense",
-            PROMPT,
-        );
+        say(&terminal, "SELECT nonsense;", "timebase: error: no such column: nonsense", PROMPT);
         say(
             &terminal,
             ".tabels",
@@ -184,10 +176,7 @@ fn a_command_behind_an_unfinished_statement_in_a_script_is_not_swallowed() {
 #[test]
 fn the_last_statement_of_a_script_needs_no_semicolon_and_words_in_it_are_no_commands() {
     assert_eq!(answered(".mode csv\nSELECT 1 AS\nquit\n"), "quit\n1\n");
-    assert_eq!(
-        answered(".mode csv\nSELECT '\n.tables\n' AS t;\n"),
-        "t\n\"\n.tables\n\"\n"
-    );
+    assert_eq!(answered(".mode csv\nSELECT '\n.tables\n' AS t;\n"), "t\n\"\n.tables\n\"\n");
 }
 
 #[test]
@@ -197,11 +186,7 @@ fn help_tells_of_a_name_as_the_command_does() {
     assert_eq!(answered("help CLOCK_PATH;\n"), outside);
     let wrong = piped(".help clock_pth\n");
     assert_eq!(wrong.code, Some(1));
-    assert!(
-        wrong.stderr.contains("did you mean 'clock_path'?"),
-        "{}",
-        wrong.stderr
-    );
+    assert!(wrong.stderr.contains("did you mean 'clock_path'?"), "{}", wrong.stderr);
 }
 
 #[test]
@@ -238,10 +223,7 @@ fn tables_are_those_that_can_be_asked_and_the_others_by_a_pattern() {
         assert!(!tables.contains(internal), "{internal}\n{tables}");
     }
     let behind = answered(".mode csv\n.tables slice_rec%\n");
-    assert_eq!(
-        behind,
-        "name,type,what\nslice_record,table,a stored row of `slice`\n"
-    );
+    assert_eq!(behind, "name,type,what\nslice_record,table,a stored row of `slice`\n");
     let own = answered(".mode csv\nCREATE TEMP VIEW mine AS SELECT 1;\n.tables min%\n");
     assert_eq!(own, "name,type,what\nmine,view,\n");
 }
@@ -249,10 +231,7 @@ fn tables_are_those_that_can_be_asked_and_the_others_by_a_pattern() {
 #[test]
 fn a_schema_tells_what_columns_are_and_is_sql_without_notes_of_its_makers() {
     let slice = answered(".schema slice\n");
-    assert!(
-        slice.starts_with("-- A row is an activity with a start and an end"),
-        "{slice}"
-    );
+    assert!(slice.starts_with("-- A row is an activity with a start and an end"), "{slice}");
     assert!(slice.contains("\n--   dur "), "{slice}");
     assert!(slice.contains("\nCREATE VIEW slice AS\n"), "{slice}");
 
@@ -260,15 +239,9 @@ fn a_schema_tells_what_columns_are_and_is_sql_without_notes_of_its_makers() {
     let (comment, sql) = snapshots.split_once("CREATE TABLE").unwrap();
     assert!(comment.contains("the packet that carried it"), "{comment}");
     assert!(!sql.contains("--") && !sql.contains("/*"), "{sql}");
-    assert!(
-        sql.contains("CREATE TRIGGER clock_snapshot_inserted"),
-        "{sql}"
-    );
+    assert!(sql.contains("CREATE TRIGGER clock_snapshot_inserted"), "{sql}");
 
-    assert!(
-        comment.lines().all(|line| line.chars().count() <= 100),
-        "{comment}"
-    );
+    assert!(comment.lines().all(|line| line.chars().count() <= 100), "{comment}");
 
     // The whole script makes the same tables again.
     let all = answered(".schema\n");
@@ -309,24 +282,16 @@ fn a_file_is_read_up_to_its_first_error_which_names_the_line() {
     let place = Place::new();
     place.write("inner.sql", b"SELECT 2 AS two;\n");
     let inner = place.path("inner.sql");
-    let outer = format!(
-        ".mode csv\nSELECT 1\n AS one;\n.read '{}'\n",
-        inner.display()
-    );
+    let outer = format!(".mode csv\nSELECT 1\n AS one;\n.read '{}'\n", inner.display());
     let outer = place.write("a file.sql", outer.as_bytes());
     let read = format!(".read \"{}\"\n", outer.display());
     assert_eq!(answered(&read), "one\n1\ntwo\n2\n");
 
-    let wrong = place.write(
-        "wrong.sql",
-        b".mode csv\n\nSELECT\n  nonsense;\nSELECT 5;\n",
-    );
+    let wrong = place.write("wrong.sql", b".mode csv\n\nSELECT\n  nonsense;\nSELECT 5;\n");
     let said = piped(&format!(".read {}\nSELECT 6;\n", wrong.display()));
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), "6\n6\n"));
-    let expected = format!(
-        "timebase: error: {}: line 3: no such column: nonsense\n",
-        wrong.display()
-    );
+    let expected =
+        format!("timebase: error: {}: line 3: no such column: nonsense\n", wrong.display());
     assert!(said.stderr.starts_with(&expected), "{}", said.stderr);
 
     // A file that reads itself ends nevertheless.
@@ -340,11 +305,7 @@ fn a_file_is_read_up_to_its_first_error_which_names_the_line() {
     let out = place.write("out.sql", b"SELECT 1;\nexit\nSELECT 2;\n");
     let said = answered(&format!(".mode csv\n.read {}\nSELECT 3;\n", out.display()));
     assert_eq!(said, "1\n1\n");
-    assert!(
-        piped(".read no/such.sql\n")
-            .stderr
-            .contains("cannot read no/such.sql")
-    );
+    assert!(piped(".read no/such.sql\n").stderr.contains("cannot read no/such.sql"));
 }
 
 #[test]

@@ -29,11 +29,7 @@ fn for_pairs<C: Debug>(
             };
             let found = differences(&pair);
             let told = &pair.told.unmet;
-            prop_assert!(
-                found.is_empty(),
-                "{conversion:?} {told:?}: {}",
-                found.join("\n")
-            );
+            prop_assert!(found.is_empty(), "{conversion:?} {told:?}: {}", found.join("\n"));
         }
         Ok(())
     });
@@ -76,9 +72,7 @@ fn rw9_rw10_any_set_of_files_is_imported_alike() {
         };
         let files = case.files();
         let files: Vec<PathBuf> = files.iter().map(|f| write(&f.name, &f.bytes)).collect();
-        let manifest = case
-            .manifest()
-            .map(|text| write("the.manifest", text.as_bytes()));
+        let manifest = case.manifest().map(|text| write("the.manifest", text.as_bytes()));
         Pair::of_set(&files, manifest, conversion)
     };
     for_pairs(merge::generate::case(), pair, Pair::differences_of_times);

@@ -43,14 +43,8 @@ const OF_BYTES_AND_CLOCKS: [&str; 23] = [
 ];
 
 /// The columns of other tables with such data.
-const COLUMNS: [&str; 6] = [
-    "timestamp",
-    "first_ts",
-    "last_ts",
-    "packets",
-    "unresolved",
-    "trace_file_id",
-];
+const COLUMNS: [&str; 6] =
+    ["timestamp", "first_ts", "last_ts", "packets", "unresolved", "trace_file_id"];
 
 type Rows = Vec<Vec<Value>>;
 
@@ -67,14 +61,9 @@ fn options(conversion: Conversion) -> Options {
     let mut options = Options::default();
     options.conversion = conversion;
     options.views = Views::Named(
-        [
-            "packet",
-            "ftrace_event",
-            "ftrace_event_partial",
-            "android_logs",
-        ]
-        .map(str::to_owned)
-        .into(),
+        ["packet", "ftrace_event", "ftrace_event_partial", "android_logs"]
+            .map(str::to_owned)
+            .into(),
     );
     options.overwrite = true;
     options
@@ -117,13 +106,7 @@ impl Pair {
         let nearest = options(Conversion::Nearest);
         let b = imported(&[o], &nearest, &place.path("b.db"));
         let conversion = by.conversion;
-        Some(Pair {
-            a,
-            b: b.expect("the rewritten trace is imported"),
-            told,
-            place,
-            conversion,
-        })
+        Some(Pair { a, b: b.expect("the rewritten trace is imported"), told, place, conversion })
     }
 
     pub fn of_bytes(trace: &[u8], conversion: Conversion) -> Option<Pair> {
@@ -227,10 +210,7 @@ impl Pair {
     }
 
     fn table(&self, table: &str, found: &mut Vec<String>) {
-        let columns = rows(
-            &self.a,
-            &format!("SELECT name FROM pragma_table_info('{table}')"),
-        );
+        let columns = rows(&self.a, &format!("SELECT name FROM pragma_table_info('{table}')"));
         let columns = columns.iter().filter_map(|column| match &column[0] {
             Value::Text(name) if !COLUMNS.contains(&name.as_str()) => Some(name.clone()),
             _ => None,
@@ -248,10 +228,7 @@ const PACKETS: &str =
 
 /// The things with times, by their name in the summary, and the query for their times by packet.
 const TIMES: [(&str, &str); 3] = [
-    (
-        "packets",
-        "SELECT id, ts FROM packet WHERE type IS NOT 'clock_snapshot'",
-    ),
+    ("packets", "SELECT id, ts FROM packet WHERE type IS NOT 'clock_snapshot'"),
     (
         "kernel events",
         "SELECT packet_id, ts FROM ftrace_event
@@ -285,10 +262,7 @@ struct Off {
 
 impl Off {
     fn of(a: &Times, b: &Times) -> Off {
-        let mut off = Off {
-            count: 0,
-            largest: Some(0),
-        };
+        let mut off = Off { count: 0, largest: Some(0) };
         let none = Vec::new();
         let packets: BTreeSet<i64> = a.keys().chain(b.keys()).copied().collect();
         for packet in packets {

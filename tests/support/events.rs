@@ -57,9 +57,7 @@ pub fn loss() -> Message {
 /// A descriptor of a uuid in a packet without a timestamp.
 pub fn described(uuid: u64, descriptor: Message) -> Message {
     let descriptor = new().number(1, uuid).and(&descriptor);
-    new()
-        .number(10, SEQUENCE)
-        .message(TRACK_DESCRIPTOR, descriptor)
+    new().number(10, SEQUENCE).message(TRACK_DESCRIPTOR, descriptor)
 }
 
 /// The same at a time.
@@ -92,9 +90,7 @@ pub fn below(parent: u64) -> Message {
 pub fn references(pid: u64, tid: u64, [time, thread_time, instructions]: [u64; 3]) -> Message {
     let thread = new().number(1, pid).number(2, tid).number(6, time);
     let thread = thread.number(7, thread_time).number(8, instructions);
-    new()
-        .number(10, SEQUENCE)
-        .message(THREAD_DESCRIPTOR, thread)
+    new().number(10, SEQUENCE).message(THREAD_DESCRIPTOR, thread)
 }
 
 /// A LegacyEvent of a phase, in an event.
@@ -185,10 +181,7 @@ pub struct Told {
 
 pub fn told(packets: &[Message]) -> Told {
     let trace = trace_of(packets);
-    Told {
-        model: threads::tables(&trace),
-        program: Imported::of_bytes(&trace, &[]),
-    }
+    Told { model: threads::tables(&trace), program: Imported::of_bytes(&trace, &[]) }
 }
 
 impl Told {

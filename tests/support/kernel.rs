@@ -58,9 +58,7 @@ pub fn print(time: u64, emitter: u64, text: &str) -> Message {
 /// A packet of one cpu's events.
 pub fn bundle(cpu: u64, events: &[Message]) -> Message {
     let events = events.iter().cloned();
-    let bundle = events.fold(new().number(1, cpu), |bundle, event| {
-        bundle.message(2, event)
-    });
+    let bundle = events.fold(new().number(1, cpu), |bundle, event| bundle.message(2, event));
     new().number(10, 2).message(1, bundle)
 }
 
@@ -72,9 +70,7 @@ pub fn packet(time: u64, field: u32, payload: Message) -> Message {
 /// A process of a process tree.
 pub fn process(pid: u64, parent: u64, cmdline: &[&str]) -> Message {
     let process = new().number(1, pid).number(2, parent);
-    cmdline
-        .iter()
-        .fold(process, |process, word| process.text(3, word))
+    cmdline.iter().fold(process, |process, word| process.text(3, word))
 }
 
 pub fn imported(packets: &[Message]) -> Imported {

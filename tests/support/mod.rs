@@ -122,9 +122,8 @@ impl Place {
 
     pub fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<_> = entries
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> =
+            entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -142,22 +141,13 @@ impl Place {
         let before = self.files();
         let said = import(trace, &self.path("new.db"), args);
         assert_eq!(said.code, Some(1), "{}", said.stderr);
-        assert_eq!(
-            self.files(),
-            before,
-            "a failed import leaves nothing behind"
-        );
+        assert_eq!(self.files(), before, "a failed import leaves nothing behind");
         said.stderr
     }
 }
 
 pub fn import(trace: &Path, database: &Path, args: &[&str]) -> Said {
-    let paths: [&OsStr; 4] = [
-        "import".as_ref(),
-        trace.as_ref(),
-        "-o".as_ref(),
-        database.as_ref(),
-    ];
+    let paths: [&OsStr; 4] = ["import".as_ref(), trace.as_ref(), "-o".as_ref(), database.as_ref()];
     let mut command = Command::new(PROGRAM);
     command.current_dir(repository()).args(paths).args(args);
     command.output().unwrap().into()
@@ -183,12 +173,7 @@ impl Imported {
         let path = place.path("out.db");
         let said = import(trace, &path, args);
         assert_eq!(said.code, Some(0), "{}: {}", trace.display(), said.stderr);
-        Imported {
-            conn: Connection::open(&path).unwrap(),
-            said: said.stderr,
-            path,
-            _place: place,
-        }
+        Imported { conn: Connection::open(&path).unwrap(), said: said.stderr, path, _place: place }
     }
 
     pub fn of_bytes(trace: &[u8], args: &[&str]) -> Imported {
@@ -218,9 +203,7 @@ pub fn count(conn: &Connection, sql: &str) -> i64 {
 pub fn rows(conn: &Connection, sql: &str) -> Vec<Vec<String>> {
     let mut statement = conn.prepare(sql).unwrap();
     let columns = statement.column_count();
-    let rows = statement.query_map([], |row| {
-        (0..columns).map(|i| row.get(i).map(text)).collect()
-    });
+    let rows = statement.query_map([], |row| (0..columns).map(|i| row.get(i).map(text)).collect());
     rows.unwrap().map(Result::unwrap).collect()
 }
 
@@ -246,9 +229,7 @@ pub fn expected_compressed(name: &str) -> Vec<Vec<String>> {
 
 fn csv_rows(text: &[u8]) -> Vec<Vec<String>> {
     let mut reader = csv::Reader::from_reader(text);
-    let rows = reader
-        .records()
-        .map(|row| row.unwrap().iter().map(String::from).collect());
+    let rows = reader.records().map(|row| row.unwrap().iter().map(String::from).collect());
     rows.collect()
 }
 
@@ -259,9 +240,7 @@ fn decompressed(name: &str) -> Vec<u8> {
 /// The lines of a compressed JSON file: the results of Perfetto's Python package.
 pub fn fixture(name: &str) -> Vec<serde_json::Value> {
     let text = String::from_utf8(decompressed(name)).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Without spaces at the ends of lines and empty lines around the text.

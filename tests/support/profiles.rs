@@ -50,9 +50,8 @@ fn interned() -> Message {
         (6, frame.number(4, 16 * iid).number(6, 100 + iid))
     }));
     entries.extend((1..).zip(STACKS).map(|(iid, frames)| {
-        let stack = frames
-            .iter()
-            .fold(new().number(1, iid), |stack, frame| stack.number(2, *frame));
+        let stack =
+            frames.iter().fold(new().number(1, iid), |stack, frame| stack.number(2, *frame));
         (7, stack)
     }));
     let all = entries.into_iter();
@@ -84,9 +83,7 @@ pub fn packets(samples: &[(u64, u64, u64, u64)]) -> Vec<Message> {
     let reading = |id| new().number(1, id).number(2, 500);
     let clocks = new().message(1, reading(6)).message(1, reading(4));
     let process = |pid, name| kernel::process(pid, 1, &[name]);
-    let tree = new()
-        .message(1, process(10, "app"))
-        .message(1, process(20, "other"));
+    let tree = new().message(1, process(10, "app")).message(1, process(20, "other"));
     let mut packets = vec![
         new().number(10, 1).message(6, clocks),
         new().number(10, 2).number(13, 1).message(12, interned()),

@@ -67,11 +67,7 @@ fn value(json: &Json) -> Value {
 
 /// Values as texts, the form in which they are compared.
 pub fn as_text(rows: Vec<Row>) -> Vec<Row> {
-    let row = |row: Row| {
-        row.into_iter()
-            .map(|value| Value::Text(text(value)))
-            .collect()
-    };
+    let row = |row: Row| row.into_iter().map(|value| Value::Text(text(value))).collect();
     rows.into_iter().map(row).collect()
 }
 
@@ -90,11 +86,7 @@ pub fn difference(found: &[Row], expected: &[Row]) -> Option<String> {
     }
     counts.retain(|_, count| *count != 0);
     let differing = counts.iter().take(TOLD).map(|(row, count)| {
-        let sign = if *count > 0 {
-            "not expected"
-        } else {
-            "missing"
-        };
+        let sign = if *count > 0 { "not expected" } else { "missing" };
         format!("\n    {sign} {}×: {row}", count.abs())
     });
     let told: String = differing.collect();
@@ -141,11 +133,7 @@ fn texts(rows: Vec<Vec<String>>) -> Vec<Row> {
 }
 
 fn as_printed(rows: Vec<Row>) -> Vec<Row> {
-    texts(
-        rows.into_iter()
-            .map(|row| row.into_iter().map(text).collect())
-            .collect(),
-    )
+    texts(rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
 }
 
 /// The tables of a trace must give the recorded answers to these statements.
@@ -186,9 +174,6 @@ pub fn answers_as_recorded(traces: &[&str], asked: &[&str], without_rows: &[&str
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
-    let silent: Vec<_> = asked
-        .iter()
-        .filter(|name| !answered.contains(name))
-        .collect();
+    let silent: Vec<_> = asked.iter().filter(|name| !answered.contains(name)).collect();
     assert!(silent.is_empty(), "no trace has rows of {silent:?}");
 }

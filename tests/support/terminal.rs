@@ -26,13 +26,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The program in the repository, with an environment that does not depend on the user.
 pub fn program(args: &[impl AsRef<OsStr>]) -> Command {
-    let command = Command::new(PROGRAM)
-        .args(args)
-        .current_dir(repository())
-        .env("TERM", "xterm-256color");
-    ["COLUMNS", "LINES", "NO_COLOR"]
-        .iter()
-        .fold(command, |command, name| command.env_remove(name))
+    let command =
+        Command::new(PROGRAM).args(args).current_dir(repository()).env("TERM", "xterm-256color");
+    ["COLUMNS", "LINES", "NO_COLOR"].iter().fold(command, |command, name| command.env_remove(name))
 }
 
 /// Keys that are not text.
@@ -128,30 +124,16 @@ impl Terminal {
         let state = tempfile::tempdir().unwrap();
         let (pty, pts) = pty_process::blocking::open().unwrap();
         pty.resize(Size::new(rows, columns)).unwrap();
-        let child = command
-            .env("XDG_STATE_HOME", state.path())
-            .spawn(pts)
-            .unwrap();
+        let child = command.env("XDG_STATE_HOME", state.path()).spawn(pts).unwrap();
         let emulator = vt100::Parser::new(size(rows), size(columns), 0);
-        let seen = Seen {
-            emulator,
-            raw: Vec::new(),
-            screens: Vec::new(),
-            ended: false,
-        };
+        let seen = Seen { emulator, raw: Vec::new(), screens: Vec::new(), ended: false };
         let seen: Shared = Arc::new((Mutex::new(seen), Condvar::new()));
         let pty = Arc::new(pty);
         let reading = thread::spawn({
             let (pty, seen) = (Arc::clone(&pty), Arc::clone(&seen));
             move || read(&pty, &seen)
         });
-        Terminal {
-            pty,
-            child,
-            seen,
-            reading: Some(reading),
-            _state: state,
-        }
+        Terminal { pty, child, seen, reading: Some(reading), _state: state }
     }
 
     /// Types a text.

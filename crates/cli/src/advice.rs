@@ -42,9 +42,7 @@ fn import(error: &Error, made: Made) -> Option<String> {
         }
         Error::UnknownMember { of, .. } => {
             let remedy = of.as_ref().map_or("", |of| remedy(of.remedy, made));
-            return Some(format!(
-                "{remedy}. Without --strict, the import leaves it out"
-            ));
+            return Some(format!("{remedy}. Without --strict, the import leaves it out"));
         }
         Error::Damaged { .. } => ". Without --strict, the import keeps the readable parts",
         Error::Exists { .. } => "; name another file with -o, or replace it with --force",
@@ -153,17 +151,13 @@ mod tests {
 
     #[test]
     fn errors_of_every_library_are_known() {
-        let database = || SourceError::IsDatabase {
-            source_name: "a.db".to_owned(),
-        };
+        let database = || SourceError::IsDatabase { source_name: "a.db".to_owned() };
         let query = "; query it with `timebase query` or `timebase shell`";
         assert_eq!(of(&database().into()), query);
         assert_eq!(of(&InputsError::from(database()).into()), query);
         assert_eq!(of(&Error::from(database()).into()), query);
-        let present = timebase_export::Error::Exists {
-            path: "tables".into(),
-            trace_id: "0".to_owned(),
-        };
+        let present =
+            timebase_export::Error::Exists { path: "tables".into(), trace_id: "0".to_owned() };
         assert_eq!(of(&present.into()), "; --force replaces it");
         let failed: anyhow::Result<()> = Err(anyhow::anyhow!("odd")).context("more");
         assert!(failed.is_err_and(|error| of(&error).is_empty()));

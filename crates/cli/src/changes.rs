@@ -49,18 +49,12 @@ impl Changes {
             let mut prepared = lock(&shared);
             prepared.is_rollback |= matches!(
                 context.action,
-                AuthAction::Transaction {
-                    operation: TransactionOperation::Rollback
-                }
+                AuthAction::Transaction { operation: TransactionOperation::Rollback }
             );
             prepared.deeds.extend(deed(&context));
             Authorization::Allow
         }))?;
-        Ok(Changes {
-            prepared,
-            pending: BTreeMap::new(),
-            done: BTreeMap::new(),
-        })
+        Ok(Changes { prepared, pending: BTreeMap::new(), done: BTreeMap::new() })
     }
 
     /// Calls `run`, which prepares and runs a statement, and notes its changes.
@@ -188,20 +182,14 @@ mod tests {
         let some = |text: &str| (Some(text.to_owned()), false);
         assert_eq!(told(&["DELETE FROM t"]), some("2 rows of t deleted"));
         assert_eq!(
-            told(&[
-                "UPDATE t SET a = 3, b = 4 WHERE a = 1",
-                "UPDATE t SET a = 5"
-            ]),
+            told(&["UPDATE t SET a = 3, b = 4 WHERE a = 1", "UPDATE t SET a = 5"]),
             some("3 rows of t updated")
         );
         assert_eq!(
             told(&["INSERT INTO t VALUES (7, 7) RETURNING a", "SELECT * FROM t"]),
             some("1 row inserted into t")
         );
-        assert_eq!(
-            told(&["DELETE FROM t WHERE a = 9"]),
-            some("0 rows of t deleted")
-        );
+        assert_eq!(told(&["DELETE FROM t WHERE a = 9"]), some("0 rows of t deleted"));
     }
 
     #[test]

@@ -52,11 +52,7 @@ impl Access {
     };
 
     /// Access to everything in a trace.
-    pub const ALL: Access = Access {
-        subjects: &Subject::ALL,
-        to_data: true,
-        ..Access::CLOCKS
-    };
+    pub const ALL: Access = Access { subjects: &Subject::ALL, to_data: true, ..Access::CLOCKS };
 }
 
 /// A database with timebase's SQL functions.
@@ -88,12 +84,7 @@ impl Deref for Database {
 
 impl From<Connection> for Database {
     fn from(connection: Connection) -> Database {
-        Database {
-            connection,
-            changes: None,
-            denied: Denied::default(),
-            file: None,
-        }
+        Database { connection, changes: None, denied: Denied::default(), file: None }
     }
 }
 
@@ -252,12 +243,12 @@ fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Data
     let mut connection =
         Connection::open_with_flags(&name, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_context(|| format!("cannot open {}", given.display()))?;
-    guard::distrust(&connection)
-        .and_then(|()| guard::refuse_bytes(&connection))
-        .map_err(|error| match timebase_import::check_database(&connection) {
+    guard::distrust(&connection).and_then(|()| guard::refuse_bytes(&connection)).map_err(
+        |error| match timebase_import::check_database(&connection) {
             Err(only @ timebase_import::Error::HeaderOnly { .. }) => only.into(),
             _ => unreadable(given, error),
-        })?;
+        },
+    )?;
     timebase_import::check_database(&connection).map_err(|error| match error {
         timebase_import::Error::Unreadable { error, .. } => unreadable(given, error),
         other => other.into(),
@@ -284,12 +275,7 @@ fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Data
     } else {
         None
     };
-    Ok(Database {
-        connection,
-        changes,
-        denied,
-        file: None,
-    })
+    Ok(Database { connection, changes, denied, file: None })
 }
 
 fn register(connection: &Connection) -> rusqlite::Result<()> {
@@ -306,10 +292,7 @@ pub fn functions() -> rusqlite::Result<BTreeSet<String>> {
     let connection = Connection::open_in_memory()?;
     let of_sqlite = names(&connection)?;
     register(&connection)?;
-    Ok(names(&connection)?
-        .difference(&of_sqlite)
-        .cloned()
-        .collect())
+    Ok(names(&connection)?.difference(&of_sqlite).cloned().collect())
 }
 
 /// The error for a file that SQLite cannot read, with advice.
@@ -364,10 +347,7 @@ pub fn kind(given: &Path) -> anyhow::Result<FileKind> {
     let cannot_open = || format!("cannot open {}", given.display());
     let metadata = fs::metadata(given).with_context(cannot_open)?;
     if metadata.is_dir() {
-        bail!(
-            "{} is a directory, neither a trace nor a database",
-            given.display()
-        );
+        bail!("{} is a directory, neither a trace nor a database", given.display());
     }
     // Looking into a pipe would take bytes from it that the import needs, and SQLite
     // could not read a database from a pipe.
@@ -435,13 +415,7 @@ mod tests {
     #[test]
     fn functions_of_all_kinds_are_known() {
         let functions = functions().expect("SQLite tells them");
-        for name in [
-            "to_boottime",
-            "clock_path",
-            "packet_json",
-            "extract_arg",
-            "ancestor_slice",
-        ] {
+        for name in ["to_boottime", "clock_path", "packet_json", "extract_arg", "ancestor_slice"] {
             assert!(functions.contains(name), "{name}");
         }
         assert!(!functions.contains("count") && !functions.contains("json_each"));
@@ -449,16 +423,11 @@ mod tests {
 
     #[test]
     fn a_full_disk_under_a_temporary_database_names_tmpdir() {
-        let full = timebase_import::Error::DiskFull {
-            path: "scratch/timebase-x/trace.db".into(),
-        };
+        let full = timebase_import::Error::DiskFull { path: "scratch/timebase-x/trace.db".into() };
         let said = unwritable(full.into(), Path::new("scratch/timebase-x")).to_string();
         assert!(said.starts_with("cannot write the temporary database in scratch: no space left."));
         assert!(said.contains("TMPDIR") && !said.contains("-o"), "{said}");
-        let other = unwritable(
-            timebase_import::Error::Cancelled.into(),
-            Path::new("scratch"),
-        );
+        let other = unwritable(timebase_import::Error::Cancelled.into(), Path::new("scratch"));
         assert_eq!(other.to_string(), "interrupted; nothing was changed");
     }
 }

@@ -64,9 +64,8 @@ fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
 
 /// Datasette's name for a database: the name of its file, without the extension.
 fn name(path: &Path) -> anyhow::Result<String> {
-    let stem = path
-        .file_stem()
-        .with_context(|| format!("{} has no name of a file", path.display()))?;
+    let stem =
+        path.file_stem().with_context(|| format!("{} has no name of a file", path.display()))?;
     Ok(stem.to_string_lossy().into_owned())
 }
 
@@ -81,28 +80,17 @@ fn database(reference: &Reference) -> Json {
         ("tables", Json::Object(tables.collect())),
         (
             "queries",
-            Json::Object(
-                queries()
-                    .map(|query| (query.key(), query.described()))
-                    .collect(),
-            ),
+            Json::Object(queries().map(|query| (query.key(), query.described())).collect()),
         ),
     ])
 }
 
 fn table(reference: &Reference, section: &Section) -> Json {
     let columns = reference.columns(section);
-    let columns = columns.map(|column| {
-        (
-            column.name.to_owned(),
-            text(described(column.kind, column.text)),
-        )
-    });
+    let columns =
+        columns.map(|column| (column.name.to_owned(), text(described(column.kind, column.text))));
     let mut members = vec![
-        (
-            "description_html".to_owned(),
-            text(section.paragraphs().map(html).collect::<String>()),
-        ),
+        ("description_html".to_owned(), text(section.paragraphs().map(html).collect::<String>())),
         ("columns".to_owned(), Json::Object(columns.collect())),
     ];
     if section.kind == SectionKind::Storage {
@@ -114,21 +102,14 @@ fn table(reference: &Reference, section: &Section) -> Json {
 /// The description of a column, in a line. Datasette shows the text as it is.
 fn described(kind: &str, text: &str) -> String {
     let text = text.replace('`', "");
-    if kind.is_empty() {
-        text
-    } else {
-        format!("{text} ({})", kind.replace('`', ""))
-    }
+    if kind.is_empty() { text } else { format!("{text} ({})", kind.replace('`', "")) }
 }
 
 /// A paragraph with its code marked.
 fn html(paragraph: &str) -> String {
     let mut html = String::new();
     for (index, part) in paragraph.split('`').enumerate() {
-        let escaped = part
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
+        let escaped = part.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         if index % 2 == 1 {
             html += &format!("<code>{escaped}</code>");
         } else {
@@ -150,11 +131,7 @@ fn queries() -> impl Iterator<Item = Query> {
     QUERIES.split("-- # ").skip(1).filter_map(|part| {
         let (title, rest) = part.split_once('\n')?;
         let (description, sql) = rest.strip_prefix("-- ")?.split_once('\n')?;
-        Some(Query {
-            title,
-            description,
-            sql: sql.trim_end(),
-        })
+        Some(Query { title, description, sql: sql.trim_end() })
     })
 }
 

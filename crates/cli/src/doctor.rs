@@ -117,9 +117,7 @@ impl Finding {
         };
         let columns = 0..COLUMNS.len();
         Ok(Finding {
-            row: columns
-                .map(|index| row.get(index))
-                .collect::<rusqlite::Result<_>>()?,
+            row: columns.map(|index| row.get(index)).collect::<rusqlite::Result<_>>()?,
             check: text("check_name")?,
             severity: Severity::of(&text("severity")?),
             subject: text("subject")?,
@@ -200,10 +198,7 @@ pub fn run(
 ) -> anyhow::Result<anyhow::Result<()>> {
     let database = database::open(&arguments.source, Access::READINGS, signals)?;
     // A check cannot find anything in data that was left out.
-    messages::warnings(&hints::left_out(
-        &database,
-        "ftrace_event android_logs flow",
-    ));
+    messages::warnings(&hints::left_out(&database, "ftrace_event android_logs flow"));
     let examined = signals.during_query(database.get_interrupt_handle(), || {
         let names =
             Names::read(&database).context("cannot read the tables of machines and files")?;
@@ -241,10 +236,7 @@ fn write_json(findings: &[Finding], summary: &Summary, out: &mut dyn Write) -> a
         let of = findings.iter().filter(|f| f.severity == severity);
         (severity.plural(), Value::Integer(of.count() as i64))
     });
-    let numbers = summary
-        .row
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.clone()));
+    let numbers = summary.row.iter().map(|(name, value)| (name.as_str(), value.clone()));
     let (names, row): (Vec<&str>, Vec<Value>) = counts.into_iter().chain(numbers).unzip();
     json(names.into_iter(), iter::once(&row), Format::Jsonl, out)?;
     Ok(out.write_all(b"}\n")?)

@@ -72,12 +72,7 @@ fn explain(
         return Ok(());
     };
     let to = target(database, &reading, arguments, out)?;
-    let Reading {
-        clock: from,
-        ts,
-        row,
-        ..
-    } = reading;
+    let Reading { clock: from, ts, row, .. } = reading;
     let value = write_unit(database, from, ts, row.is_some(), out)?;
     let asked = Asked::new(from, ts, to);
     let by_import = conversion_of(database)?;
@@ -87,12 +82,7 @@ fn explain(
     let row = row.filter(|_| arguments.to.is_none() && conversion == by_import);
     match row {
         Some(row) if !row.is(&answer.result) => {
-            let known = placed::Contradiction {
-                database,
-                row: &row,
-                of_all: &answer,
-                value,
-            };
+            let known = placed::Contradiction { database, row: &row, of_all: &answer, value };
             return known.write(&asked, conversion, width, out);
         }
         _ => answer.write_hops(database, value, width, out)?,
@@ -121,10 +111,7 @@ fn asked_reading(
         Question::Reading { given, ts } => (given, ts),
     };
     let owner = Owner::of(arguments, database)?;
-    let realtime = ClockArgument {
-        written: ClockId::REALTIME.into(),
-        text: "REALTIME".to_owned(),
-    };
+    let realtime = ClockArgument { written: ClockId::REALTIME.into(), text: "REALTIME".to_owned() };
     let clock = given.unwrap_or(&realtime);
     let clock = chosen::clock(database, ("clock", clock), arguments.seq, owner, arguments)?;
     if let Some(given) = given {
@@ -153,10 +140,7 @@ fn target(
     Ok(match &arguments.to {
         // The row of a packet has trace time.
         None if reading.row.is_some() => placed::trace_time(database)?,
-        None => Clock {
-            machine: trace_time_machine(database)?,
-            ..Clock::BOOTTIME
-        },
+        None => Clock { machine: trace_time_machine(database)?, ..Clock::BOOTTIME },
         Some(to) => {
             let (seq, owner) = (arguments.to_seq, reading.owner);
             let clock = chosen::clock(database, ("to", to), seq, owner, arguments)?;
@@ -180,17 +164,11 @@ fn write_reason(
     if let Some(words) = reason {
         writeln!(out, "{words}")?;
     }
-    if let Question::Reading {
-        ts: TsArgument::Shown(_, text),
-        ..
-    } = question
+    if let Question::Reading { ts: TsArgument::Shown(_, text), .. } = question
         && reason == Some(Unresolved::NonMonotonic)
         && from.machine == trace_time_machine(database)?
     {
-        writeln!(
-            out,
-            "the last trace time that showed it: SELECT from_abs_time_str('{text}')"
-        )?;
+        writeln!(out, "the last trace time that showed it: SELECT from_abs_time_str('{text}')")?;
     }
     Ok(())
 }
@@ -212,18 +190,16 @@ enum Hops {
 impl Answer {
     fn of(asked: &Asked, conversion: Conversion, database: &Connection) -> anyhow::Result<Answer> {
         let linear = asked.linear_hops(database)?;
-        let error = linear.iter().try_fold(0.0, |sum, hop| {
-            hop.error_ns.map(|error| sum * hop.rate.abs() + error)
-        });
+        let error = linear
+            .iter()
+            .try_fold(0.0, |sum, hop| hop.error_ns.map(|error| sum * hop.rate.abs() + error));
         let overflow = || Unresolved::Overflow.code().to_owned();
         let last = linear.last().map(|last| last.value_out);
         let by_rate = last.flatten().map(|value| (value, error));
         Ok(match (conversion, last) {
-            (Conversion::Linear, Some(value)) => Answer {
-                result: value.ok_or_else(overflow),
-                hops: Hops::Linear(linear),
-                by_rate,
-            },
+            (Conversion::Linear, Some(value)) => {
+                Answer { result: value.ok_or_else(overflow), hops: Hops::Linear(linear), by_rate }
+            }
             // With lines, no hops means the same as with snapshots: the same clock, or no path.
             _ => Answer {
                 result: asked.nearest(database)?,
@@ -333,10 +309,7 @@ fn write_others(
         0 => format!("file {first} has its own {clock},"),
         more => format!("file {first} and {more} more have their own {clock},"),
     };
-    let line = [
-        line,
-        format!("which --file {first} asks for; this is the machine's"),
-    ];
+    let line = [line, format!("which --file {first} asks for; this is the machine's")];
     write_folded(&line, "", width, out)
 }
 
@@ -361,20 +334,13 @@ fn given_reading(
     let ts = match ts {
         TsArgument::Ticks(ts) => *ts,
         TsArgument::Shown(time, text) => {
-            let ts = time
-                .realtime()
-                .div_euclid(Unit::of(database, clock)?.unit.max(1));
+            let ts = time.realtime().div_euclid(Unit::of(database, clock)?.unit.max(1));
             let line = [format!("{text} is {clock} {ts},"), format!("{time} UTC")];
             write_folded(&line, "", width, out)?;
             ts
         }
     };
-    Ok(Reading {
-        clock,
-        ts,
-        owner: Owner::default(),
-        row: None,
-    })
+    Ok(Reading { clock, ts, owner: Owner::default(), row: None })
 }
 
 /// The packet that began a slice. It also writes which slice this is.
@@ -400,10 +366,7 @@ fn packet_of(slice: i64, database: &Connection, out: &mut dyn Write) -> anyhow::
             "slice {slice} {name}, of a track of type {track}, comes from kernel events or from a packet with several, so no single packet began it"
         )
     })?;
-    writeln!(
-        out,
-        "slice {slice} {name} begins at {ts} by packet {packet}"
-    )?;
+    writeln!(out, "slice {slice} {name} begins at {ts} by packet {packet}")?;
     if recorded != Some(ts) {
         writeln!(
             out,
@@ -491,17 +454,8 @@ fn recorded(
         let line = [format!("{read},"), format!("which sums up to {ts}")];
         write_folded(&line, "", width, out)?;
     }
-    let row = Placed {
-        packet,
-        ts: trace_time,
-        unresolved,
-    };
-    Ok(Some(Reading {
-        clock,
-        ts,
-        owner,
-        row: Some(row),
-    }))
+    let row = Placed { packet, ts: trace_time, unresolved };
+    Ok(Some(Reading { clock, ts, owner, row: Some(row) }))
 }
 
 /// The question in the form that the SQL functions take. They read clocks as they are printed.
@@ -520,12 +474,7 @@ impl Asked {
             true => Value::Integer(clock.id.get().into()),
         });
         let none = Value::Integer(0);
-        Asked {
-            from,
-            ts,
-            to,
-            arguments: [clock, none.clone(), Value::Integer(ts), target, none],
-        }
+        Asked { from, ts, to, arguments: [clock, none.clone(), Value::Integer(ts), target, none] }
     }
 
     /// Writes the last line: the result and its precision.
@@ -606,18 +555,15 @@ impl Asked {
             let clocks = (hop.from.as_str(), hop.to.as_str());
             for side in [&mut hop.before, &mut hop.after] {
                 match side {
-                    Some(Snapshot {
-                        taken: Taken::Together(snapshot),
-                        ..
-                    }) if hop.note.is_none() => {
+                    Some(Snapshot { taken: Taken::Together(snapshot), .. })
+                        if hop.note.is_none() =>
+                    {
                         hop.note = crossing::note(database, clocks, *snapshot)?;
                         hop.is_measured = crossing::is_measured(database, *snapshot)?;
                     }
-                    Some(Snapshot {
-                        taken: Taken::Asked(known),
-                        from,
-                        to,
-                    }) => *known = crossing::sample(database, clocks, (*from, *to))?,
+                    Some(Snapshot { taken: Taken::Asked(known), from, to }) => {
+                        *known = crossing::sample(database, clocks, (*from, *to))?
+                    }
                     _ => {}
                 }
             }
@@ -667,17 +613,9 @@ impl Unit {
              WHERE machine_id = ?1 AND clock_id = ?2 AND seq_id = ?3
                AND (trace_file_id IS ?4 OR ?4 IS NULL AND trace_file_id = 0)",
             params![clock.machine.0, clock.id.0, clock.seq.0, own],
-            |row| {
-                Ok(Unit {
-                    unit: row.get(0)?,
-                    is_incremental: row.get(1)?,
-                })
-            },
+            |row| Ok(Unit { unit: row.get(0)?, is_incremental: row.get(1)? }),
         );
-        Ok(known.optional()?.unwrap_or(Unit {
-            unit: 1,
-            is_incremental: false,
-        }))
+        Ok(known.optional()?.unwrap_or(Unit { unit: 1, is_incremental: false }))
     }
 }
 
@@ -690,10 +628,7 @@ fn write_unit(
     is_sum: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<i128> {
-    let Unit {
-        unit,
-        is_incremental,
-    } = Unit::of(database, clock)?;
+    let Unit { unit, is_incremental } = Unit::of(database, clock)?;
     if is_incremental && !is_sum {
         writeln!(
             out,

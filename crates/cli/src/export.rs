@@ -154,16 +154,11 @@ fn asked<'a>(names: Option<&[String]>, schema: &'a Schema) -> anyhow::Result<Vec
 fn unknown(name: &str, schema: &Schema) -> String {
     let names: Vec<String> = schema.names().map(str::to_owned).collect();
     let meant = hints::meant(name, &names);
-    let meant = meant.map_or_else(
-        || ".".to_owned(),
-        |meant| format!("; did you mean {meant}?"),
-    );
+    let meant = meant.map_or_else(|| ".".to_owned(), |meant| format!("; did you mean {meant}?"));
     let all = for_queries(schema).map(|table| table.name.as_str());
     let all: Vec<&str> = all.collect();
     let width = crate::output::terminal_width().map_or(WIDTH, usize::from);
-    let lines = textwrap::Options::new(width)
-        .initial_indent("  ")
-        .subsequent_indent("  ");
+    let lines = textwrap::Options::new(width).initial_indent("  ").subsequent_indent("  ");
     format!(
         "there is no table '{name}'{meant} The tables are\n{}",
         textwrap::fill(&all.join(", "), lines)
@@ -237,17 +232,11 @@ fn open(
 ) -> anyhow::Result<Database> {
     let conversion = arguments.conversion.map(Into::into);
     if let (FileKind::Database, [given]) = (kind, arguments.traces.as_slice()) {
-        let access = Access {
-            is_strict: arguments.settings.strict,
-            conversion,
-            ..Access::ALL
-        };
+        let access = Access { is_strict: arguments.settings.strict, conversion, ..Access::ALL };
         return database::open_file(given, access);
     }
     let sources = arguments.traces.iter();
-    let sources: Vec<Source> = sources
-        .map(|trace| Source::from_arg(trace.as_os_str()))
-        .collect();
+    let sources: Vec<Source> = sources.map(|trace| Source::from_arg(trace.as_os_str())).collect();
     let (subjects, keep_data) = needs(tables, schema)?;
     let mut options = arguments.settings.options();
     options.conversion = conversion.unwrap_or_default();
@@ -330,15 +319,9 @@ fn screen(
     let mut screen = format!("{source} → {}\n\n", output.display());
     let lines = [
         ("trace_id", summary.trace.id.clone()),
-        (
-            "tables",
-            format!("{}, {filled} of them with rows", summary.tables.len()),
-        ),
+        ("tables", format!("{}, {filled} of them with rows", summary.tables.len())),
         ("rows", HumanCount(rows).to_string()),
-        (
-            "size",
-            format!("{} of Parquet, in {elapsed:.1?}", HumanBytes(summary.bytes)),
-        ),
+        ("size", format!("{} of Parquet, in {elapsed:.1?}", HumanBytes(summary.bytes))),
     ];
     for (heading, text) in lines {
         let _ = writeln!(screen, "  {heading:<10}  {text}");

@@ -226,12 +226,7 @@ pub struct ImportArguments {
     /// Separate the names of tables with commas: ftrace_event, android_logs, thread (with process), sched (with
     /// thread_state), slice (with state), counter, stack_sample (with heap profiles and memory mappings). Each of
     /// the last four includes processes and threads.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        conflicts_with = "no_events"
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "no_events")]
     pub tables: Option<Vec<Subject>>,
     /// How to convert readings of clocks to one clock
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
@@ -788,10 +783,7 @@ impl FromStr for ClockArgument {
     type Err = NotAClock;
 
     fn from_str(text: &str) -> Result<ClockArgument, NotAClock> {
-        Ok(ClockArgument {
-            written: text.parse()?,
-            text: text.to_owned(),
-        })
+        Ok(ClockArgument { written: text.parse()?, text: text.to_owned() })
     }
 }
 
@@ -1095,22 +1087,10 @@ mod tests {
     #[test]
     fn a_comment_before_a_statement_is_no_flag() {
         let is_statement = |text: &str| statement(text.into()) != text;
-        for text in [
-            "-- # title\nSELECT 1",
-            "--\nSELECT 1",
-            "--title\nSELECT 1",
-            "-- SELECT 1",
-        ] {
+        for text in ["-- # title\nSELECT 1", "--\nSELECT 1", "--title\nSELECT 1", "-- SELECT 1"] {
             assert!(is_statement(text), "{text}");
         }
-        for text in [
-            "--",
-            "--format",
-            "--format csv",
-            "--output=a\nb",
-            "-F",
-            "SELECT 1 -- \n",
-        ] {
+        for text in ["--", "--format", "--format csv", "--output=a\nb", "-F", "SELECT 1 -- \n"] {
             assert!(!is_statement(text), "{text}");
         }
     }
@@ -1123,15 +1103,8 @@ mod tests {
         assert!(parse(&["timebase", "query", "t.db"]).is_err());
         assert!(parse(&["timebase", "query", "t.db", "--report", "unplaced"]).is_ok());
         assert!(parse(&["timebase", "query", "t.db", "SELECT 1", "--file", "q.sql"]).is_err());
-        assert!(
-            parse(&[
-                "timebase", "query", "t.db", "SELECT 1", "--report", "unplaced"
-            ])
-            .is_err()
-        );
-        let both = [
-            "timebase", "query", "t.db", "--file", "q.sql", "--report", "unplaced",
-        ];
+        assert!(parse(&["timebase", "query", "t.db", "SELECT 1", "--report", "unplaced"]).is_err());
+        let both = ["timebase", "query", "t.db", "--file", "q.sql", "--report", "unplaced"];
         assert!(parse(&both).is_err());
     }
 

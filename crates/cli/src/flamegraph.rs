@@ -133,11 +133,8 @@ fn open(
     arguments: &FlamegraphArguments,
     signals: &Signals,
 ) -> anyhow::Result<Database> {
-    let access = Access {
-        to_data: false,
-        conversion: arguments.conversion.map(Into::into),
-        ..Access::ALL
-    };
+    let access =
+        Access { to_data: false, conversion: arguments.conversion.map(Into::into), ..Access::ALL };
     database::open(source, access, signals)
 }
 
@@ -171,9 +168,9 @@ fn tell(samples: &Samples, source: &Path) {
     match samples.without_stack {
         0 => {}
         1 => messages::note("1 sample has no callstack, and is left out"),
-        without => messages::note(format_args!(
-            "{without} samples have no callstack, and are left out"
-        )),
+        without => {
+            messages::note(format_args!("{without} samples have no callstack, and are left out"))
+        }
     }
     if samples.lost > 0 {
         messages::warning(format_args!(

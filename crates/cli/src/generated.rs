@@ -55,12 +55,8 @@ fn command() -> clap::Command {
         .mut_subcommand("query", |query| {
             query.mut_arg("parameters", |param| param.add(candidates(parameters)))
         })
-        .mut_subcommand("help", |help| {
-            help.mut_arg("name", |name| name.add(candidates(names)))
-        })
-        .mut_subcommand("man", |man| {
-            man.mut_arg("command", |name| name.add(candidates(commands)))
-        })
+        .mut_subcommand("help", |help| help.mut_arg("name", |name| name.add(candidates(names))))
+        .mut_subcommand("man", |man| man.mut_arg("command", |name| name.add(candidates(commands))))
 }
 
 /// The words of the line that is being completed.
@@ -156,25 +152,18 @@ fn parameters() -> Vec<CompletionCandidate> {
     let parameter = |name: &str, description: &str| {
         CompletionCandidate::new(format!("{name}=")).help(Some(description.to_owned().into()))
     };
-    declared
-        .iter()
-        .map(|declared| parameter(declared.name, declared.description))
-        .collect()
+    declared.iter().map(|declared| parameter(declared.name, declared.description)).collect()
 }
 
 /// All names that `help` knows.
 fn names() -> Vec<CompletionCandidate> {
     let known = help::names_known().into_iter();
-    known
-        .map(|(name, what)| CompletionCandidate::new(name).help(Some(what.into())))
-        .collect()
+    known.map(|(name, what)| CompletionCandidate::new(name).help(Some(what.into()))).collect()
 }
 
 fn commands() -> Vec<CompletionCandidate> {
     let cli = Cli::command();
-    let commands = cli
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set());
+    let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
     commands
         .map(|command| {
             CompletionCandidate::new(command.get_name()).help(command.get_about().cloned())
@@ -186,9 +175,7 @@ fn commands() -> Vec<CompletionCandidate> {
 pub fn completions(shell: Shell, out: &mut dyn Write) -> anyhow::Result<()> {
     let name = shell.to_string();
     let shells = Shells::builtins();
-    let adapter = shells
-        .completer(&name)
-        .with_context(|| format!("{name} cannot be completed"))?;
+    let adapter = shells.completer(&name).with_context(|| format!("{name} cannot be completed"))?;
     adapter.write_registration(ASKED, "timebase", "timebase", &own_path(), &mut *out)?;
     if shell == Shell::Bash {
         // Otherwise bash cuts 64@3 into three words.
@@ -200,10 +187,7 @@ pub fn completions(shell: Shell, out: &mut dyn Write) -> anyhow::Result<()> {
 /// The program that the script runs. It is a name if the shell found the program by name, so that
 /// the script still works with a new version in another place.
 fn own_path() -> String {
-    let called = std::env::args_os()
-        .next()
-        .map(PathBuf::from)
-        .unwrap_or_default();
+    let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let path = match std::env::current_dir() {
         Ok(current) if called.components().count() > 1 => current.join(called),
         _ => called,

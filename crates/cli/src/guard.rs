@@ -117,15 +117,16 @@ fn objection(action: &AuthAction<'_>) -> Option<String> {
             "a URI might create a file, which needs --write; name an existing file without a URI"
                 .to_owned(),
         ),
-        AuthAction::Attach { filename } if would_be_made(filename) => Some(format!(
-            "there is no database {filename}, and creating one needs --write"
-        )),
-        AuthAction::Pragma {
-            pragma_name: name,
-            pragma_value: Some(_),
-        } if PRAGMAS.iter().any(|known| known.eq_ignore_ascii_case(name)) => Some(format!(
-            "{name} protects against a malicious database, so changing it needs --write"
-        )),
+        AuthAction::Attach { filename } if would_be_made(filename) => {
+            Some(format!("there is no database {filename}, and creating one needs --write"))
+        }
+        AuthAction::Pragma { pragma_name: name, pragma_value: Some(_) }
+            if PRAGMAS.iter().any(|known| known.eq_ignore_ascii_case(name)) =>
+        {
+            Some(format!(
+                "{name} protects against a malicious database, so changing it needs --write"
+            ))
+        }
         _ => None,
     }
 }

@@ -91,15 +91,10 @@ pub fn comment(table: &str, in_full: bool, terminal: Option<u16>) -> String {
     const MARK: &str = "-- ";
     const WIDTH: u16 = 100;
 
-    let Some(section) = reference()
-        .section(table)
-        .filter(|section| section.group.is_some())
-    else {
+    let Some(section) = reference().section(table).filter(|section| section.group.is_some()) else {
         return String::new();
     };
-    let mut page = Page::new(Some(
-        terminal.unwrap_or(WIDTH).saturating_sub(MARK.len() as u16),
-    ));
+    let mut page = Page::new(Some(terminal.unwrap_or(WIDTH).saturating_sub(MARK.len() as u16)));
     if in_full {
         section.paragraphs().for_each(|text| page.paragraph(text));
         tell_columns(section, &mut page);
@@ -107,19 +102,13 @@ pub fn comment(table: &str, in_full: bool, terminal: Option<u16>) -> String {
         page.paragraph(section.summary());
     }
     let text = page.into_text();
-    text.lines()
-        .map(|line| format!("{}\n", format!("{MARK}{line}").trim_end()))
-        .collect()
+    text.lines().map(|line| format!("{}\n", format!("{MARK}{line}").trim_end())).collect()
 }
 
 /// All names that the help knows, each with a few words.
 pub fn names_known() -> Vec<(String, String)> {
     let mut known: Vec<(String, String)> = Vec::new();
-    known.extend(
-        LISTS
-            .iter()
-            .map(|(name, what)| ((*name).to_owned(), (*what).to_owned())),
-    );
+    known.extend(LISTS.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())));
     known.extend(topics().map(|topic| (slug(&topic.name), topic.name.clone())));
     known.extend(guide_row());
     let sections = reference().sections.iter();
@@ -241,18 +230,16 @@ fn tell_of(name: &str, page: &mut Page) -> bool {
         is_known = true;
     }
     let mut clocks = (1..64).filter_map(timebase_resolver::builtin_name);
-    if let Some(section) = reference()
-        .section(CLOCKS)
-        .filter(|_| clocks.any(|clock| is_same(clock, name)))
+    if let Some(section) =
+        reference().section(CLOCKS).filter(|_| clocks.any(|clock| is_same(clock, name)))
     {
         tell_section(section, page);
         is_known = true;
     }
     let mut cli = Cli::command();
     cli.build();
-    if let Some(command) = cli
-        .get_subcommands_mut()
-        .find(|command| is_same(command.get_name(), name))
+    if let Some(command) =
+        cli.get_subcommands_mut().find(|command| is_same(command.get_name(), name))
     {
         page.heading(&format!("The command {}", command.get_name()));
         page.verbatim(&command.render_long_help());
@@ -275,10 +262,7 @@ fn list(page: &mut Page, entries: impl Iterator<Item = (String, String)>) {
 fn list_members(page: &mut Page, group: &Section) {
     page.heading(&group.name);
     let members = reference().members(&group.name);
-    list(
-        page,
-        members.map(|member| (member.name.clone(), briefly(member))),
-    );
+    list(page, members.map(|member| (member.name.clone(), briefly(member))));
 }
 
 /// The description of a member of a group, in a list of members.
@@ -297,9 +281,7 @@ fn briefly(section: &Section) -> String {
     ];
 
     let summary = section.summary().trim_end_matches('.');
-    let mut without = SUBJECTS
-        .iter()
-        .filter_map(|subject| summary.strip_prefix(subject));
+    let mut without = SUBJECTS.iter().filter_map(|subject| summary.strip_prefix(subject));
     let summary = without.next().unwrap_or(summary);
     let brief = match summary.split_once(": ") {
         Some((brief, _)) if summary.chars().count() > BRIEF => brief,
@@ -364,9 +346,7 @@ fn tell_section(section: &Section, page: &mut Page) {
     if section.kind == SectionKind::Group {
         list(
             page,
-            reference()
-                .members(&section.name)
-                .map(|member| (member.name.clone(), briefly(member))),
+            reference().members(&section.name).map(|member| (member.name.clone(), briefly(member))),
         );
     }
 }
@@ -379,11 +359,7 @@ fn tell_columns(section: &Section, page: &mut Page) {
             Some(row) if row[1] == column.kind && row[2] == column.text => {
                 row[0] = format!("{}, {}", row[0], column.name);
             }
-            _ => rows.push(
-                [column.name, column.kind, column.text]
-                    .map(str::to_owned)
-                    .to_vec(),
-            ),
+            _ => rows.push([column.name, column.kind, column.text].map(str::to_owned).to_vec()),
         }
     }
     page.rows(&["column", "type", ""], &rows);
@@ -425,14 +401,10 @@ fn tell_of_part(name: &str, page: &mut Page) -> bool {
                 continue;
             };
             let is_meant = |row: &&Vec<String>| {
-                row.first()
-                    .is_some_and(|cell| names(cell).any(|named| is_same(named, name)))
+                row.first().is_some_and(|cell| names(cell).any(|named| is_same(named, name)))
             };
-            let rows: Vec<Vec<String>> = rows
-                .iter()
-                .filter(is_meant)
-                .map(|row| with_bare_names(row))
-                .collect();
+            let rows: Vec<Vec<String>> =
+                rows.iter().filter(is_meant).map(|row| with_bare_names(row)).collect();
             if !rows.is_empty() {
                 page.heading(&format!("In {}", section.name));
                 let header: Vec<&str> = header.iter().map(String::as_str).collect();
@@ -475,15 +447,11 @@ fn with_word(word: &str) -> Option<&'static Section> {
 fn tell_of_guide(name: &str, page: &mut Page) -> bool {
     let sections = &guide().sections;
     if is_same(GUIDE_NAME, name) {
-        sections
-            .iter()
-            .for_each(|section| tell_section(section, page));
+        sections.iter().for_each(|section| tell_section(section, page));
         return true;
     }
     let section = sections.iter().find(|section| is_same(&section.name, name));
-    section
-        .inspect(|section| tell_section(section, page))
-        .is_some()
+    section.inspect(|section| tell_section(section, page)).is_some()
 }
 
 /// Writes the places where all words occur. If there are none, it suggests a name that is like the typed
@@ -508,13 +476,10 @@ fn tell_found(typed: &str, modules: &Modules, page: &mut Page) -> anyhow::Result
             "nothing is called '{typed}', and no text contains it; 'timebase help' lists all topics"
         );
     }
-    page.paragraph(&format!(
-        "Nothing is called '{typed}'. These texts contain it:"
-    ));
+    page.paragraph(&format!("Nothing is called '{typed}'. These texts contain it:"));
     let rows = found.into_iter();
-    let rows: Vec<_> = rows
-        .map(|found| vec![format!("timebase help {}", found.name), found.text])
-        .collect();
+    let rows: Vec<_> =
+        rows.map(|found| vec![format!("timebase help {}", found.name), found.text]).collect();
     page.rows(&[], &rows);
     Ok(())
 }
@@ -523,10 +488,7 @@ fn tell_found(typed: &str, modules: &Modules, page: &mut Page) -> anyhow::Result
 fn commands_and_reports() -> impl Iterator<Item = search::Topic> {
     let cli = Cli::command();
     let mut topics = Vec::new();
-    for command in cli
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-    {
+    for command in cli.get_subcommands().filter(|command| !command.is_hide_set()) {
         let mut texts = Vec::new();
         texts.extend(command.get_about().map(ToString::to_string));
         texts.extend(command.get_long_about().map(ToString::to_string));
@@ -552,11 +514,8 @@ fn commands_and_reports() -> impl Iterator<Item = search::Topic> {
 fn meant(typed: &str, modules: &Modules) -> Option<String> {
     let typed = typed.to_lowercase();
     let sections = reference().sections.iter();
-    let columns = sections.flat_map(|section| {
-        reference()
-            .columns(section)
-            .map(|column| column.name.to_owned())
-    });
+    let columns = sections
+        .flat_map(|section| reference().columns(section).map(|column| column.name.to_owned()));
     let of_reports = Report::value_variants().iter();
     let of_reports = of_reports.flat_map(|report| report.columns());
     let of_reports = of_reports.flat_map(|(cell, _)| names(cell).map(str::to_owned));
@@ -567,16 +526,13 @@ fn meant(typed: &str, modules: &Modules) -> Option<String> {
         .chain(of_reports)
         .chain(modules.names());
     let likeness = known.map(|name| (strsim::jaro(&typed, &name), name));
-    let nearest = likeness
-        .filter(|(likeness, _)| *likeness > ALIKE)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let nearest =
+        likeness.filter(|(likeness, _)| *likeness > ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b));
     nearest.map(|(_, name)| name)
 }
 
 /// The comment at the start of a text of SQL, as text.
 fn head_comment(sql: &str) -> String {
     let comment = sql.lines().map_while(|line| line.strip_prefix("--"));
-    comment
-        .map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line)))
-        .collect()
+    comment.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect()
 }

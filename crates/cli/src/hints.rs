@@ -27,27 +27,15 @@ const PAGE: &str = "'timebase help coming-from-trace-processor'";
 const PACKETS: [(&str, &[&str]); 6] = [
     (
         "heap_graph",
-        &[
-            "heap_graph",
-            "heap_graph_object",
-            "heap_graph_class",
-            "heap_graph_reference",
-        ],
+        &["heap_graph", "heap_graph_object", "heap_graph_class", "heap_graph_reference"],
     ),
     ("packages_list", &["package_list"]),
     ("network_packet", &["android_network_packets"]),
     (
         "memory_tracker_snapshot",
-        &[
-            "memory_snapshot",
-            "memory_snapshot_node",
-            "process_memory_snapshot",
-        ],
+        &["memory_snapshot", "memory_snapshot_node", "process_memory_snapshot"],
     ),
-    (
-        "android_game_intervention_list",
-        &["android_game_intervention_list"],
-    ),
+    ("android_game_intervention_list", &["android_game_intervention_list"]),
     ("deobfuscation_mapping", &["deobfuscation_mapping"]),
 ];
 
@@ -57,14 +45,8 @@ const FUNCTIONS: [(&[&str], &str); 4] = [
         &["ancestor_slice_by_stack", "descendant_slice_by_stack"],
         "use ancestor_slice(id) or descendant_slice(id)",
     ),
-    (
-        &["import"],
-        "write INCLUDE PERFETTO MODULE, and give the library with --sql-package",
-    ),
-    (
-        &["run_metric"],
-        "timebase does not have the metrics of trace processor",
-    ),
+    (&["import"], "write INCLUDE PERFETTO MODULE, and give the library with --sql-package"),
+    (&["run_metric"], "timebase does not have the metrics of trace processor"),
     (
         &["slice_parent", "thread_name", "process_name"],
         "views already join the names: thread_slice, sched_with_thread_process",
@@ -73,10 +55,7 @@ const FUNCTIONS: [(&[&str], &str); 4] = [
 
 /// Tables and views that are empty if a subject of `import --tables` was left out.
 const TABLES: [(&str, &[&str]); 7] = [
-    (
-        "ftrace_event",
-        &["ftrace_event", "ftrace_event_partial", "raw"],
-    ),
+    ("ftrace_event", &["ftrace_event", "ftrace_event_partial", "raw"]),
     ("android_logs", &["android_logs"]),
     ("thread", &["process", "thread"]),
     (
@@ -206,9 +185,7 @@ pub fn with_hint(connection: &Connection, error: anyhow::Error, sql: &str) -> an
 fn hint(connection: &Connection, message: &str, sql: &str) -> Option<String> {
     let missing = |what: &str| {
         let (_, rest) = message.split_once(what)?;
-        let rest = rest
-            .split_once(" - should this be")
-            .map_or(rest, |(name, _)| name);
+        let rest = rest.split_once(" - should this be").map_or(rest, |(name, _)| name);
         let name = rest.trim().trim_matches('"');
         // An error of a function may quote another one.
         let is_name = name.chars().all(|c| is_of_name(c) || c == '.');
@@ -291,11 +268,7 @@ fn column(connection: &Connection, name: &str, sql: &str) -> Option<String> {
     }
     let mut columns = Vec::new();
     for table in &said {
-        columns.extend(names(
-            connection,
-            "SELECT name FROM pragma_table_info(?1)",
-            &[table],
-        )?);
+        columns.extend(names(connection, "SELECT name FROM pragma_table_info(?1)", &[table])?);
     }
     // A view that has this column joined is a better hint than a name that is a little alike.
     let (akin, others) = tables_with(connection, name, &said)?;
@@ -351,19 +324,14 @@ fn tables_with(
 
 fn function(connection: &Connection, name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
-    let known = FUNCTIONS
-        .iter()
-        .find(|(names, _)| names.contains(&lower.as_str()));
+    let known = FUNCTIONS.iter().find(|(names, _)| names.contains(&lower.as_str()));
     if let Some((_, instead)) = known {
         return Some(format!(
             "{name} is a function of trace processor; {instead}. {PAGE} tells more"
         ));
     }
-    let there = names(
-        connection,
-        "SELECT name FROM pragma_function_list WHERE name GLOB '[a-z]*'",
-        &[],
-    )?;
+    let there =
+        names(connection, "SELECT name FROM pragma_function_list WHERE name GLOB '[a-z]*'", &[])?;
     Some(match meant(name, &there) {
         Some(meant) => format!("did you mean {meant}?"),
         None => {
@@ -385,10 +353,7 @@ pub fn meant(name: &str, there: &[String]) -> Option<String> {
     let mut alike: Vec<(f64, &String)> = there
         .iter()
         .map(|other| {
-            (
-                strsim::normalized_damerau_levenshtein(&name, &other.to_ascii_lowercase()),
-                other,
-            )
+            (strsim::normalized_damerau_levenshtein(&name, &other.to_ascii_lowercase()), other)
         })
         .filter(|(likeness, _)| *likeness >= LEAST_ALIKE)
         .collect();
@@ -439,15 +404,9 @@ mod tests {
             let is_there = timebase_schema::TRACE_PROTO.contains(&declared);
             assert!(is_there, "{packet_type}");
             for name in names {
-                let made = [
-                    format!("CREATE VIEW {name} "),
-                    format!("CREATE TABLE {name} "),
-                ];
+                let made = [format!("CREATE VIEW {name} "), format!("CREATE TABLE {name} ")];
                 let is_here = |sql: &str| made.iter().any(|made| sql.contains(made));
-                assert!(
-                    !is_here(&views) && !is_here(timebase_schema::TABLES),
-                    "{name}"
-                );
+                assert!(!is_here(&views) && !is_here(timebase_schema::TABLES), "{name}");
             }
         }
         assert!(is_described("perf_sample") && !is_described("heap_graph"));
@@ -457,10 +416,7 @@ mod tests {
     fn a_name_that_is_like_one_of_some_is_meant() {
         let there = ["slice", "slices", "thread_slice", "sched"].map(String::from);
         assert_eq!(meant("slcie", &there).as_deref(), Some("slice or slices"));
-        assert_eq!(
-            meant("THREAD-SLICE", &there).as_deref(),
-            Some("thread_slice")
-        );
+        assert_eq!(meant("THREAD-SLICE", &there).as_deref(), Some("thread_slice"));
         assert_eq!(meant("elephant", &there), None);
         assert_eq!(meant("", &there), None);
     }

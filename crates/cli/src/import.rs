@@ -36,10 +36,7 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
         })
         .collect();
     if arguments.pieces && !sources.contains(&Source::Pieces) {
-        wrong_usage(
-            "import",
-            "--pieces is for a trace from standard input; name it '-'",
-        );
+        wrong_usage("import", "--pieces is for a trace from standard input; name it '-'");
     }
     let destination = destination(arguments);
     let mut options = arguments.settings.options();
@@ -48,28 +45,13 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     options.split = arguments.split;
     options.subjects = arguments.subjects();
     options.overwrite = arguments.force;
-    let (summary, elapsed) = monitored(
-        &sources,
-        &destination,
-        &options,
-        arguments.progress,
-        signals,
-    )?;
-    messages::say(screen(
-        &named(&sources),
-        &destination,
-        &summary,
-        options.keep_data,
-        elapsed,
-    ));
+    let (summary, elapsed) =
+        monitored(&sources, &destination, &options, arguments.progress, signals)?;
+    messages::say(screen(&named(&sources), &destination, &summary, options.keep_data, elapsed));
     messages::warnings(&summary.warnings);
     if !arguments.settings.merge
-        && let Some(told) = unrelated::told(
-            "import",
-            &arguments.traces,
-            &destination,
-            &summary.unrelated,
-        )
+        && let Some(told) =
+            unrelated::told("import", &arguments.traces, &destination, &summary.unrelated)
     {
         messages::warning(told);
     }
@@ -127,26 +109,16 @@ fn destination(arguments: &ImportArguments) -> PathBuf {
                 "the database cannot go to standard output, because timebase does not write it in order; name a file with -o OUT.db",
             );
         }
-        if arguments
-            .traces
-            .iter()
-            .any(|trace| would_replace(output, trace))
-        {
+        if arguments.traces.iter().any(|trace| would_replace(output, trace)) {
             wrong_usage("import", "the database would replace the trace");
         }
         return output.clone();
     }
     let [trace] = arguments.traces.as_slice() else {
-        wrong_usage(
-            "import",
-            "for several traces, name the database with -o OUT.db",
-        );
+        wrong_usage("import", "for several traces, name the database with -o OUT.db");
     };
     if trace.as_os_str() == OsStr::new("-") {
-        wrong_usage(
-            "import",
-            "for a trace from standard input, name the database with -o OUT.db",
-        );
+        wrong_usage("import", "for a trace from standard input, name the database with -o OUT.db");
     }
     let output = default_destination(trace);
     if would_replace(&output, trace) {
@@ -180,9 +152,8 @@ fn would_replace(database: &Path, trace: &Path) -> bool {
 
 /// The trace's name with the extension `.db`, after the extension of a compression is removed.
 fn default_destination(trace: &Path) -> PathBuf {
-    let is_compressed = trace
-        .extension()
-        .is_some_and(|extension| extension == "gz" || extension == "zst");
+    let is_compressed =
+        trace.extension().is_some_and(|extension| extension == "gz" || extension == "zst");
     if is_compressed {
         trace.with_extension("").with_extension("db")
     } else {
@@ -266,10 +237,8 @@ fn trace_time(summary: &Summary) -> String {
             (true, true) => String::new(),
             _ => format!(": {}", percentage(summary.on_trace_time, timed)),
         };
-        let wrong = summary
-            .clock_faults
-            .first()
-            .map(|worst| format!(", up to {} wrong", worst.worst));
+        let wrong =
+            summary.clock_faults.first().map(|worst| format!(", up to {} wrong", worst.worst));
         format!(
             "{} of {} on {}{share}{}",
             HumanCount(summary.on_trace_time),
@@ -441,10 +410,8 @@ fn in_words(lost: &Lost) -> Option<(usize, String)> {
         }
         (LossKind::Writer, true) => (7, format!("data of {}", writers())),
         (LossKind::Writer, false) => {
-            let (one, many) = (
-                "failed flush or invalid packet",
-                "failed flushes or invalid packets",
-            );
+            let (one, many) =
+                ("failed flush or invalid packet", "failed flushes or invalid packets");
             (8, counted(lost.count, one, many))
         }
         (LossKind::Setup, _) => (9, counted(lost.rows, "setup error", "setup errors")),
@@ -471,9 +438,7 @@ fn without_table(summary: &Summary, has_data: bool) -> Vec<(&'static str, String
     }
     let mut types: Vec<(&String, u64)> = summary.unread.iter().map(|(t, n)| (t, *n)).collect();
     types.sort_by_key(|(_, count)| Reverse(*count));
-    let width = types
-        .first()
-        .map(|(_, count)| HumanCount(*count).to_string().len());
+    let width = types.first().map(|(_, count)| HumanCount(*count).to_string().len());
     let width = width.unwrap_or_default();
     let rest: u64 = types.iter().skip(MOST).map(|(_, count)| count).sum();
     let mut heading = "no table";
@@ -545,10 +510,7 @@ fn how(placement: &Placement) -> String {
     }
     if let Some(later) = placement.boots_differ {
         let seconds = later as f64 / 1e9;
-        let _ = write!(
-            text,
-            "; by its wall clock {seconds:+.3} s off, as after a restart"
-        );
+        let _ = write!(text, "; by its wall clock {seconds:+.3} s off, as after a restart");
     }
     text
 }
@@ -565,10 +527,7 @@ fn is_told(events: &Events) -> bool {
 /// A line for each reason why rows have no time.
 fn reasons(unresolved: &BTreeMap<Unresolved, u64>) -> Vec<(&'static str, String)> {
     let counts = unresolved.values();
-    let width = counts
-        .map(|count| HumanCount(*count).to_string().len())
-        .max()
-        .unwrap_or_default();
+    let width = counts.map(|count| HumanCount(*count).to_string().len()).max().unwrap_or_default();
     let mut heading = "unresolved";
     let mut lines = Vec::new();
     let mut by_code: Vec<_> = unresolved.iter().collect();
@@ -582,11 +541,7 @@ fn reasons(unresolved: &BTreeMap<Unresolved, u64>) -> Vec<(&'static str, String)
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        HumanCount(count),
-        if count == 1 { one } else { many }
-    )
+    format!("{} {}", HumanCount(count), if count == 1 { one } else { many })
 }
 
 /// Rounded down, so that 100 % means all.
@@ -651,12 +606,7 @@ mod tests {
             LossKind::Damage,
         ];
         let of_tables = tables::ALL.iter().filter_map(|table| match table.events? {
-            Of::Rows {
-                name,
-                heading,
-                one,
-                noun,
-            } => Some(Events {
+            Of::Rows { name, heading, one, noun } => Some(Events {
                 table: name,
                 heading,
                 one,
@@ -679,21 +629,10 @@ mod tests {
             events: of_tables.collect(),
             lost: kinds
                 .into_iter()
-                .flat_map(|kind| {
-                    [
-                        lost(kind, true, 1),
-                        lost(kind, true, 0),
-                        lost(kind, false, 1),
-                    ]
-                })
+                .flat_map(|kind| [lost(kind, true, 1), lost(kind, true, 0), lost(kind, false, 1)])
                 .collect(),
             clock_faults: Vec::new(),
-            doubtful: vec![Doubtful {
-                one: "slice",
-                noun: "slices",
-                rows: 1,
-                doubtful: 1,
-            }],
+            doubtful: vec![Doubtful { one: "slice", noun: "slices", rows: 1, doubtful: 1 }],
             trace_time_clock: "BOOTTIME".to_owned(),
             rejected_snapshots: 1,
             start_ts: None,
@@ -783,13 +722,8 @@ mod tests {
             database_bytes: 2048,
             warnings: Vec::new(),
         };
-        let text = screen(
-            "t.pftrace",
-            Path::new("t.db"),
-            &summary,
-            true,
-            Duration::from_millis(1500),
-        );
+        let text =
+            screen("t.pftrace", Path::new("t.db"), &summary, true, Duration::from_millis(1500));
         for expected in [
             "t.pftrace → t.db",
             "1,300 from 1 sequence\n",

@@ -61,11 +61,7 @@ pub fn main() -> ExitCode {
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let code = failed(&error);
-            if signals.came() {
-                signals::INTERRUPTED.into()
-            } else {
-                code
-            }
+            if signals.came() { signals::INTERRUPTED.into() } else { code }
         }
     }
 }

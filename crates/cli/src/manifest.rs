@@ -39,21 +39,12 @@ pub fn run(
     signals: &Signals,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    if arguments
-        .traces
-        .iter()
-        .any(|trace| trace == OsStr::new("-"))
-    {
-        wrong_usage(
-            "manifest",
-            "a manifest needs file names, but standard input has none",
-        );
+    if arguments.traces.iter().any(|trace| trace == OsStr::new("-")) {
+        wrong_usage("manifest", "a manifest needs file names, but standard input has none");
     }
     let monitor = Arc::new(Monitor::default());
     let draft = signals.during_import(&monitor, || {
-        progress::shown(Progress::Auto, &monitor, None, || {
-            read(&arguments.traces, &monitor)
-        })
+        progress::shown(Progress::Auto, &monitor, None, || read(&arguments.traces, &monitor))
     })??;
     for note in &draft.notes {
         messages::say(format_args!("timebase: note: {note}"));
@@ -72,9 +63,8 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
     let all = inputs.files().first();
     let is_archive = all.is_some_and(|all| all.is_container && all.kind.is_some());
     let damage = inputs.damage().iter();
-    let mut notes: Vec<String> = damage
-        .map(|damage| format!("{}: {}", inputs.title(0), damage.why))
-        .collect();
+    let mut notes: Vec<String> =
+        damage.map(|damage| format!("{}: {}", inputs.title(0), damage.why)).collect();
     // One entry is for all files with its name (rule X32).
     let mut scanned: Vec<Scanned> = Vec::new();
     let mut places = HashMap::new();
@@ -96,10 +86,7 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
             None => file.name.unwrap_or_default(),
         };
         let place = places.get(&name).copied();
-        let mut file = Scanned {
-            name: name.clone(),
-            ..Scanned::default()
-        };
+        let mut file = Scanned { name: name.clone(), ..Scanned::default() };
         let known = place.and_then(|place: usize| scanned.get_mut(place));
         let known = known.unwrap_or(&mut file);
         match scan::scan(&mut inputs.open_ahead(id)?, known, monitor)? {

@@ -34,9 +34,7 @@ fn write_line(line: impl Display) -> io::Result<()> {
 /// Writes an error, and advice on what to type.
 pub fn error(error: &anyhow::Error) {
     let is_interrupted = |cause: &(dyn std::error::Error + 'static)| {
-        let code = cause
-            .downcast_ref()
-            .and_then(rusqlite::Error::sqlite_error_code);
+        let code = cause.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
         code == Some(ErrorCode::OperationInterrupted)
     };
     let error = match error.chain().any(is_interrupted) {
@@ -50,9 +48,7 @@ pub fn error(error: &anyhow::Error) {
 /// Writes a warning, about a problem that did not stop the command.
 pub fn warning(warning: impl Display) {
     let warning = printable(&warning.to_string());
-    write(format_args!(
-        "timebase: {WARNING}warning:{WARNING:#} {warning}"
-    ));
+    write(format_args!("timebase: {WARNING}warning:{WARNING:#} {warning}"));
 }
 
 /// Writes a note about a result.

@@ -197,10 +197,7 @@ pub struct Results<'out> {
 impl<'out> Results<'out> {
     /// The same with a call of `flush` after each row.
     pub fn streamed(self, is_streamed: bool) -> Results<'out> {
-        Results {
-            is_streamed,
-            ..self
-        }
+        Results { is_streamed, ..self }
     }
 
     pub fn is_streamed(&self) -> bool {
@@ -215,14 +212,7 @@ impl<'out> Results<'out> {
         terminal: Option<u16>,
         out: &'out mut dyn Write,
     ) -> Results<'out> {
-        Results {
-            format,
-            layout,
-            terminal,
-            out,
-            is_empty: true,
-            is_streamed: false,
-        }
+        Results { format, layout, terminal, out, is_empty: true, is_streamed: false }
     }
 
     /// A sink for the next result, with these columns.
@@ -345,11 +335,8 @@ mod tests {
 
     #[test]
     fn a_line_a_value_is_upright_everywhere() {
-        let lines = written(
-            Format::Line,
-            &["ts", "name"],
-            &[&[ValueRef::Null, ValueRef::Text(b"x")]],
-        );
+        let lines =
+            written(Format::Line, &["ts", "name"], &[&[ValueRef::Null, ValueRef::Text(b"x")]]);
         assert_eq!(lines, "── row 1 ──\n  ts │ NULL\nname │ x\n");
         assert_eq!(written(Format::Line, &["ts"], &[]), "");
     }
@@ -409,10 +396,7 @@ mod tests {
         assert_eq!(written(Format::Csv, &columns, &[]), "a,b\n");
         assert_eq!(written(Format::Json, &columns, &[]), "[]\n");
         assert_eq!(written(Format::Jsonl, &columns, &[]), "");
-        assert_eq!(
-            written(Format::Markdown, &columns, &[]),
-            "| a | b |\n| --- | --- |\n"
-        );
+        assert_eq!(written(Format::Markdown, &columns, &[]), "| a | b |\n| --- | --- |\n");
     }
 
     #[test]
@@ -421,10 +405,7 @@ mod tests {
             written(
                 Format::Jsonl,
                 &["up", "down"],
-                &[&[
-                    ValueRef::Real(f64::INFINITY),
-                    ValueRef::Real(f64::NEG_INFINITY)
-                ]]
+                &[&[ValueRef::Real(f64::INFINITY), ValueRef::Real(f64::NEG_INFINITY)]]
             ),
             "{\"up\":1e999,\"down\":-1e999}\n"
         );
@@ -432,11 +413,7 @@ mod tests {
 
     #[test]
     fn a_table_neither_hides_nor_obeys_control_characters() {
-        let table = written(
-            Format::Table,
-            &["msg"],
-            &[&[ValueRef::Text(b"\x1b[31mred\ttext")]],
-        );
+        let table = written(Format::Table, &["msg"], &[&[ValueRef::Text(b"\x1b[31mred\ttext")]]);
         assert!(table.contains(" ␛[31mred␉text "), "{table}");
     }
 
@@ -471,12 +448,7 @@ mod tests {
     fn text_is_wrapped_to_the_terminal() {
         let text = ValueRef::Text(b"one two three four five");
         assert_eq!(
-            written_to(
-                Some(20),
-                Format::Table,
-                &["n", "text"],
-                &[&[ValueRef::Integer(1), text]]
-            ),
+            written_to(Some(20), Format::Table, &["n", "text"], &[&[ValueRef::Integer(1), text]]),
             concat!(
                 " n │ text           \n",
                 "───┼────────────────\n",
@@ -491,9 +463,7 @@ mod tests {
         let mut out = Vec::new();
         let mut results = Results::new(format, Layout::Together, terminal, &mut out);
         for (title, rows) in [(Some("A \"b\""), 2), (None, 1), (Some("C"), 0)] {
-            let mut sink = results
-                .begin(title, vec!["n".to_owned()])
-                .expect("to memory");
+            let mut sink = results.begin(title, vec!["n".to_owned()]).expect("to memory");
             for n in 0..rows {
                 sink.row(&[ValueRef::Integer(n)]).expect("to memory");
             }
@@ -515,10 +485,7 @@ mod tests {
             "## A \"b\"\n\n| n |\n| ---: |\n| 0 |\n| 1 |\n\n| n |\n| ---: |\n| 0 |\n\n\
              ## C\n\n| n |\n| --- |\n"
         );
-        assert_eq!(
-            together(Format::Csv, None),
-            "# A \"b\"\nn\n0\n1\n\nn\n0\n\n# C\nn\n"
-        );
+        assert_eq!(together(Format::Csv, None), "# A \"b\"\nn\n0\n1\n\nn\n0\n\n# C\nn\n");
     }
 
     #[test]
@@ -555,9 +522,6 @@ mod tests {
     #[test]
     fn a_table_abbreviates_long_blobs() {
         let table = written(Format::Table, &["data"], &[&[ValueRef::Blob(&[7; 100])]]);
-        assert!(
-            table.contains("x'070707070707070707070707'… 100 bytes"),
-            "{table}"
-        );
+        assert!(table.contains("x'070707070707070707070707'… 100 bytes"), "{table}");
     }
 }

@@ -64,9 +64,9 @@ pub fn run(
     database.warn_if_changed();
     let page = page?;
     match file {
-        Some(path) => file::write(path, existing, signals, |out| {
-            Ok(out.write_all(page.as_bytes())?)
-        }),
+        Some(path) => {
+            file::write(path, existing, signals, |out| Ok(out.write_all(page.as_bytes())?))
+        }
         None => Ok(out.write_all(page.as_bytes())?),
     }
 }
@@ -83,9 +83,7 @@ pub fn name(source: &Path) -> String {
 fn page(database: &Database, name: &str, shown: &Running) -> anyhow::Result<String> {
     let mut reports = Vec::new();
     // The report about events without a time comes first; the others come at the end.
-    let last = Report::value_variants()
-        .iter()
-        .filter(|report| **report != Report::Unplaced);
+    let last = Report::value_variants().iter().filter(|report| **report != Report::Unplaced);
     for report in [Report::Unplaced].iter().chain(last) {
         if !has_subject(database, *report)? {
             continue;
@@ -142,14 +140,8 @@ fn told(what: String, error: anyhow::Error) -> anyhow::Error {
 /// The results of a report that have rows.
 fn tables(database: &Database, report: Report) -> anyhow::Result<Vec<Table>> {
     let script = Script::parse(report.sql());
-    let takes_top = script
-        .declared
-        .iter()
-        .any(|declared| declared.name == "top");
-    let top = takes_top.then(|| Parameter {
-        name: "top".to_owned(),
-        value: TOP.to_owned(),
-    });
+    let takes_top = script.declared.iter().any(|declared| declared.name == "top");
+    let top = takes_top.then(|| Parameter { name: "top".to_owned(), value: TOP.to_owned() });
     let mut parameters = Parameters::of(&script, top.as_slice())?;
     parameters.resolve(database)?;
     // The tables of a report are removed before the next report, which may use the same names.

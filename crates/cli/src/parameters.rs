@@ -44,18 +44,12 @@ pub struct Parameter {
 
 /// Reads the argument of `--param`.
 pub fn parse(text: &str) -> Result<Parameter, String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or("write a name, '=' and a value, as in top=20")?;
+    let (name, value) =
+        text.split_once('=').ok_or("write a name, '=' and a value, as in top=20")?;
     if !script::is_name(name) {
-        return Err(format!(
-            "'{name}' is not a valid name; write it without ':', as in top=20"
-        ));
+        return Err(format!("'{name}' is not a valid name; write it without ':', as in top=20"));
     }
-    Ok(Parameter {
-        name: name.to_owned(),
-        value: value.to_owned(),
-    })
+    Ok(Parameter { name: name.to_owned(), value: value.to_owned() })
 }
 
 /// A value, from its form.
@@ -152,9 +146,7 @@ impl Parameters {
                 "--param {name}: no statement uses :{name}; {}",
                 known(script)
             );
-            values
-                .add(script, name, value)
-                .with_context(|| format!("--param {name}={value}"))?;
+            values.add(script, name, value).with_context(|| format!("--param {name}={value}"))?;
         }
         for declared in &script.declared {
             let is_missing = values.0.iter().all(|value| value.name != declared.name);
@@ -214,9 +206,7 @@ impl Parameters {
     /// All names and values.
     pub fn values(&self) -> Vec<(&str, ValueRef<'_>)> {
         let values = self.0.iter();
-        values
-            .map(|bound| (bound.name.as_str(), (&bound.value).into()))
-            .collect()
+        values.map(|bound| (bound.name.as_str(), (&bound.value).into())).collect()
     }
 
     /// Binds the values to the parameters of a statement.
@@ -280,10 +270,7 @@ mod tests {
         for (written, value) in [
             ("20", Value::Integer(20)),
             ("-9223372036854775808", Value::Integer(i64::MIN)),
-            (
-                "9223372036854775808",
-                Value::Real(9_223_372_036_854_775_808.0),
-            ),
+            ("9223372036854775808", Value::Real(9_223_372_036_854_775_808.0)),
             ("1.5e3", Value::Real(1500.0)),
             ("-.5", Value::Real(-0.5)),
             ("NULL", Value::Null),
@@ -315,10 +302,7 @@ mod tests {
     }
 
     fn names(sql: &str, given: &[&str]) -> Result<Vec<String>, String> {
-        let given: Vec<_> = given
-            .iter()
-            .map(|text| parse(text).expect("is right"))
-            .collect();
+        let given: Vec<_> = given.iter().map(|text| parse(text).expect("is right")).collect();
         Parameters::of(&Script::parse(sql), &given)
             .map(|parameters| parameters.0.into_iter().map(|p| p.name).collect())
             .map_err(|error| error.to_string())
@@ -353,10 +337,7 @@ mod tests {
         let double = names(sql, &["tag=1", "tag=2"]).expect_err("is double");
         assert_eq!(double, "--param tag is given twice");
         let none = names("SELECT 1", &["x=1"]).expect_err("is unknown");
-        assert!(
-            none.ends_with("the statements have no parameters"),
-            "{none}"
-        );
+        assert!(none.ends_with("the statements have no parameters"), "{none}");
     }
 
     #[test]
@@ -369,11 +350,7 @@ mod tests {
             let given = given.iter().map(|text| parse(text).expect("is right"));
             let given: Vec<_> = given.collect();
             let of = Parameters::of(&script, &given).map_err(|error| format!("{error:#}"))?;
-            Ok::<_, String>(
-                of.0.into_iter()
-                    .map(|p| (p.name, p.value))
-                    .collect::<Vec<_>>(),
-            )
+            Ok::<_, String>(of.0.into_iter().map(|p| (p.name, p.value)).collect::<Vec<_>>())
         };
         let wrong = |given: &[&str]| values(given).expect_err("is wrong");
         assert_eq!(

@@ -215,10 +215,7 @@ impl Running {
 
     /// Writes to `out`. After the first byte, no progress is shown, because both may go to one terminal.
     pub fn before<'o>(&self, out: &'o mut dyn Write) -> impl Write + use<'o> {
-        Results {
-            running: Some(self.clone()),
-            out,
-        }
+        Results { running: Some(self.clone()), out }
     }
 }
 
@@ -287,13 +284,8 @@ impl State {
             Pass::First => "surveying",
             Pass::Only | Pass::Second => "reading",
         };
-        let State {
-            bytes, of, packets, ..
-        } = self;
-        format!(
-            r#"{{"bytes":{bytes},"of":{},"packets":{packets},"phase":"{phase}"}}"#,
-            json!(of)
-        )
+        let State { bytes, of, packets, .. } = self;
+        format!(r#"{{"bytes":{bytes},"of":{},"packets":{packets},"phase":"{phase}"}}"#, json!(of))
     }
 
     /// The current reading, if there are several.
@@ -386,8 +378,7 @@ impl Bar {
                     part(1, format!("{elapsed:#}")),
                 ];
                 self.bar.set_style(self.with_spinner.clone());
-                self.bar
-                    .set_message(fitting(parts, width.saturating_sub(2)));
+                self.bar.set_message(fitting(parts, width.saturating_sub(2)));
             }
             (Some(percent), Some(of)) => {
                 self.bar.set_length(of);
@@ -406,11 +397,7 @@ impl Bar {
                 let bar = SHORTEST_BAR + 1;
                 let has_bar = width >= 3 * bar;
                 let room = if has_bar { width - bar } else { width };
-                let style = if has_bar {
-                    &self.with_bar
-                } else {
-                    &self.text_only
-                };
+                let style = if has_bar { &self.with_bar } else { &self.text_only };
                 self.bar.set_style(style.clone());
                 self.bar.set_message(fitting(parts, room));
             }
@@ -422,8 +409,7 @@ impl Bar {
                 }
                 parts.push(part(1, format!("{elapsed:#}")));
                 self.bar.set_style(self.with_spinner.clone());
-                self.bar
-                    .set_message(fitting(parts, width.saturating_sub(2)));
+                self.bar.set_message(fitting(parts, width.saturating_sub(2)));
             }
         }
         self.bar.tick();
@@ -551,27 +537,11 @@ mod tests {
 
     #[test]
     fn a_line_for_programs_is_json() {
-        let state = State {
-            bytes: 5,
-            of: None,
-            packets: 7,
-            pass: Pass::Only,
-            is_read: false,
-        };
+        let state = State { bytes: 5, of: None, packets: 7, pass: Pass::Only, is_read: false };
         let line: serde_json::Value = serde_json::from_str(&state.json()).expect("is JSON");
-        assert_eq!(
-            line,
-            json!({"bytes": 5, "of": null, "packets": 7, "phase": "reading"})
-        );
+        assert_eq!(line, json!({"bytes": 5, "of": null, "packets": 7, "phase": "reading"}));
         assert_eq!(state.percent(), None);
-        let of = |bytes, of| {
-            State {
-                of: Some(of),
-                bytes,
-                ..state
-            }
-            .percent()
-        };
+        let of = |bytes, of| State { of: Some(of), bytes, ..state }.percent();
         assert_eq!(of(1, 3), Some(33));
         assert_eq!(of(4, 3), Some(100), "it grew meanwhile");
         assert_eq!(of(0, 0), None);
@@ -581,11 +551,7 @@ mod tests {
             (Pass::Second, false, "reading"),
             (Pass::Second, true, "writing"),
         ] {
-            let state = State {
-                pass,
-                is_read,
-                ..state
-            };
+            let state = State { pass, is_read, ..state };
             assert!(state.json().ends_with(&format!(r#""phase":"{phase}"}}"#)));
         }
     }

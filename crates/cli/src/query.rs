@@ -53,11 +53,7 @@ pub fn run(
     let database = database::open_for(&arguments.source, access, || views(&sql), signals)?;
     named(arguments, parameters.resolve(&database))?;
     if may_be_dialect(&sql) {
-        dialect::add_packages(
-            &database,
-            &arguments.packages.folders,
-            arguments.file.as_deref(),
-        )?;
+        dialect::add_packages(&database, &arguments.packages.folders, arguments.file.as_deref())?;
     }
     let asked = Asked {
         arguments,
@@ -111,9 +107,7 @@ impl Asked<'_> {
             }),
             None if streams(self.arguments, self.format) => {
                 let handle = self.database.get_interrupt_handle();
-                stream::during(running, &handle, |out| {
-                    self.run(running, (width, true), out)
-                })
+                stream::during(running, &handle, |out| self.run(running, (width, true), out))
             }
             None if width.is_some() => self.run(running, (width, false), &mut running.before(out)),
             // It is held back until the end.
@@ -241,9 +235,7 @@ mod tests {
         ] {
             assert_eq!(views(sql).expect("SQLite tells"), Views::All, "{sql}");
         }
-        let named = ["SELECT", "ts", "FROM", "Slice"]
-            .map(str::to_owned)
-            .to_vec();
+        let named = ["SELECT", "ts", "FROM", "Slice"].map(str::to_owned).to_vec();
         let views = views("SELECT ts FROM \"Slice\"").expect("SQLite tells");
         assert_eq!(views, Views::Named(named));
     }

@@ -234,11 +234,7 @@ impl Section {
         });
         rows.flat_map(|row| {
             let cell = |index: usize| row.get(index).map_or("", String::as_str);
-            names(cell(0)).map(move |name| Column {
-                name,
-                kind: cell(1),
-                text: cell(2),
-            })
+            names(cell(0)).map(move |name| Column { name, kind: cell(1), text: cell(2) })
         })
     }
 
@@ -274,9 +270,7 @@ impl Section {
 
 /// Whether a table of the page lists columns.
 pub fn is_of_columns(rows: &[Vec<String>]) -> bool {
-    rows.first()
-        .and_then(|header| header.first())
-        .is_some_and(|first| first == "column")
+    rows.first().and_then(|header| header.first()).is_some_and(|first| first == "column")
 }
 
 /// The names in a cell: `` `ts`, `dur` ``.
@@ -366,18 +360,11 @@ Does something.
     fn a_section_has_its_text_columns_and_examples() {
         let reference = Reference::of(SMALL);
         let a = reference.section("A").expect("there");
-        assert_eq!(
-            (a.kind, a.group.as_deref()),
-            (SectionKind::Table, Some("Things"))
-        );
+        assert_eq!((a.kind, a.group.as_deref()), (SectionKind::Table, Some("Things")));
         assert_eq!(a.summary(), "A row is one `a`.");
         let texts: Vec<&str> = a.paragraphs().collect();
         assert_eq!(texts, ["A row is one `a`. It has two lines."]);
-        let column = |name| Column {
-            name,
-            kind: "integer, ns",
-            text: "of it: see `b`",
-        };
+        let column = |name| Column { name, kind: "integer, ns", text: "of it: see `b`" };
         let columns: Vec<Column<'_>> = reference.columns(a).collect();
         assert_eq!(columns, [column("x"), column("y")]);
         assert_eq!(
@@ -388,10 +375,7 @@ Does something.
                 output: " x\n───\n 1".into(),
             })
         );
-        assert_eq!(
-            reference.section("things").map(|s| s.kind),
-            Some(SectionKind::Group)
-        );
+        assert_eq!(reference.section("things").map(|s| s.kind), Some(SectionKind::Group));
     }
 
     #[test]
@@ -416,12 +400,8 @@ Does something.
     #[test]
     fn every_table_and_column_of_a_database_has_a_text() {
         let connection = rusqlite::Connection::open_in_memory().expect("in memory");
-        connection
-            .execute_batch(timebase_schema::TABLES)
-            .expect("valid");
-        connection
-            .execute_batch(&timebase_schema::finish())
-            .expect("valid");
+        connection.execute_batch(timebase_schema::TABLES).expect("valid");
+        connection.execute_batch(&timebase_schema::finish()).expect("valid");
         let mut statement = connection
             .prepare(
                 "SELECT s.name, c.name FROM sqlite_schema AS s, pragma_table_xinfo(s.name) AS c
@@ -429,30 +409,18 @@ Does something.
                  ORDER BY s.rowid",
             )
             .expect("valid");
-        let columns = statement
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .expect("valid");
+        let columns = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("valid");
         let mut count = 0;
         for column in columns {
             let (table, column): (String, String) = column.expect("a row");
             let section = reference().section(&table);
             let section = section.ok_or_else(|| table.clone()).expect("a section");
-            assert!(
-                matches!(section.kind, SectionKind::Table | SectionKind::Storage),
-                "{table}"
-            );
-            assert!(
-                section.summary().ends_with('.'),
-                "{table}: {}",
-                section.summary()
-            );
+            assert!(matches!(section.kind, SectionKind::Table | SectionKind::Storage), "{table}");
+            assert!(section.summary().ends_with('.'), "{table}: {}", section.summary());
             let mut columns = reference().columns(section);
             let found = columns.find(|found| found.name == column);
             let found = found.ok_or((&table, &column)).expect("a text");
-            assert!(
-                !found.text.is_empty() && !found.kind.is_empty(),
-                "{table} {found:?}"
-            );
+            assert!(!found.text.is_empty() && !found.kind.is_empty(), "{table} {found:?}");
             assert_eq!(found.is_as_in(), None, "{table}.{column}");
             // The text is read without the text above and below it.
             assert!(!found.text.contains("see below"), "{table}.{column}");

@@ -30,8 +30,7 @@ pub enum Report {
 impl Report {
     /// The name of the report on the command line.
     pub fn name(self) -> String {
-        self.to_possible_value()
-            .map_or_else(String::new, |value| value.get_name().to_owned())
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// The columns that the lines `-- column NAME, NAME : description` at the top explain, with their descriptions.

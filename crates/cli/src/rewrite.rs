@@ -47,10 +47,7 @@ pub fn run(
             RewriteTo::Writer(out)
         }
         Some(output) => RewriteTo::File(output),
-        None => wrong_usage(
-            "rewrite",
-            "name the trace to write with -o OUT, or use --dry-run",
-        ),
+        None => wrong_usage("rewrite", "name the trace to write with -o OUT, or use --dry-run"),
     };
     let begun = Instant::now();
     let rewritten = monitored(&sources, to, &options, arguments.progress, signals)?;
@@ -63,12 +60,7 @@ pub fn run(
         }
     }
     messages::warnings(&rewritten.warnings);
-    tell_unrelated(
-        "rewrite",
-        &arguments.traces,
-        &arguments.settings,
-        &rewritten,
-    );
+    tell_unrelated("rewrite", &arguments.traces, &arguments.settings, &rewritten);
     Ok(())
 }
 
@@ -159,10 +151,7 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
         Some(_) => "written",
         None => "would be written",
     };
-    lines.push((
-        "packets",
-        format!("{} of {packets} {written}", HumanCount(rewritten.written)),
-    ));
+    lines.push(("packets", format!("{} of {packets} {written}", HumanCount(rewritten.written))));
     lines.push(("times", times(rewritten)));
     if rewritten.unplaced > 0 {
         let packets = counted(rewritten.unplaced, ["packet has", "packets have"]);
@@ -214,10 +203,8 @@ fn times(rewritten: &Rewritten) -> String {
             HumanCount(moved.of)
         );
     }
-    let (median, largest) = (
-        Duration::from_nanos(moved.median),
-        Duration::from_nanos(moved.largest),
-    );
+    let (median, largest) =
+        (Duration::from_nanos(moved.median), Duration::from_nanos(moved.largest));
     format!(
         "{} of {} on {clock} moved against their nearest snapshots: half of them by at most {median:.1?}, \
          one by {largest:.1?}",
@@ -250,11 +237,7 @@ fn off(unmet: &Unmet) -> String {
 }
 
 fn counted(count: u64, [one, many]: [&str; 2]) -> String {
-    format!(
-        "{} {}",
-        HumanCount(count),
-        if count == 1 { one } else { many }
-    )
+    format!("{} {}", HumanCount(count), if count == 1 { one } else { many })
 }
 
 #[cfg(test)]
@@ -270,10 +253,7 @@ mod tests {
         rewritten.unplaced = 1;
         let text = screen("t", None, &rewritten, Duration::ZERO);
         assert!(text.contains("1,234 of 1,240 would be written"), "{text}");
-        assert!(
-            text.contains("each where its nearest snapshot puts it"),
-            "{text}"
-        );
+        assert!(text.contains("each where its nearest snapshot puts it"), "{text}");
         assert!(text.contains("1 packet has no known time"), "{text}");
         rewritten.moved.count = 2;
         rewritten.moved.of = 3000;

@@ -94,11 +94,7 @@ impl<'a> Script<'a> {
         // Editors of Windows put this mark there, and SQLite skips it.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let bytes = text.as_bytes();
-        let mut script = Script {
-            statements: Vec::new(),
-            declared: Vec::new(),
-            is_complete: true,
-        };
+        let mut script = Script { statements: Vec::new(), declared: Vec::new(), is_complete: true };
         let mut seen = Seen::Nothing;
         let mut next_title = None;
         let mut parameters = Vec::new();
@@ -216,12 +212,7 @@ fn declared(comment: &str) -> Option<Declared<'_>> {
     };
     let says_something = value_type.is_some() || default.is_some() || !description.is_empty();
     let is_one = is_marker && is_name(name) && words.next().is_none() && says_something;
-    is_one.then(|| Declared {
-        name,
-        value_type,
-        default,
-        description: description.trim(),
-    })
+    is_one.then(|| Declared { name, value_type, default, description: description.trim() })
 }
 
 /// The name of one of several statements in a message.
@@ -293,13 +284,8 @@ mod tests {
     #[test]
     fn a_trigger_is_one_statement() {
         let trigger = "CREATE TEMP TRIGGER t AFTER INSERT ON packet BEGIN SELECT 1; SELECT 2; END;";
-        assert_eq!(
-            pieces(&format!("{trigger} SELECT 3;")),
-            [trigger, "SELECT 3;"]
-        );
-        assert!(!is_complete(
-            "CREATE TRIGGER t AFTER INSERT ON p BEGIN SELECT 1;"
-        ));
+        assert_eq!(pieces(&format!("{trigger} SELECT 3;")), [trigger, "SELECT 3;"]);
+        assert!(!is_complete("CREATE TRIGGER t AFTER INSERT ON p BEGIN SELECT 1;"));
     }
 
     #[test]
@@ -315,10 +301,7 @@ mod tests {
 
     #[test]
     fn text_beyond_ascii_is_cut_between_characters() {
-        assert_eq!(
-            pieces("SELECT 'ä→;'; SELECT é;"),
-            ["SELECT 'ä→;';", "SELECT é;"]
-        );
+        assert_eq!(pieces("SELECT 'ä→;'; SELECT é;"), ["SELECT 'ä→;';", "SELECT é;"]);
     }
 
     #[test]
@@ -330,10 +313,7 @@ mod tests {
             ),
             [some("A"), some("B & C"), None]
         );
-        assert_eq!(
-            titles("-- # Not this\n-- # But this\nSELECT 1"),
-            [some("But this")]
-        );
+        assert_eq!(titles("-- # Not this\n-- # But this\nSELECT 1"), [some("But this")]);
         assert_eq!(titles("-- # A\n;;\nSELECT 1"), [some("A")]);
         assert_eq!(titles("-- # A\u{1b}[2J\tB\nSELECT 1"), [some("A [2J B")]);
     }
@@ -368,10 +348,7 @@ mod tests {
     #[test]
     fn a_parameter_may_have_a_name_as_in_tcl() {
         let script = Script::parse("SELECT $a::b(c;d), @::e, #f, :g(h; SELECT :i (1), ':j';");
-        assert_eq!(
-            script.statements[0].sql,
-            "SELECT $a::b(c;d), @::e, #f, :g(h;"
-        );
+        assert_eq!(script.statements[0].sql, "SELECT $a::b(c;d), @::e, #f, :g(h;");
         let [first, second] = [0, 1].map(|index| &script.statements[index].parameters[..]);
         assert_eq!(first, ["a::b(c;d)", "::e", "f", "g"]);
         assert_eq!(second, ["i"]);
@@ -429,11 +406,7 @@ mod tests {
                 let quoted = text.starts_with(['"', '[']);
                 let separator = if index > 0 { ", " } else { "" };
                 // A name in quotes has to be the name of something.
-                let text = if quoted {
-                    format!("1 AS {text}")
-                } else {
-                    text.to_owned()
-                };
+                let text = if quoted { format!("1 AS {text}") } else { text.to_owned() };
                 sql += &format!("{separator}{text}");
                 used.extend(parameter.filter(|name| !used.contains(name)));
             }

@@ -55,10 +55,7 @@ struct Shell<'a> {
 
 pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<ExitCode> {
     if arguments.source.as_os_str() == OsStr::new("-") {
-        wrong_usage(
-            "shell",
-            "the statements and the trace cannot both come from standard input",
-        );
+        wrong_usage("shell", "the statements and the trace cannot both come from standard input");
     }
     let access = Access {
         is_writing: arguments.write,
@@ -87,10 +84,8 @@ pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<Exit
 impl Shell<'_> {
     /// Reads from a person, who sees errors and continues.
     fn converse(&mut self, signals: &Signals) -> anyhow::Result<()> {
-        let config = Config::builder()
-            .completion_type(CompletionType::List)
-            .auto_add_history(false)
-            .build();
+        let config =
+            Config::builder().completion_type(CompletionType::List).auto_add_history(false).build();
         let mut editor: Editor<SqlHelper, DefaultHistory> =
             Editor::with_config(config).context("cannot use this terminal")?;
         let history = history_file();
@@ -106,11 +101,7 @@ impl Shell<'_> {
         let mut input = Input::new(true);
         loop {
             editor.set_helper(Some(SqlHelper::new(&self.database, input.pending())));
-            let prompt = if input.pending().is_empty() {
-                PROMPT
-            } else {
-                CONTINUED
-            };
+            let prompt = if input.pending().is_empty() { PROMPT } else { CONTINUED };
             let typed = match editor.readline(prompt) {
                 Ok(typed) => typed,
                 Err(ReadlineError::Interrupted) => {
@@ -157,10 +148,8 @@ impl Shell<'_> {
         let mut input = Input::new(false);
         let mut lines = io::stdin().lock().lines();
         loop {
-            let line = lines
-                .next()
-                .transpose()
-                .context("cannot read statements from standard input")?;
+            let line =
+                lines.next().transpose().context("cannot read statements from standard input")?;
             let is_end = line.is_none();
             let taken = match line {
                 Some(line) => input.take(&line),

@@ -74,9 +74,7 @@ impl Signals {
             temporary: None,
             incomplete: None,
         };
-        Signals {
-            state: Arc::new(Mutex::new(state)),
-        }
+        Signals { state: Arc::new(Mutex::new(state)) }
     }
 
     /// Does `work`. A signal makes it fail through `monitor`.

@@ -132,22 +132,14 @@ fn run_all(
         } else {
             String::new()
         };
-        let part = Part {
-            sql: statement.sql,
-            place: &place,
-            title,
-        };
+        let part = Part { sql: statement.sql, place: &place, title };
         let has_result =
             database.during(|| run_one(database, part, parameters, results, running))?;
         if has_result {
             title = None;
         }
     }
-    let asked: Vec<&str> = script
-        .statements
-        .iter()
-        .map(|statement| statement.sql)
-        .collect();
+    let asked: Vec<&str> = script.statements.iter().map(|statement| statement.sql).collect();
     running.end();
     messages::warnings(&hints::left_out(database, &asked.join("\n")));
     dialect::tell_notes(database, asked.last().copied().unwrap_or_default());
@@ -256,9 +248,8 @@ fn excerpt(sql: &str, offset: Option<usize>) -> String {
     const WIDTH: usize = 76;
 
     let offset = offset.filter(|offset| sql.is_char_boundary(*offset));
-    let start = offset
-        .and_then(|offset| sql[..offset].rfind('\n'))
-        .map_or(0, |newline| newline + 1);
+    let start =
+        offset.and_then(|offset| sql[..offset].rfind('\n')).map_or(0, |newline| newline + 1);
     let line = sql[start..].lines().next().unwrap_or_default();
     let column = offset.map(|offset| sql[start..offset].chars().count());
     let skipped = column.map_or(0, |column| column.saturating_sub(WIDTH - 20));
@@ -284,9 +275,7 @@ mod tests {
         let database = Database::from(Connection::open_in_memory().expect("in memory"));
         let message = |sql| {
             let mut out = Vec::new();
-            run(&database, sql, Format::Csv, None, &mut out)
-                .expect_err("is wrong")
-                .to_string()
+            run(&database, sql, Format::Csv, None, &mut out).expect_err("is wrong").to_string()
         };
         assert_eq!(
             message("SELECT missing FROM sqlite_schema"),

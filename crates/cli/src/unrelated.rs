@@ -32,9 +32,7 @@ pub fn told(
     );
     let manifest = "A manifest says how files relate: timebase manifest --help";
     let [_, _, ..] = traces else {
-        return Some(format!(
-            "{said}. --merge accepts this without a warning. {manifest}"
-        ));
+        return Some(format!("{said}. --merge accepts this without a warning. {manifest}"));
     };
     let output = quoted_path(&output.to_string_lossy()).into_owned();
     // Each database has its own name, and tables have one folder.
@@ -87,9 +85,7 @@ fn common(traces: &[PathBuf]) -> Option<(&Path, &OsStr)> {
     let first = traces.first()?;
     let expected = of(first)?;
     let is_plain = |ending: &OsStr| ending.to_string_lossy().chars().all(char::is_alphanumeric);
-    let is_common = traces
-        .iter()
-        .all(|path| of(path).as_ref() == Some(&expected));
+    let is_common = traces.iter().all(|path| of(path).as_ref() == Some(&expected));
     let found = (first.parent()?, first.extension()?);
     (is_common && is_plain(found.1)).then_some(found)
 }
@@ -111,10 +107,7 @@ mod tests {
         let here = paths(&["a.gz", "b.gz", "c.gz", "d.gz"]);
         assert_eq!(arguments(&here), "*.gz");
         assert_eq!(arguments(&paths(&["a.pftrace", "-b"])), "a.pftrace ./-b");
-        assert_eq!(
-            arguments(&paths(&["a.x", "b.x", "c.x", "d.y"])),
-            "a.x b.x c.x …"
-        );
+        assert_eq!(arguments(&paths(&["a.x", "b.x", "c.x", "d.y"])), "a.x b.x c.x …");
     }
 
     #[test]

@@ -61,10 +61,7 @@ pub(crate) struct Mark {
 
 impl<'p, 'b> Contents<'p, 'b> {
     pub fn mark(&self) -> Mark {
-        Mark {
-            slots: self.slots.len(),
-            more: self.more.len(),
-        }
+        Mark { slots: self.slots.len(), more: self.more.len() }
     }
 
     /// Forgets everything that was read since that height.
@@ -92,10 +89,7 @@ impl<'p, 'b> Contents<'p, 'b> {
         message: MessageId,
         mut pieces: Values<'b>,
     ) -> Result<(), Reason> {
-        let mut reading = Reading {
-            start: self.slots.len(),
-            index: HashMap::new(),
-        };
+        let mut reading = Reading { start: self.slots.len(), index: HashMap::new() };
         let message = schema.message(message);
         loop {
             if let Value::Bytes(bytes) = pieces.first {
@@ -127,13 +121,7 @@ impl<'p, 'b> Contents<'p, 'b> {
         let Some(id) = slot_id(field, number, value) else {
             return;
         };
-        let slot = Slot {
-            id,
-            number,
-            field,
-            values: Values::one(value),
-            last: None,
-        };
+        let slot = Slot { id, number, field, values: Values::one(value), last: None };
         let Some(at) = reading.find(&self.slots, id) else {
             reading.insert(&self.slots, id);
             return self.slots.push(slot);
@@ -162,11 +150,7 @@ impl<'p, 'b> Contents<'p, 'b> {
 
     /// Steps through the elements of a list.
     pub fn elements(&self, slot: &Slot<'p, 'b>) -> Elements<'p, 'b> {
-        Elements {
-            field: slot.field,
-            values: Some(slot.values),
-            packed: None,
-        }
+        Elements { field: slot.field, values: Some(slot.values), packed: None }
     }
 }
 
@@ -181,11 +165,7 @@ fn slot_id(field: Option<&Field>, number: u32, value: Value<'_>) -> Option<usize
     if value == Value::Bytes(&[]) && field.is_packed(value) {
         return None;
     }
-    Some(
-        field
-            .oneof
-            .map_or(number, |oneof| ONEOF.saturating_add(oneof)),
-    )
+    Some(field.oneof.map_or(number, |oneof| ONEOF.saturating_add(oneof)))
 }
 
 /// Whether a further value does not replace the first.

@@ -110,12 +110,7 @@ struct Extender<'a> {
 
 impl<'a> Extender<'a> {
     fn new(schema: &'a mut Schema, merges: bool) -> Self {
-        Extender {
-            schema,
-            merges,
-            names: HashMap::new(),
-            fields: BTreeMap::new(),
-        }
+        Extender { schema, merges, names: HashMap::new(), fields: BTreeMap::new() }
     }
 
     fn names_of_file(&mut self, file: &FileDescriptorProto) -> Result<(), DescriptorError> {
@@ -303,10 +298,7 @@ impl<'a> Extender<'a> {
             if found.is_some() {
                 return found;
             }
-            scope = scope
-                .rfind('.')
-                .and_then(|dot| scope.get(..dot))
-                .unwrap_or_default();
+            scope = scope.rfind('.').and_then(|dot| scope.get(..dot)).unwrap_or_default();
         }
         self.find(name)
     }
@@ -327,9 +319,7 @@ impl<'a> Extender<'a> {
     fn message(&self, full: &str) -> Result<MessageId, DescriptorError> {
         match self.known(full) {
             Some(Definition::Message(id)) => Ok(id),
-            _ => Err(DescriptorError::NotAMessage {
-                name: full.to_owned(),
-            }),
+            _ => Err(DescriptorError::NotAMessage { name: full.to_owned() }),
         }
     }
 
@@ -424,9 +414,7 @@ fn scalar_kind(scalar: Type) -> Option<Kind> {
 
 fn join(scope: &str, name: &str) -> Result<String, DescriptorError> {
     if scope.len().saturating_add(name.len()) > MAX_NAME {
-        return Err(DescriptorError::LongName {
-            scope: scope.chars().take(100).collect(),
-        });
+        return Err(DescriptorError::LongName { scope: scope.chars().take(100).collect() });
     }
     if scope.is_empty() {
         return Ok(name.to_owned());

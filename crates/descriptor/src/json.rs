@@ -22,11 +22,7 @@ pub(crate) struct Writer<'p, 'b, 'o> {
 
 impl<'p, 'b, 'o> Writer<'p, 'b, 'o> {
     pub fn new(schema: &'p Schema, out: &'o mut String) -> Self {
-        Writer {
-            schema,
-            contents: Contents::default(),
-            out,
-        }
+        Writer { schema, contents: Contents::default(), out }
     }
 
     /// Writes a message that is inside `depth` others.

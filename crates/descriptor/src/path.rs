@@ -135,9 +135,7 @@ impl Path {
     /// The error of a step, as seen from the root.
     fn inside(&self, step: usize, error: Unreadable) -> Unreadable {
         let before = self.steps.get(..step).unwrap_or_default();
-        before
-            .iter()
-            .rfold(error, |error, step| error.inside(&step.text))
+        before.iter().rfold(error, |error, step| error.inside(&step.text))
     }
 }
 
@@ -203,11 +201,7 @@ fn all<'p, 'b>(slot: Slot<'p, 'b>) -> Found<'p, 'b> {
         Some(field) => field.repeated,
         None => slot.values.next.is_some(),
     };
-    if several {
-        Found::All(slot)
-    } else {
-        Found::One(slot.field, slot.values)
-    }
+    if several { Found::All(slot) } else { Found::One(slot.field, slot.values) }
 }
 
 fn element<'p, 'b>(

@@ -114,9 +114,7 @@ impl Pool {
 
     /// The full name of a message; empty if this pool does not have it.
     pub fn message_name(&self, message: MessageId) -> &str {
-        self.schema
-            .message(message)
-            .map_or("", |message| message.name.as_str())
+        self.schema.message(message).map_or("", |message| message.name.as_str())
     }
 
     /// A field of a message by its number.
@@ -137,13 +135,8 @@ impl Pool {
     /// ```
     pub fn field_by_name(&self, message: MessageId, name: &str) -> Option<&Field> {
         let fields = &self.schema.message(message)?.fields;
-        match name
-            .strip_prefix('[')
-            .and_then(|name| name.strip_suffix(']'))
-        {
-            Some(full) => fields
-                .iter()
-                .find(|field| field.extension.as_deref() == Some(full)),
+        match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            Some(full) => fields.iter().find(|field| field.extension.as_deref() == Some(full)),
             None => fields.iter().find(|field| field.step() == name),
         }
     }
@@ -213,11 +206,7 @@ impl Pool {
         out: &mut String,
     ) -> Result<(), Unreadable> {
         let start = out.len();
-        let mut writer = TextWriter {
-            schema: &self.schema,
-            out,
-            start,
-        };
+        let mut writer = TextWriter { schema: &self.schema, out, start };
         let written = writer.message(message, bytes, 0);
         written.inspect_err(|_| out.truncate(start))
     }

@@ -66,11 +66,7 @@ impl<'a> Scalars<'a> {
             Value::Bytes(list) if field.is_packed(value) => Some(Packed::new(list, field.kind)),
             _ => None,
         };
-        Scalars {
-            kind: field.kind,
-            one: packed.is_none().then_some(value),
-            packed,
-        }
+        Scalars { kind: field.kind, one: packed.is_none().then_some(value), packed }
     }
 }
 
@@ -140,11 +136,7 @@ pub(crate) struct Packed<'a> {
 
 impl<'a> Packed<'a> {
     pub fn new(list: &'a [u8], kind: Kind) -> Self {
-        Packed {
-            list,
-            at: 0,
-            wire_type: kind.wire_type(),
-        }
+        Packed { list, at: 0, wire_type: kind.wire_type() }
     }
 
     /// The next element; `None` after the last.

@@ -62,10 +62,7 @@ impl Kind {
 
     /// Whether the type is allowed for the key of a map.
     pub(crate) fn is_map_key(self) -> bool {
-        !matches!(
-            self,
-            Kind::Double | Kind::Float | Kind::Bytes | Kind::Enum(_) | Kind::Message(_)
-        )
+        !matches!(self, Kind::Double | Kind::Float | Kind::Bytes | Kind::Enum(_) | Kind::Message(_))
     }
 }
 
@@ -154,9 +151,7 @@ impl Message {
     }
 
     fn search(&self, number: u32) -> Option<&Field> {
-        let at = self
-            .fields
-            .binary_search_by_key(&number, |field| field.number);
+        let at = self.fields.binary_search_by_key(&number, |field| field.number);
         self.fields.get(at.ok()?)
     }
 }

@@ -32,11 +32,10 @@ impl TextWriter<'_, '_> {
         let mut fields = Fields::new(bytes);
         while let Some((number, value)) = fields.next()? {
             let field = self.schema.field(message, number);
-            self.field(field, number, value, depth)
-                .map_err(|error| match field {
-                    Some(field) => error.inside(field.step()),
-                    None => error,
-                })?;
+            self.field(field, number, value, depth).map_err(|error| match field {
+                Some(field) => error.inside(field.step()),
+                None => error,
+            })?;
         }
         Ok(())
     }
@@ -173,8 +172,7 @@ mod tests {
     fn text(bytes: &[u8]) -> String {
         let pool = Pool::perfetto();
         let mut text = String::new();
-        pool.write_text(pool.message(CONFIG).unwrap(), bytes, &mut text)
-            .unwrap();
+        pool.write_text(pool.message(CONFIG).unwrap(), bytes, &mut text).unwrap();
         text
     }
 
@@ -193,9 +191,7 @@ mod tests {
     fn md8_what_the_schema_does_not_know_has_its_number() {
         // An enum's value, and four wire types of field 900 and of a known field.
         let mut bytes = vec![0x0a, 2, 0x20, 9];
-        bytes.extend([
-            0xa0, 0x38, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
-        ]);
+        bytes.extend([0xa0, 0x38, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]);
         bytes.extend([0xa5, 0x38, 0x0f, 0, 0, 0]);
         bytes.extend([0xa1, 0x38, 0x0f, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend([0xa2, 0x38, 1, b'x']);

@@ -74,10 +74,7 @@ pub enum Reason {
 
 impl<T: Into<Reason>> From<T> for Unreadable {
     fn from(reason: T) -> Self {
-        Unreadable {
-            path: String::new(),
-            reason: reason.into(),
-        }
+        Unreadable { path: String::new(), reason: reason.into() }
     }
 }
 

@@ -25,10 +25,7 @@ pub(crate) enum Values {
 impl Values {
     /// No texts, or no blobs.
     pub fn texts() -> Values {
-        Values::Bytes {
-            bytes: Vec::new(),
-            ends: Vec::new(),
-        }
+        Values::Bytes { bytes: Vec::new(), ends: Vec::new() }
     }
 }
 
@@ -68,12 +65,7 @@ impl Chunk {
             },
             levels: column.is_nullable.then(Vec::new),
         };
-        Chunk {
-            parts: columns.iter().map(part).collect(),
-            rows: 0,
-            before,
-            bytes: 0,
-        }
+        Chunk { parts: columns.iter().map(part).collect(), rows: 0, before, bytes: 0 }
     }
 
     /// Whether the chunk is full.
@@ -110,10 +102,7 @@ impl Chunk {
                 }
                 (ValueRef::Null, _, _) if part.levels.is_some() => true,
                 (other, _, _) => {
-                    return Ok(Err(Misfit {
-                        column: index,
-                        found: called(other),
-                    }));
+                    return Ok(Err(Misfit { column: index, found: called(other) }));
                 }
             };
             if let Some(levels) = &mut part.levels {
@@ -180,10 +169,7 @@ mod tests {
         let mut chunk = Chunk::new(&text, 0);
         let long = "x".repeat(1 << 20);
         while !chunk.is_full() {
-            chunk
-                .push(&text, |_| Ok(ValueRef::Text(long.as_bytes())))
-                .unwrap()
-                .unwrap();
+            chunk.push(&text, |_| Ok(ValueRef::Text(long.as_bytes()))).unwrap().unwrap();
         }
         assert_eq!(chunk.rows, BYTES >> 20);
     }

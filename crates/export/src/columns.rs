@@ -51,9 +51,7 @@ impl Type {
             ("BLOB", Type::Binary),
         ];
         let mut types = types.into_iter();
-        types
-            .find(|(declared, _)| declared.eq_ignore_ascii_case(name))
-            .map(|(_, kind)| kind)
+        types.find(|(declared, _)| declared.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
     }
 }
 
@@ -64,34 +62,18 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     ("raw", Type::Int64, &["ucpu"]),
     ("ftrace_event_partial", Type::Int64, &["timestamp"]),
     ("ftrace_event_partial", Type::String, &["unresolved"]),
-    (
-        "process",
-        Type::Int64,
-        &["android_appid", "android_user_id"],
-    ),
+    ("process", Type::Int64, &["android_appid", "android_user_id"]),
     ("sched", Type::Int64, &["ts_end"]),
     ("sched", Type::String, &["doubt"]),
     ("sched_with_thread_process", Type::String, &["doubt"]),
-    (
-        "thread_state",
-        Type::Int64,
-        &["id", "io_wait", "waker_utid", "waker_id", "irq_context"],
-    ),
-    (
-        "thread_state",
-        Type::String,
-        &["state", "blocked_function", "doubt"],
-    ),
+    ("thread_state", Type::Int64, &["id", "io_wait", "waker_utid", "waker_id", "irq_context"]),
+    ("thread_state", Type::String, &["state", "blocked_function", "doubt"]),
     (
         "thread_state_with_thread_process",
         Type::Int64,
         &["id", "io_wait", "waker_utid", "waker_id", "irq_context"],
     ),
-    (
-        "thread_state_with_thread_process",
-        Type::String,
-        &["state", "blocked_function", "doubt"],
-    ),
+    ("thread_state_with_thread_process", Type::String, &["state", "blocked_function", "doubt"]),
     (
         "cpu_time_by_thread",
         Type::Int64,
@@ -100,13 +82,7 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     (
         "cpu_time_by_process",
         Type::Int64,
-        &[
-            "cpu_time",
-            "threads",
-            "slices",
-            "doubtful_time",
-            "doubtful_slices",
-        ],
+        &["cpu_time", "threads", "slices", "doubtful_time", "doubtful_slices"],
     ),
     ("counter", Type::String, &["doubt"]),
     ("slice", Type::String, &["doubt"]),
@@ -119,21 +95,9 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     ("gpu_track", Type::String, &["description"]),
     ("cpu_counter_track", Type::Int64, &["cpu"]),
     ("slice_self_dur", Type::Int64, &["self_dur"]),
-    (
-        "flow_with_slices",
-        Type::Int64,
-        &["delay", "upid_out", "upid_in"],
-    ),
-    (
-        "expected_frame_timeline_slice",
-        Type::Int64,
-        &["display_frame_token", "surface_frame_token"],
-    ),
-    (
-        "expected_frame_timeline_slice",
-        Type::String,
-        &["layer_name"],
-    ),
+    ("flow_with_slices", Type::Int64, &["delay", "upid_out", "upid_in"]),
+    ("expected_frame_timeline_slice", Type::Int64, &["display_frame_token", "surface_frame_token"]),
+    ("expected_frame_timeline_slice", Type::String, &["layer_name"]),
     (
         "actual_frame_timeline_slice",
         Type::Int64,
@@ -163,100 +127,36 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     ),
     ("gpu_slice", Type::Int64, &["frame_id"]),
     ("stack_sample_session", Type::String, &["cmdline"]),
-    (
-        "stack_sample_counter_track",
-        Type::Int64,
-        &["session_id", "cpu", "is_timebase"],
-    ),
+    ("stack_sample_counter_track", Type::Int64, &["session_id", "cpu", "is_timebase"]),
     ("perf_sample", Type::Int64, &["cpu"]),
     ("perf_sample", Type::String, &["cpu_mode"]),
     ("perf_sample_with_stack", Type::Int64, &["cpu"]),
-    (
-        "perf_sample_with_stack",
-        Type::String,
-        &["cpu_mode", "stack"],
-    ),
+    ("perf_sample_with_stack", Type::String, &["cpu_mode", "stack"]),
     (
         "callsite_total",
         Type::Int64,
-        &[
-            "callsite_id",
-            "self_count",
-            "total_count",
-            "self_size",
-            "total_size",
-        ],
+        &["callsite_id", "self_count", "total_count", "self_size", "total_size"],
     ),
     ("callsite_total", Type::String, &["source"]),
     ("perf_session", Type::String, &["cmdline"]),
-    (
-        "perf_counter_track",
-        Type::Int64,
-        &["perf_session_id", "cpu", "is_timebase"],
-    ),
-    (
-        "cpu_profile_stack_sample",
-        Type::Int64,
-        &["process_priority"],
-    ),
+    ("perf_counter_track", Type::Int64, &["perf_session_id", "cpu", "is_timebase"]),
+    ("cpu_profile_stack_sample", Type::Int64, &["process_priority"]),
     ("profiler_smaps", Type::String, &["path"]),
     ("args", Type::Int64, &["id", "int_value"]),
     ("args", Type::Double, &["real_value"]),
-    (
-        "args",
-        Type::String,
-        &[
-            "flat_key",
-            "key",
-            "string_value",
-            "value_type",
-            "display_value",
-        ],
-    ),
+    ("args", Type::String, &["flat_key", "key", "string_value", "value_type", "display_value"]),
     ("clock", Type::Int64, &["trace_file_id"]),
     ("placement", Type::Int64, &["isolated"]),
-    (
-        "packet",
-        Type::Int64,
-        &["timestamp", "clock_ts", "number", "size"],
-    ),
+    ("packet", Type::Int64, &["timestamp", "clock_ts", "number", "size"]),
     ("packet_clock", Type::Int64, &["seq_id", "trace_file_id"]),
-    (
-        "clock_mapping",
-        Type::Int64,
-        &["trace_file_id", "start_value"],
-    ),
-    (
-        "clock_mapping_linear",
-        Type::Int64,
-        &["trace_file_id", "start_value"],
-    ),
-    (
-        "packet_interval",
-        Type::Int64,
-        &["earliest", "ts", "latest"],
-    ),
-    (
-        "packet_resync",
-        Type::Int64,
-        &["timestamp", "clock_ts", "resync_ts", "difference"],
-    ),
-    (
-        "metadata",
-        Type::Int64,
-        &["id", "int_value", "machine_id", "trace_file_id"],
-    ),
-    (
-        "metadata",
-        Type::String,
-        &["key_type", "str_value", "value"],
-    ),
+    ("clock_mapping", Type::Int64, &["trace_file_id", "start_value"]),
+    ("clock_mapping_linear", Type::Int64, &["trace_file_id", "start_value"]),
+    ("packet_interval", Type::Int64, &["earliest", "ts", "latest"]),
+    ("packet_resync", Type::Int64, &["timestamp", "clock_ts", "resync_ts", "difference"]),
+    ("metadata", Type::Int64, &["id", "int_value", "machine_id", "trace_file_id"]),
+    ("metadata", Type::String, &["key_type", "str_value", "value"]),
     ("fact", Type::String, &["value"]),
-    (
-        "trace_bounds",
-        Type::Int64,
-        &["start_ts", "end_ts", "typical_start_ts", "typical_end_ts"],
-    ),
+    ("trace_bounds", Type::Int64, &["start_ts", "end_ts", "typical_start_ts", "typical_end_ts"]),
     (
         "time_outlier",
         Type::Int64,
@@ -285,11 +185,7 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
             "worst_ns",
         ],
     ),
-    (
-        "finding",
-        Type::String,
-        &["check_name", "severity", "subject", "message", "advice"],
-    ),
+    ("finding", Type::String, &["check_name", "severity", "subject", "message", "advice"]),
 ];
 
 /// Columns with values of several types. They are written as text, in SQLite's form.
@@ -427,10 +323,7 @@ impl Schema {
         let tables = asked.map(|object| table(&empty, object));
         Ok(Schema {
             tables: tables.collect::<Result<_, _>>()?,
-            names: objects
-                .iter()
-                .map(|object| object.name.to_owned())
-                .collect(),
+            names: objects.iter().map(|object| object.name.to_owned()).collect(),
             empty: Mutex::new(empty),
         })
     }
@@ -489,10 +382,7 @@ pub fn described<'a>(tables: impl IntoIterator<Item = &'a Table>) -> Value {
 }
 
 fn unreadable(error: rusqlite::Error) -> Error {
-    Error::Unreadable {
-        table: "sqlite_schema".to_owned(),
-        error,
-    }
+    Error::Unreadable { table: "sqlite_schema".to_owned(), error }
 }
 
 /// A table or view of an empty database.
@@ -512,10 +402,8 @@ fn table(empty: &Connection, object: &Statement<'_>) -> Result<Table, Error> {
             .find(|(view, _, columns)| *view == name && columns.contains(&column.as_str()));
         let kind = match computed {
             Some((_, kind, _)) => *kind,
-            None => Type::declared(&declared).ok_or_else(|| Error::Untyped {
-                table: name.to_owned(),
-                column: column.clone(),
-            })?,
+            None => Type::declared(&declared)
+                .ok_or_else(|| Error::Untyped { table: name.to_owned(), column: column.clone() })?,
         };
         terms.push(match ANY.contains(&(name, column.as_str())) {
             true => format!("CAST(\"{column}\" AS TEXT)"),
@@ -541,11 +429,7 @@ fn reads(empty: &mut Connection, sql: &str) -> rusqlite::Result<Reads> {
     let seen: Arc<Mutex<BTreeSet<(String, String)>>> = Arc::default();
     let note = Arc::clone(&seen);
     empty.authorizer(Some(move |context: AuthContext<'_>| {
-        if let AuthAction::Read {
-            table_name,
-            column_name,
-        } = context.action
-        {
+        if let AuthAction::Read { table_name, column_name } = context.action {
             let mut seen = note.lock().unwrap_or_else(PoisonError::into_inner);
             seen.insert((table_name.to_owned(), column_name.to_owned()));
         }
@@ -624,11 +508,8 @@ mod tests {
         let schema = Schema::new().unwrap();
         for table in schema.tables() {
             assert!(table.column("trace_id").is_none(), "{}", table.name);
-            let names: BTreeSet<String> = table
-                .columns
-                .iter()
-                .map(|column| column.name.to_ascii_lowercase())
-                .collect();
+            let names: BTreeSet<String> =
+                table.columns.iter().map(|column| column.name.to_ascii_lowercase()).collect();
             assert_eq!(names.len(), table.columns.len(), "{}", table.name);
         }
         let flow = schema.table("flow").unwrap();

@@ -142,14 +142,9 @@ mod tests {
 
     #[test]
     fn debug_is_the_message_with_its_reason() {
-        let error = Error::Unreadable {
-            table: "slice".to_owned(),
-            error: rusqlite::Error::InvalidQuery,
-        };
-        assert_eq!(
-            format!("{error:?}"),
-            "cannot read slice: Query is not read-only"
-        );
+        let error =
+            Error::Unreadable { table: "slice".to_owned(), error: rusqlite::Error::InvalidQuery };
+        assert_eq!(format!("{error:?}"), "cannot read slice: Query is not read-only");
         let error = Error::Nameless;
         assert_eq!(format!("{error:?}"), error.to_string());
     }

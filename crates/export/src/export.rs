@@ -81,30 +81,20 @@ pub fn export(
     options: &Options<'_>,
     monitor: &Monitor,
 ) -> Result<Summary, Error> {
-    let unreadable = |error| Error::Unreadable {
-        table: "the database".to_owned(),
-        error,
-    };
+    let unreadable = |error| Error::Unreadable { table: "the database".to_owned(), error };
     // One transaction, so all tables are of one moment.
     let transaction = database.unchecked_transaction().map_err(unreadable)?;
     let trace = Trace::of(&transaction)?;
     if folder.has(&trace.id) && !options.overwrite {
-        return Err(Error::Exists {
-            path: folder.path().to_owned(),
-            trace_id: trace.id,
-        });
+        return Err(Error::Exists { path: folder.path().to_owned(), trace_id: trace.id });
     }
     let (steps, taken) = sync_channel(0);
     let (read, made) = thread::scope(|scope| {
         let making = scope.spawn(|| make(taken, folder, &trace, options));
-        let read = read(&transaction, options, monitor, |step| {
-            steps.send(step).is_ok()
-        });
+        let read = read(&transaction, options, monitor, |step| steps.send(step).is_ok());
         drop(steps);
         // A panic of the thread becomes our own.
-        let made = making
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let made = making.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (read, made)
     });
     // If it cannot write, the reader only notices that nobody takes its rows.
@@ -119,12 +109,7 @@ pub fn export(
     let others = schema.names().filter(|name| !asked.contains(name));
     let summary = Summary {
         trace,
-        tables: options
-            .tables
-            .iter()
-            .map(|table| table.name.clone())
-            .zip(rows)
-            .collect(),
+        tables: options.tables.iter().map(|table| table.name.clone()).zip(rows).collect(),
         bytes,
     };
     let said = said(&summary, options).to_string();
@@ -145,12 +130,8 @@ fn read<'a>(
         if cancelled() || !give(Step::Begin(table)) {
             return Err(Error::Cancelled);
         }
-        let source = Query {
-            table: &table.name,
-            sql: &table.sql,
-            columns: &table.columns,
-            advice: "",
-        };
+        let source =
+            Query { table: &table.name, sql: &table.sql, columns: &table.columns, advice: "" };
         let rows = source.read(database, |chunk| {
             monitor.rows.fetch_add(chunk.rows as u64, Ordering::Relaxed);
             match !cancelled() && give(Step::Rows(chunk)) {
@@ -220,10 +201,8 @@ fn sync(files: &[(Arc<File>, PathBuf)]) -> Result<(), Error> {
                 file.sync_all().map_err(|error| Error::write(path, error))
             })
         };
-        let waiting: Vec<_> = files
-            .chunks(part)
-            .map(|files| scope.spawn(move || wait(files)))
-            .collect();
+        let waiting: Vec<_> =
+            files.chunks(part).map(|files| scope.spawn(move || wait(files))).collect();
         waiting.into_iter().try_for_each(|waiting| {
             let result = waiting.join();
             result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -234,16 +213,10 @@ fn sync(files: &[(Arc<File>, PathBuf)]) -> Result<(), Error> {
 /// The file that marks a trace as complete.
 fn said(summary: &Summary, options: &Options<'_>) -> Value {
     let trace = &summary.trace;
-    let tables: Map<String, Value> = summary
-        .tables
-        .iter()
-        .map(|(name, rows)| (name.clone(), json!(rows)))
-        .collect();
-    let labels: Map<String, Value> = options
-        .labels
-        .iter()
-        .map(|(name, value)| (name.clone(), json!(value)))
-        .collect();
+    let tables: Map<String, Value> =
+        summary.tables.iter().map(|(name, rows)| (name.clone(), json!(rows))).collect();
+    let labels: Map<String, Value> =
+        options.labels.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     json!({
         "trace_id": trace.id,
         "version": env!("CARGO_PKG_VERSION"),

@@ -98,11 +98,7 @@ impl<'a, W: Write + Send> ParquetFile<'a, W> {
         let writer = schema
             .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), properties))
             .map_err(|error| failed(&contents, error))?;
-        Ok(ParquetFile {
-            contents,
-            writer,
-            values: Vec::new(),
-        })
+        Ok(ParquetFile { contents, writer, values: Vec::new() })
     }
 
     /// Writes a row group.
@@ -139,9 +135,7 @@ impl<'a, W: Write + Send> ParquetFile<'a, W> {
             self.values.clear();
             let label = ByteArray::from(label.clone().into_bytes());
             self.values.resize(rows, label);
-            let written = writer
-                .typed::<ByteArrayType>()
-                .write_batch(&self.values, None, None);
+            let written = writer.typed::<ByteArrayType>().write_batch(&self.values, None, None);
             self.values.clear();
             written.map_err(failed)?;
             writer.close().map_err(failed)?;

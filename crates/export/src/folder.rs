@@ -55,12 +55,8 @@ impl Folder {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             Err(error) => return Err(Error::write(path, error)),
         };
-        let mut folder = Folder {
-            path: path.to_owned(),
-            is_new,
-            scratch: None,
-            inside: PathBuf::new(),
-        };
+        let mut folder =
+            Folder { path: path.to_owned(), is_new, scratch: None, inside: PathBuf::new() };
         folder.check()?;
         let scratch = WorkDir::new_in(path).map_err(|error| Error::write(path, error))?;
         folder.inside = scratch.path().to_owned();
@@ -82,10 +78,7 @@ impl Folder {
             let entry = entry.map_err(unreadable)?.file_name();
             let entry = entry.to_string_lossy();
             if !entry.starts_with('.') {
-                return Err(Error::Foreign {
-                    path: self.path.clone(),
-                    entry: entry.into_owned(),
-                });
+                return Err(Error::Foreign { path: self.path.clone(), entry: entry.into_owned() });
             }
         }
         Ok(())
@@ -309,28 +302,18 @@ mod tests {
         let folder = Folder::at(&path).unwrap();
         filled(&folder, &["slice", "sched"], "first");
         assert!(!path.join("slice").exists());
-        folder
-            .complete(ID, &["slice", "sched"], ["flow"].into_iter(), b"{}")
-            .unwrap();
+        folder.complete(ID, &["slice", "sched"], ["flow"].into_iter(), b"{}").unwrap();
         drop(folder);
         let folder = Folder::at(&path).unwrap();
         assert!(folder.has(ID) && !folder.is_empty());
-        assert_eq!(
-            fs::read_to_string(folder.destination("slice", ID)).unwrap(),
-            "first"
-        );
+        assert_eq!(fs::read_to_string(folder.destination("slice", ID)).unwrap(), "first");
 
         // The other tables of the new export replace all old tables.
         filled(&folder, &["slice", "flow"], "second");
-        folder
-            .complete(ID, &["slice", "flow"], ["sched"].into_iter(), b"{}")
-            .unwrap();
+        folder.complete(ID, &["slice", "flow"], ["sched"].into_iter(), b"{}").unwrap();
         drop(folder);
         let folder = Folder::at(&path).unwrap();
-        assert_eq!(
-            fs::read_to_string(folder.destination("slice", ID)).unwrap(),
-            "second"
-        );
+        assert_eq!(fs::read_to_string(folder.destination("slice", ID)).unwrap(), "second");
         assert!(!folder.destination("sched", ID).exists());
     }
 
@@ -343,10 +326,7 @@ mod tests {
         // The second table was not made.
         let error = folder.complete(ID, &["slice", "sched"], [].into_iter(), b"{}");
         let said = error.unwrap_err().to_string();
-        assert!(
-            said.contains("sched") && said.contains("part-0.parquet"),
-            "{said}"
-        );
+        assert!(said.contains("sched") && said.contains("part-0.parquet"), "{said}");
         assert!(!folder.has(ID));
         drop(folder);
         assert!(!path.exists());

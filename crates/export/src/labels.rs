@@ -49,17 +49,14 @@ pub fn check_labels(labels: &[(String, String)], schema: &Schema) -> Result<(), 
         let with = tables.find(|table| table.columns.iter().any(|column| is_same(&column.name)));
         if let Some(table) = with {
             let table = &table.name;
-            return refused(format!(
-                "is called as a column of {table}; give it another name"
-            ));
+            return refused(format!("is called as a column of {table}; give it another name"));
         }
     }
     Ok(())
 }
 
 fn is_name(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !text.starts_with(|first: char| first.is_ascii_digit())
 }
 
@@ -80,10 +77,8 @@ mod tests {
             (&["Dur"], "a column of"),
             (&["flow_trace_id"], "a column of flow"),
         ] {
-            let labels: Vec<_> = names
-                .iter()
-                .map(|name| ((*name).to_owned(), String::new()))
-                .collect();
+            let labels: Vec<_> =
+                names.iter().map(|name| ((*name).to_owned(), String::new())).collect();
             let error = check_labels(&labels, &schema).unwrap_err().to_string();
             assert!(error.contains(said), "{names:?}: {error}");
         }

@@ -28,10 +28,7 @@ impl<'c> Prepared<'c> {
                 ptr::null_mut(),
             )
         };
-        let prepared = Prepared {
-            database,
-            statement,
-        };
+        let prepared = Prepared { database, statement };
         match code {
             ffi::SQLITE_OK => Ok(prepared),
             code => Err(prepared.failure(code)),

@@ -87,9 +87,7 @@ pub fn write_result(
     while !is_over && !chunk.is_full() {
         match rows.next().map_err(unreadable)? {
             Some(row) => {
-                columns
-                    .learn(&mut chunk, |index| row.get_ref(index))
-                    .map_err(unreadable)?;
+                columns.learn(&mut chunk, |index| row.get_ref(index)).map_err(unreadable)?;
                 columns.push(&mut chunk, |index| row.get_ref(index))?;
             }
             None => is_over = true,
@@ -127,10 +125,7 @@ pub fn write_result(
 }
 
 fn unreadable(error: rusqlite::Error) -> Error {
-    Error::Unreadable {
-        table: RESULT.to_owned(),
-        error,
-    }
+    Error::Unreadable { table: RESULT.to_owned(), error }
 }
 
 /// The columns of a result.
@@ -224,10 +219,7 @@ impl Columns {
     ) -> Result<(), Error> {
         let as_column = |index: usize| {
             let value = value(index)?;
-            let is_real = self
-                .columns
-                .get(index)
-                .is_some_and(|c| c.kind == Type::Double);
+            let is_real = self.columns.get(index).is_some_and(|c| c.kind == Type::Double);
             Ok(match value {
                 ValueRef::Integer(number) if is_real => {
                     exactly(number).map_or(value, ValueRef::Real)
@@ -274,10 +266,7 @@ mod tests {
 
     #[test]
     fn a_column_is_of_one_type() {
-        assert_eq!(
-            written("SELECT 1 AS a UNION ALL SELECT NULL UNION ALL SELECT 2.5"),
-            Ok(3)
-        );
+        assert_eq!(written("SELECT 1 AS a UNION ALL SELECT NULL UNION ALL SELECT 2.5"), Ok(3));
         assert_eq!(written("SELECT * FROM event"), Ok(0));
         let error = written("SELECT 1 AS a UNION ALL SELECT 'x'").unwrap_err();
         assert!(
@@ -288,10 +277,7 @@ mod tests {
         );
         // 2^53 + 1 is no real number.
         let error = written("SELECT 9007199254740993 AS a UNION ALL SELECT 0.5").unwrap_err();
-        assert!(
-            error.contains("row 2: the value is a real number"),
-            "{error}"
-        );
+        assert!(error.contains("row 2: the value is a real number"), "{error}");
     }
 
     #[test]
@@ -299,9 +285,6 @@ mod tests {
         let error =
             written("SELECT 'a' AS a UNION ALL SELECT NULL UNION ALL SELECT CAST(x'ff' AS TEXT)");
         let error = error.unwrap_err();
-        assert!(
-            error.contains("row 3: the value is text that is not UTF-8"),
-            "{error}"
-        );
+        assert!(error.contains("row 3: the value is text that is not UTF-8"), "{error}");
     }
 }

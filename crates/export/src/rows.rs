@@ -52,10 +52,7 @@ impl Query<'_> {
     }
 
     fn unreadable(&self, error: rusqlite::Error) -> Error {
-        Error::Unreadable {
-            table: self.table.to_owned(),
-            error,
-        }
+        Error::Unreadable { table: self.table.to_owned(), error }
     }
 
     fn misfit(&self, column: usize, row: u64, found: &'static str) -> Error {
@@ -83,10 +80,7 @@ impl<'c> Rows<'c> {
         let statement = Prepared::of(database, sql)?;
         // SAFETY: the statement was prepared, or is null, for which SQLite returns no columns.
         let columns = unsafe { ffi::sqlite3_column_count(statement.raw()) };
-        Ok(Rows {
-            statement,
-            columns: usize::try_from(columns).unwrap_or_default(),
-        })
+        Ok(Rows { statement, columns: usize::try_from(columns).unwrap_or_default() })
     }
 
     /// The next row. While it is borrowed, the statement cannot continue.

@@ -60,10 +60,8 @@ impl Trace {
                 layout: database.pragma_query_value(None, "user_version", |row| row.get(0))?,
             })
         };
-        let trace = read().map_err(|error| Error::Unreadable {
-            table: "metadata".to_owned(),
-            error,
-        })?;
+        let trace =
+            read().map_err(|error| Error::Unreadable { table: "metadata".to_owned(), error })?;
         // The id becomes the name of a directory.
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         match trace.id.len() == DIGITS && trace.id.bytes().all(is_digit) {

@@ -50,10 +50,7 @@ fn an_older_host_is_told_what_is_needed() {
 fn a_host_without_functions_is_refused() {
     assert_eq!(unsafe { admit(ptr::null()) }.unwrap_err(), Refusal::NoTable);
     let empty: sqlite3_api_routines = unsafe { mem::zeroed() };
-    assert_eq!(
-        unsafe { admit(&raw const empty) }.unwrap_err(),
-        Refusal::NoTable
-    );
+    assert_eq!(unsafe { admit(&raw const empty) }.unwrap_err(), Refusal::NoTable);
     let code = unsafe { sqlite3_timebase_init(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) };
     assert_eq!(code, ffi::SQLITE_ERROR);
 }
@@ -96,10 +93,7 @@ fn locked(lock: &str) -> std::collections::BTreeMap<&str, Vec<&str>> {
             let line = package.lines().find_map(|line| line.strip_prefix(name));
             line.unwrap().trim_matches('"')
         };
-        packages
-            .entry(field("name = "))
-            .or_default()
-            .push(field("version = "));
+        packages.entry(field("name = ")).or_default().push(field("version = "));
     }
     packages
 }
@@ -116,10 +110,7 @@ fn it_is_built_of_the_versions_that_the_program_is_built_of() {
         if let Some(expected) = program.get(name) {
             // rusqlite's feature may add another version.
             let any = versions.iter().any(|version| expected.contains(version));
-            assert!(
-                any,
-                "{name}: {versions:?}, and the program has {expected:?}"
-            );
+            assert!(any, "{name}: {versions:?}, and the program has {expected:?}");
         }
     }
     assert_eq!(extension.get("timebase-extension"), program.get("timebase"));

@@ -44,13 +44,7 @@ impl Damaged {
             why: region.why.to_string(),
             is_cut: region.why.is_cut(),
             is_begin: region.offset == 0 && carrier.is_none(),
-            is_plausible: matches!(
-                region.why,
-                Damage::Cut {
-                    plausible: true,
-                    ..
-                }
-            ),
+            is_plausible: matches!(region.why, Damage::Cut { plausible: true, .. }),
         });
     }
 
@@ -126,10 +120,5 @@ impl Around {
 
 /// A packet that cannot be read, of a machine if that is known.
 pub(crate) fn unread_packet(id: i64, machine: Option<u32>) -> Loss {
-    Loss {
-        machine,
-        count: Some(1),
-        packet: Some(id),
-        ..Loss::new(LossKind::Damage)
-    }
+    Loss { machine, count: Some(1), packet: Some(id), ..Loss::new(LossKind::Damage) }
 }

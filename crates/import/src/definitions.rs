@@ -360,10 +360,7 @@ impl Machines {
         }
         let id = self.all.len() as u32;
         self.ids.insert(machine, id);
-        self.all.push(Machine {
-            raw_id: machine.raw_id(),
-            ..Machine::default()
-        });
+        self.all.push(Machine { raw_id: machine.raw_id(), ..Machine::default() });
         id
     }
 

@@ -76,9 +76,7 @@ impl ReadTrace<'_> {
         let digest = read.map(|read| &read.digest);
         let digest = digest.or_else(|| self.files.digests.get(&id));
         let digest = digest.or(self.archive.filter(|_| id == 0));
-        let (size, sha256) = digest
-            .map(|digest| (digest.size, digest.sha256.clone()))
-            .unzip();
+        let (size, sha256) = digest.map(|digest| (digest.size, digest.sha256.clone())).unzip();
         (packets, size, sha256.flatten())
     }
 
@@ -123,12 +121,7 @@ pub(crate) fn summarize(
     let journal = &frame.context.journal;
     let wanted = tables::ALL.iter().filter(|table| frame.wanted().has(table));
     let events = wanted.filter_map(|table| match table.events? {
-        schema::Events::Rows {
-            name,
-            heading,
-            one,
-            noun,
-        } => Some(Events {
+        schema::Events::Rows { name, heading, one, noun } => Some(Events {
             table: name,
             heading,
             one,
@@ -214,10 +207,7 @@ fn dropped(conn: &Connection) -> rusqlite::Result<Vec<Dropped>> {
         WHERE effect = 'dropped' AND cause <> 'state_lost' GROUP BY cause ORDER BY 2 DESC, 1";
     let mut statement = conn.prepare(sql)?;
     let rows = statement.query_map([], |row| {
-        Ok(Dropped {
-            cause: row.get(0)?,
-            events: row.get::<_, i64>(1)?.unsigned_abs(),
-        })
+        Ok(Dropped { cause: row.get(0)?, events: row.get::<_, i64>(1)?.unsigned_abs() })
     })?;
     rows.collect()
 }
@@ -258,10 +248,7 @@ fn counted(
 ) -> impl Iterator<Item = (Counter, u64)> + use<> {
     let (counts, tallies) = (&frame.counts, &trace.derived.tallies);
     let counters = [
-        (
-            Counter::info("packets", "rows of packet").drops_nothing(),
-            summary.packets,
-        ),
+        (Counter::info("packets", "rows of packet").drops_nothing(), summary.packets),
         (
             Counter::info("packets_on_trace_time", "packets with a ts").drops_nothing(),
             summary.on_trace_time,
@@ -299,14 +286,8 @@ fn counted(
             .drops_nothing(),
             summary.snapshots,
         ),
-        (
-            Counter::info("clocks", "rows of clock").drops_nothing(),
-            summary.clocks,
-        ),
-        (
-            Counter::info("sequences", "rows of sequence").drops_nothing(),
-            summary.sequences,
-        ),
+        (Counter::info("clocks", "rows of clock").drops_nothing(), summary.clocks),
+        (Counter::info("sequences", "rows of sequence").drops_nothing(), summary.sequences),
         (
             Counter::info(
                 "trace_bytes",
@@ -486,12 +467,7 @@ fn own_facts(frame: &Frame, trace: &ReadTrace<'_>) -> Vec<FactRow> {
 }
 
 fn fact(name: impl Into<Cow<'static, str>>, about: About, value: Fact) -> FactRow {
-    FactRow {
-        name: name.into(),
-        about,
-        is_multi: false,
-        value,
-    }
+    FactRow { name: name.into(), about, is_multi: false, value }
 }
 
 /// The files without any part that something relates to the files before (rule X41).

@@ -37,11 +37,7 @@ pub enum Error {
     )]
     NotATrace { source_name: String, why: String },
     #[error("{source_name} is not a Perfetto trace: {why}. It is {other}")]
-    OtherFile {
-        source_name: String,
-        why: String,
-        other: OtherFile,
-    },
+    OtherFile { source_name: String, why: String, other: OtherFile },
     #[error(
         "{source_name} is compressed with {compression}, and does not contain a Perfetto trace: {why}. It contains {other}"
     )]
@@ -82,24 +78,13 @@ pub enum Error {
         "{path} and the temporary files of its import would take more than {limit} of disk, {read}; nothing was changed",
         path = path.display()
     )]
-    TooLarge {
-        path: PathBuf,
-        limit: Size,
-        read: HowFar,
-    },
+    TooLarge { path: PathBuf, limit: Size, read: HowFar },
     #[error(
         "{source_name} has so many names that its import would take more than {limit} of memory, {read}; nothing was changed"
     )]
-    TooMuchMemory {
-        source_name: String,
-        limit: Size,
-        read: HowFar,
-    },
+    TooMuchMemory { source_name: String, limit: Size, read: HowFar },
     #[error("writing {path} failed: {error}; nothing was changed", path = path.display())]
-    Write {
-        path: PathBuf,
-        error: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Write { path: PathBuf, error: Box<dyn std::error::Error + Send + Sync> },
     #[error(
         "another program removed the unfinished file of {path}; nothing was changed. Import the trace again",
         path = path.display()
@@ -135,16 +120,9 @@ pub enum Error {
         timebase_schema::other_version(*found),
         path = path.display()
     )]
-    SchemaVersion {
-        path: PathBuf,
-        found: i64,
-        expected: i64,
-    },
+    SchemaVersion { path: PathBuf, found: i64, expected: i64 },
     #[error("{path} cannot be read as a database: {error}", path = path.display())]
-    Unreadable {
-        path: PathBuf,
-        error: rusqlite::Error,
-    },
+    Unreadable { path: PathBuf, error: rusqlite::Error },
     #[error("the import stopped unexpectedly; please report this, with the trace if you can")]
     Stopped,
 }
@@ -224,8 +202,5 @@ impl WriteError {
 
 /// Whether nothing more can be written: the disk is full, or the user's quota is used up.
 pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    )
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -69,11 +69,7 @@ impl<'a> Files<'a> {
     /// Opens the arguments of an import, and reads the manifest if there is one.
     pub fn open(
         sources: &[Source],
-        Opening {
-            manifest,
-            reads,
-            split,
-        }: Opening<'_>,
+        Opening { manifest, reads, split }: Opening<'_>,
         scratch: &Scratch,
         monitor: &'a Monitor,
     ) -> Result<Files<'a>, Error> {
@@ -119,9 +115,7 @@ impl<'a> Files<'a> {
         let mut text = Vec::new();
         {
             let mut input = self.inputs.open_file(found.id)?;
-            let read = (&mut input.reader)
-                .take(LARGEST_MANIFEST + 1)
-                .read_to_end(&mut text);
+            let read = (&mut input.reader).take(LARGEST_MANIFEST + 1).read_to_end(&mut text);
             if let Some(failure) = input.failed() {
                 return Err(failure.into());
             }
@@ -140,16 +134,11 @@ impl<'a> Files<'a> {
         }
         let manifest = Manifest::parse(&text).map_err(refused)?;
         let names: Vec<String> = self.order.iter().map(|file| self.name(file)).collect();
-        let members: Vec<Member<'_>> = names
-            .iter()
-            .zip(kinds)
-            .map(|(name, kind)| Member { name, kind })
-            .collect();
+        let members: Vec<Member<'_>> =
+            names.iter().zip(kinds).map(|(name, kind)| Member { name, kind }).collect();
         let resolved = manifest.resolve(&members).map_err(refused)?;
         let rules = self.order.iter().zip(&resolved.members);
-        self.rules = rules
-            .map(|(file, rules)| (file.id, rules.clone()))
-            .collect();
+        self.rules = rules.map(|(file, rules)| (file.id, rules.clone())).collect();
         self.manifest = Some(resolved);
         self.said = Some(manifest);
         Ok(())

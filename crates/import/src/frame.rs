@@ -93,11 +93,8 @@ pub(crate) struct Finished {
 const OVERWRITTEN: &str = "traced_buf_chunks_overwritten";
 
 /// Large tables that only readers fill.
-const MADE_WHILE_READING: [&Table; 3] = [
-    &tables::packet_record::TABLE,
-    &tables::ftrace_record::TABLE,
-    &tables::ftrace_partial::TABLE,
-];
+const MADE_WHILE_READING: [&Table; 3] =
+    [&tables::packet_record::TABLE, &tables::ftrace_record::TABLE, &tables::ftrace_partial::TABLE];
 
 impl Frame {
     /// Starts an import. Data that does not fit into memory goes to `scratch`.
@@ -140,12 +137,7 @@ impl Frame {
     /// Starts another file.
     pub fn begin_file(&mut self, file: FileTag, rules: MemberRules, rows: &mut Rows<'_>) {
         rows.at(Some(file.id), None);
-        let ImportContext {
-            place,
-            journal,
-            events,
-            ..
-        } = &mut self.context;
+        let ImportContext { place, journal, events, .. } = &mut self.context;
         let default_clock = rules.default_clock.map(|clock| ClockId(clock.id()));
         place.begin_file(file, rules.pinned().is_some(), default_clock);
         events.latest = Latest::default();
@@ -186,8 +178,7 @@ impl Frame {
                     let id = rows.count(&tables::packet_record::TABLE);
                     let events = &mut self.context.faults.events;
                     events.add(Cause::Unreadable, None, 1, || Example::of_packet(id));
-                    self.file
-                        .unreadable(raw, &why, self.keep.data, journal, rows);
+                    self.file.unreadable(raw, &why, self.keep.data, journal, rows);
                 }
                 Found::Region { region, carrier } => {
                     self.file.region(region, carrier, journal, rows);
@@ -235,9 +226,7 @@ impl Frame {
         self.settle(rows, |place, scratch, each| place.end(scratch, each))?;
         self.readers.end(&mut self.context, rows);
         let machines = &self.context.definitions.machines;
-        let names = machines
-            .iter()
-            .map(|machine| machine.name().map(str::to_owned));
+        let names = machines.iter().map(|machine| machine.name().map(str::to_owned));
         let names = names.collect();
         machine_rows(machines, rows);
         let mut complete = MADE_WHILE_READING.to_vec();
@@ -255,20 +244,12 @@ impl Frame {
         self.faults(rows);
         rows.hand_over();
         let nothing = SettledRows::new(&self.scratch);
-        Ok(Finished {
-            settled: std::mem::replace(&mut self.settled, nothing),
-            machines: names,
-        })
+        Ok(Finished { settled: std::mem::replace(&mut self.settled, nothing), machines: names })
     }
 
     /// Counts and logs the faults of the trace.
     fn faults(&mut self, rows: &mut Rows<'_>) {
-        let ImportContext {
-            place,
-            journal,
-            faults,
-            ..
-        } = &mut self.context;
+        let ImportContext { place, journal, faults, .. } = &mut self.context;
         let sequence = |number| {
             let sequence = place.sequences.numbered(number)?;
             let part = &place.clocks.parts[sequence.part];
@@ -306,12 +287,7 @@ impl Frame {
 
     /// States when the last of the kernel's buffers of each machine begins (rules MD15, O6).
     fn state_begins(&mut self) {
-        let ImportContext {
-            place,
-            journal,
-            definitions,
-            ..
-        } = &mut self.context;
+        let ImportContext { place, journal, definitions, .. } = &mut self.context;
         for (part, statements) in definitions.parts.iter() {
             let part = &place.clocks.parts[part];
             if let Some(TraceTime(begin)) = statements.buffers_begin {
@@ -324,15 +300,9 @@ impl Frame {
 
     /// Writes the times that kernel events of CPUs cover, and finds the time before all CPUs have events (rule FE9).
     fn kernel_buffers(&mut self, rows: &mut Rows<'_>) {
-        let ImportContext {
-            place,
-            journal,
-            definitions,
-            ..
-        } = &mut self.context;
-        let overwritten = journal
-            .all_recorded()
-            .filter(|(key, _, value)| key.name == OVERWRITTEN && *value > 0);
+        let ImportContext { place, journal, definitions, .. } = &mut self.context;
+        let overwritten =
+            journal.all_recorded().filter(|(key, _, value)| key.name == OVERWRITTEN && *value > 0);
         let wrapped: BTreeSet<u32> = overwritten.map(|(key, _, _)| key.file).collect();
         for (part, statements) in definitions.parts.iter_mut() {
             let part = &place.clocks.parts[part];
@@ -345,12 +315,7 @@ impl Frame {
 
     /// Keeps the facts that the recording states about itself, for which the order of time counts.
     fn records(&mut self, rows: &mut Rows<'_>) {
-        let ImportContext {
-            journal,
-            definitions,
-            schema,
-            ..
-        } = &mut self.context;
+        let ImportContext { journal, definitions, schema, .. } = &mut self.context;
         let mut records = std::mem::take(&mut definitions.records);
         for (file, said) in records.files() {
             let about = About::trace(file);

@@ -67,11 +67,7 @@ pub fn check_database(conn: &Connection) -> Result<(), Error> {
         Err(_) if is_header_only(&path) => Err(Error::HeaderOnly { path }),
         Err(error) => Err(Error::Unreadable { path, error }),
         Ok((APPLICATION_ID, VERSION)) => Ok(()),
-        Ok((APPLICATION_ID, found)) => Err(Error::SchemaVersion {
-            path,
-            found,
-            expected: VERSION,
-        }),
+        Ok((APPLICATION_ID, found)) => Err(Error::SchemaVersion { path, found, expected: VERSION }),
         Ok(_) => Err(Error::ForeignDatabase { path }),
     }
 }

@@ -74,13 +74,7 @@ pub(crate) fn timed(
     let schema = PacketSchema::new(&options.descriptors)?;
     let new = NewDatabase::create(destination, options.overwrite)?;
     let file = new.file().to_path_buf();
-    let job = Job {
-        sources,
-        destination: Destination::File(new),
-        options,
-        monitor,
-        limits,
-    };
+    let job = Job { sources, destination: Destination::File(new), options, monitor, limits };
     let scratch = job.scratch();
     let pages =
         Pages::create(&file, files.inputs.total(), &scratch).map_err(|error| job.failure(error))?;
@@ -123,8 +117,7 @@ pub fn import_into(
         let path = Destination::Connection(conn).path();
         return Err(Error::NotEmpty { path });
     }
-    conn.execute_batch("SAVEPOINT timebase_import")
-        .map_err(write_error)?;
+    conn.execute_batch("SAVEPOINT timebase_import").map_err(write_error)?;
     let imported = lent(sources, conn, options, monitor);
     let end = match imported {
         Ok(_) => "RELEASE timebase_import",
@@ -187,11 +180,8 @@ fn not_put_aside(
     let path = destination.to_owned();
     match (error, options.max_size) {
         (Error::Inputs(InputsError::PutAside(_)), Some(limit)) if limits.disk.is_exceeded() => {
-            let read = HowFar {
-                bytes: monitor.bytes_read.load(Ordering::Relaxed),
-                of: None,
-                packets: 0,
-            };
+            let read =
+                HowFar { bytes: monitor.bytes_read.load(Ordering::Relaxed), of: None, packets: 0 };
             Error::TooLarge { path, limit, read }
         }
         (Error::Inputs(InputsError::PutAside(error)), _) if is_full(&error) => {
@@ -259,10 +249,7 @@ pub(crate) fn frame(
     limits: &Limits,
     whole: Option<Whole>,
 ) -> Frame {
-    let keep = Keep {
-        data: options.keep_data,
-        events: Wanted::of(&options.subjects),
-    };
+    let keep = Keep { data: options.keep_data, events: Wanted::of(&options.subjects) };
     Frame::new(schema, keep, scratch, limits.memory.watch(), whole)
 }
 
@@ -288,12 +275,8 @@ impl<'a> Job<'a> {
         let size = files.inputs.total();
         let size = size.filter(|_| self.options.conversion == Conversion::Linear);
         let mut writer = Writer::new(sink);
-        let Ended {
-            mut frame,
-            files: read,
-            finished: Finished { settled, machines },
-            rows,
-        } = self.read(files, schema, &mut writer, stopwatch)?;
+        let Ended { mut frame, files: read, finished: Finished { settled, machines }, rows } =
+            self.read(files, schema, &mut writer, stopwatch)?;
         if !frame.context.place.clocks.are_as_found() {
             return Err(self.changed());
         }
@@ -414,18 +397,12 @@ impl<'a> Job<'a> {
         if self.limits.memory.is_exceeded()
             && let Some(limit) = self.options.max_memory
         {
-            return Error::TooMuchMemory {
-                source_name: self.name(),
-                limit,
-                read: self.how_far(),
-            };
+            return Error::TooMuchMemory { source_name: self.name(), limit, read: self.how_far() };
         }
         match self.options.max_size {
-            Some(limit) if self.limits.disk.is_exceeded() => Error::TooLarge {
-                path: self.destination.path(),
-                limit,
-                read: self.how_far(),
-            },
+            Some(limit) if self.limits.disk.is_exceeded() => {
+                Error::TooLarge { path: self.destination.path(), limit, read: self.how_far() }
+            }
             _ => self.destination.write_error(error),
         }
     }
@@ -440,9 +417,7 @@ impl<'a> Job<'a> {
 
     /// The source has changed since its snapshots were read.
     fn changed(&self) -> Error {
-        Error::Changed {
-            source_name: self.name(),
-        }
+        Error::Changed { source_name: self.name() }
     }
 
     fn broken(&self, broken: Broken) -> Error {
@@ -474,10 +449,7 @@ impl<'a> Job<'a> {
     /// If a warning is an error, because there is no other trace, or the import is strict.
     fn warnings(&self, files: &Files<'_>, read: &[FileRead]) -> Result<Warnings, Error> {
         let strict = self.options.strict;
-        let mut warnings = Warnings {
-            told: Vec::new(),
-            log: Vec::new(),
-        };
+        let mut warnings = Warnings { told: Vec::new(), log: Vec::new() };
         for damage in files.inputs.damage() {
             let (source_name, why) = (files.title(), damage.why.clone());
             if strict {
@@ -485,21 +457,14 @@ impl<'a> Job<'a> {
             }
             warnings.told.push(format!("{source_name}: {why}"));
         }
-        let ignored = files
-            .manifest
-            .iter()
-            .flat_map(|manifest| &manifest.warnings);
-        warnings
-            .told
-            .extend(ignored.map(|warning| format!("the manifest: {warning}")));
+        let ignored = files.manifest.iter().flat_map(|manifest| &manifest.warnings);
+        warnings.told.extend(ignored.map(|warning| format!("the manifest: {warning}")));
         let mut traces = 0;
         let mut unknown = None;
         for file in read {
             if files.is_alone {
                 let name = &file.title;
-                warnings
-                    .told
-                    .extend(Verdict { file, name, strict }.warnings()?);
+                warnings.told.extend(Verdict { file, name, strict }.warnings()?);
                 traces += 1;
                 continue;
             }
@@ -508,9 +473,7 @@ impl<'a> Job<'a> {
                 let of = file.other.clone();
                 let what = of.as_ref().map(|of| format!(" but {}", of.what));
                 let what = what.unwrap_or_default();
-                warnings
-                    .told
-                    .push(format!("{name}: not a trace{what}, left out"));
+                warnings.told.push(format!("{name}: not a trace{what}, left out"));
                 let error = Error::UnknownMember { name, of };
                 if strict {
                     return Err(error);

@@ -153,11 +153,7 @@ impl Recordings {
             _ if header.machine_id == 0 => {
                 if let Some(sign) = self.of_service(kind, message, header) {
                     let (packet, offset) = self.preamble.unwrap_or((number, packet.offset));
-                    self.is_certain(Begin {
-                        packet,
-                        offset,
-                        sign,
-                    });
+                    self.is_certain(Begin { packet, offset, sign });
                 }
             }
             _ => {}
@@ -181,19 +177,13 @@ impl Recordings {
         if header.first_packet_on_sequence {
             if of.has_first {
                 of.restarted = Some(number);
-                let begin = Begin {
-                    packet: number,
-                    offset: packet.offset,
-                    sign: Sign::Writers,
-                };
+                let begin = Begin { packet: number, offset: packet.offset, sign: Sign::Writers };
                 self.restart.get_or_insert((begin, 0)).1 += 1;
             }
             of.has_first = true;
         } else if let Some((begin, _)) = self.restart
             && first < begin.packet
-            && of
-                .restarted
-                .is_none_or(|restarted| restarted < begin.packet)
+            && of.restarted.is_none_or(|restarted| restarted < begin.packet)
         {
             self.restart = None; // this writer goes on
         }
@@ -204,10 +194,7 @@ impl Recordings {
         }
         if let Some(ts) = header.timestamp {
             let clock = [header.timestamp_clock_id, of.default_clock, BOOTTIME];
-            let clock = clock
-                .into_iter()
-                .find(|&clock| clock != 0)
-                .unwrap_or(BOOTTIME);
+            let clock = clock.into_iter().find(|&clock| clock != 0).unwrap_or(BOOTTIME);
             of.time = Some(match of.time {
                 Some((before, last)) if before == clock => (clock, last.max(ts)),
                 _ => (clock, ts),
@@ -221,11 +208,7 @@ impl Recordings {
         let Some(of) = self.sequences.get_mut(sequence as usize) else {
             return;
         };
-        let begin = |sign| Begin {
-            packet: number,
-            offset,
-            sign,
-        };
+        let begin = |sign| Begin { packet: number, offset, sign };
         let mut goes_back = false;
         for clock in snapshot.messages(1) {
             let (Some(id), Some(reading)) = (clock.small(1), clock.number(2)) else {
@@ -235,9 +218,7 @@ impl Recordings {
                 let before = of.boottime.replace(reading);
                 goes_back |= before.is_some_and(|before| before.saturating_sub(reading) > JITTER);
             }
-            let is_older = of
-                .time
-                .is_some_and(|(clock, last)| clock == id && last > reading);
+            let is_older = of.time.is_some_and(|(clock, last)| clock == id && last > reading);
             if is_older && self.older.is_none() {
                 self.older = Some(begin(Sign::Descriptors));
             }
@@ -257,11 +238,8 @@ impl Recordings {
         };
         let parts = PARTS.map(|field| (descriptor.bytes(field), descriptor.number(field)));
         let contents = BuildHasherDefault::<rustc_hash::FxHasher>::default().hash_one(parts);
-        let known = self.uuids.entry(uuid).or_insert(Described {
-            contents,
-            first: number,
-            last: number,
-        });
+        let known =
+            self.uuids.entry(uuid).or_insert(Described { contents, first: number, last: number });
         known.last = number;
         let is_other = known.contents != contents;
         if let Some(older) = self.older
@@ -302,10 +280,7 @@ impl Recordings {
 
     /// A second recording begins. The first of its signs counts.
     fn is_certain(&mut self, begin: Begin) {
-        if self
-            .second
-            .is_none_or(|second| begin.packet < second.packet)
-        {
+        if self.second.is_none_or(|second| begin.packet < second.packet) {
             self.second = Some(begin);
         }
     }
@@ -334,11 +309,7 @@ impl Recordings {
             let more = numbers.len().saturating_sub(NAMED);
             let named: Vec<String> = numbers.iter().take(NAMED).map(u64::to_string).collect();
             if !named.is_empty() {
-                let more = if more > 0 {
-                    format!(" and {more} more")
-                } else {
-                    String::new()
-                };
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 used.push(format!("{what} {}{more}", named.join(", ")));
             }
         }

@@ -36,9 +36,7 @@ pub(crate) struct Limits {
 impl Limits {
     pub fn new(options: &Options) -> Limits {
         Limits {
-            disk: options
-                .max_size
-                .map_or_else(Quota::default, |size| Quota::of(size.0)),
+            disk: options.max_size.map_or_else(Quota::default, |size| Quota::of(size.0)),
             memory: Memory::new(options.max_memory.map(|size| size.0)),
         }
     }
@@ -75,10 +73,7 @@ impl Memory {
 
     /// A watch that checks the memory now and then.
     pub fn watch(&self) -> Watch {
-        Watch {
-            memory: self.clone(),
-            done: 0,
-        }
+        Watch { memory: self.clone(), done: 0 }
     }
 
     #[cold]

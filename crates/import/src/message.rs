@@ -108,11 +108,10 @@ impl<'a> Message<'a> {
 
     /// All values of a field of bytes: texts, messages.
     pub fn each(self, field: u32) -> impl Iterator<Item = &'a [u8]> {
-        self.fields()
-            .filter_map(move |(number, value)| match value {
-                Value::Bytes(bytes) if number == field => Some(bytes),
-                _ => None,
-            })
+        self.fields().filter_map(move |(number, value)| match value {
+            Value::Bytes(bytes) if number == field => Some(bytes),
+            _ => None,
+        })
     }
 
     /// The last bytes of a field.

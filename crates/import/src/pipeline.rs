@@ -145,12 +145,7 @@ pub(crate) fn run(
         }
     })?;
     let (files, finished) = run?;
-    Ok(Ended {
-        frame,
-        files,
-        finished,
-        rows,
-    })
+    Ok(Ended { frame, files, finished, rows })
 }
 
 /// Goes through all files for their snapshots. The rows made meanwhile are dropped. `kept` gets the
@@ -249,11 +244,7 @@ pub(crate) fn both<S: Send, T: Send>(
     let (empty_sender, emptied) = channel();
     thread::scope(|scope| {
         let reading = scope.spawn(move || {
-            let outlet = Outlet {
-                full: full_sender,
-                emptied,
-                monitor,
-            };
+            let outlet = Outlet { full: full_sender, emptied, monitor };
             let mut rows = Rows::new(outlet, wanted);
             let read = read(&mut state, &mut rows);
             (state, read, rows.counts())

@@ -22,12 +22,7 @@ pub(crate) struct Seen {
 impl Seen {
     /// An empty memory. A generation may take this number of bytes.
     pub fn new(generation: usize) -> Self {
-        Seen {
-            young: FxHashMap::default(),
-            old: FxHashMap::default(),
-            bytes: 0,
-            generation,
-        }
+        Seen { young: FxHashMap::default(), old: FxHashMap::default(), bytes: 0, generation }
     }
 
     /// The number that these bytes got, if they were seen.

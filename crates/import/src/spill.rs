@@ -23,12 +23,7 @@ pub(crate) struct SpillQueue {
 
 impl SpillQueue {
     pub fn new(scratch: impl Into<Scratch>) -> Self {
-        SpillQueue {
-            scratch: scratch.into(),
-            buffer: Vec::new(),
-            file: None,
-            failure: None,
-        }
+        SpillQueue { scratch: scratch.into(), buffer: Vec::new(), file: None, failure: None }
     }
 
     /// Takes all records, and leaves an empty queue.
@@ -87,10 +82,7 @@ impl SpillQueue {
             None => Box::new(io::empty()),
         };
         let all = file.chain(Cursor::new(self.buffer));
-        Ok(Records {
-            input: BufReader::with_capacity(BUFFER, Box::new(all)),
-            record: Vec::new(),
-        })
+        Ok(Records { input: BufReader::with_capacity(BUFFER, Box::new(all)), record: Vec::new() })
     }
 }
 

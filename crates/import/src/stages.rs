@@ -57,9 +57,7 @@ pub fn timed(source: &Source, destination: &Path, options: &Options) -> Result<T
     )?;
     Ok(Timed {
         writing: stopwatch.writing,
-        finishing: stopwatch
-            .last_batch
-            .map_or(Duration::ZERO, |last| last.elapsed()),
+        finishing: stopwatch.last_batch.map_or(Duration::ZERO, |last| last.elapsed()),
         summary,
     })
 }

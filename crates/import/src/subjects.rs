@@ -86,8 +86,7 @@ impl Subject {
             return Subject::Slices;
         }
         let mut all = Subject::ALL.into_iter();
-        all.find(|subject| subject.name() == name)
-            .unwrap_or(Subject::Threads)
+        all.find(|subject| subject.name() == name).unwrap_or(Subject::Threads)
     }
 }
 

@@ -90,11 +90,7 @@ fn questions(packets: u64) -> impl Iterator<Item = Question> {
     ];
     let checks = [
         ("machine_drift", true, "SELECT * FROM remote_clock_sync"),
-        (
-            "clock_not_nanoseconds",
-            is_small,
-            "SELECT * FROM clock_hop WHERE nominal_rate <> 1",
-        ),
+        ("clock_not_nanoseconds", is_small, "SELECT * FROM clock_hop WHERE nominal_rate <> 1"),
     ];
     let tables = tables.map(|(sql, needs)| (Asked::Table(sql), needs));
     let checks = checks.into_iter().filter_map(|(name, is_asked, needs)| {
@@ -193,9 +189,6 @@ mod tests {
     #[test]
     fn four_times_the_clocks_cost_four_times_as_much() {
         let (some, more) = (cost(1000), cost(4000));
-        assert!(
-            some > 10 && more < 6 * some,
-            "{some} and {more} thousand steps"
-        );
+        assert!(some > 10 && more < 6 * some, "{some} and {more} thousand steps");
     }
 }

@@ -44,17 +44,10 @@ impl Verdict<'_> {
         let source_name = self.name();
         match (self.file.other.clone(), self.file.compression) {
             (None, _) => Error::NotATrace { source_name, why },
-            (Some(other), None) => Error::OtherFile {
-                source_name,
-                why,
-                other,
-            },
-            (Some(other), Some(compression)) => Error::OtherFileInside {
-                source_name,
-                compression,
-                why,
-                other,
-            },
+            (Some(other), None) => Error::OtherFile { source_name, why, other },
+            (Some(other), Some(compression)) => {
+                Error::OtherFileInside { source_name, compression, why, other }
+            }
         }
     }
 
@@ -159,9 +152,7 @@ impl Verdict<'_> {
         if self.strict {
             return Err(Error::Damaged { source_name, why });
         }
-        let warnings = what
-            .iter()
-            .map(|(why, then)| format!("{source_name}: {why}; {then}"));
+        let warnings = what.iter().map(|(why, then)| format!("{source_name}: {why}; {then}"));
         Ok(warnings.collect())
     }
 }

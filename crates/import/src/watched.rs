@@ -55,9 +55,7 @@ mod tests {
             assert_eq!(code, Some(ErrorCode::OperationInterrupted));
         }
         // It is usable afterwards.
-        let one = watched(&conn, &cancel, || {
-            conn.query_row("SELECT 1", [], |row| row.get(0))
-        });
+        let one = watched(&conn, &cancel, || conn.query_row("SELECT 1", [], |row| row.get(0)));
         assert_eq!(one, Ok(1));
     }
 

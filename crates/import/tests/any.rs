@@ -57,10 +57,8 @@ prop_compose! {
 }
 
 fn manifest() -> impl Strategy<Value = Manifest> {
-    let value = prop_oneof![
-        ".*".prop_map(Attribute::Text),
-        any::<i64>().prop_map(Attribute::Integer)
-    ];
+    let value =
+        prop_oneof![".*".prop_map(Attribute::Text), any::<i64>().prop_map(Attribute::Integer)];
     let attributes = prop::collection::btree_map(name(), value, 0..3);
     let parts = (attributes, vec(file(), 0..5), option::of(trace_time()));
     parts.prop_map(|(attributes, files, trace_time)| Manifest {

@@ -28,11 +28,7 @@ fn cancelled_at(trace: &str, table: &'static str) -> (Result<u64, Error>, BTreeM
     let imported = import_into(&[trace], &mut conn, &Options::default(), &monitor);
     let tables = "SELECT count(*) FROM sqlite_schema";
     let tables: i64 = conn.query_row(tables, [], |row| row.get(0)).unwrap();
-    assert_eq!(
-        tables == 0,
-        imported.is_err(),
-        "what was made is taken back"
-    );
+    assert_eq!(tables == 0, imported.is_err(), "what was made is taken back");
     let rows = rows.lock().unwrap().clone();
     (imported.map(|summary| summary.packets), rows)
 }

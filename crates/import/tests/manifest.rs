@@ -24,10 +24,7 @@ fn parse(fields: &str) -> Result<Manifest, Refused> {
 /// The reason why a text is refused, without the common start of these messages.
 fn refused(text: &str) -> String {
     let refused = Manifest::parse(text.as_bytes()).unwrap_err().to_string();
-    refused
-        .strip_prefix("perfetto_manifest: ")
-        .unwrap()
-        .to_owned()
+    refused.strip_prefix("perfetto_manifest: ").unwrap().to_owned()
 }
 
 /// The same for a manifest of version 1.
@@ -61,34 +58,21 @@ fn unresolved(files: &str) -> String {
 
 fn told<T: std::fmt::Debug>(result: Result<T, Refused>) -> String {
     let refused = result.unwrap_err().to_string();
-    refused
-        .strip_prefix("perfetto_manifest: ")
-        .unwrap()
-        .to_owned()
+    refused.strip_prefix("perfetto_manifest: ").unwrap().to_owned()
 }
 
 fn shared(machine: MachineRef, clock: Clock, value: i64) -> Reading {
-    Reading {
-        machine,
-        clock: RelatedClock::Shared(clock),
-        value,
-    }
+    Reading { machine, clock: RelatedClock::Shared(clock), value }
 }
 
 fn private(machine: MachineRef, member: usize, value: i64) -> Reading {
-    Reading {
-        machine,
-        clock: RelatedClock::Private(member),
-        value,
-    }
+    Reading { machine, clock: RelatedClock::Private(member), value }
 }
 
 /// The readings of the relations.
 fn related(resolved: &Resolved) -> Vec<(Reading, Reading)> {
     let relations = resolved.relations.iter();
-    relations
-        .map(|relation| (relation.this, relation.reference))
-        .collect()
+    relations.map(|relation| (relation.this, relation.reference)).collect()
 }
 
 #[test]
@@ -104,10 +88,7 @@ fn x30_a_manifest_alone_does_nothing() {
 #[test]
 fn x30_there_is_one_manifest() {
     let member = |name, kind| Member { name, kind };
-    let mut members = vec![
-        member("m.json", MemberKind::Manifest),
-        member("a", MemberKind::Trace),
-    ];
+    let mut members = vec![member("m.json", MemberKind::Manifest), member("a", MemberKind::Trace)];
     let manifest = parse("").unwrap();
     assert!(manifest.resolve(&members).is_ok());
     members.push(member("n.json", MemberKind::Manifest));
@@ -120,31 +101,16 @@ fn x30_there_is_one_manifest() {
 #[test]
 fn x31_what_is_no_json_is_refused_with_line_and_column() {
     for (text, expected) in [
-        (
-            "{\"x\":\n [1,\n\n ]}",
-            "line 4, column 2: a trailing comma, which is not valid JSON",
-        ),
+        ("{\"x\":\n [1,\n\n ]}", "line 4, column 2: a trailing comma, which is not valid JSON"),
         ("", "line 1, column 0: EOF while parsing a value"),
-        (
-            "{\n  \"perfetto_manifest\": }",
-            "line 2, column 24: expected value",
-        ),
+        ("{\n  \"perfetto_manifest\": }", "line 2, column 24: expected value"),
         (
             "{\"perfetto_manifest\": {\"version\": 1,}}",
             "line 1, column 37: a trailing comma, which is not valid JSON",
         ),
-        (
-            "{\"perfetto_manifest\": {\"version\": 1}}\n x",
-            "line 2, column 2: trailing characters",
-        ),
-        (
-            "{\"perfetto_manifest\": {\"version\": 01}}",
-            "line 1, column 36: invalid number",
-        ),
-        (
-            "{\"perfetto_manifest\": {'version': 1}}",
-            "line 1, column 24: key must be a string",
-        ),
+        ("{\"perfetto_manifest\": {\"version\": 1}}\n x", "line 2, column 2: trailing characters"),
+        ("{\"perfetto_manifest\": {\"version\": 01}}", "line 1, column 36: invalid number"),
+        ("{\"perfetto_manifest\": {'version': 1}}", "line 1, column 24: key must be a string"),
         (
             "{\"a\": \"\n\"}",
             "line 1, column 7: control character (\\u0000-\\u001F) found while parsing a string",
@@ -166,19 +132,10 @@ fn x31_what_is_no_json_is_refused_with_line_and_column() {
 #[test]
 fn x31_the_whole_is_an_object_with_one_key() {
     let expected = "the text must be a JSON object with the key \"perfetto_manifest\"";
-    for text in [
-        "[]",
-        "1",
-        "\"perfetto_manifest\"",
-        "{}",
-        "{\"manifest\": {}}",
-    ] {
+    for text in ["[]", "1", "\"perfetto_manifest\"", "{}", "{\"manifest\": {}}"] {
         assert_eq!(refused(text), expected, "{text}");
     }
-    assert_eq!(
-        refused("{\"perfetto_manifest\": [1]}"),
-        "\"perfetto_manifest\" must be an object"
-    );
+    assert_eq!(refused("{\"perfetto_manifest\": [1]}"), "\"perfetto_manifest\" must be an object");
 }
 
 #[test]
@@ -187,24 +144,11 @@ fn x31_the_version_is_the_integer_1() {
     assert_eq!(version(""), "version is required: set \"version\": 1");
     for wrong in ["1.0", "1e0", "\"1\"", "true", "null", "[1]"] {
         let expected = "version must be the integer 1";
-        assert_eq!(
-            version(&format!("\"version\": {wrong}")),
-            expected,
-            "{wrong}"
-        );
+        assert_eq!(version(&format!("\"version\": {wrong}")), expected, "{wrong}");
     }
-    for other in [
-        "0",
-        "2",
-        "-1",
-        "99999999999999999999999999999999999999999999",
-    ] {
+    for other in ["0", "2", "-1", "99999999999999999999999999999999999999999999"] {
         let expected = "version is not supported: only version 1 is, set \"version\": 1";
-        assert_eq!(
-            version(&format!("\"version\": {other}")),
-            expected,
-            "{other}"
-        );
+        assert_eq!(version(&format!("\"version\": {other}")), expected, "{other}");
     }
 }
 
@@ -331,10 +275,7 @@ fn x32_an_entry_for_no_member_is_allowed() {
     assert_eq!(resolved.names, ["x"]);
     assert_eq!(
         related(&resolved),
-        [(
-            shared(HOST, Clock::Boottime, 0),
-            shared(MachineRef::Named(0), Clock::Boottime, 0)
-        )]
+        [(shared(HOST, Clock::Boottime, 0), shared(MachineRef::Named(0), Clock::Boottime, 0))]
     );
     let warnings: Vec<String> = resolved.warnings.iter().map(Warning::to_string).collect();
     assert_eq!(
@@ -357,10 +298,7 @@ fn x32_of_two_entries_with_one_path_the_first_counts() {
     assert_eq!(resolved.members[0].machine(0), Ok(MachineRef::Named(0)));
     assert_eq!(resolved.relations, []);
     let warnings: Vec<String> = resolved.warnings.iter().map(Warning::to_string).collect();
-    assert_eq!(
-        warnings,
-        ["files[2].path 'a' repeats files[0]; the first entry counts"]
-    );
+    assert_eq!(warnings, ["files[2].path 'a' repeats files[0]; the first entry counts"]);
 }
 
 #[test]
@@ -369,10 +307,7 @@ fn x32_members_without_an_entry_are_as_without_a_manifest() {
     let rules = &resolved.members[1];
     assert_eq!(rules.machine(0), Ok(HOST));
     assert_eq!(rules.machine(u32::MAX), Ok(MachineRef::Raw(u32::MAX)));
-    assert_eq!(
-        (rules.clock_snapshot(), rules.remote_clock_sync()),
-        (Ok(()), Ok(()))
-    );
+    assert_eq!((rules.clock_snapshot(), rules.remote_clock_sync()), (Ok(()), Ok(())));
     assert_eq!(rules.pinned(), None);
 }
 
@@ -388,10 +323,7 @@ fn x32_an_entry_is_for_all_members_of_its_name() {
         assert_eq!(resolved.members[member].pinned(), Some(x));
     }
     let reference = shared(HOST, Clock::Boottime, 0);
-    assert_eq!(
-        related(&resolved),
-        [(private(x, 0, 0), reference), (private(x, 2, 0), reference)]
-    );
+    assert_eq!(related(&resolved), [(private(x, 0, 0), reference), (private(x, 2, 0), reference)]);
 }
 
 #[test]
@@ -401,18 +333,9 @@ fn x33_a_machine_has_a_name() {
     let expected = "files[0].machine must be an object with a name, such as \"machine\": {\"name\": \"phone\"}";
     assert_eq!(with("\"phone\""), expected);
     assert_eq!(with("null"), expected);
-    assert_eq!(
-        with("{}"),
-        "files[0].machine.name is required: a string, the name of the machine"
-    );
-    assert_eq!(
-        with("{\"name\": 5}"),
-        "files[0].machine.name must be a string"
-    );
-    assert_eq!(
-        with("{\"name\": \"\"}"),
-        "files[0].machine.name must not be empty"
-    );
+    assert_eq!(with("{}"), "files[0].machine.name is required: a string, the name of the machine");
+    assert_eq!(with("{\"name\": 5}"), "files[0].machine.name must be a string");
+    assert_eq!(with("{\"name\": \"\"}"), "files[0].machine.name must not be empty");
     assert_eq!(
         entry_refused(r#"{"path": "a", "machine": {"name": "x"}, "machines": []}"#),
         "files[0] has both machine and machines: use machine for a file of one machine, machines for the ids of several"
@@ -464,11 +387,7 @@ fn x34_machines_have_ids_and_names() {
         let expected = "files[0].machines[0].id must be an integer from 0 to 4294967295";
         assert_eq!(with(&machines), expected, "{wrong}");
     }
-    for wrong in [
-        "-1",
-        "4294967296",
-        "340282366920938463463374607431768211456",
-    ] {
+    for wrong in ["-1", "4294967296", "340282366920938463463374607431768211456"] {
         let machines = format!("[{{\"id\": 4294967295, \"name\": \"x\"}}, {{\"id\": {wrong}}}]");
         let expected = "files[0].machines[1].id must be from 0 to 4294967295";
         assert_eq!(with(&machines), expected, "{wrong}");
@@ -487,9 +406,7 @@ fn x34_a_raw_id_is_the_machine_of_its_name() {
     );
     let resolved = resolved.unwrap();
     assert_eq!(resolved.names, ["vm", "host"]);
-    let [a, b, _] = &resolved.members[..] else {
-        unreachable!("there are three members")
-    };
+    let [a, b, _] = &resolved.members[..] else { unreachable!("there are three members") };
     assert_eq!(b.machine(7), Ok(MachineRef::Named(0)));
     assert_eq!(b.machine(0), Ok(MachineRef::Named(1)));
     assert_eq!(a.machine(9), Ok(MachineRef::Named(1)));
@@ -524,9 +441,7 @@ fn x34_an_empty_array_is_as_none() {
 fn x35_clocks_name_a_file_and_an_offset() {
     let with = |clocks: &str| entry_refused(&format!("{{\"path\": \"a\", \"clocks\": {clocks}}}"));
     let offset = |offset: &str| {
-        with(&format!(
-            "{{\"sync_to\": {{\"file\": \"b\"}}, \"offset_ns\": {offset}}}"
-        ))
+        with(&format!("{{\"sync_to\": {{\"file\": \"b\"}}, \"offset_ns\": {offset}}}"))
     };
     assert_eq!(with("[]"), "files[0].clocks must be an object");
     assert_eq!(
@@ -559,11 +474,7 @@ fn x35_clocks_name_a_file_and_an_offset() {
         let expected = "files[0].clocks.offset_ns must be an integer, in nanoseconds";
         assert_eq!(offset(wrong), expected, "{wrong}");
     }
-    for wrong in [
-        "-9223372036854775808",
-        "9223372036854775808",
-        &"9".repeat(1000),
-    ] {
+    for wrong in ["-9223372036854775808", "9223372036854775808", &"9".repeat(1000)] {
         let expected =
             "files[0].clocks.offset_ns must be from -9223372036854775807 to 9223372036854775807";
         assert_eq!(offset(wrong), expected, "{wrong}");
@@ -573,11 +484,8 @@ fn x35_clocks_name_a_file_and_an_offset() {
 #[test]
 fn x35_relating_two_clocks_is_a_snapshot_of_both() {
     let files = |offset: &str| {
-        let offset = if offset.is_empty() {
-            String::new()
-        } else {
-            format!(", \"offset_ns\": {offset}")
-        };
+        let offset =
+            if offset.is_empty() { String::new() } else { format!(", \"offset_ns\": {offset}") };
         format!(
             r#"{{"path": "a", "machine": {{"name": "A"}}, "clocks": {{"clock": "BOOTTIME",
                  "sync_to": {{"file": "b", "clock": "REALTIME"}}{offset}}}}}, {{"path": "b"}}"#
@@ -613,10 +521,7 @@ fn x35_two_clocks_of_one_machine_may_be_related() {
     );
     assert_eq!(
         related(&resolved.unwrap()),
-        [(
-            shared(HOST, Clock::Boottime, 0),
-            shared(HOST, Clock::Realtime, 0)
-        )]
+        [(shared(HOST, Clock::Boottime, 0), shared(HOST, Clock::Realtime, 0))]
     );
 }
 
@@ -630,9 +535,7 @@ fn x35_a_clock_is_not_related_to_itself() {
     );
     let machine = r#""machine": {"name": "x"}"#;
     assert_eq!(
-        unresolved(&format!(
-            r#"{{"path": "a", {machine}, {clocks}}}, {{"path": "b", {machine}}}"#
-        )),
+        unresolved(&format!(r#"{{"path": "a", {machine}, {clocks}}}, {{"path": "b", {machine}}}"#)),
         "files[0].clocks relates BOOTTIME of machine 'x' to itself: files of one machine cannot be moved against \
          each other; give one of them a machine of its own, or leave clocks out"
     );
@@ -650,10 +553,7 @@ fn x35_without_a_clock_the_reference_is_the_private_clock_of_a_member() {
     );
     assert_eq!(
         related(&resolved.unwrap()),
-        [(
-            shared(HOST, Clock::Monotonic, 3),
-            private(MachineRef::Named(0), 1, 0)
-        )]
+        [(shared(HOST, Clock::Monotonic, 3), private(MachineRef::Named(0), 1, 0))]
     );
     assert_eq!(
         unresolved(
@@ -690,13 +590,8 @@ fn x36_trace_time_is_a_clock_of_a_machine() {
 #[test]
 fn x36_without_a_file_trace_time_is_of_the_first_machine() {
     let trace_time = r#", "trace_time": {"clock": "BOOTTIME"}"#;
-    let machine = |files: &str| {
-        with_trace_time(files, trace_time)
-            .unwrap()
-            .trace_time
-            .unwrap()
-            .machine
-    };
+    let machine =
+        |files: &str| with_trace_time(files, trace_time).unwrap().trace_time.unwrap().machine;
     assert_eq!(
         machine(r#"{"path": "a"}, {"path": "b", "machine": {"name": "x"}}"#),
         Some(MachineRef::Named(0))
@@ -725,11 +620,7 @@ fn x37_a_file_without_a_clock_is_pinned() {
             (private(HOST, 2, 0), private(b, 1, 0)),
         ]
     );
-    let pinned: Vec<_> = resolved
-        .members
-        .iter()
-        .map(|rules| rules.pinned())
-        .collect();
+    let pinned: Vec<_> = resolved.members.iter().map(|rules| rules.pinned()).collect();
     assert_eq!(pinned, [None, Some(b), Some(HOST)]);
 }
 
@@ -815,10 +706,7 @@ fn x38_so_does_trace_time() {
         resolved.map(|resolved| resolved.trace_time.unwrap().machine)
     };
     assert_eq!(trace_time(r#""file": "plain""#), Ok(Some(HOST)));
-    assert_eq!(
-        trace_time(r#""file": "many", "machine": "v""#),
-        Ok(Some(MachineRef::Named(2)))
-    );
+    assert_eq!(trace_time(r#""file": "many", "machine": "v""#), Ok(Some(MachineRef::Named(2))));
     for (fields, expected) in [
         (
             r#""machine": "v""#,
@@ -873,13 +761,7 @@ fn x38_so_do_the_clocks_of_an_entry_itself() {
 fn x39_only_traces_are_overridden() {
     let resolve = |entry: &str, kind| {
         let files = format!(r#", "files": [{{"path": "a", {entry}}}, {{"path": "b"}}]"#);
-        let members = [
-            Member { name: "a", kind },
-            Member {
-                name: "b",
-                kind: MemberKind::Trace,
-            },
-        ];
+        let members = [Member { name: "a", kind }, Member { name: "b", kind: MemberKind::Trace }];
         parse(&files).unwrap().resolve(&members).map(|_| ())
     };
     let machine = r#""machine": {"name": "x"}"#;
@@ -894,11 +776,7 @@ fn x39_only_traces_are_overridden() {
             told(resolve(entry, MemberKind::Archive)),
             format!("files[0].{field} does not apply to 'a', which is an archive, not a trace")
         );
-        for kind in [
-            MemberKind::Trace,
-            MemberKind::Compressed,
-            MemberKind::Unknown,
-        ] {
+        for kind in [MemberKind::Trace, MemberKind::Compressed, MemberKind::Unknown] {
             assert_eq!(resolve(entry, kind), Ok(()));
         }
     }
@@ -922,10 +800,7 @@ fn x40_relations_are_known_before_any_file_is_read() {
         related(&resolved.unwrap()),
         [
             (shared(a, Clock::Boottime, 0), shared(b, Clock::Realtime, 0)),
-            (
-                shared(b, Clock::Boottime, 0),
-                shared(a, Clock::Monotonic, 0)
-            ),
+            (shared(b, Clock::Boottime, 0), shared(a, Clock::Monotonic, 0)),
         ]
     );
 }
@@ -936,9 +811,7 @@ fn x35_the_examples_of_the_page_do_what_it_says() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manifest.md");
     let page = fs::read_to_string(page).unwrap().replace("\r\n", "\n");
     let blocks = page.split("```json\n").skip(1);
-    let examples: Vec<&str> = blocks
-        .map(|block| block.split_once("```").unwrap().0)
-        .collect();
+    let examples: Vec<&str> = blocks.map(|block| block.split_once("```").unwrap().0).collect();
     let members = traces(&["a.pftrace", "b.pftrace"]);
     let resolved = examples.iter().map(|example| {
         let manifest = Manifest::parse(example.as_bytes()).unwrap();
@@ -955,18 +828,9 @@ fn x35_the_examples_of_the_page_do_what_it_says() {
     let [phone, watch] = [0, 1].map(MachineRef::Named);
     assert_eq!(related(named), []);
     let clock = Clock::Boottime;
-    assert_eq!(
-        related(related_clocks),
-        [(shared(phone, clock, 0), shared(watch, clock, 500))]
-    );
+    assert_eq!(related(related_clocks), [(shared(phone, clock, 0), shared(watch, clock, 500))]);
     let machine = Some(phone);
-    assert_eq!(
-        related_clocks.trace_time,
-        Some(TraceTime { clock, machine })
-    );
-    assert_eq!(
-        related(pinned),
-        [(private(watch, 1, 0), shared(phone, clock, 500))]
-    );
+    assert_eq!(related_clocks.trace_time, Some(TraceTime { clock, machine }));
+    assert_eq!(related(pinned), [(private(watch, 1, 0), shared(phone, clock, 500))]);
     assert_eq!(pinned.members[1].pinned(), Some(watch));
 }

@@ -21,12 +21,7 @@ fn members(set: &Value) -> Vec<Member<'_>> {
             _ => MemberKind::Unknown,
         }
     };
-    members
-        .map(|found| Member {
-            name: found[0].as_str().unwrap(),
-            kind: member(found),
-        })
-        .collect()
+    members.map(|found| Member { name: found[0].as_str().unwrap(), kind: member(found) }).collect()
 }
 
 #[test]
@@ -42,10 +37,7 @@ fn x11_machines_have_the_raw_ids_and_names_of_the_expected_sets() {
             let raw_id = machine[0].as_i64().unwrap();
             let machine_name = machine[1].as_str().unwrap();
             let file = machine[2].as_str().unwrap();
-            let index = members
-                .iter()
-                .position(|member| member.name == file)
-                .unwrap();
+            let index = members.iter().position(|member| member.name == file).unwrap();
             // One of the raw ids in the file's packets stands for this machine.
             let ids = [0, 1, 7, 42, 1234, u32::MAX].into_iter();
             let mut found = ids.filter_map(|id| resolved.members[index].machine(id).ok());
@@ -71,10 +63,7 @@ fn x33_the_set_that_is_refused_is_so_for_its_packets() {
     let manifest = Manifest::parse(refused[0]["manifest"].as_str().unwrap().as_bytes()).unwrap();
     let members = members(refused[0]);
     let resolved = manifest.resolve(&members).unwrap();
-    let index = members
-        .iter()
-        .position(|member| member.name == "Z.pb")
-        .unwrap();
+    let index = members.iter().position(|member| member.name == "Z.pb").unwrap();
     let error = resolved.members[index].remote_clock_sync().unwrap_err();
     assert_eq!(error.place.to_string(), "files[1].machine");
 }

@@ -197,9 +197,7 @@ impl Message {
 /// The bytes of a `Trace` of these packets.
 pub fn trace_of(packets: &[Message]) -> Vec<u8> {
     let packets = packets.iter().cloned();
-    packets
-        .fold(Message::new(), |trace, packet| trace.message(1, packet))
-        .0
+    packets.fold(Message::new(), |trace, packet| trace.message(1, packet)).0
 }
 
 /// Values of `Packet::flags`.

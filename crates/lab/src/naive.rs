@@ -192,9 +192,7 @@ fn goes_backwards(snapshots: &[Snapshot], clock: Clock) -> bool {
     };
     let mut before = before.iter().rev();
     let previous = before.find(|s| s.has_clocks_of(last) && last.has_clocks_of(s));
-    previous
-        .and_then(|s| s.reading(clock))
-        .is_some_and(|r| value < r.value())
+    previous.and_then(|s| s.reading(clock)).is_some_and(|r| value < r.value())
 }
 
 /// N5
@@ -204,10 +202,7 @@ fn is_monotonic(snapshots: &[Snapshot], clock: Clock) -> bool {
 
 /// Whether there is an edge from one clock to another, apart from N5 (N4).
 fn edge(snapshots: &[Snapshot], from: Clock, to: Clock) -> bool {
-    from != to
-        && snapshots
-            .iter()
-            .any(|s| s.reading(from).is_some() && s.reading(to).is_some())
+    from != to && snapshots.iter().any(|s| s.reading(from).is_some() && s.reading(to).is_some())
 }
 
 /// The path by breadth-first search; among paths of equal length, the least one (V3).
@@ -248,22 +243,11 @@ fn hop_offset(snapshots: &[Snapshot], from: Clock, to: Clock, value: i128) -> i1
         .iter()
         .filter_map(|s| Some((s.source, s.reading(from)?.value(), s.reading(to)?.value())))
         .collect();
-    let best = all
-        .iter()
-        .map(|pair| pair.0)
-        .min()
-        .expect("an edge has a snapshot");
-    let pairs: Vec<(i128, i128)> = all
-        .iter()
-        .filter(|pair| pair.0 == best)
-        .map(|pair| (pair.1, pair.2))
-        .collect();
+    let best = all.iter().map(|pair| pair.0).min().expect("an edge has a snapshot");
+    let pairs: Vec<(i128, i128)> =
+        all.iter().filter(|pair| pair.0 == best).map(|pair| (pair.1, pair.2)).collect();
 
-    let at_or_before = pairs
-        .iter()
-        .map(|pair| pair.0)
-        .filter(|a| *a <= value)
-        .max();
+    let at_or_before = pairs.iter().map(|pair| pair.0).filter(|a| *a <= value).max();
     let (a, b) = match at_or_before {
         // among equal values the last in file order
         Some(greatest) => *pairs.iter().rfind(|pair| pair.0 == greatest).unwrap(),
@@ -404,9 +388,7 @@ fn bundle_clock(packet: &Packet, bundle: &Bundle) -> Option<Clock> {
 fn pair(packet: &Packet, bundle: &Bundle, added: &[(u32, i64)]) -> Option<Snapshot> {
     let clock = bundle_clock(packet, bundle)?;
     let (ftrace, boot) = (bundle.ftrace_timestamp?, bundle.boot_timestamp?);
-    let last = added
-        .iter()
-        .rfind(|(machine, _)| *machine == packet.machine_id);
+    let last = added.iter().rfind(|(machine, _)| *machine == packet.machine_id);
     // C5
     let lacks_sequence = is_sequence_scoped(clock.id) && clock.seq == 0;
     if clock.id == BOOTTIME || lacks_sequence || last.is_some_and(|(_, last)| *last == ftrace) {
@@ -433,10 +415,7 @@ fn converts(packet: &Packet, clock: Option<Clock>) -> bool {
     let events = packet.ftrace_events.iter().any(|bundle| {
         let lacks = |clock: Clock| is_sequence_scoped(clock.id) && clock.seq == 0;
         let usable = bundle_clock(packet, bundle).is_some_and(|clock| !lacks(clock));
-        usable
-            && in_order(bundle)
-                .iter()
-                .any(|event| event.timestamp().is_some())
+        usable && in_order(bundle).iter().any(|event| event.timestamp().is_some())
     });
     let mut lines = packet.android_log.iter().flatten();
     let of_packet = clock.is_some_and(|clock| !is_sequence_scoped(clock.id) || clock.seq != 0);
@@ -450,10 +429,8 @@ fn bridge(snapshots: &[Snapshot], machine: u32, trace_time: Clock) -> Option<Sna
     if machine == trace_time.machine || reaches(boottime, trace_time) {
         return None;
     }
-    let (realtime, other) = (
-        Clock::new(REALTIME, 0, machine),
-        Clock::new(REALTIME, 0, trace_time.machine),
-    );
+    let (realtime, other) =
+        (Clock::new(REALTIME, 0, machine), Clock::new(REALTIME, 0, trace_time.machine));
     let same = if reaches(boottime, realtime) && reaches(other, trace_time) {
         [realtime, other]
     } else if trace_time.id == BOOTTIME {
@@ -467,11 +444,7 @@ fn bridge(snapshots: &[Snapshot], machine: u32, trace_time: Clock) -> Option<Sna
         unit: unit(snapshots, clock) as u64,
         incremental: false,
     };
-    Some(Snapshot {
-        readings: same.map(reading).to_vec(),
-        source: 3,
-        primary: None,
-    })
+    Some(Snapshot { readings: same.map(reading).to_vec(), source: 3, primary: None })
 }
 
 /// An event of a bundle.
@@ -577,10 +550,7 @@ fn told(
             let tid = event.tid.map(i64::from);
             let (name, fields) = if let Some(switch) = &event.sched_switch {
                 let fields = vec![
-                    (
-                        "next_comm",
-                        switch.next_comm.as_ref().map(|comm| json!(comm)),
-                    ),
+                    ("next_comm", switch.next_comm.as_ref().map(|comm| json!(comm))),
                     ("next_pid", switch.next_pid.map(|pid| json!(pid))),
                     ("next_prio", switch.next_prio.map(|prio| json!(prio))),
                 ];
@@ -592,10 +562,7 @@ fn told(
                 ];
                 ("task_rename", fields)
             } else if let Some(idle) = &event.cpu_idle {
-                (
-                    "cpu_idle",
-                    vec![("state", idle.state.map(|state| json!(state)))],
-                )
+                ("cpu_idle", vec![("state", idle.state.map(|state| json!(state)))])
             } else {
                 return (tid, None, None);
             };
@@ -633,11 +600,7 @@ fn follow(event: &Recorded<'_>, machine: u32, cpu: Option<u32>) -> Option<Sched>
                 return Some(Sched::Switch(machine, cpu, next));
             }
             let rename = event.task_rename.as_ref()?;
-            Some(Sched::Rename(
-                machine,
-                rename.pid.unwrap_or(0),
-                rename.newcomm.clone(),
-            ))
+            Some(Sched::Rename(machine, rename.pid.unwrap_or(0), rename.newcomm.clone()))
         }
     }
 }
@@ -677,9 +640,7 @@ fn clock_name(id: u32) -> Option<String> {
         "MONOTONIC_RAW",
         "BOOTTIME",
     ];
-    (1..=6)
-        .contains(&id)
-        .then(|| names[id as usize - 1].to_owned())
+    (1..=6).contains(&id).then(|| names[id as usize - 1].to_owned())
 }
 
 /// The packet's reason for each rule that a snapshot breaks, `None` if V7 has none (N2). Empty if
@@ -739,11 +700,7 @@ fn snapshot_rows(snapshot: &Snapshot, snapshot_id: usize, packet_id: i64) -> Vec
 /// The rules from start to end.
 pub fn import(trace: &[Packet]) -> Imported {
     // A zero-length packet is ignored (F1).
-    let packets: Vec<Packet> = trace
-        .iter()
-        .filter(|p| **p != Packet::default())
-        .cloned()
-        .collect();
+    let packets: Vec<Packet> = trace.iter().filter(|p| **p != Packet::default()).cloned().collect();
 
     let mut import = Import::new();
     for (index, packet) in packets.iter().enumerate() {
@@ -841,13 +798,7 @@ impl Import {
 
     fn place(&mut self, index: usize, is_known: bool) -> Result<i64, Option<Reason>> {
         let found = &mut self.found;
-        place(
-            &mut found.readings,
-            &found.snapshots,
-            index,
-            found.trace_time,
-            is_known,
-        )
+        place(&mut found.readings, &found.snapshots, index, found.trace_time, is_known)
     }
 
     /// X25: the result of a conversion at this point of the trace.
@@ -897,11 +848,7 @@ impl Import {
             }
         }
         let snapshots = &self.found.snapshots;
-        let id = if named != 0 {
-            Some(named)
-        } else {
-            default_clock(snapshots, packet.machine_id)
-        };
+        let id = if named != 0 { Some(named) } else { default_clock(snapshots, packet.machine_id) };
         if let (Some(timestamp), Some(id)) = (packet.timestamp, id) {
             let clock = Clock::new(id, packet.seq, packet.machine_id);
             let base = if is_incremental(snapshots, clock) {
@@ -970,8 +917,7 @@ impl Import {
             && let Some(new) = pair(packet, bundle, &self.pairs)
             && rejections(&self.found.snapshots, &new, self.found.trace_time).is_empty()
         {
-            self.pairs
-                .push((packet.machine_id, new.readings[0].ticks as i64));
+            self.pairs.push((packet.machine_id, new.readings[0].ticks as i64));
             let is_known = self.claimed || self.converted;
             match self.add(new, packet_id, is_known) {
                 (_, Ok(_)) => self.converted = true, // T1
@@ -1114,8 +1060,7 @@ impl Import {
                 let hopeless = reason == "overflow" && row.clock_ts.is_none();
                 if reason != "no_sequence_id" && !hopeless {
                     let index = row.id as usize;
-                    self.retries
-                        .push(Retry::Packet(index, clock, reading, known));
+                    self.retries.push(Retry::Packet(index, clock, reading, known));
                 }
             }
         }
@@ -1243,9 +1188,7 @@ fn place(
         .iter()
         .find_map(|result| result.ok())
         .ok_or_else(|| results.first().and_then(|result| result.err()));
-    let rows = rows
-        .iter_mut()
-        .filter(|row| row.snapshot_id == index as i64);
+    let rows = rows.iter_mut().filter(|row| row.snapshot_id == index as i64);
     for (row, result) in rows.zip(&results) {
         row.ts = result.ok().or(first.ok());
     }

@@ -34,13 +34,7 @@ fn database(bytes: &[u8]) -> Option<(tempfile::TempDir, Connection)> {
     let path = directory.path().join("trace.db");
     let trace = directory.path().join("trace.pftrace");
     std::fs::write(&trace, bytes).unwrap();
-    import(
-        &[Source::File(trace)],
-        &path,
-        &Options::default(),
-        &Monitor::default(),
-    )
-    .ok()?;
+    import(&[Source::File(trace)], &path, &Options::default(), &Monitor::default()).ok()?;
     let database = Connection::open(path).unwrap();
     Some((directory, database))
 }
@@ -51,11 +45,7 @@ fn number(database: &Connection, sql: &str) -> i64 {
 
 #[test]
 fn the_same_seed_gives_the_same_files_and_another_seed_others() {
-    let fleet = Fleet {
-        traces: 20,
-        records: 200,
-        ..Fleet::default()
-    };
+    let fleet = Fleet { traces: 20, records: 200, ..Fleet::default() };
     let (files, summary) = written(&fleet);
     assert_eq!((files.clone(), summary), written(&fleet));
     let bytes: usize = files.values().map(Vec::len).sum();
@@ -65,40 +55,19 @@ fn the_same_seed_gives_the_same_files_and_another_seed_others() {
 
 #[test]
 fn as_many_are_damaged_and_empty_as_is_said() {
-    let fleet = Fleet {
-        traces: 300,
-        damaged_percent: 5,
-        records: 50,
-        ..Fleet::default()
-    };
+    let fleet = Fleet { traces: 300, damaged_percent: 5, records: 50, ..Fleet::default() };
     let (files, summary) = written(&fleet);
-    assert_eq!(
-        (
-            summary.traces,
-            summary.damaged,
-            summary.empty,
-            summary.lossy
-        ),
-        (300, 15, 3, 30)
-    );
+    assert_eq!((summary.traces, summary.damaged, summary.empty, summary.lossy), (300, 15, 3, 30));
     assert_eq!(files.values().filter(|file| file.is_empty()).count(), 3);
     for state in [FleetState::Damaged, FleetState::Empty, FleetState::Lossy] {
-        let few = Fleet {
-            traces: 5,
-            damaged_percent: 0,
-            ..Fleet::default()
-        };
+        let few = Fleet { traces: 5, damaged_percent: 0, ..Fleet::default() };
         assert_eq!(of_state(&few, state), []);
     }
 }
 
 #[test]
 fn what_is_damaged_cannot_be_read_as_a_whole() {
-    let fleet = Fleet {
-        traces: 60,
-        damaged_percent: 10,
-        ..Fleet::default()
-    };
+    let fleet = Fleet { traces: 60, damaged_percent: 10, ..Fleet::default() };
     let (files, _) = written(&fleet);
     let errors = of_state(&fleet, FleetState::Damaged)
         .into_iter()
@@ -113,19 +82,12 @@ fn what_is_damaged_cannot_be_read_as_a_whole() {
     assert_eq!(errors.len(), 6);
     // One third is no trace; for the others the damage is reported.
     assert_eq!(errors.iter().filter(|errors| errors.is_none()).count(), 2);
-    assert!(
-        errors.iter().flatten().all(|&errors| errors > 0),
-        "{errors:?}"
-    );
+    assert!(errors.iter().flatten().all(|&errors| errors > 0), "{errors:?}");
 }
 
 #[test]
 fn devices_and_builds_differ_as_is_said() {
-    let fleet = Fleet {
-        traces: 10,
-        damaged_percent: 0,
-        ..Fleet::default()
-    };
+    let fleet = Fleet { traces: 10, damaged_percent: 0, ..Fleet::default() };
     let (files, _) = written(&fleet);
     let mut frames = BTreeMap::new();
     for file in fleet.files() {
@@ -136,19 +98,9 @@ fn devices_and_builds_differ_as_is_said() {
         let took = "SELECT CAST(avg(dur) AS INTEGER) FROM slice WHERE name = 'frame' AND dur > 0";
         frames.insert((file.device, file.build), number(&database, took));
         let unhealthy = "SELECT count(*) FROM finding WHERE severity = 'error'";
-        assert_eq!(
-            number(&database, unhealthy) > 0,
-            file.device == "elm",
-            "{}",
-            file.name
-        );
+        assert_eq!(number(&database, unhealthy) > 0, file.device == "elm", "{}", file.name);
         let lossy = "SELECT count(*) FROM finding WHERE check_name = 'data_lost'";
-        assert_eq!(
-            number(&database, lossy) > 0,
-            file.state == FleetState::Lossy,
-            "{}",
-            file.name
-        );
+        assert_eq!(number(&database, lossy) > 0, file.state == FleetState::Lossy, "{}", file.name);
         let waited =
             "SELECT count(*) FROM thread_state WHERE state = 'R' AND waker_utid IS NOT NULL";
         assert!(number(&database, waited) > 100, "{}", file.name);
@@ -159,26 +111,15 @@ fn devices_and_builds_differ_as_is_said() {
         else {
             continue;
         };
-        assert!(
-            (80..125).contains(&(100 * second / first)),
-            "{device}: {first} {second}"
-        );
+        assert!((80..125).contains(&(100 * second / first)), "{device}: {first} {second}");
     }
     let (first, second) = (frames[&("birch", "b1")], frames[&("birch", "b2")]);
-    assert!(
-        (135..185).contains(&(100 * second / first)),
-        "{first} {second}"
-    );
+    assert!((135..185).contains(&(100 * second / first)), "{first} {second}");
 }
 
 #[test]
 fn a_trace_is_as_large_as_was_asked_for() {
-    let fleet = Fleet {
-        traces: 1,
-        damaged_percent: 0,
-        records: 20_000,
-        ..Fleet::default()
-    };
+    let fleet = Fleet { traces: 1, damaged_percent: 0, records: 20_000, ..Fleet::default() };
     let (files, _) = written(&fleet);
     let (_directory, database) = database(files.values().next().unwrap()).unwrap();
     let records = "SELECT (SELECT count(*) FROM packet WHERE type <> 'ftrace_events') + (SELECT count(*) FROM ftrace_event)";
@@ -188,27 +129,9 @@ fn a_trace_is_as_large_as_was_asked_for() {
 #[test]
 fn a_knob_that_is_out_of_range_is_named() {
     for (fleet, named) in [
-        (
-            Fleet {
-                traces: 0,
-                ..Fleet::default()
-            },
-            "traces must be from 1 to 100,000",
-        ),
-        (
-            Fleet {
-                damaged_percent: 91,
-                ..Fleet::default()
-            },
-            "damaged_percent must be at most 90",
-        ),
-        (
-            Fleet {
-                records: 0,
-                ..Fleet::default()
-            },
-            "records must be from 1 to 100,000,000",
-        ),
+        (Fleet { traces: 0, ..Fleet::default() }, "traces must be from 1 to 100,000"),
+        (Fleet { damaged_percent: 91, ..Fleet::default() }, "damaged_percent must be at most 90"),
+        (Fleet { records: 0, ..Fleet::default() }, "records must be from 1 to 100,000,000"),
     ] {
         let error = write_fleet(&fleet, |_| -> io::Result<Vec<u8>> { unreachable!() }).unwrap_err();
         assert!(matches!(error, Error::Settings { .. }));

@@ -30,11 +30,7 @@ fn linear_is_better_than_nearest_neighbour_in_all_of_the_model() {
         let measured = measure(&case.records(3000), directory.path()).unwrap();
         assert!(measured.better() > 3.0, "{}: {measured:?}", case.name);
         assert!(measured.inside > 0.985, "{}: {measured:?}", case.name);
-        assert!(
-            measured.bar_of_error() < 25.0,
-            "{}: {measured:?}",
-            case.name
-        );
+        assert!(measured.bar_of_error() < 25.0, "{}: {measured:?}", case.name);
         assert_eq!(measured.linear_inversions.of_one_clock, 0, "{}", case.name);
     }
 }

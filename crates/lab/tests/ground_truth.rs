@@ -47,19 +47,11 @@ fn imported(settings: &Settings) -> Imported {
     })
     .unwrap();
     assert_eq!(file.metadata().unwrap().len(), summary.bytes);
-    let found = import(
-        &[Source::File(trace)],
-        &database,
-        &Options::default(),
-        &Monitor::default(),
-    )
-    .unwrap();
+    let found = import(&[Source::File(trace)], &database, &Options::default(), &Monitor::default())
+        .unwrap();
     let conn = Connection::open(&database).unwrap();
     counts_agree(settings, &summary, &found, &conn);
-    Imported {
-        truths,
-        rows: rows(&conn),
-    }
+    Imported { truths, rows: rows(&conn) }
 }
 
 fn counts_agree(
@@ -73,23 +65,14 @@ fn counts_agree(
         rows.unsigned_abs()
     };
     let sum_of = |tables: [&str; 2]| -> u64 {
-        tables
-            .map(|table| count(&format!("SELECT count(*) FROM {table}")))
-            .iter()
-            .sum()
+        tables.map(|table| count(&format!("SELECT count(*) FROM {table}"))).iter().sum()
     };
     assert_eq!(found.packets, summary.packets);
     assert_eq!(found.rejected_snapshots, 0);
     assert_eq!(found.snapshots, summary.snapshots + summary.pairs);
-    assert_eq!(
-        sum_of(["ftrace_event", "ftrace_event_partial"]),
-        summary.events
-    );
+    assert_eq!(sum_of(["ftrace_event", "ftrace_event_partial"]), summary.events);
     assert_eq!(count("SELECT count(*) FROM android_logs"), summary.lines);
-    assert_eq!(
-        count("SELECT count(*) FROM import_log WHERE severity = 'error'"),
-        0
-    );
+    assert_eq!(count("SELECT count(*) FROM import_log WHERE severity = 'error'"), 0);
     let compressed = count("SELECT value FROM stats WHERE name = 'compressed_packets'");
     assert_eq!(compressed > 0, settings.compression != Compression::None);
 }
@@ -113,10 +96,7 @@ fn rows(conn: &Connection) -> HashMap<Row, Placed> {
         let mut statement = conn.prepare(&query).unwrap();
         let found = statement.query_map([], |row| {
             let id: i64 = row.get(0)?;
-            let placed = Placed {
-                ts: row.get(1)?,
-                unresolved: row.get(2)?,
-            };
+            let placed = Placed { ts: row.get(1)?, unresolved: row.get(2)? };
             Ok((row_of(id.unsigned_abs()), placed))
         });
         for row in found.unwrap() {
@@ -191,12 +171,8 @@ fn small(preset: Preset) -> Settings {
 }
 
 fn is_exact(settings: Settings) {
-    let checked = all_right(&Settings {
-        drift_ppm: 0,
-        sequence_unit_ns: 1,
-        counter_unit_ns: 1,
-        ..settings
-    });
+    let checked =
+        all_right(&Settings { drift_ppm: 0, sequence_unit_ns: 1, counter_unit_ns: 1, ..settings });
     assert_eq!((checked.worst, checked.bound), (0, 0));
 }
 
@@ -215,12 +191,8 @@ fn i1_kernel_events_are_where_they_were() {
         (FtraceClock::Local, true),
         (FtraceClock::MonotonicRaw, true),
     ] {
-        let settings = Settings {
-            ftrace_clock,
-            compact,
-            suspends: 2,
-            ..small(Preset::Events).records(5000)
-        };
+        let settings =
+            Settings { ftrace_clock, compact, suspends: 2, ..small(Preset::Events).records(5000) };
         let checked = all_right(&settings);
         assert_eq!(checked.events, 5000);
         assert_eq!(checked.worst > 0, ftrace_clock != FtraceClock::Boottime);
@@ -238,10 +210,7 @@ fn i2_log_lines_are_where_they_were() {
 #[test]
 fn n5_log_lines_read_after_a_step_of_realtime_are_nowhere() {
     for realtime_step_ns in [1_000_000, 3_600_000_000_000] {
-        let checked = all_right(&Settings {
-            realtime_step_ns,
-            ..small(Preset::Logs)
-        });
+        let checked = all_right(&Settings { realtime_step_ns, ..small(Preset::Logs) });
         assert!((4000..6000).contains(&checked.lines), "{checked:?}");
         assert_eq!(checked.lines + checked.non_monotonic, 10_000);
     }
@@ -250,11 +219,7 @@ fn n5_log_lines_read_after_a_step_of_realtime_are_nowhere() {
 #[test]
 fn v3_packets_on_custom_clocks_are_where_they_were() {
     for (chain, suspends) in [(1, 0), (3, 2), (64, 1)] {
-        let settings = Settings {
-            chain,
-            suspends,
-            ..small(Preset::Hops).records(5000)
-        };
+        let settings = Settings { chain, suspends, ..small(Preset::Hops).records(5000) };
         let checked = all_right(&settings);
         assert!(checked.packets > 5000 && checked.worst > 0, "{checked:?}");
         is_exact(settings);
@@ -275,10 +240,7 @@ fn v2_packets_among_many_snapshots_are_where_they_were() {
 
 #[test]
 fn c2_packets_on_many_sequences_are_where_they_were() {
-    let settings = Settings {
-        sequences: 2500,
-        ..small(Preset::Sequences)
-    };
+    let settings = Settings { sequences: 2500, ..small(Preset::Sequences) };
     let checked = all_right(&settings);
     assert!(checked.packets > 12_500 && checked.worst > 0, "{checked:?}");
     is_exact(settings);
@@ -288,10 +250,7 @@ fn c2_packets_on_many_sequences_are_where_they_were() {
 fn v4_readings_of_a_counter_are_right_to_its_unit() {
     let checked = all_right(&Settings {
         drift_ppm: 0,
-        mix: Mix {
-            counter: 1,
-            ..Mix::default()
-        },
+        mix: Mix { counter: 1, ..Mix::default() },
         ..small(Preset::Packets).records(5000)
     });
     assert_eq!((checked.worst, checked.bound), (51, 51));
@@ -299,13 +258,8 @@ fn v4_readings_of_a_counter_are_right_to_its_unit() {
 
 #[test]
 fn d2_packets_read_before_any_snapshot_of_their_clock_are_where_they_were() {
-    let settings = Settings {
-        mix: Mix {
-            late: 1,
-            ..Mix::default()
-        },
-        ..small(Preset::Packets).records(5000)
-    };
+    let settings =
+        Settings { mix: Mix { late: 1, ..Mix::default() }, ..small(Preset::Packets).records(5000) };
     let checked = all_right(&settings);
     assert!(checked.packets > 5000 && checked.worst > 0, "{checked:?}");
     is_exact(settings);
@@ -350,33 +304,18 @@ fn v2_packets_on_clocks_with_a_crystal_are_where_they_were() {
 
 #[test]
 fn a_clock_that_is_set_or_not_read_for_a_while_is_off_by_as_much() {
-    let of = |settings: Settings| Settings {
-        gap_ns: 4_000_000,
-        ..settings.records(5000)
-    };
+    let of = |settings: Settings| Settings { gap_ns: 4_000_000, ..settings.records(5000) };
     for set_ns in [-100_000, 100_000] {
-        let set = Settings {
-            set_ns,
-            ..Settings::preset(Preset::WallClock)
-        };
+        let set = Settings { set_ns, ..Settings::preset(Preset::WallClock) };
         // Until the next snapshot, in addition to the drift of a second.
         let checked = all_right(&of(set));
         assert!((100_000..160_000).contains(&checked.worst), "{checked:?}");
-        assert!(
-            (checked.worst..160_000).contains(&checked.bound),
-            "{checked:?}"
-        );
+        assert!((checked.worst..160_000).contains(&checked.bound), "{checked:?}");
     }
-    let hole = Settings {
-        hole_ns: 5_000_000_000,
-        ..Settings::preset(Preset::Hole)
-    };
+    let hole = Settings { hole_ns: 5_000_000_000, ..Settings::preset(Preset::Hole) };
     let checked = all_right(&of(hole));
     assert!((250_000..310_000).contains(&checked.worst), "{checked:?}");
-    assert!(
-        (checked.worst..320_000).contains(&checked.bound),
-        "{checked:?}"
-    );
+    assert!((checked.worst..320_000).contains(&checked.bound), "{checked:?}");
 }
 
 #[test]
@@ -397,11 +336,9 @@ fn a_clock_of_another_frequency_is_off_by_all_of_it() {
 
 #[test]
 fn everything_at_once_is_where_it_was() {
-    for (seed, compression) in [
-        (1, Compression::None),
-        (2, Compression::Zlib),
-        (3, Compression::Zstd),
-    ] {
+    for (seed, compression) in
+        [(1, Compression::None), (2, Compression::Zlib), (3, Compression::Zstd)]
+    {
         let settings = Settings {
             compression,
             compression_batch: 10_000,
@@ -444,24 +381,15 @@ fn a_wrong_row_of_any_kind_is_noticed() {
         |row| matches!(row, Row::FtraceEvent(_)),
         |row| matches!(row, Row::AndroidLog(_)),
     ];
-    let nowhere = Placed {
-        ts: None,
-        unresolved: Some("no_path".into()),
-    };
-    let elsewhere = Placed {
-        ts: Some(0),
-        unresolved: None,
-    };
+    let nowhere = Placed { ts: None, unresolved: Some("no_path".into()) };
+    let elsewhere = Placed { ts: Some(0), unresolved: None };
     for kind in kinds {
         let row = *rows.keys().find(|row| kind(row)).unwrap();
         for placed in [Some(&nowhere), Some(&elsewhere), None] {
             let mut rows = rows.clone();
             rows.remove(&row);
             rows.extend(placed.map(|placed| (row, placed.clone())));
-            let imported = Imported {
-                truths: truths.clone(),
-                rows,
-            };
+            let imported = Imported { truths: truths.clone(), rows };
             assert!(!check(&imported).1.is_empty(), "{row:?} {placed:?}");
         }
     }

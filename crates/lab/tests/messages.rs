@@ -18,11 +18,7 @@ const HEAD: &str = "// Generated from `schema/proto/trace.proto`: \
 fn messages_are_those_of_the_schema() {
     let directory = tempfile::tempdir().unwrap();
     // The compiler reads files.
-    fs::write(
-        directory.path().join("trace.proto"),
-        timebase_schema::TRACE_PROTO,
-    )
-    .unwrap();
+    fs::write(directory.path().join("trace.proto"), timebase_schema::TRACE_PROTO).unwrap();
     let descriptors = protox::compile(["trace.proto"], [directory.path()]).unwrap();
     let names = packet_types(&descriptors);
     let mut config = prost_build::Config::new();
@@ -45,21 +41,13 @@ fn messages_are_those_of_the_schema() {
 /// The payload fields of `TracePacket`, as a function from number to field name.
 fn packet_types(descriptors: &FileDescriptorSet) -> String {
     let mut messages = descriptors.file.iter().flat_map(|file| &file.message_type);
-    let packet = messages
-        .find(|message| message.name() == "TracePacket")
-        .unwrap();
+    let packet = messages.find(|message| message.name() == "TracePacket").unwrap();
     let mut code = String::from(
         "/// The names of the payload fields of `TracePacket`.\n\
          pub(super) fn packet_type(number: u32) -> Option<&'static str> {\n    match number {\n",
     );
     for field in packet.field.iter().filter(|f| f.oneof_index.is_some()) {
-        writeln!(
-            code,
-            "        {} => Some({:?}),",
-            field.number(),
-            field.name()
-        )
-        .unwrap();
+        writeln!(code, "        {} => Some({:?}),", field.number(), field.name()).unwrap();
     }
     code.push_str("        _ => None,\n    }\n}\n");
     code

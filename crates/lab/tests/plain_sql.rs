@@ -39,17 +39,10 @@ fn r6_a_plain_join_gives_the_times_and_errors_of_packets() {
         timebase_lab::synth::write(&settings, &mut File::create(&trace).unwrap()).unwrap();
         let mut options = Options::default();
         options.overwrite = true;
-        import(
-            &[Source::File(trace)],
-            &database,
-            &options,
-            &Monitor::default(),
-        )
-        .unwrap();
+        import(&[Source::File(trace)], &database, &options, &Monitor::default()).unwrap();
         let conn = Connection::open(&database).unwrap();
-        let found: (i64, i64, i64) = conn
-            .query_row(JOIN, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .unwrap();
+        let found: (i64, i64, i64) =
+            conn.query_row(JOIN, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
         assert_eq!(found, (2000, 0, 0), "{}", case.name);
     }
 }

@@ -30,31 +30,18 @@ impl Written {
 fn written(set: &Set) -> Written {
     let mut files = HashMap::new();
     let mut truths = Vec::new();
-    let create = |name: &str| {
-        Ok(files
-            .entry(name.to_owned())
-            .or_insert_with(Memory::default)
-            .clone())
-    };
+    let create =
+        |name: &str| Ok(files.entry(name.to_owned()).or_insert_with(Memory::default).clone());
     let summary = write_set_with_truth(set, create, &mut |truth| {
         truths.push(truth);
         Ok(())
     });
-    Written {
-        summary: summary.unwrap(),
-        files,
-        truths,
-    }
+    Written { summary: summary.unwrap(), files, truths }
 }
 
 fn small(form: Form) -> Set {
     let set = Set::of(form);
-    Set {
-        machine: set.machine.clone().records(4000),
-        processes: 3,
-        guests: 2,
-        ..set
-    }
+    Set { machine: set.machine.clone().records(4000), processes: 3, guests: 2, ..set }
 }
 
 /// The fields of a message.
@@ -95,12 +82,10 @@ fn varint(bytes: &mut &[u8]) -> u64 {
 }
 
 fn numbers(bytes: &[u8], field: u64) -> Option<u64> {
-    fields(bytes)
-        .into_iter()
-        .find_map(|(number, value)| match value {
-            Field::Number(value) if number == field => Some(value),
-            _ => None,
-        })
+    fields(bytes).into_iter().find_map(|(number, value)| match value {
+        Field::Number(value) if number == field => Some(value),
+        _ => None,
+    })
 }
 
 fn messages(bytes: &[u8], field: u64) -> Vec<&[u8]> {
@@ -119,9 +104,7 @@ fn packets(trace: &[u8]) -> Vec<&[u8]> {
 /// A reading of a clock in a `ClockSnapshot`.
 fn reading(snapshot: &[u8], clock: u64) -> Option<i64> {
     let clocks = messages(snapshot, 1);
-    let reading = clocks
-        .iter()
-        .find(|reading| numbers(reading, 1) == Some(clock))?;
+    let reading = clocks.iter().find(|reading| numbers(reading, 1) == Some(clock))?;
     numbers(reading, 2).map(u64::cast_signed)
 }
 
@@ -159,11 +142,7 @@ fn the_bytes_are_those_of_earlier_versions() {
             digest.update(written.file(&name));
         }
         let digest = digest.finalize();
-        let hash: String = digest
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         format!("{form:?} {hash}")
     });
     assert_eq!(hashes, GOLDEN);
@@ -192,14 +171,8 @@ fn another_seed_gives_other_bytes_and_who_wants_no_truth_gets_the_same() {
         });
         assert_eq!(summary.unwrap(), with_truth.summary, "{form:?}");
         assert!(*file.0.borrow() == with_truth.file(name), "{form:?}");
-        let other = Set {
-            machine: set.machine.clone().seed(2),
-            ..set
-        };
-        assert!(
-            written(&other).file(name) != with_truth.file(name),
-            "{form:?}"
-        );
+        let other = Set { machine: set.machine.clone().seed(2), ..set };
+        assert!(written(&other).file(name) != with_truth.file(name), "{form:?}");
     }
 }
 
@@ -209,12 +182,8 @@ fn files_hold_what_the_summary_says() {
         let set = small(form);
         let written = written(&set);
         assert_eq!(written.summary.records, 4000, "{form:?}");
-        let names: Vec<String> = written
-            .summary
-            .files
-            .iter()
-            .map(|file| file.name.clone())
-            .collect();
+        let names: Vec<String> =
+            written.summary.files.iter().map(|file| file.name.clone()).collect();
         assert_eq!(names, set.files());
         for file in &written.summary.files {
             let trace = written.file(&file.name);
@@ -229,16 +198,8 @@ fn files_hold_what_the_summary_says() {
 fn sets_have_as_many_bytes_as_were_asked_for() {
     for form in Form::ALL {
         let set = small(form);
-        let set = Set {
-            machine: set.machine.clone().bytes(1_000_000),
-            ..set
-        };
-        let bytes: u64 = written(&set)
-            .summary
-            .files
-            .iter()
-            .map(|file| file.bytes)
-            .sum();
+        let set = Set { machine: set.machine.clone().bytes(1_000_000), ..set };
+        let bytes: u64 = written(&set).summary.files.iter().map(|file| file.bytes).sum();
         assert!((995_000..1_005_000).contains(&bytes), "{form:?}: {bytes}");
     }
 }
@@ -250,10 +211,8 @@ fn x12_only_guests_have_machine_ids_and_not_with_a_manifest() {
         let written = written(&set);
         for name in set.files() {
             let trace = written.file(&name);
-            let mut ids: Vec<Option<u64>> = packets(&trace)
-                .iter()
-                .map(|packet| numbers(packet, 98))
-                .collect();
+            let mut ids: Vec<Option<u64>> =
+                packets(&trace).iter().map(|packet| numbers(packet, 98)).collect();
             ids.sort_unstable();
             ids.dedup();
             let expected: &[Option<u64>] = match (form, name.as_str()) {
@@ -290,36 +249,22 @@ fn x19_a_guest_has_a_packet_with_five_readings_of_six_clocks() {
     // They are at the head, after the host's first snapshot.
     let head = packets(&trace);
     assert_eq!(messages(head[0], 6).len(), 1);
-    assert!(
-        head[1..3]
-            .iter()
-            .all(|packet| messages(packet, 107).len() == 1)
-    );
-    let set = Set {
-        sync_packets: 7,
-        ..small(Form::Relay)
-    };
+    assert!(head[1..3].iter().all(|packet| messages(packet, 107).len() == 1));
+    let set = Set { sync_packets: 7, ..small(Form::Relay) };
     assert_eq!(synced(&self::written(&set).file("relay.pftrace")).len(), 14);
 }
 
 #[test]
 fn x20_offsets_are_what_the_drift_the_way_and_the_asymmetry_make_of_them() {
     for asymmetry_percent in [0, 10, 50] {
-        let set = Set {
-            asymmetry_percent,
-            jitter_ns: 0,
-            ..small(Form::Relay)
-        };
+        let set = Set { asymmetry_percent, jitter_ns: 0, ..small(Form::Relay) };
         let written = written(&set);
         let (begin, mut rounds) = (written.summary.begin_ns, 0);
         for (guest, synced) in (1..).zip(synced(&written.file("relay.pftrace"))) {
             let offset = |host| guest_time(&set, guest, begin, host) - host;
             // The message takes longer than the answer by twice that.
             let wrong = (set.round_trip_ns * u64::from(asymmetry_percent) / 100).cast_signed();
-            for pair in synced
-                .windows(2)
-                .filter(|pair| pair[1].0 - pair[0].0 < SECOND)
-            {
+            for pair in synced.windows(2).filter(|pair| pair[1].0 - pair[0].0 < SECOND) {
                 let ((c1, h1), (c2, h2)) = (pair[0], pair[1]);
                 let (o1, o2) = ((c1 + c2) / 2 - h1, c2 - (h1 + h2) / 2);
                 // A clock that is 50 ppm off is 10 ns off after a round trip.
@@ -335,22 +280,15 @@ fn x20_offsets_are_what_the_drift_the_way_and_the_asymmetry_make_of_them() {
 #[test]
 fn x24_samples_enclose_the_truth() {
     for round_trip_ns in [2, 20_000, 200_000] {
-        let set = Set {
-            round_trip_ns,
-            asymmetry_percent: 50,
-            sync_packets: 5,
-            ..small(Form::Relay)
-        };
+        let set =
+            Set { round_trip_ns, asymmetry_percent: 50, sync_packets: 5, ..small(Form::Relay) };
         let written = written(&set);
         let begin = written.summary.begin_ns;
         let guests = synced(&written.file("relay.pftrace"));
         assert_eq!(guests.len(), 10);
         for (packet, synced) in guests.iter().enumerate() {
             let offset = |host| guest_time(&set, 1 + packet as i64 / 5, begin, host) - host;
-            for pair in synced
-                .windows(2)
-                .filter(|pair| pair[1].0 - pair[0].0 < SECOND)
-            {
+            for pair in synced.windows(2).filter(|pair| pair[1].0 - pair[0].0 < SECOND) {
                 let ((c1, h1), (c2, h2)) = (pair[0], pair[1]);
                 let (o1, o2) = ((c1 + c2) / 2 - h1, c2 - (h1 + h2) / 2);
                 // Readings are rounded down, halves toward 0, and clocks drift meanwhile.
@@ -365,26 +303,17 @@ fn x24_samples_enclose_the_truth() {
 #[test]
 fn x20_rounds_are_30_s_apart_unless_false_ones_are_wanted() {
     for (round_interval_ns, is_false) in [(30 * SECOND, false), (10 * SECOND, true)] {
-        let set = Set {
-            round_interval_ns: round_interval_ns.unsigned_abs(),
-            ..small(Form::Relay)
-        };
+        let set = Set { round_interval_ns: round_interval_ns.unsigned_abs(), ..small(Form::Relay) };
         // The second guest is slow: it has advanced by 30 s, too.
         let guests = synced(&written(&set).file("relay.pftrace"));
         assert_eq!(guests.len(), 2);
         for synced in guests {
-            let gaps: Vec<i64> = synced
-                .windows(2)
-                .map(|pair| pair[1].0 - pair[0].0)
-                .collect();
+            let gaps: Vec<i64> = synced.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
             let between: Vec<&i64> = gaps.iter().filter(|&&gap| gap > SECOND).collect();
             assert_eq!(between.len(), 2);
             for &&gap in &between {
                 assert_eq!(gap < 30 * SECOND, is_false, "{gap}");
-                assert!(
-                    (0..SECOND / 10).contains(&(gap - round_interval_ns)),
-                    "{gap}"
-                );
+                assert!((0..SECOND / 10).contains(&(gap - round_interval_ns)), "{gap}");
             }
         }
     }
@@ -393,10 +322,7 @@ fn x20_rounds_are_30_s_apart_unless_false_ones_are_wanted() {
 #[test]
 fn the_head_of_a_trace_holds_the_last_rounds_of_when_it_is_read() {
     for read_after in [0, 100 * SECOND] {
-        let set = Set {
-            read_after_ns: read_after.unsigned_abs(),
-            ..small(Form::Relay)
-        };
+        let set = Set { read_after_ns: read_after.unsigned_abs(), ..small(Form::Relay) };
         let written = written(&set);
         let read = written.summary.begin_ns + read_after;
         for synced in synced(&written.file("relay.pftrace")) {
@@ -414,10 +340,7 @@ fn accumulated(trace: &[u8]) -> Vec<(u64, u64, i64)> {
         let sequence = numbers(packet, 10).unwrap();
         let machine = numbers(packet, 98).unwrap_or_default();
         let key = (machine, sequence);
-        if let Some(value) = messages(packet, 6)
-            .first()
-            .and_then(|taken| reading(taken, 64))
-        {
+        if let Some(value) = messages(packet, 6).first().and_then(|taken| reading(taken, 64)) {
             last.insert(key, value);
         }
         if let (Some(delta), Some(last)) = (numbers(packet, 8), last.get_mut(&key)) {
@@ -432,11 +355,8 @@ fn accumulated(trace: &[u8]) -> Vec<(u64, u64, i64)> {
 fn guests_read_their_clock_when_it_is_said_to_have_been() {
     let set = small(Form::Relay);
     let written = written(&set);
-    let truths: HashMap<Row, i64> = written
-        .truths
-        .iter()
-        .map(|truth| (truth.row, truth.boottime))
-        .collect();
+    let truths: HashMap<Row, i64> =
+        written.truths.iter().map(|truth| (truth.row, truth.boottime)).collect();
     let read = accumulated(&written.file("relay.pftrace"));
     assert!(read.len() > 2500);
     for (number, machine, value) in read {
@@ -446,10 +366,7 @@ fn guests_read_their_clock_when_it_is_said_to_have_been() {
             0 => truth,
             _ => guest_time(&set, guest, written.summary.begin_ns, truth),
         };
-        assert!(
-            (value - expected).abs() <= 2,
-            "packet {number}: {value}, not {expected}"
-        );
+        assert!((value - expected).abs() <= 2, "packet {number}: {value}, not {expected}");
     }
 }
 
@@ -462,27 +379,18 @@ fn a_guest_whose_rate_wanders_tells_the_same_in_rounds_and_records() {
         guests: 1,
         ..small(Form::Relay)
     };
-    let set = Set {
-        machine: set.machine.clone().records(100_000),
-        ..set
-    };
+    let set = Set { machine: set.machine.clone().records(100_000), ..set };
     let written = written(&set);
     let trace = written.file("relay.pftrace");
-    let truths: HashMap<Row, i64> = written
-        .truths
-        .iter()
-        .map(|truth| (truth.row, truth.boottime))
-        .collect();
+    let truths: HashMap<Row, i64> =
+        written.truths.iter().map(|truth| (truth.row, truth.boottime)).collect();
     let records: Vec<(i64, i64)> = accumulated(&trace)
         .into_iter()
         .filter(|&(_, machine, _)| machine > 0)
         .map(|(number, _, value)| (truths[&Row::Packet(number)], value))
         .collect();
     let (mut seen, mut wandered) = (0, 0);
-    for pair in synced(&trace)[0]
-        .windows(2)
-        .filter(|pair| pair[1].0 - pair[0].0 < SECOND)
-    {
+    for pair in synced(&trace)[0].windows(2).filter(|pair| pair[1].0 - pair[0].0 < SECOND) {
         let ((c1, h1), (c2, _)) = (pair[0], pair[1]);
         let offset = (c1 + c2) / 2 - h1;
         let Some(&(host, guest)) = records.iter().rfind(|&&(host, _)| host <= h1) else {
@@ -509,10 +417,7 @@ fn a_manifest_says_how_far_machines_are_apart() {
     assert_eq!(manifest["version"], 1);
     assert_eq!(manifest["trace_time"]["file"], "host.pftrace");
     let files = manifest["files"].as_array().unwrap();
-    let paths: Vec<&str> = files
-        .iter()
-        .map(|file| file["path"].as_str().unwrap())
-        .collect();
+    let paths: Vec<&str> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
     assert_eq!(paths, set.files());
     assert!(files[0].get("clocks").is_none());
     for (guest, file) in (1..).zip(&files[1..]) {
@@ -547,10 +452,7 @@ fn x26_realtime_of_all_machines_is_nearly_the_same() {
     assert_eq!(apart.len(), 30); // ten snapshots each
     for (file, apart) in apart {
         let most = if file == 0 { 0 } else { 100_000 };
-        assert!(
-            apart.abs() <= most && (file == 0 || apart != 0),
-            "{file}: {apart}"
-        );
+        assert!(apart.abs() <= most && (file == 0 || apart != 0), "{file}: {apart}");
     }
 }
 
@@ -561,11 +463,7 @@ fn processes_have_the_packets_that_one_file_has() {
         let written = written(&set);
         let mut all: Vec<Vec<u8>> = Vec::new();
         for name in set.files() {
-            all.extend(
-                packets(&written.file(&name))
-                    .iter()
-                    .map(|packet| packet.to_vec()),
-            );
+            all.extend(packets(&written.file(&name)).iter().map(|packet| packet.to_vec()));
         }
         all.sort_unstable();
         all
@@ -585,11 +483,7 @@ fn files_of_one_machine_are_imported_as_they_were() {
             let imported = imported(&written.file(name));
             let mut lines = 0;
             for truth in truths {
-                assert_eq!(
-                    imported.get(&truth.row),
-                    Some(&truth.boottime),
-                    "{name} {truth:?}"
-                );
+                assert_eq!(imported.get(&truth.row), Some(&truth.boottime), "{name} {truth:?}");
                 lines += u64::from(matches!(truth.row, Row::AndroidLog(_)));
             }
             assert_eq!(lines, written.summary.files[file].lines);
@@ -603,12 +497,7 @@ fn imported(trace: &[u8]) -> HashMap<Row, i64> {
     let dir = tempfile::tempdir().unwrap();
     let (path, database) = (dir.path().join("t.pftrace"), dir.path().join("t.db"));
     std::fs::write(&path, trace).unwrap();
-    let found = import(
-        &[Source::File(path)],
-        &database,
-        &Options::default(),
-        &Monitor::default(),
-    );
+    let found = import(&[Source::File(path)], &database, &Options::default(), &Monitor::default());
     assert_eq!(found.unwrap().rejected_snapshots, 0);
     let conn = Connection::open(&database).unwrap();
     type Make = fn(u64) -> Row;

@@ -49,11 +49,7 @@ fn who_wants_the_truth_gets_the_same_bytes() {
 fn the_bytes_are_those_of_earlier_versions() {
     let hash = |preset| -> String {
         let digest = Sha256::digest(trace(&Settings::preset(preset).records(5000)).0);
-        digest
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     };
     let hashes = Preset::ALL.map(|preset| format!("{preset:?} {}", hash(preset)));
     assert_eq!(hashes, GOLDEN);
@@ -87,25 +83,14 @@ fn a_trace_has_as_many_records_as_were_asked_for() {
         let summary = trace(&Settings::preset(preset).records(1234)).1;
         assert_eq!(summary.records, 1234, "{preset:?}");
     }
-    assert_eq!(
-        trace(&Settings::preset(Preset::Events).records(1234))
-            .1
-            .events,
-        1234
-    );
-    assert_eq!(
-        trace(&Settings::preset(Preset::Logs).records(1234)).1.lines,
-        1234
-    );
+    assert_eq!(trace(&Settings::preset(Preset::Events).records(1234)).1.events, 1234);
+    assert_eq!(trace(&Settings::preset(Preset::Logs).records(1234)).1.lines, 1234);
 }
 
 #[test]
 fn a_packet_of_the_sdk_has_about_30_bytes() {
     let summary = trace(&Settings::preset(Preset::Packets).records(10_000)).1;
-    assert!(
-        (26..=32).contains(&(summary.bytes / summary.packets)),
-        "{summary:?}"
-    );
+    assert!((26..=32).contains(&(summary.bytes / summary.packets)), "{summary:?}");
 }
 
 #[test]
@@ -120,15 +105,9 @@ fn a_trace_has_as_many_bytes_as_were_asked_for() {
 #[test]
 fn a_compressed_trace_has_about_as_many_bytes_as_were_asked_for() {
     for compression in [Compression::Zlib, Compression::Zstd] {
-        let settings = Settings {
-            compression,
-            ..Settings::preset(Preset::Mixed).bytes(1_000_000)
-        };
+        let settings = Settings { compression, ..Settings::preset(Preset::Mixed).bytes(1_000_000) };
         let bytes = trace(&settings).1.bytes;
-        assert!(
-            (970_000..1_030_000).contains(&bytes),
-            "{compression:?}: {bytes}"
-        );
+        assert!((970_000..1_030_000).contains(&bytes), "{compression:?}: {bytes}");
     }
 }
 
@@ -137,10 +116,7 @@ fn a_trace_has_the_snapshots_that_were_asked_for() {
     for service_snapshots in [1, 10, 30_000] {
         let settings = Settings {
             service_snapshots,
-            mix: Mix {
-                logs: 1,
-                ..Mix::default()
-            },
+            mix: Mix { logs: 1, ..Mix::default() },
             ..Settings::default().records(1000)
         };
         assert_eq!(trace(&settings).1.snapshots, service_snapshots);
@@ -167,10 +143,7 @@ impl Write for Pieces {
 
 #[test]
 fn a_trace_is_written_piece_by_piece() {
-    let mut pieces = Pieces {
-        largest: 0,
-        bytes: 0,
-    };
+    let mut pieces = Pieces { largest: 0, bytes: 0 };
     write(&Settings::default().bytes(5_000_000), &mut pieces).unwrap();
     assert!(pieces.bytes >= 5_000_000);
     assert!(pieces.largest < 70_000, "{}", pieces.largest);
@@ -178,10 +151,7 @@ fn a_trace_is_written_piece_by_piece() {
 
 #[test]
 fn what_cannot_be_done_is_said() {
-    let settings = Settings {
-        sequences: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { sequences: 0, ..Settings::default() };
     let mut bytes = Vec::new();
     let error = write(&settings, &mut bytes).unwrap_err();
     assert_eq!(error.to_string(), "sequences must be from 1 to 10^6");

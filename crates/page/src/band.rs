@@ -77,11 +77,7 @@ fn pieces(
         };
         let (low, high) = (start.unwrap_or(since), end.unwrap_or(until));
         let (low, high) = (low.max(since), high.min(until));
-        let at = |from: f64| Corner {
-            from,
-            error: error + (from - anchor) * slope,
-            kind,
-        };
+        let at = |from: f64| Corner { from, error: error + (from - anchor) * slope, kind };
         if low <= high && at(low).error.is_finite() && at(high).error.is_finite() {
             corners.add(at(low), at(high));
         }
@@ -100,12 +96,7 @@ struct Corners {
 
 impl Corners {
     fn new(since: f64, until: f64) -> Corners {
-        Corners {
-            since,
-            until,
-            exact: Vec::new(),
-            parts: None,
-        }
+        Corners { since, until, exact: Vec::new(), parts: None }
     }
 
     fn add(&mut self, low: Corner, high: Corner) {
@@ -170,11 +161,7 @@ mod tests {
         for index in 0..10_000 {
             let start = f64::from(index) * 10.0;
             let error = if index == 5_555 { 900.0 } else { 100.0 };
-            let at = |from| Corner {
-                from,
-                error,
-                kind: Stretch::Line,
-            };
+            let at = |from| Corner { from, error, kind: Stretch::Line };
             corners.add(at(start), at(start + 10.0));
         }
         let corners = corners.finish();

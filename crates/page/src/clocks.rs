@@ -161,9 +161,7 @@ impl Hop {
 
     /// Whether one of its clocks is coarse: it only shows its last tick.
     pub fn is_coarse(&self) -> bool {
-        [self.from.id, self.to.id]
-            .iter()
-            .any(|id| matches!(id, 2 | 4))
+        [self.from.id, self.to.id].iter().any(|id| matches!(id, 2 | 4))
     }
 }
 
@@ -188,18 +186,14 @@ impl Clocks {
     /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Clocks, Error> {
         let clocks = clocks(database).reading("clocks")?;
-        let labels = clocks
-            .iter()
-            .map(|clock| (clock.key, clock.label.clone()))
-            .collect();
+        let labels = clocks.iter().map(|clock| (clock.key, clock.label.clone())).collect();
         let counted = |table: &str| -> rusqlite::Result<u64> {
             let sql = format!("SELECT count(*) FROM {table}");
             database.query_row(&sql, [], |row| natural(row, 0))
         };
         let hops = hops(database, &labels).reading("hops between clocks")?;
-        let (hops, relations) = hops
-            .into_iter()
-            .partition(|hop| matches!(hop.source, HopSource::Snapshot(_)));
+        let (hops, relations) =
+            hops.into_iter().partition(|hop| matches!(hop.source, HopSource::Snapshot(_)));
         Ok(Clocks {
             all: counted("clock").reading("clocks")?,
             hops,
@@ -212,10 +206,7 @@ impl Clocks {
 
     /// The text of a clock.
     pub fn label(&self, key: Key) -> String {
-        self.labels
-            .get(&key)
-            .cloned()
-            .unwrap_or_else(|| label(key, None))
+        self.labels.get(&key).cloned().unwrap_or_else(|| label(key, None))
     }
 }
 

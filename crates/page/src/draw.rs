@@ -32,10 +32,7 @@ pub fn svg(
             SVGBackend::with_string(&mut svg, (units(width), units(height))).into_drawing_area();
         draw(&area)
             .and_then(|()| area.present())
-            .map_err(|error| Error::Drawing {
-                what,
-                why: error.to_string(),
-            })?;
+            .map_err(|error| Error::Drawing { what, why: error.to_string() })?;
     }
     Ok(svg)
 }

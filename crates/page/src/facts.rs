@@ -45,29 +45,20 @@ const NOTED: [(&str, &str); 5] = [
 impl Facts {
     /// The clock of trace time.
     pub fn trace_time(&self) -> Key {
-        Key {
-            machine: self.trace_machine,
-            id: self.trace_clock,
-            sequence: 0,
-            file: -1,
-        }
+        Key { machine: self.trace_machine, id: self.trace_clock, sequence: 0, file: -1 }
     }
 
     /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Facts, Error> {
         let (packets, placed, unplaced) = database
-            .query_row(
-                "SELECT count(*), count(ts), count(unresolved) FROM packet",
-                [],
-                |row| Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?)),
-            )
+            .query_row("SELECT count(*), count(ts), count(unresolved) FROM packet", [], |row| {
+                Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?))
+            })
             .reading("packets")?;
         let wrong = database
-            .query_row(
-                "SELECT coalesce(sum(packets), 0) FROM clock_turn",
-                [],
-                |row| natural(row, 0),
-            )
+            .query_row("SELECT coalesce(sum(packets), 0) FROM clock_turn", [], |row| {
+                natural(row, 0)
+            })
             .reading("turns of clocks")?;
         let inside = database
             .query_row(
@@ -89,9 +80,7 @@ impl Facts {
             }
         }
         let source = fact(database, "source")?;
-        let file = source
-            .as_deref()
-            .and_then(|path| path.rsplit(['/', '\\']).next());
+        let file = source.as_deref().and_then(|path| path.rsplit(['/', '\\']).next());
         let number = |name: &str| -> Result<Option<i64>, Error> {
             Ok(fact(database, name)?.and_then(|id| id.parse().ok()))
         };

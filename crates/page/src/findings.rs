@@ -57,12 +57,7 @@ impl Findings {
     /// Reads them from the database. The checks run once, which takes seconds for a large trace: so the findings that the page leaves out are
     /// counted in the same result.
     pub fn read(database: &Connection) -> Result<Findings, Error> {
-        let mut findings = Findings {
-            shown: Vec::new(),
-            errors: 0,
-            warnings: 0,
-            infos: 0,
-        };
+        let mut findings = Findings { shown: Vec::new(), errors: 0, warnings: 0, infos: 0 };
         findings.add_all(database).reading("findings")?;
         Ok(findings)
     }
@@ -96,10 +91,7 @@ impl Findings {
 
     /// The number of findings that the page leaves out.
     pub fn more(&self) -> u64 {
-        let all = self
-            .errors
-            .saturating_add(self.warnings)
-            .saturating_add(self.infos);
+        let all = self.errors.saturating_add(self.warnings).saturating_add(self.infos);
         all.saturating_sub(self.shown.len() as u64)
     }
 }

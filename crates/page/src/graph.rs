@@ -86,11 +86,7 @@ pub fn draw(clocks: &Clocks, parts: &Parts, trace_clock: Key) -> Result<Option<G
         paint_grounds(area, &grounds, (right, size.0 * SCALE))?;
         paint(area, &nodes)
     })?;
-    Ok(Some(Graph {
-        svg,
-        width: size.0,
-        left_out,
-    }))
+    Ok(Some(Graph { svg, width: size.0, left_out }))
 }
 
 /// Neighbouring rows of one owner.
@@ -106,11 +102,7 @@ fn grounds(nodes: &[Node], parts: &Parts) -> Vec<Ground> {
     let mut first = 0;
     for same in nodes.chunk_by(|one, next| one.owner == next.owner) {
         if let [one, ..] = same {
-            grounds.push(Ground {
-                first,
-                rows: same.len(),
-                title: parts.owner(one.owner),
-            });
+            grounds.push(Ground { first, rows: same.len(), title: parts.owner(one.owner) });
         }
         first += same.len();
     }
@@ -168,19 +160,11 @@ fn nodes(clocks: &Clocks, trace_clock: Key) -> Vec<Node> {
         hops.sort_by_key(|hop| hop.from);
     }
     let sources: HashSet<Key> = all().map(|hop| hop.from).collect();
-    let mut tree = Tree {
-        clocks,
-        below,
-        seen: HashSet::new(),
-        nodes: Vec::new(),
-    };
+    let mut tree = Tree { clocks, below, seen: HashSet::new(), nodes: Vec::new() };
     let mut roots: Vec<Key> = tree.below.keys().copied().collect();
     roots.retain(|root| !sources.contains(root));
     // Hops to trace time and to BOOTTIME lead from each of them to the other, so both are sources.
-    let boottime = Key {
-        id: BOOTTIME,
-        ..trace_clock
-    };
+    let boottime = Key { id: BOOTTIME, ..trace_clock };
     let of_both: Vec<Key> = tree.below.keys().copied().collect();
     let of_both = [trace_clock, boottime].into_iter().chain(of_both);
     roots.extend(of_both.filter(|root| tree.below.contains_key(root)));
@@ -237,17 +221,11 @@ impl<'a> Tree<'a> {
     /// A box for clocks that look alike.
     fn together(&mut self, one: Key, hops: &[&Hop], depth: i32, parent: usize) {
         self.seen.extend(hops.iter().map(|hop| hop.from));
-        let packets = hops
-            .iter()
-            .fold(0, |sum: u64, hop| sum.saturating_add(hop.packets));
+        let packets = hops.iter().fold(0, |sum: u64, hop| sum.saturating_add(hop.packets));
         self.nodes.push(Node {
             depth,
             parent: Some(parent),
-            name: format!(
-                "{} of {}",
-                one.id,
-                counted(hops.len() as u64, "sequence", "sequences")
-            ),
+            name: format!("{} of {}", one.id, counted(hops.len() as u64, "sequence", "sequences")),
             below: counted(packets, "packet", "packets"),
             hop: Some(said(hops)),
             colour: INK,
@@ -258,12 +236,8 @@ impl<'a> Tree<'a> {
 
     /// Clocks without a hop.
     fn add_others(&mut self) {
-        let mut others: Vec<&Clock> = self
-            .clocks
-            .clocks
-            .iter()
-            .filter(|clock| !self.seen.contains(&clock.key))
-            .collect();
+        let mut others: Vec<&Clock> =
+            self.clocks.clocks.iter().filter(|clock| !self.seen.contains(&clock.key)).collect();
         others.sort_by_key(|clock| (clock.has_path, clock.key));
         for same in
             others.chunk_by(|one, next| one.has_path == next.has_path && alike(one.key, next.key))
@@ -316,11 +290,9 @@ fn said(hops: &[&Hop]) -> (String, String) {
     let snapshots = match least == most {
         true if is_asked => counted(most, "synchronization", "synchronizations"),
         true => counted(most, "snapshot", "snapshots"),
-        false => format!(
-            "{} to {}",
-            count(i128::from(least)),
-            counted(most, "snapshot", "snapshots")
-        ),
+        false => {
+            format!("{} to {}", count(i128::from(least)), counted(most, "snapshot", "snapshots"))
+        }
     };
     let drifts = || hops.iter().filter_map(|hop| hop.drift_ppm);
     let drift = drifts().reduce(f64::min).zip(drifts().reduce(f64::max));
@@ -348,11 +320,8 @@ fn paint(area: &Area<'_>, nodes: &[Node]) -> Result<(), Failure> {
         if let Some((parent_row, parent)) = node.parent.and_then(|row| Some((row, nodes.get(row)?)))
         {
             let trunk = parent.left() + TRUNK * SCALE;
-            let corner = [
-                (trunk, top(parent_row) + BOX * SCALE),
-                (trunk, middle),
-                (node.left(), middle),
-            ];
+            let corner =
+                [(trunk, top(parent_row) + BOX * SCALE), (trunk, middle), (node.left(), middle)];
             match node.source {
                 Some(HopSource::Assumed) => {
                     let style = ShapeStyle::from(OUTLIER).stroke_width(4);
@@ -379,24 +348,13 @@ fn paint(area: &Area<'_>, nodes: &[Node]) -> Result<(), Failure> {
             let under = text(colour).pos(Pos::new(HPos::Left, VPos::Top));
             area.draw(&Text::new(below.clone(), (x, middle + 3 * SCALE), under))?;
         }
-        let frame = [
-            (node.left(), top(row)),
-            (node.left() + node.width(), top(row) + BOX * SCALE),
-        ];
+        let frame = [(node.left(), top(row)), (node.left() + node.width(), top(row) + BOX * SCALE)];
         area.draw(&Rectangle::new(frame, PANEL.filled()))?;
         let style = ShapeStyle::from(node.colour).stroke_width(2);
         area.draw(&Rectangle::new(frame, style))?;
         let x = node.left() + 8 * SCALE;
-        area.draw(&Text::new(
-            node.name.clone(),
-            (x, top(row) + 5 * SCALE),
-            bold(node.colour),
-        ))?;
-        area.draw(&Text::new(
-            node.below.clone(),
-            (x, top(row) + 20 * SCALE),
-            text(MUTED),
-        ))?;
+        area.draw(&Text::new(node.name.clone(), (x, top(row) + 5 * SCALE), bold(node.colour)))?;
+        area.draw(&Text::new(node.below.clone(), (x, top(row) + 20 * SCALE), text(MUTED)))?;
     }
     Ok(())
 }

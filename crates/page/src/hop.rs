@@ -96,19 +96,11 @@ pub fn notes(hop: &Hop, plot: &Plot) -> String {
         format!("noise {}", duration(hop.noise_ns)),
     ];
     if hop.readings > 1 {
-        notes.push(format!(
-            "between snapshots within {}",
-            duration(hop.worst_ns)
-        ));
+        notes.push(format!("between snapshots within {}", duration(hop.worst_ns)));
     }
-    if let Some(seconds) = hop
-        .interval_s
-        .filter(|_| !hop.has_other_unit() && !hop.is_coarse())
-    {
+    if let Some(seconds) = hop.interval_s.filter(|_| !hop.has_other_unit() && !hop.is_coarse()) {
         let interval = duration(seconds * 1e9);
-        notes.push(format!(
-            "a snapshot every {interval} would keep the nearest one within 1 µs"
-        ));
+        notes.push(format!("a snapshot every {interval} would keep the nearest one within 1 µs"));
     }
     if plot.each > 1 {
         notes.push(format!(
@@ -154,10 +146,7 @@ struct Width {
 /// The time in the trace of a reading of the source clock, by the dots around it.
 fn time_of(dots: &[Dot], rate: f64, from: f64) -> f64 {
     let next = dots.partition_point(|dot| dot.from <= from);
-    let (before, after) = (
-        next.checked_sub(1).and_then(|index| dots.get(index)),
-        dots.get(next),
-    );
+    let (before, after) = (next.checked_sub(1).and_then(|index| dots.get(index)), dots.get(next));
     match (before, after) {
         (Some(before), Some(after)) => {
             let part = (from - before.from) / (after.from - before.from);
@@ -220,22 +209,14 @@ impl Scene {
         for dot in dots {
             let (at, value) = dot.middle();
             scene.line.push((at, value + tilt(at)));
-            scene
-                .bars
-                .push((at, dot.low + tilt(at), dot.high + tilt(at)));
+            scene.bars.push((at, dot.low + tilt(at), dot.high + tilt(at)));
         }
         for outlier in &trail.outliers {
-            scene
-                .outliers
-                .push((outlier.at, outlier.value + tilt(outlier.at)));
+            scene.outliers.push((outlier.at, outlier.value + tilt(outlier.at)));
         }
         for corner in corners {
             let at = time_of(dots, trail.rate(), corner.from);
-            scene.widths.push(Width {
-                at,
-                error: corner.error,
-                kind: corner.kind,
-            });
+            scene.widths.push(Width { at, error: corner.error, kind: corner.kind });
         }
         scene.y = scene.heights();
         scene
@@ -276,12 +257,10 @@ impl Scene {
 
 /// The least and the greatest value; 0 if there are none.
 fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let found = values
-        .filter(|value| value.is_finite())
-        .fold(None, |found, value| {
-            let (low, high): (f64, f64) = found.unwrap_or((value, value));
-            Some((low.min(value), high.max(value)))
-        });
+    let found = values.filter(|value| value.is_finite()).fold(None, |found, value| {
+        let (low, high): (f64, f64) = found.unwrap_or((value, value));
+        Some((low.min(value), high.max(value)))
+    });
     found.unwrap_or((0.0, 0.0))
 }
 
@@ -318,14 +297,9 @@ pub fn plot(
     let scene = Scene::new(hop, trail, corners, span);
     let (low, high) = scene.y;
     let is_beyond = |value: &f64| !(low..=high).contains(value);
-    let beyond = scene
-        .outliers
-        .iter()
-        .map(|(_, value)| *value)
-        .filter(is_beyond);
-    let (farthest, beyond) = beyond.fold((0.0, 0), |(farthest, beyond), value| {
-        (f64::max(farthest, value.abs()), beyond + 1)
-    });
+    let beyond = scene.outliers.iter().map(|(_, value)| *value).filter(is_beyond);
+    let (farthest, beyond) = beyond
+        .fold((0.0, 0), |(farthest, beyond), value| (f64::max(farthest, value.abs()), beyond + 1));
     let unit = Unit::of(low.abs().max(high.abs()));
     let svg = svg("a hop", SIZE, |area| draw(area, trail, &scene, unit))?;
     Ok(Plot {
@@ -354,11 +328,7 @@ fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
     if has_steps {
         less.push("steps".to_owned());
     }
-    format!(
-        "{to} − {rate}{from}, {}; less {}",
-        unit.name,
-        less.join(", ")
-    )
+    format!("{to} − {rate}{from}, {}; less {}", unit.name, less.join(", "))
 }
 
 /// A chart while it is drawn.
@@ -397,12 +367,7 @@ impl Axes {
 }
 
 fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Result<(), Failure> {
-    let axes = Axes {
-        x: scene.x,
-        y: scene.y,
-        x_unit: Unit::of(scene.x.1 - scene.x.0),
-        y_unit,
-    };
+    let axes = Axes { x: scene.x, y: scene.y, x_unit: Unit::of(scene.x.1 - scene.x.0), y_unit };
     let ((left, right), (bottom, top)) = (axes.sides(), axes.heights());
     let mut chart = ChartBuilder::on(area)
         .margin_top(8 * SCALE)
@@ -442,11 +407,7 @@ fn draw_steps(chart: &mut Chart<'_>, steps: &[Step], axes: &Axes) -> Result<(), 
     let ((left, right), (bottom, top)) = (axes.sides(), axes.heights());
     let mut labelled = f64::NEG_INFINITY;
     for step in steps {
-        let Step {
-            from,
-            until,
-            size_ns,
-        } = *step;
+        let Step { from, until, size_ns } = *step;
         let area = [(axes.x(from), bottom), (axes.x(until), top)];
         chart.draw_series([Rectangle::new(area, STEP.mix(0.25).filled())])?;
         let middle = axes.x(from / 2.0 + until / 2.0);
@@ -490,13 +451,11 @@ fn draw_outliers(
     axes: &Axes,
 ) -> Result<(), Failure> {
     let (low, high) = axes.y;
-    let (near, far): (Vec<_>, Vec<_>) = outliers
-        .iter()
-        .partition(|(_, value)| (low..=high).contains(value));
+    let (near, far): (Vec<_>, Vec<_>) =
+        outliers.iter().partition(|(_, value)| (low..=high).contains(value));
     let cross = ShapeStyle::from(OUTLIER).stroke_width(4);
     chart.draw_series(
-        near.into_iter()
-            .map(|point| Cross::new(axes.point(point), 4 * SCALE, cross)),
+        near.into_iter().map(|point| Cross::new(axes.point(point), 4 * SCALE, cross)),
     )?;
     chart.draw_series(far.into_iter().map(|point| {
         let size = if point.1 > high { TEXT / 3 } else { -TEXT / 3 };
@@ -520,9 +479,7 @@ fn bands(scene: &Scene, steps: &[Step]) -> Vec<Vec<(f64, f64)>> {
     // The times of corners are computed, but the times of steps are read.
     let close = (end - begin) * 1e-6;
     let is_step = |one: &Width, next: &Width| {
-        steps
-            .iter()
-            .any(|step| one.at <= step.from + close && next.at >= step.until - close)
+        steps.iter().any(|step| one.at <= step.from + close && next.at >= step.until - close)
     };
     scene
         .widths
@@ -554,10 +511,7 @@ fn within(line: &[(f64, f64)], (low, high): (f64, f64)) -> Vec<(f64, f64)> {
                 .collect();
             crossings.sort_by(f64::total_cmp);
             for part in crossings {
-                cut.push((
-                    before_x + part * (x - before_x),
-                    before_y + part * (y - before_y),
-                ));
+                cut.push((before_x + part * (x - before_x), before_y + part * (y - before_y)));
             }
         }
         cut.push((x, y));

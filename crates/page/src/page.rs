@@ -96,11 +96,7 @@ fn plots(database: &Connection, clocks: &Clocks, facts: &Facts) -> Result<Vec<Pl
         let span = hop::span(trail, (0.0, length));
         let reach = (read_at(span.0), read_at(span.1));
         let is_end = |id: i64| id == BOOTTIME || id == facts.trace_clock;
-        let target = if is_end(hop.to.id) {
-            hop.to.id
-        } else {
-            BOOTTIME
-        };
+        let target = if is_end(hop.to.id) { hop.to.id } else { BOOTTIME };
         let corners = band::read(database, hop.from, target, origin, reach)?;
         plots.push(hop::plot(hop, trail, &corners, span, target != hop.to.id)?);
     }
@@ -212,11 +208,7 @@ impl Page<'_> {
     /// A sentence about the page.
     fn verdict_of_clocks(&self) -> String {
         let trace_time = self.facts.trace_time();
-        let trace_clock = self
-            .clocks
-            .clocks
-            .iter()
-            .find(|clock| clock.key == trace_time);
+        let trace_clock = self.clocks.clocks.iter().find(|clock| clock.key == trace_time);
         let trace_clock = trace_clock.map_or("BOOTTIME", |clock| clock.label.as_str());
         let how = match self.facts.is_linear {
             true => "by the line between two snapshots",
@@ -254,9 +246,7 @@ impl Page<'_> {
         let used = || self.clocks.hops.iter().filter(|hop| hop.packets > 0);
         let hops: Vec<&Hop> = used().filter(|hop| hop.readings > 1).collect();
         let worst = |of: &dyn Fn(&Hop) -> f64| {
-            hops.iter()
-                .copied()
-                .max_by(|one, other| of(one).total_cmp(&of(other)))
+            hops.iter().copied().max_by(|one, other| of(one).total_cmp(&of(other)))
         };
         let nearest = worst(&|hop| hop.worst_nearest_ns);
         let linear = worst(&|hop| hop.worst_ns);
@@ -442,10 +432,7 @@ fn section(id: &str, title: &str, content: &Markup) -> Markup {
 }
 
 fn verdict(findings: &Findings) -> Markup {
-    let counts = [
-        (findings.errors, "error", "errors"),
-        (findings.warnings, "warning", "warnings"),
-    ];
+    let counts = [(findings.errors, "error", "errors"), (findings.warnings, "warning", "warnings")];
     let said: Vec<String> = counts
         .iter()
         .filter(|(number, ..)| *number > 0)

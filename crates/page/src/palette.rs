@@ -40,56 +40,16 @@ pub const STEP: RGBColor = RGBColor(0xB2, 0x66, 0x00);
 pub const BAR: RGBColor = RGBColor(0x2E, 0x8B, 0x74);
 
 const COLOURS: [Colour; 10] = [
-    Colour {
-        variable: "ink",
-        drawn: INK,
-        dark: "#E6E8EB",
-    },
-    Colour {
-        variable: "muted",
-        drawn: MUTED,
-        dark: "#A3A9B1",
-    },
-    Colour {
-        variable: "grid",
-        drawn: GRID,
-        dark: "#33383F",
-    },
-    Colour {
-        variable: "panel",
-        drawn: PANEL,
-        dark: "#1E2227",
-    },
-    Colour {
-        variable: "dot",
-        drawn: DOT,
-        dark: "#8DBBFF",
-    },
-    Colour {
-        variable: "line",
-        drawn: LINE,
-        dark: "#5A94E6",
-    },
-    Colour {
-        variable: "band",
-        drawn: BAND,
-        dark: "#21344F",
-    },
-    Colour {
-        variable: "outlier",
-        drawn: OUTLIER,
-        dark: "#FF8A80",
-    },
-    Colour {
-        variable: "step",
-        drawn: STEP,
-        dark: "#F2B25C",
-    },
-    Colour {
-        variable: "bar",
-        drawn: BAR,
-        dark: "#5CC4A8",
-    },
+    Colour { variable: "ink", drawn: INK, dark: "#E6E8EB" },
+    Colour { variable: "muted", drawn: MUTED, dark: "#A3A9B1" },
+    Colour { variable: "grid", drawn: GRID, dark: "#33383F" },
+    Colour { variable: "panel", drawn: PANEL, dark: "#1E2227" },
+    Colour { variable: "dot", drawn: DOT, dark: "#8DBBFF" },
+    Colour { variable: "line", drawn: LINE, dark: "#5A94E6" },
+    Colour { variable: "band", drawn: BAND, dark: "#21344F" },
+    Colour { variable: "outlier", drawn: OUTLIER, dark: "#FF8A80" },
+    Colour { variable: "step", drawn: STEP, dark: "#F2B25C" },
+    Colour { variable: "bar", drawn: BAR, dark: "#5CC4A8" },
 ];
 
 fn hex(colour: RGBColor) -> String {
@@ -100,21 +60,13 @@ fn hex(colour: RGBColor) -> String {
 /// The variables of both kinds of page, and the rules that apply them to drawings.
 pub fn css() -> String {
     let (mut light, mut dark, mut rules) = (String::new(), String::new(), String::new());
-    for Colour {
-        variable,
-        drawn,
-        dark: on_dark,
-    } in COLOURS
-    {
+    for Colour { variable, drawn, dark: on_dark } in COLOURS {
         let drawn = hex(drawn);
         // Writing to a String does not fail.
         let _ = write!(light, "--{variable}:{drawn};");
         let _ = write!(dark, "--{variable}:{on_dark};");
         for property in ["fill", "stroke"] {
-            let _ = writeln!(
-                rules,
-                "svg [{property}=\"{drawn}\"]{{{property}:var(--{variable})}}"
-            );
+            let _ = writeln!(rules, "svg [{property}=\"{drawn}\"]{{{property}:var(--{variable})}}");
         }
     }
     format!(

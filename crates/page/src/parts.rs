@@ -67,9 +67,8 @@ impl Parts {
                 "SELECT id, substr(name, 1, 1000) FROM {table} WHERE name IS NOT NULL ORDER BY id LIMIT {NAMES}"
             );
             let mut statement = database.prepare(&sql)?;
-            let rows = statement.query_map([], |row| {
-                Ok((row.get(0)?, shown(&row.get::<_, String>(1)?)))
-            })?;
+            let rows = statement
+                .query_map([], |row| Ok((row.get(0)?, shown(&row.get::<_, String>(1)?))))?;
             rows.collect()
         };
         let (all, machines, files) = database.query_row(

@@ -70,11 +70,7 @@ pub fn draw(
     clocks: &Clocks,
     span: (i64, i64),
 ) -> Result<Option<Strips>, Error> {
-    let used: Vec<_> = clocks
-        .clocks
-        .iter()
-        .filter(|clock| clock.packets > 0)
-        .collect();
+    let used: Vec<_> = clocks.clocks.iter().filter(|clock| clock.packets > 0).collect();
     let (shown, others) = used.split_at(used.len().min(MOST));
     let mut places = HashMap::new();
     let mut strips: Vec<Strip> = Vec::new();
@@ -99,23 +95,13 @@ pub fn draw(
         shown.push(Shown {
             label: strip.label.clone(),
             said: strip.said(),
-            svg: svg("where packets lie", (WIDTH, STRIP), |area| {
-                paint(area, strip, span)
-            })?,
+            svg: svg("where packets lie", (WIDTH, STRIP), |area| paint(area, strip, span))?,
         });
     }
-    let axis = svg("where packets lie", (WIDTH, AXIS), |area| {
-        paint_axis(area, span)
-    })?;
-    let packets_left_out = others
-        .iter()
-        .fold(0, |sum: u64, clock| sum.saturating_add(clock.packets));
-    Ok(Some(Strips {
-        shown,
-        axis,
-        left_out: others.len() as u64,
-        packets_left_out,
-    }))
+    let axis = svg("where packets lie", (WIDTH, AXIS), |area| paint_axis(area, span))?;
+    let packets_left_out =
+        others.iter().fold(0, |sum: u64, clock| sum.saturating_add(clock.packets));
+    Ok(Some(Strips { shown, axis, left_out: others.len() as u64, packets_left_out }))
 }
 
 /// The part of the trace that contains a time.
@@ -211,20 +197,15 @@ impl Strip {
         if self.first.is_none() {
             said += ", no snapshot";
         }
-        let outside: Vec<String> = [
-            (self.before, "before the first"),
-            (self.after, "after the last"),
-        ]
-        .iter()
-        .filter(|(packets, _)| *packets > 0)
-        .map(|(packets, side)| format!("{} {side}", count(i128::from(*packets))))
-        .collect();
+        let outside: Vec<String> =
+            [(self.before, "before the first"), (self.after, "after the last")]
+                .iter()
+                .filter(|(packets, _)| *packets > 0)
+                .map(|(packets, side)| format!("{} {side}", count(i128::from(*packets))))
+                .collect();
         if !outside.is_empty() {
-            said += &format!(
-                "; {} snapshot, by up to {}",
-                outside.join(", "),
-                duration(self.farthest)
-            );
+            said +=
+                &format!("; {} snapshot, by up to {}", outside.join(", "), duration(self.farthest));
         }
         said
     }
@@ -280,10 +261,7 @@ fn paint(area: &Area<'_>, strip: &Strip, span: (i64, i64)) -> Result<(), Failure
         }
     }
     let axis = [(left, floor), (right, floor)];
-    area.draw(&PathElement::new(
-        axis,
-        ShapeStyle::from(MUTED).stroke_width(1),
-    ))?;
+    area.draw(&PathElement::new(axis, ShapeStyle::from(MUTED).stroke_width(1)))?;
     for (part, _) in strip.snapshots.iter().enumerate().filter(|(_, has)| **has) {
         let at = (x(part) + x(part + 1)) / 2;
         let mark = [(at, floor + 2 * SCALE), (at, floor + TICKS * SCALE)];
@@ -300,10 +278,7 @@ fn round_step(least: f64) -> f64 {
     }
     let power = 10f64.powf(least.log10().floor());
     let found = [1.0, 2.0, 5.0].map(|digit| digit * power);
-    found
-        .into_iter()
-        .find(|step| *step >= least)
-        .unwrap_or(10.0 * power)
+    found.into_iter().find(|step| *step >= least).unwrap_or(10.0 * power)
 }
 
 #[cfg(test)]
@@ -321,13 +296,7 @@ mod tests {
 
     #[test]
     fn steps_are_round() {
-        for (least, step) in [
-            (0.7, 1.0),
-            (1.2, 2.0),
-            (0.03, 0.05),
-            (60.0, 100.0),
-            (0.0, 1.0),
-        ] {
+        for (least, step) in [(0.7, 1.0), (1.2, 2.0), (0.03, 0.05), (60.0, 100.0), (0.0, 1.0)] {
             assert!((round_step(least) - step).abs() < 1e-9, "{least}");
         }
     }
@@ -345,9 +314,6 @@ mod tests {
             "5 packets, 1 not placed; 1 before the first, 1 after the last snapshot, by up to 30 µs"
         );
         let unplaced = Strip::new("3", 1);
-        assert_eq!(
-            unplaced.said(),
-            "1 packet, none of them placed, no snapshot"
-        );
+        assert_eq!(unplaced.said(), "1 packet, none of them placed, no snapshot");
     }
 }

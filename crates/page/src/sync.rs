@@ -82,10 +82,7 @@ pub fn draw(database: &Connection, clocks: &Clocks, begin: i64) -> Result<Syncs,
             svg,
         });
     }
-    Ok(Syncs {
-        shown,
-        left_out: pairs.len().saturating_sub(MOST),
-    })
+    Ok(Syncs { shown, left_out: pairs.len().saturating_sub(MOST) })
 }
 
 fn pairs(database: &Connection) -> rusqlite::Result<Vec<Pair>> {
@@ -95,9 +92,8 @@ fn pairs(database: &Connection) -> rusqlite::Result<Vec<Pair>> {
          GROUP BY machine_id, clock_id, trace_file_id, host_machine_id, host_trace_file_id
          ORDER BY count(*) DESC, 1, 2, 4, 5, 8 LIMIT 1000",
     )?;
-    let rows = statement.query_map([], |row| {
-        Ok((Key::of_row(row, 0, 3)?, Key::of_row(row, 4, 7)?))
-    })?;
+    let rows =
+        statement.query_map([], |row| Ok((Key::of_row(row, 0, 3)?, Key::of_row(row, 4, 7)?)))?;
     rows.collect()
 }
 
@@ -141,9 +137,7 @@ fn thinned(samples: &[Sample]) -> Vec<Sample> {
     let best = |group: &[Sample]| {
         group.iter().copied().min_by(|one, other| {
             let key = |sample: &Sample| (!sample.is_used, sample.error < 0.0);
-            key(one)
-                .cmp(&key(other))
-                .then(one.error.total_cmp(&other.error))
+            key(one).cmp(&key(other)).then(one.error.total_cmp(&other.error))
         })
     };
     samples.chunks(each).filter_map(best).collect()
@@ -159,10 +153,7 @@ fn notes(samples: &[Sample], drawn: usize) -> String {
     }
     notes.extend(best.map(|best| format!("the best within {}", duration(best))));
     if drawn < samples.len() {
-        notes.push(format!(
-            "drawn are the {} that say most",
-            count(drawn as i64)
-        ));
+        notes.push(format!("drawn are the {} that say most", count(drawn as i64)));
     }
     notes.join(" · ")
 }
@@ -177,19 +168,15 @@ fn heights(samples: &[Sample]) -> (f64, f64) {
         let error = sample.error.abs();
         [sample.offset - error, sample.offset + error]
     });
-    let (low, high) = edges.fold((f64::MAX, f64::MIN), |(low, high), edge| {
-        (low.min(edge), high.max(edge))
-    });
+    let (low, high) =
+        edges.fold((f64::MAX, f64::MIN), |(low, high), edge| (low.min(edge), high.max(edge)));
     let margin = 0.08 * (high - low).max(10.0);
     (low - margin, high + margin)
 }
 
 fn paint(area: &draw::Area<'_>, y_unit: Unit, samples: &[Sample]) -> Result<(), Failure> {
     let times = || samples.iter().map(|sample| sample.at);
-    let (first, last) = (
-        times().fold(f64::MAX, f64::min),
-        times().fold(f64::MIN, f64::max),
-    );
+    let (first, last) = (times().fold(f64::MAX, f64::min), times().fold(f64::MIN, f64::max));
     let around = 0.05 * (last - first).max(1e3);
     // Small numbers are easier to read than the last digits of large ones.
     let (origin, since) = match last - first < 0.05 * first {
@@ -245,12 +232,7 @@ mod tests {
     use super::*;
 
     fn sample(at: f64, error: f64, is_used: bool) -> Sample {
-        Sample {
-            at,
-            offset: 0.0,
-            error,
-            is_used,
-        }
+        Sample { at, offset: 0.0, error, is_used }
     }
 
     #[test]
@@ -260,11 +242,7 @@ mod tests {
             .collect();
         let drawn = thinned(&many);
         assert!(drawn.len() <= DRAWN && drawn.len() > DRAWN / 2);
-        assert!(
-            drawn
-                .iter()
-                .all(|sample| sample.is_used && sample.error >= 0.0)
-        );
+        assert!(drawn.iter().all(|sample| sample.is_used && sample.error >= 0.0));
         assert_eq!(thinned(&many[..7]).len(), 7);
     }
 

@@ -53,12 +53,7 @@ impl Table {
         most: usize,
     ) -> rusqlite::Result<Table> {
         let columns = statement.column_names().map(shown).collect();
-        let mut table = Table {
-            title: title.map(shown),
-            columns,
-            rows: Vec::new(),
-            more: 0,
-        };
+        let mut table = Table { title: title.map(shown), columns, rows: Vec::new(), more: 0 };
         table.fill(statement.raw_query(), most)?;
         Ok(table)
     }

@@ -61,31 +61,13 @@ pub struct Unit {
 }
 
 const UNITS: [Unit; 7] = [
-    Unit {
-        name: "d",
-        ns: 86_400e9,
-    },
-    Unit {
-        name: "h",
-        ns: 3_600e9,
-    },
-    Unit {
-        name: "min",
-        ns: 60e9,
-    },
+    Unit { name: "d", ns: 86_400e9 },
+    Unit { name: "h", ns: 3_600e9 },
+    Unit { name: "min", ns: 60e9 },
     Unit { name: "s", ns: 1e9 },
-    Unit {
-        name: "ms",
-        ns: 1e6,
-    },
-    Unit {
-        name: "µs",
-        ns: 1e3,
-    },
-    Unit {
-        name: "ns",
-        ns: 1.0,
-    },
+    Unit { name: "ms", ns: 1e6 },
+    Unit { name: "µs", ns: 1e3 },
+    Unit { name: "ns", ns: 1.0 },
 ];
 
 impl Unit {

@@ -40,10 +40,7 @@ pub struct Dot {
 impl Dot {
     /// The point on the line.
     pub fn middle(self) -> (f64, f64) {
-        (
-            self.at / 2.0 + self.until / 2.0,
-            self.low / 2.0 + self.high / 2.0,
-        )
+        (self.at / 2.0 + self.until / 2.0, self.low / 2.0 + self.high / 2.0)
     }
 
     fn with(self, next: Dot) -> Dot {
@@ -110,19 +107,12 @@ pub fn distance(from: i64, to: i64) -> f64 {
 
 impl Trail {
     fn new(hop: &Hop) -> Trail {
-        Trail {
-            each: 1,
-            rate: hop.rate(),
-            ..Trail::default()
-        }
+        Trail { each: 1, rate: hop.rate(), ..Trail::default() }
     }
 
     /// The target's advance since `origin` beyond the source's at the hop's rate, without steps.
     fn value(&self, origin: Point, point: Point) -> f64 {
-        let (from, to) = (
-            distance(origin.from, point.from),
-            distance(origin.to, point.to),
-        );
+        let (from, to) = (distance(origin.from, point.from), distance(origin.to, point.to));
         // The order matters, because both are large and nearly equal.
         (to - from) - from * (self.rate - 1.0) + self.shift
     }
@@ -144,11 +134,7 @@ impl Trail {
             (Some(OffLine::Step(size_ns)), Some(last)) => {
                 self.shift += self.last_value - value;
                 if self.steps.len() < MARKED {
-                    self.steps.push(Step {
-                        from: last.at,
-                        until: point.at,
-                        size_ns,
-                    });
+                    self.steps.push(Step { from: last.at, until: point.at, size_ns });
                 }
             }
             _ => {}
@@ -219,11 +205,7 @@ pub fn read(database: &Connection, hops: &[Hop], begin: i64) -> Result<Vec<Trail
             };
             let ts = from.ts.or(to.ts);
             if let Some(ts) = ts.filter(|_| from.source == hop.source) {
-                let point = Point {
-                    at: distance(begin, ts),
-                    from: from.value,
-                    to: to.value,
-                };
+                let point = Point { at: distance(begin, ts), from: from.value, to: to.value };
                 trail.push(point, off.get(&(index, snapshot)).copied());
             }
         }
@@ -279,11 +261,8 @@ fn off_line(
     database: &Connection,
     hops: &[Hop],
 ) -> rusqlite::Result<HashMap<(usize, i64), OffLine>> {
-    let places: HashMap<i64, usize> = hops
-        .iter()
-        .enumerate()
-        .map(|(index, hop)| (hop.id, index))
-        .collect();
+    let places: HashMap<i64, usize> =
+        hops.iter().enumerate().map(|(index, hop)| (hop.id, index)).collect();
     let mut statement = database.prepare(
         "SELECT hop_id, snapshot_id, kind, deviation_ns FROM clock_hop_reading LIMIT ?1",
     )?;
@@ -310,19 +289,11 @@ mod tests {
     use super::*;
 
     fn trail(rate: f64) -> Trail {
-        Trail {
-            each: 1,
-            rate,
-            ..Trail::default()
-        }
+        Trail { each: 1, rate, ..Trail::default() }
     }
 
     fn point(at: i64, to: i64) -> Point {
-        Point {
-            at: at as f64,
-            from: at,
-            to,
-        }
+        Point { at: at as f64, from: at, to }
     }
 
     #[test]
@@ -335,10 +306,7 @@ mod tests {
         }
         trail.finish();
         assert!(trail.dots.len() <= MOST && trail.is_joined());
-        assert_eq!(
-            trail.dots.iter().map(|dot| dot.readings).sum::<u64>(),
-            10_000
-        );
+        assert_eq!(trail.dots.iter().map(|dot| dot.readings).sum::<u64>(), 10_000);
         let high = trail.dots.iter().map(|dot| dot.high).fold(0.0, f64::max);
         let low = trail.dots.iter().map(|dot| dot.low).fold(0.0, f64::min);
         assert_eq!(high - low, 77.0);
@@ -356,11 +324,7 @@ mod tests {
         trail.finish();
         let values: Vec<f64> = trail.dots.iter().map(|dot| dot.low).collect();
         assert_eq!(values, [0.0, 1.0, 1.0, 3.0]);
-        let step = Step {
-            from: 10.0,
-            until: 20.0,
-            size_ns: 1_000.0,
-        };
+        let step = Step { from: 10.0, until: 20.0, size_ns: 1_000.0 };
         assert_eq!(trail.steps, [step]);
     }
 
@@ -374,10 +338,7 @@ mod tests {
         trail.finish();
         assert_eq!(trail.dots.len(), 2);
         assert!(trail.dots.iter().all(|dot| dot.low == 0.0));
-        let outlier = Outlier {
-            at: 0.0,
-            value: 900.0,
-        };
+        let outlier = Outlier { at: 0.0, value: 900.0 };
         assert_eq!(trail.outliers, [outlier]);
     }
 

@@ -18,9 +18,7 @@ fn page(database: &Connection) -> String {
 }
 
 fn run(database: &Connection, sql: &str) {
-    database
-        .execute_batch(sql)
-        .unwrap_or_else(|error| panic!("{error}: {sql}"));
+    database.execute_batch(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
 }
 
 /// BOOTTIME and MONOTONIC, read together in this many snapshots, one a second. MONOTONIC is 10 ppm
@@ -55,9 +53,7 @@ fn with_snapshots(snapshots: u32) -> Connection {
 
 /// The text between two texts, at its first occurrence.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
-    let (_, rest) = page
-        .split_once(start)
-        .unwrap_or_else(|| panic!("no {start}"));
+    let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start}"));
     rest.split_once(end).unwrap().0
 }
 
@@ -84,11 +80,8 @@ fn what_one_sees_is_said_in_numbers() {
 #[test]
 fn a_database_with_nothing_in_it_has_a_page_that_says_so() {
     let page = page(&empty());
-    for said in [
-        "The trace has no clocks.",
-        "No clock is converted",
-        "No packet is on trace time.",
-    ] {
+    for said in ["The trace has no clocks.", "No clock is converted", "No packet is on trace time."]
+    {
         assert!(page.contains(said), "{said}");
     }
     assert!(!page.contains("<svg"));
@@ -270,9 +263,8 @@ fn names_of_strangers_are_text() {
            NULL AS offset, 1 AS events, NULL AS worst_ns, '<iframe src=//example.com>' AS message, 'see <a href=\"javascript:x\">' AS advice;",
     );
     let table = {
-        let mut statement = database
-            .prepare("SELECT '<td>' AS \"<th>\", x'3c', NULL, 1.5")
-            .unwrap();
+        let mut statement =
+            database.prepare("SELECT '<td>' AS \"<th>\", x'3c', NULL, 1.5").unwrap();
         Table::read(&mut statement, Some("<h1>"), 10).unwrap()
     };
     let reports = [Report {
@@ -359,9 +351,7 @@ fn the_page_needs_nothing_from_elsewhere() {
     let page = page(&with_snapshots(3));
     assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"));
     let without_names = page.replace("http://www.w3.org/2000/svg", "");
-    for reference in [
-        "http:", "https:", "//", "src=", "@import", "url(", "<script",
-    ] {
+    for reference in ["http:", "https:", "//", "src=", "@import", "url(", "<script"] {
         assert!(!without_names.contains(reference), "{reference}");
     }
     assert!(page.contains("default-src 'none'"));

@@ -84,10 +84,7 @@ pub(crate) const BUILTIN: [(u32, &str); 9] = [
 /// assert_eq!(timebase_resolver::builtin_name(64), None);
 /// ```
 pub fn builtin_name(id: u32) -> Option<&'static str> {
-    BUILTIN
-        .iter()
-        .find(|(n, _)| *n == id)
-        .map(|(_, name)| *name)
+    BUILTIN.iter().find(|(n, _)| *n == id).map(|(_, name)| *name)
 }
 
 impl ClockId {
@@ -117,9 +114,9 @@ impl ClockId {
     /// assert_eq!(ClockId::of_global_name("com.example.my_subsystem").get(), 4_144_414_090);
     /// ```
     pub fn of_global_name(name: &str) -> ClockId {
-        let hash = name.bytes().fold(0x811c_9dc5u32, |hash, byte| {
-            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-        });
+        let hash = name
+            .bytes()
+            .fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
         ClockId(hash | 0x8000_0000)
     }
 
@@ -230,12 +227,7 @@ impl Clock {
             Scope::Sequence => (seq, file),
             Scope::Builtin | Scope::Global => (SeqId(0), others),
         };
-        Clock {
-            id,
-            seq,
-            file,
-            machine,
-        }
+        Clock { id, seq, file, machine }
     }
 
     /// A builtin or global clock of the host.

@@ -62,10 +62,7 @@ impl Kept {
 
     pub fn keep(&mut self, generation: u32, clocks: Key, mapping: &Mapping<'_>) {
         if self.generation != generation {
-            *self = Kept {
-                generation,
-                ..Kept::default()
-            };
+            *self = Kept { generation, ..Kept::default() };
         }
         let composed = Composed::new(|| mapping.steps(), KEPT - self.bytes);
         self.bytes += composed.as_ref().map_or(0, Composed::size);
@@ -226,13 +223,8 @@ impl Composed {
                 offset: self.offset(self.count() - 1),
             };
         }
-        let (first, end) = (
-            self.buckets[bucket] as usize,
-            self.buckets[bucket + 1] as usize,
-        );
-        let bucket_base = self
-            .base
-            .wrapping_add(((bucket as u64) << self.shift) as i64);
+        let (first, end) = (self.buckets[bucket] as usize, self.buckets[bucket + 1] as usize);
+        let bucket_base = self.base.wrapping_add(((bucket as u64) << self.shift) as i64);
         let relative = above(value, bucket_base);
         let beyond = first + self.count_until(first..end, relative);
         // The first bucket starts with a step, so there is one before.
@@ -280,22 +272,14 @@ mod tests {
 
     /// Steps of a mapping, from some starts and offsets on.
     fn steps(before: i64, given: &[(i64, i64)]) -> Vec<Step> {
-        let mut steps = vec![Step {
-            start: None,
-            end: None,
-            offset: Some(before),
-        }];
+        let mut steps = vec![Step { start: None, end: None, offset: Some(before) }];
         for &(start, offset) in given {
             let last = steps.last_mut().unwrap();
             if last.offset == Some(offset) {
                 continue;
             }
             last.end = Some(start);
-            steps.push(Step {
-                start: Some(start),
-                end: None,
-                offset: Some(offset),
-            });
+            steps.push(Step { start: Some(start), end: None, offset: Some(offset) });
         }
         steps
     }

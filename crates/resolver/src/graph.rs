@@ -152,11 +152,7 @@ impl ClockGraph {
                     new as u32 - 1
                 }
             };
-            row.push(Cell {
-                domain,
-                value: reading.value,
-                reading: index,
-            });
+            row.push(Cell { domain, value: reading.value, reading: index });
         }
         row.sort_unstable_by_key(|cell| cell.domain);
         if new > known || row.windows(2).any(|pair| pair[0].domain == pair[1].domain) {
@@ -229,10 +225,7 @@ impl ClockGraph {
         let Some(last) = self.store.last_row(&sets, row.len()) else {
             return;
         };
-        let backwards = row
-            .iter()
-            .zip(last)
-            .filter(|(cell, before)| cell.value < **before);
+        let backwards = row.iter().zip(last).filter(|(cell, before)| cell.value < **before);
         let backwards: Vec<u32> = backwards.map(|(cell, _)| cell.domain).collect();
         for domain in backwards {
             if self.store.topology.exclude(domain) {

@@ -217,10 +217,7 @@ impl Hops {
         }
         let members = store.topology.members(set);
         let row = store.set(set).rows.before(members.len(), snapshot);
-        let row = RowRef {
-            set,
-            row: row as u32,
-        };
+        let row = RowRef { set, row: row as u32 };
         for member in members {
             let from = member.domain;
             for hop in self.from.get_mut(&from).into_iter().flatten() {
@@ -279,21 +276,13 @@ impl Leg<'_> {
                 let rows = &store.set(set).rows;
                 for row in 0..rows.len() {
                     let snapshot = rows.snapshot(clocks, row);
-                    each(
-                        rows.get(clocks, row, from),
-                        rows.get(clocks, row, to),
-                        snapshot,
-                    );
+                    each(rows.get(clocks, row, from), rows.get(clocks, row, to), snapshot);
                 }
             }
             Leg::Several { from, to, rows } => {
                 for &row in rows.chunks.iter().flatten() {
                     let snapshot = snapshot_of(store, row);
-                    each(
-                        value_of(store, row, from),
-                        value_of(store, row, to),
-                        snapshot,
-                    );
+                    each(value_of(store, row, from), value_of(store, row, to), snapshot);
                 }
             }
         }
@@ -320,10 +309,7 @@ impl Leg<'_> {
                     },
                     from: first,
                     to: rows.get(clocks, row, to),
-                    row: RowRef {
-                        set,
-                        row: row as u32,
-                    },
+                    row: RowRef { set, row: row as u32 },
                     hint: count,
                 })
             }
@@ -372,9 +358,7 @@ impl Merged {
         }
         // Each set is already sorted, and this sort profits from it.
         all.sort_by_key(|&row| (value_of(store, row, from), snapshot_of(store, row)));
-        Merged {
-            chunks: all.chunks(CHUNK).map(<[RowRef]>::to_vec).collect(),
-        }
+        Merged { chunks: all.chunks(CHUNK).map(<[RowRef]>::to_vec).collect() }
     }
 
     /// Adds a row that comes after all others in the file.
@@ -402,9 +386,7 @@ impl Merged {
         if !self.chunks.last()?.last().is_some_and(beyond) {
             return None;
         }
-        let after = partition(self.chunks.len(), |at| {
-            !self.chunks[at].first().is_some_and(beyond)
-        });
+        let after = partition(self.chunks.len(), |at| !self.chunks[at].first().is_some_and(beyond));
         let index = after.saturating_sub(1);
         let chunk = &self.chunks[index];
         let at = partition(chunk.len(), |at| !beyond(&chunk[at]));
@@ -455,12 +437,7 @@ mod tests {
     }
 
     fn reading(id: u32, value: i64) -> Reading {
-        Reading {
-            clock: Clock::host(id),
-            value,
-            unit: 1,
-            incremental: false,
-        }
+        Reading { clock: Clock::host(id), value, unit: 1, incremental: false }
     }
 
     /// Rule V2, computed from all pairs in file order.

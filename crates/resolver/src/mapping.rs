@@ -70,11 +70,7 @@ impl Bounds {
     }
 
     pub fn step(self, offset: Option<i64>) -> Step {
-        Step {
-            start: self.start,
-            end: self.end,
-            offset,
-        }
+        Step { start: self.start, end: self.end, offset }
     }
 }
 

@@ -110,11 +110,7 @@ impl Mended {
             return None;
         }
         let mended = mended(graph, &mut clocks);
-        Some(Mended {
-            estimates: estimates.of_other(mended),
-            cache: EstimateCache::new(),
-            clocks,
-        })
+        Some(Mended { estimates: estimates.of_other(mended), cache: EstimateCache::new(), clocks })
     }
 
     /// Converts a reading of a clock in nanoseconds; `None` if the clock neither wrapped nor
@@ -132,9 +128,7 @@ impl Mended {
     ) -> Option<Result<ClockNs, Unresolved>> {
         let (life, value) = self.clocks.get_mut(&from)?.continued(value, read)?;
         Some(match i64::try_from(value) {
-            Ok(value) => self
-                .estimates
-                .convert(life, ClockNs(value), to, &mut self.cache),
+            Ok(value) => self.estimates.convert(life, ClockNs(value), to, &mut self.cache),
             Err(_) => Err(Unresolved::Overflow),
         })
     }
@@ -179,12 +173,8 @@ impl Continuous {
     /// The clock for the life of a reading, and the reading that it would have without the turns.
     fn continued(&mut self, value: i64, read: ReadAt) -> Option<(Clock, i128)> {
         let points = &self.turns.points;
-        let next = self
-            .in_file
-            .partition_point(|(snapshot, _)| *snapshot < read.snapshots);
-        let before = next
-            .checked_sub(1)
-            .and_then(|before| self.in_file.get(before));
+        let next = self.in_file.partition_point(|(snapshot, _)| *snapshot < read.snapshots);
+        let before = next.checked_sub(1).and_then(|before| self.in_file.get(before));
         let around = [before, self.in_file.get(next)];
         let around = around.map(|place| points.get(place?.1));
         let taken = around.iter().flatten();
@@ -198,18 +188,13 @@ impl Continuous {
         let found = self.turns.continued(value, near, &lives)?;
         self.last.insert(read.by, (read.snapshots, found.at));
         let life = *self.lives.get(found.life)?;
-        Some((
-            life,
-            i128::from(value) + i128::from(found.turns) * self.modulus,
-        ))
+        Some((life, i128::from(value) + i128::from(found.turns) * self.modulus))
     }
 
     /// The replacement clock of a snapshot, and its reading. If the trace time of a snapshot is
     /// unknown, its position in the file decides.
     fn in_snapshot(&mut self, snapshot: u32, value: i64) -> Option<(Clock, i64)> {
-        let place = self
-            .in_file
-            .binary_search_by_key(&snapshot, |(snapshot, _)| *snapshot);
+        let place = self.in_file.binary_search_by_key(&snapshot, |(snapshot, _)| *snapshot);
         let point = place.ok().and_then(|place| self.in_file.get(place));
         let point = point.and_then(|(_, point)| self.turns.points.get(*point));
         let (life, value) = match point {
@@ -218,10 +203,7 @@ impl Continuous {
                 (*self.lives.get(point.life)?, value)
             }
             None => {
-                let read = ReadAt {
-                    by: u64::MAX,
-                    snapshots: snapshot,
-                };
+                let read = ReadAt { by: u64::MAX, snapshots: snapshot };
                 self.continued(value, read)?
             }
         };
@@ -232,10 +214,7 @@ impl Continuous {
 /// The clock for one life of another clock: no file has such a large number.
 fn of_life(clock: Clock, life: usize) -> Clock {
     let order = u32::MAX.saturating_sub(u32::try_from(life).unwrap_or(u32::MAX));
-    let file = FileTag {
-        order,
-        ..clock.file
-    };
+    let file = FileTag { order, ..clock.file };
     Clock { file, ..clock }
 }
 
@@ -250,11 +229,8 @@ fn went_back(graph: &ClockGraph, trace_time: Clock) -> Option<Vec<bool>> {
             && domain.snapshots > 1
             && domain.clock != trace_time
     };
-    let mut last: Vec<Option<i64>> = graph
-        .domains()
-        .iter()
-        .map(|domain| may_have(domain).then_some(i64::MIN))
-        .collect();
+    let mut last: Vec<Option<i64>> =
+        graph.domains().iter().map(|domain| may_have(domain).then_some(i64::MIN)).collect();
     if last.iter().all(Option::is_none) {
         return None;
     }
@@ -287,12 +263,8 @@ fn taken(
     went_back: &[bool],
     cache: &mut EstimateCache,
 ) -> FxHashMap<DomainIx, Vec<Taken>> {
-    let clocks: Vec<Clock> = estimates
-        .graph()
-        .domains()
-        .iter()
-        .map(|domain| domain.clock)
-        .collect();
+    let clocks: Vec<Clock> =
+        estimates.graph().domains().iter().map(|domain| domain.clock).collect();
     let clock_of = |domain: DomainIx| clocks.get(domain as usize).copied();
     let mut taken: FxHashMap<DomainIx, Vec<Taken>> = FxHashMap::default();
     let mut together: Vec<(DomainIx, i64)> = Vec::new();
@@ -304,9 +276,7 @@ fn taken(
         if is_guessed(source) || !together.iter().any(|(domain, _)| back(*domain)) {
             continue;
         }
-        let home = together
-            .iter()
-            .find(|(domain, _)| clock_of(*domain) == Some(trace_time));
+        let home = together.iter().find(|(domain, _)| clock_of(*domain) == Some(trace_time));
         let home = home.map(|(_, value)| *value);
         for (domain, value) in together.iter().filter(|(domain, _)| back(*domain)) {
             let at = home.or_else(|| {
@@ -345,12 +315,7 @@ fn mended(graph: &ClockGraph, clocks: &mut FxHashMap<Clock, Continuous>) -> Cloc
                 Some(clock) => clock.in_snapshot(snapshot, value)?,
                 None => (domain.clock, value),
             };
-            Some(Reading {
-                clock,
-                value,
-                unit: domain.unit,
-                incremental: domain.incremental,
-            })
+            Some(Reading { clock, value, unit: domain.unit, incremental: domain.incremental })
         }));
         // If the graph accepted a snapshot once, it accepts it without some of its clocks.
         let _ = mended.add_snapshot(graph.source_at(place), &readings, None);

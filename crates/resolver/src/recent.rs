@@ -148,11 +148,7 @@ mod tests {
 
     fn slot(seq: u32) -> Slot {
         let clock = Clock::new(MachineId::HOST, ClockId(64), SeqId(seq));
-        Slot {
-            key: Key::new(clock, Clock::BOOTTIME),
-            offset: seq.into(),
-            ..Slot::default()
-        }
+        Slot { key: Key::new(clock, Clock::BOOTTIME), offset: seq.into(), ..Slot::default() }
     }
 
     #[test]

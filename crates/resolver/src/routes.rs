@@ -62,11 +62,7 @@ impl Topology {
         for domain in domains {
             let newest = &mut self.newest[domain as usize];
             let before = std::mem::replace(newest, self.members.len() as u32);
-            let member = Member {
-                domain,
-                set,
-                before,
-            };
+            let member = Member { domain, set, before };
             tight::push(&mut self.members, member);
         }
         set
@@ -101,9 +97,7 @@ impl Topology {
 
     /// The position of a clock in a set.
     pub fn column(&self, set: SetIx, domain: DomainIx) -> Option<usize> {
-        self.members(set)
-            .binary_search_by_key(&domain, |member| member.domain)
-            .ok()
+        self.members(set).binary_search_by_key(&domain, |member| member.domain).ok()
     }
 
     /// The sets that contain a clock.
@@ -185,13 +179,7 @@ struct Route {
 
 impl Routes {
     pub fn new(target: DomainIx, over: Over) -> Routes {
-        Routes {
-            target,
-            over,
-            routes: Vec::new(),
-            sets: 0,
-            excluded: 0,
-        }
+        Routes { target, over, routes: Vec::new(), sets: 0, excluded: 0 }
     }
 
     pub fn target(&self) -> DomainIx {
@@ -206,9 +194,7 @@ impl Routes {
 
     /// Whether there is a path.
     pub fn reaches(&self, from: DomainIx) -> bool {
-        self.routes
-            .get(from as usize)
-            .is_some_and(|route| route.distance != FAR)
+        self.routes.get(from as usize).is_some_and(|route| route.distance != FAR)
     }
 
     /// Adds the sets and the excluded clocks since the last time.
@@ -267,11 +253,7 @@ impl Routes {
     }
 
     fn grow(&mut self, topology: &Topology) {
-        let route = Route {
-            distance: FAR,
-            next: self.target,
-            children: 0,
-        };
+        let route = Route { distance: FAR, next: self.target, children: 0 };
         tight::fill(&mut self.routes, topology.domains.len(), route);
     }
 
@@ -301,11 +283,7 @@ impl Routes {
                 if member == best || member == self.target || !usable {
                     continue;
                 }
-                let Route {
-                    distance: before,
-                    next,
-                    ..
-                } = self.routes[member as usize];
+                let Route { distance: before, next, .. } = self.routes[member as usize];
                 let better = before > distance + 1
                     || before == distance + 1 && best_clock < topology.clock(next);
                 if !better {

@@ -93,9 +93,7 @@ impl Rows {
     pub fn before(&self, clocks: usize, snapshots: usize) -> usize {
         match self.last(clocks) {
             Some([.., last]) if (*last as usize) < snapshots => self.len(),
-            _ => partition(self.len(), |row| {
-                (self.snapshot(clocks, row) as usize) < snapshots
-            }),
+            _ => partition(self.len(), |row| (self.snapshot(clocks, row) as usize) < snapshots),
         }
     }
 
@@ -124,9 +122,7 @@ impl Rows {
         }
         if self.tail[column] <= value {
             return sealed
-                + partition(rows - sealed, |row| {
-                    self.tail[row * width + column] <= value
-                });
+                + partition(rows - sealed, |row| self.tail[row * width + column] <= value);
         }
         let blocks = self.blocks();
         let Some(block) =
@@ -199,11 +195,7 @@ impl Block {
                 bytes[at..at + number.len()].copy_from_slice(number);
             }
         }
-        Block {
-            columns: columns.into(),
-            stride,
-            bytes: bytes.into(),
-        }
+        Block { columns: columns.into(), stride, bytes: bytes.into() }
     }
 
     fn get(&self, row: usize, column: usize) -> i64 {
@@ -215,15 +207,9 @@ impl Block {
     }
 
     fn read(&self, row: usize, column: usize) -> i64 {
-        let Column {
-            base,
-            slope,
-            at,
-            width,
-        } = self.columns[column];
+        let Column { base, slope, at, width } = self.columns[column];
         let number = number(&self.bytes, row * self.stride as usize + at as usize, width);
-        base.wrapping_add(slope.wrapping_mul(row as i64))
-            .wrapping_add(number as i64)
+        base.wrapping_add(slope.wrapping_mul(row as i64)).wrapping_add(number as i64)
     }
 }
 
@@ -259,12 +245,7 @@ impl Column {
         let base = heights.iter().copied().min().unwrap_or(0);
         let deviations = heights.map(|height| height.wrapping_sub(base) as u64);
         let width = width_of(deviations.iter().copied().max().unwrap_or(0));
-        let column = Column {
-            base,
-            slope,
-            at,
-            width,
-        };
+        let column = Column { base, slope, at, width };
         (column, deviations)
     }
 }
@@ -341,10 +322,6 @@ mod tests {
             rows.push(6, clocks, i as u32);
         }
         let bytes: usize = rows.blocks().iter().map(|block| block.bytes.len()).sum();
-        assert!(
-            bytes <= 9 * BLOCK * 14,
-            "{bytes} bytes for {} rows",
-            9 * BLOCK
-        );
+        assert!(bytes <= 9 * BLOCK * 14, "{bytes} bytes for {} rows", 9 * BLOCK);
     }
 }

@@ -107,12 +107,7 @@ impl Reading {
             .ok()
             .and_then(|timestamp| timestamp.checked_mul(unit))
             .ok_or(overflow)?;
-        Ok(Reading {
-            clock,
-            value,
-            unit,
-            incremental,
-        })
+        Ok(Reading { clock, value, unit, incremental })
     }
 
     /// The problem of the reading by itself, if any.
@@ -128,10 +123,7 @@ impl Reading {
             return Err(Rejected::IncrementalNotScoped { clock });
         }
         if trace_time == Some(clock) && self.unit != 1 {
-            return Err(Rejected::TraceTimeUnit {
-                clock,
-                unit: self.unit,
-            });
+            return Err(Rejected::TraceTimeUnit { clock, unit: self.unit });
         }
         Ok(())
     }
@@ -162,11 +154,7 @@ pub enum Rejected {
     #[error("clock {clock} is trace time, and its unit is {unit} ns, not one nanosecond")]
     TraceTimeUnit { clock: Clock, unit: i64 },
     #[error("clock {clock} is trace time, and goes backwards from {before} to {value}")]
-    TraceTimeBackwards {
-        clock: Clock,
-        before: i64,
-        value: i64,
-    },
+    TraceTimeBackwards { clock: Clock, before: i64, value: i64 },
     #[error("the reading of clock {clock} does not fit 64 bits in nanoseconds")]
     Overflow { clock: Clock },
     #[error("the trace has more than 4294967295 snapshots")]

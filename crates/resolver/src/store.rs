@@ -45,9 +45,7 @@ impl Store {
     pub fn find_clock(&self, clock: Clock) -> Option<DomainIx> {
         let domains = &self.topology.domains;
         let hash = FxBuildHasher.hash_one(clock);
-        self.clocks
-            .find(hash, |&index| domains[index as usize].clock == clock)
-            .copied()
+        self.clocks.find(hash, |&index| domains[index as usize].clock == clock).copied()
     }
 
     pub fn add_clock(&mut self, domain: Domain) {
@@ -92,10 +90,7 @@ impl Store {
         let clocks = row.iter().map(|cell| cell.domain);
         let is_assumed = source == Source::Assumed;
         let set = self.topology.add_set(clocks.clone(), is_assumed);
-        let added = Set {
-            rows: Rows::default(),
-            source,
-        };
+        let added = Set { rows: Rows::default(), source };
         tight::push(&mut self.sets, added);
         let topology = &self.topology;
         self.by_members.insert_unique(hash(clocks), set, |&set| {

@@ -61,17 +61,14 @@ impl Targets {
         }
         let domain = target.routes.target();
         if topology.assumes() {
-            let routes = target
-                .assumed
-                .get_or_insert_with(|| Routes::new(domain, Over::Assumed));
+            let routes = target.assumed.get_or_insert_with(|| Routes::new(domain, Over::Assumed));
             routes.refresh(topology);
             if routes.reaches(source) {
                 return Ok(Over::Assumed);
             }
         }
-        let routes = target
-            .with_excluded
-            .get_or_insert_with(|| Routes::new(domain, Over::Excluded));
+        let routes =
+            target.with_excluded.get_or_insert_with(|| Routes::new(domain, Over::Excluded));
         routes.refresh(topology);
         Err(match routes.reaches(source) {
             true => Unresolved::NonMonotonic,

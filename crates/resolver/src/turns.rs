@@ -154,23 +154,12 @@ impl Turns {
         let rate = wrapped.map_or(other.unwrap_or(1.0), |(rate, ..)| rate);
         let modulus = wrapped.map(|(.., modulus)| modulus);
         let &(at, value) = readings.first()?;
-        let mut point = TurnPoint {
-            at,
-            value,
-            turn: None,
-            life: 0,
-            turns: 0,
-        };
+        let mut point = TurnPoint { at, value, turn: None, life: 0, turns: 0 };
         let mut first = value;
         let mut points = vec![point];
         for (gap, &(at, value)) in gaps.iter().zip(readings.get(1..)?) {
             let times = modulus.map_or(0.0, |modulus| gap.wraps(rate, modulus));
-            point = TurnPoint {
-                at,
-                value,
-                turn: None,
-                ..point
-            };
+            point = TurnPoint { at, value, turn: None, ..point };
             if times > 0.0 {
                 let times = times as i64;
                 point.turn = Some(Turn::Wrap(times));
@@ -187,12 +176,7 @@ impl Turns {
             }
             points.push(point);
         }
-        Some(Turns {
-            bits: wrapped.map(|(_, bits, _)| bits),
-            rate,
-            points,
-            modulus,
-        })
+        Some(Turns { bits: wrapped.map(|(_, bits, _)| bits), rate, points, modulus })
     }
 
     /// The length of a turn, in ns of trace time, if the clock wrapped.
@@ -222,16 +206,13 @@ impl Turns {
     fn in_life(&self, value: i64, target: i64, life: &[TurnPoint]) -> Option<Continued> {
         let next = life.partition_point(|point| point.at <= target);
         let beside = [next.checked_sub(1), Some(next)];
-        let beside = beside
-            .into_iter()
-            .flatten()
-            .filter_map(|index| life.get(index));
+        let beside = beside.into_iter().flatten().filter_map(|index| life.get(index));
         let point = beside.min_by_key(|point| point.at.abs_diff(target))?;
         let far = |to: i64, from: i64| (i128::from(to) - i128::from(from)) as f64;
         let ahead = far(value, point.value);
-        let turns = self.modulus.map_or(0.0, |modulus| {
-            ((far(target, point.at) * self.rate - ahead) / modulus).round()
-        });
+        let turns = self
+            .modulus
+            .map_or(0.0, |modulus| ((far(target, point.at) * self.rate - ahead) / modulus).round());
         let ahead = ahead + turns * self.modulus.unwrap_or(0.0);
         let at = i128::from(point.at) + (ahead / self.rate).round() as i128;
         Some(Continued {
@@ -300,10 +281,7 @@ mod tests {
         // Units of 1 µs, and a clock with another rate.
         let micros = |at: i64| (at / 1000 + 60_000).rem_euclid(1 << 24) * 1000;
         let times: Vec<i64> = (0..12).map(|n| n * 5 * S).collect();
-        assert_eq!(
-            Turns::of(&taken(&times, micros), 1000).and_then(|t| t.bits),
-            Some(24)
-        );
+        assert_eq!(Turns::of(&taken(&times, micros), 1000).and_then(|t| t.bits), Some(24));
         let ticks = |at: i64| (at / 52).rem_euclid(1 << 24);
         let times: Vec<i64> = (0..12).map(|n| n * S / 5).collect();
         let turns = Turns::of(&taken(&times, ticks), 1).unwrap();
@@ -315,19 +293,10 @@ mod tests {
     fn r12_a_gap_that_goes_on_may_hold_turns_too() {
         let read = |at: i64| at.rem_euclid(M);
         let turns = Turns::of(&taken(&[0, 4 * S, 5 * S, 10 * S], read), 1).unwrap();
-        let found: Vec<_> = turns
-            .points
-            .iter()
-            .map(|point| (point.turn, point.turns))
-            .collect();
+        let found: Vec<_> = turns.points.iter().map(|point| (point.turn, point.turns)).collect();
         assert_eq!(
             found,
-            [
-                (None, 0),
-                (None, 0),
-                (Some(Turn::Wrap(1)), 1),
-                (Some(Turn::Wrap(1)), 2)
-            ]
+            [(None, 0), (None, 0), (Some(Turn::Wrap(1)), 1), (Some(Turn::Wrap(1)), 2)]
         );
     }
 
@@ -336,20 +305,10 @@ mod tests {
         let read = |at: i64| if at < 8 * S { at + 5 * S } else { at - 8 * S };
         let turns = Turns::of(&taken(&[0, 4 * S, 10 * S, 12 * S], read), 1).unwrap();
         assert_eq!(turns.bits, None);
-        let found: Vec<_> = turns
-            .points
-            .iter()
-            .map(|point| (point.turn, point.life))
-            .collect();
-        assert_eq!(
-            found,
-            [(None, 0), (None, 0), (Some(Turn::Restart), 1), (None, 1)]
-        );
+        let found: Vec<_> = turns.points.iter().map(|point| (point.turn, point.life)).collect();
+        assert_eq!(found, [(None, 0), (None, 0), (Some(Turn::Restart), 1), (None, 1)]);
         let set = |at: i64| if at < 8 * S { at + 90 * S } else { at + 89 * S };
-        assert_eq!(
-            Turns::of(&taken(&[0, 7 * S, 8 * S - 1, 8 * S], set), 1),
-            None
-        );
+        assert_eq!(Turns::of(&taken(&[0, 7 * S, 8 * S - 1, 8 * S], set), 1), None);
         assert_eq!(Turns::of(&taken(&[0, 1, 2], |at| at), 1), None);
     }
 

@@ -65,11 +65,7 @@ impl WallTime {
     pub fn in_zone(self, Zone(zone): &Zone) -> String {
         let (time, nanoseconds) = self.parts();
         let local = time.to_zoned(zone.clone());
-        format!(
-            "{}.{nanoseconds:09}{}",
-            local.strftime("%Y-%m-%dT%H:%M:%S"),
-            local.strftime("%:z")
-        )
+        format!("{}.{nanoseconds:09}{}", local.strftime("%Y-%m-%dT%H:%M:%S"), local.strftime("%:z"))
     }
 
     /// Seconds, and the nanoseconds after them.
@@ -98,13 +94,9 @@ impl FromStr for WallTime {
         let pieces = PARSER.parse_pieces(text).map_err(|_| NotATime::Form)?;
         let time = if pieces.time_zone_annotation().is_some() {
             let zoned = PARSER.parse_zoned(text);
-            zoned
-                .map_err(|error| NotATime::Zone(error.to_string()))?
-                .timestamp()
+            zoned.map_err(|error| NotATime::Zone(error.to_string()))?.timestamp()
         } else {
-            let shown = pieces
-                .date()
-                .to_datetime(pieces.time().unwrap_or(Time::midnight()));
+            let shown = pieces.date().to_datetime(pieces.time().unwrap_or(Time::midnight()));
             let offset = pieces.to_numeric_offset().unwrap_or(Offset::UTC);
             offset.to_timestamp(shown).map_err(|_| NotATime::Range)?
         };
@@ -228,10 +220,7 @@ mod tests {
     #[test]
     fn k2_utc_to_the_nanosecond() {
         let shown = |ns| WallTime::of_realtime(ns).to_string();
-        assert_eq!(
-            shown(1_652_903_999_999_999_995),
-            "2022-05-18T19:59:59.999999995"
-        );
+        assert_eq!(shown(1_652_903_999_999_999_995), "2022-05-18T19:59:59.999999995");
         assert_eq!(shown(-1), "1969-12-31T23:59:59.999999999");
         assert_eq!(shown(i64::MIN), "1677-09-21T00:12:43.145224192");
         assert_eq!(shown(i64::MAX), "2262-04-11T23:47:16.854775807");
@@ -284,11 +273,8 @@ mod tests {
             assert!(matches!(wrong, NotATime::Zone(_)), "{text}: {wrong}");
             assert!(wrong.to_string().contains(said), "{text}: {wrong}");
         }
-        for text in [
-            "2262-04-11T23:47:16.854775808",
-            "1677-09-21T00:12:43.145224191",
-            "0001-01-01",
-        ] {
+        for text in ["2262-04-11T23:47:16.854775808", "1677-09-21T00:12:43.145224191", "0001-01-01"]
+        {
             assert_eq!(read(text), Err(NotATime::Range), "{text}");
         }
     }
@@ -299,24 +285,11 @@ mod tests {
             let zone: Zone = zone.parse().unwrap();
             WallTime::of_realtime(1_652_903_999_999_999_995).in_zone(&zone)
         };
-        assert_eq!(
-            shown("Europe/Berlin"),
-            "2022-05-18T21:59:59.999999995+02:00"
-        );
-        assert_eq!(
-            shown("europe/berlin"),
-            "2022-05-18T21:59:59.999999995+02:00"
-        );
+        assert_eq!(shown("Europe/Berlin"), "2022-05-18T21:59:59.999999995+02:00");
+        assert_eq!(shown("europe/berlin"), "2022-05-18T21:59:59.999999995+02:00");
         assert_eq!(shown("-05:30"), "2022-05-18T14:29:59.999999995-05:30");
         assert_eq!(shown("UTC"), "2022-05-18T19:59:59.999999995+00:00");
-        for wrong in [
-            "",
-            "Berlin",
-            "Europe/Atlantis",
-            "+99:00",
-            "../etc/passwd",
-            "UTC\0",
-        ] {
+        for wrong in ["", "Berlin", "Europe/Atlantis", "+99:00", "../etc/passwd", "UTC\0"] {
             assert!(wrong.parse::<Zone>().is_err(), "{wrong:?}");
         }
     }

@@ -95,13 +95,7 @@ impl WrittenClock {
 
 impl From<ClockId> for WrittenClock {
     fn from(id: ClockId) -> WrittenClock {
-        WrittenClock {
-            id,
-            sequence: None,
-            machine: None,
-            file: None,
-            is_hashed: false,
-        }
+        WrittenClock { id, sequence: None, machine: None, file: None, is_hashed: false }
     }
 }
 
@@ -147,10 +141,7 @@ fn without_machine(text: &str) -> Result<WrittenClock, NotAClock> {
     }
     Ok(match builtin_id(text.as_bytes()) {
         Some(id) => id.into(),
-        None => WrittenClock {
-            is_hashed: true,
-            ..ClockId::of_global_name(text).into()
-        },
+        None => WrittenClock { is_hashed: true, ..ClockId::of_global_name(text).into() },
     })
 }
 
@@ -164,10 +155,7 @@ fn of_sequence(id: &str, sequence: &str) -> Result<WrittenClock, NotAClock> {
     }
     match number(sequence) {
         None | Some(0) => Err(NotAClock::SequenceNumber),
-        Some(sequence) => Ok(WrittenClock {
-            sequence: Some(SeqId(sequence)),
-            ..id.into()
-        }),
+        Some(sequence) => Ok(WrittenClock { sequence: Some(SeqId(sequence)), ..id.into() }),
     }
 }
 

@@ -23,12 +23,7 @@ fn scoped(seq: u32) -> Clock {
 }
 
 fn reading(clock: Clock, value: i64) -> Reading {
-    Reading {
-        clock,
-        value,
-        unit: 1,
-        incremental: false,
-    }
+    Reading { clock, value, unit: 1, incremental: false }
 }
 
 #[derive(Default)]
@@ -38,10 +33,7 @@ struct Asked {
 }
 
 fn add(asked: &mut Asked, source: Source, readings: &[Reading]) {
-    asked
-        .graph
-        .add_snapshot(source, readings, Some(Clock::BOOTTIME))
-        .unwrap();
+    asked.graph.add_snapshot(source, readings, Some(Clock::BOOTTIME)).unwrap();
 }
 
 /// Numbers without a pattern, below `limit`.
@@ -96,10 +88,8 @@ fn incremental_clocks() {
     for index in 0..1_000_000 {
         let seq = 2 + noise(index, 8) as u32;
         let boot = index * SECOND / 10 + noise(index, SECOND / 10);
-        let own = Reading {
-            incremental: true,
-            ..reading(scoped(seq), boot - 5000 - noise(index, 1000))
-        };
+        let own =
+            Reading { incremental: true, ..reading(scoped(seq), boot - 5000 - noise(index, 1000)) };
         let readings = [own, reading(Clock::BOOTTIME, boot)];
         add(&mut asked, Source::Writer, &readings);
         let placed = to_boottime(&mut asked, own.clock, own.value + 7);
@@ -128,10 +118,7 @@ fn mappings() {
     let mut asked = Asked::default();
     for index in 0..1000 {
         let at = index * SECOND;
-        let readings = [
-            reading(monotonic(), at),
-            reading(Clock::BOOTTIME, at + index),
-        ];
+        let readings = [reading(monotonic(), at), reading(Clock::BOOTTIME, at + index)];
         add(&mut asked, Source::Service, &readings);
     }
     for seq in 2..10_002 {

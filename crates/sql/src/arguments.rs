@@ -119,8 +119,6 @@ impl<'a, V: Values + ?Sized> Arguments<'a, V> {
     pub fn wrong(&self, index: usize, name: &str, what: impl fmt::Display) -> Error {
         let function = self.function;
         let number = index + 1;
-        Error::new(format_args!(
-            "{function}(): argument {number} ({name}) {what}"
-        ))
+        Error::new(format_args!("{function}(): argument {number} ({name}) {what}"))
     }
 }

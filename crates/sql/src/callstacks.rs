@@ -68,14 +68,9 @@ macro_rules! frames {
     };
 }
 
-const FOLDED: &str = concat!(
-    frames!(),
-    " SELECT group_concat(replace(name, ';', ':'), ';') FROM frame"
-);
-const FRAMES: &str = concat!(
-    frames!(),
-    " SELECT depth, name, mapping, source, line FROM frame"
-);
+const FOLDED: &str =
+    concat!(frames!(), " SELECT group_concat(replace(name, ';', ':'), ';') FROM frame");
+const FRAMES: &str = concat!(frames!(), " SELECT depth, name, mapping, source, line FROM frame");
 
 const NAME: &str = "callstack";
 

@@ -40,18 +40,12 @@ impl Error {
 
     /// The same error with another message.
     pub(crate) fn with(self, message: impl fmt::Display) -> Error {
-        Error {
-            message: Error::new(message).message,
-            ..self
-        }
+        Error { message: Error::new(message).message, ..self }
     }
 
     /// The same error, of a module that no folder has.
     pub(crate) fn of_missing_module(self) -> Error {
-        Error {
-            lacks_module: true,
-            ..self
-        }
+        Error { lacks_module: true, ..self }
     }
 
     /// The message of a function that panicked.
@@ -62,10 +56,7 @@ impl Error {
     /// The error of a function whose query was interrupted. Its code tells SQLite that the calling
     /// statement was interrupted, too.
     pub(crate) fn interrupted() -> Error {
-        Error {
-            is_interrupt: true,
-            ..Error::new("interrupted")
-        }
+        Error { is_interrupt: true, ..Error::new("interrupted") }
     }
 
     /// The message.

@@ -60,10 +60,7 @@ impl Lookup {
     /// A query with the parameters `?1`, `?2` …. Its answer is the first column of its first row,
     /// or NULL if there is no row.
     pub fn new(sql: &'static str) -> Lookup {
-        Lookup {
-            queries: vec![sql],
-            prepared: Mutex::default(),
-        }
+        Lookup { queries: vec![sql], prepared: Mutex::default() }
     }
 
     /// Adds another query with the same parameters, for databases that lack the tables of the

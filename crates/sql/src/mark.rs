@@ -39,9 +39,7 @@ impl Mark {
 
     /// A mark that holds data until the statement ends.
     pub(crate) fn bearing(borne: impl Any + Send + Sync) -> Arc<Mark> {
-        Arc::new(Mark {
-            borne: Arc::new(borne),
-        })
+        Arc::new(Mark { borne: Arc::new(borne) })
     }
 
     /// Its data, if it has this type.

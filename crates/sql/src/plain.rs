@@ -188,11 +188,7 @@ impl<F: Function> Plain for F {
 impl Functions for List {
     fn add(&mut self, name: &'static str, count: u8, function: impl Function) -> Result<()> {
         let function = Box::new(function);
-        self.0.push(Listed {
-            name,
-            count,
-            function,
-        });
+        self.0.push(Listed { name, count, function });
         Ok(())
     }
 }
@@ -231,11 +227,7 @@ impl Listed {
             let message = format_args!("wrong number of arguments to function {name}()");
             return Err(Error::new(message));
         }
-        let call = PlainCall {
-            arguments,
-            statement,
-            rows,
-        };
+        let call = PlainCall { arguments, statement, rows };
         let called = catch_unwind(AssertUnwindSafe(|| self.function.call_plain(&call)));
         called.unwrap_or_else(|_| Err(Error::panicked()))
     }

@@ -65,10 +65,7 @@ impl Query {
     /// Begins the query. Dropping the result ends it.
     #[inline]
     pub fn run<'q>(&'q self, parameters: &'q [ValueRef<'q>]) -> Result<Running<'q>> {
-        let running = Running {
-            query: self,
-            parameters,
-        };
+        let running = Running { query: self, parameters };
         for (place, parameter) in (1..).zip(parameters) {
             // SAFETY: the query is valid, and releases the parameter before that can be dropped.
             unsafe { bind(self.0.as_ptr(), place, *parameter, Bytes::Stay) }?;
@@ -139,10 +136,7 @@ impl Steps {
     ) -> Result<Steps> {
         // SAFETY: by the contract of this function.
         let query = unsafe { Query::keep(conn, sql) }?;
-        let mut steps = Steps {
-            query,
-            parameters: Vec::new(),
-        };
+        let mut steps = Steps { query, parameters: Vec::new() };
         steps.restart(parameters)?;
         Ok(steps)
     }

@@ -233,17 +233,12 @@ impl<T: Table> Versions<T> {
         let version = T::version(database)?;
         let is_now = |loaded: &Loaded<T>| version.is_some() && loaded.version == version;
         // If a mark has other owners, a statement still sees the version.
-        self.0
-            .retain(|loaded| is_now(loaded) || Arc::strong_count(&loaded.mark) > 1);
+        self.0.retain(|loaded| is_now(loaded) || Arc::strong_count(&loaded.mark) > 1);
         let now = match self.0.iter().position(is_now) {
             Some(now) => now,
             None => {
                 let table = T::load(function, database)?;
-                self.0.push(Loaded {
-                    mark: Mark::new(),
-                    version,
-                    table,
-                });
+                self.0.push(Loaded { mark: Mark::new(), version, table });
                 self.0.len() - 1
             }
         };

@@ -75,11 +75,7 @@ unsafe impl<'vtab, F: TableFunction> VTab<'vtab> for Table<F> {
     ) -> rusqlite::Result<(Cow<'static, CStr>, Self)> {
         db.config(VTabConfig::Innocuous)?;
         let columns = F::COLUMNS.iter().map(|column| {
-            let declared = if F::TEXTS.contains(column) {
-                "TEXT"
-            } else {
-                "INTEGER"
-            };
+            let declared = if F::TEXTS.contains(column) { "TEXT" } else { "INTEGER" };
             format!("{column} {declared}")
         });
         let arguments = F::ARGUMENTS.iter().map(|name| format!("{name} HIDDEN"));

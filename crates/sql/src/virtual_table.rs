@@ -39,10 +39,7 @@ impl Queries {
     /// The connection is open for as long as they live, and only calls of the connection use them.
     /// A virtual table owns them, and SQLite disconnects it before it closes the connection.
     pub unsafe fn new(conn: *mut ffi::sqlite3) -> Queries {
-        Queries {
-            conn,
-            prepared: Vec::new(),
-        }
+        Queries { conn, prepared: Vec::new() }
     }
 
     /// Calls `each` with the rows of a query with the parameters `?1`, `?2` …, until it stops or

@@ -26,8 +26,7 @@ fn root(conn: &Connection, name: &str) -> u32 {
 
 fn empty(path: &Path, page_size: u32) -> (u32, u32) {
     let conn = Connection::open(path).unwrap();
-    conn.execute_batch(&format!("PRAGMA page_size = {page_size}; {SCHEMA}"))
-        .unwrap();
+    conn.execute_batch(&format!("PRAGMA page_size = {page_size}; {SCHEMA}")).unwrap();
     (root(&conn, "t"), root(&conn, "t_ab"))
 }
 
@@ -58,9 +57,7 @@ fn build(dir: &TempDir, page_size: u32, rows: &[Row]) -> Connection {
 }
 
 fn check(conn: &Connection, rows: &[Row]) {
-    let verdict: String = conn
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
+    let verdict: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
     let read = |sql: &str| -> Vec<Row> {
         let mut statement = conn.prepare(sql).unwrap();
@@ -70,15 +67,9 @@ fn check(conn: &Connection, rows: &[Row]) {
     assert_eq!(read("SELECT * FROM t NOT INDEXED"), rows);
     let mut sorted = rows.to_vec();
     sorted.sort_by_key(|&(id, a, b)| (a, b, id));
-    assert_eq!(
-        read("SELECT * FROM t INDEXED BY t_ab ORDER BY a, b, id"),
-        sorted
-    );
+    assert_eq!(read("SELECT * FROM t INDEXED BY t_ab ORDER BY a, b, id"), sorted);
     sorted.sort_by_key(|&(id, a, b)| (b, a, id));
-    assert_eq!(
-        read("SELECT * FROM t INDEXED BY t_ba ORDER BY b, a, id"),
-        sorted
-    );
+    assert_eq!(read("SELECT * FROM t INDEXED BY t_ba ORDER BY b, a, id"), sorted);
 }
 
 fn integers() -> impl Strategy<Value = Option<i64>> {
@@ -134,13 +125,7 @@ fn every_number_of_rows_makes_a_whole_tree() {
 #[test]
 fn stretches_are_merged() {
     let rows: Vec<Row> = (0..700_000i64)
-        .map(|i| {
-            (
-                i,
-                Some(i.wrapping_mul(7_919) % 700_001),
-                (i % 5 != 0).then_some(i % 3),
-            )
-        })
+        .map(|i| (i, Some(i.wrapping_mul(7_919) % 700_001), (i % 5 != 0).then_some(i % 3)))
         .collect();
     let dir = tempfile::tempdir().unwrap();
     check(&build(&dir, 4096, &rows), &rows);
@@ -278,8 +263,7 @@ fn tables_are_filled_in_turns() {
     let conn = Connection::open(&path).unwrap();
     let names = ["u", "v", "w"];
     for name in names {
-        conn.execute_batch(&format!("CREATE TABLE {name} (id INTEGER PRIMARY KEY, a)"))
-            .unwrap();
+        conn.execute_batch(&format!("CREATE TABLE {name} (id INTEGER PRIMARY KEY, a)")).unwrap();
     }
     let roots = names.map(|name| root(&conn, name));
     drop(conn);
@@ -287,9 +271,7 @@ fn tables_are_filled_in_turns() {
     let mut tables = roots.map(|root| TableBuilder::new(&mut database, root).unwrap());
     for id in 0..20_000 {
         let table = &mut tables[id as usize % 7 % 3];
-        table
-            .push(&mut database, id, &[Value::Null, Value::Integer(id * id)])
-            .unwrap();
+        table.push(&mut database, id, &[Value::Null, Value::Integer(id * id)]).unwrap();
     }
     for table in tables {
         table.finish(&mut database).unwrap();
@@ -311,8 +293,7 @@ fn a_table_without_rowids_is_written_in_the_order_of_its_key() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.db");
     let conn = Connection::open(&path).unwrap();
-    conn.execute_batch("CREATE TABLE k (a, b, c, PRIMARY KEY (a, b)) WITHOUT ROWID")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE k (a, b, c, PRIMARY KEY (a, b)) WITHOUT ROWID").unwrap();
     let table_root = root(&conn, "k");
     drop(conn);
     let rows = 200_000i64;
@@ -332,12 +313,8 @@ fn a_table_without_rowids_is_written_in_the_order_of_its_key() {
     assert_eq!(check("PRAGMA integrity_check"), "ok");
     let right = "SELECT count(*) || '' FROM k WHERE a = b % 10 AND c IS iif(b % 3, -b, NULL)";
     assert_eq!(check(right), rows.to_string());
-    assert_eq!(
-        check("SELECT c || '' FROM k WHERE a = 4 AND b = 123454"),
-        "-123454"
-    );
-    conn.execute_batch("INSERT INTO k VALUES (4, -1, 0); DELETE FROM k WHERE b % 2 = 0")
-        .unwrap();
+    assert_eq!(check("SELECT c || '' FROM k WHERE a = 4 AND b = 123454"), "-123454");
+    conn.execute_batch("INSERT INTO k VALUES (4, -1, 0); DELETE FROM k WHERE b % 2 = 0").unwrap();
     assert_eq!(check("PRAGMA integrity_check"), "ok");
 }
 
@@ -368,8 +345,7 @@ fn what_cannot_be_extended_is_refused() {
         let path = dir.path().join("unsuitable.db");
         let _ = std::fs::remove_file(&path);
         let conn = Connection::open(&path).unwrap();
-        conn.execute_batch(&format!("{sql}; CREATE TABLE t (a)"))
-            .unwrap();
+        conn.execute_batch(&format!("{sql}; CREATE TABLE t (a)")).unwrap();
         drop(conn);
         matches!(Database::open(&path), Err(Error::Unsuitable(_)))
     };
@@ -407,9 +383,8 @@ fn an_overflow_chain_leaves_out_the_page_of_the_lock_byte() {
     table.finish(&mut database).unwrap();
     database.finish().unwrap();
     let conn = Connection::open(&path).unwrap();
-    let read: Vec<u8> = conn
-        .query_row("SELECT a FROM t NOT INDEXED", [], |row| row.get(0))
-        .unwrap();
+    let read: Vec<u8> =
+        conn.query_row("SELECT a FROM t NOT INDEXED", [], |row| row.get(0)).unwrap();
     assert!(read == bytes);
 }
 
@@ -431,25 +406,19 @@ fn the_page_of_the_lock_byte_is_left_out() {
     database.finish().unwrap();
 
     let conn = Connection::open(&path).unwrap();
-    let count: u32 = conn
-        .query_row("PRAGMA page_count", [], |row| row.get(0))
-        .unwrap();
+    let count: u32 = conn.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
     assert!(count > LOCK_PAGE, "{count} pages");
     for index in ["NOT INDEXED", "INDEXED BY t_ab"] {
         let sql = format!("SELECT count(*), sum(a) FROM t {index} WHERE a >= 0");
-        let found: (i64, i64) = conn
-            .query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap();
+        let found: (i64, i64) =
+            conn.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         assert_eq!(found, (50_000, 49_999 * 25_000));
     }
     // SQLite only reports the pages of the gap.
     let mut check = conn.prepare("PRAGMA integrity_check(1)").unwrap();
     let verdict: String = check.query_row([], |row| row.get(0)).unwrap();
     assert!(verdict.contains("never used"), "{verdict}");
-    assert!(
-        !verdict.contains(&format!("Page {LOCK_PAGE}:")),
-        "{verdict}"
-    );
+    assert!(!verdict.contains(&format!("Page {LOCK_PAGE}:")), "{verdict}");
 }
 
 #[test]
@@ -460,13 +429,7 @@ fn rows_may_come_in_any_order_where_the_table_is_late() {
     // 7919 has no factor in common with the number of rows, so each row comes once; every hundredth
     // has overflow pages.
     const ROWS: i64 = 100_000;
-    let text = |id: i64| {
-        "x".repeat(if id % 100 == 0 {
-            5000
-        } else {
-            (id % 50) as usize
-        })
-    };
+    let text = |id: i64| "x".repeat(if id % 100 == 0 { 5000 } else { (id % 50) as usize });
     let mut table = LateTableBuilder::new(dir.path());
     for i in 0..ROWS {
         let id = i * 7919 % ROWS;
@@ -478,9 +441,7 @@ fn rows_may_come_in_any_order_where_the_table_is_late() {
     database.finish().unwrap();
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("REINDEX").unwrap();
-    let verdict: String = conn
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
+    let verdict: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
     let mut statement = conn.prepare("SELECT id, a, b FROM t ORDER BY id").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
@@ -503,8 +464,5 @@ fn a_rowid_that_comes_twice_is_an_error_where_the_table_is_late() {
     }
     let mut database = Database::open(&path).unwrap();
     let written = table.write(&mut database, root);
-    assert!(
-        matches!(written, Err(Error::Order { rowid: 7 })),
-        "{written:?}"
-    );
+    assert!(matches!(written, Err(Error::Order { rowid: 7 })), "{written:?}");
 }

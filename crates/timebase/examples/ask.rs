@@ -17,9 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The threads that ran longest, with their milliseconds.
 fn busiest(trace: &str) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let mut conn = Connection::open_in_memory()?;
-    Import::new(trace)
-        .without_data()
-        .into_connection(&mut conn)?;
+    Import::new(trace).without_data().into_connection(&mut conn)?;
     let mut statement = conn.prepare(
         "SELECT coalesce(thread.name, 'tid ' || tid), sum(dur) / 1e6 FROM sched JOIN thread USING (utid)
          WHERE dur > 0 AND doubt IS NULL AND NOT is_idle GROUP BY utid ORDER BY 2 DESC LIMIT 5",

@@ -14,10 +14,7 @@ use timebase_sql::perfetto::{self, Packages};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let usage = "usage: perfetto_modules DATABASE FOLDER [MODULE...]";
-    let (database, folder) = (
-        arguments.next().ok_or(usage)?,
-        arguments.next().ok_or(usage)?,
-    );
+    let (database, folder) = (arguments.next().ok_or(usage)?, arguments.next().ok_or(usage)?);
     let mut modules: BTreeSet<String> = arguments.collect();
     if modules.is_empty() {
         collect(Path::new(&folder), "", &mut modules)?;

@@ -27,11 +27,7 @@ fn import_new(folder: &Path) -> io::Result<Vec<(PathBuf, Result<Summary, timebas
     for entry in fs::read_dir(folder)? {
         let trace = entry?.path();
         let database = trace.with_extension("db");
-        if trace
-            .extension()
-            .is_some_and(|extension| extension == "pftrace")
-            && !database.exists()
-        {
+        if trace.extension().is_some_and(|extension| extension == "pftrace") && !database.exists() {
             let result = Import::new(&trace).strict().into_file(&database);
             imported.push((trace, result));
         }
@@ -44,10 +40,7 @@ fn each_trace_is_imported_once() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     for name in ["nearest", "multihop"] {
         let name = format!("{name}.pftrace");
-        fs::copy(
-            Path::new("../../tests/data").join(&name),
-            folder.path().join(&name),
-        )?;
+        fs::copy(Path::new("../../tests/data").join(&name), folder.path().join(&name))?;
     }
     let imported = import_new(folder.path())?;
     assert_eq!(imported.len(), 2);

@@ -38,29 +38,22 @@ fn contents(conn: &Connection) -> BTreeMap<String, Rows> {
     let read = |sql: &str| -> Rows {
         let mut statement = conn.prepare(sql).unwrap();
         let columns = statement.column_count();
-        let rows = statement.query_map([], |row| {
-            (0..columns).map(|column| row.get(column)).collect()
-        });
+        let rows =
+            statement.query_map([], |row| (0..columns).map(|column| row.get(column)).collect());
         rows.unwrap().collect::<Result<_, _>>().unwrap()
     };
     let schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema
                   WHERE name NOT GLOB 'sqlite_stat*' ORDER BY type, name";
     let mut all = BTreeMap::from([
         ("the schema".to_owned(), read(schema)),
-        (
-            "the layout".to_owned(),
-            read("SELECT * FROM pragma_application_id, pragma_user_version"),
-        ),
+        ("the layout".to_owned(), read("SELECT * FROM pragma_application_id, pragma_user_version")),
     ]);
     for row in &all["the schema"].clone() {
         let [Value::Text(kind), Value::Text(name), ..] = &row[..] else {
             continue;
         };
         if kind == "table" {
-            let columns = conn
-                .prepare(&format!("SELECT * FROM {name}"))
-                .unwrap()
-                .column_count();
+            let columns = conn.prepare(&format!("SELECT * FROM {name}")).unwrap().column_count();
             let order: Vec<String> = (1..=columns).map(|column| column.to_string()).collect();
             // A number that occurs nowhere else.
             let which = match name.as_str() {
@@ -79,11 +72,7 @@ fn contents(conn: &Connection) -> BTreeMap<String, Rows> {
 /// Says which tables differ, and their first difference.
 fn assert_equal(file: &Connection, other: &Connection, of: &str) {
     let (file, other) = (contents(file), contents(other));
-    assert_eq!(
-        file.keys().collect::<Vec<_>>(),
-        other.keys().collect::<Vec<_>>(),
-        "{of}"
-    );
+    assert_eq!(file.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>(), "{of}");
     for (table, rows) in &file {
         let others = &other[table];
         let differs = rows.iter().zip(others).find(|(row, other)| row != other);
@@ -102,16 +91,10 @@ fn a_connection_gets_the_rows_of_a_file() {
     for (number, trace) in traces().into_iter().enumerate() {
         for conversion in [Conversion::Nearest, Conversion::Linear] {
             let of = format!("{}, {}", trace.display(), conversion.name());
-            let database = directory
-                .path()
-                .join(format!("{number}-{}.db", conversion.name()));
-            let into_file = Import::new(&trace)
-                .conversion(conversion)
-                .into_file(&database);
+            let database = directory.path().join(format!("{number}-{}.db", conversion.name()));
+            let into_file = Import::new(&trace).conversion(conversion).into_file(&database);
             let mut conn = Connection::open_in_memory().unwrap();
-            let into_memory = Import::new(&trace)
-                .conversion(conversion)
-                .into_connection(&mut conn);
+            let into_memory = Import::new(&trace).conversion(conversion).into_connection(&mut conn);
             match (into_file, into_memory) {
                 (Ok(file), Ok(mut memory)) => {
                     memory.database_bytes = file.database_bytes;
@@ -141,10 +124,7 @@ fn a_reader_gives_the_rows_of_its_bytes() {
             .into_connection(&mut of_reader)
             .unwrap();
         let mut of_file = Connection::open_in_memory().unwrap();
-        Import::new(&trace)
-            .conversion(conversion)
-            .into_connection(&mut of_file)
-            .unwrap();
+        Import::new(&trace).conversion(conversion).into_connection(&mut of_file).unwrap();
         let rows = |conn| contents(conn)["sched_record"].clone();
         assert!(rows(&of_file).len() > 1000);
         assert_eq!(rows(&of_reader), rows(&of_file));
@@ -154,11 +134,8 @@ fn a_reader_gives_the_rows_of_its_bytes() {
 #[test]
 fn a_database_with_tables_is_left_alone() {
     let mut conn = Connection::open_in_memory().unwrap();
-    conn.execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)")
-        .unwrap();
-    let error = Import::new(data().join("nearest.pftrace"))
-        .into_connection(&mut conn)
-        .unwrap_err();
+    conn.execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)").unwrap();
+    let error = Import::new(data().join("nearest.pftrace")).into_connection(&mut conn).unwrap_err();
     assert!(matches!(error, Error::NotEmpty { .. }), "{error}");
     assert_eq!(contents(&conn)["mine"], vec![vec![Value::Integer(1)]]);
 }
@@ -167,16 +144,11 @@ fn a_database_with_tables_is_left_alone() {
 fn an_import_is_a_part_of_the_transaction_that_is_open() {
     let mut conn = Connection::open_in_memory().unwrap();
     conn.execute_batch("BEGIN").unwrap();
-    Import::new(data().join("nearest.pftrace"))
-        .into_connection(&mut conn)
-        .unwrap();
+    Import::new(data().join("nearest.pftrace")).into_connection(&mut conn).unwrap();
     assert!(!conn.is_autocommit());
     conn.execute_batch("ROLLBACK").unwrap();
     assert_eq!(contents(&conn)["the schema"], Rows::new());
-    assert_eq!(
-        contents(&conn)["the layout"],
-        vec![vec![Value::Integer(0), Value::Integer(0)]]
-    );
+    assert_eq!(contents(&conn)["the layout"], vec![vec![Value::Integer(0), Value::Integer(0)]]);
 }
 
 #[test]
@@ -185,15 +157,11 @@ fn a_connection_of_a_file_has_the_rows_in_it() {
     let database = directory.path().join("trace.db");
     let mut conn = Connection::open(&database).unwrap();
     conn.pragma_update(None, "journal_mode", "WAL").unwrap();
-    let summary = Import::new(data().join("app.pftrace"))
-        .into_connection(&mut conn)
-        .unwrap();
+    let summary = Import::new(data().join("app.pftrace")).into_connection(&mut conn).unwrap();
     assert!(summary.database_bytes > 0);
     drop(conn);
     let conn = Connection::open(&database).unwrap();
-    let journal: String = conn
-        .query_row("PRAGMA journal_mode", [], |row| row.get(0))
-        .unwrap();
+    let journal: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(journal, "wal");
     assert!(contents(&conn)["slice_record"].len() > 10);
 }
@@ -202,9 +170,7 @@ fn a_connection_of_a_file_has_the_rows_in_it() {
 fn an_interrupted_import_leaves_nothing() {
     let mut conn = Connection::open_in_memory().unwrap();
     let monitor = timebase::Monitor::default();
-    monitor
-        .cancel
-        .store(true, std::sync::atomic::Ordering::Relaxed);
+    monitor.cancel.store(true, std::sync::atomic::Ordering::Relaxed);
     let error = Import::new(data().join("app.pftrace"))
         .monitor(&monitor)
         .into_connection(&mut conn)

@@ -30,25 +30,17 @@ fn a_main_that_returns_an_error_writes_a_sentence() {
     );
 
     // An error inside of another one is no less a sentence.
-    let error = Import::new(place.path().join("none"))
-        .into_file(&database)
-        .unwrap_err();
+    let error = Import::new(place.path().join("none")).into_file(&database).unwrap_err();
     assert!(by_main(error).starts_with("cannot open "));
-    let error = Rewrite::new(&json)
-        .into_file(place.path().join("new.pftrace"))
-        .unwrap_err();
+    let error = Rewrite::new(&json).into_file(place.path().join("new.pftrace")).unwrap_err();
     assert!(error.source().is_none() && by_main(error).contains("is not a Perfetto trace"));
 }
 
 #[test]
 fn every_error_of_a_text_is_its_message() {
-    let zone = "Europe/Atlantis"
-        .parse::<timebase_resolver::Zone>()
-        .unwrap_err();
+    let zone = "Europe/Atlantis".parse::<timebase_resolver::Zone>().unwrap_err();
     assert_eq!(by_main(zone), zone.to_string());
-    let clock = "64@"
-        .parse::<timebase_resolver::WrittenClock>()
-        .unwrap_err();
+    let clock = "64@".parse::<timebase_resolver::WrittenClock>().unwrap_err();
     assert_eq!(by_main(clock), clock.to_string());
     let subject = "scheds".parse::<timebase::Subject>().unwrap_err();
     let message = subject.to_string();

@@ -18,10 +18,8 @@ const WAITING: &[(&str, &str)] = &[];
 
 /// The modules that need a newer SQLite than timebase does, and its version. tests/python loads all
 /// modules in Python's SQLite.
-const NEWER: &[(&str, &str)] = &[
-    ("chrome.scroll_jank_tagging", "3.44"),
-    ("export.to_firefox_profile", "3.44"),
-];
+const NEWER: &[(&str, &str)] =
+    &[("chrome.scroll_jank_tagging", "3.44"), ("export.to_firefox_profile", "3.44")];
 
 /// The page with the table of the modules.
 const PAGE: &str = "../../docs/perfettosql.md";
@@ -114,12 +112,7 @@ fn tasks_of_chrome(count: u64) -> Vec<u8> {
     }
     for slice in 0..count / 2 {
         let (thread, ts) = (slice % 8 + 1, 10 + 10 * slice);
-        let events = [
-            (1, 1, "toplevel"),
-            (1, slice % 4 + 1, "Java"),
-            (2, 0, ""),
-            (2, 0, ""),
-        ];
+        let events = [(1, 1, "toplevel"), (1, slice % 4 + 1, "Java"), (2, 0, ""), (2, 0, "")];
         for ((kind, name, category), ts) in events.into_iter().zip(ts..) {
             packet(thread, ts, &|to| {
                 let mut event = Vec::new();
@@ -149,11 +142,7 @@ fn pq2_every_module_of_perfettos_library_loads_or_waits_for_a_named_table() {
         assert!(wrong.is_empty(), "{trace}: {wrong:#?}");
     }
     let trace = tasks_of_chrome(100_000);
-    let wrong = refused(
-        &library,
-        &all,
-        Import::from_reader(std::io::Cursor::new(trace)),
-    );
+    let wrong = refused(&library, &all, Import::from_reader(std::io::Cursor::new(trace)));
     assert!(wrong.is_empty(), "100,000 slices: {wrong:#?}");
 }
 

@@ -20,10 +20,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: i64) -> i64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as i64 % bound
     }
 }
@@ -37,12 +34,8 @@ struct Column {
 fn columns(conn: &Connection, table: &str) -> Vec<Column> {
     let sql = "SELECT name, type FROM pragma_table_info(?1)";
     let mut statement = conn.prepare(sql).unwrap();
-    let columns = statement.query_map([table], |row| {
-        Ok(Column {
-            name: row.get(0)?,
-            declared: row.get(1)?,
-        })
-    });
+    let columns =
+        statement.query_map([table], |row| Ok(Column { name: row.get(0)?, declared: row.get(1)? }));
     columns.unwrap().map(Result::unwrap).collect()
 }
 
@@ -79,9 +72,7 @@ fn fill(conn: &Connection) {
         let columns = columns(conn, &table);
         let mut script = format!("DELETE FROM {table};");
         for row in 0..ROWS {
-            let values = columns
-                .iter()
-                .map(|column| value(&mut random, &table, column, row));
+            let values = columns.iter().map(|column| value(&mut random, &table, column, row));
             let values: Vec<String> = values.collect();
             let values = values.join(", ");
             write!(script, "INSERT OR IGNORE INTO {table} VALUES ({values});").unwrap();
@@ -175,9 +166,7 @@ fn first_back(conn: &Connection, sql: &str) -> Option<(i64, i64)> {
     let ids = statement.query_map([], |row| row.get(0)).unwrap();
     let ids: Vec<i64> = ids.map(Result::unwrap).collect();
     assert!(ids.len() > 10, "{} rows: {sql}", ids.len());
-    ids.windows(2)
-        .map(|pair| (pair[0], pair[1]))
-        .find(|(before, id)| before >= id)
+    ids.windows(2).map(|pair| (pair[0], pair[1])).find(|(before, id)| before >= id)
 }
 
 #[test]
@@ -218,11 +207,7 @@ fn pq10_a_search_still_uses_an_index() {
         ("slice", "track_id = 7", "slice_record_track"),
         ("slice", "ts BETWEEN 7 AND 8", "slice_record_ts"),
         ("slice", "id = 7", "PRIMARY KEY"),
-        (
-            "counter",
-            "track_id = 7 AND ts < 100",
-            "counter_record_track",
-        ),
+        ("counter", "track_id = 7 AND ts < 100", "counter_record_track"),
         ("sched_slice", "utid = 7", "sched_record_utid"),
         ("sched_slice", "ts < 7", "PRIMARY KEY"),
         ("thread", "upid = 7", "thread_record_upid"),
@@ -233,9 +218,7 @@ fn pq10_a_search_still_uses_an_index() {
     ] {
         let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM __intrinsic_{table} WHERE {search}");
         let mut statement = conn.prepare(&sql).unwrap();
-        let steps = statement
-            .query_map([], |row| row.get::<_, String>(3))
-            .unwrap();
+        let steps = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
         let steps: Vec<String> = steps.map(Result::unwrap).collect();
         let is_search = |step: &String| step.starts_with("SEARCH") && step.contains(index);
         assert!(steps.iter().any(is_search), "{search}: {steps:#?}");
@@ -308,7 +291,6 @@ fn pq12_queries_inside_of_functions_are_prepared_once() {
     let selects = compiled.load(Ordering::Relaxed);
     assert!(selects < 200, "{selects}");
     // Nothing keeps the connection open.
-    conn.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
-        .unwrap();
+    conn.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).unwrap();
     assert!(conn.close().is_ok());
 }

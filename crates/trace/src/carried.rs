@@ -28,10 +28,7 @@ pub(crate) const LARGEST_WINDOW: u32 = 27;
 
 /// Whether a packet of this type carries compressed packets.
 pub(crate) fn is_compressed(kind: PacketType) -> bool {
-    matches!(
-        kind,
-        PacketType::COMPRESSED_PACKETS | PacketType::ZSTD_COMPRESSED_PACKETS
-    )
+    matches!(kind, PacketType::COMPRESSED_PACKETS | PacketType::ZSTD_COMPRESSED_PACKETS)
 }
 
 /// The compressed contents of a packet, which may be only its beginning.

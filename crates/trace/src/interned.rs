@@ -66,10 +66,7 @@ impl Interned {
     /// Keeps entries of these fields of `InternedData`. Sequences should have the numbers 0, 1, 2 …
     /// because each smaller number takes some memory, too.
     pub fn new(fields: &[(u32, Kept)]) -> Self {
-        Interned {
-            fields: fields.to_vec(),
-            ..Interned::default()
-        }
+        Interned { fields: fields.to_vec(), ..Interned::default() }
     }
 
     /// Adds a serialized `InternedData`. If a number has several entries in an interval, the first
@@ -138,10 +135,7 @@ impl Interned {
         if current.cleared != cleared {
             let entries = std::mem::take(&mut current.entries);
             if current.lasts {
-                let over = Interval {
-                    sequence,
-                    cleared: current.cleared,
-                };
+                let over = Interval { sequence, cleared: current.cleared };
                 self.lasting.entry(over).or_default().append(entries);
             } else {
                 // The next interval of the sequence mostly has as many.
@@ -247,10 +241,7 @@ impl Interned {
     #[inline]
     pub fn note_of(&self, interval: Interval, field: u32, iid: u64) -> Option<u32> {
         let key = (field, iid);
-        match self
-            .current(interval)
-            .and_then(|entries| entries.note_of(key))
-        {
+        match self.current(interval).and_then(|entries| entries.note_of(key)) {
             None if !self.lasting.is_empty() => self.lasting.get(&interval)?.note_of(key),
             known => known,
         }
@@ -326,13 +317,9 @@ mod tests {
         let mut interned = Interned::new(&[(NAMES, Kept::Interval), (SYMBOLS, Kept::Trace)]);
         for (interval, text) in [(at(1, 0), b"a"), (at(2, 0), b"b")] {
             for field in [NAMES, SYMBOLS] {
-                interned
-                    .add(interval, &entry(field as u8, 5, text))
-                    .unwrap();
+                interned.add(interval, &entry(field as u8, 5, text)).unwrap();
                 // The first one counts.
-                interned
-                    .add(interval, &entry(field as u8, 5, b"late"))
-                    .unwrap();
+                interned.add(interval, &entry(field as u8, 5, b"late")).unwrap();
             }
         }
         let text = |interned: &Interned, interval, field| {
@@ -344,9 +331,7 @@ mod tests {
             assert_eq!(text(&interned, at(1, 1), field), None);
         }
         for field in [NAMES, SYMBOLS] {
-            interned
-                .add(at(1, 1), &entry(field as u8, 5, b"c"))
-                .unwrap();
+            interned.add(at(1, 1), &entry(field as u8, 5, b"c")).unwrap();
             assert_eq!(text(&interned, at(1, 1), field), Some(b'c'));
             assert_eq!(text(&interned, at(2, 0), field), Some(b'b'));
         }

@@ -47,14 +47,8 @@ pub enum FileKind {
 /// If the file cannot be read.
 pub fn file_kind(path: &Path) -> io::Result<FileKind> {
     let mut head = Vec::new();
-    File::open(path)?
-        .take(SQLITE.len() as u64)
-        .read_to_end(&mut head)?;
-    Ok(if head == SQLITE {
-        FileKind::Database
-    } else {
-        FileKind::Trace
-    })
+    File::open(path)?.take(SQLITE.len() as u64).read_to_end(&mut head)?;
+    Ok(if head == SQLITE { FileKind::Database } else { FileKind::Trace })
 }
 
 /// The type of a file that is no trace, and advice.
@@ -71,11 +65,7 @@ pub struct OtherFile {
 
 impl OtherFile {
     fn new(what: impl Into<String>, remedy: Remedy) -> OtherFile {
-        OtherFile {
-            what: what.into(),
-            remedy,
-            is_sure: false,
-        }
+        OtherFile { what: what.into(), remedy, is_sure: false }
     }
 }
 
@@ -121,10 +111,7 @@ const MARKS: [(&[u8], &str); 16] = [
     (b"PERFILE2", "a recording of Linux perf (perf.data)"),
     (b"SIMPLEPERF", "a recording of simpleperf"),
     (b"\x10\x00\x04\x46\x78\x54\x16\x00", "a Fuchsia trace"),
-    (
-        b"\x17\x08\x44tracing",
-        "a recording of trace-cmd (trace.dat)",
-    ),
+    (b"\x17\x08\x44tracing", "a recording of trace-cmd (trace.dat)"),
     (b"JAVA PROFILE 1.0", "a Java heap dump (hprof)"),
     (b"*version\n", "a method trace of Android's runtime"),
     (b"SLOW", "a method trace of Android's runtime"),
@@ -163,10 +150,7 @@ pub fn recognize(head: &[u8]) -> Option<OtherFile> {
     let known = archive(head).or_else(|| text(head));
     known.or_else(|| bare_packets(head)).or_else(|| {
         let found = infer::get(head)?;
-        Some(OtherFile::new(
-            format!("a file of the type {}", found.mime_type()),
-            EXPECTED,
-        ))
+        Some(OtherFile::new(format!("a file of the type {}", found.mime_type()), EXPECTED))
     })
 }
 
@@ -215,15 +199,9 @@ const ARCHIVE: Remedy = Remedy::Sentence(
 
 /// A container that may hold a trace.
 fn archive(head: &[u8]) -> Option<OtherFile> {
-    let surely = |other: OtherFile| OtherFile {
-        is_sure: true,
-        ..other
-    };
+    let surely = |other: OtherFile| OtherFile { is_sure: true, ..other };
     if head.starts_with(SQLITE) {
-        return Some(surely(OtherFile::new(
-            "a SQLite database",
-            Remedy::Database,
-        )));
+        return Some(surely(OtherFile::new("a SQLite database", Remedy::Database)));
     }
     if head.starts_with(b"PK\x03\x04") {
         return Some(surely(zip(head)));
@@ -234,10 +212,7 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
     }
     if head.starts_with(&GZIP) || head.starts_with(&ZSTD) {
         let once = "Decompress it once; compressed once, a trace is read as it is";
-        return Some(OtherFile::new(
-            "compressed a second time",
-            Remedy::Sentence(once),
-        ));
+        return Some(OtherFile::new("compressed a second time", Remedy::Sentence(once)));
     }
     if head.get(257..262) == Some(b"ustar") {
         return Some(surely(OtherFile::new("a tar archive", ARCHIVE)));
@@ -249,10 +224,7 @@ fn archive(head: &[u8]) -> Option<OtherFile> {
         (b"7z\xbc\xaf\x27\x1c", "7-Zip", "7z e -so"),
     ];
     let (_, name, command) = programs.iter().find(|(mark, ..)| head.starts_with(mark))?;
-    Some(OtherFile::new(
-        format!("compressed with {name}"),
-        Remedy::Decompress { command },
-    ))
+    Some(OtherFile::new(format!("compressed with {name}"), Remedy::Decompress { command }))
 }
 
 /// A list of files, which begins with the name of the first.
@@ -316,12 +288,7 @@ fn text(head: &[u8]) -> Option<OtherFile> {
             OtherFile::new("JSON", EXPECTED)
         }
     } else if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
-        let marks = [
-            "Android System Trace",
-            "trace-viewer",
-            "trace_viewer",
-            "\"trace-data\"",
-        ];
+        let marks = ["Android System Trace", "trace-viewer", "trace_viewer", "\"trace-data\""];
         if marks.into_iter().any(has) {
             OtherFile::new(
                 "a systrace report (a web page with the kernel's trace as text)",
@@ -365,11 +332,7 @@ fn is_text_packet(text: &str) -> bool {
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     let rest = first.and_then(|line| line.strip_prefix("packet"));
     let rest = rest.map(|rest| rest.trim_start());
-    rest.is_some_and(|rest| {
-        rest.trim_start_matches(':')
-            .trim_start()
-            .starts_with(['{', '<'])
-    })
+    rest.is_some_and(|rest| rest.trim_start_matches(':').trim_start().starts_with(['{', '<']))
 }
 
 /// Whether a text begins like an object or an array. A section of a configuration is also in
@@ -439,13 +402,9 @@ mod tests {
             what(&delimited).as_deref(),
             Some("a series of TracePackets with their lengths, but without their tags")
         );
-        for other in [
-            &packet[..5],
-            &[0x40, 1],
-            &[0x5a, 0],
-            &[5, 0x40, 1, 0x50, 2, 0x5a],
-            &[0x0f; 40],
-        ] {
+        for other in
+            [&packet[..5], &[0x40, 1], &[0x5a, 0], &[5, 0x40, 1, 0x50, 2, 0x5a], &[0x0f; 40]]
+        {
             assert_eq!(what(other), None, "{other:?}");
         }
     }

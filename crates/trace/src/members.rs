@@ -110,18 +110,10 @@ const BEGUN_BYTES: u64 = 4 << 10;
 
 impl<R: Read> Members<R> {
     pub fn new(reader: R, compression: Compression) -> io::Result<Members<R>> {
-        let raw = Raw {
-            reader,
-            has_failed: false,
-            size: 0,
-        };
+        let raw = Raw { reader, has_failed: false, size: 0 };
         let reader = BufReader::with_capacity(64 << 10, raw);
         let begun = Read::chain(&[][..], reader);
-        Ok(Members {
-            compression,
-            state: compression.begin(begun)?,
-            begun: 0,
-        })
+        Ok(Members { compression, state: compression.begin(begun)?, begun: 0 })
     }
 
     /// Goes to the start of the next member, if there is one. After too many false starts, it skips
@@ -232,9 +224,8 @@ mod tests {
     #[test]
     fn z7_reading_goes_on_at_the_next_member_or_frame() {
         for compression in [Compression::Gzip, Compression::Zstd] {
-            let texts: Vec<Vec<u8>> = (0..3_u8)
-                .map(|n| (0..2000_u32).map(|i| ((i * i) >> n) as u8).collect())
-                .collect();
+            let texts: Vec<Vec<u8>> =
+                (0..3_u8).map(|n| (0..2000_u32).map(|i| ((i * i) >> n) as u8).collect()).collect();
             let members: Vec<_> = texts.iter().map(|text| member(compression, text)).collect();
             let whole = members.concat();
             assert_eq!(read(compression, &whole), (texts.concat(), vec![]));

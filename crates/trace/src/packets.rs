@@ -142,11 +142,7 @@ pub struct Packets<R> {
 impl<R: Read> Packets<R> {
     /// The packets of a decompressed stream.
     pub fn new(reader: R) -> Self {
-        Packets {
-            stream: PacketStream::new(reader),
-            counts: Counts::default(),
-            room: Vec::new(),
-        }
+        Packets { stream: PacketStream::new(reader), counts: Counts::default(), room: Vec::new() }
     }
 
     /// The counts so far.
@@ -157,11 +153,7 @@ impl<R: Read> Packets<R> {
     /// Calls `each` with one packet after the other, until it stops or the stream ends. Its verdict
     /// only matters for packets.
     pub fn for_each(&mut self, each: impl FnMut(Found<'_>) -> ControlFlow<(), Payload>) -> End {
-        let mut hand = Hand {
-            each,
-            counts: &mut self.counts,
-            room: &mut self.room,
-        };
+        let mut hand = Hand { each, counts: &mut self.counts, room: &mut self.room };
         match hand.stream(&mut self.stream, None) {
             ControlFlow::Continue(()) => End::Complete,
             ControlFlow::Break(()) => End::Stopped,
@@ -268,11 +260,7 @@ impl<F: FnMut(Found<'_>) -> ControlFlow<(), Payload>> Hand<'_, F> {
                     (self.each)(Found::Nested { offset })
                 }
             },
-            _ => (self.each)(Found::Packet(&Packet {
-                offset,
-                bytes,
-                header,
-            })),
+            _ => (self.each)(Found::Packet(&Packet { offset, bytes, header })),
         }
     }
 

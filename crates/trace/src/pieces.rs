@@ -70,25 +70,13 @@ mod tests {
 
     #[test]
     fn pieces_are_one_stream_up_to_the_empty_one() {
-        let whole = [
-            &[2, 0, 0, 0][..],
-            b"ab",
-            &[1, 0, 0, 0],
-            b"c",
-            &[0; 4],
-            b"more",
-        ]
-        .concat();
+        let whole = [&[2, 0, 0, 0][..], b"ab", &[1, 0, 0, 0], b"c", &[0; 4], b"more"].concat();
         let (bytes, result) = read(&whole);
         assert_eq!((&bytes[..], result.unwrap()), (&b"abc"[..], 3));
         for cut in 0..whole.len() - 4 {
             let (bytes, result) = read(&whole[..cut]);
             assert!(b"abc".starts_with(&bytes[..]));
-            assert_eq!(
-                result.unwrap_err().kind(),
-                ErrorKind::UnexpectedEof,
-                "{cut}"
-            );
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::UnexpectedEof, "{cut}");
         }
     }
 }

@@ -108,10 +108,7 @@ impl Shapes {
         });
         Shapes {
             messages: messages.collect(),
-            packet: names
-                .get(".perfetto.protos.TracePacket")
-                .copied()
-                .unwrap_or(usize::MAX),
+            packet: names.get(".perfetto.protos.TracePacket").copied().unwrap_or(usize::MAX),
         }
     }
 
@@ -291,13 +288,7 @@ impl Look<'_> {
 /// check subtracts from it.
 pub(crate) fn packet(bytes: &[u8], whole: bool, work: &mut u64) -> Option<Evidence> {
     let shapes = &*SHAPES;
-    let mut look = Look {
-        whole,
-        known: 0,
-        identified: false,
-        marked: false,
-        work,
-    };
+    let mut look = Look { whole, known: 0, identified: false, marked: false, work };
     let (known, unknown) = shapes.message(shapes.packet, bytes, 0, &mut look)?;
     // A newer Perfetto has fields that are unknown here, but most are known.
     if unknown > known {

@@ -56,9 +56,7 @@ impl Reader {
     /// The unread bytes.
     fn take(&self) -> io::Result<Box<dyn Read + Send>> {
         let mut reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        reader
-            .take()
-            .ok_or_else(|| io::Error::other("it was read before, and can be read once"))
+        reader.take().ok_or_else(|| io::Error::other("it was read before, and can be read once"))
     }
 }
 
@@ -85,11 +83,7 @@ impl From<Reader> for Source {
 impl Source {
     /// The source for a command line argument: `-` is standard input.
     pub fn from_arg(arg: &OsStr) -> Source {
-        if arg == "-" {
-            Source::Stdin
-        } else {
-            Source::File(arg.into())
-        }
+        if arg == "-" { Source::Stdin } else { Source::File(arg.into()) }
     }
 }
 
@@ -124,10 +118,7 @@ impl Source {
                 if file.metadata().map_err(unreadable)?.is_dir() {
                     return Err(SourceError::Directory { path: path.clone() });
                 }
-                Box::new(Cancellable {
-                    reader: file,
-                    monitor,
-                })
+                Box::new(Cancellable { reader: file, monitor })
             }
         })
     }
@@ -138,10 +129,7 @@ impl Source {
 }
 
 fn unreadable(name: &str, error: io::Error) -> SourceError {
-    SourceError::Open {
-        source_name: name.to_owned(),
-        error,
-    }
+    SourceError::Open { source_name: name.to_owned(), error }
 }
 
 /// Standard input without its own buffer: a buffer would hide bytes from the code that waits for
@@ -173,44 +161,23 @@ pub(crate) struct Use {
 
 impl Use {
     /// The import reads it.
-    pub const IMPORT: Use = Use {
-        is_hashed: true,
-        is_decompressed: true,
-        is_last: true,
-        is_member: false,
-    };
+    pub const IMPORT: Use =
+        Use { is_hashed: true, is_decompressed: true, is_last: true, is_member: false };
     /// It is read before the import.
-    pub const AHEAD: Use = Use {
-        is_hashed: false,
-        is_last: false,
-        ..Use::IMPORT
-    };
+    pub const AHEAD: Use = Use { is_hashed: false, is_last: false, ..Use::IMPORT };
     /// It is copied without changes.
-    pub const PUT_ASIDE: Use = Use {
-        is_decompressed: false,
-        ..Use::AHEAD
-    };
+    pub const PUT_ASIDE: Use = Use { is_decompressed: false, ..Use::AHEAD };
     /// It is an archive whose decompressed copy has readable members.
-    pub const UNPACK: Use = Use {
-        is_last: false,
-        ..Use::IMPORT
-    };
+    pub const UNPACK: Use = Use { is_last: false, ..Use::IMPORT };
 
     /// The same, with its raw bytes.
     pub fn as_it_is(self) -> Use {
-        Use {
-            is_decompressed: false,
-            ..self
-        }
+        Use { is_decompressed: false, ..self }
     }
 
     /// The same for one of several files.
     pub fn member(self, is_last: bool) -> Use {
-        Use {
-            is_last: self.is_last && is_last,
-            is_member: true,
-            ..self
-        }
+        Use { is_last: self.is_last && is_last, is_member: true, ..self }
     }
 }
 
@@ -230,18 +197,11 @@ impl fmt::Display for Source {
 #[non_exhaustive]
 pub enum SourceError {
     #[error("cannot open {source_name}: {error}")]
-    Open {
-        source_name: String,
-        error: io::Error,
-    },
+    Open { source_name: String, error: io::Error },
     #[error("{path} is a directory", path = path.display())]
     Directory { path: PathBuf },
     #[error("reading {source_name} failed after {offset} bytes: {error}")]
-    Read {
-        source_name: String,
-        offset: u64,
-        error: io::Error,
-    },
+    Read { source_name: String, offset: u64, error: io::Error },
     #[error(
         "reading {source_name} failed after {offset} bytes: it is compressed with a window of more than 128 MiB; decompress it first"
     )]
@@ -373,9 +333,7 @@ impl<R: Read> Read for Watched<'_, R> {
                 if self.for_what.is_hashed {
                     seen.hash.update(buf.get(..size).unwrap_or_default());
                 }
-                self.monitor
-                    .bytes_read
-                    .fetch_add(size as u64, Ordering::Relaxed);
+                self.monitor.bytes_read.fetch_add(size as u64, Ordering::Relaxed);
                 if size == 0 && !buf.is_empty() && self.for_what.is_last {
                     self.monitor.is_read.store(true, Ordering::Relaxed);
                 }
@@ -442,12 +400,7 @@ impl<'a> Input<'a> {
         for_what: Use,
     ) -> Result<Input<'a>, SourceError> {
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let mut raw = Watched {
-            reader,
-            seen: Arc::clone(&seen),
-            monitor,
-            for_what,
-        };
+        let mut raw = Watched { reader, seen: Arc::clone(&seen), monitor, for_what };
         let mut head = Vec::new();
         let first = (&mut raw).take(SQLITE.len() as u64).read_to_end(&mut head);
         let mut input = Input {
@@ -465,14 +418,10 @@ impl<'a> Input<'a> {
             }
         }
         if head.is_empty() && !for_what.is_member {
-            return Err(SourceError::Empty {
-                source_name: name.to_owned(),
-            });
+            return Err(SourceError::Empty { source_name: name.to_owned() });
         }
         if head == SQLITE && !for_what.is_member {
-            return Err(SourceError::IsDatabase {
-                source_name: name.to_owned(),
-            });
+            return Err(SourceError::IsDatabase { source_name: name.to_owned() });
         }
         let compression = Compression::of(&head).filter(|_| for_what.is_decompressed);
         input.compression = compression.map(Compression::name);
@@ -484,11 +433,7 @@ impl<'a> Input<'a> {
             }
             None => Box::new(whole),
         };
-        input.reader = Box::new(Headed {
-            reader,
-            seen,
-            is_kept: false,
-        });
+        input.reader = Box::new(Headed { reader, seen, is_kept: false });
         Ok(input)
     }
 
@@ -527,15 +472,8 @@ impl<'a> Input<'a> {
         let mut seen = self.seen();
         let (source_name, offset) = (self.name.clone(), seen.size);
         Some(match seen.failure.take()? {
-            Failure::Read(error) => SourceError::Read {
-                source_name,
-                offset,
-                error,
-            },
-            Failure::Window => SourceError::Window {
-                source_name,
-                offset,
-            },
+            Failure::Read(error) => SourceError::Read { source_name, offset, error },
+            Failure::Window => SourceError::Window { source_name, offset },
         })
     }
 

@@ -177,10 +177,7 @@ pub(crate) enum Begin {
 pub(crate) fn begin(bytes: &[u8]) -> Begin {
     match bytes.split_first() {
         Some((&PACKET, rest)) => match varint(rest) {
-            Ok(Some((size, length))) => Begin::Packet {
-                head: 1 + length,
-                size,
-            },
+            Ok(Some((size, length))) => Begin::Packet { head: 1 + length, size },
             Ok(None) => Begin::Cut,
             Err(()) => Begin::Other,
         },
@@ -447,11 +444,7 @@ impl<R: Read> PacketStream<R> {
         self.advance(size);
         self.skipped = size;
         self.is_found = true;
-        Region {
-            offset,
-            size: size as u64,
-            why,
-        }
+        Region { offset, size: size as u64, why }
     }
 
     /// A region of these bytes and all further bytes before the next packet.
@@ -477,10 +470,7 @@ impl<R: Read> PacketStream<R> {
         self.last = Some((head, total));
         RawPacket {
             offset,
-            bytes: self
-                .buffer
-                .get(start + head..start + total)
-                .unwrap_or_default(),
+            bytes: self.buffer.get(start + head..start + total).unwrap_or_default(),
         }
     }
 
@@ -690,14 +680,7 @@ mod tests {
         let packets: Vec<_> = (1..5).map(|n| packet(n, n)).collect();
         let size = packets[0].len();
         let junk = [0x0b, 0xff, 0x0a, 0x03, 0x0a];
-        let trace = [
-            &packets[0][..],
-            &packets[1],
-            &junk,
-            &packets[2],
-            &packets[3],
-        ]
-        .concat();
+        let trace = [&packets[0][..], &packets[1], &junk, &packets[2], &packets[3]].concat();
         let expected = [
             is(0, &packets[0]),
             is(size, &packets[1]),
@@ -735,20 +718,10 @@ mod tests {
             let right = std::mem::replace(&mut trace[size + 1], length);
             let found = found(&trace);
             assert_eq!(found[0], is(0, &packets[0]), "{length}");
-            assert!(
-                found.contains(&is(2 * size, &packets[2])),
-                "{length}: {found:?}"
-            );
-            assert!(
-                found.contains(&is(3 * size, &packets[3])),
-                "{length}: {found:?}"
-            );
+            assert!(found.contains(&is(2 * size, &packets[2])), "{length}: {found:?}");
+            assert!(found.contains(&is(3 * size, &packets[3])), "{length}: {found:?}");
             let regions = found.iter().filter(|is| matches!(is, Is::Region(..)));
-            assert_eq!(
-                regions.count(),
-                usize::from(length != right),
-                "{length}: {found:?}"
-            );
+            assert_eq!(regions.count(), usize::from(length != right), "{length}: {found:?}");
         }
     }
 

@@ -92,13 +92,7 @@ fn x26_d_machines_meet_by_realtime() {
 #[test]
 fn x26_e_without_realtime_one_boottime_is_assumed() {
     let set = Set::new().file("a", host());
-    let set = set.file(
-        "b",
-        [
-            snapshot(&[(B, s("60"))]).of(7),
-            event("y", B, s("61")).of(7),
-        ],
-    );
+    let set = set.file("b", [snapshot(&[(B, s("60"))]).of(7), event("y", B, s("61")).of(7)]);
     let database = set.assert("x 2, y 61");
     assert_eq!(assumed(&database), ["0:6 = 7:6"]);
     assert_eq!(how(&database, "b"), ["7 same_clock"]);
@@ -107,13 +101,7 @@ fn x26_e_without_realtime_one_boottime_is_assumed() {
 #[test]
 fn x26_f_what_nothing_relates_is_unplaced_and_told_once_a_part() {
     let set = Set::new()
-        .file(
-            "a",
-            [
-                primary(&[(B, s("1")), (R, r("0"))], R),
-                event("x", B, s("2")),
-            ],
-        )
+        .file("a", [primary(&[(B, s("1")), (R, r("0"))], R), event("x", B, s("2"))])
         .file(
             "b",
             [
@@ -146,17 +134,14 @@ fn x26_the_host_part_of_a_file_is_settled_before_its_guests() {
 
 #[test]
 fn x26_a_part_is_settled_again_when_it_has_clocks_of_its_own() {
-    let set = Set::new()
-        .file("a", host())
-        .file("b", [event("y", B, s("61")).of(7)])
-        .file(
-            "c",
-            [
-                event("u", B, s("62")).of(7),
-                snapshot(&[(B, s("80"))]).of(7),
-                event("v", B, s("81")).of(7),
-            ],
-        );
+    let set = Set::new().file("a", host()).file("b", [event("y", B, s("61")).of(7)]).file(
+        "c",
+        [
+            event("u", B, s("62")).of(7),
+            snapshot(&[(B, s("80"))]).of(7),
+            event("v", B, s("81")).of(7),
+        ],
+    );
     let database = set.assert("x 2, y 61, u 62, v 81");
     assert_eq!(assumed(&database), ["0:6 = 7:6", "7:6 = 7:6@c"]);
 }
@@ -167,11 +152,7 @@ fn x26_a_x16_a_later_file_is_placed_by_the_realtime_of_the_first() {
         .file("a", host())
         .file(
             "b",
-            [
-                event("y", B, s("61")).of(7),
-                both("60", "3").of(7),
-                event("z", B, s("62")).of(7),
-            ],
+            [event("y", B, s("61")).of(7), both("60", "3").of(7), event("z", B, s("62")).of(7)],
         )
         .file("c", [both("80", "3").of(7), event("v", B, s("81")).of(7)]);
     // y: one BOOTTIME is assumed, because no clock of the guest was read. It is the BOOTTIME of b,
@@ -213,19 +194,13 @@ fn x28_two_boots_are_told_by_realtime() {
     let differ = |database: &Database| {
         let sql = "SELECT p.boots_differ FROM placement AS p
                    JOIN trace_file AS f ON f.id = p.trace_file_id AND f.name = 'b'";
-        (
-            database.lines(sql).join(" "),
-            database.logged("boots_differ"),
-        )
+        (database.lines(sql).join(" "), database.logged("boots_differ"))
     };
     let database = two_boots("1").assert("x 2, y 6");
     assert_eq!(differ(&database), ("-3000000000".to_owned(), 1));
     let sql = "SELECT message FROM import_log WHERE code = 'boots_differ'";
     let message = database.lines(sql).join(" ");
-    assert!(
-        message.contains("machine"),
-        "the manifest that would fix it: {message}"
-    );
+    assert!(message.contains("machine"), "the manifest that would fix it: {message}");
     // Off by a second or less: no difference.
     let database = two_boots("3").assert("x 2, y 6");
     assert_eq!(differ(&database), ("[NULL]".to_owned(), 0));
@@ -236,15 +211,7 @@ fn x28_two_boots_are_told_by_realtime() {
 #[test]
 fn x29_the_second_try_is_at_the_end_of_the_file_and_the_third_of_the_import() {
     let set = Set::new()
-        .file(
-            "a",
-            [
-                event("x", R, r("1")),
-                event("y", M, s("8")),
-                both("1", "0"),
-                both("9", "0.5"),
-            ],
-        )
+        .file("a", [event("x", R, r("1")), event("y", M, s("8")), both("1", "0"), both("9", "0.5")])
         .file("b", [event("z", M, s("9"))]);
     // x: the snapshots of a are known at its end. MONOTONIC is in none.
     let database = set.assert("x 9.5, y unplaced, z unplaced");
@@ -254,10 +221,9 @@ fn x29_the_second_try_is_at_the_end_of_the_file_and_the_third_of_the_import() {
 
 #[test]
 fn x29_a_later_file_may_place_what_an_earlier_could_not() {
-    let set = Set::new().file("a", [event("x", B, s("2"))]).file(
-        "c",
-        [snapshot(&[(B, s("1")), (M, s("5"))]), event("z", M, s("7"))],
-    );
+    let set = Set::new()
+        .file("a", [event("x", B, s("2"))])
+        .file("c", [snapshot(&[(B, s("1")), (M, s("5"))]), event("z", M, s("7"))]);
     let clocks = json!({
         "clock": "BOOTTIME",
         "sync_to": {"file": "c", "clock": "BOOTTIME"},
@@ -275,10 +241,9 @@ fn x29_a_later_file_may_place_what_an_earlier_could_not() {
 
 #[test]
 fn x29_the_second_try_names_the_clock_of_the_tag_that_its_part_has_by_then() {
-    let set = Set::new().file("a", [snapshot(&[(B, s("1"))])]).file(
-        "b",
-        [event("y", R, r("5")), both("3", "0"), event("z", R, r("5"))],
-    );
+    let set = Set::new()
+        .file("a", [snapshot(&[(B, s("1"))])])
+        .file("b", [event("y", R, r("5")), both("3", "0"), event("z", R, r("5"))]);
     // No snapshot had REALTIME of the machine when y was read; one had that of b at the end.
     set.assert("y 8, z 8");
 }
@@ -291,14 +256,8 @@ fn x29_what_lands_before_0_keeps_its_time() {
 
 #[test]
 fn x29_readings_without_a_time_get_one_at_the_end() {
-    let set = Set::new().file(
-        "a",
-        [
-            snapshot(&[(M, s("5")), (R, r("4"))]),
-            both("1", "0"),
-            event("x", B, s("2")),
-        ],
-    );
+    let set = Set::new()
+        .file("a", [snapshot(&[(M, s("5")), (R, r("4"))]), both("1", "0"), event("x", B, s("2"))]);
     let database = set.assert("x 2");
     let sql = "SELECT clock_id, ts / 1000000000 FROM clock_snapshot ORDER BY id";
     assert_eq!(database.lines(sql), ["3 5", "1 5", "6 1", "1 1"]);

@@ -49,9 +49,7 @@ fn x14_a_tie_of_two_files_goes_by_the_order_of_processing() {
     let expected = "n 11, o 101, x 11, y 12, z 3";
     let set = |files: &[(&str, Item)]| {
         let files = files.iter();
-        let set = files.fold(Set::new(), |set, (name, item)| {
-            set.file(name, [item.clone()])
-        });
+        let set = files.fold(Set::new(), |set, (name, item)| set.file(name, [item.clone()]));
         set.manifest(manifest.clone())
     };
     set(&files).assert(expected);
@@ -74,10 +72,9 @@ fn x15_snapshots_of_a_later_file_do_not_change_conversions_of_the_first() {
 
 #[test]
 fn x15_a_part_reads_the_machines_clocks_until_it_brings_its_own() {
-    let set = Set::new().file("a", [both("1", "0")]).file(
-        "b",
-        [event("x", R, r("5")), both("3", "0"), event("y", R, r("5"))],
-    );
+    let set = Set::new()
+        .file("a", [both("1", "0")])
+        .file("b", [event("x", R, r("5")), both("3", "0"), event("y", R, r("5"))]);
     let database = set.assert("x 6, y 8");
     assert_eq!(database.logged("mixed_clock_sources"), 1);
 }
@@ -106,10 +103,9 @@ fn x15_a_pair_of_kernel_events_isolates() {
         }),
         ..Packet::default()
     };
-    let set = Set::new().file("a", [both("1", "0")]).file(
-        "b",
-        [bundle.into(), event("x", R, r("5")), event("y", 5, s("2"))],
-    );
+    let set = Set::new()
+        .file("a", [both("1", "0")])
+        .file("b", [bundle.into(), event("x", R, r("5")), event("y", 5, s("2"))]);
     // No snapshot reads REALTIME of b.
     set.assert("x unplaced, y 4");
 }
@@ -117,14 +113,7 @@ fn x15_a_pair_of_kernel_events_isolates() {
 #[test]
 fn x16_realtime_of_an_isolated_guest_is_the_machines_too() {
     let set = Set::new()
-        .file(
-            "a",
-            [
-                both("1", "0"),
-                event("x", B, s("2")),
-                snapshot(&[(M, s("40"))]).of(7),
-            ],
-        )
+        .file("a", [both("1", "0"), event("x", B, s("2")), snapshot(&[(M, s("40"))]).of(7)])
         .file("b", [both("50", "1").of(7), event("y", B, s("51")).of(7)]);
     // BOOTTIME of b reaches REALTIME of the guest, which is assumed to be the host's.
     let database = set.assert("x 2, y 3");
@@ -147,13 +136,7 @@ fn x16_realtime_of_the_trace_time_machine_stays_its_files() {
 #[test]
 fn x17_a_part_without_a_default_uses_the_host_parts_of_its_file() {
     let set = Set::new()
-        .file(
-            "a",
-            [
-                primary(&[(B, s("1")), (R, r("0")), (M, s("100"))], M),
-                plain("x", s("101")),
-            ],
-        )
+        .file("a", [primary(&[(B, s("1")), (R, r("0")), (M, s("100"))], M), plain("x", s("101"))])
         .file(
             "b",
             [
@@ -188,11 +171,7 @@ fn x17_a_guest_reads_its_own_clock_of_the_hosts_default() {
 fn x17_a_packet_without_any_default_is_taken_as_trace_time_and_converts_nothing() {
     let set = Set::new().file(
         "a",
-        [
-            plain("x", s("5")),
-            primary(&[(B, s("1")), (R, r("0"))], R),
-            event("y", B, s("2")),
-        ],
+        [plain("x", s("5")), primary(&[(B, s("1")), (R, r("0"))], R), event("y", B, s("2"))],
     );
     // Trace time could still be set.
     set.assert("x 5, y 1700000001");

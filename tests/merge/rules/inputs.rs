@@ -53,10 +53,7 @@ fn x1_several_arguments_and_a_zip_and_a_tar_of_them_give_the_same_rows() {
     let arguments = database::import(&two(), None).unwrap();
     assert_eq!(packets(&arguments), packets_of_two());
     assert_eq!(files(&arguments), ["b proto [NULL]", "a proto [NULL]"]);
-    for (name, bytes) in [
-        ("x.zip", archive::zip(&two())),
-        ("x.tar", archive::tar(&two())),
-    ] {
+    for (name, bytes) in [("x.zip", archive::zip(&two())), ("x.tar", archive::tar(&two()))] {
         let database = opened(name, &bytes);
         assert_eq!(packets(&database), packets_of_two(), "{name}");
         assert_eq!(files(&database), files(&arguments), "{name}");
@@ -72,10 +69,7 @@ fn x1_one_trace_is_the_input_itself() {
     let database = opened("a", &trace("2"));
     let sql = "SELECT id, parent_id, trace_type, is_container, packets FROM trace_file";
     assert_eq!(database.lines(sql), ["0 [NULL] proto 0 2"]);
-    assert_eq!(
-        database.lines("SELECT DISTINCT trace_file_id FROM packet"),
-        ["0"]
-    );
+    assert_eq!(database.lines("SELECT DISTINCT trace_file_id FROM packet"), ["0"]);
 }
 
 #[test]
@@ -117,16 +111,11 @@ fn x2_directories_and_hidden_members_are_skipped() {
     for hidden in [".hidden", "d/.hidden", ".d/x", "__MACOSX/._a"] {
         members.push(File::new(hidden, "junk"));
     }
-    for (name, bytes) in [
-        ("x.zip", archive::zip(&members)),
-        ("x.tar", tar_with_directory(&members)),
-    ] {
+    for (name, bytes) in
+        [("x.zip", archive::zip(&members)), ("x.tar", tar_with_directory(&members))]
+    {
         let database = opened(name, &bytes);
-        assert_eq!(
-            files(&database),
-            ["b proto [NULL]", "a proto [NULL]"],
-            "{name}"
-        );
+        assert_eq!(files(&database), ["b proto [NULL]", "a proto [NULL]"], "{name}");
         assert_eq!(database.logged("unknown_member"), 0, "{name}");
     }
 }
@@ -147,10 +136,7 @@ fn tar_with_directory(members: &[File]) -> Vec<u8> {
 
 #[test]
 fn x2_a_point_and_two_points_are_not_hidden() {
-    let members = [
-        File::new("./a", trace("2")),
-        File::new("d/../b", trace("5")),
-    ];
+    let members = [File::new("./a", trace("2")), File::new("d/../b", trace("5"))];
     let database = opened("x.tar", &archive::tar(&members));
     assert_eq!(database.packets().len(), 4);
 }
@@ -213,35 +199,23 @@ fn x5_a_compressed_member_is_one_file_under_its_name() {
 #[test]
 fn x5_x30_a_compressed_manifest_comes_after_traces() {
     let manifest = archive::gzip(b"{\"perfetto_manifest\": {\"version\": 1}}");
-    let late = Set::new()
-        .file("a", [event("x", B, s("2"))])
-        .other("b.gz", manifest.clone());
+    let late = Set::new().file("a", [event("x", B, s("2"))]).other("b.gz", manifest.clone());
     late.refused(&["perfetto_manifest"]);
     // Both are compressed, and it has the first name.
-    let early = Set::new()
-        .other("b", archive::gzip(&trace("2")))
-        .other("a", manifest);
+    let early = Set::new().other("b", archive::gzip(&trace("2"))).other("a", manifest);
     assert_eq!(early.database().packets().len(), 2);
 }
 
 #[test]
 fn x6_an_archive_in_an_archive_is_refused_with_its_name() {
-    let inner = [
-        archive::zip(&two()),
-        archive::tar(&two()),
-        archive::gzip(&archive::tar(&two())),
-    ];
+    let inner = [archive::zip(&two()), archive::tar(&two()), archive::gzip(&archive::tar(&two()))];
     for inner in inner {
         let members = [File::new("a", trace("2")), File::new("inner", inner)];
         let why = database::import_archive("x.zip", &archive::zip(&members));
         let why = why.err().expect("an archive in an archive");
         assert!(why.contains("inner"), "{why}");
         let why = database::import(&members, None);
-        assert!(
-            why.err()
-                .expect("an archive as one of several")
-                .contains("inner")
-        );
+        assert!(why.err().expect("an archive as one of several").contains("inner"));
     }
 }
 
@@ -386,11 +360,7 @@ fn x9_an_archive_on_standard_input_is_read() {
 fn x9_an_archive_from_a_pipe_is_read_as_from_a_file() {
     let place = Place::new();
     let input = place.write("x.zip", &archive::zip(&two()));
-    let mut cat = Command::new("cat")
-        .arg(input)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut cat = Command::new("cat").arg(input).stdout(Stdio::piped()).spawn().unwrap();
     let out = place.path("out.db");
     let status = Command::new(support::PROGRAM)
         .args(["import", "-", "-o"])
@@ -425,8 +395,5 @@ fn f6_a_file_that_is_cut_has_so_many_packets_of_its_own() {
     let database = database::import(&files, None).unwrap();
     let told = database.lines("SELECT message FROM import_log WHERE code = 'cut'");
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(
-        told[0].ends_with("; the 1 packets before it are imported"),
-        "{told:?}"
-    );
+    assert!(told[0].ends_with("; the 1 packets before it are imported"), "{told:?}");
 }

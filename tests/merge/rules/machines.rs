@@ -11,9 +11,8 @@ fn b1() -> Item {
 
 #[test]
 fn x10_files_without_ids_are_one_machine() {
-    let set = Set::new()
-        .file("a", [b1(), event("x", B, s("2"))])
-        .file("b", [event("y", B, s("3"))]);
+    let set =
+        Set::new().file("a", [b1(), event("x", B, s("2"))]).file("b", [event("y", B, s("3"))]);
     set.assert("x 2, y 3");
     set.assert_machines(&[(0, "")]);
 }
@@ -32,10 +31,7 @@ fn x10_the_same_raw_id_in_two_files_is_one_machine() {
 #[test]
 fn x11_named_machines_come_first_and_the_others_as_they_are_met() {
     let set = Set::new()
-        .file(
-            "a",
-            [event("x", B, s("2")).of(7), event("y", B, s("3")).of(5)],
-        )
+        .file("a", [event("x", B, s("2")).of(7), event("y", B, s("3")).of(5)])
         .file("b", [event("z", B, s("4"))])
         .file("c", [event("v", B, s("5")).of(5)]);
     let set = set.manifest(json!({"files": [
@@ -55,10 +51,7 @@ fn x11_named_machines_come_first_and_the_others_as_they_are_met() {
 
 #[test]
 fn x11_a_marker_makes_no_host() {
-    let marker = Packet {
-        is_marker: true,
-        ..Packet::default()
-    };
+    let marker = Packet { is_marker: true, ..Packet::default() };
     let items = [Item::from(marker), b1().of(7), event("x", B, s("2")).of(7)];
     let set = Set::new().file("a", items);
     set.assert("x 2");
@@ -68,10 +61,7 @@ fn x11_a_marker_makes_no_host() {
 #[test]
 fn x11_a_machine_says_its_name_where_the_manifest_does_not() {
     let named = |name: &str| {
-        Item::from(Packet {
-            machine_name: Some(name.to_owned()),
-            ..Packet::default()
-        })
+        Item::from(Packet { machine_name: Some(name.to_owned()), ..Packet::default() })
     };
     let set = Set::new()
         .file("a", [named("itself"), event("x", B, s("2"))])
@@ -115,14 +105,7 @@ fn needing(name: &'static str, timestamp: u64) -> Item {
 #[test]
 fn x13_the_same_sequence_in_two_files_is_two() {
     let set = Set::new()
-        .file(
-            "a",
-            [
-                snapshot(&[(B, s("1")), (R, r("0"))]),
-                defaults(R),
-                needing("x", r("2")),
-            ],
-        )
+        .file("a", [snapshot(&[(B, s("1")), (R, r("0"))]), defaults(R), needing("x", r("2"))])
         .file("b", [plain("y", s("2")), needing("z", s("3"))]);
     let database = set.assert("x 3, y 2, z unplaced");
     let sql = "SELECT unresolved FROM packet WHERE ts IS NULL AND timestamp IS NOT NULL";
@@ -149,9 +132,7 @@ fn x13_the_same_sequence_of_two_machines_of_a_file_is_two() {
 #[test]
 fn x10_rows_of_a_file_are_numbered_by_themselves() {
     let items = [b1().packet, event("x", B, s("2")).packet];
-    let set = Set::new()
-        .file("a", [b1(), event("y", B, s("2"))])
-        .other("b", encode::trace(&items));
+    let set = Set::new().file("a", [b1(), event("y", B, s("2"))]).other("b", encode::trace(&items));
     let database = set.database();
     let sql = "SELECT p.id, f.name, p.number, p.offset FROM packet AS p
                JOIN trace_file AS f ON f.id = p.trace_file_id ORDER BY p.id";

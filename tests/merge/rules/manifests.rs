@@ -11,14 +11,8 @@ const M: u32 = 3;
 /// a: B1=R(r), x@B2; b: B5=R(r+1), y@B6. Both have all clocks of the relations.
 fn two() -> Set {
     Set::new()
-        .file(
-            "a",
-            [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", B, s("2"))],
-        )
-        .file(
-            "b",
-            [snapshot(&[(B, s("5")), (R, r("1"))]), event("y", B, s("6"))],
-        )
+        .file("a", [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", B, s("2"))])
+        .file("b", [snapshot(&[(B, s("5")), (R, r("1"))]), event("y", B, s("6"))])
 }
 
 #[track_caller]
@@ -33,10 +27,7 @@ fn x30_two_manifests_are_refused() {
     let set = two().other("m", manifest).other("n", manifest);
     set.refused(&["perfetto_manifest"]);
     // So is one in the archive and one as the option.
-    two()
-        .other("m", manifest)
-        .manifest(json!({}))
-        .refused(&["perfetto_manifest"]);
+    two().other("m", manifest).manifest(json!({})).refused(&["perfetto_manifest"]);
 }
 
 #[test]
@@ -50,9 +41,7 @@ fn x30_a_manifest_alone_is_valid_and_does_nothing() {
 
 #[test]
 fn x31_version_is_the_integer_1() {
-    two()
-        .manifest_text("{\"perfetto_manifest\": {}}")
-        .refused(&["version"]);
+    two().manifest_text("{\"perfetto_manifest\": {}}").refused(&["version"]);
     for version in [json!(1.0), json!("1"), json!(true), json!(2), Json::Null] {
         refused(json!({ "version": version }), &["version"]);
     }
@@ -75,33 +64,18 @@ fn x31_attributes_are_metadata() {
     let database = set.assert("x 2, y 6");
     let sql = "SELECT name, value, typeof(value) FROM metadata
                WHERE name LIKE 'manifest_attribute.%' ORDER BY name";
-    let expected = [
-        "manifest_attribute.device phone text",
-        "manifest_attribute.run 3 integer",
-    ];
+    let expected = ["manifest_attribute.device phone text", "manifest_attribute.run 3 integer"];
     assert_eq!(database.lines(sql), expected);
 }
 
 #[test]
 fn x31_clocks_have_their_names_in_exact_case() {
     for name in ["boottime", "TAI", ""] {
-        refused(
-            json!({"trace_time": {"clock": name}}),
-            &["trace_time.clock"],
-        );
+        refused(json!({"trace_time": {"clock": name}}), &["trace_time.clock"]);
     }
-    let names = [
-        "REALTIME",
-        "REALTIME_COARSE",
-        "MONOTONIC",
-        "MONOTONIC_COARSE",
-        "MONOTONIC_RAW",
-    ];
+    let names = ["REALTIME", "REALTIME_COARSE", "MONOTONIC", "MONOTONIC_COARSE", "MONOTONIC_RAW"];
     for (n, name) in (1..).zip(names) {
-        let items = [
-            snapshot(&[(B, s("1")), (n, s("10"))]),
-            event("x", B, s("2")),
-        ];
+        let items = [snapshot(&[(B, s("1")), (n, s("10"))]), event("x", B, s("2"))];
         let set = Set::new().file("a", items);
         let set = set.manifest(json!({"trace_time": {"clock": name}}));
         set.assert("x 11");
@@ -137,10 +111,7 @@ fn x32_a_path_is_the_members_exact_name() {
         let database = set.database();
         let sql = "SELECT DISTINCT p.machine_id FROM packet AS p
                    JOIN machine AS m ON m.id = p.machine_id AND m.name = 'phone'";
-        assert_eq!(
-            model.machines.len(),
-            database.lines("SELECT id FROM machine").len()
-        );
+        assert_eq!(model.machines.len(), database.lines("SELECT id FROM machine").len());
         database.lines(sql).len()
     };
     assert_eq!(named(&two().manifest(entry("b"))), 1);
@@ -185,17 +156,8 @@ fn x33_a_file_is_one_machine_by_its_name() {
 
 #[test]
 fn x33_what_is_wrong_with_a_machine() {
-    for machine in [
-        json!("a"),
-        json!({}),
-        json!({"name": ""}),
-        json!({"name": 1}),
-        json!([]),
-    ] {
-        refused(
-            json!({"files": [{"path": "a", "machine": machine}]}),
-            &["files[0].machine"],
-        );
+    for machine in [json!("a"), json!({}), json!({"name": ""}), json!({"name": 1}), json!([])] {
+        refused(json!({"files": [{"path": "a", "machine": machine}]}), &["files[0].machine"]);
     }
     let machines = json!([{"id": 7, "name": "b"}]);
     let both = json!({"path": "a", "machine": {"name": "a"}, "machines": machines});
@@ -218,11 +180,8 @@ fn x33_clocks_of_a_client_in_such_a_file_are_refused() {
 
 /// A file of the host and of two guests.
 fn three() -> Set {
-    let events = [
-        event("x", B, s("2")),
-        event("y", B, s("2")).of(7),
-        event("z", B, s("2")).of(u32::MAX),
-    ];
+    let events =
+        [event("x", B, s("2")), event("y", B, s("2")).of(7), event("z", B, s("2")).of(u32::MAX)];
     let items = [snapshot(&[(B, s("1"))])].into_iter().chain(events);
     Set::new().file("a", items)
 }
@@ -243,9 +202,7 @@ fn x34_raw_ids_are_named_machines() {
 #[test]
 fn x34_an_id_that_is_not_listed_is_refused() {
     let list = json!([{"id": 0, "name": "phone"}, {"id": 7, "name": "watch"}]);
-    three()
-        .manifest(machines(list))
-        .refused(&["perfetto_manifest", "4294967295"]);
+    three().manifest(machines(list)).refused(&["perfetto_manifest", "4294967295"]);
 }
 
 #[test]
@@ -306,12 +263,8 @@ fn to_b(offset: Json) -> Json {
 
 #[test]
 fn x35_this_files_clock_reads_t_where_the_reference_reads_more() {
-    two()
-        .manifest(to_b(json!(1_000_000_000)))
-        .assert("x 2, y 5");
-    two()
-        .manifest(to_b(json!(-1_000_000_000)))
-        .assert("x 2, y 7");
+    two().manifest(to_b(json!(1_000_000_000))).assert("x 2, y 5");
+    two().manifest(to_b(json!(-1_000_000_000))).assert("x 2, y 7");
     let database = two().manifest(to_b(json!(-5))).assert("x 2, y 6.000000005");
     let sql = "SELECT m.name, s.clock_id, s.clock_value FROM clock_snapshot AS s
                JOIN machine AS m ON m.id = s.machine_id
@@ -321,13 +274,7 @@ fn x35_this_files_clock_reads_t_where_the_reference_reads_more() {
 
 #[test]
 fn x35_offset_ns_is_an_integer_of_64_bits_but_the_least() {
-    for offset in [
-        json!(i64::MIN),
-        json!(1.0),
-        json!("1"),
-        json!(u64::MAX),
-        json!(true),
-    ] {
+    for offset in [json!(i64::MIN), json!(1.0), json!("1"), json!(u64::MAX), json!(true)] {
         refused(to_b(offset), &["files[0].clocks.offset_ns"]);
     }
     two().manifest(to_b(json!(i64::MIN + 1))).database();
@@ -353,16 +300,8 @@ fn x35_two_clocks_of_one_machine_can_be_related() {
 #[test]
 fn x35_what_is_wrong_with_clocks() {
     refused(related(json!(1)), &["files[0].clocks"]);
-    refused(
-        related(json!({"clock": 6, "sync_to": {"file": "b"}})),
-        &["files[0].clocks.clock"],
-    );
-    for sync_to in [
-        json!(1),
-        json!({}),
-        json!({"file": 1}),
-        json!({"clock": "BOOTTIME"}),
-    ] {
+    refused(related(json!({"clock": 6, "sync_to": {"file": "b"}})), &["files[0].clocks.clock"]);
+    for sync_to in [json!(1), json!({}), json!({"file": 1}), json!({"clock": "BOOTTIME"})] {
         let clocks = json!({"clock": "BOOTTIME", "sync_to": sync_to});
         refused(related(clocks), &["files[0].clocks.sync_to"]);
     }
@@ -416,12 +355,9 @@ fn x36_without_a_file_it_is_the_first_machine_of_all() {
 
 #[test]
 fn x36_what_is_wrong_with_trace_time() {
-    for trace_time in [
-        json!(1),
-        json!({}),
-        json!({"clock": 6}),
-        json!({"clock": "BOOTTIME", "file": 1}),
-    ] {
+    for trace_time in
+        [json!(1), json!({}), json!({"clock": 6}), json!({"clock": "BOOTTIME", "file": 1})]
+    {
         refused(json!({ "trace_time": trace_time }), &["trace_time"]);
     }
 }
@@ -484,20 +420,14 @@ fn x38_a_reference_names_a_file_that_has_an_entry() {
     let mut manifest = to_b(json!(0));
     manifest["files"].as_array_mut().unwrap().pop();
     refused(manifest, &["files[0].clocks.sync_to"]);
-    refused(
-        json!({"trace_time": {"clock": "BOOTTIME", "file": "b"}}),
-        &["trace_time"],
-    );
+    refused(json!({"trace_time": {"clock": "BOOTTIME", "file": "b"}}), &["trace_time"]);
 }
 
 #[test]
 fn x38_a_machine_needs_a_file() {
     let files = json!([{"path": "a", "machine": {"name": "a"}}]);
     let trace_time = json!({"clock": "BOOTTIME", "machine": "a"});
-    refused(
-        json!({"files": files, "trace_time": trace_time}),
-        &["trace_time"],
-    );
+    refused(json!({"files": files, "trace_time": trace_time}), &["trace_time"]);
 }
 
 /// a has a list of machines, and b refers to a machine of it.
@@ -518,9 +448,7 @@ fn x38_a_file_of_several_machines_needs_the_machines_name() {
     refused(of_several(None), &["files[1].clocks.sync_to"]);
     refused(of_several(Some("server")), &["files[1].clocks.sync_to"]);
     refused(of_several(Some("nobody")), &["files[1].clocks.sync_to"]);
-    two()
-        .manifest(of_several(Some("phone")))
-        .assert("x 2, y 6.0000005");
+    two().manifest(of_several(Some("phone"))).assert("x 2, y 6.0000005");
 }
 
 #[test]
@@ -538,9 +466,7 @@ fn x38_the_machine_of_this_side_is_one_of_its_own_entry() {
     };
     refused(clocks(None), &["files[0].clocks"]);
     refused(clocks(Some("server")), &["files[0].clocks"]);
-    two()
-        .manifest(clocks(Some("phone")))
-        .assert("x 2, y 5.9999995");
+    two().manifest(clocks(Some("phone"))).assert("x 2, y 5.9999995");
 }
 
 #[test]
@@ -554,9 +480,7 @@ fn x39_overrides_for_what_is_no_trace_are_refused() {
         let mut entry = overrides;
         entry["path"] = json!("the.manifest");
         let manifest = json!({"files": [entry, {"path": "a"}]});
-        two()
-            .manifest(manifest)
-            .refused(&["perfetto_manifest", "files[0]"]);
+        two().manifest(manifest).refused(&["perfetto_manifest", "files[0]"]);
     }
     // This file is no manifest.
     let entry = json!({"path": "the.manifest", "machines": [{"id": 7, "name": "m"}]});

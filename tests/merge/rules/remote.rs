@@ -25,11 +25,7 @@ fn x19_client_clocks_are_a_snapshot_of_the_client() {
     let database = set.assert("g 2.999999");
     let sql = "SELECT clock_id, clock_value / 1000, source FROM clock_snapshot
                WHERE machine_id = 1 AND source <> 'remote_sync' ORDER BY id";
-    let expected = [
-        "6 50000000 service",
-        "3 10000000 service",
-        "6 50000002 service",
-    ];
+    let expected = ["6 50000000 service", "3 10000000 service", "6 50000002 service"];
     assert_eq!(database.lines(sql), expected);
 }
 
@@ -71,14 +67,8 @@ fn x20_a_clock_without_all_four_readings_is_left_out() {
     let items = [
         b1(),
         sync(&[
-            (
-                &[(B, s("50")), (M, s("10")), (R, 0)],
-                &[(B, s("2")), (R, r("1"))],
-            ),
-            (
-                &[(B, s("51")), (M, s("11")), (R, r("2"))],
-                &[(B, s("3")), (M, s("9")), (R, r("1"))],
-            ),
+            (&[(B, s("50")), (M, s("10")), (R, 0)], &[(B, s("2")), (R, r("1"))]),
+            (&[(B, s("51")), (M, s("11")), (R, r("2"))], &[(B, s("3")), (M, s("9")), (R, r("1"))]),
         ]),
     ];
     let database = Set::new().file("a", items).database();
@@ -91,10 +81,7 @@ fn x20_x21_divisions_truncate_toward_zero() {
     let round = |c1: u64, h1: u64, c2: u64, h2: u64| {
         let (client, host) = ([(B, c1)], [(B, h1)]);
         let (client2, host2) = ([(B, c2)], [(B, h2)]);
-        let items = [
-            snapshot(&[(B, 1)]),
-            sync(&[(&client, &host), (&client2, &host2)]),
-        ];
+        let items = [snapshot(&[(B, 1)]), sync(&[(&client, &host), (&client2, &host2)])];
         let set = Set::new().file("a", items);
         let database = set.database();
         let offsets = database.lines("SELECT offset FROM remote_clock_sync ORDER BY id");
@@ -131,17 +118,13 @@ fn x21_of_several_packets_the_nearest_counts() {
         event("g", B, s("60")).of(7),
         event("h", B, s("71")).of(7),
     ];
-    Set::new()
-        .file("a", items)
-        .assert("g 11.999999, h 21.999999");
+    Set::new().file("a", items).assert("g 11.999999, h 21.999999");
 }
 
 #[test]
 fn x22_a_host_without_packets_is_made() {
-    let items = [
-        sync_boottime(&[("50", "2"), ("50.000002", "2.000002")]),
-        event("g", B, s("51")).of(7),
-    ];
+    let items =
+        [sync_boottime(&[("50", "2"), ("50.000002", "2.000002")]), event("g", B, s("51")).of(7)];
     let set = Set::new().file("a", items);
     // Nothing claims trace time, so it is the guest's.
     set.assert("g 51");
@@ -150,12 +133,8 @@ fn x22_a_host_without_packets_is_made() {
 
 #[test]
 fn x22_the_clocks_are_those_that_both_parts_have_by_then() {
-    let set = Set::new()
-        .file(
-            "a",
-            [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", B, s("2"))],
-        )
-        .file(
+    let set =
+        Set::new().file("a", [snapshot(&[(B, s("1")), (R, r("0"))]), event("x", B, s("2"))]).file(
             "b",
             [
                 snapshot(&[(B, s("900")), (R, r("0"))]),
@@ -178,10 +157,7 @@ fn x23_without_a_machine_it_is_rejected_as_a_whole() {
     let database = set.assert("x 3");
     assert_eq!(database.logged("remote_sync_same_machine"), 1);
     assert_eq!(database.lines("SELECT count(*) FROM clock_snapshot"), ["1"]);
-    assert_eq!(
-        database.lines("SELECT count(*) FROM remote_clock_sync"),
-        ["0"]
-    );
+    assert_eq!(database.lines("SELECT count(*) FROM remote_clock_sync"), ["0"]);
 }
 
 #[test]

@@ -20,13 +20,8 @@ fn trace_time(database: &Database) -> String {
 
 #[test]
 fn x25_1_the_manifest_is_heeded_before_all_claims() {
-    let set = Set::new().file(
-        "a",
-        [
-            primary(&[(B, s("1")), (R, r("0"))], B),
-            event("x", B, s("2")),
-        ],
-    );
+    let set =
+        Set::new().file("a", [primary(&[(B, s("1")), (R, r("0"))], B), event("x", B, s("2"))]);
     let set = set.manifest(json!({"trace_time": {"clock": "REALTIME"}}));
     let database = set.assert("x 1700000001");
     assert_eq!(trace_time(&database), "1 0");
@@ -35,13 +30,7 @@ fn x25_1_the_manifest_is_heeded_before_all_claims() {
 #[test]
 fn x25_2_the_first_snapshot_that_claims_it_names_it() {
     let set = Set::new()
-        .file(
-            "a",
-            [
-                snapshot(&[(R, r("0")), (M, s("7"))]).of(42),
-                both("1", "0").of(7),
-            ],
-        )
+        .file("a", [snapshot(&[(R, r("0")), (M, s("7"))]).of(42), both("1", "0").of(7)])
         .file("b", [both("9", "0"), event("x", B, s("9"))]);
     // The host's claim in another file has no effect.
     let database = set.assert("x 1");
@@ -80,11 +69,7 @@ fn x25_2_a_snapshot_of_a_private_clock_claims_nothing() {
 fn x25_2_a_rejected_snapshot_claims_nothing() {
     let set = Set::new().file(
         "a",
-        [
-            primary(&[(R, r("0")), (R, r("1"))], R).of(7),
-            both("1", "0"),
-            event("x", B, s("2")),
-        ],
+        [primary(&[(R, r("0")), (R, r("1"))], R).of(7), both("1", "0"), event("x", B, s("2"))],
     );
     let database = set.assert("x 2");
     assert_eq!(trace_time(&database), "6 0");
@@ -151,11 +136,7 @@ fn x25_t1_the_same_machine_may_name_another_clock_until_something_is_placed() {
     assert_eq!(trace_time(&database), "6 0");
     let placed = Set::new().file(
         "a",
-        [
-            both("1", "0"),
-            primary(&[(B, s("1")), (R, r("0"))], R),
-            event("x", R, r("4")),
-        ],
+        [both("1", "0"), primary(&[(B, s("1")), (R, r("0"))], R), event("x", R, r("4"))],
     );
     placed.assert("x 5");
 }
@@ -164,11 +145,7 @@ fn x25_t1_the_same_machine_may_name_another_clock_until_something_is_placed() {
 fn x25_3_the_first_conversion_of_a_host_part_makes_it_its_boottime() {
     let set = Set::new().file(
         "a",
-        [
-            event("x", B, s("2")),
-            primary(&[(B, s("1")), (R, r("0"))], R),
-            event("y", R, r("4")),
-        ],
+        [event("x", B, s("2")), primary(&[(B, s("1")), (R, r("0"))], R), event("y", R, r("4"))],
     );
     let database = set.assert("x 2, y 5");
     assert_eq!(trace_time(&database), "6 0");

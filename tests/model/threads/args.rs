@@ -36,10 +36,7 @@ pub struct Key {
 
 impl Key {
     pub fn new(name: &str) -> Key {
-        Key {
-            full: name.to_owned(),
-            flat: name.to_owned(),
-        }
+        Key { full: name.to_owned(), flat: name.to_owned() }
     }
 
     /// The key of this name below it.
@@ -47,18 +44,12 @@ impl Key {
         if self.full.is_empty() {
             return Key::new(name);
         }
-        Key {
-            full: format!("{}.{name}", self.full),
-            flat: format!("{}.{name}", self.flat),
-        }
+        Key { full: format!("{}.{name}", self.full), flat: format!("{}.{name}", self.flat) }
     }
 
     /// Its element with this number.
     pub fn element(&self, position: usize) -> Key {
-        Key {
-            full: format!("{}[{position}]", self.full),
-            flat: self.flat.clone(),
-        }
+        Key { full: format!("{}[{position}]", self.full), flat: self.flat.clone() }
     }
 }
 

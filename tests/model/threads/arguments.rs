@@ -22,11 +22,7 @@ impl World<'_> {
     /// A4, A8, A9, A11, L3
     pub fn arguments(&self, happening: &Happening<'_>, args: &mut Args) {
         let event = happening.event;
-        let mut reading = Reading {
-            schema: &self.schema,
-            event,
-            args,
-        };
+        let mut reading = Reading { schema: &self.schema, event, args };
         for annotation in event.fields.messages(4) {
             let _ = reading.annotation(&annotation, &Key::new("debug"));
         }
@@ -45,9 +41,7 @@ impl World<'_> {
         if let Some(phase @ ('R' | 'S' | 'T' | 'p')) = happening.phase {
             args.say("legacy_event.phase", Said::text(&phase.to_string()));
         }
-        let id = [6, 11, 10]
-            .into_iter()
-            .find_map(|f| happening.legacy.number(f));
+        let id = [6, 11, 10].into_iter().find_map(|f| happening.legacy.number(f));
         if let (Some(id), true) = (id, happening.phase.is_some_and(is_async)) {
             args.say("legacy_trace_source_id", Said::Int(id.cast_signed()));
         }
@@ -223,10 +217,8 @@ impl Reading<'_> {
     /// A8
     fn places_in_code(&mut self) {
         let task = self.event.fields.message(5).unwrap_or_default();
-        let places = [
-            ("source", self.event.fields.number(34)),
-            ("task.posted_from", task.number(1)),
-        ];
+        let places =
+            [("source", self.event.fields.number(34)), ("task.posted_from", task.number(1))];
         for (name, iid) in places {
             let known = iid.and_then(|iid| self.event.interned(4, iid));
             if let Some(place) = known.filter(|_| iid != Some(0)).cloned() {
@@ -293,9 +285,7 @@ impl Reading<'_> {
     /// A8
     fn histogram(&mut self) {
         let sample = self.event.fields.message(28).unwrap_or_default();
-        let name = sample
-            .number(4)
-            .and_then(|iid| self.event.interned(25, iid));
+        let name = sample.number(4).and_then(|iid| self.event.interned(25, iid));
         if let Some(name) = name.map(|name| name.text(2).unwrap_or_default()) {
             let key = "chrome_histogram_sample.name";
             self.args.say(key, Said::text(&name));

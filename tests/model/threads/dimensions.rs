@@ -75,9 +75,7 @@ pub fn dimensions(track: &Track) -> Args {
     if LANES.contains(&&*track.kind) {
         int("track_compressor_idx", track.number.0 as i64);
     }
-    let mut forms = NAMES
-        .lines()
-        .filter_map(|line| line.trim().split_once(": "));
+    let mut forms = NAMES.lines().filter_map(|line| line.trim().split_once(": "));
     let form = forms.rfind(|(kind, _)| *kind == track.kind);
     if let (Some((_, form)), Some(name)) = (form, &track.name) {
         told_by_name(form, name, &mut args);
@@ -119,9 +117,7 @@ pub fn description(track: &Track) -> Option<String> {
     if track.kind != "process_memory" {
         return None;
     }
-    let mut lines = DESCRIPTIONS
-        .lines()
-        .filter_map(|line| line.trim().split_once(": "));
+    let mut lines = DESCRIPTIONS.lines().filter_map(|line| line.trim().split_once(": "));
     let found = lines.rfind(|(of, _)| *of == key);
     found.map(|(_, description)| description.to_owned())
 }

@@ -39,11 +39,7 @@ pub struct Gap {
 
 impl Gap {
     fn overlaps(&self, start: i64, duration: i64) -> bool {
-        let end = if duration < 0 {
-            i64::MAX
-        } else {
-            start + duration
-        };
+        let end = if duration < 0 { i64::MAX } else { start + duration };
         start < self.end && end > self.start
     }
 }
@@ -100,12 +96,7 @@ pub fn gaps_of_bundles(packets: &Packets, machine_of: impl Fn(u32) -> Machine) -
         if bundle.unsigned(3) != 0
             && let (Some(&start), Some(&end)) = (last.get(&cpu), first)
         {
-            gaps.push(Gap {
-                cpu,
-                start: start.min(end),
-                end,
-                by_bundle: true,
-            });
+            gaps.push(Gap { cpu, start: start.min(end), end, by_bundle: true });
         }
         let until = until.max(last.get(&cpu)).copied();
         last.extend(until.map(|until| (cpu, until)));
@@ -184,12 +175,7 @@ impl Scheduling {
 
     fn missing(&mut self, cpu: Cpu, before: Option<i64>, end: i64) {
         if let Some(start) = before {
-            self.doubts.gaps.push(Gap {
-                cpu,
-                start,
-                end,
-                by_bundle: false,
-            });
+            self.doubts.gaps.push(Gap { cpu, start, end, by_bundle: false });
         }
     }
 
@@ -326,9 +312,7 @@ impl Scheduling {
             let state = &self.states[row];
             let machine = processes.threads[state.thread].machine;
             let (start, duration) = (state.time, state.duration);
-            let mut of_bundles = gaps
-                .iter()
-                .filter(|gap| gap.by_bundle && gap.cpu.0 == machine);
+            let mut of_bundles = gaps.iter().filter(|gap| gap.by_bundle && gap.cpu.0 == machine);
             let is_in_gap = of_bundles.any(|gap| gap.overlaps(start, duration));
             if let Some(&slice) = self.doubts.by_compact.get(&row)
                 && !is_in_gap
@@ -410,7 +394,6 @@ impl Scheduling {
         });
         let far = [before, after].into_iter().flatten();
         let nearest = far.clone().map(|(far, _)| far).min();
-        far.filter(|(far, _)| Some(*far) == nearest)
-            .any(|(_, cpu)| cpu == Some(gap.cpu))
+        far.filter(|(far, _)| Some(*far) == nearest).any(|(_, cpu)| cpu == Some(gap.cpu))
     }
 }

@@ -37,11 +37,8 @@ impl Flows {
     /// G4
     fn link(&mut self, slices: &Slices, current: SliceId, slice: SliceId) {
         let starts = |slice: SliceId| slices.all[slice].time;
-        let link = if starts(slice) < starts(current) {
-            (slice, current)
-        } else {
-            (current, slice)
-        };
+        let link =
+            if starts(slice) < starts(current) { (slice, current) } else { (current, slice) };
         self.links.push(link);
     }
 
@@ -60,11 +57,7 @@ impl Flows {
             return Some(current);
         }
         self.link(slices, current, slice);
-        Some(if step == Step::Through {
-            slice
-        } else {
-            current
-        })
+        Some(if step == Step::Through { slice } else { current })
     }
 
     /// G6

@@ -33,12 +33,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
     let guests = random.any(&[0, 0, 30]);
     let count = 5 + random.below(60);
     let subject = random.below(4);
-    let mut generator = Generator {
-        random,
-        now: EPOCH,
-        packets: Vec::new(),
-        guests,
-    };
+    let mut generator = Generator { random, now: EPOCH, packets: Vec::new(), guests };
     generator.begin();
     for _ in 0..count {
         let subject = match subject {
@@ -220,13 +215,7 @@ impl Generator {
             1 << 40,
         ];
         let [present, time, gpu, jank, prediction, severity, rest @ ..] = fields;
-        let [
-            delay,
-            score,
-            experimental_jank,
-            experimental_present,
-            metadata,
-        ] = rest;
+        let [delay, score, experimental_jank, experimental_present, metadata] = rest;
         for (field, values) in [
             (present, &[0, 1, 2, 3, 4, 4, 5, 6, u64::MAX][..]),
             (experimental_present, &[0, 1, 4, 4, 9]),

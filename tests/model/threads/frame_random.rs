@@ -56,9 +56,7 @@ fn the_model_gives_the_rows_of_frames_and_states_that_are_known() {
 fn rows_of(sql: &str) -> i64 {
     let all = (0..128).map(|seed| {
         let model = tables(&trace_of(&frame_generate::trace(seed)));
-        model
-            .query_row(sql, [], |row| row.get::<_, i64>(0))
-            .unwrap()
+        model.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
     });
     all.sum()
 }

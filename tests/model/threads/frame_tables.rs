@@ -19,10 +19,7 @@ const COLUMNS: [(&str, &str); 15] = [
     ("jank_tag_experimental", "Jank tag (experimental)"),
     ("jank_score", "Jank Severity Score"),
     ("latched_unsignaled_count", "Latched unsignaled count"),
-    (
-        "addressable_unsignaled_latch_count",
-        "Addressable unsignaled latch count",
-    ),
+    ("addressable_unsignaled_latch_count", "Addressable unsignaled latch count"),
     ("latched_fence_state", "Latched fence state"),
 ];
 

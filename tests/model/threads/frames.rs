@@ -91,11 +91,7 @@ fn tag(is_surface: bool, jank: i64, present: i64) -> &'static str {
     } else if is_surface && has(&[64, 256, 4096]) {
         "Self Jank"
     } else if has(&[2, 4, 8, 16, 32]) {
-        if is_surface {
-            "Other Jank"
-        } else {
-            "Self Jank"
-        }
+        if is_surface { "Other Jank" } else { "Self Jank" }
     } else if is_surface && jank == 128 {
         "Buffer Stuffing"
     } else if jank == 512 {
@@ -192,13 +188,7 @@ impl World<'_> {
         let mut dimensions = Args::default();
         dimensions.say("track_compressor_idx", Said::Int(number as i64));
         self.dimensions.insert(track, dimensions);
-        lanes.push(Lane {
-            upid,
-            is_actual,
-            cookie,
-            open: 0,
-            track,
-        });
+        lanes.push(Lane { upid, is_actual, cookie, open: 0, track });
         lanes.len() - 1
     }
 
@@ -264,11 +254,7 @@ impl World<'_> {
         }
         let janks = [
             ("", JANK[which], PRESENT[which]),
-            (
-                " (experimental)",
-                EXPERIMENTAL_JANK[which],
-                EXPERIMENTAL_PRESENT[which],
-            ),
+            (" (experimental)", EXPERIMENTAL_JANK[which], EXPERIMENTAL_PRESENT[which]),
         ];
         for (suffix, jank, present) in janks {
             let (jank, present) = (start.id(jank), start.id(present));
@@ -302,10 +288,7 @@ impl World<'_> {
 }
 
 fn display_args(start: &Message, args: &mut Args) {
-    let counts = [
-        ("Latched unsignaled count", 15),
-        ("Addressable unsignaled latch count", 16),
-    ];
+    let counts = [("Latched unsignaled count", 15), ("Addressable unsignaled latch count", 16)];
     for (key, field) in counts {
         if start.has(field) {
             let count = i64::from(start.unsigned(field) as i32);

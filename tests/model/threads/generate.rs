@@ -67,23 +67,13 @@ pub fn trace(seed: u64) -> Vec<Message> {
 /// The packets of a random trace, each of which `packet` adds.
 pub(super) fn trace_of(seed: u64, packet: fn(&mut Generator)) -> Vec<Message> {
     let mut random = Random(seed);
-    let clocks = random.any(&[
-        Clocks::Boottime,
-        Clocks::Boottime,
-        Clocks::MonotonicRaw,
-        Clocks::OfSequence,
-    ]);
+    let clocks =
+        random.any(&[Clocks::Boottime, Clocks::Boottime, Clocks::MonotonicRaw, Clocks::OfSequence]);
     let guests = random.any(&[0, 0, 40, 80, 100]);
     let compact = random.any(&[0, 30, 90]);
     let count = 5 + random.below(50);
-    let mut generator = Generator {
-        random,
-        clocks,
-        now: EPOCH,
-        packets: Vec::new(),
-        guests,
-        compact,
-    };
+    let mut generator =
+        Generator { random, clocks, now: EPOCH, packets: Vec::new(), guests, compact };
     // Until then, guests wait for trace time.
     let host_after = match generator.guests > 0 && generator.random.one_in(2) {
         true => generator.random.below(2 * count),
@@ -98,28 +88,12 @@ pub(super) fn trace_of(seed: u64, packet: fn(&mut Generator)) -> Vec<Message> {
     generator.packets
 }
 
-const NAMES: [&str; 8] = [
-    "init",
-    "app",
-    "worker",
-    "",
-    "kworker/0:1-events",
-    "kworker/u8:2+flush",
-    "a b",
-    "swapper",
-];
+const NAMES: [&str; 8] =
+    ["init", "app", "worker", "", "kworker/0:1-events", "kworker/u8:2+flush", "a b", "swapper"];
 
 /// Ends of ranges.
-const NUMBERS: [u64; 8] = [
-    0,
-    1,
-    4096,
-    123_456,
-    i32::MAX as u64,
-    u32::MAX as u64,
-    i64::MAX as u64,
-    u64::MAX,
-];
+const NUMBERS: [u64; 8] =
+    [0, 1, 4096, 123_456, i32::MAX as u64, u32::MAX as u64, i64::MAX as u64, u64::MAX];
 
 impl Generator {
     pub(super) fn pid(&mut self) -> u64 {
@@ -345,9 +319,7 @@ impl Generator {
             columns[11].push(self.random.below(3));
         }
         if self.random.one_in(2) {
-            columns[12] = (0..wakings)
-                .map(|_| self.random.any(&[0, 1, 8, 16]))
-                .collect();
+            columns[12] = (0..wakings).map(|_| self.random.any(&[0, 1, 8, 16])).collect();
         }
         let mut compact = Message::new();
         for _ in 0..3 {
@@ -365,9 +337,7 @@ impl Generator {
     fn state(&mut self) -> u64 {
         match self.random.below(4) {
             0 => 0,
-            1 => self
-                .random
-                .any(&[1, 2, 0x402, 0x100, 0x800, 0x1000, 0x10000]),
+            1 => self.random.any(&[1, 2, 0x402, 0x100, 0x800, 0x1000, 0x10000]),
             2 => 1 << self.random.below(17),
             _ => self.random.below(0x1_0000),
         }
@@ -511,9 +481,7 @@ impl Generator {
             let broken: [&[u8]; 6] = [b"", b"\n", b"Z|1|x", b"B|1|\xffx\xfe", b"||", b"\0\0"];
             return self.random.any(&broken).to_vec();
         }
-        let phase = self
-            .random
-            .any(&['B', 'B', 'E', 'E', 'S', 'F', 'C', 'I', 'N', 'G', 'H']);
+        let phase = self.random.any(&['B', 'B', 'E', 'E', 'S', 'F', 'C', 'I', 'N', 'G', 'H']);
         let mut text = String::from(phase);
         let fields = match phase {
             'E' => self.random.below(3),
@@ -540,23 +508,14 @@ impl Generator {
 
     fn tgid(&mut self) -> String {
         match self.random.below(20) {
-            0 => self
-                .random
-                .any(&["", " ", "x", "1x", "+3", "-1", " 4", "99999999999999999999"]),
+            0 => self.random.any(&["", " ", "x", "1x", "+3", "-1", " 4", "99999999999999999999"]),
             _ => return self.random.below(9).to_string(),
         }
         .to_owned()
     }
 
     fn cookie(&mut self) -> String {
-        let strange = [
-            "",
-            "x",
-            "-9223372036854775808",
-            "99999999999999999999",
-            "+2",
-            "1 ",
-        ];
+        let strange = ["", "x", "-9223372036854775808", "99999999999999999999", "+2", "1 "];
         match self.random.below(15) {
             0 => self.random.any(&strange).to_owned(),
             _ => self.random.below(4).to_string(),
@@ -751,16 +710,8 @@ impl Generator {
     }
 
     fn system_info(&mut self) -> Message {
-        let releases = [
-            "4.4.1",
-            "4.8",
-            "4.14.0",
-            "5.10.43-android12",
-            "6.1-rc1",
-            "6.18.44",
-            "weird",
-            "4.9.x",
-        ];
+        let releases =
+            ["4.4.1", "4.8", "4.14.0", "5.10.43-android12", "6.1-rc1", "6.18.44", "weird", "4.9.x"];
         let name = Message::new()
             .text(1, self.random.any(&["Linux", "Linux", "Linux", "Darwin"]))
             .text(2, "#1")

@@ -291,12 +291,8 @@ impl Generator {
 
     fn counter_descriptor(&mut self) -> Message {
         let mut counter = new();
-        let numbers: [(u32, &[u64]); 4] = [
-            (1, &[0, 1, 2]),
-            (3, &[0, 1, 2, 3]),
-            (4, &[0, 1, 10, u64::MAX]),
-            (5, &[0, 1]),
-        ];
+        let numbers: [(u32, &[u64]); 4] =
+            [(1, &[0, 1, 2]), (3, &[0, 1, 2, 3]), (4, &[0, 1, 10, u64::MAX]), (5, &[0, 1])];
         for (field, values) in numbers {
             if self.random.one_in(2) {
                 counter = counter.number(field, self.random.any(values));
@@ -388,8 +384,7 @@ impl Generator {
             }
             94 => {
                 let set = std::fs::read(data("extension.descriptor")).unwrap();
-                self.packets
-                    .push(new().number(10, 1).message(72, new().bytes(1, &set)));
+                self.packets.push(new().number(10, 1).message(72, new().bytes(1, &set)));
             }
             96 => {
                 let table = self.translations();
@@ -397,9 +392,8 @@ impl Generator {
             }
             95 if self.has_late_clock => {
                 let snapshot = |clock, timestamp| new().number(1, clock).number(2, timestamp);
-                let clocks = new()
-                    .message(1, snapshot(6, EPOCH + 2000))
-                    .message(1, snapshot(LATE, 1000));
+                let clocks =
+                    new().message(1, snapshot(6, EPOCH + 2000)).message(1, snapshot(LATE, 1000));
                 self.packets.push(new().number(10, 1).message(6, clocks));
             }
             _ => {
@@ -872,10 +866,7 @@ impl Generator {
             10 => {
                 let request = new().text(1, "π").number(2, self.random.below(3));
                 let event = event.message(9902, request.number(3, u64::MAX));
-                event
-                    .text(9903, "slow")
-                    .text(9903, "again")
-                    .signed(9901, -5)
+                event.text(9903, "slow").text(9903, "again").signed(9901, -5)
             }
             _ => event.message(27, new().number(1, 99).number(2, 12)),
         }
@@ -998,9 +989,7 @@ impl Generator {
                 let mut dict = nested.number(1, 1);
                 for _ in 0..self.random.below(3) {
                     let value = self.nested(depth + 1);
-                    dict = dict
-                        .text(2, self.random.any(&["k", "a.b"]))
-                        .message(3, value);
+                    dict = dict.text(2, self.random.any(&["k", "a.b"])).message(3, value);
                 }
                 if self.random.one_in(10) {
                     dict = dict.text(2, "no value");

@@ -40,9 +40,7 @@ impl Generator {
 
     fn state(&mut self) -> Message {
         let cpu = self.random.any(&[0, 0, 0, 1, 1, 4095, 4096, u64::MAX]);
-        let state = self
-            .random
-            .any(&[0, 1, 2, 3, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 1 << 32, u64::MAX]);
+        let state = self.random.any(&[0, 1, 2, 3, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 1 << 32, u64::MAX]);
         let (tid, priority) = (self.id(), self.random.any(&[100, 120, u64::MAX]));
         let said = Message::new();
         let said = self.maybe(said, 1, cpu);
@@ -118,16 +116,10 @@ impl Generator {
 
 /// The packets of a random trace.
 pub fn trace(seed: u64) -> Vec<Message> {
-    let mut generator = Generator {
-        random: Random(seed),
-        now: 1000,
-    };
+    let mut generator = Generator { random: Random(seed), now: 1000 };
     let reading = Message::new().number(1, 6).number(2, 1000);
     let snapshot = Message::new().message(1, reading.clone());
-    let guests = Message::new()
-        .number(98, GUEST)
-        .number(10, 2)
-        .number(8, 1000);
+    let guests = Message::new().number(98, GUEST).number(10, 2).number(8, 1000);
     let mut packets = vec![
         Message::new().number(10, 1).message(6, snapshot.clone()),
         guests.message(6, snapshot),

@@ -48,8 +48,7 @@ impl Generator {
 
     /// A key or a text: few, so that some replace others.
     fn word(&mut self) -> &'static str {
-        self.random
-            .any(&["k", "description", "a.b", "upid", "", "läuft"])
+        self.random.any(&["k", "description", "a.b", "upid", "", "läuft"])
     }
 
     /// The view `args` needs a key for a number above that of an i64.

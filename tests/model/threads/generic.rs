@@ -110,8 +110,7 @@ impl World<'_> {
         let start = (state == "Created").then_some(time);
         let utid = live.unwrap_or_else(|| self.processes.new_thread(machine, tid, start));
         if state != "X" || live.is_none() {
-            self.processes
-                .name_thread(utid, name.as_deref(), rank::KERNEL);
+            self.processes.name_thread(utid, name.as_deref(), rank::KERNEL);
         }
         if state == "X" {
             self.processes.free(machine, tid, time);
@@ -175,19 +174,13 @@ impl World<'_> {
         if field == 129 {
             let value = f64::from(of.unsigned(2) as u32);
             let gpu = Of::Gpu(machine, i64::from(of.unsigned(1) as u32));
-            self.at(time)
-                .with_unit(gpu, "gpu_frequency", "gpufreq", "kHz", value);
+            self.at(time).with_unit(gpu, "gpu_frequency", "gpufreq", "kHz", value);
             return;
         }
         let cpu = i64::from(of.unsigned(1) as u32);
         if self.cpu(machine, cpu) {
             let value = of.signed(2) as f64 / 1000.0;
-            self.at(time).push(
-                Of::Cpu(machine, cpu as u32),
-                "cpu_frequency",
-                "cpufreq",
-                value,
-            );
+            self.at(time).push(Of::Cpu(machine, cpu as u32), "cpu_frequency", "cpufreq", value);
         }
     }
 }

@@ -74,9 +74,7 @@ impl Stages {
             self.queues.insert((machine, number), (name, queue.text(2)));
         }
         let names = specifications.messages(3);
-        let names = names
-            .iter()
-            .filter_map(|stage| Some((stage.text(1)?, stage.text(2))));
+        let names = names.iter().filter_map(|stage| Some((stage.text(1)?, stage.text(2))));
         self.stages.entry(machine).or_default().extend(names);
     }
 }
@@ -139,11 +137,7 @@ impl World<'_> {
             let object = (machine, of, event.unsigned(field));
             self.stages.objects.get(&object).cloned()
         });
-        let keys = [
-            "render_target_name",
-            "render_pass_name",
-            "command_buffer_name",
-        ];
+        let keys = ["render_target_name", "render_pass_name", "command_buffer_name"];
         for (key, name) in keys.into_iter().zip(&names) {
             self.slices.say(slice, key, Said::String(name.clone()));
         }
@@ -176,19 +170,14 @@ impl World<'_> {
         let unknown = format!("Unknown GPU Queue {queue}");
         let name = named.as_ref().map_or(&unknown, |(name, _)| name);
         let source = if by_iid { "iid" } else { "id" };
-        let mut set = Track {
-            queue: Some((by_iid, queue)),
-            ..Track::named("gpu_render_stage", name, of)
-        }
-        .told("render_stage_source", Some(source.to_owned()))
-        .told("hwqueue_name", named.clone().map(|(name, _)| name));
+        let mut set =
+            Track { queue: Some((by_iid, queue)), ..Track::named("gpu_render_stage", name, of) }
+                .told("render_stage_source", Some(source.to_owned()))
+                .told("hwqueue_name", named.clone().map(|(name, _)| name));
         set.told.0.push(("hwqueue_id", Said::Int(queue)));
         let lanes = self.slices.tracks.0.iter();
         let mut others = lanes.filter(|row| {
-            let lane = Track {
-                lane: set.lane,
-                ..row.track.clone()
-            };
+            let lane = Track { lane: set.lane, ..row.track.clone() };
             lane == set
         });
         if let Some(other) = others.next() {
@@ -255,12 +244,9 @@ impl World<'_> {
             let name = extra.text(1).unwrap_or_default();
             say(&name, Said::String(extra.text(2)));
         }
-        for (key, field) in [
-            ("context_id", 5),
-            ("render_target", 8),
-            ("render_pass", 9),
-            ("command_buffer", 12),
-        ] {
+        for (key, field) in
+            [("context_id", 5), ("render_target", 8), ("render_pass", 9), ("command_buffer", 12)]
+        {
             say(key, Said::Uint(event.unsigned(field)));
         }
         say("submission_id", Said::Int(event.id(10)));

@@ -178,9 +178,7 @@ impl World<'_> {
         const FORWARDS_LOOKING: u64 = 2;
         for sample in event.messages(2) {
             let (id, iid) = (sample.id(1), event.number(4));
-            let found = self
-                .gpu_descriptors
-                .of_sample(self.packets, packet, iid, id);
+            let found = self.gpu_descriptors.of_sample(self.packets, packet, iid, id);
             let Some((descriptor, spec)) = found else {
                 continue;
             };
@@ -274,7 +272,6 @@ impl World<'_> {
             (Of::ProcessOnGpu(upid, gpu), "process_gpu_memory")
         };
         let size = event.unsigned(3) as f64;
-        self.at(time)
-            .with_unit(of, kind, "GPU Memory", "bytes", size);
+        self.at(time).with_unit(of, kind, "GPU Memory", "bytes", size);
     }
 }

@@ -119,9 +119,7 @@ fn escaped(rest: &mut &str) -> Option<char> {
                 return char::from_u32(unit);
             }
             *rest = rest.strip_prefix("\\u")?;
-            char::decode_utf16([unit as u16, self::unit(rest)? as u16])
-                .next()?
-                .ok()?
+            char::decode_utf16([unit as u16, self::unit(rest)? as u16]).next()?.ok()?
         }
         _ => return None,
     })
@@ -151,10 +149,6 @@ fn number(rest: &mut &str) -> Option<Json> {
     }
     let real: f64 = text.parse().ok()?;
     *rest = &rest[end..];
-    let integer = if digits == whole {
-        text.parse().ok()
-    } else {
-        None
-    };
+    let integer = if digits == whole { text.parse().ok() } else { None };
     Some(integer.map_or(Json::Real(real), Json::Integer))
 }

@@ -63,17 +63,11 @@ impl World<'_> {
             next_comm: next_comm.as_deref(),
         };
         let prev_pid = fields.id(2);
-        self.scheduling
-            .switch(&mut self.processes, &switch, prev_pid, prev_comm.as_deref());
+        self.scheduling.switch(&mut self.processes, &switch, prev_pid, prev_comm.as_deref());
     }
 
     fn kernel_event(&mut self, context: &Context<'_>, emitter: i64, thread: Utid) {
-        let Context {
-            machine,
-            time,
-            packet,
-            event,
-        } = *context;
+        let Context { machine, time, packet, event } = *context;
         let fields = &event.fields;
         self.more_kernel_events(context, emitter, thread);
         match event.kind {
@@ -95,8 +89,7 @@ impl World<'_> {
             20 => {
                 let wakee = self.processes.thread(machine, fields.id(2));
                 let comm = fields.text(1);
-                self.processes
-                    .name_thread(wakee, comm.as_deref(), rank::KERNEL);
+                self.processes.name_thread(wakee, comm.as_deref(), rank::KERNEL);
                 let waker = self.processes.thread(machine, emitter);
                 self.scheduling.waking(
                     &self.processes,
@@ -113,9 +106,7 @@ impl World<'_> {
                 let comm = fields.text(2);
                 let task = (fields.id(1), comm.as_deref());
                 let flags = fields.unsigned(3);
-                let made = self
-                    .processes
-                    .new_task((machine, time), emitter, task, flags);
+                let made = self.processes.new_task((machine, time), emitter, task, flags);
                 if let Some((new, maker)) = made {
                     self.scheduling.new_task(&self.processes, time, new, maker);
                 }
@@ -123,8 +114,7 @@ impl World<'_> {
             // task_rename
             236 => {
                 let name = fields.text(3);
-                self.processes
-                    .rename(machine, fields.id(1), name.as_deref());
+                self.processes.rename(machine, fields.id(1), name.as_deref());
             }
             // sched_process_free
             240 => self.processes.free(machine, fields.id(2), time),
@@ -161,11 +151,8 @@ impl World<'_> {
     /// B9
     fn irq(&mut self, context: &Context<'_>) {
         let cpu = context.event.cpu;
-        let track = Track::named(
-            "cpu_irq",
-            &format!("Irq Cpu {cpu}"),
-            Of::Cpu(context.machine, cpu),
-        );
+        let track =
+            Track::named("cpu_irq", &format!("Irq Cpu {cpu}"), Of::Cpu(context.machine, cpu));
         if context.event.kind == 36 {
             let name = context.event.fields.text(2).unwrap_or_default();
             let name = format!("IRQ ({name})");
@@ -302,10 +289,7 @@ impl World<'_> {
             name if name.starts_with("battery_stats.") => Some("battery_stats"),
             _ => None,
         };
-        let mut at = At {
-            counters: &mut self.counters,
-            time,
-        };
+        let mut at = At { counters: &mut self.counters, time };
         if let Some(kind) = of_machine {
             at.push(Of::Machine(machine), kind, name, value as f64);
             return;
@@ -336,28 +320,17 @@ impl World<'_> {
             return;
         };
         let upid = self.processes.process(machine, pid);
-        let mut at = At {
-            counters: &mut self.counters,
-            time,
-        };
+        let mut at = At { counters: &mut self.counters, time };
         at.of_process(upid, "oom_score_adj", "oom_score_adj", adj as f64);
         self.kill(machine, time, pid);
     }
 
     /// M2, M5
     fn kernel_counter(&mut self, context: &Context<'_>, emitter: Utid) {
-        let Context {
-            machine,
-            time,
-            event,
-            ..
-        } = *context;
+        let Context { machine, time, event, .. } = *context;
         let fields = &event.fields;
         let value = |field| fields.unsigned(field) as f64;
-        let mut at = At {
-            counters: &mut self.counters,
-            time,
-        };
+        let mut at = At { counters: &mut self.counters, time };
         let all = Of::Machine(machine);
         match event.kind {
             // cpu_frequency, cpu_frequency_limits, cpu_idle
@@ -368,8 +341,7 @@ impl World<'_> {
                 };
                 let cpu = fields.id(2);
                 if self.cpu(machine, cpu) {
-                    self.at(time)
-                        .push(Of::Cpu(machine, cpu as u32), kind, name, value(1));
+                    self.at(time).push(Of::Cpu(machine, cpu as u32), kind, name, value(1));
                 }
             }
             12 => {
@@ -415,11 +387,7 @@ impl World<'_> {
             335 | 351 => {
                 let (kind, change, name) = match event.kind {
                     335 => ("ion", "ion_change", "mem.ion"),
-                    _ => (
-                        "android_dma_heap",
-                        "android_dma_heap_change",
-                        "mem.dma_heap",
-                    ),
+                    _ => ("android_dma_heap", "android_dma_heap_change", "mem.dma_heap"),
                 };
                 let length = fields.signed(2);
                 let heap = |track: Track| match event.kind {
@@ -452,11 +420,7 @@ impl World<'_> {
             // ion_heap_shrink, ion_heap_grow
             314 | 315 => {
                 let length = fields.signed(2);
-                let change = if event.kind == 315 {
-                    length
-                } else {
-                    length.wrapping_neg()
-                };
+                let change = if event.kind == 315 { length } else { length.wrapping_neg() };
                 let heap = fields.text(1).unwrap_or_else(|| "unknown".to_owned());
                 let of_heap = match heap.as_str() {
                     "" => String::new(),
@@ -540,8 +504,7 @@ impl World<'_> {
         const MEMBERS: [&str; 5] = ["rss.file", "rss.anon", "swap", "rss.shmem", "unreclaimable"];
         let member = MEMBERS.get(fields.id(member) as usize);
         let name = format!("mem.{}", member.unwrap_or(&"unknown"));
-        self.at(context.time)
-            .of_thread(thread, "process_memory", &name, size as f64);
+        self.at(context.time).of_thread(thread, "process_memory", &name, size as f64);
     }
 }
 
@@ -550,11 +513,7 @@ fn marker(event: &Ftrace) -> Option<Print> {
     let fields = &event.fields;
     let phase = |number: u64| char::from(number as u8);
     let begins = |begin: u64| if begin == 0 { 'E' } else { 'B' };
-    let typed = |field| {
-        Some(fields.unsigned(field))
-            .filter(|kind| *kind != 0)
-            .map(phase)
-    };
+    let typed = |field| Some(fields.unsigned(field)).filter(|kind| *kind != 0).map(phase);
     let (phase, tgid, name, value) = match event.kind {
         331 => {
             let flag = fields.unsigned(1);

@@ -38,30 +38,18 @@ impl World<'_> {
             50 => self.transaction(now),
             51 => self.received(now),
             53 => {
-                self.kernel_slice(
-                    now,
-                    track,
-                    -1,
-                    (BINDER, Some("binder lock waiting")),
-                    vec![],
-                );
+                self.kernel_slice(now, track, -1, (BINDER, Some("binder lock waiting")), vec![]);
                 let waiting = &mut self.kernel.binder.waiting;
                 waiting.push(now.thread);
             }
             54 if self.kernel.binder.waiting.contains(&now.thread) => {
-                self.kernel
-                    .binder
-                    .waiting
-                    .retain(|thread| *thread != now.thread);
+                self.kernel.binder.waiting.retain(|thread| *thread != now.thread);
                 self.kernel_end(now, track, (None, None), vec![]);
                 self.kernel_slice(now, track, -1, (BINDER, Some("binder lock held")), vec![]);
                 self.kernel.binder.holding.push(now.thread);
             }
             55 if self.kernel.binder.holding.contains(&now.thread) => {
-                self.kernel
-                    .binder
-                    .holding
-                    .retain(|thread| *thread != now.thread);
+                self.kernel.binder.holding.retain(|thread| *thread != now.thread);
                 self.kernel_end(now, track, (BINDER, Some("binder lock held")), vec![]);
             }
             323 => {
@@ -115,10 +103,7 @@ impl World<'_> {
             ("reply transaction?", Said::Bool(sent.1)),
             ("calling tid", Said::Uint(now.pid as u64)),
             ("flags", Said::text(&format!("0x{flags:02x} {words}"))),
-            (
-                "code",
-                Said::text(&format!("0x{:02x} Java Layer Dependent", fields.id(6))),
-            ),
+            ("code", Said::text(&format!("0x{:02x} Java Layer Dependent", fields.id(6)))),
         ];
         let track = &Track::of_thread(now.thread);
         let slice = match sent {
@@ -142,12 +127,7 @@ impl World<'_> {
         let binder = &mut self.kernel.binder;
         let key = (now.machine, i32_of(fields, 1));
         binder.outstanding.retain(|(of, _)| *of != key);
-        let outstanding = Outstanding {
-            sent,
-            thread: now.thread,
-            slice,
-            told,
-        };
+        let outstanding = Outstanding { sent, thread: now.thread, slice, told };
         binder.outstanding.push((key, outstanding));
         match binder.state(now.thread) {
             "sending" => binder.becomes(now.thread, "sent", Some(sent)),
@@ -211,10 +191,7 @@ impl World<'_> {
     fn returned(&mut self, now: &Now<'_>) {
         let binder = &mut self.kernel.binder;
         let thread = now.thread;
-        let (is_one_way, is_reply) = binder
-            .top(thread)
-            .map(|(.., sent)| sent)
-            .unwrap_or_default();
+        let (is_one_way, is_reply) = binder.top(thread).map(|(.., sent)| sent).unwrap_or_default();
         match (now.fields.id(1), binder.state(thread)) {
             (0x8040_7202 | 0x8048_7202, "received") => binder.becomes(thread, "called", None),
             (0x7206 | 0x7213, "replied" | "sending") => binder.goes(thread),

@@ -48,11 +48,7 @@ pub fn i32_of(fields: &Message, field: u32) -> i64 {
 
 /// `0x…`, or `0`
 pub fn hexadecimal(number: u64) -> String {
-    if number == 0 {
-        "0".to_owned()
-    } else {
-        format!("0x{number:x}")
-    }
+    if number == 0 { "0".to_owned() } else { format!("0x{number:x}") }
 }
 
 impl World<'_> {
@@ -71,9 +67,7 @@ impl World<'_> {
     ) -> Option<SliceId> {
         let track = self.slices.tracks.find(track);
         let (category, name) = called;
-        let slice = self
-            .slices
-            .push(track, (now.time, duration), name, category);
+        let slice = self.slices.push(track, (now.time, duration), name, category);
         for (key, said) in told {
             self.slices.say(slice, key, said);
         }
@@ -106,9 +100,7 @@ impl World<'_> {
     fn symbol(&self, now: &Now<'_>, field: u32) -> String {
         let address = now.fields.unsigned(field);
         let known = self.packets.interned(now.packet, 26, address);
-        known
-            .and_then(|symbol| symbol.text(2))
-            .unwrap_or_else(|| hexadecimal(address))
+        known.and_then(|symbol| symbol.text(2)).unwrap_or_else(|| hexadecimal(address))
     }
 
     /// The owner of a cpu's tracks, if this cpu exists (KE47).
@@ -236,10 +228,7 @@ impl World<'_> {
             343 => drop(self.kernel_end(now, track, (None, None), vec![])),
             344 | 345 => {
                 let index = i32_of(fields, 3);
-                let told = vec![
-                    ("action_cpu", Said::Uint(here as u64)),
-                    ("cpuhp_idx", int(index)),
-                ];
+                let told = vec![("action_cpu", Said::Uint(here as u64)), ("cpuhp_idx", int(index))];
                 let name = format!("cpuhp({index})");
                 self.kernel_slice(now, track, -1, (Some("cpu"), Some(&name)), told);
             }
@@ -325,9 +314,7 @@ impl World<'_> {
             409 | 410 => {
                 let crtc = i32_of(fields, 1);
                 let name = format!("vblank-{crtc}");
-                let track = &self
-                    .on(now, "drm_vblank", &name)
-                    .with("drm_crtc", int(crtc));
+                let track = &self.on(now, "drm_vblank", &name).with("drm_crtc", int(crtc));
                 let what = if now.kind == 409 { "signal" } else { "deliver" };
                 let told = vec![("vblank seqno", Said::Uint(fields.id(3) as u64))];
                 self.kernel_slice(now, track, 0, (None, Some(what)), told);
@@ -355,9 +342,8 @@ impl World<'_> {
             }
             533 => {
                 let is_off = i32_of(fields, 2) == 0;
-                let keys = [
-                    "id", "throttle", "cpu0", "cpu1", "cpu2", "tpu", "gpu", "voltage", "capacity",
-                ];
+                let keys =
+                    ["id", "throttle", "cpu0", "cpu1", "cpu2", "tpu", "gpu", "voltage", "capacity"];
                 for (field, key) in (1..).zip(keys) {
                     let value = match field {
                         1 if is_off => -1,
@@ -365,9 +351,7 @@ impl World<'_> {
                         _ => i32_of(fields, field),
                     };
                     let key = format!("bcl_irq_{key}");
-                    let track = self
-                        .on(now, "bcl_irq", &key)
-                        .with("bcl_key", Said::text(&key));
+                    let track = self.on(now, "bcl_irq", &key).with("bcl_key", Said::text(&key));
                     self.kernel_value(now, track, value as f64, vec![]);
                 }
             }
@@ -412,9 +396,8 @@ impl World<'_> {
 
     /// KE31
     fn checkpoint(&mut self, now: &Now<'_>) {
-        const WORDS: [&str; 8] = [
-            "Umount", "Fastboot", "Sync", "Recovery", "Discard", "Trimmed", "Pause", "Resize",
-        ];
+        const WORDS: [&str; 8] =
+            ["Umount", "Fastboot", "Sync", "Recovery", "Discard", "Trimmed", "Pause", "Resize"];
         let fields = now.fields;
         let phase = fields.id(5);
         if phase != 0 && phase != 2 {
@@ -428,10 +411,7 @@ impl World<'_> {
             return;
         }
         let reason = i32_of(fields, 4);
-        let mut told = vec![
-            ("dev", Said::Uint(fields.unsigned(1))),
-            ("reason_int", int(reason)),
-        ];
+        let mut told = vec![("dev", Said::Uint(fields.unsigned(1))), ("reason_int", int(reason))];
         if reason == 0 {
             told.push(("reason_str", Said::text("Unknown")));
         }
@@ -457,9 +437,7 @@ impl World<'_> {
             3 => "CDSP".to_owned(),
             other => (other as u32).to_string(),
         };
-        let all = self
-            .on(now, "fastrpc", &format!("mem.fastrpc[{word}]"))
-            .with("cid", int(cid));
+        let all = self.on(now, "fastrpc", &format!("mem.fastrpc[{word}]")).with("cid", int(cid));
         self.kernel_value(now, all, fields.unsigned(3) as f64, vec![]);
         let name = format!("mem.fastrpc_change[{word}]");
         let own = Track::named("fastrpc_change", &name, Of::Thread(now.thread));
@@ -480,9 +458,7 @@ impl World<'_> {
         self.kernel_value(now, track, commands.into(), vec![]);
         let tag = fields.id(7);
         let name = format!("io.ufs.command.tag[{tag:03}]");
-        let track = &self
-            .on(now, "ufs_command_tag", &name)
-            .with("ufs_tag", int(tag));
+        let track = &self.on(now, "ufs_command_tag", &name).with("ufs_tag", int(tag));
         if !is_zero {
             self.kernel_end(now, track, (None, None), vec![]);
             return;
@@ -515,16 +491,12 @@ impl World<'_> {
                 read_fs_node 23 read_fs_meta 21 other_fs_discard 15";
             let words: Vec<&str> = keys.split_whitespace().collect();
             let pairs = words.chunks(2);
-            pairs
-                .map(|pair| (pair[1].parse().unwrap(), pair[0].to_owned()))
-                .collect()
+            pairs.map(|pair| (pair[1].parse().unwrap(), pair[0].to_owned())).collect()
         } else {
             let mut values = Vec::new();
-            for (what, [read, sync, other]) in [
-                ("data", [1, 7, 4]),
-                ("meta", [11, 17, 14]),
-                ("node", [20, 26, 23]),
-            ] {
+            for (what, [read, sync, other]) in
+                [("data", [1, 7, 4]), ("meta", [11, 17, 14]), ("node", [20, 26, 23])]
+            {
                 let firsts = [("read", read), ("write_sync", sync), ("write_async", other)];
                 for (how, first) in firsts {
                     for (behind, measure) in (0..).zip(["avg", "cnt", "peak"]) {
@@ -566,9 +538,8 @@ impl World<'_> {
                 };
                 let interface = fields.text(2);
                 let name = format!("{} {what} KB", interface.clone().unwrap_or_default());
-                let track = self
-                    .on(now, kind, &name)
-                    .with("network_interface", Said::String(interface));
+                let track =
+                    self.on(now, kind, &name).with("network_interface", Said::String(interface));
                 let bytes = self.sum(&track, fields.id(1));
                 let told = vec![
                     ("cpu", Said::Uint(now.cpu.into())),

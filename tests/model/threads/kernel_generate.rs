@@ -19,15 +19,7 @@ type Kind = (u32, &'static [(u32, Value)]);
 const FEW: Value = Any(&[0, 1, 2]);
 const FLAG: Value = Any(&[0, 1]);
 const TIDS: Value = Any(&[0, 5, 6, 7]);
-const BIG: Value = Any(&[
-    0,
-    1,
-    700,
-    u32::MAX as u64,
-    1 << 40,
-    i64::MAX as u64,
-    u64::MAX,
-]);
+const BIG: Value = Any(&[0, 1, 700, u32::MAX as u64, 1 << 40, i64::MAX as u64, u64::MAX]);
 const SIGNED: Value = Any(&[0, 1, 2, 3, 4, 9, u64::MAX, u64::MAX - 4]);
 const CPUS: Value = Any(&[0, 1, 2, 4095, 4096]);
 const SYMBOLS: Value = Any(&[0, 1, 2, 0xabc]);
@@ -100,55 +92,15 @@ const GROUPS: &[&[Kind]] = &[
         (560, &[]),
     ],
     &[
-        (
-            419,
-            &[
-                (1, BIG),
-                (9, BIG),
-                (22, BIG),
-                (23, FEW),
-                (15, FEW),
-                (7, FEW),
-            ],
-        ),
-        (
-            420,
-            &[
-                (1, BIG),
-                (10, BIG),
-                (28, BIG),
-                (17, FEW),
-                (15, FEW),
-                (7, FEW),
-            ],
-        ),
+        (419, &[(1, BIG), (9, BIG), (22, BIG), (23, FEW), (15, FEW), (7, FEW)]),
+        (420, &[(1, BIG), (10, BIG), (28, BIG), (17, FEW), (15, FEW), (7, FEW)]),
         (347, &[(1, SIGNED), (2, BIG), (3, BIG)]),
         (364, &[(1, BIG), (2, BIG), (5, FEW), (6, BIG)]),
-        (
-            533,
-            &[
-                (1, SIGNED),
-                (2, FLAG),
-                (3, FEW),
-                (7, SIGNED),
-                (8, SIGNED),
-                (9, FEW),
-            ],
-        ),
-        (
-            272,
-            &[
-                (1, BIG),
-                (4, Any(&[0, 1, 2, 0x90, 256, u64::MAX])),
-                (5, Any(&[0, 0, 1, 2, 3])),
-            ],
-        ),
+        (533, &[(1, SIGNED), (2, FLAG), (3, FEW), (7, SIGNED), (8, SIGNED), (9, FEW)]),
+        (272, &[(1, BIG), (4, Any(&[0, 1, 2, 0x90, 256, u64::MAX])), (5, Any(&[0, 0, 1, 2, 3]))]),
     ],
     &[
-        (
-            432,
-            &[(1, SIGNED), (4, FLAG), (5, FLAG), (6, Text(&["/a", ""]))],
-        ),
+        (432, &[(1, SIGNED), (4, FLAG), (5, FLAG), (6, Text(&["/a", ""]))]),
         (432, &[(1, SIGNED), (4, FLAG), (5, FLAG)]),
         (431, &[(1, SIGNED), (2, FLAG), (3, FLAG)]),
         (431, &[(1, SIGNED), (2, FLAG), (3, FLAG)]),
@@ -179,10 +131,7 @@ const GROUPS: &[&[Kind]] = &[
         (339, &[]),
         (443, &[(8, SYMBOLS), (9, BIG), (11, SIGNED)]),
         (444, &[(2, SIGNED)]),
-        (
-            542,
-            &[(1, Text(&["kp1", "kp2"])), (2, Any(&[0, 1, 1, 2, 2, 3]))],
-        ),
+        (542, &[(1, Text(&["kp1", "kp2"])), (2, Any(&[0, 1, 1, 2, 2, 3]))]),
         (607, RECLAIM),
         (608, &[(1, BIG)]),
     ],
@@ -197,14 +146,7 @@ const GROUPS: &[&[Kind]] = &[
         (330, &[(1, CALLS), (2, BIG)]),
         (3, &[(2, Text(&["B|5|a", "E|5", "I|5|i", "nothing"]))]),
     ],
-    &[
-        (422, VIDEO),
-        (423, VIDEO),
-        (424, VB2),
-        (425, VB2),
-        (426, VB2),
-        (427, VB2),
-    ],
+    &[(422, VIDEO), (423, VIDEO), (424, VB2), (425, VB2), (426, VB2), (427, VB2)],
     &[
         (439, &[(1, FLAG), (2, Any(&[0, 0xff, 0x100, 0x10e, 0x10f]))]),
         (440, &[(1, FLAG), (2, Any(&[0, 0xff, 0x100, 0x10e, 0x10f]))]),
@@ -240,11 +182,8 @@ const GROUPS: &[&[Kind]] = &[
 
 const JOB: &[(u32, Value)] = &[(2, FEW), (4, FEW), (6, RINGS)];
 const NEW_JOB: &[(u32, Value)] = &[(1, RINGS), (5, FLAG), (6, FLAG)];
-const FENCE: &[(u32, Value)] = &[
-    (1, FLAG),
-    (3, Any(&[0, 1, 2, 3, 4])),
-    (4, Text(&["tl", "other", "unbound"])),
-];
+const FENCE: &[(u32, Value)] =
+    &[(1, FLAG), (3, Any(&[0, 1, 2, 3, 4])), (4, Text(&["tl", "other", "unbound"]))];
 const PACKET: &[(u32, Value)] = &[
     (1, Any(&[0, 700, 1024, u32::MAX as u64])),
     (2, Text(&["wlan0", "lo", ""])),
@@ -281,12 +220,7 @@ const CALLBACK: &[(u32, Value)] = &[
 ];
 const WAKELOCK: &[(u32, Value)] = &[(
     1,
-    Text(&[
-        "a",
-        "",
-        "a_very_long_wakelock_name_of_a_driver",
-        "a_very_long_wakelock_name_of_a_d",
-    ]),
+    Text(&["a", "", "a_very_long_wakelock_name_of_a_driver", "a_very_long_wakelock_name_of_a_d"]),
 )];
 const UFS: &[(u32, Value)] = &[
     (2, Any(&[0, 1, 6, u32::MAX as u64])),
@@ -296,44 +230,13 @@ const UFS: &[(u32, Value)] = &[
     (10, FEW),
 ];
 const RECLAIM: &[(u32, Value)] = &[(1, SIGNED), (2, FLAG), (3, BIG)];
-const TRANSFER: &[(u32, Value)] = &[
-    (1, Any(&[1, 1, 2, 255, 256, u64::MAX])),
-    (2, Any(&[0, 1, 1, 2, u32::MAX as u64])),
-];
-const CALLS: Value = Any(&[
-    1,
-    3,
-    4,
-    15,
-    56,
-    63,
-    64,
-    139,
-    173,
-    549,
-    550,
-    (1 << 32) + 64,
-    64,
-    64,
-]);
+const TRANSFER: &[(u32, Value)] =
+    &[(1, Any(&[1, 1, 2, 255, 256, u64::MAX])), (2, Any(&[0, 1, 1, 2, u32::MAX as u64]))];
+const CALLS: Value = Any(&[1, 3, 4, 15, 56, 63, 64, 139, 173, 549, 550, (1 << 32) + 64, 64, 64]);
 const VIDEO: &[(u32, Value)] = &[
     (1, BIG),
     (2, Any(&[0, 1, 9, 10])),
-    (
-        3,
-        Any(&[
-            0,
-            3,
-            0x1fff,
-            0x2000,
-            0x4001,
-            0x8000,
-            0x1_0000,
-            0x6_0000,
-            0x90_0000,
-            0x8000_0000,
-        ]),
-    ),
+    (3, Any(&[0, 3, 0x1fff, 0x2000, 0x4001, 0x8000, 0x1_0000, 0x6_0000, 0x90_0000, 0x8000_0000])),
     (4, FLAG),
     (5, Any(&[0, 1, u64::MAX])),
     (6, Any(&[0, 1, u32::MAX as u64])),
@@ -369,12 +272,7 @@ const GPU: &[(u32, Value)] = &[
     (5, Text(&["control", "control", "cursor", "other"])),
     (6, BIG),
     (7, FEW),
-    (
-        8,
-        Any(&[
-            0, 0x100, 0x10d, 0x10e, 0x200, 0x209, 0x20a, 0x300, 0x301, 0x302, 0x400,
-        ]),
-    ),
+    (8, Any(&[0, 0x100, 0x10d, 0x10e, 0x200, 0x209, 0x20a, 0x300, 0x301, 0x302, 0x400])),
 ];
 const TRANSACTION: &[(u32, Value)] = &[
     (1, FEW),
@@ -385,15 +283,8 @@ const TRANSACTION: &[(u32, Value)] = &[
     (6, Any(&[0, 1, 0x5f50_4e47])),
     (7, Any(&[0, 0, 1, 4, 8, 0x12, 0x1d])),
 ];
-const COMMANDS: Value = Any(&[
-    0x4040_6300,
-    0x4048_6311,
-    0x4040_6300,
-    0x4040_6301,
-    0x4048_6312,
-    0x4040_6301,
-    0,
-]);
+const COMMANDS: Value =
+    Any(&[0x4040_6300, 0x4048_6311, 0x4040_6300, 0x4040_6301, 0x4048_6312, 0x4040_6301, 0]);
 const RETURNS: Value = Any(&[
     0x8040_7202,
     0x8048_7202,
@@ -423,9 +314,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
         new().number(10, 2).number(13, 1),
         new().number(10, 2).number(98, GUEST).number(13, 1),
     ];
-    let groups: Vec<&[Kind]> = (0..1 + random.below(3))
-        .map(|_| random.any(GROUPS))
-        .collect();
+    let groups: Vec<&[Kind]> = (0..1 + random.below(3)).map(|_| random.any(GROUPS)).collect();
     let has_guest = random.one_in(4);
     let mut now = EPOCH;
     for _ in 0..5 + random.below(20) {
@@ -446,9 +335,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
 const GUEST: u64 = 77;
 
 fn system_info(random: &mut Random) -> Message {
-    let machine = random.any(&[
-        "aarch64", "aarch64", "armv8l", "armv7l", "x86_64", "i686", "mips",
-    ]);
+    let machine = random.any(&["aarch64", "aarch64", "armv8l", "armv7l", "x86_64", "i686", "mips"]);
     let release = random.any(&["5.9.1", "5.10.0", "5.15.3-android", "6.0", "6.1.0", "6.6.1"]);
     let system = random.any(&["Linux", "Linux", "Linux", "Darwin"]);
     let utsname = Message::new().text(1, system).text(3, release);
@@ -457,10 +344,7 @@ fn system_info(random: &mut Random) -> Message {
         false => utsname.text(4, machine),
     };
     let info = Message::new().message(1, utsname);
-    Message::new()
-        .number(10, 2)
-        .number(8, EPOCH)
-        .message(45, info)
+    Message::new().number(10, 2).number(8, EPOCH).message(45, info)
 }
 
 /// Names of functions, or the end of the interval in which they count.
@@ -470,9 +354,7 @@ fn symbols(random: &mut Random) -> Message {
     match random.one_in(3) {
         true => packet.number(13, 1),
         false => {
-            let interned = Message::new()
-                .message(26, symbol(1, "f"))
-                .message(26, symbol(2, "g"));
+            let interned = Message::new().message(26, symbol(1, "f")).message(26, symbol(2, "g"));
             packet.message(12, interned)
         }
     }

@@ -55,11 +55,7 @@ impl World<'_> {
         let is_old = matches!(now.kind, 411..=413);
         let name = fields.text(if is_old { 6 } else { 1 });
         let ring = self
-            .on(
-                now,
-                "drm_sched_ring",
-                &format!("sched-{}", name.clone().unwrap_or_default()),
-            )
+            .on(now, "drm_sched_ring", &format!("sched-{}", name.clone().unwrap_or_default()))
             .with("name", Said::String(name.clone()));
         let (job, fence) = match now.kind {
             413 => (Id::Old(0), Id::Old(fields.unsigned(1))),
@@ -83,10 +79,7 @@ impl World<'_> {
             412 | 594 => {
                 let queues = &mut self.kernel.queues;
                 let runs = &mut queues.runs;
-                if !runs
-                    .iter()
-                    .any(|(_, of, id)| (*of, id) == (now.machine, &fence))
-                {
+                if !runs.iter().any(|(_, of, id)| (*of, id) == (now.machine, &fence)) {
                     runs.push((ring.clone(), now.machine, fence));
                 }
                 queues.jobs.push((ring.clone(), job));
@@ -122,9 +115,7 @@ impl World<'_> {
         let job = job.clone();
         let slice = self.kernel_slice(now, ring, -1, (None, Some("job")), job_args(&job));
         let queued = &mut self.kernel.queues.queued;
-        let from = queued
-            .iter()
-            .position(|(of, id, _)| (of, id) == (ring, &job));
+        let from = queued.iter().position(|(of, id, _)| (of, id) == (ring, &job));
         if let (Some(slice), Some(from)) = (slice, from) {
             let (.., from) = queued.remove(from);
             self.flows.links.push((from, slice));
@@ -226,14 +217,8 @@ impl World<'_> {
                     fields.id(field),
                 ),
             ),
-            (
-                "timecode_type",
-                word("24FPS 25FPS 30FPS 50FPS 60FPS", fields.id(timecode + 5) - 1),
-            ),
-            (
-                "timecode_flags",
-                Said::text(&timecode_flags(fields.id(timecode))),
-            ),
+            ("timecode_type", word("24FPS 25FPS 30FPS 50FPS 60FPS", fields.id(timecode + 5) - 1)),
+            ("timecode_flags", Said::text(&timecode_flags(fields.id(timecode)))),
         ];
         for (key, behind) in [
             ("timecode_frames", 1),
@@ -286,9 +271,7 @@ impl World<'_> {
         };
         let track = |world: &Self, kind, what| {
             let name = format!("Virtgpu {queue} {what}");
-            world
-                .on(now, kind, &name)
-                .with("virtgpu_name", Said::text(queue))
+            world.on(now, kind, &name).with("virtgpu_name", Said::text(queue))
         };
         let free = track(self, "virtgpu_num_free", "Free");
         self.kernel_value(now, free, fields.id(6) as f64, vec![]);
@@ -321,11 +304,7 @@ impl World<'_> {
                 RESOURCE_QUEUE RESOURCE_DESTROY_ALL QUEUE_CLEAR GET_PARAMS SET_PARAMS QUERY_CONTROL \
                 GET_CONTROL SET_CONTROL GET_PARAMS_EXT SET_PARAMS_EXT";
             let (stream, response) = (fields.id(1), i64::from(now.kind == 440));
-            let what = if response == 1 {
-                "Responses"
-            } else {
-                "Requests"
-            };
+            let what = if response == 1 { "Responses" } else { "Requests" };
             let name = format!("virtio_video stream #{stream} {what}");
             let set = self
                 .on(now, "virtio_video_command", &name)
@@ -334,8 +313,7 @@ impl World<'_> {
             let place = usize::try_from(fields.id(2) - 256).ok();
             let name = place.and_then(|place| NAMES.split_whitespace().nth(place));
             let name = name.unwrap_or("Unknown");
-            self.slices
-                .complete_on_lane(now.time, 100_000, &set, Some(name));
+            self.slices.complete_on_lane(now.time, 100_000, &set, Some(name));
             return;
         }
         let (queue, stream) = (fields.id(5), fields.id(7));
@@ -345,11 +323,7 @@ impl World<'_> {
             _ => "Unknown",
         };
         let set = self
-            .on(
-                now,
-                "virtio_video_queue_event",
-                &format!("virtio_video stream #{stream} {word}"),
-            )
+            .on(now, "virtio_video_queue_event", &format!("virtio_video stream #{stream} {word}"))
             .with("virtio_stream_id", int(stream))
             .with("virtio_queue_type", int(queue));
         let resource = i32_of(fields, 6);
@@ -377,10 +351,9 @@ impl World<'_> {
 fn job_args(job: &Id) -> Told<'static> {
     match *job {
         Id::Old(id) => vec![("gpu sched job", Said::Uint(id))],
-        Id::New(context, seqno) => vec![
-            ("fence context", Said::Uint(context)),
-            ("fence seqno", Said::Uint(seqno)),
-        ],
+        Id::New(context, seqno) => {
+            vec![("fence context", Said::Uint(context)), ("fence seqno", Said::Uint(seqno))]
+        }
     }
 }
 

@@ -73,11 +73,7 @@ impl World<'_> {
             streams.push(socket);
         }
         let of_machine = streams.iter().filter(|(of, _)| *of == now.machine);
-        let number = of_machine
-            .into_iter()
-            .position(|known| *known == socket)
-            .unwrap() as i64
-            + 1;
+        let number = of_machine.into_iter().position(|known| *known == socket).unwrap() as i64 + 1;
         let track = &self
             .on(now, "net_socket_set_state", &format!("TCP stream#{number}"))
             .with("tcp_stream_idx", int(number));
@@ -129,10 +125,8 @@ impl World<'_> {
             }
             return;
         }
-        let mut told: Told<'_> = vec![
-            ("utid", Said::Uint(now.thread as u64)),
-            ("cpu", Said::Uint(now.cpu.into())),
-        ];
+        let mut told: Told<'_> =
+            vec![("utid", Said::Uint(now.thread as u64)), ("cpu", Said::Uint(now.cpu.into()))];
         if now.kind == 113 {
             let suspends = &mut self.kernel.steps.suspends;
             match action.as_str() {
@@ -271,11 +265,9 @@ impl World<'_> {
             ("cma_nr_mapped", Said::Uint(mapped)),
         ];
         if is_old {
-            for (key, field) in [
-                ("cma_nr_isolate_fail", 3),
-                ("cma_nr_migrate_fail", 4),
-                ("cma_nr_test_fail", 5),
-            ] {
+            for (key, field) in
+                [("cma_nr_isolate_fail", 3), ("cma_nr_migrate_fail", 4), ("cma_nr_test_fail", 5)]
+            {
                 told.push((key, Said::Uint(fields.id(field) as u64)));
             }
         }
@@ -355,9 +347,7 @@ impl World<'_> {
         let infos = self.packets.trusted(45).filter(|info| info.0 == raw_id);
         let machines = infos.filter_map(|(.., info)| info.message(1)?.text(4));
         let known = ["aarch64", "armv8l", "armv7l", "x86_64", "i686"];
-        let last = machines
-            .filter(|name| known.contains(&name.as_str()))
-            .last();
+        let last = machines.filter(|name| known.contains(&name.as_str())).last();
         let column = match last.as_deref() {
             Some("aarch64") => 0,
             Some("armv8l" | "armv7l") => 1,

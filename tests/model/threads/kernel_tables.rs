@@ -73,12 +73,8 @@ impl World<'_> {
             let track = counter.settled(&self.processes);
             let track = self.slices.tracks.find(&track);
             self.slices.tracks.0[track].is_counter = true;
-            let row = vec![
-                Value::Integer(counter.time),
-                Value::Real(counter.value),
-                id(track),
-                args,
-            ];
+            let row =
+                vec![Value::Integer(counter.time), Value::Real(counter.value), id(track), args];
             tables.insert("counter", row);
         }
         for (out, into) in &self.flows.links {
@@ -111,10 +107,7 @@ impl World<'_> {
                 args.say(key, said.clone());
             }
             if LANES.contains(&track.kind.as_str()) {
-                let set = |track: &Track| Track {
-                    lane: (0, false),
-                    ..track.clone()
-                };
+                let set = |track: &Track| Track { lane: (0, false), ..track.clone() };
                 let own = set(track);
                 let before = rows
                     .iter()

@@ -43,8 +43,7 @@ pub fn machines(packets: &Packets) -> Vec<MachineFacts> {
 fn last(packets: &Packets, field: u32, raw_id: u32) -> Message {
     let of_machine = packets.trusted(field).filter(|packet| packet.0 == raw_id);
     let last = of_machine.last();
-    last.map(|(.., message)| message.clone())
-        .unwrap_or_default()
+    last.map(|(.., message)| message.clone()).unwrap_or_default()
 }
 
 impl MachineFacts {
@@ -77,9 +76,7 @@ impl MachineFacts {
 pub fn cluster(cpus: &[Message], cpu: usize) -> i64 {
     let capacity = |cpu: &Message| Some(cpu.unsigned(3)).filter(|capacity| *capacity > 0);
     let greatest = |cpu: &Message| cpu.numbers(2).into_iter().max();
-    rank(cpus, cpu, capacity)
-        .or_else(|| rank(cpus, cpu, greatest))
-        .unwrap_or(0)
+    rank(cpus, cpu, capacity).or_else(|| rank(cpus, cpu, greatest)).unwrap_or(0)
 }
 
 /// The rank of a cpu's value among the different ones, if all cpus have one.

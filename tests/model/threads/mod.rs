@@ -96,7 +96,5 @@ pub fn profile_tables(trace: &[u8]) -> Connection {
 /// The rows that a file's statements return from tables.
 pub fn answers(tables: &Connection, file: &str) -> Answers {
     let answers = statements(file).into_iter();
-    answers
-        .map(|(name, sql)| (name, answer(tables, &sql).unwrap()))
-        .collect()
+    answers.map(|(name, sql)| (name, answer(tables, &sql).unwrap())).collect()
 }

@@ -32,10 +32,7 @@ fn inside(trees: &[(Machine, Message)], machine: Machine, pid: i64) -> Option<In
             let numbers = signless(process.numbers(6));
             let counts = process.id(1) == pid && process.has(3) && !numbers.is_empty();
             if counts && known.as_ref().is_none_or(|known| known.numbers != numbers) {
-                known = Some(Inside {
-                    numbers,
-                    threads: Vec::new(),
-                });
+                known = Some(Inside { numbers, threads: Vec::new() });
             }
         }
         let Some(known) = &mut known else { continue };
@@ -43,9 +40,7 @@ fn inside(trees: &[(Machine, Message)], machine: Machine, pid: i64) -> Option<In
             let (tid, numbers) = (thread.id(1), signless(thread.numbers(4)));
             let number = numbers.get(known.numbers.len() - 1);
             if let Some(number) = number.filter(|_| thread.id(3) == pid) {
-                known
-                    .threads
-                    .retain(|(other, of)| of != &tid && other != number);
+                known.threads.retain(|(other, of)| of != &tid && other != number);
                 known.threads.push((*number, tid));
             }
         }
@@ -58,9 +53,7 @@ impl Namespaces {
         let trees = packets.trusted(2);
         Namespaces {
             until_now: Vec::new(),
-            all: trees
-                .map(|(raw_id, _, tree)| (machine_of(raw_id), tree.clone()))
-                .collect(),
+            all: trees.map(|(raw_id, _, tree)| (machine_of(raw_id), tree.clone())).collect(),
         }
     }
 }
@@ -73,9 +66,8 @@ impl World<'_> {
         found: impl Fn(&Inside) -> Option<T>,
     ) -> Option<T> {
         let Namespaces { until_now, all } = &self.namespaces;
-        let mut known = [until_now, all]
-            .into_iter()
-            .filter_map(|trees| inside(trees, machine, trusted));
+        let mut known =
+            [until_now, all].into_iter().filter_map(|trees| inside(trees, machine, trusted));
         known.find_map(|known| found(&known))
     }
 

@@ -89,14 +89,8 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
             continue;
         }
         let own = packets.time_of_packet(index);
-        let stands_at = of_events
-            .max(of_packets.get(&packet.machine).copied())
-            .unwrap_or(0);
-        let time = if packet.timestamp.is_none() {
-            Some((stands_at, false))
-        } else {
-            own
-        };
+        let stands_at = of_events.max(of_packets.get(&packet.machine).copied()).unwrap_or(0);
+        let time = if packet.timestamp.is_none() { Some((stands_at, false)) } else { own };
         let mut found = Vec::new();
         let mut push = |time: Option<(i64, bool)>, what| {
             if let Some((time, late)) = time.filter(|(time, _)| *time >= 0) {
@@ -132,11 +126,8 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
                     let session = rails.unsigned(3);
                     let known = own.filter(|(_, late)| !late && packet.timestamp.is_some());
                     let known = known.filter(|_| !packets.waits(index) && packet.machine == 0);
-                    let energy = What::Energy {
-                        session,
-                        packet_time: known.map(|(time, _)| time),
-                        data,
-                    };
+                    let energy =
+                        What::Energy { session, packet_time: known.map(|(time, _)| time), data };
                     push(at, energy);
                 }
             }
@@ -164,10 +155,8 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
         }
         let seen = found.iter().filter(|event| !event.late);
         of_events = of_events.max(seen.map(|event| event.time).max());
-        let counts = !matches!(
-            packet.payload,
-            Some((Read::CLOCK_SNAPSHOT | Read::SERVICE_EVENT, _))
-        );
+        let counts =
+            !matches!(packet.payload, Some((Read::CLOCK_SNAPSHOT | Read::SERVICE_EVENT, _)));
         if let Some((time, false)) = own.filter(|(time, _)| counts && *time >= 0) {
             let latest = of_packets.entry(packet.machine).or_insert(time);
             *latest = time.max(*latest);
@@ -262,10 +251,7 @@ fn kind(event: &Message) -> Option<u32> {
 
 impl What {
     fn is_ftrace(&self) -> bool {
-        matches!(
-            self,
-            What::Ftrace(_) | What::Switch { .. } | What::Waking { .. }
-        )
+        matches!(self, What::Ftrace(_) | What::Switch { .. } | What::Waking { .. })
     }
 }
 

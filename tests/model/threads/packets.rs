@@ -62,10 +62,8 @@ pub struct Packets {
 impl Packets {
     pub fn read(trace: &[u8]) -> Packets {
         let messages = Message::parse(trace).unwrap_or_default().messages(1);
-        let messages: Vec<Message> = messages
-            .into_iter()
-            .filter(|message| message.fields().next().is_some())
-            .collect();
+        let messages: Vec<Message> =
+            messages.into_iter().filter(|message| message.fields().next().is_some()).collect();
         let headers: Vec<encode::Packet> = messages.iter().map(header).collect();
         let clocks = naive::import(&headers);
         let mut states: BTreeMap<(u32, Option<u32>), (bool, usize)> = BTreeMap::new();
@@ -250,9 +248,7 @@ fn header(message: &Message) -> encode::Packet {
         flags: message.unsigned(13) as u32,
         incremental_state_cleared: message.unsigned(41) != 0,
         previous_packet_dropped: message.unsigned(42) as u32,
-        defaults: message
-            .message(59)
-            .map(|defaults| defaults.unsigned(58) as u32),
+        defaults: message.message(59).map(|defaults| defaults.unsigned(58) as u32),
         machine_id: message.unsigned(98) as u32,
         // So that no packet looks empty.
         uid: Some(0),
@@ -294,55 +290,33 @@ fn energies(rails: &Message) -> Bundle {
         timestamp: data.number(2).map(|ms| ms.saturating_mul(1_000_000)),
         ..FtraceEvent::default()
     };
-    Bundle {
-        events: rails.messages(2).into_iter().map(event).collect(),
-        ..Bundle::default()
-    }
+    Bundle { events: rails.messages(2).into_iter().map(event).collect(), ..Bundle::default() }
 }
 
 /// For memory of Vulkan, its time on BOOTTIME (O1).
 fn allocation(event: &Message) -> Bundle {
-    let event = FtraceEvent {
-        timestamp: event.number(3),
-        ..FtraceEvent::default()
-    };
-    Bundle {
-        events: vec![event],
-        ..Bundle::default()
-    }
+    let event = FtraceEvent { timestamp: event.number(3), ..FtraceEvent::default() };
+    Bundle { events: vec![event], ..Bundle::default() }
 }
 
 /// For a bundle, its clock and its times.
 fn pair(bundle: &Message) -> Bundle {
-    let event = |event: Message| FtraceEvent {
-        timestamp: event.number(1),
-        ..FtraceEvent::default()
-    };
+    let event =
+        |event: Message| FtraceEvent { timestamp: event.number(1), ..FtraceEvent::default() };
     // For T1 their exact times do not matter.
     let compact = bundle.message(4).unwrap_or_default();
     let has_compact = compact.has(1) || compact.has(7);
-    let compact = has_compact.then(|| FtraceEvent {
-        timestamp: Some(0),
-        ..FtraceEvent::default()
-    });
+    let compact = has_compact.then(|| FtraceEvent { timestamp: Some(0), ..FtraceEvent::default() });
     // It is converted like the events (O6).
     let begins = bundle.number(10).or_else(|| bundle.number(9));
-    let begins = begins.map(|begins| FtraceEvent {
-        timestamp: Some(begins),
-        ..FtraceEvent::default()
-    });
+    let begins =
+        begins.map(|begins| FtraceEvent { timestamp: Some(begins), ..FtraceEvent::default() });
     Bundle {
         cpu: bundle.number(1).map(|cpu| cpu as u32),
         clock: bundle.number(5).map(|clock| clock as i32),
         ftrace_timestamp: bundle.number(6).map(u64::cast_signed),
         boot_timestamp: bundle.number(7).map(u64::cast_signed),
-        events: bundle
-            .messages(2)
-            .into_iter()
-            .map(event)
-            .chain(compact)
-            .chain(begins)
-            .collect(),
+        events: bundle.messages(2).into_iter().map(event).chain(compact).chain(begins).collect(),
         ..Bundle::default()
     }
 }

@@ -32,11 +32,7 @@ fn number(text: &str, greatest: u64) -> Option<(bool, u64)> {
 /// A value or a cookie (B2).
 pub fn signed(text: &str) -> Option<i64> {
     let (is_negative, value) = number(text, 1 << 63)?;
-    let value = if is_negative {
-        -i128::from(value)
-    } else {
-        i128::from(value)
-    };
+    let value = if is_negative { -i128::from(value) } else { i128::from(value) };
     Some(value.min(i64::MAX.into()) as i64)
 }
 
@@ -44,11 +40,7 @@ pub fn signed(text: &str) -> Option<i64> {
 pub fn id(text: &str) -> Option<i64> {
     let (is_negative, value) = number(text, u64::MAX)?;
     let saturated = value == u64::MAX;
-    let value = if is_negative && !saturated {
-        value.wrapping_neg()
-    } else {
-        value
-    };
+    let value = if is_negative && !saturated { value.wrapping_neg() } else { value };
     Some(i64::from(value as u32))
 }
 

@@ -29,12 +29,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
     let mut random = Random(seed ^ 0x5eed);
     let guests = random.any(&[0, 0, 0, 20]);
     let count = 6 + random.below(30);
-    let mut generator = Generator {
-        random,
-        now: EPOCH,
-        packets: Vec::new(),
-        guests,
-    };
+    let mut generator = Generator { random, now: EPOCH, packets: Vec::new(), guests };
     if !generator.random.one_in(8) {
         generator.snapshot();
     }
@@ -80,9 +75,7 @@ impl Generator {
     fn many(&mut self, message: Message, field: u32, numbers: &[u64]) -> Message {
         match self.random.one_in(2) {
             true => message.packed(field, numbers),
-            false => numbers
-                .iter()
-                .fold(message, |message, n| message.number(field, *n)),
+            false => numbers.iter().fold(message, |message, n| message.number(field, *n)),
         }
     }
 
@@ -135,9 +128,7 @@ impl Generator {
         if self.chance(90) {
             let (clock, offset) = self.random.any(&[(6, 0), (6, 0), (3, 7000), (900, 0)]);
             let earlier = self.random.any(&[0, 0, 0, 3000]);
-            packet = packet
-                .number(8, self.now - offset - earlier)
-                .number(58, clock);
+            packet = packet.number(8, self.now - offset - earlier).number(58, clock);
         }
         let (field, payload) = match self.random.below(14) {
             0..=3 => (66, self.perf_sample()),
@@ -155,9 +146,7 @@ impl Generator {
     fn interned(&mut self) -> Message {
         let mut data = new();
         for _ in 0..self.random.below(12) {
-            let field = self
-                .random
-                .any(&[5, 5, 6, 6, 6, 7, 7, 16, 17, 18, 19, 19, 48, 49, 50, 51]);
+            let field = self.random.any(&[5, 5, 6, 6, 6, 7, 7, 16, 17, 18, 19, 19, 48, 49, 50, 51]);
             let entry = new().number(1, 1 + self.random.below(3));
             let entry = match field {
                 5 | 17 | 18 => self.maybe_text(entry, 2),
@@ -377,9 +366,7 @@ impl Generator {
 
     fn thread_descriptor(&mut self) -> Message {
         let time = (self.now - 7000) / 1000 + self.random.below(3);
-        let time = self
-            .random
-            .any(&[time, time, time, 1, (-5_i64).cast_unsigned()]);
+        let time = self.random.any(&[time, time, time, 1, (-5_i64).cast_unsigned()]);
         let pid = self.random.any(&PIDS);
         let tid = pid + self.random.below(2);
         new().number(1, pid).number(2, tid).number(6, time)
@@ -390,9 +377,8 @@ impl Generator {
         let packet = self.many(new(), 1, &iids);
         let count = iids.len() as u64 + self.random.below(2)
             - u64::from(!iids.is_empty() && self.random.one_in(5));
-        let deltas: Vec<u64> = (0..count)
-            .map(|_| (self.random.below(5).cast_signed() - 2).cast_unsigned())
-            .collect();
+        let deltas: Vec<u64> =
+            (0..count).map(|_| (self.random.below(5).cast_signed() - 2).cast_unsigned()).collect();
         let packet = self.many(packet, 2, &deltas);
         self.maybe(packet, 3, &[0, 8, u64::MAX])
     }
@@ -446,13 +432,7 @@ impl Generator {
             dump = self.maybe(dump, field, &[0, 4096, 8192]);
         }
         if self.random.one_in(4) {
-            dump = dump.message(
-                5,
-                new()
-                    .number(2, 3)
-                    .number(5, 7)
-                    .number(6, self.random.below(3)),
-            );
+            dump = dump.message(5, new().number(2, 3).number(5, 7).number(6, self.random.below(3)));
         }
         for _ in 0..self.random.below(4) {
             let iid = self.iid();

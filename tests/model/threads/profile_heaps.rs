@@ -77,12 +77,7 @@ impl World<'_> {
         let profiles = &mut self.profiles;
         let same = |p: &HeapProfile| (p.process, p.end, &p.heap) == (process, end, &heap);
         if !profiles.heap_profiles.iter().any(same) {
-            profiles.heap_profiles.push(HeapProfile {
-                process,
-                start,
-                end,
-                heap: heap.clone(),
-            });
+            profiles.heap_profiles.push(HeapProfile { process, start, end, heap: heap.clone() });
         }
         // HP4
         let idx = of.idx(i64::from(pid as u32 as i32));
@@ -100,10 +95,7 @@ impl World<'_> {
             (dump.unsigned(8) != 0, "heapprofd_buffer_corrupted"),
             (dump.unsigned(4) != 0, "heapprofd_rejected_concurrent"),
             (dump.unsigned(10) != 0, "heapprofd_hit_guardrail"),
-            (
-                dump.unsigned(7) != 0 || dump.unsigned(14) == 1,
-                "heapprofd_buffer_overran",
-            ),
+            (dump.unsigned(7) != 0 || dump.unsigned(14) == 1, "heapprofd_buffer_overran"),
         ] {
             if is_set {
                 profiles.add(name, Some(idx), 1);
@@ -128,9 +120,7 @@ impl World<'_> {
                 Some(most) => [0, most.cast_signed(), 0, 0],
                 None => [count, size, -frees, -freed],
             };
-            dumps
-                .waiting
-                .push((heap.clone(), end, sample.unsigned(1), now));
+            dumps.waiting.push((heap.clone(), end, sample.unsigned(1), now));
         }
     }
 
@@ -142,11 +132,7 @@ impl World<'_> {
         (stack, callsite, now): (u64, usize, Sums),
         dumps: &mut Dumps,
     ) {
-        let last = dumps
-            .last
-            .get(&(heap.clone(), callsite))
-            .copied()
-            .unwrap_or_default();
+        let last = dumps.last.get(&(heap.clone(), callsite)).copied().unwrap_or_default();
         if dumps.seen.insert((heap.clone(), stack, callsite)) {
             dumps.bases.insert((heap.clone(), stack), last);
         }
@@ -155,9 +141,7 @@ impl World<'_> {
         let [count, size, frees, freed]: Sums = std::array::from_fn(|n| now[n] - last[n]);
         if count < 0 || size < 0 || frees > 0 || freed > 0 {
             let upid = of.idx(heap.0 as i64);
-            return self
-                .profiles
-                .add("heapprofd_malformed_packet", Some(upid), 1);
+            return self.profiles.add("heapprofd_malformed_packet", Some(upid), 1);
         }
         dumps.last.insert((heap.clone(), callsite), now);
         let is_java = heap.1 == "com.android.art";

@@ -83,12 +83,7 @@ fn place<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
 
 impl Samples {
     fn value(&mut self, time: i64, track: usize, value: u64) {
-        self.values.push(Value {
-            track,
-            time,
-            value: value as f64,
-            sample: self.all.len(),
-        });
+        self.values.push(Value { track, time, value: value as f64, sample: self.all.len() });
     }
 }
 
@@ -154,10 +149,7 @@ impl World<'_> {
         let writer = self.writer(of.packet);
         let samples = &mut self.profiles.samples;
         let session = *samples.perf_sessions.entry(writer).or_insert_with(|| {
-            samples.sessions.push(Session {
-                source: Some("linux.perf".into()),
-                unit: None,
-            });
+            samples.sessions.push(Session { source: Some("linux.perf".into()), unit: None });
             samples.sessions.len() - 1
         });
         let cpu = message.id(1) as u32;
@@ -165,9 +157,7 @@ impl World<'_> {
         let idx = of.idx(session as i64);
         let lost = message.signed(17);
         if message.unsigned(17) > 0 {
-            return self
-                .profiles
-                .add("perf_cpu_lost_records", Some(of.idx(cpu.into())), lost);
+            return self.profiles.add("perf_cpu_lost_records", Some(of.idx(cpu.into())), lost);
         }
         if let Some(event) = message.message(19) {
             if event.unsigned(1) == 1 {
@@ -180,9 +170,7 @@ impl World<'_> {
             3 => self.profiles.count("perf_samples_skipped_dataloss"),
             _ => {}
         }
-        let utid = self
-            .processes
-            .bind(of.machine, message.id(3), message.id(2));
+        let utid = self.processes.bind(of.machine, message.id(3), message.id(2));
         let upid = self.processes.process(of.machine, message.id(2));
         let tracks = self.profiles.samples.perf_cpus[&(writer.0, writer.1, cpu)].clone();
         let mut counts = vec![message.number(6)];
@@ -363,10 +351,7 @@ impl World<'_> {
         let writer = self.writer(of.packet);
         let samples = &mut self.profiles.samples;
         let session = *samples.stack_sessions.entry(writer).or_insert_with(|| {
-            samples.sessions.push(Session {
-                source: source.clone(),
-                unit: None,
-            });
+            samples.sessions.push(Session { source: source.clone(), unit: None });
             samples.sessions.len() - 1
         });
         self.weights(of, message, &defaults, (session, cpu, &source));
@@ -397,12 +382,7 @@ impl World<'_> {
         let mut next = id;
         let mut parent = None;
         while next != 0 && !chain.iter().any(|(id, _)| *id == next) {
-            parent = self
-                .profiles
-                .samples
-                .known_asyncs
-                .get(&(interval, next))
-                .copied();
+            parent = self.profiles.samples.known_asyncs.get(&(interval, next)).copied();
             if parent.is_some() {
                 break;
             }
@@ -415,15 +395,9 @@ impl World<'_> {
         let samples = &mut self.profiles.samples;
         for (id, descriptor) in chain.into_iter().rev() {
             let text = |field| descriptor.text(field).filter(|text| !text.is_empty());
-            samples.asyncs.push(Async {
-                name: text(2),
-                kind: text(3),
-                parent,
-            });
+            samples.asyncs.push(Async { name: text(2), kind: text(3), parent });
             parent = Some(samples.asyncs.len() - 1);
-            samples
-                .known_asyncs
-                .insert((interval, id), samples.asyncs.len() - 1);
+            samples.known_asyncs.insert((interval, id), samples.asyncs.len() - 1);
         }
         parent
     }

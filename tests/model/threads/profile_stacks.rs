@@ -106,12 +106,7 @@ impl Stacks {
     fn symbol_set(&mut self, lines: Vec<(Option<String>, Option<String>, Option<u32>)>) -> usize {
         let set = self.symbols.len();
         for (name, file, line) in lines {
-            self.symbols.push(Symbol {
-                set,
-                name,
-                file,
-                line,
-            });
+            self.symbols.push(Symbol { set, name, file, line });
         }
         set
     }
@@ -153,14 +148,7 @@ impl Stacks {
         }
         let (file, line) = source.clone();
         let symbols = Some(self.symbol_set(vec![(name.clone(), file, line)]));
-        self.frames.push(Frame {
-            mapping,
-            rel_pc: 0,
-            name,
-            source,
-            symbols,
-            kind: None,
-        });
+        self.frames.push(Frame { mapping, rel_pc: 0, name, source, symbols, kind: None });
         self.frames.len() - 1
     }
 
@@ -171,11 +159,7 @@ impl Stacks {
             return known;
         }
         let depth = parent.map_or(0, |parent| self.callsites[parent].depth + 1);
-        self.callsites.push(Callsite {
-            parent,
-            frame,
-            depth,
-        });
+        self.callsites.push(Callsite { parent, frame, depth });
         self.callsites.len() - 1
     }
 

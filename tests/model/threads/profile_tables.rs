@@ -107,12 +107,7 @@ impl World<'_> {
         }
         for (utid, thread) in self.processes.threads.iter().enumerate() {
             let main = maybe(thread.is_main.map(i64::from));
-            let row = vec![
-                id(utid),
-                number(thread.tid),
-                reference(thread.process),
-                main,
-            ];
+            let row = vec![id(utid), number(thread.tid), reference(thread.process), main];
             tables.insert("thread", row);
         }
         self.stack_rows(&tables);
@@ -176,12 +171,7 @@ impl World<'_> {
             tables.insert("session", vec![id(place), source, unit, Value::Null]);
         }
         for (place, (upid, utid, of_async)) in samples.tasks.iter().enumerate() {
-            let row = vec![
-                id(place),
-                reference(*upid),
-                reference(*utid),
-                reference(*of_async),
-            ];
+            let row = vec![id(place), reference(*upid), reference(*utid), reference(*of_async)];
             tables.insert("task", row);
         }
         let mut cpus = BTreeSet::new();
@@ -198,10 +188,7 @@ impl World<'_> {
         }
         for (place, context) in samples.asyncs.iter().enumerate() {
             let (name, kind) = (text(context.name.as_deref()), text(context.kind.as_deref()));
-            tables.insert(
-                "async",
-                vec![id(place), name, kind, reference(context.parent)],
-            );
+            tables.insert("async", vec![id(place), name, kind, reference(context.parent)]);
         }
         for (place, sample) in samples.all.iter().enumerate() {
             let row = vec![
@@ -293,21 +280,11 @@ impl World<'_> {
         for smap in &self.profiles.smaps {
             let text = |column| text(smap.texts.get(column).map(String::as_str));
             let count = |column| number(smap.numbers.get(column).copied().unwrap_or(0));
-            let mut row = vec![
-                id(smap.process),
-                number(smap.time),
-                text("path"),
-                text("path_trimmed"),
-            ];
+            let mut row =
+                vec![id(smap.process), number(smap.time), text("path"), text("path_trimmed")];
             row.extend(
-                [
-                    "aggregate_count",
-                    "is_deleted",
-                    "size_kb",
-                    "private_dirty_kb",
-                    "swap_kb",
-                ]
-                .map(count),
+                ["aggregate_count", "is_deleted", "size_kb", "private_dirty_kb", "swap_kb"]
+                    .map(count),
             );
             row.push(text("file_name"));
             row.extend(["start_address", "module_timestamp"].map(count));
@@ -335,9 +312,7 @@ impl World<'_> {
         let times = profiles.samples.all.iter().map(|sample| sample.time);
         let times = times.chain(profiles.samples.values.iter().map(|value| value.time));
         let times = times.chain(profiles.allocations.iter().map(|one| one.time));
-        let times: Vec<i64> = times
-            .chain(profiles.smaps.iter().map(|smap| smap.time))
-            .collect();
+        let times: Vec<i64> = times.chain(profiles.smaps.iter().map(|smap| smap.time)).collect();
         if let (Some(&start), Some(&end)) = (times.iter().min(), times.iter().max()) {
             let row = vec![number(start), number(end.max(start + 1))];
             tables.insert("trace_bounds", row);
@@ -352,10 +327,7 @@ impl World<'_> {
             profiles.add("symbolization_tmp_build_id_not_found", None, lacks);
         }
         for ((name, idx), value) in &profiles.stats {
-            tables.insert(
-                "stats",
-                vec![text(Some(name)), maybe(*idx), number(*value), number(0)],
-            );
+            tables.insert("stats", vec![text(Some(name)), maybe(*idx), number(*value), number(0)]);
         }
     }
 }

@@ -98,12 +98,7 @@ impl Profiles {
 impl World<'_> {
     pub fn interval(&self, packet: usize) -> Interval {
         let read = &self.packets.all[packet];
-        (
-            read.machine,
-            read.sequence,
-            read.is_of_sequence,
-            read.interval,
-        )
+        (read.machine, read.sequence, read.is_of_sequence, read.interval)
     }
 
     pub fn profile(
@@ -113,11 +108,7 @@ impl World<'_> {
         field: u32,
         message: &Message,
     ) {
-        let of = Of {
-            machine,
-            packet,
-            time,
-        };
+        let of = Of { machine, packet, time };
         match field {
             66 => self.perf_sample(of, message),
             135 => self.stack_sample(of, message),
@@ -129,11 +120,7 @@ impl World<'_> {
 
     /// CP3
     pub fn streamed_sample(&mut self, machine: Machine, sample: &Streamed) {
-        let of = Of {
-            machine,
-            packet: sample.packet,
-            time: sample.time,
-        };
+        let of = Of { machine, packet: sample.packet, time: sample.time };
         self.chrome_sample(of, sample);
     }
 
@@ -161,11 +148,9 @@ impl World<'_> {
             }
             let flags = i64::from(entry.unsigned(10) as i32);
             smap.numbers.insert("protection_flags", flags);
-            for (field, column) in [
-                (5, "file_name"),
-                (8, "module_debugid"),
-                (9, "module_debug_path"),
-            ] {
+            for (field, column) in
+                [(5, "file_name"), (8, "module_debugid"), (9, "module_debug_path")]
+            {
                 if let Some(text) = entry.text(field) {
                     smap.texts.insert(column, text);
                 }
@@ -195,11 +180,7 @@ impl World<'_> {
         let counts = packed.numbers(3);
         let is_aggregated = packed.has(3);
         let columns = COLUMNS.map(|(field, name)| (name, packed.numbers(field)));
-        let first = if is_aggregated {
-            counts.len()
-        } else {
-            names.len()
-        };
+        let first = if is_aggregated { counts.len() } else { names.len() };
         let mut rows = 0;
         let mut is_wrong = false;
         for row in 0..first {

@@ -112,20 +112,13 @@ fn wrong(packets: &[Message]) -> Answered {
     let mut wrong = frame_random::differences(&imported.conn, &model);
     // The model's log has no lines of android_log, which these traces have.
     wrong.remove("track_event_logs");
-    for file in [
-        "threads/queries-threads.sql",
-        "slices/queries-slices.sql",
-        "doubt/queries-doubt.sql",
-    ] {
+    for file in
+        ["threads/queries-threads.sql", "slices/queries-slices.sql", "doubt/queries-doubt.sql"]
+    {
         wrong.extend(differences(&imported.conn, file, &answers(&model, file)));
     }
     let more = MORE.map(|(name, sql)| (name.to_owned(), sql.to_owned()));
-    wrong.extend(agreement::differences(
-        &imported.conn,
-        &model,
-        &more,
-        identity,
-    ));
+    wrong.extend(agreement::differences(&imported.conn, &model, &more, identity));
     wrong
 }
 

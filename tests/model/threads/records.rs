@@ -59,8 +59,7 @@ impl Model {
             About::Machine(machine) => (Some(machine), None),
             About::Both(machine) => (Some(machine), Some(0)),
         };
-        self.metadata
-            .push((name.to_owned(), key_type, value, machine, trace));
+        self.metadata.push((name.to_owned(), key_type, value, machine, trace));
     }
 
     /// A fact with one value. The last value wins.
@@ -328,10 +327,7 @@ fn losses(
         add("sequence_packet_loss", lost.len());
         for (bit, word) in CAUSES {
             let of_bit = |at: &&usize| until[**at].unsigned(42) as u32 & bit != 0;
-            add(
-                &format!("data_loss_{word}"),
-                lost.iter().filter(of_bit).count(),
-            );
+            add(&format!("data_loss_{word}"), lost.iter().filter(of_bit).count());
         }
         // Packets that are read in any state do not count, the statistics themselves included.
         let counts = |at: &usize| {
@@ -347,11 +343,7 @@ fn losses(
         add("incremental_sequences_dropped", usize::from(dropped));
     }
     for ((name, buffer), sum) in sums {
-        let source = if name.contains("data_loss") {
-            "trace"
-        } else {
-            "analysis"
-        };
+        let source = if name.contains("data_loss") { "trace" } else { "analysis" };
         model.set(&name, Some(buffer), machine, ("data_loss", source), sum);
     }
 }
@@ -359,11 +351,9 @@ fn losses(
 /// MD7
 fn service_event(model: &mut Model, payload: &Message, machine: i64, timestamp: Option<u64>) {
     let (about, ts) = (About::Both(machine), timestamp.unwrap_or(0));
-    for (field, name) in [
-        (2, "tracing_started_ns"),
-        (1, "all_data_source_started_ns"),
-        (5, "tracing_disabled_ns"),
-    ] {
+    for (field, name) in
+        [(2, "tracing_started_ns"), (1, "all_data_source_started_ns"), (5, "tracing_disabled_ns")]
+    {
         if payload.unsigned(field) != 0 {
             model.single(name, about, int(ts));
         }
@@ -410,13 +400,7 @@ fn ftrace_stats(
             (9, "read_events"),
         ] {
             let value = stats.signed(field);
-            model.set(
-                &format!("ftrace_cpu_{name}_{phase}"),
-                cpu,
-                machine,
-                INFO,
-                value,
-            );
+            model.set(&format!("ftrace_cpu_{name}_{phase}"), cpu, machine, INFO, value);
             let begin = model.value(&format!("ftrace_cpu_{name}_begin"), cpu, machine);
             if let (Some(begin), "end") = (begin, phase) {
                 let kind = match field {
@@ -436,13 +420,7 @@ fn ftrace_stats(
     let kprobes = payload.message(10).unwrap_or_default();
     for (field, name, kind) in [(1, "hits", INFO), (2, "misses", LOSS)] {
         let value = kprobes.signed(field);
-        model.set(
-            &format!("ftrace_kprobe_{name}_{phase}"),
-            None,
-            machine,
-            INFO,
-            value,
-        );
+        model.set(&format!("ftrace_kprobe_{name}_{phase}"), None, machine, INFO, value);
         let begin = model.value(&format!("ftrace_kprobe_{name}_begin"), None, machine);
         if let (Some(begin), "end") = (begin.filter(|begin| *begin != 0), phase) {
             let name = format!("ftrace_kprobe_{name}_delta");
@@ -570,26 +548,17 @@ fn chrome_metadata(model: &mut Model, payload: &Message, machine: i64, letter: c
         }
     };
     let name = |name: &str| format!("cr-{letter}-{name}");
-    row(
-        &name("playstore_version_code"),
-        payload.number(2).map(int32),
-    );
-    for (field, word) in [
-        (6, "product-version"),
-        (8, "os-name"),
-        (5, "package-name"),
-        (3, "enabled_categories"),
-    ] {
+    row(&name("playstore_version_code"), payload.number(2).map(int32));
+    for (field, word) in
+        [(6, "product-version"), (8, "os-name"), (5, "package-name"), (3, "enabled_categories")]
+    {
         row(&name(word), payload.text(field).map(Value::Text));
     }
     let channel = payload.has(7).then(|| Value::Integer(payload.id(7)));
     row(&name("channel"), channel);
     let hashes = payload.messages(4);
     let hash = |hash: &Message| format!("{{ name: {}, group: {} }} ", hash.id(1), hash.id(2));
-    let lines: Vec<String> = hashes
-        .chunks(2)
-        .map(|two| two.iter().map(hash).collect())
-        .collect();
+    let lines: Vec<String> = hashes.chunks(2).map(|two| two.iter().map(hash).collect()).collect();
     let all = (!lines.is_empty()).then(|| Value::Text(lines.join("\n")));
     row(&name("field_trial_hashes"), all);
     if let Some(background) = payload.bytes(1) {
@@ -612,12 +581,7 @@ fn benchmark(model: &mut Model, payload: &Message) {
     number("story_run_index", payload.number(8).map(int32));
     let failed = payload.number(9).map(|flag| int(u64::from(flag != 0)));
     number("had_failures", failed);
-    for (field, name) in [
-        (3, "name"),
-        (4, "description"),
-        (5, "label"),
-        (6, "story_name"),
-    ] {
+    for (field, name) in [(3, "name"), (4, "description"), (5, "label"), (6, "story_name")] {
         number(name, payload.text(field).map(Value::Text));
     }
     for tag in payload.texts(7) {
@@ -723,12 +687,7 @@ fn in_time_order(model: &mut Model, packets: &Packets, raw: &[Message], machines
                 let uid = uid.map(|uid| ("trusted_producer_uid", "int", uid));
                 let args = producer.into_iter().chain(uid).collect();
                 let name = payload.text(1);
-                model.triggers.push(Trigger {
-                    ts: time,
-                    machine,
-                    name,
-                    args,
-                });
+                model.triggers.push(Trigger { ts: time, machine, name, args });
             }
             109 => {
                 let (name, hash) = (payload.text(1), Value::Integer(payload.id(2)));
@@ -739,12 +698,7 @@ fn in_time_order(model: &mut Model, packets: &Packets, raw: &[Message], machines
                     args.push(("chrome_trigger.name", "string", Value::Text(name)));
                 }
                 let name = name.unwrap_or("chrome_trigger".to_owned());
-                model.triggers.push(Trigger {
-                    ts: time,
-                    machine,
-                    name: Some(name),
-                    args,
-                });
+                model.triggers.push(Trigger { ts: time, machine, name: Some(name), args });
             }
             _ => {}
         }
@@ -877,9 +831,8 @@ fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut written = Vec::new();
     for three in bytes.chunks(3) {
-        let bits = (0..3).fold(0, |bits, at| {
-            bits << 8 | u32::from(three.get(at).copied().unwrap_or(0))
-        });
+        let bits =
+            (0..3).fold(0, |bits, at| bits << 8 | u32::from(three.get(at).copied().unwrap_or(0)));
         for at in 0..4 {
             let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
             written.push(if at > three.len() { b'=' } else { letter });

@@ -4,15 +4,7 @@
 use super::generate::Random;
 use timebase_lab::encode::Message;
 
-const TEXTS: [&str; 7] = [
-    "a",
-    "",
-    "läuft",
-    "it's \"x\"\\",
-    "b\n\tc",
-    "\u{1}\u{7f}",
-    "t1",
-];
+const TEXTS: [&str; 7] = ["a", "", "läuft", "it's \"x\"\\", "b\n\tc", "\u{1}\u{7f}", "t1"];
 const NUMBERS: [u64; 8] = [0, 1, 2, 7, 1_000, 1 << 40, u64::MAX - 8, 1 << 63];
 const SEQUENCES: [u64; 3] = [2, 3, 4];
 const GUEST: u64 = 77;
@@ -33,11 +25,7 @@ pub fn trace(seed: u64) -> Vec<Message> {
     let mut random = Random(seed ^ 0x4d44);
     let guests = random.any(&[0, 0, 0, 25]);
     let count = 4 + random.below(40);
-    let mut generator = Generator {
-        random,
-        now: EPOCH,
-        guests,
-    };
+    let mut generator = Generator { random, now: EPOCH, guests };
     let mut packets = vec![generator.snapshot()];
     for _ in 0..count {
         packets.push(generator.packet());
@@ -60,22 +48,18 @@ impl Generator {
 
     /// A number of each of these fields, in half of the cases.
     fn numbers(&mut self, message: Message, fields: &[u32]) -> Message {
-        fields
-            .iter()
-            .fold(message, |message, &field| match self.chance(50) {
-                true => message.number(field, self.number()),
-                false => message,
-            })
+        fields.iter().fold(message, |message, &field| match self.chance(50) {
+            true => message.number(field, self.number()),
+            false => message,
+        })
     }
 
     /// A text of each of these fields, in half of the cases.
     fn texts(&mut self, message: Message, fields: &[u32]) -> Message {
-        fields
-            .iter()
-            .fold(message, |message, &field| match self.chance(50) {
-                true => message.text(field, self.text()),
-                false => message,
-            })
+        fields.iter().fold(message, |message, &field| match self.chance(50) {
+            true => message.text(field, self.text()),
+            false => message,
+        })
     }
 
     /// Some messages of a field.
@@ -94,9 +78,8 @@ impl Generator {
 
     fn snapshot(&mut self) -> Message {
         let reading = |id, value| new().number(1, id).number(2, value);
-        let snapshot = new()
-            .message(1, reading(6, self.now))
-            .message(1, reading(3, self.now - 500));
+        let snapshot =
+            new().message(1, reading(6, self.now)).message(1, reading(3, self.now - 500));
         new().number(10, 1).message(6, snapshot)
     }
 
@@ -122,9 +105,7 @@ impl Generator {
         if self.chance(85) {
             let (clock, offset) = self.random.any(&[(6, 0), (6, 0), (3, 500), (900, 0)]);
             let earlier = self.random.any(&[0, 0, 30]);
-            packet = packet
-                .number(8, self.now - offset - earlier)
-                .number(58, clock);
+            packet = packet.number(8, self.now - offset - earlier).number(58, clock);
         }
         let (field, payload) = self.payload();
         packet.message(field, payload)
@@ -298,19 +279,15 @@ impl Generator {
 
     fn service_event(&mut self) -> Message {
         let event =
-            [1, 2, 3, 5, 10]
-                .iter()
-                .fold(new(), |event, &field| match self.random.below(3) {
-                    0 => event.number(field, self.random.below(2)),
-                    _ => event,
-                });
+            [1, 2, 3, 5, 10].iter().fold(new(), |event, &field| match self.random.below(3) {
+                0 => event.number(field, self.random.below(2)),
+                _ => event,
+            });
         let event = match self.chance(30) {
             true => event.number(11, self.random.below(3)),
             false => event,
         };
-        self.some(event, 7, 1, |this| {
-            this.some(new(), 1, 2, |this| this.texts(new(), &[1, 2]))
-        })
+        self.some(event, 7, 1, |this| this.some(new(), 1, 2, |this| this.texts(new(), &[1, 2])))
     }
 
     fn chrome_metadata(&mut self) -> Message {
@@ -333,11 +310,7 @@ impl Generator {
                 2 => metadata.number(4, this.number()).number(3, 1),
                 3 => metadata.number(3, this.number()),
                 4 => metadata.text(5, "{\"a\":1}"),
-                _ => metadata
-                    .text(5, "{}")
-                    .number(3, 0)
-                    .number(4, 9)
-                    .text(2, this.text()),
+                _ => metadata.text(5, "{}").number(3, 0).number(4, 9).text(2, this.text()),
             }
         })
     }
@@ -350,9 +323,7 @@ impl Generator {
                 "profile_system_server",
                 "debug.tracing.profile_",
             ]);
-            let value = this
-                .random
-                .any(&["1", "-7", " 3", "", "on", "2147483648", "0"]);
+            let value = this.random.any(&["1", "-7", " 3", "", "on", "2147483648", "0"]);
             new().text(1, name).text(2, value)
         })
     }

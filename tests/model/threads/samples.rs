@@ -35,9 +35,7 @@ impl World<'_> {
             Some((i128::from(signed(6)?) * 1_000_000 / i128::from(voltage)) as f64)
         };
         let charge = signed(1).map(|charge| charge as f64).or_else(from_energy);
-        let capacity = battery
-            .number(2)
-            .map(|bits| f32::from_bits(bits as u32).into());
+        let capacity = battery.number(2).map(|bits| f32::from_bits(bits as u32).into());
         let power = || {
             let power = i128::from(signed(3)?) * i128::from(voltage?) / 1_000_000_000;
             Some(power.abs() as f64)
@@ -96,11 +94,9 @@ impl World<'_> {
             None => format!("power.{rail}_uws"),
         };
         let energy = data.unsigned(3) as f64;
-        let mut track = Track {
-            session,
-            ..Track::named("power_rails", &name, Of::Machine(machine))
-        }
-        .told("name", Some(rail.clone()));
+        let mut track =
+            Track { session, ..Track::named("power_rails", &name, Of::Machine(machine)) }
+                .told("name", Some(rail.clone()));
         let session = Said::Int(session.cast_signed());
         track.told.0.push(("session_uuid", session));
         track.source.0 = vec![("raw_name", Said::text(&rail))];
@@ -147,7 +143,6 @@ impl World<'_> {
     /// M13
     pub fn display_state(&mut self, machine: Machine, time: i64, display: &Message) {
         let state = f64::from(display.unsigned(1) as i32);
-        self.at(time)
-            .push(Of::Machine(machine), "screen_state", "ScreenState", state);
+        self.at(time).push(Of::Machine(machine), "screen_state", "ScreenState", state);
     }
 }

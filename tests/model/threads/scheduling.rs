@@ -88,22 +88,11 @@ pub const RUNNABLE: &str = "R";
 
 /// Q4
 pub fn state(prev_state: i64, kernel: (u32, u32)) -> Option<String> {
-    const COMMON: [(i64, char); 6] = [
-        (0x1, 'S'),
-        (0x2, 'D'),
-        (0x4, 'T'),
-        (0x8, 't'),
-        (0x10, 'X'),
-        (0x20, 'Z'),
-    ];
+    const COMMON: [(i64, char); 6] =
+        [(0x1, 'S'), (0x2, 'D'), (0x4, 'T'), (0x8, 't'), (0x10, 'X'), (0x20, 'Z')];
     const NEW: [(i64, char); 2] = [(0x40, 'P'), (0x80, 'I')];
-    const OLD: [(i64, char); 5] = [
-        (0x200, 'P'),
-        (0x40, 'x'),
-        (0x80, 'K'),
-        (0x100, 'W'),
-        (0x400, 'N'),
-    ];
+    const OLD: [(i64, char); 5] =
+        [(0x200, 'P'), (0x40, 'x'), (0x80, 'K'), (0x100, 'W'), (0x400, 'N')];
     const UNINTERRUPTIBLE_NO_LOAD: i64 = 0x402;
     let state = prev_state & 0xffff;
     let is_new = kernel >= (4, 14);
@@ -115,9 +104,7 @@ pub fn state(prev_state: i64, kernel: (u32, u32)) -> Option<String> {
         _ if kernel >= (4, 8) => 0x1000,
         _ => 0x800,
     };
-    let known = COMMON
-        .iter()
-        .chain(if is_new { &NEW[..] } else { &OLD[..] });
+    let known = COMMON.iter().chain(if is_new { &NEW[..] } else { &OLD[..] });
     let set: Vec<(i64, char)> = known.filter(|(bit, _)| state & bit != 0).copied().collect();
     let bits: i64 = set.iter().map(|(bit, _)| bit).sum();
     if !is_new && bits == UNINTERRUPTIBLE_NO_LOAD {
@@ -212,14 +199,7 @@ impl Scheduling {
         self.runs(next, switch.cpu);
         self.close_state(next, switch.time);
         let running = Some(RUNNING.to_owned());
-        self.open_state(
-            processes,
-            switch.time,
-            next,
-            running,
-            Some(switch.cpu),
-            None,
-        );
+        self.open_state(processes, switch.time, next, running, Some(switch.cpu), None);
         if !processes.threads[next].is_idle {
             self.is_run_by(self.states.len() - 1);
         }
@@ -269,11 +249,7 @@ impl Scheduling {
 
     fn woken(&self, waker: Utid, irq_context: Option<i64>) -> Woken {
         let running = self.last_is(waker, RUNNING);
-        Woken {
-            waker,
-            waker_state: self.last(waker).filter(|_| running),
-            irq_context,
-        }
+        Woken { waker, waker_state: self.last(waker).filter(|_| running), irq_context }
     }
 
     /// W3
@@ -289,12 +265,7 @@ impl Scheduling {
         let woken = self.woken(waker, irq_context);
         match self.last(thread) {
             Some(state) if self.last_is(thread, RUNNABLE) || self.last_is(thread, RUNNING) => {
-                self.spurious.push(Spurious {
-                    time,
-                    state,
-                    thread,
-                    woken,
-                });
+                self.spurious.push(Spurious { time, state, thread, woken });
             }
             _ => {
                 self.close_state(thread, time);

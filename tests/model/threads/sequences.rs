@@ -210,11 +210,7 @@ impl State {
     /// L1
     fn set_thread(&mut self, packet: &Read, thread: &Message, chrome_thread: Option<&Message>) {
         let (pid, tid) = Described::pid_and_tid(thread, chrome_thread);
-        self.thread = Some(SequenceThread {
-            pid,
-            tid,
-            trusted_pid: packet.trusted_pid,
-        });
+        self.thread = Some(SequenceThread { pid, tid, trusted_pid: packet.trusted_pid });
         self.references = Some(References {
             time: thread.signed(6),
             thread_time: thread.signed(7),

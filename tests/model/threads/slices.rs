@@ -65,10 +65,7 @@ const DEPTH: usize = 512;
 
 impl Slices {
     pub fn of(translations: Translations) -> Slices {
-        Slices {
-            translations,
-            ..Slices::default()
-        }
+        Slices { translations, ..Slices::default() }
     }
 
     fn stack(&mut self, track: TrackId) -> &mut Vec<SliceId> {
@@ -146,10 +143,7 @@ impl Slices {
             is_on(slice, all) && (name.is_none() || all[slice].name.as_deref() == name)
         };
         let owed = self.owed.iter();
-        if let Some(place) = owed
-            .clone()
-            .position(|(slice, _)| is_its(*slice, &self.all))
-        {
+        if let Some(place) = owed.clone().position(|(slice, _)| is_its(*slice, &self.all)) {
             let (_, since) = self.owed.remove(place);
             for (slice, by) in &self.closed[since..] {
                 if is_on(*slice, &self.all) && by.as_deref() == name {
@@ -171,8 +165,7 @@ impl Slices {
         self.doubtful.insert(last);
         let is_owed = self.owed.iter().any(|(slice, _)| is_on(*slice, &self.all));
         let parent = self.all[last].parent.filter(|_| !is_owed);
-        self.doubtful
-            .extend(parent.filter(|parent| self.all[*parent].duration < 0));
+        self.doubtful.extend(parent.filter(|parent| self.all[*parent].duration < 0));
     }
 
     /// Adds a slice, if it is made (E10, E12). `duration` −1 is a begin.
@@ -271,13 +264,7 @@ impl Slices {
         let instants = self.instants.iter().filter(|(of, _)| of == set);
         let number = lanes().count() + instants.count();
         let lane = same.or_else(free).unwrap_or_else(|| {
-            self.lanes.push(Lane {
-                set: set.clone(),
-                cookie,
-                open: 0,
-                begins: (0, 0),
-                number,
-            });
+            self.lanes.push(Lane { set: set.clone(), cookie, open: 0, begins: (0, 0), number });
             self.lanes.len() - 1
         });
         self.lanes[lane].cookie = cookie;
@@ -343,11 +330,7 @@ impl Slices {
         if known.is_none() {
             self.instants.push((set.clone(), number));
         }
-        let lane = Track {
-            lane: (0, true),
-            number: Aside(number),
-            ..set.clone()
-        };
+        let lane = Track { lane: (0, true), number: Aside(number), ..set.clone() };
         self.instant(time, &lane, name)
     }
 
@@ -359,11 +342,8 @@ impl Slices {
         set: &Track,
         name: Option<&str>,
     ) -> (Track, Option<SliceId>) {
-        let of_lane = |lane: usize| Track {
-            lane: (lane, false),
-            number: Aside(lane),
-            ..set.clone()
-        };
+        let of_lane =
+            |lane: usize| Track { lane: (lane, false), number: Aside(lane), ..set.clone() };
         let mut lanes = 0..;
         let is_free = |track: &TrackId| {
             let mut slices = self.all.iter().filter(|slice| slice.track == *track);

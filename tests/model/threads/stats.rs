@@ -15,15 +15,8 @@ const MEMINFO: &str = "MemUnspecified MemTotal MemFree MemAvailable Buffers Cach
     KernelStack PageTables CommitLimit Committed_AS VmallocTotal VmallocUsed VmallocChunk \
     CmaTotal CmaFree Gpu Zram Misc ION_heap ION_heap_pool";
 
-const PSI: [&str; 7] = [
-    "resource.unspecified",
-    "cpu.some",
-    "cpu.full",
-    "io.some",
-    "io.full",
-    "mem.some",
-    "mem.full",
-];
+const PSI: [&str; 7] =
+    ["resource.unspecified", "cpu.some", "cpu.full", "io.some", "io.full", "mem.some", "mem.full"];
 
 const CPU_TIMES: [(u32, &str); 8] = [
     (2, "user_ns"),
@@ -53,18 +46,8 @@ const OF_PROCESS: [(u32, &str, &str, f64); 20] = [
     (19, "smaps", "mem.smaps.pss.file", 1024.0),
     (20, "smaps", "mem.smaps.pss.smem", 1024.0),
     (23, "smaps", "mem.smaps.swap.pss", 1024.0),
-    (
-        13,
-        "chrome_process_stats",
-        "chrome.private_footprint_kb",
-        1024.0,
-    ),
-    (
-        14,
-        "chrome_process_stats",
-        "chrome.peak_resident_set_kb",
-        1024.0,
-    ),
+    (13, "chrome_process_stats", "chrome.private_footprint_kb", 1024.0),
+    (14, "chrome_process_stats", "chrome.peak_resident_set_kb", 1024.0),
     (10, "oom_score_adj", "oom_score_adj", 1.0),
     (21, "proc_stat_runtime", "runtime.user_ns", 1.0),
     (22, "proc_stat_runtime", "runtime.kernel_ns", 1.0),
@@ -113,8 +96,7 @@ impl World<'_> {
         for value in stats.messages(1) {
             if let Some(name) = names.get(value.unsigned(1) as usize) {
                 let bytes = value.unsigned(2) as f64 * 1024.0;
-                self.at(time)
-                    .with_unit(all, "meminfo", name, "bytes", bytes);
+                self.at(time).with_unit(all, "meminfo", name, "bytes", bytes);
             }
         }
         for value in stats.messages(10) {
@@ -126,8 +108,7 @@ impl World<'_> {
             if self.cpu(machine, cpu) {
                 let of = Of::Cpu(machine, cpu as u32);
                 let frequency = f64::from(frequency as u32);
-                self.at(time)
-                    .push(of, "cpu_frequency", "cpufreq", frequency);
+                self.at(time).push(of, "cpu_frequency", "cpufreq", frequency);
             }
         }
         for value in stats.messages(2) {
@@ -156,11 +137,7 @@ impl World<'_> {
                 self.at(time).push(all, kind, &name, value);
             }
         }
-        for (field, kind) in [
-            (4, "num_forks"),
-            (5, "num_irq_total"),
-            (7, "num_softirq_total"),
-        ] {
+        for (field, kind) in [(4, "num_forks"), (5, "num_irq_total"), (7, "num_softirq_total")] {
             if let Some(value) = stats.number(field) {
                 self.at(time).push(all, kind, kind, value as f64);
             }
@@ -179,8 +156,7 @@ impl World<'_> {
         for zone in stats.messages(15) {
             let name = zone.text(3).unwrap_or_default();
             let value = zone.unsigned(2) as f64;
-            self.at(time)
-                .with_unit(all, "thermal_temperature_sys", &name, "C", value);
+            self.at(time).with_unit(all, "thermal_temperature_sys", &name, "C", value);
         }
         for state in stats.messages(16) {
             let cpu = state.id(1);
@@ -189,16 +165,14 @@ impl World<'_> {
                     let of = Of::Cpu(machine, cpu as u32);
                     let name = format!("cpuidle{cpu}.{}", entry.text(1).unwrap_or_default());
                     let value = entry.unsigned(2) as f64;
-                    self.at(time)
-                        .with_unit(of, "cpu_idle_state", &name, "us", value);
+                    self.at(time).with_unit(of, "cpu_idle_state", &name, "us", value);
                 }
             }
         }
         for frequency in stats.numbers(17) {
             let of = Of::Gpu(machine, 0);
             let frequency = frequency as f64 * 1000.0;
-            self.at(time)
-                .with_unit(of, "gpu_frequency", "gpufreq", "kHz", frequency);
+            self.at(time).with_unit(of, "gpu_frequency", "gpufreq", "kHz", frequency);
         }
         let page_size = self.machines[machine].page_size();
         for slab in stats.messages(18) {
@@ -239,11 +213,8 @@ impl World<'_> {
         let Some((.., before)) = before else {
             return;
         };
-        let grown = |field| {
-            disk.unsigned(field)
-                .wrapping_sub(before.unsigned(field))
-                .cast_signed() as f64
-        };
+        let grown =
+            |field| disk.unsigned(field).wrapping_sub(before.unsigned(field)).cast_signed() as f64;
         let mut at = self.at(time);
         for (what, sectors, duration) in [("read", 2, 3), ("write", 4, 5), ("discard", 6, 7)] {
             let amount = grown(sectors) / 2048.0;

@@ -297,11 +297,7 @@ impl World<'_> {
             tables.insert("thread_state", row);
         }
         for gap in &doubts.gaps {
-            let kind = if gap.by_bundle {
-                "kernel_events"
-            } else {
-                "switch"
-            };
+            let kind = if gap.by_bundle { "kernel_events" } else { "switch" };
             let times = [gap.start, gap.end].map(Value::Integer);
             let [start, end] = times;
             tables.insert("loss", vec![text(Some(kind)), ucpu(gap.cpu), start, end]);
@@ -468,10 +464,8 @@ impl World<'_> {
                 tables.insert("counter_track", row);
             }
             let parent = reference(row.parent);
-            tables.insert(
-                "track",
-                vec![id(place), name, kind, machine, parent, dimensions, source],
-            );
+            tables
+                .insert("track", vec![id(place), name, kind, machine, parent, dimensions, source]);
             // U7
             if !row.track.kind.ends_with("_state_track_event") {
                 owner_row(tables, place, *of, row.is_counter);

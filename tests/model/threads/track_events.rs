@@ -102,9 +102,7 @@ impl TrackEvent {
 
 /// E16
 fn is_incremental(described: &Described, uuid: Uuid) -> bool {
-    let stands = described
-        .of(uuid.raw_id, uuid.number)
-        .map(|said| &said.stands);
+    let stands = described.of(uuid.raw_id, uuid.number).map(|said| &said.stands);
     matches!(stands, Some(Stands::Counter(counter)) if counter.unsigned(5) != 0)
 }
 
@@ -128,11 +126,7 @@ impl World<'_> {
         // Neither of these has a phase (E7).
         let phase = phase.filter(|_| !matches!(kind, COUNTER | STATE));
         let uuid = event.fields.number(11).or(event.defaults.number(11));
-        let uuid = Uuid {
-            machine,
-            raw_id,
-            number: uuid.unwrap_or(0),
-        };
+        let uuid = Uuid { machine, raw_id, number: uuid.unwrap_or(0) };
         let mut happening = Happening {
             machine,
             packet,
@@ -218,11 +212,7 @@ impl World<'_> {
         if let Some(utid) = happening.thread {
             let of = [
                 ("thread_time", "thread_time", event.thread_time),
-                (
-                    "thread_instructions",
-                    "thread_instruction_count",
-                    event.instructions,
-                ),
+                ("thread_instructions", "thread_instruction_count", event.instructions),
             ];
             for (kind, name, value) in of {
                 if let Some(value) = value {
@@ -232,10 +222,7 @@ impl World<'_> {
             }
         }
         for &(number, value) in &event.extra {
-            let uuid = Uuid {
-                number,
-                ..happening.uuid
-            };
+            let uuid = Uuid { number, ..happening.uuid };
             let Some(Place::Track(track)) = self.place(uuid, None, event.sequence) else {
                 continue;
             };
@@ -427,9 +414,7 @@ impl World<'_> {
         let mut args = Args::default();
         self.arguments(happening, &mut args);
         let track = self.slices.tracks.0[track].track.clone();
-        let counter = self
-            .counters
-            .push(track, happening.time, happening.event.value);
+        let counter = self.counters.push(track, happening.time, happening.event.value);
         counter.args = args;
         let is_lossy = happening.event.is_lossy;
         counter.is_doubtful = is_lossy && is_incremental(&self.described, happening.uuid);
@@ -465,14 +450,12 @@ impl World<'_> {
         match happening.name.as_deref() {
             Some("thread_name") => {
                 if let Some(utid) = happening.thread {
-                    self.processes
-                        .name_thread(utid, name.as_deref(), rank::LEGACY_THREAD);
+                    self.processes.name_thread(utid, name.as_deref(), rank::LEGACY_THREAD);
                 }
             }
             Some("process_name") => {
                 if let Some(upid) = happening.process {
-                    self.processes
-                        .name_process(upid, name.as_deref(), rank::PROCESS_DESCRIPTOR);
+                    self.processes.name_process(upid, name.as_deref(), rank::PROCESS_DESCRIPTOR);
                 }
             }
             _ => {}

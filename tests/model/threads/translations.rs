@@ -5,19 +5,12 @@ use super::machines::Machine;
 use super::packets::Packets;
 use super::wire::Message;
 
-const HISTOGRAM: [&str; 2] = [
-    "chrome_histogram_sample.name_hash",
-    "chrome_histogram_sample.name",
-];
+const HISTOGRAM: [&str; 2] = ["chrome_histogram_sample.name_hash", "chrome_histogram_sample.name"];
 const USER_EVENT: [&str; 2] = ["chrome_user_event.action_hash", "chrome_user_event.action"];
-const SITE: [&str; 2] = [
-    "chrome_hashed_performance_mark.site_hash",
-    "chrome_hashed_performance_mark.site",
-];
-const MARK: [&str; 2] = [
-    "chrome_hashed_performance_mark.mark_hash",
-    "chrome_hashed_performance_mark.mark",
-];
+const SITE: [&str; 2] =
+    ["chrome_hashed_performance_mark.site_hash", "chrome_hashed_performance_mark.site"];
+const MARK: [&str; 2] =
+    ["chrome_hashed_performance_mark.mark_hash", "chrome_hashed_performance_mark.mark"];
 const TRIGGER: [&str; 2] = ["chrome_trigger.name_hash", "chrome_trigger.name"];
 
 /// The translations in packets, in their order.
@@ -63,11 +56,7 @@ impl Translations {
                         let other = entry.text(2).unwrap_or_default();
                         Some((machine, entry.text(1)?, other))
                     };
-                    let names = entries
-                        .messages(1)
-                        .iter()
-                        .filter_map(names)
-                        .collect::<Vec<_>>();
+                    let names = entries.messages(1).iter().filter_map(names).collect::<Vec<_>>();
                     match member {
                         4 => all.slices.extend(names),
                         _ => all.tracks.extend(names),

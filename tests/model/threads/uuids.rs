@@ -86,11 +86,7 @@ impl<Key> Lanes<Key> {
     }
 
     pub fn add(&mut self, of: u64, track: TrackId) {
-        self.lanes.push(Lane {
-            of,
-            count: 0,
-            track,
-        });
+        self.lanes.push(Lane { of, count: 0, track });
     }
 }
 
@@ -244,11 +240,7 @@ impl World<'_> {
             return;
         }
         let number = descriptor.unsigned(1);
-        let uuid = Uuid {
-            machine,
-            raw_id,
-            number,
-        };
+        let uuid = Uuid { machine, raw_id, number };
         if self.owner(uuid).is_none() {
             return;
         }
@@ -294,10 +286,7 @@ impl World<'_> {
     /// The name of a track, translated if a process owns the track (TN4).
     fn track_name(&self, uuid: Uuid, owner: Owner, name: Option<String>) -> Option<String> {
         match owner {
-            Owner::Process(_) => self
-                .slices
-                .translations
-                .track(uuid.machine, name.as_deref()),
+            Owner::Process(_) => self.slices.translations.track(uuid.machine, name.as_deref()),
             _ => name,
         }
     }
@@ -411,10 +400,7 @@ impl World<'_> {
     /// The parent's row is made even if this row is left out (U8).
     fn parent_of(&mut self, uuid: Uuid, sequence: (u32, u32)) -> Option<TrackId> {
         let descriptor = self.descriptor(uuid)?.clone();
-        let parent = Uuid {
-            number: descriptor.parent?,
-            ..uuid
-        };
+        let parent = Uuid { number: descriptor.parent?, ..uuid };
         let track = match self.place(parent, None, sequence)? {
             Place::Track(track) => track,
             Place::Lanes(set) => match self.uuids.sets[set].lanes.first() {
@@ -472,10 +458,7 @@ fn say_counter(args: &mut Args, counter: &Message) {
     }
     match counter.unsigned(1) {
         1 => args.say("builtin_counter_type", Said::text("thread_time")),
-        2 => args.say(
-            "builtin_counter_type",
-            Said::text("thread_instruction_count"),
-        ),
+        2 => args.say("builtin_counter_type", Said::text("thread_instruction_count")),
         _ => {}
     }
     if let Some(key) = counter.text(7) {

@@ -81,23 +81,15 @@ impl Allocation {
             ("DRIVER", false) => {
                 let scope = self.scope().filter(|scope| *scope != "UNSPECIFIED")?;
                 let scope = Said::text(scope);
-                Some((
-                    "vulkan_driver_mem",
-                    "vulkan_allocation_scope",
-                    scope,
-                    change,
-                ))
+                Some(("vulkan_driver_mem", "vulkan_allocation_scope", scope, change))
             }
             ("GPU_DEVICE_MEMORY", false) => {
                 let kind = "vulkan_device_mem_allocation";
                 Some((kind, "vulkan_memory_type", of_type, change))
             }
-            ("GPU_BUFFER" | "GPU_IMAGE", true) => Some((
-                "vulkan_device_mem_bind",
-                "vulkan_memory_type",
-                of_type,
-                change,
-            )),
+            ("GPU_BUFFER" | "GPU_IMAGE", true) => {
+                Some(("vulkan_device_mem_bind", "vulkan_memory_type", of_type, change))
+            }
             _ => None,
         }
     }
@@ -109,11 +101,7 @@ impl World<'_> {
         if let Some(iid) = event.number(19)
             && let Some(kernel) = self.packets.interned(packet, 1000, iid)
         {
-            for (key, field) in [
-                ("kernel_name", 2),
-                ("kernel_demangled_name", 3),
-                ("arch", 4),
-            ] {
+            for (key, field) in [("kernel_name", 2), ("kernel_demangled_name", 3), ("arch", 4)] {
                 if let Some(text) = kernel.text(field) {
                     self.slices.say(slice, key, Said::text(&text));
                 }
@@ -139,10 +127,7 @@ impl World<'_> {
     fn extra_args(&mut self, packet: usize, slice: Option<SliceId>, args: Vec<Message>) {
         for arg in args {
             let key = match arg.number(1) {
-                Some(iid) => self
-                    .packets
-                    .interned(packet, 1001, iid)
-                    .and_then(|e| e.text(2)),
+                Some(iid) => self.packets.interned(packet, 1001, iid).and_then(|e| e.text(2)),
                 None => arg.text(2),
             };
             let said = if arg.has(3) {
@@ -169,10 +154,7 @@ impl World<'_> {
             && let Some(entry) = self.packets.interned(packet, 23, handle)
         {
             let contexts = &mut self.stages.contexts;
-            if !contexts
-                .iter()
-                .any(|(m, h, _)| (*m, *h) == (machine, handle))
-            {
+            if !contexts.iter().any(|(m, h, _)| (*m, *h) == (machine, handle)) {
                 contexts.push((machine, handle, entry));
             }
         }
@@ -200,9 +182,7 @@ impl World<'_> {
     fn correlates(&mut self, machine: Machine, id: u64, role: Role, slice: SliceId) {
         let all = &self.vulkan.correlated.0;
         let named = |role| {
-            let of_id = all
-                .iter()
-                .filter(move |(m, i, r, _)| (*m, *i, *r) == (machine, id, role));
+            let of_id = all.iter().filter(move |(m, i, r, _)| (*m, *i, *r) == (machine, id, role));
             of_id.map(|(.., slice)| *slice)
         };
         let links = &mut self.flows.links;
@@ -258,10 +238,7 @@ impl World<'_> {
     pub fn gpu_log(&mut self, machine: Machine, time: i64, line: &Message) {
         const SEVERITIES: &str = "UNSPECIFIED VERBOSE DEBUG INFO WARNING ERROR";
         let severity = line.unsigned(1) as u32 as usize;
-        let name = SEVERITIES
-            .split(' ')
-            .nth(severity)
-            .unwrap_or("UNKNOWN_SEVERITY");
+        let name = SEVERITIES.split(' ').nth(severity).unwrap_or("UNKNOWN_SEVERITY");
         let track = Track::named("gpu_log", "GPU Log", Of::Machine(machine));
         let slice = self.slices.instant(time, &track, name);
         for (key, field) in [("tag", 2), ("message", 3)] {
@@ -269,9 +246,7 @@ impl World<'_> {
                 self.slices.say(slice, key, Said::text(&text));
             }
         }
-        self.vulkan
-            .others
-            .extend(slice.map(|slice| (slice, None, None)));
+        self.vulkan.others.extend(slice.map(|slice| (slice, None, None)));
     }
 
     /// M15
@@ -300,13 +275,7 @@ impl World<'_> {
         }
         let function = event.number(7).and_then(|iid| interned(5, iid)?.text(2));
         let process = self.processes.process(machine, event.id(4));
-        let allocation = Allocation {
-            time,
-            process,
-            event: event.clone(),
-            function,
-            args,
-        };
+        let allocation = Allocation { time, process, event: event.clone(), function, args };
         if let Some((kind, key, said, change)) = allocation.changes() {
             let name = match &said {
                 Said::String(Some(scope)) => format!("vulkan.mem.driver.scope.{scope}"),

@@ -96,12 +96,10 @@ impl Message {
     }
 
     fn all_bytes(&self, field: u32) -> impl DoubleEndedIterator<Item = &[u8]> {
-        self.0
-            .iter()
-            .filter_map(move |(number, value)| match value {
-                Field::Bytes(bytes) if *number == field => Some(bytes.as_slice()),
-                _ => None,
-            })
+        self.0.iter().filter_map(move |(number, value)| match value {
+            Field::Bytes(bytes) if *number == field => Some(bytes.as_slice()),
+            _ => None,
+        })
     }
 
     pub fn text(&self, field: u32) -> Option<String> {

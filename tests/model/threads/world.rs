@@ -85,12 +85,7 @@ impl<'a> World<'a> {
             cpus.extend((0..).take(facts.cpus.len()).map(|cpu| (machine, cpu)));
         }
         let described = Described::read(packets);
-        let machine_of = |raw_id| {
-            machines
-                .iter()
-                .position(|m| m.raw_id == raw_id)
-                .unwrap_or(0)
-        };
+        let machine_of = |raw_id| machines.iter().position(|m| m.raw_id == raw_id).unwrap_or(0);
         let translations = Translations::read(packets, machine_of);
         let namespaces = Namespaces::of(packets, machine_of);
         let (streamed, dropped) = sequences::streamed(packets, &described);
@@ -149,10 +144,7 @@ impl<'a> World<'a> {
     }
 
     pub fn at(&mut self, time: i64) -> At<'_> {
-        At {
-            counters: &mut self.counters,
-            time,
-        }
+        At { counters: &mut self.counters, time }
     }
 
     pub fn event(&mut self, event: &Event) {
@@ -170,20 +162,10 @@ impl<'a> World<'a> {
         self.slices.machine = machine;
         let time = event.time;
         match &event.what {
-            What::Ftrace(ftrace) => self.ftrace(&Context {
-                machine,
-                time,
-                packet: event.packet,
-                event: ftrace,
-            }),
-            What::Switch {
-                cpu,
-                prev_state,
-                next_pid,
-                next_prio,
-                comm,
-                partial,
-            } => {
+            What::Ftrace(ftrace) => {
+                self.ftrace(&Context { machine, time, packet: event.packet, event: ftrace })
+            }
+            What::Switch { cpu, prev_state, next_pid, next_prio, comm, partial } => {
                 let cpu = (machine, *cpu);
                 if self.scheduling.has_switched(cpu) {
                     self.cpus.insert(cpu);
@@ -197,32 +179,21 @@ impl<'a> World<'a> {
                     next_prio: i64::from(*next_prio),
                     next_comm: comm.as_deref(),
                 };
-                self.scheduling
-                    .compact_switch(&mut self.processes, &switch, *partial);
+                self.scheduling.compact_switch(&mut self.processes, &switch, *partial);
             }
-            What::Waking {
-                cpu,
-                pid,
-                irq_context,
-                partial,
-            } => {
+            What::Waking { cpu, pid, irq_context, partial } => {
                 let cpu = (machine, *cpu);
                 self.scheduling.sees((cpu, time), None, *partial);
                 if self.scheduling.has_switched(cpu) && !partial {
                     self.cpus.insert(cpu);
                     let at = (cpu, time);
-                    self.scheduling
-                        .compact_waking(&mut self.processes, at, *pid, *irq_context);
+                    self.scheduling.compact_waking(&mut self.processes, at, *pid, *irq_context);
                 }
             }
             What::Line { pid, tid } => {
                 self.processes.bind(machine, *tid, *pid);
             }
-            What::Energy {
-                session,
-                packet_time,
-                data,
-            } => {
+            What::Energy { session, packet_time, data } => {
                 let before = self.counters.0.len();
                 self.energy((machine, raw_id), (time, *session), data);
                 for counter in &mut self.counters.0[before..] {
@@ -280,8 +251,7 @@ impl<'a> World<'a> {
             118 | 129 => self.generic_frequency(machine, time, field, payload),
             120 => {
                 let name = payload.text(2);
-                self.processes
-                    .rename(machine, payload.signed(1), name.as_deref());
+                self.processes.rename(machine, payload.signed(1), name.as_deref());
             }
             122 => self.generic_tree(machine, payload),
             _ => {}

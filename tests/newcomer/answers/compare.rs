@@ -65,14 +65,11 @@ impl Pair<'_> {
             }
             answers.push(said);
         }
-        self.witness
-            .execute_batch("ROLLBACK TO block; RELEASE block")
-            .unwrap();
+        self.witness.execute_batch("ROLLBACK TO block; RELEASE block").unwrap();
         let told = statements.iter().zip(&answers).enumerate();
         let told = told.filter(|(_, (_, said))| !matches!(said, Said::Unknown(_)));
-        let told: Vec<(usize, &str)> = told
-            .map(|(number, (sql, _))| (number, sql.as_str()))
-            .collect();
+        let told: Vec<(usize, &str)> =
+            told.map(|(number, (sql, _))| (number, sql.as_str())).collect();
         let mut ours = self.ours(&told);
         let mut compared_all = Vec::new();
         for (number, (sql, said)) in shown.iter().zip(answers).enumerate() {
@@ -82,11 +79,7 @@ impl Pair<'_> {
                 Said::Unknown(name) => Outcome::Untold(missing.get(&name).unwrap_or(&name).clone()),
                 Said::Rows(columns, theirs) => compared(&rows, &columns, &theirs),
             };
-            compared_all.push(Compared {
-                sql: sql.clone(),
-                outcome,
-                rows,
-            });
+            compared_all.push(Compared { sql: sql.clone(), outcome, rows });
         }
         compared_all
     }
@@ -116,14 +109,7 @@ impl Pair<'_> {
         more: &[&str],
         expected: &BTreeMap<String, String>,
     ) -> Vec<Compared> {
-        let mut args = vec![
-            "query",
-            self.database,
-            "--format",
-            "json",
-            "--report",
-            report,
-        ];
+        let mut args = vec!["query", self.database, "--format", "json", "--report", report];
         for param in whole(report) {
             args.extend(["--param", param]);
         }
@@ -141,11 +127,7 @@ impl Pair<'_> {
                     _ => panic!("{key} asks for nothing"),
                 },
             };
-            outcomes.push(Compared {
-                sql: key,
-                outcome,
-                rows,
-            });
+            outcomes.push(Compared { sql: key, outcome, rows });
         }
         outcomes
     }
@@ -156,29 +138,20 @@ impl Pair<'_> {
             return BTreeMap::new();
         }
         let titled = statements.iter();
-        let script: String = titled
-            .map(|(number, sql)| format!("-- # {number}\n{sql};\n"))
-            .collect();
+        let script: String =
+            titled.map(|(number, sql)| format!("-- # {number}\n{sql};\n")).collect();
         let place = Place::new();
         let file = place.write("script.sql", script.as_bytes());
-        let names: BTreeSet<String> = statements
-            .iter()
-            .flat_map(|(_, sql)| parameters(sql))
-            .collect();
+        let names: BTreeSet<String> =
+            statements.iter().flat_map(|(_, sql)| parameters(sql)).collect();
         let given = names.iter().map(|name| match self.parameter(name) {
             Some(Value::Integer(value)) => format!("{name}={value}"),
             Some(Value::Text(text)) => format!("{name}={text}"),
             other => panic!("{name}: {other:?}"),
         });
         let given: Vec<String> = given.collect();
-        let mut args = vec![
-            "query",
-            self.database,
-            "--format",
-            "json",
-            "--file",
-            file.to_str().unwrap(),
-        ];
+        let mut args =
+            vec!["query", self.database, "--format", "json", "--file", file.to_str().unwrap()];
         args.extend(given.iter().flat_map(|given| ["--param", given]));
         let results: Json = serde_json::from_str(&answer(&args)).unwrap();
         let results = results.as_array().unwrap().iter();
@@ -203,10 +176,7 @@ impl Pair<'_> {
             let end = digits.map_or(rest.len(), |digits| begin + digits);
             let number = rest[begin..end].parse().unwrap_or(0);
             moved += &rest[..begin];
-            let of = self
-                .bounds
-                .values()
-                .find(|(first, last)| (*first..=*last).contains(&number));
+            let of = self.bounds.values().find(|(first, last)| (*first..=*last).contains(&number));
             match of {
                 Some((first, last)) => {
                     let (start, end) = self.bounds[self.trace];
@@ -294,25 +264,19 @@ fn is_question(sql: &str) -> bool {
 
 /// The table or view that a statement makes.
 fn made(sql: &str) -> Option<String> {
-    let name = sql
-        .strip_prefix("CREATE TEMP ")?
-        .split_whitespace()
-        .nth(1)?;
+    let name = sql.strip_prefix("CREATE TEMP ")?.split_whitespace().nth(1)?;
     Some(name.to_owned())
 }
 
 /// The functions of a statement, replaced by expressions on the witness's tables.
 fn as_the_witness_asks(sql: &str) -> String {
-    let lateral = (
-        "ancestor_slice(s.id) AS root ON",
-        "slice_ancestor AS root ON root.slice_id = s.id AND",
-    );
+    let lateral =
+        ("ancestor_slice(s.id) AS root ON", "slice_ancestor AS root ON root.slice_id = s.id AND");
     let mut sql = sql.replace(lateral.0, lateral.1);
     for (name, stands_for) in FUNCTIONS {
         while let Some((begin, end)) = call(&sql, name) {
-            let arguments: Vec<&str> = sql[begin + name.len() + 1..end - 1]
-                .splitn(2, ", ")
-                .collect();
+            let arguments: Vec<&str> =
+                sql[begin + name.len() + 1..end - 1].splitn(2, ", ").collect();
             // Without an owner, the set of arguments is the process's.
             let first = match arguments[0] {
                 "arg_set_id" => "process.arg_set_id",
@@ -359,9 +323,7 @@ fn call(sql: &str, name: &str) -> Option<(usize, usize)> {
     let open = format!("{name}(");
     let begins = sql.match_indices(&open).map(|(at, _)| at);
     let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
-    let begin = begins
-        .into_iter()
-        .find(|at| !sql[..*at].ends_with(is_name))?;
+    let begin = begins.into_iter().find(|at| !sql[..*at].ends_with(is_name))?;
     let mut depth = 0;
     for (at, char) in sql[begin..].char_indices() {
         depth += i32::from(char == '(') - i32::from(char == ')');
@@ -387,15 +349,11 @@ pub fn compared(ours: &[Json], columns: &[String], theirs: &[Row]) -> Outcome {
     let mut counts: BTreeMap<String, i64> = BTreeMap::new();
     for row in ours {
         let values = same.iter().map(|at| plain(&row[&columns[*at]]));
-        *counts
-            .entry(values.collect::<Vec<_>>().join(" | "))
-            .or_default() += 1;
+        *counts.entry(values.collect::<Vec<_>>().join(" | ")).or_default() += 1;
     }
     for row in theirs {
         let values = same.iter().map(|at| plain(&json(&row[*at])));
-        *counts
-            .entry(values.collect::<Vec<_>>().join(" | "))
-            .or_default() -= 1;
+        *counts.entry(values.collect::<Vec<_>>().join(" | ")).or_default() -= 1;
     }
     counts.retain(|_, count| *count != 0);
     if counts.is_empty() {

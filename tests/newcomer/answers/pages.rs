@@ -22,11 +22,7 @@ pub fn all() -> Vec<Shown> {
     pages.push(repository().join("README.md"));
     pages.push(repository().join("crates/python/README.md"));
     for path in pages {
-        let name = path
-            .strip_prefix(repository())
-            .unwrap()
-            .display()
-            .to_string();
+        let name = path.strip_prefix(repository()).unwrap().display().to_string();
         // The latter queries many traces at once, in the SQL of other engines.
         if name.starts_with("docs/rules") || name == "docs/fleet.md" {
             continue;
@@ -34,11 +30,7 @@ pub fn all() -> Vec<Shown> {
         shown.extend(of_page(&name, &fs::read_to_string(&path).unwrap()));
     }
     for path in files("docs/notebooks", &["ipynb"]) {
-        let name = path
-            .strip_prefix(repository())
-            .unwrap()
-            .display()
-            .to_string();
+        let name = path.strip_prefix(repository()).unwrap().display().to_string();
         shown.push(Shown {
             place: name,
             statements: of_notebook(&fs::read_to_string(&path).unwrap()),
@@ -76,10 +68,7 @@ fn of_page(name: &str, text: &str) -> Vec<Shown> {
     }
     let numbered = (1..).zip(blocks);
     numbered
-        .map(|(number, statements)| Shown {
-            place: format!("{name} {number}"),
-            statements,
-        })
+        .map(|(number, statements)| Shown { place: format!("{name} {number}"), statements })
         .collect()
 }
 
@@ -92,10 +81,7 @@ fn of_command(command: &str) -> Vec<String> {
     let text = command.replace("\\\"", "\u{1}");
     let quoted = text.split('"').skip(1).step_by(2);
     let texts = quoted.map(|text| text.replace('\u{1}', "\"").replace("\\$", "$"));
-    texts
-        .filter(|text| is_sql(text))
-        .flat_map(|sql| statements(&sql))
-        .collect()
+    texts.filter(|text| is_sql(text)).flat_map(|sql| statements(&sql)).collect()
 }
 
 fn is_sql(text: &str) -> bool {

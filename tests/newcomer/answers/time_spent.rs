@@ -46,10 +46,7 @@ fn threads(trace: &str) -> BTreeMap<(Key, String), Thread> {
     let rows = expected_compressed(&format!("{trace}.thread.csv.zst"));
     let threads = rows.into_iter().map(|row| {
         let [_, tid, name, pid, begin, start, _, _, idle] = <[String; 9]>::try_from(row).unwrap();
-        let thread = Thread {
-            process: (pid, begin),
-            is_idle: idle == "1",
-        };
+        let thread = Thread { process: (pid, begin), is_idle: idle == "1" };
         (((tid, start), name), thread)
     });
     threads.collect()
@@ -87,25 +84,16 @@ fn list(results: &Json, title: &str, number: &str) -> BTreeMap<String, Json> {
     let mut results = results.as_array().unwrap().iter();
     let list = results.find(|result| result["title"] == title).unwrap();
     let rows = list["rows"].as_array().unwrap();
-    let numbered: BTreeMap<String, Json> = rows
-        .iter()
-        .map(|row| (shown(&row[number]), row.clone()))
-        .collect();
-    assert_eq!(
-        numbered.len(),
-        rows.len(),
-        "{title}: a row has the {number} of another"
-    );
+    let numbered: BTreeMap<String, Json> =
+        rows.iter().map(|row| (shown(&row[number]), row.clone())).collect();
+    assert_eq!(numbered.len(), rows.len(), "{title}: a row has the {number} of another");
     numbered
 }
 
 fn start_of(imported: &Imported, table: &str, number: &str, value: &str) -> String {
     let value = if value == NULL { "NULL" } else { value };
     let sql = format!("SELECT start_ts FROM {table} WHERE {number} = {value}");
-    imported
-        .rows(&sql)
-        .first()
-        .map_or(NULL.to_owned(), |row| row[0].clone())
+    imported.rows(&sql).first().map_or(NULL.to_owned(), |row| row[0].clone())
 }
 
 #[test]
@@ -147,9 +135,8 @@ fn time_spent_tells_processes_and_threads_apart_and_names_them_as_trace_processo
             let pid = shown(&row["pid"]);
             *of_pid.entry(pid.clone()).or_default() += 1;
             let key = (pid, start_of(&imported, "process", "upid", upid));
-            let (time, count) = of_processes
-                .remove(&key)
-                .unwrap_or_else(|| panic!("{trace}: {row}"));
+            let (time, count) =
+                of_processes.remove(&key).unwrap_or_else(|| panic!("{trace}: {row}"));
             // Trace processor has no row for threads of unknown processes.
             let name = names.get(&key).map_or(NULL, String::as_str);
             assert_eq!(shown(&row["process"]), name, "{trace}: {row}");
@@ -158,10 +145,7 @@ fn time_spent_tells_processes_and_threads_apart_and_names_them_as_trace_processo
                 (&count.into(), &time.1.into()),
                 "{trace}: {row}"
             );
-            assert!(
-                is_near(&row["running_ms"], time.0),
-                "{trace}: {row} {time:?}"
-            );
+            assert!(is_near(&row["running_ms"], time.0), "{trace}: {row} {time:?}");
         }
         recycled += of_pid.values().filter(|count| **count > 1).count();
 
@@ -170,9 +154,7 @@ fn time_spent_tells_processes_and_threads_apart_and_names_them_as_trace_processo
         for (utid, row) in &found {
             let start = start_of(&imported, "thread", "utid", utid);
             let key = ((shown(&row["tid"]), start), shown(&row["thread"]));
-            let time = of_threads
-                .remove(&key)
-                .unwrap_or_else(|| panic!("{trace}: {row}"));
+            let time = of_threads.remove(&key).unwrap_or_else(|| panic!("{trace}: {row}"));
             let process = &threads[&key].process;
             let name = names.get(process).map_or(NULL, String::as_str);
             assert_eq!(
@@ -181,10 +163,7 @@ fn time_spent_tells_processes_and_threads_apart_and_names_them_as_trace_processo
                 "{row}"
             );
             assert_eq!(row["switches"], time.1, "{trace}: {row}");
-            assert!(
-                is_near(&row["running_ms"], time.0),
-                "{trace}: {row} {time:?}"
-            );
+            assert!(is_near(&row["running_ms"], time.0), "{trace}: {row} {time:?}");
         }
     }
     assert!(recycled >= 3, "pids come again in these traces: {recycled}");
@@ -207,10 +186,7 @@ fn cpu_time_by_process_is_the_sum_of_trace_processors_slices() {
                    FROM cpu_time_by_process AS c LEFT JOIN process AS p USING (upid)";
         let found = imported.rows(sql).into_iter().map(|row| {
             let [pid, start, time, slices] = <[String; 4]>::try_from(row).unwrap();
-            (
-                (pid, start),
-                (time.parse().unwrap(), slices.parse().unwrap()),
-            )
+            ((pid, start), (time.parse().unwrap(), slices.parse().unwrap()))
         });
         assert_eq!(found.collect::<BTreeMap<Key, Time>>(), expected, "{trace}");
     }

@@ -19,14 +19,8 @@ use crate::support::statements::{Row, as_trace_processor_says};
 use crate::support::{Imported, data, expected, fixture};
 
 /// The recorded traces with recorded answers of trace processor for each.
-pub const RECORDED: [&str; 6] = [
-    "app",
-    "desktop",
-    "desktop-compact",
-    "sdk",
-    "system",
-    "system-compressed",
-];
+pub const RECORDED: [&str; 6] =
+    ["app", "desktop", "desktop-compact", "sdk", "system", "system-compressed"];
 
 /// The statements that have an answer for a trace.
 fn answers_of(trace: &str) -> Vec<String> {
@@ -46,10 +40,7 @@ fn answers_of(trace: &str) -> Vec<String> {
 /// The packets of a trace in uncompressed form, which is the only form that the model reads.
 fn decompressed(imported: &Imported) -> Vec<u8> {
     let mut trace = Vec::new();
-    let mut packets = imported
-        .conn
-        .prepare("SELECT data FROM packet ORDER BY id")
-        .unwrap();
+    let mut packets = imported.conn.prepare("SELECT data FROM packet ORDER BY id").unwrap();
     let packets = packets.query_map([], |row| row.get::<_, Vec<u8>>(0));
     for packet in packets.unwrap().map(Result::unwrap) {
         trace.push(0x0a);
@@ -68,11 +59,7 @@ fn decompressed(imported: &Imported) -> Vec<u8> {
 pub fn of(trace: &str, imported: &Imported) -> Connection {
     let path = data(&format!("{trace}.pftrace"));
     let is_compressed = trace.ends_with("compressed") || trace.ends_with("compact");
-    let bytes = if is_compressed {
-        decompressed(imported)
-    } else {
-        fs::read(path).unwrap()
-    };
+    let bytes = if is_compressed { decompressed(imported) } else { fs::read(path).unwrap() };
     let conn = threads::tables(&bytes);
     let names = answers_of(trace);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -82,15 +69,9 @@ pub fn of(trace: &str, imported: &Imported) -> Connection {
     doubts(&conn, imported);
     // The database's rows determine its bounds, and trace processor has additional ones.
     let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
-    let (start, end): (i64, i64) = imported
-        .conn
-        .query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap();
-    conn.execute(
-        "INSERT INTO trace_bounds VALUES (?1, ?2)",
-        params![start, end],
-    )
-    .unwrap();
+    let (start, end): (i64, i64) =
+        imported.conn.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    conn.execute("INSERT INTO trace_bounds VALUES (?1, ?2)", params![start, end]).unwrap();
     match trace {
         "system" => kernel_events(&conn, trace, imported, 6),
         "system-compressed" => kernel_events(&conn, trace, imported, 5),
@@ -131,10 +112,7 @@ fn kernel_events(conn: &Connection, trace: &str, imported: &Imported, clock: u32
     let insert = "INSERT INTO ftrace_event (ts, cpu, tid, name, args) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut insert = conn.prepare(insert).unwrap();
     timebase_resolver::sql::register(&imported.conn).unwrap();
-    let mut placed = imported
-        .conn
-        .prepare("SELECT to_boottime(?1, 0, ?2)")
-        .unwrap();
+    let mut placed = imported.conn.prepare("SELECT to_boottime(?1, 0, ?2)").unwrap();
     conn.execute_batch("BEGIN").unwrap();
     for event in fixture(&format!("events/{trace}.jsonl.zst")) {
         if event["partial"] == true {
@@ -142,9 +120,7 @@ fn kernel_events(conn: &Connection, trace: &str, imported: &Imported, clock: u32
         }
         let number = |name: &str| event[name].as_i64();
         let timestamp = number("timestamp");
-        let ts: i64 = placed
-            .query_row(params![clock, timestamp], |row| row.get(0))
-            .unwrap();
+        let ts: i64 = placed.query_row(params![clock, timestamp], |row| row.get(0)).unwrap();
         let (name, args) = (event["name"].as_str(), event["args"].to_string());
         let row = params![ts, number("cpu"), number("tid"), name, args];
         insert.execute(row).unwrap();

@@ -64,10 +64,7 @@ fn named(text: &str, word: &str, names: &BTreeMap<i64, Option<String>>) -> Strin
         let after = part.trim_start_matches(|c: char| c.is_ascii_digit());
         let number = part.strip_suffix(after).unwrap_or_default();
         let is_word = !out.ends_with(char::is_alphanumeric);
-        let name = number
-            .parse()
-            .ok()
-            .and_then(|id| names.get(&id)?.as_deref());
+        let name = number.parse().ok().and_then(|id| names.get(&id)?.as_deref());
         match name.filter(|_| is_word) {
             Some(name) => out.push_str(name),
             None => out.extend([word, number]),
@@ -89,14 +86,8 @@ mod tests {
         };
         for (text, expected) in [
             ("64@3 of machine 1 in file 2", "64@3 of phone in b.pftrace"),
-            (
-                "File 2, machine 0 and machine 12",
-                "b.pftrace, machine 0 and machine 12",
-            ),
-            (
-                "profile 2 of the machine file",
-                "profile 2 of the machine file",
-            ),
+            ("File 2, machine 0 and machine 12", "b.pftrace, machine 0 and machine 12"),
+            ("profile 2 of the machine file", "profile 2 of the machine file"),
             ("", ""),
         ] {
             assert_eq!(names.in_text(text), expected);

@@ -148,18 +148,14 @@ fn place(finding: &Finding) -> String {
 fn cost(finding: &Finding) -> String {
     let events = finding.events.filter(|events| *events > 0);
     let events = events.map(|events| counted(events, "event", "events"));
-    let worst = finding
-        .worst_ns
-        .map(|ns| format!("up to {}", duration(ns as f64)));
+    let worst = finding.worst_ns.map(|ns| format!("up to {}", duration(ns as f64)));
     let parts: Vec<String> = events.into_iter().chain(worst).collect();
     parts.join(", ")
 }
 
 fn verdict(findings: &[Finding]) -> String {
     let count = |severity| {
-        let of = findings
-            .iter()
-            .filter(|finding| finding.severity == severity);
+        let of = findings.iter().filter(|finding| finding.severity == severity);
         of.count() as i64
     };
     let counts = [
@@ -168,12 +164,8 @@ fn verdict(findings: &[Finding]) -> String {
         (count(Severity::Info), "note", "notes"),
     ];
     let counts = counts.iter().filter(|(count, ..)| *count > 0);
-    let counts: Vec<String> = counts
-        .map(|(count, one, many)| counted(*count, one, many))
-        .collect();
-    let is_wrong = findings
-        .iter()
-        .any(|finding| finding.severity > Severity::Info);
+    let counts: Vec<String> = counts.map(|(count, one, many)| counted(*count, one, many)).collect();
+    let is_wrong = findings.iter().any(|finding| finding.severity > Severity::Info);
     match (counts.is_empty(), is_wrong) {
         (true, _) => "healthy: nothing is wrong with the clocks of this trace".to_owned(),
         (false, false) => format!("healthy: nothing is wrong, {}", counts.join(", ")),
@@ -210,18 +202,8 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
         counted(timed, "packet", "packets"),
     );
     for (all, lost, one, many) in [
-        (
-            summary.kernel_events,
-            summary.kernel_events_unresolved,
-            "kernel event",
-            "kernel events",
-        ),
-        (
-            summary.log_lines,
-            summary.log_lines_unresolved,
-            "log line",
-            "log lines",
-        ),
+        (summary.kernel_events, summary.kernel_events_unresolved, "kernel event", "kernel events"),
+        (summary.log_lines, summary.log_lines_unresolved, "log line", "log lines"),
     ] {
         if all > 0 {
             let _ = write!(
@@ -283,14 +265,8 @@ fn counted(count: i64, one: &str, many: &str) -> String {
 
 /// A time with its unit, to four digits.
 fn duration(ns: f64) -> String {
-    const UNITS: [(f64, &str); 6] = [
-        (86_400e9, "days"),
-        (3600e9, "hours"),
-        (1e9, "s"),
-        (1e6, "ms"),
-        (1e3, "µs"),
-        (1.0, "ns"),
-    ];
+    const UNITS: [(f64, &str); 6] =
+        [(86_400e9, "days"), (3600e9, "hours"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
     // The least of hours and days is two. For the others, 0.9999 is 1 after rounding.
     let least = |unit: f64| unit * if unit > 1e9 { 2.0 } else { 0.99995 };
     let unit = UNITS.iter().find(|(unit, _)| ns.abs() >= least(*unit));
@@ -326,10 +302,7 @@ pub fn write_markdown(
     if findings.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "\n| severity | check | where | what | cost | what to do |"
-    )?;
+    writeln!(out, "\n| severity | check | where | what | cost | what to do |")?;
     writeln!(out, "| --- | --- | --- | --- | --- | --- |")?;
     for finding in findings {
         let mut places = vec![finding.subject.clone(), place(finding)];

@@ -41,11 +41,8 @@ pub fn clock(
     }
     let likely = written.clock_of(machine.unwrap_or(MachineId::HOST), SeqId(seq));
     if likely.lacks_sequence() {
-        let found = candidates(
-            database,
-            likely.id,
-            (machine, None, written.file().or(owner.file)),
-        )?;
+        let found =
+            candidates(database, likely.id, (machine, None, written.file().or(owner.file)))?;
         ensure!(
             !found.is_empty(),
             "--{flag} {text}: no sequence of the trace has clock {clock_id}; \
@@ -75,10 +72,7 @@ pub fn clock(
         }
         Found::OfFiles(found) => ("files have separate clocks of this kind".to_owned(), found),
     };
-    bail!(
-        "--{flag} {text}: {why}; choose one:{}",
-        listed(&candidates, flag, arguments, &source)
-    )
+    bail!("--{flag} {text}: {why}; choose one:{}", listed(&candidates, flag, arguments, &source))
 }
 
 /// Refuses a machine or a file that differs from the one in the written clock.
@@ -99,10 +93,7 @@ fn check_owner(
     ];
     for (what, named, by_flag, own) in same {
         if let (Some(named), Some(own)) = (named, own) {
-            ensure!(
-                by_flag == Some(own),
-                "--{what} {named} is not the {what} of {text}"
-            );
+            ensure!(by_flag == Some(own), "--{what} {named} is not the {what} of {text}");
         }
     }
     Ok(())
@@ -124,11 +115,7 @@ fn of_any_file(
     // Without a file, a sequence-scoped clock is not yet determined; other clocks are the ones that files
     // share.
     let is_scoped = in_range(clock);
-    let of_machine = candidates(
-        database,
-        clock.id,
-        (Some(clock.machine), Some(clock.seq), None),
-    )?;
+    let of_machine = candidates(database, clock.id, (Some(clock.machine), Some(clock.seq), None))?;
     let is_there = |clock: Clock| of_machine.iter().any(|found| found.clock == clock);
     if is_there(clock) {
         return Ok(Found::Clock(clock));
@@ -164,15 +151,9 @@ fn in_range(clock: Clock) -> bool {
 
 /// The files that have their own clock in addition to a clock that all files share.
 pub fn others(database: &Connection, clock: Clock) -> anyhow::Result<Vec<u32>> {
-    let found = candidates(
-        database,
-        clock.id,
-        (Some(clock.machine), Some(clock.seq), None),
-    )?;
+    let found = candidates(database, clock.id, (Some(clock.machine), Some(clock.seq), None))?;
     let files = found.iter().map(|found| found.clock.file.id);
-    Ok(files
-        .filter(|id| *id != clock.file.id && *id != 0)
-        .collect())
+    Ok(files.filter(|id| *id != clock.file.id && *id != 0).collect())
 }
 
 /// Refuses a name that no clock of the trace has.
@@ -192,11 +173,7 @@ fn check_name(
         Some(_) => String::new(),
         None => format!("; 'timebase clocks {source}' lists its clocks"),
     };
-    ensure!(
-        is_there,
-        "--{flag} {} must be a clock of the trace; {unknown}{list}",
-        given.text
-    );
+    ensure!(is_there, "--{flag} {} must be a clock of the trace; {unknown}{list}", given.text);
     Ok(())
 }
 
@@ -226,19 +203,11 @@ fn candidates(
     (machine, seq, file): (Option<MachineId>, Option<SeqId>, Option<u32>),
 ) -> anyhow::Result<Vec<Candidate>> {
     let mut statement = database.prepare(include_str!("candidates.sql"))?;
-    let told = params![
-        id.get(),
-        machine.map(|machine| machine.0),
-        seq.map(|seq| seq.0),
-        file
-    ];
+    let told = params![id.get(), machine.map(|machine| machine.0), seq.map(|seq| seq.0), file];
     let rows = statement.query_map(told, |row| {
         let clock = Clock::new(MachineId(row.get(0)?), id, SeqId(row.get(1)?));
         Ok(Candidate {
-            clock: with_file(
-                clock,
-                row.get::<_, Option<u32>>(2)?.filter(|file| *file != 0),
-            ),
+            clock: with_file(clock, row.get::<_, Option<u32>>(2)?.filter(|file| *file != 0)),
             total: row.get(3)?,
             who: row.get(4)?,
         })
@@ -306,10 +275,8 @@ fn command(arguments: &ExplainArguments, flag: &str, clock: Clock) -> String {
         ("machine", arguments.machine.clone()),
         ("file", arguments.file.clone()),
     ];
-    let mut command = format!(
-        "timebase explain {}",
-        quoted_path(&arguments.source.to_string_lossy())
-    );
+    let mut command =
+        format!("timebase explain {}", quoted_path(&arguments.source.to_string_lossy()));
     for (name, value) in flags {
         if let Some(value) = value {
             command += &format!(" --{name} {}", quoted(&value));

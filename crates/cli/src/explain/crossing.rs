@@ -31,9 +31,9 @@ pub fn note(
         // The first clock of such a pair belongs to the file of the entry.
         ("manifest", _) => manifest(database, machine, file).map(Some),
         ("assumed", _) => assumed(database, clocks).map(Some),
-        _ if clocks.0.id() == clocks.1.id() => Ok(Some(vec![
-            "the wall clock of a file is that of its machine".to_owned(),
-        ])),
+        _ if clocks.0.id() == clocks.1.id() => {
+            Ok(Some(vec!["the wall clock of a file is that of its machine".to_owned()]))
+        }
         _ => Ok(None),
     }
 }
@@ -140,10 +140,7 @@ fn assumed(
         if let Some(last) = note.last_mut() {
             last.push(';');
         }
-        note.push(format!(
-            "by REALTIME the file is {:+.3} s from there",
-            differ as f64 / 1e9
-        ));
+        note.push(format!("by REALTIME the file is {:+.3} s from there", differ as f64 / 1e9));
     }
     Ok(note)
 }

@@ -25,14 +25,7 @@ pub fn write_hops(
 ) -> anyhow::Result<()> {
     let mut lines = Vec::with_capacity(hops.len());
     for hop in hops {
-        let Hop {
-            from,
-            to,
-            snapshot,
-            from_value,
-            to_value,
-            ..
-        } = hop;
+        let Hop { from, to, snapshot, from_value, to_value, .. } = hop;
         let result = i128::from(*to_value) + (value - i128::from(*from_value));
         let subtrahend = in_parentheses_if_negative(*from_value);
         lines.push([
@@ -49,9 +42,7 @@ pub fn write_hops(
         ]);
         value = result;
     }
-    let columns = lines
-        .iter()
-        .map(|parts| parts.each_ref().map(|part| part.join(" ")));
+    let columns = lines.iter().map(|parts| parts.each_ref().map(|part| part.join(" ")));
     let columns: Vec<[String; 3]> = columns.collect();
     let widths = columns.iter().map(|[hop, ..]| hop.chars().count());
     let width = widths.max().unwrap_or_default();
@@ -165,14 +156,8 @@ pub fn write_linear_hops(
         }
         let sides = [(&hop.before, "after", 1), (&hop.after, "before", -1)];
         for (snapshot, side, sign) in sides {
-            if let (
-                Some(Snapshot {
-                    taken,
-                    from: a,
-                    to: b,
-                }),
-                Some(value),
-            ) = (snapshot, hop.value_in)
+            if let (Some(Snapshot { taken, from: a, to: b }), Some(value)) =
+                (snapshot, hop.value_in)
             {
                 let away = sign * (i128::from(value) - i128::from(*a));
                 let line = [
@@ -199,9 +184,7 @@ pub fn write_linear_hops(
 
 /// The largest error of a time.
 pub fn shown_error(error_ns: Option<f64>) -> String {
-    error_ns.map_or("± an unknown error".to_owned(), |error| {
-        format!("± {:.0} ns", error.ceil())
-    })
+    error_ns.map_or("± an unknown error".to_owned(), |error| format!("± {:.0} ns", error.ceil()))
 }
 
 fn shown(value: Option<i64>) -> String {
@@ -253,11 +236,7 @@ pub fn write_folded(
 }
 
 fn in_parentheses_if_negative(value: i64) -> String {
-    if value < 0 {
-        format!("({value})")
-    } else {
-        value.to_string()
-    }
+    if value < 0 { format!("({value})") } else { value.to_string() }
 }
 
 #[cfg(test)]
@@ -265,22 +244,13 @@ mod tests {
     use super::*;
 
     fn hop(from: &str, to: &str, snapshot: i64, from_value: i64, to_value: i64) -> Hop {
-        Hop {
-            from: from.to_owned(),
-            to: to.to_owned(),
-            snapshot,
-            from_value,
-            to_value,
-            note: None,
-        }
+        Hop { from: from.to_owned(), to: to.to_owned(), snapshot, from_value, to_value, note: None }
     }
 
     #[test]
     fn hops_are_shown_with_their_arithmetic() {
-        let hops = [
-            hop("64@2", "MONOTONIC", 2, 3000, 3200),
-            hop("MONOTONIC", "BOOTTIME", 1, -1200, 5200),
-        ];
+        let hops =
+            [hop("64@2", "MONOTONIC", 2, 3000, 3200), hop("MONOTONIC", "BOOTTIME", 1, -1200, 5200)];
         let mut out = Vec::new();
         write_hops(&hops, 3503, usize::MAX, &mut out).expect("to memory");
         assert_eq!(
@@ -303,10 +273,7 @@ mod tests {
         let mut out = Vec::new();
         write_hops(&hops, 3_336_860_237_888, 80, &mut out).expect("to memory");
         let shown = String::from_utf8_lossy(&out);
-        assert!(
-            shown.lines().all(|line| line.chars().count() <= 80),
-            "{shown}"
-        );
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
         assert_eq!(
             shown,
             "\
@@ -348,10 +315,7 @@ BOOTTIME 3336860237888 → REALTIME 1795234878557356319
             value_in: Some(70),
             value_out: Some(22),
         };
-        let hops = [
-            hop(None, true, Some(1500.5)),
-            hop(Some("assumed"), false, None),
-        ];
+        let hops = [hop(None, true, Some(1500.5)), hop(Some("assumed"), false, None)];
         let mut out = Vec::new();
         write_linear_hops(&hops, usize::MAX, &mut out).expect("to memory");
         assert_eq!(

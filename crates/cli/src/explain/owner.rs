@@ -56,10 +56,7 @@ impl Owner {
             (None, Some(file)) => machine_of(database, file)?,
             (machine, _) => machine,
         };
-        Ok(Owner {
-            machine: machine.map(MachineId),
-            file,
-        })
+        Ok(Owner { machine: machine.map(MachineId), file })
     }
 }
 
@@ -67,11 +64,7 @@ impl OwnerKind {
     fn find(&self, database: &Connection, given: &str) -> anyhow::Result<u32> {
         let known = all(database, self.sql)?;
         let by_id = known.iter().find(|(id, _)| id.to_string() == given);
-        let by_name = || {
-            known
-                .iter()
-                .find(|(_, name)| name.as_deref() == Some(given))
-        };
+        let by_name = || known.iter().find(|(_, name)| name.as_deref() == Some(given));
         match by_id.or_else(by_name) {
             Some((id, _)) => Ok(*id),
             None => bail!(
@@ -90,11 +83,7 @@ pub fn check_machine(database: &Connection, text: &str, machine: MachineId) -> a
     if known.is_empty() || known.iter().any(|(id, _)| *id == machine.0) {
         return Ok(());
     }
-    bail!(
-        "{text}: there is no machine {}; the machines are {}",
-        machine.0,
-        listed(&known)
-    )
+    bail!("{text}: there is no machine {}; the machines are {}", machine.0, listed(&known))
 }
 
 /// The machine of a file, if it is the only one, or if it is the first of all machines.

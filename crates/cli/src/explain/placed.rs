@@ -122,17 +122,15 @@ impl Contradiction<'_> {
 
     /// Writes that the clock wrapped or restarted around the packet, if it did.
     fn write_turn(&self, asked: &Asked, width: usize, out: &mut dyn Write) -> anyhow::Result<()> {
-        let Clock {
-            machine, id, seq, ..
-        } = asked.from;
+        let Clock { machine, id, seq, .. } = asked.from;
         let sql = "SELECT kind, before_packet_id, packet_id FROM clock_turn
             WHERE machine_id = ?1 AND clock_id = ?2 AND seq_id = ?3 AND ?4 >= before_packet_id
               AND trace_file_id IS (SELECT trace_file_id FROM packet_clock WHERE packet_id = ?4)
             ORDER BY ?4 > packet_id, id DESC LIMIT 1";
         let asked_of = params![machine.0, id.0, seq.0, self.row.packet];
-        let found = self.database.query_row(sql, asked_of, |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        });
+        let found = self
+            .database
+            .query_row(sql, asked_of, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
         let found: Option<(String, Option<i64>, Option<i64>)> = found.optional()?;
         if let Some((kind, Some(before), Some(after))) = found {
             let did = match kind.as_str() {
@@ -160,10 +158,7 @@ fn until(database: &Connection, packet: i64) -> anyhow::Result<Connection> {
             "clock_snapshot",
             "SELECT * FROM clock_snapshot WHERE packet_id < ?1 OR packet_id IS NULL ORDER BY id",
         ),
-        (
-            "trace_file",
-            "SELECT * FROM trace_file WHERE ?1 IS NOT NULL",
-        ),
+        ("trace_file", "SELECT * FROM trace_file WHERE ?1 IS NOT NULL"),
         ("part", "SELECT * FROM part WHERE ?1 IS NOT NULL"),
         ("machine", "SELECT * FROM machine WHERE ?1 IS NOT NULL"),
         (
@@ -174,18 +169,14 @@ fn until(database: &Connection, packet: i64) -> anyhow::Result<Connection> {
     ];
     for (table, sql) in tables {
         let mut statement = database.prepare(sql)?;
-        let columns: Vec<String> = statement
-            .column_names()
-            .map(|name| format!("\"{name}\""))
-            .collect();
+        let columns: Vec<String> =
+            statement.column_names().map(|name| format!("\"{name}\"")).collect();
         let columns = columns.join(", ");
         snapshots.execute_batch(&format!("CREATE TABLE {table} ({columns})"))?;
         let count = statement.column_count();
         let places: Vec<String> = (1..=count).map(|place| format!("?{place}")).collect();
-        let mut insert = snapshots.prepare(&format!(
-            "INSERT INTO {table} VALUES ({})",
-            places.join(", ")
-        ))?;
+        let mut insert =
+            snapshots.prepare(&format!("INSERT INTO {table} VALUES ({})", places.join(", ")))?;
         let mut rows = statement.query([packet])?;
         while let Some(row) = rows.next()? {
             let cells = (0..count).map(|column| row.get::<_, Value>(column));

@@ -74,11 +74,7 @@ fn check(
         return Err(format!("--{flag} {seq} is not the sequence of {text}"));
     }
     let of_flags = [
-        (
-            "machine",
-            &arguments.machine,
-            written.machine().map(|own| own.0),
-        ),
+        ("machine", &arguments.machine, written.machine().map(|own| own.0)),
         ("file", &arguments.file, written.file()),
     ];
     for (flag, given, own) in of_flags {

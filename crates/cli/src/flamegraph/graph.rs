@@ -11,11 +11,7 @@ use super::samples::Samples;
 use super::{Before, Folded, vanished};
 use crate::escape::html;
 
-const WHITE: Color = Color {
-    r: 255,
-    g: 255,
-    b: 255,
-};
+const WHITE: Color = Color { r: 255, g: 255, b: 255 };
 
 /// Lines `a;b;c 12`; if there is another trace, lines `a;b;c 10 12` with its weight first.
 pub fn text(lines: &Folded, before: Option<&Before>) -> Vec<u8> {
@@ -27,20 +23,14 @@ pub fn text(lines: &Folded, before: Option<&Before>) -> Vec<u8> {
     all.sort();
     all.dedup();
     let weight = |of: &Folded, stack: &String| of.get(stack).copied().unwrap_or_default();
-    let text = all.into_iter().map(|stack| {
-        format!(
-            "{stack} {} {}\n",
-            weight(before, stack),
-            weight(lines, stack)
-        )
-    });
+    let text = all
+        .into_iter()
+        .map(|stack| format!("{stack} {} {}\n", weight(before, stack), weight(lines, stack)));
     text.collect::<String>().into_bytes()
 }
 
 fn plain(lines: &Folded) -> Vec<u8> {
-    let text = lines
-        .iter()
-        .map(|(stack, weight)| format!("{stack} {weight}\n"));
+    let text = lines.iter().map(|(stack, weight)| format!("{stack} {weight}\n"));
     text.collect::<String>().into_bytes()
 }
 
@@ -93,19 +83,10 @@ pub fn page(
     let svg = svg(lines, before, samples, &[String::new(), String::new()])?;
     let svg = String::from_utf8(svg).context("cannot draw the callstacks")?;
     // The text before the element is for files that are only SVG.
-    let svg = svg
-        .find("<svg")
-        .and_then(|at| svg.get(at..))
-        .unwrap_or(&svg);
-    let facts = [
-        format!("{} {}", grouped(samples.total()), samples.of.unit()),
-        subtitle.clone(),
-    ];
-    let facts: Vec<String> = facts
-        .iter()
-        .filter(|fact| !fact.is_empty())
-        .map(|fact| html(fact))
-        .collect();
+    let svg = svg.find("<svg").and_then(|at| svg.get(at..)).unwrap_or(&svg);
+    let facts = [format!("{} {}", grouped(samples.total()), samples.of.unit()), subtitle.clone()];
+    let facts: Vec<String> =
+        facts.iter().filter(|fact| !fact.is_empty()).map(|fact| html(fact)).collect();
     let lost = match samples.lost {
         0 => String::new(),
         _ => {

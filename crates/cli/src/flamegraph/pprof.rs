@@ -118,11 +118,7 @@ impl Builder {
         let next = self.profile.mapping.len() as u64 + 1;
         let id = *self.mappings.entry(filename).or_insert(next);
         if id == next {
-            self.profile.mapping.push(Mapping {
-                id,
-                filename,
-                has_functions: true,
-            });
+            self.profile.mapping.push(Mapping { id, filename, has_functions: true });
         }
         id
     }
@@ -132,37 +128,22 @@ impl Builder {
         let next = self.profile.function.len() as u64 + 1;
         let function_id = *self.functions.entry((name, filename)).or_insert(next);
         if function_id == next {
-            self.profile.function.push(Function {
-                id: next,
-                name,
-                system_name: name,
-                filename,
-            });
+            self.profile.function.push(Function { id: next, name, system_name: name, filename });
         }
         Line { function_id, line }
     }
 
     fn location(&mut self, mapping_id: u64, line: Vec<Line>) -> u64 {
         let next = self.profile.location.len() as u64 + 1;
-        let id = *self
-            .locations
-            .entry((mapping_id, line.clone()))
-            .or_insert(next);
+        let id = *self.locations.entry((mapping_id, line.clone())).or_insert(next);
         if id == next {
-            self.profile.location.push(Location {
-                id,
-                mapping_id,
-                line,
-            });
+            self.profile.location.push(Location { id, mapping_id, line });
         }
         id
     }
 
     fn value_type(&mut self, kind: &str, unit: &str) {
-        let value_type = ValueType {
-            r#type: self.text(kind),
-            unit: self.text(unit),
-        };
+        let value_type = ValueType { r#type: self.text(kind), unit: self.text(unit) };
         self.profile.sample_type.push(value_type);
     }
 }

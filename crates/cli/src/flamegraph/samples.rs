@@ -134,9 +134,7 @@ impl Query {
         );
         let processes: Option<String> = database.query_row(&sql, [], |row| row.get(0))?;
         let processes = processes.map_or_else(String::new, |names| format!(", of {names}"));
-        Ok(format!(
-            "{table} has {rows} rows from {first} to {last} ns{processes}"
-        ))
+        Ok(format!("{table} has {rows} rows from {first} to {last} ns{processes}"))
     }
 
     fn table(&self) -> &'static str {
@@ -181,10 +179,8 @@ impl Query {
                 conditions.push(format!("{condition} ?{}", values.len()));
             }
         }
-        let owners = [
-            (&self.process, "process", "upid", "pid"),
-            (&self.thread, "thread", "utid", "tid"),
-        ];
+        let owners =
+            [(&self.process, "process", "upid", "pid"), (&self.thread, "thread", "utid", "tid")];
         for (wanted, table, id, number) in owners {
             let Some(wanted) = wanted else { continue };
             let column = match wanted.parse::<i64>() {
@@ -206,9 +202,7 @@ impl Query {
                 is_known,
                 "--{table} {wanted}: the trace has no such {table}; a name can be a pattern ('*'), or give its {number}"
             );
-            conditions.push(format!(
-                "{id} IN (SELECT {id} FROM {table} WHERE {is_meant})"
-            ));
+            conditions.push(format!("{id} IN (SELECT {id} FROM {table} WHERE {is_meant})"));
         }
         let conditions = match conditions.is_empty() {
             true => String::new(),

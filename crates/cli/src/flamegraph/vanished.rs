@@ -28,11 +28,8 @@ fn vanished<'b>(lines: &'b Folded, before: &'b Folded) -> Vec<Vanished<'b>> {
         // A recursive function counts once.
         let names: HashSet<&str> = stack.split(';').collect();
         for name in names.difference(&present) {
-            let vanished = found.entry(name).or_insert(Vanished {
-                name,
-                weight: 0,
-                stack: (stack, *weight),
-            });
+            let vanished =
+                found.entry(name).or_insert(Vanished { name, weight: 0, stack: (stack, *weight) });
             vanished.weight = vanished.weight.saturating_add(*weight);
             if *weight > vanished.stack.1 {
                 vanished.stack = (stack, *weight);
@@ -68,10 +65,7 @@ pub fn list(lines: &Folded, before: &Before) -> String {
     }
     page += "</table>\n";
     if let Some(more @ 1..) = found.len().checked_sub(MOST) {
-        let _ = writeln!(
-            page,
-            "<p>And {more} more functions with smaller shares.</p>"
-        );
+        let _ = writeln!(page, "<p>And {more} more functions with smaller shares.</p>");
     }
     page
 }
@@ -81,9 +75,7 @@ mod tests {
     use super::*;
 
     fn folded(lines: &[(&str, i64)]) -> Folded {
-        let lines = lines
-            .iter()
-            .map(|(stack, weight)| ((*stack).to_owned(), *weight));
+        let lines = lines.iter().map(|(stack, weight)| ((*stack).to_owned(), *weight));
         lines.collect()
     }
 
@@ -100,32 +92,20 @@ mod tests {
             .into_iter()
             .map(|vanished| (vanished.name, vanished.weight, vanished.stack.0))
             .collect();
-        assert_eq!(
-            found,
-            [("gone", 5, "main;draw;gone"), ("leaf", 4, "moved;leaf")]
-        );
+        assert_eq!(found, [("gone", 5, "main;draw;gone"), ("leaf", 4, "moved;leaf")]);
     }
 
     #[test]
     fn a_long_list_is_cut_and_says_so() {
         let before: Vec<String> = (0..130).map(|number| format!("f<{number}>")).collect();
         let before: Vec<(&str, i64)> = before.iter().map(|name| (name.as_str(), 1)).collect();
-        let before = Before {
-            name: "old & slow".to_owned(),
-            lines: folded(&before),
-        };
+        let before = Before { name: "old & slow".to_owned(), lines: folded(&before) };
         let html = list(&folded(&[("main", 1)]), &before);
         assert_eq!(html.matches("<td>0.77 %</td>").count(), MOST);
         assert!(html.contains("f&lt;0&gt;") && html.contains("<h2>Only in old &amp; slow</h2>"));
         assert!(html.contains("And 30 more functions"), "{html}");
         assert_eq!(
-            list(
-                &folded(&[("a", 1)]),
-                &Before {
-                    name: String::new(),
-                    lines: folded(&[("a", 2)])
-                }
-            ),
+            list(&folded(&[("a", 1)]), &Before { name: String::new(), lines: folded(&[("a", 2)]) }),
             ""
         );
     }

@@ -58,16 +58,10 @@ impl Modules {
             module.tell(page);
             is_known = true;
         }
-        let below: Vec<_> = self
-            .0
-            .iter()
-            .filter(|module| module.is_below(name))
-            .collect();
+        let below: Vec<_> = self.0.iter().filter(|module| module.is_below(name)).collect();
         if !below.is_empty() {
             page.heading(&format!("The modules of {name}"));
-            let rows = below
-                .iter()
-                .map(|module| vec![module.name.clone(), module.in_short()]);
+            let rows = below.iter().map(|module| vec![module.name.clone(), module.in_short()]);
             page.rows(&[], &rows.collect::<Vec<_>>());
             page.paragraph("'timebase help MODULE' lists what a module declares.");
             is_known = true;
@@ -92,9 +86,7 @@ impl Modules {
             let named = object.arguments.iter().chain(&object.columns);
             let texts = [&object.comment, &object.returns_comment].into_iter();
             let texts = texts.chain(named.map(|named| &named.comment));
-            let texts = texts
-                .map(|text| joined(text))
-                .filter(|text| !text.is_empty());
+            let texts = texts.map(|text| joined(text)).filter(|text| !text.is_empty());
             Topic::new(object.name.clone(), texts.collect())
         });
         modules.chain(objects)
@@ -149,10 +141,7 @@ impl Module {
 
 fn tell(object: &Declared, module: &str, page: &mut Page) {
     let name = printable(&object.name);
-    page.heading(&format!(
-        "The {} {name}, of the module {module}",
-        object.kind.word()
-    ));
+    page.heading(&format!("The {} {name}, of the module {module}", object.kind.word()));
     paragraphs(&object.comment).for_each(|text| page.paragraph(&joined(&text)));
     let usage = match (object.kind, object.columns.is_empty()) {
         (DeclaredKind::Macro, _) => printable(&object.usage()),
@@ -161,12 +150,8 @@ fn tell(object: &Declared, module: &str, page: &mut Page) {
     };
     page.lines(&format!("INCLUDE PERFETTO MODULE {module};\n{usage}"));
     let rows = |named: &[DeclaredName]| -> Vec<Vec<String>> {
-        let cells = named
-            .iter()
-            .map(|named| [&named.name, &named.declared, &named.comment]);
-        cells
-            .map(|cells| cells.map(|cell| joined(cell)).to_vec())
-            .collect()
+        let cells = named.iter().map(|named| [&named.name, &named.declared, &named.comment]);
+        cells.map(|cells| cells.map(|cell| joined(cell)).to_vec()).collect()
     };
     if !object.arguments.is_empty() {
         page.paragraph("Arguments:");

@@ -35,22 +35,13 @@ struct TableRow {
 
 impl TableRow {
     fn of(cells: &[String]) -> TableRow {
-        let (text, short) = cells
-            .split_last()
-            .map_or(("", &[][..]), |(text, short)| (text, short));
-        TableRow {
-            short: short.iter().map(|cell| lines_of(cell)).collect(),
-            text: text.to_owned(),
-        }
+        let (text, short) = cells.split_last().map_or(("", &[][..]), |(text, short)| (text, short));
+        TableRow { short: short.iter().map(|cell| lines_of(cell)).collect(), text: text.to_owned() }
     }
 
     fn width(&self, index: usize) -> usize {
         let lines = self.short.get(index).map_or(&[][..], Vec::as_slice);
-        lines
-            .iter()
-            .map(|line| display_width(line))
-            .max()
-            .unwrap_or_default()
+        lines.iter().map(|line| display_width(line)).max().unwrap_or_default()
     }
 }
 
@@ -88,10 +79,7 @@ pub struct Page {
 
 impl Page {
     pub fn new(terminal: Option<u16>) -> Page {
-        Page {
-            text: String::new(),
-            terminal: terminal.map(usize::from),
-        }
+        Page { text: String::new(), terminal: terminal.map(usize::from) }
     }
 
     pub fn into_text(self) -> String {
@@ -167,9 +155,7 @@ impl Page {
     }
 
     fn wrapped(&mut self, text: &str, first: &str, others: &str) {
-        let options = wrapping(self.width())
-            .initial_indent(first)
-            .subsequent_indent(others);
+        let options = wrapping(self.width()).initial_indent(first).subsequent_indent(others);
         for line in textwrap::wrap(text, options) {
             self.line(&line);
         }
@@ -181,11 +167,7 @@ impl Page {
     pub fn rows(&mut self, header: &[&str], rows: &[Vec<String>]) {
         self.apart();
         let rows: Vec<TableRow> = rows.iter().map(|row| TableRow::of(row)).collect();
-        let count = rows
-            .iter()
-            .map(|row| row.short.len())
-            .max()
-            .unwrap_or_default();
+        let count = rows.iter().map(|row| row.short.len()).max().unwrap_or_default();
         let widths: Vec<usize> = (0..count)
             .map(|index| rows.iter().map(|row| row.width(index)).max())
             .map(Option::unwrap_or_default)
@@ -197,10 +179,8 @@ impl Page {
             }
         } else {
             // The first cell is the name of the row.
-            let long: Vec<bool> = (0..)
-                .zip(&widths)
-                .map(|(index, width)| index > 0 && *width > LEAST)
-                .collect();
+            let long: Vec<bool> =
+                (0..).zip(&widths).map(|(index, width)| index > 0 && *width > LEAST).collect();
             for row in &rows {
                 self.below(row, header, &long);
             }
@@ -232,14 +212,8 @@ impl Page {
         let names: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
         self.wrapped(names.join(&" ".repeat(GAP)).trim_end(), "  ", "  ");
         let are_several = !texts.is_empty();
-        for (index, text) in texts
-            .into_iter()
-            .chain([(row.short.len(), row.text.clone())])
-        {
-            match header
-                .get(index)
-                .filter(|name| are_several && !name.is_empty())
-            {
+        for (index, text) in texts.into_iter().chain([(row.short.len(), row.text.clone())]) {
+            match header.get(index).filter(|name| are_several && !name.is_empty()) {
                 Some(name) => self.wrapped(&format!("{name}: {text}"), "      ", "        "),
                 None => self.wrapped(&text, "      ", "      "),
             }
@@ -256,9 +230,8 @@ impl Page {
                 }
             }
             Block::Table(rows) => {
-                let (header, rows) = rows
-                    .split_first()
-                    .map_or((&[][..], &[][..]), |(h, r)| (&h[..], r));
+                let (header, rows) =
+                    rows.split_first().map_or((&[][..], &[][..]), |(h, r)| (&h[..], r));
                 let header: Vec<&str> = header.iter().map(String::as_str).collect();
                 let rows: Vec<Vec<String>> = rows.iter().map(|row| with_bare_names(row)).collect();
                 self.rows(&header, &rows);

@@ -34,11 +34,7 @@ pub struct Topic {
 
 impl Topic {
     pub fn new(name: String, texts: Vec<String>) -> Topic {
-        Topic {
-            name,
-            heading: None,
-            texts,
-        }
+        Topic { name, heading: None, texts }
     }
 
     fn of(section: &Section) -> Topic {
@@ -107,9 +103,7 @@ pub fn find(words: &[String], least: usize, topics: impl Iterator<Item = Topic>)
         Reverse((*scattered, *is_together, *named))
     });
     let most = found.first().map(|(scattered, ..)| *scattered);
-    let best = found
-        .into_iter()
-        .filter(|(scattered, ..)| Some(*scattered) == most);
+    let best = found.into_iter().filter(|(scattered, ..)| Some(*scattered) == most);
     best.map(|(.., found)| found).take(MOST).collect()
 }
 
@@ -167,9 +161,7 @@ fn split(text: &str) -> impl Iterator<Item = String> {
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split("\n\n").flat_map(|paragraph| {
         let mut from = 0;
-        let ends = paragraph
-            .match_indices(". ")
-            .map(|(at, dot)| at + dot.len());
+        let ends = paragraph.match_indices(". ").map(|(at, dot)| at + dot.len());
         let ends = ends.chain([paragraph.len()]);
         ends.filter_map(move |end| {
             let (before, rest) = paragraph.split_at_checked(end)?;
@@ -188,9 +180,7 @@ fn shortened(text: &str) -> String {
         return text.to_owned();
     }
     let cut: String = text.chars().take(SHOWN).collect();
-    let whole = cut
-        .rsplit_once(' ')
-        .map_or(cut.as_str(), |(whole, _)| whole);
+    let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(whole, _)| whole);
     format!("{whole} …")
 }
 
@@ -199,10 +189,7 @@ mod tests {
     use super::*;
 
     fn topic(name: &str, texts: &[&str]) -> Topic {
-        Topic::new(
-            name.to_owned(),
-            texts.iter().map(ToString::to_string).collect(),
-        )
+        Topic::new(name.to_owned(), texts.iter().map(ToString::to_string).collect())
     }
 
     fn found(question: &str, least: usize) -> Vec<(String, String)> {
@@ -222,10 +209,7 @@ mod tests {
     #[test]
     fn words_are_found_in_their_forms_and_best_where_they_stand_together() {
         let b = pair("b", "A thread was waiting for a CPU.");
-        assert_eq!(
-            found("wait CPUs", 2),
-            [b.clone(), pair("a", "Threads wait.")]
-        );
+        assert_eq!(found("wait CPUs", 2), [b.clone(), pair("a", "Threads wait.")]);
         assert_eq!(found("Wait", 1)[0].0, "waits", "a name comes first");
         assert_eq!(found("sleep elephant", 1), [pair("a", "They sleep.")]);
         assert!(found("sleep elephant", 2).is_empty());

@@ -26,11 +26,7 @@ impl Draft {
     pub fn of(files: &[Scanned]) -> Draft {
         let machines = files.iter().flat_map(|file| &file.machines);
         let has_ids = machines.clone().any(|machine| machine.raw_id != 0);
-        let names = if has_ids {
-            names(files)
-        } else {
-            HashMap::new()
-        };
+        let names = if has_ids { names(files) } else { HashMap::new() };
         let entry = |file: &Scanned| FileEntry {
             path: file.name.clone(),
             machines: named(file, &names),
@@ -38,10 +34,7 @@ impl Draft {
             default_clock: None,
         };
         Draft {
-            manifest: Manifest {
-                files: files.iter().map(entry).collect(),
-                ..Manifest::default()
-            },
+            manifest: Manifest { files: files.iter().map(entry).collect(), ..Manifest::default() },
             notes: notes(files, &names),
         }
     }
@@ -113,9 +106,8 @@ fn of_one_host(files: &[Scanned], names: &HashMap<u32, String>) -> Option<String
         listed.join(", ")
     );
     if called.len() > 1 {
-        let own = hosts
-            .iter()
-            .filter_map(|(file, name)| Some(format!("{} in {file}", quoted((*name)?))));
+        let own =
+            hosts.iter().filter_map(|(file, name)| Some(format!("{} in {file}", quoted((*name)?))));
         let own: Vec<String> = own.collect();
         note.push_str(&format!(", although it calls itself {}", own.join(", ")));
     }
@@ -130,10 +122,8 @@ fn of_one_host(files: &[Scanned], names: &HashMap<u32, String>) -> Option<String
 /// The guests of a file whose clocks nothing relates to the host's clocks.
 fn unrelated(file: &Scanned, names: &HashMap<u32, String>) -> Vec<String> {
     let others = file.machines.len() > 1;
-    let guests = file
-        .machines
-        .iter()
-        .filter(|machine| machine.raw_id != 0 && !machine.is_synchronized);
+    let guests =
+        file.machines.iter().filter(|machine| machine.raw_id != 0 && !machine.is_synchronized);
     let path = quoted(&file.name);
     let guests = guests.filter(|_| others).map(|guest| {
         let name = names.get(&guest.raw_id).map_or("", String::as_str);

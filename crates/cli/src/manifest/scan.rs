@@ -41,19 +41,13 @@ pub struct Machine {
 impl Scanned {
     /// A machine by its raw id, old or new. `None` if there are too many machines.
     fn machine(&mut self, raw_id: u32) -> Option<&mut Machine> {
-        let known = self
-            .machines
-            .iter()
-            .position(|machine| machine.raw_id == raw_id);
+        let known = self.machines.iter().position(|machine| machine.raw_id == raw_id);
         let index = known.unwrap_or(self.machines.len());
         if known.is_none() {
             if index == MOST_MACHINES {
                 return None;
             }
-            self.machines.push(Machine {
-                raw_id,
-                ..Machine::default()
-            });
+            self.machines.push(Machine { raw_id, ..Machine::default() });
         }
         self.machines.get_mut(index)
     }

@@ -37,9 +37,7 @@ impl Sink for Csv<'_> {
                 ValueRef::Blob(bytes) => Cow::Owned(text::hex(bytes)),
                 value => text::plain(*value),
             };
-            self.writer
-                .write_field(field.as_bytes())
-                .map_err(io_error)?;
+            self.writer.write_field(field.as_bytes()).map_err(io_error)?;
         }
         self.writer.write_record(None::<&[u8]>).map_err(io_error)
     }

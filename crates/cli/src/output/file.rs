@@ -48,11 +48,7 @@ pub fn check(path: &Path, source: &Path) -> anyhow::Result<()> {
         path.display(),
         directory.display()
     );
-    ensure!(
-        !path.is_dir(),
-        "--output {} is a directory; name a file in it",
-        path.display()
-    );
+    ensure!(!path.is_dir(), "--output {} is a directory; name a file in it", path.display());
     let is_source = match (fs::canonicalize(path), fs::canonicalize(source)) {
         (Ok(path), Ok(source)) => path == source && source.is_file(),
         _ => false,

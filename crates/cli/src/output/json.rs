@@ -41,10 +41,7 @@ impl<'out> Json<'out> {
     ) -> io::Result<Json<'out>> {
         let title = serde_json::to_string(&title)?;
         write!(out, "{{\"title\":{title},\"rows\":")?;
-        Ok(Json {
-            end: ["\n]}", "]}"],
-            ..Json::array(columns, out)?
-        })
+        Ok(Json { end: ["\n]}", "]}"], ..Json::array(columns, out)? })
     }
 
     /// A row on each line.

@@ -14,11 +14,7 @@ pub struct Markdown<'out> {
 
 impl<'out> Markdown<'out> {
     pub fn new(columns: Vec<String>, out: &'out mut dyn Write) -> Markdown<'out> {
-        Markdown {
-            columns,
-            out,
-            has_header: false,
-        }
+        Markdown { columns, out, has_header: false }
     }
 
     /// Writes the header. The first row decides which columns are numbers, because the header has
@@ -30,9 +26,7 @@ impl<'out> Markdown<'out> {
         }
         self.out.write_all(b"|\n")?;
         for index in 0..self.columns.len() {
-            let is_number = first
-                .get(index)
-                .is_some_and(|value| text::is_number(*value));
+            let is_number = first.get(index).is_some_and(|value| text::is_number(*value));
             write!(self.out, "| {} ", if is_number { "---:" } else { "---" })?;
         }
         self.out.write_all(b"|\n")
@@ -55,17 +49,11 @@ impl Sink for Markdown<'_> {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        if self.has_header {
-            Ok(())
-        } else {
-            self.header(&[])
-        }
+        if self.has_header { Ok(()) } else { self.header(&[]) }
     }
 }
 
 /// A cell is one line, and a bar would end it.
 fn escaped(text: &str) -> String {
-    text.replace('|', "\\|")
-        .replace("\r\n", "<br>")
-        .replace('\n', "<br>")
+    text.replace('|', "\\|").replace("\r\n", "<br>").replace('\n', "<br>")
 }

@@ -52,11 +52,7 @@ pub fn during<T>(
     thread::scope(|scope| {
         let (stop, stopped) = mpsc::channel::<()>();
         let attending = scope.spawn(|| attend(&shared, running, handle, stopped));
-        let mut out = Stream {
-            unfinished: Vec::new(),
-            shared: &shared,
-            running,
-        };
+        let mut out = Stream { unfinished: Vec::new(), shared: &shared, running };
         let result = work(&mut out);
         drop(stop);
         // A panic of the other thread is none of the output's.
@@ -110,10 +106,7 @@ fn is_gone() -> bool {
     let found = poll(&mut polled, PollTimeout::ZERO).is_ok_and(|count| count > 0);
     let [polled] = polled;
     let gone = PollFlags::POLLERR | PollFlags::POLLHUP;
-    found
-        && polled
-            .revents()
-            .is_some_and(|events| events.intersects(gone))
+    found && polled.revents().is_some_and(|events| events.intersects(gone))
 }
 
 /// Elsewhere the next write fails.
@@ -146,10 +139,7 @@ impl Shared {
         }
         // Both may be on one terminal.
         running.end();
-        let written = self
-            .out
-            .write_all(&self.pending)
-            .and_then(|()| self.out.flush());
+        let written = self.out.write_all(&self.pending).and_then(|()| self.out.flush());
         self.is_in_line = self.pending.last() != Some(&b'\n');
         self.pending.clear();
         written

@@ -88,23 +88,12 @@ impl<'out> Table<'out> {
         terminal: Option<u16>,
         out: &'out mut dyn Write,
     ) -> Table<'out> {
-        Table {
-            columns,
-            out,
-            terminal,
-            is_upright: false,
-            rows: Vec::new(),
-            held: 0,
-            written: 0,
-        }
+        Table { columns, out, terminal, is_upright: false, rows: Vec::new(), held: 0, written: 0 }
     }
 
     /// A table that writes a line for each value.
     pub fn upright(columns: Vec<String>, out: &'out mut dyn Write) -> Table<'out> {
-        Table {
-            is_upright: true,
-            ..Table::new(columns, None, out)
-        }
+        Table { is_upright: true, ..Table::new(columns, None, out) }
     }
 
     fn write_block(&mut self) -> io::Result<()> {
@@ -123,9 +112,8 @@ impl<'out> Table<'out> {
                 .set_width(width)
                 .enforce_styling();
         }
-        let is_numeric: Vec<bool> = (0..self.columns.len())
-            .map(|index| is_numeric(&rows, index))
-            .collect();
+        let is_numeric: Vec<bool> =
+            (0..self.columns.len()).map(|index| is_numeric(&rows, index)).collect();
         let header = self.columns.iter().zip(&is_numeric);
         table.set_header(header.map(|(column, numeric)| cell(printable(column), *numeric)));
         for row in &rows {
@@ -140,11 +128,7 @@ impl<'out> Table<'out> {
         let mut needed = 0;
         for ((column, numeric), content) in table.column_iter_mut().zip(is_numeric).zip(contents) {
             // A number on two lines cannot be read.
-            let least = if numeric {
-                content
-            } else {
-                content.min(LEAST_TEXT)
-            };
+            let least = if numeric { content } else { content.min(LEAST_TEXT) };
             // The width includes the space on both sides of the column, and a line.
             needed += usize::from(least) + 3;
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)));
@@ -213,11 +197,9 @@ impl Sink for Table<'_> {
 fn hold(value: ValueRef<'_>) -> Held {
     match value {
         ValueRef::Null => Held::Null,
-        ValueRef::Blob(bytes) if bytes.len() > BLOB => Held::Text(format!(
-            "x'{}'… {} bytes",
-            text::hex(&bytes[..BLOB_START]),
-            bytes.len()
-        )),
+        ValueRef::Blob(bytes) if bytes.len() > BLOB => {
+            Held::Text(format!("x'{}'… {} bytes", text::hex(&bytes[..BLOB_START]), bytes.len()))
+        }
         value if text::is_number(value) => Held::Number(text::plain(value).into_owned()),
         // NULL is shown for a missing value.
         ValueRef::Text(b"NULL") => Held::Text("'NULL'".to_owned()),
@@ -237,10 +219,6 @@ fn is_numeric(rows: &[Vec<Held>], index: usize) -> bool {
 }
 
 fn cell(content: String, is_right: bool) -> Cell {
-    let alignment = if is_right {
-        CellAlignment::Right
-    } else {
-        CellAlignment::Left
-    };
+    let alignment = if is_right { CellAlignment::Right } else { CellAlignment::Left };
     Cell::new_owned(content).set_alignment(alignment)
 }

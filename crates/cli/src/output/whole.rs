@@ -69,9 +69,7 @@ mod tests {
         let line = [b'x'; 1000];
         let mut whole = Whole::new();
         for _ in 0..10_000 {
-            whole
-                .write_all(&line)
-                .expect("room in the temporary directory");
+            whole.write_all(&line).expect("room in the temporary directory");
         }
         let mut out = Vec::new();
         whole.finish(&mut out).expect("to memory");
@@ -84,17 +82,13 @@ mod tests {
     fn many_small_writes_are_few_writes_of_the_file() {
         let written = || -> u64 {
             let counters = std::fs::read_to_string("/proc/thread-self/io").expect("counters");
-            let calls = counters
-                .lines()
-                .find_map(|line| line.strip_prefix("syscw: "));
+            let calls = counters.lines().find_map(|line| line.strip_prefix("syscw: "));
             calls.expect("calls").parse().expect("a number")
         };
         let mut whole = Whole::new();
         let before = written();
         for _ in 0..2 * HELD / 8 {
-            whole
-                .write_all(b"12345678")
-                .expect("room in the temporary directory");
+            whole.write_all(b"12345678").expect("room in the temporary directory");
         }
         let calls = written() - before;
         assert!((1..=1000).contains(&calls), "{calls} writes");

@@ -55,19 +55,12 @@ pub fn token(bytes: &[u8], at: usize) -> Option<Token> {
         length: end.unwrap_or(rest.len()),
         is_open: end.is_none(),
     };
-    let closed = |kind, length| Token {
-        kind,
-        length,
-        is_open: false,
-    };
+    let closed = |kind, length| Token { kind, length, is_open: false };
     Some(match rest {
         [] => return None,
         [b';', ..] => closed(TokenKind::Semicolon, 1),
         // The end of the text ends such a comment as well.
-        [b'-', b'-', ..] => closed(
-            TokenKind::LineComment,
-            until(2, b"\n").unwrap_or(rest.len()),
-        ),
+        [b'-', b'-', ..] => closed(TokenKind::LineComment, until(2, b"\n").unwrap_or(rest.len())),
         [b'/', b'*', ..] => enclosed(TokenKind::Space, until(2, b"*/")),
         [quote @ (b'\'' | b'"' | b'`'), ..] => enclosed(TokenKind::Other, until(1, &[*quote])),
         [b'[', ..] => enclosed(TokenKind::Other, until(1, b"]")),

@@ -2,28 +2,16 @@
 
 /// Names, for completion and for `.help`, with arguments and descriptions.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
-    (
-        ".help",
-        "[NAME]",
-        "list these; or explain a table, column, function, command or report",
-    ),
+    (".help", "[NAME]", "list these; or explain a table, column, function, command or report"),
     (
         ".tables",
         "[PATTERN]",
         "list tables, views and table-valued functions; with '%', also the tables behind the views",
     ),
     (".functions", "", "list the SQL functions of timebase"),
-    (
-        ".schema",
-        "[NAME]",
-        "show the columns and the SQL of all tables and views, or of one",
-    ),
+    (".schema", "[NAME]", "show the columns and the SQL of all tables and views, or of one"),
     (".mode", "[FORMAT]", "show or choose the format of results"),
-    (
-        ".timer",
-        "[on|off]",
-        "show how long statements take, or not",
-    ),
+    (".timer", "[on|off]", "show how long statements take, or not"),
     (".read", "FILE", "run the statements and commands of a file"),
     (".quit", "", "end; so do .exit, quit, exit and Ctrl-D"),
     (".exit", "", "end"),

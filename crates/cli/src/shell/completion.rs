@@ -138,19 +138,10 @@ impl SqlHelper {
         if let Some(before) = before.strip_suffix('.') {
             let start = before.trim_end_matches(is_of_name).len();
             let qualifier = &before[start..];
-            if SCHEMAS
-                .iter()
-                .any(|schema| schema.eq_ignore_ascii_case(qualifier))
-            {
-                return self
-                    .sources
-                    .iter()
-                    .map(|source| source.name.clone())
-                    .collect();
+            if SCHEMAS.iter().any(|schema| schema.eq_ignore_ascii_case(qualifier)) {
+                return self.sources.iter().map(|source| source.name.clone()).collect();
             }
-            let of_alias = named
-                .iter()
-                .find(|source| source.alias.eq_ignore_ascii_case(qualifier));
+            let of_alias = named.iter().find(|source| source.alias.eq_ignore_ascii_case(qualifier));
             let table = of_alias.map_or(qualifier, |source| &source.table);
             let columns = self.source(table).map(|source| source.columns.clone());
             return columns.unwrap_or_default();
@@ -159,9 +150,7 @@ impl SqlHelper {
             let sources = self.sources.iter();
             let shown = sources.filter(|source| !(source.is_storage && typed.is_empty()));
             let names = shown.map(|source| source.name.clone());
-            return names
-                .chain(OF_SQLITE.iter().map(ToString::to_string))
-                .collect();
+            return names.chain(OF_SQLITE.iter().map(ToString::to_string)).collect();
         }
         if typed.is_empty() {
             return Vec::new();
@@ -181,25 +170,13 @@ impl SqlHelper {
 
     /// The possible completions in a command.
     fn of_command(&self, command: &str) -> Vec<String> {
-        let formats = || {
-            Format::value_variants()
-                .iter()
-                .filter_map(|format| format.to_possible_value())
-        };
+        let formats =
+            || Format::value_variants().iter().filter_map(|format| format.to_possible_value());
         match command {
-            ".mode" => formats()
-                .map(|format| format.get_name().to_owned())
-                .collect(),
+            ".mode" => formats().map(|format| format.get_name().to_owned()).collect(),
             ".timer" => vec!["on".to_owned(), "off".to_owned()],
-            ".help" | "help" => help::names_known()
-                .into_iter()
-                .map(|(name, _)| name)
-                .collect(),
-            ".schema" => self
-                .sources
-                .iter()
-                .map(|source| source.name.clone())
-                .collect(),
+            ".help" | "help" => help::names_known().into_iter().map(|(name, _)| name).collect(),
+            ".schema" => self.sources.iter().map(|source| source.name.clone()).collect(),
             _ => Vec::new(),
         }
     }
@@ -262,13 +239,9 @@ impl Scan {
                 let name = text.trim_matches(['"', '`', '[', ']']).to_owned();
                 if scan.expects_source {
                     last = Some(scan.sources.len());
-                    scan.sources.push(Named {
-                        alias: name.clone(),
-                        table: name,
-                    });
-                } else if let Some(named) = last
-                    .take()
-                    .and_then(|index: usize| scan.sources.get_mut(index))
+                    scan.sources.push(Named { alias: name.clone(), table: name });
+                } else if let Some(named) =
+                    last.take().and_then(|index: usize| scan.sources.get_mut(index))
                 {
                     named.alias = name;
                 }
@@ -321,9 +294,7 @@ impl Scan {
 }
 
 fn is_keyword(word: &str) -> bool {
-    KEYWORDS
-        .iter()
-        .any(|keyword| keyword.eq_ignore_ascii_case(word))
+    KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
 fn is_of_name(c: char) -> bool {
@@ -367,25 +338,19 @@ impl Completer for SqlHelper {
         let command = commands::name(word);
         let is_command =
             word.starts_with('.') || self.pending.is_empty() && commands::is_bare(command);
-        let argument = word
-            .strip_prefix(command)
-            .filter(|rest| rest.starts_with(char::is_whitespace));
+        let argument =
+            word.strip_prefix(command).filter(|rest| rest.starts_with(char::is_whitespace));
         let (start, mut candidates) = match argument {
             Some(_) if is_command && command == ".read" => {
                 let (start, files) = self.files.complete(line, position, context)?;
-                return Ok((
-                    start,
-                    files.into_iter().map(|file| file.replacement).collect(),
-                ));
+                return Ok((start, files.into_iter().map(|file| file.replacement).collect()));
             }
             Some(argument) if is_command => {
                 let typed = argument.trim_start();
                 (before.len() - typed.len(), self.of_command(command))
             }
             None if word.starts_with('.') => {
-                let names = commands::COMMANDS
-                    .iter()
-                    .map(|(name, ..)| (*name).to_owned());
+                let names = commands::COMMANDS.iter().map(|(name, ..)| (*name).to_owned());
                 (before.len() - word.len(), names.collect())
             }
             _ => {
@@ -453,16 +418,10 @@ mod tests {
         assert_eq!(completed("SELECT * FROM "), all);
         assert_eq!(completed("SELECT * FROM packet AS p, "), all);
         assert_eq!(completed("SELECT * FROM (SELECT 1) JOIN "), all);
-        assert_eq!(
-            completed_at("SELECT *\nFROM\n", "pack", 4),
-            (0, vec!["packet".to_owned()])
-        );
+        assert_eq!(completed_at("SELECT *\nFROM\n", "pack", 4), (0, vec!["packet".to_owned()]));
         // The table behind a view is offered only if the user types the start of its name.
         assert_eq!(completed("SELECT * FROM sli"), ["slice", "slice_record"]);
-        assert_eq!(
-            completed("SELECT * FROM main.sli"),
-            ["slice", "slice_record"]
-        );
+        assert_eq!(completed("SELECT * FROM main.sli"), ["slice", "slice_record"]);
         // SQLite's own tables are left out.
         assert!(completed("SELECT * FROM sqlite").is_empty());
         assert!(completed("SELECT * FROM pragma").is_empty());
@@ -471,10 +430,7 @@ mod tests {
     #[test]
     fn behind_a_table_or_alias_and_a_dot_are_its_columns() {
         assert_eq!(completed("SELECT packet."), ["ts", "unresolved"]);
-        assert_eq!(
-            completed("SELECT p.t FROM packet AS p JOIN slice s WHERE s."),
-            ["dur", "ts"]
-        );
+        assert_eq!(completed("SELECT p.t FROM packet AS p JOIN slice s WHERE s."), ["dur", "ts"]);
         assert_eq!(
             completed_at("", "SELECT p.UN FROM packet p", 11),
             (9, vec!["unresolved".to_owned()])
@@ -490,22 +446,13 @@ mod tests {
     fn elsewhere_are_columns_of_the_tables_at_hand() {
         let unlike = completed("SELECT un");
         for word in ["UNION", "unhex(", "unresolved"] {
-            assert!(
-                unlike.iter().any(|found| found == word),
-                "{word}: {unlike:?}"
-            );
+            assert!(unlike.iter().any(|found| found == word), "{word}: {unlike:?}");
         }
         assert!(!unlike.contains(&"unlikely(".to_owned()), "{unlike:?}");
-        assert_eq!(
-            completed_at("", "SELECT du FROM slice", 9),
-            (7, vec!["dur".to_owned()])
-        );
+        assert_eq!(completed_at("", "SELECT du FROM slice", 9), (7, vec!["dur".to_owned()]));
         assert!(completed_at("", "SELECT du FROM packet", 9).1.is_empty());
         assert_eq!(completed("sele"), ["SELECT"]);
-        assert_eq!(
-            completed("SELECT to_b"),
-            ["to_boottime(", "to_boottime_linear("]
-        );
+        assert_eq!(completed("SELECT to_b"), ["to_boottime(", "to_boottime_linear("]);
         assert!(completed("SELECT sqlite_").is_empty());
         assert!(completed("SELECT fts").is_empty());
     }
@@ -515,10 +462,7 @@ mod tests {
         assert_eq!(completed(".ta"), [".tables"]);
         assert_eq!(completed(".mode js"), ["json", "jsonl"]);
         assert_eq!(completed(".timer o"), ["off", "on"]);
-        assert_eq!(
-            completed(".help to_b"),
-            ["to_boottime", "to_boottime_linear"]
-        );
+        assert_eq!(completed(".help to_b"), ["to_boottime", "to_boottime_linear"]);
         assert_eq!(completed("help sched-l"), ["sched-latency"]);
         assert_eq!(completed(".schema pa"), ["packet"]);
         assert_eq!(completed(".read Cargo.to"), ["Cargo.toml"]);

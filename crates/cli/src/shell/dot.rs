@@ -167,8 +167,7 @@ impl Shell<'_> {
             }
         }
         let last = Line::Statements(input.give_up());
-        self.answer(&last)
-            .with_context(|| format!("{}: line {begin}", path.display()))
+        self.answer(&last).with_context(|| format!("{}: line {begin}", path.display()))
     }
 }
 
@@ -224,21 +223,13 @@ fn without_comments(sql: &str) -> String {
 
 fn parse_format(name: &str) -> anyhow::Result<Format> {
     Format::from_str(name, true).or_else(|_| {
-        let known: Vec<_> = Format::value_variants()
-            .iter()
-            .map(|f| name_of(*f))
-            .collect();
-        bail!(
-            "there is no format {name}; the formats are {}",
-            known.join(", ")
-        )
+        let known: Vec<_> = Format::value_variants().iter().map(|f| name_of(*f)).collect();
+        bail!("there is no format {name}; the formats are {}", known.join(", "))
     })
 }
 
 fn name_of(format: Format) -> String {
-    format
-        .to_possible_value()
-        .map_or_else(String::new, |value| value.get_name().to_owned())
+    format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 #[cfg(test)]
@@ -286,10 +277,7 @@ mod tests {
     #[test]
     fn a_schema_is_sql_with_comments_for_those_who_ask() {
         let schema = said(Format::Csv, ".schema Packet").expect("is known");
-        assert!(
-            schema.starts_with("-- A row is a packet of the trace."),
-            "{schema}"
-        );
+        assert!(schema.starts_with("-- A row is a packet of the trace."), "{schema}");
         assert!(schema.contains("\n--   ts "), "{schema}");
         assert!(
             schema.ends_with(
@@ -297,10 +285,7 @@ mod tests {
             ),
             "{schema}"
         );
-        assert_eq!(
-            said(Format::Csv, ".schema v").as_deref(),
-            Ok("CREATE VIEW v AS SELECT 1;\n")
-        );
+        assert_eq!(said(Format::Csv, ".schema v").as_deref(), Ok("CREATE VIEW v AS SELECT 1;\n"));
         assert!(said(Format::Csv, ".schema other").is_err());
     }
 

@@ -35,10 +35,7 @@ pub struct Input {
 
 impl Input {
     pub fn new(is_typed: bool) -> Input {
-        Input {
-            pending: String::new(),
-            is_typed,
-        }
+        Input { pending: String::new(), is_typed }
     }
 
     /// The unfinished statement so far.
@@ -123,12 +120,7 @@ mod tests {
         );
         assert_eq!(
             taken(true, &["SELECT '", ".tables", "help", "';"]),
-            [
-                Line::Part,
-                Line::Part,
-                Line::Part,
-                statements("SELECT '\n.tables\nhelp\n';\n")
-            ]
+            [Line::Part, Line::Part, Line::Part, statements("SELECT '\n.tables\nhelp\n';\n")]
         );
         for line in [".5", ".packet"] {
             assert_eq!(
@@ -147,10 +139,7 @@ mod tests {
         for word in ["help", "Exit", "quit;", "help slice"] {
             assert_eq!(taken(false, &[word]), [command(word)]);
         }
-        assert_eq!(
-            taken(true, &["SELECT 1", "quit"]),
-            [Line::Part, command("quit")]
-        );
+        assert_eq!(taken(true, &["SELECT 1", "quit"]), [Line::Part, command("quit")]);
         // In a script it may be the name of a column.
         assert_eq!(
             taken(false, &["SELECT 1 AS", "quit", ";"]).last(),

@@ -55,9 +55,7 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
         out.flush()?;
     }
     if arguments.keep {
-        messages::say(format_args!(
-            "serving {name} on 127.0.0.1:{PORT} until Ctrl-C"
-        ));
+        messages::say(format_args!("serving {name} on 127.0.0.1:{PORT} until Ctrl-C"));
     }
     served.serve(&listener, arguments.keep)?;
     Ok(())
@@ -91,11 +89,7 @@ fn opens(url: &str) -> bool {
     } else {
         Command::new("xdg-open")
     };
-    let command = command
-        .arg(url)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    let command = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 

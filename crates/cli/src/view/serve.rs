@@ -43,16 +43,8 @@ enum Answer {
 impl Served {
     /// A file, under a name that needs no quoting.
     pub fn new(file: File, name: &str, port: u16) -> anyhow::Result<Served> {
-        let size = file
-            .metadata()
-            .context("cannot read the trace that was written")?
-            .len();
-        Ok(Served {
-            file,
-            size,
-            path: format!("/{name}"),
-            host: format!("127.0.0.1:{port}"),
-        })
+        let size = file.metadata().context("cannot read the trace that was written")?.len();
+        Ok(Served { file, size, path: format!("/{name}"), host: format!("127.0.0.1:{port}") })
     }
 
     /// Answers requests, until the whole file was fetched, or forever.
@@ -149,10 +141,7 @@ impl Served {
 }
 
 fn is_timeout(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 #[cfg(test)]
@@ -193,17 +182,11 @@ mod tests {
         let get = "GET /t.pftrace";
         for (request, status) in [
             (request(get, &host, "https://evil.example"), "403"),
-            (
-                request(get, &host, "https://ui.perfetto.dev.evil.example"),
-                "403",
-            ),
+            (request(get, &host, "https://ui.perfetto.dev.evil.example"), "403"),
             (request(get, &host, "http://ui.perfetto.dev"), "403"),
             (request(get, "ui.perfetto.dev", ORIGIN), "403"),
             (request(get, &format!("localhost:{port}"), ORIGIN), "403"),
-            (
-                format!("GET /t.pftrace HTTP/1.1\r\nHost: {host}\r\n\r\n"),
-                "403",
-            ),
+            (format!("GET /t.pftrace HTTP/1.1\r\nHost: {host}\r\n\r\n"), "403"),
             (
                 format!(
                     "GET /t.pftrace HTTP/1.1\r\nHost: {host}\r\nHost: a\r\nOrigin: {ORIGIN}\r\n\r\n"
@@ -218,25 +201,16 @@ mod tests {
             ("GET /t.pftrace\r\n\r\n".to_owned(), "400"),
             ("\u{1}\u{2}\r\n".to_owned(), "400"),
             (format!("{get} HTTP/1.1\r\nHost: {host}\r\n"), "400"),
-            (
-                format!("{get} HTTP/1.1\r\n{}", "a: b\r\n".repeat(10_000)),
-                "400",
-            ),
+            (format!("{get} HTTP/1.1\r\n{}", "a: b\r\n".repeat(10_000)), "400"),
         ] {
             let answer = ask(port, &request);
             let text = String::from_utf8_lossy(&answer);
             let is_cut = answer.is_empty() && request.len() > 16 << 10;
-            assert!(
-                is_cut || text.starts_with(&format!("HTTP/1.1 {status}")),
-                "{request} {text}"
-            );
+            assert!(is_cut || text.starts_with(&format!("HTTP/1.1 {status}")), "{request} {text}");
             assert!(!text.contains("Access-Control"), "{request} {text}");
         }
         let answer = ask(port, &request(get, &host, ORIGIN));
-        let end = answer
-            .windows(4)
-            .position(|four| four == b"\r\n\r\n")
-            .unwrap();
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
         let (head, body) = answer.split_at(end + 4);
         let head = String::from_utf8_lossy(head);
         assert!(

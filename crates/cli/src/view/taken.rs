@@ -60,9 +60,6 @@ mod tests {
     fn the_program_that_has_the_port_is_named() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let told = told(listener.local_addr().unwrap().port());
-        assert!(
-            told.contains(&format!("(process {})", std::process::id())),
-            "{told}"
-        );
+        assert!(told.contains(&format!("(process {})", std::process::id())), "{told}");
     }
 }

@@ -85,11 +85,7 @@ fn suggestion(nearest: Option<&str>) -> String {
 
 /// Reads the steps of a path.
 pub(super) fn steps(pool: &Pool, root: MessageId, text: &str) -> Result<Vec<Step>, PathError> {
-    let mut parser = Parser {
-        pool,
-        path: text,
-        at: 0,
-    };
+    let mut parser = Parser { pool, path: text, at: 0 };
     let mut steps = Vec::new();
     let mut message = root;
     loop {
@@ -145,11 +141,7 @@ impl<'t> Parser<'t> {
 
     fn lacks(&self, expected: &'static str) -> PathError {
         let before = self.path.get(..self.at).unwrap_or_default();
-        PathError::Lacks {
-            path: self.path.to_owned(),
-            expected,
-            at: before.chars().count(),
-        }
+        PathError::Lacks { path: self.path.to_owned(), expected, at: before.chars().count() }
     }
 
     /// Skips a text if it comes next.
@@ -283,15 +275,9 @@ impl<'t> Parser<'t> {
         }
         let rest = || self.rest().to_owned();
         match *shape {
-            Shape::List(Some(_)) if !selected => Err(PathError::NoIndex {
-                rest: rest(),
-                field,
-            }),
+            Shape::List(Some(_)) if !selected => Err(PathError::NoIndex { rest: rest(), field }),
             Shape::Single(Some(id)) | Shape::List(Some(id)) | Shape::Map(Some(id)) => Ok(id),
-            _ => Err(PathError::NoMessage {
-                rest: rest(),
-                field,
-            }),
+            _ => Err(PathError::NoMessage { rest: rest(), field }),
         }
     }
 }

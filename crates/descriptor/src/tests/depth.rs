@@ -20,10 +20,7 @@ fn a_hundred_messages_may_be_nested() {
 #[test]
 fn more_are_an_error() {
     let error = json(101).unwrap_err().to_string();
-    assert!(
-        error.ends_with("inner.inner: messages are nested more than 100 deep"),
-        "{error}"
-    );
+    assert!(error.ends_with("inner.inner: messages are nested more than 100 deep"), "{error}");
     assert!(json(100_000).is_err());
 }
 
@@ -35,8 +32,5 @@ fn a_path_goes_as_deep() {
     assert!(hundred.get(&pool, &nested(100)).unwrap().is_some());
     assert!(hundred.get(&pool, &nested(101)).is_err());
     assert!(hundred.get(&pool, &nested(99)).unwrap().is_none());
-    assert_eq!(
-        path(101).unwrap_err().to_string(),
-        "the path has more than 100 steps"
-    );
+    assert_eq!(path(101).unwrap_err().to_string(), "the path has more than 100 steps");
 }

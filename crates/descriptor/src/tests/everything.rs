@@ -20,40 +20,24 @@ pub fn field(number: i32, name: &str, of: Type) -> FieldDescriptorProto {
 }
 
 pub fn typed(number: i32, name: &str, of: Type, type_name: &str) -> FieldDescriptorProto {
-    FieldDescriptorProto {
-        type_name: Some(type_name.into()),
-        ..field(number, name, of)
-    }
+    FieldDescriptorProto { type_name: Some(type_name.into()), ..field(number, name, of) }
 }
 
 pub fn repeated(field: FieldDescriptorProto) -> FieldDescriptorProto {
-    FieldDescriptorProto {
-        label: Some(Label::Repeated.into()),
-        ..field
-    }
+    FieldDescriptorProto { label: Some(Label::Repeated.into()), ..field }
 }
 
 fn choice(field: FieldDescriptorProto) -> FieldDescriptorProto {
-    FieldDescriptorProto {
-        oneof_index: Some(0),
-        ..field
-    }
+    FieldDescriptorProto { oneof_index: Some(0), ..field }
 }
 
 pub fn message(name: &str, fields: Vec<FieldDescriptorProto>) -> DescriptorProto {
-    DescriptorProto {
-        name: Some(name.into()),
-        field: fields,
-        ..Default::default()
-    }
+    DescriptorProto { name: Some(name.into()), field: fields, ..Default::default() }
 }
 
 fn entry(name: &str, key: FieldDescriptorProto, value: FieldDescriptorProto) -> DescriptorProto {
     DescriptorProto {
-        options: Some(MessageOptions {
-            map_entry: Some(true),
-            ..Default::default()
-        }),
+        options: Some(MessageOptions { map_entry: Some(true), ..Default::default() }),
         ..message(name, vec![key, value])
     }
 }
@@ -126,10 +110,9 @@ fn compounds() -> Vec<FieldDescriptorProto> {
 /// The pool that has the message `test.Everything`.
 pub fn pool() -> (Pool, MessageId) {
     let mut everything = message("Everything", [scalars(), compounds()].concat());
-    everything.oneof_decl.push(OneofDescriptorProto {
-        name: Some("choice".into()),
-        ..Default::default()
-    });
+    everything
+        .oneof_decl
+        .push(OneofDescriptorProto { name: Some("choice".into()), ..Default::default() });
     everything.nested_type = vec![
         entry(
             "ByNameEntry",

@@ -6,10 +6,7 @@ use super::everything::{bytes, enumeration, field, file, message, repeated, set,
 use crate::{DescriptorError, FieldValue, Kind, MessageId, Path, Pool, TRACE_PACKET};
 
 fn extension(extendee: &str, field: FieldDescriptorProto) -> FieldDescriptorProto {
-    FieldDescriptorProto {
-        extendee: Some(extendee.into()),
-        ..field
-    }
+    FieldDescriptorProto { extendee: Some(extendee.into()), ..field }
 }
 
 fn json(pool: &Pool, message: MessageId, bytes: impl AsRef<[u8]>) -> String {
@@ -45,26 +42,14 @@ fn browser() -> FileDescriptorProto {
 fn an_extension_is_a_field_of_the_message_that_it_extends() {
     let mut pool = Pool::perfetto();
     pool.extend(&set(browser())).unwrap();
-    let event = bytes()
-        .bytes(9900, bytes().varint(1, 3))
-        .varint(9901, 1)
-        .bytes(9901, [2]);
-    assert_eq!(
-        json(&pool, track_event(&pool), &event),
-        r#"{"click":{"x":-2},"clicks":[1,2]}"#
-    );
+    let event = bytes().bytes(9900, bytes().varint(1, 3)).varint(9901, 1).bytes(9901, [2]);
+    assert_eq!(json(&pool, track_event(&pool), &event), r#"{"click":{"x":-2},"clicks":[1,2]}"#);
 
     let packet = bytes().bytes(11, &event);
     let root = pool.message(TRACE_PACKET).unwrap();
-    for path in [
-        "track_event.click.x",
-        "track_event.[browser.Wrapper.click].x",
-    ] {
+    for path in ["track_event.click.x", "track_event.[browser.Wrapper.click].x"] {
         let path = Path::parse(&pool, root, path).unwrap();
-        assert_eq!(
-            path.get(&pool, &packet.0).unwrap(),
-            Some(FieldValue::Integer(-2))
-        );
+        assert_eq!(path.get(&pool, &packet.0).unwrap(), Some(FieldValue::Integer(-2)));
     }
 }
 
@@ -82,14 +67,8 @@ fn a_clone_does_not_see_what_another_is_extended_by() {
 fn an_extension_has_its_full_name_where_the_short_one_is_taken() {
     let mut pool = Pool::perfetto();
     let extensions = vec![
-        extension(
-            ".perfetto.protos.TrackEvent",
-            field(9902, "type", Type::Bool),
-        ),
-        extension(
-            ".perfetto.protos.TrackEvent",
-            field(9903, "own", Type::Bool),
-        ),
+        extension(".perfetto.protos.TrackEvent", field(9902, "type", Type::Bool)),
+        extension(".perfetto.protos.TrackEvent", field(9903, "own", Type::Bool)),
     ];
     let mut with = file("other", vec![]);
     with.extension = extensions;
@@ -100,10 +79,7 @@ fn an_extension_has_its_full_name_where_the_short_one_is_taken() {
         r#"{"[other.type]":true,"type":"TYPE_SLICE_BEGIN","own":false}"#
     );
     let field = |name| pool.field_by_name(track_event(&pool), name).unwrap().number;
-    assert_eq!(
-        (field("type"), field("[other.type]"), field("[other.own]")),
-        (9, 9902, 9903)
-    );
+    assert_eq!((field("type"), field("[other.type]"), field("[other.own]")), (9, 9902, 9903));
 }
 
 #[test]
@@ -123,23 +99,15 @@ fn of_two_definitions_of_a_field_the_first_counts() {
             ],
         )],
     );
-    second
-        .enum_type
-        .push(enumeration("E", &[("EINS", 1), ("TWO", 2)]));
+    second.enum_type.push(enumeration("E", &[("EINS", 1), ("TWO", 2)]));
     pool.extend(&set(first)).unwrap();
     let before = pool.message("p.M").unwrap();
     pool.extend(&set(second.clone())).unwrap();
     pool.extend(&set(second)).unwrap();
     assert_eq!(pool.message("p.M"), Some(before));
     let message = |e| bytes().varint(1, 5).bytes(2, "x").varint(3, e);
-    assert_eq!(
-        json(&pool, before, message(1)),
-        r#"{"a":5,"2":"eA==","e":"ONE"}"#
-    );
-    assert_eq!(
-        json(&pool, before, message(2)),
-        r#"{"a":5,"2":"eA==","e":"TWO"}"#
-    );
+    assert_eq!(json(&pool, before, message(1)), r#"{"a":5,"2":"eA==","e":"ONE"}"#);
+    assert_eq!(json(&pool, before, message(2)), r#"{"a":5,"2":"eA==","e":"TWO"}"#);
 }
 
 #[test]
@@ -150,15 +118,9 @@ fn a_type_that_is_not_known_is_an_error_and_changes_nothing() {
     let error = pool.extend(&set(file("p", vec![good, bad]))).unwrap_err();
     assert_eq!(
         error,
-        DescriptorError::UnknownType {
-            field: "p.Bad.b".into(),
-            type_name: ".p.Missing".into()
-        }
+        DescriptorError::UnknownType { field: "p.Bad.b".into(), type_name: ".p.Missing".into() }
     );
-    assert_eq!(
-        error.to_string(),
-        "field p.Bad.b has the unknown type '.p.Missing'"
-    );
+    assert_eq!(error.to_string(), "field p.Bad.b has the unknown type '.p.Missing'");
     assert!(pool.message("p.Good").is_none());
 }
 
@@ -168,44 +130,22 @@ fn a_relative_name_means_the_innermost() {
     outer.nested_type = vec![message("T", vec![])];
     let user = message("User", vec![typed(1, "outer", Type::Message, "T")]);
     let mut pool = Pool::default();
-    pool.extend(&set(file("a.b", vec![outer, user, message("T", vec![])])))
-        .unwrap();
+    pool.extend(&set(file("a.b", vec![outer, user, message("T", vec![])]))).unwrap();
     let kind = |of: &str| pool.field(pool.message(of).unwrap(), 1).unwrap().kind;
-    assert_eq!(
-        kind("a.b.Outer"),
-        Kind::Message(pool.message("a.b.Outer.T").unwrap())
-    );
-    assert_eq!(
-        kind("a.b.User"),
-        Kind::Message(pool.message("a.b.T").unwrap())
-    );
+    assert_eq!(kind("a.b.Outer"), Kind::Message(pool.message("a.b.Outer.T").unwrap()));
+    assert_eq!(kind("a.b.User"), Kind::Message(pool.message("a.b.T").unwrap()));
 }
 
 #[test]
 fn what_cannot_be_a_field_is_skipped() {
     let mut pool = Pool::default();
-    let untyped = FieldDescriptorProto {
-        r#type: None,
-        ..field(3, "untyped", Type::Bool)
-    };
-    let named = FieldDescriptorProto {
-        r#type: None,
-        ..typed(4, "named", Type::Bool, "M")
-    };
-    let fields = vec![
-        typed(1, "group", Type::Group, "G"),
-        field(-1, "minus", Type::Bool),
-        untyped,
-        named,
-    ];
-    pool.extend(&set(file("", vec![message("M", fields)])))
-        .unwrap();
+    let untyped = FieldDescriptorProto { r#type: None, ..field(3, "untyped", Type::Bool) };
+    let named = FieldDescriptorProto { r#type: None, ..typed(4, "named", Type::Bool, "M") };
+    let fields =
+        vec![typed(1, "group", Type::Group, "G"), field(-1, "minus", Type::Bool), untyped, named];
+    pool.extend(&set(file("", vec![message("M", fields)]))).unwrap();
     let id = pool.message("M").unwrap();
-    assert!(
-        [1, 3]
-            .iter()
-            .all(|&number| pool.field(id, number).is_none())
-    );
+    assert!([1, 3].iter().all(|&number| pool.field(id, number).is_none()));
     assert_eq!(pool.field(id, 4).unwrap().kind, Kind::Message(id));
 }
 
@@ -213,10 +153,7 @@ fn what_cannot_be_a_field_is_skipped() {
 fn names_have_an_end_and_a_meaning() {
     let mut pool = Pool::perfetto();
     let long = file(&"p".repeat(999), vec![message("Mm", vec![])]);
-    assert!(matches!(
-        pool.extend(&set(long)),
-        Err(DescriptorError::LongName { .. })
-    ));
+    assert!(matches!(pool.extend(&set(long)), Err(DescriptorError::LongName { .. })));
     let mut both = file("p", vec![message("M", vec![])]);
     both.enum_type.push(enumeration("M", &[]));
     assert_eq!(
@@ -242,10 +179,7 @@ fn a_message_that_describes_itself_has_no_name_in_the_pool() {
     assert_ne!(first, second);
     assert_eq!(pool.message("FtraceEvent"), None);
     assert_eq!(json(&pool, first, bytes().varint(1, 3)), r#"{"cpu":3}"#);
-    assert_eq!(
-        json(&pool, second, bytes().bytes(1, "three")),
-        r#"{"cpu":"three"}"#
-    );
+    assert_eq!(json(&pool, second, bytes().bytes(1, "three")), r#"{"cpu":"three"}"#);
 }
 
 #[test]

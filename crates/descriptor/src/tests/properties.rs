@@ -39,10 +39,8 @@ impl Dice {
 /// a wrong form.
 fn random_message(schema: &Schema, id: MessageId, dice: &mut Dice, depth: usize) -> Bytes {
     let fields = &schema.message(id).unwrap().fields;
-    let some: Vec<&Field> = repeat_with(|| fields.get(dice.below(fields.len())))
-        .take(4)
-        .flatten()
-        .collect();
+    let some: Vec<&Field> =
+        repeat_with(|| fields.get(dice.below(fields.len()))).take(4).flatten().collect();
     let mut message = bytes();
     for _ in 0..dice.below(8) {
         message = match some.get(dice.below(5)) {
@@ -113,10 +111,7 @@ impl Comparison<'_> {
             }
         }
         for (key, json) in json.as_object().unwrap() {
-            if key
-                .parse()
-                .is_ok_and(|number| self.pool.field(id, number).is_none())
-            {
+            if key.parse().is_ok_and(|number| self.pool.field(id, number).is_none()) {
                 self.value(&format!("{prefix}{key}"), json);
             }
         }
@@ -189,11 +184,7 @@ fn paths_agree_with_json(pool: &Pool, root: MessageId, seed: u64) {
     let mut text = String::new();
     pool.write_json(root, &message, &mut text).unwrap();
     let json: Json = serde_json::from_str(&text).unwrap();
-    let comparison = Comparison {
-        pool,
-        root,
-        message: &message,
-    };
+    let comparison = Comparison { pool, root, message: &message };
     comparison.message(root, "", &json);
 }
 
@@ -208,13 +199,7 @@ fn read_all(pool: &Pool, root: MessageId, bytes: &[u8], paths: &[&str]) {
     }
 }
 
-const PATHS: [&str; 5] = [
-    "inner.list[1].numbers[0]",
-    "by_name.a.inner",
-    "colors",
-    "text",
-    "99",
-];
+const PATHS: [&str; 5] = ["inner.list[1].numbers[0]", "by_name.a.inner", "colors", "text", "99"];
 
 /// A valid message with some changed bytes.
 fn damaged(message: Bytes, damage: &[(usize, u8)]) -> Vec<u8> {

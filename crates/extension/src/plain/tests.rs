@@ -67,10 +67,7 @@ unsafe extern "C" fn same(
 ) {
     unsafe {
         assert!(query(sql, size).contains("FROM main.args WHERE arg_set_id = ?1 AND key = ?2"));
-        assert_eq!(
-            slice::from_raw_parts(kinds, count),
-            [INTEGER as u8, TEXT as u8]
-        );
+        assert_eq!(slice::from_raw_parts(kinds, count), [INTEGER as u8, TEXT as u8]);
         let (set, key) = (*numbers, *numbers.add(1));
         let (kinds, numbers) = match set {
             0 => (&[TEXT as u8], [key]),
@@ -93,17 +90,8 @@ unsafe extern "C" fn too_much(
     _: *const u8,
 ) {
     let kinds = [TEXT as u8; 2];
-    let more = unsafe {
-        timebase_rows(
-            sink,
-            1,
-            2,
-            kinds.as_ptr(),
-            [1, 9].as_ptr(),
-            b"abc".as_ptr(),
-            3,
-        )
-    };
+    let more =
+        unsafe { timebase_rows(sink, 1, 2, kinds.as_ptr(), [1, 9].as_ptr(), b"abc".as_ptr(), 3) };
     assert_eq!(more, 0);
 }
 
@@ -136,12 +124,7 @@ fn given(kind: i32, output: &Output) -> Got {
 }
 
 fn output() -> Output {
-    Output {
-        number: 0,
-        real: 0.0,
-        bytes: ptr::null_mut(),
-        size: 0,
-    }
+    Output { number: 0, real: 0.0, bytes: ptr::null_mut(), size: 0 }
 }
 
 fn text(text: &str) -> Got {
@@ -216,27 +199,10 @@ fn every_kind_of_answer_is_given() {
     assert_eq!(call("to_boottime", &reading), Got::Number(INTEGER, 5103));
     let named = [Text(b"MONOTONIC"), Integer(0), Integer(1203)];
     assert_eq!(call("to_boottime", &named), Got::Number(INTEGER, 5203));
-    let of_a_file = [
-        Integer(64),
-        Integer(2),
-        Integer(1003),
-        Integer(0),
-        Integer(0),
-    ];
+    let of_a_file = [Integer(64), Integer(2), Integer(1003), Integer(0), Integer(0)];
     assert_eq!(call("to_boottime", &of_a_file), Got::Number(INTEGER, 5103));
-    let converted = [
-        Text(b"64@2"),
-        Null,
-        Integer(1003),
-        Integer(3),
-        Integer(0),
-        Integer(0),
-        Null,
-    ];
-    assert_eq!(
-        call("convert_clock", &converted),
-        Got::Number(INTEGER, 1103)
-    );
+    let converted = [Text(b"64@2"), Null, Integer(1003), Integer(3), Integer(0), Integer(0), Null];
+    assert_eq!(call("convert_clock", &converted), Got::Number(INTEGER, 1103));
     let null = [Integer(64), Null, Integer(1003)];
     assert_eq!(call("to_boottime", &null), Got::Number(NULL, 0));
     let unknown = [Integer(64), Integer(3), Integer(1003)];
@@ -244,20 +210,11 @@ fn every_kind_of_answer_is_given() {
     let packet = b"\x40\xd0\x08\x5a\x02\x48\x01";
     assert_eq!(
         call("packet_json", &[Blob(packet)]),
-        Got::Bytes(
-            JSON,
-            br#"{"timestamp":1104,"track_event":{"type":"TYPE_SLICE_BEGIN"}}"#.into()
-        )
+        Got::Bytes(JSON, br#"{"timestamp":1104,"track_event":{"type":"TYPE_SLICE_BEGIN"}}"#.into())
     );
     let compressed = [Blob(b"\x92\x03\x02\xde\xad"), Text(b"compressed_packets")];
-    assert_eq!(
-        call("packet_field", &compressed),
-        Got::Bytes(BLOB, vec![0xde, 0xad])
-    );
-    assert_eq!(
-        call("timebase_version", &[]),
-        text(env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(call("packet_field", &compressed), Got::Bytes(BLOB, vec![0xde, 0xad]));
+    assert_eq!(call("timebase_version", &[]), text(env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
@@ -283,16 +240,7 @@ fn without_kinds_all_are_integers_and_without_a_statement_each_call_is_one() {
         let kind = unsafe {
             let numbers = numbers.as_ptr();
             let (none, output) = (ptr::null(), &raw mut output);
-            timebase_call(
-                functions.0,
-                ptr::null(),
-                function,
-                none,
-                numbers,
-                none,
-                0,
-                output,
-            )
+            timebase_call(functions.0, ptr::null(), function, none, numbers, none, 0, output)
         };
         assert_eq!(given(kind, &output), Got::Number(INTEGER, 5103));
     }

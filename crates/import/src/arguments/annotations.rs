@@ -212,9 +212,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
 
     fn annotations(&mut self, annotation: &Annotation<'_>) -> Result<bool, Fault> {
         let entries = annotation.message.each(field::ARRAY_VALUES);
-        self.list(entries, |decoder, entry| {
-            decoder.value(&Annotation::read(entry))
-        })
+        self.list(entries, |decoder, entry| decoder.value(&Annotation::read(entry)))
     }
 
     /// Adds a message of the schema (rule A7).
@@ -286,9 +284,8 @@ impl<'d, I: Interning> Decoder<'d, I> {
         let mut list = self.begin_list();
         let first = list.next;
         for entry in entries {
-            let added = self.entry_of(&mut list, |decoder| {
-                decoder.within(|decoder| add(decoder, entry))
-            });
+            let added =
+                self.entry_of(&mut list, |decoder| decoder.within(|decoder| add(decoder, entry)));
             if added.is_err() {
                 self.end_list(&list);
             }

@@ -149,22 +149,13 @@ impl<'d, I: Interning> Decoder<'d, I> {
         let (file, function);
         let body = entry(interned::LOG_MESSAGE_BODY, message.number(2).unwrap_or(0))?;
         let body = body.text(2);
-        push(
-            "track_event.log_message.message",
-            text_or_none(body.as_deref()),
-        );
+        push("track_event.log_message.message", text_or_none(body.as_deref()));
         if let Some(iid) = message.number(1) {
             let location = entry(interned::SOURCE_LOCATIONS, iid)?;
             (file, function) = (location.text(2), location.text(3));
             let line = ArgValue::Int(location.small(4).unwrap_or(0).into());
-            push(
-                "track_event.log_message.file_name",
-                text_or_none(file.as_deref()),
-            );
-            push(
-                "track_event.log_message.function_name",
-                text_or_none(function.as_deref()),
-            );
+            push("track_event.log_message.file_name", text_or_none(file.as_deref()));
+            push("track_event.log_message.function_name", text_or_none(function.as_deref()));
             push("track_event.log_message.line_number", line);
         }
         if let Some(priority) = message.small(3) {

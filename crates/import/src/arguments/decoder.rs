@@ -191,10 +191,7 @@ impl<I: Interning> Decoder<'_, I> {
     }
 
     pub fn begin_list(&mut self) -> List {
-        List {
-            next: self.args.key.list(),
-            told: Some(self.size()),
-        }
+        List { next: self.args.key.list(), told: Some(self.size()) }
     }
 
     /// Decodes an entry, which counts only if it adds something.
@@ -223,11 +220,7 @@ impl<I: Interning> Decoder<'_, I> {
         if list.told == Some(size) || key.size().saturating_add(size) > self.room {
             return;
         }
-        key.positions.push(Position {
-            at: key.flat.len(),
-            index: list.next,
-            goes_on: true,
-        });
+        key.positions.push(Position { at: key.flat.len(), index: list.next, goes_on: true });
         let main = &mut self.args.main;
         main.push_count(&key.flat, &key.positions, self.names);
         key.positions.pop();

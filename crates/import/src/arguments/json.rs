@@ -15,9 +15,7 @@ impl<I: Interning> Decoder<'_, I> {
     pub fn json(&mut self, text: &[u8]) -> Result<(), Fault> {
         let text = message::text(text);
         match read(&text, Json::<I> { to: None }) {
-            Ok(_) => read(&text, Json { to: Some(self) })
-                .map_err(|_| Fault)
-                .map(|_| ()),
+            Ok(_) => read(&text, Json { to: Some(self) }).map_err(|_| Fault).map(|_| ()),
             Err(_) => Ok(()),
         }
     }

@@ -50,10 +50,7 @@ impl KeyText {
     }
 
     pub fn mark(&self) -> Mark {
-        Mark {
-            flat: self.flat.len(),
-            positions: self.positions.len(),
-        }
+        Mark { flat: self.flat.len(), positions: self.positions.len() }
     }
 
     pub fn back_to(&mut self, mark: Mark) {
@@ -84,11 +81,7 @@ impl KeyText {
 
     /// Adds a step for an entry of a list. `goes_on` is the one of [`Position`].
     pub fn enter_entry(&mut self, index: u64, goes_on: bool) {
-        self.positions.push(Position {
-            at: self.flat.len(),
-            index,
-            goes_on,
-        });
+        self.positions.push(Position { at: self.flat.len(), index, goes_on });
     }
 
     /// The next index of the list with the current key.

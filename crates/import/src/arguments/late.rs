@@ -22,8 +22,7 @@ struct Then<'a> {
 
 impl Interning for Then<'_> {
     fn entry(&self, field: u32, iid: u64) -> Option<&[u8]> {
-        self.interned
-            .get_until(self.interval, field, iid, self.until)
+        self.interned.get_until(self.interval, field, iid, self.until)
     }
 }
 
@@ -42,15 +41,8 @@ impl LateDecoder {
         let (Ok(cleared), Ok(until)) = (cleared, until) else {
             return (Arguments::default(), 0);
         };
-        let interval = Interval {
-            sequence: event.sequence,
-            cleared,
-        };
-        let then = Then {
-            interned,
-            interval,
-            until,
-        };
+        let interval = Interval { sequence: event.sequence, cleared };
+        let then = Then { interned, interval, until };
         decode(take.rest(), &then, pool, names, &mut self.0);
         (self.0.made(), self.0.missing_iids)
     }

@@ -77,11 +77,7 @@ impl ArgBuf {
 
     /// Adds an argument at an index of a list.
     pub fn push_listed(&mut self, list: &str, index: u64, value: ArgValue<'_>, names: &mut Names) {
-        let position = Position {
-            at: list.len(),
-            index,
-            goes_on: false,
-        };
+        let position = Position { at: list.len(), index, goes_on: false };
         self.push_at(list, &[position], value, names);
     }
 
@@ -254,17 +250,8 @@ impl<'a> Args<'a> {
         let behind = take.0;
         let what = What::take(tag & TYPE, &mut take)?;
         let value = behind.get(..behind.len() - take.0.len())?;
-        let key = Key {
-            flat,
-            written,
-            positions,
-        };
-        let arg = Arg {
-            key,
-            what,
-            value,
-            kind: tag & (TYPE | IN_FULL),
-        };
+        let key = Key { flat, written, positions };
+        let arg = Arg { key, what, value, kind: tag & (TYPE | IN_FULL) };
         Some((arg, take.0))
     }
 }

@@ -48,9 +48,8 @@ fn a3_a_flat_key_has_no_positions() {
     let mut names = Names::default();
     let args = listed(&["debug.a.b[0].c[11][2!]", "a"], &mut names);
     assert_eq!(keys(&args, &names), ["debug.a.b[0].c[11][2]", "a"]);
-    let flat: Vec<_> = Args::new(&args)
-        .map(|arg| (arg.key.flat(&names), arg.key.is_flat()))
-        .collect();
+    let flat: Vec<_> =
+        Args::new(&args).map(|arg| (arg.key.flat(&names), arg.key.is_flat())).collect();
     assert_eq!(flat, [("debug.a.b.c", false), ("a", true)]);
 }
 
@@ -63,32 +62,20 @@ fn a5_lists_go_on_where_those_of_the_same_key_stopped() {
         merge(&mut args, &more, &names);
         keys(&args, &names).split_off(begin.iter().filter(|key| !key.starts_with('+')).count())
     };
-    assert_eq!(
-        merged(&["a[0]", "a[1]"], &["b", "a[0]", "b[0]"]),
-        ["b", "a[2]", "b[0]"]
-    );
+    assert_eq!(merged(&["a[0]", "a[1]"], &["b", "a[0]", "b[0]"]), ["b", "a[2]", "b[0]"]);
     // A list of another key, which begins alike.
-    assert_eq!(
-        merged(&["a.b[0]"], &["a[0]", "a[0].b[0]"]),
-        ["a[0]", "a[0].b[0]"]
-    );
+    assert_eq!(merged(&["a.b[0]"], &["a[0]", "a[0].b[0]"]), ["a[0]", "a[0].b[0]"]);
     // Lists in a new entry are new.
     assert_eq!(
         merged(&["a[0][0]", "a[0][1]"], &["a[0][0]", "a[1].c[0]"]),
         ["a[1][0]", "a[2].c[0]"]
     );
     // A list whose last entries have no arguments.
-    assert_eq!(
-        merged(&["a[0].x", "+a[2]"], &["a[0].x", "+a[1]"]),
-        ["a[2].x"]
-    );
+    assert_eq!(merged(&["a[0].x", "+a[2]"], &["a[0].x", "+a[1]"]), ["a[2].x"]);
     assert_eq!(merged(&["+a[2]", "a[2]"], &["a[0]"]), ["a[3]"]);
     // In a message, entries have fixed places; a list inside an entry continues.
     assert_eq!(
-        merged(
-            &["m[0!]", "m[0!].l[4]"],
-            &["m[0!]", "m[0!].l[0]", "m[1!].l[0]"]
-        ),
+        merged(&["m[0!]", "m[0!].l[4]"], &["m[0!]", "m[0!].l[0]", "m[1!].l[0]"]),
         ["m[0]", "m[0].l[5]", "m[1].l[0]"]
     );
 }
@@ -147,19 +134,12 @@ fn number(field: u32, value: u64) -> Vec<u8> {
 }
 
 fn real(field: u32, value: f64) -> Vec<u8> {
-    [
-        varint(u64::from(field) << 3 | 1),
-        value.to_le_bytes().to_vec(),
-    ]
-    .concat()
+    [varint(u64::from(field) << 3 | 1), value.to_le_bytes().to_vec()].concat()
 }
 
 fn bytes(field: u32, value: impl AsRef<[u8]>) -> Vec<u8> {
     let value = value.as_ref();
-    let head = [
-        varint(u64::from(field) << 3 | 2),
-        varint(value.len() as u64),
-    ];
+    let head = [varint(u64::from(field) << 3 | 2), varint(value.len() as u64)];
     [head.concat(), value.to_vec()].concat()
 }
 
@@ -202,10 +182,7 @@ fn shown(args: &[u8], names: &Names) -> Vec<String> {
         arg.key.write(names, &mut key);
         shown.insert(key, value);
     }
-    shown
-        .into_iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect()
+    shown.into_iter().map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// Decodes events with interned data and the schema.
@@ -228,13 +205,7 @@ impl Decoding {
 
     fn decode(&mut self, event: &[Vec<u8>]) -> Vec<String> {
         let event = event.concat();
-        decode(
-            &event,
-            &self.texts,
-            &self.pool,
-            &mut self.names,
-            &mut self.args,
-        );
+        decode(&event, &self.texts, &self.pool, &mut self.names, &mut self.args);
         shown(self.args.main.as_bytes(), &self.names)
     }
 
@@ -289,10 +260,7 @@ fn a4_a_fault_ends_an_annotation_and_what_it_added_stays() {
         bytes(4, number(4, 1)),
         annotation("e", &one),
         bytes(4, [number(1, 3), number(4, 1)].concat()),
-        annotation(
-            "p",
-            &[bytes(14, ""), bytes(16, "perfetto.protos.TraceUuid")],
-        ),
+        annotation("p", &[bytes(14, ""), bytes(16, "perfetto.protos.TraceUuid")]),
         annotation("q", &[bytes(14, "")]),
     ];
     let args = decoding.decode(&event);
@@ -312,21 +280,14 @@ fn a4_what_is_nested_deeply_is_a_fault() {
         value = list(&[value]);
     }
     let mut decoding = Decoding::new(&[]);
-    assert_eq!(
-        decoding.decode(&[annotation("a", &[value.clone()])]).len(),
-        1
-    );
+    assert_eq!(decoding.decode(&[annotation("a", &[value.clone()])]).len(), 1);
     for _ in 0..300 {
         value = list(&[value]);
     }
     assert!(decoding.decode(&[annotation("a", &[value])]).is_empty());
     assert_eq!(decoding.args.errors, 1);
     let deep = "[".repeat(120) + &"]".repeat(120);
-    assert!(
-        decoding
-            .decode(&[annotation("a", &[json(&deep)])])
-            .is_empty()
-    );
+    assert!(decoding.decode(&[annotation("a", &[json(&deep)])]).is_empty());
 }
 
 #[test]
@@ -367,14 +328,9 @@ fn a5_lists_of_begin_and_end() {
             "debug.l_x[2]=e",
         ]
     );
-    let flat: Vec<_> = Args::new(&slice)
-        .map(|arg| arg.key.flat(&decoding.names))
-        .collect();
+    let flat: Vec<_> = Args::new(&slice).map(|arg| arg.key.flat(&decoding.names)).collect();
     let lists = ["debug.l_x"; 4];
-    assert_eq!(
-        flat,
-        [&lists[..], &["debug.j.b.c", "debug.j.b.c.d"]].concat()
-    );
+    assert_eq!(flat, [&lists[..], &["debug.j.b.c", "debug.j.b.c.d"]].concat());
 }
 
 #[test]
@@ -395,10 +351,7 @@ fn a5_an_entry_counts_if_it_added_something() {
         annotation("a", &[list(&entries)]),
         annotation("a", &[list(std::slice::from_ref(&one))]),
     ]);
-    assert_eq!(
-        args,
-        ["debug.a[3]=null", "debug.a[4]=1 int", "debug.a[5]=1 int"]
-    );
+    assert_eq!(args, ["debug.a[3]=null", "debug.a[4]=1 int", "debug.a[5]=1 int"]);
     // No key tells that there were entries, but the end continues after them.
     decoding.decode(&[annotation("a", &[list(&entries[2..4])])]);
     let mut slice = decoding.args.main.as_bytes().to_vec();
@@ -431,23 +384,10 @@ fn a6_json_becomes_arguments() {
     assert_eq!(decoded("5"), ["debug.j=5 int"]);
     assert_eq!(
         decoded(r#"{"a": 1, "b": 2, "a": [3], "a": [4]}"#),
-        [
-            "debug.j.a=1 int",
-            "debug.j.a[0]=3 int",
-            "debug.j.a[1]=4 int",
-            "debug.j.b=2 int"
-        ]
+        ["debug.j.a=1 int", "debug.j.a[0]=3 int", "debug.j.a[1]=4 int", "debug.j.b=2 int"]
     );
     assert_eq!(decoded(r#"{"a": 1, "a": 2}"#), ["debug.j.a=2 int"]);
-    for text in [
-        "",
-        "null",
-        "{\"a\": 1",
-        "[1, 2] 3",
-        "{'a': 1}",
-        "[1,]",
-        "NaN",
-    ] {
+    for text in ["", "null", "{\"a\": 1", "[1, 2] 3", "{'a': 1}", "[1,]", "NaN"] {
         assert!(decoded(text).is_empty(), "{text}");
     }
     assert_eq!(decoding.args.errors, 0);
@@ -457,19 +397,10 @@ fn a6_json_becomes_arguments() {
 fn a7_messages_and_nested_values_are_annotations() {
     let mut decoding = Decoding::new(&[(27, 1, ".perfetto.protos.DebugAnnotation")]);
     let location = [bytes(2, "f.cc"), number(4, 3), number(99, 1)].concat();
-    let typed = [
-        bytes(14, &location),
-        bytes(16, ".perfetto.protos.SourceLocation"),
-    ];
+    let typed = [bytes(14, &location), bytes(16, ".perfetto.protos.SourceLocation")];
     let args = decoding.decode(&[annotation("k", &typed)]);
-    assert_eq!(
-        args,
-        ["debug.k.file_name=f.cc", "debug.k.line_number=3 uint"]
-    );
-    assert_eq!(
-        (decoding.args.unknown, decoding.args.needs_schema),
-        (0, true)
-    );
+    assert_eq!(args, ["debug.k.file_name=f.cc", "debug.k.line_number=3 uint"]);
+    assert_eq!((decoding.args.unknown, decoding.args.needs_schema), (0, true));
     let inner = entry("a.b", &[number(4, 1)]);
     let args = decoding.decode(&[annotation("k", &[bytes(14, inner), number(13, 1)])]);
     assert_eq!(args, ["debug.k.a_b=1 int"]);
@@ -486,26 +417,12 @@ fn a7_messages_and_nested_values_are_annotations() {
     };
     let value = nested_dict(&[
         ("a.b", leaf([number(5, 7), number(7, 1)].concat())),
-        (
-            "l",
-            nested_list(&[real(6, 0.5), vec![], nested_dict(&[]), bytes(8, "t")]),
-        ),
+        ("l", nested_list(&[real(6, 0.5), vec![], nested_dict(&[]), bytes(8, "t")])),
     ]);
     let args = decoding.decode(&[annotation("n", &[bytes(8, value)])]);
-    assert_eq!(
-        args,
-        [
-            "debug.n.a_b=true bool",
-            "debug.n.l[0]=0.5 real",
-            "debug.n.l[2]=t"
-        ]
-    );
+    assert_eq!(args, ["debug.n.a_b=true bool", "debug.n.l[0]=0.5 real", "debug.n.l[2]=t"]);
     let uneven = [nested_dict(&[("a", number(5, 1))]), bytes(2, "b")].concat();
-    assert!(
-        decoding
-            .decode(&[annotation("n", &[bytes(8, uneven)])])
-            .is_empty()
-    );
+    assert!(decoding.decode(&[annotation("n", &[bytes(8, uneven)])]).is_empty());
     assert_eq!(decoding.args.errors, 1);
 }
 
@@ -544,10 +461,7 @@ fn a8_what_an_event_says_itself() {
     let sample = |sample: &[Vec<u8>]| [bytes(28, sample.concat())];
     let args = decoding.decode(&sample(&[number(4, 1)]));
     let name = "chrome_histogram_sample.name";
-    assert_eq!(
-        args,
-        [format!("{name}=Histogram"), format!("{name}_iid=1 uint")]
-    );
+    assert_eq!(args, [format!("{name}=Histogram"), format!("{name}_iid=1 uint")]);
     let args = decoding.decode(&sample(&[number(4, 1), bytes(2, "own")]));
     assert_eq!(args, [format!("{name}=own"), format!("{name}_iid=1 uint")]);
 }
@@ -575,13 +489,7 @@ fn a8_a_log_message_is_apart() {
     );
     assert_eq!(errors, 0);
     let (args, errors) = decoded(&[number(2, 2), number(3, 8)]);
-    assert_eq!(
-        args,
-        [
-            log("message=no text"),
-            "track_event.priority=0 int".to_owned()
-        ]
-    );
+    assert_eq!(args, [log("message=no text"), "track_event.priority=0 int".to_owned()]);
     assert_eq!(errors, 0);
     let (args, errors) = decoded(&[number(2, 1), number(1, 9), number(3, 5)]);
     assert_eq!((args, errors), (vec![log("message=said")], 1));
@@ -601,17 +509,8 @@ fn a9_fields_that_the_schema_knows_are_arguments() {
         number(37, 1),
     ];
     let args = decoding.decode(&event);
-    assert_eq!(
-        args,
-        [
-            "chrome_user_event.action=click",
-            "source_location.file_name=a.cc"
-        ]
-    );
-    assert_eq!(
-        (decoding.args.unknown, decoding.args.needs_schema),
-        (3, true)
-    );
+    assert_eq!(args, ["chrome_user_event.action=click", "source_location.file_name=a.cc"]);
+    assert_eq!((decoding.args.unknown, decoding.args.needs_schema), (3, true));
 
     // extend TrackEvent { repeated int32 sizes = 2001; }
     let extension = [
@@ -625,10 +524,7 @@ fn a9_fields_that_the_schema_knows_are_arguments() {
     decoding.pool.extend(&bytes(1, file)).unwrap();
     let args = decoding.decode(&[number(2001, 7), bytes(2001, [8, 9]), number(9, 1)]);
     assert_eq!(args, ["sizes[0]=7 int", "sizes[1]=8 int", "sizes[2]=9 int"]);
-    assert_eq!(
-        (decoding.args.unknown, decoding.args.needs_schema),
-        (0, false)
-    );
+    assert_eq!((decoding.args.unknown, decoding.args.needs_schema), (0, false));
     // A value of the wrong type is unknown.
     assert!(decoding.decode(&[real(2001, 1.0)]).is_empty());
     assert_eq!(decoding.args.unknown, 1);
@@ -649,12 +545,7 @@ fn a9_a_fault_ends_what_the_schema_tells_of() {
     let file = [bytes(1, "e.proto"), bytes(7, extension.concat())].concat();
     decoding.pool.extend(&bytes(1, file)).unwrap();
     let user = bytes(25, bytes(1, "a"));
-    let event = [
-        annotation("z", &[number(4, 1)]),
-        user.clone(),
-        bytes(2001, nameless),
-        user,
-    ];
+    let event = [annotation("z", &[number(4, 1)]), user.clone(), bytes(2001, nameless), user];
     let args = decoding.decode(&event);
     assert_eq!(args, ["chrome_user_event.action=a", "debug.z=1 int"]);
     assert_eq!(decoding.args.errors, 1);
@@ -695,10 +586,7 @@ fn a10_values_of_messages_have_the_types_of_the_schema() {
         ]
     );
     assert!(!decoding.args.needs_schema);
-    assert_eq!(
-        decoding.decode(&typed(&[number(9, 77)])),
-        ["debug.k.type=77"]
-    );
+    assert_eq!(decoding.decode(&typed(&[number(9, 77)])), ["debug.k.type=77"]);
     assert!(decoding.args.needs_schema);
     assert_eq!(decoding.decode(&typed(&[])), ["debug.k=null"]);
 }
@@ -735,13 +623,7 @@ fn annotations() -> impl Strategy<Value = Vec<u8>> {
         any::<i8>().prop_map(|value| number(4, i64::from(value) as u64)),
         Just(json(r#"{"b": [1, null, [2]]}"#)),
         Just(json("null")),
-        Just(
-            [
-                bytes(14, bytes(22, "c")),
-                bytes(16, ".perfetto.protos.TrackEvent")
-            ]
-            .concat()
-        ),
+        Just([bytes(14, bytes(22, "c")), bytes(16, ".perfetto.protos.TrackEvent")].concat()),
     ];
     let value = leaf.prop_recursive(4, 20, 4, |inner| {
         prop_oneof![

@@ -250,9 +250,7 @@ impl Descriptor {
             parent: message.number(field::PARENT_UUID).filter(|&uuid| uuid != 0),
             merging: merging(message),
             child_ordering,
-            rank: message
-                .number(field::SIBLING_ORDER_RANK)
-                .map(|rank| rank as i32 as i64),
+            rank: message.number(field::SIBLING_ORDER_RANK).map(|rank| rank as i32 as i64),
             description: text(message, field::DESCRIPTION),
             orders_processes: is_explicit(field::PROCESS_ORDERING),
             orders_threads: is_explicit(field::THREAD_ORDERING),
@@ -314,9 +312,7 @@ fn owner(message: Message<'_>) -> Result<TrackOwner, Fault> {
         return Ok(TrackOwner::Process { pid });
     }
     if let Some(counter) = message.bytes(field::COUNTER) {
-        return Ok(TrackOwner::Counter(
-            CounterTrack::of(Message(counter)).into(),
-        ));
+        return Ok(TrackOwner::Counter(CounterTrack::of(Message(counter)).into()));
     }
     Ok(match message.bytes(field::STATE) {
         Some(_) => TrackOwner::State,
@@ -401,11 +397,7 @@ impl Writer {
             (Some(_), None) => -1,
             (None, None) => own_tid,
         };
-        Writer {
-            pid: pid.unwrap_or(own_pid),
-            trusted_pid,
-            tid,
-        }
+        Writer { pid: pid.unwrap_or(own_pid), trusted_pid, tid }
     }
 
     /// The tid where an event is on the track of a uuid (rule A11).
@@ -443,18 +435,13 @@ impl Uuids {
 
     fn add(&mut self, part: PartIx, uuid: u64) -> UuidIx {
         let number = UuidIx(self.all.len() as u32);
-        self.all.push(NamedUuid {
-            part,
-            uuid,
-            descriptor: None,
-        });
+        self.all.push(NamedUuid { part, uuid, descriptor: None });
         let all = &self.all;
         let rehash = |number: &UuidIx| {
             let named = all.get(number.0 as usize);
             named.map_or(0, |named| hash(named.key()))
         };
-        self.numbers
-            .insert_unique(hash((part, uuid)), number, rehash);
+        self.numbers.insert_unique(hash((part, uuid)), number, rehash);
         number
     }
 
@@ -462,11 +449,7 @@ impl Uuids {
     #[cfg(test)]
     pub fn nameless(&mut self, part: PartIx, descriptor: Descriptor) -> UuidIx {
         let number = UuidIx(self.all.len() as u32);
-        self.all.push(NamedUuid {
-            part,
-            uuid: u64::MAX,
-            descriptor: Some(Box::new(descriptor)),
-        });
+        self.all.push(NamedUuid { part, uuid: u64::MAX, descriptor: Some(Box::new(descriptor)) });
         number
     }
 

@@ -74,16 +74,14 @@ impl GpuCounters {
     /// Adds counters whose numbers hold for the whole part; of equal numbers, the first counts.
     pub fn describe(&mut self, counters: Vec<DescribedCounter>, groups: Vec<CounterGroup>) {
         let counters =
-            counters
-                .into_iter()
-                .filter_map(|described| match self.own.entry(described.number) {
-                    Entry::Occupied(_) => None,
-                    Entry::Vacant(own) => {
-                        own.insert(self.all.len());
-                        self.all.push(described.counter);
-                        Some((described.number, self.all.len() - 1, described.groups))
-                    }
-                });
+            counters.into_iter().filter_map(|described| match self.own.entry(described.number) {
+                Entry::Occupied(_) => None,
+                Entry::Vacant(own) => {
+                    own.insert(self.all.len());
+                    self.all.push(described.counter);
+                    Some((described.number, self.all.len() - 1, described.groups))
+                }
+            });
         let new: Vec<_> = counters.collect();
         if !new.is_empty() {
             self.sort(new, groups);
@@ -138,11 +136,7 @@ impl GpuCounters {
         for (number, counter, in_groups) in new {
             numbers.insert(number, counter);
             if in_groups.is_empty() {
-                self.members.push(Member {
-                    counter,
-                    group: 0,
-                    called: None,
-                });
+                self.members.push(Member { counter, group: 0, called: None });
             }
             self.members.extend(in_groups.iter().map(|&group| Member {
                 counter,

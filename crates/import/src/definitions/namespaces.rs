@@ -62,10 +62,7 @@ impl Namespaces {
             let known = self.processes.entry((machine, number(process, 1)));
             let known = known.or_default();
             if known.numbers != numbers {
-                *known = Namespaced {
-                    numbers,
-                    ..Namespaced::default()
-                };
+                *known = Namespaced { numbers, ..Namespaced::default() };
             }
         }
         for thread in tree.messages(2) {

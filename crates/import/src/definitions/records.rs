@@ -8,11 +8,8 @@ use timebase_schema::fields::trace_packet as packet;
 use crate::message::{Message, text};
 use crate::output::{About, Counter, Counts, Fact, Facts};
 
-static EMPTY: Counter = Counter::error(
-    "empty_chrome_metadata",
-    "metadata of Chrome without a value",
-)
-.recorded();
+static EMPTY: Counter =
+    Counter::error("empty_chrome_metadata", "metadata of Chrome without a value").recorded();
 static CLONE_TRIGGER: Counter = Counter::info(
     "traced_clone_trigger_timestamp_ns",
     "the time of the first trigger that cloned the recording; 0 if \
@@ -24,11 +21,8 @@ static CLONE_TRIGGER: Counter = Counter::info(
 static LOG: [(u32, Counter); 3] = [
     (
         1,
-        Counter::info(
-            "android_log_num_total",
-            "lines of the Android log that the recorder saw",
-        )
-        .recorded(),
+        Counter::info("android_log_num_total", "lines of the Android log that the recorder saw")
+            .recorded(),
     ),
     (
         2,
@@ -180,16 +174,12 @@ impl Records {
     /// The first trigger that cloned a snapshot counts, or else the first trigger (rule MD16).
     fn trigger(&mut self, record: &Record<'_>, is_clone: bool) {
         let file = self.files.entry(record.file).or_default();
-        if file
-            .triggered
-            .is_some_and(|was_clone| was_clone || !is_clone)
-        {
+        if file.triggered.is_some_and(|was_clone| was_clone || !is_clone) {
             return;
         }
         file.triggered = Some(is_clone);
         let about = About::trace(record.file);
-        self.facts
-            .set_text("trace_trigger", about, record.message.text(1));
+        self.facts.set_text("trace_trigger", about, record.message.text(1));
         if is_clone {
             let of = (record.file, record.machine);
             self.counts.set(&CLONE_TRIGGER, of, None, record.ts);

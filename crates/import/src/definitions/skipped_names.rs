@@ -16,9 +16,7 @@ impl SkippedNames {
     /// The event names of a serialized `InternedData` are left out.
     pub fn add(&mut self, sequence: u32, data: &[u8]) {
         self.0.extend(
-            numbers(data)
-                .map(|number| (sequence, number))
-                .take(MOST.saturating_sub(self.0.len())),
+            numbers(data).map(|number| (sequence, number)).take(MOST.saturating_sub(self.0.len())),
         );
     }
 

@@ -15,19 +15,10 @@ const ENTRY: usize = 64;
 
 /// The arguments that are hashes, and the arguments for their names.
 const HASHES: [(&str, &str); 5] = [
-    (
-        "chrome_histogram_sample.name_hash",
-        "chrome_histogram_sample.name",
-    ),
+    ("chrome_histogram_sample.name_hash", "chrome_histogram_sample.name"),
     ("chrome_user_event.action_hash", "chrome_user_event.action"),
-    (
-        "chrome_hashed_performance_mark.site_hash",
-        "chrome_hashed_performance_mark.site",
-    ),
-    (
-        "chrome_hashed_performance_mark.mark_hash",
-        "chrome_hashed_performance_mark.mark",
-    ),
+    ("chrome_hashed_performance_mark.site_hash", "chrome_hashed_performance_mark.site"),
+    ("chrome_hashed_performance_mark.mark_hash", "chrome_hashed_performance_mark.mark"),
     ("chrome_trigger.name_hash", "chrome_trigger.name"),
 ];
 
@@ -157,11 +148,7 @@ impl Translations {
     pub fn hashes(&self) -> impl Iterator<Item = Hashes<'_>> {
         let all = self.0.as_deref().into_iter();
         let all = all.flat_map(|tables| tables.hashes.iter().zip(&HASHES));
-        let all = all.map(|(names, &(key, key_of_name))| Hashes {
-            key,
-            key_of_name,
-            names,
-        });
+        let all = all.map(|(names, &(key, key_of_name))| Hashes { key, key_of_name, names });
         all.filter(|hashes| !hashes.names.is_empty())
     }
 }

@@ -114,11 +114,7 @@ impl V8Session {
             return Err(INVALID_CALLSITE);
         }
         self.places.insert(node.id, self.nodes.len() as u32);
-        self.nodes.push(V8Node {
-            caller,
-            function: node.function,
-            url: node.url,
-        });
+        self.nodes.push(V8Node { caller, function: node.function, url: node.url });
         let mut added = Ok(());
         for child in &node.children {
             if self.callers.contains_key(child) {
@@ -142,13 +138,7 @@ mod tests {
     use super::*;
 
     fn node(id: u32, parent: Option<u32>, children: &[u32]) -> WrittenNode {
-        WrittenNode {
-            id,
-            parent,
-            children: children.to_vec(),
-            function: None,
-            url: None,
-        }
+        WrittenNode { id, parent, children: children.to_vec(), function: None, url: None }
     }
 
     #[test]

@@ -76,11 +76,7 @@ struct Reader {
 }
 
 const fn reader<F: Format>() -> Reader {
-    Reader {
-        format: F::FORMAT,
-        read: F::read,
-        survey: F::survey,
-    }
+    Reader { format: F::FORMAT, read: F::read, survey: F::survey }
 }
 
 /// All formats: a line for each.
@@ -112,9 +108,7 @@ pub(crate) fn read(
     input: &mut dyn Read,
     session: &mut FileSession<'_, '_>,
 ) -> io::Result<End> {
-    let reader = READERS
-        .iter()
-        .find(|reader| TraceType::Trace(reader.format) == kind);
+    let reader = READERS.iter().find(|reader| TraceType::Trace(reader.format) == kind);
     match reader {
         Some(reader) if is_survey => (reader.survey)(input, session),
         Some(reader) => (reader.read)(input, session),

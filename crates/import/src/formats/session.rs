@@ -13,11 +13,7 @@ pub(crate) struct FileSession<'s, 'r> {
 
 impl<'s, 'r> FileSession<'s, 'r> {
     pub fn new(frame: &'s mut Frame, rows: &'s mut Rows<'r>) -> Self {
-        FileSession {
-            frame,
-            rows,
-            kept: None,
-        }
+        FileSession { frame, rows, kept: None }
     }
 
     /// A survey of the file, which keeps the packets with snapshots if the caller asks for them.
@@ -79,11 +75,7 @@ mod records {
         /// A thread, by its numbers.
         pub fn thread(&mut self, pid: u32, tid: i64) -> WriterThread {
             let uuids = &mut self.context.definitions.uuids;
-            uuids.writer(Writer {
-                pid,
-                trusted_pid: 0,
-                tid,
-            })
+            uuids.writer(Writer { pid, trusted_pid: 0, tid })
         }
 
         /// A new track, which no uuid of the file names.

@@ -32,13 +32,7 @@ fn imported(files: &[(&str, &[u8])]) -> Imported {
         .collect();
     let sources: Vec<Source> = paths.into_iter().map(Source::File).collect();
     let database = directory.path().join("trace.db");
-    let summary = import(
-        &sources,
-        &database,
-        &Options::default(),
-        &Monitor::default(),
-    )
-    .unwrap();
+    let summary = import(&sources, &database, &Options::default(), &Monitor::default()).unwrap();
     Imported {
         conn: Connection::open(&database).unwrap(),
         warnings: summary.warnings.clone(),
@@ -62,11 +56,7 @@ fn a_format_for_tests_has_records_slices_and_values() {
     let imported = imported(&[("a.csv", LINES.as_bytes())]);
     assert_eq!(
         imported.rows(SLICES),
-        [
-            "1000 500 0 outer 7",
-            "1100 100 1 inner 7",
-            "1300 50 0 other 8"
-        ]
+        ["1000 500 0 outer 7", "1100 100 1 inner 7", "1300 50 0 other 8"]
     );
     assert_eq!(
         imported.rows("SELECT c.ts || ' ' || c.value || ' ' || k.name FROM counter AS c JOIN track AS k ON k.id = c.track_id"),
@@ -91,11 +81,7 @@ fn z1_bytes_that_are_no_record_are_damage_in_any_format() {
     let lines = "SELECT code || ' ' || offset || ' ' || size || ' ' || message FROM import_log";
     let why = "byte 50 is no line of four fields that begins with a time";
     assert_eq!(imported.rows(lines), [format!("damaged 50 8 {why}")]);
-    assert!(
-        imported.warnings[0].contains(why),
-        "{:?}",
-        imported.warnings
-    );
+    assert!(imported.warnings[0].contains(why), "{:?}", imported.warnings);
     let losses = "SELECT kind || ' ' || start_ts || ' ' || end_ts FROM loss";
     assert_eq!(imported.rows(losses), ["damage 1100 1200"]);
 }

@@ -2,18 +2,13 @@
 
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, Journal};
 
-pub(crate) const PACKETS_WITHOUT_TIMESTAMP: Counter = Counter::info(
-    "packets_without_timestamp",
-    "packets without a time to convert",
-)
-.drops_nothing();
+pub(crate) const PACKETS_WITHOUT_TIMESTAMP: Counter =
+    Counter::info("packets_without_timestamp", "packets without a time to convert").drops_nothing();
 pub(crate) const PACKETS_CORRUPT: Counter =
     Counter::error("packets_corrupt", "packets of the type corrupt").drops(Cause::Unreadable);
-pub(crate) const PAYLOADS_CORRUPT: Counter = Counter::error(
-    "payloads_corrupt",
-    "packets with their own type and an unreadable payload",
-)
-.drops(Cause::Unreadable);
+pub(crate) const PAYLOADS_CORRUPT: Counter =
+    Counter::error("payloads_corrupt", "packets with their own type and an unreadable payload")
+        .drops(Cause::Unreadable);
 pub(crate) const PAYLOADS_TOO_LARGE: Counter = Counter::data_loss(
     "payloads_too_large",
     "packets with their own type and a payload that is too large to \
@@ -27,11 +22,9 @@ pub(crate) const DAMAGED_REGIONS: Counter = Counter::data_loss(
     "places without a packet: lines cut and damaged of import_log",
 )
 .drops_nothing();
-pub(crate) const DAMAGED_BYTES: Counter = Counter::data_loss(
-    "damaged_bytes",
-    "bytes without a packet: those of damaged_regions",
-)
-.drops_nothing();
+pub(crate) const DAMAGED_BYTES: Counter =
+    Counter::data_loss("damaged_bytes", "bytes without a packet: those of damaged_regions")
+        .drops_nothing();
 pub(crate) const FACTS_LEFT_OUT: Counter = Counter::data_loss(
     "metadata_left_out",
     "facts beyond 262,144, or 32 MiB of them, that metadata lacks",

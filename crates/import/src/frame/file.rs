@@ -250,11 +250,7 @@ impl ReadFile {
 
     /// Whether no packet was readable.
     pub fn is_unread(&self) -> bool {
-        let Counted {
-            packets_corrupt,
-            payloads_corrupt,
-            ..
-        } = self.counted;
+        let Counted { packets_corrupt, payloads_corrupt, .. } = self.counted;
         self.packets == packets_corrupt.saturating_add(payloads_corrupt)
     }
 }

@@ -51,8 +51,7 @@ impl Frame {
         }
         if self.file.is_damaged() {
             let ImportContext { place, journal, .. } = &mut self.context;
-            self.file
-                .unsure(&incoming, &placement, place, journal, rows);
+            self.file.unsure(&incoming, &placement, place, journal, rows);
         }
         if incoming.header.timestamp.is_none() && placement.unresolved.is_none() {
             self.untimed(&incoming, counts);
@@ -122,12 +121,7 @@ impl Frame {
         let Some(data) = packet.header.interned_data else {
             return Ok(());
         };
-        let ImportContext {
-            place,
-            faults,
-            definitions,
-            ..
-        } = &mut self.context;
+        let ImportContext { place, faults, definitions, .. } = &mut self.context;
         let sequence = &place.sequences[packet.sequence];
         if !sequence.is_valid() {
             faults.add(counters::INTERNED_SKIPPED, packet.id);
@@ -195,9 +189,7 @@ impl Frame {
     fn lost_since(&self, packet: &IncomingPacket<'_>) -> Option<Option<i64>> {
         let has_lost = packet.header.previous_packet_dropped != 0;
         let sequences = &self.context.place.sequences;
-        has_lost
-            .then(|| sequences.last_of(packet.sequence))
-            .flatten()
+        has_lost.then(|| sequences.last_of(packet.sequence)).flatten()
     }
 
     /// Places a packet in time, once, after its snapshot was added.
@@ -246,14 +238,7 @@ impl Frame {
         packet: &IncomingPacket<'a>,
         placement: Placement,
     ) -> PlacedPacket<'a> {
-        let &IncomingPacket {
-            id,
-            offset,
-            header,
-            machine,
-            part,
-            sequence,
-        } = packet;
+        let &IncomingPacket { id, offset, header, machine, part, sequence } = packet;
         let sequences = &self.context.place.sequences;
         PlacedPacket {
             id,
@@ -443,10 +428,7 @@ pub(super) fn verdict(parsed: &Result<Parsed<'_>, Corrupt>) -> Payload {
 /// readable.
 #[inline]
 pub(super) fn defaults(header: &Header<'_>) -> (Option<u32>, Result<(), Corrupt>) {
-    match header
-        .trace_packet_defaults
-        .map(TracePacketDefaults::decode)
-    {
+    match header.trace_packet_defaults.map(TracePacketDefaults::decode) {
         None => (None, Ok(())),
         Some(Ok(defaults)) => (Some(defaults.timestamp_clock_id()), Ok(())),
         Some(Err(error)) => (None, Err(error.into())),

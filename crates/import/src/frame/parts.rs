@@ -33,10 +33,7 @@ impl Frame {
                     RelatedClock::Shared(clock) => shared(machine, ClockId(clock.id())),
                     RelatedClock::Private(member) => {
                         let file = tags.get(member).copied().unwrap_or(FileTag::SHARED);
-                        Clock {
-                            file,
-                            ..shared(machine, TRACE_FILE)
-                        }
+                        Clock { file, ..shared(machine, TRACE_FILE) }
                     }
                 };
                 (clock, reading.value)
@@ -44,9 +41,8 @@ impl Frame {
             match self.context.place.clocks.relate(readings) {
                 Ok(()) => tell_made(&mut self.context, None, rows),
                 Err(rejected) => {
-                    let refused = relation
-                        .place
-                        .refused(format_args!("contradicts others: {rejected}"));
+                    let refused =
+                        relation.place.refused(format_args!("contradicts others: {rejected}"));
                     self.refused.get_or_insert(refused);
                 }
             }

@@ -27,15 +27,8 @@ impl Frame {
             &mut dyn FnMut(Settled<'_>) -> io::Result<()>,
         ) -> io::Result<()>,
     ) -> io::Result<()> {
-        let ImportContext {
-            place,
-            journal,
-            faults,
-            definitions,
-            events,
-            writers,
-            ..
-        } = &mut self.context;
+        let ImportContext { place, journal, faults, definitions, events, writers, .. } =
+            &mut self.context;
         let (readers, changed) = (&mut self.readers, &mut self.settled);
         let timeline = &mut events.timeline;
         let packets = &tables::packet_record::TABLE;
@@ -54,12 +47,7 @@ impl Frame {
                     let counts = CountsFor::Nothing;
                     seen.packet(*part, counts, *result, journal, &mut definitions.machines);
                 }
-                Settled::Packet {
-                    part,
-                    counts,
-                    result,
-                    ..
-                } => {
+                Settled::Packet { part, counts, result, .. } => {
                     let result = result.map_err(Some);
                     seen.packet(*part, *counts, result, journal, &mut definitions.machines);
                 }
@@ -111,9 +99,7 @@ impl Frame {
 
     /// Rule D2, for the begin of ring buffers.
     pub(super) fn settle_begins(&mut self) {
-        let ImportContext {
-            place, definitions, ..
-        } = &mut self.context;
+        let ImportContext { place, definitions, .. } = &mut self.context;
         for (part, statements) in definitions.parts.iter_mut() {
             for (clock, begins) in std::mem::take(&mut statements.unplaced_begins) {
                 let clock = place.clocks.event_clock(part, Some(clock));
@@ -137,11 +123,7 @@ struct SettledTimes {
 impl SettledTimes {
     /// Starts with parts of these machines.
     fn of(machines: impl Iterator<Item = MachineId>) -> Self {
-        SettledTimes {
-            latest: Latest::default(),
-            stands: None,
-            machines: machines.collect(),
-        }
+        SettledTimes { latest: Latest::default(), stands: None, machines: machines.collect() }
     }
 
     /// A packet gets its time, or its final reason for having none.

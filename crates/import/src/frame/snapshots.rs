@@ -103,9 +103,7 @@ pub(super) fn take_remote_sync(
     }
     let host = context.definitions.machines.see(rules.machine(0)?);
     let host = context.place.clocks.parts.find(MachineId(host), true);
-    context
-        .place
-        .remote_sync(sync, packet.id, packet.part, host);
+    context.place.remote_sync(sync, packet.id, packet.part, host);
     Ok(())
 }
 
@@ -124,19 +122,9 @@ pub(super) fn tell_made(
     };
     for made in std::mem::take(&mut context.place.clocks.made) {
         match made {
-            ClockEffect::Snapshot {
-                source,
-                part,
-                id,
-                readings,
-                times,
-            } => {
+            ClockEffect::Snapshot { source, part, id, readings, times } => {
                 let first_row = rows.count(&tables::clock_snapshot::TABLE);
-                let made = SnapshotRows {
-                    source,
-                    snapshot: id.0,
-                    packet,
-                };
+                let made = SnapshotRows { source, snapshot: id.0, packet };
                 made.push(&readings, &times, rows);
                 context.place.readings_wait(first_row, &readings, &times);
                 if source == Source::Assumed
@@ -174,10 +162,7 @@ pub(super) fn tell_made(
                         format!("{} was rejected: {rejected}", called(Source::RemoteSync)),
                     ),
                 };
-                let message = LogMessage {
-                    offset: offset.or(Some(0)),
-                    ..said(code, text)
-                };
+                let message = LogMessage { offset: offset.or(Some(0)), ..said(code, text) };
                 message.push(rows);
             }
         }

@@ -156,10 +156,7 @@ impl Frame {
         // The id itself does not matter here; rule X15 only needs that there is one.
         let (incoming, parsed) = self.prepare(packet, part, rows, Frame::check_interned);
         rows.pass_over();
-        let snapshot = parsed
-            .as_ref()
-            .ok()
-            .and_then(|parsed| parsed.snapshot(header));
+        let snapshot = parsed.as_ref().ok().and_then(|parsed| parsed.snapshot(header));
         if let Some(snapshot) = &snapshot {
             self.context.place.snapshot_ahead(snapshot, &incoming);
         }

@@ -95,17 +95,12 @@ impl Frame {
         rows: &mut Rows<'_>,
     ) -> TimedPacket<'a> {
         let (incoming, parsed) = self.prepare(packet, part, rows, Frame::check_interned);
-        let incoming = IncomingPacket {
-            id: number,
-            ..incoming
-        };
+        let incoming = IncomingPacket { id: number, ..incoming };
         if parsed.as_ref().is_err_and(Corrupt::is_damage) {
             self.context.journal.count(counters::PAYLOADS_CORRUPT, 1);
         }
         let snapshot = self.snapshot(&parsed, &incoming, rows);
-        let Place {
-            clocks, sequences, ..
-        } = &self.context.place;
+        let Place { clocks, sequences, .. } = &self.context.place;
         let sequence = &sequences[incoming.sequence];
         let is_taken_as_it_is = clocks.names_none(incoming.header, part, sequence);
         let is_valid = sequence.is_valid();
@@ -115,22 +110,13 @@ impl Frame {
             tell_made(&mut self.context, Some((number, packet.offset)), rows);
         }
         rows.pass_over();
-        TimedPacket {
-            part,
-            generation,
-            is_valid,
-            parsed,
-            placement,
-            is_taken_as_it_is,
-        }
+        TimedPacket { part, generation, is_valid, parsed, placement, is_taken_as_it_is }
     }
 
     /// Whether the packet's interned data and its defaults are readable.
     pub(crate) fn is_sound(&self, header: &Header<'_>) -> (bool, bool) {
         let interned = &self.context.place.interned;
-        let has_interned = header
-            .interned_data
-            .is_none_or(|data| interned.check(data).is_ok());
+        let has_interned = header.interned_data.is_none_or(|data| interned.check(data).is_ok());
         let (_, defaults) = defaults(header);
         (has_interned, defaults.is_ok())
     }

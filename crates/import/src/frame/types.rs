@@ -39,9 +39,7 @@ impl PacketTypes {
             None => number.to_string(),
         };
         let unread = self.unread.iter();
-        unread
-            .map(|(&number, &count)| (name(number), count))
-            .collect()
+        unread.map(|(&number, &count)| (name(number), count)).collect()
     }
 }
 

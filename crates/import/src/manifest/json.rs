@@ -51,10 +51,7 @@ impl Place {
 
     /// The error that refuses the import because of something at this place, or missing there.
     pub fn refused(&self, what: impl fmt::Display) -> Refused {
-        Refused {
-            place: self.clone(),
-            what: what.to_string(),
-        }
+        Refused { place: self.clone(), what: what.to_string() }
     }
 }
 
@@ -124,10 +121,7 @@ impl<'a> Found<'a> {
         }
         let text: &RawValue =
             serde_json::from_slice(bytes).map_err(|error| place.refused(syntax(bytes, &error)))?;
-        Ok(Found {
-            place,
-            text: text.get(),
-        })
+        Ok(Found { place, text: text.get() })
     }
 
     pub(crate) fn is_string(&self) -> bool {
@@ -140,10 +134,7 @@ impl<'a> Found<'a> {
             return Err(self.place.refused(what));
         }
         let Fields(fields) = self.read()?;
-        Ok(Object {
-            place: self.place,
-            fields,
-        })
+        Ok(Object { place: self.place, fields })
     }
 
     pub(crate) fn array(self, what: &str) -> Result<Vec<Found<'a>>, Refused> {
@@ -179,8 +170,7 @@ impl<'a> Found<'a> {
     /// of a surrogate pair.
     fn read<T: Deserialize<'a>>(&self) -> Result<T, Refused> {
         serde_json::from_str(self.text).map_err(|_| {
-            self.place
-                .refused("has an invalid \\u escape: a surrogate without its other half")
+            self.place.refused("has an invalid \\u escape: a surrogate without its other half")
         })
     }
 }
@@ -188,10 +178,7 @@ impl<'a> Found<'a> {
 impl<'a> Object<'a> {
     pub(crate) fn get(&self, name: &str) -> Option<Found<'a>> {
         let (_, text) = self.fields.iter().find(|(key, _)| key == name)?;
-        Some(Found {
-            place: self.place.field(name),
-            text,
-        })
+        Some(Found { place: self.place.field(name), text })
     }
 
     /// A required field; `what` continues the error after its place: `is required …`.
@@ -225,11 +212,7 @@ fn syntax(bytes: &[u8], error: &serde_json::Error) -> String {
 /// Many parsers accept such a comma, for example trace processor's.
 fn is_behind_a_comma(bytes: &[u8], line: usize, column: usize) -> bool {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
-    let before: usize = lines
-        .by_ref()
-        .take(line.saturating_sub(1))
-        .map(<[u8]>::len)
-        .sum();
+    let before: usize = lines.by_ref().take(line.saturating_sub(1)).map(<[u8]>::len).sum();
     let at = before.saturating_add(column.saturating_sub(1));
     let Some((before, [b'}' | b']', ..])) = bytes.split_at_checked(at) else {
         return false;

@@ -21,9 +21,8 @@ impl Manifest {
     pub fn parse(bytes: &[u8]) -> Result<Manifest, Refused> {
         let none = "the text must be a JSON object with the key \"perfetto_manifest\"";
         let whole = Found::whole(bytes)?.object(none)?;
-        let mut manifest = whole
-            .get("perfetto_manifest")
-            .ok_or_else(|| whole.place.refused(none))?;
+        let mut manifest =
+            whole.get("perfetto_manifest").ok_or_else(|| whole.place.refused(none))?;
         manifest.place = Place::default();
         let manifest = manifest.object("\"perfetto_manifest\" must be an object")?;
 
@@ -36,11 +35,7 @@ impl Manifest {
             }
         }
         let attributes = manifest.get("attributes").map(attributes).transpose()?;
-        Ok(Manifest {
-            attributes: attributes.unwrap_or_default(),
-            files,
-            trace_time,
-        })
+        Ok(Manifest { attributes: attributes.unwrap_or_default(), files, trace_time })
     }
 }
 
@@ -48,9 +43,7 @@ fn version(manifest: &Object<'_>) -> Result<(), Refused> {
     let version = manifest.require("version", "is required: set \"version\": 1")?;
     match version.integer("must be the integer 1")? {
         Some(1) => Ok(()),
-        _ => Err(version
-            .place
-            .refused("is not supported: only version 1 is, set \"version\": 1")),
+        _ => Err(version.place.refused("is not supported: only version 1 is, set \"version\": 1")),
     }
 }
 
@@ -79,9 +72,7 @@ fn integer_64(value: &Found<'_>, what: &str) -> Result<i64, Refused> {
     let integer = integer.and_then(|integer| i64::try_from(integer).ok());
     integer.ok_or_else(|| {
         let (least, most) = (i64::MIN, i64::MAX);
-        value
-            .place
-            .refused(format_args!("must be from {least} to {most}"))
+        value.place.refused(format_args!("must be from {least} to {most}"))
     })
 }
 
@@ -114,12 +105,7 @@ fn file(found: Found<'_>) -> Result<FileEntry, Refused> {
             ));
         }
     };
-    Ok(FileEntry {
-        path,
-        machines,
-        clocks,
-        default_clock,
-    })
+    Ok(FileEntry { path, machines, clocks, default_clock })
 }
 
 /// Reads the name in `machine` (rule X33).
@@ -208,9 +194,7 @@ fn trace_time(found: Found<'_>) -> Result<TraceTimeEntry, Refused> {
 
 fn optional_string(object: &Object<'_>, name: &str) -> Result<Option<String>, Refused> {
     let found = object.get(name);
-    found
-        .map(|found| found.string("must be a string"))
-        .transpose()
+    found.map(|found| found.string("must be a string")).transpose()
 }
 
 fn optional_clock(object: &Object<'_>) -> Result<Option<Clock>, Refused> {

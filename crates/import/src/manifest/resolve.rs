@@ -116,10 +116,7 @@ impl fmt::Display for Warning {
         match self {
             Warning::RepeatedPath { entry, first, path } => {
                 let (entry, first) = (Place::file(*entry), Place::file(*first));
-                write!(
-                    f,
-                    "{entry}.path '{path}' repeats {first}; the first entry counts"
-                )
+                write!(f, "{entry}.path '{path}' repeats {first}; the first entry counts")
             }
             Warning::NoSuchMember { entry, path } => {
                 let entry = Place::file(*entry);
@@ -141,9 +138,7 @@ impl Manifest {
         one_manifest(members)?;
         let known = EntryIndex::new(self, members);
         let trace_time = self.trace_time.as_ref();
-        let trace_time = trace_time
-            .map(|entry| known.trace_time(entry))
-            .transpose()?;
+        let trace_time = trace_time.map(|entry| known.trace_time(entry)).transpose()?;
 
         let mut rules = vec![MemberRules::default(); members.len()];
         let mut relations = Vec::new();
@@ -250,10 +245,7 @@ impl<'a> EntryIndex<'a> {
             }
             numbers.insert(path, number);
             if !known.members.contains_key(path) {
-                known.warnings.push(Warning::NoSuchMember {
-                    entry: number,
-                    path: path.to_owned(),
-                });
+                known.warnings.push(Warning::NoSuchMember { entry: number, path: path.to_owned() });
             }
             known.by_path.insert(path, known.entries.len());
             let entry = known.entry(number, file);
@@ -289,12 +281,7 @@ impl<'a> EntryIndex<'a> {
                 Mapping::Listed { host, others }
             }
         };
-        Entry {
-            place: Place::file(number),
-            file,
-            mapping,
-            declared,
-        }
+        Entry { place: Place::file(number), file, mapping, declared }
     }
 
     /// The index of a name in the order of first mention.
@@ -334,13 +321,11 @@ impl<'a> EntryIndex<'a> {
     ) -> Result<MachineRef, Refused> {
         let file = place.field("file");
         let entry = self.by_path.get(path);
-        let entry = entry
-            .and_then(|entry| self.entries.get(*entry))
-            .ok_or_else(|| {
-                file.refused(format_args!(
-                    "names unknown file '{path}': it must be the path of an entry of files"
-                ))
-            })?;
+        let entry = entry.and_then(|entry| self.entries.get(*entry)).ok_or_else(|| {
+            file.refused(format_args!(
+                "names unknown file '{path}': it must be the path of an entry of files"
+            ))
+        })?;
         match machine {
             Some(name) => self.declared(entry, name, &place.field("machine")),
             None => entry.only_machine().ok_or_else(|| {
@@ -412,10 +397,7 @@ impl<'a> EntryIndex<'a> {
             Some(clock) => vec![RelatedClock::Shared(clock)],
             None => {
                 let members = self.members_of(&entry.file.path);
-                members
-                    .iter()
-                    .map(|member| RelatedClock::Private(*member))
-                    .collect()
+                members.iter().map(|member| RelatedClock::Private(*member)).collect()
             }
         };
         let mut relations = Vec::new();
@@ -426,11 +408,7 @@ impl<'a> EntryIndex<'a> {
             }
             relations.push(Relation {
                 place: place.clone(),
-                this: Reading {
-                    machine,
-                    clock,
-                    value: this_value,
-                },
+                this: Reading { machine, clock, value: this_value },
                 reference: Reading {
                     machine: referenced,
                     clock: reference,
@@ -486,8 +464,9 @@ impl Entry<'_> {
             _ => return Ok(()),
         };
         let path = &self.file.path;
-        Err(self.place.field(field).refused(format_args!(
-            "does not apply to '{path}', which is {kind}, not a trace"
-        )))
+        Err(self
+            .place
+            .field(field)
+            .refused(format_args!("does not apply to '{path}', which is {kind}, not a trace")))
     }
 }

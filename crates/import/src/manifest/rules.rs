@@ -63,10 +63,7 @@ pub(crate) enum Mapping {
     /// All packets are from one machine (rule X33).
     One(usize),
     /// Each machine is listed (rule X34). The host has no name, or this one.
-    Listed {
-        host: Option<usize>,
-        others: HashMap<u32, usize>,
-    },
+    Listed { host: Option<usize>, others: HashMap<u32, usize> },
 }
 
 impl MemberRules {

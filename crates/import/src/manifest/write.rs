@@ -34,11 +34,7 @@ impl fmt::Display for Manifest {
             f.write_str("}")?;
         }
         if let Some(trace_time) = &self.trace_time {
-            write!(
-                f,
-                ",\n  \"trace_time\": {{\"clock\": \"{}\"",
-                trace_time.clock
-            )?;
+            write!(f, ",\n  \"trace_time\": {{\"clock\": \"{}\"", trace_time.clock)?;
             optional(f, "file", trace_time.file.as_deref())?;
             optional(f, "machine", trace_time.machine.as_deref())?;
             f.write_str("}")?;
@@ -48,11 +44,7 @@ impl fmt::Display for Manifest {
             f.write_str(if number == 0 { "\n    " } else { ",\n    " })?;
             write_file(f, file)?;
         }
-        f.write_str(if self.files.is_empty() {
-            "]\n}}\n"
-        } else {
-            "\n  ]\n}}\n"
-        })
+        f.write_str(if self.files.is_empty() { "]\n}}\n" } else { "\n  ]\n}}\n" })
     }
 }
 
@@ -83,18 +75,10 @@ fn write_file(f: &mut fmt::Formatter<'_>, file: &FileEntry) -> fmt::Result {
 
 fn write_clocks(f: &mut fmt::Formatter<'_>, clocks: &Clocks) -> fmt::Result {
     let sync_to = &clocks.sync_to;
-    write!(
-        f,
-        ",\n     \"clocks\": {{\"offset_ns\": {}",
-        clocks.offset_ns
-    )?;
+    write!(f, ",\n     \"clocks\": {{\"offset_ns\": {}", clocks.offset_ns)?;
     optional(f, "clock", clocks.clock.map(crate::manifest::Clock::name))?;
     optional(f, "machine", clocks.machine.as_deref())?;
-    write!(
-        f,
-        ",\n       \"sync_to\": {{\"file\": {}",
-        Text(&sync_to.file)
-    )?;
+    write!(f, ",\n       \"sync_to\": {{\"file\": {}", Text(&sync_to.file))?;
     optional(f, "machine", sync_to.machine.as_deref())?;
     optional(f, "clock", sync_to.clock.map(crate::manifest::Clock::name))?;
     f.write_str("}}")

@@ -37,10 +37,7 @@ impl Meaning {
     pub const ERROR: Meaning = Meaning::noticed_here("error");
 
     const fn noticed_here(severity: &'static str) -> Meaning {
-        Meaning {
-            severity,
-            source: "analysis",
-        }
+        Meaning { severity, source: "analysis" }
     }
 }
 
@@ -98,30 +95,16 @@ impl Counter {
         description: &'static str,
         meaning: Meaning,
     ) -> NewCounter {
-        NewCounter(Counter {
-            name,
-            description,
-            meaning,
-            drops: None,
-        })
+        NewCounter(Counter { name, description, meaning, drops: None })
     }
 
     /// The same counter, of something that the recorder noticed and recorded.
     const fn recorded(self) -> Counter {
-        Counter {
-            meaning: Meaning {
-                source: "trace",
-                ..self.meaning
-            },
-            ..self
-        }
+        Counter { meaning: Meaning { source: "trace", ..self.meaning }, ..self }
     }
 
     /// The same counter, but of events that made no row, for this cause.
     pub const fn drops(self, cause: Cause) -> Counter {
-        Counter {
-            drops: Some(cause),
-            ..self
-        }
+        Counter { drops: Some(cause), ..self }
     }
 }

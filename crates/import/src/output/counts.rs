@@ -22,8 +22,7 @@ impl Counts {
         idx: impl Into<Option<i64>>,
         value: i64,
     ) {
-        self.0
-            .insert((counter.name, of, idx.into()), (counter, value));
+        self.0.insert((counter.name, of, idx.into()), (counter, value));
     }
 
     /// Adds to a counter.

@@ -51,10 +51,9 @@ impl<'c> Destination<'c> {
     pub fn write_error(&self, error: impl Into<WriteError>) -> Error {
         match self {
             Destination::File(file) => file.write_error(error),
-            Destination::Connection(conn) => Error::Write {
-                path: name_of(conn),
-                error: error.into().into(),
-            },
+            Destination::Connection(conn) => {
+                Error::Write { path: name_of(conn), error: error.into().into() }
+            }
         }
     }
 
@@ -146,11 +145,7 @@ impl NewDatabase {
                 Error::Create { path, error }
             }
         })?;
-        Ok(NewDatabase {
-            path: path.to_path_buf(),
-            overwrite,
-            file,
-        })
+        Ok(NewDatabase { path: path.to_path_buf(), overwrite, file })
     }
 
     /// Opens the unfinished database.
@@ -248,20 +243,15 @@ fn check(path: &Path, overwrite: bool) -> Result<(), Error> {
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => {
-            return Err(Error::Create {
-                path: path_buf(),
-                error,
-            });
+            return Err(Error::Create { path: path_buf(), error });
         }
         Ok(found) if found.is_dir() => return Err(Error::IsDirectory { path: path_buf() }),
         // Replacing it would take it away from everybody, and reading a pipe may last forever.
         Ok(found) if !found.is_file() => return Err(Error::NotAFile { path: path_buf() }),
         Ok(_) if !overwrite => return Err(Error::Exists { path: path_buf() }),
         Ok(found) => {
-            let kind = file_kind(path).map_err(|error| Error::Create {
-                path: path_buf(),
-                error,
-            })?;
+            let kind =
+                file_kind(path).map_err(|error| Error::Create { path: path_buf(), error })?;
             if found.len() > 0 && kind != FileKind::Database {
                 return Err(Error::NotReplaceable { path: path_buf() });
             }
@@ -279,10 +269,7 @@ fn check_beside(path: &Path) -> Result<(), Error> {
         let mut beside = place.as_os_str().to_owned();
         beside.push(suffix);
         if fs::metadata(&beside).is_ok_and(|found| found.len() > 0) {
-            return Err(Error::InUse {
-                path: path.to_path_buf(),
-                beside: beside.into(),
-            });
+            return Err(Error::InUse { path: path.to_path_buf(), beside: beside.into() });
         }
     }
     Ok(())

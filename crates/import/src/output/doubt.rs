@@ -69,12 +69,7 @@ impl Doubts {
 
     /// The doubts of both.
     pub fn and(mut self, Doubts(other): Doubts) -> Doubts {
-        for part in [
-            RowPart::Sched,
-            RowPart::Running,
-            RowPart::After,
-            RowPart::Runnable,
-        ] {
+        for part in [RowPart::Sched, RowPart::Running, RowPart::After, RowPart::Runnable] {
             if let Some(doubt) = Doubts(other).of(part) {
                 self.mark(part, doubt);
             }
@@ -210,16 +205,7 @@ mod tests {
             LateDoubt { ts, id, doubts }
         };
         let late = [
-            late(
-                10,
-                0,
-                &[
-                    RowPart::Sched,
-                    RowPart::Running,
-                    RowPart::After,
-                    RowPart::Runnable,
-                ],
-            ),
+            late(10, 0, &[RowPart::Sched, RowPart::Running, RowPart::After, RowPart::Runnable]),
             late(10, 0, &[RowPart::After]),
             late(15, 1, &[RowPart::Sched, RowPart::Running]),
             late(99, 2, &[RowPart::Running]),
@@ -244,10 +230,7 @@ mod tests {
         doubts.mark(RowPart::Runnable, Doubt::Lost);
         assert_eq!(doubts.of(RowPart::Running), Some(Doubt::WokenAgain));
         assert_eq!(doubts.of(RowPart::Runnable), Some(Doubt::Lost));
-        assert_eq!(
-            (doubts.of(RowPart::Sched), doubts.of(RowPart::After)),
-            (None, None)
-        );
+        assert_eq!((doubts.of(RowPart::Sched), doubts.of(RowPart::After)), (None, None));
         assert_eq!(doubts.number(), Some(2 << 3 | 4 << 9));
         let mut more = Doubts::default();
         more.mark(RowPart::Running, Doubt::SwitchMissed);

@@ -170,10 +170,7 @@ pub(crate) struct Example {
 impl Example {
     /// An event of which only the packet is known.
     pub fn of_packet(packet: impl Into<Option<i64>>) -> Example {
-        Example {
-            packet: packet.into(),
-            ..Example::default()
-        }
+        Example { packet: packet.into(), ..Example::default() }
     }
 }
 
@@ -215,10 +212,7 @@ impl EventFaults {
         if self.0.len() >= MOST && !self.0.contains_key(&key) {
             key = (cause, None);
         }
-        let met = self.0.entry(key).or_insert_with(|| Met {
-            events: 0,
-            example: example(),
-        });
+        let met = self.0.entry(key).or_insert_with(|| Met { events: 0, example: example() });
         met.events = met.events.saturating_add(events);
     }
 
@@ -288,9 +282,8 @@ mod tests {
     fn fe1_events_of_very_many_sequences_count_for_their_cause() {
         let mut faults = EventFaults::default();
         for sequence in 0..2 * MOST as u32 {
-            faults.add(Cause::NoValue, Some(sequence), 1, || {
-                Example::of_packet(i64::from(sequence))
-            });
+            faults
+                .add(Cause::NoValue, Some(sequence), 1, || Example::of_packet(i64::from(sequence)));
         }
         assert_eq!(faults.0.len(), MOST + 1);
         let rest = faults.0.get(&(Cause::NoValue, None));

@@ -22,33 +22,21 @@ pub(crate) struct About {
 
 impl About {
     /// The whole import.
-    pub const ALL: About = About {
-        file: None,
-        machine: None,
-    };
+    pub const ALL: About = About { file: None, machine: None };
 
     /// A file.
     pub fn trace(file: u32) -> About {
-        About {
-            file: Some(file),
-            machine: None,
-        }
+        About { file: Some(file), machine: None }
     }
 
     /// A machine.
     pub fn machine(machine: u32) -> About {
-        About {
-            file: None,
-            machine: Some(machine),
-        }
+        About { file: None, machine: Some(machine) }
     }
 
     /// The packets of a machine in a file.
     pub fn both(file: u32, machine: u32) -> About {
-        About {
-            file: Some(file),
-            machine: Some(machine),
-        }
+        About { file: Some(file), machine: Some(machine) }
     }
 }
 
@@ -93,12 +81,7 @@ impl Facts {
         value: impl Into<Fact>,
     ) {
         let key = (name.into(), about);
-        let row = FactRow {
-            name: key.0.clone(),
-            about,
-            is_multi: false,
-            value: value.into(),
-        };
+        let row = FactRow { name: key.0.clone(), about, is_multi: false, value: value.into() };
         match self.places.get(&key).and_then(|&at| self.rows.get_mut(at)) {
             Some(known) => {
                 let others = self.bytes.saturating_sub(known.bytes());
@@ -132,12 +115,7 @@ impl Facts {
         is_multi: bool,
         value: impl Into<Fact>,
     ) {
-        self.push(FactRow {
-            name: name.into(),
-            about,
-            is_multi,
-            value: value.into(),
-        });
+        self.push(FactRow { name: name.into(), about, is_multi, value: value.into() });
     }
 
     fn push(&mut self, row: FactRow) -> Option<usize> {
@@ -159,12 +137,7 @@ impl Facts {
 
     /// Adds all facts of `others` after these.
     pub fn join(&mut self, others: Facts) {
-        let Facts {
-            rows,
-            places,
-            left_out,
-            ..
-        } = others;
+        let Facts { rows, places, left_out, .. } = others;
         self.left_out = self.left_out.saturating_add(left_out);
         for (at, row) in rows.into_iter().enumerate() {
             let key = (row.name, row.about);
@@ -187,8 +160,7 @@ mod tests {
 
     fn shown(facts: &Facts) -> Vec<String> {
         let rows = facts.iter();
-        rows.map(|row| format!("{} {:?}", row.name, row.value))
-            .collect()
+        rows.map(|row| format!("{} {:?}", row.name, row.value)).collect()
     }
 
     #[test]
@@ -205,13 +177,7 @@ mod tests {
         facts.join(later);
         assert_eq!(
             shown(&facts),
-            [
-                "a Integer(5)",
-                "b Integer(2)",
-                "b Integer(3)",
-                "a Integer(7)",
-                "b Integer(6)"
-            ]
+            ["a Integer(5)", "b Integer(2)", "b Integer(3)", "a Integer(7)", "b Integer(6)"]
         );
         assert_eq!(facts.get("a", About::trace(0)), Some(&Fact::Integer(5)));
         assert_eq!(facts.get("b", About::ALL), None);

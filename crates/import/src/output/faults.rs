@@ -20,19 +20,12 @@ pub(crate) struct Fault {
 impl Fault {
     /// A fault with this counter. The log has the counter's description.
     pub const fn new(counter: Counter) -> Fault {
-        Fault {
-            counter,
-            is_counted: false,
-            drops: counter.drops,
-        }
+        Fault { counter, is_counted: false, drops: counter.drops }
     }
 
     /// The same fault, of an event that makes no row for this cause.
     pub const fn dropping(self, cause: Cause) -> Fault {
-        Fault {
-            drops: Some(cause),
-            ..self
-        }
+        Fault { drops: Some(cause), ..self }
     }
 
     /// The counter of the fault.
@@ -42,10 +35,7 @@ impl Fault {
 
     /// The same fault, but only for the log: other code counts it for each file, machine or object.
     pub const fn counted(self) -> Fault {
-        Fault {
-            is_counted: true,
-            ..self
-        }
+        Fault { is_counted: true, ..self }
     }
 }
 
@@ -139,11 +129,7 @@ impl Faults {
     }
 
     fn met(&mut self, fault: Fault, packet: Option<i64>, count: u64) {
-        let met = self.met.entry(fault.counter.name).or_insert(Met {
-            fault,
-            count: 0,
-            packet,
-        });
+        let met = self.met.entry(fault.counter.name).or_insert(Met { fault, count: 0, packet });
         met.count += count;
         met.packet = match (met.packet, packet) {
             (Some(first), Some(packet)) => Some(first.min(packet)),
@@ -153,12 +139,7 @@ impl Faults {
 
     /// Adds the other faults.
     pub fn join(&mut self, other: Faults) {
-        for Met {
-            fault,
-            count,
-            packet,
-        } in other.met.into_values()
-        {
+        for Met { fault, count, packet } in other.met.into_values() {
             self.met(fault, packet, count);
         }
         self.events.join(other.events);
@@ -173,11 +154,7 @@ impl Faults {
         rows: &mut Rows<'_>,
     ) {
         for (code, met) in self.met {
-            let Fault {
-                counter,
-                is_counted,
-                ..
-            } = met.fault;
+            let Fault { counter, is_counted, .. } = met.fault;
             let said = counter.description;
             if !is_counted {
                 journal.count(counter, met.count);

@@ -46,23 +46,12 @@ pub(crate) struct LogMessage {
 impl LogMessage {
     /// A message about no packet.
     pub fn new(severity: Severity, code: &'static str, text: String) -> Self {
-        LogMessage {
-            severity,
-            code,
-            packet_id: None,
-            offset: None,
-            size: None,
-            text,
-        }
+        LogMessage { severity, code, packet_id: None, offset: None, size: None, text }
     }
 
     /// The same message about a packet and its place.
     pub fn of_packet(self, id: i64, offset: u64) -> Self {
-        LogMessage {
-            packet_id: Some(id),
-            offset: Some(offset),
-            ..self
-        }
+        LogMessage { packet_id: Some(id), offset: Some(offset), ..self }
     }
 
     /// Writes the message to the log.
@@ -114,8 +103,7 @@ pub(crate) struct Reasons([u64; Unresolved::ALL.len()]);
 impl Reasons {
     pub fn count(&mut self, reason: Unresolved) {
         let all = Unresolved::ALL.into_iter().zip(&mut self.0);
-        all.filter(|(other, _)| *other == reason)
-            .for_each(|(_, count)| *count += 1);
+        all.filter(|(other, _)| *other == reason).for_each(|(_, count)| *count += 1);
     }
 
     /// The reasons with at least one row.
@@ -138,11 +126,9 @@ pub(crate) struct Recorded {
 /// The largest number of such counters: a million machines can have a dozen each.
 const MOST_RECORDED: usize = 1 << 20;
 
-const RECORDED_LEFT_OUT: Counter = Counter::data_loss(
-    "recorded_stats_left_out",
-    "counters of the recorder beyond the millionth",
-)
-.drops_nothing();
+const RECORDED_LEFT_OUT: Counter =
+    Counter::data_loss("recorded_stats_left_out", "counters of the recorder beyond the millionth")
+        .drops_nothing();
 
 /// Collects messages, counters and facts.
 #[derive(Debug)]
@@ -193,12 +179,7 @@ impl Journal {
         idx: Option<i64>,
         value: i64,
     ) {
-        let key = Recorded {
-            name: counter.name,
-            file,
-            machine,
-            idx,
-        };
+        let key = Recorded { name: counter.name, file, machine, idx };
         if self.recorded.len() >= MOST_RECORDED && !self.recorded.contains_key(&key) {
             return self.count(RECORDED_LEFT_OUT, 1);
         }
@@ -218,12 +199,7 @@ impl Journal {
         (file, machine): (u32, u32),
         idx: Option<u32>,
     ) -> Option<i64> {
-        let key = Recorded {
-            name: counter.name,
-            file,
-            machine,
-            idx: idx.map(i64::from),
-        };
+        let key = Recorded { name: counter.name, file, machine, idx: idx.map(i64::from) };
         self.recorded.get(&key).map(|(value, _)| *value)
     }
 
@@ -235,9 +211,7 @@ impl Journal {
 
     /// The value of a counter.
     pub fn counter(&self, counter: Counter) -> u64 {
-        self.counters
-            .get(counter.name)
-            .map_or(0, |(_, value)| *value)
+        self.counters.get(counter.name).map_or(0, |(_, value)| *value)
     }
 
     /// All counters.

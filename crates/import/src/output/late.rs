@@ -244,11 +244,7 @@ impl Counted {
         let known: HashSet<(u32, u32)> = own.filter_map(|row| row.of).collect();
         let others = parts.iter().filter(|of| !known.contains(of));
         let others = others.take(MOST_OTHERS);
-        self.rows.extend(others.map(|&of| CountedRow {
-            of: Some(of),
-            idx: None,
-            value,
-        }));
+        self.rows.extend(others.map(|&of| CountedRow { of: Some(of), idx: None, value }));
     }
 }
 
@@ -290,14 +286,7 @@ struct CountedRow {
 impl Extend<Stat> for Stats {
     fn extend<I: IntoIterator<Item = Stat>>(&mut self, stats: I) {
         for stat in stats {
-            let Stat {
-                name,
-                description,
-                meaning,
-                value,
-                idx,
-                of,
-            } = stat;
+            let Stat { name, description, meaning, value, idx, of } = stat;
             let counted = self.counter(name, description, meaning);
             counted.rows.push(CountedRow { of, idx, value });
         }
@@ -363,10 +352,7 @@ pub(crate) fn drop_indexes(conn: &Connection, names: &[&str]) -> rusqlite::Resul
     for name in names {
         let sql = "SELECT tbl_name, sql FROM sqlite_schema WHERE name = ?1";
         statements.push(conn.query_row(sql, [name], |row| {
-            Ok(Postponed {
-                table: row.get(0)?,
-                sql: row.get(1)?,
-            })
+            Ok(Postponed { table: row.get(0)?, sql: row.get(1)? })
         })?);
         conn.execute_batch(&format!("DROP INDEX {name}"))?;
     }

@@ -54,10 +54,7 @@ impl Loss {
 
     /// Sets a number from the trace, which may be too large for a column.
     pub fn counted(self, count: u64) -> Loss {
-        Loss {
-            count: Some(i64::try_from(count).unwrap_or(i64::MAX)),
-            ..self
-        }
+        Loss { count: Some(i64::try_from(count).unwrap_or(i64::MAX)), ..self }
     }
 
     /// Makes a row of the loss.

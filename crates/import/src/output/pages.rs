@@ -98,12 +98,7 @@ impl Pages {
         let place = &mut self.tables[declared.number];
         let table = match place {
             Some(table) => table,
-            none => none.insert(BulkTable::new(
-                database,
-                &self.roots,
-                declared,
-                &self.scratch,
-            )?),
+            none => none.insert(BulkTable::new(database, &self.roots, declared, &self.scratch)?),
         };
         Ok((table, database))
     }
@@ -150,14 +145,7 @@ impl Sink for Pages {
             table(&tables::clock_hop::TABLE)?,
             table(&tables::clock_hop_reading::TABLE)?,
         );
-        let solved = SolvedPages {
-            database: self.database,
-            steps,
-            routes,
-            lines,
-            hops,
-            readings,
-        };
+        let solved = SolvedPages { database: self.database, steps, routes, lines, hops, readings };
         Ok((solved, self.postponed))
     }
 }

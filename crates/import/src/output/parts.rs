@@ -34,15 +34,11 @@ pub(crate) struct Placed {
 
 /// All parts, in the order of the table. `estimates` are the estimates of the whole import.
 pub(crate) fn placed(place: &Place, estimates: &Estimates) -> Vec<Placed> {
-    let mut asked = Asked {
-        estimates,
-        cache: EstimateCache::new(),
-    };
+    let mut asked = Asked { estimates, cache: EstimateCache::new() };
     let trace_time = place.trace_time();
     let parts = place.clocks.parts.of_files();
-    let mut placed: Vec<Placed> = parts
-        .map(|(_, part)| of_part(part, trace_time, &mut asked))
-        .collect();
+    let mut placed: Vec<Placed> =
+        parts.map(|(_, part)| of_part(part, trace_time, &mut asked)).collect();
     placed.sort_unstable_by_key(|placed| (placed.file, placed.machine));
     placed
 }
@@ -165,10 +161,7 @@ fn boot(part: &Part, asked: &mut Asked<'_>) -> Boot {
     }
     let mut is_assumed = |from, to| {
         let hops = asked.hops(from, to)?;
-        Some(
-            hops.iter()
-                .any(|(.., source)| *source == Some(Source::Assumed)),
-        )
+        Some(hops.iter().any(|(.., source)| *source == Some(Source::Assumed)))
     };
     if is_assumed(own, shared) != Some(true) {
         return Boot::Read;

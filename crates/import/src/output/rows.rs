@@ -84,10 +84,7 @@ impl<'a> Rows<'a> {
         *packets += 1;
         // This is set at once, because a slow pipe takes long to fill a batch.
         let packets = packets.unsigned_abs();
-        self.outlet
-            .monitor
-            .packets
-            .store(packets, Ordering::Relaxed);
+        self.outlet.monitor.packets.store(packets, Ordering::Relaxed);
         self.make_room();
     }
 
@@ -196,11 +193,7 @@ impl<'a> Rows<'a> {
 
     /// Hands over the current batch.
     pub fn hand_over(&mut self) {
-        let Outlet {
-            full,
-            emptied,
-            monitor,
-        } = &self.outlet;
+        let Outlet { full, emptied, monitor } = &self.outlet;
         self.stopped |= monitor.cancel.load(Ordering::Relaxed);
         if !self.stopped {
             let next = emptied.try_recv().unwrap_or_default();

@@ -27,10 +27,7 @@ const EVENT: u64 = 3;
 impl SettledRows {
     /// Records that do not fit memory go to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
-        SettledRows {
-            queue: SpillQueue::new(scratch),
-            record: Vec::new(),
-        }
+        SettledRows { queue: SpillQueue::new(scratch), record: Vec::new() }
     }
 
     /// Remembers the result of a waiting packet, snapshot or event.
@@ -45,15 +42,8 @@ impl SettledRows {
                 put.natural(SNAPSHOT).integer(*id);
                 put_result(&mut put, *result);
             }
-            Settled::Packet {
-                id,
-                clock_ts,
-                result,
-                ..
-            } => {
-                put.natural(PACKET)
-                    .integer(*id)
-                    .optional(clock_ts.map(|ticks| ticks.0));
+            Settled::Packet { id, clock_ts, result, .. } => {
+                put.natural(PACKET).integer(*id).optional(clock_ts.map(|ticks| ticks.0));
                 put_result(&mut put, result.map_err(Some));
             }
             // It has its own row, or none.
@@ -137,11 +127,7 @@ impl<'c> Updates<'c> {
         let update = match &mut self.events[table.number] {
             Some(update) => update,
             none => {
-                let column = if has_reason {
-                    "unresolved"
-                } else {
-                    "timestamp"
-                };
+                let column = if has_reason { "unresolved" } else { "timestamp" };
                 let name = table.name;
                 let sql = format!("UPDATE {name} SET ts = ?2, {column} = ?3 WHERE id = ?1");
                 none.insert(conn.prepare(&sql)?)

@@ -129,10 +129,7 @@ impl<S: SolvedSink> Solver<'_, S> {
         targets: &[Clock],
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<Vec<Partial>, WriteError> {
-        let none = |&to: &Clock| Partial {
-            from: Vec::new(),
-            to,
-        };
+        let none = |&to: &Clock| Partial { from: Vec::new(), to };
         let mut partial: Vec<Partial> = targets.iter().map(none).collect();
         let whole: Vec<Whole> = targets.iter().map(|&to| self.whole(all, to)).collect();
         for &from in all {
@@ -166,15 +163,8 @@ impl<S: SolvedSink> Solver<'_, S> {
     fn whole(&mut self, all: &[Clock], to: Clock) -> Whole {
         let (mut near, mut far) = (0, 0);
         for &from in all {
-            let lines = self
-                .estimates
-                .lines_at_most(from, to, &mut self.cache)
-                .unwrap_or(0);
-            *if self.is_far(from, to) {
-                &mut far
-            } else {
-                &mut near
-            } += lines;
+            let lines = self.estimates.lines_at_most(from, to, &mut self.cache).unwrap_or(0);
+            *if self.is_far(from, to) { &mut far } else { &mut near } += lines;
         }
         Whole {
             steps: self.fit(all, to),
@@ -199,9 +189,8 @@ impl<S: SolvedSink> Solver<'_, S> {
             }
             let graph = self.estimates.graph();
             let mapping = graph.mapping(from, to, self.cache.conversions());
-            let steps = mapping.map_or(0, |mapping| {
-                mapping.steps().take(room.saturating_add(1)).count()
-            });
+            let steps =
+                mapping.map_or(0, |mapping| mapping.steps().take(room.saturating_add(1)).count());
             let fits = steps <= room;
             room = room.saturating_sub(steps);
             fits
@@ -348,9 +337,8 @@ impl PacketReadings {
     fn new(conn: &Connection) -> rusqlite::Result<PacketReadings> {
         let parts = "SELECT trace_file_id, machine_id, own_from, is_pinned FROM part";
         let mut parts = conn.prepare(parts)?;
-        let parts = parts.query_map([], |row| {
-            Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?)))
-        })?;
+        let parts = parts
+            .query_map([], |row| Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?))))?;
         let others = "SELECT EXISTS (SELECT * FROM packet_clock_record)";
         Ok(PacketReadings {
             parts: parts.collect::<rusqlite::Result<_>>()?,
@@ -456,9 +444,7 @@ fn hop_row<'v>(
         to_clock: Value::Text(&names[1]),
         source: source.map_or(Value::Null, |source| Value::Text(source.name())),
         readings: count(fit.readings),
-        kin: fit
-            .kinship()
-            .map_or(Value::Null, |kin| Value::Text(kin.name())),
+        kin: fit.kinship().map_or(Value::Null, |kin| Value::Text(kin.name())),
         nominal_rate: real(Some(fit.nominal_rate)),
         drift_ppm: real(fit.drift_ppm()),
         drift_error_ppm: real(fit.drift_error_ppm()),
@@ -480,10 +466,7 @@ fn reading_row(
     tables::clock_hop_reading::Row {
         id: Value::Null,
         hop_id: Value::Integer(hop),
-        snapshot_id: reading
-            .snapshot
-            .map(|snapshot| i64::from(snapshot.0))
-            .into(),
+        snapshot_id: reading.snapshot.map(|snapshot| i64::from(snapshot.0)).into(),
         from_value: Value::Integer(reading.from_value),
         to_value: Value::Integer(reading.to_value),
         kind: Value::Text(kind),

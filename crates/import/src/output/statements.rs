@@ -20,10 +20,7 @@ impl<'c> Statements<'c> {
     /// Makes the tables, in the caller's transaction.
     pub fn create(conn: &'c Connection) -> rusqlite::Result<Self> {
         conn.execute_batch(TABLES)?;
-        Ok(Statements {
-            conn,
-            inserts: tables::ALL.iter().map(|_| None).collect(),
-        })
+        Ok(Statements { conn, inserts: tables::ALL.iter().map(|_| None).collect() })
     }
 
     fn insert(

@@ -193,11 +193,7 @@ impl BulkTable {
                 Entries::One(entries) => entries.write(database, index.root)?,
                 Entries::Four(entries) => entries.write(database, index.root)?,
                 Entries::Two(entries) => match now.peek() {
-                    Some(BulkIndex {
-                        root,
-                        entries: Entries::Turned(scratch),
-                        ..
-                    }) => {
+                    Some(BulkIndex { root, entries: Entries::Turned(scratch), .. }) => {
                         let turned = TurnedIndex::new(scratch, *root);
                         entries.write_both(database, index.root, turned)?;
                     }

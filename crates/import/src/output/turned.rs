@@ -151,12 +151,8 @@ fn turned(
     trace_time: Clock,
     went_back: &HashMap<Key, i64>,
 ) -> rusqlite::Result<BTreeMap<Key, Turned>> {
-    let home: Key = (
-        trace_time.machine.0.into(),
-        trace_time.id.0.into(),
-        trace_time.seq.0.into(),
-        -1,
-    );
+    let home: Key =
+        (trace_time.machine.0.into(), trace_time.id.0.into(), trace_time.seq.0.into(), -1);
     let mut turned = BTreeMap::new();
     for (key, readings) in taken(conn, home, went_back)? {
         let unit = went_back.get(&key).copied().unwrap_or(1);
@@ -172,10 +168,7 @@ fn of_clock(mut readings: Vec<Taken>, unit: i64) -> Option<Turned> {
     let best = readings.iter().map(|reading| reading.source).min();
     readings.retain(|reading| Some(reading.source) == best);
     readings.sort_by_key(|reading| (reading.at, reading.id));
-    let pairs: Vec<(i64, i64)> = readings
-        .iter()
-        .map(|taken| (taken.at, taken.value))
-        .collect();
+    let pairs: Vec<(i64, i64)> = readings.iter().map(|taken| (taken.at, taken.value)).collect();
     let turns = Turns::of(&pairs, unit)?;
     let mut in_file: Vec<usize> = (0..readings.len()).collect();
     in_file.sort_by_key(|place| readings.get(*place).map(|reading| reading.id));
@@ -201,16 +194,10 @@ fn taken(
         let by_home = together.iter().find(|(key, ..)| *key == home);
         let by_home = by_home.map(|(_, taken, _)| taken.value);
         for (index, (key, reading, _)) in together.iter().enumerate() {
-            let others = together
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != index);
+            let others = together.iter().enumerate().filter(|(other, _)| *other != index);
             let at = by_home.or_else(|| others.filter_map(|(_, (.., ts))| *ts).min());
             if let Some(at) = at.filter(|_| went_back.contains_key(key)) {
-                taken
-                    .entry(*key)
-                    .or_default()
-                    .push(Taken { at, ..*reading });
+                taken.entry(*key).or_default().push(Taken { at, ..*reading });
             }
         }
         together.clear();
@@ -303,17 +290,10 @@ impl Turned {
     ) -> Option<(usize, i64)> {
         let points = &self.turns.points;
         while let Some(&place) = self.in_file.get(so_far.snapshots)
-            && self
-                .packets
-                .get(place)
-                .copied()
-                .flatten()
-                .is_some_and(|at| at < packet)
+            && self.packets.get(place).copied().flatten().is_some_and(|at| at < packet)
         {
             let value = points.get(place)?.value;
-            let to = so_far
-                .by_value
-                .partition_point(|(other, _)| *other <= value);
+            let to = so_far.by_value.partition_point(|(other, _)| *other <= value);
             so_far.by_value.insert(to, (value, place));
             so_far.snapshots += 1;
         }
@@ -332,9 +312,7 @@ impl Turned {
         let lives = [last.life, next.map_or(last.life, |next| next.life)];
         let found = self.turns.continued(value, near, &lives)?;
         so_far.last.insert(seq, (packet, found.at));
-        let by = so_far
-            .by_value
-            .partition_point(|(other, _)| *other <= value);
+        let by = so_far.by_value.partition_point(|(other, _)| *other <= value);
         let by = so_far.by_value.get(by.saturating_sub(1))?;
         let by = points.get(by.1)?;
         if (by.life, by.turns) == (found.life, found.turns) {
@@ -342,9 +320,7 @@ impl Turned {
         }
         // The turn at the next snapshot, or else the first turn.
         let is_turn = |place: &usize| points.get(*place).is_some_and(|point| point.turn.is_some());
-        let place = next_place
-            .filter(is_turn)
-            .or_else(|| (0..points.len()).find(is_turn))?;
+        let place = next_place.filter(is_turn).or_else(|| (0..points.len()).find(is_turn))?;
         let off = i64::try_from(ts.abs_diff(found.at)).unwrap_or(i64::MAX);
         Some((place, off))
     }

@@ -61,13 +61,7 @@ mod tests {
                    UNION ALL SELECT 'fact', name, '', 0, NULL FROM fact";
         let mut statement = conn.prepare(sql).unwrap();
         let rows = statement.query_map([], |row| {
-            Ok((
-                row.get(0)?,
-                row.get(1)?,
-                row.get(2)?,
-                row.get(3)?,
-                row.get(4)?,
-            ))
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
         });
         rows.unwrap().collect::<Result<_, _>>().unwrap()
     }
@@ -99,9 +93,7 @@ mod tests {
         for view in ["finding", "slice", "thread_state", "trace_bounds"] {
             conn.prepare(&format!("SELECT * FROM {view}")).unwrap();
         }
-        let sound: String = conn
-            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-            .unwrap();
+        let sound: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!(sound, "ok");
     }
 }

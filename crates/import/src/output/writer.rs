@@ -73,10 +73,8 @@ impl<S: Sink> Writer<S> {
                 let is_written =
                     declared.order != Order::None && self.sink.row(declared, values.clone())?;
                 if !is_written {
-                    self.keyed.push(KeyedRow {
-                        table: declared,
-                        values: values.map(owned).collect(),
-                    });
+                    self.keyed
+                        .push(KeyedRow { table: declared, values: values.map(owned).collect() });
                 }
             }
         }
@@ -105,12 +103,8 @@ impl<S: Sink> Writer<S> {
             self.sink.complete(declared, waiting)?;
         }
         let (solved, postponed) = self.sink.solved()?;
-        let rest = Rest {
-            postponed,
-            keyed: self.keyed,
-            doubts: self.doubts,
-            tallies: self.tallies,
-        };
+        let rest =
+            Rest { postponed, keyed: self.keyed, doubts: self.doubts, tallies: self.tallies };
         Ok((solved, rest))
     }
 

@@ -18,9 +18,7 @@ pub(crate) struct EventRow {
 
 impl EventRow {
     pub fn put(&self, put: &mut Put<'_>) {
-        put.natural(self.table.number as u64)
-            .integer(self.id)
-            .natural(self.mark.into());
+        put.natural(self.table.number as u64).integer(self.id).natural(self.mark.into());
     }
 
     pub fn take(take: &mut Take<'_>) -> io::Result<EventRow> {
@@ -52,16 +50,8 @@ pub(crate) fn take_clock(take: &mut Take<'_>) -> io::Result<Option<Clock>> {
         return Ok(None);
     }
     let (machine, seq) = (MachineId(take.small()?), SeqId(take.small()?));
-    let file = FileTag {
-        order: take.small()?,
-        id: take.small()?,
-    };
-    Ok(Some(Clock {
-        id,
-        seq,
-        file,
-        machine,
-    }))
+    let file = FileTag { order: take.small()?, id: take.small()? };
+    Ok(Some(Clock { id, seq, file, machine }))
 }
 
 pub(crate) fn put_reason(put: &mut Put<'_>, reason: Option<Unresolved>) {

@@ -206,12 +206,8 @@ impl Clocks {
 
     /// Adds the manifest's statement that two clocks have these readings at one instant (rule X35).
     pub fn relate(&mut self, readings: [(Clock, i64); 2]) -> Result<(), Rejected> {
-        let readings = readings.map(|(clock, value)| Reading {
-            clock,
-            value,
-            unit: 1,
-            incremental: false,
-        });
+        let readings =
+            readings.map(|(clock, value)| Reading { clock, value, unit: 1, incremental: false });
         self.make(Source::Manifest, None, readings.to_vec())
     }
 
@@ -225,13 +221,7 @@ impl Clocks {
         let trace_time = Some(self.trace_time.or_first());
         let id = self.graph.add_snapshot(source, &readings, trace_time)?;
         let (times, _) = self.place_readings(&readings);
-        self.made.push(ClockEffect::Snapshot {
-            source,
-            part,
-            id,
-            readings,
-            times,
-        });
+        self.made.push(ClockEffect::Snapshot { source, part, id, readings, times });
         Ok(())
     }
 
@@ -276,11 +266,7 @@ impl Clocks {
     /// Chooses the clock of a timestamp by rules C4, C6 and X17.
     fn choose(&self, header: &Header<'_>, part: PartIx, sequence: &Sequence) -> Choice {
         let own = header.timestamp_clock_id;
-        let named = if own != 0 {
-            own
-        } else {
-            sequence.default_clock()
-        };
+        let named = if own != 0 { own } else { sequence.default_clock() };
         match header.packet_type() {
             Some(PacketType::CHROME_EVENTS | PacketType::CHROME_METADATA)
                 if named == 0 || named == ClockId::MONOTONIC.get() =>
@@ -398,9 +384,9 @@ impl Clocks {
             return Ok(TraceTime::reads(value));
         }
         let ts = match self.whole.as_deref_mut() {
-            Some(Whole {
-                estimates, cache, ..
-            }) => estimates.convert_ticks(clock, ticks, unit, to, cache)?,
+            Some(Whole { estimates, cache, .. }) => {
+                estimates.convert_ticks(clock, ticks, unit, to, cache)?
+            }
             None => {
                 let (graph, cache) = (&self.graph, &mut self.cache);
                 graph.convert_ticks(clock, ticks, unit, to, cache)?
@@ -466,9 +452,7 @@ impl Clocks {
     fn convert(&mut self, clock: Clock, value: ClockNs) -> Result<ClockNs, Unresolved> {
         let to = self.target().ok_or(Unresolved::NoTarget)?;
         match self.whole.as_deref_mut() {
-            Some(Whole {
-                estimates, cache, ..
-            }) => estimates.convert(clock, value, to, cache),
+            Some(Whole { estimates, cache, .. }) => estimates.convert(clock, value, to, cache),
             None => self.graph.convert(clock, value, to, &mut self.cache),
         }
     }
@@ -479,9 +463,9 @@ impl Clocks {
             return Unresolved::NoTarget;
         };
         match self.whole.as_deref_mut() {
-            Some(Whole {
-                estimates, cache, ..
-            }) => estimates.graph().overflow(clock, to, cache.conversions()),
+            Some(Whole { estimates, cache, .. }) => {
+                estimates.graph().overflow(clock, to, cache.conversions())
+            }
             None => self.graph.overflow(clock, to, &mut self.cache),
         }
     }
@@ -609,21 +593,11 @@ impl Clocks {
     pub fn event_clock(&self, part: PartIx, clock: Option<(ClockId, SeqId)>) -> EventClock {
         let clock = clock.map(|(id, seq)| self.parts[part].clock(id, seq));
         match clock {
-            None => EventClock::Unusable {
-                part,
-                clock,
-                reason: Unresolved::UnknownClock,
-            },
-            Some(known) if known.lacks_sequence() => EventClock::Unusable {
-                part,
-                clock,
-                reason: Unresolved::NoSequenceId,
-            },
-            Some(clock) => EventClock::Known {
-                part,
-                clock,
-                unit: self.unit(clock),
-            },
+            None => EventClock::Unusable { part, clock, reason: Unresolved::UnknownClock },
+            Some(known) if known.lacks_sequence() => {
+                EventClock::Unusable { part, clock, reason: Unresolved::NoSequenceId }
+            }
+            Some(clock) => EventClock::Known { part, clock, unit: self.unit(clock) },
         }
     }
 
@@ -664,9 +638,7 @@ impl Clocks {
             .collect();
         let other = times.iter().find_map(|time| time.ok());
         let unresolved = times.first().and_then(|time| time.err());
-        let times = times
-            .into_iter()
-            .map(|time| time.ok().or(other).map(TraceTime::reads));
+        let times = times.into_iter().map(|time| time.ok().or(other).map(TraceTime::reads));
         (times.collect(), unresolved)
     }
 }
@@ -679,9 +651,7 @@ fn reader(part: PartIx, sequence: u32) -> u64 {
 /// The absolute reading of a timestamp (rule V5). `None` means a delta without a base.
 fn absolute(is_delta: bool, clock: u32, sequence: &Sequence, timestamp: u64) -> Option<u64> {
     match is_delta {
-        true => sequence
-            .accumulated(clock)
-            .map(|last| last.saturating_add(timestamp)),
+        true => sequence.accumulated(clock).map(|last| last.saturating_add(timestamp)),
         false => Some(timestamp),
     }
 }

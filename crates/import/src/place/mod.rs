@@ -176,13 +176,7 @@ impl Place {
     /// packets its time counts.
     #[inline]
     pub fn packet(&mut self, packet: &IncomingPacket<'_>, counts: CountsFor) -> Placement {
-        let &IncomingPacket {
-            id,
-            header,
-            part,
-            sequence,
-            ..
-        } = packet;
+        let &IncomingPacket { id, header, part, sequence, .. } = packet;
         let state = &mut self.sequences[sequence];
         let placement = self.clocks.place(header, part, state);
         self.note(packet, &placement);
@@ -215,9 +209,7 @@ impl Place {
         first_row: i64,
     ) -> Placement {
         let sequence = &self.sequences[packet.sequence];
-        let own = self
-            .clocks
-            .own_reading(packet.header, packet.part, sequence);
+        let own = self.clocks.own_reading(packet.header, packet.part, sequence);
         let (ts, unresolved) = match taken {
             Taken::Accepted(accepted) => (accepted.ts(), accepted.unresolved),
             Taken::Rejected(Rejected::NoSequenceId { .. }) => {
@@ -226,11 +218,7 @@ impl Place {
             Taken::Rejected(Rejected::Overflow { .. }) => (None, Some(Unresolved::Overflow)),
             Taken::Rejected(_) | Taken::Repeated => (None, None),
         };
-        let mut placement = Placement {
-            ts,
-            unresolved,
-            ..own
-        };
+        let mut placement = Placement { ts, unresolved, ..own };
         self.note(packet, &placement);
         if let Taken::Accepted(accepted) = taken
             && ts.is_none()
@@ -255,11 +243,7 @@ impl Place {
         times: &[Option<TraceTime>],
     ) {
         if times.first().copied().flatten().is_none() && !self.clocks.has_all() {
-            self.later.snapshot(&WaitingSnapshot {
-                first_row,
-                packet: None,
-                readings,
-            });
+            self.later.snapshot(&WaitingSnapshot { first_row, packet: None, readings });
         }
     }
 
@@ -268,8 +252,7 @@ impl Place {
         let part = packet.part;
         // The file of the clock may still change while the packet waits (rule X29).
         if let Some(clock) = placement.clock_id.filter(|_| !placement.waits) {
-            self.uses
-                .count(self.clocks.clock_of(packet.header, part, clock));
+            self.uses.count(self.clocks.clock_of(packet.header, part, clock));
         }
         if let Some(ts) = placement.ts {
             self.sequences[packet.sequence].saw(ts);
@@ -310,26 +293,15 @@ impl Place {
         mut each: impl FnMut(Settled<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         let uses = &mut self.uses;
-        waiting.settle(
-            &mut self.clocks,
-            &mut self.sequences,
-            later,
-            |settled, clocks| {
-                if let Settled::Packet {
-                    part,
-                    clock,
-                    result,
-                    ..
-                } = &settled
-                {
-                    uses.count(*clock);
-                    if let Ok(ts) = result {
-                        clocks.parts[*part].first.get_or_insert(*ts);
-                    }
+        waiting.settle(&mut self.clocks, &mut self.sequences, later, |settled, clocks| {
+            if let Settled::Packet { part, clock, result, .. } = &settled {
+                uses.count(*clock);
+                if let Ok(ts) = result {
+                    clocks.parts[*part].first.get_or_insert(*ts);
                 }
-                each(settled)
-            },
-        )
+            }
+            each(settled)
+        })
     }
 
     /// Calls `with` with the estimates by all snapshots and samples, and with a flag for each sample that

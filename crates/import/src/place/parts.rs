@@ -109,14 +109,7 @@ impl PartKeys {
     /// The keys of parts with these files and machines.
     pub fn new(parts: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let keys = (0..).map(PartIx).zip(parts);
-        PartKeys(
-            keys.map(|(part, (file, machine))| PartKey {
-                part,
-                file,
-                machine,
-            })
-            .collect(),
-        )
+        PartKeys(keys.map(|(part, (file, machine))| PartKey { part, file, machine }).collect())
     }
 
     /// Takes the number of a part from a record, and returns the key of the part.
@@ -299,9 +292,7 @@ impl Parts {
     #[inline]
     pub fn default_clock(&self, part: PartIx) -> u32 {
         match self[part].default_clock {
-            0 => self
-                .host_of(part)
-                .map_or(0, |host| self[host].default_clock),
+            0 => self.host_of(part).map_or(0, |host| self[host].default_clock),
             own => own,
         }
     }

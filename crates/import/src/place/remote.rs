@@ -122,10 +122,7 @@ pub(crate) fn add(
             reading(clock_of(&clocks.parts[client], id), client_value),
         ];
         if let Err(rejected) = clocks.make(Source::RemoteSync, Some(client), readings) {
-            clocks.made.push(ClockEffect::NotSynced {
-                part: client,
-                rejected,
-            });
+            clocks.made.push(ClockEffect::NotSynced { part: client, rejected });
         }
     }
 }
@@ -159,10 +156,5 @@ pub(crate) fn give(samples: &[Sample], estimates: &mut Estimates) -> Vec<bool> {
 }
 
 fn reading(clock: Clock, value: i64) -> Reading {
-    Reading {
-        clock,
-        value,
-        unit: 1,
-        incremental: false,
-    }
+    Reading { clock, value, unit: 1, incremental: false }
 }

@@ -244,9 +244,7 @@ struct Indexed {
 
 impl Indexed {
     fn key(self, all: &[Sequence]) -> (u32, u32) {
-        let id = all
-            .get(self.place as usize)
-            .map_or(0, |sequence| sequence.id);
+        let id = all.get(self.place as usize).map_or(0, |sequence| sequence.id);
         (self.machine_id, id)
     }
 }
@@ -355,10 +353,7 @@ impl Sequences {
 
     /// The interval of the sequence's next packet.
     pub fn interval(&self, index: SequenceIx) -> Interval {
-        Interval {
-            sequence: index.0,
-            cleared: self[index].cleared,
-        }
+        Interval { sequence: index.0, cleared: self[index].cleared }
     }
 
     /// The generation of the sequence's last packet.
@@ -380,9 +375,7 @@ impl Sequences {
 
     /// The sequences that packets name, in the order of their first packets.
     pub fn iter(&self) -> impl Iterator<Item = &Sequence> {
-        self.all
-            .iter()
-            .filter(|sequence| sequence.is_named && sequence.packets > 0)
+        self.all.iter().filter(|sequence| sequence.is_named && sequence.packets > 0)
     }
 }
 

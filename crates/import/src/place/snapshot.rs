@@ -78,28 +78,15 @@ impl Snapshot {
             unit: clock.unit_multiplier_ns(),
             incremental: clock.is_incremental(),
         });
-        Snapshot {
-            source,
-            readings: recorded.collect(),
-            names,
-        }
+        Snapshot { source, readings: recorded.collect(), names }
     }
 
     /// A pair of rule I1: readings of the clock of an ftrace bundle and of BOOTTIME at one instant.
     pub fn pair((id, seq): (ClockId, SeqId), timestamp: u64, boottime: u64) -> Snapshot {
-        let recorded = |id, timestamp| Recorded {
-            id,
-            seq,
-            timestamp,
-            unit: 1,
-            incremental: false,
-        };
+        let recorded = |id, timestamp| Recorded { id, seq, timestamp, unit: 1, incremental: false };
         Snapshot {
             source: Source::Bundle,
-            readings: vec![
-                recorded(id, timestamp),
-                recorded(ClockId::BOOTTIME, boottime),
-            ],
+            readings: vec![recorded(id, timestamp), recorded(ClockId::BOOTTIME, boottime)],
             names: Names::Default,
         }
     }
@@ -156,12 +143,7 @@ impl Accepted {
 
 /// A reading as recorded, in the clock's own unit.
 pub(crate) fn recorded(reading: &Reading) -> Ticks {
-    Ticks(
-        reading
-            .value
-            .checked_div(reading.unit)
-            .unwrap_or(reading.value),
-    )
+    Ticks(reading.value.checked_div(reading.unit).unwrap_or(reading.value))
 }
 
 /// The name of a snapshot in a message.
@@ -233,13 +215,7 @@ pub(crate) fn accept(
         .readings
         .iter()
         .map(|recorded| {
-            let Recorded {
-                id,
-                seq,
-                timestamp,
-                unit,
-                incremental,
-            } = *recorded;
+            let Recorded { id, seq, timestamp, unit, incremental } = *recorded;
             let clock = Clock::in_file(machine, id, seq, of.file, others);
             Reading::new(clock, timestamp, unit, incremental)
         })
@@ -254,12 +230,8 @@ pub(crate) fn accept(
             && snapshot.holds(ClockId::BOOTTIME)
             && !snapshot.holds(super::parts::TRACE_FILE),
     );
-    let trace_time = claim
-        .as_ref()
-        .map_or(clocks.trace_time.or_first(), |claim| claim.clock());
-    let id = clocks
-        .graph
-        .add_snapshot(snapshot.source, &readings, Some(trace_time))?;
+    let trace_time = claim.as_ref().map_or(clocks.trace_time.or_first(), |claim| claim.clock());
+    let id = clocks.graph.add_snapshot(snapshot.source, &readings, Some(trace_time))?;
 
     if let Some(claim) = claim {
         clocks.trace_time.take(claim);
@@ -278,11 +250,7 @@ pub(crate) fn accept(
         of.own_from = Some(packet);
         of.is_settled = false;
     }
-    for recorded in snapshot
-        .readings
-        .iter()
-        .filter(|reading| reading.incremental)
-    {
+    for recorded in snapshot.readings.iter().filter(|reading| reading.incremental) {
         sequence.set_accumulated(recorded.id.get(), recorded.timestamp);
     }
     Ok((id, readings, becomes_own && of.used_shared))
@@ -295,10 +263,7 @@ fn wall_clocks_are_shared(readings: &mut Vec<Reading>) {
         .iter()
         .filter(is_wall)
         .map(|&reading| Reading {
-            clock: Clock {
-                file: FileTag::SHARED,
-                ..reading.clock
-            },
+            clock: Clock { file: FileTag::SHARED, ..reading.clock },
             ..reading
         })
         .collect();

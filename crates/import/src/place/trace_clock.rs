@@ -76,11 +76,7 @@ impl TraceClock {
             }
             Some(Claim::Snapshot { is_host, .. }) => part.is_host && !is_host,
         };
-        counts.then_some(Claim::Snapshot {
-            clock,
-            file: part.file.order,
-            is_host: part.is_host,
-        })
+        counts.then_some(Claim::Snapshot { clock, file: part.file.order, is_host: part.is_host })
     }
 
     /// Takes the claimed clock.

@@ -17,10 +17,7 @@ pub(crate) struct Uses {
 impl Uses {
     /// Counts nothing.
     pub fn off() -> Self {
-        Uses {
-            is_off: true,
-            ..Uses::default()
-        }
+        Uses { is_off: true, ..Uses::default() }
     }
 
     /// Counts a packet.

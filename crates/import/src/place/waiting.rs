@@ -77,11 +77,7 @@ pub(crate) enum Settled<'a> {
     /// A row of `clock_snapshot`.
     Reading { id: i64, ts: TraceTime },
     /// A `clock_snapshot` packet.
-    Snapshot {
-        id: i64,
-        part: PartIx,
-        result: Result<TraceTime, Option<Unresolved>>,
-    },
+    Snapshot { id: i64, part: PartIx, result: Result<TraceTime, Option<Unresolved>> },
     /// Any other packet.
     Packet {
         id: i64,
@@ -153,10 +149,7 @@ const UNTIMED: u64 = 4;
 impl Waiting {
     /// The queue goes to `scratch` if it does not fit into memory.
     pub fn new(scratch: &Scratch) -> Self {
-        Waiting {
-            queue: SpillQueue::new(scratch),
-            record: Vec::new(),
-        }
+        Waiting { queue: SpillQueue::new(scratch), record: Vec::new() }
     }
 
     fn begin(&mut self, kind: u64) -> Put<'_> {
@@ -219,11 +212,7 @@ impl Waiting {
     }
 
     pub fn snapshot(&mut self, snapshot: &WaitingSnapshot<'_>) {
-        let &WaitingSnapshot {
-            first_row,
-            packet,
-            readings,
-        } = snapshot;
+        let &WaitingSnapshot { first_row, packet, readings } = snapshot;
         let mut put = self.begin(SNAPSHOT);
         put.integer(first_row)
             .optional(packet.map(|(id, ..)| id))
@@ -339,14 +328,7 @@ fn settle_packet(
         (Ok(ts), _) => sequences[sequence].saw(ts),
         (Err(_), None) => {}
     }
-    let settled = Settled::Packet {
-        id,
-        part,
-        clock,
-        clock_ts,
-        counts,
-        result,
-    };
+    let settled = Settled::Packet { id, part, clock, clock_ts, counts, result };
     each(settled, clocks)
 }
 
@@ -380,26 +362,11 @@ fn settle_event(
     let event = take.rest();
     match (result, later) {
         (Err(reason), Some(later)) => {
-            later.event(&WaitingEvent {
-                row,
-                part,
-                clock,
-                ticks,
-                reason,
-                place,
-                event,
-            });
+            later.event(&WaitingEvent { row, part, clock, ticks, reason, place, event });
             Ok(())
         }
         _ => {
-            let settled = SettledEvent {
-                row,
-                clock,
-                ticks,
-                result,
-                place,
-                event,
-            };
+            let settled = SettledEvent { row, clock, ticks, result, place, event };
             each(Settled::Event(settled), clocks)
         }
     }

@@ -71,10 +71,7 @@ impl Reader for AndroidLog {
         for event in &log.events {
             line(event, packet, &clock, context, rows);
         }
-        let payload = packet
-            .header
-            .payload
-            .unwrap_or((PacketType::ANDROID_LOG, &[]));
+        let payload = packet.header.payload.unwrap_or((PacketType::ANDROID_LOG, &[]));
         if let Some(stats) = Fields(payload.1).bytes(STATS) {
             ordered(PacketType::ANDROID_LOG, Fields(stats), packet, context);
         }
@@ -113,9 +110,7 @@ fn line(
         };
         timeline::Event::LogLine(line).write(&mut followed);
     }
-    let placed = event
-        .timestamp
-        .map(|timestamp| context.event(row, clock, timestamp, &followed));
+    let placed = event.timestamp.map(|timestamp| context.event(row, clock, timestamp, &followed));
     let ts = placed.and_then(Result::ok).map(|TraceTime(ts)| ts);
     let reason = placed.and_then(Result::err).map(Unresolved::code);
     let message = match &event.message {
@@ -216,10 +211,7 @@ mod tests {
     use super::*;
 
     fn arg(name: &str, value: arg::Value) -> Arg {
-        Arg {
-            name: Some(name.into()),
-            value: Some(value),
-        }
+        Arg { name: Some(name.into()), value: Some(value) }
     }
 
     #[test]

@@ -122,9 +122,7 @@ impl ImportContext {
         if !self.events.timeline.is_wanted() {
             return;
         }
-        let lost = Event::PacketsLost {
-            sequence: packet.generation.interval.sequence,
-        };
+        let lost = Event::PacketsLost { sequence: packet.generation.interval.sequence };
         self.beside(packet, &lost);
     }
 
@@ -133,9 +131,7 @@ impl ImportContext {
     /// relies on lost state.
     pub fn beside(&mut self, packet: &PlacedPacket<'_>, event: &Event<'_>) {
         event.write(&mut self.events.record);
-        let EventSink {
-            timeline, record, ..
-        } = &mut self.events;
+        let EventSink { timeline, record, .. } = &mut self.events;
         match (packet.placement.ts, packet.header.timestamp) {
             (Some(ts), _) => timeline.push(ts, record),
             (None, Some(_)) if !packet.is_lost() => self.packet_waits(packet),
@@ -151,10 +147,7 @@ impl ImportContext {
             && let (Some(clock_id), Some(ticks), Some(reason)) =
                 (placement.clock_id, placement.clock_ts, placement.unresolved)
         {
-            let clock = self
-                .place
-                .clocks
-                .clock_of(packet.header, packet.part, clock_id);
+            let clock = self.place.clocks.clock_of(packet.header, packet.part, clock_id);
             self.place.waiting.event(&WaitingEvent {
                 row: row_of(packet),
                 part: packet.part,
@@ -210,9 +203,5 @@ impl ImportContext {
 
 /// The row of a packet whose event waits.
 fn row_of(packet: &PlacedPacket<'_>) -> EventRow {
-    EventRow {
-        table: &tables::packet_record::TABLE,
-        id: packet.id,
-        mark: 0,
-    }
+    EventRow { table: &tables::packet_record::TABLE, id: packet.id, mark: 0 }
 }

@@ -56,10 +56,7 @@ impl Reader for TrackDescriptors {
             if let Some(thread) = thread_of(message).filter(|_| packet.valid) {
                 is_thread(thread, is_sandboxed(message), packet, context);
             }
-            context
-                .definitions
-                .uuids
-                .describe(packet.part, uuid, descriptor)
+            context.definitions.uuids.describe(packet.part, uuid, descriptor)
         });
         if let Err(fault) = described {
             context.faults.add(fault, packet.id);
@@ -131,11 +128,7 @@ fn is_thread(
     context: &mut ImportContext,
 ) {
     let (pid, tid) = thread_ids(thread, is_sandboxed);
-    let writer = Writer {
-        pid: pid as u32,
-        trusted_pid: packet.trusted_pid(),
-        tid,
-    };
+    let writer = Writer { pid: pid as u32, trusted_pid: packet.trusted_pid(), tid };
     let number = context.definitions.uuids.writer(writer);
     let (state, _) = context.writers.state(packet.generation);
     state.is_thread(number, thread);

@@ -54,10 +54,7 @@ impl Reader for EntityStates {
                 context.faults.add(DESCRIPTOR, packet.id);
                 continue;
             };
-            let said = EntityState {
-                entity: text(state, 3),
-                state: text(state, 4),
-            };
+            let said = EntityState { entity: text(state, 3), state: text(state, 4) };
             let energy = &mut context.definitions.parts.of(packet.part).energy;
             energy.describe_state((entity, index), said);
         }

@@ -79,9 +79,7 @@ fn fitting(set: Vec<u8>) -> Result<Vec<u8>, String> {
 
 fn inflate(gzip: &[u8]) -> Result<Vec<u8>, String> {
     let mut set = Vec::new();
-    let read = MultiGzDecoder::new(gzip)
-        .take(LARGEST + 1)
-        .read_to_end(&mut set);
+    let read = MultiGzDecoder::new(gzip).take(LARGEST + 1).read_to_end(&mut set);
     match read {
         Ok(_) => Ok(set),
         Err(error) => Err(format!("the descriptor is damaged: {error}")),

@@ -136,11 +136,7 @@ pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
 
 /// A loss that a packet reports.
 fn said_by(packet: &PlacedPacket<'_>, kind: LossKind) -> Loss {
-    Loss {
-        machine: Some(packet.machine),
-        packet: Some(packet.id),
-        ..Loss::new(kind)
-    }
+    Loss { machine: Some(packet.machine), packet: Some(packet.id), ..Loss::new(kind) }
 }
 
 impl FtraceStats {
@@ -189,9 +185,7 @@ impl FtraceStats {
             let seconds = stats.float(*field).unwrap_or(0.0);
             // A value that is too large becomes the largest number. Kernels write such values for
             // an empty buffer.
-            context
-                .journal
-                .set(counter, of, idx, (seconds * 1e9) as i64);
+            context.journal.set(counter, of, idx, (seconds * 1e9) as i64);
         }
     }
 
@@ -244,19 +238,13 @@ impl FtraceStats {
             let text = stats.bytes(field).filter(|text| !text.is_empty());
             text.into_iter().map(move |text| (why, text))
         };
-        let errors = events(
-            field::FAILED_FTRACE_EVENTS,
-            "the recorder could not enable event",
-        )
-        .chain(events(
-            field::UNKNOWN_FTRACE_EVENTS,
-            "the kernel has no event",
-        ))
-        .chain(texts(field::ATRACE_ERRORS, "atrace failed:"))
-        .chain(texts(
-            field::EXCLUSIVE_FEATURE_ERROR,
-            "another session uses an exclusive feature:",
-        ));
+        let errors = events(field::FAILED_FTRACE_EVENTS, "the recorder could not enable event")
+            .chain(events(field::UNKNOWN_FTRACE_EVENTS, "the kernel has no event"))
+            .chain(texts(field::ATRACE_ERRORS, "atrace failed:"))
+            .chain(texts(
+                field::EXCLUSIVE_FEATURE_ERROR,
+                "another session uses an exclusive feature:",
+            ));
         let mut count = 0_i64;
         for (why, what) in errors {
             count += 1;

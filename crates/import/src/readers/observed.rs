@@ -85,9 +85,5 @@ pub(super) fn observe(
 
 /// The fields of `InternedData` that the trackers of a type look up.
 const fn interned(packet_type: u32) -> &'static [(u32, Kept)] {
-    if packet_type == PacketType::GPU_RENDER_STAGE_EVENT.0 {
-        GPU_INTERNED
-    } else {
-        &[]
-    }
+    if packet_type == PacketType::GPU_RENDER_STAGE_EVENT.0 { GPU_INTERNED } else { &[] }
 }

@@ -177,11 +177,9 @@ fn lifecycle(
 ) {
     let about = About::both(file, machine);
     let ts = packet.header.timestamp.unwrap_or(0).cast_signed();
-    for (field, name) in [
-        (1, "all_data_source_started_ns"),
-        (2, "tracing_started_ns"),
-        (5, "tracing_disabled_ns"),
-    ] {
+    for (field, name) in
+        [(1, "all_data_source_started_ns"), (2, "tracing_started_ns"), (5, "tracing_disabled_ns")]
+    {
         if message.flag(field) {
             journal.facts.set(name, about, ts);
         }
@@ -231,10 +229,7 @@ fn cpu(message: Message<'_>) -> CpuInfo {
     CpuInfo {
         processor: message.text(1).map(String::from),
         capacity: message.small(3),
-        frequencies: message
-            .numbers(2)
-            .map(|frequency| frequency as u32)
-            .collect(),
+        frequencies: message.numbers(2).map(|frequency| frequency as u32).collect(),
         arm: message.bytes(4).map(|arm| {
             let number = |field| Message(arm).small(field).unwrap_or(0);
             [1, 2, 3, 4, 5].map(number)
@@ -260,10 +255,7 @@ mod tests {
     #[test]
     fn md14_the_parts_of_a_fingerprint_are_between_colons_and_slashes() {
         for (fingerprint, expected) in [
-            (
-                "google/coral/coral:12/SP1A.1/7679548:userdebug/dev-keys",
-                Some(("12", "7679548")),
-            ),
+            ("google/coral/coral:12/SP1A.1/7679548:userdebug/dev-keys", Some(("12", "7679548"))),
             ("g/p/d:Tiramisu/ID/INC:user/keys", Some(("Tiramisu", "INC"))),
             (":///:", Some(("", "/"))),
             ("a:b", None),

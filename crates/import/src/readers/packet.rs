@@ -31,9 +31,7 @@ pub(crate) struct PlacedPacket<'a> {
 impl PlacedPacket<'_> {
     /// Logs a message about the packet.
     pub fn say(&self, severity: Severity, code: &'static str, text: String, rows: &mut Rows<'_>) {
-        LogMessage::new(severity, code, text)
-            .of_packet(self.id, self.offset)
-            .push(rows);
+        LogMessage::new(severity, code, text).of_packet(self.id, self.offset).push(rows);
     }
 
     /// The pid of its writer, as the recorder states it; 0 if it does not.

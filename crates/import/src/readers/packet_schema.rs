@@ -26,10 +26,8 @@ impl PacketSchema {
         let mut schema = PacketSchema::default();
         for path in files {
             let path = path.as_ref();
-            let set = fs::read(path).map_err(|error| Error::OpenDescriptor {
-                path: path.to_owned(),
-                error,
-            })?;
+            let set = fs::read(path)
+                .map_err(|error| Error::OpenDescriptor { path: path.to_owned(), error })?;
             let extended = schema.pool_mut().extend(&set);
             extended.map_err(|error| Error::Descriptor {
                 path: path.to_owned(),

@@ -73,10 +73,7 @@ impl Reader for PowerRails {
         }
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
         let clock = context.place.clocks.event_clock(packet.part, boottime);
-        let packet_ts = packet
-            .placement
-            .ts
-            .filter(|_| packet.header.machine_id == HOST);
+        let packet_ts = packet.placement.ts.filter(|_| packet.header.machine_id == HOST);
         let packet_ts = packet_ts.map(|TraceTime(ts)| ts);
         for sample in message.messages(2) {
             let event = Event::Energy(Energy {

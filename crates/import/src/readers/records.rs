@@ -175,12 +175,7 @@ fn chrome_metadata(message: Message<'_>, number: u32, about: About, facts: &mut 
         let name = "cr-background_tracing_metadata";
         facts.add(name, about, false, STANDARD.encode(background));
         if let Some(hash) = Message(background).natural(3) {
-            facts.add(
-                "cr-scenario_name_hash",
-                about,
-                false,
-                i64::from(hash as u32),
-            );
+            facts.add("cr-scenario_name_hash", about, false, i64::from(hash as u32));
         }
     }
 }
@@ -201,10 +196,7 @@ fn field_trials(message: Message<'_>) -> Option<String> {
 
 /// `ChromeBenchmarkMetadata` (rule MD13).
 fn benchmark(message: Message<'_>, about: About, facts: &mut Facts) {
-    for (field, name) in [
-        (1, "benchmark_start_time_us"),
-        (2, "benchmark_story_run_time_us"),
-    ] {
+    for (field, name) in [(1, "benchmark_start_time_us"), (2, "benchmark_story_run_time_us")] {
         if let Some(value) = message.number(field) {
             facts.set(name, about, value.cast_signed());
         }

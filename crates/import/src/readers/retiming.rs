@@ -76,10 +76,7 @@ pub(crate) struct References {
 impl References {
     /// The times from a descriptor.
     pub fn of(time: i64) -> Self {
-        References {
-            read: Some(time),
-            written: Some(time),
-        }
+        References { read: Some(time), written: Some(time) }
     }
 }
 

@@ -70,9 +70,8 @@ impl Reader for TraceConfigs {
         let mut ftrace = sources
             .flat_map(|source| source.messages(CONFIG))
             .flat_map(|config| config.messages(FTRACE_CONFIG));
-        let buffers: Vec<bool> = buffers
-            .map(|buffer| buffer.number(FILL_POLICY) == Some(DISCARD))
-            .collect();
+        let buffers: Vec<bool> =
+            buffers.map(|buffer| buffer.number(FILL_POLICY) == Some(DISCARD)).collect();
         let writes_file = config.flag(WRITE_INTO_FILE);
         let (file, machine) = of(packet, context);
         if writes_file {
@@ -112,9 +111,7 @@ impl Reader for TraceConfigs {
 
 /// Whether the recorder of a machine flushes without being told to, when it writes into a file.
 fn flushes_itself(machine: u32, journal: &Journal) -> bool {
-    let version = journal
-        .facts
-        .get("tracing_service_version", About::machine(machine));
+    let version = journal.facts.get("tracing_service_version", About::machine(machine));
     match version {
         Some(Fact::Text(version)) => major(version).is_some_and(|major| major >= FLUSHES),
         _ => false,

@@ -80,12 +80,8 @@ impl Reader for TraceStats {
         context: &mut ImportContext,
         _rows: &mut Rows<'_>,
     ) {
-        let mut report = Report {
-            of: of(&context.place, packet.part),
-            packet,
-            context,
-            losses: Vec::new(),
-        };
+        let mut report =
+            Report { of: of(&context.place, packet.part), packet, context, losses: Vec::new() };
         report.service(stats);
         report.buffers(stats);
         report.writers(stats);
@@ -142,10 +138,7 @@ impl Report<'_> {
             packet: Some(self.packet.id),
             ..Loss::new(kind).counted(count)
         };
-        self.losses.push(Lost {
-            loss,
-            by_ring: false,
-        });
+        self.losses.push(Lost { loss, by_ring: false });
         self.losses.last_mut()
     }
 

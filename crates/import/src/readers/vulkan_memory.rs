@@ -36,10 +36,8 @@ fn time(message: Message<'_>) -> Option<u64> {
 impl Reader for VulkanMemoryEvents {
     type Payload<'a> = Message<'a>;
 
-    const TABLES: &'static [&'static Table] = &[
-        &tables::counter_record::TABLE,
-        &tables::thread_record::TABLE,
-    ];
+    const TABLES: &'static [&'static Table] =
+        &[&tables::counter_record::TABLE, &tables::thread_record::TABLE];
 
     const INTERNED: &'static [(u32, Kept)] = VULKAN_INTERNED;
 

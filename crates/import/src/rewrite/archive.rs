@@ -32,10 +32,7 @@ struct Member {
 
 impl Members {
     pub fn new(scratch: &Scratch) -> Members {
-        Members {
-            scratch: scratch.clone(),
-            written: Vec::new(),
-        }
+        Members { scratch: scratch.clone(), written: Vec::new() }
     }
 
     /// Begins the next file.
@@ -45,11 +42,7 @@ impl Members {
     /// If there is no room for it.
     pub fn begin(&self, packing: Packing) -> io::Result<Output> {
         // A temporary file counts itself.
-        Output::new(
-            Written::Aside(self.scratch.file()?),
-            packing,
-            &Quota::default(),
-        )
+        Output::new(Written::Aside(self.scratch.file()?), packing, &Quota::default())
     }
 
     /// Ends a file. A file without packets is left out.
@@ -69,12 +62,7 @@ impl Members {
             && !is_empty
         {
             file.rewind()?;
-            self.written.push(Member {
-                id,
-                name,
-                file,
-                packing,
-            });
+            self.written.push(Member { id, name, file, packing });
         }
         Ok(())
     }
@@ -102,9 +90,7 @@ impl Members {
         for member in behind {
             put(&mut zip, member)?;
         }
-        zip.finish()?
-            .into_inner()
-            .map_err(|error| error.into_error())
+        zip.finish()?.into_inner().map_err(|error| error.into_error())
     }
 }
 

@@ -43,19 +43,11 @@ pub enum RewriteError {
         "{path} and the temporary files beside it would take more than {limit}, {read}; nothing was changed",
         path = path.display()
     )]
-    TooLarge {
-        path: PathBuf,
-        limit: Size,
-        read: HowFar,
-    },
+    TooLarge { path: PathBuf, limit: Size, read: HowFar },
     #[error(
         "{source_name} has so many names that rewriting it would take more than {limit} of memory, {read}; nothing was changed"
     )]
-    TooMuchMemory {
-        source_name: String,
-        limit: Size,
-        read: HowFar,
-    },
+    TooMuchMemory { source_name: String, limit: Size, read: HowFar },
     #[error("writing {path} failed: {error}; nothing was changed", path = path.display())]
     Write { path: PathBuf, error: io::Error },
     #[error(

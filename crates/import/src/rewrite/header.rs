@@ -41,10 +41,7 @@ pub(crate) struct NewTime {
 
 impl NewTime {
     /// The time as it was recorded.
-    pub const SAME: NewTime = NewTime {
-        timestamp: None,
-        clock: NewClock::Same,
-    };
+    pub const SAME: NewTime = NewTime { timestamp: None, clock: NewClock::Same };
 
     /// The header with this time. It does not include the clock in the defaults.
     pub fn header<'a>(&self, header: &Header<'a>) -> Header<'a> {
@@ -138,10 +135,7 @@ pub(crate) fn write(
                 }
             }
             (field::TRACE_PACKET_DEFAULTS, Value::Bytes(defaults)) => match payload {
-                NewPayload::None {
-                    has_defaults: false,
-                    ..
-                } => unchanged.copy(start, end, out),
+                NewPayload::None { has_defaults: false, .. } => unchanged.copy(start, end, out),
                 _ if has_clock(defaults) => {
                     unchanged.copy(start, end, out);
                     put_defaults(defaults, out);
@@ -193,9 +187,7 @@ impl Unchanged<'_> {
 
 /// Whether a field is the payload that counts, if the packet has several.
 fn is_payload(header: &Header<'_>, number: u32, bytes: &[u8]) -> bool {
-    header
-        .payload
-        .is_some_and(|(kind, payload)| kind.0 == number && std::ptr::eq(payload, bytes))
+    header.payload.is_some_and(|(kind, payload)| kind.0 == number && std::ptr::eq(payload, bytes))
 }
 
 /// Writes the defaults without their clock. Empty defaults stay, because their presence replaces
@@ -228,15 +220,8 @@ mod tests {
     #[test]
     fn rw2_fields_that_do_not_change_stay_where_they_are() {
         assert_eq!(written(&PACKET, NewTime::SAME, NewPayload::Same), PACKET);
-        let time = NewTime {
-            timestamp: Some(300),
-            clock: NewClock::Is(6),
-        };
-        let changed = [
-            &[0x40, 0xac, 2, 0xd0, 3, 6][..],
-            &PACKET[2..5],
-            &[0x5a, 2, 0x48, 3],
-        ];
+        let time = NewTime { timestamp: Some(300), clock: NewClock::Is(6) };
+        let changed = [&[0x40, 0xac, 2, 0xd0, 3, 6][..], &PACKET[2..5], &[0x5a, 2, 0x48, 3]];
         let changed = changed.concat();
         let once = written(&PACKET, time, NewPayload::Is(&[0x48, 3]));
         assert_eq!(once, changed);
@@ -246,19 +231,10 @@ mod tests {
     #[test]
     fn rw2_of_repeated_numbers_one_is_left_and_a_clock_goes() {
         let packet = [0xd0, 3, 9, 0x40, 1, 0x40, 2, 0xd0, 3, 64];
-        let time = NewTime {
-            timestamp: Some(7),
-            clock: NewClock::None,
-        };
+        let time = NewTime { timestamp: Some(7), clock: NewClock::None };
         assert_eq!(written(&packet, time, NewPayload::Same), [0x40, 7]);
-        let time = NewTime {
-            clock: NewClock::Is(6),
-            ..time
-        };
-        assert_eq!(
-            written(&packet, time, NewPayload::Same),
-            [0xd0, 3, 6, 0x40, 7]
-        );
+        let time = NewTime { clock: NewClock::Is(6), ..time };
+        assert_eq!(written(&packet, time, NewPayload::Same), [0xd0, 3, 6, 0x40, 7]);
     }
 
     #[test]
@@ -272,10 +248,7 @@ mod tests {
 
     #[test]
     fn rw7_a_payload_that_cannot_be_read_goes_with_what_is_unknown() {
-        let payload = NewPayload::None {
-            has_interned: true,
-            has_defaults: true,
-        };
+        let payload = NewPayload::None { has_interned: true, has_defaults: true };
         assert_eq!(written(&PACKET, NewTime::SAME, payload), [0x40, 5]);
     }
 }

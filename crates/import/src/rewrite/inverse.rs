@@ -53,9 +53,8 @@ pub(crate) fn inverse(
         if let [Some(mut before), Some(mut after)] = around {
             while before.abs_diff(after) > 1 {
                 let middle = i128::midpoint(before.into(), after.into());
-                let Some((middle, found)) = i64::try_from(middle)
-                    .ok()
-                    .and_then(|middle| Some((middle, convert(middle)?)))
+                let Some((middle, found)) =
+                    i64::try_from(middle).ok().and_then(|middle| Some((middle, convert(middle)?)))
                 else {
                     break;
                 };
@@ -106,29 +105,14 @@ mod tests {
         // No reading leads to a time from 1100 to 1150.
         let convert = || by(&[(0, 1000), (100, 1050)]);
         let found = inverse(convert(), [10], 1110);
-        assert_eq!(
-            found,
-            Some(Found {
-                reading: 99,
-                off: 11
-            })
-        );
+        assert_eq!(found, Some(Found { reading: 99, off: 11 }));
         let found = inverse(convert(), [10], 1140);
-        assert_eq!(
-            found,
-            Some(Found {
-                reading: 100,
-                off: 10
-            })
-        );
+        assert_eq!(found, Some(Found { reading: 100, off: 10 }));
     }
 
     #[test]
     fn rw6_a_clock_that_leads_nowhere_has_no_reading() {
         assert_eq!(inverse(|_| None, [1, 2], 5), None);
-        assert_eq!(
-            inverse(Some, [i64::MAX], 7),
-            Some(Found { reading: 7, off: 0 })
-        );
+        assert_eq!(inverse(Some, [i64::MAX], 7), Some(Found { reading: 7, off: 0 }));
     }
 }

@@ -214,10 +214,7 @@ impl Job<'_> {
             let unrelated = found.unrelated.clone();
             let passed = self.write(&mut files, found, (file, packing))?;
             let rewritten = self.end(&files, new, to, passed)?;
-            return Ok(Rewritten {
-                unrelated,
-                ..rewritten
-            });
+            return Ok(Rewritten { unrelated, ..rewritten });
         }
         let passed = match self.at_once(&mut files, (file, packing))? {
             AtOnce::Written(passed) => *passed,
@@ -237,10 +234,7 @@ impl Job<'_> {
                 let mut snapshots = SnapshotPackets::new(&self.scratch);
                 let surveyed = self.survey(files, Some(&mut snapshots))?;
                 let counts = surveyed.counts;
-                (
-                    Some(surveyed.context.place.found()),
-                    Some((snapshots, counts)),
-                )
+                (Some(surveyed.context.place.found()), Some((snapshots, counts)))
             }
             Conversion::Nearest => (None, None),
         };
@@ -274,9 +268,7 @@ impl Job<'_> {
         let counts = surveyed_counts.filter(|_| others.ends_early);
         let counts = counts.unwrap_or(source.counts);
         let others = passed.pass.others;
-        let file = others
-            .output
-            .map(|output| output.abandon(&self.scratch, &self.limits.disk));
+        let file = others.output.map(|output| output.abandon(&self.scratch, &self.limits.disk));
         let file = file.transpose().map_err(|error| self.failed(error))?;
         let known = others.collected.known();
         let found = Found {
@@ -298,15 +290,7 @@ impl Job<'_> {
         found: Found,
         (file, packing): (Option<Written>, Packing),
     ) -> Result<Passed, RewriteError> {
-        let Found {
-            known,
-            whole,
-            several,
-            target,
-            trace_time,
-            counts,
-            ..
-        } = found;
+        let Found { known, whole, several, target, trace_time, counts, .. } = found;
         // Several files are stored temporarily until all are written.
         let (aside, file) = match &several {
             Some(_) => (file, None),
@@ -430,10 +414,7 @@ impl Job<'_> {
 
     /// A trace before any of it is read.
     fn frame(&self, whole: Option<Whole>) -> Frame {
-        let keep = Keep {
-            data: false,
-            events: Wanted::of(&[]),
-        };
+        let keep = Keep { data: false, events: Wanted::of(&[]) };
         let watch = self.limits.memory.watch();
         let mut frame = Frame::new(PacketSchema::default(), keep, &self.scratch, watch, whole);
         frame.context.place.uses = Uses::off();
@@ -473,11 +454,7 @@ impl Job<'_> {
         if let Some(failure) = pass.others.failure.take() {
             return Err(self.failed(failure));
         }
-        Ok(Passed {
-            pass,
-            files: files.map_err(|broken| self.broken(broken))?,
-            unreadable,
-        })
+        Ok(Passed { pass, files: files.map_err(|broken| self.broken(broken))?, unreadable })
     }
 
     /// Puts the written trace into its place.
@@ -488,11 +465,7 @@ impl Job<'_> {
         to: RewriteTo<'_>,
         passed: Passed,
     ) -> Result<Rewritten, RewriteError> {
-        let Passed {
-            pass,
-            files: read,
-            unreadable: (packets, bytes),
-        } = passed;
+        let Passed { pass, files: read, unreadable: (packets, bytes) } = passed;
         let warnings = self.warnings(files, &read)?;
         let Pass { source, mut others } = pass;
         let regions = read.iter().map(|file| file.read.counted);
@@ -544,11 +517,7 @@ impl Job<'_> {
         }
         let mut traces = 0;
         for file in read {
-            let verdict = Verdict {
-                file,
-                name: &file.title,
-                strict: self.options.strict,
-            };
+            let verdict = Verdict { file, name: &file.title, strict: self.options.strict };
             match verdict.warnings() {
                 Ok(warnings) => {
                     told.extend(warnings);
@@ -561,16 +530,8 @@ impl Job<'_> {
         }
         let is_left =
             |file: &&File| file.kind != TraceType::PERFETTO && file.kind != TraceType::Manifest;
-        for file in files
-            .order
-            .iter()
-            .filter(is_left)
-            .filter(|_| !files.is_alone)
-        {
-            told.push(format!(
-                "{}: not a trace, left out",
-                files.inputs.title(file.id)
-            ));
+        for file in files.order.iter().filter(is_left).filter(|_| !files.is_alone) {
+            told.push(format!("{}: not a trace, left out", files.inputs.title(file.id)));
         }
         match traces {
             0 => {
@@ -596,11 +557,7 @@ impl Job<'_> {
     fn open(&self) -> Result<Files<'_>, RewriteError> {
         let manifest = self.options.manifest.as_deref();
         let (sources, monitor) = (self.sources, self.monitor);
-        let opening = Opening {
-            manifest,
-            reads: Reads::Again,
-            split: false,
-        };
+        let opening = Opening { manifest, reads: Reads::Again, split: false };
         let opened = Files::open(sources, opening, &self.scratch, monitor);
         opened.map_err(|error| match (error, sources) {
             _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled.into(),
@@ -653,11 +610,9 @@ impl Job<'_> {
             };
         }
         match self.options.max_size {
-            Some(limit) if self.limits.disk.is_exceeded() => RewriteError::TooLarge {
-                path,
-                limit,
-                read: self.how_far(),
-            },
+            Some(limit) if self.limits.disk.is_exceeded() => {
+                RewriteError::TooLarge { path, limit, read: self.how_far() }
+            }
             _ if is_full(&error) => RewriteError::DiskFull { path },
             _ => RewriteError::Write { path, error },
         }
@@ -751,9 +706,7 @@ fn is_placed(settled: &Settled<'_>) -> bool {
 
 /// The error if a database was named instead of a trace: with the name of its trace, if timebase made it.
 fn is_database(path: &Path) -> RewriteError {
-    let foreign = || Error::ImportsForeignDatabase {
-        path: path.to_owned(),
-    };
+    let foreign = || Error::ImportsForeignDatabase { path: path.to_owned() };
     // To SQLite, names such as `file:a.db` and `:memory:` are not names of files.
     let name = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let Ok(conn) = Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
@@ -777,10 +730,7 @@ fn is_database(path: &Path) -> RewriteError {
 /// Checks that the destination is free, or may be replaced, and makes an empty file beside it.
 fn create(path: &Path, sources: &[Source], overwrite: bool) -> Result<NewFile, RewriteError> {
     let path_buf = || path.to_path_buf();
-    let failed = |error| RewriteError::Create {
-        path: path_buf(),
-        error,
-    };
+    let failed = |error| RewriteError::Create { path: path_buf(), error };
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error)),

@@ -56,16 +56,12 @@ impl Output {
         let buffered = |file| BufWriter::with_capacity(BUFFER, file);
         let packed = match packing {
             Packing::Plain => Packed::Plain(file),
-            Packing::Gzip => Packed::Gzip(Box::new(GzEncoder::new(
-                buffered(file),
-                Compression::default(),
-            ))),
+            Packing::Gzip => {
+                Packed::Gzip(Box::new(GzEncoder::new(buffered(file), Compression::default())))
+            }
             Packing::Zstd => Packed::Zstd(zstd::Encoder::new(buffered(file), 0)?),
         };
-        Ok(Output {
-            behind: Behind::new(packed)?,
-            is_empty: true,
-        })
+        Ok(Output { behind: Behind::new(packed)?, is_empty: true })
     }
 
     /// Continues after bytes that are written already.
@@ -74,10 +70,7 @@ impl Output {
     ///
     /// If there is no thread to write on.
     pub fn of(file: Counted) -> io::Result<Output> {
-        Ok(Output {
-            behind: Behind::new(Packed::Plain(file))?,
-            is_empty: false,
-        })
+        Ok(Output { behind: Behind::new(Packed::Plain(file))?, is_empty: false })
     }
 
     /// Writes bytes that are no packet.

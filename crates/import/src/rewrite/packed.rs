@@ -21,11 +21,7 @@ pub(crate) enum Written {
 
 impl Counted {
     pub fn new(file: Written, quota: &Quota) -> Counted {
-        Counted {
-            file,
-            quota: quota.clone(),
-            size: 0,
-        }
+        Counted { file, quota: quota.clone(), size: 0 }
     }
 }
 

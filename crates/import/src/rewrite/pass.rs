@@ -346,38 +346,23 @@ impl Others {
         if !is_needed {
             return;
         }
-        let bare = Header {
-            payload: None,
-            ..*header
-        };
+        let bare = Header { payload: None, ..*header };
         let Some(entered) = self.target.enter(&bare, None, rows) else {
             return;
         };
         if !self.times.writes {
             return;
         }
-        let placed = Placed {
-            parts: (placed.parts.0, entered.part),
-            ..placed
-        };
+        let placed = Placed { parts: (placed.parts.0, entered.part), ..placed };
         self.count(source, &bare, &placed);
         let time = match placed.ts.filter(|_| header.timestamp.is_some()) {
             Some(ts) => self.time(&bare, &placed, ts),
             None => self.unplaced(&bare, &placed),
         };
         let (has_interned, has_defaults) = source.is_sound(header);
-        let payload = NewPayload::None {
-            has_interned,
-            has_defaults,
-        };
-        let bare = Packet {
-            header: &bare,
-            ..*packet
-        };
-        let aimed = Aimed {
-            copied: entered,
-            ts: placed.ts,
-        };
+        let payload = NewPayload::None { has_interned, has_defaults };
+        let bare = Packet { header: &bare, ..*packet };
+        let aimed = Aimed { copied: entered, ts: placed.ts };
         self.write(&bare, time, payload, aimed, rows);
     }
 
@@ -397,10 +382,7 @@ impl Others {
         if self.target.is_trace_time(part, id)
             && let Ok(timestamp) = u64::try_from(ts.0)
         {
-            return NewTime {
-                timestamp: Some(timestamp),
-                clock,
-            };
+            return NewTime { timestamp: Some(timestamp), clock };
         }
         self.other_time(header, placed, ts, clock)
     }
@@ -420,10 +402,7 @@ impl Others {
         let found = self.target.reading(part, (id, SeqId(0)), ts.0, ts);
         let timestamp = |reading: i64| u64::try_from(reading).ok();
         if let Some(found) = found.filter(|found| found.off == 0) {
-            return NewTime {
-                timestamp: timestamp(found.reading),
-                clock,
-            };
+            return NewTime { timestamp: timestamp(found.reading), clock };
         }
         // Use the clock that it was read from. It leads to the packet's time, unless rates say
         // otherwise.
@@ -437,10 +416,7 @@ impl Others {
             let on_own = self.target.reading(part, clock, recorded, ts);
             let is_closer = |off: u64| found.is_none_or(|found| off < found.off);
             if let Some(on_own) = on_own.filter(|on_own| is_closer(on_own.off)) {
-                return NewTime {
-                    timestamp: timestamp(on_own.reading),
-                    clock: NewClock::Is(own),
-                };
+                return NewTime { timestamp: timestamp(on_own.reading), clock: NewClock::Is(own) };
             }
         }
         NewTime {
@@ -456,10 +432,9 @@ impl Others {
         let default = self.target.default_clock(part);
         let is_named = header.timestamp_clock_id != 0 || header.timestamp.is_none();
         match placed.placement.clock_id {
-            Some(id) if !is_named && id != default => NewTime {
-                timestamp: None,
-                clock: NewClock::Is(id),
-            },
+            Some(id) if !is_named && id != default => {
+                NewTime { timestamp: None, clock: NewClock::Is(id) }
+            }
             _ => NewTime::SAME,
         }
     }
@@ -517,8 +492,5 @@ impl Others {
 
 /// Whether packets of this type use MONOTONIC if they name no clock.
 fn is_chrome(header: &Header<'_>) -> bool {
-    matches!(
-        header.packet_type(),
-        Some(PacketType::CHROME_EVENTS | PacketType::CHROME_METADATA)
-    )
+    matches!(header.packet_type(), Some(PacketType::CHROME_EVENTS | PacketType::CHROME_METADATA))
 }

@@ -42,10 +42,8 @@ impl Several {
         let traces = files.traces();
         let names: Vec<String> = traces.iter().map(|file| files.name(file)).collect();
         let manifest = manifest(files, &traces, &names, surveyed);
-        let members = names.iter().zip(&traces).map(|(name, file)| Member {
-            name,
-            kind: files.member(file),
-        });
+        let members =
+            names.iter().zip(&traces).map(|(name, file)| Member { name, kind: files.member(file) });
         let members: Vec<Member<'_>> = members.collect();
         let resolved = manifest.resolve(&members)?;
         let ids = traces.iter().map(|file| file.id);
@@ -122,10 +120,7 @@ fn manifest(
     }
     for path in names {
         if manifest.files.iter().all(|entry| entry.path != *path) {
-            manifest.files.push(FileEntry {
-                path: path.clone(),
-                ..FileEntry::default()
-            });
+            manifest.files.push(FileEntry { path: path.clone(), ..FileEntry::default() });
         }
     }
     let placed = placed(&mut surveyed.context.place);
@@ -141,12 +136,7 @@ fn manifest(
         return manifest;
     }
     let machines = &surveyed.context.definitions.machines;
-    let parts: Vec<&Part> = place
-        .clocks
-        .parts
-        .of_files()
-        .map(|(_, part)| part)
-        .collect();
+    let parts: Vec<&Part> = place.clocks.parts.of_files().map(|(_, part)| part).collect();
     let of_file = |tag: FileTag| parts.iter().filter(move |part| part.file == tag);
     let of_trace_time = traces.iter().zip(names).find_map(|(file, path)| {
         let entry = entry(&mut manifest, path)?;
@@ -181,11 +171,7 @@ fn manifest(
             });
         }
     }
-    manifest.trace_time = Some(TraceTimeEntry {
-        clock,
-        file: Some(file),
-        machine,
-    });
+    manifest.trace_time = Some(TraceTimeEntry { clock, file: Some(file), machine });
     manifest
 }
 
@@ -211,9 +197,7 @@ fn referred(entry: &FileEntry, part: &Part, machines: &Machines) -> Option<Machi
         // The host gets its row when the manifest refers to it. This is the next row after the machines with
         // names.
         Named::ByRaw => {
-            let named = machines
-                .iter()
-                .filter(|machine| machine.given_name.is_some());
+            let named = machines.iter().filter(|machine| machine.given_name.is_some());
             let is_next = usize::try_from(id) == Ok(named.count());
             let is_host = part.is_host && machines.get(id).is_some_and(|host| host.raw_id == 0);
             (is_host && is_next).then_some(Machine(None))

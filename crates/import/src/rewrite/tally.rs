@@ -89,10 +89,7 @@ impl Left {
     fn what(self) -> [&'static str; 2] {
         match self {
             Left::Packet => ["packet that cannot be read", "packets that cannot be read"],
-            Left::Payload => [
-                "payload that cannot be read",
-                "payloads that cannot be read",
-            ],
+            Left::Payload => ["payload that cannot be read", "payloads that cannot be read"],
             Left::TooLarge => ["packet that is too large", "packets that are too large"],
             Left::Region => ["damaged place", "damaged places"],
             Left::Sync => [
@@ -169,17 +166,11 @@ impl Tally {
     /// The results for the caller.
     pub fn told(self) -> Rewritten {
         let left_out = self.left.into_iter().filter(|(_, (count, _))| *count > 0);
-        let left_out = left_out.map(|(left, (count, bytes))| LeftOut {
-            what: left.what(),
-            count,
-            bytes,
-        });
+        let left_out =
+            left_out.map(|(left, (count, bytes))| LeftOut { what: left.what(), count, bytes });
         let unmet = self.missed.into_iter();
-        let unmet = unmet.map(|(missed, (count, largest))| Unmet {
-            what: missed.what(),
-            count,
-            largest,
-        });
+        let unmet =
+            unmet.map(|(missed, (count, largest))| Unmet { what: missed.what(), count, largest });
         Rewritten {
             written: self.written,
             unplaced: self.unplaced,
@@ -274,10 +265,6 @@ mod tests {
         tally.missed(Missed::Packet, 1, Some(5));
         let told = tally.told();
         assert_eq!(told.unmet.len(), 1);
-        assert!(
-            told.unmet
-                .iter()
-                .all(|unmet| unmet.count == 3 && unmet.largest.is_none())
-        );
+        assert!(told.unmet.iter().all(|unmet| unmet.count == 3 && unmet.largest.is_none()));
     }
 }

@@ -35,13 +35,7 @@ impl Target {
             let place = &whole.context.place;
             place.clocks.unit(trace_time) == 1 && place.trace_time() == trace_time
         });
-        Target {
-            frame,
-            whole,
-            trace_time,
-            is_direct,
-            lacks_whole: false,
-        }
+        Target { frame, whole, trace_time, is_direct, lacks_whole: false }
     }
 
     /// After the whole trace is written: whether the assumptions about its times hold.
@@ -66,11 +60,7 @@ impl Target {
 
     /// Whether timestamps of a clock are deltas (rule V5).
     pub fn is_incremental(&self, header: &Header<'_>, part: PartIx, clock: u32) -> bool {
-        self.frame
-            .context
-            .place
-            .clocks
-            .is_incremental(header, part, clock)
+        self.frame.context.place.clocks.is_incremental(header, part, clock)
     }
 
     /// A time of a part is about to be converted.
@@ -128,11 +118,7 @@ impl Target {
         let clocks = &mut self.frame.context.place.clocks;
         let clock = clocks.parts[part].clock(id, seq);
         let begins = [Some(recorded), clocks.back(ts, clock)];
-        let found = inverse(
-            |reading| convert(self, reading),
-            begins.into_iter().flatten(),
-            time,
-        );
+        let found = inverse(|reading| convert(self, reading), begins.into_iter().flatten(), time);
         if found.is_some_and(|found| found.off == 0) {
             return found;
         }

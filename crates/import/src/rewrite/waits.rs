@@ -30,25 +30,18 @@ pub(crate) enum End {
 
 impl Collected {
     pub fn new(scratch: &Scratch) -> Self {
-        Collected {
-            queues: std::array::from_fn(|_| SpillQueue::new(scratch)),
-            record: Vec::new(),
-        }
+        Collected { queues: std::array::from_fn(|_| SpillQueue::new(scratch)), record: Vec::new() }
     }
 
     /// Collects a settled time.
     pub fn settled(&mut self, settled: &Settled<'_>, end: End) {
         let (number, ts, queue) = match settled {
-            Settled::Packet {
-                id, result: Ok(ts), ..
-            } => (*id, *ts, usize::from(end == End::All)),
+            Settled::Packet { id, result: Ok(ts), .. } => (*id, *ts, usize::from(end == End::All)),
             Settled::Event(event) => match event.result {
                 Ok(ts) => (event.row.id, ts, usize::from(end == End::All)),
                 Err(_) => return,
             },
-            Settled::Snapshot {
-                id, result: Ok(ts), ..
-            } => (*id, *ts, 2),
+            Settled::Snapshot { id, result: Ok(ts), .. } => (*id, *ts, 2),
             _ => return,
         };
         self.record.clear();

@@ -262,9 +262,7 @@ impl<'a> Event<'a> {
 
     /// Whether a record that [`Event::write`] wrote reports lost packets.
     pub fn tells_of_loss(record: &[u8]) -> bool {
-        Take(record)
-            .natural()
-            .is_ok_and(|kind| kind == PACKETS_LOST)
+        Take(record).natural().is_ok_and(|kind| kind == PACKETS_LOST)
     }
 
     /// Reads a record that [`Event::write`] wrote.
@@ -336,9 +334,7 @@ impl<'a> Event<'a> {
                 })
             }
             NOTHING => Event::Nothing,
-            PACKETS_LOST => Event::PacketsLost {
-                sequence: take.small()?,
-            },
+            PACKETS_LOST => Event::PacketsLost { sequence: take.small()? },
             _ => return Err(cut()),
         };
         Ok(event)
@@ -370,10 +366,7 @@ impl Switch {
             next_prio: take.integer()? as i32,
             next_comm: name(&mut take)?,
             prev: match kind {
-                SWITCH => Some(Prev {
-                    pid: take.small()?,
-                    comm: name(&mut take)?,
-                }),
+                SWITCH => Some(Prev { pid: take.small()?, comm: name(&mut take)? }),
                 _ => None,
             },
         })
@@ -402,9 +395,7 @@ impl Waking {
             cpu: take.small()?,
             waker: match (kind, take.small()?) {
                 (WAKING, tid) => Waker::Tid(tid),
-                (_, flag) => Waker::Running {
-                    in_interrupt: flag != 0,
-                },
+                (_, flag) => Waker::Running { in_interrupt: flag != 0 },
             },
             pid: take.small()?,
             comm: name(&mut take)?,
@@ -472,15 +463,11 @@ fn name(take: &mut Take<'_>) -> io::Result<Option<Name>> {
 }
 
 fn put_interval(put: &mut Put<'_>, interval: Interval) {
-    put.natural(interval.sequence.into())
-        .natural(interval.cleared.into());
+    put.natural(interval.sequence.into()).natural(interval.cleared.into());
 }
 
 fn take_interval(take: &mut Take<'_>) -> io::Result<Interval> {
-    Ok(Interval {
-        sequence: take.small()?,
-        cleared: take.small()?,
-    })
+    Ok(Interval { sequence: take.small()?, cleared: take.small()? })
 }
 
 #[cfg(test)]
@@ -491,18 +478,12 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let parts = PartKeys::new([(1, 10), (2, 11), (3, 12)]);
-        let interval = Interval {
-            sequence: 3,
-            cleared: 400,
-        };
+        let interval = Interval { sequence: 3, cleared: 400 };
         let switch = Switch {
             part: PartIx(1),
             machine: 11,
             cpu: 700,
-            prev: Some(Prev {
-                pid: u32::MAX,
-                comm: None,
-            }),
+            prev: Some(Prev { pid: u32::MAX, comm: None }),
             prev_state: u64::MAX,
             next_pid: 7,
             next_prio: -1,
@@ -525,13 +506,7 @@ mod tests {
             field: 5,
             message: &[],
         };
-        let line = LogLine {
-            part: PartIx(1),
-            machine: 11,
-            pid: 2,
-            tid: 3,
-            row: 4,
-        };
+        let line = LogLine { part: PartIx(1), machine: 11, pid: 2, tid: 3, row: 4 };
         let packet = PacketEvent {
             id: 7,
             part: PartIx(1),
@@ -574,28 +549,14 @@ mod tests {
             Event::Recorded(recorded),
             Event::Energy(energy),
             Event::Switch(switch),
-            Event::Switch(Switch {
-                prev: None,
-                ..switch
-            }),
+            Event::Switch(Switch { prev: None, ..switch }),
             Event::Waking(waking),
-            Event::Waking(Waking {
-                waker: Waker::Running { in_interrupt: true },
-                ..waking
-            }),
+            Event::Waking(Waking { waker: Waker::Running { in_interrupt: true }, ..waking }),
             Event::Ftrace(ftrace),
-            Event::Ftrace(FtraceEvent {
-                interval,
-                message: b"message",
-                ..ftrace
-            }),
+            Event::Ftrace(FtraceEvent { interval, message: b"message", ..ftrace }),
             Event::LogLine(line),
             Event::Packet(packet),
-            Event::Packet(PacketEvent {
-                payload: b"payload",
-                valid: false,
-                ..packet
-            }),
+            Event::Packet(PacketEvent { payload: b"payload", valid: false, ..packet }),
         ] {
             let mut record = Vec::new();
             event.write(&mut record);

@@ -197,11 +197,7 @@ mod tests {
             bind: Some((0, Some(direction))),
             ..LegacyEvent::default()
         });
-        for event in [LegacyEvent::default(), full]
-            .into_iter()
-            .chain(ids)
-            .chain(binds)
-        {
+        for event in [LegacyEvent::default(), full].into_iter().chain(ids).chain(binds) {
             let mut record = Vec::new();
             event.put(&mut Put(&mut record));
             let mut take = Take(&record);

@@ -21,12 +21,7 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// A timeline without events. Events that do not fit into memory go to `scratch`.
     pub fn new(is_wanted: bool, scratch: &Scratch) -> Self {
-        Timeline {
-            is_wanted,
-            events: Sorter::new(scratch),
-            next: 0,
-            failure: None,
-        }
+        Timeline { is_wanted, events: Sorter::new(scratch), next: 0, failure: None }
     }
 
     /// Whether events are wanted.
@@ -101,13 +96,7 @@ mod tests {
     }
 
     fn line(row: i64) -> Event<'static> {
-        Event::LogLine(LogLine {
-            part: PartIx(0),
-            machine: 0,
-            pid: 1,
-            tid: 2,
-            row,
-        })
+        Event::LogLine(LogLine { part: PartIx(0), machine: 0, pid: 1, tid: 2, row })
     }
 
     proptest! {
@@ -147,10 +136,6 @@ mod tests {
         for ts in 0..200_000 {
             timeline.push(TraceTime(ts), &event);
         }
-        assert!(
-            timeline
-                .drain(&parts(), &mut Watch::default(), |_, _| Ok(()))
-                .is_err()
-        );
+        assert!(timeline.drain(&parts(), &mut Watch::default(), |_, _| Ok(())).is_err());
     }
 }

@@ -385,11 +385,7 @@ impl<'a> TrackEvent<'a> {
         let has = |part| parts & part != 0;
         let kind = EventKind::of(take.natural()?)?;
         let sequence = take.small()?;
-        let mut event = TrackEvent {
-            kind,
-            sequence,
-            ..TrackEvent::empty(of, take.integer()?)
-        };
+        let mut event = TrackEvent { kind, sequence, ..TrackEvent::empty(of, take.integer()?) };
         if has(has::UUID) {
             event.uuid = Some(UuidIx(take.small()?));
         }
@@ -457,8 +453,7 @@ impl<'a> TrackEvent<'a> {
 impl<'a> EventStack<'a> {
     /// Appends the callstack, without its sequence, which is the event's.
     fn put(&self, put: &mut Put<'_>) {
-        put.natural(self.interval.cleared.into())
-            .natural(self.until);
+        put.natural(self.interval.cleared.into()).natural(self.until);
         match self.weight {
             Some(weight) => put.natural(1).natural(weight.to_bits().swap_bytes()),
             None => put.natural(0),
@@ -520,17 +515,11 @@ mod tests {
             value: Some(2.5),
             more_values: Values::write(&more, &mut values),
             lossy: true,
-            legacy: Some(LegacyEvent {
-                scope: Some("s"),
-                ..LegacyEvent::default()
-            }),
+            legacy: Some(LegacyEvent { scope: Some("s"), ..LegacyEvent::default() }),
             note: Some(""),
             flows: Flows::write(steps.into_iter(), &mut flows),
             stack: Some(EventStack {
-                interval: Interval {
-                    sequence: 2,
-                    cleared: 9,
-                },
+                interval: Interval { sequence: 2, cleared: 9 },
                 until: u64::MAX,
                 frames: StackFrames::Interned(3),
                 weight: Some(-0.5),

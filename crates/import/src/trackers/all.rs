@@ -27,11 +27,7 @@ use crate::world::ucpu;
 /// The trackers' faults for which every machine of a file has a counter, even if there are no
 /// faults (rules FT, GK, KE, OT).
 pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
-    let kernel = [
-        sched::INVALID_ORDER,
-        sched::INVALID_STATE,
-        kernel::TRUNCATED,
-    ];
+    let kernel = [sched::INVALID_ORDER, sched::INVALID_STATE, kernel::TRUNCATED];
     let frames = [frames::PARSER_ERROR, frames::UNPAIRED];
     frames.into_iter().chain(kernel).chain(ENERGY_FAULTS)
 }
@@ -98,11 +94,7 @@ system! {
 impl Trackers {
     /// All statements that hold for the whole trace are known, and no event of the part has come yet.
     pub fn begin(&mut self, slices: &mut SchedSlices, at: &mut TrackerContext<'_, '_>) {
-        if at
-            .world
-            .statements()
-            .is_some_and(|part| part.makes_tracks())
-        {
+        if at.world.statements().is_some_and(|part| part.makes_tracks()) {
             self.system(slices, at);
         }
     }
@@ -269,18 +261,14 @@ fn is_of_cpu(event: &Event<'_>) -> bool {
 #[inline]
 fn is_before(ts: i64, at: &TrackerContext<'_, '_>) -> bool {
     let of_part = at.world.statements().filter(|part| !part.preserves_buffer);
-    of_part
-        .and_then(|part| part.tracing_started)
-        .is_some_and(|started| ts.unsigned_abs() < started)
+    of_part.and_then(|part| part.tracing_started).is_some_and(|started| ts.unsigned_abs() < started)
 }
 
 /// Whether all ring buffers of the part have begun (rule O6).
 #[inline]
 fn is_begun(ts: i64, at: &TrackerContext<'_, '_>) -> bool {
     let of_part = at.world.statements();
-    of_part
-        .and_then(|part| part.buffers_begin)
-        .is_none_or(|TraceTime(begin)| ts >= begin)
+    of_part.and_then(|part| part.buffers_begin).is_none_or(|TraceTime(begin)| ts >= begin)
 }
 
 /// Whether a tracker reads a kernel event, by its field of `FtraceEvent`.

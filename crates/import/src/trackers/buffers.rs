@@ -60,19 +60,9 @@ mod tests {
     fn m2_buffers_are_slices_from_when_they_are_allocated() {
         let trace = Trace::default()
             .ftrace(1, 5, event::ION_STAT, &[(1, Number(7)), (2, Number(2047))])
-            .ftrace(
-                2,
-                5,
-                event::DMA_HEAP_STAT,
-                &[(1, Number(7)), (2, Number(4096))],
-            )
+            .ftrace(2, 5, event::DMA_HEAP_STAT, &[(1, Number(7)), (2, Number(4096))])
             .ftrace(3, 5, event::ION_STAT, &[(1, Number(8)), (2, Number(1))])
-            .ftrace(
-                4,
-                5,
-                event::ION_STAT,
-                &[(1, Number(7)), (2, Number(u64::MAX))],
-            )
+            .ftrace(4, 5, event::ION_STAT, &[(1, Number(7)), (2, Number(u64::MAX))])
             .ftrace(5, 5, event::DMA_HEAP_STAT, &[(1, Number(9))]);
         assert_eq!(
             trace.slices(),

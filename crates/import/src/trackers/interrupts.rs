@@ -38,14 +38,8 @@ struct InterruptKind {
     name: &'static str,
 }
 
-const HARD: InterruptKind = InterruptKind {
-    track_type: "cpu_irq",
-    name: "Irq",
-};
-const SOFT: InterruptKind = InterruptKind {
-    track_type: "cpu_softirq",
-    name: "SoftIrq",
-};
+const HARD: InterruptKind = InterruptKind { track_type: "cpu_irq", name: "Irq" };
+const SOFT: InterruptKind = InterruptKind { track_type: "cpu_softirq", name: "SoftIrq" };
 
 const CATEGORY: &str = "irq";
 
@@ -82,9 +76,7 @@ impl Tracker for Interrupts {
     ) {
         let message = Message(event.message);
         let vector = message.number(1).unwrap_or(0);
-        let soft_name = usize::try_from(vector)
-            .ok()
-            .and_then(|vector| SOFT_NAMES.get(vector));
+        let soft_name = usize::try_from(vector).ok().and_then(|vector| SOFT_NAMES.get(vector));
         match event.field {
             event::IRQ_HANDLER_ENTRY => {
                 let name = message.text(2).unwrap_or_default();
@@ -135,10 +127,7 @@ impl Interrupts {
     ) {
         let names = &mut at.world.definitions.names;
         let args = self.args.only(key, value, names);
-        let end = EndOfSlice {
-            category: names.label(CATEGORY),
-            ..end
-        };
+        let end = EndOfSlice { category: names.label(CATEGORY), ..end };
         at.world.end_slice(end, args, at.rows);
     }
 

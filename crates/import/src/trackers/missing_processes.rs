@@ -62,9 +62,7 @@ impl MissingProcesses {
         if process.described.is_some_and(is_near) || process.open.last() == Some(&ts) {
             return;
         }
-        let over = process
-            .open
-            .partition_point(|open| open.saturating_add(NEAR) < ts);
+        let over = process.open.partition_point(|open| open.saturating_add(NEAR) < ts);
         process.missed = process.open.drain(..over).next_back().or(process.missed);
         process.open.push(ts);
         process.next_active = None;

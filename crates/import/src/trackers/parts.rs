@@ -37,20 +37,14 @@ pub(crate) fn follow(
         event => match event.part() {
             Some(part) => {
                 let of_part = parts.enter(part, &mut shared.slices, &mut world, rows);
-                let at = &mut TrackerContext {
-                    world: &mut world,
-                    rows,
-                };
+                let at = &mut TrackerContext { world: &mut world, rows };
                 of_part.event(ts, event, &mut shared, at)
             }
             None => Ok(()),
         },
     })?;
     let worlds = parts.end(&mut shared.slices, &mut world, rows);
-    shared.end(&mut TrackerContext {
-        world: &mut world,
-        rows,
-    });
+    shared.end(&mut TrackerContext { world: &mut world, rows });
     drop(shared);
     world.end(keys, worlds, rows)
 }
@@ -80,11 +74,7 @@ impl<'k> Parts<'k> {
         world: &mut World,
         rows: &mut Rows<'_>,
     ) -> Self {
-        let mut parts = Parts {
-            keys,
-            all: Vec::new(),
-            current: None,
-        };
+        let mut parts = Parts { keys, all: Vec::new(), current: None };
         let described = world.definitions.parts.iter();
         let described = described.filter(|(_, of_part)| of_part.makes_tracks());
         let described: Vec<PartIx> = described.map(|(part, _)| part).collect();
@@ -132,8 +122,7 @@ impl<'k> Parts<'k> {
         world.exchange(key, &mut new.world);
         new.trackers.enter(slices);
         if is_new {
-            new.trackers
-                .begin(slices, &mut TrackerContext { world, rows });
+            new.trackers.begin(slices, &mut TrackerContext { world, rows });
         }
         self.current = Some(part);
     }

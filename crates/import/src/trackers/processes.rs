@@ -39,11 +39,8 @@ pub(crate) struct Processes {
 
 impl Processes {
     /// The kernel events that it takes.
-    pub const EVENTS: Events = Events::new(&[
-        event::TASK_NEWTASK,
-        event::TASK_RENAME,
-        event::SCHED_PROCESS_FREE,
-    ]);
+    pub const EVENTS: Events =
+        Events::new(&[event::TASK_NEWTASK, event::TASK_RENAME, event::SCHED_PROCESS_FREE]);
 }
 
 impl Tracker for Processes {
@@ -114,10 +111,8 @@ impl Tracker for Processes {
     fn log_line(&mut self, line: &LogLine, at: &mut TrackerContext<'_, '_>) {
         let (tid, pid) = (line.tid.into(), line.pid.into());
         let utid = at.world.threads.bind(line.machine, tid, pid);
-        at.rows.push(android_log_thread::Row {
-            id: Cell::from(line.row),
-            utid: Cell::from(utid.0),
-        });
+        at.rows
+            .push(android_log_thread::Row { id: Cell::from(line.row), utid: Cell::from(utid.0) });
     }
 }
 
@@ -195,10 +190,7 @@ fn process_tree(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, 
             let utid = threads.thread(machine, pid);
             threads.call_thread(utid, Rank::Second, &joined);
         }
-        if let Some(start) = process
-            .number(7)
-            .and_then(|start| i64::try_from(start).ok())
-        {
+        if let Some(start) = process.number(7).and_then(|start| i64::try_from(start).ok()) {
             threads.starts(upid, start);
         }
         if process.number(8).is_some() {

@@ -44,14 +44,12 @@ impl Recording {
         let names = &mut at.world.definitions.names;
         self.args.clear();
         if let Some(producer) = record.message.text(2) {
-            self.args
-                .push("producer_name", ArgValue::Text(&producer), names);
+            self.args.push("producer_name", ArgValue::Text(&producer), names);
         }
         if let Some(uid) = record.message.number(3) {
             // The uid is an int32.
             let uid = i64::from(uid as i32);
-            self.args
-                .push("trusted_producer_uid", ArgValue::Int(uid), names);
+            self.args.push("trusted_producer_uid", ArgValue::Int(uid), names);
         }
         let name = record.message.text(1);
         self.instant(record, name.as_deref(), at);
@@ -93,13 +91,9 @@ impl Recording {
         let track = at.world.tracks.get(track);
         let names = &mut at.world.definitions.names;
         let name = name.map_or(Label::None, |name| names.label(name));
-        let slice = NewSlice {
-            packet: Some(record.packet),
-            ..NewSlice::named(record.ts, track, name)
-        };
-        let id = at
-            .world
-            .add_slice(slice, 0, self.args.as_bytes(), at.rows)?;
+        let slice =
+            NewSlice { packet: Some(record.packet), ..NewSlice::named(record.ts, track, name) };
+        let id = at.world.add_slice(slice, 0, self.args.as_bytes(), at.rows)?;
         Some(Made { id, ts: record.ts })
     }
 }

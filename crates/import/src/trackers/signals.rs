@@ -18,11 +18,8 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// The kernel events that it takes.
-    pub const EVENTS: Events = Events::new(&[
-        event::SIGNAL_DELIVER,
-        event::SIGNAL_GENERATE,
-        event::MARK_VICTIM,
-    ]);
+    pub const EVENTS: Events =
+        Events::new(&[event::SIGNAL_DELIVER, event::SIGNAL_GENERATE, event::MARK_VICTIM]);
 }
 
 impl Tracker for Signals {
@@ -67,12 +64,7 @@ mod tests {
     fn b10_signals_are_instants_of_threads() {
         let trace = Trace::default()
             .print(1, 5, "B|5|a")
-            .ftrace(
-                2,
-                5,
-                event::SIGNAL_GENERATE,
-                &[(4, Number(6)), (6, Number(9))],
-            )
+            .ftrace(2, 5, event::SIGNAL_GENERATE, &[(4, Number(6)), (6, Number(9))])
             .ftrace(3, 6, event::SIGNAL_DELIVER, &[(3, Number(u64::MAX))])
             .ftrace(4, 6, event::MARK_VICTIM, &[(1, Number(5))]);
         assert_eq!(

@@ -132,11 +132,7 @@ impl Made {
         let (full, batches) = sync_channel(1000);
         let (_sender, emptied) = channel();
         let monitor = Monitor::default();
-        let outlet = Outlet {
-            full,
-            emptied,
-            monitor: &monitor,
-        };
+        let outlet = Outlet { full, emptied, monitor: &monitor };
         let mut rows = Rows::new(outlet, Wanted::of(&Subject::ALL));
         make(&mut rows);
         rows.hand_over();

@@ -77,22 +77,13 @@ impl ArgSets {
         self.next += 2;
         self.sets.insert(args, set);
         let args = text(&self.written.args, rows);
-        rows.push(arg_set::Row {
-            id: Cell::from(set),
-            args,
-            type_id: Cell::or_null(type_id),
-        });
+        rows.push(arg_set::Row { id: Cell::from(set), args, type_id: Cell::or_null(type_id) });
         Some(set)
     }
 
     /// The row of types and keys for the set that is written.
     fn type_id(&mut self, rows: &mut Rows<'_>) -> Option<i64> {
-        let Written {
-            types,
-            flat_keys,
-            both,
-            ..
-        } = &mut self.written;
+        let Written { types, flat_keys, both, .. } = &mut self.written;
         if types.is_empty() && flat_keys.is_empty() {
             return None;
         }
@@ -106,11 +97,7 @@ impl ArgSets {
         let id = rows.count(&arg_type::TABLE);
         self.types.insert(both, id);
         let (types, flat_keys) = (text(types, rows), text(flat_keys, rows));
-        rows.push(arg_type::Row {
-            id: Cell::from(id),
-            types,
-            flat_keys,
-        });
+        rows.push(arg_type::Row { id: Cell::from(id), types, flat_keys });
         Some(id)
     }
 }
@@ -307,34 +294,14 @@ mod tests {
     fn a2_the_view_gives_back_what_was_said() {
         use ArgValue::{Bool, Int, NoText, Null, Pointer, Real, Text, Uint};
         let cases: &[(&str, ArgValue<'_>, &str)] = &[
-            (
-                "i",
-                Int(i64::MIN),
-                "int -9223372036854775808/NULL/- -9223372036854775808",
-            ),
-            (
-                "i.2",
-                Int(i64::MAX),
-                "int 9223372036854775807/NULL/- 9223372036854775807",
-            ),
+            ("i", Int(i64::MIN), "int -9223372036854775808/NULL/- -9223372036854775808"),
+            ("i.2", Int(i64::MAX), "int 9223372036854775807/NULL/- 9223372036854775807"),
             ("u", Uint(7), "uint 7/NULL/- 7"),
-            (
-                "u.2",
-                Uint(1 << 63),
-                "uint -9223372036854775808/NULL/- 9223372036854775808",
-            ),
-            (
-                "u.3",
-                Uint((1 << 63) + 9),
-                "uint -9223372036854775799/NULL/- 9223372036854775817",
-            ),
+            ("u.2", Uint(1 << 63), "uint -9223372036854775808/NULL/- 9223372036854775808"),
+            ("u.3", Uint((1 << 63) + 9), "uint -9223372036854775799/NULL/- 9223372036854775817"),
             ("u.4", Uint(u64::MAX), "uint -1/NULL/- 18446744073709551615"),
             ("p", Pointer(0xbeef), "pointer 48879/NULL/- 0xbeef"),
-            (
-                "p.2",
-                Pointer(u64::MAX),
-                "pointer -1/NULL/- 0xffffffffffffffff",
-            ),
+            ("p.2", Pointer(u64::MAX), "pointer -1/NULL/- 0xffffffffffffffff"),
             ("t", Bool(true), "bool 1/NULL/- true"),
             ("f", Bool(false), "bool 0/NULL/- false"),
             ("r", Real(1.0), "real -/NULL/1.0 1.0"),
@@ -344,11 +311,7 @@ mod tests {
             ("r.5", Real(f64::NEG_INFINITY), "real -/NULL/-Inf -Inf"),
             ("r.6", Real(f64::NAN), "real -/NULL/- -"),
             ("s", Text(""), "string -/''/- "),
-            (
-                "s.2",
-                Text("ä \"\\\n\u{1}"),
-                "string -/'ä \"\\\n\u{1}'/- ä \"\\\n\u{1}",
-            ),
+            ("s.2", Text("ä \"\\\n\u{1}"), "string -/'ä \"\\\n\u{1}'/- ä \"\\\n\u{1}"),
             ("s.3", NoText, "string -/NULL/- -"),
             ("n", Null, "null -/NULL/- -"),
             ("", Uint(1), "uint 1/NULL/- 1"),
@@ -374,16 +337,10 @@ mod tests {
     #[test]
     fn a1_the_last_of_a_key_counts() {
         let mut names = Names::default();
-        let few = [
-            ("a", ArgValue::Uint(1)),
-            ("b", ArgValue::Int(2)),
-            ("a", ArgValue::Int(3)),
-        ];
+        let few = [("a", ArgValue::Uint(1)), ("b", ArgValue::Int(2)), ("a", ArgValue::Int(3))];
         let keys: Vec<_> = (0..40).map(|key| format!("key {}", key % 30)).collect();
         let many = (0..).zip(&keys);
-        let many: Vec<_> = many
-            .map(|(at, key)| (key.as_str(), ArgValue::Int(at)))
-            .collect();
+        let many: Vec<_> = many.map(|(at, key)| (key.as_str(), ArgValue::Int(at))).collect();
         let (few, many) = (set(&few, &mut names), set(&many, &mut names));
         let conn = database(&[&few, &many], &names);
         let sets = rows(&conn, "SELECT args FROM arg_set ORDER BY id");
@@ -404,12 +361,7 @@ mod tests {
         let keys = "SELECT key || ' ' || flat_key FROM args ORDER BY id";
         assert_eq!(
             rows(&conn, keys),
-            [
-                "debug.a[0] debug.a",
-                "debug.a[1].b debug.a.b",
-                "x x",
-                "debug.a[2] debug.a"
-            ]
+            ["debug.a[0] debug.a", "debug.a[1].b debug.a.b", "x x", "debug.a[2] debug.a"]
         );
     }
 
@@ -421,10 +373,7 @@ mod tests {
         let conn = database(&sets.each_ref().map(Vec::as_slice), &names);
         let all = "SELECT id || args || type_id FROM arg_set ORDER BY id";
         assert_eq!(rows(&conn, all), [r#"0{"u":1}0"#, r#"2{"u":2}0"#]);
-        assert_eq!(
-            rows(&conn, "SELECT types FROM arg_type"),
-            [r#"{"u":"uint"}"#]
-        );
+        assert_eq!(rows(&conn, "SELECT types FROM arg_type"), [r#"{"u":"uint"}"#]);
         // An entry that only says where a list continues is no argument.
         let nothing = crate::arguments::testing::listed(&["+a[1]"], &mut names);
         let conn = database(&[&nothing, b""], &names);

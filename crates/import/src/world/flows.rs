@@ -41,13 +41,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 5] = [
-        Step::Goes,
-        Step::Terminates,
-        Step::Out,
-        Step::InOut,
-        Step::In,
-    ];
+    const ALL: [Step; 5] = [Step::Goes, Step::Terminates, Step::Out, Step::InOut, Step::In];
 }
 
 /// The number of a flow. Flows of legacy events have their own numbers (rule G6).
@@ -85,25 +79,16 @@ mod fault {
     use super::{Counter, Fault};
 
     pub const DUPLICATE: Fault = Fault::new(
-        Counter::info(
-            "flow_duplicate_id",
-            "the second begin of a flow is left out",
-        )
-        .drops_nothing(),
+        Counter::info("flow_duplicate_id", "the second begin of a flow is left out")
+            .drops_nothing(),
     );
     pub const STEP: Fault = Fault::new(
-        Counter::info(
-            "flow_step_without_start",
-            "a step of a flow that has not begun is left out",
-        )
-        .drops_nothing(),
+        Counter::info("flow_step_without_start", "a step of a flow that has not begun is left out")
+            .drops_nothing(),
     );
     pub const END: Fault = Fault::new(
-        Counter::info(
-            "flow_end_without_start",
-            "the end of a flow that has not begun is left out",
-        )
-        .drops_nothing(),
+        Counter::info("flow_end_without_start", "the end of a flow that has not begun is left out")
+            .drops_nothing(),
     );
 }
 
@@ -185,10 +170,7 @@ impl Flows {
 
     /// Adds a step of a slice in a flow.
     pub fn step(&mut self, event: FlowEvent, slice: Made) {
-        let Made {
-            id: SliceId(id),
-            ts,
-        } = slice;
+        let Made { id: SliceId(id), ts } = slice;
         self.record.clear();
         Put(&mut self.record)
             .natural(event.step as u64)
@@ -272,11 +254,7 @@ impl Flows {
             let number = usize::try_from(take.natural()?).map_err(|_| cut())?;
             let step = *Step::ALL.get(number).ok_or_else(cut)?;
             let order = take.natural()?;
-            let here = End {
-                slice: take.integer()?,
-                ts: take.integer()?,
-                packet: take.integer()?,
-            };
+            let here = End { slice: take.integer()?, ts: take.integer()?, packet: take.integer()? };
             let packet = here.packet;
             match (step, current) {
                 (Step::Out, Some(_)) => faults.add(fault::DUPLICATE, packet),
@@ -332,9 +310,5 @@ fn put_link(
     trace_id: Option<i64>,
     arg_set_id: Option<i64>,
 ) {
-    Put(record)
-        .integer(from)
-        .integer(to)
-        .optional(trace_id)
-        .optional(arg_set_id);
+    Put(record).integer(from).integer(to).optional(trace_id).optional(arg_set_id);
 }

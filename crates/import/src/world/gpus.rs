@@ -36,11 +36,7 @@ impl Gpus {
     /// The row of a GPU of a machine.
     pub fn ugpu(&mut self, machine: u32, gpu: u32) -> u32 {
         *self.known.entry((machine, gpu)).or_insert_with(|| {
-            self.all.push(Gpu {
-                machine,
-                gpu,
-                info: GpuInfo::default(),
-            });
+            self.all.push(Gpu { machine, gpu, info: GpuInfo::default() });
             self.all.len() as u32 - 1
         })
     }
@@ -107,16 +103,9 @@ mod tests {
         assert_eq!(gpus.ugpu(1, 3), 0);
         assert_eq!(gpus.gpu(1), Some(3));
         let text = |text: &str| Some(text.to_owned());
-        let first = GpuInfo {
-            name: text("a"),
-            model: text("m"),
-            ..GpuInfo::default()
-        };
+        let first = GpuInfo { name: text("a"), model: text("m"), ..GpuInfo::default() };
         gpus.describe(0, first);
-        let second = GpuInfo {
-            name: text("b"),
-            ..GpuInfo::default()
-        };
+        let second = GpuInfo { name: text("b"), ..GpuInfo::default() };
         gpus.describe(0, second);
         let info = &gpus.all[0].info;
         assert_eq!((&info.name, &info.model), (&text("b"), &text("m")));

@@ -53,15 +53,8 @@ pub(crate) struct Groups {
 
 impl Groups {
     pub fn new(rows: &Rows<'_>) -> Groups {
-        let tables = [
-            &slice_record::TABLE,
-            &counter_record::TABLE,
-            &sched_record::TABLE,
-        ];
-        Groups {
-            machines: Vec::new(),
-            wanted: tables.map(|table| rows.wants(table)),
-        }
+        let tables = [&slice_record::TABLE, &counter_record::TABLE, &sched_record::TABLE];
+        Groups { machines: Vec::new(), wanted: tables.map(|table| rows.wants(table)) }
     }
 
     /// Notes a time of an event of a machine.
@@ -195,11 +188,8 @@ mod tests {
     #[test]
     fn fe6_groups_are_more_than_an_hour_apart() {
         let found = groups(&[0, 7, APART + 8, APART + 9, 3 * APART]);
-        let expected = [
-            group(0, 7, 2),
-            group(APART + 8, APART + 9, 2),
-            group(3 * APART, 3 * APART, 1),
-        ];
+        let expected =
+            [group(0, 7, 2), group(APART + 8, APART + 9, 2), group(3 * APART, 3 * APART, 1)];
         assert_eq!(found, expected);
         // A time between two groups joins them.
         assert_eq!(groups(&[0, APART + 8, 8]), [group(0, APART + 8, 3)]);
@@ -210,9 +200,7 @@ mod tests {
     fn fe6_groups_are_those_of_the_sorted_times_in_any_order() {
         let mut seed = 7_u64;
         let mut random = |most: u64| {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             ((seed >> 33) % most) as i64
         };
         for _ in 0..300 {

@@ -76,12 +76,7 @@ impl ByCookie {
     /// Adds a lane for a cookie, without open begins.
     fn add(&mut self, cookie: i64, track: TrackId) {
         let place = self.lanes.len() as u32;
-        self.lanes.push(Lane {
-            track,
-            cookie,
-            open: 0,
-            begins: Begins::default(),
-        });
+        self.lanes.push(Lane { track, cookie, open: 0, begins: Begins::default() });
         self.free.insert(place);
         self.places.insert(cookie, place);
     }
@@ -112,10 +107,7 @@ impl Lanes {
             self.sets.reserve_exact(1);
         }
         self.sets.push(Set {
-            track: NewTrack {
-                group: Some(set.0 as i64),
-                ..track()
-            },
+            track: NewTrack { group: Some(set.0 as i64), ..track() },
             by_cookie: ByCookie::default(),
             by_time: ByTime::default(),
         });
@@ -142,10 +134,7 @@ impl Lanes {
     ) -> Option<TrackId> {
         let (lanes, place) = self.by_cookie(set, cookie, tracks)?;
         let lane = lanes.lanes.get_mut(place as usize)?;
-        lane.begins = Begins {
-            count: lane.begins.count.saturating_add(1),
-            last_ts: ts,
-        };
+        lane.begins = Begins { count: lane.begins.count.saturating_add(1), last_ts: ts };
         if lane.open > 0 {
             return None;
         }
@@ -200,10 +189,7 @@ impl Lanes {
         tracks: &mut Tracks,
     ) -> Option<TrackId> {
         let set = self.sets.get_mut(set)?;
-        let track = NewTrack {
-            name,
-            ..set.track.clone()
-        };
+        let track = NewTrack { name, ..set.track.clone() };
         let track = tracks.add(track);
         set.by_cookie.add(cookie, track);
         Some(track)
@@ -216,11 +202,7 @@ impl Lanes {
         cookie: i64,
         tracks: &mut Tracks,
     ) -> Option<(&mut ByCookie, u32)> {
-        let Set {
-            track,
-            by_cookie: lanes,
-            by_time: others,
-        } = self.sets.get_mut(set)?;
+        let Set { track, by_cookie: lanes, by_time: others } = self.sets.get_mut(set)?;
         if let Some(&place) = lanes.places.get(&cookie) {
             return Some((lanes, place));
         }
@@ -251,11 +233,7 @@ impl Lanes {
         dur: i64,
         tracks: &mut Tracks,
     ) -> Option<TrackId> {
-        let Set {
-            track,
-            by_time: lanes,
-            by_cookie: others,
-        } = self.sets.get_mut(set)?;
+        let Set { track, by_time: lanes, by_cookie: others } = self.sets.get_mut(set)?;
         while let Some(&Reverse((end, place))) = lanes.busy.peek()
             && end <= ts
         {
@@ -286,9 +264,7 @@ mod tests {
     use super::*;
 
     fn set(lanes: &mut Lanes, number: u64, name: &str) -> SetId {
-        lanes.set("type", &[number], name, || {
-            NewTrack::slices(0, "type", Some(name), Owner::None)
-        })
+        lanes.set("type", &[number], name, || NewTrack::slices(0, "type", Some(name), Owner::None))
     }
 
     #[test]
@@ -313,10 +289,7 @@ mod tests {
         let first = lanes.begin_alone(x, 5, 1, &mut tracks);
         assert_eq!(first, Some(TrackId(0)));
         assert_eq!(lanes.begin_alone(x, 6, 1, &mut tracks), None);
-        let begins = Begins {
-            count: 2,
-            last_ts: 6,
-        };
+        let begins = Begins { count: 2, last_ts: 6 };
         assert_eq!(lanes.end(x, 1, &mut tracks), Some((TrackId(0), begins)));
         assert_eq!(lanes.begin_alone(x, 7, 2, &mut tracks), Some(TrackId(0)));
         assert_eq!(lanes.end(x, 2, &mut tracks).unwrap().1.count, 3);
@@ -327,10 +300,7 @@ mod tests {
         let (mut lanes, mut tracks) = (Lanes::default(), Tracks::default());
         let x = set(&mut lanes, 0, "x");
         let mut add = |ts, dur| lanes.add(x, ts, dur, &mut tracks).unwrap().0;
-        assert_eq!(
-            [add(0, 10), add(1, 2), add(2, 100), add(3, 1)],
-            [0, 1, 2, 1]
-        );
+        assert_eq!([add(0, 10), add(1, 2), add(2, 100), add(3, 1)], [0, 1, 2, 1]);
         assert_eq!([add(10, 0), add(10, 0), add(10, i64::MAX)], [0, 0, 0]);
         assert_eq!(add(10, 5), 1);
         // Cookies have lanes of their own.
@@ -340,11 +310,7 @@ mod tests {
     #[test]
     fn b6_sets_are_told_apart_by_number_and_name() {
         let mut lanes = Lanes::default();
-        let sets = [
-            set(&mut lanes, 0, "x"),
-            set(&mut lanes, 1, "x"),
-            set(&mut lanes, 0, ""),
-        ];
+        let sets = [set(&mut lanes, 0, "x"), set(&mut lanes, 1, "x"), set(&mut lanes, 0, "")];
         assert_eq!(sets, [SetId(0), SetId(1), SetId(2)]);
         assert_eq!(set(&mut lanes, 1, "x"), SetId(1));
     }

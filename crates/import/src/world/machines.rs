@@ -119,13 +119,9 @@ pub(crate) fn rows(machines: &Machines, rows: &mut Rows<'_>) {
         let system = &known.system;
         let ram = system.system_ram_bytes;
         let name = rows.optional_text(known.name());
-        let [sysname, release, version, arch] = [
-            &system.sysname,
-            &system.release,
-            &system.version,
-            &system.machine,
-        ]
-        .map(|text| rows.optional_text(text.as_deref()));
+        let [sysname, release, version, arch] =
+            [&system.sysname, &system.release, &system.version, &system.machine]
+                .map(|text| rows.optional_text(text.as_deref()));
         let fingerprint = rows.optional_text(system.android_build_fingerprint.as_deref());
         let manufacturer = rows.optional_text(system.android_device_manufacturer.as_deref());
         rows.push(machine::Row {

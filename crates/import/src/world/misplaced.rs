@@ -93,11 +93,7 @@ impl Owing {
         let Some(first) = self.ends.front() else {
             return self.closed.clear();
         };
-        while self
-            .closed
-            .front()
-            .is_some_and(|closed| closed.at < first.since)
-        {
+        while self.closed.front().is_some_and(|closed| closed.at < first.since) {
             self.closed.pop_front();
         }
     }
@@ -156,11 +152,7 @@ impl Misplaced {
         if self.last.len() >= MOST_LAST {
             self.last.clear();
         }
-        let last = Last {
-            slice,
-            is_early: false,
-            parent: None,
-        };
+        let last = Last { slice, is_early: false, parent: None };
         self.last.insert((track, name), last);
     }
 
@@ -185,12 +177,7 @@ impl Misplaced {
             self.len -= 1;
             push(forgotten.slice, Reason::Cut, forgotten.by, None, rows);
         }
-        owing.ends.push_back(OwedEnd {
-            slice,
-            name: name.into(),
-            by,
-            since: owing.next,
-        });
+        owing.ends.push_back(OwedEnd { slice, name: name.into(), by, since: owing.next });
         self.len += 1;
     }
 
@@ -225,11 +212,7 @@ impl Misplaced {
             let forgotten = owing.closed.pop_front();
             self.len -= usize::from(forgotten.is_some());
         }
-        owing.closed.push_back(Closed {
-            slice,
-            by: end.into(),
-            at: owing.next,
-        });
+        owing.closed.push_back(Closed { slice, by: end.into(), at: owing.next });
         owing.next += 1;
         self.len += 1;
     }
@@ -251,11 +234,7 @@ impl Misplaced {
         let last = last.filter(|last| last.is_early)?;
         push(last.slice, Reason::Early, last.slice, Some(ts), rows);
         let parent = last.parent.filter(|_| !self.owing.contains_key(&track))?;
-        Some(OwedBelow {
-            slice: parent,
-            by: last.slice,
-            end: ts,
-        })
+        Some(OwedBelow { slice: parent, by: last.slice, end: ts })
     }
 
     /// Whether an end that closed nothing was owed. If it was, the slices that ends of its name have

@@ -220,26 +220,13 @@ impl World {
         values.end(&threads, &mut tracks, &mut parts, rows)?;
         let mut set =
             |set: &[u8], names: &Names, rows: &mut Rows<'_>| args.number(set, names, rows);
-        tracks.end(
-            keys,
-            &mut cpus,
-            &gpus,
-            &mut definitions.names,
-            &mut set,
-            rows,
-        );
-        cpus.end(
-            &definitions.machines,
-            &mut definitions.names,
-            &mut set,
-            rows,
-        );
+        tracks.end(keys, &mut cpus, &gpus, &mut definitions.names, &mut set, rows);
+        cpus.end(&definitions.machines, &mut definitions.names, &mut set, rows);
         gpus.end(rows);
         threads.end(&definitions.names, &mut set, rows);
         let wanted = tables::ALL.iter().filter(|table| rows.wants(table));
-        let known: Vec<_> = wanted
-            .filter_map(|table| Some((table.name, spans.get(&table.number)?)))
-            .collect();
+        let known: Vec<_> =
+            wanted.filter_map(|table| Some((table.name, spans.get(&table.number)?))).collect();
         for (name, (start, end)) in known {
             let name = rows.text(name);
             rows.push(tables::event_span::Row {

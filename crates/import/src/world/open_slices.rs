@@ -169,10 +169,7 @@ impl Slice {
             more.args.splice(..0, end.defaults.iter().copied());
         }
         self.merge(args, names);
-        Made {
-            id: SliceId(self.id),
-            ts: self.ts,
-        }
+        Made { id: SliceId(self.id), ts: self.ts }
     }
 
     /// Ends the slice because a slice below it ends.

@@ -54,12 +54,7 @@ impl World {
 
     #[cold]
     fn found_outside(&self, numbers: ThreadNumbers) -> (i64, i64) {
-        let ThreadNumbers {
-            machine,
-            trusted_pid,
-            pid,
-            tid,
-        } = numbers;
+        let ThreadNumbers { machine, trusted_pid, pid, tid } = numbers;
         // The tid of a sandbox has the pid in its upper half (rule J7).
         let upper = tid >> 32;
         let is_combined = upper != 0 && upper == i64::from(pid as i32);

@@ -36,11 +36,8 @@ mod fault {
     use crate::output::{Cause, Counter, Fault};
 
     pub const TOO_DEEP: Fault = Fault::new(
-        Counter::data_loss(
-            "slice_max_depth_exceeded",
-            "a slice with 512 below it is dropped",
-        )
-        .drops(Cause::TooDeep),
+        Counter::data_loss("slice_max_depth_exceeded", "a slice with 512 below it is dropped")
+            .drops(Cause::TooDeep),
     );
     pub const OVERLAPS: Fault = Fault::new(
         Counter::data_loss(
@@ -216,8 +213,7 @@ impl World {
                 tid,
             }
         };
-        self.faults
-            .add_event(fault, slice.packet, slice.sequence, example);
+        self.faults.add_event(fault, slice.packet, slice.sequence, example);
     }
 
     /// Ends the topmost open slice that fits (rules B5, E11), and adds arguments to it.
@@ -278,10 +274,7 @@ impl World {
     pub fn top_slice(&mut self, track: TrackId) -> Option<Made> {
         let top = self.slices.stack(track).top;
         let slice = self.slices.arena.get(top?)?;
-        Some(Made {
-            id: SliceId(slice.id),
-            ts: slice.ts,
-        })
+        Some(Made { id: SliceId(slice.id), ts: slice.ts })
     }
 
     /// Writes the remaining slices; open ones have no end (rule E13).
@@ -296,22 +289,12 @@ impl World {
 
     /// Marks slices that never ended, of threads that the first event of another CPU has (rule FE9).
     fn doubt_open_slices(&mut self) {
-        let World {
-            definitions,
-            tracks,
-            threads,
-            slices,
-            ..
-        } = self;
+        let World { definitions, tracks, threads, slices, .. } = self;
         let first_seen = |part, tid| {
             let of_part = definitions.parts.get(part)?;
             of_part.kernel_buffers.first_seen(tid)
         };
-        if definitions
-            .parts
-            .iter()
-            .all(|(_, of_part)| of_part.kernel_buffers.is_empty())
-        {
+        if definitions.parts.iter().all(|(_, of_part)| of_part.kernel_buffers.is_empty()) {
             return;
         }
         for (track, part, utid) in tracks.of_threads() {
@@ -392,8 +375,7 @@ impl Slices {
             closed: stack.closed + u16::from(dur.is_some()),
             ..stack
         };
-        self.misplaced
-            .begins(track, id, slice.name, maker.end_names);
+        self.misplaced.begins(track, id, slice.name, maker.end_names);
         Ok(SliceId(id))
     }
 
@@ -502,9 +484,7 @@ impl Slices {
         args: &[u8],
         maker: &mut Maker<'_, '_>,
     ) -> Option<Made> {
-        let &EndOfSlice {
-            ts, track, name, ..
-        } = end;
+        let &EndOfSlice { ts, track, name, .. } = end;
         self.settle(ts, None, track, maker);
         let stack = self.stack(track);
         stack.has_named_ends = name != Label::None;
@@ -559,9 +539,7 @@ impl Slices {
         if self.misplaced.is_empty() {
             return;
         }
-        let &EndOfSlice {
-            ts, track, name, ..
-        } = end;
+        let &EndOfSlice { ts, track, name, .. } = end;
         let Some(owed) = self.misplaced.closed_nothing(track, name, ts, maker.rows) else {
             return;
         };
@@ -676,24 +654,16 @@ mod tests {
             let track = NewTrack::slices(0, "t", None, Owner::None);
             assert_eq!(world.tracks.get(track), TRACK);
             make(&mut world, rows);
-            world
-                .end(&PartKeys::new([(0, 0)]), PartWorlds(Vec::new()), rows)
-                .unwrap();
+            world.end(&PartKeys::new([(0, 0)]), PartWorlds(Vec::new()), rows).unwrap();
         })
     }
 
     fn at(ts: i64, category: Label<'static>) -> NewSlice<'static> {
-        NewSlice {
-            category,
-            ..NewSlice::named(ts, TRACK, Label::None)
-        }
+        NewSlice { category, ..NewSlice::named(ts, TRACK, Label::None) }
     }
 
     fn end(ts: i64, category: Label<'static>) -> EndOfSlice<'static> {
-        EndOfSlice {
-            category,
-            ..EndOfSlice::any(ts, TRACK)
-        }
+        EndOfSlice { category, ..EndOfSlice::any(ts, TRACK) }
     }
 
     const NONE: Label<'_> = Label::None;
@@ -711,16 +681,7 @@ mod tests {
             world.begin_slice(at(5, NONE), &[], rows);
             world.begin_slice(at(6, NONE), &[], rows);
         });
-        assert_eq!(
-            made,
-            [
-                "Running: 1+4 0 -",
-                "R: 2+3 1 -",
-                "R: 3+2 2 -",
-                "5+0 3 -",
-                "6+-1 0 -"
-            ]
-        );
+        assert_eq!(made, ["Running: 1+4 0 -", "R: 2+3 1 -", "R: 3+2 2 -", "5+0 3 -", "6+-1 0 -"]);
     }
 
     #[test]
@@ -733,9 +694,7 @@ mod tests {
             world.add_slice(at(5, NONE), 0, &[], rows);
             world.begin_slice(at(5, NONE), &[], rows);
         });
-        let expected = [
-            "1+4 0 -", "2+0 1 -", "2+0 2 -", "2+3 1 -", "5+0 0 -", "5+-1 0 -",
-        ];
+        let expected = ["1+4 0 -", "2+0 1 -", "2+0 2 -", "2+3 1 -", "5+0 0 -", "5+-1 0 -"];
         assert_eq!(made, expected);
     }
 
@@ -748,15 +707,7 @@ mod tests {
             world.begin_slice(at(3, NONE), &[], rows);
             world.add_slice(at(3, NONE), i64::MAX, &[], rows);
         });
-        assert_eq!(
-            made,
-            [
-                "1+4 0 -",
-                "2+3 1 -",
-                "3+-1 2 -",
-                "3+9223372036854775807 3 -"
-            ]
-        );
+        assert_eq!(made, ["1+4 0 -", "2+3 1 -", "3+-1 2 -", "3+9223372036854775807 3 -"]);
     }
 
     #[test]
@@ -776,10 +727,7 @@ mod tests {
     #[test]
     fn e11_an_end_with_a_name_fits_a_slice_without_one() {
         let named = |ts, name| NewSlice::named(ts, TRACK, Label::Own(name));
-        let end = |ts, name| EndOfSlice {
-            name: Label::Own(name),
-            ..EndOfSlice::any(ts, TRACK)
-        };
+        let end = |ts, name| EndOfSlice { name: Label::Own(name), ..EndOfSlice::any(ts, TRACK) };
         let made = slices(|world, rows| {
             world.begin_slice(named(1, "a"), &[], rows);
             world.begin_slice(at(2, NONE), &[], rows);
@@ -796,14 +744,8 @@ mod tests {
     #[test]
     fn e14_what_a_thread_spends_in_a_slice() {
         let begins = |ts, before| NewSlice {
-            time: Spent {
-                before: Some(before),
-                within: None,
-            },
-            instructions: Spent {
-                before: Some(before),
-                within: None,
-            },
+            time: Spent { before: Some(before), within: None },
+            instructions: Spent { before: Some(before), within: None },
             ..at(ts, NONE)
         };
         let ends = |ts, until| EndOfSlice {
@@ -835,9 +777,6 @@ mod tests {
             world.end_slice(end(513, NONE), &[], rows);
         });
         assert_eq!(made.len(), 512);
-        assert_eq!(
-            (made[510].as_str(), made[511].as_str()),
-            ("510+-1 510 -", "511+2 511 -")
-        );
+        assert_eq!((made[510].as_str(), made[511].as_str()), ("510+-1 510 -", "511+2 511 -"));
     }
 }

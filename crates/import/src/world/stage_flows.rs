@@ -44,12 +44,8 @@ pub(crate) enum StageStep {
 }
 
 impl StageStep {
-    const ALL: [StageStep; 4] = [
-        StageStep::Is,
-        StageStep::Submits,
-        StageStep::Awaits,
-        StageStep::Follows,
-    ];
+    const ALL: [StageStep; 4] =
+        [StageStep::Is, StageStep::Submits, StageStep::Awaits, StageStep::Follows];
 }
 
 /// The flows of all render stages.
@@ -143,11 +139,7 @@ fn keep(slices: &mut Vec<i64>, slice: i64) -> bool {
 impl StageFlows {
     /// Starts without flows. Steps that do not fit into memory go to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
-        StageFlows {
-            scratch: scratch.clone(),
-            steps: None,
-            record: Vec::new(),
-        }
+        StageFlows { scratch: scratch.clone(), steps: None, record: Vec::new() }
     }
 
     /// Adds a slice that names an id of a machine; `order` is greater than the `order` of earlier
@@ -160,10 +152,7 @@ impl StageFlows {
         order: u64,
     ) -> io::Result<()> {
         self.record.clear();
-        Put(&mut self.record)
-            .natural(step as u64)
-            .natural(order)
-            .integer(slice);
+        Put(&mut self.record).natural(step as u64).natural(order).integer(slice);
         let scratch = &self.scratch;
         let steps = self.steps.get_or_insert_with(|| Sorter::new(scratch));
         steps.push((part.into(), event_id), &self.record)

@@ -27,10 +27,7 @@ pub(crate) struct Strings {
 impl Strings {
     /// The table with its first two texts.
     pub fn new(rows: &mut Rows<'_>) -> Self {
-        let mut strings = Strings {
-            seen: Seen::new(GENERATION),
-            names: Vec::new(),
-        };
+        let mut strings = Strings { seen: Seen::new(GENERATION), names: Vec::new() };
         for text in ["Running", "R"] {
             strings.number(text, rows);
         }
@@ -60,10 +57,7 @@ impl Strings {
         let id = rows.count(&string::TABLE);
         self.seen.insert(text.as_bytes(), id);
         let value = rows.text(text);
-        rows.push(string::Row {
-            id: Cell::from(id),
-            value,
-        });
+        rows.push(string::Row { id: Cell::from(id), value });
         id
     }
 }

@@ -48,9 +48,6 @@ impl ProcessTracks {
         tracks: &mut Tracks,
     ) -> TrackId {
         let key = (upid, std::ptr::from_ref(counter).addr());
-        *self
-            .0
-            .entry(key)
-            .or_insert_with(|| tracks.get(counter.process_track(machine, upid)))
+        *self.0.entry(key).or_insert_with(|| tracks.get(counter.process_track(machine, upid)))
     }
 }

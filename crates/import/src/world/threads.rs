@@ -193,8 +193,7 @@ impl Threads {
 
     /// Whether a thread is the idle thread.
     pub fn is_idle(&self, utid: Utid) -> bool {
-        self.get(utid)
-            .is_some_and(|thread| thread.rank == Rank::Idle)
+        self.get(utid).is_some_and(|thread| thread.rank == Rank::Idle)
     }
 
     /// The name of a thread at this moment.
@@ -215,10 +214,7 @@ impl Threads {
     pub fn ids(&self, utid: Utid) -> (Option<i64>, Option<i64>) {
         let thread = self.get(utid);
         let process = thread.and_then(|thread| self.get_process(thread.upid?));
-        (
-            thread.map(|thread| thread.tid),
-            process.map(|process| process.pid),
-        )
+        (thread.map(|thread| thread.tid), process.map(|process| process.pid))
     }
 
     /// The pid of a process.
@@ -627,13 +623,11 @@ impl Threads {
             });
         }
         // Of several threads at one time, the last one counts.
-        self.emitted
-            .sort_by_key(|&(machine, tid, ts, _)| (machine, tid, ts));
+        self.emitted.sort_by_key(|&(machine, tid, ts, _)| (machine, tid, ts));
         let mut emitted = self.emitted.iter().peekable();
         while let Some(&(machine, tid, ts, utid)) = emitted.next() {
-            let is_last = emitted
-                .peek()
-                .is_none_or(|next| (next.0, next.1, next.2) != (machine, tid, ts));
+            let is_last =
+                emitted.peek().is_none_or(|next| (next.0, next.1, next.2) != (machine, tid, ts));
             if is_last {
                 rows.push(thread_emitting::Row {
                     machine_id: Cell::from(machine),

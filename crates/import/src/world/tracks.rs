@@ -149,10 +149,7 @@ impl NewTrack {
 
     /// A track for values.
     pub fn counter(machine: u32, track_type: &'static str, name: &str, owner: Owner) -> Self {
-        NewTrack {
-            is_counter: true,
-            ..NewTrack::slices(machine, track_type, Some(name), owner)
-        }
+        NewTrack { is_counter: true, ..NewTrack::slices(machine, track_type, Some(name), owner) }
     }
 
     /// The same track with a unit of its values.

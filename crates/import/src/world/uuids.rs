@@ -95,10 +95,7 @@ impl World {
             return true;
         }
         if self.definitions.uuids.descriptor(uuid).is_none() {
-            let met = Met {
-                owner: Owner::None,
-                parents: 0,
-            };
+            let met = Met { owner: Owner::None, parents: 0 };
             self.uuids.set(uuid, met);
             return true;
         }
@@ -171,20 +168,13 @@ impl World {
         let Some(descriptor) = uuids.descriptor(uuid) else {
             return;
         };
-        let parent = descriptor
-            .more()
-            .parent
-            .and_then(|parent| uuids.beside(uuid, parent));
+        let parent = descriptor.more().parent.and_then(|parent| uuids.beside(uuid, parent));
         let parent = parent.and_then(|parent| self.uuids.get(parent));
         let trusted_pid = descriptor.trusted_pid;
         let owner = match descriptor.owner {
             TrackOwner::Thread { pid, tid } => {
-                let (pid, tid) = self.thread_outside(ThreadNumbers {
-                    machine,
-                    trusted_pid,
-                    pid,
-                    tid,
-                });
+                let (pid, tid) =
+                    self.thread_outside(ThreadNumbers { machine, trusted_pid, pid, tid });
                 Owner::Thread(self.thread_of_uuid(machine, pid, tid))
             }
             TrackOwner::Process { pid } => {

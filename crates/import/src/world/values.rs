@@ -99,16 +99,9 @@ impl Values {
     }
 
     fn waits(&mut self, sample: &Measurement, value: &ThreadValue, part: PartIx) {
-        let &ThreadValue {
-            machine,
-            utid,
-            counter,
-            value,
-        } = value;
+        let &ThreadValue { machine, utid, counter, value } = value;
         let known = self.counters.iter();
-        let mut same = known
-            .zip(0..)
-            .filter(|(known, _)| std::ptr::eq(**known, counter));
+        let mut same = known.zip(0..).filter(|(known, _)| std::ptr::eq(**known, counter));
         let number = match same.next() {
             Some((_, number)) => number,
             None => {
@@ -136,16 +129,10 @@ impl Values {
         parts: &mut PartWorlds,
         rows: &mut Rows<'_>,
     ) -> io::Result<()> {
-        let Values {
-            waiting, counters, ..
-        } = self;
+        let Values { waiting, counters, .. } = self;
         waiting.drain(|record| {
             let mut take = Take(record);
-            let sample = Measurement {
-                id: take.integer()?,
-                ts: take.integer()?,
-                doubt: None,
-            };
+            let sample = Measurement { id: take.integer()?, ts: take.integer()?, doubt: None };
             let part = PartIx(take.small()?);
             let of_part = parts.of(part).ok_or_else(cut)?;
             let (machine, utid) = (take.small()?, Utid(take.small()?));

@@ -30,12 +30,7 @@ pub struct Goals {
 }
 
 /// With 50 ppm and a snapshot a second.
-const GOALS: Goals = Goals {
-    better: 50.0,
-    inside: 0.99,
-    bar: 15.0,
-    inversions: 0,
-};
+const GOALS: Goals = Goals { better: 50.0, inside: 0.99, bar: 15.0, inversions: 0 };
 
 impl Case {
     /// The cases with goals: 50 ppm and a snapshot a second.
@@ -46,14 +41,8 @@ impl Case {
             goals: Some(goals),
         };
         // Half of 5 µs is a twelfth of nearest neighbour's error: more is impossible.
-        let jitter = Goals {
-            better: 10.0,
-            ..GOALS
-        };
-        let gigahertz = Goals {
-            better: 1000.0,
-            ..GOALS
-        };
+        let jitter = Goals { better: 10.0, ..GOALS };
+        let gigahertz = Goals { better: 1000.0, ..GOALS };
         [
             case("drift", Preset::Drift, GOALS),
             case("wander, 1 ppm/√s", Preset::Wander, GOALS),
@@ -109,10 +98,7 @@ fn as_long(settings: &Settings, records: u64) -> Settings {
         Size::Records(records) => records.saturating_mul(settings.gap_ns),
         Size::Bytes(_) => settings.gap_ns,
     };
-    Settings {
-        gap_ns: long / records.max(1),
-        ..settings.clone().records(records)
-    }
+    Settings { gap_ns: long / records.max(1), ..settings.clone().records(records) }
 }
 
 /// Clocks that are hard for a line between snapshots: their readings are bad, or they are set, or
@@ -143,52 +129,18 @@ impl HardCase {
             gap_ns: 3_000_000,
             ..Settings::preset(Preset::Suspends).records(20_000)
         };
-        let awake = Settings {
-            suspends: 0,
-            ..usual.clone()
-        };
-        let wander = |wander_ppb| Settings {
-            wander_ppb,
-            ..usual.clone()
-        };
-        let apart = |outlier_every| Settings {
-            outlier_every,
-            ..usual.clone()
-        };
-        let set = |set_ns| Settings {
-            set_ns,
-            ..awake.clone()
-        };
-        let bend = |bend_ppm| Settings {
-            bend_ppm,
-            ..awake.clone()
-        };
-        let every_10_s = Settings {
-            crystal_snapshot_ns: 10_000_000_000,
-            gap_ns: 30_000_000,
-            ..usual.clone()
-        };
-        let late = Settings {
-            apart_ns: 50 * DELAYED,
-            ..usual.clone()
-        };
-        let two_hops = Settings {
-            crystal_hops: 2,
-            ..usual.clone()
-        };
-        let three_hops = Settings {
-            crystal_hops: 3,
-            ..apart(20)
-        };
-        let hole = Settings {
-            hole_ns: 20_000_000_000,
-            wander_ppb: 1000,
-            ..awake.clone()
-        };
-        let pairs = Settings {
-            pair_ns: 6000,
-            ..usual.clone()
-        };
+        let awake = Settings { suspends: 0, ..usual.clone() };
+        let wander = |wander_ppb| Settings { wander_ppb, ..usual.clone() };
+        let apart = |outlier_every| Settings { outlier_every, ..usual.clone() };
+        let set = |set_ns| Settings { set_ns, ..awake.clone() };
+        let bend = |bend_ppm| Settings { bend_ppm, ..awake.clone() };
+        let every_10_s =
+            Settings { crystal_snapshot_ns: 10_000_000_000, gap_ns: 30_000_000, ..usual.clone() };
+        let late = Settings { apart_ns: 50 * DELAYED, ..usual.clone() };
+        let two_hops = Settings { crystal_hops: 2, ..usual.clone() };
+        let three_hops = Settings { crystal_hops: 3, ..apart(20) };
+        let hole = Settings { hole_ns: 20_000_000_000, wander_ppb: 1000, ..awake.clone() };
+        let pairs = Settings { pair_ns: 6000, ..usual.clone() };
         // At 0 and 0.625 s, and when the machine wakes up at 1 s; none after that.
         let three_snapshots = Settings {
             crystals: 1,
@@ -197,15 +149,8 @@ impl HardCase {
             hole_ns: 10_000_000_000,
             ..usual.clone()
         };
-        let ten_suspends = Settings {
-            suspends: 10,
-            ..apart(10)
-        };
-        let case = |(name, possible, settings)| HardCase {
-            name,
-            settings,
-            possible,
-        };
+        let ten_suspends = Settings { suspends: 10, ..apart(10) };
+        let case = |(name, possible, settings)| HardCase { name, settings, possible };
         [
             ("50 ppm", 0.0016, usual.clone()),
             ("read every 10 s", 0.0042, every_10_s),

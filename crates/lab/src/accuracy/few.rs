@@ -81,16 +81,8 @@ impl FewCase {
             most: 0.0,
             inside: 0.99,
         };
-        let raw = FewCase {
-            clock: Clock::host(5),
-            drift_ppm: 100,
-            ..kin.clone()
-        };
-        let other = FewCase {
-            clock: Clock::host(128),
-            drift_ppm: 50,
-            ..kin.clone()
-        };
+        let raw = FewCase { clock: Clock::host(5), drift_ppm: 100, ..kin.clone() };
+        let other = FewCase { clock: Clock::host(128), drift_ppm: 50, ..kin.clone() };
         let seconds = |count: i64| (0..count).map(|second| second * SECOND).collect::<Vec<_>>();
         let close = vec![0, MS, 5 * MS];
         // Two of them are 2 ms apart.
@@ -136,21 +128,13 @@ impl FewCase {
             of(
                 "microseconds, one clock with two names",
                 1_000.0,
-                FewCase {
-                    drift_ppm: 0,
-                    late_ns: 1,
-                    ..micros.clone()
-                },
+                FewCase { drift_ppm: 0, late_ns: 1, ..micros.clone() },
             ),
             of("microseconds, a clock of its own", 3_000.0, micros),
             of(
                 "three snapshots, 1 s apart",
                 10_000.0,
-                FewCase {
-                    snapshots: seconds(3),
-                    wander_ppb: 200,
-                    ..other.clone()
-                },
+                FewCase { snapshots: seconds(3), wander_ppb: 200, ..other.clone() },
             ),
             of(
                 "three snapshots, 30 s apart, wander 1 ppm/√s",
@@ -188,10 +172,7 @@ impl FewCase {
         let mut all_inside = 0.0;
         for seed in 1..=seeds {
             let [by_nearest, by_linear, stated] = self.errors(seed)?;
-            let within = by_linear
-                .iter()
-                .zip(&stated)
-                .filter(|(off, bar)| off <= bar);
+            let within = by_linear.iter().zip(&stated).filter(|(off, bar)| off <= bar);
             let inside = within.count() as f64 / by_linear.len() as f64;
             worst_inside = f64::min(worst_inside, inside);
             all_inside += inside / seeds as f64;
@@ -218,12 +199,7 @@ impl FewCase {
         let mut graph = ClockGraph::new();
         for &at in &self.snapshots {
             let late = random.below(self.late_ns + 1) as i64;
-            let reading = |clock, value, unit| Reading {
-                clock,
-                value,
-                unit,
-                incremental: false,
-            };
+            let reading = |clock, value, unit| Reading { clock, value, unit, incremental: false };
             let readings = [
                 reading(Clock::BOOTTIME, boottime(at), 1),
                 reading(self.clock, clock.read(at + late), self.unit),
@@ -262,10 +238,7 @@ impl FewCase {
     pub fn missed(&self, measured: &FewMeasured) -> Vec<String> {
         let mut missed = Vec::new();
         if measured.linear.worst > self.most {
-            missed.push(format!(
-                "{:.0} ns, not {:.0}",
-                measured.linear.worst, self.most
-            ));
+            missed.push(format!("{:.0} ns, not {:.0}", measured.linear.worst, self.most));
         }
         if measured.inside < self.inside {
             let (inside, goal) = (percent(measured.inside), percent(self.inside));
@@ -307,11 +280,7 @@ impl Simulated {
             0 => -((random.below(BEGIN / 2)) as i64),
             _ => random.below(BEGIN) as i64,
         };
-        Simulated {
-            resolution: case.resolution,
-            origin,
-            ahead,
-        }
+        Simulated { resolution: case.resolution, origin, ahead }
     }
 
     /// Its reading in ns at this time.

@@ -72,9 +72,7 @@ pub fn leave_out(trace: &Path, directory: &Path) -> Result<Vec<LeftOut>, Error> 
     timebase_import::import(&[source], &database, &options, &Monitor::default())?;
     let conn = Connection::open(database)?;
     let mut statement = conn.prepare(HOPS)?;
-    let hops: Vec<Hop> = statement
-        .query_map([], hop)?
-        .collect::<rusqlite::Result<_>>()?;
+    let hops: Vec<Hop> = statement.query_map([], hop)?.collect::<rusqlite::Result<_>>()?;
     let mut all = Vec::new();
     for hop in hops {
         let readings = readings(&conn, &hop)?;
@@ -125,12 +123,7 @@ fn of_hop(hop: &Hop, readings: &[(i64, i64)]) -> Result<LeftOut, Error> {
         let mut graph = ClockGraph::new();
         for (other, &(from, to)) in readings.iter().enumerate() {
             if other != index {
-                let reading = |clock, value| Reading {
-                    clock,
-                    value,
-                    unit: 1,
-                    incremental: false,
-                };
+                let reading = |clock, value| Reading { clock, value, unit: 1, incremental: false };
                 let pair = [reading(hop.from, from), reading(hop.to, to)];
                 graph.add_snapshot(hop.source, &pair, None)?;
             }
@@ -140,9 +133,8 @@ fn of_hop(hop: &Hop, readings: &[(i64, i64)]) -> Result<LeftOut, Error> {
             .graph()
             .convert(hop.from, ClockNs(from), hop.to, cache.conversions())
             .map_err(Error::Unresolved)?;
-        let estimate = estimates
-            .at(hop.from, ClockNs(from), hop.to, &mut cache)
-            .map_err(Error::Unresolved)?;
+        let estimate =
+            estimates.at(hop.from, ClockNs(from), hop.to, &mut cache).map_err(Error::Unresolved)?;
         let ClockNs(by_linear) = estimate.value;
         let off = by_linear.abs_diff(to);
         nearest.push(by_nearest.abs_diff(to) as f64);

@@ -127,20 +127,12 @@ pub fn measure_seeds(
         worst_ratio = f64::max(worst_ratio, measured.ratio());
         worst_inside = worst_inside.min(measured.inside);
     }
-    Ok(MeasuredSeeds {
-        seeds,
-        all: all.measured(),
-        worst_ratio,
-        worst_inside,
-    })
+    Ok(MeasuredSeeds { seeds, all: all.measured(), worst_ratio, worst_inside })
 }
 
 fn errors(settings: &Settings, directory: &Path) -> Result<Errors, Error> {
     let directory = tempfile::tempdir_in(directory)?;
-    let (trace, database) = (
-        directory.path().join("t.pftrace"),
-        directory.path().join("t.db"),
-    );
+    let (trace, database) = (directory.path().join("t.pftrace"), directory.path().join("t.db"));
     let mut truths = Vec::new();
     let mut file = File::create(&trace)?;
     crate::synth::write_with_truth(settings, &mut file, &mut |truth| {
@@ -150,12 +142,7 @@ fn errors(settings: &Settings, directory: &Path) -> Result<Errors, Error> {
     let mut options = Options::default();
     options.keep_data = false;
     options.subjects = Vec::new();
-    timebase_import::import(
-        &[Source::File(trace)],
-        &database,
-        &options,
-        &Monitor::default(),
-    )?;
+    timebase_import::import(&[Source::File(trace)], &database, &options, &Monitor::default())?;
     compare(&Connection::open(database)?, &truths)
 }
 

@@ -84,15 +84,10 @@ fn compare(conn: &Connection, names: &[String], truths: &[SetTruth]) -> Result<S
         let key = (name.clone(), number.cast_signed());
         let (by_nearest, by_linear, bar) = match times.get(&key) {
             // The time of a snapshot comes from its own readings, so it has no interval.
-            Some(Times {
-                is_snapshot: true, ..
-            }) => continue,
-            Some(&Times {
-                nearest: Some(nearest),
-                linear: Some(linear),
-                bar,
-                ..
-            }) => (nearest, linear, bar),
+            Some(Times { is_snapshot: true, .. }) => continue,
+            Some(&Times { nearest: Some(nearest), linear: Some(linear), bar, .. }) => {
+                (nearest, linear, bar)
+            }
             _ => {
                 let (file, number) = key;
                 return Err(Error::UnplacedIn { file, number });
@@ -174,8 +169,7 @@ mod tests {
                 _ => PathBuf::from(name),
             };
             let file = (id as i64, name.to_str());
-            conn.execute("INSERT INTO trace_file VALUES (?, ?)", file)
-                .unwrap();
+            conn.execute("INSERT INTO trace_file VALUES (?, ?)", file).unwrap();
         }
         for (id, truth) in truths.iter().enumerate() {
             let Row::Packet(number) = truth.row else {
@@ -184,19 +178,11 @@ mod tests {
             let (id, time) = (id as i64, truth.boottime);
             // The host is at its true time.
             let off = |ns: i64| time + ns * i64::from(truth.machine);
-            let packet = (
-                id,
-                truth.file as i64,
-                number.cast_signed(),
-                off(by.nearest),
-                time,
-            );
+            let packet = (id, truth.file as i64, number.cast_signed(), off(by.nearest), time);
             let linear = by.linear.map(off);
-            conn.execute("INSERT INTO packet VALUES (?, ?, ?, ?, ?)", packet)
-                .unwrap();
+            conn.execute("INSERT INTO packet VALUES (?, ?, ?, ?, ?)", packet).unwrap();
             let interval = (id, linear, linear.zip(by.bar).map(|(ts, bar)| ts + bar));
-            conn.execute("INSERT INTO packet_interval VALUES (?, ?, ?)", interval)
-                .unwrap();
+            conn.execute("INSERT INTO packet_interval VALUES (?, ?, ?)", interval).unwrap();
         }
         conn.execute_batch("COMMIT").unwrap();
         conn
@@ -215,11 +201,7 @@ mod tests {
     #[test]
     fn guests_are_held_against_the_truth_and_not_the_host() {
         let directory = tempfile::tempdir().unwrap();
-        let off = Off {
-            nearest: 3000,
-            linear: Some(-100),
-            bar: Some(100),
-        };
+        let off = Off { nearest: 3000, linear: Some(-100), bar: Some(100) };
         for (number, form) in [Form::Relay, Form::Files].into_iter().enumerate() {
             let case = two_guests(form);
             let (names, truths) = (case.files(), truths(&case));
@@ -243,11 +225,7 @@ mod tests {
         let set = two_guests(Form::Files);
         let (names, truths) = (set.files(), truths(&set));
         let path = directory.path().join("t.db");
-        let off = Off {
-            nearest: 3000,
-            linear: Some(-100),
-            bar: None,
-        };
+        let off = Off { nearest: 3000, linear: Some(-100), bar: None };
         let conn = database(&path, &truths, &names, &off);
         let measured = compare(&conn, &names, &truths).unwrap();
         assert_eq!(measured.stated, None);
@@ -268,10 +246,6 @@ mod tests {
 
     fn two_guests(form: Form) -> Set {
         let set = Set::of(form);
-        Set {
-            machine: set.machine.clone().records(3000),
-            guests: 2,
-            ..set
-        }
+        Set { machine: set.machine.clone().records(3000), guests: 2, ..set }
     }
 }

@@ -41,11 +41,7 @@ impl Goals {
             missed.push(format!("{} inside, not {goal} %", percent(measured.inside)));
         }
         if measured.bar_of_error() > self.bar {
-            missed.push(format!(
-                "{:.1} × the error, not {}",
-                measured.bar_of_error(),
-                self.bar
-            ));
+            missed.push(format!("{:.1} × the error, not {}", measured.bar_of_error(), self.bar));
         }
         let found = measured.linear_inversions.of_one_clock;
         if found > self.inversions {
@@ -75,12 +71,10 @@ pub fn cases(all: &[(Case, Measured)]) -> String {
         "goals",
     ]);
     for (case, measured) in all {
-        let goals = case
-            .goals
-            .map(|goals| match goals.missed(measured).as_slice() {
-                [] => "met".to_owned(),
-                missed => format!("**{}**", missed.join(", ")),
-            });
+        let goals = case.goals.map(|goals| match goals.missed(measured).as_slice() {
+            [] => "met".to_owned(),
+            missed => format!("**{}**", missed.join(", ")),
+        });
         table.add_row([
             case.name.clone(),
             grouped(measured.linear.count as u64),
@@ -293,11 +287,7 @@ fn table(header: &[&str]) -> Table {
 }
 
 fn inversions(found: &Inversions) -> String {
-    format!(
-        "{} · {}",
-        grouped(found.of_one_clock),
-        grouped(found.of_any)
-    )
+    format!("{} · {}", grouped(found.of_one_clock), grouped(found.of_any))
 }
 
 fn time(ns: f64) -> String {

@@ -37,54 +37,21 @@ impl SetCase {
         let set = |form| {
             let set = Set::of(form);
             Set {
-                machine: Settings {
-                    mix: Mix {
-                        sdk: 1,
-                        ..Mix::default()
-                    },
-                    ..set.machine
-                },
+                machine: Settings { mix: Mix { sdk: 1, ..Mix::default() }, ..set.machine },
                 ..set
             }
         };
-        let case = |name, set| SetCase {
-            name,
-            set,
-            goal: SetGoal::Inside(0.99),
-        };
+        let case = |name, set| SetCase { name, set, goal: SetGoal::Inside(0.99) };
         let relay = || set(Form::Relay);
         [
             case("50 ppm, 200 µs", relay()),
-            case(
-                "50 ppm, 20 µs",
-                Set {
-                    round_trip_ns: 20_000,
-                    jitter_ns: 20_000,
-                    ..relay()
-                },
-            ),
+            case("50 ppm, 20 µs", Set { round_trip_ns: 20_000, jitter_ns: 20_000, ..relay() }),
             case(
                 "100 ppm, asked every 10 s",
-                Set {
-                    guest_drift_ppm: 100,
-                    round_interval_ns: 10_000_000_000,
-                    ..relay()
-                },
+                Set { guest_drift_ppm: 100, round_interval_ns: 10_000_000_000, ..relay() },
             ),
-            case(
-                "two guests",
-                Set {
-                    guests: 2,
-                    ..relay()
-                },
-            ),
-            case(
-                "wander, 1 ppm/√s",
-                Set {
-                    guest_wander_ppb: 1000,
-                    ..relay()
-                },
-            ),
+            case("two guests", Set { guests: 2, ..relay() }),
+            case("wander, 1 ppm/√s", Set { guest_wander_ppb: 1000, ..relay() }),
             SetCase {
                 name: "a file each, by REALTIME",
                 // REALTIME is 100 µs off, and drifts between two snapshots.
@@ -109,10 +76,7 @@ impl SetCase {
             Size::Bytes(_) => machine.gap_ns,
         };
         Set {
-            machine: Settings {
-                gap_ns: long / records.max(1),
-                ..machine.clone().records(records)
-            },
+            machine: Settings { gap_ns: long / records.max(1), ..machine.clone().records(records) },
             ..self.set.clone()
         }
     }

@@ -33,33 +33,18 @@ pub fn archives(bytes: &[u8]) {
 /// A line for each result, or the reason why the input cannot be opened.
 fn read(source: &Source, reads: Reads, scratch: &Scratch) -> Vec<String> {
     let monitor = Monitor::default();
-    let opened = Inputs::open(
-        std::slice::from_ref(source),
-        None,
-        &[PERFETTO],
-        reads,
-        scratch,
-        &monitor,
-    );
+    let opened =
+        Inputs::open(std::slice::from_ref(source), None, &[PERFETTO], reads, scratch, &monitor);
     let mut inputs = match opened {
         Ok(inputs) => inputs,
         Err(error) => return vec![error.to_string()],
     };
-    let mut lines: Vec<_> = inputs
-        .files()
-        .iter()
-        .map(|file| format!("{file:?}"))
-        .collect();
+    let mut lines: Vec<_> = inputs.files().iter().map(|file| format!("{file:?}")).collect();
     lines.extend(inputs.damage().iter().map(|damage| format!("{damage:?}")));
     assert!(inputs.damage().is_sorted_by_key(|damage| damage.offset));
 
     let is_read = |file: &&TraceFile| !file.is_container;
-    let ids: BTreeSet<_> = inputs
-        .files()
-        .iter()
-        .filter(is_read)
-        .map(|file| file.id)
-        .collect();
+    let ids: BTreeSet<_> = inputs.files().iter().filter(is_read).map(|file| file.id).collect();
     let order = inputs.order().to_vec();
     assert_eq!(order.iter().copied().collect::<BTreeSet<_>>(), ids);
     assert_eq!(order.len(), ids.len());

@@ -62,17 +62,9 @@ impl Integer {
     fn get(self) -> i64 {
         match self {
             Integer::Small(value) => value.into(),
-            Integer::Near {
-                shift,
-                less,
-                negative,
-            } => {
+            Integer::Near { shift, less, negative } => {
                 let value = (1i64 << (shift % 63)).wrapping_add(less.into());
-                if negative {
-                    value.wrapping_neg()
-                } else {
-                    value
-                }
+                if negative { value.wrapping_neg() } else { value }
             }
             Integer::Any(value) => value,
         }
@@ -89,16 +81,12 @@ impl Any {
             Any::Real(value) => Owned::Real(*value),
             Any::Text(text) => Owned::Text(text.clone()),
             Any::Bytes(bytes) => Owned::Blob(bytes.clone()),
-            Any::Long {
-                size,
-                times,
-                is_text: true,
-            } => Owned::Text("ä".repeat(usize::from(*size) * usize::from(times % 4))),
-            Any::Long {
-                size,
-                times,
-                is_text: false,
-            } => Owned::Blob(vec![*times; usize::from(*size) * usize::from(times % 4)]),
+            Any::Long { size, times, is_text: true } => {
+                Owned::Text("ä".repeat(usize::from(*size) * usize::from(times % 4)))
+            }
+            Any::Long { size, times, is_text: false } => {
+                Owned::Blob(vec![*times; usize::from(*size) * usize::from(times % 4)])
+            }
         }
     }
 
@@ -160,8 +148,7 @@ pub fn btree(bytes: &[u8]) {
     model.execute_batch("COMMIT").unwrap();
 
     let conn = Connection::open(&path).unwrap();
-    conn.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF")
-        .unwrap();
+    conn.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF").unwrap();
     same(&conn, &model);
     for conn in [&conn, &model] {
         conn.execute_batch(
@@ -178,12 +165,10 @@ struct Roots([u32; 6]);
 
 impl Roots {
     fn read(conn: &Connection) -> Roots {
-        Roots(
-            ["t", "late", "keyed", "clustered", "i", "i_ab"].map(|name| {
-                let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
-                conn.query_row(sql, [name], |row| row.get(0)).unwrap()
-            }),
-        )
+        Roots(["t", "late", "keyed", "clustered", "i", "i_ab"].map(|name| {
+            let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+            conn.query_row(sql, [name], |row| row.get(0)).unwrap()
+        }))
     }
 }
 
@@ -207,13 +192,7 @@ fn expand(rows: &[InputRow]) -> Vec<(i64, &InputRow)> {
 }
 
 fn build(path: &Path, dir: &Path, roots: &Roots, rows: &[(i64, &InputRow)], model: &Connection) {
-    let [
-        mut in_t,
-        mut in_late,
-        mut in_keyed,
-        mut in_clustered,
-        mut in_i,
-    ] = [
+    let [mut in_t, mut in_late, mut in_keyed, mut in_clustered, mut in_i] = [
         "INSERT INTO t VALUES (?1, ?2, ?3, ?4)",
         "INSERT INTO late VALUES (?1, ?2, ?3, ?4)",
         "INSERT INTO keyed VALUES (?1, ?2, ?3)",
@@ -246,9 +225,7 @@ fn build(path: &Path, dir: &Path, roots: &Roots, rows: &[(i64, &InputRow)], mode
                 last = Some(id);
                 assert!(insert(&mut in_t, &all));
                 let (a, b) = (row.a.integer(), row.b.integer());
-                indexed
-                    .push(db, id, &[Value::Null, a.into(), b.into()])
-                    .unwrap();
+                indexed.push(db, id, &[Value::Null, a.into(), b.into()]).unwrap();
                 index.push([a, b], id).unwrap();
                 let values = [Owned::Integer(id), a.into(), b.into()];
                 assert!(insert(&mut in_i, &values));
@@ -267,21 +244,15 @@ fn build(path: &Path, dir: &Path, roots: &Roots, rows: &[(i64, &InputRow)], mode
             let key = Some((Some(first), Some(second)));
             if last_key < key {
                 last_key = key;
-                keyed_table
-                    .push(db, [Some(first), Some(second), row.c.integer()])
-                    .unwrap();
+                keyed_table.push(db, [Some(first), Some(second), row.c.integer()]).unwrap();
                 let values = [first.into(), second.into(), row.c.integer().into()];
                 assert!(insert(&mut in_keyed, &values));
                 let c = borrowed(&values[2]);
                 let row = [Value::Integer(first), Value::Integer(second), c, a];
                 match clustered_table.push(db, &row) {
                     Ok(true) => {
-                        let values = [
-                            first.into(),
-                            second.into(),
-                            values[2].clone(),
-                            own[0].clone(),
-                        ];
+                        let values =
+                            [first.into(), second.into(), values[2].clone(), own[0].clone()];
                         assert!(insert(&mut in_clustered, &values));
                     }
                     Ok(false) => panic!("the row comes after the one before"),
@@ -305,9 +276,7 @@ fn insert(statement: &mut Statement<'_>, values: &[Owned]) -> bool {
 }
 
 fn same(built: &Connection, model: &Connection) {
-    let verdict: String = built
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
+    let verdict: String = built.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
     for sql in [
         "SELECT * FROM t ORDER BY id",
@@ -330,10 +299,9 @@ fn same(built: &Connection, model: &Connection) {
                         assert_eq!(found, expected.get_ref(column).unwrap(), "{sql}");
                     }
                 }
-                (found, _) => panic!(
-                    "{sql}: {} many rows",
-                    if found.is_some() { "too" } else { "not so" }
-                ),
+                (found, _) => {
+                    panic!("{sql}: {} many rows", if found.is_some() { "too" } else { "not so" })
+                }
             }
         }
     }

@@ -110,41 +110,25 @@ fn model(index: u8) -> naive::Clock {
 }
 
 fn product(clock: naive::Clock) -> timebase_resolver::Clock {
-    timebase_resolver::Clock::new(
-        MachineId(clock.machine),
-        ClockId(clock.id),
-        SeqId(clock.seq),
-    )
+    timebase_resolver::Clock::new(MachineId(clock.machine), ClockId(clock.id), SeqId(clock.seq))
 }
 
 impl Pair {
     fn step(&mut self, step: &Step) {
         match step {
-            Step::Snapshot {
-                source,
-                readings,
-                trace_time,
-            } => {
+            Step::Snapshot { source, readings, trace_time } => {
                 let readings = &readings[..readings.len().min(5)];
                 self.snapshot(*source, readings, trace_time.map(model));
             }
             Step::Convert { from, to, value } => {
                 self.convert(model(*from), value.get().cast_signed(), model(*to))
             }
-            Step::Stretch {
-                from,
-                to,
-                first,
-                step,
-                count,
-            } => {
+            Step::Stretch { from, to, first, step, count } => {
                 // Often enough for composing a mapping.
                 let count = i64::from(*count) * 2;
                 for n in 0..count {
-                    let value = first
-                        .get()
-                        .cast_signed()
-                        .wrapping_add(n * i64::from(*step) - count);
+                    let value =
+                        first.get().cast_signed().wrapping_add(n * i64::from(*step) - count);
                     self.convert(model(*from), value, model(*to));
                 }
             }
@@ -172,29 +156,18 @@ impl Pair {
         // An assumption is no source, and the model has none.
         let sources = Source::ALL.len() - 1;
         let source = Source::ALL[usize::from(source) % sources];
-        let added = read.and_then(|read| {
-            self.graph
-                .add_snapshot(source, &read, trace_time.map(product))
-        });
+        let added =
+            read.and_then(|read| self.graph.add_snapshot(source, &read, trace_time.map(product)));
 
-        let recorded = recorded.into_iter().map(|r| naive::Reading {
-            unit: r.unit.max(1),
-            ..r
-        });
-        let new = naive::Snapshot {
-            readings: recorded.collect(),
-            source: source as u32,
-            primary: None,
-        };
+        let recorded = recorded.into_iter().map(|r| naive::Reading { unit: r.unit.max(1), ..r });
+        let new =
+            naive::Snapshot { readings: recorded.collect(), source: source as u32, primary: None };
         // A clock that occurs nowhere.
         let trace_time = trace_time.unwrap_or(naive::Clock::new(u32::MAX, 0, u32::MAX));
         let broken = naive::rejections(&self.snapshots, &new, trace_time);
         match added {
             Ok(id) => {
-                assert!(
-                    broken.is_empty(),
-                    "accepted, and breaks {broken:?}: {new:?}"
-                );
+                assert!(broken.is_empty(), "accepted, and breaks {broken:?}: {new:?}");
                 assert_eq!(id.0 as usize, self.snapshots.len());
                 self.snapshots.push(new);
             }
@@ -209,16 +182,13 @@ impl Pair {
             // For a target, the model does not check it (C5).
             if from != to {
                 let found =
-                    self.graph
-                        .convert(product(from), ClockNs(value), product(to), &mut self.cache);
+                    self.graph.convert(product(from), ClockNs(value), product(to), &mut self.cache);
                 assert_eq!(found, Err(Unresolved::NoSequenceId));
             }
             return;
         }
         let expected = naive::convert_value(&self.snapshots, from, value.into(), to);
-        let found = self
-            .graph
-            .convert(product(from), ClockNs(value), product(to), &mut self.cache);
+        let found = self.graph.convert(product(from), ClockNs(value), product(to), &mut self.cache);
         let found = found.map(|ClockNs(ns)| ns).map_err(|reason| reason.code());
         assert_eq!(found, expected, "{value} of {from:?} to {to:?}");
 
@@ -264,11 +234,8 @@ impl Pair {
         if let Ok(expected) = expected {
             assert_eq!(converted, Some(expected));
         }
-        let bounds: BTreeSet<i64> = steps
-            .iter()
-            .flat_map(|step| [step.start, step.end])
-            .flatten()
-            .collect();
+        let bounds: BTreeSet<i64> =
+            steps.iter().flat_map(|step| [step.start, step.end]).flatten().collect();
         for bound in bounds.into_iter().take(8) {
             self.convert(from, bound, to);
             self.convert(from, bound.wrapping_sub(1), to);
@@ -281,14 +248,9 @@ impl Pair {
                 self.convert(model(from), 50, model(to));
             }
             let clock = model(from);
-            let known = self
-                .graph
-                .domain(product(clock))
-                .map(|domain| domain.snapshots);
-            let holding = self
-                .snapshots
-                .iter()
-                .filter(|s| s.readings.iter().any(|r| r.clock == clock));
+            let known = self.graph.domain(product(clock)).map(|domain| domain.snapshots);
+            let holding =
+                self.snapshots.iter().filter(|s| s.readings.iter().any(|r| r.clock == clock));
             assert_eq!(known.unwrap_or(0) as usize, holding.count());
         }
     }

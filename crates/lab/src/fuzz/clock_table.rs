@@ -28,16 +28,10 @@ const TABLES: [(&str, &[&str]); 10] = [
     ("metadata", &["name", "value"]),
     ("clock", &["clock_id"]),
     ("descriptor", &["id", "data", "source"]),
-    (
-        "slice",
-        &["id", "ts", "dur", "track_id", "name", "depth", "parent_id"],
-    ),
+    ("slice", &["id", "ts", "dur", "track_id", "name", "depth", "parent_id"]),
     ("flow", &["id", "slice_out", "slice_in"]),
     ("trace_file", &["id", "processing_order"]),
-    (
-        "part",
-        &["trace_file_id", "machine_id", "own_from", "is_pinned"],
-    ),
+    ("part", &["trace_file_id", "machine_id", "own_from", "is_pinned"]),
     ("machine", &["id", "raw_id"]),
     (
         "remote_clock_sync",
@@ -108,21 +102,15 @@ pub fn clock_table(bytes: &[u8]) {
     for (index, (table, columns)) in (0u8..).zip(TABLES) {
         let missing = input.missing.filter(|(of, _)| of % 32 == index);
         let gone = missing.map(|(_, column)| usize::from(column) % (columns.len() + 1));
-        let there = (0..)
-            .zip(columns)
-            .filter(|(at, _)| Some(*at) != gone)
-            .map(|(_, name)| *name);
+        let there = (0..).zip(columns).filter(|(at, _)| Some(*at) != gone).map(|(_, name)| *name);
         let there: Vec<&str> = there.collect();
         if gone == Some(columns.len()) || there.is_empty() {
             continue;
         }
-        conn.execute_batch(&format!("CREATE TABLE {table} ({})", there.join(", ")))
-            .unwrap();
+        conn.execute_batch(&format!("CREATE TABLE {table} ({})", there.join(", "))).unwrap();
     }
-    let _ = conn.execute(
-        "INSERT INTO metadata (name, value) VALUES ('clock_snapshot_version', 1)",
-        [],
-    );
+    let _ =
+        conn.execute("INSERT INTO metadata (name, value) VALUES ('clock_snapshot_version', 1)", []);
     for (number, row) in (0i64..).zip(&input.rows) {
         insert(&conn, row, number);
     }
@@ -149,10 +137,7 @@ fn insert(conn: &Connection, row: &InputRow, number: i64) {
     });
     let values: Vec<_> = values.collect();
     let places = vec!["?"; columns.len()].join(", ");
-    let sql = format!(
-        "INSERT INTO {table} ({}) VALUES ({places})",
-        columns.join(", ")
-    );
+    let sql = format!("INSERT INTO {table} ({}) VALUES ({places})", columns.join(", "));
     // A column may be missing.
     if let Ok(mut statement) = conn.prepare(&sql) {
         statement.execute(params_from_iter(values)).unwrap();

@@ -84,21 +84,12 @@ fn read(pool: &Pool, message: MessageId, bytes: &[u8], path: &str) {
     // The paths of all values.
     if let Some(Json::Object(fields)) = &parsed {
         for (name, value) in fields.iter().take(8) {
-            if name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            {
+            if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
                 one(pool, message, bytes, name, parsed.as_ref());
             }
             if let Json::Array(values) = value {
                 let last = values.len().saturating_sub(1);
-                one(
-                    pool,
-                    message,
-                    bytes,
-                    &format!("{name}[{last}]"),
-                    parsed.as_ref(),
-                );
+                one(pool, message, bytes, &format!("{name}[{last}]"), parsed.as_ref());
             }
         }
     }

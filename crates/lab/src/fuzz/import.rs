@@ -30,49 +30,24 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
     ("clock_snapshot", &[("packet_id", "packet_record")]),
     (
         "ftrace_record",
-        &[
-            ("packet_id", "packet_record"),
-            ("name_id", "ftrace_name"),
-            ("args_id", "ftrace_args"),
-        ],
+        &[("packet_id", "packet_record"), ("name_id", "ftrace_name"), ("args_id", "ftrace_args")],
     ),
     (
         "ftrace_partial",
-        &[
-            ("packet_id", "packet_record"),
-            ("name_id", "ftrace_name"),
-            ("args_id", "ftrace_args"),
-        ],
+        &[("packet_id", "packet_record"), ("name_id", "ftrace_name"), ("args_id", "ftrace_args")],
     ),
     ("android_log_record", &[("packet_id", "packet_record")]),
-    (
-        "android_log_thread",
-        &[("id", "android_log_record"), ("utid", "thread_record")],
-    ),
+    ("android_log_thread", &[("id", "android_log_record"), ("utid", "thread_record")]),
     (
         "process_record",
-        &[
-            ("parent_upid", "process_record"),
-            ("arg_set_id", "arg_set"),
-            ("machine_id", "machine"),
-        ],
+        &[("parent_upid", "process_record"), ("arg_set_id", "arg_set"), ("machine_id", "machine")],
     ),
     (
         "thread_record",
-        &[
-            ("upid", "process_record"),
-            ("arg_set_id", "arg_set"),
-            ("machine_id", "machine"),
-        ],
+        &[("upid", "process_record"), ("arg_set_id", "arg_set"), ("machine_id", "machine")],
     ),
-    (
-        "thread_emitting",
-        &[("utid", "thread_record"), ("machine_id", "machine")],
-    ),
-    (
-        "cpu_record",
-        &[("machine_id", "machine"), ("arg_set_id", "arg_set")],
-    ),
+    ("thread_emitting", &[("utid", "thread_record"), ("machine_id", "machine")]),
+    ("cpu_record", &[("machine_id", "machine"), ("arg_set_id", "arg_set")]),
     ("cpu_available_frequencies", &[("ucpu", "cpu_record")]),
     (
         "sched_record",
@@ -136,31 +111,15 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "flow",
-        &[
-            ("slice_out", "slice_record"),
-            ("slice_in", "slice_record"),
-            ("arg_set_id", "arg_set"),
-        ],
+        &[("slice_out", "slice_record"), ("slice_in", "slice_record"), ("arg_set_id", "arg_set")],
     ),
-    (
-        "gpu_slice_record",
-        &[("id", "slice_record"), ("upid", "process_record")],
-    ),
-    (
-        "counter_record",
-        &[("track_id", "track_record"), ("arg_set_id", "arg_set")],
-    ),
-    (
-        "gpu_record",
-        &[("machine_id", "machine"), ("arg_set_id", "arg_set")],
-    ),
+    ("gpu_slice_record", &[("id", "slice_record"), ("upid", "process_record")]),
+    ("counter_record", &[("track_id", "track_record"), ("arg_set_id", "arg_set")]),
+    ("gpu_record", &[("machine_id", "machine"), ("arg_set_id", "arg_set")]),
     ("arg_set", &[("type_id", "arg_type")]),
     ("descriptor", &[("packet_id", "packet_record")]),
     ("import_log", &[("packet_id", "packet_record")]),
-    (
-        "unsure_record",
-        &[("packet_id", "packet_record"), ("log_id", "import_log")],
-    ),
+    ("unsure_record", &[("packet_id", "packet_record"), ("log_id", "import_log")]),
 ];
 
 /// All of these rules, as one query.
@@ -180,9 +139,7 @@ fn invariants() -> String {
             )
         })
     });
-    counted
-        .chain(references)
-        .fold(INVARIANTS.to_owned(), |all, one| all + &one)
+    counted.chain(references).fold(INVARIANTS.to_owned(), |all, one| all + &one)
 }
 
 /// Imports a file with these bytes.
@@ -200,12 +157,8 @@ pub fn import(bytes: &[u8]) {
     let database = dir.path().join("trace.db");
     fs::write(&trace, bytes).unwrap();
     let source = Source::File(trace);
-    let done = timebase_import::import(
-        &[source],
-        &database,
-        &Options::default(),
-        &Monitor::default(),
-    );
+    let done =
+        timebase_import::import(&[source], &database, &Options::default(), &Monitor::default());
     match done {
         Ok(_) => whole(&database, bytes),
         Err(
@@ -246,29 +199,18 @@ static INVARIANTS_QUERY: OnceLock<String> = OnceLock::new();
 
 fn whole(path: &Path, bytes: &[u8]) {
     let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let verdict: String = conn
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
+    let verdict: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
-    let mut broken = conn
-        .prepare(INVARIANTS_QUERY.get_or_init(invariants))
-        .unwrap();
+    let mut broken = conn.prepare(INVARIANTS_QUERY.get_or_init(invariants)).unwrap();
     let mut rows = broken.query([]).unwrap();
     if let Some(row) = rows.next().unwrap() {
         panic!("{}", row.get::<_, String>(0).unwrap());
     }
     // Every fourth of them, because reading all views takes as long as everything else.
-    if bytes
-        .iter()
-        .fold(0u8, |sum, &byte| sum.wrapping_mul(3).wrapping_add(byte))
-        % 4
-        != 0
-    {
+    if bytes.iter().fold(0u8, |sum, &byte| sum.wrapping_mul(3).wrapping_add(byte)) % 4 != 0 {
         return;
     }
-    let mut names = conn
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'view'")
-        .unwrap();
+    let mut names = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").unwrap();
     let names = names.query_map([], |row| row.get::<_, String>(0)).unwrap();
     for name in names.map(Result::unwrap) {
         read(&conn, &name);
@@ -281,10 +223,7 @@ fn read(conn: &Connection, view: &str) {
     let mut statement = conn.prepare(&sql).unwrap();
     let columns = statement.column_count();
     let mut rows = statement.query([]).unwrap();
-    while let Some(row) = rows
-        .next()
-        .unwrap_or_else(|error| panic!("{view}: {error}"))
-    {
+    while let Some(row) = rows.next().unwrap_or_else(|error| panic!("{view}: {error}")) {
         for column in 0..columns {
             if let rusqlite::types::ValueRef::Text(text) = row.get_ref(column).unwrap() {
                 assert!(std::str::from_utf8(text).is_ok(), "{view}: {text:?}");

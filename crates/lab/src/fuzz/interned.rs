@@ -97,9 +97,8 @@ impl Model {
                 let interval = self.interval(*sequence);
                 let bytes: Vec<u8> = entries.iter().flat_map(Entry::field).collect();
                 let nameless = interned.add(interval, &bytes).unwrap();
-                let expected = entries
-                    .iter()
-                    .filter(|entry| entry.iid.is_none() && entry.is_wanted());
+                let expected =
+                    entries.iter().filter(|entry| entry.iid.is_none() && entry.is_wanted());
                 assert_eq!(nameless as usize, expected.count());
                 self.take(interval, &bytes);
             }
@@ -115,9 +114,7 @@ impl Model {
                 continue;
             }
             if let Some(iid) = iid(entry) {
-                self.entries
-                    .entry((interval, field, iid))
-                    .or_insert_with(|| entry.to_vec());
+                self.entries.entry((interval, field, iid)).or_insert_with(|| entry.to_vec());
             }
         }
     }
@@ -147,9 +144,7 @@ impl Entry {
     }
 
     fn is_wanted(&self) -> bool {
-        FIELDS
-            .iter()
-            .any(|(field, _)| *field == u32::from(self.number()))
+        FIELDS.iter().any(|(field, _)| *field == u32::from(self.number()))
     }
 
     /// The entry as a field of `InternedData`.

@@ -51,10 +51,7 @@ pub fn manifest(bytes: &[u8]) {
     }
     for relation in &resolved.relations {
         let (this, reference) = (relation.this, relation.reference);
-        assert_ne!(
-            (this.machine, this.clock),
-            (reference.machine, reference.clock)
-        );
+        assert_ne!((this.machine, this.clock), (reference.machine, reference.clock));
         for reading in [this, reference] {
             check(reading.machine);
             assert!(reading.value >= 0);

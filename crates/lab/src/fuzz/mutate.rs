@@ -30,12 +30,7 @@ pub fn trace(
     leaf: &mut dyn FnMut(&mut Vec<u8>, usize),
 ) -> bool {
     let pool = Pool::perfetto();
-    let mut change = Change {
-        pool: &pool,
-        random: Random(seed.max(1)),
-        most,
-        leaf,
-    };
+    let mut change = Change { pool: &pool, random: Random(seed.max(1)), most, leaf };
     let Some(mut fields) = split(bytes) else {
         return false;
     };
@@ -260,11 +255,7 @@ impl Change<'_> {
     }
 
     fn insert(&mut self, fields: &mut Vec<Field>, of: Type, depth: u32) {
-        let number = if let Type::Trace = of {
-            1
-        } else {
-            self.number(of)
-        };
+        let number = if let Type::Trace = of { 1 } else { self.number(of) };
         let kind = match of {
             Type::Of(message) => self.pool.field(message, number).map(|field| field.kind),
             Type::Trace => self.pool.message(TRACE_PACKET).map(Kind::Message),

@@ -11,10 +11,7 @@ use timebase_import::{Monitor, Options, Source};
 use crate::fuzz::scratch;
 
 /// A trace with clocks, slices, flows, arguments and a log.
-const TRACE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../tests/data/late-frame.pftrace"
-);
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/late-frame.pftrace");
 
 #[derive(Debug, Arbitrary)]
 struct Call {
@@ -139,31 +136,19 @@ fn known() -> Fixture {
         let names = statement.query_map([], |row| row.get(0)).unwrap();
         names.map(Result::unwrap).collect()
     };
-    let all = [
-        "SELECT name FROM pragma_function_list",
-        "SELECT name FROM pragma_module_list",
-    ];
+    let all = ["SELECT name FROM pragma_function_list", "SELECT name FROM pragma_module_list"];
     let before = all.map(names);
     register(&conn);
     let after = all.map(names);
-    let [functions, tables] = [0, 1].map(|of| {
-        after[of]
-            .difference(&before[of])
-            .cloned()
-            .collect::<Vec<_>>()
-    });
+    let [functions, tables] =
+        [0, 1].map(|of| after[of].difference(&before[of]).cloned().collect::<Vec<_>>());
     assert!(functions.len() > 10 && tables.len() > 5);
-    Fixture {
-        conn,
-        functions,
-        tables,
-    }
+    Fixture { conn, functions, tables }
 }
 
 /// Copies a database with its tables and views.
 fn restore(path: &std::path::Path, conn: &Connection) {
-    conn.execute("ATTACH ?1 AS imported", [path.to_str().unwrap()])
-        .unwrap();
+    conn.execute("ATTACH ?1 AS imported", [path.to_str().unwrap()]).unwrap();
     let mut statements = conn
         .prepare("SELECT type, name, sql FROM imported.sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'
              ORDER BY type <> 'table'",
@@ -175,10 +160,8 @@ fn restore(path: &std::path::Path, conn: &Connection) {
     for (kind, name, sql) in all {
         conn.execute_batch(&sql).unwrap();
         if kind == "table" {
-            conn.execute_batch(&format!(
-                "INSERT INTO main.{name} SELECT * FROM imported.{name}"
-            ))
-            .unwrap();
+            conn.execute_batch(&format!("INSERT INTO main.{name} SELECT * FROM imported.{name}"))
+                .unwrap();
         }
     }
     conn.execute_batch("DETACH imported").unwrap();
@@ -225,10 +208,7 @@ impl Fixture {
             let name = name.strip_prefix("__intrinsic_").unwrap_or(name);
             // SQLite itself complains about a given SQL text, or about a missing table.
             let is_of_sqlite = ["near \"", "no such table: "].map(|said| error.starts_with(said));
-            assert!(
-                error.contains(name) || is_of_sqlite.contains(&true),
-                "{error}: {sql}"
-            );
+            assert!(error.contains(name) || is_of_sqlite.contains(&true), "{error}: {sql}");
         }
     }
 }

@@ -27,9 +27,7 @@ pub fn script(bytes: &[u8]) {
     let script = Script::parse(sql);
     let mut rest = sql;
     for statement in &script.statements {
-        let (_, from) = rest
-            .split_once(statement.sql)
-            .expect("statements are in order");
+        let (_, from) = rest.split_once(statement.sql).expect("statements are in order");
         rest = from;
     }
     if lexer::is_open(sql) {
@@ -39,9 +37,7 @@ pub fn script(bytes: &[u8]) {
     for statement in &script.statements {
         as_sqlite(&conn, statement.sql, &statement.parameters);
     }
-    let given: Vec<_> = parts
-        .filter_map(|part| parameters::parse(part).ok())
-        .collect();
+    let given: Vec<_> = parts.filter_map(|part| parameters::parse(part).ok()).collect();
     if let Ok(values) = Parameters::of(&script, &given) {
         for statement in &script.statements {
             if let Ok(mut prepared) = conn.prepare(statement.sql) {
@@ -60,13 +56,7 @@ fn as_sqlite(conn: &Connection, sql: &str, parameters: &[&str]) {
     let mut tail = ptr::null();
     // SAFETY: the text ends with a zero byte and outlives the calls, and the connection is open.
     let code = unsafe {
-        ffi::sqlite3_prepare_v2(
-            conn.handle(),
-            text.as_ptr(),
-            -1,
-            &raw mut statement,
-            &raw mut tail,
-        )
+        ffi::sqlite3_prepare_v2(conn.handle(), text.as_ptr(), -1, &raw mut statement, &raw mut tail)
     };
     if code != ffi::SQLITE_OK {
         return;

@@ -29,19 +29,17 @@ struct Pieces<'a> {
 
 impl<'a> Pieces<'a> {
     fn of(bytes: &'a [u8]) -> Pieces<'a> {
-        let state = bytes.iter().take(64).fold(1, |state: u32, &byte| {
-            state.wrapping_mul(31).wrapping_add(byte.into())
-        });
+        let state = bytes
+            .iter()
+            .take(64)
+            .fold(1, |state: u32, &byte| state.wrapping_mul(31).wrapping_add(byte.into()));
         Pieces { rest: bytes, state }
     }
 }
 
 impl Read for Pieces<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.state = self
-            .state
-            .wrapping_mul(1_664_525)
-            .wrapping_add(1_013_904_223);
+        self.state = self.state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let size = match self.state >> 30 {
             0 => return Err(io::ErrorKind::Interrupted.into()),
             1 => 1,
@@ -111,10 +109,7 @@ fn opened(bytes: &[u8], reader: impl Read, is_corrupt: bool) -> Vec<String> {
         let (at, line) = match &found {
             Found::Packet(packet) => {
                 let kind = packet.header.packet_type();
-                (
-                    packet.offset,
-                    format!("{} bytes of {kind:?}", packet.bytes.len()),
-                )
+                (packet.offset, format!("{} bytes of {kind:?}", packet.bytes.len()))
             }
             Found::Unreadable(raw, why) => {
                 (raw.offset, format!("{} bytes: {why}", raw.bytes.len()))
@@ -122,16 +117,10 @@ fn opened(bytes: &[u8], reader: impl Read, is_corrupt: bool) -> Vec<String> {
             Found::Nested { offset } => (*offset, "nested".to_owned()),
             Found::Region { region, carrier } => {
                 let at = carrier.unwrap_or(region.offset + region.size);
-                (
-                    at,
-                    format!("{} to {}: {region}", region.offset, region.size),
-                )
+                (at, format!("{} to {}: {region}", region.offset, region.size))
             }
         };
-        assert!(
-            at >= before && at <= end,
-            "{at} after {before}, of {end}: {line}"
-        );
+        assert!(at >= before && at <= end, "{at} after {before}, of {end}: {line}");
         before = at;
         lines.push(format!("{at}: {line}"));
         let is_hit = lines.len() % 3 == 0;

@@ -16,10 +16,7 @@ pub fn text(bytes: &[u8]) {
         let again: WrittenClock = clock.to_string().parse().unwrap_or_else(|error| {
             // A clock of a sequence may be written without its sequence; then it is no clock by
             // itself.
-            assert!(
-                clock.id.scope() == Scope::Sequence && clock.lacks_sequence(),
-                "{error}"
-            );
+            assert!(clock.id.scope() == Scope::Sequence && clock.lacks_sequence(), "{error}");
             written
         });
         assert_eq!(again.clock(), clock);
@@ -31,19 +28,15 @@ pub fn text(bytes: &[u8]) {
         let again = time.to_string().parse::<WallTime>();
         assert_eq!(again.unwrap(), time);
     }
-    let number = bytes.iter().fold(0i64, |number, &byte| {
-        number.wrapping_mul(131) ^ i64::from(byte)
-    });
+    let number =
+        bytes.iter().fold(0i64, |number, &byte| number.wrapping_mul(131) ^ i64::from(byte));
     let time = WallTime::of_realtime(number);
     assert_eq!(time.to_string().parse::<WallTime>().unwrap(), time);
     if let Ok(zone) = text.parse::<Zone>() {
         let shown = time.in_zone(&zone);
         // Offsets of years before standard time have seconds, which are not printed.
         if let Ok(again) = shown.parse::<WallTime>() {
-            assert!(
-                (again.realtime() - number).abs() < 60_000_000_000,
-                "{shown}"
-            );
+            assert!((again.realtime() - number).abs() < 60_000_000_000, "{shown}");
         }
     }
 }

@@ -48,11 +48,8 @@ pub struct Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let places: Vec<String> = self
-            .places
-            .iter()
-            .map(|place| format!("{}..{}", place.start, place.end))
-            .collect();
+        let places: Vec<String> =
+            self.places.iter().map(|place| format!("{}..{}", place.start, place.end)).collect();
         write!(f, "{} bytes {}", self.what, places.join(" and "))
     }
 }
@@ -128,10 +125,7 @@ mod tests {
         copy.keep(TRACE, 7..10);
         assert_eq!(copy.bytes, b"012345x789");
         assert_eq!(copy.whole(), [(0, 0..6), (7, 7..10)]);
-        assert_eq!(
-            (copy.place(6), copy.place(9), copy.place(10)),
-            (Some(6), Some(9), None)
-        );
+        assert_eq!((copy.place(6), copy.place(9), copy.place(10)), (Some(6), Some(9), None));
     }
 
     #[test]
@@ -148,9 +142,6 @@ mod tests {
     fn nothing_is_no_piece() {
         let mut copy = Copy::new();
         copy.keep(TRACE, 3..3);
-        assert_eq!(
-            (copy.pieces.len(), copy.place(0), copy.whole().len()),
-            (0, None, 0)
-        );
+        assert_eq!((copy.pieces.len(), copy.place(0), copy.whole().len()), (0, None, 0));
     }
 }

@@ -65,13 +65,8 @@ impl Importer {
             .stdout(Stdio::null())
             .stderr(stderr)
             .spawn();
-        let failed = |error| Error::Program {
-            program: self.program.clone(),
-            error,
-        };
-        let status = started
-            .and_then(|child| wait(child, self.patience))
-            .map_err(failed)?;
+        let failed = |error| Error::Program { program: self.program.clone(), error };
+        let status = started.and_then(|child| wait(child, self.patience)).map_err(failed)?;
         let Some(status) = status else {
             return Ok(Outcome::Hung);
         };
@@ -115,16 +110,13 @@ impl Database {
         let told = |error: rusqlite::Error| error.to_string();
         let conn =
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(told)?;
-        let verdict: String = conn
-            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-            .map_err(told)?;
+        let verdict: String =
+            conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).map_err(told)?;
         if verdict != "ok" {
             return Err(verdict);
         }
         let events = "SELECT (SELECT count(*) FROM ftrace_event) + (SELECT count(*) FROM slice)";
-        let events = conn
-            .query_row(events, [], |row| number(row, 0))
-            .map_err(told)?;
+        let events = conn.query_row(events, [], |row| number(row, 0)).map_err(told)?;
         let mut statement = conn
             .prepare("SELECT offset, size, type, data FROM packet ORDER BY id")
             .map_err(told)?;
@@ -159,10 +151,7 @@ mod tests {
         let program = directory.path().join("program");
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
-        let importer = Importer {
-            program,
-            patience: Duration::from_secs(1),
-        };
+        let importer = Importer { program, patience: Duration::from_secs(1) };
         let trace = directory.path().join("copy.pftrace");
         importer.import(&trace, directory.path()).unwrap()
     }
@@ -170,10 +159,7 @@ mod tests {
     // A single test: while another thread is about to run a program, it cannot be written.
     #[test]
     fn all_ends_of_a_program_are_told_apart() {
-        assert_eq!(
-            outcome("echo no >&2; exit 1"),
-            Outcome::Refused("no\n".into())
-        );
+        assert_eq!(outcome("echo no >&2; exit 1"), Outcome::Refused("no\n".into()));
         assert_eq!(outcome("exec sleep 60"), Outcome::Hung);
         let panicked = outcome("echo \"thread 'main' panicked at x\" >&2; exit 1");
         assert!(matches!(panicked, Outcome::Crashed(_)), "{panicked:?}");

@@ -81,14 +81,8 @@ pub fn judge(original: &Original, copy: &Copy, rows: &[PacketRow]) -> Verdict {
     for (index, row) in rows.iter().enumerate() {
         places.entry(row.offset).or_default().push(index);
     }
-    let mut judge = Judge {
-        copy,
-        rows,
-        verdict: Verdict {
-            rows: rows.len(),
-            ..Verdict::default()
-        },
-    };
+    let mut judge =
+        Judge { copy, rows, verdict: Verdict { rows: rows.len(), ..Verdict::default() } };
     for (at, packet) in intact(original, copy) {
         let here = places.remove(&at).unwrap_or_default();
         judge.intact(at, packet, &here);
@@ -108,9 +102,7 @@ fn intact<'a>(original: &'a Original, copy: &Copy) -> Vec<(usize, &'a OriginalPa
     for (at, from) in copy.whole() {
         let first = packets.partition_point(|packet| packet.start < from.start);
         let packets = packets.get(first..).unwrap_or_default();
-        let there = packets
-            .iter()
-            .take_while(|packet| packet.data.end <= from.end);
+        let there = packets.iter().take_while(|packet| packet.data.end <= from.end);
         intact.extend(there.map(|packet| (at + packet.data.start - from.start, packet)));
     }
     intact
@@ -175,10 +167,7 @@ impl Judge<'_> {
                 _ => others.push(row),
             }
         }
-        self.invented(
-            others,
-            "it is not in its compressed packet, which is intact",
-        );
+        self.invented(others, "it is not in its compressed packet, which is intact");
         for (index, inner) in inside.iter().enumerate() {
             if !found.contains(&index) {
                 let lost = lost(Some(index), inner.bytes.len(), &inner.kind);
@@ -200,16 +189,11 @@ impl Judge<'_> {
         };
         // The compressed packet itself is its last row.
         let mut here = here.to_vec();
-        if here
-            .last()
-            .is_some_and(|&index| self.is_of_its_place(index))
-        {
+        if here.last().is_some_and(|&index| self.is_of_its_place(index)) {
             here.pop();
         }
         let aligned = self.align(inside, &here);
-        let others = aligned
-            .into_iter()
-            .filter(|(_, matching)| matches!(matching, Match::No));
+        let others = aligned.into_iter().filter(|(_, matching)| matches!(matching, Match::No));
         let others: Vec<usize> = others.map(|(row, _)| row).collect();
         self.invented(others, "nothing in its compressed packet starts there");
     }
@@ -256,18 +240,14 @@ impl Judge<'_> {
         for (index, inner) in inside.iter().enumerate() {
             equal.entry(&inner.bytes).or_default().push(index);
         }
-        let starts: HashMap<usize, usize> = inside
-            .iter()
-            .map(|inner| (inner.start, inner.data.start))
-            .collect();
+        let starts: HashMap<usize, usize> =
+            inside.iter().map(|inner| (inner.start, inner.data.start)).collect();
         let mut aligned = Vec::new();
         let (mut next, mut end) = (0, 0);
         for &index in here {
             let Some(row) = self.row(index) else { continue };
             let same = equal.get(row.data.as_slice()).map(Vec::as_slice);
-            let same = same
-                .filter(|_| row.size == row.data.len())
-                .unwrap_or_default();
+            let same = same.filter(|_| row.size == row.data.len()).unwrap_or_default();
             let ahead = same.iter().find(|&&inner| inner >= next);
             let ahead = ahead.and_then(|&index| Some((index, inside.get(index)?)));
             let started = starts.get(&end);
@@ -320,12 +300,7 @@ mod tests {
     }
 
     fn row(offset: usize, data: &[u8]) -> PacketRow {
-        PacketRow {
-            offset,
-            size: data.len(),
-            kind: None,
-            data: data.to_vec(),
-        }
+        PacketRow { offset, size: data.len(), kind: None, data: data.to_vec() }
     }
 
     fn kept(pieces: &[(usize, usize)], trace: &[u8]) -> Copy {
@@ -355,10 +330,7 @@ mod tests {
     fn what_is_missing_or_otherwise_is_lost() {
         let original = three();
         let copy = kept(&[(0, 12)], &original.bytes);
-        let wrong_kind = PacketRow {
-            kind: Some("corrupt".into()),
-            ..row(6, &[0x58, 2])
-        };
+        let wrong_kind = PacketRow { kind: Some("corrupt".into()), ..row(6, &[0x58, 2]) };
         let rows = [wrong_kind, row(10, &[0x58, 9])];
         let verdict = judge(&original, &copy, &rows);
         assert_eq!(counts(&verdict), (3, 3, 1));
@@ -372,25 +344,9 @@ mod tests {
         let copy = kept(&[(0, 12)], &original.bytes);
         let all = [row(2, &[0x58, 1]), row(6, &[0x58, 2]), row(10, &[0x58, 3])];
         let twice = judge(&original, &copy, &[&all[..], &all[..1]].concat());
-        assert_eq!(
-            twice.invented,
-            [Invented {
-                row: 3,
-                why: "it is there twice"
-            }]
-        );
-        let shifted = judge(
-            &original,
-            &copy,
-            &[&all[..], &[row(3, &[1, 0x0a])]].concat(),
-        );
-        assert_eq!(
-            shifted.invented,
-            [Invented {
-                row: 3,
-                why: "no packet starts there"
-            }]
-        );
+        assert_eq!(twice.invented, [Invented { row: 3, why: "it is there twice" }]);
+        let shifted = judge(&original, &copy, &[&all[..], &[row(3, &[1, 0x0a])]].concat());
+        assert_eq!(shifted.invented, [Invented { row: 3, why: "no packet starts there" }]);
         let beyond = judge(&original, &copy, &[&all[..], &[row(99, &[1])]].concat());
         assert_eq!(counts(&beyond), (3, 0, 1));
     }
@@ -458,27 +414,15 @@ mod tests {
         let mut copy = kept(&[(0, last)], &original.bytes);
         copy.replace(&[0xff], last..last + 1);
         let damaged = |rows: &[PacketRow]| counts(&judge(&original, &copy, rows));
-        assert_eq!(
-            damaged(&[row(2, &[0x58, 1]), row(2, &[0x58, 9])]),
-            (0, 0, 0)
-        );
+        assert_eq!(damaged(&[row(2, &[0x58, 1]), row(2, &[0x58, 9])]), (0, 0, 0));
         assert_eq!(damaged(&[row(2, &[0x58, 2])]), (0, 0, 0));
-        assert_eq!(
-            damaged(&[row(2, &[0x58, 1, 0, 0]), row(2, &[0x58, 9])]),
-            (0, 0, 1)
-        );
+        assert_eq!(damaged(&[row(2, &[0x58, 1, 0, 0]), row(2, &[0x58, 9])]), (0, 0, 1));
         // The compressed packet itself, with the contents before its damage.
         let itself = row(2, copy.bytes.get(2..).unwrap());
         assert_eq!(damaged(&[row(2, &[0x58, 1]), itself.clone()]), (0, 0, 0));
         let both = [row(2, &[0x58, 1]), row(2, &[0x58, 2])];
-        assert_eq!(
-            damaged(&[&both[..], std::slice::from_ref(&itself)].concat()),
-            (0, 0, 0)
-        );
-        assert_eq!(
-            damaged(&[&both[..], &[itself.clone(), itself]].concat()),
-            (0, 0, 1)
-        );
+        assert_eq!(damaged(&[&both[..], std::slice::from_ref(&itself)].concat()), (0, 0, 0));
+        assert_eq!(damaged(&[&both[..], &[itself.clone(), itself]].concat()), (0, 0, 1));
     }
 
     #[test]

@@ -265,18 +265,9 @@ mod tests {
         for &kind in DamageKind::ALL {
             let copy = kind.damage(&trace, 1, 0);
             let (size, end) = (copy.bytes.len(), trace.len());
-            let touched: usize = copy
-                .pieces
-                .iter()
-                .filter(|p| p.touched)
-                .map(|p| p.from.len())
-                .sum();
-            let differ = copy
-                .bytes
-                .iter()
-                .zip(&trace)
-                .filter(|(a, b)| a != b)
-                .count();
+            let touched: usize =
+                copy.pieces.iter().filter(|p| p.touched).map(|p| p.from.len()).sum();
+            let differ = copy.bytes.iter().zip(&trace).filter(|(a, b)| a != b).count();
             match kind {
                 DamageKind::Flipped(bits) => assert_eq!((size, touched, differ), (end, bits, bits)),
                 DamageKind::Zeroed(bytes) | DamageKind::Noise(bytes) => {
@@ -324,9 +315,6 @@ mod tests {
             assert_eq!(kind.name().parse::<DamageKind>().ok(), Some(kind));
         }
         let said = "zeroed".parse::<DamageKind>().unwrap_err().to_string();
-        assert!(
-            said.starts_with("there are flipped-1, flipped-3, "),
-            "{said}"
-        );
+        assert!(said.starts_with("there are flipped-1, flipped-3, "), "{said}");
     }
 }

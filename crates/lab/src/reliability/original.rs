@@ -88,11 +88,7 @@ impl Original {
         if packets.is_empty() {
             return Err(Error::Empty { name });
         }
-        Ok(Original {
-            name,
-            bytes,
-            packets,
-        })
+        Ok(Original { name, bytes, packets })
     }
 
     /// The packet whose tag, or whose first byte after its length, is at this position.
@@ -242,12 +238,7 @@ mod tests {
         let places = original.packets.iter().map(|p| (p.start, p.data.clone()));
         let places: Vec<_> = places.collect();
         assert_eq!(places, [(6, 9..11), (11, 13..15)]);
-        assert!(
-            original
-                .packets
-                .iter()
-                .all(|packet| packet.inside.is_none())
-        );
+        assert!(original.packets.iter().all(|packet| packet.inside.is_none()));
         assert!(original.starting_at(Start::Tag(11)).is_some());
         assert!(original.starting_at(Start::Data(9)).is_some());
         assert!(original.starting_at(Start::Tag(9)).is_none());

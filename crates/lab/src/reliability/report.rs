@@ -53,10 +53,7 @@ const ROWS: u64 = 10_000;
 impl Report {
     /// Rows that are added from now on belong to this trace.
     pub fn begin(&mut self, trace: &str) {
-        self.traces.push(Measured {
-            name: trace.to_owned(),
-            rows: Vec::new(),
-        });
+        self.traces.push(Measured { name: trace.to_owned(), rows: Vec::new() });
     }
 
     /// Adds the results for the copies of a kind.
@@ -70,12 +67,8 @@ impl Report {
     pub fn goals(&self) -> Vec<Goal> {
         let all = || {
             let traces = self.traces.iter();
-            traces.flat_map(|trace| {
-                trace
-                    .rows
-                    .iter()
-                    .map(move |(kind, tally)| (trace, kind, tally))
-            })
+            traces
+                .flat_map(|trace| trace.rows.iter().map(move |(kind, tally)| (trace, kind, tally)))
         };
         let sum = |number: fn(&Tally) -> u64| all().map(|(_, _, tally)| number(tally)).sum::<u64>();
         let average = all()
@@ -88,11 +81,7 @@ impl Report {
         let refused = sum(|tally| tally.refused);
         let invented = self.traces.iter().map(|trace| {
             let sum = |number: fn(&Tally) -> u64| {
-                trace
-                    .rows
-                    .iter()
-                    .map(|(_, tally)| number(tally))
-                    .sum::<u64>()
+                trace.rows.iter().map(|(_, tally)| number(tally)).sum::<u64>()
             };
             (sum(|tally| tally.invented), sum(|tally| tally.rows), trace)
         });
@@ -100,11 +89,8 @@ impl Report {
             let rate = |&(invented, rows, _): &(u64, u64, _)| invented as f64 / rows.max(1) as f64;
             rate(a).total_cmp(&rate(b))
         });
-        let (crashed, hung, broken) = (
-            sum(|tally| tally.crashed),
-            sum(|tally| tally.hung),
-            sum(|tally| tally.broken),
-        );
+        let (crashed, hung, broken) =
+            (sum(|tally| tally.crashed), sum(|tally| tally.hung), sum(|tally| tally.broken));
         vec![
             Goal {
                 what: "packets that the damage did not touch, kept: average of each kind and trace",
@@ -132,12 +118,7 @@ impl Report {
                 what: "rows that were no packets, in the trace with the most",
                 goal: "≤ 1 in 10,000",
                 measured: invented.map_or("none there".into(), |(invented, rows, trace)| {
-                    format!(
-                        "{} of {} ({})",
-                        grouped(invented),
-                        grouped(rows),
-                        trace.name
-                    )
+                    format!("{} of {} ({})", grouped(invented), grouped(rows), trace.name)
                 }),
                 is_met: invented.is_none_or(|(invented, rows, _)| invented * ROWS <= rows),
             },
@@ -164,9 +145,7 @@ fn average(tally: &Tally) -> Option<f64> {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = comfy_table::Table::new();
-        table
-            .load_style(ASCII_MARKDOWN)
-            .set_header(["", "goal", "measured", ""]);
+        table.load_style(ASCII_MARKDOWN).set_header(["", "goal", "measured", ""]);
         for goal in self.goals() {
             let met = if goal.is_met { "met" } else { "**missed**" };
             table.add_row([goal.what, goal.goal, &goal.measured, met]);
@@ -279,88 +258,38 @@ mod tests {
         let goals = report.goals();
         let missed: Vec<usize> = (0..goals.len()).filter(|&i| !goals[i].is_met).collect();
         assert_eq!(report.is_met(), missed.is_empty());
-        assert_eq!(
-            report.to_string().contains("**missed**"),
-            !missed.is_empty()
-        );
+        assert_eq!(report.to_string().contains("**missed**"), !missed.is_empty());
         missed
     }
 
     #[test]
     fn each_goal_can_be_missed() {
         assert_eq!(missed(good()), Vec::<usize>::new());
-        assert_eq!(
-            missed(Tally {
-                kept: 197.0,
-                ..good()
-            }),
-            [0]
-        );
-        assert_eq!(
-            missed(Tally {
-                worst: Some((0.94, 3)),
-                ..good()
-            }),
-            [1]
-        );
-        assert_eq!(
-            missed(Tally {
-                refused: 1,
-                ..good()
-            }),
-            [2]
-        );
-        assert_eq!(
-            missed(Tally {
-                invented: 3,
-                ..good()
-            }),
-            [3]
-        );
-        assert_eq!(
-            missed(Tally {
-                crashed: 1,
-                ..good()
-            }),
-            [4]
-        );
+        assert_eq!(missed(Tally { kept: 197.0, ..good() }), [0]);
+        assert_eq!(missed(Tally { worst: Some((0.94, 3)), ..good() }), [1]);
+        assert_eq!(missed(Tally { refused: 1, ..good() }), [2]);
+        assert_eq!(missed(Tally { invented: 3, ..good() }), [3]);
+        assert_eq!(missed(Tally { crashed: 1, ..good() }), [4]);
         assert_eq!(missed(Tally { hung: 1, ..good() }), [4]);
-        assert_eq!(
-            missed(Tally {
-                broken: 1,
-                ..good()
-            }),
-            [4]
-        );
+        assert_eq!(missed(Tally { broken: 1, ..good() }), [4]);
     }
 
     #[test]
     fn the_worst_is_named() {
-        let tally = Tally {
-            worst: Some((0.5, 3)),
-            ..good()
-        };
+        let tally = Tally { worst: Some((0.5, 3)), ..good() };
         let goals = report(tally).goals();
         assert_eq!(goals[1].measured, "50.00 % (b, cut at the start, copy 3)");
     }
 
     #[test]
     fn nothing_left_is_no_goal_missed() {
-        let nothing = Tally {
-            with_intact: 0,
-            kept: 0.0,
-            worst: None,
-            ..good()
-        };
+        let nothing = Tally { with_intact: 0, kept: 0.0, worst: None, ..good() };
         assert_eq!(missed(nothing.clone()), Vec::<usize>::new());
         assert!(report(nothing).to_string().contains("nothing left"));
     }
 
     #[test]
     fn shares_are_rounded_down() {
-        assert_eq!(
-            [percent(1.0), percent(0.99999), percent(0.5)],
-            ["100 %", "99.99 %", "50.00 %"]
-        );
+        assert_eq!([percent(1.0), percent(0.99999), percent(0.5)], ["100 %", "99.99 %", "50.00 %"]);
     }
 }

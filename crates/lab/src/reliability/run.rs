@@ -85,12 +85,7 @@ pub struct Tally {
 
 impl Tally {
     fn add(&mut self, examined: &Examined<'_>, all_events: usize) {
-        let Examined {
-            number,
-            outcome,
-            verdict,
-            ..
-        } = examined;
+        let Examined { number, outcome, verdict, .. } = examined;
         self.copies += 1;
         if let Some(share) = verdict.kept() {
             self.with_intact += 1;
@@ -128,10 +123,7 @@ pub fn prepare(original: &mut Original, plan: &Plan) -> Result<usize, Error> {
     let mut whole = Copy::new();
     whole.keep(&original.bytes, 0..original.bytes.len());
     let scratch = scratch(plan)?;
-    let wrong = |what: String| Error::Undamaged {
-        name: original.name.clone(),
-        what,
-    };
+    let wrong = |what: String| Error::Undamaged { name: original.name.clone(), what };
     let database = match import(&whole, scratch.path(), plan)? {
         Outcome::Database(database) => database,
         other => return Err(wrong(format!("{other:?}"))),
@@ -200,9 +192,7 @@ pub fn measure(
                 verdict: &verdict,
             };
             // A thread that panicked has reported it; its numbers are complete.
-            let mut tally = tally
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut tally = tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             tally.add(&examined, all_events);
             observe(&examined);
         }
@@ -218,9 +208,7 @@ pub fn measure(
         }
         all
     })?;
-    Ok(tally
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner()))
+    Ok(tally.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 fn scratch(plan: &Plan) -> Result<TempDir, Error> {

@@ -60,30 +60,10 @@ const MEGABYTE: u64 = 1 << 20;
 /// All of them. The counts are such that the file has at most 500 MB.
 pub const BOMBS: &[Bomb] = &[
     // Compressed data.
-    of(
-        "gzip-in-gzip",
-        "bytes of packets in gzip, which is in gzip",
-        4096 * MEGABYTE,
-        gzip_in_gzip,
-    ),
-    of(
-        "zstd-of-zeros",
-        "bytes of zeros in a zstd file",
-        16_384 * MEGABYTE,
-        zstd_of_zeros,
-    ),
-    of(
-        "zstd-window",
-        "is the logarithm of a zstd file's window",
-        31,
-        zstd_window,
-    ),
-    of(
-        "zstd-of-packets",
-        "equal packets in a zstd file",
-        20 * MILLION,
-        zstd_of_packets,
-    ),
+    of("gzip-in-gzip", "bytes of packets in gzip, which is in gzip", 4096 * MEGABYTE, gzip_in_gzip),
+    of("zstd-of-zeros", "bytes of zeros in a zstd file", 16_384 * MEGABYTE, zstd_of_zeros),
+    of("zstd-window", "is the logarithm of a zstd file's window", 31, zstd_window),
+    of("zstd-of-packets", "equal packets in a zstd file", 20 * MILLION, zstd_of_packets),
     of(
         "zlib-packet",
         "bytes of small packets in one compressed packet of a few kB",
@@ -102,12 +82,7 @@ pub const BOMBS: &[Bomb] = &[
         31,
         zstd_packet_window,
     ),
-    of(
-        "nested-packets",
-        "compressed packets, each in the one before",
-        1000,
-        nested_packets,
-    ),
+    of("nested-packets", "compressed packets, each in the one before", 1000, nested_packets),
     // Large items.
     of("packet", "bytes of one packet", 256 * MEGABYTE, packet),
     of("name", "bytes of a slice's name", 100 * MEGABYTE, name),
@@ -117,112 +92,42 @@ pub const BOMBS: &[Bomb] = &[
         100 * MEGABYTE,
         interned_name,
     ),
-    of(
-        "thread-name",
-        "bytes of a thread's name",
-        100 * MEGABYTE,
-        thread_name,
-    ),
+    of("thread-name", "bytes of a thread's name", 100 * MEGABYTE, thread_name),
     of("log-line", "bytes of a log line", 100 * MEGABYTE, log_line),
-    of(
-        "descriptor",
-        "bytes of an extension descriptor",
-        100 * MEGABYTE,
-        descriptor,
-    ),
-    of(
-        "deep-annotations",
-        "debug annotations, each in the one before",
-        10_000,
-        deep_annotations,
-    ),
+    of("descriptor", "bytes of an extension descriptor", 100 * MEGABYTE, descriptor),
+    of("deep-annotations", "debug annotations, each in the one before", 10_000, deep_annotations),
     of(
         "deep-nested-values",
         "nested values of an annotation, each in the one before",
         10_000,
         deep_nested_values,
     ),
-    of(
-        "annotations",
-        "debug annotations of one event",
-        10 * MILLION,
-        annotations,
-    ),
-    of(
-        "bundle",
-        "events of one ftrace bundle",
-        10 * MILLION,
-        bundle,
-    ),
-    of(
-        "log-packet",
-        "lines of one packet of the log",
-        10 * MILLION,
-        log_packet,
-    ),
+    of("annotations", "debug annotations of one event", 10 * MILLION, annotations),
+    of("bundle", "events of one ftrace bundle", 10 * MILLION, bundle),
+    of("log-packet", "lines of one packet of the log", 10 * MILLION, log_packet),
     // Sequences and clocks.
     of("sequences", "sequences of one packet", MILLION, sequences),
-    of(
-        "sequence-clocks",
-        "sequences with a clock of their own",
-        MILLION,
-        sequence_clocks,
-    ),
-    of(
-        "backward-clocks",
-        "sequences whose clock goes backwards",
-        MILLION,
-        backward_clocks,
-    ),
+    of("sequence-clocks", "sequences with a clock of their own", MILLION, sequence_clocks),
+    of("backward-clocks", "sequences whose clock goes backwards", MILLION, backward_clocks),
     of(
         "backward-chains",
         "sequences with a clock behind one that goes backwards",
         MILLION,
         backward_chains,
     ),
-    of(
-        "clocks-in-one",
-        "clocks in one snapshot",
-        10 * MILLION,
-        clocks_in_one,
-    ),
-    of(
-        "empty-clocks",
-        "empty clocks in one snapshot",
-        50 * MILLION,
-        empty_clocks,
-    ),
-    of(
-        "clocks",
-        "clocks, in snapshots of eight",
-        10 * MILLION,
-        clocks,
-    ),
-    of(
-        "clock-chain",
-        "clocks, each known by the one before",
-        MILLION,
-        clock_chain,
-    ),
+    of("clocks-in-one", "clocks in one snapshot", 10 * MILLION, clocks_in_one),
+    of("empty-clocks", "empty clocks in one snapshot", 50 * MILLION, empty_clocks),
+    of("clocks", "clocks, in snapshots of eight", 10 * MILLION, clocks),
+    of("clock-chain", "clocks, each known by the one before", MILLION, clock_chain),
     of(
         "clock-sets",
         "snapshots of BOOTTIME, each with another two of 2,000 clocks",
         MILLION,
         clock_sets,
     ),
-    of(
-        "waiting",
-        "packets that wait for a snapshot at the end",
-        10 * MILLION,
-        waiting,
-    ),
+    of("waiting", "packets that wait for a snapshot at the end", 10 * MILLION, waiting),
     // Named items.
-    of(
-        "interned",
-        "interned names of one sequence",
-        MILLION,
-        interned,
-    ),
+    of("interned", "interned names of one sequence", MILLION, interned),
     of(
         "interned-by-many",
         "interned names on 100 sequences together",
@@ -230,108 +135,38 @@ pub const BOMBS: &[Bomb] = &[
         interned_by_many,
     ),
     of("names", "names of slices", 2 * MILLION, names),
-    of(
-        "threads",
-        "threads that kernel events name",
-        MILLION,
-        threads,
-    ),
-    of(
-        "processes",
-        "processes of a process tree",
-        MILLION,
-        processes,
-    ),
-    of(
-        "uuids",
-        "uuids of tracks that are described",
-        MILLION,
-        uuids,
-    ),
-    of(
-        "track-chain",
-        "tracks, each the parent of the next",
-        MILLION,
-        track_chain,
-    ),
+    of("threads", "threads that kernel events name", MILLION, threads),
+    of("processes", "processes of a process tree", MILLION, processes),
+    of("uuids", "uuids of tracks that are described", MILLION, uuids),
+    of("track-chain", "tracks, each the parent of the next", MILLION, track_chain),
     of("track-loop", "tracks in loops of two", MILLION, track_loop),
     of("flows", "flows that begin and never end", MILLION, flows),
-    of(
-        "open-slices",
-        "slices on tracks of their own, which never end",
-        MILLION,
-        open_slices,
-    ),
-    of(
-        "deep-slices",
-        "slices on one track, which never end",
-        MILLION,
-        deep_slices,
-    ),
+    of("open-slices", "slices on tracks of their own, which never end", MILLION, open_slices),
+    of("deep-slices", "slices on one track, which never end", MILLION, deep_slices),
     of(
         "complete-slices",
         "slices on one track, with an end that is known and far",
         MILLION,
         complete_slices,
     ),
-    of(
-        "asyncs",
-        "legacy async slices of an id of their own",
-        MILLION,
-        asyncs,
-    ),
+    of("asyncs", "legacy async slices of an id of their own", MILLION, asyncs),
     of(
         "atrace-asyncs",
         "atrace's async slices with a name and cookie of their own",
         MILLION,
         atrace_asyncs,
     ),
-    of(
-        "counters",
-        "counter tracks of a name of their own",
-        MILLION,
-        counters,
-    ),
-    of(
-        "extra-counters",
-        "extra counters of one event",
-        MILLION,
-        extra_counters,
-    ),
-    of(
-        "gpu-contexts",
-        "contexts and GPUs of render stages",
-        MILLION,
-        gpu_contexts,
-    ),
-    of(
-        "event-names",
-        "names of generic kernel events",
-        MILLION,
-        event_names,
-    ),
-    of(
-        "log-arguments",
-        "arguments of one line of the log",
-        2 * MILLION,
-        log_arguments,
-    ),
+    of("counters", "counter tracks of a name of their own", MILLION, counters),
+    of("extra-counters", "extra counters of one event", MILLION, extra_counters),
+    of("gpu-contexts", "contexts and GPUs of render stages", MILLION, gpu_contexts),
+    of("event-names", "names of generic kernel events", MILLION, event_names),
+    of("log-arguments", "arguments of one line of the log", 2 * MILLION, log_arguments),
     of("tags", "tags of the log", MILLION, tags),
     of("machines", "machines", MILLION, machines),
     of("cpus", "CPUs of ftrace bundles", MILLION, cpus),
     of("descriptors", "extension descriptors", 10_000, descriptors),
-    of(
-        "arguments",
-        "arguments of slices, none like another",
-        2 * MILLION,
-        arguments,
-    ),
-    of(
-        "corrupt",
-        "packets whose payload cannot be read",
-        MILLION,
-        corrupt,
-    ),
+    of("arguments", "arguments of slices, none like another", 2 * MILLION, arguments),
+    of("corrupt", "packets whose payload cannot be read", MILLION, corrupt),
     of("small", "packets of four bytes", 20 * MILLION, small),
 ];
 
@@ -341,12 +176,7 @@ const fn of(
     full: u64,
     write: fn(u64, &mut dyn Write) -> io::Result<()>,
 ) -> Bomb {
-    Bomb {
-        name,
-        about,
-        full,
-        write,
-    }
+    Bomb { name, about, full, write }
 }
 
 /// The field of `Trace`.
@@ -424,11 +254,7 @@ fn timestamp(packet: &mut Vec<u8>, ns: u64) {
 /// The header of a packet of a sequence, with its state cleared by the first.
 fn on_sequence(packet: &mut Vec<u8>, sequence: u64, is_first: bool) {
     number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, sequence);
-    number(
-        packet,
-        field::SEQUENCE_FLAGS,
-        if is_first { CLEARED } else { NEEDED },
-    );
+    number(packet, field::SEQUENCE_FLAGS, if is_first { CLEARED } else { NEEDED });
 }
 
 /// A track event of a packet that has its sequence.
@@ -508,29 +334,19 @@ fn zlib(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Vec<
 
 fn zlib_packet(size: u64, out: Out<'_>) -> io::Result<()> {
     let inside = zlib(|out| repeat(out, &SMALL, size))?;
-    put(out, |packet| {
-        bytes(packet, field::COMPRESSED_PACKETS, &inside)
-    })
+    put(out, |packet| bytes(packet, field::COMPRESSED_PACKETS, &inside))
 }
 
 fn zlib_packet_of_one(size: u64, out: Out<'_>) -> io::Result<()> {
     let header = 8;
     let size = size.saturating_sub(header);
     let inside = zlib(|out| large(out, &[field::FOR_TESTING], size, &[]))?;
-    put(out, |packet| {
-        bytes(packet, field::COMPRESSED_PACKETS, &inside)
-    })
+    put(out, |packet| bytes(packet, field::COMPRESSED_PACKETS, &inside))
 }
 
 fn zstd_packet_window(log: u64, out: Out<'_>) -> io::Result<()> {
     out.write_all(&SMALL)?;
-    put(out, |packet| {
-        bytes(
-            packet,
-            field::ZSTD_COMPRESSED_PACKETS,
-            &frame_of_window(log),
-        )
-    })?;
+    put(out, |packet| bytes(packet, field::ZSTD_COMPRESSED_PACKETS, &frame_of_window(log)))?;
     out.write_all(&SMALL)
 }
 
@@ -539,9 +355,7 @@ fn nested_packets(count: u64, out: Out<'_>) -> io::Result<()> {
     for _ in 0..count {
         let zlib = zlib(|out| out.write_all(&inside))?;
         inside.clear();
-        message(&mut inside, PACKET, |packet| {
-            bytes(packet, field::COMPRESSED_PACKETS, &zlib)
-        });
+        message(&mut inside, PACKET, |packet| bytes(packet, field::COMPRESSED_PACKETS, &zlib));
     }
     out.write_all(&inside)
 }
@@ -623,9 +437,7 @@ fn nested(count: u64, field: u32, innermost: &[u8]) -> Vec<u8> {
 fn deep_annotations(count: u64, out: Out<'_>) -> io::Result<()> {
     // dict_entries of dict_entries.
     let deep = nested(count, 11, &[0x20, 1]);
-    put(out, |packet| {
-        event(packet, 1, BEGIN, 1, |event| bytes(event, 4, &deep))
-    })
+    put(out, |packet| event(packet, 1, BEGIN, 1, |event| bytes(event, 4, &deep)))
 }
 
 fn deep_nested_values(count: u64, out: Out<'_>) -> io::Result<()> {
@@ -834,9 +646,7 @@ fn interned(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count / 1000, out, |i, packet| {
         on_sequence(packet, 7, i == 0);
         interned_names(packet, 1000 * i);
-        event_of(packet, i, INSTANT, 1, |event| {
-            number(event, 10, 1000 * i + 1)
-        });
+        event_of(packet, i, INSTANT, 1, |event| number(event, 10, 1000 * i + 1));
     })
 }
 
@@ -850,9 +660,7 @@ fn interned_by_many(count: u64, out: Out<'_>) -> io::Result<()> {
 
 fn names(count: u64, out: Out<'_>) -> io::Result<()> {
     each(count, out, |i, packet| {
-        event(packet, i, INSTANT, 1, |event| {
-            text(event, 23, &format!("a name, which is {i}"))
-        });
+        event(packet, i, INSTANT, 1, |event| text(event, 23, &format!("a name, which is {i}")));
     })
 }
 
@@ -904,25 +712,19 @@ fn described(packet: &mut Vec<u8>, uuid: u64, parent: Option<u64>) {
 fn uuids(count: u64, out: Out<'_>) -> io::Result<()> {
     each(2 * count, out, |i, packet| match i % 2 {
         0 => described(packet, i / 2 + 1, None),
-        _ => event(packet, i, INSTANT, i / 2 + 1, |event| {
-            text(event, 23, "one")
-        }),
+        _ => event(packet, i, INSTANT, i / 2 + 1, |event| text(event, 23, "one")),
     })
 }
 
 fn track_chain(count: u64, out: Out<'_>) -> io::Result<()> {
-    each(count, out, |i, packet| {
-        described(packet, i + 1, Some(i + 2))
-    })?;
+    each(count, out, |i, packet| described(packet, i + 1, Some(i + 2)))?;
     each(count, out, |i, packet| {
         event(packet, i, INSTANT, i + 1, |event| text(event, 23, "one"));
     })
 }
 
 fn track_loop(count: u64, out: Out<'_>) -> io::Result<()> {
-    each(count, out, |i, packet| {
-        described(packet, i + 2, Some((i ^ 1) + 2))
-    })?;
+    each(count, out, |i, packet| described(packet, i + 2, Some((i ^ 1) + 2)))?;
     each(count, out, |i, packet| {
         event(packet, i, INSTANT, i + 2, |event| text(event, 23, "one"));
     })

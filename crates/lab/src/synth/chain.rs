@@ -37,10 +37,7 @@ impl Chain {
                 let random = &mut scene.random;
                 let clock = Drifting::new(random, settings.drift_ppm, below, origin, 1);
                 below = origin;
-                Link {
-                    clock,
-                    hop: Hop::default(),
-                }
+                Link { clock, hop: Hop::default() }
             })
             .collect();
         Chain {
@@ -75,9 +72,7 @@ impl Chain {
         })?;
         if scene.truths.wanted() {
             let expected = Expected::Within(self.error(scene, number + 1));
-            scene
-                .truths
-                .tell(Row::Packet(id), scene.world.now(), expected)?;
+            scene.truths.tell(Row::Packet(id), scene.world.now(), expected)?;
         }
         Ok(())
     }
@@ -98,15 +93,8 @@ impl Chain {
                 Some(below) => id_of(below),
                 None => clock::MONOTONIC,
             };
-            let readings = [
-                Reading::new(below_id, below),
-                Reading::new(id_of(number), value),
-            ];
-            let error = if scene.truths.wanted() {
-                self.error(scene, number)
-            } else {
-                0
-            };
+            let readings = [Reading::new(below_id, below), Reading::new(id_of(number), value)];
+            let error = if scene.truths.wanted() { self.error(scene, number) } else { 0 };
             scene.snapshot(seq::CHAIN, &readings, scene.world.now(), error)?;
             if let Some(link) = self.links.get_mut(number) {
                 link.hop.take(below, 0);
@@ -122,9 +110,8 @@ impl Chain {
     /// The largest error of a current reading, `hops` above MONOTONIC.
     fn error<W>(&self, scene: &Scene<'_, W>, hops: usize) -> i64 {
         let links = self.links.iter().zip(&self.readings).take(hops).rev();
-        let error = links.fold(0, |error, (link, &below)| {
-            link.hop.error(&link.clock, below, 0, error)
-        });
+        let error =
+            links.fold(0, |error, (link, &below)| link.hop.error(&link.clock, below, 0, error));
         scene.world.monotonic_error(error)
     }
 }

@@ -36,12 +36,7 @@ impl Drifting {
     ) -> Self {
         let largest = (i64::from(drift_ppm) * (1 << RATE_BITS) / 1_000_000).min(MAX_RATE);
         let rate = random.below(largest.unsigned_abs() * 2 + 1) as i64 - largest;
-        Drifting {
-            origin,
-            parent_origin,
-            rate,
-            unit: i64::from(unit.max(1)),
-        }
+        Drifting { origin, parent_origin, rate, unit: i64::from(unit.max(1)) }
     }
 
     /// Its reading, in its own unit, when its parent reads `parent` ns.
@@ -50,11 +45,7 @@ impl Drifting {
         let elapsed = parent - self.parent_origin;
         let drift = ((i128::from(elapsed) * i128::from(self.rate)) >> RATE_BITS) as i64;
         let value = self.origin + elapsed + drift;
-        if self.unit == 1 {
-            value
-        } else {
-            value.div_euclid(self.unit)
-        }
+        if self.unit == 1 { value } else { value.div_euclid(self.unit) }
     }
 }
 
@@ -66,11 +57,7 @@ impl Paced for Drifting {
     /// Less than a unit, as are the two of a hop, which cancel each other partly. Without drift and
     /// with a unit of 1, nothing is rounded.
     fn rounding(&self) -> i64 {
-        if self.rate == 0 {
-            self.unit - 1
-        } else {
-            self.unit
-        }
+        if self.rate == 0 { self.unit - 1 } else { self.unit }
     }
 
     fn doubt(&self, before: i64) -> i64 {
@@ -91,12 +78,7 @@ mod tests {
     use super::*;
 
     fn clock(rate: i64, unit: i64) -> Drifting {
-        Drifting {
-            origin: 5000,
-            parent_origin: 1000,
-            rate,
-            unit,
-        }
+        Drifting { origin: 5000, parent_origin: 1000, rate, unit }
     }
 
     #[test]

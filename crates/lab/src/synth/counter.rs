@@ -25,13 +25,7 @@ impl Counter {
         let begin = scene.world.begin();
         let unit = settings.counter_unit_ns;
         Counter {
-            clock: Drifting::new(
-                &mut scene.random,
-                settings.drift_ppm,
-                begin,
-                begin / 7,
-                unit,
-            ),
+            clock: Drifting::new(&mut scene.random, settings.drift_ppm, begin, begin / 7, unit),
             hop: Hop::default(),
             snapshot_every: settings.clock_snapshot_every.into(),
             packets: 0,

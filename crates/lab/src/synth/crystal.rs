@@ -156,15 +156,9 @@ mod tests {
     use super::*;
 
     fn crystal(wander_ppb: u32, khz: u32, seed: u64) -> Crystal {
-        let settings = Settings {
-            wander_ppb,
-            ..Settings::default()
-        };
+        let settings = Settings { wander_ppb, ..Settings::default() };
         let is_faster = seed.is_multiple_of(2);
-        let beginning = Beginning {
-            parent: 1000,
-            origin: 5000,
-        };
+        let beginning = Beginning { parent: 1000, origin: 5000 };
         Crystal::new(&settings, Random::new(seed), beginning, khz, is_faster)
     }
 

@@ -147,11 +147,7 @@ impl Crystals {
             link.crystal.bend(settings.bend_ppm);
             link.due += settings.hole_ns as i64;
         }
-        for link in self
-            .chains
-            .iter_mut()
-            .filter_map(|chain| chain.links.last_mut())
-        {
+        for link in self.chains.iter_mut().filter_map(|chain| chain.links.last_mut()) {
             link.crystal.set(settings.set_ns);
             link.set += settings.set_ns;
         }
@@ -275,10 +271,7 @@ impl Chain {
             let origin = i64::from(hop + 2) * 1_000_000_000_000;
             let own = Random::new(random.below(u64::MAX));
             let is_faster = number.is_multiple_of(2);
-            let beginning = Beginning {
-                parent: below,
-                origin,
-            };
+            let beginning = Beginning { parent: below, origin };
             let crystal = Crystal::new(settings, own, beginning, khz, is_faster);
             below = origin;
             Link {
@@ -290,10 +283,7 @@ impl Chain {
                 set: 0,
             }
         });
-        Chain {
-            links: links.collect(),
-            random,
-        }
+        Chain { links: links.collect(), random }
     }
 
     /// Advances to this time awake.
@@ -308,9 +298,7 @@ impl Chain {
     /// The reading of the clock that is this many hops from BOOTTIME, at least one.
     fn clock(&self, hops: usize) -> Reading {
         let link = hops.checked_sub(1).and_then(|hop| self.links.get(hop));
-        link.map_or(Reading::new(0, 0), |link| {
-            Reading::new(link.id, link.crystal.ticks(0))
-        })
+        link.map_or(Reading::new(0, 0), |link| Reading::new(link.id, link.crystal.ticks(0)))
     }
 
     /// The largest error of a current reading of that clock.
@@ -321,8 +309,7 @@ impl Chain {
                 0 => (awake, suspended),
                 _ => (self.clock(hop).ticks, 0),
             };
-            link.hop
-                .error(&link.crystal, parent, paused - link.set, error)
+            link.hop.error(&link.crystal, parent, paused - link.set, error)
         })
     }
 }

@@ -64,12 +64,7 @@ pub(crate) struct Reading {
 impl Reading {
     /// A reading in nanoseconds.
     pub fn new(clock_id: u32, value: i64) -> Self {
-        Reading {
-            clock_id,
-            ticks: value,
-            unit: 1,
-            incremental: false,
-        }
+        Reading { clock_id, ticks: value, unit: 1, incremental: false }
     }
 }
 

@@ -36,12 +36,7 @@ pub struct Fleet {
 
 impl Default for Fleet {
     fn default() -> Self {
-        Fleet {
-            traces: 100,
-            damaged_percent: 2,
-            seed: 1,
-            records: 1500,
-        }
+        Fleet { traces: 100, damaged_percent: 2, seed: 1, records: 1500 }
     }
 }
 
@@ -132,9 +127,7 @@ impl Fleet {
             (FleetState::Empty, empty),
             (FleetState::Lossy, traces / 10),
         ];
-        let states = states
-            .into_iter()
-            .flat_map(|(state, count)| (0..count).map(move |_| state));
+        let states = states.into_iter().flat_map(|(state, count)| (0..count).map(move |_| state));
         for (number, state) in order.into_iter().zip(states) {
             if let Some(file) = files.get_mut(number) {
                 file.state = state;
@@ -180,13 +173,9 @@ pub fn write_fleet<W: Write>(
         let mut random = Random::new(fleet.seed.wrapping_mul(1_000_003).wrapping_add(number));
         let mut trace = Vec::new();
         if file.state != FleetState::Empty {
-            trace = Phone::new(
-                file.device,
-                file.build,
-                file.state == FleetState::Lossy,
-                &mut random,
-            )
-            .record(fleet.records);
+            trace =
+                Phone::new(file.device, file.build, file.state == FleetState::Lossy, &mut random)
+                    .record(fleet.records);
         }
         summary.traces += 1;
         match file.state {

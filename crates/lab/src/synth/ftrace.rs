@@ -64,9 +64,8 @@ struct Cpu {
 impl Ftrace {
     pub fn new<W>(settings: &Settings, scene: &mut Scene<'_, W>) -> Self {
         let begin = scene.world.begin();
-        let comms: Vec<Vec<u8>> = (0..THREADS)
-            .map(|thread| format!("thread-{thread}").into_bytes())
-            .collect();
+        let comms: Vec<Vec<u8>> =
+            (0..THREADS).map(|thread| format!("thread-{thread}").into_bytes()).collect();
         let mut intern_table = Vec::new();
         for comm in &comms {
             encode::bytes(&mut intern_table, 5, comm);

@@ -54,20 +54,12 @@ pub(crate) struct Milestones {
 impl Milestones {
     /// This many, the first of them at the beginning.
     pub fn from_the_beginning(count: u64) -> Self {
-        Milestones {
-            count,
-            inset: 0,
-            passed: 0,
-        }
+        Milestones { count, inset: 0, passed: 0 }
     }
 
     /// This many, none of them at the beginning or the end.
     fn within(count: u64) -> Self {
-        Milestones {
-            count,
-            inset: 1,
-            passed: 0,
-        }
+        Milestones { count, inset: 1, passed: 0 }
     }
 
     /// Whether the next one is due after `done` of `total`.

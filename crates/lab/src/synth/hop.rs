@@ -54,11 +54,7 @@ impl Hop {
 
     /// Like [`Hop::take`], but the clock was read `apart` ns before or after its parent.
     pub fn take_apart(&mut self, parent: i64, paused: i64, apart: i64) {
-        let taken = Taken {
-            parent,
-            paused,
-            apart,
-        };
+        let taken = Taken { parent, paused, apart };
         if self.taken == 0 {
             self.first = taken;
         }
@@ -124,19 +120,10 @@ mod tests {
     fn v2_the_error_grows_with_the_distance_to_the_nearest_earlier_snapshot() {
         let (clock, hop) = (drifting(), hop(&[1000, 5000]));
         let rounding = clock.rounding();
-        assert_eq!(
-            hop.error(&clock, 4000, 0, 0),
-            clock.drift_over(3000) + rounding
-        );
-        assert_eq!(
-            hop.error(&clock, 6000, 0, 0),
-            clock.drift_over(1000) + rounding
-        );
+        assert_eq!(hop.error(&clock, 4000, 0, 0), clock.drift_over(3000) + rounding);
+        assert_eq!(hop.error(&clock, 6000, 0, 0), clock.drift_over(1000) + rounding);
         // The first one, if there is no earlier one.
-        assert_eq!(
-            hop.error(&clock, 400, 0, 0),
-            clock.drift_over(600) + rounding
-        );
+        assert_eq!(hop.error(&clock, 400, 0, 0), clock.drift_over(600) + rounding);
     }
 
     #[test]

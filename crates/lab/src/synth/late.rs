@@ -50,9 +50,7 @@ impl Late {
         // The nearest earlier snapshot is less than the interval away, or a tick more if two
         // readings are equal.
         let error = self.clock.drift_over(self.interval + 2) + self.clock.rounding();
-        scene
-            .truths
-            .tell(Row::Packet(id), now, Expected::Within(error))?;
+        scene.truths.tell(Row::Packet(id), now, Expected::Within(error))?;
         Ok(())
     }
 

@@ -48,11 +48,7 @@ impl Logs {
             encode::number(out, 7, 3 + pid % 4);
             encode::bytes(out, 8, MESSAGES[what]);
         });
-        let error = if scene.truths.wanted() {
-            scene.world.realtime_error()
-        } else {
-            0
-        };
+        let error = if scene.truths.wanted() { scene.world.realtime_error() } else { 0 };
         self.times.push((scene.world.now(), error));
         if self.times.len() == self.lines_per_packet {
             self.finish(scene)?;
@@ -77,9 +73,7 @@ impl Logs {
             encode::number(out, 10, seq::LOGS.into());
             encode::bytes(out, 39, &self.waiting);
         })?;
-        scene
-            .truths
-            .tell(Row::Packet(id), now, Expected::Within(0))?;
+        scene.truths.tell(Row::Packet(id), now, Expected::Within(0))?;
         for &(time, error) in &self.times {
             let expected = if scene.world.realtime_went_back {
                 Expected::Unresolved(Reason::NonMonotonic)

@@ -156,10 +156,7 @@ fn written<'a, W: Write>(
             Form::Relay | Form::Files if machine > 0 => FIRST_MACHINE_ID + (machine - 1),
             _ => 0,
         });
-        let truths = Truths {
-            sink: sink.clone(),
-            whose: Whose { file, machine },
-        };
+        let truths = Truths { sink: sink.clone(), whose: Whose { file, machine } };
         sources.push(Member::new(set, number, machine, out, truths)?);
     }
     let manifest = match set.form {
@@ -175,10 +172,8 @@ fn written<'a, W: Write>(
             source.step()?;
         }
     }
-    while let Some(source) = sources
-        .iter_mut()
-        .filter(|source| source.next.is_some())
-        .min_by_key(|source| source.now())
+    while let Some(source) =
+        sources.iter_mut().filter(|source| source.next.is_some()).min_by_key(|source| source.now())
     {
         source.step()?;
     }
@@ -193,10 +188,7 @@ fn written<'a, W: Write>(
         })
     });
     Ok(SetSummary {
-        records: sources
-            .iter()
-            .map(|source| source.generator.records())
-            .sum(),
+        records: sources.iter().map(|source| source.generator.records()).sum(),
         files: files.collect::<io::Result<_>>()?,
         manifest,
         begin_ns: BEGIN,
@@ -309,10 +301,7 @@ fn early(set: &Set, machine: u32) -> World {
     };
     let is_faster = !machine.is_multiple_of(2);
     let crystal = |origin| {
-        let beginning = Beginning {
-            parent: EARLY,
-            origin,
-        };
+        let beginning = Beginning { parent: EARLY, origin };
         Crystal::new(&pace, random.clone(), beginning, NANOSECONDS, is_faster)
     };
     // This puts it ahead by the required amount at the beginning of the trace.

@@ -159,20 +159,12 @@ pub(crate) struct Port<W> {
 
 impl<W: Write> Port<W> {
     pub fn new(file: Output<W>) -> Self {
-        Port {
-            file: Rc::new(RefCell::new(file)),
-            machine_id: 0,
-            bytes: 0,
-        }
+        Port { file: Rc::new(RefCell::new(file)), machine_id: 0, bytes: 0 }
     }
 
     /// The way of another machine into the same file.
     pub fn shared(&self, machine_id: u32) -> Self {
-        Port {
-            file: Rc::clone(&self.file),
-            machine_id,
-            bytes: 0,
-        }
+        Port { file: Rc::clone(&self.file), machine_id, bytes: 0 }
     }
 
     /// Writes a packet. Returns its number in the file.

@@ -135,10 +135,8 @@ impl<'a> Phone<'a> {
 
     /// Clears the state of both sequences: the names and the tracks.
     fn describe(&mut self, now: u64) {
-        let tracks = [
-            (MAIN_TRACK, MAIN, "com.example.app"),
-            (RENDER_TRACK, RENDER, "RenderThread"),
-        ];
+        let tracks =
+            [(MAIN_TRACK, MAIN, "com.example.app"), (RENDER_TRACK, RENDER, "RenderThread")];
         self.packet(APP, |out| {
             encode::number(out, 8, now);
             encode::number(out, 13, STATE_CLEARED);
@@ -189,11 +187,7 @@ impl<'a> Phone<'a> {
 
     /// A thread is woken, and runs after a while; returns that time.
     fn wake(&mut self, now: u64, cpu: usize, tid: u64) -> u64 {
-        let most = if self.random.below(50) == 0 {
-            4_000_000
-        } else {
-            200_000
-        };
+        let most = if self.random.below(50) == 0 { 4_000_000 } else { 200_000 };
         let runs = now + 20_000 + self.random.below(most);
         self.event(cpu, now, 0, |out| {
             encode::message(out, 20, |out| {

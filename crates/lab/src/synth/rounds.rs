@@ -119,9 +119,6 @@ impl Rounds {
         if self.synced.len() == REMEMBERED {
             self.synced.pop_front();
         }
-        self.synced.push_back(Synced {
-            client: self.guest.read(),
-            host: self.host.read(),
-        });
+        self.synced.push_back(Synced { client: self.guest.read(), host: self.host.read() });
     }
 }

@@ -48,18 +48,13 @@ impl<W: Write> Scene<'_, W> {
         error: i64,
     ) -> io::Result<()> {
         // Only the service names the trace's clock.
-        let primary = if seq == seq::SERVICE {
-            clock::BOOTTIME
-        } else {
-            0
-        };
+        let primary = if seq == seq::SERVICE { clock::BOOTTIME } else { 0 };
         let id = self.out.packet(|out| {
             encode::number(out, 10, seq.into());
             encode::snapshot(out, readings, primary);
         })?;
         self.snapshots += 1;
-        self.truths
-            .tell(Row::Packet(id), boottime, Expected::Within(error))
+        self.truths.tell(Row::Packet(id), boottime, Expected::Within(error))
     }
 
     /// The service takes a snapshot, a little later.

@@ -59,12 +59,7 @@ struct Sequence {
 
 impl Sdk {
     pub fn new(settings: &Settings) -> Self {
-        Sdk {
-            settings: settings.clone(),
-            sequences: Vec::new(),
-            turn: 0,
-            packets: 0,
-        }
+        Sdk { settings: settings.clone(), sequences: Vec::new(), turn: 0, packets: 0 }
     }
 
     pub fn record<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
@@ -124,36 +119,20 @@ impl Sequence {
     /// The current reading of its reference clock.
     #[inline]
     fn parent<W>(&self, scene: &Scene<'_, W>) -> i64 {
-        if self.on_monotonic {
-            scene.world.monotonic()
-        } else {
-            scene.world.boottime()
-        }
+        if self.on_monotonic { scene.world.monotonic() } else { scene.world.boottime() }
     }
 
     /// The error from the reference clock to BOOTTIME.
     fn error_on<W>(&self, scene: &Scene<'_, W>, before: i64) -> i64 {
-        if self.on_monotonic {
-            scene.world.monotonic_error(before)
-        } else {
-            before
-        }
+        if self.on_monotonic { scene.world.monotonic_error(before) } else { before }
     }
 
     fn snapshot<W: Write>(&mut self, scene: &mut Scene<'_, W>) -> Result<(), Error> {
         let parent = self.parent(scene);
         let ticks = self.clock.ticks(parent);
-        let reference = if self.on_monotonic {
-            clock::MONOTONIC
-        } else {
-            clock::BOOTTIME
-        };
-        let of_sequence = |clock_id, incremental| Reading {
-            clock_id,
-            ticks,
-            unit: self.clock.unit,
-            incremental,
-        };
+        let reference = if self.on_monotonic { clock::MONOTONIC } else { clock::BOOTTIME };
+        let of_sequence =
+            |clock_id, incremental| Reading { clock_id, ticks, unit: self.clock.unit, incremental };
         let readings = [
             Reading::new(reference, parent),
             of_sequence(clock::INCREMENTAL, true),
@@ -172,9 +151,7 @@ impl Sequence {
         if scene.truths.wanted() {
             let error = self.error_on(scene, 0);
             let expected = Expected::Within(error);
-            scene
-                .truths
-                .tell(Row::Packet(id), scene.world.now(), expected)?;
+            scene.truths.tell(Row::Packet(id), scene.world.now(), expected)?;
         }
         self.hop.take(parent, 0);
         self.last = ticks;
@@ -277,9 +254,7 @@ impl Sequence {
                 let error = self.hop.error(&self.clock, parent, 0, 0);
                 Expected::Within(self.error_on(scene, error))
             };
-            scene
-                .truths
-                .tell(Row::Packet(id), scene.world.now(), expected)?;
+            scene.truths.tell(Row::Packet(id), scene.world.now(), expected)?;
         }
         Ok(())
     }

@@ -82,13 +82,8 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Form; 5] = [
-        Form::Relay,
-        Form::Files,
-        Form::Manifest,
-        Form::Processes,
-        Form::Together,
-    ];
+    pub const ALL: [Form; 5] =
+        [Form::Relay, Form::Files, Form::Manifest, Form::Processes, Form::Together];
 
     /// Whether its parts are processes of one machine.
     fn is_of_processes(self) -> bool {
@@ -108,20 +103,13 @@ impl Set {
             true => Settings::default().bytes(1_000_000_000),
             false => Settings {
                 gap_ns: 2_000_000,
-                mix: Mix {
-                    sdk: 3,
-                    ftrace: 1,
-                    ..Mix::default()
-                },
+                mix: Mix { sdk: 3, ftrace: 1, ..Mix::default() },
                 ..Settings::default().records(100_000)
             },
         };
         Set {
             form,
-            machine: Settings {
-                drift_ppm: 0,
-                ..machine
-            },
+            machine: Settings { drift_ppm: 0, ..machine },
             processes: 20,
             guests: 1,
             guest_drift_ppm: 50,
@@ -145,16 +133,11 @@ impl Set {
             Form::Together => vec!["together.pftrace".to_owned()],
             Form::Files | Form::Manifest => {
                 let guests = (1..=self.guests).map(|number| format!("vm-{number}.pftrace"));
-                [String::from("host.pftrace")]
-                    .into_iter()
-                    .chain(guests)
-                    .collect()
+                [String::from("host.pftrace")].into_iter().chain(guests).collect()
             }
             Form::Processes => {
                 let processes = 1..=self.processes;
-                processes
-                    .map(|number| format!("process-{number}.pftrace"))
-                    .collect()
+                processes.map(|number| format!("process-{number}.pftrace")).collect()
             }
         }
     }
@@ -186,10 +169,8 @@ impl Set {
         self.machine.check()?;
         let machine = &self.machine;
         let (mix, many) = (machine.mix, 1..=100);
-        let is_read = matches!(
-            machine.ftrace_clock,
-            FtraceClock::Boottime | FtraceClock::MonotonicRaw
-        );
+        let is_read =
+            matches!(machine.ftrace_clock, FtraceClock::Boottime | FtraceClock::MonotonicRaw);
         for (knob, range, good) in [
             (
                 "machine.mix",
@@ -201,50 +182,18 @@ impl Set {
                 "without kernel events for processes",
                 mix.ftrace == 0 || !self.form.is_of_processes(),
             ),
-            (
-                "machine.ftrace_clock",
-                "boottime or monotonic-raw",
-                is_read || mix.ftrace == 0,
-            ),
+            ("machine.ftrace_clock", "boottime or monotonic-raw", is_read || mix.ftrace == 0),
             ("machine.suspends", "0", machine.suspends == 0),
-            (
-                "machine.realtime_step_ns",
-                "0",
-                machine.realtime_step_ns == 0,
-            ),
+            ("machine.realtime_step_ns", "0", machine.realtime_step_ns == 0),
             ("processes", "from 1 to 100", many.contains(&self.processes)),
             ("guests", "from 1 to 100", many.contains(&self.guests)),
-            (
-                "guest_drift_ppm",
-                "500 at most",
-                self.guest_drift_ppm <= 500,
-            ),
-            (
-                "guest_wander_ppb",
-                "10,000 at most",
-                self.guest_wander_ppb <= 10_000,
-            ),
-            (
-                "guest_offset_ns",
-                "10^15 at most",
-                self.guest_offset_ns <= LONG,
-            ),
-            (
-                "realtime_apart_ns",
-                "10^15 at most",
-                self.realtime_apart_ns <= LONG,
-            ),
-            (
-                "round_trip_ns",
-                "from 2 to 10^8",
-                (2..=100_000_000).contains(&self.round_trip_ns),
-            ),
+            ("guest_drift_ppm", "500 at most", self.guest_drift_ppm <= 500),
+            ("guest_wander_ppb", "10,000 at most", self.guest_wander_ppb <= 10_000),
+            ("guest_offset_ns", "10^15 at most", self.guest_offset_ns <= LONG),
+            ("realtime_apart_ns", "10^15 at most", self.realtime_apart_ns <= LONG),
+            ("round_trip_ns", "from 2 to 10^8", (2..=100_000_000).contains(&self.round_trip_ns)),
             ("jitter_ns", "10^8 at most", self.jitter_ns <= 100_000_000),
-            (
-                "asymmetry_percent",
-                "50 at most",
-                self.asymmetry_percent <= 50,
-            ),
+            ("asymmetry_percent", "50 at most", self.asymmetry_percent <= 50),
             (
                 "round_interval_ns",
                 "from 10^9 to 10^11",
@@ -276,10 +225,7 @@ mod tests {
         let said = |set: Set| set.check().err().map(|error| error.to_string());
         let mut set = Set::of(Form::Relay);
         set.asymmetry_percent = 51;
-        assert_eq!(
-            said(set).as_deref(),
-            Some("asymmetry_percent must be 50 at most")
-        );
+        assert_eq!(said(set).as_deref(), Some("asymmetry_percent must be 50 at most"));
         let mut set = Set::of(Form::Processes);
         set.machine.mix.ftrace = 1;
         assert_eq!(

@@ -153,15 +153,7 @@ pub struct Mix {
 
 impl Mix {
     pub(crate) fn weights(&self) -> [u32; 7] {
-        [
-            self.sdk,
-            self.ftrace,
-            self.logs,
-            self.chain,
-            self.counter,
-            self.late,
-            self.crystals,
-        ]
+        [self.sdk, self.ftrace, self.logs, self.chain, self.counter, self.late, self.crystals]
     }
 }
 
@@ -283,10 +275,7 @@ impl Default for Settings {
             seed: 1,
             gap_ns: 1000,
             drift_ppm: 50,
-            mix: Mix {
-                sdk: 1,
-                ..Mix::default()
-            },
+            mix: Mix { sdk: 1, ..Mix::default() },
             sequences: 8,
             sequence_snapshot_every: 25_000,
             sequence_unit_ns: 1,
@@ -333,26 +322,17 @@ impl Settings {
             Preset::Packets => packets,
             Preset::Events => Settings {
                 size: Size::Records(3_000_000),
-                mix: Mix {
-                    ftrace: 1,
-                    ..Mix::default()
-                },
+                mix: Mix { ftrace: 1, ..Mix::default() },
                 ..packets
             },
             Preset::Logs => Settings {
                 size: Size::Records(1_000_000),
-                mix: Mix {
-                    logs: 1,
-                    ..Mix::default()
-                },
+                mix: Mix { logs: 1, ..Mix::default() },
                 ..packets
             },
             Preset::Hops => Settings {
                 size: Size::Records(1_000_000),
-                mix: Mix {
-                    chain: 1,
-                    ..Mix::default()
-                },
+                mix: Mix { chain: 1, ..Mix::default() },
                 ..packets
             },
             Preset::Snapshots => Settings {
@@ -361,11 +341,9 @@ impl Settings {
                 sequence_reference: Reference::Monotonic,
                 ..packets
             },
-            Preset::Sequences => Settings {
-                size: Size::Records(1_000_000),
-                sequences: 100_000,
-                ..packets
-            },
+            Preset::Sequences => {
+                Settings { size: Size::Records(1_000_000), sequences: 100_000, ..packets }
+            }
             Preset::Mixed => Settings {
                 size: Size::Records(1_000_000),
                 mix: Mix {
@@ -409,62 +387,23 @@ impl Settings {
         let drift = Settings {
             size: Size::Records(1_000_000),
             gap_ns: 200_000,
-            mix: Mix {
-                crystals: 1,
-                ..Mix::default()
-            },
+            mix: Mix { crystals: 1, ..Mix::default() },
             apart_ns: 100,
             ..packets
         };
-        let real = Settings {
-            wander_ppb: 200,
-            ..drift.clone()
-        };
+        let real = Settings { wander_ppb: 200, ..drift.clone() };
         match preset {
-            Preset::Wander => Settings {
-                wander_ppb: 1000,
-                ..drift
-            },
-            Preset::Jitter => Settings {
-                apart_ns: 5000,
-                ..real
-            },
-            Preset::Outliers => Settings {
-                outlier_every: 100,
-                ..real
-            },
-            Preset::Suspends => Settings {
-                suspends: 1,
-                ..real
-            },
-            Preset::TwoHops => Settings {
-                crystal_hops: 2,
-                ..real
-            },
-            Preset::ThreeHops => Settings {
-                crystal_hops: 3,
-                ..real
-            },
-            Preset::Gigahertz => Settings {
-                crystal_khz: 2_700_000,
-                ..real
-            },
-            Preset::WallClock => Settings {
-                set_ns: 100_000,
-                ..real
-            },
-            Preset::Bend => Settings {
-                bend_ppm: 20,
-                ..real
-            },
-            Preset::Hole => Settings {
-                hole_ns: 20_000_000_000,
-                ..real
-            },
-            Preset::TwoByTwo => Settings {
-                pair_ns: 6000,
-                ..real
-            },
+            Preset::Wander => Settings { wander_ppb: 1000, ..drift },
+            Preset::Jitter => Settings { apart_ns: 5000, ..real },
+            Preset::Outliers => Settings { outlier_every: 100, ..real },
+            Preset::Suspends => Settings { suspends: 1, ..real },
+            Preset::TwoHops => Settings { crystal_hops: 2, ..real },
+            Preset::ThreeHops => Settings { crystal_hops: 3, ..real },
+            Preset::Gigahertz => Settings { crystal_khz: 2_700_000, ..real },
+            Preset::WallClock => Settings { set_ns: 100_000, ..real },
+            Preset::Bend => Settings { bend_ppm: 20, ..real },
+            Preset::Hole => Settings { hole_ns: 20_000_000_000, ..real },
+            Preset::TwoByTwo => Settings { pair_ns: 6000, ..real },
             _ => drift,
         }
     }
@@ -505,10 +444,7 @@ impl Settings {
 
     /// Whether all knobs are in their ranges.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let mut knobs = self
-            .knobs_of_records()
-            .into_iter()
-            .chain(self.knobs_of_clocks());
+        let mut knobs = self.knobs_of_records().into_iter().chain(self.knobs_of_clocks());
         match knobs.find(|(.., is_good)| !is_good) {
             Some((knob, range, _)) => Err(Error::Settings { knob, range }),
             None => Ok(()),
@@ -520,59 +456,23 @@ impl Settings {
         let unit = 1..=1_000_000;
         let step = 1_000_000..=1_000_000_000_000_000;
         vec![
-            (
-                "gap_ns",
-                "from 2 to 10^9",
-                (2..=1_000_000_000).contains(&self.gap_ns),
-            ),
+            ("gap_ns", "from 2 to 10^9", (2..=1_000_000_000).contains(&self.gap_ns)),
             ("drift_ppm", "100,000 at most", self.drift_ppm <= 100_000),
-            (
-                "mix",
-                "more than nothing",
-                self.mix.weights().iter().any(|&weight| weight > 0),
-            ),
-            (
-                "sequences",
-                "from 1 to 10^6",
-                unit.contains(&self.sequences),
-            ),
-            (
-                "sequence_snapshot_every",
-                "at least 1",
-                self.sequence_snapshot_every > 0,
-            ),
-            (
-                "sequence_unit_ns",
-                "from 1 to 10^6",
-                unit.contains(&self.sequence_unit_ns),
-            ),
+            ("mix", "more than nothing", self.mix.weights().iter().any(|&weight| weight > 0)),
+            ("sequences", "from 1 to 10^6", unit.contains(&self.sequences)),
+            ("sequence_snapshot_every", "at least 1", self.sequence_snapshot_every > 0),
+            ("sequence_unit_ns", "from 1 to 10^6", unit.contains(&self.sequence_unit_ns)),
             ("annotations", "100 at most", self.annotations <= 100),
-            (
-                "service_snapshots",
-                "at least 1",
-                self.service_snapshots > 0,
-            ),
-            (
-                "suspend_ns",
-                "10^17 at most",
-                self.suspend_ns <= 100_000_000_000_000_000,
-            ),
+            ("service_snapshots", "at least 1", self.service_snapshots > 0),
+            ("suspend_ns", "10^17 at most", self.suspend_ns <= 100_000_000_000_000_000),
             (
                 "realtime_step_ns",
                 "0, or from 10^6 to 10^15",
                 self.realtime_step_ns == 0 || step.contains(&self.realtime_step_ns),
             ),
             ("cpus", "from 1 to 1024", (1..=1024).contains(&self.cpus)),
-            (
-                "events_per_read",
-                "from 1 to 10^6",
-                unit.contains(&self.events_per_read),
-            ),
-            (
-                "lines_per_packet",
-                "from 1 to 10^6",
-                unit.contains(&self.lines_per_packet),
-            ),
+            ("events_per_read", "from 1 to 10^6", unit.contains(&self.events_per_read)),
+            ("lines_per_packet", "from 1 to 10^6", unit.contains(&self.lines_per_packet)),
         ]
     }
 
@@ -581,31 +481,15 @@ impl Settings {
         let unit = 1..=1_000_000;
         vec![
             ("chain", "from 1 to 64", (1..=64).contains(&self.chain)),
-            (
-                "clock_snapshot_every",
-                "at least 1",
-                self.clock_snapshot_every > 0,
-            ),
-            (
-                "counter_unit_ns",
-                "from 1 to 10^6",
-                unit.contains(&self.counter_unit_ns),
-            ),
+            ("clock_snapshot_every", "at least 1", self.clock_snapshot_every > 0),
+            ("counter_unit_ns", "from 1 to 10^6", unit.contains(&self.counter_unit_ns)),
             (
                 "late_snapshot_ns",
                 "from 1000 to 10^17",
                 (1000..=100_000_000_000_000_000).contains(&self.late_snapshot_ns),
             ),
-            (
-                "crystals",
-                "from 1 to 10,000",
-                (1..=10_000).contains(&self.crystals),
-            ),
-            (
-                "crystal_hops",
-                "from 1 to 16",
-                (1..=16).contains(&self.crystal_hops),
-            ),
+            ("crystals", "from 1 to 10,000", (1..=10_000).contains(&self.crystals)),
+            ("crystal_hops", "from 1 to 16", (1..=16).contains(&self.crystal_hops)),
             (
                 "crystal_khz",
                 "from 1000 to 4,000,000",
@@ -634,16 +518,8 @@ impl Settings {
                     || (2 * self.largest_apart() + 2..=self.crystal_snapshot_ns / 64)
                         .contains(&self.pair_ns),
             ),
-            (
-                "hole_ns",
-                "10^17 at most",
-                self.hole_ns <= 100_000_000_000_000_000,
-            ),
-            (
-                "bend_ppm",
-                "100,000 at most",
-                self.bend_ppm.unsigned_abs() <= 100_000,
-            ),
+            ("hole_ns", "10^17 at most", self.hole_ns <= 100_000_000_000_000_000),
+            ("bend_ppm", "100,000 at most", self.bend_ppm.unsigned_abs() <= 100_000),
             (
                 "set_ns",
                 "10^9 at most, and back by a 128th of crystal_snapshot_ns at most",
@@ -668,10 +544,7 @@ mod tests {
         for preset in Preset::ALL {
             assert!(Settings::preset(preset).check().is_ok(), "{preset:?}");
         }
-        let nothing = Settings {
-            mix: Mix::default(),
-            ..Settings::default()
-        };
+        let nothing = Settings { mix: Mix::default(), ..Settings::default() };
         let error = nothing.check().err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some("mix must be more than nothing"));
     }

@@ -109,11 +109,7 @@ impl Truths<'_> {
 
     #[inline]
     pub fn tell(&mut self, row: Row, boottime: i64, expected: Expected) -> io::Result<()> {
-        let truth = Truth {
-            row,
-            boottime,
-            expected,
-        };
+        let truth = Truth { row, boottime, expected };
         match &self.sink {
             Some(sink) => sink.borrow_mut()(self.whose, truth),
             None => Ok(()),

@@ -230,28 +230,16 @@ impl ClockGraph {
         if misses > MISSES && misses.is_power_of_two() {
             self.compose(source, target, key, misses, cache)?;
         }
-        let mut slot = Slot {
-            key,
-            generation,
-            ..Slot::default()
-        };
-        let mut origin = Origin {
-            misses,
-            ..Origin::default()
-        };
+        let mut slot = Slot { key, generation, ..Slot::default() };
+        let mut origin = Origin { misses, ..Origin::default() };
         let mut bounds = Bounds::default();
         let (mut total, mut hops, mut last) = (0i128, 0, None);
-        self.walk(
-            (source, target),
-            value,
-            cache,
-            |set, stretch, before, after| {
-                bounds.narrow(stretch.start, stretch.end, before);
-                total = after;
-                hops += 1;
-                last = set;
-            },
-        )?;
+        self.walk((source, target), value, cache, |set, stretch, before, after| {
+            bounds.narrow(stretch.start, stretch.end, before);
+            total = after;
+            hops += 1;
+            last = set;
+        })?;
         if let (1, Some(set)) = (hops, last) {
             origin.set = set;
             origin.rows = self.store.set(set).rows.len() as u32;
@@ -439,9 +427,7 @@ impl ClockGraph {
         }
         let (source, target) = self.endpoints(from, to, cache)?;
         let hops = self.path_of(source, target, cache)?;
-        let clocks = hops
-            .iter()
-            .map(|&(_, to)| self.domains()[to as usize].clock);
+        let clocks = hops.iter().map(|&(_, to)| self.domains()[to as usize].clock);
         Ok(std::iter::once(from).chain(clocks).collect())
     }
 

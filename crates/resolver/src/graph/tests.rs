@@ -8,14 +8,8 @@ use crate::time::ClockNs;
 use crate::unresolved::Unresolved;
 use proptest::prelude::*;
 
-const REALTIME: Clock = Clock {
-    id: ClockId::REALTIME,
-    ..Clock::BOOTTIME
-};
-const MONOTONIC: Clock = Clock {
-    id: ClockId::MONOTONIC,
-    ..Clock::BOOTTIME
-};
+const REALTIME: Clock = Clock { id: ClockId::REALTIME, ..Clock::BOOTTIME };
+const MONOTONIC: Clock = Clock { id: ClockId::MONOTONIC, ..Clock::BOOTTIME };
 const BOOTTIME: Clock = Clock::BOOTTIME;
 
 fn scoped(id: u32, seq: u32) -> Clock {
@@ -60,12 +54,7 @@ fn add_from(
 ) -> Result<SnapshotId, Rejected> {
     let readings: Vec<Reading> = readings
         .iter()
-        .map(|&(clock, value)| Reading {
-            clock,
-            value,
-            unit: 1,
-            incremental: false,
-        })
+        .map(|&(clock, value)| Reading { clock, value, unit: 1, incremental: false })
         .collect();
     graph.add_snapshot(source, &readings, Some(BOOTTIME))
 }
@@ -100,18 +89,9 @@ fn worked_example_multihop() {
     ]);
     assert_eq!(convert(&mut graph, custom, 3503, BOOTTIME), Ok(7703));
     let hops = explain(&mut graph, custom, 3503, BOOTTIME).unwrap();
-    assert_eq!(
-        hops.iter().map(|h| h.value_out).collect::<Vec<_>>(),
-        [3703, 7703]
-    );
-    assert_eq!(
-        hops.iter().map(|h| h.snapshot.0).collect::<Vec<_>>(),
-        [2, 1]
-    );
-    assert_eq!(
-        convert(&mut graph, scoped(64, 3), 3503, BOOTTIME),
-        Err(Unresolved::UnknownClock)
-    );
+    assert_eq!(hops.iter().map(|h| h.value_out).collect::<Vec<_>>(), [3703, 7703]);
+    assert_eq!(hops.iter().map(|h| h.snapshot.0).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(convert(&mut graph, scoped(64, 3), 3503, BOOTTIME), Err(Unresolved::UnknownClock));
 }
 
 #[test]
@@ -122,10 +102,7 @@ fn n5_worked_example_dst() {
         &[(BOOTTIME, 30040), (REALTIME, 40)],
         &[(BOOTTIME, 40030), (REALTIME, 30)],
     ]);
-    assert_eq!(
-        convert(&mut graph, REALTIME, 11, BOOTTIME),
-        Err(Unresolved::NonMonotonic)
-    );
+    assert_eq!(convert(&mut graph, REALTIME, 11, BOOTTIME), Err(Unresolved::NonMonotonic));
     assert_eq!(convert(&mut graph, BOOTTIME, 10029, REALTIME), Ok(29));
     assert_eq!(convert(&mut graph, BOOTTIME, 40040, REALTIME), Ok(40));
     assert!(!graph.domain(REALTIME).unwrap().monotonic);
@@ -134,21 +111,10 @@ fn n5_worked_example_dst() {
 #[test]
 fn n5_a_clock_that_others_pass_through_is_lost_to_them_too() {
     let custom = scoped(64, 2);
-    let mut graph = graph(&[
-        &[(custom, 1), (REALTIME, 10)],
-        &[(REALTIME, 10), (BOOTTIME, 100)],
-    ]);
+    let mut graph = graph(&[&[(custom, 1), (REALTIME, 10)], &[(REALTIME, 10), (BOOTTIME, 100)]]);
     assert_eq!(convert(&mut graph, custom, 2, BOOTTIME), Ok(101));
-    add_from(
-        &mut graph,
-        Source::Writer,
-        &[(REALTIME, 5), (BOOTTIME, 200)],
-    )
-    .unwrap();
-    assert_eq!(
-        convert(&mut graph, custom, 2, BOOTTIME),
-        Err(Unresolved::NonMonotonic)
-    );
+    add_from(&mut graph, Source::Writer, &[(REALTIME, 5), (BOOTTIME, 200)]).unwrap();
+    assert_eq!(convert(&mut graph, custom, 2, BOOTTIME), Err(Unresolved::NonMonotonic));
     add_from(&mut graph, Source::Writer, &[(custom, 1), (BOOTTIME, 50)]).unwrap();
     assert_eq!(convert(&mut graph, custom, 2, BOOTTIME), Ok(51));
 }
@@ -157,18 +123,10 @@ fn n5_a_clock_that_others_pass_through_is_lost_to_them_too() {
 fn n1_a_rejected_snapshot_changes_nothing() {
     let mut graph = graph(&[&[(MONOTONIC, 10), (BOOTTIME, 20)]]);
     let mut refuse = |readings: &[(Clock, i64)]| {
-        add_from(&mut graph, Source::Writer, readings)
-            .unwrap_err()
-            .code()
+        add_from(&mut graph, Source::Writer, readings).unwrap_err().code()
     };
-    assert_eq!(
-        refuse(&[(MONOTONIC, 5), (BOOTTIME, 19)]),
-        "snapshot_trace_time_backwards"
-    );
-    assert_eq!(
-        refuse(&[(REALTIME, 5), (REALTIME, 19)]),
-        "snapshot_duplicate_clock"
-    );
+    assert_eq!(refuse(&[(MONOTONIC, 5), (BOOTTIME, 19)]), "snapshot_trace_time_backwards");
+    assert_eq!(refuse(&[(REALTIME, 5), (REALTIME, 19)]), "snapshot_duplicate_clock");
     assert_eq!(refuse(&[(Clock::host(0), 5)]), "snapshot_no_clock_id");
     assert_eq!(refuse(&[(scoped(64, 0), 5)]), "snapshot_no_sequence_id");
     assert_eq!(graph.domains().len(), 2);
@@ -181,17 +139,11 @@ fn n2_units_and_flags_must_stay() {
     let mut graph = graph(&[&[(scoped(64, 1), 10), (BOOTTIME, 20)]]);
     let mut refuse = |clock, unit, incremental| {
         let reading = Reading::new(clock, 1, unit, incremental).unwrap();
-        graph
-            .add_snapshot(Source::Writer, &[reading], Some(BOOTTIME))
-            .unwrap_err()
-            .code()
+        graph.add_snapshot(Source::Writer, &[reading], Some(BOOTTIME)).unwrap_err().code()
     };
     assert_eq!(refuse(scoped(64, 1), 1000, false), "snapshot_unit_changed");
     assert_eq!(refuse(scoped(64, 1), 1, true), "snapshot_unit_changed");
-    assert_eq!(
-        refuse(MONOTONIC, 1, true),
-        "snapshot_incremental_not_scoped"
-    );
+    assert_eq!(refuse(MONOTONIC, 1, true), "snapshot_incremental_not_scoped");
     assert_eq!(refuse(BOOTTIME, 1000, false), "snapshot_trace_time_unit");
     assert_eq!(
         Reading::new(MONOTONIC, u64::MAX, 1, false),
@@ -227,10 +179,7 @@ fn v2_the_services_snapshots_come_before_those_of_other_writers() {
 
 #[test]
 fn x18_what_is_assumed_is_passed_only_where_there_is_no_other_way() {
-    let of = |machine, clock: Clock| Clock {
-        machine: MachineId(machine),
-        ..clock
-    };
+    let of = |machine, clock: Clock| Clock { machine: MachineId(machine), ..clock };
     let (guest, custom) = (of(1, BOOTTIME), scoped(64, 1));
     let mut graph = graph(&[&[(guest, 0), (of(1, REALTIME), 10)]]);
     add_from(&mut graph, Source::Assumed, &[(guest, 0), (MONOTONIC, 0)]).unwrap();
@@ -238,20 +187,10 @@ fn x18_what_is_assumed_is_passed_only_where_there_is_no_other_way() {
     assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(8));
     assert_eq!(convert(&mut graph, of(1, REALTIME), 11, BOOTTIME), Ok(8));
     // A longer path, but with measurements.
-    add_from(
-        &mut graph,
-        Source::Writer,
-        &[(of(1, REALTIME), 10), (REALTIME, 0)],
-    )
-    .unwrap();
+    add_from(&mut graph, Source::Writer, &[(of(1, REALTIME), 10), (REALTIME, 0)]).unwrap();
     assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(8));
     add_from(&mut graph, Source::Bundle, &[(custom, 5), (BOOTTIME, 100)]).unwrap();
-    add_from(
-        &mut graph,
-        Source::RemoteSync,
-        &[(REALTIME, 0), (custom, 5)],
-    )
-    .unwrap();
+    add_from(&mut graph, Source::RemoteSync, &[(REALTIME, 0), (custom, 5)]).unwrap();
     assert_eq!(convert(&mut graph, guest, 1, BOOTTIME), Ok(101));
     assert_eq!(
         graph.path(guest, BOOTTIME).unwrap(),
@@ -264,14 +203,8 @@ fn x18_what_is_assumed_is_passed_only_where_there_is_no_other_way() {
 
 #[test]
 fn x14_a_files_own_clock_is_another_than_the_machines() {
-    let own = Clock {
-        file: crate::clock::FileTag { order: 2, id: 1 },
-        ..MONOTONIC
-    };
-    let mut graph = graph(&[
-        &[(MONOTONIC, 0), (BOOTTIME, 10)],
-        &[(own, 0), (BOOTTIME, 20)],
-    ]);
+    let own = Clock { file: crate::clock::FileTag { order: 2, id: 1 }, ..MONOTONIC };
+    let mut graph = graph(&[&[(MONOTONIC, 0), (BOOTTIME, 10)], &[(own, 0), (BOOTTIME, 20)]]);
     assert_eq!(convert(&mut graph, MONOTONIC, 1, BOOTTIME), Ok(11));
     assert_eq!(convert(&mut graph, own, 1, BOOTTIME), Ok(21));
     assert_eq!(convert(&mut graph, own, 1, MONOTONIC), Ok(11));
@@ -280,41 +213,21 @@ fn x14_a_files_own_clock_is_another_than_the_machines() {
 
 #[test]
 fn v6_results_may_be_negative_and_never_wrap() {
-    let mut graph = graph(&[
-        &[(MONOTONIC, 100), (BOOTTIME, 50)],
-        &[(REALTIME, 1), (BOOTTIME, i64::MAX)],
-    ]);
+    let mut graph =
+        graph(&[&[(MONOTONIC, 100), (BOOTTIME, 50)], &[(REALTIME, 1), (BOOTTIME, i64::MAX)]]);
     assert_eq!(convert(&mut graph, MONOTONIC, 10, BOOTTIME), Ok(-40));
-    assert_eq!(
-        convert(&mut graph, REALTIME, 2, BOOTTIME),
-        Err(Unresolved::Overflow)
-    );
+    assert_eq!(convert(&mut graph, REALTIME, 2, BOOTTIME), Err(Unresolved::Overflow));
     assert_eq!(convert(&mut graph, REALTIME, 0, BOOTTIME), Ok(i64::MAX - 1));
 }
 
 #[test]
 fn v7_reasons() {
-    let other = Clock {
-        machine: MachineId(1),
-        ..BOOTTIME
-    };
+    let other = Clock { machine: MachineId(1), ..BOOTTIME };
     let mut graph = graph(&[&[(other, 1)], &[(BOOTTIME, 1)]]);
-    assert_eq!(
-        convert(&mut graph, MONOTONIC, 1, BOOTTIME),
-        Err(Unresolved::UnknownClock)
-    );
-    assert_eq!(
-        convert(&mut graph, other, 1, BOOTTIME),
-        Err(Unresolved::NoPath)
-    );
-    assert_eq!(
-        convert(&mut graph, BOOTTIME, 1, MONOTONIC),
-        Err(Unresolved::NoTarget)
-    );
-    assert_eq!(
-        convert(&mut graph, scoped(64, 0), 1, BOOTTIME),
-        Err(Unresolved::NoSequenceId)
-    );
+    assert_eq!(convert(&mut graph, MONOTONIC, 1, BOOTTIME), Err(Unresolved::UnknownClock));
+    assert_eq!(convert(&mut graph, other, 1, BOOTTIME), Err(Unresolved::NoPath));
+    assert_eq!(convert(&mut graph, BOOTTIME, 1, MONOTONIC), Err(Unresolved::NoTarget));
+    assert_eq!(convert(&mut graph, scoped(64, 0), 1, BOOTTIME), Err(Unresolved::NoSequenceId));
     assert_eq!(convert(&mut graph, MONOTONIC, 1, MONOTONIC), Ok(1));
 }
 
@@ -322,21 +235,12 @@ fn v7_reasons() {
 fn v_mappings_of_many_clocks_over_a_long_one_equal_their_conversions() {
     let mut graph = Asked::default();
     for i in 0..1000 {
-        add_from(
-            &mut graph,
-            Source::Service,
-            &[(MONOTONIC, i * 1000), (BOOTTIME, i * 1001)],
-        )
-        .unwrap();
+        add_from(&mut graph, Source::Service, &[(MONOTONIC, i * 1000), (BOOTTIME, i * 1001)])
+            .unwrap();
     }
     for seq in 1..=200u32 {
         let at = i64::from(seq) * 400;
-        add_from(
-            &mut graph,
-            Source::Writer,
-            &[(scoped(64, seq), 0), (MONOTONIC, at)],
-        )
-        .unwrap();
+        add_from(&mut graph, Source::Writer, &[(scoped(64, seq), 0), (MONOTONIC, at)]).unwrap();
     }
     for seq in 1..=200u32 {
         let clock = scoped(64, seq);
@@ -354,12 +258,7 @@ fn d1_a_cache_of_another_graph_or_of_fewer_snapshots_is_never_a_reason_for_anoth
     let mut one = ClockGraph::new();
     let mut other = ClockGraph::new();
     add_from(&mut one, Source::Writer, &[(MONOTONIC, 0), (BOOTTIME, 10)]).unwrap();
-    add_from(
-        &mut other,
-        Source::Writer,
-        &[(MONOTONIC, 0), (BOOTTIME, 20)],
-    )
-    .unwrap();
+    add_from(&mut other, Source::Writer, &[(MONOTONIC, 0), (BOOTTIME, 20)]).unwrap();
     let mut cache = ConversionCache::new();
     let mut to_boottime = |graph: &ClockGraph| {
         let converted = graph.convert(MONOTONIC, ClockNs(5), BOOTTIME, &mut cache);
@@ -376,18 +275,10 @@ fn d1_a_cache_of_another_graph_or_of_fewer_snapshots_is_never_a_reason_for_anoth
     type Change<'r> = (Source, &'r [(Clock, i64)], Result<i64, Unresolved>);
     let changes: [Change<'_>; 5] = [
         (Source::Writer, &[(MONOTONIC, 3), (BOOTTIME, 30)], Ok(32)),
-        (
-            Source::Writer,
-            &[(MONOTONIC, 4), (REALTIME, 0), (BOOTTIME, 40)],
-            Ok(41),
-        ),
+        (Source::Writer, &[(MONOTONIC, 4), (REALTIME, 0), (BOOTTIME, 40)], Ok(41)),
         (Source::Writer, &[(MONOTONIC, 5), (BOOTTIME, 50)], Ok(50)),
         (Source::Service, &[(MONOTONIC, 6), (BOOTTIME, 66)], Ok(65)),
-        (
-            Source::Service,
-            &[(MONOTONIC, 1), (BOOTTIME, 70)],
-            Err(Unresolved::NonMonotonic),
-        ),
+        (Source::Service, &[(MONOTONIC, 1), (BOOTTIME, 70)], Err(Unresolved::NonMonotonic)),
     ];
     for (source, readings, expected) in changes {
         add_from(&mut one, source, readings).unwrap();
@@ -397,9 +288,8 @@ fn d1_a_cache_of_another_graph_or_of_fewer_snapshots_is_never_a_reason_for_anoth
 
 #[test]
 fn threads_share_a_graph_and_have_a_cache_each() {
-    let snapshots: Vec<_> = (0..100)
-        .map(|i| [(MONOTONIC, i * 1000), (BOOTTIME, i * 1007)])
-        .collect();
+    let snapshots: Vec<_> =
+        (0..100).map(|i| [(MONOTONIC, i * 1000), (BOOTTIME, i * 1007)]).collect();
     let snapshots: Vec<&[(Clock, i64)]> = snapshots.iter().map(|both| &both[..]).collect();
     let graph = &graph(&snapshots).graph;
     let sums: Vec<i64> = std::thread::scope(|scope| {
@@ -407,11 +297,7 @@ fn threads_share_a_graph_and_have_a_cache_each() {
             let mut cache = ConversionCache::new();
             let mut convert =
                 |value| graph.convert(MONOTONIC, ClockNs(value), BOOTTIME, &mut cache);
-            (0..100_000)
-                .step_by(7)
-                .filter_map(|value| convert(value).ok())
-                .map(|at| at.0)
-                .sum()
+            (0..100_000).step_by(7).filter_map(|value| convert(value).ok()).map(|at| at.0).sum()
         };
         let threads = [(); 4].map(|()| scope.spawn(convert_all));
         threads.map(|thread| thread.join().unwrap()).to_vec()

@@ -144,10 +144,7 @@ impl Hop {
         }
         self.soften(&nodes, &mut way, scale);
         let used = way.iter().map(|&(node, gap)| (nodes[node].index, gap));
-        Choice {
-            used: used.collect(),
-            groups,
-        }
+        Choice { used: used.collect(), groups }
     }
 
     /// The group of each reading.
@@ -195,11 +192,7 @@ impl Hop {
         let mut start = 0;
         while start < nodes.len() {
             let own = group(start);
-            let end = start
-                + nodes[start..]
-                    .iter()
-                    .take_while(|of| of.group == own)
-                    .count();
+            let end = start + nodes[start..].iter().take_while(|of| of.group == own).count();
             while group(before.start) + LOOKS < own {
                 before.start += 1;
             }
@@ -399,9 +392,7 @@ impl<'n> Ways<'n> {
         let from = self.nodes[j].knot;
         let leaps = self.hop.leaps(from, k);
         if !leaps && !self.hop.goes_back(from, k) {
-            let costs = of
-                .iter()
-                .map(|state| state.cost + self.bent(state.by, j, k));
+            let costs = of.iter().map(|state| state.cost + self.bent(state.by, j, k));
             states.extend(least(costs).map(|(at, cost)| State {
                 cost: cost + left_out,
                 by: Reached::Line(j),
@@ -419,17 +410,14 @@ impl<'n> Ways<'n> {
             by: Reached::Step(j, None),
             from: start + at,
         }));
-        let lines = of
-            .iter()
-            .enumerate()
-            .filter_map(|(at, state)| match state.by {
-                Reached::Line(i) => Some(State {
-                    cost: state.cost + step,
-                    by: Reached::Step(j, Some(i)),
-                    from: start + at,
-                }),
-                Reached::First | Reached::Step(..) => None,
-            });
+        let lines = of.iter().enumerate().filter_map(|(at, state)| match state.by {
+            Reached::Line(i) => Some(State {
+                cost: state.cost + step,
+                by: Reached::Step(j, Some(i)),
+                from: start + at,
+            }),
+            Reached::First | Reached::Step(..) => None,
+        });
         states.extend(lines);
     }
 
@@ -439,10 +427,7 @@ impl<'n> Ways<'n> {
         match by {
             Reached::Line(i) => bend(off_line(knot(i), k, knot(j)) / self.scale),
             Reached::Step(before, Some(i)) => {
-                let (d, e) = (
-                    distance(knot(i).a, knot(before).a),
-                    distance(knot(j).a, k.a),
-                );
+                let (d, e) = (distance(knot(i).a, knot(before).a), distance(knot(j).a, k.a));
                 let change = faster(knot(j), k) - faster(knot(i), knot(before));
                 bend(change.abs() * d * e / (d + e) / self.scale)
             }

@@ -154,19 +154,12 @@ pub struct Estimates {
 impl Estimates {
     /// Estimates by the snapshots of a graph.
     pub fn new(graph: ClockGraph) -> Self {
-        Estimates {
-            graph,
-            ..Estimates::default()
-        }
+        Estimates { graph, ..Estimates::default() }
     }
 
     /// Estimates by the snapshots of another graph, with the same samples.
     pub(crate) fn of_other(&self, graph: ClockGraph) -> Estimates {
-        Estimates {
-            graph,
-            samples: self.samples.clone(),
-            ..Estimates::default()
-        }
+        Estimates { graph, samples: self.samples.clone(), ..Estimates::default() }
     }
 
     /// The graph.
@@ -252,11 +245,7 @@ impl Estimates {
         let clock = |domain: DomainIx| Some(self.graph.domains().get(domain as usize)?.clock);
         let (from, to) = (clock(hop.0)?, clock(hop.1)?);
         let forward = self.samples.get(&(from, to)).map(|samples| (samples, true));
-        let backward = || {
-            self.samples
-                .get(&(to, from))
-                .map(|samples| (samples, false))
-        };
+        let backward = || self.samples.get(&(to, from)).map(|samples| (samples, false));
         let (samples, from_client) = forward.or_else(backward)?;
         Some((samples.as_slice(), from_client))
     }
@@ -313,11 +302,7 @@ impl Estimates {
     ) -> Result<Estimate, Unresolved> {
         let line = self.line(from, ClockNs(value), to, cache)?;
         let converted = line.convert(value).ok_or(Unresolved::Overflow)?;
-        Ok(Estimate {
-            value: ClockNs(converted),
-            error_ns: line.error_at(value),
-            kind: line.kind,
-        })
+        Ok(Estimate { value: ClockNs(converted), error_ns: line.error_at(value), kind: line.kind })
     }
 
     /// The line around a value.
@@ -582,10 +567,7 @@ impl Estimates {
         let (Some(from), Some(to)) = (domain(hop.0), domain(hop.1)) else {
             return Fit::said(Vec::new(), false);
         };
-        let clocks = Clocks {
-            clocks: [from.clock, to.clock],
-            units: [from.unit, to.unit],
-        };
+        let clocks = Clocks { clocks: [from.clock, to.clock], units: [from.unit, to.unit] };
         if let Some((samples, from_client)) = self.samples_of(hop, cache) {
             let knots = sync::knots(samples, from_client, clocks.tick() > 0.0);
             if !knots.is_empty() {

@@ -43,14 +43,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn number() -> impl Strategy<Value = f64> {
-        let near = prop_oneof![
-            Just(0i32),
-            Just(52),
-            Just(53),
-            Just(63),
-            Just(64),
-            Just(127)
-        ];
+        let near = prop_oneof![Just(0i32), Just(52), Just(53), Just(63), Just(64), Just(127)];
         let near = (near, -9i64..9, any::<bool>()).prop_map(|(power, more, is_negative)| {
             let number = 2f64.powi(power) + more as f64 / 4.0;
             if is_negative { -number } else { number }

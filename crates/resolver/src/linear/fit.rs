@@ -229,12 +229,7 @@ fn sigma(from: Knot, to: Knot) -> f64 {
 
 impl OffLine {
     pub(super) fn new(knot: Knot, deviation_ns: f64) -> OffLine {
-        OffLine {
-            snapshot: knot.snapshot(),
-            from_value: knot.a,
-            to_value: knot.b,
-            deviation_ns,
-        }
+        OffLine { snapshot: knot.snapshot(), from_value: knot.a, to_value: knot.b, deviation_ns }
     }
 }
 
@@ -253,16 +248,11 @@ impl Fit {
     /// unless `is_exact`.
     pub(super) fn said(mut knots: Vec<Knot>, is_exact: bool) -> Fit {
         knots.dedup_by_key(|knot| knot.a);
-        Fit {
-            is_known: is_exact,
-            ..Fit::of_readings(&knots, Facts::KNOWN)
-        }
+        Fit { is_known: is_exact, ..Fit::of_readings(&knots, Facts::KNOWN) }
     }
 
     fn of_readings(knots: &[Knot], facts: Facts) -> Fit {
-        let mut lengths: Vec<f64> = gaps(knots)
-            .map(|(from, to)| distance(from.a, to.a))
-            .collect();
+        let mut lengths: Vec<f64> = gaps(knots).map(|(from, to)| distance(from.a, to.a)).collect();
         let short = choice::short(&mut lengths);
         let least = if facts.is_coarse() { TELLS_COARSE } else { 0.0 };
         let telling = short.max(least);
@@ -278,10 +268,7 @@ impl Fit {
         let choice = hop.choose(knots);
         let left_out = LeftOut::new(knots, &choice);
         let used = choice.used.iter();
-        let used = used.map(|&(index, gap)| Knot {
-            gap,
-            ..knots[index]
-        });
+        let used = used.map(|&(index, gap)| Knot { gap, ..knots[index] });
         let tells = match facts.has_errors {
             true => Tells::Long(telling),
             false => Tells::Possible(telling),
@@ -300,11 +287,7 @@ impl Fit {
         }
         let paces = fit.find_rates(&facts);
         let wander = fit.raise_long();
-        fit.raise_few(
-            &left_out,
-            &paces,
-            if facts.is_coarse() { TICK } else { APART },
-        );
+        fit.raise_few(&left_out, &paces, if facts.is_coarse() { TICK } else { APART });
         fit.find_worst();
         fit.find_outliers(&left_out, &paces);
         fit.find_steps();
@@ -343,11 +326,7 @@ impl Fit {
 
     /// A fit of clocks whose offset is constant.
     pub(super) fn of_offsets(knots: Vec<Knot>, offsets: Offsets) -> Fit {
-        Fit {
-            knots,
-            offsets: Some(offsets),
-            ..Fit::empty(Tells::Long(0.0))
-        }
+        Fit { knots, offsets: Some(offsets), ..Fit::empty(Tells::Long(0.0)) }
     }
 
     /// Fits a hop to its used samples (rule R9), each with its error.
@@ -497,11 +476,7 @@ impl Fit {
         let prior = (!facts.is_counter && (self.nominal_rate == 1.0 || all.is_empty()))
             .then_some(facts.prior);
         let of_hop = match self.tells {
-            Tells::Possible(_) => Prior {
-                rate: self.nominal_rate,
-                error: prior,
-            }
-            .with(&all),
+            Tells::Possible(_) => Prior { rate: self.nominal_rate, error: prior }.with(&all),
             Tells::Long(_) | Tells::Sure(_) => self.median_of(&all),
         };
         (self.rate, self.rate_error) = (of_hop.rate, of_hop.error);
@@ -599,10 +574,7 @@ impl Fit {
     /// The median rate of some gaps; that of the hop if there are none.
     fn median_of(&self, gaps: &[Measured]) -> Rate {
         let mut rates: Vec<f64> = gaps.iter().map(|gap| gap.rate).collect();
-        Rate {
-            rate: median(&mut rates).unwrap_or(self.rate),
-            error: 0.0,
-        }
+        Rate { rate: median(&mut rates).unwrap_or(self.rate), error: 0.0 }
     }
 
     /// The rate of a segment.
@@ -613,11 +585,7 @@ impl Fit {
             _ => 0.0,
         };
         let of = match self.tells {
-            Tells::Possible(_) => Prior {
-                rate: self.rate,
-                error: Some(prior),
-            }
-            .with(&gaps),
+            Tells::Possible(_) => Prior { rate: self.rate, error: Some(prior) }.with(&gaps),
             Tells::Long(_) | Tells::Sure(_) => self.median_of(&gaps),
         };
         Pace { of, first_sigma }
@@ -651,10 +619,7 @@ impl Fit {
         for (segment, pace) in segments.filter(|(segment, _)| segment.len() < 3) {
             let around = left_out.around(&segment);
             let lines = self.knots[segment.clone()].iter();
-            let lines = lines.map(|&from| Straight {
-                from,
-                rate: pace.of.rate,
-            });
+            let lines = lines.map(|&from| Straight { from, rate: pace.of.rate });
             let offs = lines.flat_map(|line| around.iter().map(move |&reading| line.off(reading)));
             let least = offs.filter(|&off| off <= most).fold(0.0, f64::max) as f32;
             for knot in &mut self.knots[segment] {
@@ -675,10 +640,7 @@ impl Fit {
 
     /// The line of a segment, through one of its readings.
     fn straight(&self, pace: Option<&Pace>, from: usize) -> Straight {
-        Straight {
-            from: self.knots[from],
-            rate: pace.map_or(self.rate, |pace| pace.of.rate),
-        }
+        Straight { from: self.knots[from], rate: pace.map_or(self.rate, |pace| pace.of.rate) }
     }
 
     /// The ignored readings, and their distances.
@@ -691,10 +653,7 @@ impl Fit {
                 Vec::new()
             } else if let Some(before) = number.checked_sub(1) {
                 let (j, k) = (self.knots[segment.start - 1], self.knots[segment.start]);
-                let slides = [Straight {
-                    from: j,
-                    rate: rate(j, k),
-                }];
+                let slides = [Straight { from: j, rate: rate(j, k) }];
                 match j.gap {
                     Gap::Slide => slides.to_vec(),
                     Gap::Line | Gap::Step => vec![
@@ -703,10 +662,7 @@ impl Fit {
                     ],
                 }
             } else {
-                vec![Straight {
-                    from: self.knots[0],
-                    rate: usual,
-                }]
+                vec![Straight { from: self.knots[0], rate: usual }]
             };
             for &reading in left_out.before(segment.start) {
                 let off = lines.iter().map(|line| line.off(reading));
@@ -722,10 +678,7 @@ impl Fit {
             }
         }
         if let Some(&last) = self.knots.last() {
-            let line = Straight {
-                from: last,
-                rate: usual,
-            };
+            let line = Straight { from: last, rate: usual };
             let after = left_out.before(count).iter();
             outliers.extend(after.map(|&reading| OffLine::new(reading, line.off(reading))));
         }
@@ -734,10 +687,7 @@ impl Fit {
             offs.fold(0.0, f64::max)
         };
         let (before, after) = (left_out.before(0).len(), left_out.before(count).len());
-        self.beyond = [
-            largest(0..before),
-            largest(outliers.len() - after..outliers.len()),
-        ];
+        self.beyond = [largest(0..before), largest(outliers.len() - after..outliers.len())];
         self.outliers = outliers;
     }
 
@@ -767,14 +717,8 @@ impl Fit {
             let (Some(ends), Some(begins)) = (rate(number), rate(number + 1)) else {
                 continue;
             };
-            let before = Straight {
-                from: j,
-                rate: ends,
-            };
-            let after = Straight {
-                from: k,
-                rate: begins,
-            };
+            let before = Straight { from: j, rate: ends };
+            let after = Straight { from: k, rate: begins };
             let near = before.off(k) * ON_A_SIDE;
             let on = |line: Straight| move |reading: &&Knot| line.off(**reading) <= near;
             let last = left_out.iter().rev().find(on(before)).copied();
@@ -822,20 +766,13 @@ impl Fit {
                 }
                 _ => (self.rate, 0.0, wander),
             };
-            let Rate {
-                rate,
-                error: unsure,
-            } = pace.of;
+            let Rate { rate, error: unsure } = pace.of;
             let unsure = changed(rate - later, later_sigma) + unsure + changes;
             let line = Straight { from: before, rate };
             let error = f64::from(before.error.max(after.error))
                 + line.off(after)
                 + unsure * distance(before.a, after.a);
-            self.jumps.push(Jump {
-                knot: last as u32,
-                rate,
-                error,
-            });
+            self.jumps.push(Jump { knot: last as u32, rate, error });
         }
     }
 

@@ -73,11 +73,7 @@ pub(super) struct Version {
 impl Default for Version {
     /// The version of no data.
     fn default() -> Self {
-        Version {
-            estimates: Identity::NONE,
-            graph: Identity::NONE,
-            snapshots: 0,
-        }
+        Version { estimates: Identity::NONE, graph: Identity::NONE, snapshots: 0 }
     }
 }
 
@@ -107,10 +103,7 @@ impl EstimateCache {
     /// A cache for readings of which those of each clock come nearly in order: it searches for each
     /// line instead of finding all lines of a clock at once.
     pub fn in_order() -> Self {
-        EstimateCache {
-            is_in_order: true,
-            ..EstimateCache::default()
-        }
+        EstimateCache { is_in_order: true, ..EstimateCache::default() }
     }
 
     /// The memory of conversions over the graph of the estimates.
@@ -159,12 +152,7 @@ impl EstimateCache {
 
 impl Path {
     pub fn new(hops: Result<Vec<usize>, Unresolved>) -> Path {
-        Path {
-            hops,
-            recent: Line::NOWHERE,
-            misses: 0,
-            all: None,
-        }
+        Path { hops, recent: Line::NOWHERE, misses: 0, all: None }
     }
 }
 
@@ -189,10 +177,7 @@ impl Lines {
             lines.push(line);
         }
         let starts = lines.iter().skip(1).filter_map(|line| line.start);
-        Some(Lines {
-            starts: starts.collect(),
-            lines,
-        })
+        Some(Lines { starts: starts.collect(), lines })
     }
 
     pub fn len(&self) -> usize {

@@ -153,9 +153,7 @@ impl Kin {
 
     /// Whether the readings show another rate than 1.
     fn is_contradicted(&self, knots: &[Knot]) -> bool {
-        let mut lengths: Vec<f64> = gaps(knots)
-            .map(|(from, to)| distance(from.a, to.a))
-            .collect();
+        let mut lengths: Vec<f64> = gaps(knots).map(|(from, to)| distance(from.a, to.a)).collect();
         let short = short(&mut lengths);
         let least = if self.tick > 0.0 { TELLS_COARSE } else { 0.0 };
         let telling = short.max(least);
@@ -172,10 +170,7 @@ impl Kin {
             return false;
         }
         let mut lengths: Vec<f64> = rates.iter().map(|&(_, length)| length).collect();
-        let mut offs: Vec<f64> = knots
-            .windows(3)
-            .map(|of| off_line(of[0], of[2], of[1]))
-            .collect();
+        let mut offs: Vec<f64> = knots.windows(3).map(|of| off_line(of[0], of[2], of[1])).collect();
         let scatter = SCATTER * median(&mut offs).unwrap_or(0.0);
         let unsure = READ_APART.max(scatter) + self.tick + self.quantum.sum;
         let chance = (rates.len() as f64).sqrt();
@@ -216,9 +211,7 @@ impl Kin {
 
     /// The error that the scatter of readings shows, in segments of three or more.
     pub(super) fn scatter(&self, knots: &[Knot], levels: &[Level]) -> f64 {
-        let long = levels
-            .iter()
-            .filter(|level| level.knots[1] - level.knots[0] > 2);
+        let long = levels.iter().filter(|level| level.knots[1] - level.knots[0] > 2);
         let offs = long.flat_map(|level| {
             let own = &knots[level.knots[0]..level.knots[1]];
             own.iter().map(|knot| off(knot, level.offset))
@@ -239,10 +232,7 @@ impl Kin {
             return error;
         }
         let rough = self.tick + self.quantum.sum;
-        let ends: Vec<[i64; 2]> = levels
-            .iter()
-            .map(|level| [level.start, level.end])
-            .collect();
+        let ends: Vec<[i64; 2]> = levels.iter().map(|level| [level.start, level.end]).collect();
         for (number, level) in levels.iter_mut().enumerate() {
             let count = level.knots[1] - level.knots[0];
             let mut error = LEAST_ERROR.max(ERROR_OF_ONE / count as f64).max(scatter);
@@ -266,9 +256,8 @@ impl Kin {
 /// Whether two clocks read the same number.
 fn are_twins(knots: &[Knot], quantum: Quantum) -> bool {
     let unit = i128::from(quantum.larger.max(1));
-    let same = knots
-        .iter()
-        .filter(|knot| offset(knot).abs() < unit && i128::from(knot.a) > COUNTS * unit);
+    let same =
+        knots.iter().filter(|knot| offset(knot).abs() < unit && i128::from(knot.a) > COUNTS * unit);
     let (same, all) = (same.count(), knots.len());
     match all {
         0 => false,
@@ -332,11 +321,7 @@ impl<'k> Search<'k> {
     /// The most readings that may be left out in a row.
     fn most_left_out(&self) -> usize {
         // Of two readings none is wrong.
-        if self.knots.len() < 3 {
-            0
-        } else {
-            MOST_LEFT_OUT
-        }
+        if self.knots.len() < 3 { 0 } else { MOST_LEFT_OUT }
     }
 
     /// The used readings, each with the kind of the gap after it.
@@ -362,13 +347,8 @@ impl<'k> Search<'k> {
         while let Some((index, by_step)) = next {
             used.push((index, after));
             after = if by_step { Gap::Step } else { Gap::Line };
-            let way = self
-                .ways
-                .get(index)
-                .and_then(|ways| ways[usize::from(by_step)]);
-            next = way
-                .filter(|way| way.from != NOWHERE)
-                .map(|way| (way.from, way.after_step));
+            let way = self.ways.get(index).and_then(|ways| ways[usize::from(by_step)]);
+            next = way.filter(|way| way.from != NOWHERE).map(|way| (way.from, way.after_step));
         }
         used.reverse();
         used
@@ -384,11 +364,7 @@ impl<'k> Search<'k> {
             }
         };
         if index <= self.most_left_out() {
-            let first = Way {
-                cost: index as Cost * LEFT_OUT,
-                from: NOWHERE,
-                after_step: false,
-            };
+            let first = Way { cost: index as Cost * LEFT_OUT, from: NOWHERE, after_step: false };
             add(false, first);
         }
         for from in index.saturating_sub(self.most_left_out() + 1)..index {
@@ -400,26 +376,12 @@ impl<'k> Search<'k> {
             {
                 let line = rounded((moved / self.scale).powi(2) * UNIT) as Cost;
                 let cost = cost + left_out + line;
-                add(
-                    false,
-                    Way {
-                        cost,
-                        from,
-                        after_step,
-                    },
-                );
+                add(false, Way { cost, from, after_step });
             }
             let step = if moved > self.slack { LEAPS } else { SLIDES };
             if let Some((cost, after_step)) = cheaper(before, TWO_STEPS) {
                 let cost = cost + left_out + step;
-                add(
-                    true,
-                    Way {
-                        cost,
-                        from,
-                        after_step,
-                    },
-                );
+                add(true, Way { cost, from, after_step });
             }
         }
         ways

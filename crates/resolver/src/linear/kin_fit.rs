@@ -11,24 +11,13 @@ impl Kin {
     pub fn fit(&self, knots: &[Knot]) -> Fit {
         let used = Search::new(self, knots).cheapest();
         let segments = segments(&used);
-        let read = |&(index, gap): &(usize, Gap)| Knot {
-            gap,
-            ..knots[index]
-        };
+        let read = |&(index, gap): &(usize, Gap)| Knot { gap, ..knots[index] };
         let kept: Vec<Knot> = used.iter().map(read).collect();
-        let mut levels: Vec<Level> = segments
-            .into_iter()
-            .map(|segment| self.level(&kept, segment))
-            .collect();
+        let mut levels: Vec<Level> =
+            segments.into_iter().map(|segment| self.level(&kept, segment)).collect();
         let scatter = self.scatter(&kept, &levels);
         let noise = self.find_errors(knots, scatter, &mut levels);
-        let mut fit = Fit::of_offsets(
-            kept,
-            Offsets {
-                kinship: self.kinship,
-                levels,
-            },
-        );
+        let mut fit = Fit::of_offsets(kept, Offsets { kinship: self.kinship, levels });
         fit.readings = knots.len();
         fit.noise_ns = noise;
         fit.find_levels_between();
@@ -70,11 +59,7 @@ impl Fit {
         for (index, knot) in all.iter().enumerate() {
             if next_used.peek() == Some(&index) {
                 next_used.next();
-                if offsets
-                    .levels
-                    .get(number)
-                    .is_some_and(|level| position == level.knots[1])
-                {
+                if offsets.levels.get(number).is_some_and(|level| position == level.knots[1]) {
                     add_corners(&mut offsets, number, &in_step);
                     number += 1;
                 }

@@ -81,23 +81,12 @@ pub(super) fn median(numbers: &mut [f64]) -> Option<f64> {
 impl Knot {
     /// A snapshot's reading of both clocks of a hop, in nanoseconds.
     pub fn read(a: i64, b: i64, snapshot: u32) -> Knot {
-        Knot {
-            a,
-            b,
-            snapshot,
-            error: 0.0,
-            wander: 0.0,
-            gap: Gap::Line,
-            is_corner: false,
-        }
+        Knot { a, b, snapshot, error: 0.0, wander: 0.0, gap: Gap::Line, is_corner: false }
     }
 
     /// A sample, with the possible error of b.
     pub fn sampled(a: i64, b: i64, error: f32) -> Knot {
-        Knot {
-            error,
-            ..Knot::read(a, b, NO_SNAPSHOT)
-        }
+        Knot { error, ..Knot::read(a, b, NO_SNAPSHOT) }
     }
 
     /// Its snapshot; none for a sample.

@@ -41,10 +41,7 @@ pub(super) struct LeftOut {
 impl LeftOut {
     /// The readings that a choice does not use, except in a group with a used reading.
     pub fn new(knots: &[Knot], choice: &Choice) -> LeftOut {
-        let mut out = LeftOut {
-            knots: Vec::new(),
-            ends: Vec::with_capacity(choice.used.len()),
-        };
+        let mut out = LeftOut { knots: Vec::new(), ends: Vec::with_capacity(choice.used.len()) };
         let mut next = 0;
         let mut group = None;
         let is_out = |index: usize, group: Option<usize>, next_group: Option<usize>| {

@@ -221,11 +221,7 @@ impl Fit {
         let part = self.known_part(value);
         match self.is_known {
             true => part,
-            false => Part {
-                error: f64::INFINITY,
-                error_slope: 0.0,
-                ..part
-            },
+            false => Part { error: f64::INFINITY, error_slope: 0.0, ..part },
         }
     }
 
@@ -291,29 +287,18 @@ impl Fit {
                 let error = level.error + self.beyond[0];
                 (None, Some(level.start), error, LineKind::Before)
             }
-            _ if value < level.end => (
-                Some(level.start),
-                Some(level.end),
-                level.error,
-                LineKind::Line,
-            ),
+            _ if value < level.end => {
+                (Some(level.start), Some(level.end), level.error, LineKind::Line)
+            }
             Some(next) => {
                 let error = level.error.max(next.error) + offsets.step(level, next).abs();
                 (Some(level.end), Some(next.start), error, LineKind::Step)
             }
-            None => (
-                Some(level.end),
-                None,
-                level.error + self.beyond[1],
-                LineKind::After,
-            ),
+            None => (Some(level.end), None, level.error + self.beyond[1], LineKind::After),
         };
         let (from, to) = level.corner();
         let read = partition(self.knots.len(), |index| self.knots[index].a <= value);
-        let around = [
-            read.checked_sub(1),
-            Some(read).filter(|&read| read < self.knots.len()),
-        ];
+        let around = [read.checked_sub(1), Some(read).filter(|&read| read < self.knots.len())];
         Part {
             start,
             end,

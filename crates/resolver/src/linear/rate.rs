@@ -33,11 +33,7 @@ impl Prior {
         let own = self.error.map_or(0.0, certainty);
         let of_gaps: f64 = gaps.iter().map(|gap| certainty(gap.sigma)).sum();
         // Two gaps confirm each other.
-        let weight = if gaps.len() > 1 {
-            2.0 * of_gaps
-        } else {
-            of_gaps
-        };
+        let weight = if gaps.len() > 1 { 2.0 * of_gaps } else { of_gaps };
         let all = own + weight;
         let shown = median_rate(gaps).map_or(0.0, |shown| shown - self.rate);
         Rate {
@@ -58,11 +54,7 @@ fn median_rate(gaps: &[Measured]) -> Option<f64> {
 
 /// The weighted median of their errors.
 pub(super) fn median_sigma(gaps: &[Measured]) -> Option<f64> {
-    weighted_median(
-        gaps.iter()
-            .map(|gap| (gap.sigma, 1.0 / gap.sigma))
-            .collect(),
-    )
+    weighted_median(gaps.iter().map(|gap| (gap.sigma, 1.0 / gap.sigma)).collect())
 }
 
 /// The number at half of all weight. Each number is in the middle of its own weight; between two,
@@ -87,9 +79,7 @@ pub(super) fn weighted_median(mut numbers: Vec<(f64, f64)>) -> Option<f64> {
 
 /// The part of a difference of two rates that is more than their errors explain.
 pub(super) fn changed(difference: f64, sigma: f64) -> f64 {
-    (difference * difference - sigma * sigma / 9.0)
-        .max(0.0)
-        .sqrt()
+    (difference * difference - sigma * sigma / 9.0).max(0.0).sqrt()
 }
 
 #[cfg(test)]
@@ -103,10 +93,7 @@ mod tests {
         assert_eq!(median(&[(7.0, 3.0)]), Some(7.0));
         // Equal weights: the median.
         assert_eq!(median(&[(3.0, 1.0), (1.0, 1.0), (9.0, 1.0)]), Some(3.0));
-        assert_eq!(
-            median(&[(3.0, 2.0), (1.0, 2.0), (9.0, 2.0), (4.0, 2.0)]),
-            Some(3.5)
-        );
+        assert_eq!(median(&[(3.0, 2.0), (1.0, 2.0), (9.0, 2.0), (4.0, 2.0)]), Some(3.5));
         // Two: their mean.
         assert_eq!(median(&[(1.0, 1.0), (5.0, 3.0)]), Some(4.0));
         // The first of three stands at 4, the second at 9, and half is at 5.5.
@@ -115,18 +102,12 @@ mod tests {
 
     #[test]
     fn r33_a_rate_is_between_what_clocks_do_and_what_is_seen() {
-        let prior = Prior {
-            rate: 1.0,
-            error: Some(150e-6),
-        };
+        let prior = Prior { rate: 1.0, error: Some(150e-6) };
         let nothing = prior.with(&[]);
         assert_eq!(nothing.rate, 1.0);
         assert!((nothing.error - 150e-6).abs() < 1e-15);
         // One gap as sure as the prior counts half.
-        let gap = Measured {
-            rate: 1.0002,
-            sigma: 150e-6,
-        };
+        let gap = Measured { rate: 1.0002, sigma: 150e-6 };
         let half = prior.with(&[gap]);
         assert!((half.rate - 1.0001).abs() < 1e-12);
         assert!((half.error - 150e-6 / 2f64.sqrt()).abs() < 1e-12);
@@ -135,10 +116,7 @@ mod tests {
         assert!((two.rate - 1.00016).abs() < 1e-12);
         assert!((two.error - 150e-6 / 5f64.sqrt()).abs() < 1e-12);
         // Nothing is known.
-        let unknown = Prior {
-            rate: 0.4,
-            error: None,
-        };
+        let unknown = Prior { rate: 0.4, error: None };
         assert_eq!(unknown.with(&[]).rate, 0.4);
         assert_eq!(unknown.with(&[]).error, f64::INFINITY);
         assert!((unknown.with(&[gap]).rate - 1.0002).abs() < 1e-12);

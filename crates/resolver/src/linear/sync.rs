@@ -168,18 +168,12 @@ impl Around {
     fn new(chosen: &BTreeMap<i64, Point>, point: &Point) -> Around {
         let mut before = chosen.range(..=point.host).rev().map(|(_, point)| *point);
         let mut after = chosen.range(point.host..).map(|(_, point)| *point);
-        Around {
-            before: [before.next(), before.next()],
-            after: [after.next(), after.next()],
-        }
+        Around { before: [before.next(), before.next()], after: [after.next(), after.next()] }
     }
 
     fn has_near(&self, point: &Point) -> bool {
         let beside = [self.before[0], self.after[0]];
-        beside
-            .iter()
-            .flatten()
-            .any(|other| point.is_too_near(other))
+        beside.iter().flatten().any(|other| point.is_too_near(other))
     }
 
     /// Whether the samples on both sides, or else the next two, have an error of at most half of
@@ -219,13 +213,7 @@ impl Promise {
         // The part of the change of the rate that the samples do not explain.
         let changes = beside.into_iter().flatten();
         let changes = changes.map(|(other, also)| (rate - other).abs() - unsure - also);
-        Some(Promise {
-            first,
-            second,
-            rate,
-            unsure,
-            wander: changes.fold(LEAST_WANDER, f64::max),
-        })
+        Some(Promise { first, second, rate, unsure, wander: changes.fold(LEAST_WANDER, f64::max) })
     }
 
     fn says_more_than(&self, point: &Point) -> bool {

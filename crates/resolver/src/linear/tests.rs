@@ -52,10 +52,7 @@ struct Asked {
 
 impl Asked {
     fn new(graph: ClockGraph) -> Asked {
-        Asked {
-            estimates: Estimates::new(graph),
-            ..Asked::default()
-        }
+        Asked { estimates: Estimates::new(graph), ..Asked::default() }
     }
 
     fn convert(&mut self, from: Clock, value: ClockNs, to: Clock) -> Result<ClockNs, Unresolved> {
@@ -99,12 +96,7 @@ impl Asked {
 /// Adds snapshots of two clocks, whose units have this many nanoseconds.
 fn add(graph: &mut ClockGraph, (from, to, readings): &Pairs, units: [i64; 2]) {
     for &(a, b) in readings {
-        let reading = |clock, value, unit| Reading {
-            clock,
-            value,
-            unit,
-            incremental: false,
-        };
+        let reading = |clock, value, unit| Reading { clock, value, unit, incremental: false };
         let both = [reading(*from, a, units[0]), reading(*to, b, units[1])];
         graph.add_snapshot(Source::Writer, &both, None).unwrap();
     }
@@ -143,10 +135,7 @@ fn read_at(of: &OffLine) -> i64 {
 /// Readings a second apart, with b ahead of a by these values.
 fn ahead_by(offsets: &[i64]) -> Vec<(i64, i64)> {
     let seconds = (0..).map(|second| second * SECOND);
-    seconds
-        .zip(offsets)
-        .map(|(a, ahead)| (a, a + ahead))
-        .collect()
+    seconds.zip(offsets).map(|(a, ahead)| (a, a + ahead)).collect()
 }
 
 #[test]
@@ -208,14 +197,7 @@ fn r1_of_readings_right_after_each_other_one_is_used() {
     let mut estimates = of_hop(&readings);
     let fit = fit(&mut estimates);
     let used: Vec<i64> = fit.knots.iter().map(|knot| knot.a - BEGIN[0]).collect();
-    let expected = [
-        0,
-        1_000_000_000,
-        2_000_000_009,
-        3_000_000_000,
-        4_000_000_000,
-        5_000_000_000,
-    ];
+    let expected = [0, 1_000_000_000, 2_000_000_009, 3_000_000_000, 4_000_000_000, 5_000_000_000];
     assert_eq!(used, expected);
     assert_eq!((fit.readings, fit.outliers.len()), (8, 0));
 }
@@ -228,10 +210,7 @@ fn r2_what_no_rate_does_is_a_step() {
     let mut estimates = of_hop(&ahead_by(&[0, 10, 10 + 2_000_001, 2_000_021]));
     let steps = fit(&mut estimates).steps.clone();
     assert_eq!(steps.len(), 1);
-    assert_eq!(
-        (steps[0].snapshot.unwrap().0, read_at(&steps[0])),
-        (2, 2 * SECOND)
-    );
+    assert_eq!((steps[0].snapshot.unwrap().0, read_at(&steps[0])), (2, 2 * SECOND));
     assert!((steps[0].deviation_ns - 2_000_001.0).abs() < 1e-3);
 
     // A clock that only shows its last tick is up to 10 ms off without a reason.
@@ -257,10 +236,7 @@ fn r3_a_snapshot_whose_clocks_were_not_read_together_is_left_out() {
     let fit = fit(&mut estimates);
     assert_eq!((fit.readings, fit.knots.len()), (20, 19));
     let outlier = fit.outliers[0];
-    assert_eq!(
-        (outlier.snapshot.unwrap().0, read_at(&outlier)),
-        (7, 7 * SECOND)
-    );
+    assert_eq!((outlier.snapshot.unwrap().0, read_at(&outlier)), (7, 7 * SECOND));
     assert!((outlier.deviation_ns - 150_000.0).abs() < 1e-3);
     // As if it had not been there.
     assert_eq!(at(&mut estimates, 7 * SECOND).0, 7 * SECOND + 700);
@@ -297,22 +273,14 @@ fn r3_what_explains_a_hop_at_the_least_cost_is_how_it_was() {
 #[test]
 fn r4_a_small_step_is_a_straight_line() {
     let before = (0..10).map(|second| second * 100);
-    let offsets: Vec<i64> = before
-        .chain((10..20).map(|second| 100_000 + second * 100))
-        .collect();
+    let offsets: Vec<i64> = before.chain((10..20).map(|second| 100_000 + second * 100)).collect();
     let mut estimates = of_hop(&ahead_by(&offsets));
     let (to, error, kind) = at(&mut estimates, 9 * SECOND + SECOND / 2);
-    assert_eq!(
-        (to, kind),
-        (9 * SECOND + SECOND / 2 + 50_950, LineKind::Step)
-    );
+    assert_eq!((to, kind), (9 * SECOND + SECOND / 2 + 50_950, LineKind::Step));
     assert!((100_000.0..101_000.0).contains(&error), "{error}");
     // The clock may continue at its rate on both sides of it.
     assert_eq!(at(&mut estimates, 9 * SECOND).0, 9 * SECOND + 900);
-    assert_eq!(
-        at(&mut estimates, 10 * SECOND + SECOND / 2).2,
-        LineKind::Line
-    );
+    assert_eq!(at(&mut estimates, 10 * SECOND + SECOND / 2).2, LineKind::Line);
 }
 
 #[test]
@@ -394,10 +362,7 @@ fn r5_errors_grow_with_the_distance_and_with_what_the_rate_does() {
     // rates and the prior make the rate.
     let weight = 2.0 * 3.0 / sigma.powi(2);
     let prior = 1.0 / 150e-6f64.powi(2);
-    let (rate, unsure) = (
-        1e-6 * weight / (weight + prior),
-        1.0 / (weight + prior).sqrt(),
-    );
+    let (rate, unsure) = (1e-6 * weight / (weight + prior), 1.0 / (weight + prior).sqrt());
     let change = ((6e-6 - rate).powi(2) - sigma.powi(2) / 9.0).sqrt();
     let grows = unsure + 2.0 * change + 1.2e-6;
     is(error(40), noise + grows * 1e9);
@@ -444,18 +409,11 @@ fn r5_two_readings_are_as_unsure_as_what_is_left_out_around_them() {
 fn r6_hops_are_chained_and_their_errors_added() {
     // Twice as fast, then 100 ppm.
     let mut estimates = of_pairs(&[
-        (
-            custom(),
-            other(),
-            vec![(1, 3), (1 + SECOND, 3 + 2 * SECOND)],
-        ),
+        (custom(), other(), vec![(1, 3), (1 + SECOND, 3 + 2 * SECOND)]),
         (
             other(),
             BOOTTIME,
-            vec![
-                (3, 7_000_007),
-                (3 + 4 * SECOND, 7_000_007 + 4 * SECOND + 400_000),
-            ],
+            vec![(3, 7_000_007), (3 + 4 * SECOND, 7_000_007 + 4 * SECOND + 400_000)],
         ),
     ]);
     let value = ClockNs(1 + SECOND / 4);
@@ -472,10 +430,7 @@ fn r6_hops_are_chained_and_their_errors_added() {
         (hops[0].value_in, hops[0].value_out),
         (i128::from(1 + SECOND / 4), i128::from(3 + SECOND / 2))
     );
-    assert_eq!(
-        hops[1].value_out,
-        i128::from(7_000_007 + SECOND / 2 + 50_000)
-    );
+    assert_eq!(hops[1].value_out, i128::from(7_000_007 + SECOND / 2 + 50_000));
     assert_eq!(hops[0].rate, 2.0);
     let snapshots = [hops[1].before, hops[1].after].map(|around| around.unwrap().0.unwrap().0);
     assert_eq!(snapshots, [2, 3]);
@@ -494,10 +449,7 @@ fn r7_what_went_backwards_is_refused_and_what_does_not_fit_is_told() {
     let mut convert = |value| estimates.convert(monotonic(), ClockNs(value), BOOTTIME);
     assert_eq!(convert(10), Ok(ClockNs(i64::MAX)));
     assert_eq!(convert(11), Err(Unresolved::Overflow));
-    assert_eq!(
-        estimates.convert(custom(), ClockNs(0), BOOTTIME),
-        Err(Unresolved::UnknownClock)
-    );
+    assert_eq!(estimates.convert(custom(), ClockNs(0), BOOTTIME), Err(Unresolved::UnknownClock));
 }
 
 #[test]
@@ -655,71 +607,24 @@ fn hops() -> u32 {
 
 /// Two clocks, with their kinds for the model.
 fn clocks(number: usize, units: [i64; 2]) -> (Clock, Clock, Kinds) {
-    let kinds = Kinds {
-        units,
-        ..Kinds::default()
-    };
-    let kin = Kinds {
-        are_builtin: true,
-        may_be_kin: true,
-        ..kinds
-    };
+    let kinds = Kinds { units, ..Kinds::default() };
+    let kin = Kinds { are_builtin: true, may_be_kin: true, ..kinds };
     let host = Clock::host;
     match number {
         0 => (custom(), BOOTTIME, kinds),
-        1 => (
-            custom(),
-            host(4),
-            Kinds {
-                is_coarse: true,
-                ..kinds
-            },
-        ),
+        1 => (custom(), host(4), Kinds { is_coarse: true, ..kinds }),
         2 => (
             host(5),
             BOOTTIME,
-            Kinds {
-                are_builtin: true,
-                is_raw: true,
-                target_is_first: true,
-                ..kinds
-            },
+            Kinds { are_builtin: true, is_raw: true, target_is_first: true, ..kinds },
         ),
-        3 => (
-            host(9),
-            BOOTTIME,
-            Kinds {
-                is_tsc: true,
-                ..kinds
-            },
-        ),
-        4 => (
-            monotonic(),
-            BOOTTIME,
-            Kinds {
-                target_is_first: true,
-                ..kin
-            },
-        ),
+        3 => (host(9), BOOTTIME, Kinds { is_tsc: true, ..kinds }),
+        4 => (monotonic(), BOOTTIME, Kinds { target_is_first: true, ..kin }),
         5 => (BOOTTIME, monotonic(), kin),
-        6 => (
-            host(2),
-            host(1),
-            Kinds {
-                is_coarse: true,
-                ..kin
-            },
-        ),
-        _ => (
-            host(2),
-            host(5),
-            Kinds {
-                is_coarse: true,
-                are_builtin: true,
-                is_raw: true,
-                ..kinds
-            },
-        ),
+        6 => (host(2), host(1), Kinds { is_coarse: true, ..kin }),
+        _ => {
+            (host(2), host(5), Kinds { is_coarse: true, are_builtin: true, is_raw: true, ..kinds })
+        }
     }
 }
 
@@ -747,16 +652,10 @@ struct Tried {
 fn tried(readings: impl Strategy<Value = Vec<(i64, i64)>>) -> impl Strategy<Value = Tried> {
     (readings, 0usize..8, grains()).prop_map(|(readings, clocks, (grain, units))| {
         let down = |number: i64, grain: i64| number.div_euclid(grain) * grain;
-        let mut readings: Vec<(i64, i64)> = readings
-            .into_iter()
-            .map(|(a, b)| (down(a, grain[0]), down(b, grain[1])))
-            .collect();
+        let mut readings: Vec<(i64, i64)> =
+            readings.into_iter().map(|(a, b)| (down(a, grain[0]), down(b, grain[1]))).collect();
         readings.sort_by_key(|of| of.0);
-        Tried {
-            readings,
-            clocks,
-            units,
-        }
+        Tried { readings, clocks, units }
     })
 }
 
@@ -797,26 +696,12 @@ fn compare(tried: &Tried) -> Result<(), TestCaseError> {
         Model::Strangers(naive) => {
             prop_assume!(!naive.is_close);
             let used = naive.segments.iter().flat_map(|of| of.readings.clone());
-            (
-                used.collect::<Vec<_>>(),
-                naive.segments.len() - 1,
-                naive.left_out.clone(),
-                None,
-            )
+            (used.collect::<Vec<_>>(), naive.segments.len() - 1, naive.left_out.clone(), None)
         }
         Model::Kin(kin) => {
             let used = kin.levels.iter().flat_map(|of| of.readings.clone());
-            let kinship = if kin.are_twins {
-                Kinship::Twins
-            } else {
-                Kinship::Kin
-            };
-            (
-                used.collect(),
-                kin.levels.len() - 1,
-                kin.left_out.clone(),
-                Some(kinship),
-            )
+            let kinship = if kin.are_twins { Kinship::Twins } else { Kinship::Kin };
+            (used.collect(), kin.levels.len() - 1, kin.left_out.clone(), Some(kinship))
         }
     };
     let fit = estimates.fit(from, to).unwrap();

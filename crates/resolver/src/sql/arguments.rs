@@ -28,15 +28,9 @@ pub(super) struct Owner {
 
 impl Owner {
     /// For functions of `(clock_id, seq_id, ts)`.
-    pub const OF_ONE: Owner = Owner {
-        machine: 3,
-        file: 4,
-    };
+    pub const OF_ONE: Owner = Owner { machine: 3, file: 4 };
     /// For functions of `(clock_id, seq_id, ts, to_clock_id, to_seq_id)`.
-    pub const OF_TWO: Owner = Owner {
-        machine: 5,
-        file: 6,
-    };
+    pub const OF_TWO: Owner = Owner { machine: 5, file: 6 };
 
     fn machine(self) -> Argument {
         (self.machine, "machine_id")
@@ -102,11 +96,7 @@ impl<V: Values + ?Sized> ClockArguments for Arguments<'_, V> {
         if self.has(owner.machine) {
             return None;
         }
-        Some(Numbers {
-            from: hosts_clock(self, FROM)?,
-            ticks: plain_integer(self, TS)?,
-            to,
-        })
+        Some(Numbers { from: hosts_clock(self, FROM)?, ticks: plain_integer(self, TS)?, to })
     }
 
     fn written(&self, (index, name): Argument) -> Result<Option<WrittenClock>> {
@@ -351,10 +341,7 @@ fn not_there<V: Values + ?Sized>(
         NotThere::Several(files) => {
             let (index, name) = owner.file();
             let number = index + 1;
-            let of_any = Clock {
-                file: FileTag::SHARED,
-                ..asked.clock
-            };
+            let of_any = Clock { file: FileTag::SHARED, ..asked.clock };
             arguments.wrong(
                 clock.0,
                 clock.1,

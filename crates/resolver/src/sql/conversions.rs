@@ -10,36 +10,11 @@ use crate::clock::{Clock, builtin_name};
 use crate::unresolved::Unresolved;
 
 pub(super) fn add(to: &mut impl Functions, session: &Session<Loaded>) -> Result<()> {
-    add_conversion(
-        to,
-        session,
-        Signature::to_boottime("to_boottime", 3..=5),
-        nearest,
-    )?;
-    add_conversion(
-        to,
-        session,
-        Signature::with_target("convert_clock", 5..=7, 5),
-        nearest,
-    )?;
-    add_conversion(
-        to,
-        session,
-        Signature::with_target("why_unresolved", 3..=7, 5),
-        reason,
-    )?;
-    add_conversion(
-        to,
-        session,
-        Signature::to_boottime("to_boottime_linear", 3..=5),
-        linear,
-    )?;
-    add_conversion(
-        to,
-        session,
-        Signature::to_boottime("boottime_error", 3..=5),
-        error,
-    )?;
+    add_conversion(to, session, Signature::to_boottime("to_boottime", 3..=5), nearest)?;
+    add_conversion(to, session, Signature::with_target("convert_clock", 5..=7, 5), nearest)?;
+    add_conversion(to, session, Signature::with_target("why_unresolved", 3..=7, 5), reason)?;
+    add_conversion(to, session, Signature::to_boottime("to_boottime_linear", 3..=5), linear)?;
+    add_conversion(to, session, Signature::to_boottime("boottime_error", 3..=5), error)?;
     to.add("clock_id", 1, ClockIdOfName)?;
     to.add("clock_name", 1, NameOfClockId)
 }
@@ -82,19 +57,11 @@ struct Signature {
 impl Signature {
     /// A function whose target is BOOTTIME, however many arguments it has.
     fn to_boottime(name: &'static str, counts: RangeInclusive<u8>) -> Signature {
-        Signature {
-            name,
-            counts,
-            with_target: None,
-        }
+        Signature { name, counts, with_target: None }
     }
 
     fn with_target(name: &'static str, counts: RangeInclusive<u8>, from: u8) -> Signature {
-        Signature {
-            name,
-            counts,
-            with_target: Some(from),
-        }
+        Signature { name, counts, with_target: Some(from) }
     }
 }
 
@@ -216,10 +183,7 @@ impl<A: Answers> Conversion<A> {
                 None => snapshots.boottime(),
                 Some(to) => arguments.found(TO[0], owner, to, snapshots)?,
             };
-            Ok(self
-                .answer
-                .answer(snapshots, (from, ticks, to), cache)
-                .into())
+            Ok(self.answer.answer(snapshots, (from, ticks, to), cache).into())
         })?
     }
 
@@ -254,8 +218,6 @@ impl Function for NameOfClockId {
     #[inline]
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
         let written = Arguments::new("clock_name", call).written((0, "id"))?;
-        Ok(written
-            .and_then(|written| builtin_name(written.id().get()))
-            .into())
+        Ok(written.and_then(|written| builtin_name(written.id().get())).into())
     }
 }

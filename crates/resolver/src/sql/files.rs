@@ -220,9 +220,7 @@ impl Owners {
     fn of_file(&self, clock: Clock, file: u32) -> Result<Clock, NotThere> {
         let tag = self.tag(file).ok_or(NotThere::File)?;
         let key = (file, clock.machine.0);
-        let part = self
-            .parts
-            .binary_search_by_key(&key, |part| (part.file, part.machine));
+        let part = self.parts.binary_search_by_key(&key, |part| (part.file, part.machine));
         let part = part.ok().and_then(|index| self.parts.get(index));
         let is_own = clock.file != FileTag::SHARED
             || part.is_some_and(|part| {
@@ -252,9 +250,7 @@ fn only(clocks: &[Clock], clock: Clock) -> Result<Clock, NotThere> {
 
 #[cold]
 fn no_machine(machines: &[Option<i64>], machine: MachineId) -> NotThere {
-    let raw = machines
-        .iter()
-        .position(|raw| *raw == Some(machine.0.into()));
+    let raw = machines.iter().position(|raw| *raw == Some(machine.0.into()));
     NotThere::Machine {
         last: (machines.len() as u32).saturating_sub(1),
         raw: raw.map(|index| index as u32),
@@ -273,9 +269,7 @@ fn files<D: Database + ?Sized>(database: &D) -> Result<Option<Vec<FileTag>>> {
         return Ok(None);
     }
     files.sort_unstable();
-    let tags = (1..)
-        .zip(&files)
-        .map(|(order, &(_, id))| FileTag { order, id });
+    let tags = (1..).zip(&files).map(|(order, &(_, id))| FileTag { order, id });
     let mut tags: Vec<FileTag> = tags.collect();
     tags.sort_unstable_by_key(|tag| (tag.id, tag.order));
     tags.dedup_by_key(|tag| tag.id);

@@ -16,11 +16,7 @@ pub(super) fn add(to: &mut impl Functions, session: &Session<Loaded>) -> Result<
 
 /// The functions with the names to which the prelude of Perfetto's library delegates (PQ9).
 pub(super) fn add_intrinsics(to: &mut impl Functions, session: &Session<Loaded>) -> Result<()> {
-    let names = [
-        "__intrinsic_to_realtime",
-        "__intrinsic_to_monotonic",
-        "__intrinsic_abs_time_str",
-    ];
+    let names = ["__intrinsic_to_realtime", "__intrinsic_to_monotonic", "__intrinsic_abs_time_str"];
     add_conversions(to, session, names)
 }
 
@@ -30,12 +26,8 @@ fn add_conversions(
     names: [&'static str; 3],
 ) -> Result<()> {
     let [to_realtime, to_monotonic, abs_time_str] = names;
-    add_of_trace_time(to, session, to_realtime, |readings, ts| {
-        readings.realtime(ts).into()
-    })?;
-    add_of_trace_time(to, session, to_monotonic, |readings, ts| {
-        readings.monotonic(ts).into()
-    })?;
+    add_of_trace_time(to, session, to_realtime, |readings, ts| readings.realtime(ts).into())?;
+    add_of_trace_time(to, session, to_monotonic, |readings, ts| readings.monotonic(ts).into())?;
     add_of_trace_time(to, session, abs_time_str, |readings, ts| {
         let shown = readings.realtime(ts).map(WallTime::of_realtime);
         shown.map(|shown| shown.to_string()).into()
@@ -51,11 +43,7 @@ fn add_of_trace_time<A>(
 where
     A: Fn(&Readings, i64) -> Answer + Send + Sync + 'static,
 {
-    let function = OfTraceTime {
-        name,
-        session: session.clone(),
-        answer,
-    };
+    let function = OfTraceTime { name, session: session.clone(), answer };
     to.add(name, 1, function)
 }
 
@@ -71,9 +59,9 @@ impl<A: Fn(&Readings, i64) -> Answer + Send + Sync + 'static> Function for OfTra
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
         match Arguments::new(self.name, call).integer(0, "ts")? {
             None => Ok(Answer::Null),
-            Some(ts) => self.session.with(self.name, call, |loaded| {
-                (self.answer)(loaded.snapshots.readings(), ts)
-            }),
+            Some(ts) => self
+                .session
+                .with(self.name, call, |loaded| (self.answer)(loaded.snapshots.readings(), ts)),
         }
     }
 }
@@ -96,9 +84,7 @@ impl Function for AbsTimeStrInZone {
         let Some((ts, zone)) = ts.zip(zone) else {
             return Ok(Answer::Null);
         };
-        let shown = self.0.with(name, call, |loaded| {
-            loaded.snapshots.readings().realtime(ts)
-        })?;
+        let shown = self.0.with(name, call, |loaded| loaded.snapshots.readings().realtime(ts))?;
         let shown = shown.map(|shown| WallTime::of_realtime(shown).in_zone(&zone));
         Ok(shown.into())
     }

@@ -38,9 +38,7 @@ pub(super) fn each_row<D: Database + ?Sized>(
     let mut rows = 0;
     let read = database.query(sql, |row| {
         if rows == MOST {
-            return Err(Error::new(format_args!(
-                "{table} has more than {MOST} rows"
-            )));
+            return Err(Error::new(format_args!("{table} has more than {MOST} rows")));
         }
         rows += 1;
         let wrong = |error: Error| Error::new(format_args!("{table}: {error}"));

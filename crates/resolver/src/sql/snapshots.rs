@@ -95,10 +95,7 @@ impl Table for Loaded {
         check_schema(function, database)?;
         let snapshots = load(database).map_err(|error| explain(function, &error))?;
         let unit = snapshots.unit_of(Clock::BOOTTIME);
-        let cache = Cache {
-            estimates: EstimateCache::new(),
-            unit: (Clock::BOOTTIME, unit),
-        };
+        let cache = Cache { estimates: EstimateCache::new(), unit: (Clock::BOOTTIME, unit) };
         Ok(Loaded { snapshots, cache })
     }
 }
@@ -119,10 +116,7 @@ impl Snapshots {
     /// BOOTTIME of the machine of trace time.
     #[inline(always)]
     pub fn boottime(&self) -> Clock {
-        Clock {
-            machine: self.owners.trace_time_machine(),
-            ..Clock::BOOTTIME
-        }
+        Clock { machine: self.owners.trace_time_machine(), ..Clock::BOOTTIME }
     }
 
     /// Converts a reading in the clock's own unit (rule V4) to nanoseconds of
@@ -191,9 +185,7 @@ impl Snapshots {
     pub fn explain(&self, from: Clock, ticks: i64, to: Clock, cache: &mut Cache) -> Vec<Hop> {
         let value = Ticks(ticks).in_units_of(self.unit(from, cache));
         let (graph, cache) = (self.estimates.graph(), cache.estimates.conversions());
-        value
-            .and_then(|value| graph.explain(from, value, to, cache).ok())
-            .unwrap_or_default()
+        value.and_then(|value| graph.explain(from, value, to, cache).ok()).unwrap_or_default()
     }
 
     /// The same by lines (rules R).
@@ -206,9 +198,7 @@ impl Snapshots {
     ) -> Vec<LinearHop> {
         let value = Ticks(ticks).in_units_of(self.unit(from, cache));
         let (estimates, cache) = (&self.estimates, &mut cache.estimates);
-        value
-            .and_then(|value| estimates.explain(from, value, to, cache).ok())
-            .unwrap_or_default()
+        value.and_then(|value| estimates.explain(from, value, to, cache).ok()).unwrap_or_default()
     }
 
     /// Whether a clock of the trace, on any machine, has this number (rule C8).
@@ -257,9 +247,7 @@ fn explain(function: &str, error: &Error) -> Error {
             "{function}(): this is not a timebase database ({message}); make one with `timebase import`"
         ));
     }
-    Error::new(format_args!(
-        "{function}(): clock_snapshot cannot be used: {message}"
-    ))
+    Error::new(format_args!("{function}(): clock_snapshot cannot be used: {message}"))
 }
 
 /// The rows in the order of an import; or sorted, if they are not snapshot by snapshot. It does not
@@ -283,12 +271,7 @@ fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
         true => rows,
         false => Rows::read(database, &owners, &sorted_by(&readings, "snapshot_id, id"))?,
     };
-    let Rows {
-        graph,
-        ids,
-        of_rules_k,
-        ..
-    } = rows;
+    let Rows { graph, ids, of_rules_k, .. } = rows;
     owners.set_clocks(graph.domains());
     let mut estimates = Estimates::new(graph);
     samples::load(database, &owners, &mut estimates)?;
@@ -377,12 +360,10 @@ impl<'o> Rows<'o> {
             )));
         }
         self.count += 1;
-        let snapshot = row
-            .integer(0, "snapshot_id")
-            .map_err(|error| match row.value(9) {
-                Some(ValueRef::Integer(id)) => Error::new(format_args!("row {id}: {error}")),
-                _ => error,
-            })?;
+        let snapshot = row.integer(0, "snapshot_id").map_err(|error| match row.value(9) {
+            Some(ValueRef::Integer(id)) => Error::new(format_args!("row {id}: {error}")),
+            _ => error,
+        })?;
         if let Some((last, _)) = self.current
             && last != snapshot
         {

@@ -31,11 +31,7 @@ enum Which {
 const NEEDED: c_int = 0b111;
 
 impl Which {
-    const ALL: [Which; 3] = [
-        Which::ClockPath,
-        Which::ClockPathLinear,
-        Which::BoottimeInterval,
-    ];
+    const ALL: [Which; 3] = [Which::ClockPath, Which::ClockPathLinear, Which::BoottimeInterval];
 
     fn name(self) -> &'static str {
         match self {
@@ -132,9 +128,7 @@ unsafe impl<'vtab> VTab<'vtab> for ClockTable {
         _args: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
         db.config(VTabConfig::Innocuous)?;
-        let (which, session) = aux
-            .cloned()
-            .unwrap_or((Which::ClockPath, Session::default()));
+        let (which, session) = aux.cloned().unwrap_or((Which::ClockPath, Session::default()));
         let vtab = ClockTable {
             base: ffi::sqlite3_vtab::default(),
             // SAFETY: a virtual table never outlives its connection.
@@ -214,11 +208,8 @@ impl Cursor<'_> {
     /// The rows for the given arguments.
     fn rows(&self) -> Result<Rows> {
         let name = self.which.name();
-        let values: Vec<Option<ValueRef<'_>>> = self
-            .arguments
-            .iter()
-            .map(|value| value.as_ref().map(ValueRef::from))
-            .collect();
+        let values: Vec<Option<ValueRef<'_>>> =
+            self.arguments.iter().map(|value| value.as_ref().map(ValueRef::from)).collect();
         match self.which {
             Which::ClockPath | Which::ClockPathLinear => self.hops(name, values),
             Which::BoottimeInterval => self.interval(&Arguments::new(name, &values[..])),
@@ -255,9 +246,7 @@ impl Cursor<'_> {
             if self.which == Which::ClockPathLinear {
                 let hops = snapshots.explain_linear(from, ticks, to, cache).into_iter();
                 let hops = hops.enumerate();
-                return Ok(hops
-                    .map(|(step, hop)| linear_hop_row(step, &hop, snapshots))
-                    .collect());
+                return Ok(hops.map(|(step, hop)| linear_hop_row(step, &hop, snapshots)).collect());
             }
             let hops = snapshots.explain(from, ticks, to, cache).into_iter();
             let rows = hops.enumerate().map(|(step, hop)| {
@@ -332,9 +321,7 @@ fn hop_row(step: usize, hop: &Hop, snapshot_id: Option<i64>) -> Vec<Value> {
 fn linear_hop_row(step: usize, hop: &LinearHop, snapshots: &Snapshots) -> Vec<Value> {
     let reading = |around: Option<(Option<SnapshotId>, i64, i64)>| match around {
         Some((snapshot, from, to)) => [
-            snapshot
-                .and_then(|snapshot| snapshots.snapshot_id(snapshot))
-                .into(),
+            snapshot.and_then(|snapshot| snapshots.snapshot_id(snapshot)).into(),
             Value::Integer(from),
             Value::Integer(to),
         ],

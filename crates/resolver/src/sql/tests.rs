@@ -25,9 +25,7 @@ fn ask(conn: &Connection, sql: &str) -> Value {
 }
 
 fn refusal(conn: &Connection, sql: &str) -> String {
-    let error = conn
-        .query_row(sql, [], |row| row.get::<_, Value>(0))
-        .unwrap_err();
+    let error = conn.query_row(sql, [], |row| row.get::<_, Value>(0)).unwrap_err();
     match error {
         Error::SqliteFailure(_, Some(message)) => message,
         error => error.to_string(),
@@ -37,18 +35,9 @@ fn refusal(conn: &Connection, sql: &str) -> String {
 #[test]
 fn functions_answer() {
     let conn = database();
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime(64, 2, 1003)"),
-        Value::Integer(5103)
-    );
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime('MONOTONIC', 7, 1003, 0)"),
-        Value::Integer(5003)
-    );
-    assert_eq!(
-        ask(&conn, "SELECT convert_clock(6, 0, 5203, 64, 2)"),
-        Value::Integer(1103)
-    );
+    assert_eq!(ask(&conn, "SELECT to_boottime(64, 2, 1003)"), Value::Integer(5103));
+    assert_eq!(ask(&conn, "SELECT to_boottime('MONOTONIC', 7, 1003, 0)"), Value::Integer(5003));
+    assert_eq!(ask(&conn, "SELECT convert_clock(6, 0, 5203, 64, 2)"), Value::Integer(1103));
     assert_eq!(ask(&conn, "SELECT to_boottime(64, 3, 1003)"), Value::Null);
     assert_eq!(
         ask(&conn, "SELECT why_unresolved(64, 3, 1003)"),
@@ -58,22 +47,13 @@ fn functions_answer() {
         ask(&conn, "SELECT why_unresolved(64, 0, 1003)"),
         Value::Text("no_sequence_id".into())
     );
-    assert_eq!(
-        ask(&conn, "SELECT why_unresolved(64, 2, 1003)"),
-        Value::Null
-    );
+    assert_eq!(ask(&conn, "SELECT why_unresolved(64, 2, 1003)"), Value::Null);
     assert_eq!(ask(&conn, "SELECT to_boottime(64, 2, NULL)"), Value::Null);
     assert_eq!(ask(&conn, "SELECT to_boottime(NULL, 0, NULL)"), Value::Null);
     assert_eq!(ask(&conn, "SELECT clock_id('BOOTTIME')"), Value::Integer(6));
-    assert_eq!(
-        ask(&conn, "SELECT clock_name(9)"),
-        Value::Text("TSC".into())
-    );
+    assert_eq!(ask(&conn, "SELECT clock_name(9)"), Value::Text("TSC".into()));
     assert_eq!(ask(&conn, "SELECT clock_name(200)"), Value::Null);
-    assert_eq!(
-        ask(&conn, "SELECT to_monotonic(5203)"),
-        Value::Integer(1203)
-    );
+    assert_eq!(ask(&conn, "SELECT to_monotonic(5203)"), Value::Integer(1203));
     assert_eq!(
         ask(&conn, "SELECT abs_time_str(5205)"),
         Value::Text("2022-05-18T19:59:59.999999995".into())
@@ -91,10 +71,7 @@ fn clock_path_shows_every_hop() {
     assert_eq!(ask(&conn, sql), Value::Text(expected.into()));
     let count = "SELECT count(*) FROM clock_path(64, 2, 1003, 'MONOTONIC')";
     assert_eq!(ask(&conn, count), Value::Integer(1));
-    assert_eq!(
-        ask(&conn, "SELECT count(*) FROM clock_path(64, 3, 1003)"),
-        Value::Integer(0)
-    );
+    assert_eq!(ask(&conn, "SELECT count(*) FROM clock_path(64, 3, 1003)"), Value::Integer(0));
     // With a JOIN: two hops for 64@2, one for each reading of MONOTONIC and REALTIME.
     let joined = "SELECT count(*) FROM clock_snapshot AS s, \
                   clock_path(s.clock_id, s.seq_id, s.clock_value)";
@@ -109,8 +86,7 @@ fn clock_path_shows_every_hop() {
 #[test]
 fn clock_path_names_snapshots_as_the_table_does() {
     let conn = database();
-    conn.execute_batch("UPDATE clock_snapshot SET snapshot_id = snapshot_id + 40")
-        .unwrap();
+    conn.execute_batch("UPDATE clock_snapshot SET snapshot_id = snapshot_id + 40").unwrap();
     let sql = "SELECT group_concat(snapshot_id) FROM clock_path(64, 2, 1003)";
     assert_eq!(ask(&conn, sql), Value::Text("40,41".into()));
 }
@@ -123,31 +99,16 @@ fn a_wrong_argument_is_named() {
             "to_boottime(0, 0, 1)",
             "to_boottime(): argument 1 (clock_id) must be a clock number (1 to 4294967295) or name, not 0",
         ),
-        (
-            "to_boottime(9223372036854775807, 0, 1)",
-            "not 9223372036854775807",
-        ),
+        ("to_boottime(9223372036854775807, 0, 1)", "not 9223372036854775807"),
         ("to_boottime(x'00', 0, 1)", "not a blob"),
-        (
-            "to_boottime(3, -1, 1)",
-            "argument 2 (seq_id) must be between 0 and 4294967295",
-        ),
-        (
-            "to_boottime(3, 0, 1.5)",
-            "argument 3 (ts) must be an integer, not the real number 1.5",
-        ),
-        (
-            "to_boottime(3, 0, 'x')",
-            "argument 3 (ts) must be an integer, not the text 'x'",
-        ),
+        ("to_boottime(3, -1, 1)", "argument 2 (seq_id) must be between 0 and 4294967295"),
+        ("to_boottime(3, 0, 1.5)", "argument 3 (ts) must be an integer, not the real number 1.5"),
+        ("to_boottime(3, 0, 'x')", "argument 3 (ts) must be an integer, not the text 'x'"),
         ("to_boottime(3, 0, 1, 'x')", "argument 4 (machine_id)"),
         ("convert_clock(3, 0, 1, 0, 0)", "argument 4 (to_clock_id)"),
         ("clock_id(5)", "argument 1 (name) must be a text"),
         ("to_realtime('x')", "to_realtime(): argument 1 (ts)"),
-        (
-            "to_boottime(3, 0)",
-            "wrong number of arguments to function to_boottime()",
-        ),
+        ("to_boottime(3, 0)", "wrong number of arguments to function to_boottime()"),
     ];
     for (call, expected) in cases {
         let message = refusal(&conn, &format!("SELECT {call}"));
@@ -168,28 +129,15 @@ fn c7_a_clock_is_written_as_it_is_printed() {
         ("to_boottime('3', 0, 1003)", 5003),
         ("convert_clock('boottime', 0, 5203, '64@2', 0)", 1103),
         ("convert_clock('BootTime', 0, 5203, '64@2', NULL)", 1103),
-        (
-            "(SELECT value_out FROM clock_path('64@2', 0, 1003) WHERE step = 2)",
-            5103,
-        ),
-        (
-            "(SELECT value_out FROM clock_path(6, 0, 5203, '64@2') WHERE step = 2)",
-            1103,
-        ),
+        ("(SELECT value_out FROM clock_path('64@2', 0, 1003) WHERE step = 2)", 5103),
+        ("(SELECT value_out FROM clock_path(6, 0, 5203, '64@2') WHERE step = 2)", 1103),
         ("clock_id('64@3')", 64),
         ("clock_id('realtime')", 1),
         ("clock_id('REALTIM')", 2_557_397_649),
     ] {
-        assert_eq!(
-            ask(&conn, &format!("SELECT {call}")),
-            Value::Integer(value),
-            "{call}"
-        );
+        assert_eq!(ask(&conn, &format!("SELECT {call}")), Value::Integer(value), "{call}");
     }
-    assert_eq!(
-        ask(&conn, "SELECT clock_name('tsc')"),
-        Value::Text("TSC".into())
-    );
+    assert_eq!(ask(&conn, "SELECT clock_name('tsc')"), Value::Text("TSC".into()));
     assert_eq!(ask(&conn, "SELECT clock_name('64@3')"), Value::Null);
     let unknown = Value::Text("unknown_clock".into());
     for call in [
@@ -216,34 +164,19 @@ fn c7_a_clock_is_written_as_it_is_printed() {
             "to_boottime('64@', 0, 1)",
             "to_boottime(): argument 1 (clock_id) must be number@sequence, as in 64@3, not the text '64@'",
         ),
-        (
-            "to_boottime('64@99999999999', 0, 1)",
-            "not the text '64@99999999999'",
-        ),
+        ("to_boottime('64@99999999999', 0, 1)", "not the text '64@99999999999'"),
         ("to_boottime('', 0, 1)", "not the text ''"),
         ("to_boottime('BOOT TIME', 0, 1)", "without spaces"),
         ("to_boottime('6' || char(0), 0, 1)", "not the text '6\\0'"),
-        (
-            "why_unresolved('6@3', 0, 1)",
-            "only the clocks 64 to 127 are of a sequence",
-        ),
-        (
-            "clock_id('')",
-            "clock_id(): argument 1 (name) must be a clock number",
-        ),
-        (
-            "clock_name('@3')",
-            "clock_name(): argument 1 (id) must be number@sequence",
-        ),
+        ("why_unresolved('6@3', 0, 1)", "only the clocks 64 to 127 are of a sequence"),
+        ("clock_id('')", "clock_id(): argument 1 (name) must be a clock number"),
+        ("clock_name('@3')", "clock_name(): argument 1 (id) must be number@sequence"),
     ] {
         let message = refusal(&conn, &format!("SELECT {call}"));
         assert!(message.contains(expected), "{call}: {message}");
     }
     let message = refusal(&conn, "SELECT * FROM clock_path('64@2', 3, 1)");
-    assert!(
-        message.contains("clock_path(): argument 2 (seq_id) must be 0 or 2"),
-        "{message}"
-    );
+    assert!(message.contains("clock_path(): argument 2 (seq_id) must be 0 or 2"), "{message}");
 }
 
 #[test]
@@ -267,47 +200,23 @@ fn c8_a_name_that_the_trace_does_not_have_is_an_error() {
     }
     let meant = "must be a clock of the trace, not the text 'REALTIM'; did you mean REALTIME?";
     for (call, argument) in [
-        (
-            "to_boottime('REALTIM', 0, 1)",
-            "to_boottime(): argument 1 (clock_id)",
-        ),
-        (
-            "to_boottime('REALTIM', 0, NULL)",
-            "to_boottime(): argument 1 (clock_id)",
-        ),
-        (
-            "to_boottime('REALTIM', NULL, 1, 0)",
-            "to_boottime(): argument 1 (clock_id)",
-        ),
-        (
-            "convert_clock(NULL, 0, 1, 'REALTIM', 0)",
-            "convert_clock(): argument 4 (to_clock_id)",
-        ),
-        (
-            "why_unresolved('REALTIM', 0, 1)",
-            "why_unresolved(): argument 1 (clock_id)",
-        ),
+        ("to_boottime('REALTIM', 0, 1)", "to_boottime(): argument 1 (clock_id)"),
+        ("to_boottime('REALTIM', 0, NULL)", "to_boottime(): argument 1 (clock_id)"),
+        ("to_boottime('REALTIM', NULL, 1, 0)", "to_boottime(): argument 1 (clock_id)"),
+        ("convert_clock(NULL, 0, 1, 'REALTIM', 0)", "convert_clock(): argument 4 (to_clock_id)"),
+        ("why_unresolved('REALTIM', 0, 1)", "why_unresolved(): argument 1 (clock_id)"),
         (
             "(SELECT count(*) FROM clock_path(3, 0, 1, 'REALTIM'))",
             "clock_path(): argument 4 (to_clock_id)",
         ),
     ] {
         let message = refusal(&conn, &format!("SELECT {call}"));
-        assert!(
-            message.contains(&format!("{argument} {meant}")),
-            "{call}: {message}"
-        );
+        assert!(message.contains(&format!("{argument} {meant}")), "{call}: {message}");
     }
     let other = refusal(&conn, "SELECT to_boottime('com.example.other', 0, 1)");
-    assert!(
-        other.ends_with("; none has the number of this name, 2625591186"),
-        "{other}"
-    );
+    assert!(other.ends_with("; none has the number of this name, 2625591186"), "{other}");
     // A number need not exist in the trace.
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime(2625591186, 0, 1)"),
-        Value::Null
-    );
+    assert_eq!(ask(&conn, "SELECT to_boottime(2625591186, 0, 1)"), Value::Null);
 }
 
 #[test]
@@ -322,10 +231,7 @@ fn c8_the_names_of_a_database_with_nothing_but_snapshots_are_those_of_them() {
     let known = "SELECT to_boottime('com.example.my_subsystem', 0, 13)";
     assert_eq!(ask(&conn, known), Value::Integer(9013));
     let message = refusal(&conn, "SELECT to_boottime('com.example', 0, 13)");
-    assert!(
-        message.contains("must be a clock of the trace"),
-        "{message}"
-    );
+    assert!(message.contains("must be a clock of the trace"), "{message}");
 }
 
 #[test]
@@ -336,10 +242,7 @@ fn k3_k4_a_wall_clock_leads_back_to_trace_time() {
         other => panic!("{sql}: {other:?}"),
     };
     let local = "abs_time_str(5205, 'Europe/Berlin')";
-    assert_eq!(
-        text(&format!("SELECT {local}")),
-        "2022-05-18T21:59:59.999999995+02:00"
-    );
+    assert_eq!(text(&format!("SELECT {local}")), "2022-05-18T21:59:59.999999995+02:00");
     for shown in [
         local,
         "abs_time_str(5205)",
@@ -363,22 +266,13 @@ fn k3_k4_a_wall_clock_leads_back_to_trace_time() {
             "abs_time_str(1, 'Berlin')",
             "abs_time_str(): argument 2 (zone) must be a time zone such as Europe/Berlin",
         ),
-        (
-            "abs_time_str(1, 2)",
-            "abs_time_str(): argument 2 (zone) must be a text, not 2",
-        ),
+        ("abs_time_str(1, 2)", "abs_time_str(): argument 2 (zone) must be a text, not 2"),
         (
             "from_abs_time_str('noon')",
             "from_abs_time_str(): argument 1 (text) must be a time such as 2026-11-21T16:21:30.5",
         ),
-        (
-            "from_abs_time_str(1)",
-            "from_abs_time_str(): argument 1 (text) must be a text, not 1",
-        ),
-        (
-            "from_abs_time_str('2026-10-25T02:30[Europe/Berlin]')",
-            "fold",
-        ),
+        ("from_abs_time_str(1)", "from_abs_time_str(): argument 1 (text) must be a text, not 1"),
+        ("from_abs_time_str('2026-10-25T02:30[Europe/Berlin]')", "fold"),
         ("from_abs_time_str('3026-10-25T02:30')", "1677 to 2262"),
     ] {
         let message = refusal(&conn, &format!("SELECT {call}"));
@@ -389,56 +283,31 @@ fn k3_k4_a_wall_clock_leads_back_to_trace_time() {
 #[test]
 fn a_wrong_text_is_shown_in_short() {
     let conn = database();
-    let long = refusal(
-        &conn,
-        "SELECT to_boottime(3, 0, printf('%.*c', 100000, 'x'))",
-    );
-    assert!(
-        long.ends_with(&format!("not the text '{}…'", "x".repeat(60))),
-        "{long}"
-    );
+    let long = refusal(&conn, "SELECT to_boottime(3, 0, printf('%.*c', 100000, 'x'))");
+    assert!(long.ends_with(&format!("not the text '{}…'", "x".repeat(60))), "{long}");
     let zero = refusal(&conn, "SELECT to_boottime(3, 0, 'a' || char(0) || 'b')");
-    assert!(
-        zero.ends_with("must be an integer, not the text 'a\\0b'"),
-        "{zero}"
-    );
+    assert!(zero.ends_with("must be an integer, not the text 'a\\0b'"), "{zero}");
     let no_text = "CAST(x'4dff' AS TEXT)";
     for call in [
         format!("SELECT to_boottime({no_text}, 0, 1)"),
         format!("SELECT count(*) FROM clock_path({no_text}, 0, 1)"),
     ] {
         let message = refusal(&conn, &call);
-        assert!(
-            message.contains("(): argument 1 (clock_id) must be UTF-8"),
-            "{message}"
-        );
+        assert!(message.contains("(): argument 1 (clock_id) must be UTF-8"), "{message}");
     }
 }
 
 #[test]
 fn rows_added_to_clock_snapshot_are_seen_by_the_next_statement() {
     let conn = database();
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime(3, 0, 2001)"),
-        Value::Integer(6001)
-    );
+    assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Integer(6001));
     let add = "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 2000), (9, 6, 9000)";
     conn.execute_batch(&format!("BEGIN; {add}")).unwrap();
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime(3, 0, 2001)"),
-        Value::Integer(9001)
-    );
+    assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Integer(9001));
     conn.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime(3, 0, 2001)"),
-        Value::Integer(6001)
-    );
-    conn.execute_batch("CREATE TABLE other (x); INSERT INTO other VALUES (1)")
-        .unwrap();
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime(3, 0, 2001)"),
-        Value::Integer(6001)
-    );
+    assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Integer(6001));
+    conn.execute_batch("CREATE TABLE other (x); INSERT INTO other VALUES (1)").unwrap();
+    assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Integer(6001));
 }
 
 #[test]
@@ -446,21 +315,13 @@ fn rows_added_by_another_connection_are_seen_too() {
     let dir = std::env::temp_dir().join(format!("timebase-sql-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let path = dir.join("shared.db");
-    database()
-        .execute("VACUUM INTO ?1", [path.to_str().unwrap()])
-        .unwrap();
+    database().execute("VACUUM INTO ?1", [path.to_str().unwrap()]).unwrap();
     let conn = Connection::open(&path).unwrap();
     super::register(&conn).unwrap();
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime(3, 0, 2001)"),
-        Value::Integer(6001)
-    );
+    assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Integer(6001));
     let add = "INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 2000), (9, 6, 9000)";
     Connection::open(&path).unwrap().execute_batch(add).unwrap();
-    assert_eq!(
-        ask(&conn, "SELECT to_boottime(3, 0, 2001)"),
-        Value::Integer(9001)
-    );
+    assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Integer(9001));
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
@@ -469,10 +330,7 @@ fn a_database_of_another_kind_is_told() {
     let conn = Connection::open_in_memory().unwrap();
     super::register(&conn).unwrap();
     let message = refusal(&conn, "SELECT to_boottime(3, 0, 1)");
-    assert!(
-        message.contains("to_boottime(): this is not a timebase database"),
-        "{message}"
-    );
+    assert!(message.contains("to_boottime(): this is not a timebase database"), "{message}");
 }
 
 #[test]
@@ -481,10 +339,7 @@ fn a_timebase_database_of_another_version_is_told() {
          ALTER TABLE clock_snapshot DROP COLUMN source";
     for (change, advice) in [
         (older, "import the trace again"),
-        (
-            "PRAGMA user_version = 99",
-            "a newer timebase made it, so update timebase",
-        ),
+        ("PRAGMA user_version = 99", "a newer timebase made it, so update timebase"),
     ] {
         let conn = database();
         conn.execute_batch(change).unwrap();
@@ -511,8 +366,7 @@ fn a_timebase_database_of_another_version_is_told() {
 #[test]
 fn a_database_that_timebase_did_not_make_may_have_any_version() {
     let conn = database();
-    conn.execute_batch("PRAGMA application_id = 0; PRAGMA user_version = 8")
-        .unwrap();
+    conn.execute_batch("PRAGMA application_id = 0; PRAGMA user_version = 8").unwrap();
     let sql = "SELECT to_boottime(3, 0, 1104)";
     assert_eq!(ask(&conn, sql), Value::Integer(5104));
 }
@@ -532,10 +386,7 @@ fn a_snapshot_added_by_hand_that_cannot_be_one_is_told() {
     conn.execute_batch("INSERT INTO clock_snapshot (snapshot_id, clock_id, clock_value) VALUES (9, 3, 1), (9, 3, 2)")
         .unwrap();
     let message = refusal(&conn, "SELECT to_boottime(3, 0, 1)");
-    assert!(
-        message.contains("snapshot 9: clock MONOTONIC is read twice"),
-        "{message}"
-    );
+    assert!(message.contains("snapshot 9: clock MONOTONIC is read twice"), "{message}");
 }
 
 #[test]
@@ -548,10 +399,7 @@ fn a_clock_snapshot_that_needs_the_clocks_is_told() {
          WHERE boottime IS NOT NULL;",
     )
     .unwrap();
-    for sql in [
-        "SELECT to_boottime(3, 0, 1104)",
-        "SELECT count(*) FROM clock_path(3, 0, 1104)",
-    ] {
+    for sql in ["SELECT to_boottime(3, 0, 1104)", "SELECT count(*) FROM clock_path(3, 0, 1104)"] {
         let message = refusal(&conn, sql);
         assert!(message.contains("define it without the call"), "{message}");
     }
@@ -599,9 +447,7 @@ fn a_statement_that_is_run_again_sees_what_was_added_in_between() {
     conn.execute_batch("ROLLBACK").unwrap();
     assert_eq!(run(), 6001);
     // A statement that is stopped halfway and begun again.
-    let mut statement = conn
-        .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
-        .unwrap();
+    let mut statement = conn.prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot").unwrap();
     let mut rows = statement.query([]).unwrap();
     assert_eq!(rows.next().unwrap().unwrap().get(0), Ok(6001));
     drop(rows);
@@ -629,8 +475,7 @@ fn statements_that_run_by_turns_see_one_graph_each_from_beginning_to_end() {
         }
         if row == 5 {
             // A third statement: the first two no longer have its version.
-            conn.execute_batch("DELETE FROM clock_snapshot WHERE clock_id <> 6")
-                .unwrap();
+            conn.execute_batch("DELETE FROM clock_snapshot WHERE clock_id <> 6").unwrap();
             assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Null);
         }
         let seen = first.next().unwrap().unwrap().get(0);
@@ -647,19 +492,14 @@ fn statements_that_run_by_turns_see_one_graph_each_from_beginning_to_end() {
 #[test]
 fn k1_readings_of_a_change_that_is_rolled_back_are_not_kept() {
     let conn = database();
-    let mut statement = conn
-        .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
-        .unwrap();
+    let mut statement = conn.prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot").unwrap();
     let mut rows = statement.query([]).unwrap();
     rows.next().unwrap();
     conn.execute_batch(&format!("BEGIN; {ADD}")).unwrap();
     assert_eq!(ask(&conn, "SELECT to_realtime(9000)"), Value::Integer(77));
     drop(rows);
     conn.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(
-        ask(&conn, "SELECT to_realtime(9000)"),
-        Value::Integer(1_652_904_000_000_003_790)
-    );
+    assert_eq!(ask(&conn, "SELECT to_realtime(9000)"), Value::Integer(1_652_904_000_000_003_790));
 }
 
 #[test]
@@ -723,9 +563,7 @@ fn an_interrupted_load_is_begun_anew() {
 #[test]
 fn a_function_is_not_replaced_while_a_statement_runs() {
     let conn = database();
-    let mut statement = conn
-        .prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot")
-        .unwrap();
+    let mut statement = conn.prepare("SELECT to_boottime(3, 0, 2001) FROM clock_snapshot").unwrap();
     let mut rows = statement.query([]).unwrap();
     rows.next().unwrap();
     let error = super::register(&conn).unwrap_err().to_string();
@@ -740,15 +578,11 @@ fn threads_that_use_a_connection_one_after_the_other_are_answered() {
     let mut conn = database();
     for _again in 0..3 {
         let thread = std::thread::spawn(move || {
-            assert_eq!(
-                ask(&conn, "SELECT to_boottime(3, 0, 2001)"),
-                Value::Integer(6001)
-            );
+            assert_eq!(ask(&conn, "SELECT to_boottime(3, 0, 2001)"), Value::Integer(6001));
             conn
         });
         conn = thread.join().unwrap();
-        conn.execute_batch("UPDATE clock_snapshot SET ts = ts + 1")
-            .unwrap();
+        conn.execute_batch("UPDATE clock_snapshot SET ts = ts + 1").unwrap();
     }
 }
 
@@ -824,8 +658,7 @@ fn an_interrupted_load_is_an_interruption_and_can_be_tried_again() {
     // After this many steps, which fall before and into each of the queries.
     for steps in (1..400).step_by(7) {
         let mut is_first = true;
-        conn.progress_handler(steps, Some(move || std::mem::take(&mut is_first)))
-            .unwrap();
+        conn.progress_handler(steps, Some(move || std::mem::take(&mut is_first))).unwrap();
         if let Err(error) = ask(&conn) {
             assert_eq!(
                 error.sqlite_error_code(),
@@ -836,8 +669,7 @@ fn an_interrupted_load_is_an_interruption_and_can_be_tried_again() {
         conn.progress_handler(0, None::<fn() -> bool>).unwrap();
         assert_eq!(ask(&conn), Ok(5103));
         // Another version of the table, which is loaded again.
-        conn.execute_batch("UPDATE clock_snapshot SET packet_id = 5")
-            .unwrap();
+        conn.execute_batch("UPDATE clock_snapshot SET packet_id = 5").unwrap();
     }
 }
 
@@ -865,10 +697,7 @@ fn r6_functions_answer_where_a_reading_was_and_how_sure_that_is() {
     };
     let at = integer("SELECT to_boottime_linear(64, 2, 400000001)");
     assert!((at - 400_036_010).abs() <= 1, "{at}");
-    assert_eq!(
-        integer("SELECT to_boottime_linear('64@2', 0, 400000001, 0)"),
-        at
-    );
+    assert_eq!(integer("SELECT to_boottime_linear('64@2', 0, 400000001, 0)"), at);
     // 1.5 µs and 1 ppm of 0.4 s for the first hop, and for the second: nothing shows that they
     // are less.
     let error = integer("SELECT boottime_error(64, 2, 400000001)");
@@ -898,10 +727,7 @@ fn r6_functions_answer_where_a_reading_was_and_how_sure_that_is() {
         "boottime_interval() needs the arguments (clock_id, seq_id, ts)"
     );
     let unknown = refusal(&conn, "SELECT * FROM boottime_interval('MONOTINIC', 0, 1)");
-    assert!(
-        unknown.contains("boottime_interval(): argument 1"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("boottime_interval(): argument 1"), "{unknown}");
     assert!(unknown.contains("MONOTONIC"), "{unknown}");
 }
 

@@ -39,11 +39,7 @@ pub(super) struct UnorderedReadings {
 impl UnorderedReadings {
     /// Empty, for this machine's clocks.
     pub fn new(machine: MachineId) -> UnorderedReadings {
-        UnorderedReadings {
-            machine,
-            realtime: Vec::new(),
-            monotonic: Vec::new(),
-        }
+        UnorderedReadings { machine, realtime: Vec::new(), monotonic: Vec::new() }
     }
 
     /// The readings of a clock; `None` if rules K do not use it.

@@ -93,10 +93,7 @@ struct ExtractArg {
 
 impl ExtractArg {
     fn new() -> Self {
-        ExtractArg {
-            by_path: Lookup::new(STORED).or(VALUE),
-            by_key: Lookup::new(VALUE),
-        }
+        ExtractArg { by_path: Lookup::new(STORED).or(VALUE), by_key: Lookup::new(VALUE) }
     }
 }
 
@@ -137,9 +134,7 @@ fn explain(error: &Error) -> Error {
             "extract_arg(): this database has no arguments ({message}); make one with `timebase import`"
         ));
     }
-    Error::new(format_args!(
-        "extract_arg(): args cannot be used: {message}"
-    ))
+    Error::new(format_args!("extract_arg(): args cannot be used: {message}"))
 }
 
 #[cfg(test)]

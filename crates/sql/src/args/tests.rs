@@ -68,11 +68,7 @@ fn an_argument_has_the_value_that_its_type_says() {
         ("debug.none", Value::Null),
         ("debug.raw", text(r#"{"a":1}"#)),
     ] {
-        assert_eq!(
-            ask(&conn, &format!("SELECT extract_arg(1, '{key}')")),
-            value,
-            "{key}"
-        );
+        assert_eq!(ask(&conn, &format!("SELECT extract_arg(1, '{key}')")), value, "{key}");
     }
 }
 
@@ -101,16 +97,10 @@ fn an_argument_is_found_by_its_whole_key_in_its_set() {
 fn null_is_null() {
     let conn = database();
     for call in ["NULL, 'debug.count'", "1, NULL", "NULL, NULL"] {
-        assert_eq!(
-            ask(&conn, &format!("SELECT extract_arg({call})")),
-            Value::Null
-        );
+        assert_eq!(ask(&conn, &format!("SELECT extract_arg({call})")), Value::Null);
     }
     // A NULL argument needs no table.
-    assert_eq!(
-        ask(&connect(), "SELECT extract_arg(NULL, 'x')"),
-        Value::Null
-    );
+    assert_eq!(ask(&connect(), "SELECT extract_arg(NULL, 'x')"), Value::Null);
 }
 
 #[test]
@@ -125,15 +115,9 @@ fn a_wrong_argument_is_an_error_that_names_it() {
         ("1, 5", format!("{key}a text, not 5")),
         ("NULL, 5", format!("{key}a text, not 5")),
         ("1, x'00'", format!("{key}a text, not a blob")),
-        (
-            "1, CAST(x'ff' AS TEXT)",
-            format!("{key}UTF-8, not the text '\u{fffd}'"),
-        ),
+        ("1, CAST(x'ff' AS TEXT)", format!("{key}UTF-8, not the text '\u{fffd}'")),
     ] {
-        assert_eq!(
-            refusal(&conn, &format!("SELECT extract_arg({call})")),
-            expected
-        );
+        assert_eq!(refusal(&conn, &format!("SELECT extract_arg({call})")), expected);
     }
     assert!(refusal(&conn, "SELECT extract_arg(1)").contains("wrong number of arguments"));
 }
@@ -147,8 +131,7 @@ fn a_database_without_arguments_is_told() {
         "extract_arg(): this database has no arguments (no such table: main.args); \
          make one with `timebase import`"
     );
-    conn.execute_batch("CREATE TABLE args (key, value)")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE args (key, value)").unwrap();
     assert_eq!(
         refusal(&conn, call),
         "extract_arg(): args cannot be used: no such column: value_type"
@@ -163,16 +146,9 @@ fn arguments_may_be_a_view_and_change() {
          CREATE VIEW args AS SELECT * FROM arg WHERE id <> 14",
     )
     .unwrap();
-    assert_eq!(
-        ask(&conn, "SELECT extract_arg(2, 'twice')"),
-        Value::Integer(7)
-    );
-    conn.execute_batch("UPDATE arg SET int_value = 8 WHERE id = 15")
-        .unwrap();
-    assert_eq!(
-        ask(&conn, "SELECT extract_arg(2, 'twice')"),
-        Value::Integer(8)
-    );
+    assert_eq!(ask(&conn, "SELECT extract_arg(2, 'twice')"), Value::Integer(7));
+    conn.execute_batch("UPDATE arg SET int_value = 8 WHERE id = 15").unwrap();
+    assert_eq!(ask(&conn, "SELECT extract_arg(2, 'twice')"), Value::Integer(8));
     let own = "DROP VIEW args;
                CREATE VIEW args AS SELECT *, extract_arg(arg_set_id, 'x') AS y FROM arg WHERE y IS NULL";
     conn.execute_batch(own).unwrap();
@@ -194,10 +170,7 @@ fn a_view_of_events_may_show_their_arguments() {
     .unwrap();
     let all = "SELECT group_concat(coalesce(count, 'none'), ' ') FROM counted";
     assert_eq!(ask(&conn, all), text("-3 4 none -3"));
-    assert_eq!(
-        ask(&conn, "SELECT id FROM counted WHERE count = 4"),
-        Value::Integer(1)
-    );
+    assert_eq!(ask(&conn, "SELECT id FROM counted WHERE count = 4"), Value::Integer(1));
 }
 
 #[test]
@@ -207,10 +180,7 @@ fn arguments_are_found_by_their_set() {
     let mut plan = conn.prepare(&explained).unwrap();
     let steps = plan.query_map(params![1, "x"], |row| row.get(3)).unwrap();
     let steps: Vec<String> = steps.map(Result::unwrap).collect();
-    assert_eq!(
-        steps,
-        ["SEARCH main.args USING INDEX args_set (arg_set_id=?)"]
-    );
+    assert_eq!(steps, ["SEARCH main.args USING INDEX args_set (arg_set_id=?)"]);
 }
 
 /// A database with timebase's tables.

@@ -53,10 +53,7 @@ fn frames_are_rows_with_their_places_in_the_source() {
     );
     let joined = "SELECT group_concat(c.id || ' ' || f.depth) FROM stack_profile_callsite AS c, callstack_frame(c.id) AS f WHERE c.depth < 2";
     assert_eq!(text(&conn, joined), "0 0,1 0,1 1,1 1,3 0,3 1");
-    assert_eq!(
-        text(&conn, "SELECT count(*) || '' FROM callstack_frame(NULL)"),
-        "0"
-    );
+    assert_eq!(text(&conn, "SELECT count(*) || '' FROM callstack_frame(NULL)"), "0");
     assert!(
         text(&conn, "SELECT count(*) || '' FROM callstack_frame('x')")
             .contains("must be an integer")

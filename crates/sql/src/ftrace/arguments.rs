@@ -56,18 +56,9 @@ use Form::{
 };
 use Piece::{Arg, As, Says, Value};
 
-const CLOCK: &[Piece] = &[
-    Value("name", Plain),
-    Arg("state", Plain),
-    Arg("cpu_id", Plain),
-];
+const CLOCK: &[Piece] = &[Value("name", Plain), Arg("state", Plain), Arg("cpu_id", Plain)];
 const WORK: &[Piece] = &[Says(" work struct "), Value("work", Hex(1))];
-const SOFTIRQ: &[Piece] = &[
-    Arg("vec", Plain),
-    Says(" [action="),
-    Value("vec", Action),
-    Says("]"),
-];
+const SOFTIRQ: &[Piece] = &[Arg("vec", Plain), Says(" [action="), Value("vec", Action), Says("]")];
 
 /// A mark with a value, whose type is a character.
 macro_rules! mark {
@@ -110,18 +101,10 @@ fn form(event: &str) -> Option<&'static [Piece]> {
             binder(event)
         }
         "clock_enable" | "clock_disable" => CLOCK,
-        "clock_set_rate" => &[
-            Says(" "),
-            Value("name", Plain),
-            Arg("state", Plain),
-            Arg("cpu_id", Plain),
-        ],
-        "clk_set_rate" => &[
-            Says(" "),
-            Value("name", Plain),
-            Says(" "),
-            Value("rate", Plain),
-        ],
+        "clock_set_rate" => {
+            &[Says(" "), Value("name", Plain), Arg("state", Plain), Arg("cpu_id", Plain)]
+        }
+        "clk_set_rate" => &[Says(" "), Value("name", Plain), Says(" "), Value("rate", Plain)],
         "mm_filemap_add_to_page_cache" => &[
             Says(" dev "),
             Value("s_dev", Major),
@@ -190,17 +173,12 @@ fn scheduler(event: &str) -> &'static [Piece] {
             Arg("next_pid", Plain),
             Arg("next_prio", Plain),
         ],
-        "sched_wakeup" => &[
-            Arg("comm", Plain),
-            Arg("pid", Plain),
-            Arg("prio", Plain),
-            Arg("target_cpu", Three),
-        ],
-        "sched_blocked_reason" => &[
-            Arg("pid", Plain),
-            As("iowait", "io_wait", Plain),
-            Arg("caller", Hex(1)),
-        ],
+        "sched_wakeup" => {
+            &[Arg("comm", Plain), Arg("pid", Plain), Arg("prio", Plain), Arg("target_cpu", Three)]
+        }
+        "sched_blocked_reason" => {
+            &[Arg("pid", Plain), As("iowait", "io_wait", Plain), Arg("caller", Hex(1))]
+        }
         _ => &[
             Arg("dst_root", Plain),
             Arg("dst_id", Plain),
@@ -244,10 +222,8 @@ fn binder(event: &str) -> &'static [Piece] {
 /// Writes the arguments, a JSON object, behind the event's name. A line without arguments ends with the name.
 pub fn write(line: &mut String, event: &str, args: &str, version: Version) {
     let args = json::members(args);
-    let args: Vec<(&str, &Json<'_>)> = args
-        .iter()
-        .filter_map(|(key, value)| Some((key.as_str(), value.simple()?)))
-        .collect();
+    let args: Vec<(&str, &Json<'_>)> =
+        args.iter().filter_map(|(key, value)| Some((key.as_str(), value.simple()?))).collect();
     if args.is_empty() {
         return;
     }
@@ -257,11 +233,7 @@ pub fn write(line: &mut String, event: &str, args: &str, version: Version) {
         }
         return;
     };
-    let get = |wanted: &str| {
-        args.iter()
-            .find(|(key, _)| *key == wanted)
-            .map(|(_, value)| *value)
-    };
+    let get = |wanted: &str| args.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
     for piece in pieces {
         match *piece {
             Says(text) => line.push_str(text),
@@ -308,9 +280,7 @@ fn shown(value: &Json<'_>, form: Form, version: Version) -> String {
         State => flags::state(number, version),
         Handled => if number == 0 { "unhandled" } else { "handled" }.to_owned(),
         Action => {
-            let action = usize::try_from(unsigned)
-                .ok()
-                .and_then(|vec| ACTIONS.get(vec));
+            let action = usize::try_from(unsigned).ok().and_then(|vec| ACTIONS.get(vec));
             action.map_or_else(|| unsigned.to_string(), |action| (*action).to_owned())
         }
         Edge => if number == 0 { "E" } else { "B" }.to_owned(),
@@ -329,11 +299,8 @@ fn text(value: &Json<'_>, form: Form) -> String {
             const MOST: usize = 64;
             let bytes = base64::engine::general_purpose::STANDARD.decode(&*text);
             let bytes = bytes.unwrap_or_default();
-            let bytes: Vec<String> = bytes
-                .iter()
-                .take(MOST)
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
+            let bytes: Vec<String> =
+                bytes.iter().take(MOST).map(|byte| format!("{byte:02x}")).collect();
             format!(" [{}]", bytes.join("-"))
         }
         _ => text.into_owned(),

@@ -29,21 +29,10 @@ pub fn state(raw: i64, version: Version) -> String {
         version if version >= (4, 8) => has(0x1000),
         _ => has(0x800),
     };
-    let low: [(u16, char); 6] = [
-        (0x1, 'S'),
-        (0x2, 'D'),
-        (0x4, 'T'),
-        (0x8, 't'),
-        (0x10, 'X'),
-        (0x20, 'Z'),
-    ];
-    let old: [(u16, char); 5] = [
-        (0x200, 'P'),
-        (0x40, 'x'),
-        (0x80, 'K'),
-        (0x100, 'W'),
-        (0x400, 'N'),
-    ];
+    let low: [(u16, char); 6] =
+        [(0x1, 'S'), (0x2, 'D'), (0x4, 'T'), (0x8, 't'), (0x10, 'X'), (0x20, 'Z')];
+    let old: [(u16, char); 5] =
+        [(0x200, 'P'), (0x40, 'x'), (0x80, 'K'), (0x100, 'W'), (0x400, 'N')];
     // Uninterruptible without load is idle.
     let is_idle = !is_new && raw & 0x7ff == 0x402;
     let high: &[(u16, char)] = match (is_new, is_idle) {

@@ -22,17 +22,12 @@ fn database(release: Option<&str>) -> Connection {
 }
 
 fn line(conn: &Connection, id: i64) -> Option<String> {
-    conn.query_row("SELECT to_ftrace(?1)", [id], |row| row.get(0))
-        .unwrap()
+    conn.query_row("SELECT to_ftrace(?1)", [id], |row| row.get(0)).unwrap()
 }
 
 /// The text of the line after the time.
 fn told_of(conn: &Connection, name: &str, args: &str) -> String {
-    conn.execute(
-        "REPLACE INTO ftrace_event VALUES (1, 0, 0, 0, 0, ?1, ?2)",
-        [name, args],
-    )
-    .unwrap();
+    conn.execute("REPLACE INTO ftrace_event VALUES (1, 0, 0, 0, 0, ?1, ?2)", [name, args]).unwrap();
     let line = line(conn, 1).unwrap();
     let told = line.strip_prefix("          <idle>-0     (-----) [000] .... 0.000000: ");
     told.unwrap_or_else(|| panic!("{line}")).to_owned()
@@ -46,10 +41,7 @@ fn sf9_a_line_begins_with_thread_process_cpu_and_time() {
             "5000206130999, 1, 415, 1",
             " surface_flinger-415   (  412) [001] .... 5000.206130: cpu_idle: state=1",
         ),
-        (
-            "7, 12, 0, 0",
-            "          <idle>-0     (-----) [012] .... 0.000000: cpu_idle: state=1",
-        ),
+        ("7, 12, 0, 0", "          <idle>-0     (-----) [012] .... 0.000000: cpu_idle: state=1"),
         (
             "1000000000, 1000, 99, 2",
             "       <unknown>-99    (-----) [1000] .... 1.000000: cpu_idle: state=1",
@@ -86,11 +78,7 @@ fn sf9_what_is_no_event_has_no_line() {
     for id in [0, 1, 2, -1, i64::MAX] {
         assert_eq!(line(&conn, id), None, "{id}");
     }
-    for (wrong, told) in [
-        ("NULL", "NULL"),
-        ("'1'", "the text '1'"),
-        ("1.0", "the real number 1"),
-    ] {
+    for (wrong, told) in [("NULL", "NULL"), ("'1'", "the text '1'"), ("1.0", "the real number 1")] {
         let sql = format!("SELECT to_ftrace({wrong})");
         let error = conn.query_row(&sql, [], |_| Ok(())).unwrap_err();
         let expected = format!("to_ftrace(): argument 1 (id) must be an integer, not {told}");
@@ -107,16 +95,8 @@ fn sf9_other_events_have_all_arguments_in_their_order() {
             r#"{"comm":"a b","pid":7,"prio":120,"success":1,"target_cpu":3}"#,
             "sched_waking: comm=a b pid=7 prio=120 success=1 target_cpu=3",
         ),
-        (
-            "cpu_frequency",
-            r#"{"state":300000,"cpu_id":4}"#,
-            "cpu_frequency: state=300000 cpu_id=4",
-        ),
-        (
-            "cpu_idle",
-            r#"{"state":4294967295,"cpu_id":0}"#,
-            "cpu_idle: state=4294967295 cpu_id=0",
-        ),
+        ("cpu_frequency", r#"{"state":300000,"cpu_id":4}"#, "cpu_frequency: state=300000 cpu_id=4"),
+        ("cpu_idle", r#"{"state":4294967295,"cpu_id":0}"#, "cpu_idle: state=4294967295 cpu_id=0"),
         (
             "kfree",
             r#"{"call_site":18446744073709551600,"ptr":-1}"#,
@@ -134,11 +114,7 @@ fn sf9_other_events_have_all_arguments_in_their_order() {
             "mine: list=2 on=1 off=0 half=0.5 two=2",
         ),
         ("mine", "{}", "mine:"),
-        (
-            "mine",
-            r#"{"quoted":"say \"x\"\n"}"#,
-            "mine: quoted=say \"x\"\n",
-        ),
+        ("mine", r#"{"quoted":"say \"x\"\n"}"#, "mine: quoted=say \"x\"\n"),
         ("corrupt", r#"{"data":"CP8="}"#, "corrupt: data=CP8="),
     ];
     for (name, args, expected) in cases {
@@ -192,11 +168,7 @@ fn sf9_events_of_threads_have_their_own_form() {
             "cgroup_attach_task: dst_root=1 dst_id=2 dst_level=4 dst_path=/bar pid=3 comm=foo",
         ),
         // An event whose fields are missing has its words.
-        (
-            "sched_switch",
-            r#"{"next_pid":1}"#,
-            "sched_switch: ==> next_pid=1",
-        ),
+        ("sched_switch", r#"{"next_pid":1}"#, "sched_switch: ==> next_pid=1"),
     ];
     for (name, args, expected) in cases {
         assert_eq!(told_of(&old, name, args), expected);
@@ -207,16 +179,8 @@ fn sf9_events_of_threads_have_their_own_form() {
 fn sf9_marks_have_their_own_form() {
     let conn = database(None);
     let cases = [
-        (
-            "print",
-            r#"{"ip":17,"buf":"B|412|draw\n"}"#,
-            "tracing_mark_write: B|412|draw",
-        ),
-        (
-            "print",
-            r#"{"buf":"C|937|kill|0"}"#,
-            "tracing_mark_write: C|937|kill|0",
-        ),
+        ("print", r#"{"ip":17,"buf":"B|412|draw\n"}"#, "tracing_mark_write: B|412|draw"),
+        ("print", r#"{"buf":"C|937|kill|0"}"#, "tracing_mark_write: C|937|kill|0"),
         ("print", r#"{"buf":"two\n\n"}"#, "tracing_mark_write: two\n"),
         ("print", r#"{"buf":""}"#, "tracing_mark_write: "),
         (
@@ -264,11 +228,7 @@ fn sf9_events_of_devices_have_their_own_form() {
             r#"{"name":"gpu","state":5,"cpu_id":2}"#,
             "clock_set_rate: gpu state=5 cpu_id=2",
         ),
-        (
-            "clk_set_rate",
-            r#"{"name":"gpu","rate":5}"#,
-            "clk_set_rate: gpu 5",
-        ),
+        ("clk_set_rate", r#"{"name":"gpu","rate":5}"#, "clk_set_rate: gpu 5"),
         (
             "clock_enable",
             r#"{"name":"gpu","state":1,"cpu_id":2}"#,
@@ -325,26 +285,10 @@ fn sf9_events_of_devices_have_their_own_form() {
             r#"{"irq":31,"name":"dsi","handler":5}"#,
             "irq_handler_entry: irq=31 name=dsi",
         ),
-        (
-            "irq_handler_exit",
-            r#"{"irq":31,"ret":1}"#,
-            "irq_handler_exit: irq=31 ret=handled",
-        ),
-        (
-            "irq_handler_exit",
-            r#"{"irq":31,"ret":0}"#,
-            "irq_handler_exit: irq=31 ret=unhandled",
-        ),
-        (
-            "softirq_entry",
-            r#"{"vec":9}"#,
-            "softirq_entry: vec=9 [action=RCU]",
-        ),
-        (
-            "softirq_exit",
-            r#"{"vec":10}"#,
-            "softirq_exit: vec=10 [action=10]",
-        ),
+        ("irq_handler_exit", r#"{"irq":31,"ret":1}"#, "irq_handler_exit: irq=31 ret=handled"),
+        ("irq_handler_exit", r#"{"irq":31,"ret":0}"#, "irq_handler_exit: irq=31 ret=unhandled"),
+        ("softirq_entry", r#"{"vec":9}"#, "softirq_entry: vec=9 [action=RCU]"),
+        ("softirq_exit", r#"{"vec":10}"#, "softirq_exit: vec=10 [action=10]"),
         (
             "hrtimer_expire_entry",
             r#"{"hrtimer":5,"now":6,"function":255}"#,
@@ -365,11 +309,7 @@ fn sf9_events_of_devices_have_their_own_form() {
             r#"{"adapter_nr":2,"msg_nr":0,"addr":64,"flags":0,"len":0,"buf":""}"#,
             "i2c_reply: i2c-2 #0 a=040 f=0000 l=0 []",
         ),
-        (
-            "i2c_result",
-            r#"{"adapter_nr":2,"nr_msgs":1,"ret":-5}"#,
-            "i2c_result: i2c-2 n=1 ret=-5",
-        ),
+        ("i2c_result", r#"{"adapter_nr":2,"nr_msgs":1,"ret":-5}"#, "i2c_result: i2c-2 n=1 ret=-5"),
     ];
     for (name, args, expected) in cases {
         assert_eq!(told_of(&conn, name, args), expected);

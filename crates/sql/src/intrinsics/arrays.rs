@@ -56,11 +56,7 @@ impl Gather for Gathered {
     type Output = Array;
 
     fn start() -> Gathered {
-        Gathered {
-            values: Vec::new(),
-            of: None,
-            budget: Budget::new(Self::NAME),
-        }
+        Gathered { values: Vec::new(), of: None, budget: Budget::new(Self::NAME) }
     }
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {

@@ -55,14 +55,7 @@ impl TableFunction for Search {
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Row>> {
         let arrays = [0, 1, 2, 3, 4].map(|index| pointer::filter::<Array>(args, index));
-        let [
-            Some(sources),
-            Some(dests),
-            Some(weights),
-            Some(roots),
-            Some(bounds),
-        ] = &arrays
-        else {
+        let [Some(sources), Some(dests), Some(weights), Some(roots), Some(bounds)] = &arrays else {
             return match is_empty(&arrays) {
                 true => Ok(Vec::new()),
                 false => Err(wrong(
@@ -70,11 +63,7 @@ impl TableFunction for Search {
                 )),
             };
         };
-        let ids = |array: &Array| {
-            array
-                .ids()
-                .ok_or_else(|| wrong("an array must be of integers"))
-        };
+        let ids = |array: &Array| array.ids().ok_or_else(|| wrong("an array must be of integers"));
         let (sources, dests, weights) = (ids(sources)?, ids(dests)?, ids(weights)?);
         let (roots, bounds) = (ids(roots)?, ids(bounds)?);
         if sources.len() != dests.len() || sources.len() != weights.len() {
@@ -83,16 +72,10 @@ impl TableFunction for Search {
         if roots.len() != bounds.len() {
             return Err(wrong("the arrays of roots must have one length"));
         }
-        let is_floor = !matches!(
-            args.iter().nth(5),
-            None | Some(ValueRef::Null | ValueRef::Integer(0))
-        );
+        let is_floor =
+            !matches!(args.iter().nth(5), None | Some(ValueRef::Null | ValueRef::Integer(0)));
         let mut budget = Budget::new(Self::NAME);
-        budget.take(
-            sources
-                .len()
-                .saturating_mul(2 * Edges::NODE + 2 * Edges::EDGE),
-        )?;
+        budget.take(sources.len().saturating_mul(2 * Edges::NODE + 2 * Edges::EDGE))?;
         let weighted = Weighted::new(&sources, &dests, weights);
         // SAFETY: the connection is open during this call, and the reference stays in it.
         let conn = unsafe { Connection::from_handle(self.0) }?;

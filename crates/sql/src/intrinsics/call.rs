@@ -201,8 +201,5 @@ pub fn names(list: &str) -> Vec<&str> {
     let list = list.trim();
     let list = list.strip_prefix('(').unwrap_or(list);
     let list = list.strip_suffix(')').unwrap_or(list);
-    list.split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .collect()
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
 }

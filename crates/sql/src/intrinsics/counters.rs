@@ -23,22 +23,12 @@ use super::table::{Cell, Column, Table};
 
 const INTERVALS: &str = "__intrinsic_counter_intervals";
 
-const COLUMNS: [&str; 7] = [
-    "id",
-    "ts",
-    "dur",
-    "track_id",
-    "value",
-    "next_value",
-    "delta_value",
-];
+const COLUMNS: [&str; 7] = ["id", "ts", "dur", "track_id", "value", "next_value", "delta_value"];
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     gather::<Gathered>(conn)?;
     let again = Again::new();
-    scalar(conn, INTERVALS, 3, PURE, move |call| {
-        intervals(call, &again)
-    })
+    scalar(conn, INTERVALS, 3, PURE, move |call| intervals(call, &again))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -111,11 +101,7 @@ impl Gather for Gathered {
         self.budget.take(size_of::<Sample>())?;
         let tracks = &mut self.counters.tracks;
         let at = *self.by_track.entry(track).or_insert_with(|| {
-            tracks.push(Track {
-                id: track,
-                samples: Vec::new(),
-                repeated: None,
-            });
+            tracks.push(Track { id: track, samples: Vec::new(), repeated: None });
             tracks.len() - 1
         });
         if let Some(track) = tracks.get_mut(at) {
@@ -139,9 +125,8 @@ fn intervals(call: Call<'_, '_>, again: &Again<Counters>) -> Result<Pointer<Tabl
         return Ok(Pointer::to(Table::empty(&COLUMNS)));
     };
     let values = std::slice::from_ref(&counters);
-    let table = again.table(values, trace_end.to_string(), || {
-        rows_until(trace_end, &counters, call)
-    })?;
+    let table =
+        again.table(values, trace_end.to_string(), || rows_until(trace_end, &counters, call))?;
     Ok(table.into())
 }
 
@@ -154,19 +139,13 @@ fn rows_until(trace_end: i64, counters: &Counters, call: Call<'_, '_>) -> Result
             watch.step()?;
             budget.take(4 * size_of::<i64>() + 3 * size_of::<Cell>())?;
             let next = track.samples.get(index + 1);
-            let before = index
-                .checked_sub(1)
-                .and_then(|before| track.samples.get(before));
+            let before = index.checked_sub(1).and_then(|before| track.samples.get(before));
             rows.ids.push(sample.id);
             rows.ts.push(sample.ts);
-            rows.durs.push(
-                next.map_or(trace_end, |next| next.ts)
-                    .saturating_sub(sample.ts),
-            );
+            rows.durs.push(next.map_or(trace_end, |next| next.ts).saturating_sub(sample.ts));
             rows.tracks.push(track.id.into());
             rows.values.push(Cell::Real(sample.value));
-            rows.next_values
-                .push(next.map_or(Cell::Null, |next| Cell::Real(next.value)));
+            rows.next_values.push(next.map_or(Cell::Null, |next| Cell::Real(next.value)));
             let delta = before.map(|before| sample.value - before.value);
             rows.deltas.push(delta.map_or(Cell::Null, Cell::Real));
         }

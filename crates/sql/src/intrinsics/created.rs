@@ -41,18 +41,14 @@ impl Gather for Gathered {
     type Output = Times;
 
     fn start() -> Gathered {
-        Gathered {
-            times: Vec::new(),
-            budget: Budget::new(Self::NAME),
-        }
+        Gathered { times: Vec::new(), budget: Budget::new(Self::NAME) }
     }
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {
         let ts = call.integer(0, "ts")?;
         if let Some(last) = self.times.last().filter(|&&last| ts < last) {
-            return Err(call.error(format_args!(
-                "times must be in their order, but {ts} comes after {last}"
-            )));
+            return Err(call
+                .error(format_args!("times must be in their order, but {ts} comes after {last}")));
         }
         self.budget.take(size_of::<i64>())?;
         self.times.push(ts);

@@ -25,15 +25,8 @@ use super::table::{Column, Table};
 
 const WALK: &str = "__intrinsic_critical_path_walk";
 
-const COLUMNS: [&str; 7] = [
-    "root_id",
-    "depth",
-    "ts",
-    "dur",
-    "blocker_id",
-    "blocker_utid",
-    "parent_id",
-];
+const COLUMNS: [&str; 7] =
+    ["root_id", "depth", "ts", "dur", "blocker_id", "blocker_utid", "parent_id"];
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     gather::<Gathered>(conn)?;
@@ -69,10 +62,7 @@ impl Gather for Gathered {
     type Output = Wakeups;
 
     fn start() -> Gathered {
-        Gathered {
-            wakeups: Wakeups::default(),
-            budget: Budget::new(Self::NAME),
-        }
+        Gathered { wakeups: Wakeups::default(), budget: Budget::new(Self::NAME) }
     }
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {
@@ -98,15 +88,10 @@ impl Gather for Gathered {
 fn walk(call: Call<'_, '_>) -> Result<Pointer<Table>> {
     let wakeups = call.pointer::<Wakeups>(0, "graph")?;
     let roots = call.pointer::<Array>(1, "root_ids")?;
-    let mut rows = Rows {
-        columns: Default::default(),
-        budget: Budget::new(WALK),
-    };
+    let mut rows = Rows { columns: Default::default(), budget: Budget::new(WALK) };
     if let (Some(wakeups), Some(roots)) = (wakeups, roots) {
         let Some(roots) = roots.ids() else {
-            return Err(call
-                .arguments()
-                .wrong(1, "root_ids", "must be an array of integers"));
+            return Err(call.arguments().wrong(1, "root_ids", "must be an array of integers"));
         };
         let conn = connection(call.context())?;
         let mut watch = Watch::new(&conn);
@@ -145,13 +130,7 @@ fn walk_from(
     };
     let start = span.ts.saturating_sub(span.idle_dur.unwrap_or(0));
     let end = span.ts.saturating_add(span.dur);
-    let mut stack = vec![Frame {
-        id: root,
-        start,
-        end,
-        depth: 0,
-        steps: 0,
-    }];
+    let mut stack = vec![Frame { id: root, start, end, depth: 0, steps: 0 }];
     while let Some(frame) = stack.pop() {
         watch.step()?;
         let Some(span) = wakeups.0.get(&frame.id).filter(|_| frame.start < frame.end) else {
@@ -166,12 +145,7 @@ fn walk_from(
             && frame.start < idle_start
         {
             let end = frame.end.min(idle_start);
-            stack.push(Frame {
-                id: previous,
-                end,
-                steps,
-                ..frame
-            });
+            stack.push(Frame { id: previous, end, steps, ..frame });
         }
         let start = frame.start.max(idle_start.unwrap_or(frame.start));
         let end = frame.end.min(span.ts.saturating_add(span.dur));
@@ -183,13 +157,7 @@ fn walk_from(
             _ if start >= idle_end => {}
             (Some(waker), _) => {
                 let depth = frame.depth.saturating_add(1);
-                stack.push(Frame {
-                    id: waker,
-                    start,
-                    end: idle_end,
-                    depth,
-                    steps,
-                });
+                stack.push(Frame { id: waker, start, end: idle_end, depth, steps });
             }
             (None, Some(_)) => rows.add(root, frame, span, (start, idle_end))?,
             (None, None) => {}

@@ -38,11 +38,7 @@ impl Gather for Gathered {
     type Output = Table;
 
     fn start() -> Gathered {
-        Gathered {
-            edges: Edges::default(),
-            root: None,
-            budget: Budget::new(Self::NAME),
-        }
+        Gathered { edges: Edges::default(), root: None, budget: Budget::new(Self::NAME) }
     }
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {
@@ -72,17 +68,12 @@ impl Gather for Gathered {
             i64::from(graph.id(node))
         };
         let nodes: Vec<i64> = (0..tree.nodes.len()).map(id).collect();
-        let above = dominators
-            .iter()
-            .enumerate()
-            .map(|(number, &above)| match number {
-                0 => Cell::Null,
-                _ => Cell::Integer(id(above)),
-            });
-        let columns = [
-            (COLUMNS[0], Column::Integers(nodes)),
-            (COLUMNS[1], Column::Cells(above.collect())),
-        ];
+        let above = dominators.iter().enumerate().map(|(number, &above)| match number {
+            0 => Cell::Null,
+            _ => Cell::Integer(id(above)),
+        });
+        let columns =
+            [(COLUMNS[0], Column::Integers(nodes)), (COLUMNS[1], Column::Cells(above.collect()))];
         Ok(Table::new(tree.nodes.len(), columns))
     }
 
@@ -109,9 +100,7 @@ impl Tree {
         let mut stack = vec![(root, 0)];
         while let Some((node, parent)) = stack.pop() {
             watch.step()?;
-            let Some(number) = numbers
-                .get_mut(node as usize)
-                .filter(|known| known.is_none())
+            let Some(number) = numbers.get_mut(node as usize).filter(|known| known.is_none())
             else {
                 continue;
             };
@@ -141,12 +130,7 @@ impl Tree {
                 next[dest] += 1;
             }
         }
-        Ok(Tree {
-            nodes,
-            parents,
-            starts,
-            sources,
-        })
+        Ok(Tree { nodes, parents, starts, sources })
     }
 }
 

@@ -84,12 +84,7 @@ impl Edges {
                 *place += 1;
             }
         }
-        Graph {
-            ids: self.ids,
-            by_id: self.by_id,
-            starts,
-            dests,
-        }
+        Graph { ids: self.ids, by_id: self.by_id, starts, dests }
     }
 }
 
@@ -146,10 +141,7 @@ impl Gather for Gathered {
     type Output = Graph;
 
     fn start() -> Gathered {
-        Gathered {
-            edges: Edges::default(),
-            budget: Budget::new(Self::NAME),
-        }
+        Gathered { edges: Edges::default(), budget: Budget::new(Self::NAME) }
     }
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {
@@ -182,9 +174,7 @@ fn search(call: Call<'_, '_>, name: &'static str, search: Search) -> Result<Poin
         return Ok(Pointer::to(Table::empty(&COLUMNS)));
     };
     let Some(starts) = starts.ids() else {
-        return Err(call
-            .arguments()
-            .wrong(1, "start_node_ids", "must be an array of integers"));
+        return Err(call.arguments().wrong(1, "start_node_ids", "must be an array of integers"));
     };
     let mut budget = Budget::new(name);
     // Each edge is taken up once, and each node is a row.
@@ -201,10 +191,7 @@ fn search(call: Call<'_, '_>, name: &'static str, search: Search) -> Result<Poin
     let mut parents: Vec<Cell> = reached.nodes.iter().map(|&(_, of)| parent(of)).collect();
     ids.extend(strange.iter().map(|&id| i64::from(id)));
     parents.extend(strange.iter().map(|_| Cell::Null));
-    let columns = [
-        (COLUMNS[0], Column::Integers(ids)),
-        (COLUMNS[1], Column::Cells(parents)),
-    ];
+    let columns = [(COLUMNS[0], Column::Integers(ids)), (COLUMNS[1], Column::Cells(parents))];
     let count = reached.nodes.len() + strange.len();
     Ok(Pointer::to(Table::new(count, columns)))
 }
@@ -234,13 +221,7 @@ fn depth_first(graph: &Graph, starts: &[u32], watch: &mut Watch<'_>) -> Result<R
         }
         is_reached[node as usize] = true;
         reached.nodes.push((node, parent));
-        stack.extend(
-            graph
-                .edges(node)
-                .iter()
-                .rev()
-                .map(|&dest| (dest, Some(node))),
-        );
+        stack.extend(graph.edges(node).iter().rev().map(|&dest| (dest, Some(node))));
     }
     Ok(reached)
 }

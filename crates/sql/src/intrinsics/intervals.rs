@@ -38,9 +38,7 @@ const INTERSECT: &str = "__intrinsic_interval_intersect";
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     gather::<Gathered>(conn)?;
     let again = Again::new();
-    scalar(conn, INTERSECT, -1, PURE, move |call| {
-        intersect(call, &again)
-    })
+    scalar(conn, INTERSECT, -1, PURE, move |call| intersect(call, &again))
 }
 
 /// The intervals of a table with the same values in the partition columns.
@@ -108,9 +106,7 @@ impl Gathered {
         let start = call.integer(1, "ts")?;
         let dur = call.integer(2, "dur")?;
         if start < 0 {
-            return Err(call.error(format_args!(
-                "the interval {id} has the negative ts {start}"
-            )));
+            return Err(call.error(format_args!("the interval {id} has the negative ts {start}")));
         }
         if start < self.last {
             return Err(call.error(format_args!(
@@ -140,15 +136,11 @@ impl Gathered {
                 let values = values.map(|index| Cell::of(call.value(index), Self::NAME));
                 let values: Vec<Cell> = values.collect::<Result<_>>()?;
                 let size: usize = values.iter().map(Cell::size).sum();
-                self.budget
-                    .take(size.saturating_add(self.key.len()).saturating_add(128))?;
+                self.budget.take(size.saturating_add(self.key.len()).saturating_add(128))?;
                 let at = self.intervals.partitions.len();
                 self.intervals.columns = values.len();
                 self.intervals.by_key.insert(self.key.as_slice().into(), at);
-                self.intervals.partitions.push(Partition {
-                    values,
-                    spans: Vec::new(),
-                });
+                self.intervals.partitions.push(Partition { values, spans: Vec::new() });
                 at
             }
         };
@@ -239,13 +231,8 @@ impl Rows {
             ("dur".to_owned(), Column::Integers(self.dur)),
         ];
         let ids = self.ids.into_iter().map(Column::Integers);
-        let ids = ids
-            .chain(std::iter::repeat_with(|| Column::Nulls))
-            .take(TABLES);
-        named.extend(
-            ids.enumerate()
-                .map(|(index, ids)| (format!("id_{index}"), ids)),
-        );
+        let ids = ids.chain(std::iter::repeat_with(|| Column::Nulls)).take(TABLES);
+        named.extend(ids.enumerate().map(|(index, ids)| (format!("id_{index}"), ids)));
         let values = self.values.into_iter().map(Column::Cells);
         named.extend(columns.iter().map(|&name| name.to_owned()).zip(values));
         Table::new(count, named)
@@ -263,19 +250,13 @@ fn intersection(
     let Some(fewest) = tables.iter().min_by_key(|table| table.partitions.len()) else {
         return Ok(rows);
     };
-    let mut keys: Vec<(&[u8], usize)> = fewest
-        .by_key
-        .iter()
-        .map(|(key, &at)| (&**key, at))
-        .collect();
+    let mut keys: Vec<(&[u8], usize)> =
+        fewest.by_key.iter().map(|(key, &at)| (&**key, at)).collect();
     keys.sort_unstable_by_key(|&(_, at)| at);
     for (key, _) in keys {
-        let partitions = tables.iter().map(|table| {
-            table
-                .by_key
-                .get(key)
-                .and_then(|&at| table.partitions.get(at))
-        });
+        let partitions = tables
+            .iter()
+            .map(|table| table.by_key.get(key).and_then(|&at| table.partitions.get(at)));
         let Some(partitions) = partitions.collect::<Option<Vec<&Partition>>>() else {
             continue;
         };
@@ -293,11 +274,7 @@ fn intersect_partition(
     budget: &mut Budget,
 ) -> Result<()> {
     let mut order: Vec<usize> = (0..partitions.len()).collect();
-    order.sort_by_key(|&table| {
-        partitions
-            .get(table)
-            .map_or(0, |partition| partition.spans.len())
-    });
+    order.sort_by_key(|&table| partitions.get(table).map_or(0, |partition| partition.spans.len()));
     let mut found = Overlaps::default();
     for (step, &table) in order.iter().enumerate() {
         let Some(partition) = partitions.get(table) else {
@@ -309,10 +286,7 @@ fn intersect_partition(
         };
     }
     let width = (3 + partitions.len()) * size_of::<i64>();
-    let values = partitions
-        .first()
-        .map(|partition| &partition.values[..])
-        .unwrap_or_default();
+    let values = partitions.first().map(|partition| &partition.values[..]).unwrap_or_default();
     budget.take(found.len().saturating_mul(width + size_of_val(values)))?;
     for (start, end, ids) in found.iter() {
         watch.step()?;

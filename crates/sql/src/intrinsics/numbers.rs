@@ -53,10 +53,7 @@ impl Function for Of {
             }
             _ => None,
         };
-        Ok(number
-            .and_then(self.0)
-            .map(Answer::Real)
-            .unwrap_or(Answer::Null))
+        Ok(number.and_then(self.0).map(Answer::Real).unwrap_or(Answer::Null))
     }
 }
 

@@ -42,11 +42,7 @@ impl Gather for Gathered {
     type Output = Table;
 
     fn start() -> Gathered {
-        Gathered {
-            root: None,
-            nodes: Vec::new(),
-            budget: Budget::new(Self::NAME),
-        }
+        Gathered { root: None, nodes: Vec::new(), budget: Budget::new(Self::NAME) }
     }
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {
@@ -56,13 +52,7 @@ impl Gather for Gathered {
         let group = call.id(2, "group_key")?;
         match (call.optional_id(1, "parent_node_id")?, self.root) {
             (Some(parent), _) => self.nodes.push(Node { id, parent, group }),
-            (None, None) => {
-                self.root = Some(Node {
-                    id,
-                    parent: 0,
-                    group,
-                })
-            }
+            (None, None) => self.root = Some(Node { id, parent: 0, group }),
             (None, Some(root)) => {
                 return Err(call.error(format_args!(
                     "{} and {id} have no parent, but a tree has one root",
@@ -126,21 +116,14 @@ fn divide(root: Node, nodes: &[Node], watch: &mut Watch<'_>) -> Result<Result<Ta
         ids.push(node.id.into());
         parents.push(ancestor.map_or(Cell::Null, |id| Cell::Integer(id.into())));
         groups.push(node.group.into());
-        stack.push(Step::Leave {
-            group: node.group,
-            ancestor,
-        });
+        stack.push(Step::Leave { group: node.group, ancestor });
         let first = nodes.partition_point(|other| other.parent < node.id);
         let children = nodes.get(first..).unwrap_or_default().iter();
         let children = children.take_while(|child| child.parent == node.id);
         stack.extend(children.map(|&child| Step::Enter(child)));
     }
     let count = ids.len();
-    let columns = [
-        Column::Integers(ids),
-        Column::Cells(parents),
-        Column::Integers(groups),
-    ];
+    let columns = [Column::Integers(ids), Column::Cells(parents), Column::Integers(groups)];
     let columns = COLUMNS.into_iter().zip(columns);
     Ok(Ok(Table::new(count, columns)))
 }

@@ -65,10 +65,7 @@ struct Patterns {
 
 impl Patterns {
     fn new(function: &'static str) -> Patterns {
-        Patterns {
-            function,
-            kept: Mutex::default(),
-        }
+        Patterns { function, kept: Mutex::default() }
     }
 
     /// The pattern in an argument; `None` for NULL.
@@ -105,11 +102,7 @@ impl Patterns {
             .size_limit(COMPILED)
             .dfa_size_limit(COMPILED)
             .build()?;
-        let pattern = Arc::new(Pattern {
-            regex,
-            text: text.to_owned(),
-            ignores_case,
-        });
+        let pattern = Arc::new(Pattern { regex, text: text.to_owned(), ignores_case });
         kept.truncate(KEPT.saturating_sub(1));
         kept.insert(0, Arc::clone(&pattern));
         Ok(pattern)
@@ -193,10 +186,7 @@ impl Function for Extract {
             return Ok(Answer::Null);
         };
         // A group that matched nothing stands for the whole match.
-        let group = found
-            .get(1)
-            .filter(|group| !group.is_empty())
-            .or(found.get(0));
+        let group = found.get(1).filter(|group| !group.is_empty()).or(found.get(0));
         Ok(group.map(|group| group.as_str().to_owned()).into())
     }
 }
@@ -212,10 +202,7 @@ impl Function for Replace {
             return Ok(Answer::Null);
         };
         // SQLite refuses a longer text, but after it was made.
-        let longest = text
-            .len()
-            .saturating_add(1)
-            .saturating_mul(replacement.len().max(1));
+        let longest = text.len().saturating_add(1).saturating_mul(replacement.len().max(1));
         if longest > super::limits::BYTES {
             return Err(Error::new(format_args!(
                 "{}(): the text and its replacement are too long",

@@ -18,26 +18,10 @@ use super::limits::{Budget, failed};
 use crate::Result;
 
 const ALL: [Percentile; 4] = [
-    Percentile {
-        name: "percentile",
-        most: Some(100.0),
-        is_discrete: false,
-    },
-    Percentile {
-        name: "percentile_cont",
-        most: Some(1.0),
-        is_discrete: false,
-    },
-    Percentile {
-        name: "percentile_disc",
-        most: Some(1.0),
-        is_discrete: true,
-    },
-    Percentile {
-        name: "median",
-        most: None,
-        is_discrete: false,
-    },
+    Percentile { name: "percentile", most: Some(100.0), is_discrete: false },
+    Percentile { name: "percentile_cont", most: Some(1.0), is_discrete: false },
+    Percentile { name: "percentile_disc", most: Some(1.0), is_discrete: true },
+    Percentile { name: "median", most: None, is_discrete: false },
 ];
 
 /// Registers those that SQLite does not have itself: `has` tells.
@@ -93,12 +77,10 @@ impl Percentile {
             ValueRef::Null | ValueRef::Blob(_) => None,
         };
         let place = given.map(|given: f64| given / most);
-        place
-            .filter(|place| (0.0..=1.0).contains(place))
-            .ok_or_else(|| {
-                let expected = format!("a number from 0 to {most}");
-                call.arguments().must_be(1, "p", &expected)
-            })
+        place.filter(|place| (0.0..=1.0).contains(place)).ok_or_else(|| {
+            let expected = format!("a number from 0 to {most}");
+            call.arguments().must_be(1, "p", &expected)
+        })
     }
 
     fn add(self, call: Call<'_, '_>, gathered: &mut Gathered) -> Result<()> {
@@ -174,10 +156,7 @@ impl WindowAggregate<Gathered, Option<f64>> for Percentile {
         };
         let mut values = gathered.values.iter();
         let at = match gathered.is_sorted {
-            true => (gathered
-                .values
-                .binary_search_by(|known| known.total_cmp(&value)))
-            .ok(),
+            true => (gathered.values.binary_search_by(|known| known.total_cmp(&value))).ok(),
             false => values.position(|known| known.total_cmp(&value).is_eq()),
         };
         if let Some(at) = at {

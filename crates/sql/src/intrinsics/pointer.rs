@@ -45,11 +45,7 @@ impl<T: Handed> From<Arc<T>> for Pointer<T> {
 impl<T: Handed> ToSql for Pointer<T> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let start = Arc::into_raw(Arc::clone(&self.0));
-        Ok(ToSqlOutput::Pointer((
-            start.cast(),
-            T::KIND,
-            Some(release::<T>),
-        )))
+        Ok(ToSqlOutput::Pointer((start.cast(), T::KIND, Some(release::<T>))))
     }
 }
 
@@ -69,10 +65,7 @@ pub fn argument<T: Handed>(ctx: &Context<'_>, index: usize) -> Option<Arc<T>> {
         return None;
     }
     // SAFETY: only `Pointer::<T>::to_sql` makes pointers with this text.
-    unsafe {
-        ctx.get_pointer::<T>(index, T::KIND)
-            .map(|value| shared(value))
-    }
+    unsafe { ctx.get_pointer::<T>(index, T::KIND).map(|value| shared(value)) }
 }
 
 /// [`argument`] for the arguments of a table-valued function.
@@ -80,9 +73,7 @@ pub fn filter<T: Handed>(filters: &Filters<'_>, index: usize) -> Option<Arc<T>> 
     match filters.iter().nth(index) {
         // SAFETY: as in `argument`.
         Some(ValueRef::Null) => unsafe {
-            filters
-                .get_pointer::<T>(index, T::KIND)
-                .map(|value| shared(value))
+            filters.get_pointer::<T>(index, T::KIND).map(|value| shared(value))
         },
         _ => None,
     }

@@ -92,9 +92,7 @@ impl Profile {
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {
         let Some(stack) = call.arguments().blob(0, "stack")? else {
-            return Err(call
-                .arguments()
-                .must_be(0, "stack", "a blob from cat_stacks()"));
+            return Err(call.arguments().must_be(0, "stack", "a blob from cat_stacks()"));
         };
         let locations = self.locations(stack)?;
         let mut values = Vec::with_capacity(self.types.len());
@@ -107,11 +105,7 @@ impl Profile {
         if values.is_empty() {
             values.push(1);
         }
-        match self
-            .stacks
-            .get(&locations)
-            .and_then(|&at| self.samples.get_mut(at))
-        {
+        match self.stacks.get(&locations).and_then(|&at| self.samples.get_mut(at)) {
             Some((_, sums)) => {
                 for (sum, value) in sums.iter_mut().zip(values) {
                     *sum = sum.saturating_add(value);
@@ -130,9 +124,7 @@ impl Profile {
     /// The locations of a `perfetto.protos.Stack`.
     fn locations(&mut self, stack: &[u8]) -> Result<Vec<u64>> {
         let wrong = || {
-            Error::new(format_args!(
-                "{NAME}(): argument 1 (stack) is no blob from cat_stacks()"
-            ))
+            Error::new(format_args!("{NAME}(): argument 1 (stack) is no blob from cat_stacks()"))
         };
         let mut locations = Vec::new();
         for entry in wire::fields(stack) {
@@ -169,8 +161,7 @@ impl Profile {
         if let Some(&place) = self.texts.get(text) {
             return Ok(place);
         }
-        self.budget
-            .take(text.len().saturating_mul(2).saturating_add(160))?;
+        self.budget.take(text.len().saturating_mul(2).saturating_add(160))?;
         let place = self.listed.len() as u64;
         self.texts.insert(text.to_vec(), place);
         self.listed.push(text.to_vec());
@@ -190,13 +181,7 @@ impl Profile {
         for (id, name) in (1..).zip(&self.names) {
             let line = Message::default().number(1, id);
             profile.message(4, Message::default().number(1, id).with(4, line));
-            profile.message(
-                5,
-                Message::default()
-                    .number(1, id)
-                    .number(2, *name)
-                    .number(3, *name),
-            );
+            profile.message(5, Message::default().number(1, id).number(2, *name).number(3, *name));
         }
         for text in self.listed {
             profile.bytes(6, &text);

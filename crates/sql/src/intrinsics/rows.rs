@@ -34,10 +34,7 @@ impl Handed for Rows {
 impl Rows {
     /// No rows yet.
     pub fn new(names: Vec<String>) -> Rows {
-        Rows {
-            names,
-            cells: Vec::new(),
-        }
+        Rows { names, cells: Vec::new() }
     }
 
     pub fn names(&self) -> &[String] {
@@ -84,10 +81,7 @@ impl Gather for Gathered {
     type Output = Rows;
 
     fn start() -> Gathered {
-        Gathered {
-            rows: Rows::default(),
-            budget: Budget::new(Self::NAME),
-        }
+        Gathered { rows: Rows::default(), budget: Budget::new(Self::NAME) }
     }
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {
@@ -97,9 +91,7 @@ impl Gather for Gathered {
         }
         if self.rows.names.is_empty() {
             let names = (0..count).step_by(2).map(|index| call.text(index, "name"));
-            self.rows.names = names
-                .map(|name| name.map(str::to_owned))
-                .collect::<Result<_>>()?;
+            self.rows.names = names.map(|name| name.map(str::to_owned)).collect::<Result<_>>()?;
         }
         let mut row = Vec::with_capacity(count / 2);
         for index in (1..count).step_by(2) {

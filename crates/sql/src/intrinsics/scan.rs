@@ -42,9 +42,7 @@ const DIRECT: FunctionFlags = FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQ
 
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     scalar(conn, SCAN, 4, DIRECT, |call| scan(call, SCAN, forwards))?;
-    scalar(conn, AGGREGATE, 4, DIRECT, |call| {
-        scan(call, AGGREGATE, aggregate)
-    })
+    scalar(conn, AGGREGATE, 4, DIRECT, |call| scan(call, AGGREGATE, aggregate))
 }
 
 type Run = fn(&mut Scan<'_>, &Rows) -> Result<()>;
@@ -52,10 +50,7 @@ type Run = fn(&mut Scan<'_>, &Rows) -> Result<()>;
 fn scan(call: Call<'_, '_>, name: &'static str, run: Run) -> Result<Pointer<Table>> {
     let query = call.text(2, "query")?;
     let columns = names(call.text(3, "columns")?);
-    let columns: Vec<String> = std::iter::once("id")
-        .chain(columns)
-        .map(str::to_owned)
-        .collect();
+    let columns: Vec<String> = std::iter::once("id").chain(columns).map(str::to_owned).collect();
     let Some(init) = call.pointer::<Rows>(1, "init")? else {
         return Ok(Pointer::to(Rows::new(columns).table()));
     };
@@ -89,10 +84,8 @@ fn prepare<'c>(conn: &'c Connection, query: &str, columns: &[String]) -> Result<
         let doubled = name.replace(quote, &format!("{quote}{quote}"));
         format!("{quote}{doubled}{quote}")
     };
-    let select = columns
-        .iter()
-        .enumerate()
-        .map(|(at, name)| format!("c{at} AS {}", quoted(name, '"')));
+    let select =
+        columns.iter().enumerate().map(|(at, name)| format!("c{at} AS {}", quoted(name, '"')));
     let binds = columns.iter().enumerate();
     let binds = binds
         .map(|(at, name)| format!("__intrinsic_table_ptr_bind(c{at}, {})", quoted(name, '\'')));
@@ -103,9 +96,7 @@ fn prepare<'c>(conn: &'c Connection, query: &str, columns: &[String]) -> Result<
     );
     let statement = conn.prepare(&format!("SELECT * FROM ({})", with_table(query, &table)))?;
     if statement.parameter_count() != 1 {
-        return Err(Error::new(
-            "it must read FROM $table, and have no other parameters",
-        ));
+        return Err(Error::new("it must read FROM $table, and have no other parameters"));
     }
     if !statement.readonly() {
         return Err(Error::new("it must only read"));
@@ -155,17 +146,13 @@ impl Scan<'_> {
         let id = match row.first() {
             Some(Cell::Integer(id)) => *id as u32,
             _ => {
-                return Err(Error::new(format_args!(
-                    "{}(): an id must be an integer",
-                    self.name
-                )));
+                return Err(Error::new(format_args!("{}(): an id must be an integer", self.name)));
             }
         };
         let size: usize = row.iter().map(Cell::size).sum();
         self.budget.take(size)?;
         let id_cell = Cell::Integer(id.into());
-        self.out
-            .push(std::iter::once(id_cell).chain(row.iter().skip(1).cloned()));
+        self.out.push(std::iter::once(id_cell).chain(row.iter().skip(1).cloned()));
         let edges = self.graph.index(id).map(|index| self.graph.edges(index));
         let edges = edges.unwrap_or_default();
         self.budget.take(size.saturating_mul(edges.len()))?;
@@ -175,9 +162,7 @@ impl Scan<'_> {
     /// A row of a node with the values of another one.
     fn passed(&self, node: u32, row: &[Cell]) -> Vec<Cell> {
         let id = Cell::Integer(self.graph.id(node).into());
-        std::iter::once(id)
-            .chain(row.iter().skip(1).cloned())
-            .collect()
+        std::iter::once(id).chain(row.iter().skip(1).cloned()).collect()
     }
 
     /// Runs the query over a table, and calls `each` with its rows.
@@ -290,10 +275,7 @@ fn depths(graph: &Graph, starts: &[u32], watch: &mut Watch<'_>) -> Result<Option
             while let Some((node, edge)) = way.last_mut() {
                 watch.step()?;
                 let Some(&dest) = graph.edges(*node).get(*edge) else {
-                    let deepest = graph
-                        .edges(*node)
-                        .iter()
-                        .map(|&dest| depths[dest as usize] + 1);
+                    let deepest = graph.edges(*node).iter().map(|&dest| depths[dest as usize] + 1);
                     depths[*node as usize] = deepest.max().unwrap_or_default();
                     states[*node as usize] = State::Done;
                     way.pop();

@@ -36,15 +36,11 @@ impl Function for Demangle {
 }
 
 fn demangled(name: &str) -> Option<String> {
-    let is_itanium = ["_Z", "__Z", "___Z", "____Z"]
-        .iter()
-        .any(|start| name.starts_with(start));
+    let is_itanium = ["_Z", "__Z", "___Z", "____Z"].iter().any(|start| name.starts_with(start));
     let mut out = Bounded(String::new());
     if is_itanium {
         let symbol = Symbol::new(name).ok()?;
-        symbol
-            .structured_demangle(&mut out, &DemangleOptions::new())
-            .ok()?;
+        symbol.structured_demangle(&mut out, &DemangleOptions::new()).ok()?;
     } else if name.starts_with("_R") {
         let symbol = rustc_demangle::try_demangle(name).ok()?;
         // Without the hashes of crates.

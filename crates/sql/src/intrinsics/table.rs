@@ -41,9 +41,7 @@ impl Cell {
     /// The bytes that it takes, for a budget.
     pub fn size(&self) -> usize {
         match self {
-            Cell::Text(text) => size_of::<Cell>()
-                .saturating_add(text.len())
-                .saturating_add(16),
+            Cell::Text(text) => size_of::<Cell>().saturating_add(text.len()).saturating_add(16),
             _ => size_of::<Cell>(),
         }
     }
@@ -89,11 +87,7 @@ impl Table {
     ) -> Table {
         let columns = columns.into_iter();
         let (names, columns) = columns.map(|(name, column)| (name.into(), column)).unzip();
-        Table {
-            names,
-            columns,
-            rows,
-        }
+        Table { names, columns, rows }
     }
 
     /// A table of rows, of which each has a value for each name.

@@ -216,10 +216,7 @@ impl Cursor<'_> {
                     table.names().join(", ")
                 ));
             };
-            let column = column
-                .parse()
-                .ok()
-                .and_then(|column: usize| self.places.get_mut(column));
+            let column = column.parse().ok().and_then(|column: usize| self.places.get_mut(column));
             if let Some(column) = column {
                 *column = Some(place);
             }
@@ -254,9 +251,7 @@ unsafe impl VTabCursor for Cursor<'_> {
     }
 
     fn eof(&self) -> bool {
-        self.table
-            .as_ref()
-            .is_none_or(|table| self.at >= table.rows())
+        self.table.as_ref().is_none_or(|table| self.at >= table.rows())
     }
 
     fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {

@@ -31,16 +31,8 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
          JOIN track ON track.id = counter.track_id
          WHERE sample.id = ?1 AND track.name = ?2 ORDER BY member.id",
     );
-    to.add(
-        "extract_metadata_for_trace",
-        2,
-        Of("extract_metadata_for_trace", of_trace),
-    )?;
-    to.add(
-        "extract_metadata_for_machine",
-        2,
-        Of("extract_metadata_for_machine", of_machine),
-    )?;
+    to.add("extract_metadata_for_trace", 2, Of("extract_metadata_for_trace", of_trace))?;
+    to.add("extract_metadata_for_machine", 2, Of("extract_metadata_for_machine", of_machine))?;
     let name = "__intrinsic_perf_counter_for_sample";
     to.add(name, 2, Of(name, of_sample))?;
     Ok(())

@@ -32,9 +32,7 @@ pub fn try_rows(conn: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
                 ValueRef::Blob(blob) => format!("{blob:?}"),
             })
         });
-        Ok(columns
-            .collect::<rusqlite::Result<Vec<String>>>()?
-            .join(" "))
+        Ok(columns.collect::<rusqlite::Result<Vec<String>>>()?.join(" "))
     })?;
     rows.collect()
 }

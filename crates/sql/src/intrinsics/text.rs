@@ -62,10 +62,7 @@ impl Function for Split {
         let Some(ValueRef::Text(text)) = arguments.get(0) else {
             return Ok(Answer::Null);
         };
-        let (text, delimiter) = (
-            String::from_utf8_lossy(text),
-            String::from_utf8_lossy(delimiter),
-        );
+        let (text, delimiter) = (String::from_utf8_lossy(text), String::from_utf8_lossy(delimiter));
         Ok(text.split(&*delimiter).nth(index).map(str::to_owned).into())
     }
 }
@@ -75,9 +72,7 @@ struct Reverse;
 impl Function for Reverse {
     fn call<C: AnyCall>(&self, call: &C) -> Result<Answer> {
         let text = Arguments::new("reverse", call).text(0, "text")?;
-        Ok(text
-            .map(|text| text.chars().rev().collect::<String>())
-            .into())
+        Ok(text.map(|text| text.chars().rev().collect::<String>()).into())
     }
 }
 
@@ -117,16 +112,10 @@ fn strip_hex(text: &str, least: usize) -> String {
             before = Some(c);
             continue;
         }
-        let end = rest
-            .find(|c: char| !c.is_ascii_hexdigit())
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
         let (number, after) = rest.split_at(end);
         let has_digit = is_prefix || number.contains(|c: char| c.is_ascii_digit());
-        stripped += if has_digit && number.len() >= least {
-            "<num>"
-        } else {
-            number
-        };
+        stripped += if has_digit && number.len() >= least { "<num>" } else { number };
         before = number.chars().next_back().or(before);
         rest = after;
     }
@@ -177,10 +166,7 @@ impl Function for Unhex {
             return Ok(Answer::Null);
         };
         let digits = text.trim_ascii();
-        let digits = digits
-            .strip_prefix("0x")
-            .or(digits.strip_prefix("0X"))
-            .unwrap_or(digits);
+        let digits = digits.strip_prefix("0x").or(digits.strip_prefix("0X")).unwrap_or(digits);
         match i64::from_str_radix(digits, 16) {
             Ok(number) => Ok(number.into()),
             Err(_) => Err(arguments.must_be(0, "text", "a hexadecimal number of 63 bits")),
@@ -200,9 +186,7 @@ fn hash(call: Call<'_, '_>) -> Result<i64> {
             ValueRef::Integer(value) => add(&value.to_le_bytes()),
             ValueRef::Text(text) => add(text),
             _ => {
-                return Err(call
-                    .arguments()
-                    .must_be(index, "value", "an integer or a text"));
+                return Err(call.arguments().must_be(index, "value", "an integer or a text"));
             }
         }
     }
@@ -224,9 +208,7 @@ fn cat_stacks(call: Call<'_, '_>) -> Result<Vec<u8>> {
                 stack.message(ENTRY, entry);
             }
             _ => {
-                return Err(call
-                    .arguments()
-                    .must_be(index, "stack", "a blob, a text or NULL"));
+                return Err(call.arguments().must_be(index, "stack", "a blob, a text or NULL"));
             }
         }
     }

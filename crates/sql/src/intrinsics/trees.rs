@@ -61,11 +61,7 @@ impl Gather for Gathered {
     type Output = Tree;
 
     fn start() -> Gathered {
-        Gathered {
-            names: Vec::new(),
-            columns: Vec::new(),
-            budget: Budget::new(Self::NAME),
-        }
+        Gathered { names: Vec::new(), columns: Vec::new(), budget: Budget::new(Self::NAME) }
     }
 
     fn add(&mut self, call: Call<'_, '_>) -> Result<()> {
@@ -78,9 +74,7 @@ impl Gather for Gathered {
         }
         if self.names.is_empty() {
             let names = (0..count).step_by(2).map(|index| call.text(index, "name"));
-            self.names = names
-                .map(|name| name.map(str::to_owned))
-                .collect::<Result<_>>()?;
+            self.names = names.map(|name| name.map(str::to_owned)).collect::<Result<_>>()?;
             self.columns = vec![Vec::new(); self.names.len()];
         }
         for (column, index) in self.columns.iter_mut().zip((1..count).step_by(2)) {
@@ -103,10 +97,7 @@ impl Gather for Gathered {
             places[row] = place;
         }
         let sorted = |column: Vec<Cell>| -> Vec<Cell> {
-            order
-                .iter()
-                .filter_map(|&row| column.get(row).cloned())
-                .collect()
+            order.iter().filter_map(|&row| column.get(row).cloned()).collect()
         };
         let parents = order.iter().map(|&row| {
             let parent = parents.get(row).copied().flatten();
@@ -147,9 +138,7 @@ fn parents(columns: &[Vec<Cell>], watch: &mut Watch<'_>) -> Result<Vec<Option<us
         Cell::Null => Ok(None),
         Cell::Integer(id) => match rows.get(id) {
             Some(&row) => Ok(Some(row)),
-            None => Err(Error::new(format_args!(
-                "no row has the id {id}, which is a parent"
-            ))),
+            None => Err(Error::new(format_args!("no row has the id {id}, which is a parent"))),
         },
         _ => Err(Error::new("a parent_id must be an integer")),
     };
@@ -203,15 +192,9 @@ fn to_table(call: Call<'_, '_>) -> Result<Pointer<Table>> {
     });
     let mut columns = vec![
         ("_tree_id".to_owned(), Column::Integers(places.collect())),
-        (
-            "_tree_parent_id".to_owned(),
-            Column::Cells(parents.collect()),
-        ),
+        ("_tree_parent_id".to_owned(), Column::Cells(parents.collect())),
     ];
-    let values = tree
-        .columns
-        .iter()
-        .map(|column| Column::Cells(column.clone()));
+    let values = tree.columns.iter().map(|column| Column::Cells(column.clone()));
     columns.extend(tree.names.iter().cloned().zip(values));
     Ok(Pointer::to(Table::new(count, columns)))
 }

@@ -92,9 +92,7 @@ fn field(message: &[u8]) -> Option<(Field<'_>, &[u8])> {
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (index, &byte) in bytes.iter().enumerate().take(10) {
-        number |= u64::from(byte & 0x7f)
-            .checked_shl(7 * index as u32)
-            .unwrap_or(0);
+        number |= u64::from(byte & 0x7f).checked_shl(7 * index as u32).unwrap_or(0);
         if byte < 0x80 {
             return Some((number, bytes.get(index + 1..)?));
         }

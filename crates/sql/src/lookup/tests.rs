@@ -11,9 +11,7 @@ struct Named(Lookup);
 
 impl Function for Named {
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
-        let id = Arguments::new("named", call)
-            .get(0)
-            .unwrap_or(ValueRef::Null);
+        let id = Arguments::new("named", call).get(0).unwrap_or(ValueRef::Null);
         self.0.value("named", call, &[id])
     }
 }
@@ -98,14 +96,8 @@ fn a_statement_prepares_the_query_once_for_others_too_and_takes_it_along() {
 #[test]
 fn a_statement_that_is_cut_short_does_not_keep_the_connection_open() {
     let conn = connect();
-    assert_eq!(
-        ask(&conn, "SELECT named(id) FROM names"),
-        Value::Text("one".into())
-    );
-    refusal(
-        &conn,
-        "SELECT named(id), abs(-9223372036854775808) FROM names",
-    );
+    assert_eq!(ask(&conn, "SELECT named(id) FROM names"), Value::Text("one".into()));
+    refusal(&conn, "SELECT named(id), abs(-9223372036854775808) FROM names");
     assert_eq!(prepared(&conn), 0);
     assert!(conn.close().is_ok());
 }
@@ -113,8 +105,7 @@ fn a_statement_that_is_cut_short_does_not_keep_the_connection_open() {
 #[test]
 fn what_sqlite_says_is_told() {
     let conn = connect();
-    conn.execute_batch("ALTER TABLE names RENAME TO stored")
-        .unwrap();
+    conn.execute_batch("ALTER TABLE names RENAME TO stored").unwrap();
     let no_table = "no such table: main.names";
     assert_eq!(refusal(&conn, "SELECT named(1)"), no_table);
     conn.execute_batch(
@@ -122,8 +113,7 @@ fn what_sqlite_says_is_told() {
     )
     .unwrap();
     assert_eq!(refusal(&conn, "SELECT named(1)"), "integer overflow");
-    conn.execute_batch("DROP VIEW names; ALTER TABLE stored RENAME TO names")
-        .unwrap();
+    conn.execute_batch("DROP VIEW names; ALTER TABLE stored RENAME TO names").unwrap();
     assert_eq!(ask(&conn, "SELECT named(1)"), Value::Text("one".into()));
 }
 
@@ -145,17 +135,13 @@ fn a_table_that_is_made_of_the_answers_is_told() {
 #[test]
 fn a_table_may_change_while_a_statement_runs() {
     let conn = connect();
-    let mut statement = conn
-        .prepare("SELECT named(value) FROM json_each('[1,1,1]')")
-        .unwrap();
+    let mut statement = conn.prepare("SELECT named(value) FROM json_each('[1,1,1]')").unwrap();
     let mut rows = statement.query([]).unwrap();
     let mut next = || rows.next().unwrap().unwrap().get::<_, Value>(0).unwrap();
     assert_eq!(next(), Value::Text("one".into()));
-    conn.execute_batch("UPDATE names SET name = 'uno' WHERE name = 'one'")
-        .unwrap();
+    conn.execute_batch("UPDATE names SET name = 'uno' WHERE name = 'one'").unwrap();
     assert_eq!(next(), Value::Text("uno".into()));
-    conn.execute_batch("CREATE INDEX by_id ON names (id)")
-        .unwrap();
+    conn.execute_batch("CREATE INDEX by_id ON names (id)").unwrap();
     assert_eq!(next(), Value::Text("uno".into()));
 }
 

@@ -36,12 +36,7 @@ impl From<Pool> for PacketSchema {
     fn from(pool: Pool) -> Self {
         // Without a schema, all fields of a packet are unknown.
         let packet = pool.message(TRACE_PACKET).unwrap_or(MessageId::UNKNOWN);
-        PacketSchema {
-            pool,
-            packet,
-            paths: Vec::new(),
-            oldest: 0,
-        }
+        PacketSchema { pool, packet, paths: Vec::new(), oldest: 0 }
     }
 }
 
@@ -113,9 +108,7 @@ fn extend(pool: &mut Pool, function: &str, row: &Row<'_>, room: &mut (usize, usi
     let id = row.integer(0, "id");
     let id = id.map_err(|why| Error::new(format_args!("{function}(): descriptor: {why}")))?;
     let unusable = |why: &dyn std::fmt::Display| {
-        Error::new(format_args!(
-            "{function}(): descriptor {id} cannot be used: {why}"
-        ))
+        Error::new(format_args!("{function}(): descriptor {id} cannot be used: {why}"))
     };
     let data = row.blob(1, "data").map_err(|why| unusable(&why))?;
     let (Some(rows), Some(bytes)) = (room.0.checked_sub(1), room.1.checked_sub(data.len())) else {

@@ -35,10 +35,7 @@ fn extension(number: i32, name: &str) -> Vec<u8> {
         extendee: Some(".perfetto.protos.TrackEvent".into()),
         ..Default::default()
     };
-    let file = FileDescriptorProto {
-        extension: vec![field],
-        ..Default::default()
-    };
+    let file = FileDescriptorProto { extension: vec![field], ..Default::default() };
     FileDescriptorSet { file: vec![file] }.encode_to_vec()
 }
 
@@ -55,8 +52,7 @@ fn with_descriptors(descriptors: &[&[u8]]) -> Connection {
 }
 
 fn add(conn: &Connection, data: &[u8]) {
-    conn.execute("INSERT INTO descriptor (data) VALUES (?)", [data])
-        .unwrap();
+    conn.execute("INSERT INTO descriptor (data) VALUES (?)", [data]).unwrap();
 }
 
 #[test]
@@ -73,10 +69,7 @@ fn a_packet_is_json_that_nests() {
         r#"[{"type":"TYPE_SLICE_BEGIN","9900":7}]"#
     );
     assert_eq!(
-        get::<String>(
-            &conn,
-            "json_array(packet_field(PACKET, 'track_event.type'))"
-        ),
+        get::<String>(&conn, "json_array(packet_field(PACKET, 'track_event.type'))"),
         r#"["TYPE_SLICE_BEGIN"]"#
     );
 }
@@ -85,14 +78,8 @@ fn a_packet_is_json_that_nests() {
 fn a_field_has_the_type_that_sql_has_for_it() {
     let conn = connect();
     assert_eq!(get::<i64>(&conn, "packet_field(PACKET, 'timestamp')"), 1104);
-    assert_eq!(
-        get::<i64>(&conn, "packet_field(PACKET, 'track_event.9900')"),
-        7
-    );
-    assert_eq!(
-        get::<Option<i64>>(&conn, "packet_field(PACKET, 'trusted_uid')"),
-        None
-    );
+    assert_eq!(get::<i64>(&conn, "packet_field(PACKET, 'track_event.9900')"), 7);
+    assert_eq!(get::<Option<i64>>(&conn, "packet_field(PACKET, 'trusted_uid')"), None);
     let blob: Vec<u8> = get(&conn, "packet_field(x'920302dead', 'compressed_packets')");
     assert_eq!(blob, [0xde, 0xad]);
 }
@@ -114,22 +101,13 @@ fn null_is_null() {
 fn a_wrong_argument_is_an_error_that_names_it() {
     let conn = connect();
     for (call, expected) in [
-        (
-            "packet_json('x')",
-            "packet_json(): argument 1 (data) must be a blob, not the text 'x'",
-        ),
-        (
-            "packet_json(5)",
-            "packet_json(): argument 1 (data) must be a blob, not 5",
-        ),
+        ("packet_json('x')", "packet_json(): argument 1 (data) must be a blob, not the text 'x'"),
+        ("packet_json(5)", "packet_json(): argument 1 (data) must be a blob, not 5"),
         (
             "packet_field(1.5, '')",
             "packet_field(): argument 1 (data) must be a blob, not the real number 1.5",
         ),
-        (
-            "packet_field(PACKET, 3)",
-            "packet_field(): argument 2 (path) must be a text, not 3",
-        ),
+        ("packet_field(PACKET, 3)", "packet_field(): argument 2 (path) must be a text, not 3"),
         (
             "packet_field(PACKET, x'00')",
             "packet_field(): argument 2 (path) must be a text, not a blob",
@@ -168,10 +146,7 @@ fn the_path_may_differ_from_row_to_row() {
 #[test]
 fn the_descriptors_of_the_database_extend_the_schema() {
     let conn = with_descriptors(&[&extension(9900, "clicks"), &extension(9900, "later")]);
-    assert_eq!(
-        get::<i64>(&conn, "packet_field(PACKET, 'track_event.clicks')"),
-        7
-    );
+    assert_eq!(get::<i64>(&conn, "packet_field(PACKET, 'track_event.clicks')"), 7);
     assert_eq!(
         get::<String>(&conn, "packet_json(PACKET)"),
         r#"{"timestamp":1104,"track_event":{"type":"TYPE_SLICE_BEGIN","clicks":7}}"#
@@ -185,10 +160,7 @@ fn the_next_statement_sees_a_change() {
         error(&conn, "packet_field(PACKET, 'track_event.clicks')").contains("no field 'clicks'")
     );
     add(&conn, &extension(9900, "clicks"));
-    assert_eq!(
-        get::<i64>(&conn, "packet_field(PACKET, 'track_event.clicks')"),
-        7
-    );
+    assert_eq!(get::<i64>(&conn, "packet_field(PACKET, 'track_event.clicks')"), 7);
     conn.execute_batch("DELETE FROM descriptor").unwrap();
     assert!(
         error(&conn, "packet_field(PACKET, 'track_event.clicks')").contains("no field 'clicks'")
@@ -202,11 +174,7 @@ fn a_statement_that_is_run_again_sees_a_change() {
     let conn = with_descriptors(&[]);
     let select = format!("SELECT packet_json({})", PACKET.replace(' ', ""));
     let mut statement = conn.prepare(&select).unwrap();
-    let mut run = || {
-        statement
-            .query_row([], |row| row.get::<_, String>(0))
-            .unwrap()
-    };
+    let mut run = || statement.query_row([], |row| row.get::<_, String>(0)).unwrap();
     assert!(run().contains("\"9900\":7"));
     add(&conn, &extension(9900, "clicks"));
     assert!(run().contains("\"clicks\":7"));
@@ -222,22 +190,16 @@ fn an_unusable_descriptor_is_an_error_that_names_it() {
         ),
         "{why}"
     );
-    conn.execute_batch("DELETE FROM descriptor WHERE id = 2")
-        .unwrap();
-    assert_eq!(
-        get::<i64>(&conn, "packet_field(PACKET, 'track_event.clicks')"),
-        7
-    );
-    conn.execute_batch("INSERT INTO descriptor (data) VALUES (NULL)")
-        .unwrap();
+    conn.execute_batch("DELETE FROM descriptor WHERE id = 2").unwrap();
+    assert_eq!(get::<i64>(&conn, "packet_field(PACKET, 'track_event.clicks')"), 7);
+    conn.execute_batch("INSERT INTO descriptor (data) VALUES (NULL)").unwrap();
     assert!(error(&conn, "packet_json(PACKET)").contains("descriptor 2 cannot be used"));
 }
 
 #[test]
 fn another_programs_table_extends_nothing() {
     let conn = connect();
-    conn.execute_batch("CREATE TABLE descriptor (name TEXT)")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE descriptor (name TEXT)").unwrap();
     assert_eq!(get::<i64>(&conn, "packet_field(PACKET, 'timestamp')"), 1104);
     let conn = connect();
     conn.execute_batch(
@@ -256,8 +218,7 @@ fn an_index_may_be_on_a_field() {
     )
     .unwrap();
     let packet = get::<Vec<u8>>(&conn, "PACKET");
-    conn.execute("INSERT INTO packet VALUES (?)", params![packet])
-        .unwrap();
+    conn.execute("INSERT INTO packet VALUES (?)", params![packet]).unwrap();
     let count = "(SELECT count(*) FROM packet WHERE packet_field(data, 'timestamp') = 1104)";
     assert_eq!(get::<i64>(&conn, count), 1);
 }

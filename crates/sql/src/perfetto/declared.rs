@@ -101,17 +101,8 @@ fn last_comment(gap: &str) -> String {
     // The rest is blanks before the statement.
     let (lines, _) = gap.rsplit_once('\n').unwrap_or_default();
     let lines: Vec<&str> = lines.split('\n').map(str::trim).collect();
-    let count = lines
-        .iter()
-        .rev()
-        .take_while(|line| line.starts_with("--"))
-        .count();
-    comment(
-        lines
-            .iter()
-            .skip(lines.len().saturating_sub(count))
-            .copied(),
-    )
+    let count = lines.iter().rev().take_while(|line| line.starts_with("--")).count();
+    comment(lines.iter().skip(lines.len().saturating_sub(count)).copied())
 }
 
 /// The text of lines that begin with `--`.
@@ -130,11 +121,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn of(text: &'t str) -> Reader<'t> {
-        Reader {
-            text,
-            tokens: Tokens::of(text).collect(),
-            at: 0,
-        }
+        Reader { text, tokens: Tokens::of(text).collect(), at: 0 }
     }
 
     fn text_of(&self, token: &Token) -> &'t str {
@@ -158,9 +145,7 @@ impl<'t> Reader<'t> {
 
     fn is_next(&mut self, expected: &str) -> bool {
         let before = self.at;
-        let is = self
-            .next()
-            .is_some_and(|(text, _)| text.eq_ignore_ascii_case(expected));
+        let is = self.next().is_some_and(|(text, _)| text.eq_ignore_ascii_case(expected));
         if !is {
             self.at = before;
         }
@@ -235,11 +220,7 @@ impl<'t> Reader<'t> {
                 }
                 declared += text;
             }
-            names.push(DeclaredName {
-                name: name.to_owned(),
-                declared,
-                comment,
-            });
+            names.push(DeclaredName { name: name.to_owned(), declared, comment });
             if is_last {
                 break;
             }
@@ -278,16 +259,7 @@ mod tests {
     fn pq2_declarations_are_read_with_their_comments() {
         let found = declared(MODULE);
         let usages: Vec<_> = found.iter().map(Declared::usage).collect();
-        assert_eq!(
-            usages,
-            [
-                "late_frame",
-                "plain",
-                "twice(x)",
-                "rows_of(n)",
-                "_inner!(t)"
-            ]
-        );
+        assert_eq!(usages, ["late_frame", "plain", "twice(x)", "rows_of(n)", "_inner!(t)"]);
         let [table, view, value, rows, inner] = <[Declared; 5]>::try_from(found).unwrap();
         assert_eq!(
             table.comment,

@@ -222,11 +222,7 @@ impl<'p> Reader<'p> {
         } else {
             Action::Sqlite(self.plain())
         };
-        Ok(Statement {
-            place,
-            is_replacing,
-            action,
-        })
+        Ok(Statement { place, is_replacing, action })
     }
 
     fn created(&mut self) -> Result<Action> {
@@ -237,21 +233,13 @@ impl<'p> Reader<'p> {
             }
             let schema = self.schema()?;
             let select = self.select()?;
-            return Ok(Action::Table {
-                name,
-                schema,
-                select,
-            });
+            return Ok(Action::Table { name, schema, select });
         }
         if self.word("VIEW") {
             let name = self.name("the view's name")?;
             let schema = self.schema()?;
             let select = self.select()?;
-            return Ok(Action::View {
-                name,
-                schema,
-                select,
-            });
+            return Ok(Action::View { name, schema, select });
         }
         if self.word("FUNCTION") {
             return self.function();
@@ -265,11 +253,7 @@ impl<'p> Reader<'p> {
             let table = self.name("the table's name")?;
             let columns = self.list(|reader| reader.name("a column"))?;
             self.end()?;
-            return Ok(Action::Index(Index {
-                name,
-                table,
-                columns,
-            }));
+            return Ok(Action::Index(Index { name, table, columns }));
         }
         self.wrong("TABLE, VIEW, FUNCTION, MACRO or INDEX after CREATE PERFETTO")
     }
@@ -319,12 +303,7 @@ impl<'p> Reader<'p> {
                 "only the last argument of a function that delegates can have any number of values (...)",
             );
         }
-        Ok(Action::Function(Function {
-            name,
-            arguments,
-            returns,
-            body,
-        }))
+        Ok(Action::Function(Function { name, arguments, returns, body }))
     }
 
     /// The rest of `CREATE PERFETTO MACRO`. The types are for the reader; macros take tokens.
@@ -342,11 +321,7 @@ impl<'p> Reader<'p> {
         if body.is_empty() {
             return self.wrong("the macro's body");
         }
-        Ok(Action::Macro(Macro {
-            name,
-            parameters,
-            body,
-        }))
+        Ok(Action::Macro(Macro { name, parameters, body }))
     }
 
     fn macro_type(&mut self) -> Result<()> {
@@ -367,10 +342,7 @@ impl<'p> Reader<'p> {
             return Ok(());
         }
         self.at = before;
-        self.wrong(&format!(
-            "one of the types of macros ({})",
-            TYPES.join(", ")
-        ))
+        self.wrong(&format!("one of the types of macros ({})", TYPES.join(", ")))
     }
 
     /// `a.b.c`, `a.*` or `*`.
@@ -414,11 +386,7 @@ impl<'p> Reader<'p> {
             let name = reader.name("a name")?;
             let declared = reader.declared()?;
             let is_variadic = reader.sign(".") && reader.sign(".") && reader.sign(".");
-            Ok(Column {
-                name,
-                declared,
-                is_variadic,
-            })
+            Ok(Column { name, declared, is_variadic })
         })
     }
 
@@ -515,11 +483,7 @@ impl<'p> Reader<'p> {
     fn plain(mut self) -> Plain {
         let pieces = for_sqlite(trimmed(self.pieces));
         let sql = Sql::of(&pieces);
-        let mut plain = Plain {
-            sql,
-            temporary: None,
-            is_span_join: false,
-        };
+        let mut plain = Plain { sql, temporary: None, is_span_join: false };
         if !self.word("CREATE") {
             return plain;
         }
@@ -567,11 +531,7 @@ fn for_sqlite(pieces: &[Piece]) -> Cow<'_, [Piece]> {
 /// is nothing to remove.
 fn without_empty_calls(pieces: &[Piece]) -> Option<Vec<Piece>> {
     let meaning: Vec<usize> = (0..pieces.len())
-        .filter(|index| {
-            pieces
-                .get(*index)
-                .is_some_and(|piece| !piece.kind.is_blank())
-        })
+        .filter(|index| pieces.get(*index).is_some_and(|piece| !piece.kind.is_blank()))
         .collect();
     let mut removed = Vec::new();
     for window in meaning.windows(4) {
@@ -585,9 +545,7 @@ fn without_empty_calls(pieces: &[Piece]) -> Option<Vec<Piece>> {
             && at(close).is_some_and(|close| close.is_sign(")"));
         // IS DISTINCT FROM f() compares with a value.
         let before = pieces.get(..*from).unwrap_or_default();
-        let is_comparison = trimmed(before)
-            .last()
-            .is_some_and(|last| last.is_word("DISTINCT"));
+        let is_comparison = trimmed(before).last().is_some_and(|last| last.is_word("DISTINCT"));
         if is_source && is_name && is_empty && !is_comparison {
             removed.extend(*open..=*close);
         }

@@ -50,11 +50,7 @@ impl<'c> Engine<'c> {
     pub fn of(conn: &'c Connection) -> Result<Engine<'c>> {
         let shared = Shared::of(conn)?;
         let parameters = Vec::new();
-        let engine = Engine {
-            conn,
-            shared,
-            parameters,
-        };
+        let engine = Engine { conn, shared, parameters };
         engine.end_savepoints();
         Ok(engine)
     }
@@ -125,16 +121,12 @@ impl<'c> Engine<'c> {
 
     fn act(&self, action: Action, place: &Place, is_replacing: bool, depth: usize) -> Result<()> {
         match action {
-            Action::Table {
-                name,
-                schema,
-                select,
-            } => self.whole(|| self.table(&name, &schema, &select, is_replacing)),
-            Action::View {
-                name,
-                schema,
-                select,
-            } => self.whole(|| self.view(&name, &schema, &select, is_replacing)),
+            Action::Table { name, schema, select } => {
+                self.whole(|| self.table(&name, &schema, &select, is_replacing))
+            }
+            Action::View { name, schema, select } => {
+                self.whole(|| self.view(&name, &schema, &select, is_replacing))
+            }
             Action::Function(function) => self.function(function, place, is_replacing),
             Action::Index(index) => self.index(&index, place, is_replacing),
             Action::Macro(made) => {
@@ -286,10 +278,7 @@ impl<'c> Engine<'c> {
         let missing = |what: &str| {
             Err(at(
                 place,
-                format_args!(
-                    "DROP PERFETTO {what}: no such {}: {name}",
-                    what.to_ascii_lowercase()
-                ),
+                format_args!("DROP PERFETTO {what}: no such {}: {name}", what.to_ascii_lowercase()),
             ))
         };
         let busy = |error: Error| match error.message().contains("is locked") {

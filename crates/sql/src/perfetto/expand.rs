@@ -31,18 +31,11 @@ pub struct Piece {
 
 impl Piece {
     pub fn text(&self) -> &str {
-        self.source
-            .text
-            .get(self.start..self.end)
-            .unwrap_or_default()
+        self.source.text.get(self.start..self.end).unwrap_or_default()
     }
 
     pub fn place(&self) -> Place {
-        Place {
-            source: Arc::clone(&self.source),
-            offset: self.start,
-            via: self.via.clone(),
-        }
+        Place { source: Arc::clone(&self.source), offset: self.start, via: self.via.clone() }
     }
 
     /// Whether it is this word without quotes, in any case.
@@ -56,10 +49,7 @@ impl Piece {
     }
 
     fn through(&self, via: &Arc<Via>) -> Piece {
-        Piece {
-            via: Some(Arc::clone(via)),
-            ..self.clone()
-        }
+        Piece { via: Some(Arc::clone(via)), ..self.clone() }
     }
 }
 
@@ -109,10 +99,7 @@ pub struct Sql {
 impl Sql {
     /// The text of tokens, which are kept apart where they would become one.
     pub fn of(pieces: &[Piece]) -> Sql {
-        let mut sql = Sql {
-            text: String::new(),
-            origins: Vec::new(),
-        };
+        let mut sql = Sql { text: String::new(), origins: Vec::new() };
         for piece in pieces {
             sql.push(piece);
         }
@@ -186,12 +173,8 @@ pub fn expand(pieces: Vec<Piece>, macros: &dyn Macros) -> Result<Vec<Piece>> {
     if !pieces.iter().any(|piece| piece.is_sign("!")) {
         return Ok(pieces);
     }
-    let mut expansion = Expansion {
-        macros,
-        out: Vec::with_capacity(pieces.len()),
-        bytes: 0,
-        work: 0,
-    };
+    let mut expansion =
+        Expansion { macros, out: Vec::with_capacity(pieces.len()), bytes: 0, work: 0 };
     expansion.run(&pieces, 0)?;
     Ok(expansion.out)
 }
@@ -282,10 +265,7 @@ impl Expansion<'_> {
 }
 
 fn via(call: &Found<'_>) -> Arc<Via> {
-    Arc::new(Via {
-        name: call.name.text().to_owned(),
-        at: call.name.place(),
-    })
+    Arc::new(Via { name: call.name.text().to_owned(), at: call.name.place() })
 }
 
 /// The call that a user wrote: a chain of a thousand would hide it.
@@ -325,11 +305,7 @@ fn call(pieces: &[Piece], index: usize) -> Result<Option<Found<'_>>> {
         let message = format_args!("the arguments of {}! have no end", name.text());
         at(&name.place(), message)
     })?;
-    Ok(Some(Found {
-        name,
-        arguments,
-        end,
-    }))
+    Ok(Some(Found { name, arguments, end }))
 }
 
 /// Divides at the commas outside of inner parentheses, from an opening parenthesis to its end; and
@@ -413,9 +389,7 @@ fn apply(call: &Found<'_>, joiner: &str, is_prefix: bool) -> Result<Vec<Piece>> 
         Some(list) => elements(call, list).map(Some),
     };
     let (first, second) = (list(0)?.unwrap_or_default(), list(1)?);
-    let count = second
-        .as_ref()
-        .map_or(first.len(), |second| first.len().min(second.len()));
+    let count = second.as_ref().map_or(first.len(), |second| first.len().min(second.len()));
     let via = via(call);
     let mut applied = Vec::new();
     for (index, element) in first.iter().take(count).enumerate() {
@@ -452,10 +426,8 @@ fn elements<'p>(call: &Found<'_>, list: &'p [Piece]) -> Result<Vec<&'p [Piece]>>
         Some(elements) if elements.iter().all(|element| !element.is_empty()) => Ok(elements),
         _ => {
             let name = call.name.text();
-            let message = format_args!(
-                "{name}!() takes lists such as (a, b), not {}",
-                Sql::of(list).text
-            );
+            let message =
+                format_args!("{name}!() takes lists such as (a, b), not {}", Sql::of(list).text);
             Err(at(&call.name.place(), message))
         }
     }

@@ -290,9 +290,7 @@ fn push_value(json: &mut String, value: ValueRef<'_>) {
         // As SQLite's hex().
         ValueRef::Blob(bytes) => {
             json.push('"');
-            bytes
-                .iter()
-                .for_each(|byte| *json += &format!("{byte:02X}"));
+            bytes.iter().for_each(|byte| *json += &format!("{byte:02X}"));
             json.push('"');
         }
     }
@@ -350,10 +348,7 @@ impl Outcome {
             // Two columns may have one name in a SELECT, but not in a table.
             let mut unique = quoted(name);
             let mut number = 1u32;
-            while columns
-                .iter()
-                .any(|column| column.eq_ignore_ascii_case(&unique))
-            {
+            while columns.iter().any(|column| column.eq_ignore_ascii_case(&unique)) {
                 number = number.saturating_add(1);
                 unique = quoted(&format!("{name}:{number}"));
             }
@@ -361,11 +356,7 @@ impl Outcome {
         }
         let declaration = format!("CREATE TABLE x ({})", columns.join(", "));
         let declaration = CString::new(declaration).map_err(Error::new)?;
-        let outcome = Outcome {
-            base: ffi::sqlite3_vtab::default(),
-            conn: handle,
-            sql,
-        };
+        let outcome = Outcome { base: ffi::sqlite3_vtab::default(), conn: handle, sql };
         Ok((Cow::Owned(declaration), outcome))
     }
 
@@ -408,9 +399,7 @@ impl Outcome {
 /// Whether the first words are those of the dialect.
 fn begins_dialect(script: &str) -> bool {
     let first = script.split_whitespace().next().unwrap_or_default();
-    ["CREATE", "INCLUDE", "DROP"]
-        .iter()
-        .any(|word| first.eq_ignore_ascii_case(word))
+    ["CREATE", "INCLUDE", "DROP"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
 // SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.

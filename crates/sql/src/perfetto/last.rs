@@ -33,10 +33,7 @@ pub fn run(engine: &Engine<'_>, conn: &Connection, script: &str) -> Result<Finis
     let source = Source::new(None, script);
     let raws: Vec<Raw> = Statements::of(script).collect();
     let later_query = raws.iter().rposition(|raw| raw.is_query);
-    let mut finished = Finished {
-        statements: raws.len(),
-        last: None,
-    };
+    let mut finished = Finished { statements: raws.len(), last: None };
     for (index, raw) in raws.iter().enumerate() {
         let Step::Sql(sql) = engine.step(&source, *raw)? else {
             continue;

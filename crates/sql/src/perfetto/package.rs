@@ -30,10 +30,7 @@ pub struct Root {
 
 /// Whether a word can be a part of a module's name.
 fn is_part(word: &str) -> bool {
-    !word.is_empty()
-        && word
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 impl Root {
@@ -129,14 +126,9 @@ impl Root {
         };
         let file = fs::File::open(&path).map_err(|error| failed(&error))?;
         let mut text = String::new();
-        let read = file
-            .take(LARGEST.saturating_add(1))
-            .read_to_string(&mut text);
+        let read = file.take(LARGEST.saturating_add(1)).read_to_string(&mut text);
         match read.map_err(|error| failed(&error))? as u64 > LARGEST {
-            true => Err(failed(&format_args!(
-                "it is larger than {} MiB",
-                LARGEST >> 20
-            ))),
+            true => Err(failed(&format_args!("it is larger than {} MiB", LARGEST >> 20))),
             false => Ok(Some(text)),
         }
     }

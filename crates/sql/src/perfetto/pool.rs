@@ -60,11 +60,7 @@ impl Pools {
     }
 
     pub fn add(self: &Arc<Pools>, sql: Sql) -> Arc<Pool> {
-        let pool = Arc::new(Pool {
-            sql,
-            shared: Arc::clone(self),
-            free: Mutex::default(),
-        });
+        let pool = Arc::new(Pool { sql, shared: Arc::clone(self), free: Mutex::default() });
         let mut pools = locked(&self.pools);
         // Those of functions that were replaced.
         if pools.len() == pools.capacity() {
@@ -128,10 +124,7 @@ impl Pool {
                 prepared.ok_or_else(|| self.sql.explain("there is no statement", None))?
             }
         };
-        Ok(Taken {
-            statement: Some(statement),
-            pool: Arc::clone(self),
-        })
+        Ok(Taken { statement: Some(statement), pool: Arc::clone(self) })
     }
 }
 

@@ -122,10 +122,7 @@ pub fn make_tables(conn: &Connection) -> Result<()> {
 
 /// The empty tables: names and columns.
 fn tables() -> impl Iterator<Item = (&'static str, &'static str)> {
-    UNREAD
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once(": "))
+    UNREAD.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(": "))
 }
 
 /// The form of a column in `CREATE TABLE`: `name:text HIDDEN` is `"name" TEXT HIDDEN`.
@@ -232,9 +229,7 @@ pub fn check_module_statement(sql: &Sql, place: &Place) -> Result<()> {
         let word = text(token.start, token.end);
         let named = match token.kind {
             Kind::Word => word,
-            Kind::Quoted => word
-                .get(1..word.len().saturating_sub(1))
-                .unwrap_or_default(),
+            Kind::Quoted => word.get(1..word.len().saturating_sub(1)).unwrap_or_default(),
             _ => {
                 is_first = false;
                 before.clear();
@@ -247,12 +242,9 @@ pub fn check_module_statement(sql: &Sql, place: &Place) -> Result<()> {
         }
         is_first = false;
         // A function, a table-valued function, or the module of a virtual table.
-        let is_called = tokens
-            .clone_next()
-            .is_some_and(|next| text(next.start, next.end) == "(");
-        let is_source = ["FROM", "JOIN", "USING"]
-            .iter()
-            .any(|keyword| before.eq_ignore_ascii_case(keyword));
+        let is_called = tokens.clone_next().is_some_and(|next| text(next.start, next.end) == "(");
+        let is_source =
+            ["FROM", "JOIN", "USING"].iter().any(|keyword| before.eq_ignore_ascii_case(keyword));
         if (is_called || is_source)
             && let Some(found) = NAMES.iter().find(is)
         {

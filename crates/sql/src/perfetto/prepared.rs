@@ -231,10 +231,7 @@ pub struct Rows<S> {
 
 impl<S> Default for Rows<S> {
     fn default() -> Rows<S> {
-        Rows {
-            statement: None,
-            row: None,
-        }
+        Rows { statement: None, row: None }
     }
 }
 

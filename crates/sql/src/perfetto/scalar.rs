@@ -70,10 +70,7 @@ pub struct Slot {
 
 impl Slot {
     pub fn new(name: &str) -> Arc<Slot> {
-        Arc::new(Slot {
-            name: name.to_owned(),
-            current: Mutex::default(),
-        })
+        Arc::new(Slot { name: name.to_owned(), current: Mutex::default() })
     }
 
     /// Defines the function; `None` undoes the definition.
@@ -142,10 +139,7 @@ impl Scalar {
 
     /// The same, but with any types of arguments.
     pub fn unchecked(self) -> Scalar {
-        Scalar {
-            is_checked: false,
-            ..self
-        }
+        Scalar { is_checked: false, ..self }
     }
 
     /// Keeps the result of each call with an integer from now on. Says whether that is possible:
@@ -349,11 +343,7 @@ mod tests {
         }
         memo.keep(1000, Held::Null);
         assert!(memo.bytes <= Memo::MOST);
-        assert!(
-            (200..=256).contains(&memo.results.len()),
-            "{}",
-            memo.results.len()
-        );
+        assert!((200..=256).contains(&memo.results.len()), "{}", memo.results.len());
         assert!(memo.results.contains_key(&0));
     }
 }

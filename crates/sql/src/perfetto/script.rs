@@ -22,10 +22,7 @@ pub struct Statements<'t> {
 
 impl<'t> Statements<'t> {
     pub fn of(text: &'t str) -> Statements<'t> {
-        Statements {
-            text,
-            tokens: Tokens::of(text),
-        }
+        Statements { text, tokens: Tokens::of(text) }
     }
 }
 
@@ -125,8 +122,7 @@ pub fn may_be_dialect(text: &str) -> bool {
     bytes.iter().enumerate().any(|(at, byte)| {
         let rest = bytes.get(at..).unwrap_or_default();
         let begins = |word: &[u8]| {
-            rest.get(..word.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(word))
+            rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
         };
         match byte {
             b'!' => rest.get(1) != Some(&b'='),
@@ -154,10 +150,7 @@ mod tests {
         let parts = divided(text);
         assert_eq!(
             parts,
-            [
-                ("SELECT ';' -- a;b\n AS x", false),
-                ("SELECT \"a;b\" FROM [c;d]", false)
-            ]
+            [("SELECT ';' -- a;b\n AS x", false), ("SELECT \"a;b\" FROM [c;d]", false)]
         );
         assert_eq!(divided(" -- nothing\n;"), []);
     }
@@ -185,9 +178,7 @@ mod tests {
             assert!(may_be_dialect(text) || !expected || text.starts_with("CREATE TABLE"));
         }
         assert!(!may_be_dialect("SELECT a != b FROM process, sched"));
-        assert!(may_be_dialect(
-            "CREATE VIRTUAL TABLE x USING Span_Join(a, b)"
-        ));
+        assert!(may_be_dialect("CREATE VIRTUAL TABLE x USING Span_Join(a, b)"));
     }
 
     #[test]

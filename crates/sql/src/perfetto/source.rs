@@ -13,10 +13,7 @@ pub struct Source {
 
 impl Source {
     pub fn new(name: Option<String>, text: &str) -> Arc<Source> {
-        Arc::new(Source {
-            name,
-            text: text.to_owned(),
-        })
+        Arc::new(Source { name, text: text.to_owned() })
     }
 
     /// The line and column of a byte, both from 1. The column counts characters.
@@ -54,11 +51,7 @@ pub struct Place {
 
 impl Place {
     pub fn start(source: &Arc<Source>) -> Place {
-        Place {
-            source: Arc::clone(source),
-            offset: 0,
-            via: None,
-        }
+        Place { source: Arc::clone(source), offset: 0, via: None }
     }
 
     /// The place with the line itself, as an addition to an error:
@@ -71,11 +64,7 @@ impl Place {
         let mut told = format!("\n  {}: {}", self.short(), self.line());
         let mut via = self.via.as_ref();
         while let Some(call) = via {
-            told += &format!(
-                "\n  through the macro {}!, called at {}",
-                call.name,
-                call.at.short()
-            );
+            told += &format!("\n  through the macro {}!, called at {}", call.name, call.at.short());
             via = call.at.via.as_ref();
         }
         told
@@ -129,15 +118,8 @@ mod tests {
     fn pq7_a_place_names_the_macros_that_led_there() {
         let module = Source::new(Some("a.b".into()), "\nx");
         let script = Source::new(None, "m!()");
-        let via = Arc::new(Via {
-            name: "m".into(),
-            at: Place::start(&script),
-        });
-        let place = Place {
-            source: module,
-            offset: 1,
-            via: Some(via),
-        };
+        let via = Arc::new(Via { name: "m".into(), at: Place::start(&script) });
+        let place = Place { source: module, offset: 1, via: Some(via) };
         assert_eq!(
             place.told(),
             "\n  a.b, line 2, column 1: x\n  through the macro m!, called at line 1, column 1"

@@ -212,10 +212,8 @@ impl Shared {
         }
         let functions = state.functions.clone();
         drop(state);
-        let slots: Vec<(FunctionKey, Arc<Slot>)> = locked(&self.slots)
-            .iter()
-            .map(|(key, slot)| (key.clone(), Arc::clone(slot)))
-            .collect();
+        let slots: Vec<(FunctionKey, Arc<Slot>)> =
+            locked(&self.slots).iter().map(|(key, slot)| (key.clone(), Arc::clone(slot))).collect();
         for (key, slot) in slots {
             slot.define(functions.get(&key).cloned());
         }
@@ -316,11 +314,7 @@ unsafe impl<'vtab> VTab<'vtab> for Keeper {
     }
 
     fn open(&'vtab mut self) -> rusqlite::Result<Nothing> {
-        caught(|| {
-            Ok(Nothing {
-                base: ffi::sqlite3_vtab_cursor::default(),
-            })
-        })
+        caught(|| Ok(Nothing { base: ffi::sqlite3_vtab_cursor::default() }))
     }
 }
 

@@ -72,9 +72,7 @@ impl Made {
 
     /// Takes note of a value's type.
     fn see(&mut self, code: c_int) {
-        if self
-            .declared
-            .is_some_and(|declared| !is_integer(declared) || code != ffi::SQLITE_FLOAT)
+        if self.declared.is_some_and(|declared| !is_integer(declared) || code != ffi::SQLITE_FLOAT)
         {
             return;
         }
@@ -185,11 +183,7 @@ impl NewTable<'_> {
         });
         let columns: Vec<Made> = columns.collect();
         let is_id = |column: &Made| column.declared == Some(Type::Id);
-        let mut layout = Layout {
-            key: columns.iter().position(is_id),
-            columns,
-            last_key: None,
-        };
+        let mut layout = Layout { key: columns.iter().position(is_id), columns, last_key: None };
         let rows = self.read(&mut layout, &mut select)?;
         drop(select);
         // A table that is replaced may have been the source of the new one.
@@ -346,14 +340,9 @@ impl Layout {
     /// The name of the row's number in SQL, which counts from 0. There is none if the key numbers
     /// rows, or if columns hide all names.
     fn row_number(&self) -> Option<&'static str> {
-        let is_hidden = |name: &&str| {
-            self.columns
-                .iter()
-                .any(|column| column.name.eq_ignore_ascii_case(name))
-        };
-        ["rowid", "_rowid_", "oid"]
-            .into_iter()
-            .find(|name| self.key.is_none() && !is_hidden(name))
+        let is_hidden =
+            |name: &&str| self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+        ["rowid", "_rowid_", "oid"].into_iter().find(|name| self.key.is_none() && !is_hidden(name))
     }
 
     fn create(&self, table: &str) -> String {
@@ -365,11 +354,7 @@ impl Layout {
             format!("{} {}{key}", quoted(&column.name), column.declared())
         });
         let columns: Vec<String> = columns.collect();
-        format!(
-            "CREATE TABLE temp.{} ({})",
-            quoted(table),
-            columns.join(", ")
-        )
+        format!("CREATE TABLE temp.{} ({})", quoted(table), columns.join(", "))
     }
 
     /// The statement that inserts a row: the values of all columns, and the row's number if it has

@@ -50,10 +50,7 @@ pub struct Definitions {
 
 impl Definitions {
     pub fn new(pools: &Arc<Pools>) -> Arc<Definitions> {
-        Arc::new(Definitions {
-            all: Mutex::default(),
-            pools: Arc::clone(pools),
-        })
+        Arc::new(Definitions { all: Mutex::default(), pools: Arc::clone(pools) })
     }
 
     /// Adds a definition, and returns its number. It stays, because SQLite can undo that its table
@@ -123,10 +120,7 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
             definition,
             pools,
         };
-        Ok((
-            Cow::Owned(CString::new(declaration).map_err(Error::new)?),
-            table,
-        ))
+        Ok((Cow::Owned(CString::new(declaration).map_err(Error::new)?), table))
     }
 
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
@@ -153,10 +147,7 @@ impl CreateVTab<'_> for Table {
 impl Table {
     /// The arguments, in their order. A plan without one of them is none.
     fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
-        let (columns, count) = (
-            self.definition.columns.len(),
-            self.definition.arguments.len(),
-        );
+        let (columns, count) = (self.definition.columns.len(), self.definition.arguments.len());
         let mut given = vec![false; count];
         for (constraint, mut usage) in info.constraints_and_usages() {
             let column = usize::try_from(constraint.column()).ok();

@@ -67,11 +67,7 @@ impl Iterator for Tokens<'_> {
         while !self.text.is_char_boundary(self.at) {
             self.at = self.at.saturating_add(1);
         }
-        Some(Token {
-            kind,
-            start,
-            end: self.at,
-        })
+        Some(Token { kind, start, end: self.at })
     }
 }
 
@@ -192,9 +188,7 @@ fn variable(rest: &[u8]) -> usize {
 }
 
 fn sign(rest: &[u8]) -> (Kind, usize) {
-    const LONG: [&[u8]; 9] = [
-        b"->>", b"->", b"==", b"<=", b"<>", b"<<", b">=", b">>", b"!=",
-    ];
+    const LONG: [&[u8]; 9] = [b"->>", b"->", b"==", b"<=", b"<>", b"<<", b">=", b">>", b"!="];
     if let Some(found) = LONG.iter().find(|sign| rest.starts_with(sign)) {
         return (Kind::Sign, found.len());
     }
@@ -224,14 +218,8 @@ mod tests {
         use Kind::{Comment, Illegal, Literal, Number, Quoted, Sign, Variable, Word};
         for (text, expected) in [
             ("a_$1é", vec![(Word, "a_$1é")]),
-            (
-                "x'00' X'a' xy",
-                vec![(Literal, "x'00'"), (Literal, "X'a'"), (Word, "xy")],
-            ),
-            (
-                "'it''s' 'open",
-                vec![(Literal, "'it''s'"), (Illegal, "'open")],
-            ),
+            ("x'00' X'a' xy", vec![(Literal, "x'00'"), (Literal, "X'a'"), (Word, "xy")]),
+            ("'it''s' 'open", vec![(Literal, "'it''s'"), (Illegal, "'open")]),
             (
                 "\"a\"\"b\" `c` [d e]",
                 vec![(Quoted, "\"a\"\"b\""), (Quoted, "`c`"), (Quoted, "[d e]")],

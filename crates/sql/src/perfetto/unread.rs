@@ -70,10 +70,7 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
             name: String::from_utf8_lossy(table_name).into_owned(),
             unread: aux.cloned().unwrap_or_default(),
         };
-        Ok((
-            Cow::Owned(CString::new(declaration).map_err(Error::new)?),
-            table,
-        ))
+        Ok((Cow::Owned(CString::new(declaration).map_err(Error::new)?), table))
     }
 
     /// It costs nothing, so it is the outermost loop of any query. A query by a hidden column, as a
@@ -87,10 +84,7 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
     }
 
     fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
-        Ok(Cursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            table: self,
-        })
+        Ok(Cursor { base: ffi::sqlite3_vtab_cursor::default(), table: self })
     }
 }
 

@@ -37,12 +37,7 @@ mod tag {
 impl Waiting {
     /// No rows yet, of `width` values.
     pub fn new(width: usize) -> Waiting {
-        Waiting {
-            width,
-            rows: 0,
-            bytes: Vec::new(),
-            on_disk: None,
-        }
+        Waiting { width, rows: 0, bytes: Vec::new(), on_disk: None }
     }
 
     pub fn rows(&self) -> i64 {
@@ -256,11 +251,7 @@ mod tests {
     #[test]
     fn pq3_damaged_bytes_are_an_error() {
         let mut bytes = Vec::new();
-        for value in [
-            ValueRef::Integer(i64::MIN),
-            ValueRef::Text(b"abc"),
-            ValueRef::Real(1.5),
-        ] {
+        for value in [ValueRef::Integer(i64::MIN), ValueRef::Text(b"abc"), ValueRef::Real(1.5)] {
             write(&mut bytes, value);
         }
         assert!(each(&bytes, 3, &mut |_| Ok(())).is_ok());

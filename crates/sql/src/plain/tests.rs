@@ -38,16 +38,12 @@ impl Rows for Caller {
 
 fn caller() -> (Caller, List) {
     let mut list = List::default();
-    list.add("plus_sum", 1, PlusSum(Session::default()))
-        .unwrap();
+    list.add("plus_sum", 1, PlusSum(Session::default())).unwrap();
     list.add("same", 1, Same).unwrap();
     list.add("panics", 0, Panics).unwrap();
     let nth = Lookup::new("SELECT number FROM numbers WHERE rowid = ?1");
     list.add("nth", 1, Nth(nth)).unwrap();
-    let caller = Caller {
-        conn: database(),
-        asked: RefCell::default(),
-    };
+    let caller = Caller { conn: database(), asked: RefCell::default() };
     (caller, list)
 }
 
@@ -60,10 +56,7 @@ fn a_statement_sees_one_version_and_asks_for_it_once() {
     };
     let (first, second) = (Statement::default(), Statement::default());
     assert_eq!(call(&first), Ok(Answer::Integer(4)));
-    caller
-        .conn
-        .execute_batch("INSERT INTO numbers VALUES (4)")
-        .unwrap();
+    caller.conn.execute_batch("INSERT INTO numbers VALUES (4)").unwrap();
     assert_eq!(call(&second), Ok(Answer::Integer(8)));
     assert_eq!(call(&first), Ok(Answer::Integer(4)));
     assert_eq!(call(&second), Ok(Answer::Integer(8)));
@@ -76,15 +69,9 @@ fn a_statement_sees_one_version_and_asks_for_it_once() {
 fn a_call_without_a_statement_is_one_of_its_own() {
     let (caller, list) = caller();
     for expected in [3, 7] {
-        let answer = list
-            .get(0)
-            .unwrap()
-            .call(&[ValueRef::Integer(0)], None, &caller);
+        let answer = list.get(0).unwrap().call(&[ValueRef::Integer(0)], None, &caller);
         assert_eq!(answer, Ok(Answer::Integer(expected)));
-        caller
-            .conn
-            .execute_batch("INSERT INTO numbers VALUES (4)")
-            .unwrap();
+        caller.conn.execute_batch("INSERT INTO numbers VALUES (4)").unwrap();
     }
 }
 
@@ -132,10 +119,7 @@ fn what_goes_wrong_is_told() {
         .unwrap();
     assert_eq!(call(0, &[ValueRef::Integer(1)]), "unwinding panic");
     caller.conn.execute_batch("DROP TABLE numbers").unwrap();
-    assert_eq!(
-        call(0, &[ValueRef::Integer(1)]),
-        "plus_sum(): no such table: numbers"
-    );
+    assert_eq!(call(0, &[ValueRef::Integer(1)]), "plus_sum(): no such table: numbers");
 }
 
 #[test]
@@ -155,10 +139,7 @@ fn a_database_that_calls_while_it_is_read_is_told() {
     }
 
     let (_, list) = caller();
-    let called = list
-        .get(0)
-        .unwrap()
-        .call(&[ValueRef::Null], None, &Calls(&list));
+    let called = list.get(0).unwrap().call(&[ValueRef::Null], None, &Calls(&list));
     assert_eq!(
         called.unwrap_err().to_string(),
         "plus_sum(): plus_sum(): numbers is defined by a call that reads numbers; define it without the call"

@@ -15,9 +15,7 @@ fn connect() -> (Connection, Session<Sum>) {
     let conn = database();
     let session = Session::default();
     let mut functions = &conn;
-    functions
-        .add("plus_sum", 1, PlusSum(session.clone()))
-        .unwrap();
+    functions.add("plus_sum", 1, PlusSum(session.clone())).unwrap();
     functions.add("panics", 0, Panics).unwrap();
     (conn, session)
 }
@@ -40,14 +38,12 @@ fn statements_that_run_by_turns_see_one_version_each_and_what_none_sees_goes() {
     let mut second = conn.prepare(sql).unwrap();
     let mut first = first.query([]).unwrap();
     assert_eq!(first.next().unwrap().unwrap().get(0), Ok(3));
-    conn.execute_batch("INSERT INTO numbers VALUES (4)")
-        .unwrap();
+    conn.execute_batch("INSERT INTO numbers VALUES (4)").unwrap();
     let mut second = second.query([]).unwrap();
     for _again in 0..4 {
         assert_eq!(second.next().unwrap().unwrap().get(0), Ok(7));
         assert_eq!(first.next().unwrap().unwrap().get(0), Ok(3));
-        conn.execute_batch("UPDATE numbers_version SET version = version + 1")
-            .unwrap();
+        conn.execute_batch("UPDATE numbers_version SET version = version + 1").unwrap();
         assert_eq!(ask(&conn, "SELECT plus_sum(1)"), Value::Integer(8));
         assert_eq!(versions(), 3);
     }
@@ -62,10 +58,7 @@ fn a_version_that_is_not_told_is_only_for_the_statement_that_asks() {
     let (conn, session) = connect();
     conn.execute_batch("DROP TABLE numbers_version").unwrap();
     for _again in 0..3 {
-        assert_eq!(
-            ask(&conn, "SELECT plus_sum(1) + plus_sum(2)"),
-            Value::Integer(9)
-        );
+        assert_eq!(ask(&conn, "SELECT plus_sum(1) + plus_sum(2)"), Value::Integer(9));
         assert_eq!(session.0.lock().unwrap().0.len(), 1);
     }
 }
@@ -75,12 +68,10 @@ fn a_panic_is_an_error_and_the_next_call_begins_anew() {
     let (conn, session) = connect();
     assert_eq!(refusal(&conn, "SELECT panics()"), "unwinding panic");
     assert_eq!(ask(&conn, "SELECT plus_sum(0)"), Value::Integer(3));
-    conn.execute_batch("INSERT INTO numbers VALUES (13)")
-        .unwrap();
+    conn.execute_batch("INSERT INTO numbers VALUES (13)").unwrap();
     assert_eq!(refusal(&conn, "SELECT plus_sum(0)"), "unwinding panic");
     assert!(session.0.is_poisoned());
-    conn.execute_batch("DELETE FROM numbers WHERE number = 13")
-        .unwrap();
+    conn.execute_batch("DELETE FROM numbers WHERE number = 13").unwrap();
     assert_eq!(ask(&conn, "SELECT plus_sum(0)"), Value::Integer(3));
     assert!(!session.0.is_poisoned());
     assert_eq!(session.0.lock().unwrap().0.len(), 1);

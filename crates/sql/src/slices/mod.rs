@@ -106,10 +106,7 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
 ///
 /// If SQLite refuses the function.
 pub fn add(to: &mut impl Functions) -> Result<()> {
-    let function = IsAncestor {
-        is_slice: Lookup::new(IS_SLICE),
-        parent: Lookup::new(PARENT),
-    };
+    let function = IsAncestor { is_slice: Lookup::new(IS_SLICE), parent: Lookup::new(PARENT) };
     to.add(IsAncestor::NAME, 2, function)
 }
 
@@ -124,19 +121,14 @@ impl IsAncestor {
     const NAME: &str = "slice_is_ancestor";
 
     fn is_slice<C: Call>(&self, call: &C, id: i64) -> Result<bool> {
-        let found = self
-            .is_slice
-            .value(Self::NAME, call, &[ValueRef::Integer(id)])?;
+        let found = self.is_slice.value(Self::NAME, call, &[ValueRef::Integer(id)])?;
         Ok(found != Answer::Null)
     }
 
     fn is_ancestor<C: Call>(&self, call: &C, ancestor: i64, descendant: i64) -> Result<bool> {
         let (mut id, mut known) = (descendant, HashSet::new());
         while known.insert(id) {
-            match self
-                .parent
-                .value(Self::NAME, call, &[ValueRef::Integer(id)])?
-            {
+            match self.parent.value(Self::NAME, call, &[ValueRef::Integer(id)])? {
                 Answer::Integer(parent) if parent == ancestor => return Ok(true),
                 Answer::Integer(parent) => {
                     walk::check(known.len())?;
@@ -182,9 +174,7 @@ fn explain(function: &str, table: &str, error: &Error) -> Error {
             "{function}(): this database has no table {table} ({message}); make one with `timebase import`"
         ));
     }
-    Error::new(format_args!(
-        "{function}(): {table} cannot be used: {message}"
-    ))
+    Error::new(format_args!("{function}(): {table} cannot be used: {message}"))
 }
 
 #[cfg(test)]

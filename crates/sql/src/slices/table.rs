@@ -94,13 +94,9 @@ impl CreateVTab<'_> for Table {
 
 /// The function and the columns that a `CREATE VIRTUAL TABLE` names.
 fn narrow(args: &[&[u8]]) -> Option<(Relation, Vec<String>)> {
-    let mut names = args
-        .iter()
-        .map(|name| String::from_utf8_lossy(name).trim().to_owned());
+    let mut names = args.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned());
     let function = names.next()?;
-    let relation = Relation::ALL
-        .into_iter()
-        .find(|relation| relation.name() == function)?;
+    let relation = Relation::ALL.into_iter().find(|relation| relation.name() == function)?;
     Some((relation, names.collect()))
 }
 
@@ -187,10 +183,7 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
                 columns: columns.into_iter().map(|(name, _)| name).collect(),
                 queries: RefCell::new(queries),
             };
-            let vtab = Table {
-                base: ffi::sqlite3_vtab::default(),
-                shared: Rc::new(shared),
-            };
+            let vtab = Table { base: ffi::sqlite3_vtab::default(), shared: Rc::new(shared) };
             Ok((Cow::Owned(declaration), vtab))
         })
     }
@@ -292,9 +285,7 @@ impl Cursor<'_> {
         let name = relation.name();
         (self.at, self.ids) = (0, Vec::new());
         self.start = args.get(0).map_err(|_| {
-            Error::new(format_args!(
-                "{name}(): argument 1 ({ARGUMENT}) must be UTF-8"
-            ))
+            Error::new(format_args!("{name}(): argument 1 ({ARGUMENT}) must be UTF-8"))
         })?;
         let values = [ValueRef::from(&self.start)];
         let arguments = Arguments::new(name, &values[..]);

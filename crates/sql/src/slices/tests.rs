@@ -176,11 +176,7 @@ fn directly_connected_flows_go_both_ways_and_leave_out_relatives() {
         ("b0", &integers([2, 1, 4, 0])),
         ("z0", &integers([3, 5])),
     ] {
-        assert_eq!(
-            flows(&conn, "directly_connected_flow", of),
-            connected,
-            "{of}"
-        );
+        assert_eq!(flows(&conn, "directly_connected_flow", of), connected, "{of}");
     }
 }
 
@@ -236,10 +232,7 @@ fn a_column_that_is_not_asked_for_is_not_looked_up() {
         assert_eq!(ask(&conn, sql), Value::Integer(answer), "{sql}");
     }
     let said = refusal(&conn, "SELECT args FROM descendant_slice(0)");
-    assert_eq!(
-        said,
-        "descendant_slice(): slice cannot be used: malformed JSON"
-    );
+    assert_eq!(said, "descendant_slice(): slice cannot be used: malformed JSON");
 }
 
 #[test]
@@ -333,10 +326,7 @@ fn a_wrong_argument_is_an_error_that_names_it() {
         assert_eq!(refusal(&conn, &format!("SELECT {call}")), expected);
     }
     let said = refusal(&conn, "SELECT * FROM ancestor_slice(1, 2)");
-    assert!(
-        said.contains("too many arguments on ancestor_slice()"),
-        "{said}"
-    );
+    assert!(said.contains("too many arguments on ancestor_slice()"), "{said}");
 }
 
 #[test]
@@ -358,8 +348,7 @@ fn a_database_without_slices_is_told() {
     // They exist as soon as the tables do.
     conn.execute_batch(DATABASE).unwrap();
     assert_eq!(names(&conn, "ancestor_slice", "aaa2"), "a0 aa1");
-    conn.execute_batch("DROP TABLE slice; CREATE TABLE slice (id INTEGER, name)")
-        .unwrap();
+    conn.execute_batch("DROP TABLE slice; CREATE TABLE slice (id INTEGER, name)").unwrap();
     assert_eq!(
         refusal(&conn, "SELECT * FROM descendant_slice(1)"),
         "descendant_slice(): slice cannot be used: no such column: d.parent_id"
@@ -381,10 +370,7 @@ fn a_table_made_of_what_a_function_answers_is_told() {
         refusal(&conn, "SELECT name FROM ancestor_slice(2)"),
         "ancestor_slice(): a table that it reads is a view that calls it; define the view without the call",
     );
-    assert_eq!(
-        ask(&conn, "SELECT count(*) FROM ancestor_slice(2)"),
-        Value::Integer(2)
-    );
+    assert_eq!(ask(&conn, "SELECT count(*) FROM ancestor_slice(2)"), Value::Integer(2));
 }
 
 #[test]
@@ -425,14 +411,8 @@ fn slices_are_found_by_key_and_by_track() {
                 "SEARCH d USING INDEX slice_track (track_id=? AND ts>? AND ts<?)",
             ],
         ),
-        (
-            super::walk::TO,
-            &["SEARCH main.flow USING INDEX flow_in (slice_in=?)"],
-        ),
-        (
-            super::walk::FROM,
-            &["SEARCH main.flow USING INDEX flow_out (slice_out=?)"],
-        ),
+        (super::walk::TO, &["SEARCH main.flow USING INDEX flow_in (slice_in=?)"]),
+        (super::walk::FROM, &["SEARCH main.flow USING INDEX flow_out (slice_out=?)"]),
     ] {
         let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps = plan.query_map([1], |row| row.get(3)).unwrap();
@@ -443,13 +423,7 @@ fn slices_are_found_by_key_and_by_track() {
 
 /// Slices with arbitrary parents, including circles, and flows between arbitrary slices.
 fn any_database() -> impl Strategy<Value = Vec<(i64, i64, i64, Option<i64>, i64)>> {
-    let row = (
-        0..20i64,
-        -1..10i64,
-        1..3i64,
-        prop::option::of(0..12i64),
-        0..12i64,
-    );
+    let row = (0..20i64, -1..10i64, 1..3i64, prop::option::of(0..12i64), 0..12i64);
     prop::collection::vec(row, 1..12)
 }
 

@@ -26,9 +26,7 @@ fn every_value_comes_back_as_it_was() {
         Value::Blob(vec![]),
         Value::Blob(vec![0, 255, 0]),
     ] {
-        let same: Value = conn
-            .query_row("SELECT same(?)", [&value], |row| row.get(0))
-            .unwrap();
+        let same: Value = conn.query_row("SELECT same(?)", [&value], |row| row.get(0)).unwrap();
         assert_eq!(same, value);
     }
 }

@@ -77,38 +77,20 @@ fn sf1_an_error_has_the_public_name() {
             "regexp_extract('a', '(a)(b)')",
             "regexp_extract(): argument 2 (pattern) has more than one group",
         ),
-        (
-            "regexp_replace_simple('a', '(', '')",
-            "regexp_replace_simple(): argument 2 (pattern) ",
-        ),
+        ("regexp_replace_simple('a', '(', '')", "regexp_replace_simple(): argument 2 (pattern) "),
         (
             "str_split('a', '', 0)",
             "str_split(): argument 2 (delimiter) must be a text that is not empty",
         ),
-        (
-            "reverse(5)",
-            "reverse(): argument 1 (text) must be a text, not 5",
-        ),
+        ("reverse(5)", "reverse(): argument 1 (text) must be a text, not 5"),
         (
             "base64_encode('a')",
             "base64_encode(): argument 1 (blob) must be a blob, not the text 'a'",
         ),
-        (
-            "base64_decode(5)",
-            "base64_decode(): argument 1 (text) must be a text, not 5",
-        ),
-        (
-            "base64_decode('?')",
-            "base64_decode(): argument 1 (text) is no base64",
-        ),
-        (
-            "demangle(5)",
-            "demangle(): argument 1 (name) must be a text, not 5",
-        ),
-        (
-            "to_timecode('a')",
-            "to_timecode(): argument 1 (ns) must be an integer, not the text 'a'",
-        ),
+        ("base64_decode(5)", "base64_decode(): argument 1 (text) must be a text, not 5"),
+        ("base64_decode('?')", "base64_decode(): argument 1 (text) is no base64"),
+        ("demangle(5)", "demangle(): argument 1 (name) must be a text, not 5"),
+        ("to_timecode('a')", "to_timecode(): argument 1 (ns) must be an integer, not the text 'a'"),
         (
             "time_from_ms(1.5)",
             "time_from_ms(): argument 1 (time) must be an integer, not the real number 1.5",
@@ -129,8 +111,7 @@ fn sf2_a_function_that_sqlite_has_stays() {
     let conn = Connection::open_in_memory().unwrap();
     let own = |conn: &Connection, name: &str| {
         let sql = format!("SELECT count(*) FROM pragma_function_list WHERE name = '{name}'");
-        conn.query_row(&sql, [], |row| row.get::<_, i64>(0))
-            .unwrap()
+        conn.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap()
     };
     // The SQLite of these tests has no mathematical functions, so they stand for its own.
     assert_eq!(own(&conn, "ln"), 0);
@@ -140,10 +121,7 @@ fn sf2_a_function_that_sqlite_has_stays() {
         conn.create_scalar_function(name, 1, flags, answer).unwrap();
     }
     super::register(&conn).unwrap();
-    assert_eq!(
-        rows(&conn, "SELECT ln(1), sqrt(4), exp(0), median(1)"),
-        ["mine mine mine mine"]
-    );
+    assert_eq!(rows(&conn, "SELECT ln(1), sqrt(4), exp(0), median(1)"), ["mine mine mine mine"]);
     assert_eq!(rows(&conn, "SELECT percentile(1, 5)"), ["1.0"]);
     // Registered again, it keeps what it has.
     super::register(&conn).unwrap();
@@ -155,14 +133,11 @@ fn sf6_the_bounds_are_those_of_the_trace() {
     let conn = connection();
     let sql = "SELECT trace_start(), trace_end(), trace_dur()";
     assert!(error(&conn, sql).contains("no such table: main.trace_bounds"));
-    conn.execute_batch("CREATE TABLE trace_bounds (start_ts, end_ts)")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE trace_bounds (start_ts, end_ts)").unwrap();
     assert_eq!(rows(&conn, sql), ["0 0 0"]);
-    conn.execute_batch("INSERT INTO trace_bounds VALUES (-5, 100)")
-        .unwrap();
+    conn.execute_batch("INSERT INTO trace_bounds VALUES (-5, 100)").unwrap();
     assert_eq!(rows(&conn, sql), ["-5 100 105"]);
-    conn.execute_batch("UPDATE trace_bounds SET start_ts = NULL, end_ts = NULL")
-        .unwrap();
+    conn.execute_batch("UPDATE trace_bounds SET start_ts = NULL, end_ts = NULL").unwrap();
     assert_eq!(rows(&conn, sql), ["0 0 0"]);
 }
 
@@ -180,19 +155,8 @@ fn sf7_units_of_time_become_nanoseconds_and_whole_units() {
     for (unit, ns) in units {
         assert_eq!(one(&format!("time_from_{unit}(3)")), (3 * ns).to_string());
         assert_eq!(one(&format!("time_from_{unit}(-3)")), (-3 * ns).to_string());
-        for time in [
-            0,
-            2 * ns,
-            3 * ns - 1,
-            -(2 * ns),
-            1 - 3 * ns,
-            i64::MAX,
-            i64::MIN + 1,
-        ] {
-            assert_eq!(
-                one(&format!("time_to_{unit}({time})")),
-                (time / ns).to_string()
-            );
+        for time in [0, 2 * ns, 3 * ns - 1, -(2 * ns), 1 - 3 * ns, i64::MAX, i64::MIN + 1] {
+            assert_eq!(one(&format!("time_to_{unit}({time})")), (time / ns).to_string());
         }
     }
     // Beyond 64 bits a product is a real number, as SQLite's are.

@@ -9,18 +9,9 @@
 use crate::{Answer, Arguments, Call, Function, Functions, Lookup, Result};
 
 const BOUNDS: [(&str, &str); 3] = [
-    (
-        "trace_start",
-        "SELECT coalesce((SELECT start_ts FROM main.trace_bounds), 0)",
-    ),
-    (
-        "trace_end",
-        "SELECT coalesce((SELECT end_ts FROM main.trace_bounds), 0)",
-    ),
-    (
-        "trace_dur",
-        "SELECT coalesce((SELECT end_ts - start_ts FROM main.trace_bounds), 0)",
-    ),
+    ("trace_start", "SELECT coalesce((SELECT start_ts FROM main.trace_bounds), 0)"),
+    ("trace_end", "SELECT coalesce((SELECT end_ts FROM main.trace_bounds), 0)"),
+    ("trace_dur", "SELECT coalesce((SELECT end_ts - start_ts FROM main.trace_bounds), 0)"),
 ];
 
 /// The functions for each unit, and by which numbers they multiply or divide one after another.
@@ -30,16 +21,8 @@ const UNITS: [(&str, &str, &[i64]); 7] = [
     ("time_from_ms", "time_to_ms", &[1000, 1000]),
     ("time_from_s", "time_to_s", &[1000, 1000, 1000]),
     ("time_from_min", "time_to_min", &[60, 1000, 1000, 1000]),
-    (
-        "time_from_hours",
-        "time_to_hours",
-        &[60, 60, 1000, 1000, 1000],
-    ),
-    (
-        "time_from_days",
-        "time_to_days",
-        &[24, 60, 60, 1000, 1000, 1000],
-    ),
+    ("time_from_hours", "time_to_hours", &[60, 60, 1000, 1000, 1000]),
+    ("time_from_days", "time_to_days", &[24, 60, 60, 1000, 1000, 1000]),
 ];
 
 pub fn add(to: &mut impl Functions) -> Result<()> {
@@ -48,12 +31,7 @@ pub fn add(to: &mut impl Functions) -> Result<()> {
         to.add(name, 0, Bound { name, lookup })?;
     }
     for (from, into, factors) in UNITS {
-        let unit = |name, argument, convert| Unit {
-            name,
-            argument,
-            factors,
-            convert,
-        };
+        let unit = |name, argument, convert| Unit { name, argument, factors, convert };
         to.add(from, 1, unit(from, "time", multiplied))?;
         to.add(into, 1, unit(into, "ns", divided))?;
     }
@@ -89,20 +67,12 @@ impl Function for Unit {
 
 /// A product beyond 64 bits is a real number, as SQLite's products are.
 fn multiplied(time: i64, factors: &[i64]) -> Answer {
-    let product = factors
-        .iter()
-        .try_fold(time, |product, &factor| product.checked_mul(factor));
-    let rounded = || {
-        factors
-            .iter()
-            .fold(time as f64, |product, &factor| product * factor as f64)
-    };
+    let product = factors.iter().try_fold(time, |product, &factor| product.checked_mul(factor));
+    let rounded = || factors.iter().fold(time as f64, |product, &factor| product * factor as f64);
     product.map_or_else(|| Answer::Real(rounded()), Answer::Integer)
 }
 
 fn divided(ns: i64, factors: &[i64]) -> Answer {
-    let whole = factors
-        .iter()
-        .fold(ns, |ns, &factor| ns.checked_div(factor).unwrap_or_default());
+    let whole = factors.iter().fold(ns, |ns, &factor| ns.checked_div(factor).unwrap_or_default());
     Answer::Integer(whole)
 }

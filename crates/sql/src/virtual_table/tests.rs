@@ -74,9 +74,7 @@ fn the_oldest_go_when_there_are_many() {
     let mut queries = queries(&conn);
     for limit in 0..2 * KEPT {
         let sql = format!("SELECT x FROM t LIMIT {limit}");
-        queries
-            .each(&sql, &[], |_| Ok(ControlFlow::Continue(())))
-            .unwrap();
+        queries.each(&sql, &[], |_| Ok(ControlFlow::Continue(()))).unwrap();
     }
     assert_eq!(queries.prepared.len(), KEPT);
     assert_eq!(sum(&mut queries, 0, false), Ok(6));

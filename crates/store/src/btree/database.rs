@@ -203,9 +203,7 @@ impl Database {
         let step = if u64::from(page) == locked { 2 } else { 1 };
         match page.checked_add(step) {
             Some(next) if next < u32::MAX - 1 => Ok(next),
-            _ => Err(Error::Unsuitable(
-                "it has as many pages as a database can have",
-            )),
+            _ => Err(Error::Unsuitable("it has as many pages as a database can have")),
         }
     }
 
@@ -214,8 +212,7 @@ impl Database {
         let number = self.behind(self.pages)?;
         let more = u64::from(number - self.pages) * self.page_size.get() as u64;
         self.quota.take(more)?;
-        self.early
-            .appended(self.page_size.get(), self.file.get_ref())?;
+        self.early.appended(self.page_size.get(), self.file.get_ref())?;
         if number - self.pages > 1 {
             self.file.write_all(&vec![0; self.page_size.get()])?;
         }

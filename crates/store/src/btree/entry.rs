@@ -23,11 +23,7 @@ impl<const K: usize> Entry<K> {
         for (column, value) in key.iter().enumerate() {
             present |= u8::from(value.is_some()) << column;
         }
-        Entry {
-            key: key.map(|value| value.unwrap_or(i64::MIN)),
-            present,
-            rowid,
-        }
+        Entry { key: key.map(|value| value.unwrap_or(i64::MIN)), present, rowid }
     }
 
     fn is_present(&self, column: usize) -> bool {
@@ -62,11 +58,7 @@ impl Entry<2> {
 }
 
 impl<const K: usize> Key for Entry<K> {
-    const FIRST: Self = Entry {
-        key: [0; K],
-        present: 0,
-        rowid: 0,
-    };
+    const FIRST: Self = Entry { key: [0; K], present: 0, rowid: 0 };
 
     const LONGEST: usize = 1 + (K + 1) * LONGEST_NUMBER;
 

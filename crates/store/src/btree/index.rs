@@ -87,10 +87,7 @@ impl<const K: usize> KeyedTableBuilder<K> {
     /// [`Error::NotEmpty`] if that page belongs to something else.
     pub fn new(database: &mut Database, root: u32) -> Result<Self, Error> {
         const { assert!(K >= 1 && K <= 8) };
-        Ok(KeyedTableBuilder {
-            leaves: IndexLeaves::new(database, root, false)?,
-            last: None,
-        })
+        Ok(KeyedTableBuilder { leaves: IndexLeaves::new(database, root, false)?, last: None })
     }
 
     /// Adds a row.

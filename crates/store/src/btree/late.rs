@@ -47,10 +47,7 @@ impl LateTableBuilder {
     /// Begins a table. Its rows are in a temporary file in this directory until they are part of
     /// the database.
     pub fn new(scratch: impl Into<Scratch>) -> Self {
-        LateTableBuilder {
-            records: Sorter::new(scratch),
-            cell: Cell::new(),
-        }
+        LateTableBuilder { records: Sorter::new(scratch), cell: Cell::new() }
     }
 
     /// Adds a row, as [`TableBuilder::push`] does.
@@ -78,8 +75,7 @@ impl LateTableBuilder {
     /// have the same rowid. Or if reading or writing a file fails.
     pub fn write(self, database: &mut Database, root: u32) -> Result<(), Error> {
         let mut table = TableBuilder::new(database, root)?;
-        self.records
-            .finish(|&rowid, record| table.push_record(database, rowid, record))?;
+        self.records.finish(|&rowid, record| table.push_record(database, rowid, record))?;
         table.finish(database)
     }
 }

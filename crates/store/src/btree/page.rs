@@ -56,12 +56,7 @@ pub(crate) struct Page {
 
 impl Page {
     pub fn new(kind: PageKind, size: PageSize) -> Self {
-        Page {
-            kind,
-            bytes: vec![0; size.get()].into(),
-            cells: 0,
-            content: size.get(),
-        }
+        Page { kind, bytes: vec![0; size.get()].into(), cells: 0, content: size.get() }
     }
 
     /// Adds a cell after the others; returns whether there was room for it.

@@ -154,11 +154,7 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub fn new() -> Self {
-        Cell {
-            buffer: vec![0; 1024],
-            start: FRONT,
-            end: FRONT,
-        }
+        Cell { buffer: vec![0; 1024], start: FRONT, end: FRONT }
     }
 
     /// Writes the record; returns its length. `None` means that the record needs a wider header

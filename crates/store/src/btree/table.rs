@@ -143,21 +143,13 @@ struct Room {
 impl Room {
     fn of(page_size: PageSize) -> Self {
         let usable = page_size.get();
-        Room {
-            whole: usable - 35,
-            least: (usable - 12) * 32 / 255 - 23,
-            page: usable - 4,
-        }
+        Room { whole: usable - 35, least: (usable - 12) * 32 / 255 - 23, page: usable - 4 }
     }
 
     /// The size of the part in the leaf for a payload with overflow: the last overflow page is then
     /// full, if there is room for this.
     fn local(&self, payload: usize) -> usize {
         let local = self.least + (payload - self.least) % self.page;
-        if local <= self.whole {
-            local
-        } else {
-            self.least
-        }
+        if local <= self.whole { local } else { self.least }
     }
 }

@@ -67,10 +67,7 @@ impl Tree {
         page: u32,
         separator: &[u8],
     ) -> Result<(), Error> {
-        let child = Child {
-            page,
-            separator: separator.into(),
-        };
+        let child = Child { page, separator: separator.into() };
         self.add_to(0, database, child)
     }
 
@@ -123,10 +120,7 @@ impl Tree {
     fn write(&mut self, database: &mut Database, children: Vec<Child>) -> Result<Child, Error> {
         let last = self.fill(children)?;
         let page = database.append(self.page.finished(Some(last.page)))?;
-        Ok(Child {
-            page,
-            separator: last.separator,
-        })
+        Ok(Child { page, separator: last.separator })
     }
 
     /// Writes the rest, with the topmost page as `root`.

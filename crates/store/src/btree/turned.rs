@@ -37,12 +37,7 @@ impl TurnedIndex {
     /// Begins an index whose root is the page `root`. Pieces are in a temporary file in this
     /// directory until they are part of the database.
     pub fn new(scratch: impl Into<Scratch>, root: u32) -> Self {
-        TurnedIndex {
-            root,
-            groups: Vec::new(),
-            pieces: Sorter::new(scratch),
-            cell: Cell::new(),
-        }
+        TurnedIndex { root, groups: Vec::new(), pieces: Sorter::new(scratch), cell: Cell::new() }
     }
 
     /// Adds the next entry of the other index.
@@ -154,11 +149,7 @@ fn piece(entry: &Entry<2>, page: i64) -> Entry<3> {
 /// The entry, and the leaf before it.
 fn parts(piece: &Entry<3>) -> (Entry<2>, Option<u32>) {
     let [first, second, rowid] = piece.key;
-    let entry = Entry {
-        key: [first, second],
-        present: piece.present & !ROWID_IS_PRESENT,
-        rowid,
-    };
+    let entry = Entry { key: [first, second], present: piece.present & !ROWID_IS_PRESENT, rowid };
     let page = Some(piece.rowid).filter(|&page| page != NO_PAGE);
     (entry, page.and_then(|page| u32::try_from(page).ok()))
 }

@@ -166,10 +166,7 @@ mod tests {
         assert!(dead.join("incomplete").exists());
         let old = SystemTime::now() - LONG;
         for name in ["incomplete", "inner", LOCK] {
-            File::open(dead.join(name))
-                .unwrap()
-                .set_modified(old)
-                .unwrap();
+            File::open(dead.join(name)).unwrap().set_modified(old).unwrap();
         }
         remove_if_abandoned(&dead, |_| false).unwrap();
         assert!(!dead.exists());

@@ -39,17 +39,8 @@ impl NewFile {
         let scratch = WorkDir::new_in(parent(&destination))?;
         let path = scratch.path().join("incomplete");
         let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
-        Ok(NewFile {
-            destination,
-            path,
-            file,
-            scratch,
-        })
+        let file = options.read(true).write(true).create_new(true).open(&path)?;
+        Ok(NewFile { destination, path, file, scratch })
     }
 
     /// The path of the unfinished file, for code that opens it by name.
@@ -160,10 +151,7 @@ mod tests {
     fn two_may_be_made_at_once() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("result");
-        let (one, two) = (
-            written(&path, "one").unwrap(),
-            written(&path, "two").unwrap(),
-        );
+        let (one, two) = (written(&path, "one").unwrap(), written(&path, "two").unwrap());
         one.complete(true).unwrap();
         two.complete(true).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");

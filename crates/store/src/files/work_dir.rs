@@ -78,14 +78,9 @@ fn make(directory: &Path) -> io::Result<PathBuf> {
     // The error of the system, because the user has never seen the directory's name.
     let mut failure = None;
     let mut builder = tempfile::Builder::new();
-    let made = builder
-        .prefix(PREFIX)
-        .rand_bytes(RANDOM)
-        .make_in(directory, |path| {
-            options
-                .create(path)
-                .inspect_err(|error| failure = error.raw_os_error())
-        });
+    let made = builder.prefix(PREFIX).rand_bytes(RANDOM).make_in(directory, |path| {
+        options.create(path).inspect_err(|error| failure = error.raw_os_error())
+    });
     let made = made.map_err(|error| failure.map_or(error, io::Error::from_raw_os_error))?;
     Ok(made.into_temp_path().keep()?)
 }

@@ -42,9 +42,7 @@ pub(crate) fn merged<K: Key, P: Payload + ?Sized, E: From<io::Error>>(
     };
     let merging = thread::Builder::new().spawn(move || merge::<K, P>(runs, outlet))?;
     for mut batch in batches {
-        batch
-            .iter()
-            .try_for_each(|(key, payload)| each(key, payload))?;
+        batch.iter().try_for_each(|(key, payload)| each(key, payload))?;
         batch.clear();
         // At the end, nobody takes it back.
         let _ = empty.send(batch);
@@ -106,11 +104,7 @@ struct Waiting<K> {
 
 impl<K: Key> Waiting<K> {
     fn new(source: Box<RunCursor<K>>) -> Self {
-        Waiting {
-            key: source.key,
-            stretch: source.stretch,
-            source,
-        }
+        Waiting { key: source.key, stretch: source.stretch, source }
     }
 }
 

@@ -36,9 +36,7 @@ pub(crate) fn take_number(bytes: &[u8]) -> Option<(u64, usize)> {
         None => {
             let mut word = [0; 8];
             let present = bytes.get(..size)?;
-            word.iter_mut()
-                .zip(present)
-                .for_each(|(to, from)| *to = *from);
+            word.iter_mut().zip(present).for_each(|(to, from)| *to = *from);
             u64::from_le_bytes(word)
         }
     };

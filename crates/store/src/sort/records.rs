@@ -30,11 +30,7 @@ struct Slot<K: Key, P: Payload + ?Sized> {
 
 impl<K: Key, P: Payload + ?Sized> Records<K, P> {
     pub fn new(limit: usize) -> Self {
-        Records {
-            limit,
-            slots: Vec::new(),
-            bytes: Vec::new(),
-        }
+        Records { limit, slots: Vec::new(), bytes: Vec::new() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -118,9 +114,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         if self.slots.len() < FEW {
             return;
         }
-        let ranks: Vec<Rank> = (0..ranks)
-            .map(|number| Rank::of(number, &self.slots))
-            .collect();
+        let ranks: Vec<Rank> = (0..ranks).map(|number| Rank::of(number, &self.slots)).collect();
         if ranks.iter().map(|rank| rank.passes).sum::<u32>() > PASSES {
             return;
         }
@@ -150,9 +144,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
     /// All records in their order; for payloads, the size and the bytes.
     #[inline]
     pub fn iter_sized(&self) -> impl Iterator<Item = (&K, &[u8])> {
-        self.slots
-            .iter()
-            .map(|slot| (&slot.key, self.payload(slot).1))
+        self.slots.iter().map(|slot| (&slot.key, self.payload(slot).1))
     }
 
     /// A payload with its size before it, and the length of that size.
@@ -163,10 +155,7 @@ impl<K: Key, P: Payload + ?Sized> Records<K, P> {
         }
         let rest = self.bytes.get(P::at(slot.place)..).unwrap_or_default();
         let (payload, size) = take_number(rest).unwrap_or_default();
-        (
-            size,
-            rest.get(..size + payload as usize).unwrap_or_default(),
-        )
+        (size, rest.get(..size + payload as usize).unwrap_or_default())
     }
 
     /// Empties it, for the next records. It frees the memory of a huge record.
@@ -195,12 +184,7 @@ impl Rank {
         let range = greatest.wrapping_sub(least) as u64;
         let bits = u64::BITS - range.leading_zeros();
         let passes = bits.div_ceil(DIGIT);
-        Rank {
-            number,
-            least,
-            passes,
-            bits: bits.div_ceil(passes.max(1)),
-        }
+        Rank { number, least, passes, bits: bits.div_ceil(passes.max(1)) }
     }
 
     /// Puts records into the order of a digit. Records with the same digit keep their order.

@@ -49,12 +49,7 @@ impl<K: Key, P: Payload + ?Sized> Aside<K, P> {
         let (full, stretches) = channel();
         let (empty, emptied) = channel();
         let thread = thread::Builder::new().spawn(move || Runs::write(file, stretches, empty))?;
-        Ok(Aside {
-            full,
-            emptied,
-            spare: Some(Records::new(stretch)),
-            thread,
-        })
+        Ok(Aside { full, emptied, spare: Some(Records::new(stretch)), thread })
     }
 
     /// Takes a stretch, and returns an empty one for further records. `None` means that the thread
@@ -119,10 +114,7 @@ fn add<K: Key>(runs: &mut Vec<Run<K>>, stretch: u32, first: K, last: K) {
             run.stretches.push(stretch);
             run.last = last;
         }
-        None => runs.push(Run {
-            stretches: vec![stretch],
-            last,
-        }),
+        None => runs.push(Run { stretches: vec![stretch], last }),
     }
 }
 
@@ -138,12 +130,7 @@ struct Out {
 
 impl Out {
     fn new(file: ScratchFile, buffer: usize) -> Self {
-        Out {
-            file,
-            buffer: vec![0; buffer].into(),
-            len: 0,
-            written: 0,
-        }
+        Out { file, buffer: vec![0; buffer].into(), len: 0, written: 0 }
     }
 
     #[inline]

@@ -101,10 +101,7 @@ pub struct Scratch {
 impl Scratch {
     /// A directory whose files count.
     pub fn new(directory: &Path, quota: &Quota) -> Scratch {
-        Scratch {
-            directory: directory.to_owned(),
-            quota: quota.clone(),
-        }
+        Scratch { directory: directory.to_owned(), quota: quota.clone() }
     }
 
     /// The limit for the files.

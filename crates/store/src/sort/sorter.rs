@@ -35,12 +35,7 @@ impl<K: Key, P: Payload + ?Sized> Sorter<K, P> {
 
     /// Sorts stretches of this size.
     pub(crate) fn with_stretch(scratch: impl Into<Scratch>, stretch: usize) -> Self {
-        Sorter {
-            scratch: scratch.into(),
-            stretch,
-            records: Records::new(stretch),
-            aside: None,
-        }
+        Sorter { scratch: scratch.into(), stretch, records: Records::new(stretch), aside: None }
     }
 
     /// Adds a record.

@@ -35,10 +35,7 @@ pub(crate) struct RunCursor<K> {
 
 /// This only happens if somebody changes the file.
 fn damaged() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        "a record that was put aside cannot be read back",
-    )
+    io::Error::new(io::ErrorKind::InvalidData, "a record that was put aside cannot be read back")
 }
 
 impl<K: Key> RunCursor<K> {

@@ -96,10 +96,7 @@ struct Pair {
 }
 
 impl Key for Pair {
-    const FIRST: Self = Pair {
-        first: 0,
-        second: 0,
-    };
+    const FIRST: Self = Pair { first: 0, second: 0 };
     const LONGEST: usize = 2 * LONGEST_NUMBER;
     const RANKS: usize = 2;
 
@@ -262,16 +259,7 @@ fn no_records() {
 /// Larger than a stretch, a batch, and every single write or read.
 #[test]
 fn huge_payloads() {
-    let sizes = [
-        5 << 20,
-        3,
-        0,
-        300 << 10,
-        127 << 10,
-        2 << 20,
-        256 << 10,
-        9 << 20,
-    ];
+    let sizes = [5 << 20, 3, 0, 300 << 10, 127 << 10, 2 << 20, 256 << 10, 9 << 20];
     for sizes in [&sizes[..], &sizes[..1]] {
         let payload = |(i, &size): (usize, &usize)| vec![i as u8; size];
         let payloads = sizes.iter().enumerate().map(payload);
@@ -294,11 +282,7 @@ fn an_error_of_the_callback_ends_it() {
         let mut left = 500;
         let result = sorter.finish(|_, _| {
             left -= 1;
-            if left > 0 {
-                Ok(())
-            } else {
-                Err(io::ErrorKind::StorageFull.into())
-            }
+            if left > 0 { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
         });
         let error: io::Error = result.unwrap_err();
         assert_eq!((error.kind(), left), (io::ErrorKind::StorageFull, 0));

@@ -165,11 +165,7 @@ impl Looked {
                 }
             }
         };
-        Ok(Looked {
-            content,
-            compression,
-            is_database,
-        })
+        Ok(Looked { content, compression, is_database })
     }
 
     /// The place of its class in the order of processing (rule X4).
@@ -187,10 +183,7 @@ impl Looked {
 fn failure(error: Option<io::Error>) -> io::Result<()> {
     match error {
         Some(error)
-            if !matches!(
-                error.kind(),
-                ErrorKind::InvalidData | ErrorKind::UnexpectedEof
-            ) =>
+            if !matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) =>
         {
             Err(error)
         }

@@ -20,11 +20,7 @@ pub enum InputsError {
     #[error(
         "{first} and {second} have the same name, '{name}', which must identify a file in a manifest and in the tables; rename one of them, or import an archive that has them in two directories"
     )]
-    SameName {
-        first: String,
-        second: String,
-        name: String,
-    },
+    SameName { first: String, second: String, name: String },
     #[error("standard input is named twice, but can be read only once")]
     StandardInputTwice,
     #[error(
@@ -50,12 +46,7 @@ pub enum InputsError {
     #[error(
         "in {archive}, the header with the name of a file, at byte {offset}, has {size} bytes, more than the limit of {limit}; unpack the archive and import its files"
     )]
-    HeaderTooLong {
-        archive: String,
-        offset: u64,
-        size: u64,
-        limit: u64,
-    },
+    HeaderTooLong { archive: String, offset: u64, size: u64, limit: u64 },
 }
 
 /// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.

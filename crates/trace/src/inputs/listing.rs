@@ -53,13 +53,7 @@ pub(super) enum How {
 
 impl Packed {
     pub fn as_they_are(at: u64, size: u64) -> Packed {
-        Packed {
-            at,
-            size,
-            how: How::AsTheyAre,
-            crc: None,
-            is_cut: false,
-        }
+        Packed { at, size, how: How::AsTheyAre, crc: None, is_cut: false }
     }
 
     /// Whether its bytes are stored as they are, and unchecked.
@@ -95,14 +89,7 @@ pub(super) struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     pub fn new(archive: &'a str, monitor: &'a Monitor) -> Listing<'a> {
-        Listing {
-            members: Vec::new(),
-            damage: Vec::new(),
-            archive,
-            monitor,
-            entries: 0,
-            names: 0,
-        }
+        Listing { members: Vec::new(), damage: Vec::new(), archive, monitor, entries: 0, names: 0 }
     }
 
     /// The archive's name.
@@ -114,10 +101,7 @@ impl<'a> Listing<'a> {
     pub fn count(&mut self) -> Result<(), InputsError> {
         self.entries += 1;
         match self.entries > ENTRIES {
-            true => Err(InputsError::TooMany {
-                archive: self.archive.to_owned(),
-                limit: ENTRIES,
-            }),
+            true => Err(InputsError::TooMany { archive: self.archive.to_owned(), limit: ENTRIES }),
             false => Ok(()),
         }
     }
@@ -130,10 +114,7 @@ impl<'a> Listing<'a> {
                 limit: NAMES,
             });
         }
-        self.members.push(Member {
-            name: name.to_owned(),
-            packed,
-        });
+        self.members.push(Member { name: name.to_owned(), packed });
         Ok(())
     }
 
@@ -148,22 +129,13 @@ impl<'a> Listing<'a> {
     }
 
     pub fn damaged(&mut self, offset: u64, size: u64, why: &str) {
-        self.damage.push(ArchiveDamage {
-            offset,
-            size,
-            why: why.to_owned(),
-            is_cut: false,
-        });
+        self.damage.push(ArchiveDamage { offset, size, why: why.to_owned(), is_cut: false });
     }
 
     /// The error for an archive that cannot be read.
     pub fn failed(&self, offset: u64, error: io::Error) -> InputsError {
         let source_name = self.archive.to_owned();
-        InputsError::Source(SourceError::Read {
-            source_name,
-            offset,
-            error,
-        })
+        InputsError::Source(SourceError::Read { source_name, offset, error })
     }
 
     /// Stops long work if the import is cancelled.
@@ -213,14 +185,10 @@ mod tests {
 
     #[test]
     fn x2_directories_and_hidden_components_are_skipped() {
-        for name in [
-            "a/", ".a", "a/.b", ".a/b", "./.b", "...", "a/.b/c", "__/._a",
-        ] {
+        for name in ["a/", ".a", "a/.b", ".a/b", "./.b", "...", "a/.b/c", "__/._a"] {
             assert!(is_skipped(name.as_bytes()), "{name}");
         }
-        for name in [
-            "a", "./a", "../a", "a/../b", "a.b", "/a", "", "a//b", "a/..",
-        ] {
+        for name in ["a", "./a", "../a", "a/../b", "a.b", "/a", "", "a//b", "a/.."] {
             assert!(!is_skipped(name.as_bytes()), "{name}");
         }
     }

@@ -45,11 +45,7 @@ pub(super) struct Inflate<R> {
 
 impl<R: BufRead> Inflate<R> {
     pub fn new(reader: R) -> Inflate<R> {
-        Inflate {
-            reader,
-            state: Decompress::new(false),
-            is_done: false,
-        }
+        Inflate { reader, state: Decompress::new(false), is_done: false }
     }
 
     /// The number of unpacked bytes.
@@ -72,8 +68,7 @@ impl<R: BufRead> Read for Inflate<R> {
             let status = self.state.decompress(bytes, buf, FlushDecompress::None);
             let taken = self.state.total_in() - taken;
             let made = self.state.total_out() - made;
-            self.reader
-                .consume(usize::try_from(taken).unwrap_or(usize::MAX));
+            self.reader.consume(usize::try_from(taken).unwrap_or(usize::MAX));
             let broken = match status {
                 Ok(Status::StreamEnd) => {
                     self.is_done = true;
@@ -161,10 +156,7 @@ impl<R: Read> Read for Checked<R> {
                 Ok(size)
             }
             Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::InvalidData | ErrorKind::UnexpectedEof
-                ) =>
+                if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) =>
             {
                 let mut flaw = self.flaw();
                 flaw.is_lost = true;

@@ -219,9 +219,7 @@ impl<'a> Inputs<'a> {
             let mut begin = 0;
             loop {
                 let at = base.saturating_add(begin);
-                let mut rest = bytes
-                    .section(at, size.saturating_sub(begin))
-                    .map_err(failed)?;
+                let mut rest = bytes.section(at, size.saturating_sub(begin)).map_err(failed)?;
                 let Some(next) = find(&mut rest).map_err(failed)? else {
                     break;
                 };
@@ -259,10 +257,7 @@ impl<'a> Inputs<'a> {
         scratch: &Scratch,
     ) -> Result<(usize, u64, u64), InputsError> {
         let (title, next) = (self.title(id).to_owned(), self.stores.len());
-        let is_compressed = self
-            .files
-            .get(id)
-            .is_some_and(|file| file.compression.is_some());
+        let is_compressed = self.files.get(id).is_some_and(|file| file.compression.is_some());
         match self.places.get(id) {
             Some(Place::Path(path)) if !is_compressed => {
                 let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
@@ -295,11 +290,7 @@ impl<'a> Inputs<'a> {
         file.processing_order = None;
         let (file, title) = (file.clone(), self.title(id).to_owned());
         let name = file.name.unwrap_or_default();
-        let name = name
-            .rsplit(std::path::is_separator)
-            .next()
-            .unwrap_or_default()
-            .to_owned();
+        let name = name.rsplit(std::path::is_separator).next().unwrap_or_default().to_owned();
         let key = self.keys.iter().position(|key| key.id == id);
         let key = key.map(|place| self.keys.remove(place));
         let (class, bytes) =
@@ -312,11 +303,7 @@ impl<'a> Inputs<'a> {
             let part = self.files.len();
             let size = end.saturating_sub(begin);
             let packed = Packed::as_they_are(base.saturating_add(begin), size);
-            self.keys.push(Key {
-                class,
-                name: bytes.clone(),
-                id: part,
-            });
+            self.keys.push(Key { class, name: bytes.clone(), id: part });
             let recording = TraceFile {
                 id: part,
                 parent: Some(id),
@@ -479,21 +466,13 @@ impl<'a> Inputs<'a> {
         drop(input);
         let kind = TraceType::alone(&head, self.formats);
         if kind.is_archive() {
-            let archive = Archive {
-                store,
-                size,
-                kind,
-                is_compressed: compression.is_some(),
-            };
+            let archive = Archive { store, size, kind, is_compressed: compression.is_some() };
             return self.open_archive(&title, archive, scratch);
         }
         self.stores.push(store);
         let place = match reads {
             Reads::Once => Place::Whole,
-            Reads::Again => Place::Store {
-                store: 0,
-                packed: Packed::as_they_are(0, size),
-            },
+            Reads::Again => Place::Store { store: 0, packed: Packed::as_they_are(0, size) },
         };
         self.alone(title, kind, compression, Some(size), place);
         Ok(())
@@ -524,13 +503,7 @@ impl<'a> Inputs<'a> {
         self.begin_several();
         self.stores.push(store);
         let packed = Packed::as_they_are(0, size);
-        self.add_argument(
-            source,
-            Place::Store { store: 0, packed },
-            looked,
-            size,
-            false,
-        )?;
+        self.add_argument(source, Place::Store { store: 0, packed }, looked, size, false)?;
         self.add_manifest(manifest, scratch)
     }
 
@@ -541,9 +514,7 @@ impl<'a> Inputs<'a> {
         manifest: Option<&Path>,
         scratch: &Scratch,
     ) -> Result<(), InputsError> {
-        let streams = sources
-            .iter()
-            .filter(|source| !matches!(source, Source::File(_)));
+        let streams = sources.iter().filter(|source| !matches!(source, Source::File(_)));
         if streams.count() > 1 {
             return Err(InputsError::StandardInputTwice);
         }
@@ -608,10 +579,7 @@ impl<'a> Inputs<'a> {
         let looked = store.section(0, size);
         let looked = looked.and_then(|bytes| Looked::at(bytes, self.formats));
         let looked = looked.map_err(failed)?;
-        let place = Place::Store {
-            store: self.stores.len(),
-            packed: Packed::as_they_are(0, size),
-        };
+        let place = Place::Store { store: self.stores.len(), packed: Packed::as_they_are(0, size) };
         self.stores.push(store);
         self.add_argument(source, place, looked, size, is_manifest)
     }
@@ -645,10 +613,7 @@ impl<'a> Inputs<'a> {
             });
         }
         let looked = match is_manifest {
-            true => Looked {
-                content: TraceType::Manifest,
-                ..looked
-            },
+            true => Looked { content: TraceType::Manifest, ..looked },
             false => looked,
         };
         let class = match is_manifest {
@@ -674,10 +639,7 @@ impl<'a> Inputs<'a> {
                 TraceType::Zip => "a zip archive",
                 _ => "a tar archive",
             };
-            return Err(InputsError::ArchiveInside {
-                name: title,
-                archive,
-            });
+            return Err(InputsError::ArchiveInside { name: title, archive });
         }
         let id = self.files.len();
         let file = TraceFile {
@@ -874,21 +836,12 @@ fn head_of_packet(store: &mut Store, packet: u64) -> io::Result<u64> {
     let there = usize::try_from(packet - begin).unwrap_or(0);
     let read = store.read_at(begin, before.get_mut(..there).unwrap_or_default())?;
     let head = before.get(..read).unwrap_or_default();
-    let length = head
-        .iter()
-        .rev()
-        .skip(1)
-        .take_while(|&&byte| byte >= 0x80)
-        .count() as u64
-        + 1;
+    let length = head.iter().rev().skip(1).take_while(|&&byte| byte >= 0x80).count() as u64 + 1;
     Ok((length + 1).min(packet - begin))
 }
 
 fn unread(title: &str, error: io::Error) -> SourceError {
-    SourceError::Open {
-        source_name: title.to_owned(),
-        error,
-    }
+    SourceError::Open { source_name: title.to_owned(), error }
 }
 
 /// A source as a store that can be read at any position, and its size.
@@ -899,9 +852,7 @@ fn stored(
 ) -> Result<(Store, u64), InputsError> {
     if let Some(file) = source.open_file()? {
         let size = file.metadata();
-        let size = size
-            .map_err(|error| unread(&source.to_string(), error))?
-            .len();
+        let size = size.map_err(|error| unread(&source.to_string(), error))?.len();
         return Ok((Store::File(file), size));
     }
     let bytes = source.bytes(monitor)?;

@@ -115,8 +115,7 @@ impl Search<'_, '_> {
             if is_zero || self.lost.is_some() || self.is_ended {
                 return Ok(ControlFlow::Break(End::Whole));
             }
-            self.listing
-                .cut(self.size, "inside of the header of a file");
+            self.listing.cut(self.size, "inside of the header of a file");
             return Ok(ControlFlow::Break(End::Cut));
         };
         if is_zero {
@@ -165,10 +164,7 @@ impl Search<'_, '_> {
         match kind {
             EntryKind::Name | EntryKind::Pax if !is_cut => self.say(kind, begin, data)?,
             EntryKind::File | EntryKind::Sparse => {
-                let packed = Packed {
-                    is_cut,
-                    ..Packed::as_they_are(begin, there)
-                };
+                let packed = Packed { is_cut, ..Packed::as_they_are(begin, there) };
                 self.file(header, packed)?;
                 if is_cut {
                     return Ok(ControlFlow::Break(End::Cut));
@@ -180,8 +176,7 @@ impl Search<'_, '_> {
             }
         }
         if is_cut {
-            self.listing
-                .cut(self.size, "inside of what stands before a file");
+            self.listing.cut(self.size, "inside of what stands before a file");
             return Ok(ControlFlow::Break(End::Cut));
         }
         self.at = begin.saturating_add(data.div_ceil(BLOCK).saturating_mul(BLOCK));
@@ -250,8 +245,7 @@ impl Search<'_, '_> {
                 self.listing.damaged(lost, self.size - lost, NO_HEADER);
             }
         } else if self.before.at.is_some() && !self.is_ended {
-            self.listing
-                .cut(self.size, "before the file of which it says the name");
+            self.listing.cut(self.size, "before the file of which it says the name");
         }
     }
 }

@@ -31,13 +31,7 @@ pub(super) fn list(
     size: u64,
     listing: &mut Listing<'_>,
 ) -> Result<(), InputsError> {
-    let mut zip = Zip {
-        store,
-        size,
-        listing,
-        directory: None,
-        inflated: 0,
-    };
+    let mut zip = Zip { store, size, listing, directory: None, inflated: 0 };
     let mut at = 0;
     while at < size {
         let next = zip.next(at)?;
@@ -136,10 +130,7 @@ impl Header {
     fn widen(&mut self, extra: &[u8], others: &mut [&mut u64]) {
         let mut wide = zip64(extra).unwrap_or_default();
         let own = [&mut self.unpacked, &mut self.packed];
-        for number in own
-            .into_iter()
-            .chain(others.iter_mut().map(|other| &mut **other))
-        {
+        for number in own.into_iter().chain(others.iter_mut().map(|other| &mut **other)) {
             if *number == ELSEWHERE
                 && let Some((first, rest)) = wide.split_first_chunk()
             {
@@ -243,9 +234,8 @@ impl Zip<'_, '_> {
             return Ok(at);
         };
         let text = self.read(at + LOCAL as u64, name + extra)?;
-        let Some((name, extra)) = text
-            .split_at_checked(name)
-            .filter(|_| text.len() == name + extra)
+        let Some((name, extra)) =
+            text.split_at_checked(name).filter(|_| text.len() == name + extra)
         else {
             return Ok(self.cut(at, "inside of the header of a file"));
         };
@@ -310,10 +300,7 @@ impl Zip<'_, '_> {
             98 => "PPMd".to_owned(),
             number => format!("method {number}"),
         };
-        Err(InputsError::Method {
-            name: name(),
-            method,
-        })
+        Err(InputsError::Method { name: name(), method })
     }
 
     /// A member of known length: its end, and its kind.
@@ -329,11 +316,8 @@ impl Zip<'_, '_> {
             DEFLATED if header.packed > 0 => How::Deflated(Some(header.unpacked)),
             _ => How::AsTheyAre,
         };
-        let mut packed = Packed {
-            how,
-            crc: Some(header.crc),
-            ..Packed::as_they_are(begin, end - begin)
-        };
+        let mut packed =
+            Packed { how, crc: Some(header.crc), ..Packed::as_they_are(begin, end - begin) };
         if header.packed > there {
             packed.is_cut = true;
             packed.crc = None;
@@ -368,10 +352,7 @@ impl Zip<'_, '_> {
                 if let Some((length, crc)) = descriptor(&behind, size, size)
                     && is_followed(&behind, length)
                 {
-                    let packed = Packed {
-                        crc: Some(crc),
-                        ..Packed::as_they_are(begin, size)
-                    };
+                    let packed = Packed { crc: Some(crc), ..Packed::as_they_are(begin, size) };
                     return Ok((end + length as u64, Some(packed)));
                 }
             }
@@ -382,10 +363,8 @@ impl Zip<'_, '_> {
         }
         // The archive may end inside the descriptor.
         let end = last.filter(|&last| self.size - last < DESCRIPTOR as u64);
-        let packed = Packed {
-            is_cut: true,
-            ..Packed::as_they_are(begin, end.unwrap_or(self.size) - begin)
-        };
+        let packed =
+            Packed { is_cut: true, ..Packed::as_they_are(begin, end.unwrap_or(self.size) - begin) };
         Ok((self.size, Some(packed)))
     }
 
@@ -408,10 +387,8 @@ impl Zip<'_, '_> {
         };
         let size = inflate.taken();
         self.inflated += size;
-        let packed = Packed {
-            how: How::Deflated(Some(unpacked)),
-            ..Packed::as_they_are(begin, size)
-        };
+        let packed =
+            Packed { how: How::Deflated(Some(unpacked)), ..Packed::as_they_are(begin, size) };
         let unknown = |size, is_cut| Packed {
             how: How::Deflated(None),
             is_cut,
@@ -536,9 +513,7 @@ impl Zip<'_, '_> {
             return Ok(None);
         };
         if let Some(locator) = end.checked_sub(LOCATOR)
-            && let Some(locator) = tail
-                .get(locator..)
-                .filter(|at| at.starts_with(b"PK\x06\x07"))
+            && let Some(locator) = tail.get(locator..).filter(|at| at.starts_with(b"PK\x06\x07"))
             && let Some(wide) = u64_at(locator, 8)
         {
             let wide = self.read(wide, 56)?;
@@ -546,10 +521,7 @@ impl Zip<'_, '_> {
                 at = u64_at(&wide, 48).unwrap_or(at);
             }
         }
-        let mut directory = Directory {
-            entries: BTreeMap::new(),
-            at: at.min(self.size),
-        };
+        let mut directory = Directory { entries: BTreeMap::new(), at: at.min(self.size) };
         while directory.entries.len() < ENTRIES {
             self.go_on(at)?;
             let entry = self.read(at, ENTRY)?;

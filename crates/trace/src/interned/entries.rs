@@ -149,8 +149,7 @@ impl Entries {
         let most = entry.len() + 4 * LONGEST + NOTE;
         if self.bytes.capacity() - place < most {
             let size = size(field.into()) + size(iid) + size(since) + size(entry.len() as u64);
-            self.bytes
-                .reserve_exact((size + NOTE + entry.len()).max(place / 4));
+            self.bytes.reserve_exact((size + NOTE + entry.len()).max(place / 4));
         }
         put(&mut self.bytes, field.into());
         put(&mut self.bytes, iid);
@@ -176,12 +175,7 @@ impl Entries {
 
     fn insert(&mut self, (field, iid): Key, place: usize, note: [u8; NOTE]) {
         if let Some(index) = &mut self.index {
-            let entry = Indexed {
-                iid,
-                place: place as u64,
-                field,
-                note: u32::from_le_bytes(note),
-            };
+            let entry = Indexed { iid, place: place as u64, field, note: u32::from_le_bytes(note) };
             index.insert_unique(hash((field, iid)), entry, |entry| hash(entry.key()));
         }
     }

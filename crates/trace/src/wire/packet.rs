@@ -228,9 +228,7 @@ mod tests {
             trusted_pid: Some(42),
             sequence_flags: Some(2),
             incremental_state_cleared: Some(true),
-            trace_packet_defaults: Some(TracePacketDefaults {
-                timestamp_clock_id: Some(65),
-            }),
+            trace_packet_defaults: Some(TracePacketDefaults { timestamp_clock_id: Some(65) }),
             previous_packet_dropped: Some(4),
             first_packet_on_sequence: Some(true),
             machine_id: Some(3),
@@ -267,14 +265,8 @@ mod tests {
     #[test]
     fn f7_a_field_newer_than_the_schema_is_the_type_only_without_a_known_one() {
         let mut bytes = vec![0x8a, 0x61, 0x00]; // 1553: an empty message
-        assert_eq!(
-            Header::parse(&bytes).unwrap().packet_type(),
-            Some(PacketType(1553))
-        );
+        assert_eq!(Header::parse(&bytes).unwrap().packet_type(), Some(PacketType(1553)));
         bytes.extend([0x5a, 0x00]);
-        assert_eq!(
-            Header::parse(&bytes).unwrap().packet_type(),
-            Some(PacketType(11))
-        );
+        assert_eq!(Header::parse(&bytes).unwrap().packet_type(), Some(PacketType(11)));
     }
 }

@@ -13,25 +13,12 @@ const MANIFEST: &[u8] = b"{\"perfetto_manifest\": {\"version\": 1}}";
 fn x1_one_trace_is_a_trace_however_it_begins() {
     let place = Place::new();
     let garbage = [&b"PK\x05\x06ustar\x1f\x8b"[..], &[3; 900]].concat();
-    let cases = [
-        &packets(400)[..],
-        b"x",
-        b"\n",
-        &garbage,
-        b"PK\x03",
-        &[0; 600],
-    ];
+    let cases = [&packets(400)[..], b"x", b"\n", &garbage, b"PK\x03", &[0; 600]];
     for (i, bytes) in cases.into_iter().enumerate() {
         let piped = place.pipe(&format!("pipe {i}"), bytes);
-        for all in [
-            place.read_bytes(bytes).unwrap(),
-            place.read(&[piped]).unwrap(),
-        ] {
+        for all in [place.read_bytes(bytes).unwrap(), place.read(&[piped]).unwrap()] {
             let [file] = &all.files[..] else { panic!() };
-            assert_eq!(
-                (file.kind, file.is_container),
-                (Some(TraceType::PERFETTO), false)
-            );
+            assert_eq!((file.kind, file.is_container), (Some(TraceType::PERFETTO), false));
             assert_eq!(all.read[0].bytes, bytes);
             assert_eq!(all.read[0].size, bytes.len() as u64);
         }
@@ -70,10 +57,7 @@ fn x9_a_trace_of_a_pipe_is_read_once_and_not_put_aside() {
     let monitor = Monitor::default();
     let mut inputs = place.open(&[piped], None, Reads::Once, &monitor).unwrap();
     assert_eq!((inputs.total(), monitor.pass()), (None, Pass::Only));
-    assert_eq!(
-        read_to_end(&mut inputs.open_file(0).unwrap()),
-        packets(100_000)
-    );
+    assert_eq!(read_to_end(&mut inputs.open_file(0).unwrap()), packets(100_000));
     assert!(monitor.is_read.load(Ordering::Relaxed));
     let again = inputs.open_file(0).map(|_| ()).unwrap_err();
     assert!(again.to_string().contains("read only once"), "{again}");
@@ -121,31 +105,14 @@ fn x1_several_arguments_are_an_archive_of_their_base_names() {
         place.write("two/.hidden", &packets(3)),
     ];
     let all = place.read(&sources).unwrap();
-    let names = [
-        "m.json", ".hidden", "a.pb", "z.pb", "k.pb", "empty", "notes",
-    ];
+    let names = ["m.json", ".hidden", "a.pb", "z.pb", "k.pb", "empty", "notes"];
     assert_eq!(all.names(), names);
     let names: Vec<_> = all.files.iter().map(|file| file.name.as_deref()).collect();
-    let arguments = [
-        "z.pb", "notes", "k.pb", "m.json", "empty", "a.pb", ".hidden",
-    ]
-    .map(Some);
+    let arguments = ["z.pb", "notes", "k.pb", "m.json", "empty", "a.pb", ".hidden"].map(Some);
     assert_eq!(names, [&[None][..], &arguments].concat());
     assert_eq!((all.files[0].kind, all.files[0].is_container), (None, true));
-    let kinds: Vec<_> = all
-        .read
-        .iter()
-        .map(|file| file.file.kind.unwrap().name())
-        .collect();
-    let expected = [
-        "perfetto_manifest",
-        "proto",
-        "proto",
-        "proto",
-        "proto",
-        "unknown",
-        "unknown",
-    ];
+    let kinds: Vec<_> = all.read.iter().map(|file| file.file.kind.unwrap().name()).collect();
+    let expected = ["perfetto_manifest", "proto", "proto", "proto", "proto", "unknown", "unknown"];
     assert_eq!(kinds, expected);
     assert_eq!(all.total, Some(all.read.iter().map(|file| file.size).sum()));
 }
@@ -153,25 +120,13 @@ fn x1_several_arguments_are_an_archive_of_their_base_names() {
 #[test]
 fn x1_two_equal_base_names_are_refused_and_both_named() {
     let place = Place::new();
-    let (a, b) = (
-        place.write("one/a.pb", PACKET),
-        place.write("two/a.pb", PACKET),
-    );
+    let (a, b) = (place.write("one/a.pb", PACKET), place.write("two/a.pb", PACKET));
     let said = place.read(&[a.clone(), b.clone()]).unwrap_err().to_string();
-    assert!(
-        said.contains(&a.to_string()) && said.contains(&b.to_string()),
-        "{said}"
-    );
+    assert!(said.contains(&a.to_string()) && said.contains(&b.to_string()), "{said}");
     assert!(said.contains("have the same name, 'a.pb'"), "{said}");
-    assert!(matches!(
-        place.read(&[a.clone(), a]),
-        Err(InputsError::SameName { .. })
-    ));
+    assert!(matches!(place.read(&[a.clone(), a]), Err(InputsError::SameName { .. })));
     let stdin = [Source::Stdin, b, Source::Stdin];
-    assert!(matches!(
-        place.read(&stdin),
-        Err(InputsError::StandardInputTwice)
-    ));
+    assert!(matches!(place.read(&stdin), Err(InputsError::StandardInputTwice)));
 }
 
 #[test]
@@ -211,9 +166,7 @@ fn x30_a_manifest_is_a_file_alone_or_with_others() {
         assert_eq!(all.contents(), [(alone.to_string(), MANIFEST.to_vec())]);
     }
     let named = |sources: &[Source], manifest: &Source| {
-        let all = place
-            .read_with(sources, Some(manifest), Reads::Once)
-            .unwrap();
+        let all = place.read_with(sources, Some(manifest), Reads::Once).unwrap();
         assert_eq!(all.read[0].file.kind, Some(TraceType::Manifest));
         assert_eq!(all.read[0].file.id, all.files.len() - 1);
         all.contents()
@@ -232,32 +185,16 @@ fn x30_a_manifest_is_a_file_alone_or_with_others() {
         assert_eq!(found, [row(name, bytes), row("a.pb", PACKET)]);
     }
     let piped = place.pipe("pipe", PACKET);
-    assert_eq!(
-        named(&[piped], &manifest),
-        [row("m.json", MANIFEST), row("pipe", PACKET)]
-    );
+    assert_eq!(named(&[piped], &manifest), [row("m.json", MANIFEST), row("pipe", PACKET)]);
     let two = [trace.clone(), place.write("b.pb", PACKET)];
-    assert_eq!(
-        named(&two, &manifest)[1..],
-        [row("a.pb", PACKET), row("b.pb", PACKET)]
-    );
+    assert_eq!(named(&two, &manifest)[1..], [row("a.pb", PACKET), row("b.pb", PACKET)]);
     let empty = place.write("empty", b"");
     assert_eq!(named(&[empty], &manifest)[1..], [row("empty", b"")]);
     // In an archive, it is an additional member.
     let archive = tar(&[(b"m.json", PACKET), (b"z", PACKET)]);
-    for archive in [
-        place.write("a.tar", &archive),
-        place.write("a.tgz", &gzip(&archive)),
-    ] {
+    for archive in [place.write("a.tar", &archive), place.write("a.tgz", &gzip(&archive))] {
         let found = named(&[archive], &manifest);
-        assert_eq!(
-            found,
-            [
-                row("m.json", MANIFEST),
-                row("m.json", PACKET),
-                row("z", PACKET)
-            ]
-        );
+        assert_eq!(found, [row("m.json", MANIFEST), row("m.json", PACKET), row("z", PACKET)]);
     }
     let alone = place.read_with(&[], Some(&manifest), Reads::Once).unwrap();
     assert_eq!(alone.files[0].kind, Some(TraceType::Manifest));
@@ -281,13 +218,9 @@ fn x9_the_monitor_counts_what_is_read_and_ends_it() {
     let archive = gzip(&tar(&[(b"a", &packets(100)), (b"b", PACKET)]));
     let source = place.write("a.tgz", &archive);
     let monitor = Monitor::default();
-    let mut inputs = place
-        .open(std::slice::from_ref(&source), None, Reads::Once, &monitor)
-        .unwrap();
-    assert_eq!(
-        (monitor.pass(), monitor.of()),
-        (Pass::Copy, Some(archive.len() as u64))
-    );
+    let mut inputs =
+        place.open(std::slice::from_ref(&source), None, Reads::Once, &monitor).unwrap();
+    assert_eq!((monitor.pass(), monitor.of()), (Pass::Copy, Some(archive.len() as u64)));
     monitor.begin(Pass::Only, inputs.total());
     assert_eq!(monitor.of(), Some(404));
     for id in inputs.order().to_vec() {

@@ -92,10 +92,7 @@ pub fn directory(at: usize, members: &[(usize, &Zipped<'_>)]) -> Vec<u8> {
 
 /// A zip of stored files, with its directory.
 pub fn zip(files: &[(&[u8], &[u8])]) -> Vec<u8> {
-    let members: Vec<_> = files
-        .iter()
-        .map(|(name, bytes)| Zipped::stored(name, bytes))
-        .collect();
+    let members: Vec<_> = files.iter().map(|(name, bytes)| Zipped::stored(name, bytes)).collect();
     let mut out = Vec::new();
     let mut places = Vec::new();
     for member in &members {
@@ -132,10 +129,8 @@ pub fn entry(name: &[u8], kind: u8, bytes: &[u8]) -> Vec<u8> {
 
 /// A tar of files, with its end.
 pub fn tar(files: &[(&[u8], &[u8])]) -> Vec<u8> {
-    let mut out: Vec<u8> = files
-        .iter()
-        .flat_map(|(name, bytes)| entry(name, b'0', bytes))
-        .collect();
+    let mut out: Vec<u8> =
+        files.iter().flat_map(|(name, bytes)| entry(name, b'0', bytes)).collect();
     out.extend([0; 1024]);
     out
 }

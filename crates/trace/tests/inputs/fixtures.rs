@@ -45,9 +45,7 @@ pub fn all() -> Vec<Fixture> {
         let mut bytes = fs::read(&path).unwrap();
         if let Some(tar) = name.strip_suffix(".gz") {
             let packed = std::mem::take(&mut bytes);
-            flate2::read::GzDecoder::new(&packed[..])
-                .read_to_end(&mut bytes)
-                .unwrap();
+            flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut bytes).unwrap();
             assert!(tar.ends_with(".tar"));
         }
         found.push(Fixture { name, bytes });
@@ -62,10 +60,7 @@ pub fn contents() -> Vec<(String, Vec<u8>)> {
     let long = format!("{}/{}/c.pb", "l".repeat(60), "m".repeat(60));
     let random = fixture_of_random_bytes();
     [
-        (
-            "m.json",
-            b"{\"perfetto_manifest\": {\"version\": 1}}".to_vec(),
-        ),
+        ("m.json", b"{\"perfetto_manifest\": {\"version\": 1}}".to_vec()),
         ("b.pftrace", random),
         ("d/a.pb", packets(50)),
         (&*long, packets(2)),
@@ -83,11 +78,7 @@ fn fixture_of_random_bytes() -> Vec<u8> {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/archives/zip-stored.zip");
     let archive = fs::read(place).unwrap();
     let name = b"b.pftrace";
-    let at = archive
-        .windows(name.len())
-        .position(|bytes| bytes == name)
-        .unwrap()
-        + name.len();
+    let at = archive.windows(name.len()).position(|bytes| bytes == name).unwrap() + name.len();
     archive[at..at + 203].to_vec()
 }
 
@@ -105,11 +96,7 @@ fn x8_archives_of_all_tools_hold_the_same() {
             assert_eq!(Some(file.size), file.file.size, "{name}");
         }
         assert_eq!(all.total, Some(all.read.iter().map(|file| file.size).sum()));
-        let kinds: Vec<_> = all
-            .read
-            .iter()
-            .map(|file| file.file.kind.unwrap())
-            .collect();
+        let kinds: Vec<_> = all.read.iter().map(|file| file.file.kind.unwrap()).collect();
         use TraceType::{Manifest, Unknown};
         let expected = [
             Manifest,
@@ -147,16 +134,11 @@ fn x9_archives_that_cannot_be_sought_hold_the_same() {
         let piped = place.read(&[piped]).unwrap();
         assert_eq!(piped.contents(), whole.contents(), "{}", fixture.name);
         assert_eq!(piped.files[1..], whole.files[1..]);
-        assert_eq!(
-            place.quota.left(),
-            Some(100 << 20),
-            "what was put aside is gone"
-        );
+        assert_eq!(place.quota.left(), Some(100 << 20), "what was put aside is gone");
 
-        for (compressed, name) in [
-            (gzip(&fixture.bytes), "gzip"),
-            (crate::place::zstd(&fixture.bytes), "zstd"),
-        ] {
+        for (compressed, name) in
+            [(gzip(&fixture.bytes), "gzip"), (crate::place::zstd(&fixture.bytes), "zstd")]
+        {
             let all = place.read_bytes(&compressed).unwrap();
             assert_eq!(all.contents(), whole.contents(), "{}", fixture.name);
             assert_eq!(all.files[0].compression, Some(name));
@@ -178,14 +160,10 @@ fn f6_x8_an_archive_that_is_cut_anywhere_has_the_members_before_the_cut() {
         for cut in (least..fixture.bytes.len()).filter(|&cut| fixture.is_tried(cut)) {
             let what = format!("{} up to {cut}", fixture.name);
             let source = place.write("cut", &fixture.bytes[..cut]);
-            let all = place
-                .read_with(&[source], None, timebase_trace::Reads::Once)
-                .unwrap();
+            let all = place.read_with(&[source], None, timebase_trace::Reads::Once).unwrap();
             assert!(all.damage.len() <= 1, "{what}: {:?}", all.damage);
             assert!(
-                all.damage
-                    .iter()
-                    .all(|damage| damage.is_cut && damage.offset == cut as u64),
+                all.damage.iter().all(|damage| damage.is_cut && damage.offset == cut as u64),
                 "{what}: {:?}",
                 all.damage
             );

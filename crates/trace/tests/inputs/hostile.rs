@@ -31,13 +31,8 @@ fn x8_evil_names_are_names_and_no_paths() {
         "con",
         "\u{fffd}\u{fffd}",
     ];
-    let named = |name: &[u8]| {
-        [
-            entry(b"x", b'x', &pax("path", name)),
-            entry(b"", b'0', PACKET),
-        ]
-        .concat()
-    };
+    let named =
+        |name: &[u8]| [entry(b"x", b'x', &pax("path", name)), entry(b"", b'0', PACKET)].concat();
     let archives = [
         zip(&EVIL.map(|name| (name, PACKET))),
         tar(&EVIL.map(|name| (name, PACKET))),
@@ -61,11 +56,7 @@ fn x8_long_names_are_read_up_to_64_kib() {
     let archive = [entry(b"L", b'L', &long), entry(b"short", b'0', PACKET)].concat();
     assert_eq!(place.read_bytes(&archive).unwrap().names()[0].len(), 65_535);
     for (kind, size) in [(b'L', 70_000), (b'x', 2 << 20)] {
-        let archive = [
-            entry(b"L", kind, &vec![b'n'; size]),
-            entry(b"a", b'0', PACKET),
-        ]
-        .concat();
+        let archive = [entry(b"L", kind, &vec![b'n'; size]), entry(b"a", b'0', PACKET)].concat();
         let said = place.read_bytes(&archive).unwrap_err().to_string();
         assert!(said.contains("at byte 0"), "{said}");
         // If the file ends before it, this is a cut.
@@ -137,25 +128,14 @@ fn f5_what_unpacks_to_much_is_read_as_a_stream() {
     let zeros = vec![0; 4 << 20];
     let packed = deflate(&zeros);
     // Its header claims that it is small.
-    let member = Zipped {
-        unpacked: 4,
-        ..Zipped::deflated(b"a", &zeros, &packed)
-    };
+    let member = Zipped { unpacked: 4, ..Zipped::deflated(b"a", &zeros, &packed) };
     let source = place.write("bomb.zip", &member.local());
     let monitor = Monitor::default();
     let mut inputs: Inputs<'_> = place.open(&[source], None, Reads::Once, &monitor).unwrap();
     assert_eq!(inputs.files()[1].kind, Some(TraceType::Unknown));
     let mut input = inputs.open_file(1).unwrap();
-    assert_eq!(
-        std::io::copy(&mut input.reader, &mut std::io::sink()).unwrap(),
-        4 << 20
-    );
-    assert!(
-        input
-            .damage()
-            .unwrap()
-            .contains("4 by what the archive says")
-    );
+    assert_eq!(std::io::copy(&mut input.reader, &mut std::io::sink()).unwrap(), 4 << 20);
+    assert!(input.damage().unwrap().contains("4 by what the archive says"));
 }
 
 #[test]
@@ -163,25 +143,15 @@ fn z4_headers_inside_of_each_other_take_time_in_proportion() {
     let place = Place::new();
     // Each has an unknown size, and its deflated bytes are blocks that lead through all following
     // members.
-    let mut member = Zipped {
-        flags: 8,
-        crc: 0,
-        size: 0,
-        unpacked: 0,
-        method: 8,
-        ..Zipped::stored(b".x", b"")
-    }
-    .local();
+    let mut member =
+        Zipped { flags: 8, crc: 0, size: 0, unpacked: 0, method: 8, ..Zipped::stored(b".x", b"") }
+            .local();
     member.extend([0, 0xff, 0xff, 0, 0]);
     let archive = member.repeat(20_000);
     let read = place.read_bytes(&archive);
     assert!(read.is_ok());
     // Also descriptors of stored members.
-    let stored = Zipped {
-        flags: 8,
-        size: 0,
-        ..Zipped::stored(b"a", b"")
-    };
+    let stored = Zipped { flags: 8, size: 0, ..Zipped::stored(b"a", b"") };
     let mut archive = stored.local();
     archive.extend(b"PK\x07\x08".repeat(100_000));
     let all = place.read_bytes(&archive).unwrap();
@@ -191,9 +161,8 @@ fn z4_headers_inside_of_each_other_take_time_in_proportion() {
 #[test]
 fn z7_a_compressed_archive_that_is_damaged_has_what_is_left() {
     let place = Place::new();
-    let text: Vec<u8> = (0..60_000_u32)
-        .flat_map(|i| i.wrapping_mul(77_777).to_string().into_bytes())
-        .collect();
+    let text: Vec<u8> =
+        (0..60_000_u32).flat_map(|i| i.wrapping_mul(77_777).to_string().into_bytes()).collect();
     let archive = tar(&[(b"a", PACKET), (b"b", &text), (b"c", PACKET)]);
     let packed = gzip(&archive);
     let cut = place.read_bytes(&packed[..packed.len() / 2]).unwrap();

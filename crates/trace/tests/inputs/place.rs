@@ -92,10 +92,7 @@ impl Place {
             true => tempfile::tempdir_in(memory),
             false => tempfile::tempdir(),
         };
-        Place {
-            directory: directory.unwrap(),
-            quota: Quota::of(100 << 20),
-        }
+        Place { directory: directory.unwrap(), quota: Quota::of(100 << 20) }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -137,14 +134,7 @@ impl Place {
             Source::File(path) => path.as_path(),
             _ => panic!(),
         });
-        Inputs::open(
-            sources,
-            manifest,
-            &[PERFETTO],
-            reads,
-            &self.scratch(),
-            monitor,
-        )
+        Inputs::open(sources, manifest, &[PERFETTO], reads, &self.scratch(), monitor)
     }
 
     pub fn read_with(
@@ -178,12 +168,7 @@ impl Place {
                 sha256: digested.sha256,
             });
         }
-        let all = ReadAll {
-            files,
-            read,
-            damage: inputs.damage().to_vec(),
-            total: inputs.total(),
-        };
+        let all = ReadAll { files, read, damage: inputs.damage().to_vec(), total: inputs.total() };
         well_formed(&all);
         Ok(all)
     }
@@ -219,8 +204,5 @@ fn well_formed(all: &ReadAll) {
             assert_eq!(read.size, size, "{}", read.name());
         }
     }
-    assert_eq!(
-        all.read.len(),
-        all.files.iter().filter(|file| !file.is_container).count()
-    );
+    assert_eq!(all.read.len(), all.files.iter().filter(|file| !file.is_container).count());
 }

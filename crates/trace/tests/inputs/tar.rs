@@ -14,12 +14,7 @@ fn x8_links_devices_and_directories_are_skipped() {
     let mut archive = Vec::new();
     for kind in b'1'..=b'6' {
         // A directory may have a size, but no bytes follow it.
-        archive.extend(header(
-            b"other.pb",
-            u64::from(kind & 1) * 9000,
-            kind,
-            |_| {},
-        ));
+        archive.extend(header(b"other.pb", u64::from(kind & 1) * 9000, kind, |_| {}));
     }
     archive.extend(entry(b"V", b'V', b""));
     archive.extend(entry(b"D", b'D', b"a list of files"));
@@ -30,10 +25,7 @@ fn x8_links_devices_and_directories_are_skipped() {
     assert_eq!(all.names(), ["cont.pb", "old.pb"]);
     assert_eq!(all.damage, []);
     // Links in pax have the bytes of their files.
-    let archive = [
-        entry(b"hard.pb", b'1', &packets(999)),
-        entry(b"a.pb", b'0', PACKET),
-    ];
+    let archive = [entry(b"hard.pb", b'1', &packets(999)), entry(b"a.pb", b'0', PACKET)];
     let all = read(&archive.concat()).unwrap();
     assert_eq!((all.names(), all.damage.len()), (vec!["a.pb"], 0));
 }
@@ -45,11 +37,7 @@ fn x8_names_and_sizes_of_gnu_and_pax_count() {
         entry(b"././@LongLink", b'K', b"a link that leads far\0"),
         entry(b"././@LongLink", b'L', b"long name\0"),
         entry(b"short", b'0', PACKET),
-        entry(
-            b"x",
-            b'x',
-            &[pax("path", b"of pax"), pax("mtime", b"1.5"), size(b"8")].concat(),
-        ),
+        entry(b"x", b'x', &[pax("path", b"of pax"), pax("mtime", b"1.5"), size(b"8")].concat()),
         header(b"short", 0, b'0', |_| {}),
         [packets(2), vec![0; 504]].concat(),
         entry(b"g", b'g', &pax("path", b"of all")),
@@ -60,10 +48,7 @@ fn x8_names_and_sizes_of_gnu_and_pax_count() {
         entry(b"not empty", b'0', PACKET),
     ];
     let all = read(&archive.concat()).unwrap();
-    assert_eq!(
-        all.names(),
-        ["last", "long name", "not empty", "of pax", "own"]
-    );
+    assert_eq!(all.names(), ["last", "long name", "not empty", "of pax", "own"]);
     assert_eq!(all.read[3].bytes, packets(2));
     assert_eq!(all.damage, []);
 }
@@ -86,9 +71,7 @@ fn x8_prefixes_of_ustar_and_other_numbers_count() {
     };
     let block = [PACKET, &[0; 508]].concat();
     let archive = [
-        header(b"name", 4, b'0', |out| {
-            out[345..349].copy_from_slice(b"d/in")
-        }),
+        header(b"name", 4, b'0', |out| out[345..349].copy_from_slice(b"d/in")),
         block.clone(),
         header(b"gnu", 4, b'0', |out| {
             out[257..265].copy_from_slice(b"ustar  \0");
@@ -100,9 +83,7 @@ fn x8_prefixes_of_ustar_and_other_numbers_count() {
             (out[124], out[135]) = (0x80, 4);
         }),
         block.clone(),
-        header(b"blanks", 0, b'0', |out| {
-            out[124..136].copy_from_slice(b"         4 \0")
-        }),
+        header(b"blanks", 0, b'0', |out| out[124..136].copy_from_slice(b"         4 \0")),
         block.clone(),
         header(b"no mark", 4, b'0', |out| out[257..265].fill(0)),
         block.clone(),
@@ -110,14 +91,7 @@ fn x8_prefixes_of_ustar_and_other_numbers_count() {
         block,
     ];
     let all = read(&archive.concat()).unwrap();
-    let names = [
-        "base 256",
-        "blanks",
-        "d/in/name",
-        "gnu",
-        "no mark",
-        "signed\u{fffd}",
-    ];
+    let names = ["base 256", "blanks", "d/in/name", "gnu", "no mark", "signed\u{fffd}"];
     assert_eq!(all.names(), names);
     assert!(all.read.iter().all(|file| file.bytes == PACKET));
     assert_eq!(all.damage, []);
@@ -162,9 +136,6 @@ fn x8_files_with_holes_are_refused() {
         [entry(b"x", b'x', &sparse), entry(b"a.pb", b'0', PACKET)].concat(),
     ] {
         let said = read(&archive).unwrap_err().to_string();
-        assert!(
-            said.starts_with("'a.pb' in ") && said.contains("sparse"),
-            "{said}"
-        );
+        assert!(said.starts_with("'a.pb' in ") && said.contains("sparse"), "{said}");
     }
 }

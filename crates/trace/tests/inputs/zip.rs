@@ -38,13 +38,7 @@ fn x8_a_zip_with_data_descriptors_is_read() {
                     true => Zipped::deflated(b"a.pb", &bytes, &packed),
                     false => Zipped::stored(b"a.pb", &bytes),
                 };
-                let local = Zipped {
-                    flags: 8,
-                    crc: 0,
-                    size: 0,
-                    unpacked: 0,
-                    ..whole
-                };
+                let local = Zipped { flags: 8, crc: 0, size: 0, unpacked: 0, ..whole };
                 let mut archive = local.local();
                 let size = u64::from(whole.size);
                 archive.extend(descriptor(mark, wide, whole.crc, size, bytes.len() as u64));
@@ -56,10 +50,8 @@ fn x8_a_zip_with_data_descriptors_is_read() {
                     archive.extend(directory(archive.len(), &both));
                 }
                 let all = read(&archive).unwrap();
-                let expected = [
-                    ("a.pb".to_owned(), bytes.clone()),
-                    ("b.pb".to_owned(), PACKET.to_vec()),
-                ];
+                let expected =
+                    [("a.pb".to_owned(), bytes.clone()), ("b.pb".to_owned(), PACKET.to_vec())];
                 let what = format!("{is_deflated} {mark} {wide} {is_whole}");
                 assert_eq!(all.contents(), expected, "{what}");
                 assert_eq!(all.damage, [], "{what}");
@@ -87,13 +79,7 @@ fn x8_stored_bytes_that_look_like_a_descriptor_are_none() {
     bytes.extend(descriptor(true, true, 7, 3, 3));
     bytes.extend(PACKET);
     let whole = Zipped::stored(b"a.pb", &bytes);
-    let local = Zipped {
-        flags: 8,
-        crc: 0,
-        size: 0,
-        unpacked: 0,
-        ..whole
-    };
+    let local = Zipped { flags: 8, crc: 0, size: 0, unpacked: 0, ..whole };
     let mut archive = local.local();
     let size = bytes.len() as u64;
     archive.extend(descriptor(true, false, whole.crc, size, size));
@@ -123,17 +109,9 @@ fn x8_sizes_of_64_bits_are_read() {
     assert_eq!(all.read[0].bytes, bytes);
 
     // If the sizes are missing, or larger than the archive, the archive is cut.
-    for extra in [
-        &b""[..],
-        &[1, 0, 16, 0],
-        &[[1, 0, 16, 0].as_slice(), &[0xff; 16]].concat(),
-    ] {
-        let member = Zipped {
-            extra,
-            size: u32::MAX,
-            unpacked: u32::MAX,
-            ..Zipped::stored(b"a.pb", &bytes)
-        };
+    for extra in [&b""[..], &[1, 0, 16, 0], &[[1, 0, 16, 0].as_slice(), &[0xff; 16]].concat()] {
+        let member =
+            Zipped { extra, size: u32::MAX, unpacked: u32::MAX, ..Zipped::stored(b"a.pb", &bytes) };
         let all = read(&member.local()).unwrap();
         assert_eq!(all.read[0].bytes, bytes);
         assert!(all.damage[0].is_cut);
@@ -142,39 +120,22 @@ fn x8_sizes_of_64_bits_are_read() {
 
 #[test]
 fn x8_encrypted_members_are_refused_by_name() {
-    let member = Zipped {
-        flags: 1,
-        ..Zipped::stored(b"d/a.pb", PACKET)
-    };
+    let member = Zipped { flags: 1, ..Zipped::stored(b"d/a.pb", PACKET) };
     let said = refusal(&member.local());
     assert!(said.starts_with("'d/a.pb' in "), "{said}");
     assert!(said.contains("is encrypted"), "{said}");
     // If a member is not read, its problem is not reported.
-    let hidden = Zipped {
-        name: b".a.pb",
-        ..member
-    };
+    let hidden = Zipped { name: b".a.pb", ..member };
     let archive = [hidden.local(), Zipped::stored(b"b", PACKET).local()].concat();
     assert_eq!(read(&archive).unwrap().names(), ["b"]);
 }
 
 #[test]
 fn x8_other_methods_are_refused_by_their_name() {
-    for (method, name) in [
-        (9, "Deflate64"),
-        (14, "LZMA"),
-        (93, "zstd"),
-        (55, "method 55"),
-    ] {
-        let member = Zipped {
-            method,
-            ..Zipped::stored(b"a.pb", PACKET)
-        };
+    for (method, name) in [(9, "Deflate64"), (14, "LZMA"), (93, "zstd"), (55, "method 55")] {
+        let member = Zipped { method, ..Zipped::stored(b"a.pb", PACKET) };
         let said = refusal(&member.local());
-        assert!(
-            said.contains(&format!("is compressed with {name}, but")),
-            "{said}"
-        );
+        assert!(said.contains(&format!("is compressed with {name}, but")), "{said}");
     }
 }
 
@@ -184,11 +145,7 @@ fn x8_damage_in_a_member_is_told_of_it() {
     let mut wrong = bytes.clone();
     wrong[100] ^= 1;
     let archive = [
-        Zipped {
-            bytes: &wrong,
-            ..Zipped::stored(b"a.pb", &bytes)
-        }
-        .local(),
+        Zipped { bytes: &wrong, ..Zipped::stored(b"a.pb", &bytes) }.local(),
         Zipped::stored(b"b.pb", PACKET).local(),
     ];
     let all = read(&archive.concat()).unwrap();
@@ -201,10 +158,7 @@ fn x8_damage_in_a_member_is_told_of_it() {
     let text = vec![b'x'; 0xffff];
     let packed = [&[0, 0xff, 0xff, 0, 0][..], &text, &[7], &[0; 40]].concat();
     for flags in [0, 8] {
-        let member = Zipped {
-            flags,
-            ..Zipped::deflated(b"a.pb", &text, &packed)
-        };
+        let member = Zipped { flags, ..Zipped::deflated(b"a.pb", &text, &packed) };
         let member = match flags {
             8 => Zipped { size: 0, ..member },
             _ => member,
@@ -222,11 +176,8 @@ fn x8_damage_in_a_member_is_told_of_it() {
 
 #[test]
 fn x8_behind_a_damaged_header_the_next_is_found() {
-    let files: [(&[u8], &[u8]); 3] = [
-        (b"a", &packets(9)),
-        (b"b", &packets(8)),
-        (b"c", &packets(7)),
-    ];
+    let files: [(&[u8], &[u8]); 3] =
+        [(b"a", &packets(9)), (b"b", &packets(8)), (b"c", &packets(7))];
     let whole = zip(&files);
     let second = 31 + 36;
     assert!(whole[second..].starts_with(b"PK\x03\x04"));
@@ -277,11 +228,8 @@ fn x3_x5_a_zip_in_which_is_everything_is_in_order() {
         ("database", TraceType::Unknown),
         ("unknown", TraceType::Unknown),
     ];
-    let found: Vec<_> = all
-        .read
-        .iter()
-        .map(|file| (file.name(), file.file.kind.unwrap()))
-        .collect();
+    let found: Vec<_> =
+        all.read.iter().map(|file| (file.name(), file.file.kind.unwrap())).collect();
     assert_eq!(found, expected);
     assert_eq!(all.read[2].bytes, PACKET, "of two of one name the first");
     assert_eq!(all.files[2].name.as_deref(), Some("manifest.gz"));
@@ -309,10 +257,5 @@ fn x6_an_archive_in_an_archive_is_refused_by_name() {
         }
     }
     // A hidden member is not searched.
-    assert_eq!(
-        read(&zip(&[(b"a", PACKET), (b".b", &inner)]))
-            .unwrap()
-            .names(),
-        ["a"]
-    );
+    assert_eq!(read(&zip(&[(b"a", PACKET), (b".b", &inner)])).unwrap().names(), ["a"]);
 }

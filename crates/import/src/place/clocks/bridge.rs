@@ -24,10 +24,7 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
     let of = &clocks.parts[part];
     let (machine, tag) = (of.machine, of.tag(of.is_own()));
     let boottime = shared(machine, ClockId::BOOTTIME);
-    let own = Clock {
-        file: tag,
-        ..boottime
-    };
+    let own = Clock { file: tag, ..boottime };
     if reaches(clocks, own, trace_time) {
         return; // (a)
     }
@@ -63,9 +60,7 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
         return;
     }
     if !std::mem::replace(&mut clocks.parts[part].is_unrelatable, true) {
-        clocks
-            .made
-            .push(ClockEffect::Unrelatable { part, trace_time }); // (f)
+        clocks.made.push(ClockEffect::Unrelatable { part, trace_time }); // (f)
     }
 }
 

@@ -35,12 +35,7 @@ pub(super) struct Arguments {
 
 impl Default for Arguments {
     fn default() -> Self {
-        Arguments {
-            seen: Seen::new(GENERATION),
-            key: Vec::new(),
-            flags: None,
-            json: String::new(),
-        }
+        Arguments { seen: Seen::new(GENERATION), key: Vec::new(), flags: None, json: String::new() }
     }
 }
 

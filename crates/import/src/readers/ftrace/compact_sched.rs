@@ -108,10 +108,7 @@ impl Columns {
     /// The numbers of timestamps, of switches and of wakings. There are more timestamps than events
     /// if columns are cut.
     pub fn timestamps(&self) -> (usize, usize) {
-        (
-            self.columns[column::SWITCH_TIMESTAMP].len(),
-            self.columns[column::WAKING_TIMESTAMP].len(),
-        )
+        (self.columns[column::SWITCH_TIMESTAMP].len(), self.columns[column::WAKING_TIMESTAMP].len())
     }
 
     /// The timestamps of all switches.
@@ -149,9 +146,7 @@ impl Columns {
             target_cpu: self.get(column::WAKING_TARGET_CPU, index)?,
             prio: self.get(column::WAKING_PRIO, index)?,
             comm: comm(comms, self.get(column::WAKING_COMM, index)?),
-            common_flags: self
-                .get(column::WAKING_COMMON_FLAGS, index)
-                .map(|flags| flags as u32),
+            common_flags: self.get(column::WAKING_COMMON_FLAGS, index).map(|flags| flags as u32),
         })
     }
 }
@@ -296,9 +291,6 @@ mod tests {
         let mut columns = Columns::default();
         columns.read(&[&message]).unwrap();
         assert_eq!((columns.wakings(), columns.timestamps()), (1, (0, 2)));
-        assert_eq!(
-            Columns::default().read(&[&[0x3a, 1, 0xff]]),
-            Err(Malformed::Cut { at: 0 })
-        );
+        assert_eq!(Columns::default().read(&[&[0x3a, 1, 0xff]]), Err(Malformed::Cut { at: 0 }));
     }
 }

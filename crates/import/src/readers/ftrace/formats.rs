@@ -55,9 +55,7 @@ impl EventFormats {
                 self.described.insert((machine, field), message);
                 Ok(())
             }
-            Err(error) => Err(format!(
-                "the description of event {field} cannot be used: {error}"
-            )),
+            Err(error) => Err(format!("the description of event {field} cannot be used: {error}")),
         }
     }
 
@@ -102,10 +100,7 @@ impl EventFormats {
             Some((name, message)) => (name, Some(message)),
             None => (number.to_string(), messages.unknown),
         };
-        let format = EventFormat {
-            name: self.name(&name),
-            message,
-        };
+        let format = EventFormat { name: self.name(&name), message };
         self.met.insert((machine, number), format);
         format
     }

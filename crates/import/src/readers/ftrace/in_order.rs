@@ -42,10 +42,7 @@ impl<'a, 'c, I: Iterator<Item = &'a [u8]>> InOrder<'a, 'c, I> {
     }
 
     fn read_full(&mut self) -> Option<Next<'a>> {
-        let next = self
-            .events
-            .next()
-            .map(|bytes| (bytes, RawFtraceEvent::parse(bytes)));
+        let next = self.events.next().map(|bytes| (bytes, RawFtraceEvent::parse(bytes)));
         let (bytes, event) = std::mem::replace(&mut self.full, next)?;
         Some(Next::Full(bytes, event))
     }

@@ -114,10 +114,7 @@ impl Reader for Ftrace {
         // Each part has its own kernel events.
         let machine = packet.part.0;
         for &descriptor in &bundle.descriptors {
-            if let Err(text) = self
-                .formats
-                .describe(machine, descriptor, &mut context.schema)
-            {
+            if let Err(text) = self.formats.describe(machine, descriptor, &mut context.schema) {
                 packet.say(Severity::Warning, "descriptor_unusable", text, rows);
             }
         }
@@ -220,9 +217,7 @@ fn here(
         packet.say(Severity::Warning, "bundle_without_cpu", text, rows);
         return None;
     };
-    let begins = bundle
-        .begins
-        .map(|begins| context.place.clocks.place_event(clock, begins));
+    let begins = bundle.begins.map(|begins| context.place.clocks.place_event(clock, begins));
     let unplaced = clock_of(packet.header, bundle.clock).zip(bundle.begins);
     let of_part = context.definitions.parts.of(packet.part);
     if of_part.is_first_bundle(cpu) {
@@ -232,11 +227,7 @@ fn here(
             _ => {}
         }
     }
-    Some(OfCpu {
-        part: packet.part,
-        machine: packet.machine,
-        cpu,
-    })
+    Some(OfCpu { part: packet.part, machine: packet.machine, cpu })
 }
 
 /// A bundle that becomes rows.
@@ -293,10 +284,7 @@ struct RecordFields {
 impl RecordFields {
     /// The event as the first of its bundle.
     fn first(&self) -> First {
-        First {
-            tid: self.tid,
-            is_idle: self.is_idle,
-        }
+        First { tid: self.tid, is_idle: self.is_idle }
     }
 }
 
@@ -305,9 +293,7 @@ impl BundleImport<'_, '_> {
         self.nameless += u64::from(switch.next_comm.is_none());
         let state = &mut *self.state;
         let prev = state.running.here.as_ref();
-        let message = state
-            .arguments
-            .begin(self.machine, field::SCHED_SWITCH, None);
+        let message = state.arguments.begin(self.machine, field::SCHED_SWITCH, None);
         let (table, tid) = match prev {
             Some(prev) => {
                 switch.write(prev, message);
@@ -335,9 +321,7 @@ impl BundleImport<'_, '_> {
         self.nameless += u64::from(waking.comm.is_none());
         let state = &mut *self.state;
         let flags = waking.common_flags;
-        let message = state
-            .arguments
-            .begin(self.machine, field::SCHED_WAKING, flags);
+        let message = state.arguments.begin(self.machine, field::SCHED_WAKING, flags);
         waking.write(message);
         let (table, tid) = match &state.running.here {
             Some(running) => (&ftrace_record::TABLE, Some(running.pid as i32)),
@@ -361,14 +345,7 @@ impl BundleImport<'_, '_> {
         (tid, is_idle): (Option<i32>, bool),
     ) {
         let (name, args) = self.arguments(number);
-        self.record(&RecordFields {
-            table,
-            timestamp: Some(timestamp),
-            tid,
-            name,
-            args,
-            is_idle,
-        });
+        self.record(&RecordFields { table, timestamp: Some(timestamp), tid, name, args, is_idle });
     }
 
     /// The numbers of an event's name and of its arguments; `None` if the arguments are unreadable.
@@ -377,10 +354,7 @@ impl BundleImport<'_, '_> {
         let format = self.state.formats.get(self.machine, number, schema);
         let arguments = &mut self.state.arguments;
         let args = arguments.number(self.rows, |message, json| {
-            schema
-                .pool()
-                .write_json(format.message?, message, json)
-                .ok()
+            schema.pool().write_json(format.message?, message, json).ok()
         });
         (format.name, args)
     }
@@ -394,9 +368,7 @@ impl BundleImport<'_, '_> {
             return self.full_record(event, name, None);
         };
         let arguments = &mut self.state.arguments;
-        arguments
-            .begin(self.machine, number, event.common_flags)
-            .extend_from_slice(message);
+        arguments.begin(self.machine, number, event.common_flags).extend_from_slice(message);
         let (name, args) = if number == field::GENERIC {
             let Ok((name, args)) = generic::read(message) else {
                 return self.corrupt(bytes, event);
@@ -458,9 +430,7 @@ impl BundleImport<'_, '_> {
         self.state.event.clear();
         let name = self.state.formats.name("corrupt");
         let arguments = &mut self.state.arguments;
-        arguments
-            .begin(self.machine, 0, event.common_flags)
-            .extend_from_slice(bytes);
+        arguments.begin(self.machine, 0, event.common_flags).extend_from_slice(bytes);
         let args = arguments.number(self.rows, |bytes, json| {
             json.push_str(r#"{"data":""#);
             STANDARD.encode_string(bytes, json);
@@ -483,11 +453,8 @@ impl BundleImport<'_, '_> {
 
     /// Places an event, and writes its row.
     fn record(&mut self, fields: &RecordFields) {
-        let row = EventRow {
-            table: fields.table,
-            id: self.state.events,
-            mark: self.state.bundles as u8,
-        };
+        let row =
+            EventRow { table: fields.table, id: self.state.events, mark: self.state.bundles as u8 };
         self.state.events += 1;
         let event = &self.state.event;
         let placed = fields
@@ -541,27 +508,14 @@ impl BundleImport<'_, '_> {
     /// Lets the ends of the bundle wait with its events.
     fn wait(&mut self, cpu: u32, waiting: &WaitingBundle) {
         let First { tid, is_idle } = waiting.first;
-        let first = WaitingEnd {
-            part: self.packet.part,
-            cpu,
-            tid,
-            is_idle,
-        };
-        let last = WaitingEnd {
-            tid: None,
-            is_idle: false,
-            ..first
-        };
+        let first = WaitingEnd { part: self.packet.part, cpu, tid, is_idle };
+        let last = WaitingEnd { tid: None, is_idle: false, ..first };
         let (least, greatest) = waiting.readings;
         for (end, reading) in [(first, least), (last, greatest)] {
             self.state.event.clear();
             end.put(&mut Put(&mut self.state.event));
             self.context.place.waiting.event(&WaitingEvent {
-                row: EventRow {
-                    table: &ftrace_cpu::TABLE,
-                    id: self.packet.id,
-                    mark: 0,
-                },
+                row: EventRow { table: &ftrace_cpu::TABLE, id: self.packet.id, mark: 0 },
                 part: self.clock.part(),
                 clock: self.clock.clock(),
                 ticks: Ticks::recorded(reading),
@@ -616,15 +570,10 @@ impl BundleImport<'_, '_> {
     fn end(&mut self, bundle: &Bundle<'_>) {
         self.loss(bundle);
         // Sections of atrace and the kernel's slices end without a name.
-        self.context
-            .definitions
-            .end_names
-            .end(timeline::Label::None);
+        self.context.definitions.end_names.end(timeline::Label::None);
         let journal = &mut self.context.journal;
-        journal.count(
-            Counter::info("ftrace_bundles", "packets of kernel events").drops_nothing(),
-            1,
-        );
+        journal
+            .count(Counter::info("ftrace_bundles", "packets of kernel events").drops_nothing(), 1);
         if bundle.lost_events {
             let lost = Counter::data_loss(
                 "ftrace_bundles_after_lost_events",
@@ -651,8 +600,7 @@ impl BundleImport<'_, '_> {
                     "{many} events of the bundle cannot be read; they are kept as events named 'corrupt'"
                 ),
             };
-            self.packet
-                .say(Severity::Error, "corrupt_event", text, self.rows);
+            self.packet.say(Severity::Error, "corrupt_event", text, self.rows);
         }
         let columns = &bundle.columns;
         let (switches, wakings) = columns.timestamps();
@@ -663,8 +611,7 @@ impl BundleImport<'_, '_> {
                  lack the thread's name",
                 self.nameless
             );
-            self.packet
-                .say(Severity::Error, "compact_sched_damaged", text, self.rows);
+            self.packet.say(Severity::Error, "compact_sched_damaged", text, self.rows);
         }
     }
 }

@@ -53,9 +53,7 @@ pub(super) fn retime(
 ) -> Rewritten {
     let clock = to.clock(clock_of(packet.header, bundle.clock));
     // The import converts it first (rule O6).
-    let begins = bundle
-        .begins
-        .map(|begins| (begins, to.time(&clock, begins)));
+    let begins = bundle.begins.map(|begins| (begins, to.time(&clock, begins)));
     // The order does not matter: all events read one clock, with the same snapshots.
     let mut readings = Readings::default();
     for &timestamp in bundle.columns.switch_timestamps() {
@@ -67,9 +65,7 @@ pub(super) fn retime(
         readings.wakings.push(reading);
     }
     for event in bundle.events() {
-        let timestamp = RawFtraceEvent::parse(event)
-            .ok()
-            .and_then(|event| event.timestamp);
+        let timestamp = RawFtraceEvent::parse(event).ok().and_then(|event| event.timestamp);
         let reading = timestamp.map(|timestamp| (timestamp, readings.of(timestamp, &clock, to)));
         let changed = reading.filter(|(recorded, reading)| recorded != reading);
         readings.events.push(changed.map(|(_, reading)| reading));
@@ -84,11 +80,7 @@ pub(super) fn retime(
             to.unplaced(Fixed::KernelEvents, clock, recorded);
         }
     }
-    let mut marks = Marks {
-        begins,
-        clock,
-        has_changed: false,
-    };
+    let mut marks = Marks { begins, clock, has_changed: false };
     let (mut has_clock, mut has_pair) = (false, false);
     let mut marked = Vec::new();
     for (number, value, _) in fields(packet.payload) {
@@ -196,10 +188,7 @@ struct Column<'a> {
 
 impl<'a> Column<'a> {
     fn new(readings: &'a [u64]) -> Self {
-        Column {
-            readings: readings.iter(),
-            last: 0,
-        }
+        Column { readings: readings.iter(), last: 0 }
     }
 
     /// Writes a field of the column, packed or not. Timestamps without an event keep their deltas.

@@ -78,9 +78,7 @@ pub(super) fn compact_waking(
         part,
         machine,
         cpu,
-        waker: Waker::Running {
-            in_interrupt: flags & IN_INTERRUPT != 0,
-        },
+        waker: Waker::Running { in_interrupt: flags & IN_INTERRUPT != 0 },
         pid: waking.pid as u32,
         comm: None,
     }

@@ -41,13 +41,7 @@ impl Stretches {
             }
             _ => {
                 self.end(rows);
-                self.0 = Some(Stretch {
-                    first: id,
-                    last: id,
-                    reason,
-                    clock: event.clock,
-                    bundle,
-                });
+                self.0 = Some(Stretch { first: id, last: id, reason, clock: event.clock, bundle });
             }
         }
     }

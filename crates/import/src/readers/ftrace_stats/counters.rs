@@ -197,16 +197,10 @@ pub(super) static KPROBES: [(u32, [Counter; 3]); 2] = [
     (
         1,
         [
-            Counter::info(
-                "ftrace_kprobe_hits_begin",
-                "hits of kprobes when the recording began",
-            )
-            .recorded(),
-            Counter::info(
-                "ftrace_kprobe_hits_end",
-                "hits of kprobes when the recording ended",
-            )
-            .recorded(),
+            Counter::info("ftrace_kprobe_hits_begin", "hits of kprobes when the recording began")
+                .recorded(),
+            Counter::info("ftrace_kprobe_hits_end", "hits of kprobes when the recording ended")
+                .recorded(),
             Counter::info(
                 "ftrace_kprobe_hits_delta",
                 "ftrace_kprobe_hits_end minus ftrace_kprobe_hits_begin, if the \

@@ -56,11 +56,7 @@ impl<const TYPE: u32> Reader for Profiled<TYPE> {
 
 /// The fields of `InternedData` that the tracker looks up, named once.
 const fn interned(packet_type: u32) -> &'static [(u32, Kept)] {
-    if packet_type == PacketType::PERF_SAMPLE.0 {
-        PROFILES_INTERNED
-    } else {
-        &[]
-    }
+    if packet_type == PacketType::PERF_SAMPLE.0 { PROFILES_INTERNED } else { &[] }
 }
 
 /// The event of a packet that needs no interned data.

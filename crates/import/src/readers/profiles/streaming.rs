@@ -76,10 +76,7 @@ impl Reader for StreamingProfiles {
         };
         let rest = deltas.fold(0i64, i64::saturating_add);
         let references = to.references(packet.generation);
-        let moves = [
-            (&mut references.read, first),
-            (&mut references.written, written),
-        ];
+        let moves = [(&mut references.read, first), (&mut references.written, written)];
         for (reference, first) in moves {
             *reference = reference.map(|time| time.saturating_add(first).saturating_add(rest));
         }

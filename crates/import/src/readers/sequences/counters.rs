@@ -186,9 +186,7 @@ impl EventValues {
             let doubles = doubles.map(f64::from_bits);
             let own = event.message.numbers(field::EXTRA_COUNTER_TRACK_UUIDS);
             self.list(integers, own, defaults.more_uuids(), part, uuids);
-            let own = event
-                .message
-                .numbers(field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS);
+            let own = event.message.numbers(field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS);
             self.list(doubles, own, defaults.more_double_uuids(), part, uuids);
         }
     }
@@ -379,10 +377,7 @@ impl HeldValues {
         out: &mut Vec<u8>,
     ) -> io::Result<bool> {
         let generation = Generation {
-            interval: Interval {
-                sequence: take.small()?,
-                cleared: take.small()?,
-            },
+            interval: Interval { sequence: take.small()?, cleared: take.small()? },
             lost: take.small()?,
             lossy: take.natural()? != 0,
         };

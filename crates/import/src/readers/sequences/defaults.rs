@@ -23,9 +23,7 @@ impl Defaults {
     pub fn read(defaults: Message<'_>) -> Defaults {
         let more = MoreUuids {
             of_integers: defaults.numbers(field::EXTRA_COUNTER_TRACK_UUIDS).collect(),
-            of_doubles: defaults
-                .numbers(field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS)
-                .collect(),
+            of_doubles: defaults.numbers(field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS).collect(),
         };
         let has_more = !more.of_integers.is_empty() || !more.of_doubles.is_empty();
         Defaults {

@@ -46,10 +46,7 @@ pub(crate) struct RawTrackEvent<'a> {
 impl<'a> RawTrackEvent<'a> {
     /// Reads an event.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let mut event = RawTrackEvent {
-            message: Message(bytes),
-            ..RawTrackEvent::default()
-        };
+        let mut event = RawTrackEvent { message: Message(bytes), ..RawTrackEvent::default() };
         let mut fields = Fields::new(bytes);
         while let Some((number, value)) = fields.next()? {
             match value {

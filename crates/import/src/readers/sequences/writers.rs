@@ -63,11 +63,7 @@ pub(crate) struct Writers {
 impl Writers {
     /// Starts without sequences. Data that does not fit into memory goes to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
-        Writers {
-            all: Vec::new(),
-            values: HeldValues::new(scratch),
-            record: Vec::new(),
-        }
+        Writers { all: Vec::new(), values: HeldValues::new(scratch), record: Vec::new() }
     }
 
     /// The state of a sequence in a generation.

@@ -7,49 +7,28 @@ use crate::summary::LossKind;
 
 /// Fields of the whole service, and their counters.
 pub(super) static SERVICE: [(u32, Counter); 12] = [
-    (
-        2,
-        Counter::info("traced_producers_connected", "connected producers").recorded(),
-    ),
+    (2, Counter::info("traced_producers_connected", "connected producers").recorded()),
     (
         3,
-        Counter::info(
-            "traced_producers_seen",
-            "producers since the start of the recorder",
-        )
-        .recorded(),
+        Counter::info("traced_producers_seen", "producers since the start of the recorder")
+            .recorded(),
     ),
-    (
-        4,
-        Counter::info("traced_data_sources_registered", "registered data sources").recorded(),
-    ),
+    (4, Counter::info("traced_data_sources_registered", "registered data sources").recorded()),
     (
         5,
-        Counter::info(
-            "traced_data_sources_seen",
-            "data sources since the start of the recorder",
-        )
-        .recorded(),
+        Counter::info("traced_data_sources_seen", "data sources since the start of the recorder")
+            .recorded(),
     ),
-    (
-        6,
-        Counter::info("traced_tracing_sessions", "recordings at the same time").recorded(),
-    ),
+    (6, Counter::info("traced_tracing_sessions", "recordings at the same time").recorded()),
     (
         7,
-        Counter::info(
-            "traced_total_buffers",
-            "buffers of all recordings at the same time",
-        )
-        .recorded(),
+        Counter::info("traced_total_buffers", "buffers of all recordings at the same time")
+            .recorded(),
     ),
     (
         field::CHUNKS_DISCARDED,
-        Counter::info(
-            "traced_chunks_discarded",
-            "chunks for a buffer that does not exist",
-        )
-        .recorded(),
+        Counter::info("traced_chunks_discarded", "chunks for a buffer that does not exist")
+            .recorded(),
     ),
     (
         field::PATCHES_DISCARDED,
@@ -61,24 +40,15 @@ pub(super) static SERVICE: [(u32, Counter); 12] = [
     ),
     (
         field::INVALID_PACKETS,
-        Counter::data_loss(
-            "traced_invalid_packets",
-            "packets that the recorder refused",
-        )
-        .recorded(),
+        Counter::data_loss("traced_invalid_packets", "packets that the recorder refused")
+            .recorded(),
     ),
     (
         12,
-        Counter::info(
-            "traced_flushes_requested",
-            "requests to producers to hand over their data",
-        )
-        .recorded(),
+        Counter::info("traced_flushes_requested", "requests to producers to hand over their data")
+            .recorded(),
     ),
-    (
-        13,
-        Counter::info("traced_flushes_succeeded", "flushes that succeeded").recorded(),
-    ),
+    (13, Counter::info("traced_flushes_succeeded", "flushes that succeeded").recorded()),
     (
         field::FLUSHES_FAILED,
         Counter::data_loss("traced_flushes_failed", "flushes that failed").recorded(),
@@ -95,18 +65,8 @@ pub(super) const SERVICE_LOSSES: [(u32, LossKind); 4] = [
 
 /// What became of the last flush, by `final_flush_outcome`: how often.
 pub(super) static FINAL_FLUSH: [(u32, Counter); 2] = [
-    (
-        1,
-        Counter::info(
-            "traced_final_flush_succeeded",
-            "last flushes that succeeded",
-        )
-        .recorded(),
-    ),
-    (
-        2,
-        Counter::data_loss("traced_final_flush_failed", "last flushes that failed").recorded(),
-    ),
+    (1, Counter::info("traced_final_flush_succeeded", "last flushes that succeeded").recorded()),
+    (2, Counter::data_loss("traced_final_flush_failed", "last flushes that failed").recorded()),
 ];
 
 /// Fields of `FilterStats`.
@@ -119,49 +79,29 @@ pub(super) static FILTER: [(u32, Counter); 5] = [
         )
         .recorded(),
     ),
-    (
-        2,
-        Counter::info("filter_input_bytes", "bytes before the filter of the trace").recorded(),
-    ),
-    (
-        3,
-        Counter::info("filter_output_bytes", "bytes after the filter of the trace").recorded(),
-    ),
+    (2, Counter::info("filter_input_bytes", "bytes before the filter of the trace").recorded()),
+    (3, Counter::info("filter_output_bytes", "bytes after the filter of the trace").recorded()),
     (
         field::FILTER_ERRORS,
-        Counter::error(
-            "filter_errors",
-            "packets that the filter of the trace could not read",
-        )
-        .recorded(),
+        Counter::error("filter_errors", "packets that the filter of the trace could not read")
+            .recorded(),
     ),
     (
         5,
-        Counter::info(
-            "filter_time_taken_ns",
-            "how long the filter of the trace took, in ns",
-        )
-        .recorded(),
+        Counter::info("filter_time_taken_ns", "how long the filter of the trace took, in ns")
+            .recorded(),
     ),
 ];
 
 /// `bytes_discarded_per_buffer`.
-pub(super) static FILTERED_OUT: Counter = Counter::info(
-    "traced_buf_bytes_filtered_out",
-    "in buffer idx: bytes that the filter left out",
-)
-.recorded();
+pub(super) static FILTERED_OUT: Counter =
+    Counter::info("traced_buf_bytes_filtered_out", "in buffer idx: bytes that the filter left out")
+        .recorded();
 
 /// Fields of `BufferStats`.
 pub(super) static BUFFER: [(u32, Counter); 20] = [
-    (
-        1,
-        Counter::info("traced_buf_bytes_written", "in buffer idx: bytes written").recorded(),
-    ),
-    (
-        2,
-        Counter::info("traced_buf_chunks_written", "in buffer idx: chunks written").recorded(),
-    ),
+    (1, Counter::info("traced_buf_bytes_written", "in buffer idx: bytes written").recorded()),
+    (2, Counter::info("traced_buf_chunks_written", "in buffer idx: chunks written").recorded()),
     (
         field::CHUNKS_OVERWRITTEN,
         Counter::info(
@@ -172,19 +112,13 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
     ),
     (
         4,
-        Counter::info(
-            "traced_buf_write_wrap_count",
-            "in buffer idx: how often the buffer wrapped",
-        )
-        .recorded(),
+        Counter::info("traced_buf_write_wrap_count", "in buffer idx: how often the buffer wrapped")
+            .recorded(),
     ),
     (
         5,
-        Counter::info(
-            "traced_buf_patches_succeeded",
-            "in buffer idx: packets completed later",
-        )
-        .recorded(),
+        Counter::info("traced_buf_patches_succeeded", "in buffer idx: packets completed later")
+            .recorded(),
     ),
     (
         6,
@@ -236,10 +170,7 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         )
         .recorded(),
     ),
-    (
-        12,
-        Counter::info("traced_buf_buffer_size", "in buffer idx: its size in bytes").recorded(),
-    ),
+    (12, Counter::info("traced_buf_buffer_size", "in buffer idx: its size in bytes").recorded()),
     (
         13,
         Counter::info(
@@ -248,17 +179,11 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         )
         .recorded(),
     ),
-    (
-        14,
-        Counter::info("traced_buf_bytes_read", "in buffer idx: bytes read").recorded(),
-    ),
+    (14, Counter::info("traced_buf_bytes_read", "in buffer idx: bytes read").recorded()),
     (
         15,
-        Counter::info(
-            "traced_buf_padding_bytes_written",
-            "in buffer idx: bytes that fill gaps",
-        )
-        .recorded(),
+        Counter::info("traced_buf_padding_bytes_written", "in buffer idx: bytes that fill gaps")
+            .recorded(),
     ),
     (
         16,
@@ -268,10 +193,7 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         )
         .recorded(),
     ),
-    (
-        17,
-        Counter::info("traced_buf_chunks_read", "in buffer idx: chunks read").recorded(),
-    ),
+    (17, Counter::info("traced_buf_chunks_read", "in buffer idx: chunks read").recorded()),
     (
         18,
         Counter::info(

@@ -29,9 +29,7 @@ struct Now<'a> {
 
 impl Interning for Now<'_> {
     fn entry(&self, field: u32, iid: u64) -> Option<&[u8]> {
-        self.place
-            .interned
-            .get(self.generation.interval, field, iid)
+        self.place.interned.get(self.generation.interval, field, iid)
     }
 }
 
@@ -48,13 +46,7 @@ impl Decoder {
         names: &mut Names,
     ) -> u32 {
         let bytes = event.message.0;
-        decode(
-            bytes,
-            &Now { place, generation },
-            pool,
-            names,
-            &mut self.args,
-        );
+        decode(bytes, &Now { place, generation }, pool, names, &mut self.args);
         self.undecoded.clear();
         if !self.args.needs_schema {
             return self.args.missing_iids;
@@ -70,10 +62,7 @@ impl Decoder {
     /// The arguments that were decoded last.
     pub fn made(&self) -> Arguments<'_> {
         if !self.undecoded.is_empty() {
-            return Arguments {
-                undecoded: &self.undecoded,
-                ..Arguments::default()
-            };
+            return Arguments { undecoded: &self.undecoded, ..Arguments::default() };
         }
         self.args.made()
     }

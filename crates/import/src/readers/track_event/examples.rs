@@ -20,13 +20,7 @@ pub(super) fn drop_event(
     packet: &PlacedPacket<'_>,
     context: &mut ImportContext,
 ) {
-    let ImportContext {
-        place,
-        faults,
-        definitions,
-        writers,
-        ..
-    } = context;
+    let ImportContext { place, faults, definitions, writers, .. } = context;
     let generation = packet.generation;
     let example = || {
         let state = writers.known(generation);
@@ -81,13 +75,7 @@ pub(super) fn name_missing(
             Time::At(TraceTime(ts)) => Some(ts),
             Time::Later(_) | Time::Unplaced => None,
         };
-        Example {
-            packet: Some(packet.id),
-            ts,
-            name: None,
-            pid,
-            tid,
-        }
+        Example { packet: Some(packet.id), ts, name: None, pid, tid }
     };
     let sequence = packet.generation.interval.sequence;
     events.add(cause, Some(sequence), 1, example);

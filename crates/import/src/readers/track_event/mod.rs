@@ -74,11 +74,8 @@ pub(super) mod dropped {
         .drops(Cause::StateLost),
     );
     pub const MISSING_TIME: Fault = Fault::new(
-        Counter::error(
-            "track_event_missing_timestamp",
-            "a track event without a time is dropped",
-        )
-        .drops(Cause::NoTime),
+        Counter::error("track_event_missing_timestamp", "a track event without a time is dropped")
+            .drops(Cause::NoTime),
     );
     pub const INVALID_TIME: Fault = Fault::new(
         Counter::error(
@@ -267,10 +264,7 @@ impl Called<'_> {
 /// The definitions see what kinds of events the trace has.
 #[inline]
 fn noted(event: &TrackEvent<'_>, definitions: &mut Definitions) {
-    if matches!(
-        event.kind,
-        EventKind::End | EventKind::Phase(b'E' | b'e' | b'F')
-    ) {
+    if matches!(event.kind, EventKind::End | EventKind::Phase(b'E' | b'e' | b'F')) {
         definitions.end_names.end(event.name);
     }
     let arguments = &event.arguments;
@@ -326,11 +320,8 @@ impl TrackEvents {
             return self.without_track(Cause::NoThread, time, packet, context);
         };
 
-        let mut look_up = LookUp {
-            interned: &mut context.place.interned,
-            interval: generation.interval,
-            names,
-        };
+        let mut look_up =
+            LookUp { interned: &mut context.place.interned, interval: generation.interval, names };
         let called = name(event, &mut look_up);
         let mut missing = u32::from(called.is_none());
         let name = called.unwrap_or(Called::Nothing);
@@ -399,8 +390,7 @@ impl TrackEvents {
         let is_counter = kind == Some(EventKind::Counter);
         if is_counter || event.has_more_values {
             let defaults = &state.defaults;
-            self.values
-                .read(event, is_counter, packet.part, defaults, uuids);
+            self.values.read(event, is_counter, packet.part, defaults, uuids);
             let waits = matches!(time, Time::Later(_));
             let sums = state.sums.get_or_insert_default();
             self.values.sum(sums, uuids, waits)?;
@@ -488,9 +478,7 @@ fn time(
     if is_unplaced && !packet.placement.waits {
         return Ok(Time::Unplaced);
     }
-    let monotonic = place
-        .clocks
-        .event_clock(packet.part, Some((ClockId::MONOTONIC, SeqId(0))));
+    let monotonic = place.clocks.event_clock(packet.part, Some((ClockId::MONOTONIC, SeqId(0))));
     let placed = place.clocks.place_event(&monotonic, reading);
     let time = on_time(placed.unwrap_or(TraceTime(ns)))?;
     Ok(match time {
@@ -531,10 +519,7 @@ fn spent(
         }
         (None, _) => event.instructions_absolute,
     };
-    Ok((
-        time.map(|time| time.saturating_mul(NS_PER_US)),
-        instructions,
-    ))
+    Ok((time.map(|time| time.saturating_mul(NS_PER_US)), instructions))
 }
 
 /// The kind of an event (rule E7); `None` if the event has neither type nor phase.

@@ -48,11 +48,7 @@ pub(super) fn read(
     context: &mut ImportContext,
 ) {
     let pid = thread.map_or(0, |thread| thread.pid);
-    let part = Part {
-        packet,
-        session: (packet.part, id(event), pid),
-        thread,
-    };
+    let part = Part { packet, session: (packet.part, id(event), pid), thread };
     for annotation in event.message.messages(field::DEBUG_ANNOTATIONS) {
         let Some(json) = annotation.bytes(annotation::LEGACY_JSON_VALUE) else {
             continue;
@@ -136,10 +132,8 @@ fn node(value: &Value, names: &mut Names) -> Option<WrittenNode> {
 /// An annotation with the start of a profile, as an import of the written trace has to read it (rule RW6).
 /// `None` if it stays as it is.
 pub(super) fn restarted(message: &[u8], to: &mut impl Retime) -> Option<Vec<u8>> {
-    let mut data: Value = serde_json::from_str(&text(
-        Message(message).bytes(annotation::LEGACY_JSON_VALUE)?,
-    ))
-    .ok()?;
+    let mut data: Value =
+        serde_json::from_str(&text(Message(message).bytes(annotation::LEGACY_JSON_VALUE)?)).ok()?;
     let start = data.get_mut(START)?;
     let ns = u64::try_from(time(start)?).ok()?;
     let monotonic = to.clock(Some((ClockId::MONOTONIC, SeqId(0))));
@@ -201,9 +195,8 @@ impl Part<'_> {
         let clocks = &mut context.place.clocks;
         let monotonic = Some((ClockId::MONOTONIC, SeqId(0)));
         let monotonic = clocks.event_clock(self.packet.part, monotonic);
-        let TraceTime(start) = clocks
-            .place_event(&monotonic, start)
-            .map_err(|_| v8_fault::INVALID_SAMPLE)?;
+        let TraceTime(start) =
+            clocks.place_event(&monotonic, start).map_err(|_| v8_fault::INVALID_SAMPLE)?;
         let machine = self.packet.machine;
         context.definitions.v8.begin(self.session, machine, start);
         Ok(())

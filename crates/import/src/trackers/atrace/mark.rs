@@ -75,38 +75,17 @@ impl<'a> Mark<'a> {
         let phase = *fields.next().as_bytes().first()?;
         let tgid = tgid(fields.next());
         let what = match phase {
-            b'B' => What::Begin {
-                name: Some(if fields.0.is_empty() {
-                    NO_NAME
-                } else {
-                    fields.0
-                }),
-            },
-            b'E' => {
-                return Some(Mark {
-                    tgid: tgid.unwrap_or(0),
-                    what: What::End,
-                });
+            b'B' => {
+                What::Begin { name: Some(if fields.0.is_empty() { NO_NAME } else { fields.0 }) }
             }
-            b'S' => What::AsyncBegin {
-                name: fields.name()?,
-                cookie: number(fields.next())?,
-            },
-            b'F' => What::AsyncEnd {
-                name: fields.name()?,
-                cookie: number(fields.next())?,
-            },
-            b'C' => What::Value {
-                name: fields.name()?,
-                value: number(fields.next())?,
-            },
-            b'I' => What::Instant {
-                name: Some(fields.name()?),
-            },
-            b'N' => What::TrackInstant {
-                track: fields.name()?,
-                name: fields.name()?,
-            },
+            b'E' => {
+                return Some(Mark { tgid: tgid.unwrap_or(0), what: What::End });
+            }
+            b'S' => What::AsyncBegin { name: fields.name()?, cookie: number(fields.next())? },
+            b'F' => What::AsyncEnd { name: fields.name()?, cookie: number(fields.next())? },
+            b'C' => What::Value { name: fields.name()?, value: number(fields.next())? },
+            b'I' => What::Instant { name: Some(fields.name()?) },
+            b'N' => What::TrackInstant { track: fields.name()?, name: fields.name()? },
             b'G' => What::TrackBegin {
                 track: fields.name()?,
                 name: fields.name()?,
@@ -116,10 +95,7 @@ impl<'a> Mark<'a> {
                 let track = fields.name()?;
                 let (third, fourth) = (fields.next(), fields.next());
                 let cookie = if fourth.is_empty() { third } else { fourth };
-                What::TrackEnd {
-                    track,
-                    cookie: number(cookie)?,
-                }
+                What::TrackEnd { track, cookie: number(cookie)? }
             }
             _ => return None,
         };
@@ -132,10 +108,7 @@ impl<'a> Mark<'a> {
             b'B' => What::Begin { name },
             b'E' => What::End,
             b'I' => What::Instant { name },
-            b'C' => What::Value {
-                name: name.unwrap_or_default(),
-                value,
-            },
+            b'C' => What::Value { name: name.unwrap_or_default(), value },
             _ => return None,
         };
         Some(Mark { tgid, what })
@@ -175,9 +148,9 @@ fn digits(text: &str) -> Option<(bool, Option<u64>)> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let value = digits.iter().try_fold(0u64, |value, digit| {
-        value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
-    });
+    let value = digits
+        .iter()
+        .try_fold(0u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
     Some((negative, value))
 }
 
@@ -185,9 +158,9 @@ fn digits(text: &str) -> Option<(bool, Option<u64>)> {
 pub(super) fn number(text: &str) -> Option<i64> {
     let value = match digits(text)? {
         (false, value) => value.and_then(|value| i64::try_from(value).ok()),
-        (true, value) => value
-            .and_then(|value| 0i64.checked_sub_unsigned(value))
-            .or(Some(i64::MIN)),
+        (true, value) => {
+            value.and_then(|value| 0i64.checked_sub_unsigned(value)).or(Some(i64::MIN))
+        }
     };
     Some(value.unwrap_or(i64::MAX))
 }
@@ -288,11 +261,7 @@ mod tests {
         assert_eq!(what("I|1|n|x"), Some(What::Instant { name: Some("n") }));
         let track = "t";
         assert_eq!(what("N|1|t|n"), Some(What::TrackInstant { track, name }));
-        let begin = What::TrackBegin {
-            track,
-            name,
-            cookie,
-        };
+        let begin = What::TrackBegin { track, name, cookie };
         assert_eq!(what("G|1|t|n|-7"), Some(begin));
         for end in ["H|1|t|-7", "H|1|t|n|-7", "H|1|t|-7|", "H\x001\0t\0-7"] {
             assert_eq!(what(end), Some(What::TrackEnd { track, cookie }));
@@ -360,48 +329,18 @@ mod tests {
         // Field n as a varint is the byte 8 n.
         assert_eq!(phase(event::ZERO, &[8, 6, 24, 5]), Some(('E', 5)));
         assert_eq!(phase(event::ZERO, &[8, 8]), None);
-        assert_eq!(
-            phase(event::TRACING_MARK_WRITE, &[8, 5, 24, 0]),
-            Some(('E', 5))
-        );
+        assert_eq!(phase(event::TRACING_MARK_WRITE, &[8, 5, 24, 0]), Some(('E', 5)));
         assert_eq!(phase(event::TRACING_MARK_WRITE, &[8, 5]), None);
-        assert_eq!(
-            phase(event::SDE_TRACING_MARK_WRITE, &[24, 0, 40, 1]),
-            Some(('B', 0))
-        );
-        assert_eq!(
-            phase(event::SDE_TRACING_MARK_WRITE, &[24, 67, 40, 1]),
-            Some(('C', 0))
-        );
+        assert_eq!(phase(event::SDE_TRACING_MARK_WRITE, &[24, 0, 40, 1]), Some(('B', 0)));
+        assert_eq!(phase(event::SDE_TRACING_MARK_WRITE, &[24, 67, 40, 1]), Some(('C', 0)));
         assert_eq!(phase(event::SDE_TRACING_MARK_WRITE, &[8, 5]), None);
-        assert_eq!(
-            phase(event::SAMSUNG_TRACING_MARK_WRITE, &[8, 5, 24, 1, 32, 0]),
-            Some(('E', 5))
-        );
-        assert_eq!(
-            phase(event::SAMSUNG_TRACING_MARK_WRITE, &[8, 5, 24, 1]),
-            None
-        );
-        assert_eq!(
-            phase(event::DPU_TRACING_MARK_WRITE, &[8, 5, 40, 66]),
-            Some(('B', 0))
-        );
-        assert_eq!(
-            phase(event::DPU_TRACING_MARK_WRITE, &[8, 5, 40, 67]),
-            Some(('C', 5))
-        );
-        assert_eq!(
-            phase(event::G2D_TRACING_MARK_WRITE, &[8, 5, 40, 66]),
-            Some(('B', 5))
-        );
-        assert_eq!(
-            phase(event::MALI_TRACING_MARK_WRITE, &[16, 5, 24, 73]),
-            Some(('I', 5))
-        );
-        assert_eq!(
-            phase(event::LWIS_TRACING_MARK_WRITE, &[16, 69, 24, 5]),
-            Some(('E', 5))
-        );
+        assert_eq!(phase(event::SAMSUNG_TRACING_MARK_WRITE, &[8, 5, 24, 1, 32, 0]), Some(('E', 5)));
+        assert_eq!(phase(event::SAMSUNG_TRACING_MARK_WRITE, &[8, 5, 24, 1]), None);
+        assert_eq!(phase(event::DPU_TRACING_MARK_WRITE, &[8, 5, 40, 66]), Some(('B', 0)));
+        assert_eq!(phase(event::DPU_TRACING_MARK_WRITE, &[8, 5, 40, 67]), Some(('C', 5)));
+        assert_eq!(phase(event::G2D_TRACING_MARK_WRITE, &[8, 5, 40, 66]), Some(('B', 5)));
+        assert_eq!(phase(event::MALI_TRACING_MARK_WRITE, &[16, 5, 24, 73]), Some(('I', 5)));
+        assert_eq!(phase(event::LWIS_TRACING_MARK_WRITE, &[16, 69, 24, 5]), Some(('E', 5)));
         let nothing =
             Fielded::read(event::G2D_TRACING_MARK_WRITE, Message(&[8, 5, 40, 83])).unwrap();
         assert_eq!(nothing.mark(), None);

@@ -78,12 +78,7 @@ impl Tracker for Atrace {
         at: &mut TrackerContext<'_, '_>,
     ) {
         let message = Message(event.message);
-        let by = By {
-            ts,
-            machine: event.machine,
-            tid: event.tid.into(),
-            emitter,
-        };
+        let by = By { ts, machine: event.machine, tid: event.tid.into(), emitter };
         match event.field {
             event::PRINT => {
                 let text = mark::text(message.bytes(2).unwrap_or_default());
@@ -142,11 +137,7 @@ impl By {
         at: &mut TrackerContext<'_, '_>,
     ) -> &'a [u8] {
         let Utid(utid) = at.world.threads.thread(self.machine, self.tid);
-        args.only(
-            key,
-            ArgValue::Uint(utid.into()),
-            &mut at.world.definitions.names,
-        )
+        args.only(key, ArgValue::Uint(utid.into()), &mut at.world.definitions.names)
     }
 
     /// The lanes of the process that a mark names.
@@ -166,12 +157,8 @@ impl By {
 
     /// Adds the instant of a killed process.
     fn killed(&self, upid: Upid, at: &mut TrackerContext<'_, '_>) {
-        let track = NewTrack::slices(
-            self.machine,
-            "android_lmk",
-            Some("LMK"),
-            Owner::Process(upid),
-        );
+        let track =
+            NewTrack::slices(self.machine, "android_lmk", Some("LMK"), Owner::Process(upid));
         let track = at.world.tracks.get(track);
         instant(self.ts, track, Some(KILLED), &[], at);
     }
@@ -202,12 +189,7 @@ fn instant(
 
 /// Marks the state of a device, such as folded, from now on (rule B7).
 fn device_state(ts: i64, machine: u32, name: Option<&str>, at: &mut TrackerContext<'_, '_>) {
-    let track = NewTrack::slices(
-        machine,
-        "android_device_state",
-        Some(DEVICE_STATE),
-        Owner::None,
-    );
+    let track = NewTrack::slices(machine, "android_device_state", Some(DEVICE_STATE), Owner::None);
     let track = at.world.tracks.get(track);
     instant(ts, track, name, &[], at);
 }
@@ -247,8 +229,7 @@ impl Atrace {
                 let tracks = &mut at.world.tracks;
                 if let Some((track, begins)) = at.world.lanes.end(set, cookie, tracks) {
                     let args = self.unnested(&begins, &mut at.world.definitions.names);
-                    at.world
-                        .end_slice(EndOfSlice::any(ts, track), args, at.rows);
+                    at.world.end_slice(EndOfSlice::any(ts, track), args, at.rows);
                 }
             }
             What::TrackInstant { track, name } if track == DEVICE_STATE => {
@@ -261,11 +242,7 @@ impl Atrace {
                     instant(ts, track, Some(name), thread, at);
                 }
             }
-            What::TrackBegin {
-                track,
-                name,
-                cookie,
-            } => {
+            What::TrackBegin { track, name, cookie } => {
                 let set = by.lanes(ON_TRACK, track, tgid, at);
                 if let Some(track) = at.world.lanes.begin(set, cookie, &mut at.world.tracks) {
                     let thread = by.thread("utid", &mut self.args, at);
@@ -277,8 +254,7 @@ impl Atrace {
                 let set = by.lanes(ON_TRACK, track, tgid, at);
                 if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
                     let thread = by.thread("end_utid", &mut self.args, at);
-                    at.world
-                        .end_slice(EndOfSlice::any(ts, track), thread, at.rows);
+                    at.world.end_slice(EndOfSlice::any(ts, track), thread, at.rows);
                 }
             }
             What::Value { name, value } => self.value(by, tgid, name, value, at),
@@ -369,7 +345,6 @@ fn kill_notice(by: By, name: &str, at: &mut TrackerContext<'_, '_>) {
     let owner = Owner::Process(upid);
     let track = NewTrack::counter(by.machine, "oom_score_adj", "oom_score_adj", owner);
     let track = at.world.tracks.get(track);
-    at.world
-        .value(by.ts, track, f64::from(adj as i32), None, at.rows);
+    at.world.value(by.ts, track, f64::from(adj as i32), None, at.rows);
     by.killed(upid, at);
 }

@@ -10,11 +10,8 @@ fn b6_the_worked_example_of_lanes() {
         "S|10|x|1", "S|10|x|2", "S|10|x|1", "F|10|x|1", "S|10|x|3", "F|10|x|3", "F|10|x|2",
         "B|10|f", "I|10|i", "E|10",
     ];
-    let trace = (1..)
-        .zip(marks)
-        .fold(Trace::default(), |trace, (ts, mark)| {
-            trace.print(ts, 10, mark)
-        });
+    let trace =
+        (1..).zip(marks).fold(Trace::default(), |trace, (ts, mark)| trace.print(ts, 10, mark));
     assert_eq!(
         trace.slices(),
         [
@@ -103,10 +100,7 @@ fn b6_tracks_of_a_process_have_lanes_for_slices_and_one_for_instants() {
 
 #[test]
 fn b7_some_marks_are_special() {
-    let state = message(&[
-        (1, Bytes(b"debug.tracing.device_state")),
-        (2, Bytes(b"OPEN")),
-    ]);
+    let state = message(&[(1, Bytes(b"debug.tracing.device_state")), (2, Bytes(b"OPEN"))]);
     let trace = Trace::default()
         .print(1, 5, "N|10|DeviceStateChanged|CLOSED")
         .print(2, 5, "C|10|kill_one_process|30")
@@ -166,19 +160,9 @@ fn b8_events_of_vendors_are_marks() {
             event::MALI_TRACING_MARK_WRITE,
             &[(1, Bytes(b"")), (2, Number(10)), (3, Number(66))],
         )
-        .ftrace(
-            2,
-            5,
-            event::LWIS_TRACING_MARK_WRITE,
-            &[(2, Number(69)), (3, Number(10))],
-        )
+        .ftrace(2, 5, event::LWIS_TRACING_MARK_WRITE, &[(2, Number(69)), (3, Number(10))])
         .ftrace(3, 5, event::G2D_TRACING_MARK_WRITE, &[(5, Number(73))])
-        .ftrace(
-            4,
-            5,
-            event::G2D_TRACING_MARK_WRITE,
-            &[(5, Number(83)), (4, Bytes(b"S"))],
-        )
+        .ftrace(4, 5, event::G2D_TRACING_MARK_WRITE, &[(5, Number(83)), (4, Bytes(b"S"))])
         .ftrace(
             5,
             5,
@@ -188,10 +172,6 @@ fn b8_events_of_vendors_are_marks() {
     let track = "thread_execution/-#0 utid1";
     assert_eq!(
         trace.slices(),
-        [
-            format!("1+1 0 , {track}"),
-            format!("3+0 0 -, {track}"),
-            format!("5+-1 0 b, {track}"),
-        ]
+        [format!("1+1 0 , {track}"), format!("3+0 0 -, {track}"), format!("5+-1 0 b, {track}"),]
     );
 }

@@ -69,10 +69,7 @@ impl CpuPerUid {
         let key = (packet.machine, packet.interval.sequence);
         let sequence = self.sequences.entry(key).or_default();
         if sequence.cleared != cleared {
-            *sequence = Sequence {
-                cleared,
-                ..Sequence::default()
-            };
+            *sequence = Sequence { cleared, ..Sequence::default() };
         }
         let totals = self.machines.entry(packet.machine).or_default();
         sequence.read(message, totals);

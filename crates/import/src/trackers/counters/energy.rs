@@ -85,12 +85,7 @@ impl EnergyTracks {
         if let Some(&track) = self.states.get(&id) {
             return Some(track);
         }
-        let said = world
-            .definitions
-            .parts
-            .get(world.part.part)?
-            .energy
-            .state(id)?;
+        let said = world.definitions.parts.get(world.part.part)?.energy.state(id)?;
         let (entity, state) = (said.entity.as_deref(), said.state.as_deref());
         let name = format!(
             "Entity residency: {} is {}",
@@ -137,24 +132,14 @@ impl EnergyTracks {
         if let Some(&track) = self.consumers.get(&(id, uid)) {
             return Some(track);
         }
-        let said = world
-            .definitions
-            .parts
-            .get(world.part.part)?
-            .energy
-            .consumer(id)?;
+        let said = world.definitions.parts.get(world.part.part)?.energy.consumer(id)?;
         let track_type = match uid {
             None => "android_energy_estimation_breakdown",
             Some(_) => "android_energy_estimation_breakdown_per_uid",
         };
         let mut track = NewTrack {
             is_counter: true,
-            ..NewTrack::slices(
-                world.part.machine,
-                track_type,
-                said.name.as_deref(),
-                Owner::None,
-            )
+            ..NewTrack::slices(world.part.machine, track_type, said.name.as_deref(), Owner::None)
         };
         track = track.with("energy_consumer_id", i64::from(id as i32));
         if let Some(uid) = uid {
@@ -162,10 +147,7 @@ impl EnergyTracks {
         }
         let track = world.tracks.get(track);
         if uid.is_none() {
-            let kind = said
-                .kind
-                .as_deref()
-                .map_or(ArgValue::NoText, ArgValue::Text);
+            let kind = said.kind.as_deref().map_or(ArgValue::NoText, ArgValue::Text);
             let mut details = Details::default();
             let names = &mut world.definitions.names;
             details.source.push("consumer_type", kind, names);

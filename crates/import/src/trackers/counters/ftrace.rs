@@ -93,13 +93,7 @@ pub(super) fn event(
             };
             let before = i128::from(message.number(3).unwrap_or(0) as i64);
             let heap = message.bytes(1).unwrap_or(b"unknown");
-            ion(
-                Some(heap),
-                (before + change) as f64,
-                change as f64,
-                emitter,
-                sample,
-            );
+            ion(Some(heap), (before + change) as f64, change as f64, emitter, sample);
         }
         field::DMA_HEAP_STAT => dma_heap(message, emitter, sample),
         _ => {}

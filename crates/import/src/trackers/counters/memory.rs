@@ -101,18 +101,15 @@ impl MemoryOwners {
         match field {
             field::RSS_STAT => {
                 let (curr, space) = (message.small(3), message.small(4));
-                let space = space.zip(curr).map(|(number, curr)| AddressSpace {
-                    number,
-                    is_own: curr != 0,
-                });
+                let space = space
+                    .zip(curr)
+                    .map(|(number, curr)| AddressSpace { number, is_own: curr != 0 });
                 let (member, size) = (message.small(1), message.number(2));
                 self.rss(member, size, space, emitter, sample);
             }
             field::RSS_STAT_THROTTLED => {
-                let space = AddressSpace {
-                    number: message.small(3).unwrap_or(0),
-                    is_own: message.flag(1),
-                };
+                let space =
+                    AddressSpace { number: message.small(3).unwrap_or(0), is_own: message.flag(1) };
                 let (member, size) = (message.small(2), message.number(4));
                 self.rss(member, size, Some(space), emitter, sample);
             }

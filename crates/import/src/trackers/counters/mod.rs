@@ -67,9 +67,8 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// The kernel events that it takes.
-    pub const EVENTS: Events = Events::new(ftrace::EVENTS)
-        .and(&Events::new(memory::EVENTS))
-        .with(GPU_MEM_TOTAL);
+    pub const EVENTS: Events =
+        Events::new(ftrace::EVENTS).and(&Events::new(memory::EVENTS)).with(GPU_MEM_TOTAL);
 }
 
 impl Tracker for Counters {
@@ -86,26 +85,16 @@ impl Tracker for Counters {
         at: &mut TrackerContext<'_, '_>,
     ) {
         let (machine, message) = (event.machine, Message(event.message));
-        let mut sample = CounterSample {
-            tracks: &mut self.tracks,
-            at,
-            ts,
-            machine,
-        };
+        let mut sample = CounterSample { tracks: &mut self.tracks, at, ts, machine };
         ftrace::event(event.field, message, emitter, &mut sample);
         gpu::memory_of_event(event.field, message, &mut sample);
-        self.owners
-            .event(event.field, message, emitter, &mut sample);
+        self.owners.event(event.field, message, emitter, &mut sample);
     }
 
     fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let message = Message(packet.payload);
-        let mut sample = CounterSample {
-            tracks: &mut self.tracks,
-            at,
-            ts,
-            machine: packet.machine,
-        };
+        let mut sample =
+            CounterSample { tracks: &mut self.tracks, at, ts, machine: packet.machine };
         match packet.field {
             packet::SYS_STATS => sys_stats::packet(message, &mut self.disks, &mut sample),
             packet::PROCESS_STATS => process_stats::packet(message, &mut sample),

@@ -21,9 +21,7 @@ pub(super) fn battery(message: Message<'_>, sample: &mut CounterSample<'_, '_, '
     let values = [
         (
             "charge_uah",
-            charge
-                .or_else(|| by_energy(signed(6)?, voltage?))
-                .map(|charge| charge as f64),
+            charge.or_else(|| by_energy(signed(6)?, voltage?)).map(|charge| charge as f64),
         ),
         ("capacity_pct", message.float(2)),
         ("current_ua", current.map(|current| current as f64)),
@@ -80,10 +78,7 @@ impl PowerRails {
     /// Writes the energy that has gone through a rail. Writes nothing for a rail without a
     /// description.
     pub fn sample(&self, ts: i64, energy: &Energy, at: &mut TrackerContext<'_, '_>) {
-        let index = RailIndex {
-            session: energy.session,
-            index: energy.index,
-        };
+        let index = RailIndex { session: energy.session, index: energy.index };
         let rail = at.world.statements().and_then(|of| of.rails.number(index));
         if let Some(&track) = rail.and_then(|rail| self.0.get(rail)) {
             let mut args = ArgBuf::default();
@@ -92,8 +87,7 @@ impl PowerRails {
                 args.push("packet_ts", ArgValue::Uint(ts as u64), names);
             }
             let args = at.world.arg_set(args.as_bytes(), at.rows);
-            at.world
-                .value(ts, track, energy.energy as f64, args, at.rows);
+            at.world.value(ts, track, energy.energy as f64, args, at.rows);
         }
     }
 }
@@ -150,23 +144,14 @@ mod tests {
         assert_eq!(by_energy(11, 4_000_000), Some(2));
         assert_eq!(by_energy(-11, 4_000_000), Some(-2));
         assert_eq!(by_energy(11, 0), None);
-        assert_eq!(
-            by_energy(i64::MAX, 1),
-            Some(i128::from(i64::MAX) * 1_000_000)
-        );
+        assert_eq!(by_energy(i64::MAX, 1), Some(i128::from(i64::MAX) * 1_000_000));
         assert_eq!(power((-412_000, 4_100_000)), 1689.0);
         assert_eq!(power((i64::MIN, i64::MIN)), 2f64.powi(126) / 1e9);
     }
 
     #[test]
     fn m10_rails_have_nice_names_by_how_they_end() {
-        let name = |name: &str| {
-            rail_name(&Rail {
-                session: 0,
-                name: name.into(),
-                subsystem: None,
-            })
-        };
+        let name = |name: &str| rail_name(&Rail { session: 0, name: name.into(), subsystem: None });
         assert_eq!(name("S2S_VDD_G3D"), "power.rails.gpu");
         assert_eq!(name("S2S_VDD_G3D_L2"), "power.rails.gpu.l2");
         assert_eq!(name("S9S_VDD_AOC_RET"), "power.rails.aoc.memory");

@@ -112,12 +112,9 @@ fn counter(field: u32) -> Option<ProcessCounter> {
         8 => memory(&sizes::LOCKED),
         9 => memory(&sizes::WATERMARK),
         24 => memory(&sizes::DMABUF),
-        OOM_SCORE_ADJ_FIELD => ProcessCounter {
-            kind: OOM_SCORE_ADJ,
-            name: "oom_score_adj",
-            key: None,
-            scale: 1.0,
-        },
+        OOM_SCORE_ADJ_FIELD => {
+            ProcessCounter { kind: OOM_SCORE_ADJ, name: "oom_score_adj", key: None, scale: 1.0 }
+        }
         16 => smaps!("rss"),
         17 => smaps!("pss"),
         18 => smaps!("pss.anon"),

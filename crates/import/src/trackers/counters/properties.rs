@@ -30,12 +30,7 @@ pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
             _ => continue,
         };
         let which = which.map(|(key, of)| (key, of.into()));
-        sample.put_global(
-            counter,
-            which.as_slice(),
-            format_args!("{name}"),
-            value.into(),
-        );
+        sample.put_global(counter, which.as_slice(), format_args!("{name}"), value.into());
     }
 }
 

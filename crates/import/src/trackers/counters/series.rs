@@ -26,25 +26,15 @@ pub(super) struct CounterType {
 
 impl CounterType {
     pub const fn new(track_type: &'static str) -> Self {
-        CounterType {
-            track_type,
-            unit: None,
-            description: None,
-        }
+        CounterType { track_type, unit: None, description: None }
     }
 
     pub const fn with_unit(track_type: &'static str, unit: &'static str) -> Self {
-        CounterType {
-            unit: Some(unit),
-            ..CounterType::new(track_type)
-        }
+        CounterType { unit: Some(unit), ..CounterType::new(track_type) }
     }
 
     pub const fn described(self, description: &'static str) -> Self {
-        CounterType {
-            description: Some(description),
-            ..self
-        }
+        CounterType { description: Some(description), ..self }
     }
 
     pub fn track_type(&self) -> &'static str {
@@ -183,12 +173,7 @@ impl CounterSample<'_, '_, '_> {
     /// Writes a value of the process of a thread (rule M4).
     pub fn put_of_thread(&mut self, utid: Utid, counter: &'static ThreadCounter, value: f64) {
         let (world, rows) = (&mut *self.at.world, &mut *self.at.rows);
-        let value = ThreadValue {
-            machine: self.machine,
-            utid,
-            counter,
-            value,
-        };
+        let value = ThreadValue { machine: self.machine, utid, counter, value };
         world.value_of_thread(self.ts, &value, rows);
     }
 

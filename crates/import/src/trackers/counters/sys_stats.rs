@@ -125,12 +125,7 @@ fn named(
     value: f64,
     sample: &mut CounterSample<'_, '_, '_>,
 ) {
-    sample.put_global(
-        counter,
-        &[(key, name.into())],
-        format_args!("{name}"),
-        value,
-    );
+    sample.put_global(counter, &[(key, name.into())], format_args!("{name}"), value);
 }
 
 /// The name for a key, which is the first field; `None` if it has no name.
@@ -257,16 +252,8 @@ impl Disks {
         };
         let name = String::from_utf8_lossy(device);
         for ((counter, what), value) in DISKSTAT.iter().zip(disk.since(&before)) {
-            let which = [
-                ("device_name", device.into()),
-                ("counter_name", (*what).into()),
-            ];
-            sample.put_global(
-                counter,
-                &which,
-                format_args!("diskstat.[{name}].{what}"),
-                value,
-            );
+            let which = [("device_name", device.into()), ("counter_name", (*what).into())];
+            sample.put_global(counter, &which, format_args!("diskstat.[{name}].{what}"), value);
         }
     }
 }
@@ -279,16 +266,7 @@ impl Disk {
         for (difference, (now, before)) in differences.iter_mut().zip(self.0.iter().zip(before.0)) {
             *difference = (i128::from(*now) - i128::from(before)) as f64;
         }
-        let [
-            read,
-            read_ms,
-            write,
-            write_ms,
-            discard,
-            discard_ms,
-            flushes,
-            flush_ms,
-        ] = differences;
+        let [read, read_ms, write, write_ms, discard, discard_ms, flushes, flush_ms] = differences;
         let [read, write, discard] = [read, write, discard].map(|sectors| sectors / SECTORS);
         let throughput = |amount: f64, ms: f64| match ms == 0.0 {
             true => 0.0,
@@ -308,15 +286,8 @@ impl Disk {
 }
 
 /// The resources that a task waited for, by `PsiResource`.
-const RESOURCES: &[&str] = &[
-    "resource.unspecified",
-    "cpu.some",
-    "cpu.full",
-    "io.some",
-    "io.full",
-    "mem.some",
-    "mem.full",
-];
+const RESOURCES: &[&str] =
+    &["resource.unspecified", "cpu.some", "cpu.full", "io.some", "io.full", "mem.some", "mem.full"];
 
 /// List I of rule M7, by `MeminfoCounters`.
 #[rustfmt::skip]
@@ -392,8 +363,7 @@ mod tests {
             let mut message = vec![0x08];
             prost::encoding::encode_varint(key as u64, &mut message);
             let mut json = String::new();
-            pool.write_json(value.unwrap(), &message, &mut json)
-                .unwrap();
+            pool.write_json(value.unwrap(), &message, &mut json).unwrap();
             json
         };
         for (key, known) in VMSTAT_NAMES.iter().enumerate().skip(1) {
@@ -409,20 +379,14 @@ mod tests {
         assert_eq!(kilobytes(0, 4096), 4);
         assert_eq!(kilobytes(10, 4096), 4096);
         assert_eq!(kilobytes(0, 512), 0);
-        assert_eq!(
-            kilobytes(u32::MAX, u32::MAX),
-            (u128::from(u32::MAX) << 96) / 1024
-        );
+        assert_eq!(kilobytes(u32::MAX, u32::MAX), (u128::from(u32::MAX) << 96) / 1024);
     }
 
     #[test]
     fn m8_differences_to_the_sample_before() {
         let before = Disk([4096, 10, 2048, 5, 0, 0, 7, 100]);
         let now = Disk([8192, 14, 0, 5, 1024, 0, 9, 50]);
-        assert_eq!(
-            now.since(&before),
-            [2.0, 500.0, -1.0, 0.0, 0.5, 0.0, 2.0, -50.0]
-        );
+        assert_eq!(now.since(&before), [2.0, 500.0, -1.0, 0.0, 0.5, 0.0, 2.0, -50.0]);
         let most = Disk([u64::MAX; 8]);
         assert_eq!(most.since(&Disk::default())[6], u64::MAX as f64);
     }

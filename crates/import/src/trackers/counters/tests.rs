@@ -113,11 +113,7 @@ fn m4_m6_both_have_one_track() {
     let (rss, binding) = (rss_stat(1, 4096, None), binding());
     let process = message(&[(1, Number(1)), (4, Number(2))]);
     let stats = message(&[(1, Bytes(&process))]);
-    let events = [
-        (1, ftrace(11, 313, &rss)),
-        (2, packet(9, &binding)),
-        (3, packet(9, &stats)),
-    ];
+    let events = [(1, ftrace(11, 313, &rss)), (2, packet(9, &binding)), (3, packet(9, &stats))];
     let made = follow(Definitions::default(), &events);
     assert_eq!(made.rows(&tables::track_record::TABLE).len(), 1);
     assert_eq!(made.rows(&tables::counter_record::TABLE).len(), 2);
@@ -166,19 +162,12 @@ fn m2_a_counter_of_a_cpu_that_no_machine_has_is_left_out_and_logged() {
     );
     let log = follow(Definitions::default(), &events).rows(&tables::import_log::TABLE);
     assert_eq!(log[0][2], "counter_cpu_out_of_range");
-    assert_eq!(
-        log[0][6],
-        "1 counter values of CPUs above 4095 are left out"
-    );
+    assert_eq!(log[0][6], "1 counter values of CPUs above 4095 are left out");
 }
 
 #[test]
 fn m2_h6_a_change_of_a_heap_has_its_inode() {
-    let change = message(&[
-        (1, Number(u64::MAX)),
-        (2, Number(-8i64 as u64)),
-        (3, Number(64)),
-    ]);
+    let change = message(&[(1, Number(u64::MAX)), (2, Number(-8i64 as u64)), (3, Number(64))]);
     let events = [(1, ftrace(5, 351, &change))];
     assert_eq!(
         values(Definitions::default(), &events),
@@ -244,21 +233,9 @@ fn m7_what_has_no_name_is_left_out_alone() {
 fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
     let mut definitions = Definitions::default();
     let index = |session, index| RailIndex { session, index };
-    definitions
-        .parts
-        .of(PartIx(0))
-        .rails
-        .describe(index(5, 0), "S1_GONE", None);
-    definitions
-        .parts
-        .of(PartIx(0))
-        .rails
-        .describe(index(5, 0), "S2M_VDD_INT", None);
-    definitions
-        .parts
-        .of(PartIx(0))
-        .rails
-        .describe(index(6, 0), "S5M_VDD_INT", None);
+    definitions.parts.of(PartIx(0)).rails.describe(index(5, 0), "S1_GONE", None);
+    definitions.parts.of(PartIx(0)).rails.describe(index(5, 0), "S2M_VDD_INT", None);
+    definitions.parts.of(PartIx(0)).rails.describe(index(6, 0), "S5M_VDD_INT", None);
     let energy = |session, index| {
         Event::Energy(Energy {
             part: PartIx(0),
@@ -279,42 +256,22 @@ fn m10_a_rail_may_be_described_later_and_rails_of_one_name_are_two() {
 }
 
 fn counter(name: &str, is_forwards: bool) -> GpuCounter {
-    GpuCounter {
-        gpu: 3,
-        name: name.into(),
-        unit: None,
-        description: None,
-        is_forwards,
-    }
+    GpuCounter { gpu: 3, name: name.into(), unit: None, description: None, is_forwards }
 }
 
 fn described(number: u32, counter: GpuCounter, groups: &[i32]) -> DescribedCounter {
-    DescribedCounter {
-        number,
-        counter,
-        groups: groups.to_vec(),
-    }
+    DescribedCounter { number, counter, groups: groups.to_vec() }
 }
 
 #[test]
 fn m11_on_one_track_the_last_row_gets_a_value_of_the_time_before() {
     let mut definitions = Definitions::default();
-    let own = [
-        described(1, counter("both", false), &[]),
-        described(2, counter("both", true), &[]),
-    ];
-    definitions
-        .parts
-        .of(PartIx(0))
-        .gpu_counters
-        .describe(own.into(), Vec::new());
+    let own = [described(1, counter("both", false), &[]), described(2, counter("both", true), &[])];
+    definitions.parts.of(PartIx(0)).gpu_counters.describe(own.into(), Vec::new());
     let sample = |number, value| message(&[(1, Number(number)), (2, Number(value))]);
     let samples = [(1, 5), (2, 6), (1, 7), (2, 8)];
     let samples = samples.map(|(number, value)| message(&[(2, Bytes(&sample(number, value)))]));
-    let events: Vec<_> = (1..)
-        .zip(&samples)
-        .map(|(ts, sample)| (ts, packet(52, sample)))
-        .collect();
+    let events: Vec<_> = (1..).zip(&samples).map(|(ts, sample)| (ts, packet(52, sample))).collect();
     assert_eq!(
         values(definitions, &events),
         [
@@ -330,29 +287,20 @@ fn m11_on_one_track_the_last_row_gets_a_value_of_the_time_before() {
 fn m14_counters_are_in_the_groups_that_they_and_that_groups_name() {
     let group = |group, name: Option<&str>, counters: &[u32]| CounterGroup {
         group,
-        called: GroupCalled {
-            name: name.map(Into::into),
-            description: None,
-        },
+        called: GroupCalled { name: name.map(Into::into), description: None },
         counters: counters.to_vec(),
     };
     let mut definitions = Definitions::default();
     let known = &mut definitions.parts.of(PartIx(0)).gpu_counters;
     let own = |groups: &[i32]| vec![described(1, counter("busy", false), groups)];
     // If two groups have one number, the first group names it.
-    let groups = [
-        group(3, Some("three"), &[1, 9]),
-        group(3, None, &[1, 1]),
-        group(-1, Some("below"), &[]),
-    ];
+    let groups =
+        [group(3, Some("three"), &[1, 9]), group(3, None, &[1, 1]), group(-1, Some("below"), &[])];
     known.describe(own(&[3, -1, 4]), groups.into());
     // The counter has a description already.
     known.describe(own(&[5]), vec![group(6, None, &[1])]);
     for cleared in 0..2 {
-        let interval = Interval {
-            cleared,
-            ..Interval::default()
-        };
+        let interval = Interval { cleared, ..Interval::default() };
         let described = || (own(&[]), vec![group(0, Some("zero"), &[1])]);
         known.intern(interval, 9, b"", described);
     }

@@ -135,10 +135,7 @@ impl Writer<'_> {
         let flag = |field| ArgValue::Int(message.flag(field).into());
         for (key, (word, is_fault)) in [
             ("Present type", words::present(present)),
-            (
-                "Present type (experimental)",
-                words::present(experimental_present),
-            ),
+            ("Present type (experimental)", words::present(experimental_present)),
             ("Prediction type", words::prediction(prediction)),
         ] {
             self.word(key, word);
@@ -154,10 +151,7 @@ impl Writer<'_> {
         self.word("Jank severity type", severity);
         self.real("Jank Severity Score", message.float(fields.score));
         self.real("Present Delay (ms)", message.float(fields.delay));
-        self.real(
-            "Jank Metadata (debugging only)",
-            message.float(fields.metadata),
-        );
+        self.real("Jank Metadata (debugging only)", message.float(fields.metadata));
         self.word("Jank tag", words::tag(start.of, jank, present));
         let tag = words::tag(start.of, experimental_jank, experimental_present);
         self.word("Jank tag (experimental)", tag);
@@ -171,10 +165,7 @@ impl Writer<'_> {
     fn display(&mut self, message: Message<'_>) {
         for (key, field) in [
             ("Latched unsignaled count", display::LATCHED_UNSIGNALED),
-            (
-                "Addressable unsignaled latch count",
-                display::ADDRESSABLE_UNSIGNALED,
-            ),
+            ("Addressable unsignaled latch count", display::ADDRESSABLE_UNSIGNALED),
         ] {
             if let Some(count) = message.small(field) {
                 let count = i64::from(count as i32);

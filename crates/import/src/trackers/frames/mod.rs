@@ -163,14 +163,7 @@ impl Frames {
         if is_expected_surface && self.expected.has(upid, token) {
             return Ok(());
         }
-        let start = Start {
-            of,
-            kind,
-            token,
-            display_token,
-            message,
-            packet: packet.id,
-        };
+        let start = Start { of, kind, token, display_token, message, packet: packet.id };
         let made = self.slice(ts, (machine, upid, cookie), &start, at);
         if kind == Kind::Actual {
             self.flows(machine, &start, made, at);

@@ -17,21 +17,13 @@ const PRESENT: [&str; 6] = [
     "Unknown Present",
 ];
 
-const PREDICTION: [&str; 4] = [
-    "Unspecified Prediction",
-    "Valid Prediction",
-    "Expired Prediction",
-    "Unknown Prediction",
-];
+const PREDICTION: [&str; 4] =
+    ["Unspecified Prediction", "Valid Prediction", "Expired Prediction", "Unknown Prediction"];
 
 const SEVERITY: [&str; 4] = ["Unknown", "None", "Partial", "Full"];
 
-const LATCHED: [&str; 4] = [
-    "Unknown",
-    "Latched Signaled",
-    "Latched Unsignaled",
-    "Delayed Latch Fence Unsignaled",
-];
+const LATCHED: [&str; 4] =
+    ["Unknown", "Latched Signaled", "Latched Unsignaled", "Delayed Latch Fence Unsignaled"];
 
 /// The word for a number, and whether the number is there but has no word.
 fn word(words: &[&'static str], number: Option<u32>) -> (&'static str, bool) {
@@ -182,15 +174,9 @@ mod tests {
         let surface = |jank| tag(Of::Surface, jank, None);
         let display = |jank| tag(Of::Display, jank, Some(4));
         assert_eq!((surface(0), display(0)), ("Unspecified", "Unspecified"));
-        assert_eq!(
-            (surface(64 + 2), display(64 + 2)),
-            ("Self Jank", "Self Jank")
-        );
+        assert_eq!((surface(64 + 2), display(64 + 2)), ("Self Jank", "Self Jank"));
         assert_eq!((surface(4096), display(4096)), ("Self Jank", "No Jank"));
-        assert_eq!(
-            (surface(16 + 512), display(32)),
-            ("Other Jank", "Self Jank")
-        );
+        assert_eq!((surface(16 + 512), display(32)), ("Other Jank", "Self Jank"));
         assert_eq!((surface(128), display(128)), ("Buffer Stuffing", "No Jank"));
         assert_eq!(surface(128 + 512), "No Jank");
         let stuffing = "SurfaceFlinger Stuffing";
@@ -198,14 +184,8 @@ mod tests {
         assert_eq!((surface(1024), display(1024)), ("No Jank", "Dropped Frame"));
         assert_eq!(display(1024 + 1), "No Jank");
         let dropped = |jank| tag(Of::Surface, jank, Some(4));
-        assert_eq!(
-            (dropped(1), dropped(2048)),
-            ("Dropped Frame", "Dropped Frame")
-        );
-        assert_eq!(
-            (dropped(128), dropped(0)),
-            ("Buffer Stuffing", "Unspecified")
-        );
+        assert_eq!((dropped(1), dropped(2048)), ("Dropped Frame", "Dropped Frame"));
+        assert_eq!((dropped(128), dropped(0)), ("Buffer Stuffing", "Unspecified"));
         for jank in [2048, 8192, 32768] {
             assert_eq!(surface(jank), "Non-perceivable Jank");
         }
@@ -220,10 +200,7 @@ mod tests {
         assert_eq!(present(Some(6)), ("Unspecified Present", true));
         assert_eq!(prediction(Some(u32::MAX)), ("Unspecified Prediction", true));
         assert_eq!((severity(None, 1), severity(None, 2)), ("None", "Unknown"));
-        assert_eq!(
-            (severity(Some(0), 1), severity(Some(4), 1)),
-            ("Unknown", "Unknown")
-        );
+        assert_eq!((severity(Some(0), 1), severity(Some(4), 1)), ("Unknown", "Unknown"));
         assert_eq!(severity(Some(3), 1), "Full");
         assert_eq!((latched(2), latched(4)), ("Latched Unsignaled", "Unknown"));
     }

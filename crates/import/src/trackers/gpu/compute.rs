@@ -34,11 +34,7 @@ impl<'a> ComputeArgs<'a> {
         let Some(kernel) = self.entry(COMPUTE_KERNELS, iid) else {
             return;
         };
-        for (key, field) in [
-            ("kernel_name", 2),
-            ("kernel_demangled_name", 3),
-            ("arch", 4),
-        ] {
+        for (key, field) in [("kernel_name", 2), ("kernel_demangled_name", 3), ("arch", 4)] {
             if let Some(text) = kernel.text(field) {
                 self.push(key, ArgValue::Text(&text));
             }
@@ -51,22 +47,8 @@ impl<'a> ComputeArgs<'a> {
     /// Adds the arguments of a `ComputeKernelLaunch`.
     pub fn launch(&mut self, launch: Message<'_>) {
         const SIZES: [(u32, [&str; 3]); 2] = [
-            (
-                1,
-                [
-                    "launch.grid_size.x",
-                    "launch.grid_size.y",
-                    "launch.grid_size.z",
-                ],
-            ),
-            (
-                2,
-                [
-                    "launch.workgroup_size.x",
-                    "launch.workgroup_size.y",
-                    "launch.workgroup_size.z",
-                ],
-            ),
+            (1, ["launch.grid_size.x", "launch.grid_size.y", "launch.grid_size.z"]),
+            (2, ["launch.workgroup_size.x", "launch.workgroup_size.y", "launch.workgroup_size.z"]),
         ];
         for (field, keys) in SIZES {
             let Some(size) = launch.bytes(field).map(Message) else {

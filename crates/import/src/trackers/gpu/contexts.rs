@@ -31,8 +31,7 @@ impl Contexts {
         let pid = context.small(2);
         let api = context.small(3).map(|api| {
             let api = usize::try_from(api).ok();
-            api.and_then(|api| APIS.get(api).copied())
-                .unwrap_or(APIS[0])
+            api.and_then(|api| APIS.get(api).copied()).unwrap_or(APIS[0])
         });
         self.0.insert((machine, handle));
         let id = at.rows.count(&gpu_context::TABLE);

@@ -8,14 +8,7 @@ use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewSlice, NewTrack, Owner};
 
 /// The severities by number.
-const SEVERITIES: [&str; 6] = [
-    "UNSPECIFIED",
-    "VERBOSE",
-    "DEBUG",
-    "INFO",
-    "WARNING",
-    "ERROR",
-];
+const SEVERITIES: [&str; 6] = ["UNSPECIFIED", "VERBOSE", "DEBUG", "INFO", "WARNING", "ERROR"];
 
 /// Adds a `GpuLog` as an instant.
 pub(super) fn line(ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {

@@ -18,37 +18,16 @@ use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId, Upid};
 
 /// The fields of `InternedData` that are looked up, in intervals that have one of these events.
-pub(crate) const VULKAN_INTERNED: &[(u32, Kept)] = &[
-    (interned::FUNCTION_NAMES, Kept::Interval),
-    (interned::VULKAN_MEMORY_KEYS, Kept::Interval),
-];
+pub(crate) const VULKAN_INTERNED: &[(u32, Kept)] =
+    &[(interned::FUNCTION_NAMES, Kept::Interval), (interned::VULKAN_MEMORY_KEYS, Kept::Interval)];
 
-const SOURCES: [&str; 6] = [
-    "UNSPECIFIED",
-    "DRIVER",
-    "DEVICE",
-    "GPU_DEVICE_MEMORY",
-    "GPU_BUFFER",
-    "GPU_IMAGE",
-];
+const SOURCES: [&str; 6] =
+    ["UNSPECIFIED", "DRIVER", "DEVICE", "GPU_DEVICE_MEMORY", "GPU_BUFFER", "GPU_IMAGE"];
 
-const OPERATIONS: [&str; 6] = [
-    "UNSPECIFIED",
-    "CREATE",
-    "DESTROY",
-    "BIND",
-    "DESTROY_BOUND",
-    "ANNOTATIONS",
-];
+const OPERATIONS: [&str; 6] =
+    ["UNSPECIFIED", "CREATE", "DESTROY", "BIND", "DESTROY_BOUND", "ANNOTATIONS"];
 
-const SCOPES: [&str; 6] = [
-    "UNSPECIFIED",
-    "COMMAND",
-    "OBJECT",
-    "CACHE",
-    "DEVICE",
-    "INSTANCE",
-];
+const SCOPES: [&str; 6] = ["UNSPECIFIED", "COMMAND", "OBJECT", "CACHE", "DEVICE", "INSTANCE"];
 
 /// The word for a number.
 fn word(words: &[&'static str; 6], number: u32) -> Option<&'static str> {
@@ -80,10 +59,7 @@ pub(super) struct VulkanMemory(FxHashMap<(Upid, Sum), (TrackId, i64)>);
 impl VulkanMemory {
     /// Writes an event as a row, and changes a sum of its process.
     pub fn event(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
-        let event = Event {
-            packet,
-            message: Message(packet.payload),
-        };
+        let event = Event { packet, message: Message(packet.payload) };
         let pid = event.message.small(4).unwrap_or(0);
         let upid = at.world.threads.process(packet.machine, pid.into());
         if let Some((sum, change)) = event.changes() {

@@ -101,10 +101,7 @@ impl Specified {
                 let queue = event.interned(interned::GPU_SPECIFICATIONS, iid, at)?;
                 let description = queue.text(3).filter(|text| !text.is_empty());
                 let queue = Queue {
-                    name: queue
-                        .text(2)
-                        .map(|name| (&*name).into())
-                        .unwrap_or_default(),
+                    name: queue.text(2).map(|name| (&*name).into()).unwrap_or_default(),
                     description: description.map(|text| (&*text).into()),
                 };
                 (lanes(event, Lanes::ByIid, iid, Some(&queue), at), None, iid)

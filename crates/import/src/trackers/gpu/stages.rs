@@ -35,11 +35,7 @@ impl Stages {
         objects: &Objects,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        let event = Event {
-            ts,
-            packet,
-            message: Message(packet.payload),
-        };
+        let event = Event { ts, packet, message: Message(packet.payload) };
         let specified = self.machines.entry(packet.machine).or_default();
         let specifications = event.message.bytes(field::SPECIFICATIONS).map(Message);
         if let Some(specifications) = specifications {

@@ -30,22 +30,13 @@ fn said(made: &Made) -> Vec<String> {
 #[test]
 fn gp1_gp3_gp4_gp5_queues_and_names_are_interned() {
     let trace = Trace::default()
-        .interned(
-            interned::GPU_SPECIFICATIONS,
-            &[(1, Number(1)), (2, Bytes(b"queue"))],
-        )
+        .interned(interned::GPU_SPECIFICATIONS, &[(1, Number(1)), (2, Bytes(b"queue"))])
         .interned(
             interned::GPU_SPECIFICATIONS,
             &[(1, Number(2)), (2, Bytes(b"stage")), (4, Number(1))],
         )
-        .interned(
-            interned::EVENT_NAMES,
-            &[(1, Number(3)), (2, Bytes(b"name"))],
-        )
-        .interned(
-            interned::GRAPHICS_CONTEXTS,
-            &[(1, Number(4)), (2, Number(70))],
-        );
+        .interned(interned::EVENT_NAMES, &[(1, Number(3)), (2, Bytes(b"name"))])
+        .interned(interned::GRAPHICS_CONTEXTS, &[(1, Number(4)), (2, Number(70))]);
     let (event, queue) = ((1, Number(0)), (13, Number(1)));
     let trace = stage(trace, 1, &[event, queue, (2, Number(10)), (14, Number(2))]);
     let more = [
@@ -67,12 +58,7 @@ fn gp1_gp3_gp4_gp5_queues_and_names_are_interned() {
     let trace = stage(trace, 3, &[(13, Number(1))]);
     let trace = stage(trace, 4, &[(1, Number(0)), (13, Number(9))]);
     // An unknown name is no name.
-    let unknown = [
-        (1, Number(0)),
-        (13, Number(1)),
-        (20, Number(9)),
-        (17, Bytes(b"x")),
-    ];
+    let unknown = [(1, Number(0)), (13, Number(1)), (20, Number(9)), (17, Bytes(b"x"))];
     let made = stage(trace, 11, &unknown).follow(Definitions::default());
     assert_eq!(
         drawn(&made),
@@ -84,11 +70,7 @@ fn gp1_gp3_gp4_gp5_queues_and_names_are_interned() {
     );
     assert_eq!(
         said(&made),
-        [
-            "0 0 - 0 - 0 - 0 1 0 - 1",
-            "4 -1 - 6 - 7 - 8 1 1 0,2,127 1",
-            "0 0 - 0 - 0 - 0 1 0 - -"
-        ]
+        ["0 0 - 0 - 0 - 0 1 0 - 1", "4 -1 - 6 - 7 - 8 1 1 0,2,127 1", "0 0 - 0 - 0 - 0 1 0 - -"]
     );
 }
 
@@ -163,11 +145,7 @@ fn more_args(made: &Made) -> Vec<String> {
 fn gp7_kernels_and_their_launches_have_arguments() {
     let named = |iid, name: &'static str| [(1, Number(iid)), (2, Bytes(name.as_bytes()))];
     let signed = message(&[(1, Number(1)), (3, Number(-5i64 as u64)), (4, Number(6))]);
-    let unsigned = message(&[
-        (2, Bytes(b"unsigned")),
-        (4, Number(u64::MAX)),
-        (5, Double(1.5)),
-    ]);
+    let unsigned = message(&[(2, Bytes(b"unsigned")), (4, Number(u64::MAX)), (5, Double(1.5))]);
     let real = message(&[(2, Bytes(b"real")), (5, Double(1.5)), (7, Number(1))]);
     let kernel = [
         (1, Number(7)),
@@ -189,9 +167,7 @@ fn gp7_kernels_and_their_launches_have_arguments() {
     let valueless = message(&[(2, Bytes(b"valueless"))]);
     let grid = message(&[(1, Number(8)), (3, Number(u64::MAX))]);
     let group = message(&[(2, Number(0))]);
-    let args = [
-        &interned, &textless, &own, &lost, &unnamed, &nameless, &none, &valueless,
-    ];
+    let args = [&interned, &textless, &own, &lost, &unnamed, &nameless, &none, &valueless];
     let mut launch = vec![(1, Bytes(&grid[..])), (2, Bytes(&group))];
     launch.extend(args.map(|arg| (3, Bytes(arg))));
     let launch = message(&launch);
@@ -290,10 +266,7 @@ fn gp10_what_is_submitted_to_vulkan_is_a_slice() {
             "10+0 0 vkQueueSubmit, vulkan_events/Vulkan Events#0 pid=0 tid=0 submission_id=0",
         ]
     );
-    assert_eq!(
-        said(&made),
-        ["- - - - - -1 - 7 - - - -", "- - - - - - - 0 - - - -"]
-    );
+    assert_eq!(said(&made), ["- - - - - -1 - 7 - - - -", "- - - - - - - 0 - - - -"]);
 }
 
 #[test]
@@ -320,13 +293,8 @@ fn gp11_lines_of_gpus_are_instants() {
 #[test]
 fn gp12_contexts_that_are_named_are_rows() {
     let context = |iid, more: &[u64]| {
-        let more = (2..)
-            .zip(more)
-            .map(|(field, &number)| (field, Number(number)));
-        [(1, Number(iid))]
-            .into_iter()
-            .chain(more)
-            .collect::<Vec<_>>()
+        let more = (2..).zip(more).map(|(field, &number)| (field, Number(number)));
+        [(1, Number(iid))].into_iter().chain(more).collect::<Vec<_>>()
     };
     let trace = Trace::default()
         .interned(interned::GRAPHICS_CONTEXTS, &context(1, &[]))
@@ -336,12 +304,9 @@ fn gp12_contexts_that_are_named_are_rows() {
     // A context needs no slice. An unknown context has no row, nor has a context that no event
     // names.
     let named = [3, u64::MAX, 9, 3, 1];
-    let trace = (1..).zip(named).fold(trace, |trace, (ts, iid)| {
-        stage(trace, ts, &[(5, Number(iid))])
-    });
-    let rows = trace
-        .follow(Definitions::default())
-        .rows(&gpu_context::TABLE);
+    let trace =
+        (1..).zip(named).fold(trace, |trace, (ts, iid)| stage(trace, ts, &[(5, Number(iid))]));
+    let rows = trace.follow(Definitions::default()).rows(&gpu_context::TABLE);
     let rows: Vec<_> = rows.iter().map(|row| row.join(" ")).collect();
     assert_eq!(rows, ["0 3 8 UNDEFINED 0", "1 -1 7 VULKAN 0", "2 1 - - 0"]);
 }
@@ -349,15 +314,11 @@ fn gp12_contexts_that_are_named_are_rows() {
 /// Events of Vulkan's memory: source, operation, pid, size, scope, memory type.
 fn memory(events: &[[u64; 6]]) -> Trace {
     let fields = [1, 2, 4, 6, 8, 18];
-    (1..)
-        .zip(events)
-        .fold(Trace::default(), |trace, (ts, event)| {
-            let event = fields.into_iter().zip(event);
-            let event: Vec<_> = event
-                .map(|(field, &number)| (field, Number(number)))
-                .collect();
-            trace.packet(ts, VULKAN_MEMORY_EVENT, &message(&event))
-        })
+    (1..).zip(events).fold(Trace::default(), |trace, (ts, event)| {
+        let event = fields.into_iter().zip(event);
+        let event: Vec<_> = event.map(|(field, &number)| (field, Number(number))).collect();
+        trace.packet(ts, VULKAN_MEMORY_EVENT, &message(&event))
+    })
 }
 
 #[test]
@@ -396,10 +357,7 @@ fn m15_memory_of_vulkan_is_summed_up_for_each_process() {
         ]
     );
     let rows = made.rows(&vulkan_memory_record::TABLE);
-    let words: Vec<_> = rows
-        .iter()
-        .map(|row| [&row[2], &row[3], &row[13]])
-        .collect();
+    let words: Vec<_> = rows.iter().map(|row| [&row[2], &row[3], &row[13]]).collect();
     assert_eq!(words[0], ["DRIVER", "CREATE", "OBJECT"]);
     assert_eq!(words[9], ["DRIVER", "CREATE", "-"]);
     assert_eq!(words[14], ["-", "CREATE", "OBJECT"]);

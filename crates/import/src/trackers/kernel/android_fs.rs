@@ -48,10 +48,7 @@ impl FileReads {
         let reader = self.readers.remove(&(here.machine, here.u64(2), offset));
         let lane = reader.and_then(|tid| lanes.end(set, tid.into(), &mut at.world.tracks));
         if let Some((track, _)) = lane {
-            let args = [
-                ("offset_end", ArgValue::Int(offset)),
-                ("bytes_read_end", bytes),
-            ];
+            let args = [("offset_end", ArgValue::Int(offset)), ("bytes_read_end", bytes)];
             let args = fill(&mut self.args, &args, at);
             here.end(track, ANY, args, at);
         }

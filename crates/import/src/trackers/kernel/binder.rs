@@ -31,10 +31,7 @@ const LOCK_WAITING: Called<'_> = of_binder("binder lock waiting");
 const LOCK_HELD: Called<'_> = of_binder("binder lock held");
 
 const fn of_binder(name: &str) -> Called<'_> {
-    Called {
-        category: Some("binder"),
-        name: Some(name),
-    }
+    Called { category: Some("binder"), name: Some(name) }
 }
 
 /// The flag of a transaction without an answer.
@@ -95,9 +92,7 @@ impl Binder {
                 let args = fill(&mut self.args, &args, at);
                 mark(track, TRANSACTION, args, at);
             }
-            event::BINDER_COMMAND => self
-                .frames
-                .follow(here.emitter, Event::Command(here.u32(1))),
+            event::BINDER_COMMAND => self.frames.follow(here.emitter, Event::Command(here.u32(1))),
             event::BINDER_RETURN => {
                 let fails = self.frames.returns(here.emitter, here.u32(1));
                 if fails {
@@ -111,10 +106,7 @@ impl Binder {
     /// Takes a transaction that a thread sends (rule KB1).
     fn sends(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
         let (debug_id, to_thread, flags) = (here.i32(1), here.u32(4), here.u32(7));
-        let sent = Sent {
-            is_one_way: flags & ONE_WAY != 0,
-            is_reply: here.i32(5) == 1,
-        };
+        let sent = Sent { is_one_way: flags & ONE_WAY != 0, is_reply: here.i32(5) == 1 };
         self.put_args(here, sent, at);
         let own = self.args.as_bytes().to_vec();
         let slice = if sent.is_reply {
@@ -127,14 +119,9 @@ impl Binder {
             here.begin(track, TRANSACTION, &own, at)
         };
         let is_shared = sent.is_one_way && !sent.is_reply;
-        let outstanding = Outstanding {
-            sent,
-            track,
-            slice,
-            args: if is_shared { own } else { Vec::new() },
-        };
-        self.outstanding
-            .insert((here.machine, debug_id), outstanding);
+        let outstanding =
+            Outstanding { sent, track, slice, args: if is_shared { own } else { Vec::new() } };
+        self.outstanding.insert((here.machine, debug_id), outstanding);
         self.frames.follow(here.emitter, Event::Sends(sent));
     }
 
@@ -144,10 +131,8 @@ impl Binder {
             0 => "No Flags Set".to_owned(),
             _ => super::here::words_of_bits(flags, &FLAGS, ""),
         };
-        let (flags, code) = (
-            format!("0x{flags:02x} {words}"),
-            format!("0x{code:02x} Java Layer Dependent"),
-        );
+        let (flags, code) =
+            (format!("0x{flags:02x} {words}"), format!("0x{code:02x} Java Layer Dependent"));
         let args = [
             ("transaction id", ArgValue::Int(here.i32(1).into())),
             ("destination node", ArgValue::Int(here.i32(2).into())),

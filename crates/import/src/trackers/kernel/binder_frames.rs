@@ -161,10 +161,7 @@ impl Frames {
     fn push(&mut self, thread: Utid, state: State) {
         let frames = self.0.entry(thread).or_default();
         if frames.len() < DEEPEST {
-            frames.push(Frame {
-                state,
-                sent: Sent::default(),
-            });
+            frames.push(Frame { state, sent: Sent::default() });
         }
     }
 

@@ -96,21 +96,12 @@ pub(super) struct Track {
 impl Track {
     /// Tracks of slices.
     pub const fn new(track_type: &'static str, name: Pattern) -> Track {
-        Track {
-            track_type,
-            name,
-            of: Of::Nobody,
-            dimensions: &[],
-            is_counter: false,
-        }
+        Track { track_type, name, of: Of::Nobody, dimensions: &[], is_counter: false }
     }
 
     /// Tracks of values, or of slices that stand among them.
     pub const fn counter(track_type: &'static str, name: Pattern) -> Track {
-        Track {
-            is_counter: true,
-            ..Track::new(track_type, name)
-        }
+        Track { is_counter: true, ..Track::new(track_type, name) }
     }
 
     pub const fn of(self, of: Of) -> Track {
@@ -172,15 +163,7 @@ pub(super) struct Entry {
 
 impl Entry {
     const fn new(event: u32, does: Does, on: On) -> Entry {
-        Entry {
-            event,
-            when: When::Always,
-            does,
-            on,
-            name: &[],
-            category: None,
-            args: &[],
-        }
+        Entry { event, when: When::Always, does, on, name: &[], category: None, args: &[] }
     }
 
     pub const fn when(self, when: When) -> Entry {
@@ -192,10 +175,7 @@ impl Entry {
     }
 
     pub const fn in_category(self, category: &'static str) -> Entry {
-        Entry {
-            category: Some(category),
-            ..self
-        }
+        Entry { category: Some(category), ..self }
     }
 
     pub const fn with(self, args: &'static [Argument]) -> Entry {

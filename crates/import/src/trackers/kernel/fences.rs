@@ -10,11 +10,8 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
-pub(super) const EVENTS: &[u32] = &[
-    event::DMA_FENCE_INIT,
-    event::DMA_FENCE_EMIT,
-    event::DMA_FENCE_SIGNALED,
-];
+pub(super) const EVENTS: &[u32] =
+    &[event::DMA_FENCE_INIT, event::DMA_FENCE_EMIT, event::DMA_FENCE_SIGNALED];
 
 /// The timeline of fences without a timeline.
 const UNBOUND: &str = "unbound";
@@ -50,11 +47,7 @@ impl Fences {
             let name = format!("fence-{}-{number}", timeline.unwrap_or_default());
             let track = NewTrack::slices(here.machine, "drm_fence", Some(&name), Owner::None);
             let track = track.with("name", timeline).with("context", number);
-            Context {
-                track: at.world.tracks.get(track),
-                queue: VecDeque::new(),
-                emits: false,
-            }
+            Context { track: at.world.tracks.get(track), queue: VecDeque::new(), emits: false }
         });
         let args = &mut self.args;
         match here.field {

@@ -38,10 +38,7 @@ pub(super) struct Called<'a> {
 impl<'a> Called<'a> {
     /// A name without a category.
     pub fn named(name: &'a str) -> Self {
-        Called {
-            category: None,
-            name: Some(name),
-        }
+        Called { category: None, name: Some(name) }
     }
 
     pub fn labels(self, at: &mut TrackerContext<'_, '_>) -> (Label<'a>, Label<'a>) {
@@ -52,10 +49,7 @@ impl<'a> Called<'a> {
 }
 
 /// Any slice on top.
-pub(super) const ANY: Called<'_> = Called {
-    category: None,
-    name: None,
-};
+pub(super) const ANY: Called<'_> = Called { category: None, name: None };
 
 impl<'a> Here<'a> {
     pub fn u32(&self, field: u32) -> u32 {
@@ -80,10 +74,7 @@ impl<'a> Here<'a> {
 
     /// The name of the function at an address, or else the address.
     pub fn symbol(&self, address: u64, at: &TrackerContext<'_, '_>) -> String {
-        let entry = at
-            .world
-            .interned
-            .get(self.interval, KERNEL_SYMBOLS, address);
+        let entry = at.world.interned.get(self.interval, KERNEL_SYMBOLS, address);
         let name = entry.and_then(|entry| Message(entry).text(2));
         name.map_or_else(|| hex(address), Cow::into_owned)
     }
@@ -123,10 +114,7 @@ impl<'a> Here<'a> {
         at: &mut TrackerContext<'_, '_>,
     ) -> NewSlice<'n> {
         let (category, name) = called.labels(at);
-        NewSlice {
-            category,
-            ..NewSlice::named(self.ts, track, name)
-        }
+        NewSlice { category, ..NewSlice::named(self.ts, track, name) }
     }
 
     pub fn end(
@@ -137,11 +125,7 @@ impl<'a> Here<'a> {
         at: &mut TrackerContext<'_, '_>,
     ) -> Option<Made> {
         let (category, name) = called.labels(at);
-        let end = EndOfSlice {
-            category,
-            name,
-            ..EndOfSlice::any(self.ts, track)
-        };
+        let end = EndOfSlice { category, name, ..EndOfSlice::any(self.ts, track) };
         at.world.end_slice(end, args, at.rows)
     }
 

@@ -103,24 +103,15 @@ impl Interpreter {
                     };
                     self.args.push(key, value, &mut at.world.definitions.names);
                 }
-                Argument::Bits {
-                    list,
-                    field,
-                    words,
-                    none,
-                } => {
+                Argument::Bits { list, field, words, none } => {
                     let names = &mut at.world.definitions.names;
                     let bits = here.u32(field);
                     if bits == 0 {
                         self.args.push(list, ArgValue::Text(none), names);
                     }
-                    let set = words
-                        .iter()
-                        .zip(0..)
-                        .filter(|(_, bit)| bits >> bit & 1 != 0);
+                    let set = words.iter().zip(0..).filter(|(_, bit)| bits >> bit & 1 != 0);
                     for ((word, _), index) in set.zip(0..) {
-                        self.args
-                            .push_listed(list, index, ArgValue::Text(word), names);
+                        self.args.push_listed(list, index, ArgValue::Text(word), names);
                     }
                 }
             }
@@ -145,12 +136,8 @@ impl Interpreter {
         }
         let mut name = String::new();
         let is_named = written(track.name, here, key, &mut name, at);
-        let mut new = NewTrack::slices(
-            here.machine,
-            track.track_type,
-            is_named.then_some(&name),
-            owner,
-        );
+        let mut new =
+            NewTrack::slices(here.machine, track.track_type, is_named.then_some(&name), owner);
         new.is_counter = track.is_counter;
         for &(dimension, value) in track.dimensions {
             new = match found(value, here, key, at) {

@@ -28,10 +28,7 @@ enum Number {
 
 impl Number {
     fn new(here: &Here<'_>, context: u32, seqno: u32) -> Number {
-        Number::New {
-            context: here.u64(context),
-            seqno: here.u64(seqno),
-        }
+        Number::New { context: here.u64(context), seqno: here.u64(seqno) }
     }
 
     /// The arguments that name a job.

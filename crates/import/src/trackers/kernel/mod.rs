@@ -140,9 +140,7 @@ impl Routes {
         let mut first = 0;
         for lines in TABLE.chunk_by(|one, other| one.event == other.event) {
             let count = lines.len() as u16;
-            if let Some(route) = lines
-                .first()
-                .and_then(|line| routes.get_mut(line.event as usize))
+            if let Some(route) = lines.first().and_then(|line| routes.get_mut(line.event as usize))
             {
                 *route = Route::Lines(first, count);
             }

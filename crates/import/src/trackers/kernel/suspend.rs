@@ -8,11 +8,8 @@ use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId, Utid};
 
-pub(super) const EVENTS: &[u32] = &[
-    event::SUSPEND_RESUME,
-    event::DEVICE_PM_CALLBACK_START,
-    event::DEVICE_PM_CALLBACK_END,
-];
+pub(super) const EVENTS: &[u32] =
+    &[event::SUSPEND_RESUME, event::DEVICE_PM_CALLBACK_START, event::DEVICE_PM_CALLBACK_END];
 
 /// The type and the name of its tracks.
 const TRACK: &str = "suspend_resume";

@@ -76,8 +76,7 @@ impl Syscalls {
             return;
         }
         for (value, index) in here.message.numbers(2).zip(0..) {
-            self.args
-                .push_listed("args", index, ArgValue::Uint(value), texts);
+            self.args.push_listed("args", index, ArgValue::Uint(value), texts);
         }
         let args = self.args.as_bytes();
         match name {
@@ -116,9 +115,7 @@ fn names_of(architecture: Option<Architecture>) -> Vec<Box<str>> {
     let mut lines = NAMES.lines();
     let name = |number: u32| {
         let line = lines.next();
-        let known = column
-            .zip(line)
-            .and_then(|(column, line)| line.split(' ').nth(column));
+        let known = column.zip(line).and_then(|(column, line)| line.split(' ').nth(column));
         let mut name = "sys_".to_owned();
         match known.filter(|&name| name != "-") {
             Some(known) => name.push_str(known),

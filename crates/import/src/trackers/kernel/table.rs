@@ -26,21 +26,16 @@ const TRANSMITTED: Track = Track::counter("net_transmit", &[Text(2), Lit(" Trans
 const SKB_FREED: Track = Track::counter("net_kfree_skb", &[Lit("Kfree Skb IP Prot")]);
 const VBLANK: On =
     On::Track(Track::new("drm_vblank", &[Lit("vblank-"), I32(1)]).by(&[("drm_crtc", I32(1))]));
-const RETRANSMIT: On = On::Track(Track::new(
-    "net_tcp_retransmit_skb",
-    &[Lit("TCP Retransmit Skb")],
-));
+const RETRANSMIT: On =
+    On::Track(Track::new("net_tcp_retransmit_skb", &[Lit("TCP Retransmit Skb")]));
 const GRO: On =
     On::Track(Track::new("cpu_napi_gro", &[Lit("Napi Gro Cpu "), Cpu]).of(Of::Cpu(Cpu)));
-const MINIMAL: On = On::Track(Track::new(
-    "suspend_resume_minimal",
-    &[Lit("Suspend/Resume Minimal")],
-));
+const MINIMAL: On =
+    On::Track(Track::new("suspend_resume_minimal", &[Lit("Suspend/Resume Minimal")]));
 const FS_CHECKPOINT: On =
     On::Track(Track::new("f2fs_write_checkpoint", &[Lit("f2fs_ckpt "), Tid]).of(Of::Process));
-const FS_REASONS: &[&str] = &[
-    "Umount", "Fastboot", "Sync", "Recovery", "Discard", "Trimmed", "Pause", "Resize",
-];
+const FS_REASONS: &[&str] =
+    &["Umount", "Fastboot", "Sync", "Recovery", "Discard", "Trimmed", "Pause", "Resize"];
 const CPU_HOTPLUG: On =
     On::Track(Track::new("cpu_hotplug", &[Lit("CPU Hotplug "), U32(1)]).of(Of::Cpu(U32(1))));
 const HOTPLUG_STEP: Pattern = &[Lit("cpuhp("), I32(3), Lit(")")];
@@ -51,12 +46,10 @@ const THROTTLE: Track =
 const BATTERY_LIMIT: Track = Track::counter("bcl_irq", &[Key]).by(&[("bcl_key", Key)]);
 const FASTRPC: Track = Track::counter("fastrpc", &[Lit("mem.fastrpc["), FASTRPC_NAME, Lit("]")])
     .by(&[("cid", I32(1))]);
-const FASTRPC_CHANGE: Track = Track::counter(
-    "fastrpc_change",
-    &[Lit("mem.fastrpc_change["), FASTRPC_NAME, Lit("]")],
-)
-.of(Of::Thread)
-.by(&[("cid", I32(1))]);
+const FASTRPC_CHANGE: Track =
+    Track::counter("fastrpc_change", &[Lit("mem.fastrpc_change["), FASTRPC_NAME, Lit("]")])
+        .of(Of::Thread)
+        .by(&[("cid", I32(1))]);
 const FASTRPC_NAME: Value = Written(|here, out| match here.u32(1) {
     0 => out.push_str("ASDP"),
     1 => out.push_str("MDSP"),
@@ -64,26 +57,20 @@ const FASTRPC_NAME: Value = Written(|here, out| match here.u32(1) {
     3 => out.push_str("CDSP"),
     other => out.push_str(&other.to_string()),
 });
-const SENSOR_HUB: Track = Track::counter(
-    "cros_ec_sensorhub_data",
-    &[Lit("cros_ec.cros_ec_sensorhub_data."), U32(5)],
-)
-.by(&[("ec_sensor_num", U32(5))]);
+const SENSOR_HUB: Track =
+    Track::counter("cros_ec_sensorhub_data", &[Lit("cros_ec.cros_ec_sensorhub_data."), U32(5)])
+        .by(&[("ec_sensor_num", U32(5))]);
 const UFS_COMMANDS: Track = Track::counter("ufs_command_count", &[Lit("io.ufs.command.count")]);
 const UFS_TAG: On =
     On::Track(Track::new("ufs_command_tag", &[UFS_TAG_NAME]).by(&[("ufs_tag", U32(7))]));
 const UFS_TAG_NAME: Value = Written(|here, out| {
     out.push_str(&format!("io.ufs.command.tag[{:03}]", here.u32(7)));
 });
-const UFS_CLOCK: Track = Track::counter(
-    "ufs_clkgating",
-    &[Lit("io.ufs.clkgating (OFF:0/REQ_OFF/REQ_ON/ON:3)")],
-);
-const FS_IOSTAT: Track = Track::counter(
-    "f2fs_iostat",
-    &[Lit("f2fs_iostat.["), FS_DEVICE_9, Lit("]."), Key],
-)
-.by(&[("linux_device", FS_DEVICE_9), ("counter_key", Key)]);
+const UFS_CLOCK: Track =
+    Track::counter("ufs_clkgating", &[Lit("io.ufs.clkgating (OFF:0/REQ_OFF/REQ_ON/ON:3)")]);
+const FS_IOSTAT: Track =
+    Track::counter("f2fs_iostat", &[Lit("f2fs_iostat.["), FS_DEVICE_9, Lit("]."), Key])
+        .by(&[("linux_device", FS_DEVICE_9), ("counter_key", Key)]);
 const FS_LATENCY: Track = Track::counter(
     "f2fs_iostat_latency",
     &[Lit("f2fs_iostat_latency.["), FS_DEVICE_10, Lit("]."), Key],
@@ -110,10 +97,8 @@ const BLOCK_IO: On = On::Track(Track::counter("block_io", &[]).by(&[("block_devi
 const HRTIMER: On =
     On::Track(Track::new("cpu_hrtimer", &[Lit("Hrtimer Cpu "), Cpu]).of(Of::Cpu(Cpu)));
 const IRQ: On = On::Track(Track::new("cpu_irq", &[Lit("Irq Cpu "), Cpu]).of(Of::Cpu(Cpu)));
-const GPU_POWER: On = On::Track(Track::new(
-    "powervr_gpu_power_state",
-    &[Lit("powervr_gpu_power_state")],
-));
+const GPU_POWER: On =
+    On::Track(Track::new("powervr_gpu_power_state", &[Lit("powervr_gpu_power_state")]));
 const MALI_POWER: Track = Track::counter("mali_gpu_power_state", &[Lit("mali_gpu_power_state")]);
 const UTILIZATION: Track =
     Track::counter("cpu_utilization", &[Lit("Cpu "), U32(4), Lit(" Util")]).of(Of::Cpu(U32(4)));
@@ -124,12 +109,7 @@ const RUNNING: Track = Track::counter("cpu_nr_running", &[Lit("Cpu "), U32(4), L
 
 /// The table (rules KE).
 pub(super) const TABLE: &[Entry] = &[
-    begin(
-        event::MM_VMSCAN_DIRECT_RECLAIM_BEGIN,
-        On::Thread,
-        DIRECT_RECLAIM,
-    )
-    .with(&[
+    begin(event::MM_VMSCAN_DIRECT_RECLAIM_BEGIN, On::Thread, DIRECT_RECLAIM).with(&[
         int("direct_reclaim_order", I32(1)),
         int("direct_reclaim_may_writepage", I32(2)),
         uint("direct_reclaim_gfp_flags", U32(3)),
@@ -140,13 +120,9 @@ pub(super) const TABLE: &[Entry] = &[
     begin(event::WORKQUEUE_EXECUTE_START, On::Thread, &[Symbol(2)])
         .in_category("workqueue")
         .with(&[int("cpu", Cpu)]),
-    turn(
-        event::F2FS_WRITE_CHECKPOINT,
-        FS_CHECKPOINT,
-        &[Lit("F2fs Write Checkpoint")],
-    )
-    .when(Is(U32(5), 0))
-    .with(&[uint("dev", U64(1)), int("reason_int", I32(4)), FS_REASON]),
+    turn(event::F2FS_WRITE_CHECKPOINT, FS_CHECKPOINT, &[Lit("F2fs Write Checkpoint")])
+        .when(Is(U32(5), 0))
+        .with(&[uint("dev", U64(1)), int("reason_int", I32(4)), FS_REASON]),
     end(event::F2FS_WRITE_CHECKPOINT, FS_CHECKPOINT).when(Is(U32(5), 2)),
     begin(event::SCM_CALL_START, On::Thread, &[Lit("scm id="), Hex(2)]),
     end(event::SCM_CALL_END, On::Thread),
@@ -154,15 +130,11 @@ pub(super) const TABLE: &[Entry] = &[
     begin(event::CPUHP_MULTI_ENTER, CPU_HOTPLUG, HOTPLUG_STEP)
         .in_category("cpu")
         .with(HOTPLUG_ARGS),
-    begin(event::CPUHP_ENTER, CPU_HOTPLUG, HOTPLUG_STEP)
-        .in_category("cpu")
-        .with(HOTPLUG_ARGS),
+    begin(event::CPUHP_ENTER, CPU_HOTPLUG, HOTPLUG_STEP).in_category("cpu").with(HOTPLUG_ARGS),
     count(event::FASTRPC_DMA_STAT, FASTRPC, U64(3)),
     count(event::FASTRPC_DMA_STAT, FASTRPC_CHANGE, I64(2)),
     sum(event::NETIF_RECEIVE_SKB, RECEIVED, U32(1), 1024).with(PACKET),
-    sum(event::NET_DEV_XMIT, TRANSMITTED, U32(1), 1024)
-        .when(Is(I32(3), 0))
-        .with(PACKET),
+    sum(event::NET_DEV_XMIT, TRANSMITTED, U32(1), 1024).when(Is(I32(3), 0)).with(PACKET),
     instant(
         event::TCP_RETRANSMIT_SKB,
         RETRANSMIT,
@@ -177,37 +149,23 @@ pub(super) const TABLE: &[Entry] = &[
     begin(event::NAPI_GRO_RECEIVE_ENTRY, GRO, &[Text(10)])
         .in_category("napi_gro")
         .with(&[int("len", U32(7))]),
-    end(event::NAPI_GRO_RECEIVE_EXIT, GRO)
-        .in_category("napi_gro")
-        .with(&[int("ret", I32(1))]),
+    end(event::NAPI_GRO_RECEIVE_EXIT, GRO).in_category("napi_gro").with(&[int("ret", I32(1))]),
     sum(event::KFREE_SKB, SKB_FREED, Fixed(1), 1)
         .when(Is(U32(2), 0x800))
         .with(&[text("protocol", Lit("IP"))]),
     sum(event::KFREE_SKB, SKB_FREED, Fixed(1), 1)
         .when(Is(U32(2), 0x86dd))
         .with(&[text("protocol", Lit("IPV6"))]),
-    count(
-        event::UFSHCD_COMMAND,
-        UFS_COMMANDS,
-        Calculated(ufs_commands),
-    ),
+    count(event::UFSHCD_COMMAND, UFS_COMMANDS, Calculated(ufs_commands)),
     begin(event::UFSHCD_COMMAND, UFS_TAG, &[Written(ufs_operation)]).when(Is(U32(10), 0)),
     end(event::UFSHCD_COMMAND, UFS_TAG).when(IsNot(U32(10), 0)),
-    count(
-        event::UFSHCD_CLK_GATING,
-        UFS_CLOCK,
-        Mapped(2, &[(1, 3), (2, 1), (3, 2)], 0),
-    ),
+    count(event::UFSHCD_CLK_GATING, UFS_CLOCK, Mapped(2, &[(1, 3), (2, 1), (3, 2)], 0)),
     instant(event::DRM_VBLANK_EVENT, VBLANK, &[Lit("signal")])
         .with(&[uint("vblank seqno", U32(3))]),
     instant(event::DRM_VBLANK_EVENT_DELIVERED, VBLANK, &[Lit("deliver")])
         .with(&[uint("vblank seqno", U32(3))]),
-    begin(
-        event::DMA_FENCE_WAIT_START,
-        On::Thread,
-        &[Lit("dma_fence_wait")],
-    )
-    .with(&[uint("fence context", U32(1)), uint("fence seqno", U32(3))]),
+    begin(event::DMA_FENCE_WAIT_START, On::Thread, &[Lit("dma_fence_wait")])
+        .with(&[uint("fence context", U32(1)), uint("fence seqno", U32(3))]),
     end(event::DMA_FENCE_WAIT_END, On::Thread),
     each(event::F2FS_IOSTAT, FS_IOSTAT, FS_IOSTAT_FIELDS),
     each(event::F2FS_IOSTAT_LATENCY, FS_LATENCY, FS_LATENCY_FIELDS),
@@ -216,18 +174,9 @@ pub(super) const TABLE: &[Entry] = &[
     count(event::SCHED_CPU_UTIL_CFS, RUNNING, U32(11)),
     begin(event::FUNCGRAPH_ENTRY, FUNCTIONS_OF_THREAD, &[Symbol(2)]).when(IsNot(Tid, 0)),
     begin(event::FUNCGRAPH_ENTRY, FUNCTIONS_OF_CPU, &[Symbol(2)]).when(Is(Tid, 0)),
-    end(event::FUNCGRAPH_EXIT, FUNCTIONS_OF_THREAD)
-        .named(&[Symbol(3)])
-        .when(IsNot(Tid, 0)),
-    end(event::FUNCGRAPH_EXIT, FUNCTIONS_OF_CPU)
-        .named(&[Symbol(3)])
-        .when(Is(Tid, 0)),
-    begin(
-        event::MM_SHRINK_SLAB_START,
-        On::Thread,
-        &[Lit("mm_vmscan_shrink_slab")],
-    )
-    .with(&[
+    end(event::FUNCGRAPH_EXIT, FUNCTIONS_OF_THREAD).named(&[Symbol(3)]).when(IsNot(Tid, 0)),
+    end(event::FUNCGRAPH_EXIT, FUNCTIONS_OF_CPU).named(&[Symbol(3)]).when(Is(Tid, 0)),
+    begin(event::MM_SHRINK_SLAB_START, On::Thread, &[Lit("mm_vmscan_shrink_slab")]).with(&[
         text("shrink_name", Symbol(8)),
         uint("total_scan", U64(9)),
         int("priority", I32(11)),
@@ -235,21 +184,15 @@ pub(super) const TABLE: &[Entry] = &[
     end(event::MM_SHRINK_SLAB_END, On::Thread).with(&[int("freed", I32(2))]),
     begin(event::SUSPEND_RESUME_MINIMAL, MINIMAL, &[Lit("Suspended")]).when(IsNot(U32(1), 0)),
     end(event::SUSPEND_RESUME_MINIMAL, MINIMAL).when(Is(U32(1), 0)),
-    turn(
-        event::RPM_STATUS,
-        RUNTIME_POWER,
-        &[Word(2, RUNTIME_STATES, "Invalid State")],
-    )
-    .when(IsNot(I32(2), 2)),
+    turn(event::RPM_STATUS, RUNTIME_POWER, &[Word(2, RUNTIME_STATES, "Invalid State")])
+        .when(IsNot(I32(2), 2)),
     end(event::RPM_STATUS, RUNTIME_POWER).when(Is(I32(2), 2)),
     count(event::DCVSH_FREQ, THROTTLE, U64(2)),
     each(event::BCL_IRQ_TRIGGER, BATTERY_LIMIT, BATTERY_LIMITS).when(IsNot(I32(2), 0)),
     each(event::BCL_IRQ_TRIGGER, BATTERY_LIMIT, BATTERY_UNLIMITED).when(Is(I32(2), 0)),
     count(event::DEVFREQ_FREQUENCY, DEVICE_FREQUENCY, U64(2)),
     begin(event::KPROBE_EVENT, On::Thread, &[Text(1)]).when(Is(I32(2), 1)),
-    end(event::KPROBE_EVENT, On::Thread)
-        .named(&[Text(1)])
-        .when(Is(I32(2), 2)),
+    end(event::KPROBE_EVENT, On::Thread).named(&[Text(1)]).when(Is(I32(2), 2)),
     instant(event::KPROBE_EVENT, On::Thread, &[Text(1)]).when(Is(I32(2), 3)),
     begin(event::BLOCK_IO_START, BLOCK_IO, &[Lit("block_io")]).with(&[uint("sector", U64(2))]),
     end(event::BLOCK_IO_DONE, BLOCK_IO).with(&[uint("sector", U64(2))]),
@@ -258,17 +201,8 @@ pub(super) const TABLE: &[Entry] = &[
     end(event::HRTIMER_EXPIRE_EXIT, HRTIMER).in_category("hrtimer"),
     begin(event::LOCAL_TIMER_ENTRY, IRQ, &[Lit("IRQ (LocalTimer)")]).in_category("irq"),
     end(event::LOCAL_TIMER_EXIT, IRQ).in_category("irq"),
-    turn(
-        event::GPU_POWER_STATE,
-        GPU_POWER,
-        &[Word(2, &["OFF", "PG", "ON"], "Unknown")],
-    ),
-    begin(
-        event::MM_VMSCAN_MEMCG_RECLAIM_BEGIN,
-        On::Thread,
-        MEMCG_RECLAIM,
-    )
-    .with(&[
+    turn(event::GPU_POWER_STATE, GPU_POWER, &[Word(2, &["OFF", "PG", "ON"], "Unknown")]),
+    begin(event::MM_VMSCAN_MEMCG_RECLAIM_BEGIN, On::Thread, MEMCG_RECLAIM).with(&[
         int("memcg_reclaim_order", I32(1)),
         int("memcg_reclaim_may_writepage", I32(2)),
         uint("memcg_reclaim_gfp_flags", U64(3)),

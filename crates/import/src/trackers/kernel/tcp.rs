@@ -64,10 +64,7 @@ impl Streams {
             _ => new.to_owned(),
         };
         here.end(track, ANY, &[], at);
-        let called = Called {
-            category: Some("tcp_state"),
-            name: Some(&name),
-        };
+        let called = Called { category: Some("tcp_state"), name: Some(&name) };
         here.begin(track, called, &[], at);
     }
 }

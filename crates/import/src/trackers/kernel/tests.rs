@@ -7,28 +7,17 @@ use crate::trackers::reads_ftrace;
 fn ke47_every_event_has_one_route_and_reaches_trackers() {
     let routes = &*ROUTES;
     let in_table = TABLE.iter().map(|line| line.event);
-    let in_files = SUBJECTS
-        .iter()
-        .flat_map(|(_, events)| events.iter().copied());
+    let in_files = SUBJECTS.iter().flat_map(|(_, events)| events.iter().copied());
     for event in in_table.clone() {
-        assert!(
-            matches!(routes.0[event as usize], Route::Lines(..)),
-            "{event}"
-        );
+        assert!(matches!(routes.0[event as usize], Route::Lines(..)), "{event}");
     }
     for event in in_files.clone() {
-        assert!(
-            matches!(routes.0[event as usize], Route::Subject(_)),
-            "{event}"
-        );
+        assert!(matches!(routes.0[event as usize], Route::Subject(_)), "{event}");
     }
     for event in in_table.chain(in_files) {
         assert!(EVENTS.has(event) && reads_ftrace(event), "{event}");
     }
-    let known = routes
-        .0
-        .iter()
-        .filter(|route| !matches!(route, Route::Nothing));
+    let known = routes.0.iter().filter(|route| !matches!(route, Route::Nothing));
     let all = (0..Events::COUNT as u32).filter(|&event| EVENTS.has(event));
     assert_eq!(known.count(), all.count());
     assert!(!EVENTS.has(3) && reads_ftrace(3) && !reads_ftrace(u32::MAX));
@@ -51,9 +40,8 @@ fn slices(events: &[(u32, &[(u32, Field<'_>)])]) -> Vec<String> {
 
 fn trace(events: &[(u32, &[(u32, Field<'_>)])]) -> Trace {
     let events = events.iter().zip(1..);
-    events.fold(Trace::default(), |trace, (&(field, fields), ts)| {
-        trace.ftrace(ts, 5, field, fields)
-    })
+    events
+        .fold(Trace::default(), |trace, (&(field, fields), ts)| trace.ftrace(ts, 5, field, fields))
 }
 
 #[test]
@@ -110,12 +98,7 @@ fn ke41_the_difference_of_the_farthest_times_wraps() {
     let values = trace(&[(364, &[(1, least), (2, Number(1)), (5, Number(2))])]);
     let made = values.follow(Definitions::default()).values();
     let name = "cros_ec_sensorhub_data/cros_ec.cros_ec_sensorhub_data.2#0";
-    assert_eq!(
-        made,
-        [format!(
-            "1 9223372036854776000, {name} ec_num=2 ec_delta=-1 sample_ts=1"
-        )]
-    );
+    assert_eq!(made, [format!("1 9223372036854776000, {name} ec_num=2 ec_delta=-1 sample_ts=1")]);
 }
 
 #[test]
@@ -124,22 +107,13 @@ fn ke12_ke15_ke43_long_names_are_cut() {
     let made = slices(&[
         (113, &[(1, Bytes(name.as_bytes())), (3, Number(1))]),
         (404, &[(1, Bytes(name.as_bytes()))]),
-        (
-            424,
-            &[(3, Number(i32::MIN as u32 as u64)), (4, Number(u64::MAX))],
-        ),
+        (424, &[(3, Number(i32::MIN as u32 as u64)), (4, Number(u64::MAX))]),
     ]);
     let cut =
         |text: &str, count: usize| String::from_utf8_lossy(&text.as_bytes()[..count]).into_owned();
-    assert!(
-        made[0].contains(&cut(&name, 63)) && !made[0].contains('('),
-        "{made:?}"
-    );
+    assert!(made[0].contains(&cut(&name, 63)) && !made[0].contains('('), "{made:?}");
     let lock = cut(&format!("Wakelock({name}"), 31);
-    assert!(
-        made[1].contains(&format!("{lock}, wakesource_wakelock/{lock}#")),
-        "{made:?}"
-    );
+    assert!(made[1].contains(&format!("{lock}, wakesource_wakelock/{lock}#")), "{made:?}");
     let longest = "vb2_v4l2_buf_queue minor=-2147483648 seq=4294967295 type=0 inde,";
     assert!(made[2].contains(longest), "{made:?}");
 }
@@ -161,10 +135,7 @@ fn ke28_an_adapter_that_there_cannot_be_is_ignored() {
 #[test]
 fn ke32_a_call_without_an_architecture_has_its_number() {
     let made = slices(&[
-        (
-            329,
-            &[(1, Number(1)), (2, Number(u64::MAX)), (2, Number(2))],
-        ),
+        (329, &[(1, Number(1)), (2, Number(u64::MAX)), (2, Number(2))]),
         (329, &[(1, Number(u64::MAX))]),
         (330, &[(1, Number(1)), (2, Number(i64::MIN as u64))]),
     ]);
@@ -206,15 +177,6 @@ fn kb4_frames_of_a_thread_are_limited() {
     events.push(fails);
     events.extend(vec![fails; 600]);
     let made = slices(&events);
-    let lines: Vec<_> = made
-        .iter()
-        .map(|line| line.split(", ").next().unwrap())
-        .collect();
-    assert_eq!(
-        lines,
-        [
-            "binder: 1+-1 0 binder lock waiting",
-            "binder: 602+1 1 binder transaction"
-        ]
-    );
+    let lines: Vec<_> = made.iter().map(|line| line.split(", ").next().unwrap()).collect();
+    assert_eq!(lines, ["binder: 1+-1 0 binder lock waiting", "binder: 602+1 1 binder transaction"]);
 }

@@ -31,22 +31,10 @@ pub(super) struct Buffers {
 }
 
 /// The fields of an event of `vb2`; other events have more fields before and between these.
-const VB2_FIELDS: Fields = Fields {
-    field: 1,
-    flags: 2,
-    minor: 3,
-    sequence: 4,
-    timecode: 5,
-    timestamp: 15,
-};
-const V4L2_FIELDS: Fields = Fields {
-    field: 2,
-    flags: 3,
-    minor: 5,
-    sequence: 6,
-    timecode: 7,
-    timestamp: 17,
-};
+const VB2_FIELDS: Fields =
+    Fields { field: 1, flags: 2, minor: 3, sequence: 4, timecode: 5, timestamp: 15 };
+const V4L2_FIELDS: Fields =
+    Fields { field: 2, flags: 3, minor: 5, sequence: 6, timecode: 7, timestamp: 17 };
 
 struct Fields {
     field: u32,
@@ -88,10 +76,8 @@ impl Buffers {
             _ => "vb2_v4l2_qbuf",
         };
         let name = format!("{what} minor={minor} seq={sequence} type={of_type} index={index}");
-        let called = Called {
-            category: Some("Video 4 Linux 2"),
-            name: Some(&first_bytes(&name, LONGEST)),
-        };
+        let called =
+            Called { category: Some("Video 4 Linux 2"), name: Some(&first_bytes(&name, LONGEST)) };
         self.put_args(here, fields, at);
         if !is_vb2 {
             let texts = &mut at.world.definitions.names;
@@ -127,10 +113,7 @@ impl Buffers {
             ("flags", ArgValue::Text(&flags)),
             ("field", text_arg(words::field(here.u32(fields.field)))),
             ("timestamp", ArgValue::Int(here.i64(fields.timestamp))),
-            (
-                "timecode_type",
-                text_arg(words::timecode_type(timecode_type)),
-            ),
+            ("timecode_type", text_arg(words::timecode_type(timecode_type))),
             ("timecode_flags", ArgValue::Text(&timecode_flags)),
             ("sequence", ArgValue::Int(here.u32(fields.sequence).into())),
         ];

@@ -145,10 +145,7 @@ fn video_lanes(
 ) -> SetId {
     let machine = here.machine;
     let (key, kind) = match track_type {
-        VIDEO_COMMAND => (
-            "is_response",
-            u32::from(here.field == event::VIRTIO_VIDEO_CMD_DONE),
-        ),
+        VIDEO_COMMAND => ("is_response", u32::from(here.field == event::VIRTIO_VIDEO_CMD_DONE)),
         _ => ("virtio_queue_type", here.u32(5)),
     };
     let numbers = [machine.into(), stream.into(), kind.into()];

@@ -152,12 +152,7 @@ impl Callstacks {
     ) -> MappingId {
         let id = MappingId(self.mappings.len() as u32);
         let NewMapping { name, build_id, .. } = new;
-        self.mappings.push(Mapping {
-            name,
-            build_id,
-            is_dummy,
-            frames: Vec::new(),
-        });
+        self.mappings.push(Mapping { name, build_id, is_dummy, frames: Vec::new() });
         let named = self.named.entry((new.machine, name, build_id));
         named.or_default().push(id);
         let build_id = rows.text(build_id.map_or("", |build_id| names.text(build_id)));
@@ -184,12 +179,8 @@ impl Callstacks {
     /// The frames of mappings by their addresses, without the frames in dummies (rule SY2).
     pub fn frames_of(&self, mappings: &[MappingId]) -> FxHashMap<u64, Vec<FrameId>> {
         let mut found: FxHashMap<u64, Vec<FrameId>> = FxHashMap::default();
-        let mappings = mappings
-            .iter()
-            .filter_map(|id| self.mappings.get(id.0 as usize));
-        for &id in mappings
-            .filter(|mapping| !mapping.is_dummy)
-            .flat_map(|mapping| &mapping.frames)
+        let mappings = mappings.iter().filter_map(|id| self.mappings.get(id.0 as usize));
+        for &id in mappings.filter(|mapping| !mapping.is_dummy).flat_map(|mapping| &mapping.frames)
         {
             if let Some(frame) = self.frames.get(id.0 as usize) {
                 found.entry(frame.rel_pc).or_default().push(id);
@@ -214,13 +205,7 @@ impl Callstacks {
             let function = name;
             symbol_set(&[SymbolLine { function, source }], names, rows)
         });
-        let id = self.add_frame(Frame {
-            name,
-            mapping,
-            rel_pc,
-            symbol_set,
-            kind: None,
-        });
+        let id = self.add_frame(Frame { name, mapping, rel_pc, symbol_set, kind: None });
         self.by_address.insert(key, id);
         id
     }

@@ -157,14 +157,11 @@ fn details(
     world: &mut World,
 ) -> Details {
     let definitions = &mut world.definitions;
-    let defaults = definitions
-        .profiles
-        .stack_sample_defaults(packet.event.defaults);
+    let defaults = definitions.profiles.stack_sample_defaults(packet.event.defaults);
     let source = defaults.and_then(|defaults| defaults.text(1));
     let names = &mut definitions.names;
     let text = |name: Option<Name>, names: &Names| {
-        name.map(|name| names.text(name).to_owned())
-            .unwrap_or_default()
+        name.map(|name| names.text(name).to_owned()).unwrap_or_default()
     };
     let (name, description) = (text(counter.name, names), text(counter.description, names));
     let mut details = Details::default();
@@ -196,9 +193,7 @@ fn timebase(packet: &Packet<'_>, world: &mut World) -> Option<Descriptor> {
         return Some(Descriptor::read(entry, look_up.names));
     }
     let definitions = &mut world.definitions;
-    let defaults = definitions
-        .profiles
-        .stack_sample_defaults(packet.event.defaults)?;
+    let defaults = definitions.profiles.stack_sample_defaults(packet.event.defaults)?;
     let own = defaults.bytes(2)?;
     Some(Descriptor::read(Message(own), &mut definitions.names))
 }
@@ -228,7 +223,5 @@ fn followers(packet: &Packet<'_>, world: &mut World) -> Vec<Option<Descriptor>> 
     let defaults = profiles.stack_sample_defaults(packet.event.defaults);
     let followers = defaults.into_iter().flat_map(|of| of.messages(3));
     let names = &mut definitions.names;
-    followers
-        .map(|follower| Some(Descriptor::read(follower, names)))
-        .collect()
+    followers.map(|follower| Some(Descriptor::read(follower, names))).collect()
 }

@@ -3,11 +3,8 @@
 use crate::output::{Cause, Counter, Fault};
 
 pub(super) const INVALID_STRING: Fault = Fault::new(
-    Counter::error(
-        "stackprofile_invalid_string_id",
-        "a text of a callstack has no entry",
-    )
-    .recorded(),
+    Counter::error("stackprofile_invalid_string_id", "a text of a callstack has no entry")
+        .recorded(),
 );
 pub(super) const INVALID_MAPPING: Fault = Fault::new(
     Counter::error(
@@ -25,11 +22,8 @@ pub(super) const INVALID_FRAME: Fault = Fault::new(
     .recorded(),
 );
 pub(super) const INVALID_CALLSTACK: Fault = Fault::new(
-    Counter::error(
-        "stackprofile_invalid_callstack_id",
-        "a sample's callstack has no entry",
-    )
-    .recorded(),
+    Counter::error("stackprofile_invalid_callstack_id", "a sample's callstack has no entry")
+        .recorded(),
 );
 pub(super) const EMPTY_CALLSTACK: Fault = Fault::new(
     Counter::error("stackprofile_empty_callstack", "a callstack has no frames").recorded(),
@@ -50,11 +44,8 @@ pub(super) const SMAPS: Fault = Fault::new(
 );
 
 pub(super) const SKIPPED: Fault = Fault::new(
-    Counter::info(
-        "perf_samples_skipped",
-        "the profiler skipped the callstack of a sample",
-    )
-    .recorded(),
+    Counter::info("perf_samples_skipped", "the profiler skipped the callstack of a sample")
+        .recorded(),
 );
 pub(super) const SKIPPED_DATALOSS: Fault = Fault::new(
     Counter::data_loss(
@@ -64,11 +55,9 @@ pub(super) const SKIPPED_DATALOSS: Fault = Fault::new(
     )
     .recorded(),
 );
-pub(super) static LOST_RECORDS: Counter = Counter::data_loss(
-    "perf_cpu_lost_records",
-    "samples that the kernel lost on the CPU idx",
-)
-.recorded();
+pub(super) static LOST_RECORDS: Counter =
+    Counter::data_loss("perf_cpu_lost_records", "samples that the kernel lost on the CPU idx")
+        .recorded();
 pub(super) static SHARD_COUNT: Counter = Counter::info(
     "perf_process_shard_count",
     "in how many parts the profiler of session idx divides processes",
@@ -87,11 +76,7 @@ pub(super) static GUARDRAIL_STOP: Counter = Counter::data_loss(
 .recorded();
 
 pub(super) const MISSING_PACKET: Fault = Fault::new(
-    Counter::error(
-        "heapprofd_missing_packet",
-        "a packet of a heap profile is missing",
-    )
-    .recorded(),
+    Counter::error("heapprofd_missing_packet", "a packet of a heap profile is missing").recorded(),
 );
 pub(super) static MALFORMED_PACKET: Counter = MALFORMED.counter();
 pub(super) const MALFORMED: Fault = Fault::new(

@@ -37,10 +37,7 @@ impl Sums {
         let number = |field| sample.number(field).unwrap_or(0) as i64;
         match sample.number(8) {
             Some(most) => Sums {
-                allocated: (
-                    if has_original_interval { number(9) } else { 0 },
-                    most as i64,
-                ),
+                allocated: (if has_original_interval { number(9) } else { 0 }, most as i64),
                 freed: (0, 0),
             },
             None => Sums {
@@ -166,10 +163,7 @@ impl Dumps {
         let upid = world.threads.process(packet.writer.machine, pid.into());
         let names = &mut world.definitions.names;
         let name = some_number(dump.bytes(dump::HEAP_NAME), names);
-        let heap = Heap {
-            upid,
-            name: name.unwrap_or_else(|| names.number(b"unknown")),
-        };
+        let heap = Heap { upid, name: name.unwrap_or_else(|| names.number(b"unknown")) };
         if profiled.insert((upid, end, name)) {
             let id = at.rows.count(&heap_profile::TABLE);
             let heap_name = at.rows.optional_text(name.map(|name| names.text(name)));
@@ -189,11 +183,7 @@ impl Dumps {
             let stack = sample.number(1).unwrap_or(0);
             (stack, Sums::of(sample, has_interval))
         });
-        self.pending.push(Pending {
-            heap,
-            ts: end,
-            samples: samples.collect(),
-        });
+        self.pending.push(Pending { heap, ts: end, samples: samples.collect() });
     }
 
     /// Writes the difference of a sample to the previous one (rule HP6).

@@ -28,10 +28,7 @@ impl OwnStacks {
     /// The state at the start of an interval: the text of number 0.
     pub fn first() -> Self {
         let strings = [(0, Box::default())].into_iter().collect();
-        OwnStacks {
-            strings,
-            ..OwnStacks::default()
-        }
+        OwnStacks { strings, ..OwnStacks::default() }
     }
 
     /// The callsite for a number.

@@ -56,11 +56,9 @@ static UNWIND_TIME: Counter = Counter::info(
     "time that unwinding of the process whose pid is idx took, in µs",
 )
 .recorded();
-static UNWIND_SAMPLES: Counter = Counter::info(
-    "heapprofd_unwind_samples",
-    "unwound samples of the process whose pid is idx",
-)
-.recorded();
+static UNWIND_SAMPLES: Counter =
+    Counter::info("heapprofd_unwind_samples", "unwound samples of the process whose pid is idx")
+        .recorded();
 static BLOCKED: Counter = Counter::info(
     "heapprofd_client_spinlock_blocked",
     "how long the process whose pid is idx waited for the profiler, in \
@@ -87,9 +85,7 @@ pub(super) fn count(
         counts.set(&CLIENT_ERROR, of, idx, client_error as i64);
     }
     let interval = dump.number(field::SAMPLING_INTERVAL_BYTES).unwrap_or(0);
-    let original = dump
-        .number(field::ORIG_SAMPLING_INTERVAL_BYTES)
-        .unwrap_or(0);
+    let original = dump.number(field::ORIG_SAMPLING_INTERVAL_BYTES).unwrap_or(0);
     if original != 0 {
         let adjusted = interval.wrapping_sub(original) as i64;
         counts.set(&ADJUSTED, of, idx, adjusted);

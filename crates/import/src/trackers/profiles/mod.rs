@@ -69,10 +69,7 @@ pub(crate) const PROFILES_INTERNED: &[(u32, Kept)] = &[
     (interned::STACK_SAMPLE_TASK_CONTEXTS, Kept::Interval),
     (interned::STACK_SAMPLE_EXECUTION_CONTEXTS, Kept::Interval),
     (counters::DESCRIPTORS, Kept::Interval),
-    (
-        interned::STACK_SAMPLE_ASYNC_CONTEXT_DESCRIPTORS,
-        Kept::Interval,
-    ),
+    (interned::STACK_SAMPLE_ASYNC_CONTEXT_DESCRIPTORS, Kept::Interval),
 ];
 
 /// Whether a track event needs the interned data of its interval.
@@ -127,8 +124,7 @@ impl Profiles {
             }
             PacketType::STACK_SAMPLE => {
                 let known = (&mut known.stacks, &mut known.async_contexts);
-                self.stack_samples
-                    .packet(packet, known, (callstacks, samples), at);
+                self.stack_samples.packet(packet, known, (callstacks, samples), at);
             }
             PacketType::STREAMING_PROFILE_PACKET => {
                 let stacks = (&mut known.stacks, callstacks);
@@ -161,12 +157,7 @@ impl Profiles {
     ) {
         if let (Some(stack), Some(stacked)) = (&event.stack, stacked) {
             let known = self.known.entry(stack.interval).or_default();
-            let of = Stack {
-                ts,
-                event,
-                stack,
-                stacked,
-            };
+            let of = Stack { ts, event, stack, stacked };
             let stacks = (&mut known.stacks, &mut self.callstacks);
             self.track_event_stacks.add(&of, stacks, at);
         }

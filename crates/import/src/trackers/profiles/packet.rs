@@ -74,12 +74,7 @@ pub(super) struct LookUp<'w> {
 impl<'w> LookUp<'w> {
     /// The entry for a number. Counts a number without an entry (rule CS1).
     pub fn entry(&mut self, field: u32, iid: u64) -> Option<Message<'w>> {
-        let KnownThen {
-            interval,
-            until,
-            packet,
-            ..
-        } = self.then;
+        let KnownThen { interval, until, packet, .. } = self.then;
         let entry = self.interned.get_until(interval, field, iid, until);
         if entry.is_none() {
             self.faults.add(NOT_INTERNED, packet);

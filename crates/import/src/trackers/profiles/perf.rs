@@ -64,11 +64,7 @@ impl Perf {
         let machine = packet.writer.machine;
         let utid = at.world.threads.bind(machine, tid.into(), pid.into());
         let upid = at.world.threads.process(machine, pid.into());
-        let task = Task {
-            upid: Some(upid),
-            utid: Some(utid),
-            of_async: None,
-        };
+        let task = Task { upid: Some(upid), utid: Some(utid), of_async: None };
         let mut sample = Sample {
             source: Some(SourceId::LINUX_PERF),
             session: Some(session),
@@ -115,9 +111,8 @@ impl Perf {
         let tracks = match ucpu(packet.writer.machine, cpu) {
             None => Box::default(),
             Some(ucpu) => {
-                let events = events
-                    .iter()
-                    .zip(std::iter::once(true).chain(std::iter::repeat(false)));
+                let events =
+                    events.iter().zip(std::iter::once(true).chain(std::iter::repeat(false)));
                 let machine = packet.writer.machine;
                 events
                     .map(|(name, is_timebase)| {
@@ -137,10 +132,7 @@ impl Perf {
         at: &mut TrackerContext<'_, '_>,
     ) -> (Vec<String>, Option<&'static str>) {
         let world = &mut *at.world;
-        let defaults = world
-            .definitions
-            .profiles
-            .perf_defaults(packet.event.defaults);
+        let defaults = world.definitions.profiles.perf_defaults(packet.event.defaults);
         let Some(defaults) = defaults else {
             let (name, unit) = perf_events::DEFAULT;
             return (vec![name.to_owned()], Some(unit));
@@ -174,19 +166,13 @@ impl Perf {
             return track;
         }
         let owner = Owner::Cpu(ucpu);
-        let track = world
-            .tracks
-            .add(NewTrack::counter(machine, TRACK_TYPE, name, owner));
+        let track = world.tracks.add(NewTrack::counter(machine, TRACK_TYPE, name, owner));
         let (mut dimensions, mut source) = (ArgBuf::default(), ArgBuf::default());
         let number = ArgValue::Int(session.0.into());
         dimensions.push("perf_session_id", number, names);
         dimensions.push("name", ArgValue::Text(name), names);
         source.push("is_timebase", ArgValue::Bool(is_timebase), names);
-        let details = Details {
-            dimensions,
-            source,
-            ..Details::default()
-        };
+        let details = Details { dimensions, source, ..Details::default() };
         world.tracks.describe(track, details);
         self.tracks.insert(key, track);
         track
@@ -255,11 +241,8 @@ fn records_lost(lost: u64, cpu: u32, packet: &Packet<'_>, at: &mut TrackerContex
     let count = i64::try_from(lost).unwrap_or(i64::MAX);
     let idx = i64::from(cpu);
     at.world.counts.add(&LOST_RECORDS, packet.of(), idx, count);
-    let loss = Loss {
-        end: Some(packet.ts),
-        ucpu: ucpu(packet.writer.machine, cpu),
-        ..said_by(packet)
-    };
+    let loss =
+        Loss { end: Some(packet.ts), ucpu: ucpu(packet.writer.machine, cpu), ..said_by(packet) };
     loss.counted(lost).push(at.rows);
 }
 
@@ -275,11 +258,8 @@ fn producer_event(
         let idx = i64::from(session);
         let (counts, of) = (&mut at.world.counts, packet.of());
         counts.set(&GUARDRAIL_STOP, of, idx, packet.ts);
-        let loss = Loss {
-            start: Some(packet.ts),
-            seq: Some(packet.writer.sequence),
-            ..said_by(packet)
-        };
+        let loss =
+            Loss { start: Some(packet.ts), seq: Some(packet.writer.sequence), ..said_by(packet) };
         loss.push(at.rows);
     }
 }

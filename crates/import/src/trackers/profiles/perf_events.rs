@@ -14,21 +14,11 @@ pub(super) struct EventFields {
     modifiers: u32,
 }
 
-pub(super) const TIMEBASE: EventFields = EventFields {
-    name: 10,
-    counter: 4,
-    tracepoint: 3,
-    raw_event: 5,
-    modifiers: 12,
-};
+pub(super) const TIMEBASE: EventFields =
+    EventFields { name: 10, counter: 4, tracepoint: 3, raw_event: 5, modifiers: 12 };
 
-pub(super) const FOLLOWER: EventFields = EventFields {
-    name: 4,
-    counter: 1,
-    tracepoint: 2,
-    raw_event: 3,
-    modifiers: 5,
-};
+pub(super) const FOLLOWER: EventFields =
+    EventFields { name: 4, counter: 1, tracepoint: 2, raw_event: 3, modifiers: 5 };
 
 /// The counters of perf, from 1 on.
 const COUNTERS: [&str; 20] = [

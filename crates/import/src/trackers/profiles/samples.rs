@@ -21,14 +21,8 @@ use crate::trackers::tracker::TrackerContext;
 use crate::world::{TrackId, Upid, Utid};
 
 /// The sources that have views, by their rows in `stack_sample_source`.
-const SOURCES: [&str; 6] = [
-    "linux.perf",
-    "chrome",
-    "legacy_v8",
-    "gecko",
-    "simpleperf",
-    "perf_text",
-];
+const SOURCES: [&str; 6] =
+    ["linux.perf", "chrome", "legacy_v8", "gecko", "simpleperf", "perf_text"];
 
 /// A row of `stack_sample_source`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,10 +97,7 @@ struct Once<T> {
 
 impl<T> Default for Once<T> {
     fn default() -> Self {
-        Once {
-            numbers: FxHashMap::default(),
-            all: Vec::new(),
-        }
+        Once { numbers: FxHashMap::default(), all: Vec::new() }
     }
 }
 
@@ -156,11 +147,7 @@ impl Samples {
     /// Adds a session.
     pub fn session(&mut self, source: Option<SourceId>) -> SessionId {
         self.uses(source);
-        self.sessions.push(Session {
-            source,
-            unit: None,
-            is_sampled: false,
-        });
+        self.sessions.push(Session { source, unit: None, is_sampled: false });
         SessionId((self.sessions.len() - 1) as u32)
     }
 
@@ -193,12 +180,7 @@ impl Samples {
         kind: Option<Name>,
         parent: Option<AsyncId>,
     ) -> AsyncId {
-        self.async_contexts.push(AsyncContext {
-            name,
-            kind,
-            parent,
-            is_sampled: false,
-        });
+        self.async_contexts.push(AsyncContext { name, kind, parent, is_sampled: false });
         AsyncId((self.async_contexts.len() - 1) as u32)
     }
 
@@ -245,8 +227,7 @@ impl Samples {
     /// Notes that a sample with a callstack refers to its task, execution, session and tracks.
     fn refer(&mut self, sample: &Sample) {
         self.tasks.refer(sample.task.map(|task| task.0));
-        self.executions
-            .refer(sample.execution.map(|execution| execution.0));
+        self.executions.refer(sample.execution.map(|execution| execution.0));
         let session = sample.session.map(|SessionId(session)| session as usize);
         if let Some(session) = session.and_then(|session| self.sessions.get_mut(session)) {
             session.is_sampled = true;
@@ -309,9 +290,7 @@ impl Samples {
             });
         }
         for TrackId(id) in &self.sampled_tracks {
-            rows.push(stack_sample_counter_track_record::Row {
-                id: Cell::from(*id),
-            });
+            rows.push(stack_sample_counter_track_record::Row { id: Cell::from(*id) });
         }
     }
 
@@ -323,10 +302,7 @@ impl Samples {
         for (id, (name, is_used)) in (0i64..).zip(known.chain(others)) {
             if is_used {
                 let name = rows.text(name);
-                rows.push(stack_sample_source::Row {
-                    id: Cell::from(id),
-                    name,
-                });
+                rows.push(stack_sample_source::Row { id: Cell::from(id), name });
             }
         }
     }

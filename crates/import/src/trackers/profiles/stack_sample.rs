@@ -38,30 +38,19 @@ impl StackSamples {
     ) {
         let source = source(packet, samples, at);
         let mut upid = None;
-        let mut sample = Sample {
-            source,
-            ..Sample::default()
-        };
+        let mut sample = Sample { source, ..Sample::default() };
         if let Some((pid, tid, id)) = task(packet, at) {
             let (process, thread) = mention(pid, tid, packet.writer.machine, at);
             upid = process;
             let of_async = id.and_then(|id| async_context(id, contexts, packet, samples, at));
-            sample.task = Some(samples.task(Task {
-                upid: process,
-                utid: thread,
-                of_async,
-            }));
+            sample.task = Some(samples.task(Task { upid: process, utid: thread, of_async }));
         }
         let execution = execution(packet, at);
         sample.execution = execution.map(|execution| samples.execution(execution));
         let session = self.sessions.entry(packet.event.writer);
         let session = *session.or_insert_with(|| samples.session(source));
         sample.session = Some(session);
-        let of = Measured {
-            ucpu: execution.and_then(|execution| execution.ucpu),
-            session,
-            source,
-        };
+        let of = Measured { ucpu: execution.and_then(|execution| execution.ucpu), session, source };
         self.counters.measure(packet, of, &mut sample, samples, at);
         let message = packet.message();
         sample.callsite = match message.number(field::CALLSTACK_IID) {
@@ -110,13 +99,9 @@ fn task(
     at: &mut TrackerContext<'_, '_>,
 ) -> Option<(Option<u32>, Option<u32>, Option<u64>)> {
     let fields = (field::TASK_CONTEXT, field::TASK_CONTEXT_IID);
-    own_or_interned(
-        fields,
-        interned::STACK_SAMPLE_TASK_CONTEXTS,
-        packet,
-        at,
-        |task| (task.small(2), task.small(3), task.number(4)),
-    )
+    own_or_interned(fields, interned::STACK_SAMPLE_TASK_CONTEXTS, packet, at, |task| {
+        (task.small(2), task.small(3), task.number(4))
+    })
 }
 
 /// The process and the thread of a task (rule SS2).

@@ -117,10 +117,7 @@ impl<'w> Resolving<'_, 'w, '_> {
         let line = frame.small(6);
         let source = Source { file, line };
         let id = match frame.number(3) {
-            None | Some(0) => self.in_dummy(SymbolLine {
-                function: name,
-                source,
-            }),
+            None | Some(0) => self.in_dummy(SymbolLine { function: name, source }),
             Some(iid) => {
                 let mapping = self.mapping(iid)?;
                 let key = (mapping, frame.number(4).unwrap_or(0), name);
@@ -169,12 +166,7 @@ impl<'w> Resolving<'_, 'w, '_> {
         }
         let build_id = self.build_id(mapping.number(2))?;
         let names = &mut *self.look_up.names;
-        let new = new_mapping(
-            self.machine,
-            mapping,
-            build_id,
-            names.number(trimmed(&path)),
-        );
+        let new = new_mapping(self.machine, mapping, build_id, names.number(trimmed(&path)));
         let callstacks = &mut *self.callstacks;
         let id = match callstacks.kernel(new, names, self.rows) {
             Some(kernel) => kernel,
@@ -234,11 +226,7 @@ pub(super) fn new_mapping(
 
 /// A path from its parts, with one `/` at its start if it has two.
 pub(super) fn trimmed(path: &str) -> &[u8] {
-    let path = if path.starts_with("//") {
-        path.get(1..)
-    } else {
-        Some(path)
-    };
+    let path = if path.starts_with("//") { path.get(1..) } else { Some(path) };
     path.unwrap_or_default().as_bytes()
 }
 

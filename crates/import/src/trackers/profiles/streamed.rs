@@ -38,11 +38,7 @@ pub(super) fn sample(
         at.world.faults.add(fault, packet.event.packet);
         return Ok(());
     };
-    let task = samples.task(Task {
-        upid: Some(upid),
-        utid: Some(utid),
-        of_async: None,
-    });
+    let task = samples.task(Task { upid: Some(upid), utid: Some(utid), of_async: None });
     let sample = Sample {
         source: Some(SourceId::CHROME),
         task: Some(task),

@@ -46,8 +46,5 @@ fn line(line: Message<'_>, names: &mut Names) -> SymbolLine {
     let function = line.bytes(1).map(|function| number(function, names));
     let file = some_number(line.bytes(2), names);
     let line = file.and(line.small(3));
-    SymbolLine {
-        function,
-        source: Source { file, line },
-    }
+    SymbolLine { function, source: Source { file, line } }
 }

@@ -57,11 +57,7 @@ impl V8Profiles {
             return Ok(());
         };
         let calls = self.0.entry(number).or_default();
-        let mut maker = Maker {
-            calls,
-            callstacks,
-            rows: at.rows,
-        };
+        let mut maker = Maker { calls, callstacks, rows: at.rows };
         let names = &mut at.world.definitions.names;
         let Some((callsite, _)) = maker.callsite(place, session, names) else {
             return Ok(());
@@ -92,11 +88,8 @@ impl V8Profiles {
             let Some(session) = definitions.v8.get(number) else {
                 continue;
             };
-            let mut maker = Maker {
-                calls: self.0.entry(number).or_default(),
-                callstacks,
-                rows: at.rows,
-            };
+            let mut maker =
+                Maker { calls: self.0.entry(number).or_default(), callstacks, rows: at.rows };
             for place in 0..session.nodes.len() as u32 {
                 maker.callsite(place, session, &mut definitions.names);
             }
@@ -140,17 +133,10 @@ impl Maker<'_, '_> {
         let mapping = self.calls.mapping;
         let mapping = mapping.unwrap_or_else(|| self.callstacks.dummy(machine, "", names, rows));
         self.calls.mapping = Some(mapping);
-        let line = SymbolLine {
-            function: node.function,
-            source: Source {
-                file: node.url,
-                line: None,
-            },
-        };
+        let line =
+            SymbolLine { function: node.function, source: Source { file: node.url, line: None } };
         let frame = self.callstacks.dummy_frame(mapping, line, names, rows);
-        let caller = node
-            .caller
-            .and_then(|place| self.calls.callsites.get(&place));
+        let caller = node.caller.and_then(|place| self.calls.callsites.get(&place));
         let (parent, depth) = match caller {
             Some((parent, depth)) => (Some(*parent), depth + 1),
             None => (None, 0),

@@ -47,11 +47,7 @@ impl EndStates {
         if let Some(&state) = self.met.get(&(machine, bits)) {
             return state;
         }
-        let system = world
-            .definitions
-            .machines
-            .get(machine)
-            .map(|known| &known.system);
+        let system = world.definitions.machines.get(machine).map(|known| &known.system);
         let version = system.and_then(SystemInfo::kernel_version);
         let text = text(bits, version.unwrap_or((4, 4)));
         let state = EndState {
@@ -70,22 +66,11 @@ impl EndStates {
 
 /// The name of the state for this kernel version.
 fn text(bits: u16, version: (u32, u32)) -> Option<String> {
-    const COMMON: [(u16, char); 6] = [
-        (1, 'S'),
-        (2, 'D'),
-        (4, 'T'),
-        (8, 't'),
-        (0x10, 'X'),
-        (0x20, 'Z'),
-    ];
+    const COMMON: [(u16, char); 6] =
+        [(1, 'S'), (2, 'D'), (4, 'T'), (8, 't'), (0x10, 'X'), (0x20, 'Z')];
     const NEW: [(u16, char); 2] = [(0x40, 'P'), (0x80, 'I')];
-    const OLD: [(u16, char); 5] = [
-        (0x200, 'P'),
-        (0x40, 'x'),
-        (0x80, 'K'),
-        (0x100, 'W'),
-        (0x400, 'N'),
-    ];
+    const OLD: [(u16, char); 5] =
+        [(0x200, 'P'), (0x40, 'x'), (0x80, 'K'), (0x100, 'W'), (0x400, 'N')];
     const UNKNOWN: u16 = 0xfe00;
     const IDLE: u16 = 2 | 0x400;
     const MOST: usize = 3;
@@ -100,10 +85,7 @@ fn text(bits: u16, version: (u32, u32)) -> Option<String> {
         return None;
     }
     let letters: &[(u16, char)] = if is_new { &NEW } else { &OLD };
-    let all = COMMON
-        .iter()
-        .chain(letters)
-        .fold(0, |all, (bit, _)| all | bit);
+    let all = COMMON.iter().chain(letters).fold(0, |all, (bit, _)| all | bit);
     if !is_new && bits & all == IDLE {
         return Some("I".to_owned());
     }
@@ -130,18 +112,9 @@ mod tests {
             assert_eq!(of(preempted | 1, version), "S");
             assert_eq!(of(0x3f, version), "SDT");
         }
-        assert_eq!(
-            (of(0x40, (5, 0)), of(0x80, (5, 0))),
-            ("P".into(), "I".into())
-        );
+        assert_eq!((of(0x40, (5, 0)), of(0x80, (5, 0))), ("P".into(), "I".into()));
         assert_eq!(text(0x201, (5, 0)), None);
-        assert_eq!(
-            (of(0x402, (4, 4)), of(0x200, (4, 4))),
-            ("I".into(), "P".into())
-        );
-        assert_eq!(
-            (of(0x400, (4, 4)), of(0x40, (4, 4))),
-            ("N".into(), "x".into())
-        );
+        assert_eq!((of(0x402, (4, 4)), of(0x200, (4, 4))), ("I".into(), "P".into()));
+        assert_eq!((of(0x400, (4, 4)), of(0x40, (4, 4))), ("N".into(), "x".into()));
     }
 }

@@ -35,9 +35,7 @@ impl Gaps {
         let of_cpus = of_cpus.into_iter();
         let all = gaps.iter().map(|gap| (gap.end, gap.start)).collect();
         Gaps {
-            of_cpus: of_cpus
-                .map(|(cpu, all)| (cpu, Stretches::new(all)))
-                .collect(),
+            of_cpus: of_cpus.map(|(cpu, all)| (cpu, Stretches::new(all))).collect(),
             of_all: (!gaps.is_empty()).then(|| Stretches::new(all)),
         }
     }
@@ -68,11 +66,7 @@ impl Stretches {
         for place in 1..greatest.len() {
             greatest[place] = greatest[place].max(greatest[place - 1]);
         }
-        Stretches {
-            ends: stretches.into_iter().map(|(end, _)| end).collect(),
-            least,
-            greatest,
-        }
+        Stretches { ends: stretches.into_iter().map(|(end, _)| end).collect(), least, greatest }
     }
 
     /// Whether a stretch overlaps the time from `start` to `end`, or to the end of the trace.
@@ -104,9 +98,7 @@ mod tests {
     fn dt6_stretches_answer_as_a_look_at_each_of_them() {
         let mut seed = 1_u64;
         let mut random = |most: u64| {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             ((seed >> 33) % most) as i64
         };
         for _ in 0..500 {

@@ -215,13 +215,7 @@ impl Generic {
 
     /// The thread of an event; `None` if its state cannot follow the previous one (rule GK2).
     fn thread(&self, event: StateEvent<'_>, at: &mut TrackerContext<'_, '_>) -> Option<Utid> {
-        let StateEvent {
-            ts,
-            machine,
-            tid,
-            state,
-            message,
-        } = event;
+        let StateEvent { ts, machine, tid, state, message } = event;
         let threads = &mut at.world.threads;
         let live = threads.live(machine, tid);
         let utid = match (state, live) {
@@ -359,12 +353,7 @@ impl Generic {
         }
         let (start, _) = self.span.unwrap_or((ts, ts));
         self.span = Some((start, ts));
-        let row = LastRow {
-            id,
-            ts,
-            ucpu,
-            state,
-        };
+        let row = LastRow { id, ts, ucpu, state };
         self.last.insert(utid, row);
     }
 

@@ -216,10 +216,7 @@ impl Tracker for Sched {
                         true => emitter,
                         false => at.world.threads.thread(event.machine, event.tid.into()),
                     };
-                    let wakeup = Wakeup {
-                        waker,
-                        irq_context: Some(false),
-                    };
+                    let wakeup = Wakeup { waker, irq_context: Some(false) };
                     self.wakes(ts, utid, wakeup, (event.machine, event.cpu), at);
                 }
             }
@@ -371,12 +368,7 @@ impl Sched {
         handover: Handover,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        let Handover {
-            prev,
-            next,
-            closed,
-            passes_gap,
-        } = handover;
+        let Handover { prev, next, closed, passes_gap } = handover;
         let world = &mut *at.world;
         let Some(ucpu) = ucpu(switch.machine, switch.cpu) else {
             return;
@@ -426,19 +418,13 @@ impl Sched {
             doubt: world.doubt,
         };
         if !is_idle {
-            let leaves = Leaves {
-                closed,
-                end_state,
-                is_compact,
-                doubt,
-            };
+            let leaves = Leaves { closed, end_state, is_compact, doubt };
             self.states.leaves(ts, prev, leaves, &mut with);
         }
         let is_state = !world.threads.is_idle(next);
-        let slice = with.slices.open(
-            SchedSlice::new(ts, ucpu, next, switch.next_prio, is_state),
-            with.rows,
-        );
+        let slice = with
+            .slices
+            .open(SchedSlice::new(ts, ucpu, next, switch.next_prio, is_state), with.rows);
         if is_state {
             self.states.runs(ts, next, slice, ucpu, &mut with);
         }

@@ -45,11 +45,7 @@ pub(super) struct FreeNumbers {
 
 impl Default for FreeNumbers {
     fn default() -> Self {
-        FreeNumbers {
-            free: std::iter::once(-EARLY..0).collect(),
-            begun: 0,
-            ahead: 0,
-        }
+        FreeNumbers { free: std::iter::once(-EARLY..0).collect(), begun: 0, ahead: 0 }
     }
 }
 
@@ -121,10 +117,7 @@ mod tests {
 
     #[test]
     fn pq10_a_state_of_no_slice_takes_the_first_number_behind_its_threads_last() {
-        let mut numbers = FreeNumbers {
-            free: VecDeque::new(),
-            ..FreeNumbers::default()
-        };
+        let mut numbers = FreeNumbers { free: VecDeque::new(), ..FreeNumbers::default() };
         for id in 0..5 {
             numbers.begins(SchedSliceId(id));
         }

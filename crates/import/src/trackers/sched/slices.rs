@@ -136,11 +136,7 @@ impl SchedSlices {
             doubts.mark(part, doubt);
         }
         if late.number().is_some() {
-            rows.doubt(LateDoubt {
-                ts,
-                id: id.0,
-                doubts: late,
-            });
+            rows.doubt(LateDoubt { ts, id: id.0, doubts: late });
         }
     }
 

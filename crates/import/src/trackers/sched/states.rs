@@ -180,11 +180,7 @@ impl States {
     ) {
         self.seen(ts);
         let state = self.of(utid);
-        let running = RunningSlice {
-            slice,
-            began: ts,
-            ucpu,
-        };
+        let running = RunningSlice { slice, began: ts, ucpu };
         let before = state.running.replace(running);
         if let Some(running) = before {
             let on = on(running.ucpu);
@@ -194,8 +190,7 @@ impl States {
             let is_open = cpu.runs(running.slice);
             cpu.blurs |= is_open;
             let parts = if is_open { BOTH } else { &[RowPart::Running] };
-            with.slices
-                .doubt_open(running.slice, parts, Doubt::SwitchMissed);
+            with.slices.doubt_open(running.slice, parts, Doubt::SwitchMissed);
             stray(Some(ts), utid, running, with.slices, with.rows);
         }
         let state = self.of(utid);
@@ -306,8 +301,7 @@ impl States {
                 && with.slices.get(slice).is_some_and(|slice| slice.dur >= 0)
             {
                 if with.cpus.loses_on(on(ucpu), began, None) {
-                    with.slices
-                        .doubt_open(slice, &[RowPart::Running], Doubt::Lost);
+                    with.slices.doubt_open(slice, &[RowPart::Running], Doubt::Lost);
                 }
                 stray(None, Utid(utid), running, with.slices, with.rows);
             }
@@ -332,8 +326,7 @@ fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
     if let Some(slice) = row.taken_off()
         && !with.cpus.loses_in(row.ts, Some(ts))
     {
-        with.slices
-            .doubt(slice, BOTH, Doubt::WakeupMissed, with.rows);
+        with.slices.doubt(slice, BOTH, Doubt::WakeupMissed, with.rows);
     }
 }
 

@@ -15,11 +15,8 @@ mod fault {
     use super::{Cause, Counter, Fault};
 
     pub const INVALID_FLOW: Fault = Fault::new(
-        Counter::error(
-            "flow_invalid_id",
-            "a legacy flow event without an id is dropped",
-        )
-        .drops(Cause::NoId),
+        Counter::error("flow_invalid_id", "a legacy flow event without an id is dropped")
+            .drops(Cause::NoId),
     );
     pub const NO_ENCLOSING: Fault = Fault::new(
         Counter::error(
@@ -45,19 +42,14 @@ fn phase_of(event: &TrackEvent<'_>) -> Option<u8> {
 
 /// Whether an event is on a track of legacy async events (rule L5).
 pub(super) fn is_async(event: &TrackEvent<'_>) -> bool {
-    matches!(
-        phase_of(event),
-        Some(b'b' | b'e' | b'n' | b'S' | b'T' | b'p' | b'F')
-    )
+    matches!(phase_of(event), Some(b'b' | b'e' | b'n' | b'S' | b'T' | b'p' | b'F'))
 }
 
 /// Whether an event is an instant of no thread (rule L7).
 pub(super) fn is_of_no_thread(event: &TrackEvent<'_>) -> bool {
     let is_of_none = |scope| scope != InstantScope::Thread;
     matches!(phase_of(event), Some(b'i' | b'I'))
-        && event
-            .legacy
-            .is_some_and(|legacy| is_of_none(legacy.instant))
+        && event.legacy.is_some_and(|legacy| is_of_none(legacy.instant))
 }
 
 /// The arguments that an event gets from its phase (rules A8, L3).
@@ -278,9 +270,7 @@ impl Legacy {
         };
         let machine = event.machine;
         let root = self.roots.entry((machine, upid, id));
-        let root = root
-            .or_insert_with(|| track_name(upid, event.name, at))
-            .clone();
+        let root = root.or_insert_with(|| track_name(upid, event.name, at)).clone();
         let scope = match event.kind {
             EventKind::Phase(b'S' | b'T' | b'p' | b'F') => event.name,
             _ => event.category,
@@ -292,13 +282,7 @@ impl Legacy {
                 Some(format!("{category}:{within}"))
             }
         };
-        Ok(AsyncTrack {
-            machine,
-            id,
-            upid,
-            scope,
-            root: text(root.label(), at),
-        })
+        Ok(AsyncTrack { machine, id, upid, scope, root: text(root.label(), at) })
     }
 }
 
@@ -327,9 +311,10 @@ fn lane_of(
         root.is_some().into(),
     ];
     let key = [scope.unwrap_or_default(), root.unwrap_or_default()].concat();
-    let set = at.world.lanes.set(track_type, &numbers, &key, || {
-        NewTrack::slices(on.machine, track_type, None, owner)
-    });
+    let set = at
+        .world
+        .lanes
+        .set(track_type, &numbers, &key, || NewTrack::slices(on.machine, track_type, None, owner));
     let cookie = on.id as i64;
     let world = &mut *at.world;
     if !world.lanes.has_room(set, cookie) {
@@ -357,10 +342,7 @@ impl AsyncTrack {
         let upid = self.upid.map_or(0, |Upid(upid)| upid);
         for (key, value) in [
             ("source", ArgValue::Text("chrome")),
-            (
-                "trace_id_is_process_scoped",
-                ArgValue::Bool(self.upid.is_some()),
-            ),
+            ("trace_id_is_process_scoped", ArgValue::Bool(self.upid.is_some())),
             ("upid", ArgValue::Uint(upid.into())),
             ("source_scope", optional(&self.scope)),
         ] {

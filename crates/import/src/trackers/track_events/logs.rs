@@ -48,8 +48,5 @@ pub(super) fn line(here: &Here<'_>, utid: Utid, at: &mut TrackerContext<'_, '_>)
         timestamp: Cell::Null,
         unresolved: Cell::Null,
     });
-    at.rows.push(android_log_thread::Row {
-        id: Cell::from(id),
-        utid: Cell::from(utid.0),
-    });
+    at.rows.push(android_log_thread::Row { id: Cell::from(id), utid: Cell::from(utid.0) });
 }

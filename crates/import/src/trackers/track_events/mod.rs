@@ -46,11 +46,8 @@ mod fault {
         .drops_nothing(),
     );
     pub const NO_DIRECTION: Fault = Fault::new(
-        Counter::error(
-            "flow_without_direction",
-            "a bind_id without flow_direction is left out",
-        )
-        .drops_nothing(),
+        Counter::error("flow_without_direction", "a bind_id without flow_direction is left out")
+            .drops_nothing(),
     );
 }
 
@@ -115,20 +112,13 @@ impl<'a> Here<'a> {
     fn spent(&self, slice: Slice) -> (Spent, Spent) {
         let (time, instructions) = match slice {
             Slice::Begins => (None, None),
-            Slice::Complete {
-                time, instructions, ..
-            } => (time, instructions),
+            Slice::Complete { time, instructions, .. } => (time, instructions),
         };
-        let spent = |before: Option<i64>, within: Option<i64>| Spent {
-            before,
-            within: before.and(within),
-        };
+        let spent =
+            |before: Option<i64>, within: Option<i64>| Spent { before, within: before.and(within) };
         match self.spends() {
             false => (Spent::default(), Spent::default()),
-            true => (
-                spent(self.time, time),
-                spent(self.instructions, instructions),
-            ),
+            true => (spent(self.time, time), spent(self.instructions, instructions)),
         }
     }
 
@@ -138,19 +128,12 @@ impl<'a> Here<'a> {
     }
 
     fn needs(&self) -> Needs<'a> {
-        Needs {
-            name: self.event.name,
-            sequence: self.event.sequence,
-        }
+        Needs { name: self.event.name, sequence: self.event.sequence }
     }
 }
 
 /// An instant has the duration 0, and its thread spends nothing in it.
-const INSTANT: Slice = Slice::Complete {
-    dur: 0,
-    time: Some(0),
-    instructions: Some(0),
-};
+const INSTANT: Slice = Slice::Complete { dur: 0, time: Some(0), instructions: Some(0) };
 
 impl TrackEvents {
     /// The row that the last event has made, if the event has a callstack.
@@ -168,13 +151,8 @@ impl TrackEvents {
         if let Some(pool) = &definitions.schema {
             let (names, interned) = (&mut definitions.names, &at.world.interned);
             let (arguments, missing) = late.decode(event, interned, pool, names);
-            let event = TrackEvent {
-                arguments,
-                ..*event
-            };
-            at.world
-                .faults
-                .add_many(NOT_INTERNED, event.packet, missing);
+            let event = TrackEvent { arguments, ..*event };
+            at.world.faults.add_many(NOT_INTERNED, event.packet, missing);
             self.decoded(ts, &event, at);
         }
         self.late = Some(late);
@@ -217,10 +195,7 @@ impl TrackEvents {
         args: Option<i64>,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        let needs = Needs {
-            name: Label::None,
-            sequence: here.event.sequence,
-        };
+        let needs = Needs { name: Label::None, sequence: here.event.sequence };
         if let On::Track(track) = self.tracks.on(uuid, needs, at) {
             let is_incremental = || {
                 let counter = at.world.definitions.uuids.counter(uuid);
@@ -361,8 +336,7 @@ impl TrackEvents {
         if let Some(Utid(utid)) = here.passes_through {
             let (key, value) = ("legacy_event.passthrough_utid", ArgValue::Uint(utid.into()));
             let names = &mut at.world.definitions.names;
-            self.default_args
-                .extend_from_slice(self.more.only(key, value, names));
+            self.default_args.extend_from_slice(self.more.only(key, value, names));
         }
         if here.thread.is_some() {
             self.args.extend_from_slice(log);
@@ -370,8 +344,7 @@ impl TrackEvents {
         self.args.extend_from_slice(main);
         for (key, value) in legacy_args(here.event).into_iter().flatten() {
             let names = &mut at.world.definitions.names;
-            self.args
-                .extend_from_slice(self.more.only(key, value, names));
+            self.args.extend_from_slice(self.more.only(key, value, names));
         }
     }
 
@@ -399,16 +372,9 @@ impl TrackEvents {
         let faults = &mut at.world.faults;
         let packet = here.event.packet;
         faults.add_many(NOT_INTERNED, packet, not_interned);
-        faults.add_many(
-            PARSER_ERROR,
-            packet,
-            arguments.errors.saturating_add(of_log),
-        );
+        faults.add_many(PARSER_ERROR, packet, arguments.errors.saturating_add(of_log));
         faults.add_many(fault::UNKNOWN, packet, arguments.unknown);
-        if let Some(utid) = here
-            .thread
-            .filter(|_| arguments.has_log && arguments.log_errors == 0)
-        {
+        if let Some(utid) = here.thread.filter(|_| arguments.has_log && arguments.log_errors == 0) {
             logs::line(here, utid, at);
         }
     }
@@ -427,9 +393,7 @@ impl<'a> Here<'a> {
             time: event.thread_time,
             instructions: event.instructions,
         };
-        let writer = event
-            .thread
-            .and_then(|thread| world.definitions.uuids.thread(thread));
+        let writer = event.thread.and_then(|thread| world.definitions.uuids.thread(thread));
         match event.uuid {
             Some(uuid) => {
                 if !world.meet_event(uuid, event.packet) {
@@ -499,10 +463,7 @@ impl Here<'_> {
         let world = &mut *at.world;
         let (threads, definitions) = (&world.threads, &world.definitions);
         let example = || self.example(threads, definitions);
-        world
-            .faults
-            .events
-            .add(Cause::NoTrack, sequence, 1, example);
+        world.faults.events.add(Cause::NoTrack, sequence, 1, example);
     }
 
     fn example(&self, threads: &Threads, definitions: &Definitions) -> Example {

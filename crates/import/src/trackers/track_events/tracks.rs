@@ -166,17 +166,11 @@ impl UuidTracks {
         let descriptor = uuids.descriptor(uuid)?;
         let parent = uuids.beside(uuid, descriptor.more().parent?)?;
         let is_own = |descriptor: &Descriptor| {
-            matches!(
-                descriptor.owner,
-                TrackOwner::Thread { .. } | TrackOwner::Process { .. }
-            )
+            matches!(descriptor.owner, TrackOwner::Thread { .. } | TrackOwner::Process { .. })
         };
         let above = uuids.descriptor(parent);
         let is_left_out = is_own(descriptor) || above.is_some_and(is_own);
-        let needs = Needs {
-            name: Label::None,
-            sequence,
-        };
+        let needs = Needs { name: Label::None, sequence };
         let track = match self.on(parent, needs, at) {
             On::Track(track) => Some(track),
             On::Lanes(set) => match at.world.lanes.first(set) {
@@ -203,12 +197,8 @@ impl UuidTracks {
         let descriptor = world.definitions.uuids.descriptor(uuid).cloned();
         let name = world.definitions.names.text_of(&name).map(Into::into);
         let mut dimensions = ArgBuf::default();
-        let merging = descriptor
-            .as_ref()
-            .map(|descriptor| &descriptor.more().merging);
-        let above = descriptor
-            .as_ref()
-            .and_then(|descriptor| descriptor.more().parent);
+        let merging = descriptor.as_ref().map(|descriptor| &descriptor.more().merging);
+        let above = descriptor.as_ref().and_then(|descriptor| descriptor.more().parent);
         let names = &mut world.definitions.names;
         let key = match merging {
             Some(Merging::ByKey(key)) => (1, key.clone()),
@@ -225,11 +215,7 @@ impl UuidTracks {
         let source = source(uuid, descriptor.as_ref(), has_first_packet, world);
         let cookie = i64::from(uuid.0);
         let track = world.lanes.add_lane(set, cookie, name, &mut world.tracks)?;
-        let details = Details {
-            parent,
-            dimensions,
-            source,
-        };
+        let details = Details { parent, dimensions, source };
         world.tracks.describe(track, details);
         Some(track)
     }
@@ -312,12 +298,8 @@ fn own_track(
             NewTrack::slices(machine, track_type, name, owner)
         }
         None => {
-            let track_type = type_of(
-                owner,
-                "thread_track_event",
-                "process_track_event",
-                "global_track_event",
-            );
+            let track_type =
+                type_of(owner, "thread_track_event", "process_track_event", "global_track_event");
             NewTrack::slices(machine, track_type, name, owner)
         }
         Some(counter) => {
@@ -335,10 +317,7 @@ fn own_track(
         }
     };
     let description = descriptor.and_then(|descriptor| descriptor.more().description.clone());
-    world.tracks.add(NewTrack {
-        description,
-        ..track
-    })
+    world.tracks.add(NewTrack { description, ..track })
 }
 
 /// The lanes that a uuid shares (rule U6).
@@ -372,22 +351,16 @@ fn lanes(
         // No text differs from an empty text.
         key.is_some().into(),
     ];
-    world
-        .lanes
-        .set(track_type, &numbers, key.unwrap_or_default(), || {
-            NewTrack::slices(machine, track_type, None, owner)
-        })
+    world.lanes.set(track_type, &numbers, key.unwrap_or_default(), || {
+        NewTrack::slices(machine, track_type, None, owner)
+    })
 }
 
 /// The dimensions of a track, in addition to its owner (rule U10).
 fn dimensions(uuid: UuidIx, world: &mut World) -> ArgBuf {
     let mut dimensions = ArgBuf::default();
     let number = world.definitions.uuids.uuid(uuid) as i64;
-    dimensions.push(
-        "track_uuid",
-        ArgValue::Int(number),
-        &mut world.definitions.names,
-    );
+    dimensions.push("track_uuid", ArgValue::Int(number), &mut world.definitions.names);
     dimensions
 }
 
@@ -403,10 +376,7 @@ fn source(
     let mut source = ArgBuf::default();
     let mut push = |key: &str, value: ArgValue<'_>| source.push(key, value, names);
     let is_own = descriptor.is_some_and(|descriptor| {
-        matches!(
-            descriptor.owner,
-            TrackOwner::Thread { .. } | TrackOwner::Process { .. }
-        )
+        matches!(descriptor.owner, TrackOwner::Thread { .. } | TrackOwner::Process { .. })
     });
     push("source", ArgValue::Text("descriptor"));
     push("trace_id", ArgValue::Int(number as i64));
@@ -492,9 +462,7 @@ impl OtherTracks {
         let track = world.tracks.add(track);
         let mut details = Details::default();
         let names = &mut world.definitions.names;
-        details
-            .source
-            .push("source", ArgValue::Text("chrome"), names);
+        details.source.push("source", ArgValue::Text("chrome"), names);
         world.tracks.describe(track, details);
         self.instants.insert((machine, upid), track);
         track

@@ -118,9 +118,7 @@ impl ValueEnum for Content {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<Content>> = LazyLock::new(|| {
             let traces = Preset::ALL.into_iter().map(Content::Trace);
-            traces
-                .chain(Form::ALL.into_iter().map(Content::Set))
-                .collect()
+            traces.chain(Form::ALL.into_iter().map(Content::Set)).collect()
         });
         &ALL
     }
@@ -278,35 +276,22 @@ mod tests {
 
     #[test]
     fn a_clock_is_set_back_by_a_negative_time() {
-        let settings = settings(&[
-            "--preset=wall-clock",
-            "--set=set_ns=-50us",
-            "--set=bend_ppm=-3",
-        ]);
-        let expected = Settings {
-            set_ns: -50_000,
-            bend_ppm: -3,
-            ..Settings::preset(Preset::WallClock)
-        };
+        let settings =
+            settings(&["--preset=wall-clock", "--set=set_ns=-50us", "--set=bend_ppm=-3"]);
+        let expected =
+            Settings { set_ns: -50_000, bend_ppm: -3, ..Settings::preset(Preset::WallClock) };
         assert_eq!(settings, expected);
     }
 
     #[test]
     fn a_set_has_its_own_options_and_those_of_its_machines() {
-        let asked = [
-            "--set=guests=2",
-            "--set=round_trip_ns=20us",
-            "--set=machine.cpus=2",
-            "--records=5k",
-        ];
+        let asked =
+            ["--set=guests=2", "--set=round_trip_ns=20us", "--set=machine.cpus=2", "--records=5k"];
         let relay = Set::of(Form::Relay);
         let expected = Set {
             guests: 2,
             round_trip_ns: 20_000,
-            machine: Settings {
-                cpus: 2,
-                ..relay.machine.clone().records(5000)
-            },
+            machine: Settings { cpus: 2, ..relay.machine.clone().records(5000) },
             ..relay
         };
         let found = wanted(&[["--preset", "relay"].as_slice(), &asked].concat());
@@ -316,12 +301,7 @@ mod tests {
     #[test]
     fn a_fleet_has_a_seed_and_a_size_and_nothing_else() {
         let asked = ["--fleet", "12", "--seed", "7", "--records", "1k"];
-        let expected = Fleet {
-            traces: 12,
-            seed: 7,
-            records: 1000,
-            ..Fleet::default()
-        };
+        let expected = Fleet { traces: 12, seed: 7, records: 1000, ..Fleet::default() };
         assert_eq!(wanted(&asked), Wanted::Fleet(expected));
         for wrong in [
             ["--fleet", "12", "--preset", "logs"],
@@ -339,11 +319,7 @@ mod tests {
         let mixed = Settings::preset(Preset::Mixed).mix;
         assert_eq!(one.mix, Mix { logs: 3, ..mixed });
         let all = settings(&["--preset=mixed", r#"--set=mix={"logs": 3, "late": 1}"#]);
-        let expected = Mix {
-            logs: 3,
-            late: 1,
-            ..Mix::default()
-        };
+        let expected = Mix { logs: 3, late: 1, ..Mix::default() };
         assert_eq!(all.mix, expected);
         let words = settings(&["--set=compression=zstd", "--set=compact=false"]);
         assert_eq!(words.compression, Compression::Zstd);
@@ -355,11 +331,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("knobs.json");
         let files = Set::of(Form::Files);
-        let set = Wanted::Set(Set {
-            guests: 7,
-            machine: files.machine.clone().bytes(4096),
-            ..files
-        });
+        let set =
+            Wanted::Set(Set { guests: 7, machine: files.machine.clone().bytes(4096), ..files });
         fs::write(&file, set.knobs().unwrap()).unwrap();
         let file = format!("--knobs={}", file.display());
         assert_eq!(wanted(&["--preset=files", &file]), set);

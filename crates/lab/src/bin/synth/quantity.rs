@@ -47,9 +47,7 @@ pub fn signed_nanoseconds(text: &str) -> Result<i64, String> {
 fn quantity(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, String> {
     let unit = units.iter().find_map(|&(unit, times)| {
         let number = text.strip_suffix(unit)?;
-        number
-            .ends_with(|c: char| c.is_ascii_digit())
-            .then_some((number, times))
+        number.ends_with(|c: char| c.is_ascii_digit()).then_some((number, times))
     });
     let (number, times) = unit.unwrap_or((text, 1));
     let number: Option<u64> = number.replace('_', "").parse().ok();

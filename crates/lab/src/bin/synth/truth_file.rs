@@ -69,18 +69,10 @@ mod tests {
         let mut file = TruthFile::new(Vec::new()).unwrap();
         for (row, expected) in [
             (Row::Packet(7), Expected::Within(12)),
-            (
-                Row::AndroidLog(0),
-                Expected::Unresolved(Reason::NonMonotonic),
-            ),
+            (Row::AndroidLog(0), Expected::Unresolved(Reason::NonMonotonic)),
         ] {
             let boottime = 1000;
-            file.write(&Truth {
-                row,
-                boottime,
-                expected,
-            })
-            .unwrap();
+            file.write(&Truth { row, boottime, expected }).unwrap();
         }
         let bytes = file.out.into_inner().unwrap();
         assert_eq!(
@@ -95,13 +87,8 @@ mod tests {
     fn a_row_of_a_set_has_its_file_and_machine() {
         let files = vec!["host.pftrace".to_owned(), "vm-1.pftrace".to_owned()];
         let mut file = SetTruthFile::new(Vec::new(), files).unwrap();
-        let truth = SetTruth {
-            file: 1,
-            machine: 1,
-            row: Row::Packet(7),
-            boottime: 1000,
-            unresolved: None,
-        };
+        let truth =
+            SetTruth { file: 1, machine: 1, row: Row::Packet(7), boottime: 1000, unresolved: None };
         file.write(&truth).unwrap();
         let bytes = file.out.into_inner().unwrap();
         assert_eq!(

@@ -32,10 +32,7 @@ fn r30_clocks_of_one_timekeeper_are_kin_and_others_are_not() {
     for (from, to) in [(5, 6), (9, 6), (3, 5), (3, 10)] {
         assert_eq!(kinship(&apart, host(from), host(to)), None);
     }
-    let guest = Clock {
-        machine: MachineId(1),
-        ..monotonic()
-    };
+    let guest = Clock { machine: MachineId(1), ..monotonic() };
     assert_eq!(kinship(&apart, guest, BOOTTIME), None);
     assert_eq!(kinship(&apart, custom(), BOOTTIME), None);
 }
@@ -44,11 +41,8 @@ fn r30_clocks_of_one_timekeeper_are_kin_and_others_are_not() {
 fn r30_one_clock_with_two_names_are_twins() {
     // In nanoseconds, the same number.
     let same = |a: i64| (a, a);
-    let (one, two, three) = (
-        same(5_000_000_001),
-        same(6_000_000_007),
-        (7_000_000_003, 7_000_000_004),
-    );
+    let (one, two, three) =
+        (same(5_000_000_001), same(6_000_000_007), (7_000_000_003, 7_000_000_004));
     let of = |readings: &[(i64, i64)]| kinship(readings, custom(), BOOTTIME);
     assert_eq!(of(&[one]), Some(Kinship::Twins));
     assert_eq!(of(&[one, three]), None);
@@ -59,17 +53,9 @@ fn r30_one_clock_with_two_names_are_twins() {
     assert_eq!(of(&[same(1_000_001)]), Some(Kinship::Twins));
     // In microseconds, both within one.
     let micros = |a: i64, more: i64| (a * 1000, a * 1000 + more);
-    let readings = [
-        micros(5_000_001, 999),
-        micros(6_000_003, 1),
-        micros(7_000_007, 500),
-    ];
+    let readings = [micros(5_000_001, 999), micros(6_000_003, 1), micros(7_000_007, 500)];
     assert_eq!(of(&readings), Some(Kinship::Twins));
-    let readings = [
-        micros(5_000_001, 1000),
-        micros(6_000_003, 1),
-        micros(7_000_007, -1001),
-    ];
+    let readings = [micros(5_000_001, 1000), micros(6_000_003, 1), micros(7_000_007, -1001)];
     assert_eq!(of(&readings), None);
 }
 
@@ -77,9 +63,7 @@ fn r30_one_clock_with_two_names_are_twins() {
 fn r30_kin_that_drift_apart_are_strangers() {
     // 50 µs a second between MONOTONIC and BOOTTIME: nothing on earth, but it was recorded.
     let drifts = |count: i64, ns: i64| -> Vec<(i64, i64)> {
-        since(&ahead_by(
-            &(0..count).map(|second| second * ns).collect::<Vec<_>>(),
-        ))
+        since(&ahead_by(&(0..count).map(|second| second * ns).collect::<Vec<_>>()))
     };
     let of = |readings: &[(i64, i64)]| kinship(readings, monotonic(), BOOTTIME);
     assert_eq!(of(&drifts(5, 50_000)), None);
@@ -98,53 +82,29 @@ fn r31_a_start_pair_is_no_rate() {
     let readings = PAIR.map(|(monotonic, boottime, _)| (monotonic, boottime));
     // 8 s later, the line of both would be 15 ms off.
     let value = 321_320_525_311;
-    assert_eq!(
-        estimate(&readings, monotonic(), BOOTTIME, value),
-        (value - 50, 1500.0)
-    );
+    assert_eq!(estimate(&readings, monotonic(), BOOTTIME, value), (value - 50, 1500.0));
     // In the other direction the delay has the other sign.
     let back = readings.map(|(a, b)| (b, a));
-    assert_eq!(
-        estimate(&back, BOOTTIME, monotonic(), value),
-        (value + 50, 1500.0)
-    );
+    assert_eq!(estimate(&back, BOOTTIME, monotonic(), value), (value + 50, 1500.0));
     // It holds at any distance, also before.
-    assert_eq!(
-        estimate(&readings, monotonic(), BOOTTIME, 1_000),
-        (950, 1500.0)
-    );
+    assert_eq!(estimate(&readings, monotonic(), BOOTTIME, 1_000), (950, 1500.0));
 }
 
 #[test]
 fn r31_a_step_has_the_offset_before_it_and_the_error_of_both_and_its_size() {
     // 30 s of sleep, and a snapshot in it that was read apart but shows its side.
-    let offsets = [
-        -40,
-        -20,
-        -30,
-        -2_000_000,
-        30 * SECOND - 10,
-        30 * SECOND - 50,
-        30 * SECOND - 30,
-    ];
+    let offsets = [-40, -20, -30, -2_000_000, 30 * SECOND - 10, 30 * SECOND - 50, 30 * SECOND - 30];
     let mut estimates = of_pairs(&[(monotonic(), BOOTTIME, since(&ahead_by(&offsets)))]);
     let fit = estimates.fit(monotonic(), BOOTTIME).unwrap();
     assert_eq!((fit.steps.len(), fit.outliers.len()), (1, 1));
     assert_eq!(fit.steps[0].deviation_ns, 30e9 + 10.0);
     assert_eq!(fit.outliers[0].deviation_ns, 2e6 - 20.0);
-    assert_eq!(
-        (fit.drift_ppm(), fit.drift_error_ppm(), fit.interval_s(1e3)),
-        (None, None, None)
-    );
+    assert_eq!((fit.drift_ppm(), fit.drift_error_ppm(), fit.interval_s(1e3)), (None, None, None));
     let mut ahead = |tenths: i64| {
         let value = BEGIN[0] + tenths * SECOND / 10;
         let estimate = estimates.at(monotonic(), ClockNs(value), BOOTTIME).unwrap();
         let ClockNs(to) = estimate.value;
-        (
-            to - value - (BEGIN[1] - BEGIN[0]),
-            estimate.error_ns,
-            estimate.kind,
-        )
+        (to - value - (BEGIN[1] - BEGIN[0]), estimate.error_ns, estimate.kind)
     };
     // Three readings each: 3 µs / 3. The median distance from both offsets is 15 ns.
     assert_eq!(ahead(5), (-20, 1000.0, LineKind::Line));
@@ -160,21 +120,9 @@ fn r31_a_step_has_the_offset_before_it_and_the_error_of_both_and_its_size() {
 #[test]
 fn r31_readings_left_out_in_a_step_are_its_corners() {
     let slept = 30 * SECOND;
-    let offsets = [
-        0,
-        -20,
-        -30,
-        -70_000,
-        slept - 80_000,
-        slept - 10,
-        slept,
-        slept - 30,
-    ];
+    let offsets = [0, -20, -30, -70_000, slept - 80_000, slept - 10, slept, slept - 30];
     let mut estimates = of_pairs(&[(monotonic(), BOOTTIME, since(&ahead_by(&offsets)))]);
-    assert_eq!(
-        estimates.fit(monotonic(), BOOTTIME).unwrap().outliers.len(),
-        2
-    );
+    assert_eq!(estimates.fit(monotonic(), BOOTTIME).unwrap().outliers.len(), 2);
     let mut kind = |tenths: i64| {
         let value = BEGIN[0] + tenths * SECOND / 10;
         let estimate = estimates.at(monotonic(), ClockNs(value), BOOTTIME).unwrap();
@@ -235,10 +183,7 @@ fn r32_a_clock_of_microseconds_has_the_noise_of_its_unit_once() {
     // 288.6 by the line; its corner in the middle is at half a nanosecond.
     for (readings, error) in [(&MICROS[..], 1654.0), (&without, 1531.0)] {
         let (value, found) = at(readings);
-        assert!(
-            (MICROS_AT + 288..=MICROS_AT + 289).contains(&value),
-            "{value}"
-        );
+        assert!((MICROS_AT + 288..=MICROS_AT + 289).contains(&value), "{value}");
         assert_eq!(found, error);
     }
 }
@@ -247,12 +192,7 @@ fn r32_a_clock_of_microseconds_has_the_noise_of_its_unit_once() {
 fn r32_other_readings_of_a_group_say_how_well_one_is_known() {
     // Two readings 1 µs apart, 400 µs different; and two that differ by more than a clock explains.
     let group = |apart: i64| {
-        let readings = [
-            (0, 0),
-            (1_000, apart + 1_000),
-            (SECOND, SECOND),
-            (2 * SECOND, 2 * SECOND),
-        ];
+        let readings = [(0, 0), (1_000, apart + 1_000), (SECOND, SECOND), (2 * SECOND, 2 * SECOND)];
         let mut estimates = of_hop(&readings);
         let first = fit(&mut estimates).knots[0];
         f64::from(first.error)
@@ -268,14 +208,9 @@ fn r33_r35_one_gap_and_what_clocks_usually_do() {
     let (value, error) = estimate(&readings, Clock::host(5), BOOTTIME, 321_072_423_200);
     assert_eq!((value, error), (321_320_525_552, 4_011_072.0));
     // A TSC that was read once may run at any rate: no error outside is known.
-    let mut estimates = of_pairs(&[(
-        Clock::host(9),
-        BOOTTIME,
-        vec![(5_000_000_001, 7_000_000_003)],
-    )]);
-    let estimate = estimates
-        .at(Clock::host(9), ClockNs(6_000_000_000), BOOTTIME)
-        .unwrap();
+    let mut estimates =
+        of_pairs(&[(Clock::host(9), BOOTTIME, vec![(5_000_000_001, 7_000_000_003)])]);
+    let estimate = estimates.at(Clock::host(9), ClockNs(6_000_000_000), BOOTTIME).unwrap();
     assert_eq!((estimate.error(), estimate.interval()), (None, None));
     assert_eq!(estimate.value, ClockNs(8_000_000_002));
 }
@@ -313,10 +248,7 @@ fn r35_a_rate_that_changes_is_known_by_its_gaps() {
     let end = 120 * SECOND;
     let [(_, at_end, _), (_, later, _)] =
         [end, end + SECOND].map(|value| at(&mut estimates, value));
-    assert!(
-        (400e3..500e3).contains(&(later - at_end)),
-        "{at_end} {later}"
-    );
+    assert!((400e3..500e3).contains(&(later - at_end)), "{at_end} {later}");
 }
 
 #[test]
@@ -348,14 +280,7 @@ fn snapshots(most_ppm: f64) -> impl Strategy<Value = Vec<(i64, i64)>> {
         let of = each.into_iter().map(|(gap, late)| {
             a += gap;
             let b = a + (a as f64 * ppm * 1e-6) as i64 + late;
-            (
-                if is_micros {
-                    (BEGIN[0] + a) / 1000 * 1000 - BEGIN[0]
-                } else {
-                    a
-                },
-                b,
-            )
+            (if is_micros { (BEGIN[0] + a) / 1000 * 1000 - BEGIN[0] } else { a }, b)
         });
         of.collect()
     })
@@ -364,12 +289,7 @@ fn snapshots(most_ppm: f64) -> impl Strategy<Value = Vec<(i64, i64)>> {
 /// The bounds of a hop: in the middle of its gaps, and after its last reading.
 fn bounds(readings: &[(i64, i64)], values: &[i64], [from, to]: [Clock; 2]) -> Vec<f64> {
     let mut estimates = of_pairs(&[(from, to, since(readings))]);
-    let at = |&value: &i64| {
-        estimates
-            .at(from, ClockNs(BEGIN[0] + value), to)
-            .unwrap()
-            .error_ns
-    };
+    let at = |&value: &i64| estimates.at(from, ClockNs(BEGIN[0] + value), to).unwrap().error_ns;
     values.iter().map(at).collect()
 }
 
@@ -392,20 +312,10 @@ fn r36_one_more_snapshot_makes_no_bound_much_larger() {
             _ => ([Clock::host(5), BOOTTIME], 100.0),
         };
         let readings = snapshots(most_ppm).new_tree(&mut runner).unwrap().current();
-        let (before, last) = (
-            &readings[..readings.len() - 1],
-            readings[readings.len() - 1].0,
-        );
+        let (before, last) = (&readings[..readings.len() - 1], readings[readings.len() - 1].0);
         let first = readings[0].0;
         let middle = first + (last - first) / 2;
-        let values = [
-            first - SECOND,
-            first,
-            middle,
-            last,
-            last + SECOND,
-            last + 10 * SECOND,
-        ];
+        let values = [first - SECOND, first, middle, last, last + SECOND, last + 10 * SECOND];
         let [few, more] = [before, &readings].map(|of| bounds(of, &values, clocks));
         let grown = few.iter().zip(&more).map(|(few, more)| more / few);
         worst.push((
@@ -425,19 +335,11 @@ fn r36_one_more_snapshot_makes_no_bound_much_larger() {
 #[test]
 fn r31_r33_hostile_readings_do_not_overflow() {
     let host = Clock::host;
-    let far = [
-        (0, i64::MAX),
-        (1, 0),
-        (i64::MAX / 2, i64::MAX),
-        (i64::MAX - 1, 1),
-        (i64::MAX, i64::MAX),
-    ];
-    for clocks in [
-        [custom(), BOOTTIME],
-        [monotonic(), BOOTTIME],
-        [host(2), host(1)],
-        [host(9), BOOTTIME],
-    ] {
+    let far =
+        [(0, i64::MAX), (1, 0), (i64::MAX / 2, i64::MAX), (i64::MAX - 1, 1), (i64::MAX, i64::MAX)];
+    for clocks in
+        [[custom(), BOOTTIME], [monotonic(), BOOTTIME], [host(2), host(1)], [host(9), BOOTTIME]]
+    {
         for count in 1..=far.len() {
             let mut estimates = of_pairs(&[(clocks[0], clocks[1], far[..count].to_vec())]);
             for value in [0, 1, i64::MAX / 3, i64::MAX - 1, i64::MAX, i64::MIN] {

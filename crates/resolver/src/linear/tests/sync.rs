@@ -11,18 +11,10 @@ use crate::snapshot::{Reading, Source};
 use crate::time::ClockNs;
 
 const HOST: Clock = Clock::BOOTTIME;
-const GUEST: Clock = Clock {
-    machine: MachineId(1),
-    ..Clock::BOOTTIME
-};
+const GUEST: Clock = Clock { machine: MachineId(1), ..Clock::BOOTTIME };
 
 fn reading(clock: Clock, value: i64) -> Reading {
-    Reading {
-        clock,
-        value,
-        unit: 1,
-        incremental: false,
-    }
+    Reading { clock, value, unit: 1, incremental: false }
 }
 
 /// A guest and its host, with one pair of rule X21, which is far off.
@@ -49,20 +41,13 @@ fn rounds(synchronized: &[(i64, i64)]) -> Vec<Sample> {
             half_round_trip: trip / 2,
         };
         let middle = (h1 + h2) / 2;
-        vec![
-            sample(h1, (c1 + c2) / 2 - h1, c2 - c1),
-            sample(middle, c2 - middle, h2 - h1),
-        ]
+        vec![sample(h1, (c1 + c2) / 2 - h1, c2 - c1), sample(middle, c2 - middle, h2 - h1)]
     };
     synchronized.windows(2).flat_map(of).collect()
 }
 
 fn sample(host_value: i64, offset: i64, half_round_trip: i64) -> Sample {
-    Sample {
-        host_value,
-        offset,
-        half_round_trip,
-    }
+    Sample { host_value, offset, half_round_trip }
 }
 
 /// The time of a guest's reading on the host, and its possible error.
@@ -73,39 +58,24 @@ fn at(estimates: &mut Asked, value: i64) -> (i64, f64, LineKind) {
 
 #[test]
 fn r9_xe4_a_round_is_two_samples_of_which_one_is_used() {
-    let (client, host) = (
-        [50 * SECOND, 50 * SECOND + 3_000],
-        [2 * SECOND + 1_000, 2 * SECOND + 4_000],
-    );
+    let (client, host) =
+        ([50 * SECOND, 50 * SECOND + 3_000], [2 * SECOND + 1_000, 2 * SECOND + 4_000]);
     let samples = rounds(&[(client[0], host[0]), (client[1], host[1])]);
     let offset = 48 * SECOND + 500;
-    assert_eq!(
-        samples,
-        [
-            sample(host[0], offset, 1_500),
-            sample(host[0] + 1_500, offset, 1_500)
-        ]
-    );
+    assert_eq!(samples, [sample(host[0], offset, 1_500), sample(host[0] + 1_500, offset, 1_500)]);
     let (mut estimates, used) = of_samples(&samples);
     assert_eq!(used, [true, false]);
     let (to, error, _) = at(&mut estimates, 50 * SECOND + SECOND / 10);
     assert_eq!(to, 2_099_999_500);
     // One sample shows no rate: 500 ppm, plus 0.1 ppm.
-    assert!(
-        (error - 1_500.0 - 0.099_998 * 500.1e3).abs() < 1.0,
-        "{error}"
-    );
+    assert!((error - 1_500.0 - 0.099_998 * 500.1e3).abs() < 1.0, "{error}");
 }
 
 #[test]
 fn r9_xe4_a_false_round_does_not_matter() {
     let second = |seconds: f64| (seconds * 1e9).round() as i64;
-    let synchronized = [
-        (50.0, 2.0),
-        (50.000_002, 2.000_002),
-        (60.0, 12.0),
-        (60.000_002, 12.000_002),
-    ];
+    let synchronized =
+        [(50.0, 2.0), (50.000_002, 2.000_002), (60.0, 12.0), (60.000_002, 12.000_002)];
     let samples = rounds(&synchronized.map(|(client, host)| (second(client), second(host))));
     assert_eq!(samples.len(), 6);
     assert_eq!(samples[2].half_round_trip, 4_999_999_000);
@@ -136,18 +106,11 @@ fn r9_xe4_drift_is_followed() {
     assert!((1_000.0..1_001.0).contains(&error), "{error}");
     let fit = estimates.fit(GUEST, HOST).unwrap();
     assert!((fit.drift_ppm().unwrap() + 99.99).abs() < 1e-3);
-    assert_eq!(
-        (fit.readings, fit.steps.len(), fit.outliers.len()),
-        (2, 0, 0)
-    );
+    assert_eq!((fit.readings, fit.steps.len(), fit.outliers.len()), (2, 0, 0));
     // No snapshot has the values of a sample.
-    let hops = estimates
-        .explain(GUEST, ClockNs(60 * SECOND), HOST)
-        .unwrap();
-    let around = (
-        Some((None, 50_000_001_000, 2 * SECOND)),
-        Some((None, 110_006_001_000, 62 * SECOND)),
-    );
+    let hops = estimates.explain(GUEST, ClockNs(60 * SECOND), HOST).unwrap();
+    let around =
+        (Some((None, 50_000_001_000, 2 * SECOND)), Some((None, 110_006_001_000, 62 * SECOND)));
     assert_eq!((hops[0].before, hops[0].after), around);
 }
 
@@ -157,11 +120,7 @@ fn r9_which_samples_are_used() {
     for (samples, expected) in [
         // An error of the recorder; twice the same; a value that does not fit 64 bits.
         (
-            vec![
-                sample(0, offset, -1),
-                sample(5, offset, 0),
-                sample(5, offset, 0),
-            ],
+            vec![sample(0, offset, -1), sample(5, offset, 0), sample(5, offset, 0)],
             vec![false, true, false],
         ),
         (vec![sample(i64::MAX, offset, 1)], vec![false]),
@@ -203,43 +162,25 @@ fn r9_which_samples_are_used() {
         ),
         // Too close for a rate, which is 500 ppm of 2 s; unless the guest's clock was set.
         (
-            vec![
-                sample(0, offset, 600_000),
-                sample(2 * SECOND, offset + 1_000, 400_001),
-            ],
+            vec![sample(0, offset, 600_000), sample(2 * SECOND, offset + 1_000, 400_001)],
             vec![false, true],
         ),
         (
-            vec![
-                sample(0, offset, 600_000),
-                sample(2 * SECOND, offset + 1_000, 400_000),
-            ],
+            vec![sample(0, offset, 600_000), sample(2 * SECOND, offset + 1_000, 400_000)],
             vec![true, true],
         ),
         (
-            vec![
-                sample(0, offset, 600_000),
-                sample(2 * SECOND, offset + SECOND, 600_000),
-            ],
+            vec![sample(0, offset, 600_000), sample(2 * SECOND, offset + SECOND, 600_000)],
             vec![true, true],
         ),
     ] {
         assert_eq!(of_samples(&samples).1, expected, "{samples:?}");
     }
-    let coarse = Clock {
-        id: ClockId::REALTIME_COARSE,
-        ..GUEST
-    };
-    let host = Clock {
-        machine: MachineId::HOST,
-        ..coarse
-    };
+    let coarse = Clock { id: ClockId::REALTIME_COARSE, ..GUEST };
+    let host = Clock { machine: MachineId::HOST, ..coarse };
     // A tick of 10 ms for each: 500 ppm of 40 s.
-    let samples = [
-        sample(0, offset, 5),
-        sample(39 * SECOND, offset, 5),
-        sample(40 * SECOND, offset, 5),
-    ];
+    let samples =
+        [sample(0, offset, 5), sample(39 * SECOND, offset, 5), sample(40 * SECOND, offset, 5)];
     let used = Asked::default().estimates.add_sync(coarse, host, &samples);
     assert_eq!(used, [true, false, true]);
 }
@@ -270,24 +211,16 @@ fn r9_other_sources_and_clocks_have_no_samples() {
         graph.add_snapshot(source, &pair, None).unwrap();
         graph.add_snapshot(Source::RemoteSync, &pair, None).unwrap();
         let mut estimates = Asked::new(graph);
-        estimates
-            .estimates
-            .add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
+        estimates.estimates.add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
         // The pairs of rule X21 come later.
-        let expected = if source == Source::Bundle {
-            -4_900
-        } else {
-            200
-        };
+        let expected = if source == Source::Bundle { -4_900 } else { 200 };
         assert_eq!(at(&mut estimates, 100).0, expected, "{source:?}");
     }
     let (mut estimates, used) = of_samples(&[sample(0, 5_000, -1)]);
     assert_eq!(used, [false]);
     assert_eq!(at(&mut estimates, 7).0, 3600 * SECOND);
     // Later samples count, and data about them is not remembered wrongly.
-    estimates
-        .estimates
-        .add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
+    estimates.estimates.add_sync(GUEST, HOST, &[sample(0, 5_000, 100)]);
     estimates.cache.forget();
     assert_eq!(at(&mut estimates, 5_007).0, 7);
     assert_eq!(estimates.lines_at_most(GUEST, HOST), Ok(4));
@@ -316,35 +249,17 @@ fn r10_what_is_told_of_two_machines_or_assumed_has_no_error() {
         let mut estimates = Asked::new(graph);
         let day = 86_400 * SECOND;
         let estimate = estimates.at(GUEST, ClockNs(day), HOST).unwrap();
-        assert_eq!(
-            (estimate.value, estimate.error()),
-            (ClockNs(day + 500), None)
-        );
+        assert_eq!((estimate.value, estimate.error()), (ClockNs(day + 500), None));
         assert_eq!(estimate.interval(), None);
         // The same holds if the path continues.
         let estimate = estimates.at(GUEST, ClockNs(day), Clock::host(3)).unwrap();
-        assert_eq!(
-            (estimate.value, estimate.error()),
-            (ClockNs(day + 507), None)
-        );
+        assert_eq!((estimate.value, estimate.error()), (ClockNs(day + 507), None));
         let lines: Vec<_> = estimates.lines(GUEST, Clock::host(3)).unwrap().collect();
-        assert!(
-            lines
-                .iter()
-                .all(|line| line.known_error().is_none() && line.offset == Some(507))
-        );
-        assert!(
-            lines
-                .iter()
-                .all(|line| line.error_slope == 0.0 && line.slope == 0.0)
-        );
-        let hops = estimates
-            .explain(GUEST, ClockNs(5), Clock::host(3))
-            .unwrap();
+        assert!(lines.iter().all(|line| line.known_error().is_none() && line.offset == Some(507)));
+        assert!(lines.iter().all(|line| line.error_slope == 0.0 && line.slope == 0.0));
+        let hops = estimates.explain(GUEST, ClockNs(5), Clock::host(3)).unwrap();
         assert_eq!(
-            hops.iter()
-                .map(|hop| hop.error_ns.is_finite())
-                .collect::<Vec<_>>(),
+            hops.iter().map(|hop| hop.error_ns.is_finite()).collect::<Vec<_>>(),
             [false, true]
         );
     }
@@ -355,13 +270,7 @@ fn naive_used(samples: &[Sample]) -> Vec<(i64, i64, f64)> {
     let mut order: Vec<(i64, i64, i64)> = samples
         .iter()
         .filter(|sample| sample.half_round_trip >= 0)
-        .map(|sample| {
-            (
-                sample.half_round_trip.max(100),
-                sample.host_value,
-                sample.offset,
-            )
-        })
+        .map(|sample| (sample.half_round_trip.max(100), sample.host_value, sample.offset))
         .collect();
     order.sort_unstable();
     let mut used: Vec<(i64, i64, f64)> = Vec::new();
@@ -391,9 +300,7 @@ fn naive_used(samples: &[Sample]) -> Vec<(i64, i64, f64)> {
             };
             let is_between = line + 1 == place;
             let beside = [line.checked_sub(1), Some(line + 1)].into_iter().flatten();
-            let changes = beside
-                .filter(|_| is_between)
-                .filter_map(|gap| naive_gap(&used, gap));
+            let changes = beside.filter(|_| is_between).filter_map(|gap| naive_gap(&used, gap));
             let changes = changes.map(|(other, also)| (rate - other).abs() - unsure - also);
             let wander = changes.fold(1e-7, f64::max);
             let (first, second) = (used[line], used[line + 1]);
@@ -421,9 +328,7 @@ fn naive_gap(used: &[(i64, i64, f64)], gap: usize) -> Option<(f64, f64)> {
 
 /// The estimate and its error at a value of the host's clock, in a gap or beyond the ends.
 fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
-    let gaps: Vec<_> = (0..used.len() - 1)
-        .map(|gap| naive_gap(used, gap))
-        .collect();
+    let gaps: Vec<_> = (0..used.len() - 1).map(|gap| naive_gap(used, gap)).collect();
     let usual_unsure = naive_median(gaps.iter().flatten().map(|gap| gap.1).collect());
     let tells = |gap: Option<usize>| {
         let (rate, unsure) = (*gaps.get(gap?)?)?;
@@ -433,9 +338,7 @@ fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
     let usual = naive_median(rates.clone()).unwrap_or(0.0);
     let wander = |gap: usize| -> Option<f64> {
         let (own, _) = gaps[gap]?;
-        let beside = [gap.checked_sub(1), Some(gap + 1)]
-            .into_iter()
-            .filter_map(tells);
+        let beside = [gap.checked_sub(1), Some(gap + 1)].into_iter().filter_map(tells);
         let most = beside.map(|rate| (rate - own).abs()).max_by(f64::total_cmp);
         Some(most.unwrap_or((usual - own).abs()).max(1e-7))
     };
@@ -443,10 +346,7 @@ fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
     let least = naive_median(wanders).map_or(1e-7, |median| 2.0 * median);
     let outside = |end: (i64, i64, f64)| {
         let far = (host - end.0) as f64;
-        let spread = rates
-            .iter()
-            .map(|rate| (rate - usual).abs())
-            .fold(0.0, f64::max);
+        let spread = rates.iter().map(|rate| (rate - usual).abs()).fold(0.0, f64::max);
         let grows = spread + least + usual_unsure.unwrap_or(500e-6);
         (end.1 as f64 + usual * far, end.2 + grows * far.abs())
     };
@@ -466,20 +366,14 @@ fn naive_at(used: &[(i64, i64, f64)], host: i64) -> (f64, f64) {
             (ahead, bound + wander.max(least) * near)
         }
         _ => {
-            let start = (0..gap)
-                .rev()
-                .find(|&gap| gaps[gap].is_none())
-                .map_or(0, |step| step + 1);
+            let start = (0..gap).rev().find(|&gap| gaps[gap].is_none()).map_or(0, |step| step + 1);
             let before = (start..gap).filter_map(|gap| tells(Some(gap))).collect();
             let rate = naive_median(before).unwrap_or(usual);
             let ahead = last.1 as f64 + rate * (host - last.0) as f64;
             let span = (next.0 - last.0) as f64;
             let missed = ((next.1 - last.1) as f64 - rate * span).abs();
             let later = naive_gap(used, gap + 1).map_or(usual, |(rate, _)| rate);
-            let changes = gaps
-                .get(gap + 1)
-                .and_then(|_| wander(gap + 1))
-                .unwrap_or(0.0);
+            let changes = gaps.get(gap + 1).and_then(|_| wander(gap + 1)).unwrap_or(0.0);
             let unsure = (rate - later).abs() + changes.max(least);
             (ahead, bound + missed + unsure * span)
         }
@@ -692,21 +586,11 @@ fn simulated(link: &Link, seed: u64) -> Outcome {
 #[test]
 fn r9_what_is_stated_holds_and_is_not_much_too_large() {
     for (drift, wander) in [(100e-6, 0.0), (-30e-6, 0.02), (50e-6, 0.2), (5e-6, 1.0)] {
-        for (there, back, jitter) in [
-            (1e3, 1e3, 500.0),
-            (50e3, 50e3, 50e3),
-            (20e3, 200e3, 1e3),
-            (1e6, 1e6, 5e6),
-        ] {
+        for (there, back, jitter) in
+            [(1e3, 1e3, 500.0), (50e3, 50e3, 50e3), (20e3, 200e3, 1e3), (1e6, 1e6, 5e6)]
+        {
             for (seed, every) in [(1, 30.0), (2, 30.0), (3, 120.0)] {
-                let link = Link {
-                    drift,
-                    wander,
-                    there,
-                    back,
-                    jitter,
-                    every,
-                };
+                let link = Link { drift, wander, there, back, jitter, every };
                 let outcome = simulated(&link, seed);
                 assert!(outcome.inside >= 0.999, "{link:?} {outcome:?}");
                 // On an even and fast link, half a round trip; otherwise the movement of the rate.

@@ -231,10 +231,7 @@ fn x14_what_clock_path_prints_can_be_given() {
     answers(
         &conn,
         &[
-            (
-                "to_boottime('BOOTTIME of machine 1 in file 3', 0, 1)",
-                Some(31),
-            ),
+            ("to_boottime('BOOTTIME of machine 1 in file 3', 0, 1)", Some(31)),
             ("to_boottime(6, 0, 1, 1, 3)", Some(71)),
         ],
     );
@@ -252,10 +249,7 @@ fn x25_boottime_is_that_of_the_machine_of_trace_time() {
             ("to_boottime(6, 0, 71)", Some(1)),
             ("to_boottime_linear(6, 0, 71)", Some(1)),
             ("(SELECT value_out FROM clock_path(6, 0, 71))", Some(1)),
-            (
-                "(SELECT estimate FROM boottime_interval(6, 0, 71))",
-                Some(1),
-            ),
+            ("(SELECT estimate FROM boottime_interval(6, 0, 71))", Some(1)),
         ],
     );
 }
@@ -282,15 +276,8 @@ fn k1_the_readings_are_those_of_the_machine_of_trace_time_of_all_its_files() {
     conn.execute_batch("INSERT INTO fact (name, value) VALUES ('trace_time_machine_id', 1);")
         .unwrap();
     // The facts are those of the last change of clock_snapshot.
-    conn.execute_batch("UPDATE clock_snapshot SET packet_id = 1")
-        .unwrap();
-    answers(
-        &conn,
-        &[
-            ("to_realtime(705)", Some(5105)),
-            ("to_monotonic(505)", None),
-        ],
-    );
+    conn.execute_batch("UPDATE clock_snapshot SET packet_id = 1").unwrap();
+    answers(&conn, &[("to_realtime(705)", Some(5105)), ("to_monotonic(505)", None)]);
 }
 
 #[test]
@@ -378,15 +365,13 @@ fn x14_tables_of_files_that_cannot_be_are_told() {
     ] {
         let conn = merged();
         conn.execute_batch(sql).unwrap();
-        conn.execute_batch("UPDATE clock_snapshot SET packet_id = 1")
-            .unwrap();
+        conn.execute_batch("UPDATE clock_snapshot SET packet_id = 1").unwrap();
         let message = refusal(&conn, "SELECT to_boottime(6, 0, 1)");
         let expected = format!("to_boottime(): clock_snapshot cannot be used: {expected}");
         assert!(message.starts_with(&expected), "{sql}: {message}");
     }
     // Machines are only read for a better error.
     let conn = merged();
-    conn.execute_batch("UPDATE machine SET raw_id = 'big' WHERE id = 1")
-        .unwrap();
+    conn.execute_batch("UPDATE machine SET raw_id = 'big' WHERE id = 1").unwrap();
     answers(&conn, &[("to_boottime(6, 0, 1, 42)", None)]);
 }

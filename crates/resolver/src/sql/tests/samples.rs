@@ -39,18 +39,9 @@ fn r9_xe4_the_linear_functions_answer_by_samples() {
         &conn,
         &[
             // By the average, as before.
-            (
-                "to_boottime(6, 0, 110006000000, 1)",
-                Value::Integer(62_002_999_000),
-            ),
-            (
-                "to_boottime_linear(6, 0, 110006000000, 1)",
-                Value::Integer(61_999_999_000),
-            ),
-            (
-                "boottime_error(6, 0, 110006000000, 1)",
-                Value::Integer(1_001),
-            ),
+            ("to_boottime(6, 0, 110006000000, 1)", Value::Integer(62_002_999_000)),
+            ("to_boottime_linear(6, 0, 110006000000, 1)", Value::Integer(61_999_999_000)),
+            ("boottime_error(6, 0, 110006000000, 1)", Value::Integer(1_001)),
             (
                 "(SELECT earliest || ' ' || latest FROM boottime_interval(6, 0, 110006000000, 1))",
                 Value::Text("61999997999 62000000001".into()),
@@ -122,21 +113,12 @@ fn r9_samples_that_cannot_be_are_told() {
         "UPDATE remote_clock_sync SET host_value = 9223372036854775807 - id % 2, offset = 4611686018427387904 * (id % 2), used = 1",
     )
     .unwrap();
-    answers(
-        &conn,
-        &[(
-            "to_boottime_linear(6, 0, 110006000000, 1) IS NULL",
-            Value::Integer(0),
-        )],
-    );
+    answers(&conn, &[("to_boottime_linear(6, 0, 110006000000, 1) IS NULL", Value::Integer(0))]);
     conn.execute_batch("DROP TABLE remote_clock_sync; UPDATE clock_snapshot SET packet_id = 1")
         .unwrap();
     answers(
         &conn,
-        &[(
-            "to_boottime_linear(6, 0, 110006000000, 1)",
-            Value::Integer(62_002_999_000),
-        )],
+        &[("to_boottime_linear(6, 0, 110006000000, 1)", Value::Integer(62_002_999_000))],
     );
 }
 
@@ -185,10 +167,7 @@ fn x26_packet_interval_has_no_bounds_where_nobody_knows_the_error() {
     .unwrap();
     let rows = "SELECT group_concat(id || ': ' || coalesce(earliest, '-') || ' ' || ts || ' ' || coalesce(latest, '-'), ', ')
                 FROM (SELECT * FROM packet_interval ORDER BY id)";
-    assert_eq!(
-        ask(&conn, rows),
-        Value::Text("0: - 15 -, 1: 7 10 13".into())
-    );
+    assert_eq!(ask(&conn, rows), Value::Text("0: - 15 -, 1: 7 10 13".into()));
     let errors = "SELECT group_concat(error IS NULL) FROM clock_mapping_linear";
     assert_eq!(ask(&conn, errors), Value::Text("0,1".into()));
 }

@@ -4,11 +4,8 @@ use super::super::testing::{connection, error, rows};
 fn pq9_the_callers_of_a_frame_are_the_outermost_first() {
     let conn = connection();
     assert!(
-        error(
-            &conn,
-            "SELECT * FROM experimental_ancestor_stack_profile_callsite(1)"
-        )
-        .contains("no such table: stack_profile_callsite")
+        error(&conn, "SELECT * FROM experimental_ancestor_stack_profile_callsite(1)")
+            .contains("no such table: stack_profile_callsite")
     );
     conn.execute_batch(
         "CREATE TABLE stack_profile_callsite (id, depth, parent_id, frame_id);
@@ -17,10 +14,7 @@ fn pq9_the_callers_of_a_frame_are_the_outermost_first() {
     )
     .unwrap();
     let of = |id: &str| {
-        rows(
-            &conn,
-            &format!("SELECT * FROM experimental_ancestor_stack_profile_callsite({id})"),
-        )
+        rows(&conn, &format!("SELECT * FROM experimental_ancestor_stack_profile_callsite({id})"))
     };
     assert_eq!(of("2"), ["0 0 NULL 70", "1 1 0 71"]);
     assert_eq!(of("0"), [""; 0]);
@@ -29,19 +23,13 @@ fn pq9_the_callers_of_a_frame_are_the_outermost_first() {
         experimental_ancestor_stack_profile_callsite(c.id)";
     assert_eq!(rows(&conn, joined), ["2 70", "2 71", "3 70"]);
     assert_eq!(
-        error(
-            &conn,
-            "SELECT * FROM experimental_ancestor_stack_profile_callsite(9)"
-        ),
+        error(&conn, "SELECT * FROM experimental_ancestor_stack_profile_callsite(9)"),
         "experimental_ancestor_stack_profile_callsite(): argument 1 (start_id) must be the id of a \
          callsite, not 9"
     );
     assert!(
-        error(
-            &conn,
-            "SELECT * FROM experimental_ancestor_stack_profile_callsite"
-        )
-        .contains("needs (start_id)")
+        error(&conn, "SELECT * FROM experimental_ancestor_stack_profile_callsite")
+            .contains("needs (start_id)")
     );
 }
 
@@ -54,10 +42,7 @@ fn pq13_callers_in_a_circle_are_an_error() {
     )
     .unwrap();
     assert_eq!(
-        error(
-            &conn,
-            "SELECT * FROM experimental_ancestor_stack_profile_callsite(1)"
-        ),
+        error(&conn, "SELECT * FROM experimental_ancestor_stack_profile_callsite(1)"),
         "experimental_ancestor_stack_profile_callsite(): the callers of 1 go in a circle"
     );
 }

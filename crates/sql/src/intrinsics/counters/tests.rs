@@ -5,15 +5,7 @@ fn intervals(values: &str) -> Vec<String> {
         "__intrinsic_counter_intervals('leading', 100, (SELECT __intrinsic_counter_per_track_agg(
             column1, column2, column3, column4) FROM (VALUES {values})))"
     );
-    let columns = [
-        "id",
-        "ts",
-        "dur",
-        "track_id",
-        "value",
-        "next_value",
-        "delta_value",
-    ];
+    let columns = ["id", "ts", "dur", "track_id", "value", "next_value", "delta_value"];
     rows(&connection(), &table_query(&table, &columns))
 }
 
@@ -22,11 +14,7 @@ fn pq9_an_interval_lasts_until_the_next_value_of_its_track() {
     let values = "(1, 0, 7, 10), (2, 5, 8, 1.5), (3, 20, 7, 30)";
     assert_eq!(
         intervals(values),
-        [
-            "1 0 20 7 10.0 30.0 NULL",
-            "3 20 80 7 30.0 NULL 20.0",
-            "2 5 95 8 1.5 NULL NULL"
-        ]
+        ["1 0 20 7 10.0 30.0 NULL", "3 20 80 7 30.0 NULL 20.0", "2 5 95 8 1.5 NULL NULL"]
     );
 }
 
@@ -36,10 +24,7 @@ fn pq10_the_third_and_later_equal_values_are_left_out() {
     let values = "(1, 0, 7, 5), (2, 10, 7, 5), (3, 20, 7, 5), (4, 30, 7, 5), (5, 40, 7, 6),
         (6, 50, 7, 6), (7, 60, 7, 6)";
     let found = intervals(values);
-    let starts: Vec<&str> = found
-        .iter()
-        .filter_map(|row| row.split(' ').next())
-        .collect();
+    let starts: Vec<&str> = found.iter().filter_map(|row| row.split(' ').next()).collect();
     assert_eq!(starts, ["1", "2", "4", "5", "6"]);
     assert_eq!(found[1], "2 10 20 7 5.0 5.0 0.0");
     assert_eq!(found[4], "6 50 50 7 6.0 NULL 0.0");
@@ -49,10 +34,7 @@ fn pq10_the_third_and_later_equal_values_are_left_out() {
 fn pq9_a_run_that_ends_at_the_time_0_keeps_its_last_value() {
     let values = "(1, -20, 7, 5), (2, -10, 7, 5), (3, 0, 7, 5), (4, 10, 7, 6)";
     let found = intervals(values);
-    let starts: Vec<&str> = found
-        .iter()
-        .filter_map(|row| row.split(' ').next())
-        .collect();
+    let starts: Vec<&str> = found.iter().filter_map(|row| row.split(' ').next()).collect();
     assert_eq!(starts, ["1", "2", "3", "4"]);
 }
 
@@ -62,17 +44,11 @@ fn pq9_no_counter_has_no_intervals() {
     let table = "__intrinsic_counter_intervals('LEADING', 100, NULL)";
     assert_eq!(rows(&conn, &table_query(table, &["id"])), [""; 0]);
     assert_eq!(
-        error(
-            &conn,
-            "SELECT __intrinsic_counter_intervals('lagging', 100, NULL)"
-        ),
+        error(&conn, "SELECT __intrinsic_counter_intervals('lagging', 100, NULL)"),
         "__intrinsic_counter_intervals(): argument 1 (mode) must be 'leading', not the text 'lagging'"
     );
     assert_eq!(
-        error(
-            &conn,
-            "SELECT __intrinsic_counter_intervals('leading', 100, 5)"
-        ),
+        error(&conn, "SELECT __intrinsic_counter_intervals('leading', 100, 5)"),
         "__intrinsic_counter_intervals(): argument 3 (counters) must be the result of another \
          intrinsic, not 5"
     );

@@ -4,11 +4,7 @@ fn created(starts: &str, ends: &str) -> Vec<String> {
     let times = |values: &str| {
         format!("(SELECT __intrinsic_timestamp_set_agg(column1) FROM (VALUES {values}))")
     };
-    let table = format!(
-        "__intrinsic_interval_create({}, {})",
-        times(starts),
-        times(ends)
-    );
+    let table = format!("__intrinsic_interval_create({}, {})", times(starts), times(ends));
     rows(&connection(), &table_query(&table, &["ts", "dur"]))
 }
 
@@ -16,10 +12,7 @@ fn created(starts: &str, ends: &str) -> Vec<String> {
 fn pq9_an_interval_goes_to_the_first_end_after_its_start() {
     // starts  1 2     5   9
     // ends      2   4   7
-    assert_eq!(
-        created("(1), (2), (5), (9)", "(2), (4), (7)"),
-        ["1 1", "2 2", "5 2"]
-    );
+    assert_eq!(created("(1), (2), (5), (9)", "(2), (4), (7)"), ["1 1", "2 2", "5 2"]);
     assert_eq!(created("(1), (1)", "(0), (1), (3)"), ["1 2", "1 2"]);
 }
 

@@ -18,14 +18,8 @@ fn walk(spans: &str, roots: &str) -> Vec<String> {
 
 #[test]
 fn pq9_a_span_answers_for_its_own_run() {
-    assert_eq!(
-        walk("(1, 7, 100, 50, NULL, NULL, NULL)", "(1)"),
-        ["1 0 100 50 1 7 1"]
-    );
-    assert_eq!(
-        walk("(1, 7, 100, 50, NULL, NULL, NULL)", "(1), (2), (1)").len(),
-        2
-    );
+    assert_eq!(walk("(1, 7, 100, 50, NULL, NULL, NULL)", "(1)"), ["1 0 100 50 1 7 1"]);
+    assert_eq!(walk("(1, 7, 100, 50, NULL, NULL, NULL)", "(1), (2), (1)").len(), 2);
 }
 
 #[test]
@@ -54,15 +48,7 @@ fn pq9_what_lies_before_a_sleep_goes_to_the_span_before_it() {
         (3, 8, 0, 40, NULL, NULL, NULL), (4, 9, 30, 40, NULL, NULL, NULL)";
     let mut found = walk(spans, "(1)");
     found.sort();
-    assert_eq!(
-        found,
-        [
-            "1 0 100 50 1 7 1",
-            "1 1 0 40 3 8 1",
-            "1 1 60 40 2 8 1",
-            "1 2 40 20 4 9 1"
-        ]
-    );
+    assert_eq!(found, ["1 0 100 50 1 7 1", "1 1 0 40 3 8 1", "1 1 60 40 2 8 1", "1 2 40 20 4 9 1"]);
 }
 
 #[test]
@@ -70,10 +56,7 @@ fn pq13_spans_that_wake_each_other_are_an_error() {
     let conn = connection();
     let circle = "(1, 7, 100, 50, 60, NULL, 1)";
     // It cannot answer for what lies before its own sleep.
-    assert_eq!(
-        rows(&conn, &query(circle, "(1)")),
-        ["1 0 40 60 1 7 1", "1 0 100 50 1 7 1"]
-    );
+    assert_eq!(rows(&conn, &query(circle, "(1)")), ["1 0 40 60 1 7 1", "1 0 100 50 1 7 1"]);
     let circle = "(1, 7, 100, 50, 60, 2, NULL), (2, 8, 100, 50, 70, 1, NULL)";
     assert_eq!(
         error(&conn, &query(circle, "(1)")),

@@ -25,10 +25,7 @@ fn pq9_a_dominator_is_on_all_ways_from_the_root() {
     let edges = "(1, 2), (1, 3), (2, 4), (3, 4), (4, 5)";
     assert_eq!(dominators(edges, 1), ["1 NULL", "2 1", "3 1", "4 1", "5 4"]);
     // The nodes that the root does not reach count neither as nodes nor as ways.
-    assert_eq!(
-        dominators(&format!("{edges}, (9, 5), (8, 9)"), 2),
-        ["2 NULL", "4 2", "5 4"]
-    );
+    assert_eq!(dominators(&format!("{edges}, (9, 5), (8, 9)"), 2), ["2 NULL", "4 2", "5 4"]);
 }
 
 #[test]
@@ -63,10 +60,7 @@ fn pq13_a_deep_graph_needs_no_deep_stack() {
     let conn = connection();
     let table = "(WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
         SELECT __intrinsic_dominator_tree(i, i + 1, 0) FROM n)";
-    let sql = format!(
-        "SELECT count(*), sum(c0 - c1) FROM ({})",
-        table_query(table, &COLUMNS)
-    );
+    let sql = format!("SELECT count(*), sum(c0 - c1) FROM ({})", table_query(table, &COLUMNS));
     assert_eq!(rows(&conn, &sql), ["200002 200001"]);
 }
 

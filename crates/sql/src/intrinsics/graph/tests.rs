@@ -20,24 +20,15 @@ fn pq9_a_search_in_depth_follows_the_first_edge_first() {
     assert_eq!(search(DFS, edges, "(1)"), ["1 NULL", "2 1", "4 2", "3 1"]);
     assert_eq!(search(DFS, edges, "(3)"), ["3 NULL", "4 3", "1 4", "2 1"]);
     // The last start comes first, and the others keep what is left.
-    assert_eq!(
-        search(DFS, edges, "(1), (3)"),
-        ["3 NULL", "4 3", "1 4", "2 1"]
-    );
-    assert_eq!(
-        search(DFS, "(1, 2), (3, 4)", "(1), (3)"),
-        ["3 NULL", "4 3", "1 NULL", "2 1"]
-    );
+    assert_eq!(search(DFS, edges, "(1), (3)"), ["3 NULL", "4 3", "1 4", "2 1"]);
+    assert_eq!(search(DFS, "(1, 2), (3, 4)", "(1), (3)"), ["3 NULL", "4 3", "1 NULL", "2 1"]);
 }
 
 #[test]
 fn pq9_a_search_in_breadth_goes_level_by_level() {
     let edges = "(1, 2), (1, 3), (2, 4), (3, 4), (4, 1)";
     assert_eq!(search(BFS, edges, "(1)"), ["1 NULL", "2 1", "3 1", "4 2"]);
-    assert_eq!(
-        search(BFS, edges, "(3), (1), (3)"),
-        ["3 NULL", "1 NULL", "4 3", "2 1"]
-    );
+    assert_eq!(search(BFS, edges, "(3), (1), (3)"), ["3 NULL", "1 NULL", "4 3", "2 1"]);
 }
 
 #[test]
@@ -66,10 +57,8 @@ fn pq9_no_graph_or_no_starts_is_no_row() {
     for function in [DFS, BFS] {
         let nothing = "(SELECT __intrinsic_array_agg(1) WHERE 0)";
         let graph = "(SELECT __intrinsic_graph_agg(1, 2))";
-        for table in [
-            format!("{function}({graph}, {nothing})"),
-            format!("{function}(NULL, NULL)"),
-        ] {
+        for table in [format!("{function}({graph}, {nothing})"), format!("{function}(NULL, NULL)")]
+        {
             assert_eq!(rows(&conn, &table_query(&table, &NODES)), [""; 0]);
         }
         let table = format!("{function}({graph}, (SELECT __intrinsic_array_agg('one')))");
@@ -84,10 +73,7 @@ fn pq9_no_graph_or_no_starts_is_no_row() {
 fn pq9_an_array_has_values_of_one_type() {
     let conn = connection();
     let gather = |values: &str| {
-        error(
-            &conn,
-            &format!("SELECT __intrinsic_array_agg(column1) FROM (VALUES {values})"),
-        )
+        error(&conn, &format!("SELECT __intrinsic_array_agg(column1) FROM (VALUES {values})"))
     };
     assert_eq!(
         gather("(1), (NULL)"),

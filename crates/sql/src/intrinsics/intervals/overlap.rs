@@ -63,10 +63,7 @@ impl Overlaps {
     /// The start and end of each time, with its ids in the order of the tables.
     pub fn iter(&self) -> impl Iterator<Item = (i64, i64, &[u32])> {
         let ids = self.ids.chunks_exact(self.width.max(1));
-        self.times
-            .iter()
-            .zip(ids)
-            .map(|(&(start, end), ids)| (start, end, ids))
+        self.times.iter().zip(ids).map(|(&(start, end), ids)| (start, end, ids))
     }
 
     /// Their overlaps with the spans of one more table.
@@ -78,10 +75,7 @@ impl Overlaps {
     ) -> Result<Overlaps> {
         let ends = LatestEnds::of(spans);
         let width = self.width + 1;
-        let mut found = Overlaps {
-            width,
-            ..Overlaps::default()
-        };
+        let mut found = Overlaps { width, ..Overlaps::default() };
         for (start, end, ids) in self.iter() {
             watch.step()?;
             ends.each(start, end, |span| {
@@ -134,11 +128,7 @@ impl<'s> LatestEnds<'s> {
                 tree[node] = tree[node * 2].max(tree[node * 2 + 1]);
             }
         }
-        LatestEnds {
-            spans,
-            so_far,
-            tree,
-        }
+        LatestEnds { spans, so_far, tree }
     }
 
     /// Calls `each` with the spans that overlap a time, in their order.
@@ -149,10 +139,7 @@ impl<'s> LatestEnds<'s> {
         let end_of_range = self.spans.partition_point(before_end);
         if self.tree.is_empty() || end_of_range.saturating_sub(first) <= 16 {
             let range = self.spans.get(first..end_of_range).unwrap_or_default();
-            return range
-                .iter()
-                .filter(|span| overlaps(start, end, span))
-                .try_for_each(each);
+            return range.iter().filter(|span| overlaps(start, end, span)).try_for_each(each);
         }
         let leaves = self.tree.len() / 2;
         // Nodes with their first span and the number of their leaves, the next one last.

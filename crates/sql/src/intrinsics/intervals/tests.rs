@@ -11,9 +11,7 @@ fn with_table(conn: &Connection, name: &str, spans: &[(i64, i64, i64, i64)]) {
         "DROP TABLE IF EXISTS {name}; CREATE TABLE {name} (id INT, ts INT, dur INT, p)"
     ))
     .unwrap();
-    let mut insert = conn
-        .prepare(&format!("INSERT INTO {name} VALUES (?, ?, ?, ?)"))
-        .unwrap();
+    let mut insert = conn.prepare(&format!("INSERT INTO {name} VALUES (?, ?, ?, ?)")).unwrap();
     for span in spans {
         insert.execute(*span).unwrap();
     }
@@ -21,10 +19,7 @@ fn with_table(conn: &Connection, name: &str, spans: &[(i64, i64, i64, i64)]) {
 
 /// The query that the standard library makes of `_interval_intersect!`.
 fn query(tables: &[&str], partition: &[&str]) -> String {
-    let columns: String = partition
-        .iter()
-        .map(|name| format!(", '{name}', {name}"))
-        .collect();
+    let columns: String = partition.iter().map(|name| format!(", '{name}', {name}")).collect();
     let tables: String = tables
         .iter()
         .map(|table| {
@@ -60,10 +55,7 @@ fn pq9_intervals_overlap_where_all_tables_have_one() {
     with_table(&conn, "c", &[(4, 0, 22, 0)]);
     assert_eq!(intersect(&conn, &["a", "b"], &[]), ["5 5 1 7", "20 5 2 7"]);
     assert_eq!(intersect(&conn, &["b", "a"], &[]), ["5 5 7 1", "20 5 7 2"]);
-    assert_eq!(
-        intersect(&conn, &["a", "b", "c"], &[]),
-        ["5 5 1 7 4", "20 2 2 7 4"]
-    );
+    assert_eq!(intersect(&conn, &["a", "b", "c"], &[]), ["5 5 1 7 4", "20 2 2 7 4"]);
     assert_eq!(intersect(&conn, &["a"], &[]), ["0 10 1", "20 10 2"]);
 }
 
@@ -90,10 +82,7 @@ fn pq9_partitions_are_intersected_by_themselves() {
     let conn = connection();
     with_table(&conn, "a", &[(1, 0, 10, 1), (2, 0, 10, 2), (3, 0, 10, 3)]);
     with_table(&conn, "b", &[(4, 5, 10, 2), (5, 6, 10, 1), (6, 7, 1, 9)]);
-    assert_eq!(
-        intersect(&conn, &["a", "b"], &["p"]),
-        ["6 4 1 5 1", "5 5 2 4 2"]
-    );
+    assert_eq!(intersect(&conn, &["a", "b"], &["p"]), ["6 4 1 5 1", "5 5 2 4 2"]);
     // The type counts: the text '1' is another value than 1.
     conn.execute_batch(
         "UPDATE a SET p = '1' WHERE id = 1; UPDATE a SET p = NULL WHERE id = 2;
@@ -101,10 +90,7 @@ fn pq9_partitions_are_intersected_by_themselves() {
     )
     .unwrap();
     let sql = query(&["a", "b"], &["p"]);
-    assert_eq!(
-        rows(&conn, &format!("SELECT c0, c1, c2, c3, c17 FROM ({sql})")),
-        ["5 5 2 4 NULL"]
-    );
+    assert_eq!(rows(&conn, &format!("SELECT c0, c1, c2, c3, c17 FROM ({sql})")), ["5 5 2 4 NULL"]);
 }
 
 #[test]
@@ -146,17 +132,11 @@ fn pq9_fifteen_tables_and_four_columns_are_the_most() {
     let ids = ["1"; 15].join(" ");
     assert_eq!(intersect(&conn, &["a"; 15], &[]), [format!("0 10 {ids}")]);
     let four = ["p", "id", "ts", "dur"];
-    assert_eq!(
-        intersect(&conn, &["a"; 15], &four),
-        [format!("0 10 {ids} 1 1 0 10")]
-    );
+    assert_eq!(intersect(&conn, &["a"; 15], &four), [format!("0 10 {ids} 1 1 0 10")]);
     let message = error(&conn, &query(&["a"; 16], &[]));
     assert!(message.contains("at most 15 tables, not 16"), "{message}");
     let message = error(&conn, &query(&["a"], &["p", "id", "ts", "dur", "p"]));
-    assert!(
-        message.contains("at most 4 partition columns, not 5"),
-        "{message}"
-    );
+    assert!(message.contains("at most 4 partition columns, not 5"), "{message}");
 }
 
 #[test]
@@ -202,13 +182,7 @@ fn pq9_the_columns_of_tables_and_list_must_agree() {
 #[test]
 fn pq13_an_intersection_that_explodes_is_an_error() {
     // 1000 × 1000 overlaps, with space for fewer.
-    let spans: Vec<Span> = (0..1000)
-        .map(|id| Span {
-            start: 0,
-            end: 10,
-            id,
-        })
-        .collect();
+    let spans: Vec<Span> = (0..1000).map(|id| Span { start: 0, end: 10, id }).collect();
     let conn = connection();
     let mut budget = Budget::of("f", 1_000_000);
     let found = Overlaps::of(&spans).with(&spans, &mut Watch::new(&conn), &mut budget);
@@ -222,11 +196,7 @@ fn pq13_an_intersection_that_explodes_is_an_error() {
 #[test]
 fn pq13_an_intersection_can_be_interrupted() {
     let conn = connection();
-    with_table(
-        &conn,
-        "a",
-        &(0..20_000).map(|id| (id, 0, 10, 0)).collect::<Vec<_>>(),
-    );
+    with_table(&conn, "a", &(0..20_000).map(|id| (id, 0, 10, 0)).collect::<Vec<_>>());
     let handle = conn.get_interrupt_handle();
     let interrupter = std::thread::spawn(move || {
         for _ in 0..200 {
@@ -235,10 +205,7 @@ fn pq13_an_intersection_can_be_interrupted() {
         }
     });
     let failure = super::super::testing::try_rows(&conn, &query(&["a", "a"], &[])).unwrap_err();
-    assert_eq!(
-        failure.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::OperationInterrupted)
-    );
+    assert_eq!(failure.sqlite_error_code(), Some(rusqlite::ErrorCode::OperationInterrupted));
     interrupter.join().unwrap();
 }
 
@@ -248,9 +215,7 @@ fn spans() -> impl Strategy<Value = Vec<(i64, i64, i64, i64)>> {
     vec((0..50_i64, dur, 0..3_i64), 0..40).prop_map(|mut spans| {
         spans.sort();
         let numbered = (0..).zip(spans);
-        numbered
-            .map(|(id, (ts, dur, p))| (id, ts, dur, p))
-            .collect()
+        numbered.map(|(id, (ts, dur, p))| (id, ts, dur, p)).collect()
     })
 }
 
@@ -271,11 +236,7 @@ fn naive(
                     && (dur_a == 0 || ts < ts_a + dur_a)
                     && (dur_b == 0 || ts < ts_b + dur_b));
             if is_in && (!by_partition || p_a == p_b) {
-                let p = if by_partition {
-                    format!(" {p_a}")
-                } else {
-                    String::new()
-                };
+                let p = if by_partition { format!(" {p_a}") } else { String::new() };
                 found.push(format!("{ts} {} {id_a} {id_b}{p}", end - ts));
             }
         }

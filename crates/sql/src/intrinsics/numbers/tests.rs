@@ -27,15 +27,9 @@ fn pq9_logarithms_powers_and_roots() {
 
 #[test]
 fn pq9_a_timecode_shows_each_unit() {
-    assert_eq!(
-        one("__intrinsic_to_timecode(3723004005006)"),
-        "01:02:03 004 005 006"
-    );
+    assert_eq!(one("__intrinsic_to_timecode(3723004005006)"), "01:02:03 004 005 006");
     assert_eq!(one("__intrinsic_to_timecode(0)"), "00:00:00 000 000 000");
-    assert_eq!(
-        one("__intrinsic_to_timecode(360000000000000)"),
-        "100:00:00 000 000 000"
-    );
+    assert_eq!(one("__intrinsic_to_timecode(360000000000000)"), "100:00:00 000 000 000");
     assert_eq!(one("__intrinsic_to_timecode(NULL)"), "NULL");
     let message = error(&connection(), "SELECT __intrinsic_to_timecode(1.5)");
     assert_eq!(

@@ -27,14 +27,7 @@ fn pq9_the_parent_is_the_next_ancestor_of_the_same_group() {
     let tree = "(1, NULL, 10), (2, 1, 20), (3, 1, 10), (4, 2, 10), (5, 2, 20), (6, 3, 20)";
     assert_eq!(
         divided(tree),
-        [
-            "1 NULL 10",
-            "2 NULL 20",
-            "3 1 10",
-            "4 1 10",
-            "5 2 20",
-            "6 NULL 20"
-        ]
+        ["1 NULL 10", "2 NULL 20", "3 1 10", "4 1 10", "5 2 20", "6 NULL 20"]
     );
 }
 
@@ -47,10 +40,7 @@ fn pq9_a_tree_has_one_root_and_no_circle() {
         message("(1, NULL, 1), (2, NULL, 1)"),
         "1 and 2 have no parent, but a tree has one root"
     );
-    assert_eq!(
-        message("(1, 2, 1)"),
-        "every node has a parent, but the root of a tree has none"
-    );
+    assert_eq!(message("(1, 2, 1)"), "every node has a parent, but the root of a tree has none");
     assert_eq!(
         message("(1, NULL, 1), (2, 1, 1), (1, 2, 1)"),
         "the node 2 is in a circle, or has two rows; each node of a tree has one parent"

@@ -37,14 +37,8 @@ fn pq9_a_pattern_matches_a_part_of_a_text() {
 #[test]
 fn pq9_what_is_extracted_is_the_group_or_all() {
     let cases = [
-        (
-            "__intrinsic_regexp_extract('waited for 12s', ' for ([0-9]+)s')",
-            "12",
-        ),
-        (
-            "__intrinsic_regexp_extract('waited for 12s', 'for [0-9]+s')",
-            "for 12s",
-        ),
+        ("__intrinsic_regexp_extract('waited for 12s', ' for ([0-9]+)s')", "12"),
+        ("__intrinsic_regexp_extract('waited for 12s', 'for [0-9]+s')", "for 12s"),
         ("__intrinsic_regexp_extract('abc', 'a(x)?b')", "ab"),
         ("__intrinsic_regexp_extract('abc', 'x')", "NULL"),
         ("__intrinsic_regexp_extract(NULL, 'x')", "NULL"),
@@ -61,18 +55,9 @@ fn pq9_what_is_extracted_is_the_group_or_all() {
 
 #[test]
 fn pq9_a_replacement_is_a_plain_text() {
-    assert_eq!(
-        one("__intrinsic_regexp_replace_simple('a1b22', '[0-9]+', '#')"),
-        "a#b#"
-    );
-    assert_eq!(
-        one("__intrinsic_regexp_replace_simple('abc', '(b)', '$1$1')"),
-        "a$1$1c"
-    );
-    assert_eq!(
-        one("__intrinsic_regexp_replace_simple('abc', 'b', NULL)"),
-        "NULL"
-    );
+    assert_eq!(one("__intrinsic_regexp_replace_simple('a1b22', '[0-9]+', '#')"), "a#b#");
+    assert_eq!(one("__intrinsic_regexp_replace_simple('abc', '(b)', '$1$1')"), "a$1$1c");
+    assert_eq!(one("__intrinsic_regexp_replace_simple('abc', 'b', NULL)"), "NULL");
 }
 
 #[test]
@@ -91,10 +76,7 @@ fn pq9_sf3_a_pattern_may_come_from_a_column() {
 fn sf3_a_pattern_is_compiled_once_and_few_are_kept() {
     let patterns = Patterns::new("regexp");
     let first = patterns.compiled("a+", false).unwrap();
-    assert!(Arc::ptr_eq(
-        &first,
-        &patterns.compiled("a+", false).unwrap()
-    ));
+    assert!(Arc::ptr_eq(&first, &patterns.compiled("a+", false).unwrap()));
     // The case makes another one.
     let other = patterns.compiled("a+", true).unwrap();
     assert!(!Arc::ptr_eq(&first, &other) && other.regex.is_match("A"));
@@ -102,14 +84,8 @@ fn sf3_a_pattern_is_compiled_once_and_few_are_kept() {
         patterns.compiled(&number.to_string(), false).unwrap();
         patterns.compiled("a+", false).unwrap();
     }
-    assert!(Arc::ptr_eq(
-        &first,
-        &patterns.compiled("a+", false).unwrap()
-    ));
-    assert!(!Arc::ptr_eq(
-        &other,
-        &patterns.compiled("a+", true).unwrap()
-    ));
+    assert!(Arc::ptr_eq(&first, &patterns.compiled("a+", false).unwrap()));
+    assert!(!Arc::ptr_eq(&other, &patterns.compiled("a+", true).unwrap()));
     assert_eq!(patterns.kept.lock().unwrap().len(), KEPT);
 }
 

@@ -74,10 +74,7 @@ fn sf8_windows_are_what_sorting_finds() {
         let place = 0.3 * (window.len() - 1) as f64;
         let (low, high) = (place.floor() as usize, place.ceil() as usize);
         let expected = window[low] + (window[high] - window[low]) * place.fract();
-        assert!(
-            (found.parse::<f64>().unwrap() - expected).abs() < 1e-9,
-            "{n}"
-        );
+        assert!((found.parse::<f64>().unwrap() - expected).abs() < 1e-9, "{n}");
     }
 }
 

@@ -19,10 +19,7 @@ fn pq9_a_profile_adds_up_the_values_of_each_stack() {
     // sample_type { type: 1, unit: 2 }
     assert_eq!(of(1), [&[8, 1, 16, 2][..]]);
     // sample { location_id: [1, 2], value: 15 }: the leaf first.
-    assert_eq!(
-        of(2),
-        [&[10, 2, 1, 2, 18, 1, 15][..], &[10, 2, 3, 2, 18, 1, 7]]
-    );
+    assert_eq!(of(2), [&[10, 2, 1, 2, 18, 1, 15][..], &[10, 2, 3, 2, 18, 1, 7]]);
     // location { id: 1, line { function_id: 1 } }
     assert_eq!(of(4)[0], [8, 1, 34, 2, 8, 1]);
     assert_eq!(of(4).len(), 3);
@@ -37,13 +34,7 @@ fn pq9_a_profile_without_values_counts() {
     let sql = "SELECT hex(experimental_profile(cat_stacks('a'))) FROM (VALUES (1), (2), (3))";
     // sample_type { 1, 2 }, sample { location_id: 1, value: 3 }, …
     assert!(rows(&conn, sql)[0].starts_with("0A040801100212060A0101120103"));
-    assert_eq!(
-        rows(
-            &conn,
-            "SELECT experimental_profile(cat_stacks('a')) WHERE 0"
-        ),
-        ["NULL"]
-    );
+    assert_eq!(rows(&conn, "SELECT experimental_profile(cat_stacks('a')) WHERE 0"), ["NULL"]);
 }
 
 #[test]

@@ -14,12 +14,10 @@ fn query(function: &str, step: &str) -> String {
 
 fn with_graph(edges: &str, init: &str) -> Connection {
     let conn = connection();
-    conn.execute_batch("CREATE TABLE edges (source, dest); CREATE TABLE init (id, value)")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE edges (source, dest); CREATE TABLE init (id, value)").unwrap();
     for (table, values) in [("edges", edges), ("init", init)] {
         if !values.is_empty() {
-            conn.execute_batch(&format!("INSERT INTO {table} VALUES {values}"))
-                .unwrap();
+            conn.execute_batch(&format!("INSERT INTO {table} VALUES {values}")).unwrap();
         }
     }
     conn
@@ -30,10 +28,7 @@ fn pq9_a_scan_goes_along_edges_until_a_step_has_no_rows() {
     // 1 -> 2 -> 3 -> 1: a circle, which the step leaves.
     let conn = with_graph("(1, 2), (2, 3), (3, 1)", "(1, 0)");
     let step = "(SELECT id, value + 1 AS value FROM $table WHERE value < 4)";
-    assert_eq!(
-        rows(&conn, &query(SCAN, step)),
-        ["1 0", "2 1", "3 2", "1 3", "2 4"]
-    );
+    assert_eq!(rows(&conn, &query(SCAN, step)), ["1 0", "2 1", "3 2", "1 3", "2 4"]);
     // Texts and NULL pass, and a node may have several rows.
     conn.execute_batch(
         "DELETE FROM edges; INSERT INTO edges VALUES (1, 3), (2, 3);
@@ -41,25 +36,16 @@ fn pq9_a_scan_goes_along_edges_until_a_step_has_no_rows() {
     )
     .unwrap();
     let step = "SELECT t.id, value || '!' AS value FROM $table AS t";
-    assert_eq!(
-        rows(&conn, &query(SCAN, step)),
-        ["1 a", "2 NULL", "9 1.5", "3 a!", "3 NULL"]
-    );
+    assert_eq!(rows(&conn, &query(SCAN, step)), ["1 a", "2 NULL", "9 1.5", "3 a!", "3 NULL"]);
 }
 
 #[test]
 fn pq9_an_aggregating_scan_waits_for_all_edges_to_a_node() {
     // Leaves 1, 2, 3; 1 -> 4, 2 -> 4, 4 -> 5, 3 -> 5.
-    let conn = with_graph(
-        "(1, 4), (2, 4), (4, 5), (3, 5)",
-        "(1, 10), (2, 20), (3, 30)",
-    );
+    let conn = with_graph("(1, 4), (2, 4), (4, 5), (3, 5)", "(1, 10), (2, 20), (3, 30)");
     let step = "(WITH sums AS (SELECT id, sum(value) AS value FROM $table GROUP BY id)
         SELECT id, value + 1 AS value FROM sums)";
-    assert_eq!(
-        rows(&conn, &query(AGGREGATE, step)),
-        ["1 10", "2 20", "3 30", "4 31", "5 62"]
-    );
+    assert_eq!(rows(&conn, &query(AGGREGATE, step)), ["1 10", "2 20", "3 30", "4 31", "5 62"]);
     // A plain scan would have sent two rows to 5.
     let plain = rows(&conn, &query(SCAN, step));
     assert_eq!(plain, ["1 10", "2 20", "3 30", "4 31", "5 31", "5 32"]);
@@ -104,10 +90,7 @@ fn pq9_a_wrong_query_is_an_error_that_says_why() {
     );
     conn.execute_batch("UPDATE init SET id = 'one'").unwrap();
     let sql = query(SCAN, "SELECT id, value FROM $table");
-    assert_eq!(
-        error(&conn, &sql),
-        "__intrinsic_graph_scan(): an id must be an integer"
-    );
+    assert_eq!(error(&conn, &sql), "__intrinsic_graph_scan(): an id must be an integer");
 }
 
 #[test]
@@ -120,10 +103,7 @@ fn pq13_a_circle_ends_an_aggregating_scan_with_an_error() {
     );
     let conn = with_graph("(1, 2), (2, 3)", "(1, 0)");
     assert_eq!(
-        error(
-            &conn,
-            &query(AGGREGATE, "SELECT 1 AS id, value FROM $table")
-        ),
+        error(&conn, &query(AGGREGATE, "SELECT 1 AS id, value FROM $table")),
         "__intrinsic_graph_aggregating_scan(): the query returned an id that is not in its $table"
     );
 }
@@ -133,8 +113,7 @@ fn pq13_a_view_of_a_stranger_cannot_run_a_text() {
     let conn = with_graph("(1, 2)", "(1, 0)");
     let sql = query(SCAN, "SELECT id, value FROM $table");
     assert_eq!(rows(&conn, &sql).len(), 2);
-    conn.execute_batch(&format!("CREATE VIEW v AS {sql}"))
-        .unwrap();
+    conn.execute_batch(&format!("CREATE VIEW v AS {sql}")).unwrap();
     assert!(error(&conn, "SELECT * FROM v").contains("unsafe use of __intrinsic_graph_scan()"));
 }
 
@@ -150,9 +129,6 @@ fn pq13_a_scan_in_a_circle_can_be_interrupted() {
     });
     let sql = query(SCAN, "SELECT id, value FROM $table");
     let failure = super::super::testing::try_rows(&conn, &sql).unwrap_err();
-    assert_eq!(
-        failure.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::OperationInterrupted)
-    );
+    assert_eq!(failure.sqlite_error_code(), Some(rusqlite::ErrorCode::OperationInterrupted));
     interrupter.join().unwrap();
 }

@@ -108,12 +108,7 @@ impl Definition {
         };
         let inputs = [input(0, first)?, input(1, second)?];
         let partitioning = partitioning(&inputs).map_err(|what| error(&what))?;
-        let mut definition = Definition {
-            kind,
-            inputs,
-            partitioning,
-            places: Vec::new(),
-        };
+        let mut definition = Definition { kind, inputs, partitioning, places: Vec::new() };
         definition.check().map_err(|what| error(&what))?;
         definition.places = definition.all_places();
         Ok(definition)
@@ -158,9 +153,7 @@ impl Definition {
 
     /// The name of the partition column.
     fn partition(&self) -> Option<&str> {
-        self.inputs
-            .iter()
-            .find_map(|input| input.partition.as_deref())
+        self.inputs.iter().find_map(|input| input.partition.as_deref())
     }
 
     /// The source of a column of the join.
@@ -179,19 +172,11 @@ impl Definition {
             Place::Dur => "dur INTEGER".to_owned(),
             Place::Partition => format!("{} INTEGER", quoted(self.partition().unwrap_or("p"))),
             Place::Of(table, column) => {
-                let column = self
-                    .inputs
-                    .get(table)
-                    .and_then(|input| input.columns.get(column));
-                column.map_or_else(String::new, |c| {
-                    format!("{} {}", quoted(&c.name), c.affinity)
-                })
+                let column = self.inputs.get(table).and_then(|input| input.columns.get(column));
+                column.map_or_else(String::new, |c| format!("{} {}", quoted(&c.name), c.affinity))
             }
         });
-        format!(
-            "CREATE TABLE x ({})",
-            columns.collect::<Vec<_>>().join(", ")
-        )
+        format!("CREATE TABLE x ({})", columns.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -237,25 +222,16 @@ impl Input {
             }
         };
         let columns = columns(&name, schema.as_deref(), queries)?;
-        let at = |name: &str| {
-            columns
-                .iter()
-                .position(|c| c.name.eq_ignore_ascii_case(name))
-        };
+        let at = |name: &str| columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
         let Some(ts) = at("ts") else {
             return Err(Error::new(format_args!("{name} has no column ts")));
         };
         let partition_at = partition.as_deref().map(|column| {
-            let missing = || {
-                Error::new(format_args!(
-                    "{name} has no column {column} to partition it by"
-                ))
-            };
+            let missing =
+                || Error::new(format_args!("{name} has no column {column} to partition it by"));
             let place = at(column).ok_or_else(missing)?;
             match column.eq_ignore_ascii_case("ts") || column.eq_ignore_ascii_case("dur") {
-                true => Err(Error::new(format_args!(
-                    "{name} cannot be partitioned by {column}"
-                ))),
+                true => Err(Error::new(format_args!("{name} cannot be partitioned by {column}"))),
                 false => Ok(place),
             }
         });
@@ -321,26 +297,19 @@ fn columns(table: &str, schema: Option<&str>, queries: &mut Queries) -> Result<V
     };
     let mut columns = Vec::new();
     let text = |text: &str| -> Box<[u8]> { text.as_bytes().into() };
-    let names: Vec<Box<[u8]>> = std::iter::once(text(table))
-        .chain(schema.map(text))
-        .collect();
+    let names: Vec<Box<[u8]>> = std::iter::once(text(table)).chain(schema.map(text)).collect();
     let names: Vec<ValueRef<'_>> = names.iter().map(|name| ValueRef::Text(name)).collect();
     queries.each(sql, &names, |row| {
         let text = |index| match row.value(index) {
             Some(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
             _ => String::new(),
         };
-        columns.push(Column {
-            name: text(0),
-            affinity: affinity(&text(1)),
-        });
+        columns.push(Column { name: text(0), affinity: affinity(&text(1)) });
         Ok(ControlFlow::Continue(()))
     })?;
     match columns.is_empty() {
         false => Ok(columns),
-        true => Err(Error::new(format_args!(
-            "there is no table or view {table}"
-        ))),
+        true => Err(Error::new(format_args!("there is no table or view {table}"))),
     }
 }
 

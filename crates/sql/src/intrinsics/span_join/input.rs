@@ -23,22 +23,12 @@ pub struct Piece {
 
 impl Piece {
     fn gap(start: i64, end: i64) -> Piece {
-        Piece {
-            start,
-            last: end,
-            end,
-            is_span: false,
-        }
+        Piece { start, last: end, end, is_span: false }
     }
 
     fn span(row: Row) -> Piece {
         let last = row.ts.saturating_add(row.dur);
-        Piece {
-            start: row.ts,
-            last,
-            end: last.max(row.ts),
-            is_span: true,
-        }
+        Piece { start: row.ts, last, end: last.max(row.ts), is_span: true }
     }
 }
 
@@ -130,10 +120,7 @@ impl Input {
     /// The current row, if the current piece is a span.
     pub fn row(&self) -> Option<Stepped<'_>> {
         let is_span = self.piece.is_some_and(|piece| piece.is_span);
-        self.query
-            .as_ref()
-            .filter(|_| is_span)
-            .map(|(_, steps)| steps.row())
+        self.query.as_ref().filter(|_| is_span).map(|(_, steps)| steps.row())
     }
 
     /// Goes to the first piece of a partition, which is the next one or has no rows.
@@ -253,9 +240,7 @@ fn integer(value: Option<ValueRef<'_>>, column: &str) -> Result<i64> {
         Some(ValueRef::Real(value)) => Ok(value as i64),
         other => {
             let other = told(other);
-            Err(Error::new(format_args!(
-                "{column} must be a number, not {other}"
-            )))
+            Err(Error::new(format_args!("{column} must be a number, not {other}")))
         }
     }
 }

@@ -69,9 +69,7 @@ impl Merge {
     }
 
     pub fn dur(&self) -> i64 {
-        self.at.map_or(0, |(a, b)| {
-            a.last.min(b.last).saturating_sub(a.start.max(b.start))
-        })
+        self.at.map_or(0, |(a, b)| a.last.min(b.last).saturating_sub(a.start.max(b.start)))
     }
 
     pub fn partition(&self) -> i64 {
@@ -134,11 +132,7 @@ impl Merge {
         let [a, b] = &mut self.inputs;
         let next = match self.partitioning {
             Partitioning::None => is_fresh.then_some(0),
-            Partitioning::Same => a
-                .next_partition()
-                .into_iter()
-                .chain(b.next_partition())
-                .min(),
+            Partitioning::Same => a.next_partition().into_iter().chain(b.next_partition()).min(),
             Partitioning::Only(0) => a.next_partition(),
             Partitioning::Only(_) => b.next_partition(),
         };

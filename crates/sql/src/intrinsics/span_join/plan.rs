@@ -48,11 +48,7 @@ pub fn choose(info: &mut IndexInfo, definition: &Definition) {
     info.set_idx_str(&plan);
     let by: Vec<Option<usize>> = info
         .order_bys()
-        .map(|by| {
-            usize::try_from(by.column())
-                .ok()
-                .filter(|_| !by.is_order_by_desc())
-        })
+        .map(|by| usize::try_from(by.column()).ok().filter(|_| !by.is_order_by_desc()))
         .collect();
     let is_ordered = match definition.partitioning {
         Partitioning::None => by == [Some(0)],
@@ -97,46 +93,30 @@ impl Plan {
     /// Reads the text from `choose`.
     pub fn parse(plan: &str, values: &[ValueRef<'_>]) -> Plan {
         let mut parts = plan.split(',');
-        let used = parts
-            .next()
-            .and_then(|used| Used::from_str_radix(used, 16).ok());
+        let used = parts.next().and_then(|used| Used::from_str_radix(used, 16).ok());
         let constraints = parts.zip(values).filter_map(|(part, value)| {
             let end = part.find(|c: char| !c.is_ascii_digit())?;
             let (column, operator) = part.split_at_checked(end)?;
-            let operator = ["=", ">=", ">", "<=", "<"]
-                .into_iter()
-                .find(|&known| known == operator)?;
+            let operator =
+                ["=", ">=", ">", "<=", "<"].into_iter().find(|&known| known == operator)?;
             let value = match *value {
                 ValueRef::Integer(value) => Value::Integer(value),
                 ValueRef::Real(value) => Value::Real(value),
                 _ => return None,
             };
-            Some(Constraint {
-                column: column.parse().ok()?,
-                operator,
-                value,
-            })
+            Some(Constraint { column: column.parse().ok()?, operator, value })
         });
-        Plan {
-            used: used.unwrap_or(Used::MAX),
-            constraints: constraints.collect(),
-        }
+        Plan { used: used.unwrap_or(Used::MAX), constraints: constraints.collect() }
     }
 
     /// The query for one of the tables: all its columns in their order, those that nobody reads
     /// as NULL.
     pub fn query(&self, definition: &Definition, table: usize) -> Query {
         let Some(input) = definition.inputs.get(table) else {
-            return Query {
-                sql: String::new(),
-                parameters: Vec::new(),
-            };
+            return Query { sql: String::new(), parameters: Vec::new() };
         };
         let mut needed = vec![false; input.columns.len()];
-        for at in [Some(input.ts), input.dur, input.partition_at]
-            .into_iter()
-            .flatten()
-        {
+        for at in [Some(input.ts), input.dur, input.partition_at].into_iter().flatten() {
             if let Some(needed) = needed.get_mut(at) {
                 *needed = true;
             }
@@ -150,25 +130,17 @@ impl Plan {
                 *needed = true;
             }
         }
-        let columns = input
-            .columns
-            .iter()
-            .zip(needed)
-            .map(|(column, is_needed)| match is_needed {
-                true => quoted(&column.name),
-                false => "NULL".to_owned(),
-            });
+        let columns = input.columns.iter().zip(needed).map(|(column, is_needed)| match is_needed {
+            true => quoted(&column.name),
+            false => "NULL".to_owned(),
+        });
         let columns: Vec<String> = columns.collect();
         let mut sql = format!("SELECT {} FROM {}", columns.join(", "), input.quoted);
         let mut parameters = Vec::new();
         for constraint in &self.constraints {
             if let Some(condition) = constraint.condition(definition, table, input) {
                 parameters.push(constraint.value.clone());
-                let word = if parameters.len() == 1 {
-                    "WHERE"
-                } else {
-                    "AND"
-                };
+                let word = if parameters.len() == 1 { "WHERE" } else { "AND" };
                 let _ = write!(sql, " {word} {condition} ?{}", parameters.len());
             }
         }

@@ -15,8 +15,7 @@ fn with_tables(a: &str, b: &str) -> Connection {
     .unwrap();
     for (table, values) in [("a", a), ("b", b)] {
         if !values.is_empty() {
-            conn.execute_batch(&format!("INSERT INTO {table} VALUES {values}"))
-                .unwrap();
+            conn.execute_batch(&format!("INSERT INTO {table} VALUES {values}")).unwrap();
         }
     }
     // Without partitions, both tables would pass on their column `p`.
@@ -41,25 +40,13 @@ const SAME: &str = "a PARTITIONED p, b PARTITIONED p";
 fn pq8_a_row_is_an_overlap_of_two_spans() {
     // a:  x1 [0,     10)         x2 [20,  25)
     // b:        y1 [5,    15) y2 [15,      40)
-    let conn = with_tables(
-        "(0, 10, 1, 'x1'), (20, 5, 1, 'x2')",
-        "(15, 25, 1, 'y2'), (5, 10, 1, 'y1')",
-    );
+    let conn =
+        with_tables("(0, 10, 1, 'x1'), (20, 5, 1, 'x2')", "(15, 25, 1, 'y2'), (5, 10, 1, 'y1')");
     assert_eq!(join(&conn, "SPAN_JOIN", ALL), ["5 5 x1 y1", "20 5 x2 y2"]);
-    assert_eq!(
-        join(&conn, "SPAN_LEFT_JOIN", ALL),
-        ["0 5 x1 NULL", "5 5 x1 y1", "20 5 x2 y2"]
-    );
+    assert_eq!(join(&conn, "SPAN_LEFT_JOIN", ALL), ["0 5 x1 NULL", "5 5 x1 y1", "20 5 x2 y2"]);
     assert_eq!(
         join(&conn, "span_outer_join", ALL),
-        [
-            "0 5 x1 NULL",
-            "5 5 x1 y1",
-            "10 5 NULL y1",
-            "15 5 NULL y2",
-            "20 5 x2 y2",
-            "25 15 NULL y2"
-        ]
+        ["0 5 x1 NULL", "5 5 x1 y1", "10 5 NULL y1", "15 5 NULL y2", "20 5 x2 y2", "25 15 NULL y2"]
     );
 }
 
@@ -69,10 +56,7 @@ fn pq8_partitions_are_joined_by_themselves() {
         "(0, 10, 1, 'x1'), (0, 10, 2, 'x2'), (0, 10, 4, 'x4')",
         "(5, 10, 2, 'y2'), (0, 5, 3, 'y3'), (2, 3, 1, 'y1')",
     );
-    assert_eq!(
-        join(&conn, "SPAN_JOIN", SAME),
-        ["2 3 1 x1 y1", "5 5 2 x2 y2"]
-    );
+    assert_eq!(join(&conn, "SPAN_JOIN", SAME), ["2 3 1 x1 y1", "5 5 2 x2 y2"]);
     assert_eq!(
         join(&conn, "SPAN_LEFT_JOIN", SAME),
         [
@@ -94,19 +78,10 @@ fn pq8_the_partitions_of_one_table_are_joined_with_the_whole_other() {
     let a = "(0, 10, 1, 'x1'), (5, 10, 2, 'x2')";
     let conn = with_tables(a, "(8, 4, 0, 'y')");
     let tables = "a PARTITIONED p, b_all";
-    assert_eq!(
-        join(&conn, "SPAN_JOIN", tables),
-        ["8 2 1 x1 y", "8 4 2 x2 y"]
-    );
+    assert_eq!(join(&conn, "SPAN_JOIN", tables), ["8 2 1 x1 y", "8 4 2 x2 y"]);
     assert_eq!(
         join(&conn, "SPAN_LEFT_JOIN", tables),
-        [
-            "0 8 1 x1 NULL",
-            "8 2 1 x1 y",
-            "5 3 2 x2 NULL",
-            "8 4 2 x2 y",
-            "12 3 2 x2 NULL"
-        ]
+        ["0 8 1 x1 NULL", "8 2 1 x1 y", "5 3 2 x2 NULL", "8 4 2 x2 y", "12 3 2 x2 NULL"]
     );
     // The other way round: what only b has, it has in each partition of a.
     assert_eq!(
@@ -115,10 +90,7 @@ fn pq8_the_partitions_of_one_table_are_joined_with_the_whole_other() {
     );
     // Without partitions, nothing says in which one a span of b would be.
     conn.execute_batch("DELETE FROM a").unwrap();
-    assert_eq!(
-        join(&conn, "SPAN_LEFT_JOIN", "b_all, a PARTITIONED p"),
-        [""; 0]
-    );
+    assert_eq!(join(&conn, "SPAN_LEFT_JOIN", "b_all, a PARTITIONED p"), [""; 0]);
     assert_eq!(join(&conn, "SPAN_OUTER_JOIN", tables), [""; 0]);
 }
 
@@ -128,20 +100,14 @@ fn pq8_an_empty_table_is_one_gap() {
     assert_eq!(join(&conn, "SPAN_JOIN", ALL), [""; 0]);
     for kind in ["SPAN_LEFT_JOIN", "SPAN_OUTER_JOIN"] {
         assert_eq!(join(&conn, kind, ALL), ["0 10 x1 NULL", "20 5 x2 NULL"]);
-        assert_eq!(
-            join(&conn, kind, SAME),
-            ["0 10 1 x1 NULL", "20 5 2 x2 NULL"]
-        );
+        assert_eq!(join(&conn, kind, SAME), ["0 10 1 x1 NULL", "20 5 2 x2 NULL"]);
         assert_eq!(
             join(&conn, kind, "a PARTITIONED p, b_all"),
             ["0 10 1 x1 NULL", "20 5 2 x2 NULL"]
         );
     }
     assert_eq!(join(&conn, "SPAN_LEFT_JOIN", "b_all, a_all"), [""; 0]);
-    assert_eq!(
-        join(&conn, "SPAN_OUTER_JOIN", "b_all, a_all"),
-        ["0 10 NULL x1", "20 5 NULL x2"]
-    );
+    assert_eq!(join(&conn, "SPAN_OUTER_JOIN", "b_all, a_all"), ["0 10 NULL x1", "20 5 NULL x2"]);
 }
 
 #[test]
@@ -162,10 +128,7 @@ fn pq10_an_instant_overlaps_what_contains_it_and_what_begins_with_it() {
 fn pq10_an_unfinished_span_is_an_instant_with_the_duration_minus_1() {
     let conn = with_tables("(0, 10, 1, 'x1'), (10, -1, 1, 'x2')", "(5, 20, 1, 'y')");
     assert_eq!(join(&conn, "SPAN_JOIN", ALL), ["5 5 x1 y", "10 -1 x2 y"]);
-    assert_eq!(
-        join(&conn, "SPAN_LEFT_JOIN", ALL),
-        ["0 5 x1 NULL", "5 5 x1 y", "10 -1 x2 y"]
-    );
+    assert_eq!(join(&conn, "SPAN_LEFT_JOIN", ALL), ["0 5 x1 NULL", "5 5 x1 y", "10 -1 x2 y"]);
 }
 
 #[test]
@@ -184,13 +147,9 @@ fn pq8_partitions_may_be_any_integer() {
         &format!("(0, 10, {least}, 'x0'), (0, 10, {greatest}, 'x1')"),
         &format!("(5, 10, {greatest}, 'y1'), (5, 10, -1, 'y0')"),
     );
-    assert_eq!(
-        join(&conn, "SPAN_JOIN", SAME),
-        [format!("5 5 {greatest} x1 y1")]
-    );
+    assert_eq!(join(&conn, "SPAN_JOIN", SAME), [format!("5 5 {greatest} x1 y1")]);
     assert_eq!(join(&conn, "SPAN_OUTER_JOIN", SAME).len(), 5);
-    conn.execute_batch("UPDATE b SET p = 'core'; CREATE TABLE c AS SELECT * FROM b")
-        .unwrap();
+    conn.execute_batch("UPDATE b SET p = 'core'; CREATE TABLE c AS SELECT * FROM b").unwrap();
     conn.execute_batch(
         "CREATE VIRTUAL TABLE temp.k USING SPAN_JOIN(a PARTITIONED p, b PARTITIONED p)",
     )
@@ -204,14 +163,9 @@ fn pq8_partitions_may_be_any_integer() {
 
 #[test]
 fn pq8_overlaps_of_one_table_are_an_error_that_names_the_rows() {
-    let conn = with_tables(
-        "(0, 10, 7, 'x1'), (9, 10, 7, 'x2'), (0, 10, 8, 'x3')",
-        "(0, 100, 7, 'y')",
-    );
-    conn.execute_batch(&format!(
-        "CREATE VIRTUAL TABLE temp.j USING SPAN_JOIN({SAME})"
-    ))
-    .unwrap();
+    let conn =
+        with_tables("(0, 10, 7, 'x1'), (9, 10, 7, 'x2'), (0, 10, 8, 'x3')", "(0, 100, 7, 'y')");
+    conn.execute_batch(&format!("CREATE VIRTUAL TABLE temp.j USING SPAN_JOIN({SAME})")).unwrap();
     assert_eq!(
         error(&conn, "SELECT * FROM j"),
         "span_join: spans of a overlap (partition 7): the one at ts 0 with dur 10 has not ended \
@@ -240,18 +194,14 @@ fn pq8_columns_are_those_of_both_tables_in_their_order() {
     assert_eq!(rows(&conn, columns), [expected]);
     // Without `dur`, the spans of b are instants.
     assert_eq!(rows(&conn, "SELECT * FROM j"), ["5 0 1 x 1.5 [1]"]);
-    assert_eq!(
-        rows(&conn, "SELECT y FROM j WHERE [the end] = 1.5"),
-        ["[1]"]
-    );
+    assert_eq!(rows(&conn, "SELECT y FROM j WHERE [the end] = 1.5"), ["[1]"]);
     assert_eq!(rows(&conn, "SELECT count(*) FROM j"), ["1"]);
 }
 
 #[test]
 fn pq8_a_wrong_definition_is_an_error_that_says_what_to_write() {
     let conn = with_tables("", "");
-    conn.execute_batch("CREATE TABLE no_ts (dur); CREATE TABLE no_dur (ts, p)")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE no_ts (dur); CREATE TABLE no_dur (ts, p)").unwrap();
     let message = |tables: &str| {
         let sql = format!("CREATE VIRTUAL TABLE temp.k USING SPAN_JOIN({tables})");
         conn.execute_batch(&sql).unwrap_err().to_string()
@@ -261,28 +211,13 @@ fn pq8_a_wrong_definition_is_an_error_that_says_what_to_write() {
             "a_all",
             "span_join: it joins two tables, not 1: USING span_join(a PARTITIONED p, b PARTITIONED p)",
         ),
-        (
-            "a_all, b_all, a_all",
-            "span_join: it joins two tables, not 3",
-        ),
+        ("a_all, b_all, a_all", "span_join: it joins two tables, not 3"),
         ("a_all, .x", "span_join: the name of a table is missing"),
-        (
-            "a_all, nothing",
-            "span_join: there is no table or view nothing",
-        ),
+        ("a_all, nothing", "span_join: there is no table or view nothing"),
         ("a_all, no_ts", "span_join: no_ts has no column ts"),
-        (
-            "no_dur, no_dur",
-            "span_join: neither no_dur nor no_dur has the column dur",
-        ),
-        (
-            "a PARTITIONED q, b_all",
-            "span_join: a has no column q to partition it by",
-        ),
-        (
-            "a PARTITIONED ts, b_all",
-            "span_join: a cannot be partitioned by ts",
-        ),
+        ("no_dur, no_dur", "span_join: neither no_dur nor no_dur has the column dur"),
+        ("a PARTITIONED q, b_all", "span_join: a has no column q to partition it by"),
+        ("a PARTITIONED ts, b_all", "span_join: a cannot be partitioned by ts"),
         (
             "a BY p, b_all",
             "span_join: 'a BY p' is not a table; write 'table', or 'table PARTITIONED column'",
@@ -340,23 +275,14 @@ fn pq13_a_span_join_of_its_own_rows_is_an_error() {
         "span_join: a_all: span_join: a_all and b_all cannot be made of this join's own rows";
     assert_eq!(error(&conn, "SELECT * FROM j"), expected);
     // The join itself stays usable, also twice in one query.
-    conn.execute_batch("DROP VIEW a_all; CREATE VIEW a_all AS SELECT ts, dur, x FROM a")
-        .unwrap();
-    assert_eq!(
-        rows(
-            &conn,
-            "SELECT q.x, r.y FROM j AS q JOIN j AS r ON q.ts = r.ts"
-        ),
-        ["x y"]
-    );
+    conn.execute_batch("DROP VIEW a_all; CREATE VIEW a_all AS SELECT ts, dur, x FROM a").unwrap();
+    assert_eq!(rows(&conn, "SELECT q.x, r.y FROM j AS q JOIN j AS r ON q.ts = r.ts"), ["x y"]);
 }
 
 #[test]
 fn pq8_constraints_on_ts_and_partition_reach_the_tables() {
-    let conn = with_tables(
-        "(0, 10, 1, 'x1'), (20, 10, 2, 'x2')",
-        "(0, 30, 1, 'y1'), (0, 30, 2, 'y2')",
-    );
+    let conn =
+        with_tables("(0, 10, 1, 'x1'), (20, 10, 2, 'x2')", "(0, 30, 1, 'y1'), (0, 30, 2, 'y2')");
     // An index on the partition is of use only if the constraint is in the table's own query.
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::<String>::new()));
     let read = std::sync::Arc::clone(&seen);
@@ -406,36 +332,18 @@ fn pq8_rows_come_in_order_without_a_sorter() {
         "(20, 5, 1, 'x'), (0, 10, 2, 'x'), (0, 10, 1, 'x')",
         "(0, 50, 1, 'y'), (0, 50, 2, 'y')",
     );
-    conn.execute_batch(&format!(
-        "CREATE VIRTUAL TABLE temp.j USING SPAN_JOIN({SAME})"
-    ))
-    .unwrap();
+    conn.execute_batch(&format!("CREATE VIRTUAL TABLE temp.j USING SPAN_JOIN({SAME})")).unwrap();
     let plan = |by: &str| {
-        let plan = rows(
-            &conn,
-            &format!("EXPLAIN QUERY PLAN SELECT * FROM j ORDER BY {by}"),
-        );
+        let plan = rows(&conn, &format!("EXPLAIN QUERY PLAN SELECT * FROM j ORDER BY {by}"));
         plan.join(" ").contains("TEMP B-TREE")
     };
     assert_eq!(
-        [
-            plan("p"),
-            plan("p, ts"),
-            plan("ts"),
-            plan("p DESC"),
-            plan("p, ts, dur")
-        ],
+        [plan("p"), plan("p, ts"), plan("ts"), plan("p DESC"), plan("p, ts, dur")],
         [false, false, true, true, true]
     );
+    assert_eq!(rows(&conn, "SELECT p, ts FROM j ORDER BY p, ts"), ["1 0", "1 20", "2 0"]);
     assert_eq!(
-        rows(&conn, "SELECT p, ts FROM j ORDER BY p, ts"),
-        ["1 0", "1 20", "2 0"]
-    );
-    assert_eq!(
-        rows(
-            &conn,
-            "SELECT p, ts FROM j WHERE p IN (2, 1) ORDER BY p, ts"
-        ),
+        rows(&conn, "SELECT p, ts FROM j WHERE p IN (2, 1) ORDER BY p, ts"),
         ["1 0", "1 20", "2 0"]
     );
 }
@@ -448,15 +356,9 @@ fn pq12_a_join_with_a_table_reads_the_spans_once() {
          CREATE TABLE names (p INTEGER PRIMARY KEY, name TEXT); INSERT INTO names VALUES (1, 'n')"
     ))
     .unwrap();
-    let plan = rows(
-        &conn,
-        "EXPLAIN QUERY PLAN SELECT * FROM names JOIN j USING (p)",
-    );
+    let plan = rows(&conn, "EXPLAIN QUERY PLAN SELECT * FROM names JOIN j USING (p)");
     assert!(plan[0].contains("SCAN j VIRTUAL TABLE"), "{plan:?}");
-    assert_eq!(
-        rows(&conn, "SELECT name FROM names JOIN j USING (p)"),
-        ["n"]
-    );
+    assert_eq!(rows(&conn, "SELECT name FROM names JOIN j USING (p)"), ["n"]);
 }
 
 /// Spans without overlaps in a partition: `(ts, dur, partition)`.
@@ -475,12 +377,7 @@ fn spans(durations: impl Strategy<Value = i64>) -> impl Strategy<Value = Vec<(i6
 }
 
 fn constraint() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec![
-        "ts >= 12",
-        "ts < 12",
-        "ts = 12",
-        "ts > 6 AND ts <= 20",
-    ])
+    prop::sample::select(vec!["ts >= 12", "ts < 12", "ts = 12", "ts > 6 AND ts <= 20"])
 }
 
 /// The rows by the rule: all pairs of spans, and of spans with gaps, that overlap.
@@ -491,10 +388,7 @@ fn naive(
     key: [bool; 2],
 ) -> Vec<String> {
     let pieces = |spans: &[(i64, i64, i64)], has_gaps: bool, p: Option<i64>| {
-        let mut spans: Vec<_> = spans
-            .iter()
-            .filter(|span| p.is_none_or(|p| p == span.2))
-            .collect();
+        let mut spans: Vec<_> = spans.iter().filter(|span| p.is_none_or(|p| p == span.2)).collect();
         spans.sort();
         let mut pieces = Vec::new();
         let mut end = i64::MIN;
@@ -511,11 +405,7 @@ fn naive(
         pieces
     };
     let of = |spans: &[(i64, i64, i64)], is_keyed: bool| -> Vec<i64> {
-        spans
-            .iter()
-            .map(|span| span.2)
-            .filter(|_| is_keyed)
-            .collect()
+        spans.iter().map(|span| span.2).filter(|_| is_keyed).collect()
     };
     let mut partitions = [of(a, key[0]), of(b, key[1])].concat();
     partitions.sort();
@@ -539,11 +429,7 @@ fn naive(
                         && (ts_b == end_b || ts < end_b));
                 if is_in && (x.is_some() || y.is_some()) {
                     let told = |x: Option<i64>| x.map_or("NULL".to_owned(), |x| x.to_string());
-                    let p = if key == [false; 2] {
-                        String::new()
-                    } else {
-                        format!("{p} ")
-                    };
+                    let p = if key == [false; 2] { String::new() } else { format!("{p} ") };
                     found.push(format!("{ts} {} {p}{} {}", end - ts, told(x), told(y)));
                 }
             }
@@ -565,9 +451,7 @@ fn compare(
     )
     .unwrap();
     for (table, spans) in [("a", a), ("b", b)] {
-        let mut insert = conn
-            .prepare(&format!("INSERT INTO {table} VALUES (?, ?, ?)"))
-            .unwrap();
+        let mut insert = conn.prepare(&format!("INSERT INTO {table} VALUES (?, ?, ?)")).unwrap();
         for span in spans {
             insert.execute(*span).unwrap();
         }
@@ -601,29 +485,17 @@ fn compare(
             // A constraint that is pushed down changes nothing but the number of rows.
             let sql = format!("SELECT * FROM j WHERE {constraint}");
             let without = format!("SELECT * FROM j WHERE {}", constraint.replace("ts", "+ts"));
-            prop_assert_eq!(
-                rows(&conn, &sql),
-                rows(&conn, &without),
-                "{} {}",
-                kind,
-                constraint
-            );
+            prop_assert_eq!(rows(&conn, &sql), rows(&conn, &without), "{} {}", kind, constraint);
             if key != [false; 2] {
                 let sql = "SELECT * FROM j WHERE p = 1 AND ts > 3";
                 let without = "SELECT * FROM j WHERE +p = 1 AND +ts > 3";
                 prop_assert_eq!(rows(&conn, sql), rows(&conn, without));
                 let sorted = rows(&conn, "SELECT * FROM j ORDER BY +p, +ts");
                 let key = |row: &String| {
-                    row.splitn(4, ' ')
-                        .take(3)
-                        .map(str::to_owned)
-                        .collect::<Vec<_>>()
+                    row.splitn(4, ' ').take(3).map(str::to_owned).collect::<Vec<_>>()
                 };
                 let keys = |rows: &[String]| -> Vec<(String, String)> {
-                    rows.iter()
-                        .map(key)
-                        .map(|k| (k[2].clone(), k[0].clone()))
-                        .collect()
+                    rows.iter().map(key).map(|k| (k[2].clone(), k[0].clone())).collect()
                 };
                 prop_assert_eq!(keys(&ordered), keys(&sorted));
             }

@@ -11,10 +11,7 @@ fn pq9_names_of_c_plus_plus_and_rust_are_as_in_the_source() {
             "_ZNSt6vectorIiSaIiEE9push_backERKi",
             "std::vector<int, std::allocator<int> >::push_back(int const&)",
         ),
-        (
-            "_RNvCskwGfYPst2Cb_3foo16example_function",
-            "foo::example_function",
-        ),
+        ("_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function"),
         ("main", "NULL"),
         ("_Znonsense", "NULL"),
         ("_R", "NULL"),

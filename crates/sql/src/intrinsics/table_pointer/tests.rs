@@ -16,10 +16,7 @@ fn with_squares(conn: &Connection) -> Arc<AtomicUsize> {
         counted.fetch_add(1, Ordering::Relaxed);
         let count: i64 = ctx.get(0)?;
         let row = |n: i64| vec![Cell::Integer(n), Cell::Integer(n * n)];
-        Ok(Pointer::to(Table::of_rows(
-            &["n", "square"],
-            (1..=count).map(row).collect(),
-        )))
+        Ok(Pointer::to(Table::of_rows(&["n", "square"], (1..=count).map(row).collect())))
     })
     .unwrap();
     calls
@@ -38,10 +35,7 @@ fn pq9_a_table_pointer_gives_the_rows_of_a_table() {
     let sql = "SELECT s.square FROM (SELECT t.c0 AS square FROM __intrinsic_table_ptr(squares(2)) t
         WHERE __INTRINSIC_TABLE_PTR_BIND(t.c0, 'square')) s ORDER BY 1 DESC";
     assert_eq!(rows(&conn, sql), ["4", "1"]);
-    assert_eq!(
-        rows(&conn, &sql.replace("squares(2)", "squares(0)")),
-        [""; 0]
-    );
+    assert_eq!(rows(&conn, &sql.replace("squares(2)", "squares(0)")), [""; 0]);
 }
 
 #[test]
@@ -76,10 +70,7 @@ fn pq11_binds_beyond_the_sixteenth_hold() {
         let names: Vec<String> = (0..32).map(|column| format!("n{column}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         // Zeros: a bind that were checked as a value would leave the row out.
-        Ok(Pointer::to(Table::of_rows(
-            &names,
-            vec![vec![Cell::Integer(0); 32]],
-        )))
+        Ok(Pointer::to(Table::of_rows(&names, vec![vec![Cell::Integer(0); 32]])))
     })
     .unwrap();
     let columns: Vec<String> = (0..32).map(|column| format!("c{column}")).collect();
@@ -166,10 +157,7 @@ fn pq9_what_is_no_table_is_an_error() {
             "SELECT c0 FROM __intrinsic_table_ptr({value}) WHERE __intrinsic_table_ptr_bind(c0, 'n')"
         );
         let message = error(&conn, &sql);
-        assert!(
-            message.contains("must be a table from another intrinsic"),
-            "{message}"
-        );
+        assert!(message.contains("must be a table from another intrinsic"), "{message}");
     }
 }
 
@@ -177,12 +165,8 @@ fn pq9_what_is_no_table_is_an_error() {
 fn pq9_a_pointer_is_null_to_everybody_else() {
     let conn = connection();
     with_squares(&conn);
-    assert_eq!(
-        rows(&conn, "SELECT squares(1), typeof(squares(1))"),
-        ["NULL null"]
-    );
-    conn.execute_batch("CREATE TABLE kept AS SELECT squares(3) AS s")
-        .unwrap();
+    assert_eq!(rows(&conn, "SELECT squares(1), typeof(squares(1))"), ["NULL null"]);
+    conn.execute_batch("CREATE TABLE kept AS SELECT squares(3) AS s").unwrap();
     let sql =
         "SELECT c0 FROM kept, __intrinsic_table_ptr(s) WHERE __intrinsic_table_ptr_bind(c0, 'n')";
     assert!(try_rows(&conn, sql).is_err());
@@ -194,8 +178,7 @@ fn pq9_a_table_pointer_joins_from_the_left_and_in_subqueries() {
     with_squares(&conn);
     let squares = "(SELECT c0 AS n, c1 AS square FROM __intrinsic_table_ptr(squares(2))
         WHERE __intrinsic_table_ptr_bind(c0, 'n') AND __intrinsic_table_ptr_bind(c1, 'square'))";
-    conn.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), (2), (3)")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), (2), (3)").unwrap();
     let sql =
         format!("SELECT t.n, s.square FROM t LEFT JOIN {squares} AS s ON s.n = t.n ORDER BY 1");
     assert_eq!(rows(&conn, &sql), ["1 1", "2 4", "3 NULL"]);
@@ -212,8 +195,7 @@ fn pq9_a_table_pointer_joins_from_the_left_and_in_subqueries() {
 fn pq9_an_argument_from_another_table_gives_its_own_rows() {
     let conn = connection();
     with_squares(&conn);
-    conn.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), (2)")
-        .unwrap();
+    conn.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), (2)").unwrap();
     let sql = "SELECT n, c0 FROM t, __intrinsic_table_ptr(squares(t.n))
         WHERE __intrinsic_table_ptr_bind(c0, 'square')";
     assert_eq!(rows(&conn, sql), ["1 1", "2 1", "2 4"]);

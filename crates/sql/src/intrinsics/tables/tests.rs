@@ -25,19 +25,13 @@ fn pq9_a_database_of_timebase_names_traces_by_their_files() {
          INSERT INTO metadata VALUES ('size', 7, NULL, 0, NULL);",
     )
     .unwrap();
-    assert_eq!(
-        rows(&conn, "SELECT extract_metadata_for_trace(0, 'size')"),
-        ["7"]
-    );
+    assert_eq!(rows(&conn, "SELECT extract_metadata_for_trace(0, 'size')"), ["7"]);
     // A table of the prelude comes first.
     conn.execute_batch(
         "CREATE TEMP TABLE metadata (name, int_value, str_value, trace_id, machine_id)",
     )
     .unwrap();
-    assert_eq!(
-        rows(&conn, "SELECT extract_metadata_for_trace(0, 'size')"),
-        ["NULL"]
-    );
+    assert_eq!(rows(&conn, "SELECT extract_metadata_for_trace(0, 'size')"), ["NULL"]);
 }
 
 #[test]

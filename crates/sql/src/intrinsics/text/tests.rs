@@ -62,11 +62,7 @@ fn pq9_reverse_turns_characters_round() {
 #[test]
 fn pq9_hexadecimal_numbers_are_stripped() {
     let cases = [
-        (
-            "Choreographer#doFrame 12345",
-            2,
-            "Choreographer#doFrame <num>",
-        ),
+        ("Choreographer#doFrame 12345", 2, "Choreographer#doFrame <num>"),
         ("at 0x7fab, done", 2, "at 0x<num>, done"),
         ("0xffff", 2, "0x<num>"),
         ("0xffff", 1, "<num>x<num>"),
@@ -78,11 +74,7 @@ fn pq9_hexadecimal_numbers_are_stripped() {
         ("", 1, ""),
     ];
     for (text, least, expected) in cases {
-        assert_eq!(
-            one(&format!("__intrinsic_strip_hex('{text}', {least})")),
-            expected,
-            "{text}"
-        );
+        assert_eq!(one(&format!("__intrinsic_strip_hex('{text}', {least})")), expected, "{text}");
     }
     assert_eq!(one("__intrinsic_strip_hex(NULL, 1)"), "NULL");
     assert!(message("__intrinsic_strip_hex('a', -1)").contains("must be 0 or more, not -1"));
@@ -92,11 +84,7 @@ fn pq9_hexadecimal_numbers_are_stripped() {
 fn pq9_base64_goes_both_ways() {
     assert_eq!(one("__intrinsic_base64_encode(x'000102fb')"), "AAEC+w==");
     for text in ["AAEC+w==", "AAEC-w", "AAEC+w="] {
-        assert_eq!(
-            one(&format!("hex(__intrinsic_base64_decode('{text}'))")),
-            "000102FB",
-            "{text}"
-        );
+        assert_eq!(one(&format!("hex(__intrinsic_base64_decode('{text}'))")), "000102FB", "{text}");
     }
     assert_eq!(one("hex(__intrinsic_base64_decode(''))"), "");
     assert_eq!(one("__intrinsic_base64_decode(NULL)"), "NULL");
@@ -112,10 +100,7 @@ fn pq9_base64_goes_both_ways() {
 fn pq9_unhex_gives_a_number() {
     assert_eq!(one("__intrinsic_unhex('0x10000000')"), "268435456");
     assert_eq!(one("__intrinsic_unhex(' fF ')"), "255");
-    assert_eq!(
-        one("__intrinsic_unhex('7fffffffffffffff')"),
-        i64::MAX.to_string()
-    );
+    assert_eq!(one("__intrinsic_unhex('7fffffffffffffff')"), i64::MAX.to_string());
     assert_eq!(one("__intrinsic_unhex(NULL)"), "NULL");
     for wrong in ["", "0x", "xyz", "8000000000000000"] {
         assert!(
@@ -128,14 +113,8 @@ fn pq9_unhex_gives_a_number() {
 #[test]
 fn pq9_stacks_are_put_together_from_the_leaf() {
     // Each entry is 0A, its size, 0A, the size of the name, the name.
-    assert_eq!(
-        one("hex(cat_stacks('root', 'leaf'))"),
-        "0A060A046C6561660A060A04726F6F74"
-    );
-    assert_eq!(
-        one("cat_stacks('a', 'b', 'c') = cat_stacks('a', cat_stacks('b', NULL, 'c'))"),
-        "1"
-    );
+    assert_eq!(one("hex(cat_stacks('root', 'leaf'))"), "0A060A046C6561660A060A04726F6F74");
+    assert_eq!(one("cat_stacks('a', 'b', 'c') = cat_stacks('a', cat_stacks('b', NULL, 'c'))"), "1");
     assert_eq!(one("hex(cat_stacks())"), "");
     let long = "hex(substr(cat_stacks(replace(hex(zeroblob(75)), '0', 'x')), 1, 6))";
     assert_eq!(one(long), "0A99010A9601");

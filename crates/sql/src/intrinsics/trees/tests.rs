@@ -9,10 +9,7 @@ fn tree(values: &str) -> String {
 
 fn to_table(values: &str) -> String {
     let table = format!("__intrinsic_tree_to_table({})", tree(values));
-    table_query(
-        &table,
-        &["_tree_id", "_tree_parent_id", "id", "parent_id", "name"],
-    )
+    table_query(&table, &["_tree_id", "_tree_parent_id", "id", "parent_id", "name"])
 }
 
 #[test]
@@ -21,21 +18,12 @@ fn pq9_a_tree_has_parents_before_their_children() {
     let ordered = "(10, NULL, 'root'), (20, 10, 'leaf'), (30, NULL, 'other')";
     assert_eq!(
         rows(&conn, &to_table(ordered)),
-        [
-            "0 NULL 10 NULL root",
-            "1 0 20 10 leaf",
-            "2 NULL 30 NULL other"
-        ]
+        ["0 NULL 10 NULL root", "1 0 20 10 leaf", "2 NULL 30 NULL other"]
     );
     let unordered = "(30, 20, 'leaf'), (5, 10, 'twig'), (20, 10, NULL), (10, NULL, 'root')";
     assert_eq!(
         rows(&conn, &to_table(unordered)),
-        [
-            "0 NULL 10 NULL root",
-            "1 0 20 10 NULL",
-            "2 1 30 20 leaf",
-            "3 0 5 10 twig"
-        ]
+        ["0 NULL 10 NULL root", "1 0 20 10 NULL", "2 1 30 20 leaf", "3 0 5 10 twig"]
     );
 }
 
@@ -45,22 +33,13 @@ fn pq9_a_wrong_tree_is_an_error_that_names_the_row() {
     let message = |values: &str| {
         error(&conn, &to_table(values)).replace("__intrinsic_tree_from_table(): ", "")
     };
-    assert_eq!(
-        message("(1, NULL, ''), (1, NULL, '')"),
-        "two rows have the id 1"
-    );
-    assert_eq!(
-        message("(1, 2, '')"),
-        "no row has the id 2, which is a parent"
-    );
+    assert_eq!(message("(1, NULL, ''), (1, NULL, '')"), "two rows have the id 1");
+    assert_eq!(message("(1, 2, '')"), "no row has the id 2, which is a parent");
     assert_eq!(
         message("(1, 2, ''), (2, 1, '')"),
         "the parents of a node go in a circle; a tree has a root"
     );
-    assert_eq!(
-        message("(1, 1, '')"),
-        "the parents of a node go in a circle; a tree has a root"
-    );
+    assert_eq!(message("(1, 1, '')"), "the parents of a node go in a circle; a tree has a root");
     assert_eq!(message("('a', NULL, '')"), "an id must be an integer");
     let few = error(&conn, "SELECT __intrinsic_tree_from_table('id', 1)");
     assert!(few.contains("it takes 'id' and the id"), "{few}");
@@ -92,24 +71,13 @@ fn pq9_a_summary_adds_up_each_subtree() {
     let sql = format!("{} ORDER BY c0", table_query(&table, &columns));
     assert_eq!(
         rows(&conn, &sql),
-        [
-            "1 2 1 10 1 3",
-            "2 3 2 30 1 2",
-            "3 NULL 3 60 4 1",
-            "4 NULL 1 40 4 1"
-        ]
+        ["1 2 1 10 1 3", "2 3 2 30 1 2", "3 NULL 3 60 4 1", "4 NULL 1 40 4 1"]
     );
     let nothing = table.replace(
         "FROM (VALUES",
         "FROM (SELECT 1 AS column1, 1 AS column2, 1 AS column3, 1 AS column4 WHERE 0) -- (",
     );
-    assert_eq!(
-        rows(&conn, &table_query(&format!("{nothing}\n)"), &columns)),
-        [""; 0]
-    );
-    let summary = format!(
-        "__intrinsic_tree_dominator_summary({})",
-        tree("(1, NULL, '')")
-    );
+    assert_eq!(rows(&conn, &table_query(&format!("{nothing}\n)"), &columns)), [""; 0]);
+    let summary = format!("__intrinsic_tree_dominator_summary({})", tree("(1, NULL, '')"));
     assert!(error(&conn, &table_query(&summary, &["id"])).contains("the tree needs the columns"));
 }

@@ -20,11 +20,7 @@ fn action(text: &str) -> Action {
 }
 
 fn column(name: &str, declared: Type) -> Column {
-    Column {
-        name: name.into(),
-        declared,
-        is_variadic: false,
-    }
+    Column { name: name.into(), declared, is_variadic: false }
 }
 
 #[test]
@@ -32,12 +28,7 @@ fn pq3_a_table_with_a_schema_is_read() {
     let text = "create or replace perfetto table \"a b\" using dataframe (\n id ID, -- the id\n ts TIMESTAMP, utid JOINID(thread.id), value DOUBLE) AS\nSELECT 1 AS id";
     let statement = try_read(text).unwrap();
     assert!(statement.is_replacing);
-    let Action::Table {
-        name,
-        schema,
-        select,
-    } = statement.action
-    else {
+    let Action::Table { name, schema, select } = statement.action else {
         panic!();
     };
     assert_eq!(name, "a b");
@@ -62,10 +53,7 @@ fn pq5_functions_with_and_without_arguments_are_read() {
     let Action::Function(function) = action(text) else {
         panic!();
     };
-    assert_eq!(
-        function.arguments,
-        [column("a", Type::Long), column("module", Type::String)]
-    );
+    assert_eq!(function.arguments, [column("a", Type::Long), column("module", Type::String)]);
     let Returns::Rows(columns) = function.returns else {
         panic!();
     };
@@ -81,17 +69,11 @@ fn pq5_functions_with_and_without_arguments_are_read() {
 #[test]
 fn pq1_other_statements_of_the_dialect_are_read() {
     for (text, expected) in [
-        (
-            "INCLUDE PERFETTO MODULE slices.with_context",
-            "slices.with_context",
-        ),
+        ("INCLUDE PERFETTO MODULE slices.with_context", "slices.with_context"),
         ("include perfetto module a . b . *", "a.b.*"),
         ("INCLUDE PERFETTO MODULE *", "*"),
     ] {
-        assert!(
-            matches!(action(text), Action::Include(module) if module == expected),
-            "{text}"
-        );
+        assert!(matches!(action(text), Action::Include(module) if module == expected), "{text}");
     }
     let Action::Index(index) = action("CREATE PERFETTO INDEX i ON t(a, \"b\")") else {
         panic!();
@@ -139,10 +121,7 @@ fn pq1_what_sqlite_makes_can_go_to_the_temp_schema() {
             "CREATE VIEW IF NOT EXISTS v AS SELECT 1",
             Some("CREATE TEMP VIEW IF NOT EXISTS v AS SELECT 1"),
         ),
-        (
-            "CREATE VIRTUAL TABLE v USING m(a, b)",
-            Some("CREATE VIRTUAL TABLE temp.v USING m(a, b)"),
-        ),
+        ("CREATE VIRTUAL TABLE v USING m(a, b)", Some("CREATE VIRTUAL TABLE temp.v USING m(a, b)")),
         (
             "CREATE VIRTUAL TABLE IF NOT EXISTS v USING m",
             Some("CREATE VIRTUAL TABLE IF NOT EXISTS temp.v USING m"),

@@ -48,12 +48,7 @@ impl Engine<'_> {
         is_replacing: bool,
     ) -> Result<()> {
         self.shared.keep_statements(self.conn)?;
-        let head = Head {
-            name: function.name,
-            arguments: function.arguments,
-            place,
-            is_replacing,
-        };
+        let head = Head { name: function.name, arguments: function.arguments, place, is_replacing };
         match (function.returns, function.body) {
             (Returns::Value, Body::Select(sql)) => self.scalar(head, sql),
             (_, Body::Delegates(to)) => self.delegate(head, &to),
@@ -64,9 +59,7 @@ impl Engine<'_> {
     }
 
     fn scalar(&self, head: Head<'_>, sql: Sql) -> Result<()> {
-        let Head {
-            name, arguments, ..
-        } = &head;
+        let Head { name, arguments, .. } = &head;
         let key = self.open_key(&head, arguments.len())?;
         let registered = self.shared.has_slot(&key);
         if !registered {
@@ -82,33 +75,26 @@ impl Engine<'_> {
         let body = self.body(&sql)?;
         check_parameters(name, arguments, &body, &sql)?;
         if body.column_count() != 1 {
-            let message = format!(
-                "{name}(): its SELECT must have one column, not {}",
-                body.column_count()
-            );
+            let message =
+                format!("{name}(): its SELECT must have one column, not {}", body.column_count());
             return Err(sql.explain(&message, None));
         }
         let scalar = Scalar::new(name, arguments.clone(), &sql, &self.shared.pools, &body);
         drop(body);
-        self.shared
-            .define(self.conn, &key, name, Some(Arc::new(scalar)))
+        self.shared.define(self.conn, &key, name, Some(Arc::new(scalar)))
     }
 
     /// `DELEGATES TO`: a function whose body is a call of the other one.
     fn delegate(&self, head: Head<'_>, to: &str) -> Result<()> {
-        let Head {
-            name, arguments, ..
-        } = &head;
+        let Head { name, arguments, .. } = &head;
         let is_variadic = arguments.last().is_some_and(|last| last.is_variadic);
         let count = match is_variadic {
             true => ANY,
             false => arguments.len(),
         };
         let key = self.open_key(&head, count)?;
-        let (has_target, has_name) = (
-            self.has_function(to, key.1)?,
-            self.has_function(name, key.1)?,
-        );
+        let (has_target, has_name) =
+            (self.has_function(to, key.1)?, self.has_function(name, key.1)?);
         if !has_target {
             // SQLite or timebase has what trace processor calls so.
             if has_name && to.eq_ignore_ascii_case(&format!("__intrinsic_{name}")) {
@@ -131,19 +117,15 @@ impl Engine<'_> {
             );
             return Err(at(head.place, message));
         }
-        let names: Vec<String> = arguments
-            .iter()
-            .map(|argument| format!("${}", argument.name))
-            .collect();
+        let names: Vec<String> =
+            arguments.iter().map(|argument| format!("${}", argument.name)).collect();
         let text = format!("SELECT {}({})", quoted(to), names.join(", "));
         let source = Source::new(Some(format!("{name}()")), &text);
         let sql = Sql::of(&pieces(&source, 0, text.len()));
         let body = self.body(&sql)?;
         let scalar = Scalar::new(name, arguments.clone(), &sql, &self.shared.pools, &body);
         drop(body);
-        let defined = self
-            .shared
-            .define(self.conn, &key, name, Some(Arc::new(scalar.unchecked())));
+        let defined = self.shared.define(self.conn, &key, name, Some(Arc::new(scalar.unchecked())));
         match defined {
             // A function of SQLite's cannot be replaced while a statement runs.
             Err(error) if has_name && !error.is_interrupt() => {
@@ -167,9 +149,7 @@ impl Engine<'_> {
     }
 
     fn tabular(&self, head: Head<'_>, columns: Vec<Column>, sql: Sql) -> Result<()> {
-        let Head {
-            name, arguments, ..
-        } = &head;
+        let Head { name, arguments, .. } = &head;
         let body = self.body(&sql)?;
         check_parameters(name, arguments, &body, &sql)?;
         let names = body.column_names();

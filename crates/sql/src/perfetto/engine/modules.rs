@@ -53,10 +53,8 @@ impl Engine<'_> {
         match known {
             Some(Progress::Included) => return Ok(()),
             Some(Progress::Running) => {
-                let message = format!(
-                    "the module {module} includes itself: {}",
-                    self.circle(module)
-                );
+                let message =
+                    format!("the module {module} includes itself: {}", self.circle(module));
                 return Err(at(place, message));
             }
             Some(Progress::Failed(why)) => {
@@ -85,15 +83,11 @@ impl Engine<'_> {
     /// Runs a module of which nothing stays if it fails.
     fn attempt(&self, module: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
         let before = locked(&self.shared.state).clone();
-        locked(&self.shared.state)
-            .modules
-            .insert(module.to_owned(), Progress::Running);
+        locked(&self.shared.state).modules.insert(module.to_owned(), Progress::Running);
         let result = self.whole(run);
         match &result {
             Ok(()) => {
-                locked(&self.shared.state)
-                    .modules
-                    .insert(module.to_owned(), Progress::Included);
+                locked(&self.shared.state).modules.insert(module.to_owned(), Progress::Included);
             }
             Err(_) => self.shared.restore(before),
         }
@@ -105,10 +99,9 @@ impl Engine<'_> {
         if error.is_interrupt() {
             return error;
         }
-        locked(&self.shared.state).modules.insert(
-            module.to_owned(),
-            Progress::Failed(error.message().to_owned()),
-        );
+        locked(&self.shared.state)
+            .modules
+            .insert(module.to_owned(), Progress::Failed(error.message().to_owned()));
         let message = format!("{error}\n  included at {}", place.short());
         error.with(message)
     }
@@ -134,9 +127,7 @@ impl Engine<'_> {
             Some(name) => name,
             None => return Ok(()),
         };
-        let is_of_prelude = module
-            .strip_prefix(&name)
-            .is_some_and(|rest| rest.starts_with('.'));
+        let is_of_prelude = module.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
         let key = format!("{name} of {}", root.told());
         if is_of_prelude || locked(&self.shared.state).modules.contains_key(&key) {
             return Ok(());

@@ -64,24 +64,16 @@ fn pq10_blanks_and_comments_around_a_call_and_its_arguments_have_no_meaning() {
         assert_eq!(expanded(list, text), "a", "{text}");
     }
     assert_eq!(expanded(list, "none!( /* nothing */ )"), "1");
-    assert_eq!(
-        expanded(list, "same!(a -- in between\n+ b)"),
-        "a -- in between\n+ b"
-    );
+    assert_eq!(expanded(list, "same!(a -- in between\n+ b)"), "a -- in between\n+ b");
     // This is no call.
     assert_eq!(expanded(list, "same != (a), none!()"), "same != (a), 1");
 }
 
 #[test]
 fn pq7_a_macro_makes_the_call_of_another_one() {
-    let list: &[(&str, &[&str], &str)] = &[
-        ("inner", &["x"], "<$x>"),
-        ("outer", &["m", "x"], "$m!(a) inner!($x) $m!($x)"),
-    ];
-    assert_eq!(
-        expanded(list, "outer!(inner, inner!(y))"),
-        "<a> < <y> > < <y> >"
-    );
+    let list: &[(&str, &[&str], &str)] =
+        &[("inner", &["x"], "<$x>"), ("outer", &["m", "x"], "$m!(a) inner!($x) $m!($x)")];
+    assert_eq!(expanded(list, "outer!(inner, inner!(y))"), "<a> < <y> > < <y> >");
 }
 
 #[test]
@@ -96,15 +88,10 @@ fn pq7_recursion_and_growth_have_an_end() {
         .map(|level| (format!("m{level}"), format!("m{0}!() m{0}!()", level + 1)))
         .chain([("m40".into(), "a_long_name".into())])
         .collect();
-    let list: Vec<(&str, &[&str], &str)> = doubled
-        .iter()
-        .map(|(name, body)| (name.as_str(), &[] as &[&str], body.as_str()))
-        .collect();
+    let list: Vec<(&str, &[&str], &str)> =
+        doubled.iter().map(|(name, body)| (name.as_str(), &[] as &[&str], body.as_str())).collect();
     let error = try_expand(&list, "m0!()").unwrap_err();
-    assert!(
-        error.starts_with("the macros make a statement of more than 16 MiB"),
-        "{error}"
-    );
+    assert!(error.starts_with("the macros make a statement of more than 16 MiB"), "{error}");
     let mut list = list;
     list.pop();
     list.push(("m40", &[], ""));
@@ -118,10 +105,8 @@ fn pq7_a_chain_of_999_macros_is_expanded() {
         .map(|level| (format!("m{level}"), format!("m{}!()", level + 1)))
         .chain([("m998".into(), "x".into())])
         .collect();
-    let list: Vec<(&str, &[&str], &str)> = chain
-        .iter()
-        .map(|(name, body)| (name.as_str(), &[] as &[&str], body.as_str()))
-        .collect();
+    let list: Vec<(&str, &[&str], &str)> =
+        chain.iter().map(|(name, body)| (name.as_str(), &[] as &[&str], body.as_str())).collect();
     assert_eq!(expanded(&list, "m0!()"), "x");
 }
 
@@ -139,38 +124,20 @@ fn pq10_stringify_keeps_quotes_and_unknown_variables() {
     }
     // A quote ends the text, as it does in trace processor.
     assert_eq!(expanded(list, "text!('a')"), "''a''");
-    assert_eq!(
-        expanded(list, "__intrinsic_stringify_ignore_table!(t)"),
-        "'t'"
-    );
+    assert_eq!(expanded(list, "__intrinsic_stringify_ignore_table!(t)"), "'t'");
     let error = try_expand(list, "__intrinsic_stringify!(a, b)").unwrap_err();
-    assert!(
-        error.starts_with("__intrinsic_stringify!() takes 1 arguments, not 2"),
-        "{error}"
-    );
+    assert!(error.starts_with("__intrinsic_stringify!() takes 1 arguments, not 2"), "{error}");
 }
 
 #[test]
 fn pq10_token_apply_with_lists_of_unequal_length_and_empty_ones() {
-    let list: &[(&str, &[&str], &str)] = &[
-        ("one", &["x"], "$x AS col_$x"),
-        ("eq", &["a", "b"], "$a = $b"),
-        ("id", &["a"], "$a"),
-    ];
+    let list: &[(&str, &[&str], &str)] =
+        &[("one", &["x"], "$x AS col_$x"), ("eq", &["a", "b"], "$a = $b"), ("id", &["a"], "$a")];
     for (call, expected) in [
-        (
-            "__intrinsic_token_apply!(id, (a, b, (c, d)))",
-            "a, b, (c, d)",
-        ),
-        (
-            "__intrinsic_token_apply!(eq, (a, b, c), (x, y))",
-            "a = x, b = y",
-        ),
+        ("__intrinsic_token_apply!(id, (a, b, (c, d)))", "a, b, (c, d)"),
+        ("__intrinsic_token_apply!(eq, (a, b, c), (x, y))", "a = x, b = y"),
         ("__intrinsic_token_apply_prefix!(id, (a, b))", ", a, b"),
-        (
-            "__intrinsic_token_apply_and!(eq, (a, b), (x, y))",
-            "a = x AND b = y",
-        ),
+        ("__intrinsic_token_apply_and!(eq, (a, b), (x, y))", "a = x AND b = y"),
         ("__intrinsic_token_apply_and_prefix!(id, (a))", " AND a"),
         ("__intrinsic_token_apply!(id, ())", ""),
         ("__intrinsic_token_apply_and_prefix!(eq, (a), ())", ""),
@@ -180,19 +147,14 @@ fn pq10_token_apply_with_lists_of_unequal_length_and_empty_ones() {
     }
     for call in ["(id, a)", "(id, (,))", "(id, (a) b)", "(id)"] {
         let error = try_expand(list, &format!("__intrinsic_token_apply!{call}")).unwrap_err();
-        assert!(
-            error.starts_with("__intrinsic_token_apply!() takes"),
-            "{error}"
-        );
+        assert!(error.starts_with("__intrinsic_token_apply!() takes"), "{error}");
     }
 }
 
 #[test]
 fn pq7_an_error_names_the_macro_through_which_it_came() {
-    let list: &[(&str, &[&str], &str)] = &[
-        ("outer", &["x"], "SELECT\n  inner!($x, 1)"),
-        ("inner", &["x"], "$x"),
-    ];
+    let list: &[(&str, &[&str], &str)] =
+        &[("outer", &["x"], "SELECT\n  inner!($x, 1)"), ("inner", &["x"], "$x")];
     let error = try_expand(list, "-- script\nouter!(a)").unwrap_err();
     assert_eq!(
         error,
@@ -202,10 +164,7 @@ fn pq7_an_error_names_the_macro_through_which_it_came() {
     let error = try_expand(list, "missing!()").unwrap_err();
     assert!(error.starts_with("no such macro: missing!"), "{error}");
     let error = try_expand(list, "outer!(a").unwrap_err();
-    assert!(
-        error.starts_with("the arguments of outer! have no end"),
-        "{error}"
-    );
+    assert!(error.starts_with("the arguments of outer! have no end"), "{error}");
 }
 
 #[test]
@@ -214,16 +173,10 @@ fn pq7_a_place_in_the_result_is_found_again() {
     let sql = try_expand(list, "SELECT sum!(column) FROM t").unwrap();
     assert_eq!(sql.text, "SELECT 1 + column + wrong FROM t");
     let told = |word: &str| sql.place(sql.text.find(word).unwrap()).unwrap().told();
-    assert_eq!(
-        told("column"),
-        "\n  line 1, column 13: SELECT sum!(column) FROM t"
-    );
+    assert_eq!(told("column"), "\n  line 1, column 13: SELECT sum!(column) FROM t");
     assert_eq!(
         told("wrong"),
         "\n  module.sum, line 1, column 10: 1 + $x + wrong\n  through the macro sum!, called at line 1, column 8"
     );
-    assert_eq!(
-        told("FROM"),
-        "\n  line 1, column 21: SELECT sum!(column) FROM t"
-    );
+    assert_eq!(told("FROM"), "\n  line 1, column 21: SELECT sum!(column) FROM t");
 }

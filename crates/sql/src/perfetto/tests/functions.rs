@@ -37,22 +37,10 @@ fn pq5_types_of_arguments_are_checked() {
     );
     assert_eq!(rows(&conn, &script), "1x1.527 none");
     for (arguments, expected) in [
-        (
-            "'1', 'x', 1.5, x'', 7",
-            "f(): argument 1 (l) must be LONG, not a text",
-        ),
-        (
-            "1, 2, 1.5, x'', 7",
-            "f(): argument 2 (s) must be STRING, not an integer",
-        ),
-        (
-            "1, 'x', 1, x'', 7",
-            "f(): argument 3 (d) must be DOUBLE, not an integer",
-        ),
-        (
-            "1, 'x', 1.5, 2.5, 7",
-            "f(): argument 4 (b) must be BYTES, not a real number",
-        ),
+        ("'1', 'x', 1.5, x'', 7", "f(): argument 1 (l) must be LONG, not a text"),
+        ("1, 2, 1.5, x'', 7", "f(): argument 2 (s) must be STRING, not an integer"),
+        ("1, 'x', 1, x'', 7", "f(): argument 3 (d) must be DOUBLE, not an integer"),
+        ("1, 'x', 1.5, 2.5, 7", "f(): argument 4 (b) must be BYTES, not a real number"),
     ] {
         assert_eq!(refusal(&conn, &format!("SELECT f({arguments})")), expected);
     }
@@ -74,10 +62,7 @@ fn pq5_a_wrong_body_is_an_error_at_its_place_and_leaves_nothing() {
             "SELECT 1, 2",
             "f(): its SELECT must have one column, not 2\n  line 2, column 1: SELECT 1, 2",
         ),
-        (
-            "SELECT x",
-            "no such column: x\n  line 2, column 8: SELECT x",
-        ),
+        ("SELECT x", "no such column: x\n  line 2, column 8: SELECT x"),
         (
             "SELECT 1 FROM missing",
             "no such table: missing\n  line 2, column 1: SELECT 1 FROM missing",
@@ -91,10 +76,7 @@ fn pq5_a_wrong_body_is_an_error_at_its_place_and_leaves_nothing() {
     assert_eq!(rows(&conn, script), "3");
     assert!(refusal(&conn, script).starts_with("CREATE PERFETTO FUNCTION: f exists already"));
     // The name may have another number of arguments.
-    rows(
-        &conn,
-        "CREATE PERFETTO FUNCTION f(a LONG, b LONG) RETURNS LONG AS SELECT $a + $b",
-    );
+    rows(&conn, "CREATE PERFETTO FUNCTION f(a LONG, b LONG) RETURNS LONG AS SELECT $a + $b");
     assert_eq!(rows(&conn, "SELECT f(3), f(3, 4)"), "3 7");
 }
 
@@ -180,10 +162,7 @@ fn pq5_a_function_is_replaced_while_others_use_it() {
         .join()
         .unwrap()
     });
-    assert!(
-        deep.contains("functions call each other more than 1000 deep"),
-        "{deep}"
-    );
+    assert!(deep.contains("functions call each other more than 1000 deep"), "{deep}");
 }
 
 /// A connection that another thread uses while this one waits.
@@ -201,23 +180,11 @@ fn pq6_a_function_with_rows_is_stepped_lazily() {
         SELECT n, 'number ' || n AS name FROM n;
         SELECT name FROM up_from(5) LIMIT 2";
     assert_eq!(rows(&conn, script), "number 5\nnumber 6");
-    assert_eq!(
-        rows(&conn, "SELECT * FROM up_from(1) LIMIT 1"),
-        "1 number 1"
-    );
+    assert_eq!(rows(&conn, "SELECT * FROM up_from(1) LIMIT 1"), "1 number 1");
     for (sql, expected) in [
-        (
-            "SELECT * FROM up_from",
-            "up_from() takes 1 arguments; argument 1 (start) is missing",
-        ),
-        (
-            "SELECT * FROM up_from('a')",
-            "up_from(): argument 1 (start) must be LONG, not a text",
-        ),
-        (
-            "SELECT * FROM up_from(1, 2)",
-            "too many arguments on up_from() - max 1",
-        ),
+        ("SELECT * FROM up_from", "up_from() takes 1 arguments; argument 1 (start) is missing"),
+        ("SELECT * FROM up_from('a')", "up_from(): argument 1 (start) must be LONG, not a text"),
+        ("SELECT * FROM up_from(1, 2)", "too many arguments on up_from() - max 1"),
     ] {
         let error = refusal(&conn, sql);
         assert!(error.starts_with(expected), "{error}");
@@ -233,17 +200,11 @@ fn pq6_a_function_with_rows_joins_and_runs_in_subqueries() {
         SELECT t.a, b.a, b.module FROM t, below(t.a, 10) AS b";
     assert_eq!(rows(&conn, script), "2 1 10\n3 1 10\n3 2 20");
     assert_eq!(
-        rows(
-            &conn,
-            "SELECT a, (SELECT sum(module) FROM below(t.a, 1)) FROM t"
-        ),
+        rows(&conn, "SELECT a, (SELECT sum(module) FROM below(t.a, 1)) FROM t"),
         "1 NULL\n2 1\n3 3"
     );
     assert_eq!(
-        rows(
-            &conn,
-            "SELECT count(*) FROM below(3, 1) AS x JOIN below(4, 1) AS y USING (a)"
-        ),
+        rows(&conn, "SELECT count(*) FROM below(3, 1) AS x JOIN below(4, 1) AS y USING (a)"),
         "2"
     );
     assert_eq!(
@@ -287,19 +248,11 @@ fn pq6_a_function_delegates() {
     let script = "CREATE PERFETTO FUNCTION size_of(x ANY) RETURNS LONG DELEGATES TO length;
         SELECT size_of('abc'), size_of(x'00')";
     assert_eq!(rows(&conn, script), "3 1");
-    let error = refusal(
-        &conn,
-        "CREATE PERFETTO FUNCTION f(x ANY) RETURNS LONG DELEGATES TO missing",
-    );
-    assert!(
-        error.starts_with("f(): no such function: missing"),
-        "{error}"
-    );
+    let error =
+        refusal(&conn, "CREATE PERFETTO FUNCTION f(x ANY) RETURNS LONG DELEGATES TO missing");
+    assert!(error.starts_with("f(): no such function: missing"), "{error}");
     // A function that only trace processor has fails in the call alone.
-    rows(
-        &conn,
-        "CREATE PERFETTO FUNCTION f(x ANY) RETURNS LONG DELEGATES TO __intrinsic_missing",
-    );
+    rows(&conn, "CREATE PERFETTO FUNCTION f(x ANY) RETURNS LONG DELEGATES TO __intrinsic_missing");
     assert!(refusal(&conn, "SELECT f(1)").starts_with("no such function: f"));
     // SQLite's own function is the one that trace processor calls so.
     let script = "CREATE PERFETTO FUNCTION abs(x ANY) RETURNS LONG DELEGATES TO __intrinsic_abs; SELECT abs(-1)";
@@ -316,8 +269,5 @@ fn pq10_a_memoized_function_runs_once_for_each_argument() {
     // Without it, this makes 10^18 calls.
     assert_eq!(rows(&conn, "SELECT fib(80)"), "23416728348467685");
     let error = refusal(&conn, "SELECT experimental_memoize('missing')");
-    assert!(
-        error.starts_with("experimental_memoize(): missing must be a function"),
-        "{error}"
-    );
+    assert!(error.starts_with("experimental_memoize(): missing must be a function"), "{error}");
 }

@@ -18,10 +18,7 @@ fn pq3_a_table_has_the_types_of_its_schema() {
         SELECT 'a' AS name, 3 AS id, 10 AS ts, 1 AS utid, 2 AS value, TRUE AS is_x
         UNION ALL SELECT NULL, 7, 20, 2, 2.5, 0;
         SELECT id, typeof(value), value, * FROM t";
-    assert_eq!(
-        rows(&conn, script),
-        "3 real 2.0 a 3 10 1 2.0 1\n7 real 2.5 NULL 7 20 2 2.5 0"
-    );
+    assert_eq!(rows(&conn, script), "3 real 2.0 a 3 10 1 2.0 1\n7 real 2.5 NULL 7 20 2 2.5 0");
     // The columns are in the order of the SELECT, as in trace processor.
     let expected = "name TEXT, id INTEGER key, ts INTEGER, utid INTEGER, value REAL, is_x INTEGER";
     assert_eq!(types(&conn, "t"), expected);
@@ -54,10 +51,7 @@ fn pq10_types_that_change_after_many_rows_are_seen() {
         WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n WHERE x < 20000)
         SELECT iif(x = 19000, 0.5, x) AS a, iif(x > 18000, 'text', NULL) AS b FROM n;
         SELECT typeof(a), typeof(b), count(*), min(rowid), max(rowid) FROM u GROUP BY 1, 2";
-    assert_eq!(
-        rows(&conn, script),
-        "real null 18001 0 18000\nreal text 2000 18001 20000"
-    );
+    assert_eq!(rows(&conn, script), "real null 18001 0 18000\nreal text 2000 18001 20000");
     assert_eq!(types(&conn, "u"), "a REAL, b TEXT");
     let left = "SELECT group_concat(name, ', ') FROM sqlite_temp_schema WHERE type = 'table'";
     assert_eq!(rows(&conn, left), "t, u");
@@ -79,10 +73,7 @@ fn pq3_a_select_with_a_subquery_for_each_row_may_have_any_number_of_rows() {
              SELECT x AS id, (SELECT name FROM name WHERE name.id = x % 2) AS name FROM n;
              SELECT name, count(*), min(id), max(id) FROM t GROUP BY name"
         );
-        assert_eq!(
-            rows(&conn, &script),
-            "even 25000 0 49998\nodd 25000 1 49999"
-        );
+        assert_eq!(rows(&conn, &script), "even 25000 0 49998\nodd 25000 1 49999");
     }
 }
 
@@ -98,12 +89,9 @@ fn pq10_a_real_number_makes_a_column_of_integers_real() {
 #[test]
 fn pq3_an_id_is_the_key_where_its_values_ascend() {
     let conn = connect();
-    for (values, is_key) in [
-        ("(1), (2), (9)", true),
-        ("(2), (1)", false),
-        ("(1), (1)", false),
-        ("(1), (NULL)", false),
-    ] {
+    for (values, is_key) in
+        [("(1), (2), (9)", true), ("(2), (1)", false), ("(1), (1)", false), ("(1), (NULL)", false)]
+    {
         let script = format!(
             "CREATE OR REPLACE PERFETTO TABLE t(id ID) AS SELECT column1 AS id FROM (VALUES {values});
              SELECT group_concat(coalesce(id, 'NULL')) FROM t"
@@ -152,10 +140,8 @@ fn pq10_a_schema_is_a_set_of_names_and_a_difference_is_named() {
         error.starts_with("CREATE PERFETTO TABLE t: two columns are called a; rename one with AS"),
         "{error}"
     );
-    let error = refusal(
-        &conn,
-        "CREATE PERFETTO TABLE t(a LONG) AS SELECT 1 AS a UNION ALL SELECT 'x'",
-    );
+    let error =
+        refusal(&conn, "CREATE PERFETTO TABLE t(a LONG) AS SELECT 1 AS a UNION ALL SELECT 'x'");
     assert!(
         error.starts_with(
             "CREATE PERFETTO TABLE t: the column a is LONG by the schema, but row 2 has a text"
@@ -163,13 +149,7 @@ fn pq10_a_schema_is_a_set_of_names_and_a_difference_is_named() {
         "{error}"
     );
     // Nothing stays of them.
-    assert_eq!(
-        rows(
-            &conn,
-            "SELECT count(*) FROM sqlite_temp_schema WHERE name = 't'"
-        ),
-        "0"
-    );
+    assert_eq!(rows(&conn, "SELECT count(*) FROM sqlite_temp_schema WHERE name = 't'"), "0");
 }
 
 #[test]
@@ -181,19 +161,13 @@ fn pq3_a_table_is_replaced_even_by_its_own_rows_and_under_a_view() {
         SELECT y FROM v";
     assert_eq!(rows(&conn, script), "20\n70");
     assert_eq!(
-        rows(
-            &conn,
-            "CREATE OR REPLACE PERFETTO VIEW t AS SELECT 5 AS x; SELECT y FROM v"
-        ),
+        rows(&conn, "CREATE OR REPLACE PERFETTO VIEW t AS SELECT 5 AS x; SELECT y FROM v"),
         "50"
     );
     let error = refusal(&conn, "CREATE PERFETTO TABLE t AS SELECT 1 AS x");
     assert!(error.starts_with("CREATE PERFETTO TABLE: t exists already; use CREATE OR REPLACE PERFETTO TABLE, or another name"), "{error}");
     let error = refusal(&conn, "CREATE PERFETTO VIEW t AS SELECT 1 AS x");
-    assert!(
-        error.starts_with("CREATE PERFETTO VIEW: t exists already"),
-        "{error}"
-    );
+    assert!(error.starts_with("CREATE PERFETTO VIEW: t exists already"), "{error}");
 }
 
 #[test]
@@ -229,35 +203,17 @@ fn pq4_an_index_is_made_on_a_table_and_left_out_on_the_database() {
     let script = "CREATE PERFETTO TABLE t AS SELECT 1 AS a, 2 AS b;
         CREATE PERFETTO INDEX t ON t(a, b)";
     rows(&conn, script);
-    let plan = rows(
-        &conn,
-        "EXPLAIN QUERY PLAN SELECT * FROM t WHERE a = 1 AND b = 2",
-    );
+    let plan = rows(&conn, "EXPLAIN QUERY PLAN SELECT * FROM t WHERE a = 1 AND b = 2");
     assert!(plan.contains("INDEX t (index) (a=? AND b=?)"), "{plan}");
     let error = refusal(&conn, "CREATE PERFETTO INDEX t ON t(b)");
-    assert!(
-        error.starts_with("CREATE PERFETTO INDEX: t exists already"),
-        "{error}"
-    );
-    rows(
-        &conn,
-        "CREATE OR REPLACE PERFETTO INDEX t ON t(b); DROP PERFETTO INDEX t ON t",
-    );
+    assert!(error.starts_with("CREATE PERFETTO INDEX: t exists already"), "{error}");
+    rows(&conn, "CREATE OR REPLACE PERFETTO INDEX t ON t(b); DROP PERFETTO INDEX t ON t");
     let error = refusal(&conn, "DROP PERFETTO INDEX t ON t");
-    assert!(
-        error.starts_with("DROP PERFETTO INDEX: no such index: t"),
-        "{error}"
-    );
+    assert!(error.starts_with("DROP PERFETTO INDEX: no such index: t"), "{error}");
     let error = refusal(&conn, "CREATE PERFETTO INDEX i ON missing(b)");
-    assert!(
-        error.starts_with("CREATE PERFETTO INDEX: no such table: missing"),
-        "{error}"
-    );
+    assert!(error.starts_with("CREATE PERFETTO INDEX: no such table: missing"), "{error}");
     assert_eq!(crate::perfetto::take_notes(&conn).unwrap(), [""; 0]);
-    rows(
-        &conn,
-        "CREATE PERFETTO INDEX i ON ours(x); CREATE PERFETTO INDEX j ON also_ours(x)",
-    );
+    rows(&conn, "CREATE PERFETTO INDEX i ON ours(x); CREATE PERFETTO INDEX j ON also_ours(x)");
     let notes = crate::perfetto::take_notes(&conn).unwrap();
     assert_eq!(notes.len(), 2);
     assert!(
@@ -281,18 +237,9 @@ fn pq4_everything_can_be_dropped() {
         ("SELECT m!()", "no such macro: m!"),
         ("SELECT f()", "no such function: f"),
         ("SELECT * FROM g()", "no such table: g"),
-        (
-            "DROP PERFETTO TABLE t",
-            "DROP PERFETTO TABLE: no such table: t",
-        ),
-        (
-            "DROP PERFETTO FUNCTION f",
-            "DROP PERFETTO FUNCTION: no such function: f",
-        ),
-        (
-            "DROP PERFETTO MACRO m",
-            "DROP PERFETTO MACRO: no such macro: m",
-        ),
+        ("DROP PERFETTO TABLE t", "DROP PERFETTO TABLE: no such table: t"),
+        ("DROP PERFETTO FUNCTION f", "DROP PERFETTO FUNCTION: no such function: f"),
+        ("DROP PERFETTO MACRO m", "DROP PERFETTO MACRO: no such macro: m"),
     ] {
         let error = refusal(&conn, sql);
         assert!(error.starts_with(expected), "{error}");
@@ -313,10 +260,7 @@ fn pq7_macros_are_expanded_when_an_object_is_made() {
         SELECT f(1), (SELECT x FROM v), (SELECT x FROM t), plus_one!(0)";
     assert_eq!(rows(&conn, script), "2 6 7 100");
     let error = refusal(&conn, "CREATE PERFETTO MACRO one() RETURNS Expr AS 1");
-    assert!(
-        error.starts_with("CREATE PERFETTO MACRO: one! exists already"),
-        "{error}"
-    );
+    assert!(error.starts_with("CREATE PERFETTO MACRO: one! exists already"), "{error}");
 }
 
 #[test]

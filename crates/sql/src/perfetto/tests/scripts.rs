@@ -14,16 +14,10 @@ fn pq1_a_script_returns_its_last_statement_with_rows() {
             "SELECT 1; CREATE PERFETTO TABLE t AS SELECT 5 AS x; SELECT x FROM t; DROP PERFETTO TABLE t",
             "5",
         ),
-        (
-            "CREATE PERFETTO MACRO m() RETURNS Expr AS SELECT 7; m!()",
-            "7",
-        ),
+        ("CREATE PERFETTO MACRO m() RETURNS Expr AS SELECT 7; m!()", "7"),
         ("-- nothing", "nothing"),
         ("CREATE TEMP TABLE plain (x)", "nothing"),
-        (
-            "INSERT INTO plain VALUES (1), (2); SELECT count(*) FROM plain; DELETE FROM plain",
-            "2",
-        ),
+        ("INSERT INTO plain VALUES (1), (2); SELECT count(*) FROM plain; DELETE FROM plain", "2"),
     ] {
         assert_eq!(rows(&conn, script), expected, "{script}");
     }
@@ -50,23 +44,13 @@ fn pq1_a_script_of_10_mb_runs() {
     let conn = connect();
     let one = "CREATE OR REPLACE PERFETTO MACRO m() RETURNS Expr AS (SELECT 'a long text in the body');\n";
     let script = one.repeat((10 << 20) / one.len());
-    assert_eq!(
-        rows(&conn, &format!("{script} SELECT m!()")),
-        "a long text in the body"
-    );
+    assert_eq!(rows(&conn, &format!("{script} SELECT m!()")), "a long text in the body");
 }
 
 #[test]
 fn pq1_the_form_for_sqlite_of_each_statement_can_be_asked_for() {
     let conn = connect();
-    assert!(
-        step(
-            &conn,
-            "CREATE PERFETTO MACRO m(x Expr) RETURNS Expr AS ($x)"
-        )
-        .unwrap()
-        .is_none()
-    );
+    assert!(step(&conn, "CREATE PERFETTO MACRO m(x Expr) RETURNS Expr AS ($x)").unwrap().is_none());
     let translated = step(&conn, "SELECT m!(1), wrong").unwrap().unwrap();
     assert_eq!(translated.text(), "SELECT (1), wrong");
     assert!(!translated.is_same());
@@ -85,11 +69,7 @@ fn pq3_parameters_of_a_table_have_values() {
     let conn = connect();
     let script = "CREATE PERFETTO TABLE t AS SELECT :n + 1 AS x, $s AS s";
     let values = [("n", ValueRef::Integer(4)), ("s", ValueRef::Text(b"text"))];
-    assert!(
-        crate::perfetto::step_with(&conn, script, &values)
-            .unwrap()
-            .is_none()
-    );
+    assert!(crate::perfetto::step_with(&conn, script, &values).unwrap().is_none());
     assert_eq!(rows(&conn, "SELECT x, s FROM t"), "5 text");
     let error = refusal(&conn, "CREATE PERFETTO TABLE u AS\nSELECT :n AS x");
     assert_eq!(
@@ -107,8 +87,7 @@ fn pq11_select_perfetto_sql_runs_a_script_inside_of_a_statement() {
     let conn = Connection::open_in_memory().unwrap();
     super::register(&conn).unwrap();
     let ask = |sql: &str| {
-        conn.query_row(sql, [], |row| row.get::<_, i64>(0))
-            .map_err(|error| error.to_string())
+        conn.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|error| error.to_string())
     };
     let folder = folder.path().display();
     let sql = format!("SELECT perfetto_sql('INCLUDE PERFETTO MODULE a.m; CREATE PERFETTO VIEW v AS SELECT f(x) AS y FROM m;
@@ -145,13 +124,8 @@ fn pq11_select_perfetto_sql_runs_a_script_inside_of_a_statement() {
         "perfetto_sql(): argument 1 (script) must be a text, not 1"
     );
     // A view cannot call it.
-    conn.execute_batch("CREATE VIEW hostile AS SELECT perfetto_sql('SELECT 1')")
-        .unwrap();
-    assert!(
-        ask("SELECT * FROM hostile")
-            .unwrap_err()
-            .starts_with("unsafe use of perfetto_sql()")
-    );
+    conn.execute_batch("CREATE VIEW hostile AS SELECT perfetto_sql('SELECT 1')").unwrap();
+    assert!(ask("SELECT * FROM hostile").unwrap_err().starts_with("unsafe use of perfetto_sql()"));
 }
 
 #[test]
@@ -180,10 +154,7 @@ fn pq11_a_function_of_sqlite_is_not_replaced_while_a_statement_runs() {
         &conn,
         "SELECT perfetto_sql('CREATE PERFETTO FUNCTION hex(x ANY) RETURNS LONG AS SELECT 1')",
     );
-    assert!(
-        error.starts_with("CREATE PERFETTO FUNCTION: hex() cannot be declared: "),
-        "{error}"
-    );
+    assert!(error.starts_with("CREATE PERFETTO FUNCTION: hex() cannot be declared: "), "{error}");
     // Without a running statement, both are replaced.
     let script = "CREATE PERFETTO FUNCTION hex(x ANY) RETURNS LONG AS SELECT 1; SELECT hex('a')";
     assert_eq!(rows(&conn, script), "1");
@@ -191,10 +162,8 @@ fn pq11_a_function_of_sqlite_is_not_replaced_while_a_statement_runs() {
 
 #[test]
 fn pq11_perfetto_query_gives_the_last_statement_with_rows() {
-    let (folder, _) = folder(&[(
-        "a.m",
-        "CREATE PERFETTO MACRO twice(x Expr) RETURNS Expr AS 2 * $x",
-    )]);
+    let (folder, _) =
+        folder(&[("a.m", "CREATE PERFETTO MACRO twice(x Expr) RETURNS Expr AS 2 * $x")]);
     let conn = connect();
     let ask = |script: &str| {
         let sql = "SELECT perfetto_query(?1, ?2)";
@@ -255,10 +224,7 @@ fn pq11_the_rows_of_an_earlier_script_stay_while_they_are_read() {
 #[test]
 fn pq11_perfetto_notes_gives_what_the_user_should_know() {
     let (_folder, packages) = folder(&[
-        (
-            "prelude.p",
-            "CREATE PERFETTO VIEW heap AS SELECT * FROM __intrinsic_heap_graph",
-        ),
+        ("prelude.p", "CREATE PERFETTO VIEW heap AS SELECT * FROM __intrinsic_heap_graph"),
         ("a.m", "CREATE PERFETTO TABLE made AS SELECT * FROM heap"),
     ]);
     let conn = connect();
@@ -291,13 +257,7 @@ fn pq11_perfetto_rows_gives_json() {
         rows(&conn, script),
         "{\"a\":1,\"b\":2.5,\"c\":\"it\\\"s\\n\",\"d\":null,\"e\":\"00FF\"}\n{\"a\":2,\"b\":1e300,\"c\":\"é\",\"d\":1,\"e\":null}"
     );
-    assert_eq!(
-        rows(
-            &conn,
-            "SELECT sum(row ->> 'a') FROM perfetto_rows('SELECT a FROM t')"
-        ),
-        "3"
-    );
+    assert_eq!(rows(&conn, "SELECT sum(row ->> 'a') FROM perfetto_rows('SELECT a FROM t')"), "3");
     assert_eq!(
         rows(
             &conn,
@@ -319,31 +279,15 @@ fn pq11_perfetto_result_has_the_columns_of_a_select() {
         CREATE VIRTUAL TABLE temp.r USING perfetto_result('SELECT a, twice!(a) AS b, a FROM t WHERE a <> ''x''');
         SELECT * FROM r";
     assert_eq!(rows(&conn, script), "1 2 1\n2 4 2");
-    assert_eq!(
-        rows(
-            &conn,
-            "SELECT group_concat(name) FROM pragma_table_info('r')"
-        ),
-        "a,b,a:2"
-    );
+    assert_eq!(rows(&conn, "SELECT group_concat(name) FROM pragma_table_info('r')"), "a,b,a:2");
     // The table is as it was made, whatever becomes of the macro.
     let script =
         "DROP PERFETTO MACRO twice; CREATE TEMP TABLE other (x); SELECT sum(b) FROM r WHERE a > 1";
     assert_eq!(rows(&conn, script), "4");
-    for text in [
-        "INCLUDE PERFETTO MODULE a",
-        "SELECT 1; SELECT 2",
-        "DELETE FROM t",
-        "",
-    ] {
-        let error = refusal(
-            &conn,
-            &format!("CREATE VIRTUAL TABLE temp.q USING perfetto_result('{text}')"),
-        );
-        assert!(
-            error.starts_with("perfetto_result takes one SELECT"),
-            "{error}"
-        );
+    for text in ["INCLUDE PERFETTO MODULE a", "SELECT 1; SELECT 2", "DELETE FROM t", ""] {
+        let error =
+            refusal(&conn, &format!("CREATE VIRTUAL TABLE temp.q USING perfetto_result('{text}')"));
+        assert!(error.starts_with("perfetto_result takes one SELECT"), "{error}");
     }
 }
 
@@ -351,10 +295,7 @@ fn pq11_perfetto_result_has_the_columns_of_a_select() {
 fn pq11_two_threads_use_one_connection_in_turn() {
     use std::sync::{Arc, Mutex};
     let conn = connect();
-    rows(
-        &conn,
-        "CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT $x + 1",
-    );
+    rows(&conn, "CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT $x + 1");
     let conn = Arc::new(Mutex::new(conn));
     let threads: Vec<_> = (0..2)
         .map(|number| {

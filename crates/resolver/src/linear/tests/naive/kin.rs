@@ -42,11 +42,7 @@ fn kinship(readings: &[Pair], kinds: Kinds) -> Option<bool> {
     let larger = i128::from(quanta[0].max(quanta[1]).max(1));
     let is_same = |of: &&Pair| offset(**of).abs() < larger && i128::from(of.0) > 1_000_000 * larger;
     let same = readings.iter().filter(is_same).count();
-    let needed = if readings.len() <= 2 {
-        readings.len()
-    } else {
-        readings.len() / 2 + 1
-    };
+    let needed = if readings.len() <= 2 { readings.len() } else { readings.len() / 2 + 1 };
     if same >= needed {
         return Some(true);
     }
@@ -56,9 +52,7 @@ fn kinship(readings: &[Pair], kinds: Kinds) -> Option<bool> {
     let length = |of: &[Pair]| difference(of[0].0, of[1].0);
     let mut lengths: Vec<f64> = readings.windows(2).map(length).collect();
     lengths.sort_by(f64::total_cmp);
-    let mut short = lengths
-        .get(3 * lengths.len() / 4)
-        .map_or(0.0, |q| q / 1000.0);
+    let mut short = lengths.get(3 * lengths.len() / 4).map_or(0.0, |q| q / 1000.0);
     if kinds.is_coarse {
         short = short.max(20e9);
     }
@@ -73,10 +67,7 @@ fn kinship(readings: &[Pair], kinds: Kinds) -> Option<bool> {
     }
     let offs = readings.windows(3).map(|of| off(of[0], of[1], of[2]));
     let d = f64::max(3e3, 3.0 * median(offs.collect()).unwrap_or(0.0)) + kinds.tick() + q;
-    let rates: Vec<_> = told
-        .iter()
-        .map(|of| (rate(of[0], of[1]), length(of)))
-        .collect();
+    let rates: Vec<_> = told.iter().map(|of| (rate(of[0], of[1]), length(of))).collect();
     let rate = weighted(&rates);
     let usual = median(told.iter().map(|of| length(of)).collect()).unwrap();
     match rate.abs() > 4.0 * d / ((told.len() as f64).sqrt() * usual) {
@@ -93,14 +84,8 @@ impl Kin {
         let are_twins = kinship(&readings, kinds)?;
         let quanta = kinds.quanta(&readings);
         let q = quanta[0] as f64 + quanta[1] as f64;
-        let moves = readings
-            .windows(2)
-            .map(|of| against(1.0, of[0], of[1]).abs());
-        let usual = if readings.len() < 4 {
-            0.0
-        } else {
-            median(moves.collect()).unwrap()
-        };
+        let moves = readings.windows(2).map(|of| against(1.0, of[0], of[1]).abs());
+        let usual = if readings.len() < 4 { 0.0 } else { median(moves.collect()).unwrap() };
         let mut kin = Kin {
             are_twins,
             levels: Vec::new(),
@@ -144,10 +129,7 @@ impl Kin {
             if left <= most {
                 let cost = cost + left as u64 * 1_000_000_000;
                 let ways = |of: &Chosen| -> Vec<(Option<usize>, bool)> {
-                    of.iter()
-                        .rev()
-                        .map(|&(_, before, by_step)| (before, by_step))
-                        .collect()
+                    of.iter().rev().map(|&(_, before, by_step)| (before, by_step)).collect()
                 };
                 let is_better = best.as_ref().is_none_or(|(least, other)| {
                     let last = other.last().unwrap().0;
@@ -170,11 +152,8 @@ impl Kin {
                 if moved <= self.scale {
                     go(((moved / self.scale).powi(2) * 1e9).round() as u64, false);
                 }
-                let step = if moved > 1e6 + self.kinds.tick() {
-                    900_000_000
-                } else {
-                    1_700_000_000
-                };
+                let step =
+                    if moved > 1e6 + self.kinds.tick() { 900_000_000 } else { 1_700_000_000 };
                 go(step + if was_step { 1_200_000_000 } else { 0 }, true);
             }
         }
@@ -207,11 +186,7 @@ impl Kin {
             let count = level.readings.len();
             let mut error = f64::max(500.0, f64::max(3000.0 / count as f64, scatter));
             if count <= 2 {
-                let first = if number == 0 {
-                    i64::MIN
-                } else {
-                    ends[number - 1].0
-                };
+                let first = if number == 0 { i64::MIN } else { ends[number - 1].0 };
                 let last = ends.get(number + 1).map_or(i64::MAX, |of| of.1);
                 let around = readings.iter().filter(|of| (first..=last).contains(&of.0));
                 let offs = around.map(|&of| away(of, level.offset));
@@ -226,14 +201,9 @@ impl Kin {
         for number in 1..self.levels.len() {
             let [before, after] = [&self.levels[number - 1], &self.levels[number]];
             let near = (after.offset - before.offset).abs() as f64 / 4.0;
-            let between = self
-                .left_out
-                .iter()
-                .filter(|of| before.end < of.0 && of.0 < after.start);
+            let between = self.left_out.iter().filter(|of| before.end < of.0 && of.0 < after.start);
             let on = |level: &Level| -> Vec<i64> {
-                let on = between
-                    .clone()
-                    .filter(|&&of| away(of, level.offset) <= near);
+                let on = between.clone().filter(|&&of| away(of, level.offset) <= near);
                 on.map(|of| of.0).collect()
             };
             let (early, late) = (on(before).last().copied(), on(after).first().copied());

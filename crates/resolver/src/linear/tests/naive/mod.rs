@@ -169,10 +169,7 @@ fn estimated(prior: f64, rho: Option<f64>, gaps: &[Told]) -> (f64, f64) {
     if gaps.is_empty() {
         return (prior, 1.0 / own.sqrt());
     }
-    let shown: Vec<_> = gaps
-        .iter()
-        .map(|&(rate, sigma)| (rate, 1.0 / sigma))
-        .collect();
+    let shown: Vec<_> = gaps.iter().map(|&(rate, sigma)| (rate, 1.0 / sigma)).collect();
     let rate = prior + (weighted(&shown) - prior) * weight / (weight + own);
     (rate, 1.0 / (weight + own).sqrt())
 }
@@ -189,14 +186,8 @@ impl Naive {
         let lengths = readings.windows(2).map(|of| difference(of[0].0, of[1].0));
         let mut lengths: Vec<f64> = lengths.collect();
         lengths.sort_by(f64::total_cmp);
-        let short = lengths
-            .get(3 * lengths.len() / 4)
-            .map_or(0.0, |q| q / 1000.0);
-        let told = if kinds.is_coarse {
-            short.max(20e9)
-        } else {
-            short
-        };
+        let short = lengths.get(3 * lengths.len() / 4).map_or(0.0, |q| q / 1000.0);
+        let told = if kinds.is_coarse { short.max(20e9) } else { short };
         let quanta = kinds.quanta(&readings);
         let q = quanta[0] as f64 + quanta[1] as f64;
         let telling = lengths.iter().copied().filter(|&length| length >= told);
@@ -226,11 +217,7 @@ impl Naive {
 
     /// ρ of a segment.
     fn rho(&self) -> f64 {
-        if self.kinds.is_raw || self.kinds.is_tsc {
-            500e-6
-        } else {
-            150e-6
-        }
+        if self.kinds.is_raw || self.kinds.is_tsc { 500e-6 } else { 150e-6 }
     }
 
     fn leaps(&self, i: Pair, j: Pair) -> bool {
@@ -293,9 +280,7 @@ impl Naive {
             .flat_map(|(number, group)| group.iter().map(move |&reading| (number, reading)))
             .collect();
         let mut chosen = self.cheapest(&nodes, groups.len(), first);
-        let inner = chosen
-            .windows(3)
-            .filter(|of| !of[1].1.is_step && !of[2].1.is_step);
+        let inner = chosen.windows(3).filter(|of| !of[1].1.is_step && !of[2].1.is_step);
         let offs = inner.map(|of| off(nodes[of[0].0].1, nodes[of[1].0].1, nodes[of[2].0].1));
         let scale = self.scale(median(offs.collect()).unwrap_or(0.0));
         if scale != first {
@@ -304,10 +289,7 @@ impl Naive {
         self.cut(&nodes, &chosen, scale);
         // Readings of groups without a used reading.
         let used: Vec<usize> = chosen.iter().map(|&(node, _)| nodes[node].0).collect();
-        let left_out = all
-            .iter()
-            .enumerate()
-            .filter(|(number, _)| !used.contains(number));
+        let left_out = all.iter().enumerate().filter(|(number, _)| !used.contains(number));
         self.left_out = left_out.flat_map(|(_, group)| group.clone()).collect();
         self.judge(&all);
         self
@@ -317,20 +299,9 @@ impl Naive {
     fn cheapest(&self, nodes: &[(usize, Pair)], groups: usize, scale: f64) -> Chosen {
         let mut best: Option<(u64, Chosen)> = None;
         for (start, &(group, _)) in nodes.iter().enumerate().filter(|(_, node)| node.0 <= 5) {
-            let way = Way {
-                from: None,
-                is_step: false,
-                line_from: None,
-            };
+            let way = Way { from: None, is_step: false, line_from: None };
             let cost = group as u64 * 1_000_000_000;
-            self.go_on(
-                nodes,
-                groups,
-                scale,
-                &mut vec![(start, way)],
-                cost,
-                &mut best,
-            );
+            self.go_on(nodes, groups, scale, &mut vec![(start, way)], cost, &mut best);
         }
         best.unwrap().1
     }
@@ -382,11 +353,7 @@ impl Naive {
                     }
                     _ => 0,
                 };
-                let way = Way {
-                    from: Some(j),
-                    is_step: false,
-                    line_from: None,
-                };
+                let way = Way { from: Some(j), is_step: false, line_from: None };
                 chosen.push((k, way));
                 self.go_on(nodes, groups, scale, chosen, cost + left + bent, best);
                 chosen.pop();
@@ -395,20 +362,9 @@ impl Naive {
             let step = if leaps { 900_000_000 } else { 1_700_000_000 };
             let again = if by.is_step { 1_200_000_000 } else { 0 };
             let line_from = by.from.filter(|_| !by.is_step);
-            let way = Way {
-                from: Some(j),
-                is_step: true,
-                line_from,
-            };
+            let way = Way { from: Some(j), is_step: true, line_from };
             chosen.push((k, way));
-            self.go_on(
-                nodes,
-                groups,
-                scale,
-                chosen,
-                cost + left + step + again,
-                best,
-            );
+            self.go_on(nodes, groups, scale, chosen, cost + left + step + again, best);
             chosen.pop();
         }
     }
@@ -450,10 +406,7 @@ impl Naive {
             let [e, f] = [segment.errors[index], segment.errors[index + 1]];
             let sigma = (e * e + f * f).sqrt() / length;
             let own = rate(of[0], of[1]);
-            let (off, most) = (
-                (own - (self.kappa - 1.0)).abs(),
-                self.kappa.abs() * 1e-3 + sigma,
-            );
+            let (off, most) = ((own - (self.kappa - 1.0)).abs(), self.kappa.abs() * 1e-3 + sigma);
             self.is_close |= (off - most).abs() < 1e-6 * most;
             gaps.push(((own, sigma), length >= self.told && off <= most));
         }
@@ -479,11 +432,7 @@ impl Naive {
         let mut part = 1.0;
         if second.len() >= 8 && m1 > 0.0 {
             let m2 = median(second).unwrap();
-            part = f64::max(
-                1.0 / 9.0,
-                1.0 - f64::max(0.0, (m2 / m1).powi(2) - 1.0) / 7.0,
-            )
-            .sqrt();
+            part = f64::max(1.0 / 9.0, 1.0 - f64::max(0.0, (m2 / m1).powi(2) - 1.0) / 7.0).sqrt();
         }
         let least = match (self.kinds.is_coarse, self.kinds.are_builtin) {
             (true, _) => 10e6,
@@ -554,9 +503,7 @@ impl Naive {
         }
         self.usual_change = median(usual).unwrap_or(least_change);
         let long = |of: &[Pair]| difference(of[0].0, of[1].0);
-        let all = segments
-            .iter()
-            .flat_map(|of| of.readings.windows(2).map(long));
+        let all = segments.iter().flat_map(|of| of.readings.windows(2).map(long));
         let usual_length = match (median(all.collect()), median(lengths)) {
             (Some(all), Some(sure)) => all.max(sure / 2.0),
             _ => f64::INFINITY,
@@ -586,10 +533,7 @@ impl Naive {
                     for &from in &segment.readings {
                         let off = off_rate(from, rates[number], at);
                         if off <= most {
-                            segment
-                                .errors
-                                .iter_mut()
-                                .for_each(|error| *error = error.max(off));
+                            segment.errors.iter_mut().for_each(|error| *error = error.max(off));
                         }
                     }
                 }
@@ -603,18 +547,11 @@ impl Naive {
             let near = off_rate(j, rates[number - 1], k) / 4.0;
             let out = self.left_out_between(j.0, k.0);
             for at in &out {
-                let offs = [
-                    off_rate(j, rates[number - 1], *at),
-                    off_rate(k, rates[number], *at),
-                ];
+                let offs = [off_rate(j, rates[number - 1], *at), off_rate(k, rates[number], *at)];
                 self.is_close |= offs.iter().any(|off| (off - near).abs() <= 1e-9 * near);
             }
-            let early = out
-                .iter()
-                .filter(|at| off_rate(j, rates[number - 1], **at) <= near);
-            let late = out
-                .iter()
-                .filter(|at| off_rate(k, rates[number], **at) <= near);
+            let early = out.iter().filter(|at| off_rate(j, rates[number - 1], **at) <= near);
+            let late = out.iter().filter(|at| off_rate(k, rates[number], **at) <= near);
             let (early, late) = (early.map(|of| of.0).max(), late.map(|of| of.0).min());
             if early.is_some() && late.is_some() && late <= early {
                 continue;
@@ -645,18 +582,11 @@ impl Naive {
 
     /// The growth of the error outside; also at the reading itself it is unknown or not.
     fn grown(&self, away: f64) -> f64 {
-        if self.outside.is_infinite() {
-            f64::INFINITY
-        } else {
-            self.outside * away
-        }
+        if self.outside.is_infinite() { f64::INFINITY } else { self.outside * away }
     }
 
     fn drift(&self) -> (f64, f64) {
-        (
-            self.usual - (self.kappa - 1.0),
-            self.unsure + 2.0 * self.change,
-        )
+        (self.usual - (self.kappa - 1.0), self.unsure + 2.0 * self.change)
     }
 
     /// Whether it is so near to its error that rounding decides.
@@ -762,20 +692,14 @@ impl Segment {
             _ if index == last => end(of[last], of[last - 1], of[last - 2]),
             _ => off(of[index - 1], of[index], of[index + 1]),
         };
-        self.errors = (0..of.len())
-            .map(|index| noise.max(residual(index)))
-            .collect();
+        self.errors = (0..of.len()).map(|index| noise.max(residual(index))).collect();
     }
 
     /// The corners, including readings that are left out.
     fn points(&self, median: f64, usual_change: f64) -> Vec<Point> {
         let corner = |from: Pair, (a, error): (i64, f64)| {
             let gained = (difference(from.0, a) * median).round() as i64;
-            Point {
-                at: (a, from.1 + (a - from.0) + gained),
-                error,
-                change: usual_change,
-            }
+            Point { at: (a, from.1 + (a - from.0) + gained), error, change: usual_change }
         };
         let (first, last) = self.ends();
         let mut points: Vec<Point> = self.early.map(|at| corner(first, at)).into_iter().collect();
@@ -790,9 +714,7 @@ impl Segment {
 
 /// The nominal rate, κ of rules R1 and R34, if it is off 1 by more than `most`.
 fn nominal(readings: &[Pair], told: f64, most: f64) -> f64 {
-    let gaps = readings
-        .windows(2)
-        .filter(|of| difference(of[0].0, of[1].0) >= told);
+    let gaps = readings.windows(2).filter(|of| difference(of[0].0, of[1].0) >= told);
     let mut rates: Vec<f64> = gaps.map(|of| 1.0 + rate(of[0], of[1])).collect();
     rates.sort_by(f64::total_cmp);
     let middle = rates.len() / 2;
