@@ -13,10 +13,9 @@ use std::path::Path;
 use crate::manifest::{Clock, Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
 use timebase_resolver::FileTag;
 use timebase_store::sort::Scratch;
-use timebase_trace::{Digested, Inputs, Monitor, Reads, Source, TraceType};
+use timebase_trace::{Digested, Formats, Inputs, Monitor, Reads, Source, TraceType};
 
 use crate::error::Error;
-use crate::formats::FORMATS;
 use crate::joined::second_begins;
 
 /// A manifest has some hundred bytes a file.
@@ -42,6 +41,8 @@ impl File {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opening<'p> {
     pub manifest: Option<&'p Path>,
+    /// The formats of traces. Files in others are left out.
+    pub formats: Formats,
     pub reads: Reads,
     /// Whether each recording in a file is a file.
     pub split: bool,
@@ -69,11 +70,11 @@ impl<'a> Files<'a> {
     /// Opens the arguments of an import, and reads the manifest if there is one.
     pub fn open(
         sources: &[Source],
-        Opening { manifest, reads, split }: Opening<'_>,
+        Opening { manifest, formats, reads, split }: Opening<'_>,
         scratch: &Scratch,
         monitor: &'a Monitor,
     ) -> Result<Files<'a>, Error> {
-        let mut inputs = Inputs::open(sources, manifest, FORMATS, reads, scratch, monitor)?;
+        let mut inputs = Inputs::open(sources, manifest, formats, reads, scratch, monitor)?;
         if split {
             inputs.split(scratch, |trace| Ok(second_begins(trace)))?;
         }

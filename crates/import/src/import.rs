@@ -12,6 +12,7 @@ use crate::describe::{Derived, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
 
 use crate::files::{Files, Opening};
+use crate::formats::FORMATS;
 use crate::frame::{Finished, Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
@@ -200,6 +201,7 @@ pub(crate) fn open<'a>(
 ) -> Result<Files<'a>, Error> {
     let opening = Opening {
         manifest: options.manifest.as_deref(),
+        formats: FORMATS,
         reads: match options.conversion {
             Conversion::Nearest if !options.split => Reads::Once,
             _ => Reads::Again,

@@ -52,8 +52,8 @@ use timebase_resolver::{Clock, Estimates};
 use timebase_store::files::NewFile;
 use timebase_store::sort::Scratch;
 use timebase_trace::{
-    Counts, End as EndOfFile, FileKind, InputsError, Monitor, Pass as Reading, Reads, Source,
-    SourceError, TraceType, file_kind,
+    Counts, End as EndOfFile, FileKind, InputsError, Monitor, PERFETTO, Pass as Reading, Reads,
+    Source, SourceError, TraceType, file_kind,
 };
 
 use self::archive::Members;
@@ -528,8 +528,7 @@ impl Job<'_> {
                 Err(error) => told.push(error.to_string()),
             }
         }
-        let is_left =
-            |file: &&File| file.kind != TraceType::PERFETTO && file.kind != TraceType::Manifest;
+        let is_left = |file: &&File| !file.is_trace() && file.kind != TraceType::Manifest;
         for file in files.order.iter().filter(is_left).filter(|_| !files.is_alone) {
             told.push(format!("{}: not a trace, left out", files.inputs.title(file.id)));
         }
@@ -557,7 +556,8 @@ impl Job<'_> {
     fn open(&self) -> Result<Files<'_>, RewriteError> {
         let manifest = self.options.manifest.as_deref();
         let (sources, monitor) = (self.sources, self.monitor);
-        let opening = Opening { manifest, reads: Reads::Again, split: false };
+        let formats = &[PERFETTO];
+        let opening = Opening { manifest, formats, reads: Reads::Again, split: false };
         let opened = Files::open(sources, opening, &self.scratch, monitor);
         opened.map_err(|error| match (error, sources) {
             _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled.into(),
@@ -636,8 +636,7 @@ fn read(
     }
     let mut read = Vec::new();
     let mut late = 0u64;
-    let traces = files.traces().into_iter();
-    for file in traces.filter(|file| file.kind == TraceType::PERFETTO) {
+    for file in files.traces() {
         let title = files.inputs.title(file.id).to_owned();
         let (name, rules) = (files.name(&file), files.rules(&file));
         let mut input = files.inputs.open_ahead(file.id)?;
