@@ -18,6 +18,8 @@ const EPOCH: u64 = 1_000_000;
 /// Ids of flows: writers count from 1, or take 64 random bits.
 const FLOWS: [u64; 5] = [1, 2, (1 << 32) - 1, 1 << 32, (1 << 60) + 1];
 const UUIDS: u64 = 6;
+/// The first pid of files that share theirs.
+const SHARED_PID: u64 = 10;
 const SEQUENCES: [u64; 2] = [1, 2];
 
 /// A set: the packets of each file.
@@ -40,6 +42,8 @@ struct Generator {
     random: Random,
     file: usize,
     now: u64,
+    /// The pids of the file are this one and the next.
+    first_pid: u64,
     packets: Vec<Message>,
     /// The kind of each uuid of the file.
     kinds: Vec<u64>,
@@ -52,7 +56,7 @@ impl Generator {
     /// A descriptor of a uuid: a thread, a process, a counter, a track that merges with others of its
     /// name, one that does not, or a track below one of these.
     fn descriptor(&mut self, uuid: u64) -> Message {
-        let pid = 10 + self.random.below(2);
+        let pid = self.first_pid + self.random.below(2);
         let described = new().number(1, uuid);
         match self.kinds[uuid as usize] {
             0 => {
@@ -84,12 +88,11 @@ impl Generator {
         } else if self.random.one_in(5) {
             let phase = self.random.any(b"bbeen");
             let legacy = new().number(2, phase.into());
-            // A local id is of the thread's process. Before the file describes the thread, another file may have
-            // named its process, as processes are the machine's.
-            let may_be_local = !self.is_late[uuid as usize];
+            // A local id is of a process, and processes are the machine's: which row of a pid it is depends on other files
+            // that have the pid.
             let legacy = match self.random.below(3) {
-                1 | 2 if may_be_local => legacy.number(11, 1 + self.random.below(2)),
-                _ => legacy.number(10, 1 + self.random.below(2)),
+                0 if self.first_pid > SHARED_PID => legacy.number(10, 1 + self.random.below(2)),
+                _ => legacy.number(11, 1 + self.random.below(2)),
             };
             event = event.text(23, "async").message(6, legacy);
         } else {
@@ -127,6 +130,7 @@ fn set(seed: u64) -> (Set, Vec<FlowEvent>) {
             random: Random(seed * 8 + file as u64),
             file,
             now: EPOCH + random.below(5) * 1000,
+            first_pid: random.any(&[SHARED_PID, 100 * (file as u64 + 1)]),
             packets: Vec::new(),
             kinds: Vec::new(),
             is_late: Vec::new(),
