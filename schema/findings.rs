@@ -134,7 +134,8 @@ fn without_comments(sql: &str) -> String {
 /// expands. So checks without parts come first, and count for nothing.
 fn view(shared: &[(&str, String)], checks: &[Check]) -> String {
     let has_parts = |check: &&Check| {
-        let reads_one = shared.iter().any(|(name, _)| reads(&check.sql, name));
+        let reads_one =
+            reads(&check.sql).any(|table| shared.iter().any(|(name, _)| *name == table));
         reads_one || check.sql.contains("WITH ")
     };
     let (sharing, others): (Vec<_>, Vec<_>) = checks.iter().partition(has_parts);

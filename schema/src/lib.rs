@@ -251,14 +251,15 @@ include!(concat!(env!("OUT_DIR"), "/findings.rs"));
 /// ```
 pub fn with_parts(select: &str) -> String {
     // A part reads only those before it.
-    let mut needed: Vec<(&str, &str)> = Vec::new();
+    let mut read: BTreeSet<&str> = reads(select).collect();
+    let mut parts = Vec::new();
     for &(name, text) in PARTS.iter().rev() {
-        let mut readers = needed.iter().map(|(_, text)| *text).chain([select]);
-        if readers.any(|sql| reads(sql, name)) {
-            needed.push((name, text));
+        if read.contains(name) {
+            read.extend(reads(text));
+            parts.push(text);
         }
     }
-    let parts: Vec<&str> = needed.iter().rev().map(|(_, text)| *text).collect();
+    parts.reverse();
     match parts.is_empty() {
         true => select.to_owned(),
         false => format!("WITH RECURSIVE\n{}\n{select}", parts.join(",\n")),

@@ -4,7 +4,7 @@
 //!
 //! A format turns the bytes of a file into records and events. A record is a row of `packet` with its place in time;
 //! whatever is known of a packet (its path over snapshots, its doubt, the damage around it) is known of the records of all
-//! formats. An event is the same compact form that a track event of Perfetto has ([`TrackEvent`]), so all
+//! formats. An event is the same compact form that a track event of Perfetto has (`timeline/track_event.rs`), so all
 //! that follows the timeline (threads, tracks, slices, flows, arguments, rows) does not know formats.
 //!
 //! A record that is no packet gets the header of a packet that has only a time and a clock. The alternatives were to convert
@@ -44,7 +44,7 @@ pub(crate) trait Format {
     ///
     /// # Errors
     ///
-    /// Those of [`Format::read`].
+    /// The errors of [`Format::read`].
     fn survey(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
         Self::read(input, session)
     }
@@ -86,7 +86,7 @@ const READERS: &[Reader] = &[
     reader::<csv::Csv>(),
 ];
 
-/// What the import recognizes.
+/// The formats that the import recognizes.
 pub(crate) static FORMATS: Formats = &{
     let mut formats = [PERFETTO; READERS.len()];
     let mut number = 0;
@@ -101,7 +101,7 @@ pub(crate) static FORMATS: Formats = &{
 ///
 /// # Errors
 ///
-/// Those of [`Format::read`].
+/// The errors of [`Format::read`].
 pub(crate) fn read(
     kind: TraceType,
     is_survey: bool,

@@ -90,6 +90,7 @@ mod records {
             TrackEvent::empty(of, self.packet.id)
         }
 
+        /// The name or the category of an event.
         pub fn label<'t>(&mut self, text: &'t str) -> Label<'t> {
             self.context.definitions.names.label(text)
         }

@@ -41,21 +41,21 @@ macro_rules! reader_type {
 }
 
 /// Declares the readers: the form of each parsed payload, its reader and its packet type.
-macro_rules! readers {
-    ($($name:ident: $reader:ident $(<$any:tt>)? = $packet_type:ident,)*) => {
+macro_rules! declare {
+    ($($name:ident: $reader:ty = $packet_type:ident,)*) => {
 
         /// The readers with their state.
         #[derive(Debug, Default)]
         #[allow(non_snake_case)]
         pub(crate) struct Readers {
-            $($name: reader_type!($reader, $packet_type $(, $any)?),)*
+            $($name: $reader,)*
         }
 
         /// A payload that was parsed.
         // It is on the stack once for each packet; a box would be an allocation for each track event.
         #[allow(clippy::large_enum_variant)]
         pub(crate) enum Parsed<'a> {
-            $($name(<reader_type!($reader, $packet_type $(, $any)?) as Reader>::Payload<'a>),)*
+            $($name(<$reader as Reader>::Payload<'a>),)*
             /// A payload without a reader.
             Unread,
         }
@@ -66,7 +66,7 @@ macro_rules! readers {
             pub fn of(header: &Header<'a>) -> Result<Self, Corrupt> {
                 match header.payload {
                     $(Some((PacketType::$packet_type, payload)) => {
-                        <reader_type!($reader, $packet_type $(, $any)?) as Reader>::parse(payload).map(Parsed::$name)
+                        <$reader as Reader>::parse(payload).map(Parsed::$name)
                     })*
                     _ => Ok(Parsed::Unread),
                 }
@@ -76,7 +76,7 @@ macro_rules! readers {
             #[inline]
             pub fn snapshot(&self, header: &Header<'_>) -> Option<Snapshot> {
                 match self {
-                    $(Parsed::$name(payload) => <reader_type!($reader, $packet_type $(, $any)?) as Reader>::snapshot(payload, header),)*
+                    $(Parsed::$name(payload) => <$reader as Reader>::snapshot(payload, header),)*
                     Parsed::Unread => None,
                 }
             }
@@ -91,10 +91,10 @@ macro_rules! readers {
                 out: &mut Vec<u8>,
             ) -> Rewritten {
                 match self {
-                    $(Parsed::$name(payload) => match <reader_type!($reader, $packet_type $(, $any)?) as Reader>::TIMES {
+                    $(Parsed::$name(payload) => match <$reader as Reader>::TIMES {
                         Times::OfPacket => Rewritten::Same,
                         Times::Inside | Times::References => {
-                            <reader_type!($reader, $packet_type $(, $any)?) as Reader>::retime(payload, packet, to, out)
+                            <$reader as Reader>::retime(payload, packet, to, out)
                         }
                     },)*
                     Parsed::Unread => Rewritten::Same,
@@ -103,13 +103,13 @@ macro_rules! readers {
         }
 
         #[cfg(test)]
-        const TIMES: &[(&str, Times)] = &[$((stringify!($name), <reader_type!($reader, $packet_type $(, $any)?) as Reader>::TIMES),)*];
+        const TIMES: &[(&str, Times)] = &[$((stringify!($name), <$reader as Reader>::TIMES),)*];
 
         impl Readers {
             /// The fields of `InternedData` that a reader looks up.
             pub fn interned() -> Vec<(u32, Kept)> {
                 let mut fields = Vec::new();
-                $(fields.extend_from_slice(<reader_type!($reader, $packet_type $(, $any)?) as Reader>::INTERNED);)*
+                $(fields.extend_from_slice(<$reader as Reader>::INTERNED);)*
                 fields
             }
 
@@ -122,9 +122,9 @@ macro_rules! readers {
                 context: &mut ImportContext, rows: &mut Rows<'_>,
             ) {
                 match parsed {
-                    $(Parsed::$name(payload) => if is_wanted::<reader_type!($reader, $packet_type $(, $any)?)>(context, rows) {
+                    $(Parsed::$name(payload) => if is_wanted::<$reader>(context, rows) {
                         self.$name.read(payload, packet, context, rows);
-                    } else if <reader_type!($reader, $packet_type $(, $any)?) as Reader>::converts(&payload, packet.header) {
+                    } else if <$reader as Reader>::converts(&payload, packet.header) {
                         context.place.clocks.attempted(packet.part);
                     })*
                     Parsed::Unread => {}
@@ -134,7 +134,7 @@ macro_rules! readers {
             /// Gives the reader of an event's table the event that has waited.
             pub fn settled(&mut self, event: &SettledEvent<'_>, rows: &mut Rows<'_>) {
                 let number = event.row.table.number;
-                $(if <reader_type!($reader, $packet_type $(, $any)?) as Reader>::TABLES.iter().any(|table| table.number == number) {
+                $(if <$reader as Reader>::TABLES.iter().any(|table| table.number == number) {
                     self.$name.settled(event, rows);
                 })*
             }
@@ -144,6 +144,13 @@ macro_rules! readers {
                 $(self.$name.end(context, rows);)*
             }
         }
+    };
+}
+
+/// Gives readers of several packet types their type.
+macro_rules! readers {
+    ($($name:ident: $reader:ident $(<$any:tt>)? = $packet_type:ident,)*) => {
+        declare! { $($name: reader_type!($reader, $packet_type $(, $any)?) = $packet_type,)* }
     };
 }
 

@@ -14,7 +14,7 @@ use crate::output::{Faults, Journal};
 use crate::place::{EventClock, EventRow, Place, TraceTime, Untimed, WaitingEvent};
 use crate::timeline::Event;
 #[cfg(test)]
-use crate::timeline::TrackEvent;
+use crate::{output::BEFORE_ZERO, timeline::TrackEvent};
 
 /// The state that readers share, beside the rows that they write.
 pub(crate) struct ImportContext {
@@ -170,11 +170,14 @@ impl ImportContext {
         self.record_of(packet);
     }
 
-    /// Does the same with a track event.
+    /// Does the same with a track event; one before 0 is counted, and has no row.
     #[cfg(test)]
     pub fn track_event(&mut self, packet: &PlacedPacket<'_>, event: &TrackEvent<'_>) {
         if !self.events.timeline.is_wanted() {
             return;
+        }
+        if packet.placement.ts.is_some_and(|TraceTime(ts)| ts < 0) {
+            return self.faults.add(BEFORE_ZERO, packet.id);
         }
         event.write(&mut self.events.record);
         self.record_of(packet);

@@ -23,7 +23,7 @@ pub(crate) struct RawLegacy<'a> {
     bind_id: Option<u64>,
     direction: Option<FlowDirection>,
     scope: Option<&'a [u8]>,
-    /// What the event has as it is in the message.
+    /// The values that the message alone decides.
     event: LegacyEvent<'a>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> RawLegacy<'a> {
         self.scope.map(text)
     }
 
-    /// What the timeline needs of it, with this scope.
+    /// The event for the timeline, with this scope.
     pub fn event<'s>(&self, scope: Option<&'s str>) -> LegacyEvent<'s>
     where
         'a: 's,

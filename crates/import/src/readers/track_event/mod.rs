@@ -271,7 +271,7 @@ fn noted(event: &TrackEvent<'_>, definitions: &mut Definitions) {
     definitions.has_log_messages |= arguments.has_log || !arguments.undecoded.is_empty();
 }
 
-/// The timeline has the event: its packet waits if the event kind, and its processes are seen.
+/// The timeline has the event: its packet waits if the event does, and its processes are seen.
 fn given(
     event: &RawTrackEvent<'_>,
     time: Time,
