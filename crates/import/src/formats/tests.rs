@@ -84,6 +84,8 @@ fn z1_bytes_that_are_no_record_are_damage_in_any_format() {
     assert!(imported.warnings[0].contains(why), "{:?}", imported.warnings);
     let losses = "SELECT kind || ' ' || start_ts || ' ' || end_ts FROM loss";
     assert_eq!(imported.rows(losses), ["damage 1100 1200"]);
+    let findings = "SELECT check_name FROM finding WHERE check_name = 'trace_damaged'";
+    assert_eq!(imported.rows(findings), ["trace_damaged"]);
 }
 
 #[test]
