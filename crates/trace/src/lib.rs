@@ -12,6 +12,7 @@
 //! | which packets a compressed packet contains (rule F3) | `packets.rs` |
 //! | how much of it can be decompressed, and the place of damage (rule Z6) | `carried.rs` |
 //! | the meaning of a number of interned data (rule S2) | `interned.rs` |
+//! | the text of a trace in Chrome's JSON format (rules JS1 to JS9) | `json/` |
 //! | the header of a packet, and the messages that clocks need | `wire/` |
 //! | progress and cancellation | `monitor.rs` |
 //!
@@ -50,6 +51,7 @@
 mod carried;
 mod inputs;
 mod interned;
+pub mod json;
 mod kind;
 mod members;
 mod monitor;

@@ -1,0 +1,45 @@
+//! Reads the text of a trace in Chrome's JSON format: events and members, one after the other.
+//!
+//! | question | decided in |
+//! |---|---|
+//! | whether a text is such a trace (rule JS1) | `recognize.rs` |
+//! | which pieces a trace has (rules JS2, JS4, JS8) | `pieces.rs` |
+//! | whether a value is valid, and its end (rule JS3) | `scan.rs` |
+//! | the next event after damage (rule JS4) | `find.rs` |
+//! | the parts of a value | `value.rs` |
+//! | the characters of a string (rule JS6) | `text.rs` |
+//! | numbers, times and ids (rules JS5, JS9, JS14, JS15) | `number.rs` |
+//! | the bytes in memory | `input.rs` |
+//!
+//! This module knows nothing about the meaning of an event.
+//!
+//! ```
+//! use timebase_trace::json::{JsonPieces, Piece, nanoseconds};
+//!
+//! let text = br#"[{"ph":"i","ts":1.5,"pid":1,"tid":1},{"ph":"i","ts""#;
+//! let mut pieces = JsonPieces::new(&text[..]);
+//!
+//! let Some(Piece::Event { value, .. }) = pieces.next()? else { panic!() };
+//! let (_, ts) = value.members().find(|(key, _)| key.is("ts")).unwrap();
+//! assert_eq!(nanoseconds(ts), Ok(1500));
+//!
+//! let Some(Piece::Damage { offset, is_cut, .. }) = pieces.next()? else { panic!() };
+//! assert_eq!((offset, is_cut), (37, true));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod find;
+mod input;
+mod number;
+mod pieces;
+mod recognize;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+
+pub use number::{Integer, NoTime, Number, integer, nanoseconds};
+pub use pieces::{JsonPieces, LIMIT, Piece};
+pub use recognize::{Recognized, recognizes};
+pub use value::{Items, Key, Kind, Members, Token, Value, Walk};

@@ -1,0 +1,1 @@
+//! Texts that are made to take time and memory.

@@ -1,0 +1,290 @@
+//! Values whose text is known to be valid.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+use super::number::{Number, number};
+use super::scan::is_white;
+use super::text::unescape;
+
+/// The text of one value. The text is valid by rule JS3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value<'a>(&'a [u8]);
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, also `NaN` and the infinities.
+    Number,
+    /// A string.
+    String,
+    /// A list.
+    Array,
+    /// An object.
+    Object,
+}
+
+/// The key of a member: the text between its quotes, with its escapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key<'a>(&'a [u8]);
+
+/// A part of a value, in the order of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token<'a> {
+    /// `{`
+    BeginObject,
+    /// `}`
+    EndObject,
+    /// `[`
+    BeginArray,
+    /// `]`
+    EndArray,
+    /// The key of the member whose value comes next.
+    Key(Key<'a>),
+    /// A value that is neither an object nor a list.
+    Scalar(Value<'a>),
+}
+
+impl<'a> Value<'a> {
+    /// The caller has validated the text, and there is no white space around the value.
+    pub(super) fn new(text: &'a [u8]) -> Value<'a> {
+        Value(text)
+    }
+
+    /// The text of the value, without white space around it.
+    pub fn text(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The type of the value.
+    pub fn kind(self) -> Kind {
+        match self.0.first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't') => Kind::Bool(true),
+            Some(b'f') => Kind::Bool(false),
+            Some(b'n') | None => Kind::Null,
+            Some(_) => Kind::Number,
+        }
+    }
+
+    /// The members of an object, in the order of the text; of another value none.
+    pub fn members(self) -> Members<'a> {
+        let is_object = self.kind() == Kind::Object;
+        Members(Cursor(if is_object { self.0.get(1..).unwrap_or_default() } else { &[] }))
+    }
+
+    /// The values of a list; of another value none.
+    pub fn items(self) -> Items<'a> {
+        let is_list = self.kind() == Kind::Array;
+        Items(Cursor(if is_list { self.0.get(1..).unwrap_or_default() } else { &[] }))
+    }
+
+    /// All parts of the value. The time is linear in the text at any nesting.
+    pub fn walk(self) -> Walk<'a> {
+        Walk(Cursor(self.0))
+    }
+
+    /// The characters of a string (rule JS6).
+    pub fn string(self) -> Option<Cow<'a, str>> {
+        match self.kind() {
+            Kind::String => Some(unescape(inside(self.0))),
+            _ => None,
+        }
+    }
+
+    /// The value of a number (rule JS5).
+    pub fn number(self) -> Option<Number> {
+        match self.kind() {
+            Kind::Number => number(self.0),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Key<'a> {
+    /// The key with these quotes around it.
+    pub(super) fn quoted(text: &'a [u8]) -> Key<'a> {
+        Key(inside(text))
+    }
+
+    pub(super) fn new(raw: &'a [u8]) -> Key<'a> {
+        Key(raw)
+    }
+
+    /// Whether the key is this name, after unescaping. The name has no backslash.
+    pub fn is(self, name: &str) -> bool {
+        // An escape is longer than its character.
+        match self.0.len() <= name.len() {
+            true => self.0 == name.as_bytes(),
+            false => memchr(b'\\', self.0).is_some() && self.text() == name,
+        }
+    }
+
+    /// The characters of the key (rule JS6).
+    pub fn text(self) -> Cow<'a, str> {
+        unescape(self.0)
+    }
+}
+
+/// The text between quotes.
+fn inside(quoted: &[u8]) -> &[u8] {
+    let inside = quoted.get(1..quoted.len().saturating_sub(1));
+    inside.unwrap_or_default()
+}
+
+/// The members of an object.
+#[derive(Clone, Debug)]
+pub struct Members<'a>(Cursor<'a>);
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Key<'a>, Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = self.0.skip();
+        if first != Some(b'"') {
+            return None;
+        }
+        let key = Key::quoted(self.0.string());
+        self.0.skip();
+        Some((key, Value(self.0.value())))
+    }
+}
+
+/// The values of a list.
+#[derive(Clone, Debug)]
+pub struct Items<'a>(Cursor<'a>);
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Value<'a>> {
+        match self.0.skip() {
+            Some(b']') | None => None,
+            Some(_) => Some(Value(self.0.value())),
+        }
+    }
+}
+
+/// The parts of a value.
+#[derive(Clone, Debug)]
+pub struct Walk<'a>(Cursor<'a>);
+
+impl<'a> Iterator for Walk<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        let token = match self.0.skip()? {
+            b'{' => Token::BeginObject,
+            b'}' => Token::EndObject,
+            b'[' => Token::BeginArray,
+            b']' => Token::EndArray,
+            b'"' => {
+                let text = self.0.string();
+                return Some(match self.0.is_before_colon() {
+                    true => Token::Key(Key::quoted(text)),
+                    false => Token::Scalar(Value(text)),
+                });
+            }
+            _ => return Some(Token::Scalar(Value(self.0.word()))),
+        };
+        self.0.take(1);
+        Some(token)
+    }
+}
+
+/// The rest of a valid text.
+#[derive(Clone, Debug)]
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    /// Takes this number of bytes.
+    fn take(&mut self, size: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at_checked(size).unwrap_or((self.0, &[]));
+        self.0 = rest;
+        taken
+    }
+
+    /// Skips white space, commas and colons.
+    fn skip(&mut self) -> Option<u8> {
+        while let Some((&first, rest)) = self.0.split_first() {
+            if !is_white(first) && first != b',' && first != b':' {
+                return Some(first);
+            }
+            self.0 = rest;
+        }
+        None
+    }
+
+    /// Whether a colon comes next.
+    fn is_before_colon(&self) -> bool {
+        self.0.iter().find(|&&byte| !is_white(byte)) == Some(&b':')
+    }
+
+    /// Takes a string with its quotes.
+    fn string(&mut self) -> &'a [u8] {
+        let size = string_size(self.0);
+        self.take(size)
+    }
+
+    /// Takes a number, or a word such as `true`.
+    fn word(&mut self) -> &'a [u8] {
+        let ends = |&byte: &u8| is_white(byte) || matches!(byte, b',' | b'}' | b']');
+        let size = self.0.iter().position(ends).unwrap_or(self.0.len());
+        self.take(size)
+    }
+
+    /// Takes a value.
+    fn value(&mut self) -> &'a [u8] {
+        match self.0.first() {
+            Some(b'"') => self.string(),
+            Some(b'{' | b'[') => {
+                let size = nested_size(self.0);
+                self.take(size)
+            }
+            _ => self.word(),
+        }
+    }
+}
+
+/// The size of the string at the beginning of a text, with its quotes.
+fn string_size(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(rest) = text.get(at..) {
+        // Most strings are shorter than a call of memchr2 is worth.
+        let short = rest.iter().take(16).position(|byte| matches!(byte, b'"' | b'\\'));
+        let Some(found) = short.or_else(|| memchr2(b'"', b'\\', rest)) else { break };
+        if rest.get(found) == Some(&b'"') {
+            return at + found + 1;
+        }
+        at += found + 2;
+    }
+    text.len()
+}
+
+/// The size of the object or list at the beginning of a text.
+fn nested_size(text: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                at += string_size(text.get(at..).unwrap_or_default());
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
