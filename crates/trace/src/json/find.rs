@@ -18,7 +18,7 @@ use std::io::{self, Read};
 use memchr::{memchr, memchr3};
 
 use super::input::Input;
-use super::scan::{Scan, Scanner, State};
+use super::scan::{Scan, Scanner, State, is_white};
 use super::value::Key;
 
 /// The reason why a value cannot be read.
@@ -56,6 +56,14 @@ impl Finder {
             events: BinaryHeap::new(),
             failed: BinaryHeap::new(),
         }
+    }
+
+    #[cfg(test)]
+    pub fn memory(&self) -> usize {
+        let frames = self.trials.iter().map(|trial| trial.frames.capacity()).sum::<usize>();
+        frames * size_of::<Frame>()
+            + self.events.capacity() * size_of::<u64>()
+            + self.failed.capacity() * size_of::<(u64, Fail)>()
     }
 
     /// The place of the next event, at a position or after it. If an object at the position itself
@@ -166,8 +174,9 @@ impl Finder {
             [] => memchr(b'{', bytes),
             // An open object may exceed the limit at any byte.
             [trial] if self.events.is_empty() && trial.is_in_plain_text() => {
-                let size =
-                    trial.first().map_or(0, |first| self.limit.saturating_sub(self.at - first));
+                let size = trial
+                    .first()
+                    .map_or(0, |first| self.limit.saturating_sub(self.at.saturating_sub(first)));
                 let within = bytes.get(..size.min(bytes.len() as u64) as usize);
                 return within.map_or(0, |within| {
                     memchr3(b'{', b'"', b'\\', within).unwrap_or(within.len())
@@ -332,7 +341,7 @@ impl Trial {
     fn note_value(&mut self, first: u8) {
         let Some(frame) = self.frames.back_mut() else { return };
         match self.meaning {
-            _ if super::scan::is_white(first) => return,
+            _ if is_white(first) => return,
             Meaning::Phase => frame.has_phase = first == b'"',
             Meaning::Events => frame.has_list |= first == b'[',
             Meaning::Other => {}

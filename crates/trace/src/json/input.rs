@@ -22,6 +22,11 @@ impl<R: Read> Input<R> {
         Input { reader, bytes: Vec::new(), used: 0..0, first: 0, is_at_end: false }
     }
 
+    #[cfg(test)]
+    pub fn memory(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The position after the last byte in memory.
     pub fn end(&self) -> u64 {
         self.first.saturating_add(self.used.len() as u64)

@@ -42,12 +42,34 @@ pub enum Integer<'a> {
 /// If the value is no number, or if the time does not fit.
 pub fn nanoseconds(value: Value<'_>) -> Result<i64, NoTime> {
     let text = match value.kind() {
-        Kind::Number => Cow::Borrowed(value.text()),
+        Kind::Number => match plain(value.text(), 3) {
+            Some(time) => return Ok(time),
+            None => Cow::Borrowed(value.text()),
+        },
         Kind::String => value.string().map(bytes).unwrap_or_default(),
         _ => return Err(NoTime::Unusable),
     };
     let decimal = Decimal::of(&text).ok_or(NoTime::Unusable)?;
     decimal.scaled(3, Rounding::HalfAway).ok_or(NoTime::Overflow)
+}
+
+/// The number times a power of ten, if a valid number has only digits, at most `places` of them
+/// after the point, and fits: nearly every number does.
+fn plain(text: &[u8], places: u32) -> Option<i64> {
+    let mut number = 0_i64;
+    let mut after = None;
+    for &byte in text {
+        match (byte, after) {
+            (b'0'..=b'9', _) => {
+                number = number.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
+                after = after.map(|after| after + 1);
+            }
+            (b'.', None) => after = Some(0),
+            _ => return None,
+        }
+    }
+    let missing = places.checked_sub(after.unwrap_or(0))?;
+    number.checked_mul(10_i64.checked_pow(missing)?)
 }
 
 fn bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
@@ -61,6 +83,9 @@ fn bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
 pub fn integer(value: Value<'_>) -> Option<Integer<'_>> {
     match value.kind() {
         Kind::Number => {
+            if let Some(number) = plain(value.text(), 0) {
+                return Some(Integer::Number(number));
+            }
             let decimal = Decimal::of(value.text());
             let number = decimal.and_then(|decimal| decimal.scaled(0, Rounding::Down));
             let text = || Integer::Text(String::from_utf8_lossy(value.text()));

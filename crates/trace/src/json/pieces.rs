@@ -14,7 +14,7 @@ pub const LIMIT: usize = 32 << 20;
 /// The number of bytes that values other than objects may be read in vain: so many for each byte of
 /// the trace, and as many more at the beginning.
 const VAIN_PER_BYTE: u64 = 8;
-const VAIN: u64 = 256 << 20;
+const VAIN: u64 = 64 << 20;
 
 /// A piece of a trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,6 +170,12 @@ impl<R: Read> JsonPieces<R> {
             }
         };
         Ok(Some(self.piece(found)))
+    }
+
+    /// The number of bytes of memory, for tests.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.input.memory().saturating_add(self.finder.memory())
     }
 
     fn piece(&self, found: Found) -> Piece<'_> {

@@ -107,64 +107,83 @@ impl Scanner {
 
     /// Looks at the next bytes.
     pub fn advance(&mut self, bytes: &[u8]) -> Scan {
-        let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
-            if matches!(self.state, State::Key | State::Text) {
-                let rest = bytes.get(at..).unwrap_or_default();
-                let Some(skipped) = string_part(rest) else { return Scan::More };
-                at += skipped;
-                match self.string_byte(rest.get(skipped)) {
-                    Step::End => return Scan::End(at + 1),
-                    _ => at += 1,
+        let mut rest = bytes;
+        while let Some((&byte, tail)) = rest.split_first() {
+            let step = match self.state {
+                State::Key | State::Text => {
+                    let Some((end, tail)) = string_part(rest) else { return Scan::More };
+                    rest = tail;
+                    match self.string_byte(end) {
+                        Step::End => return Scan::End(bytes.len() - rest.len()),
+                        _ => continue,
+                    }
                 }
-                continue;
-            }
-            match self.step(byte) {
-                Step::Next => at += 1,
+                State::Number(part) => {
+                    rest = without_digits(part, rest);
+                    let Some((&byte, _)) = rest.split_first() else { return Scan::More };
+                    self.number(part, byte)
+                }
+                State::KeyEscape => self.go(State::Key),
+                State::TextEscape => self.go(State::Text),
+                State::Word(word) => self.word(word, byte),
+                _ if is_white(byte) => {
+                    rest = without_white(tail);
+                    continue;
+                }
+                State::After => self.after(byte),
+                State::KeyOrEnd => self.key_or_end(byte),
+                State::Colon => self.colon(byte),
+                State::ItemOrEnd if byte == b']' => self.close(),
+                State::ItemOrEnd | State::Value => self.value(byte),
+            };
+            let used = bytes.len() - rest.len();
+            match step {
+                Step::Next => rest = rest.get(1..).unwrap_or_default(),
                 Step::Again => {}
-                Step::End => return Scan::End(at + 1),
-                Step::EndBefore => return Scan::End(at),
-                Step::Bad => return Scan::Bad(at),
+                Step::End => return Scan::End(used + 1),
+                Step::EndBefore => return Scan::End(used),
+                Step::Bad => return Scan::Bad(used),
             }
         }
         Scan::More
     }
 
     /// Looks at a quote or backslash in a string.
-    fn string_byte(&mut self, byte: Option<&u8>) -> Step {
-        let is_key = self.state == State::Key;
-        match (byte, is_key) {
-            (Some(b'"'), true) => self.go(State::Colon),
-            (Some(b'"'), false) => self.complete(),
-            (_, true) => self.go(State::KeyEscape),
-            (_, false) => self.go(State::TextEscape),
+    #[inline]
+    fn string_byte(&mut self, byte: u8) -> Step {
+        match (byte, self.state) {
+            (b'"', State::Key) => self.go(State::Colon),
+            (b'"', _) => self.complete(),
+            (_, State::Key) => self.go(State::KeyEscape),
+            _ => self.go(State::TextEscape),
         }
     }
 
     #[inline]
-    fn step(&mut self, byte: u8) -> Step {
-        match self.state {
-            State::KeyEscape => self.go(State::Key),
-            State::TextEscape => self.go(State::Text),
-            State::Number(part) => self.number(part, byte),
-            State::Word(rest) => self.word(rest, byte),
-            _ if is_white(byte) => Step::Next,
-            State::After => self.after(byte),
-            State::Colon if byte == b':' => self.go(State::Value),
-            State::KeyOrEnd if byte == b'"' => self.go(State::Key),
-            State::KeyOrEnd if byte == b'}' => self.close(),
-            State::ItemOrEnd if byte == b']' => self.close(),
-            State::ItemOrEnd | State::Value => self.value(byte),
-            State::KeyOrEnd | State::Colon | State::Key | State::Text => Step::Bad,
+    fn key_or_end(&mut self, byte: u8) -> Step {
+        match byte {
+            b'"' => self.go(State::Key),
+            b'}' => self.close(),
+            _ => Step::Bad,
         }
     }
 
+    #[inline]
+    fn colon(&mut self, byte: u8) -> Step {
+        match byte {
+            b':' => self.go(State::Value),
+            _ => Step::Bad,
+        }
+    }
+
+    #[inline]
     fn go(&mut self, state: State) -> Step {
         self.state = state;
         Step::Next
     }
 
     /// The value that began last has ended.
+    #[inline]
     fn complete(&mut self) -> Step {
         match self.nesting.depth {
             0 => Step::End,
@@ -172,6 +191,7 @@ impl Scanner {
         }
     }
 
+    #[inline]
     fn after(&mut self, byte: u8) -> Step {
         match (byte, self.nesting.is_object()) {
             (b',', true) => self.go(State::KeyOrEnd),
@@ -181,6 +201,7 @@ impl Scanner {
         }
     }
 
+    #[inline]
     fn open(&mut self, is_object: bool) -> Step {
         if self.nesting.depth >= DEEPEST {
             return Step::Bad;
@@ -189,11 +210,13 @@ impl Scanner {
         self.go(if is_object { State::KeyOrEnd } else { State::ItemOrEnd })
     }
 
+    #[inline]
     fn close(&mut self) -> Step {
         self.nesting.pop();
         self.complete()
     }
 
+    #[inline]
     fn value(&mut self, byte: u8) -> Step {
         let state = match byte {
             b'{' => return self.open(true),
@@ -221,6 +244,7 @@ impl Scanner {
         }
     }
 
+    #[inline]
     fn number(&mut self, part: Number, byte: u8) -> Step {
         if part == Number::Minus && byte == b'I' {
             return self.go(State::Word(b"nfinity"));
@@ -258,19 +282,55 @@ impl Number {
     }
 }
 
-/// The number of bytes before the next quote or backslash.
+/// The next quote or backslash, and the text after it.
 #[inline]
-fn string_part(rest: &[u8]) -> Option<usize> {
+pub(super) fn string_part(text: &[u8]) -> Option<(u8, &[u8])> {
     // Most strings are shorter than a call of memchr2 is worth.
-    const SHORT: usize = 16;
-    let short = rest.iter().take(SHORT).position(|byte| matches!(byte, b'"' | b'\\'));
-    short.or_else(|| {
-        let found = memchr2(b'"', b'\\', rest.get(SHORT..)?)?;
-        Some(SHORT + found)
-    })
+    const SHORT: usize = 24;
+    let (mut rest, mut count) = (text, 0);
+    while let Some((&byte, tail)) = rest.split_first() {
+        if matches!(byte, b'"' | b'\\') {
+            return Some((byte, tail));
+        }
+        rest = tail;
+        count += 1;
+        if count == SHORT {
+            let found = memchr2(b'"', b'\\', rest)?;
+            let (&byte, tail) = rest.get(found..)?.split_first()?;
+            return Some((byte, tail));
+        }
+    }
+    None
+}
+
+/// The text after the digits that change nothing.
+#[inline]
+fn without_digits(part: Number, text: &[u8]) -> &[u8] {
+    match part.may_end() {
+        true => without(text, |byte| byte.is_ascii_digit()),
+        false => text,
+    }
+}
+
+#[inline]
+fn without_white(text: &[u8]) -> &[u8] {
+    without(text, is_white)
+}
+
+/// The text after such bytes.
+#[inline]
+fn without(mut text: &[u8], is_skipped: impl Fn(u8) -> bool) -> &[u8] {
+    while let Some((&byte, tail)) = text.split_first() {
+        if !is_skipped(byte) {
+            break;
+        }
+        text = tail;
+    }
+    text
 }
 
 /// White space of JSON.
+#[inline]
 pub(super) fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }

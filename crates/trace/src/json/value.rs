@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 use super::number::{Number, number};
-use super::scan::is_white;
+use super::scan::{Scan, Scanner, is_white, string_part};
 use super::text::unescape;
 
 /// The text of one value. The text is valid by rule JS3.
@@ -31,7 +31,10 @@ pub enum Kind {
 
 /// The key of a member: the text between its quotes, with its escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key<'a>(&'a [u8]);
+pub struct Key<'a> {
+    raw: &'a [u8],
+    has_escapes: bool,
+}
 
 /// A part of a value, in the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,19 @@ impl<'a> Value<'a> {
     /// The caller has validated the text, and there is no white space around the value.
     pub(super) fn new(text: &'a [u8]) -> Value<'a> {
         Value(text)
+    }
+
+    /// The value with this text, which may have white space around it; `None` if the text is no
+    /// valid value.
+    pub fn parse(text: &'a [u8]) -> Option<Value<'a>> {
+        let text = trimmed(text);
+        let mut scanner = Scanner::new();
+        let is_whole = match scanner.advance(text) {
+            Scan::End(size) => size == text.len(),
+            Scan::More => scanner.may_end(),
+            Scan::Bad(_) => false,
+        };
+        is_whole.then_some(Value(text))
     }
 
     /// The text of the value, without white space around it.
@@ -111,26 +127,36 @@ impl<'a> Value<'a> {
 impl<'a> Key<'a> {
     /// The key with these quotes around it.
     pub(super) fn quoted(text: &'a [u8]) -> Key<'a> {
-        Key(inside(text))
+        Key::new(inside(text))
     }
 
     pub(super) fn new(raw: &'a [u8]) -> Key<'a> {
-        Key(raw)
+        Key { raw, has_escapes: memchr(b'\\', raw).is_some() }
     }
 
-    /// Whether the key is this name, after unescaping. The name has no backslash.
+    /// Whether the key is this name, after unescaping.
+    #[inline]
     pub fn is(self, name: &str) -> bool {
-        // An escape is longer than its character.
-        match self.0.len() <= name.len() {
-            true => self.0 == name.as_bytes(),
-            false => memchr(b'\\', self.0).is_some() && self.text() == name,
+        match self.has_escapes {
+            false => self.raw == name.as_bytes(),
+            true => self.text() == name,
         }
     }
 
     /// The characters of the key (rule JS6).
     pub fn text(self) -> Cow<'a, str> {
-        unescape(self.0)
+        unescape(self.raw)
     }
+}
+
+fn trimmed(mut text: &[u8]) -> &[u8] {
+    while let Some((_, rest)) = text.split_first().filter(|(first, _)| is_white(**first)) {
+        text = rest;
+    }
+    while let Some((_, rest)) = text.split_last().filter(|(last, _)| is_white(**last)) {
+        text = rest;
+    }
+    text
 }
 
 /// The text between quotes.
@@ -147,11 +173,10 @@ impl<'a> Iterator for Members<'a> {
     type Item = (Key<'a>, Value<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let first = self.0.skip();
-        if first != Some(b'"') {
+        if self.0.skip() != Some(b'"') {
             return None;
         }
-        let key = Key::quoted(self.0.string());
+        let key = self.0.key();
         self.0.skip();
         Some((key, Value(self.0.value())))
     }
@@ -229,8 +254,14 @@ impl<'a> Cursor<'a> {
 
     /// Takes a string with its quotes.
     fn string(&mut self) -> &'a [u8] {
-        let size = string_size(self.0);
+        let (size, _) = string_size(self.0);
         self.take(size)
+    }
+
+    /// Takes a key with its quotes.
+    fn key(&mut self) -> Key<'a> {
+        let (size, has_escapes) = string_size(self.0);
+        Key { raw: inside(self.take(size)), has_escapes }
     }
 
     /// Takes a number, or a word such as `true`.
@@ -253,37 +284,39 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The size of the string at the beginning of a text, with its quotes.
-fn string_size(text: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(rest) = text.get(at..) {
-        // Most strings are shorter than a call of memchr2 is worth.
-        let short = rest.iter().take(16).position(|byte| matches!(byte, b'"' | b'\\'));
-        let Some(found) = short.or_else(|| memchr2(b'"', b'\\', rest)) else { break };
-        if rest.get(found) == Some(&b'"') {
-            return at + found + 1;
+/// The size of the string at the beginning of a text, with its quotes, and whether it has escapes.
+#[inline]
+fn string_size(text: &[u8]) -> (usize, bool) {
+    let mut has_escapes = false;
+    let mut rest = text.get(1..).unwrap_or_default();
+    while let Some((byte, tail)) = string_part(rest) {
+        if byte == b'"' {
+            return (text.len() - tail.len(), has_escapes);
         }
-        at += found + 2;
+        has_escapes = true;
+        rest = tail.get(1..).unwrap_or_default();
     }
-    text.len()
+    (text.len(), has_escapes)
 }
 
 /// The size of the object or list at the beginning of a text.
 fn nested_size(text: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0_usize);
-    while let Some(&byte) = text.get(at) {
+    let mut rest = text;
+    let mut depth = 0_usize;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
         match byte {
             b'"' => {
-                at += string_size(text.get(at..).unwrap_or_default());
-                continue;
+                let mut string = string_part(rest);
+                while let Some((b'\\', tail)) = string {
+                    string = string_part(tail.get(1..).unwrap_or_default());
+                }
+                rest = string.map_or(&[], |(_, tail)| tail);
             }
             b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'}' | b']' if depth <= 1 => return text.len() - rest.len(),
+            b'}' | b']' => depth -= 1,
             _ => {}
-        }
-        at += 1;
-        if depth == 0 {
-            return at;
         }
     }
     text.len()

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod model;
+mod numbers;
 mod rules;
 
 use std::io::{self, Read};

@@ -122,6 +122,17 @@ fn js3_other_faults_are_damage() {
 }
 
 #[test]
+fn js3_a_text_is_one_value_or_none() {
+    for text in ["5", " {} ", "\"a\"", "[1,]\n", "NaN"] {
+        let found = Value::parse(text.as_bytes()).unwrap();
+        assert_eq!(found.text(), text.trim().as_bytes());
+    }
+    for text in ["", " ", "{", "1 2", "1,", "1e", "\"", "{}}"] {
+        assert_eq!(Value::parse(text.as_bytes()), None, "{text}");
+    }
+}
+
+#[test]
 fn js4_a_cut_event_is_a_region() {
     let text = "[{\"ph\":\"i\",\"ts\":1,\"pid\":1,\"tid\":1},{\"ph\":\"i\",\"ts\"";
     let found = pieces(text);
