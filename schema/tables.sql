@@ -251,7 +251,7 @@ CREATE TABLE machine (
 -- Events: processes: process, processes in process
 CREATE TABLE process_record (
   id          INTEGER PRIMARY KEY,  -- the upid
-  pid         INTEGER NOT NULL,
+  pid         INTEGER,  -- NULL of a process that a JSON trace calls by a text
   name        TEXT,
   start_ts    INTEGER,
   end_ts      INTEGER,
@@ -266,7 +266,7 @@ CREATE TABLE process_record (
 -- Events: threads: thread, threads in thread
 CREATE TABLE thread_record (
   id             INTEGER PRIMARY KEY,  -- the utid
-  tid            INTEGER NOT NULL,
+  tid            INTEGER,  -- NULL of a thread that a JSON trace calls by a text
   name           TEXT,
   start_ts       INTEGER,
   end_ts         INTEGER,

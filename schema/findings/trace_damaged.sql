@@ -13,7 +13,7 @@ FROM (
   FROM (
     SELECT trace_file_id AS file, count(*) AS places, min(packet_id) AS packet_id, min(id) AS first
     FROM import_log AS l
-    WHERE code IN ('cut', 'damaged', 'corrupt_packet', 'corrupt_payload')
+    WHERE code IN ('cut', 'damaged', 'json_cut', 'json_damaged', 'json_no_event', 'corrupt_packet', 'corrupt_payload')
       -- If a file is not a trace, another check reports it.
       AND NOT EXISTS (SELECT * FROM import_log AS n WHERE n.code = 'not_a_trace' AND n.trace_file_id = l.trace_file_id)
     GROUP BY trace_file_id

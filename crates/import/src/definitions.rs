@@ -5,6 +5,7 @@ mod descriptors;
 mod end_names;
 mod energy;
 mod gpu_counters;
+mod json;
 mod kernel_buffers;
 mod namespaces;
 mod parts;
@@ -28,6 +29,7 @@ pub(crate) use self::energy::{Consumer, ConsumerId, Energy, EntityState, EntityS
 pub(crate) use self::gpu_counters::{
     CounterGroup, DescribedCounter, GpuCounter, GpuCounters, GroupCalled,
 };
+pub(crate) use self::json::{JsonId, JsonThread, JsonThreads, fault as json_fault};
 pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers, WaitingEnd};
 pub(crate) use self::namespaces::Namespaces;
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
@@ -61,6 +63,8 @@ pub(crate) struct Definitions {
     pub translation_room: TranslationRoom,
     /// The writers of profiles.
     pub profiles: Profiles,
+    /// The threads that the events of JSON traces name.
+    pub json_threads: JsonThreads,
     /// The calls in V8's profiles.
     pub v8: V8Sessions,
     /// The recording's statements about itself.
@@ -247,6 +251,8 @@ pub(crate) struct Machine {
     pub raw_id: i64,
     /// Its name in the manifest.
     pub given_name: Option<String>,
+    /// Whether only files in JSON are of it.
+    pub is_of_json: bool,
     pub packets: u64,
     /// The smallest and the greatest `ts` of its packets.
     pub times: Option<(i64, i64)>,

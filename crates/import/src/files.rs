@@ -35,6 +35,11 @@ impl File {
     pub fn is_trace(&self) -> bool {
         matches!(self.kind, TraceType::Trace(_))
     }
+
+    /// Whether its format has a clock of each file's own (rule JS31).
+    pub fn has_own_clock(&self) -> bool {
+        matches!(self.kind, TraceType::Trace(format) if format.has_own_clock)
+    }
 }
 
 /// The choices that decide how the arguments of an import are opened.

@@ -16,7 +16,6 @@ pub(crate) mod counters;
 mod file;
 mod packet;
 mod parts;
-#[cfg(test)]
 mod record;
 mod settle;
 mod snapshots;
@@ -35,13 +34,12 @@ use timebase_trace::{Counts, End, Found, Packets, Payload};
 
 use self::file::OpenFile;
 pub(crate) use self::file::ReadFile;
-#[cfg(test)]
-pub(crate) use self::record::Record;
+pub(crate) use self::record::{Record, RecordTime};
 use self::snapshots::tell_made;
 pub(crate) use self::survey::SnapshotPackets;
 pub(crate) use self::timing::{CopiedPacket, TimedPacket};
 use self::types::PacketTypes;
-use crate::definitions::Definitions;
+use crate::definitions::{Definitions, Machines};
 use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
 use crate::output::{
@@ -134,12 +132,18 @@ impl Frame {
         self.context.schema.begin(rows);
     }
 
-    /// Starts another file.
-    pub fn begin_file(&mut self, file: FileTag, rules: MemberRules, rows: &mut Rows<'_>) {
+    /// Starts another file. `is_json` says that its format has a clock of each file's own.
+    pub fn begin_file(
+        &mut self,
+        file: FileTag,
+        is_json: bool,
+        rules: MemberRules,
+        rows: &mut Rows<'_>,
+    ) {
         rows.at(Some(file.id), None);
         let ImportContext { place, journal, events, .. } = &mut self.context;
         let default_clock = rules.default_clock.map(|clock| ClockId(clock.id()));
-        place.begin_file(file, rules.pinned().is_some(), default_clock);
+        place.begin_file(file, rules.pinned().is_some(), is_json, default_clock);
         events.latest = Latest::default();
         let sequences = place.sequences.len();
         self.file = OpenFile::new(file, rules, sequences, journal, rows);
@@ -224,6 +228,7 @@ impl Frame {
     pub fn finish(&mut self, rows: &mut Rows<'_>) -> io::Result<Finished> {
         self.context.release_held()?;
         self.settle(rows, |place, scratch, each| place.end(scratch, each))?;
+        tell_made(&mut self.context, None, rows);
         self.readers.end(&mut self.context, rows);
         let machines = &self.context.definitions.machines;
         let names = machines.iter().map(|machine| machine.name().map(str::to_owned));
@@ -273,12 +278,13 @@ impl Frame {
         let timeline = std::mem::replace(&mut context.events.timeline, nothing);
         let parts = context.place.clocks.parts.keys();
         let mut definitions = std::mem::take(&mut context.definitions);
+        json_machines(&mut definitions.machines, &context.place);
         definitions.schema = context.schema.known();
         let mut interned = std::mem::take(&mut context.place.interned);
         interned.end_intervals();
         let world = World::new(definitions, interned, &self.scratch, rows);
         let (faults, counts, records) =
-            trackers::follow(timeline, &parts, world, &mut self.watch, rows)?;
+            trackers::follow(timeline, &parts, world, &self.scratch, &mut self.watch, rows)?;
         context.definitions.records = records;
         context.faults.join(faults);
         counts.tell(&mut context.journal);
@@ -351,5 +357,17 @@ impl Frame {
     /// The tables that get rows.
     pub fn wanted(&self) -> &Wanted {
         &self.keep.events
+    }
+}
+
+/// Notes the machines of which all files are in JSON (rule JS16).
+fn json_machines(machines: &mut Machines, place: &Place) {
+    let parts = || place.clocks.parts.of_files().map(|(_, part)| part);
+    let others: BTreeSet<u32> =
+        parts().filter(|part| part.json.is_none()).map(|part| part.machine.0).collect();
+    for part in parts().filter(|part| !others.contains(&part.machine.0)) {
+        if let Some(machine) = machines.get_mut(part.machine.0) {
+            machine.is_of_json = true;
+        }
     }
 }

@@ -123,7 +123,7 @@ pub(crate) fn run(
             let rules = files.rules(&file);
             let mut input = files.inputs.open_file(file.id)?;
             if is_trace {
-                frame.begin_file(file.tag, rules, rows);
+                frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
                 let mut session = FileSession::new(frame, rows);
                 let end = formats::read(file.kind, false, &mut input.reader, &mut session)?;
                 stopped(frame, end)?;
@@ -167,7 +167,7 @@ pub(crate) fn survey(
             for file in files.traces() {
                 let rules = files.rules(&file);
                 let mut input = files.inputs.open_ahead(file.id)?;
-                frame.begin_file(file.tag, rules, rows);
+                frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
                 let mut session = FileSession::survey(frame, kept.as_deref_mut(), rows);
                 let end = formats::read(file.kind, true, &mut input.reader, &mut session)?;
                 stopped(frame, end)?;
@@ -192,6 +192,16 @@ pub(crate) fn begin(
     frame.begin(rows);
     if let Some(manifest) = &files.manifest {
         frame.follow_manifest(manifest, &files.tags(), rows);
+        stopped(frame, End::Complete)?;
+    }
+    let traces = files.traces();
+    let has_trace_time =
+        files.manifest.as_ref().is_some_and(|manifest| manifest.trace_time.is_some());
+    if let Some(first) = traces.first()
+        && traces.iter().all(File::has_own_clock)
+        && !has_trace_time
+    {
+        frame.take_file_clock(first.tag, &files.rules(first));
         stopped(frame, End::Complete)?;
     }
     for damage in files.inputs.damage() {

@@ -23,7 +23,8 @@ use crate::pipeline::FileRead;
 /// If the table `import_log` cannot be read.
 pub fn damage(conn: &Connection) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT message FROM import_log
-        WHERE code IN ('cut', 'damaged', 'corrupt_packet', 'corrupt_payload') ORDER BY id LIMIT 1";
+        WHERE code IN ('cut', 'damaged', 'json_cut', 'json_damaged', 'json_no_event', 'corrupt_packet',
+             'corrupt_payload') ORDER BY id LIMIT 1";
     conn.query_row(sql, [], |row| row.get(0)).optional()
 }
 

@@ -24,9 +24,11 @@ pub enum Source {
     RemoteSync = 3,
     /// A pair of rule I1, from an ftrace bundle.
     Bundle = 4,
+    /// The statements of a JSON trace's producer about its clock (rule JS32).
+    Json = 5,
     /// An assumption that two clocks agree (rule X26). It is no real source (X18): paths use it
     /// only if there is no path without it.
-    Assumed = 5,
+    Assumed = 6,
 }
 
 impl Source {
@@ -36,12 +38,13 @@ impl Source {
     /// use timebase_resolver::Source;
     /// assert!(Source::ALL.is_sorted());
     /// ```
-    pub const ALL: [Source; 6] = [
+    pub const ALL: [Source; 7] = [
         Source::Manifest,
         Source::Service,
         Source::Writer,
         Source::RemoteSync,
         Source::Bundle,
+        Source::Json,
         Source::Assumed,
     ];
 
@@ -53,6 +56,7 @@ impl Source {
             Source::Writer => "writer",
             Source::RemoteSync => "remote_sync",
             Source::Bundle => "ftrace",
+            Source::Json => "json",
             Source::Assumed => "assumed",
         }
     }

@@ -271,9 +271,7 @@ fn text(head: &[u8]) -> Option<OtherFile> {
         if has("\"traceEvents\"") || (start.starts_with('[') && has("\"ph\"")) {
             OtherFile::new(
                 CHROME_JSON,
-                Remedy::Sentence(
-                    "timebase reads no JSON: record a protobuf trace instead, for Chrome with ui.perfetto.dev, which also shows this one",
-                ),
+                Remedy::Sentence("No event in it can be read: is the file whole?"),
             )
         } else if has("\"preprocessedProfileVersion\"")
             || (has("\"meta\"") && has("\"processType\""))

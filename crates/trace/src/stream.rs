@@ -98,13 +98,15 @@ pub enum Damage {
         /// The size that it claims.
         size: u64,
     },
-    /// Bytes of a trace in another format than Perfetto's that are no record.
-    #[error("byte {offset} {why}")]
-    NoRecord {
+    /// Text of a trace in JSON that holds no event (rule JS4).
+    #[error("{} {offset}: {why}", if *is_cut { "the text ends at byte" } else { "no JSON at byte" })]
+    Text {
         /// The place.
         offset: u64,
-        /// The reason, after the place.
+        /// The problem.
         why: &'static str,
+        /// Whether the only problem is that the text ends early.
+        is_cut: bool,
     },
     /// The stream cannot be decompressed or read from here on.
     #[error("after byte {offset} the compressed data is damaged: {error}")]
@@ -119,7 +121,10 @@ pub enum Damage {
 impl Damage {
     /// Whether the only problem is that the stream ends early.
     pub fn is_cut(&self) -> bool {
-        matches!(self, Damage::Cut { .. } | Damage::CutBetween { .. })
+        matches!(
+            self,
+            Damage::Cut { .. } | Damage::CutBetween { .. } | Damage::Text { is_cut: true, .. }
+        )
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct KeyText {
 }
 
 /// A former length of a key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Mark {
     flat: usize,
     positions: usize,

@@ -9,6 +9,7 @@
 //! | the arguments of an event, and their order (rule A8) | `decode.rs` |
 //! | debug annotations (rules A4, A5, A7) | `annotations.rs` |
 //! | debug annotations that are JSON (rule A6) | `json.rs` |
+//! | arguments of events of JSON traces (rule JS25) | `trace_json.rs` |
 //! | messages by their schema (rules A9, A10) | `messages.rs` |
 //! | a key that is being built | `key.rs` |
 //! | events whose schema is known only later | `late.rs` |
@@ -41,6 +42,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod trace_json;
 mod translate;
 
 pub(crate) use decode::decode;
@@ -48,4 +50,5 @@ pub(crate) use decoder::{EventArgs, Interning};
 pub(crate) use late::LateDecoder;
 pub(crate) use merge::merge;
 pub(crate) use set::{ArgBuf, ArgValue, Args, What};
+pub(crate) use trace_json::JsonArgs;
 pub(crate) use translate::with_names;

@@ -23,6 +23,8 @@ pub(crate) struct PartStatements {
     /// Ftrace events before this time are left out (rule O5), unless they were preserved.
     pub tracing_started: Option<u64>,
     pub preserves_buffer: bool,
+    /// Whether the file is in JSON and has a complete event (rule JS13).
+    pub has_complete: bool,
     /// CPUs whose first bundle has been read.
     first_bundles: FxHashSet<u32>,
     /// The time when all buffers have begun (rule O6).

@@ -8,7 +8,7 @@ use timebase_trace::{End, TraceFormat};
 
 use super::{FileSession, Format};
 use crate::definitions::{CounterTrack, Descriptor, TrackOwner};
-use crate::frame::Record;
+use crate::frame::{Record, RecordTime};
 use crate::timeline::{EventKind, LegacyEvent};
 
 pub(super) struct Csv;
@@ -35,9 +35,9 @@ impl Format for Csv {
                     let record = Record {
                         row_type: "csv_line",
                         offset,
+                        size,
                         bytes: &line,
-                        clock: CLOCK,
-                        ticks: Some(ticks),
+                        time: RecordTime::OfClock(CLOCK, ticks),
                     };
                     session.record(&record, |mut at| {
                         let mut event = at.event();

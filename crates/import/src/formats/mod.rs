@@ -16,6 +16,7 @@
 
 #[cfg(test)]
 mod csv;
+mod json;
 mod session;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -81,6 +82,8 @@ const fn reader<F: Format>() -> Reader {
 
 /// All formats: a line for each.
 const READERS: &[Reader] = &[
+    // A text may begin with the byte that begins a packet.
+    reader::<json::Json>(),
     reader::<Perfetto>(),
     #[cfg(test)]
     reader::<csv::Csv>(),

@@ -2,7 +2,7 @@
 
 use timebase_resolver::FileTag;
 use timebase_schema::tables;
-use timebase_trace::{Packet, RawPacket, Region, Unreadable};
+use timebase_trace::{Damage, Packet, RawPacket, Region, Unreadable};
 
 use super::counters;
 use crate::damaged::{Around, Damaged, cut, unread_packet};
@@ -95,11 +95,21 @@ impl OpenFile {
         journal: &mut Journal,
         rows: &mut Rows<'_>,
     ) {
+        self.corrupt(raw, ("corrupt_packet", &why.to_string()), keeps_data, journal, rows);
+    }
+
+    /// Writes a row for bytes that are no packet or record, and logs it with a code and a text.
+    pub fn corrupt(
+        &mut self,
+        raw: RawPacket<'_>,
+        (code, why): (&'static str, &str),
+        keeps_data: bool,
+        journal: &mut Journal,
+        rows: &mut Rows<'_>,
+    ) {
         let id = rows.count(&tables::packet_record::TABLE);
         journal.count(counters::PACKETS_CORRUPT, 1);
-        LogMessage::new(Severity::Error, "corrupt_packet", why.to_string())
-            .of_packet(id, raw.offset)
-            .push(rows);
+        LogMessage::new(Severity::Error, code, why.to_owned()).of_packet(id, raw.offset).push(rows);
         let around = &mut self.around;
         around.damaged(around.last(), unread_packet(id, None), rows);
         rows.packet(
@@ -144,9 +154,12 @@ impl OpenFile {
             (None, true) => cut(&why, packets.unsigned_abs()),
             (None, false) => why,
         };
-        let (severity, code) = match is_cut {
-            true => (Severity::Warning, "cut"),
-            false => (Severity::Error, "damaged"),
+        let is_text = matches!(region.why, Damage::Text { .. });
+        let (severity, code) = match (is_cut, is_text) {
+            (true, false) => (Severity::Warning, "cut"),
+            (false, false) => (Severity::Error, "damaged"),
+            (true, true) => (Severity::Warning, "json_cut"),
+            (false, true) => (Severity::Error, "json_damaged"),
         };
         let message = LogMessage {
             offset: Some(carrier.unwrap_or(region.offset)),

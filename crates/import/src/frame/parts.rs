@@ -5,7 +5,7 @@ use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::Frame;
 use super::snapshots::tell_made;
-use crate::manifest::{MachineRef, RelatedClock, Resolved};
+use crate::manifest::{MachineRef, MemberRules, RelatedClock, Resolved};
 use crate::output::{LogMessage, Rows, Severity};
 use crate::place::{PartIx, TRACE_FILE, shared};
 
@@ -50,6 +50,18 @@ impl Frame {
         for warning in &manifest.warnings {
             let (code, text) = ("manifest_entry_ignored", warning.to_string());
             LogMessage::new(Severity::Warning, code, text).push(rows);
+        }
+    }
+
+    /// Takes the own clock of a file as trace time (rule JS31).
+    pub fn take_file_clock(&mut self, file: FileTag, rules: &MemberRules) {
+        match rules.machine(0) {
+            Ok(machine) => {
+                let machine = MachineId(self.context.definitions.machines.see(machine));
+                let clock = Clock { file, ..shared(machine, TRACE_FILE) };
+                self.context.place.clocks.set_trace_time(clock);
+            }
+            Err(refused) => _ = self.refused.get_or_insert(refused),
         }
     }
 

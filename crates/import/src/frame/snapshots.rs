@@ -149,6 +149,13 @@ pub(super) fn tell_made(
                 let code = "clock_sync_unrelatable_clock_domains";
                 said(code, text).push(rows);
             }
+            ClockEffect::UnpairedSync { id, files } => {
+                let text = format!(
+                    "the clock_sync {id:?} relates no clocks: {files} files have it, and it takes one that \
+                     issued it (with issue_ts) and one that received it"
+                );
+                said("json_clock_sync_unpaired", text).push(rows);
+            }
             ClockEffect::NotSynced { part, rejected } => {
                 at_part(context, part, rows);
                 context.journal.count(counters::SNAPSHOTS_REJECTED, 1);

@@ -16,7 +16,6 @@ pub(crate) enum RowType {
     /// The bytes are no packet (rule F7).
     Corrupt,
     /// A record of another format than Perfetto's.
-    #[cfg(test)]
     Named(&'static str),
 }
 
@@ -40,6 +39,17 @@ pub(crate) struct PacketRow {
     pub size: u64,
     /// The range of its bytes in the batch; empty if they are not kept.
     pub data: Range<usize>,
+}
+
+impl PacketRow {
+    /// The timestamp as a signed number, if it fits. The time of a record of another format than Perfetto's may be
+    /// negative.
+    pub fn signed_timestamp(&self) -> Option<i64> {
+        match self.row_type {
+            RowType::Named(_) => self.timestamp.map(|value| value as i64),
+            _ => self.timestamp.and_then(|value| i64::try_from(value).ok()),
+        }
+    }
 }
 
 /// One value of a row, with its text or bytes in the batch.

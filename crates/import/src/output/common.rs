@@ -41,7 +41,7 @@ impl Common {
     pub fn of(row: &PacketRow, ts: Option<i64>, clock_ts: Option<i64>) -> Self {
         // If the packet has no time yet, the reading may change when it gets one.
         let known = clock_ts.filter(|_| ts.is_some());
-        let recorded = row.timestamp.and_then(|value| i64::try_from(value).ok());
+        let recorded = row.signed_timestamp();
         Common {
             clock_id: row.placement.clock_id,
             seq_id: row.seq_id,
@@ -62,7 +62,6 @@ impl Common {
         let row_type = match self.row_type {
             RowType::None => Value::Null,
             RowType::Corrupt => Value::Text("corrupt"),
-            #[cfg(test)]
             RowType::Named(name) => Value::Text(name),
             RowType::Payload(kind) => match kind.name() {
                 Some(name) => Value::Text(name),

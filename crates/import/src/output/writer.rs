@@ -128,7 +128,10 @@ impl<S: Sink> Writer<S> {
             common_id: Value::Integer(common_id),
             offset: Value::Integer(row.offset as i64),
             timestamp: match row.timestamp {
-                Some(value) if !common.is_absolute => timestamp(value),
+                // SQLite has no integer of 2⁶³ or more, so the nearest real number is used.
+                Some(value) if !common.is_absolute => {
+                    row.signed_timestamp().map_or(Value::Real(value as f64), Value::Integer)
+                }
                 _ => Value::Null,
             },
             clock_ts: clock_ts.filter(|_| !common.is_trace_time).into(),
@@ -141,12 +144,6 @@ impl<S: Sink> Writer<S> {
         };
         self.sink.packet(row.id, values)
     }
-}
-
-/// A timestamp as recorded. SQLite has no integer of 2⁶³ or more, so the nearest real number is
-/// used.
-fn timestamp(value: u64) -> Value<'static> {
-    i64::try_from(value).map_or(Value::Real(value as f64), Value::Integer)
 }
 
 pub(super) fn owned(value: Value<'_>) -> rusqlite::types::Value {

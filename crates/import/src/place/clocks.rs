@@ -22,7 +22,7 @@ use timebase_resolver::{
 };
 use timebase_trace::wire::packet::{Header, PacketType};
 
-use super::parts::{PartIx, Parts};
+use super::parts::{PartIx, Parts, TRACE_FILE};
 use super::samples::Samples;
 use super::sequence::Sequence;
 use super::time::TraceTime;
@@ -104,6 +104,8 @@ pub(crate) enum ClockEffect {
     },
     /// No clock of a part has a path to trace time, and nothing can be assumed.
     Unrelatable { part: PartIx, trace_time: Clock },
+    /// Not exactly two files have this synchronization, of which one issued it (rule JS35).
+    UnpairedSync { id: Box<str>, files: usize },
     /// An impossible pair of rule X21.
     NotSynced { part: PartIx, rejected: Rejected },
 }
@@ -146,8 +148,14 @@ impl Clocks {
     }
 
     /// Begins the next file.
-    pub fn begin_file(&mut self, file: FileTag, is_pinned: bool, default_clock: Option<ClockId>) {
-        self.parts.begin(file, is_pinned, default_clock);
+    pub fn begin_file(
+        &mut self,
+        file: FileTag,
+        is_pinned: bool,
+        is_json: bool,
+        default_clock: Option<ClockId>,
+    ) {
+        self.parts.begin(file, is_pinned, is_json, default_clock);
         self.is_at_end = false;
     }
 
@@ -180,6 +188,7 @@ impl Clocks {
             let clock = self.trace_time.or_first();
             self.trace_time.take(Claim::Settled(clock));
         }
+        bridge::relate_json(self);
     }
 
     /// Sets trace time to the manifest's clock (rule X36).
@@ -260,6 +269,30 @@ impl Clocks {
                     None => self.as_trace_time(part, timestamp),
                 }
             }
+        }
+    }
+
+    /// Places a reading of the private clock of a file in JSON (rule JS31). `None` is a time that does not
+    /// fit. Unless trace time is that clock, or all snapshots are known, the reading waits until all files
+    /// are read (rule X29).
+    pub fn place_on_file(&mut self, part: PartIx, ticks: Option<Ticks>) -> Placement {
+        let clock = self.parts[part].clock(TRACE_FILE, SeqId(0));
+        let result = match ticks {
+            None => Err(Unresolved::Overflow),
+            Some(_) if !self.has_all() && self.trace_time.clock() != Some(clock) => {
+                Err(Unresolved::NoPath)
+            }
+            Some(ticks) => {
+                self.attempt(part, clock);
+                self.resolve(clock, ticks, 1)
+            }
+        };
+        Placement {
+            ts: result.ok(),
+            clock_id: Some(TRACE_FILE.get()),
+            clock_ts: ticks,
+            unresolved: result.err(),
+            waits: ticks.is_some() && result.is_err() && !self.has_all(),
         }
     }
 

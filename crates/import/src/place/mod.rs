@@ -34,7 +34,8 @@ mod waiting;
 use std::io;
 
 use timebase_resolver::{
-    Clock, ClockId, EstimateCache, Estimates, FileTag, Mended, Reading, Rejected, Unresolved,
+    Clock, ClockId, EstimateCache, Estimates, FileTag, Mended, Reading, Rejected, SeqId, Ticks,
+    Unresolved,
 };
 use timebase_store::sort::Scratch;
 use timebase_trace::wire::proto::RemoteClockSync;
@@ -45,7 +46,7 @@ use clocks::Clocks;
 pub(crate) use clocks::{ClockEffect, EventClock, Placement, Whole};
 pub(crate) use incoming::IncomingPacket;
 pub(crate) use keys::{file_id, file_key, table_order};
-pub(crate) use parts::{Part, PartIx, PartKey, PartKeys, TRACE_FILE, shared};
+pub(crate) use parts::{ClockSync, JsonClock, Part, PartIx, PartKey, PartKeys, TRACE_FILE, shared};
 use sequence::Sequences;
 pub(crate) use sequence::{CAUSES, Generation, Sequence, SequenceIx};
 pub(crate) use snapshot::Accepted;
@@ -93,8 +94,14 @@ impl Place {
     }
 
     /// Starts another file.
-    pub fn begin_file(&mut self, file: FileTag, is_pinned: bool, default_clock: Option<ClockId>) {
-        self.clocks.begin_file(file, is_pinned, default_clock);
+    pub fn begin_file(
+        &mut self,
+        file: FileTag,
+        is_pinned: bool,
+        is_json: bool,
+        default_clock: Option<ClockId>,
+    ) {
+        self.clocks.begin_file(file, is_pinned, is_json, default_clock);
         self.sequences.begin_file();
     }
 
@@ -194,6 +201,32 @@ impl Place {
                 part,
                 clock: self.clocks.clock_of(header, part, clock_id),
                 clock_ts: placement.clock_ts,
+                reason,
+            });
+        }
+        placement
+    }
+
+    /// Places a record that a file in JSON has (rule JS31).
+    pub fn record(
+        &mut self,
+        packet: &IncomingPacket<'_>,
+        ticks: Option<Ticks>,
+        counts: CountsFor,
+    ) -> Placement {
+        let &IncomingPacket { id, part, sequence, .. } = packet;
+        let placement = self.clocks.place_on_file(part, ticks);
+        self.note(packet, &placement);
+        if placement.waits
+            && let (Some(ticks), Some(reason)) = (ticks, placement.unresolved)
+        {
+            self.waiting.packet(&WaitingPacket {
+                id,
+                counts,
+                sequence,
+                part,
+                clock: self.clocks.parts[part].clock(TRACE_FILE, SeqId(0)),
+                clock_ts: Some(ticks),
                 reason,
             });
         }

@@ -1,6 +1,7 @@
 //! The parts of files, one for each machine: the owner of each part's clocks, and the default clock
 //! (rules X13 to X17).
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::{Index, IndexMut};
 
@@ -10,7 +11,7 @@ use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId};
 use super::time::TraceTime;
 use crate::compact::{Take, cut};
 
-/// The private clock of a pinned file (rule X37).
+/// The private clock of a file that is pinned or in JSON (rules X37, JS31).
 pub(crate) const TRACE_FILE: ClockId = ClockId(11);
 
 /// A file's packets of one machine.
@@ -20,8 +21,10 @@ pub(crate) struct Part {
     pub machine: MachineId,
     /// Whether some of its packets have no machine_id.
     pub is_host: bool,
-    /// Whether packets that name no clock use the file's private clock (rule X37).
+    /// Whether packets that name no clock use the file's private clock (rules X37, JS31).
     pub is_pinned: bool,
+    /// The statements of a file in JSON about its clock.
+    pub json: Option<Box<JsonClock>>,
     /// Whether a snapshot makes its clocks the file's own (rule X15).
     pub may_own: bool,
     /// The packet from which its clocks are the file's own.
@@ -42,6 +45,25 @@ pub(crate) struct Part {
     pub first: Option<TraceTime>,
 }
 
+/// The statements of a file in JSON about its clock, which decide what is assumed (rule JS37).
+#[derive(Debug, Default)]
+pub(crate) struct JsonClock {
+    /// Whether the producer, or the manifest, relates the clock to REALTIME or pins it.
+    pub is_anchored: bool,
+    /// The first time that an event has.
+    pub first: Option<i64>,
+    /// The first event of each synchronization with another file (rule JS35).
+    pub syncs: BTreeMap<Box<str>, ClockSync>,
+}
+
+/// An event that marks the same instant as an event of another file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClockSync {
+    pub ts: i64,
+    /// The time when the synchronization was issued, if this file issued it.
+    pub issued: Option<i64>,
+}
+
 impl Part {
     /// Whether its clocks are the file's own.
     #[inline]
@@ -54,7 +76,7 @@ impl Part {
         self.may_own && !self.is_own()
     }
 
-    /// Whether a clock is the private clock that pins the file.
+    /// Whether a clock is the private clock of the file.
     #[inline]
     pub fn is_private(&self, id: ClockId) -> bool {
         self.is_pinned && id == TRACE_FILE
@@ -142,6 +164,7 @@ pub(crate) struct Parts {
     known: FxHashMap<MachineId, u32>,
     file: Option<FileTag>,
     is_pinned: bool,
+    is_json: bool,
     given_clock: Option<ClockId>,
     nobody: Option<PartIx>,
     last: Option<((MachineId, bool), PartIx)>,
@@ -165,12 +188,20 @@ impl IndexMut<PartIx> for Parts {
 }
 
 impl Parts {
-    /// Begins the next file. The user may have given its default clock (rule FP2).
-    pub fn begin(&mut self, file: FileTag, is_pinned: bool, given_clock: Option<ClockId>) {
+    /// Begins the next file. The user may have given its default clock (rule FP2). `is_json` says that its
+    /// format has a clock of the file's own.
+    pub fn begin(
+        &mut self,
+        file: FileTag,
+        is_pinned: bool,
+        is_json: bool,
+        given_clock: Option<ClockId>,
+    ) {
         self.here.clear();
         self.last = None;
         self.file = Some(file);
         self.is_pinned = is_pinned;
+        self.is_json = is_json;
         self.given_clock = given_clock;
     }
 
@@ -203,8 +234,10 @@ impl Parts {
     }
 
     fn add(&mut self, machine: MachineId, file: FileTag) -> PartIx {
-        let first = *self.known.entry(machine).or_insert(file.order);
-        let part = self.push(machine, file, first != file.order);
+        // A file in JSON reads none of its machine's clocks (rule JS32).
+        let may_own =
+            !self.is_json && *self.known.entry(machine).or_insert(file.order) != file.order;
+        let part = self.push(machine, file, may_own);
         self.here.insert(machine, part);
         part
     }
@@ -216,14 +249,17 @@ impl Parts {
             file,
             machine,
             is_host: false,
-            is_pinned: self.is_pinned,
+            is_pinned: self.is_pinned || self.is_json,
+            json: self
+                .is_json
+                .then(|| JsonClock { is_anchored: self.is_pinned, ..JsonClock::default() }.into()),
             may_own,
             own_from: None,
             default_clock: match self.given_clock {
-                _ if self.is_pinned => TRACE_FILE.get(),
+                _ if self.is_pinned || self.is_json => TRACE_FILE.get(),
                 given => given.map_or(0, ClockId::get),
             },
-            given_clock: self.given_clock.filter(|_| !self.is_pinned),
+            given_clock: self.given_clock.filter(|_| !(self.is_pinned || self.is_json)),
             is_settled: false,
             used_shared: false,
             is_unrelatable: false,

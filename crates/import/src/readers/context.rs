@@ -2,7 +2,7 @@
 
 use std::io;
 
-use timebase_resolver::{Ticks, Unresolved};
+use timebase_resolver::{SeqId, Ticks, Unresolved};
 use timebase_schema::tables;
 
 use super::events::EventSink;
@@ -11,10 +11,21 @@ use super::packet_schema::PacketSchema;
 use super::sequences::Writers;
 use crate::definitions::Definitions;
 use crate::output::{Faults, Journal};
-use crate::place::{EventClock, EventRow, Place, TraceTime, Untimed, WaitingEvent};
-use crate::timeline::Event;
+use crate::place::{EventClock, EventRow, Place, TRACE_FILE, TraceTime, Untimed, WaitingEvent};
+use crate::timeline::{Event, JsonEvent};
 #[cfg(test)]
 use crate::{output::BEFORE_ZERO, timeline::TrackEvent};
+
+/// The time of an event of a JSON trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonTime {
+    /// The time of its record.
+    OfRecord,
+    /// Before all other events (rule JS10).
+    First,
+    /// A time of the file's clock, in nanoseconds.
+    At(i64),
+}
 
 /// The state that readers share, beside the rows that they write.
 pub(crate) struct ImportContext {
@@ -181,6 +192,38 @@ impl ImportContext {
         }
         event.write(&mut self.events.record);
         self.record_of(packet);
+    }
+
+    /// Gives an event of a JSON trace to the timeline (rules JS10, JS11, JS13). Events of one time keep the order of
+    /// the file, also if they wait.
+    pub fn json_event(&mut self, packet: &PlacedPacket<'_>, time: JsonTime, event: &JsonEvent<'_>) {
+        if !self.events.timeline.is_wanted() {
+            return;
+        }
+        let EventSink { timeline, record, .. } = &mut self.events;
+        event.write(record);
+        let place = timeline.reserve();
+        let placement = match time {
+            JsonTime::OfRecord => packet.placement,
+            JsonTime::First => return timeline.push_at(TraceTime(i64::MIN), place, record),
+            JsonTime::At(ts) => self.place.clocks.place_on_file(packet.part, Some(Ticks(ts))),
+        };
+        match (placement.ts, placement.unresolved) {
+            (Some(ts), _) => timeline.push_at(ts, place, record),
+            (None, Some(reason)) if placement.waits => {
+                let clock = self.place.clocks.parts[packet.part].clock(TRACE_FILE, SeqId(0));
+                self.place.waiting.event(&WaitingEvent {
+                    row: row_of(packet),
+                    part: packet.part,
+                    clock: Some(clock),
+                    ticks: placement.clock_ts,
+                    reason,
+                    place: Some(place),
+                    event: record,
+                });
+            }
+            (None, _) => {}
+        }
     }
 
     /// Gives the current record to the timeline, at the time of its packet.

@@ -35,7 +35,7 @@ mod translation_table;
 mod vulkan_memory;
 
 pub(crate) use all::{Parsed, Readers, counters_of_machines, faults_of_machines};
-pub(crate) use context::ImportContext;
+pub(crate) use context::{ImportContext, JsonTime};
 pub(crate) use corrupt::Corrupt;
 pub(crate) use events::EventSink;
 pub(crate) use latest::Latest;

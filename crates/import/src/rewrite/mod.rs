@@ -640,10 +640,10 @@ fn read(
         let title = files.inputs.title(file.id).to_owned();
         let (name, rules) = (files.name(&file), files.rules(&file));
         let mut input = files.inputs.open_ahead(file.id)?;
-        source.begin_file(file.tag, rules, rows);
+        source.begin_file(file.tag, false, rules, rows);
         let rules = several.map(|several| several.rules(&file));
         let target = &mut others.target.frame;
-        target.begin_file(file.tag, rules.unwrap_or_default(), rows);
+        target.begin_file(file.tag, false, rules.unwrap_or_default(), rows);
         let packing = Packing::of_source(input.compression());
         if let Some(members) = &others.members {
             others.output = Some(members.begin(packing)?);

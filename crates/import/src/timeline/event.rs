@@ -4,6 +4,7 @@ use std::io;
 
 use timebase_trace::Interval;
 
+use super::json_event::{JSON, JsonRecord};
 use super::label::Name;
 use super::track_event::{TRACK, TrackRecord};
 use crate::compact::{Put, Take, cut};
@@ -22,6 +23,7 @@ pub(crate) enum Event<'a> {
     Track(TrackRecord<'a>),
     Profile(ProfileEvent<'a>),
     Recorded(RecordedEvent<'a>),
+    Json(JsonRecord<'a>),
     /// A sequence lost packets before this (rule DT7).
     PacketsLost {
         sequence: u32,
@@ -176,6 +178,7 @@ const NOTHING: u64 = 9;
 const PACKETS_LOST: u64 = 10;
 const PROFILE: u64 = 11;
 const RECORDED: u64 = 12;
+// 13 is the number of events of JSON traces.
 
 impl<'a> Event<'a> {
     /// Writes the event to `record`, whose former content is removed.
@@ -234,6 +237,10 @@ impl<'a> Event<'a> {
                     .natural(event.field.into())
                     .rest(event.payload);
             }
+            Event::Json(record) => {
+                let (key, record) = record.bytes();
+                put.natural(JSON).natural(key.part.0.into()).rest(record);
+            }
             Event::PacketsLost { sequence } => {
                 put.natural(PACKETS_LOST).natural((*sequence).into());
             }
@@ -256,6 +263,7 @@ impl<'a> Event<'a> {
             Event::Track(TrackRecord(key, _)) => Some(key.part),
             Event::Profile(event) => Some(event.part),
             Event::Recorded(event) => Some(event.part),
+            Event::Json(record) => Some(record.part()),
             Event::PacketsLost { .. } | Event::Nothing => None,
         }
     }
@@ -263,6 +271,11 @@ impl<'a> Event<'a> {
     /// Whether a record that [`Event::write`] wrote reports lost packets.
     pub fn tells_of_loss(record: &[u8]) -> bool {
         Take(record).natural().is_ok_and(|kind| kind == PACKETS_LOST)
+    }
+
+    /// Whether a record holds an event of a JSON trace, which may be before time 0 (rule JS11).
+    pub fn may_be_negative(record: &[u8]) -> bool {
+        Take(record).natural().is_ok_and(|kind| kind == JSON)
     }
 
     /// Reads a record that [`Event::write`] wrote.
@@ -320,6 +333,10 @@ impl<'a> Event<'a> {
             TRACK => {
                 let key = parts.take(&mut take)?;
                 Event::Track(TrackRecord(key, take.rest()))
+            }
+            JSON => {
+                let key = parts.take(&mut take)?;
+                Event::Json(JsonRecord::again(key, take.rest()))
             }
             PROFILE => Event::Profile(ProfileEvent::take(take, parts)?),
             RECORDED => {

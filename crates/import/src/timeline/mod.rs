@@ -17,6 +17,7 @@
 //! `order.rs` their order.
 
 mod event;
+mod json_event;
 mod label;
 mod legacy;
 mod order;
@@ -25,6 +26,9 @@ mod track_event;
 pub(crate) use event::{
     Energy, Event, FtraceEvent, LogLine, PacketEvent, Prev, ProfileEvent, RecordedEvent, Switch,
     Waker, Waking,
+};
+pub(crate) use json_event::{
+    JsonEvent, JsonRecord, JsonThreadIx, NameOf, ProfileSample, ThreadState,
 };
 pub(crate) use label::{Label, Name, OwnLabel};
 pub(crate) use legacy::{FlowDirection, InstantScope, LegacyEvent, LegacyId};

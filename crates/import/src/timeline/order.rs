@@ -50,7 +50,8 @@ impl Timeline {
     /// Adds an event at a reserved position.
     #[inline]
     pub fn push_at(&mut self, TraceTime(ts): TraceTime, place: u64, event: &[u8]) {
-        if ts >= 0 && self.failure.is_none() {
+        let is_kept = ts >= 0 || Event::may_be_negative(event);
+        if is_kept && self.failure.is_none() {
             self.failure = self.events.push((ts, place), event).err();
         }
     }

@@ -11,6 +11,7 @@ use super::events::Events;
 use super::frames::{self, FRAME_TIMELINE_EVENT, Frames};
 use super::gpu::Gpu;
 use super::interrupts::Interrupts;
+use super::json::JsonEvents;
 use super::kernel::{self, Kernel};
 use super::processes::{Processes, describes};
 use super::profiles::{self, Profiles};
@@ -60,6 +61,7 @@ pub(super) struct Trackers {
     track_events: Option<Box<TrackEvents>>,
     frames: Option<Box<Frames>>,
     kernel: Option<Box<Kernel>>,
+    json: Option<Box<JsonEvents>>,
 }
 
 /// Declares the trackers of a part's system: a field and a type for each. The type has the kernel events that it takes.
@@ -207,6 +209,14 @@ impl Trackers {
                 }
                 Err(error) => return Err(error),
             },
+            Event::Json(record) => {
+                let event = &record.read()?;
+                let json = self.json.get_or_insert_default();
+                let sampled = json.event(ts, event, &mut shared.slices, at)?;
+                if let Some(utid) = sampled {
+                    shared.profiles.json_sample(ts, event, utid, at)?;
+                }
+            }
             Event::Profile(event) => shared.profiles.event(ts, event, at)?,
             Event::Recorded(event) => shared.recording.event(ts, event, at),
             Event::LogLine(line) => {
@@ -252,7 +262,7 @@ fn is_of_cpu(event: &Event<'_>) -> bool {
     match event {
         Event::Switch(_) | Event::Waking(_) | Event::Ftrace(_) => true,
         Event::Packet(_) | Event::LogLine(_) | Event::Energy(_) => false,
-        Event::Track(_) | Event::Profile(_) | Event::Recorded(_) => false,
+        Event::Track(_) | Event::Profile(_) | Event::Recorded(_) | Event::Json(_) => false,
         Event::PacketsLost { .. } | Event::Nothing => false,
     }
 }

@@ -17,6 +17,7 @@ mod events;
 mod frames;
 mod gpu;
 mod interrupts;
+mod json;
 mod kernel;
 mod missing_processes;
 mod parts;

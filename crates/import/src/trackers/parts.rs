@@ -2,9 +2,12 @@
 
 use std::io;
 
+use rustc_hash::FxHashSet;
 use timebase_schema::tables::sched_record;
+use timebase_store::sort::Scratch;
 
 use super::all::{Shared, Trackers};
+use super::json::Ties;
 use super::sched::SchedSlices;
 use super::tracker::TrackerContext;
 use crate::definitions::Records;
@@ -24,12 +27,17 @@ pub(crate) fn follow(
     timeline: Timeline,
     keys: &PartKeys,
     mut world: World,
+    scratch: &Scratch,
     watch: &mut Watch,
     rows: &mut Rows<'_>,
 ) -> io::Result<(Faults, Counts, Records)> {
+    let of_parts = world.definitions.parts.iter();
+    let complete: FxHashSet<PartIx> =
+        of_parts.filter(|(_, part)| part.has_complete).map(|(part, _)| part).collect();
     let mut shared = Shared::default();
     let mut parts = Parts::new(keys, &mut shared.slices, &mut world, rows);
-    timeline.drain(keys, watch, |TraceTime(ts), event| match event {
+    let mut ties = Ties::new(scratch);
+    let mut give = |ts, event: &Event<'_>| match event {
         Event::PacketsLost { sequence } => {
             world.packets_lost(*sequence);
             Ok(())
@@ -42,7 +50,23 @@ pub(crate) fn follow(
             }
             None => Ok(()),
         },
+    };
+    timeline.drain(keys, watch, |TraceTime(ts), event| match event {
+        Event::Json(record) => {
+            let part = record.part();
+            if !ties.has_room(ts, part) {
+                ties.give(|ts, record| give(ts, &Event::Json(record)))?;
+            }
+            ties.add(ts, *record, complete.contains(&part))
+        }
+        event => {
+            if !ties.is_empty() {
+                ties.give(|ts, record| give(ts, &Event::Json(record)))?;
+            }
+            give(ts, event)
+        }
     })?;
+    ties.give(|ts, record| give(ts, &Event::Json(record)))?;
     let worlds = parts.end(&mut shared.slices, &mut world, rows);
     shared.end(&mut TrackerContext { world: &mut world, rows });
     drop(shared);

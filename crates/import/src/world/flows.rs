@@ -49,6 +49,9 @@ impl Step {
 pub(crate) enum FlowId {
     Event(u64),
     Legacy(u64),
+    /// A `bind_id` of a JSON trace that is a number, and the number of another text (rule JS24).
+    Json(u64),
+    JsonText(u64),
 }
 
 /// Smaller numbers of flows belong to a part, because writers count from 1. From this number on, writers
@@ -60,8 +63,10 @@ impl FlowId {
     fn key(self, PartIx(part): PartIx) -> (i64, u64) {
         match self {
             FlowId::Event(id) if id >= SHARED => (id as i64, 0),
-            FlowId::Event(id) => (id as i64, u64::from(part) << 1),
-            FlowId::Legacy(id) => (id as i64, u64::from(part) << 1 | 1),
+            FlowId::Event(id) => (id as i64, u64::from(part) << 2),
+            FlowId::Legacy(id) => (id as i64, u64::from(part) << 2 | 1),
+            FlowId::Json(id) => (id as i64, u64::from(part) << 2 | 2),
+            FlowId::JsonText(id) => (id as i64, u64::from(part) << 2 | 3),
         }
     }
 }

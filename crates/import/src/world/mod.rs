@@ -16,6 +16,7 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | which thread has a tid, and which process has a pid (rules P) | `threads.rs` |
+//! | which thread an event of a JSON trace means (rules JS14 to JS16) | `json_threads.rs` |
 //! | which thread a writer in a pid namespace means (rule J11) | `outside.rs` |
 //! | which thread or process owns the uuid of a track (rules U3, U4) | `uuids.rs` |
 //! | which tracks exist | `tracks.rs` |
@@ -36,6 +37,7 @@ mod args;
 mod flows;
 mod gpus;
 mod groups;
+mod json_threads;
 mod lanes;
 mod machines;
 mod misplaced;
@@ -64,6 +66,7 @@ pub(crate) use args::ArgSets;
 pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use groups::{Groups, TimeOf};
+use json_threads::JsonOwners;
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use numbered::Numbered;
@@ -93,6 +96,7 @@ pub(crate) struct World {
     /// The meaning of interned numbers.
     pub interned: Interned,
     pub threads: Threads,
+    json_owners: JsonOwners,
     /// The numbers in pid namespaces that were stated so far.
     pub namespaces: Namespaces,
     pub uuids: UuidStates,
@@ -134,7 +138,8 @@ impl World {
             definitions.machines.see(MachineRef::HOST);
         }
         World {
-            threads: Threads::new(definitions.machines.iter().count() as u32),
+            threads: Threads::new(definitions.machines.iter().map(|machine| !machine.is_of_json)),
+            json_owners: JsonOwners::default(),
             namespaces: Namespaces::default(),
             uuids: UuidStates::default(),
             cpus: Cpus::default(),

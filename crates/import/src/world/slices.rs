@@ -151,6 +151,18 @@ impl World {
         self.name_and_push(slice, Some(dur.max(0)), args, rows)
     }
 
+    /// Whether a slice of this duration fits on a track: it does not begin inside another one and end after it
+    /// (rule E12).
+    pub fn slice_fits(
+        &mut self,
+        (ts, dur): (i64, i64),
+        track: TrackId,
+        rows: &mut Rows<'_>,
+    ) -> bool {
+        let (slices, mut maker) = self.slices_and_maker(rows);
+        slices.settle(ts, Some(ts.saturating_add(dur)), track, &mut maker)
+    }
+
     /// Adds a slice, with another name if it has one (rule TN2). A slice that was just written field
     /// by field is not copied: the copy would wait for all of these writes.
     #[inline]

@@ -64,6 +64,8 @@ struct Thread {
     /// The thread is never found again (rule P5). A thread whose process is not current is dead
     /// too, without this.
     is_dead: bool,
+    /// Whether it has a tid; if not, the tid above finds nothing.
+    has_tid: bool,
     is_main: bool,
     /// Whether the trace says that an idle CPU runs this thread.
     is_idle: bool,
@@ -89,7 +91,7 @@ impl From<Option<i64>> for MaybeTime {
 
 #[derive(Debug)]
 struct Process {
-    pid: i64,
+    pid: Option<i64>,
     machine: u32,
     name: Text,
     rank: Rank,
@@ -136,8 +138,9 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// The threads and processes that each of so many machines starts with (rule P3).
-    pub fn new(machines: u32) -> Self {
+    /// The threads and processes that each machine starts with (rule P3). `has_idle` says for each whether its thread 0
+    /// is the idle one (rule JS16).
+    pub fn new(has_idle: impl IntoIterator<Item = bool>) -> Self {
         let mut threads = Threads {
             threads: Vec::new(),
             processes: Vec::new(),
@@ -148,10 +151,12 @@ impl Threads {
             emitted: Vec::new(),
             args: FxHashMap::default(),
         };
-        for machine in 0..machines {
+        for (machine, has_idle) in (0..).zip(has_idle) {
             let upid = threads.process(machine, 0);
             let utid = threads.main_thread(upid);
-            if let Some(thread) = utid.and_then(|utid| threads.threads.get_mut(utid.0 as usize)) {
+            if let Some(thread) = utid.and_then(|utid| threads.threads.get_mut(utid.0 as usize))
+                && has_idle
+            {
                 thread.name = Text::Own("swapper".into());
                 thread.rank = Rank::Idle;
                 thread.is_idle = true;
@@ -162,7 +167,7 @@ impl Threads {
 
     fn main_thread(&self, upid: Upid) -> Option<Utid> {
         let process = self.processes.get(upid.0 as usize)?;
-        self.live(process.machine, process.pid)
+        self.live(process.machine, process.pid?)
     }
 
     fn get(&self, utid: Utid) -> Option<&Thread> {
@@ -214,12 +219,13 @@ impl Threads {
     pub fn ids(&self, utid: Utid) -> (Option<i64>, Option<i64>) {
         let thread = self.get(utid);
         let process = thread.and_then(|thread| self.get_process(thread.upid?));
-        (thread.map(|thread| thread.tid), process.map(|process| process.pid))
+        let tid = thread.filter(|thread| thread.has_tid).map(|thread| thread.tid);
+        (tid, process.and_then(|process| process.pid))
     }
 
     /// The pid of a process.
     pub fn pid(&self, upid: Upid) -> Option<i64> {
-        Some(self.get_process(upid)?.pid)
+        self.get_process(upid)?.pid
     }
 
     /// The newest live thread of a tid.
@@ -275,22 +281,31 @@ impl Threads {
         }
     }
 
-    fn new_thread(&mut self, machine: u32, tid: i64, start: Option<i64>) -> Utid {
+    fn push_thread(&mut self, machine: u32, tid: Option<i64>, start: Option<i64>) -> Utid {
         let utid = Utid(self.threads.len() as u32);
-        let older = self.newest_live(machine, tid);
         self.threads.push(Thread {
-            tid,
+            tid: tid.unwrap_or_default(),
             machine,
             upid: None,
-            older,
+            older: None,
             name: Text::None,
             rank: Rank::None,
             is_dead: false,
+            has_tid: tid.is_some(),
             is_main: false,
             is_idle: false,
             start: start.into(),
             end: None.into(),
         });
+        utid
+    }
+
+    fn new_thread(&mut self, machine: u32, tid: i64, start: Option<i64>) -> Utid {
+        let older = self.newest_live(machine, tid);
+        let utid = self.push_thread(machine, Some(tid), start);
+        if let Some(thread) = self.threads.get_mut(utid.0 as usize) {
+            thread.older = older;
+        }
         let threads = &self.threads;
         let key = |&utid: &Utid| threads.get(utid.0 as usize).map(|of| (of.machine, of.tid));
         let is_of = |other: &Utid| key(other) == Some((machine, tid));
@@ -347,7 +362,33 @@ impl Threads {
         }
     }
 
+    /// A new process that no pid finds (rules JS15, JS16).
+    pub fn unlisted_process(&mut self, machine: u32, pid: Option<i64>) -> Upid {
+        self.push_process(machine, pid, None)
+    }
+
+    /// A new thread of a process, which no tid finds.
+    pub fn unlisted_thread(
+        &mut self,
+        machine: u32,
+        tid: Option<i64>,
+        upid: Upid,
+        is_main: bool,
+    ) -> Utid {
+        let utid = self.push_thread(machine, tid, None);
+        if let Some(thread) = self.threads.get_mut(utid.0 as usize) {
+            (thread.upid, thread.is_main) = (Some(upid), is_main);
+        }
+        utid
+    }
+
     fn new_process(&mut self, machine: u32, pid: i64, start: Option<i64>) -> Upid {
+        let upid = self.push_process(machine, Some(pid), start);
+        self.by_pid.insert((machine, pid), upid);
+        upid
+    }
+
+    fn push_process(&mut self, machine: u32, pid: Option<i64>, start: Option<i64>) -> Upid {
         let upid = Upid(self.processes.len() as u32);
         self.processes.push(Process {
             pid,
@@ -362,7 +403,6 @@ impl Threads {
             cmdline: None,
             args: ArgBuf::default(),
         });
-        self.by_pid.insert((machine, pid), upid);
         upid
     }
 
@@ -391,7 +431,7 @@ impl Threads {
 
     /// Binds a thread to a process, with all threads and processes that wait for this (rule P8).
     fn bind_to(&mut self, utid: Utid, upid: Upid) {
-        let pid = self.get_process(upid).map(|process| process.pid);
+        let pid = self.get_process(upid).and_then(|process| process.pid);
         let mut threads = vec![utid];
         while let Some(utid) = threads.pop() {
             let Some(thread) = self.threads.get_mut(utid.0 as usize) else {
@@ -484,7 +524,7 @@ impl Threads {
         let (machine, tid) = (thread.machine, thread.tid);
         if let Some(upid) = thread.upid
             && let Some(process) = self.processes.get_mut(upid.0 as usize)
-            && process.pid == tid
+            && process.pid == Some(tid)
         {
             process.end = Some(ts);
             process.is_current = false;
@@ -536,7 +576,7 @@ impl Threads {
     pub fn main_of(&self, utid: Utid) -> Option<Upid> {
         let thread = self.get(utid)?;
         let process = self.get_process(thread.upid?)?;
-        thread.upid.filter(|_| process.pid == thread.tid)
+        thread.upid.filter(|_| thread.has_tid && process.pid == Some(thread.tid))
     }
 
     /// Sets whether a thread is the main or the idle thread, as the process tree of a kernel other
@@ -593,7 +633,7 @@ impl Threads {
             let cmdline = rows.optional_text(process.cmdline.as_deref());
             rows.push(process_record::Row {
                 id: Cell::from(id),
-                pid: Cell::from(process.pid),
+                pid: Cell::or_null(process.pid),
                 name,
                 start_ts: Cell::or_null(process.start),
                 end_ts: Cell::or_null(process.end),
@@ -611,7 +651,7 @@ impl Threads {
             let is_main = thread.upid.map(|_| i64::from(thread.is_main));
             rows.push(thread_record::Row {
                 id: Cell::from(id),
-                tid: Cell::from(thread.tid),
+                tid: Cell::or_null(thread.has_tid.then_some(thread.tid)),
                 name,
                 start_ts: Cell::or_null(thread.start.get()),
                 end_ts: Cell::or_null(thread.end.get()),

@@ -10,6 +10,18 @@ use crate::stream::PACKET;
 /// The type of a file depends on this many bytes: a tar has its mark after 257 bytes.
 pub(super) const HEAD: usize = 512;
 
+/// The type of a text that may be JSON depends on this many bytes.
+const TEXT_HEAD: usize = 64 << 10;
+
+/// Whether a text begins with a brace or a bracket, after a byte order mark and white space.
+fn may_be_json(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
+    let first = head.iter().find(|byte| !is_space(byte));
+    // A text of spaces only may begin later.
+    first.is_none_or(|byte| matches!(byte, b'{' | b'['))
+}
+
 /// A format of traces.
 ///
 /// ```
@@ -23,14 +35,21 @@ pub struct TraceFormat {
     /// The text in the column `trace_type` of `trace_file`.
     pub name: &'static str,
     /// Whether a file that begins like this is in the format, after decompression. It gets the first 512 bytes, or
-    /// fewer of a smaller file.
+    /// fewer of a smaller file; of a text that begins with a brace or a bracket, up to 64 KiB.
     pub recognizes: fn(&[u8]) -> bool,
+    /// Whether the times of a file are on a clock of the file's own, unless the file says more of it.
+    pub has_own_clock: bool,
 }
 
 impl TraceFormat {
     /// A format with its name and the function that recognizes it.
     pub const fn new(name: &'static str, recognizes: fn(&[u8]) -> bool) -> Self {
-        TraceFormat { name, recognizes }
+        TraceFormat { name, recognizes, has_own_clock: false }
+    }
+
+    /// The same format, with times on a clock of each file's own.
+    pub const fn with_own_clock(self) -> Self {
+        TraceFormat { has_own_clock: true, ..self }
     }
 }
 
@@ -213,11 +232,14 @@ fn begin_until(
     let mut head = vec![0; HEAD];
     let mut size = 0;
     loop {
+        if size == HEAD && may_be_json(&head) {
+            head.resize(TEXT_HEAD, 0);
+        }
         // The first read asks for as many bytes as an input does, because damaged compression gives
         // more to a caller that asks for less.
         let wanted = match size < SQLITE.len() {
             true => SQLITE.len(),
-            false => HEAD,
+            false => head.len(),
         };
         let free = head.get_mut(size..wanted).unwrap_or_default();
         if free.is_empty() {

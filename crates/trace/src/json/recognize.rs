@@ -46,13 +46,14 @@ fn is_other(rest: &[u8]) -> bool {
 fn list(head: &[u8]) -> Recognized {
     let mut pieces = JsonPieces::new(head);
     let mut objects = 0;
-    let mut is_cut = false;
+    let (mut is_cut, mut is_damaged) = (false, false);
     while let Ok(Some(piece)) = pieces.next() {
         match piece {
             Piece::Event { value, .. } if has_phase(value) => return Recognized::Yes,
             Piece::Event { .. } => objects += 1,
             Piece::NoEvent { .. } if objects == 0 => return Recognized::No,
-            Piece::Damage { is_cut: cut, .. } => is_cut |= cut,
+            Piece::Damage { is_cut: true, .. } => is_cut = true,
+            Piece::Damage { .. } => is_damaged = true,
             _ => {}
         }
         if objects == OBJECTS {
@@ -62,7 +63,7 @@ fn list(head: &[u8]) -> Recognized {
     let last = head.trim_ascii_end().last();
     match (objects, last) {
         _ if is_cut => Recognized::Maybe,
-        (0, Some(b'[' | b']' | b',')) => Recognized::Yes,
+        (0, Some(b'[' | b']' | b',')) if !is_damaged => Recognized::Yes,
         (0, _) | (_, Some(b']')) => Recognized::No,
         _ => Recognized::Maybe,
     }

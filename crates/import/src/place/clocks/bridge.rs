@@ -1,9 +1,12 @@
-//! The assumptions about parts whose clocks have no known relation to trace time (rules X26, X27).
+//! The assumptions about parts whose clocks have no known relation to trace time (rules X26, X27, JS37), and
+//! the instants that files in JSON share (rule JS35).
 
-use timebase_resolver::{Clock, ClockId, Reading, Source};
+use std::collections::BTreeMap;
+
+use timebase_resolver::{Clock, ClockId, Reading, SeqId, Source};
 
 use super::{ClockEffect, Clocks};
-use crate::place::parts::{PartIx, TRACE_FILE, shared};
+use crate::place::parts::{ClockSync, PartIx, TRACE_FILE, shared};
 
 /// Settles the path of a part to trace time, after the path of its file's host part.
 #[cold]
@@ -61,6 +64,77 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
     }
     if !std::mem::replace(&mut clocks.parts[part].is_unrelatable, true) {
         clocks.made.push(ClockEffect::Unrelatable { part, trace_time }); // (f)
+    }
+}
+
+/// The years 2000 to 2099 of Unix time, in nanoseconds.
+const WALL_CLOCK: std::ops::Range<i64> = 946_684_800_000_000_000..4_102_444_800_000_000_000;
+
+/// Relates the clocks of files in JSON to each other and to trace time, after the last file.
+pub(super) fn relate_json(clocks: &mut Clocks) {
+    let Some(trace_time) = clocks.trace_time.clock() else {
+        return;
+    };
+    let of_files = clocks.parts.of_files();
+    let json: Vec<PartIx> =
+        of_files.filter(|(_, part)| part.json.is_some()).map(|(part, _)| part).collect();
+    relate_syncs(clocks, &json);
+    for part in json {
+        relate_file(clocks, part, trace_time);
+    }
+}
+
+/// Rule JS37.
+fn relate_file(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
+    let of = &clocks.parts[part];
+    let Some(json) = of.json.as_deref() else {
+        return;
+    };
+    let machine = of.machine;
+    let own = of.clock(TRACE_FILE, SeqId(0));
+    let realtime = shared(machine, ClockId::REALTIME);
+    let reads_realtime = json.first.is_some_and(|first| WALL_CLOCK.contains(&first));
+    if reads_realtime && !json.is_anchored {
+        assume(clocks, part, own, realtime);
+    }
+    if reaches(clocks, own, trace_time) {
+        return;
+    }
+    let other = shared(trace_time.machine, ClockId::REALTIME);
+    if other != realtime && reaches(clocks, own, realtime) && reaches(clocks, other, trace_time) {
+        assume(clocks, part, realtime, other); // X26 (d)
+        return;
+    }
+    assume(clocks, part, own, trace_time);
+}
+
+/// Rule JS35: an event that one file issued and one other file received is one instant.
+fn relate_syncs(clocks: &mut Clocks, json: &[PartIx]) {
+    let mut all: BTreeMap<Box<str>, Vec<(PartIx, ClockSync)>> = BTreeMap::new();
+    for &part in json {
+        let syncs = clocks.parts[part].json.iter().flat_map(|json| &json.syncs);
+        for (id, sync) in syncs {
+            all.entry(id.clone()).or_default().push((part, *sync));
+        }
+    }
+    for (id, of_files) in all {
+        let (issuers, receivers): (Vec<(PartIx, ClockSync)>, Vec<(PartIx, ClockSync)>) =
+            of_files.iter().copied().partition(|(_, sync)| sync.issued.is_some());
+        let ([issuer], [receiver]) = (&issuers[..], &receivers[..]) else {
+            clocks.made.push(ClockEffect::UnpairedSync { id, files: of_files.len() });
+            continue;
+        };
+        let reading = |part: PartIx, value| Reading {
+            clock: clocks.parts[part].clock(TRACE_FILE, SeqId(0)),
+            value,
+            unit: 1,
+            incremental: false,
+        };
+        let (from, to) = (issuer.1.issued.unwrap_or(issuer.1.ts), issuer.1.ts);
+        let between = ((i128::from(from) + i128::from(to)) / 2) as i64;
+        let readings = vec![reading(issuer.0, between), reading(receiver.0, receiver.1.ts)];
+        // It is never rejected: it has the clocks of two files.
+        let _ = clocks.make(Source::Json, Some(receiver.0), readings);
     }
 }
 

@@ -55,7 +55,8 @@ use self::track_event_stacks::{Stack, TrackEventStacks};
 use self::v8::V8Profiles;
 use super::track_events::Stacked;
 use super::tracker::TrackerContext;
-use crate::timeline::{ProfileEvent, TrackEvent};
+use crate::timeline::{JsonEvent, ProfileEvent, ProfileSample, TrackEvent};
+use crate::world::Utid;
 
 /// The fields of `InternedData` that are looked up, in intervals that have an event of profiles.
 pub(crate) const PROFILES_INTERNED: &[(u32, Kept)] = &[
@@ -143,6 +144,24 @@ impl Profiles {
             _ => {}
         }
         self.has_come(event.interval, at);
+        Ok(())
+    }
+
+    /// Takes a sample of a JSON trace (rule JS28).
+    ///
+    /// # Errors
+    ///
+    /// If the temporary file is damaged.
+    pub fn json_sample(
+        &mut self,
+        ts: i64,
+        event: &JsonEvent<'_>,
+        utid: Utid,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> io::Result<()> {
+        let sample = (ProfileSample::read(event.payload)?, event.packet);
+        let stacks = (&mut self.callstacks, &mut self.samples);
+        self.v8.json_sample(ts, sample, utid, stacks, at);
         Ok(())
     }
 

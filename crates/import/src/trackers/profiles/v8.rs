@@ -10,8 +10,9 @@ use super::samples::{Sample, Samples, SourceId, Task};
 use crate::compact::Take;
 use crate::definitions::{Names, V8Node, V8Session, v8_fault};
 use crate::output::Rows;
+use crate::timeline::ProfileSample;
 use crate::trackers::tracker::TrackerContext;
-use crate::world::ThreadNumbers;
+use crate::world::{ThreadNumbers, Utid};
 
 /// The callsites of all sessions, by their numbers.
 #[derive(Debug, Default)]
@@ -49,36 +50,51 @@ impl V8Profiles {
                 tid: take.integer()?,
             }),
         };
+        let Some(callsite) = self.callsite((number, id), packet.event.packet, callstacks, at)
+        else {
+            return Ok(());
+        };
+        let utid = thread.map(|thread| {
+            let (pid, tid) = at.world.thread_outside(thread);
+            at.world.threads.bind(thread.machine, tid, pid)
+        });
+        add(packet.ts, callsite, utid, samples, at);
+        Ok(())
+    }
+
+    /// Takes a sample of a JSON trace (rule JS28).
+    pub fn json_sample(
+        &mut self,
+        ts: i64,
+        (sample, packet): (ProfileSample, i64),
+        utid: Utid,
+        (callstacks, samples): (&mut Callstacks, &mut Samples),
+        at: &mut TrackerContext<'_, '_>,
+    ) {
+        let of = (sample.session, sample.node);
+        if let Some(callsite) = self.callsite(of, packet, callstacks, at) {
+            add(ts, callsite, Some(utid), samples, at);
+        }
+    }
+
+    /// The callsite of a session's node, which may be unknown.
+    fn callsite(
+        &mut self,
+        (number, id): (u32, u32),
+        packet: i64,
+        callstacks: &mut Callstacks,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Option<CallsiteId> {
         let session = at.world.definitions.v8.get(number);
         let found = session.and_then(|session| Some((session, session.place(id)?)));
         let Some((session, place)) = found else {
-            let fault = v8_fault::INVALID_SAMPLE;
-            at.world.faults.add(fault, packet.event.packet);
-            return Ok(());
+            at.world.faults.add(v8_fault::INVALID_SAMPLE, packet);
+            return None;
         };
         let calls = self.0.entry(number).or_default();
         let mut maker = Maker { calls, callstacks, rows: at.rows };
         let names = &mut at.world.definitions.names;
-        let Some((callsite, _)) = maker.callsite(place, session, names) else {
-            return Ok(());
-        };
-        let task = thread.map(|thread| {
-            let (pid, tid) = at.world.thread_outside(thread);
-            let utid = at.world.threads.bind(thread.machine, tid, pid);
-            samples.task(Task {
-                upid: at.world.threads.process_of(utid),
-                utid: Some(utid),
-                of_async: None,
-            })
-        });
-        let sample = Sample {
-            source: Some(SourceId::LEGACY_V8),
-            task,
-            callsite: Some(callsite),
-            ..Sample::default()
-        };
-        samples.add(packet.ts, &sample, at);
-        Ok(())
+        maker.callsite(place, session, names).map(|(callsite, _)| callsite)
     }
 
     /// Makes the callsites without samples, because there are no more.
@@ -95,6 +111,27 @@ impl V8Profiles {
             }
         }
     }
+}
+
+/// Adds the row of a sample.
+fn add(
+    ts: i64,
+    callsite: CallsiteId,
+    utid: Option<Utid>,
+    samples: &mut Samples,
+    at: &mut TrackerContext<'_, '_>,
+) {
+    let task = utid.map(|utid| {
+        let upid = at.world.threads.process_of(utid);
+        samples.task(Task { upid, utid: Some(utid), of_async: None })
+    });
+    let sample = Sample {
+        source: Some(SourceId::LEGACY_V8),
+        task,
+        callsite: Some(callsite),
+        ..Sample::default()
+    };
+    samples.add(ts, &sample, at);
 }
 
 /// Makes the callsites of a session.

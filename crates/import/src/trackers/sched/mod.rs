@@ -23,6 +23,7 @@
 //! | the thread on a CPU, and since when a switch may be missing | `cpus.rs` |
 //! | the times in which events are missing, as bundles say | `gaps.rs` |
 //! | all of this for kernels that are not Linux (rules GK1 to GK4) | `generic.rs` |
+//! | complete states in JSON traces (rule JS27) | `json.rs` |
 //!
 //! # Doubt
 //!
@@ -42,6 +43,7 @@ mod cpus;
 mod end_state;
 mod gaps;
 mod generic;
+mod json;
 mod numbers;
 mod row;
 mod slices;
@@ -55,6 +57,7 @@ use self::end_state::{EndStates, OffCpu};
 use self::gaps::{Gaps, On};
 use self::generic::Generic;
 pub(super) use self::generic::{INVALID_ORDER, INVALID_STATE};
+pub(super) use self::json::JsonStates;
 use self::row::Wakeup;
 pub(super) use self::slices::SchedSlices;
 use self::slices::{BOTH, SchedSlice, SchedSliceId};

@@ -11,7 +11,7 @@ use crate::output::{Cause, Counter, Fault, PARSER_ERROR};
 use crate::timeline::{EventKind, InstantScope, Label, LegacyId, OwnLabel, TrackEvent};
 use crate::world::{Details, FlowEvent, FlowId, NewTrack, Owner, Rank, Step, TrackId, Upid};
 
-mod fault {
+pub(super) mod fault {
     use super::{Cause, Counter, Fault};
 
     pub const INVALID_FLOW: Fault = Fault::new(
@@ -86,13 +86,15 @@ pub(super) struct Legacy {
 }
 
 /// A track of legacy async events.
-struct AsyncTrack {
-    machine: u32,
-    id: u64,
-    upid: Option<Upid>,
+pub(in crate::trackers) struct AsyncTrack {
+    pub machine: u32,
+    /// The number of its id.
+    pub id: u64,
+    pub upid: Option<Upid>,
     /// `None` differs from an empty text.
-    scope: Option<String>,
-    root: Option<String>,
+    pub scope: Option<String>,
+    /// The name of the first event with its id.
+    pub root: Option<String>,
 }
 
 impl TrackEvents {
@@ -293,7 +295,7 @@ fn track_name(upid: Option<Upid>, name: Label<'_>, at: &TrackerContext<'_, '_>) 
 }
 
 /// The lane of a legacy async event. A lane has the name of the event that created it.
-fn lane_of(
+pub(in crate::trackers) fn lane_of(
     on: &AsyncTrack,
     lane: Lane,
     name: Option<&str>,

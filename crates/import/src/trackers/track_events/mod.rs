@@ -20,9 +20,13 @@ mod logs;
 mod states;
 mod tracks;
 
+pub(in crate::trackers) use self::fault::NO_DIRECTION;
+pub(in crate::trackers) use self::legacy::fault::{INVALID_FLOW, NO_ENCLOSING};
+pub(in crate::trackers) use self::legacy::{AsyncTrack, lane_of};
 use self::legacy::{Legacy, is_async, is_of_no_thread, legacy_args};
 use self::states::States;
-use self::tracks::{Lane, Needs, On, OtherTracks, UuidTracks};
+pub(in crate::trackers) use self::tracks::{Lane, OtherTracks};
+use self::tracks::{Needs, On, UuidTracks};
 use super::tracker::TrackerContext;
 use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
 use crate::definitions::{Definitions, Writer};

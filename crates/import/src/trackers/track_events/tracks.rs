@@ -15,7 +15,7 @@ use crate::world::{Details, NewTrack, Numbered, Owner, SetId, TrackId, Upid, Uti
 
 /// The effect of an event on the lanes of its track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(in crate::trackers) enum Lane {
     Begins,
     Ends,
     /// Begins and ends.
@@ -429,7 +429,7 @@ fn counted(counter: &CounterTrack, push: &mut impl FnMut(&str, ArgValue<'_>)) {
 /// The tracks of the time and instructions that threads spend, and of instants that are on no
 /// uuid's track (rules E18, L7).
 #[derive(Debug, Default)]
-pub(super) struct OtherTracks {
+pub(in crate::trackers) struct OtherTracks {
     spent: FxHashMap<(Utid, bool), TrackId>,
     instants: FxHashMap<(u32, Option<Upid>), TrackId>,
 }

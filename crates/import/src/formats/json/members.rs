@@ -1,0 +1,48 @@
+//! Members of the outer object as facts of the trace (rule JS30).
+
+use timebase_trace::json::{Kind, Number, Value};
+
+use crate::formats::FileSession;
+use crate::output::{Counter, Fact};
+
+const DISPLAY_TIME_UNIT: Counter = Counter::info(
+    "json_display_time_unit",
+    "a JSON trace says in which unit to show its times, which does not change them",
+)
+.drops_nothing();
+
+/// States the facts in a member. A value that is too large for memory is only in `packet`.
+pub(super) fn member(key: &str, value: Option<Value<'_>>, session: &mut FileSession<'_, '_>) {
+    let Some(value) = value else {
+        return;
+    };
+    if key == "displayTimeUnit" {
+        session.count(DISPLAY_TIME_UNIT);
+    }
+    let prefix = match (key, value.kind()) {
+        ("metadata", Kind::Object) => "json_metadata",
+        ("otherData", Kind::Object) => "json_other",
+        (_, Kind::Object | Kind::Array) => return,
+        _ => return session.fact(format!("json.{key}"), fact(value)),
+    };
+    for (key, value) in value.members() {
+        session.fact(format!("{prefix}.{}", key.text()), fact(value));
+    }
+}
+
+/// Doubles from here on are not stated as integers.
+const LARGEST: f64 = 9.2e18;
+
+fn fact(value: Value<'_>) -> Fact {
+    let as_written = || Fact::Text(String::from_utf8_lossy(value.text()).into());
+    match (value.kind(), value.number()) {
+        (Kind::Null, _) => Fact::Null,
+        (Kind::Bool(bool), _) => Fact::Integer(bool.into()),
+        (Kind::String, _) => Fact::Text(value.string().unwrap_or_default().into()),
+        (_, Some(Number::Int(int))) => Fact::Integer(int),
+        (_, Some(Number::Real(real))) if real.fract() == 0.0 && real.abs() < LARGEST => {
+            Fact::Integer(real as i64)
+        }
+        _ => as_written(),
+    }
+}

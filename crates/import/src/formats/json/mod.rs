@@ -1,0 +1,116 @@
+//! Chrome's JSON format (rules JS).
+//!
+//! # Design
+//!
+//! `timebase_trace::json` finds the events and the members of a text. Here each of them becomes a row of
+//! `packet`, and an event also becomes a compact record for the timeline (`timeline/json_event.rs`): numbers are
+//! exact, names are numbers, arguments are in their compact form. So the text is parsed once, and the tracker
+//! (`trackers/json`) knows no JSON.
+//!
+//! The alternative was to give events the form of track events, which have the phases of this format, too. But ids
+//! that are texts, processes without a number, lanes for slices that overlap, and the order of events with equal times
+//! are this format's own; each of them would be an exception in the tracker of track events.
+//!
+//! | question | where it is decided |
+//! |---|---|
+//! | the fields of an event, and what its phase makes of them (rules JS9 to JS29) | `event.rs`, `fields.rs` |
+//! | the thread of an event (rules JS14, JS15) | `threads.rs` |
+//! | V8's profiles (rule JS28) | `profile.rs` |
+//! | facts of the whole trace (rule JS30) | `members.rs` |
+//! | what the producer says of its clock (rules JS32 to JS36) | `anchors.rs` |
+
+mod anchors;
+mod event;
+mod fields;
+mod members;
+mod profile;
+mod threads;
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use timebase_trace::json::{JsonPieces, Piece, Recognized, recognizes};
+use timebase_trace::{Damage, End, Region, TraceFormat};
+
+use self::anchors::Anchors;
+use self::event::Events;
+use super::{FileSession, Format};
+use crate::frame::{Record, RecordTime};
+use crate::output::{LogMessage, Severity};
+
+/// Chrome's JSON format.
+pub(super) struct Json;
+
+static JSON: TraceFormat = TraceFormat::new("json", is_json).with_own_clock();
+
+/// Whether a file begins as JSON. For a file that begins with a line feed, as a packet does, it is not enough that it may be.
+fn is_json(begin: &[u8]) -> bool {
+    match recognizes(begin) {
+        Recognized::Yes => true,
+        Recognized::Maybe => {
+            let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
+            begin.first() != Some(&b'\n') && !begin.iter().all(is_space)
+        }
+        Recognized::No => false,
+    }
+}
+
+impl Format for Json {
+    const FORMAT: &'static TraceFormat = &JSON;
+
+    fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+        let mut pieces = JsonPieces::new(input);
+        let (mut events, mut anchors) = (Events::default(), Anchors::default());
+        while let Some(piece) = pieces.next()? {
+            let goes_on = match piece {
+                Piece::Event { offset, value } => {
+                    events.event(offset, value, &mut anchors, session)?
+                }
+                Piece::NoEvent { offset, text } => session.corrupt(
+                    offset,
+                    text,
+                    "json_no_event",
+                    "a value in traceEvents is no object",
+                )?,
+                Piece::Member { offset, size, key, value, text } => {
+                    members::member(&key, value, session);
+                    anchors.member(&key, value);
+                    member(offset, size, text, session)?
+                }
+                Piece::Damage { offset, size, is_cut, why } => {
+                    let why = Damage::Text { offset, why, is_cut };
+                    session.region(&Region { offset, size, why });
+                    ControlFlow::Continue(())
+                }
+                Piece::Trailing { offset, size } => {
+                    let text = format!("{size} bytes after the end of the JSON text are not read");
+                    let code = "json_trailing_data";
+                    session.say(offset, LogMessage::new(Severity::Warning, code, text));
+                    ControlFlow::Continue(())
+                }
+            };
+            if goes_on.is_break() {
+                return Ok(End::Stopped);
+            }
+        }
+        anchors.tell(session);
+        Ok(End::Complete)
+    }
+}
+
+/// Writes the row of a member of the outer object (rule JS8). Its text is missing if it is too large.
+fn member(
+    offset: u64,
+    size: u64,
+    text: Option<&[u8]>,
+    session: &mut FileSession<'_, '_>,
+) -> io::Result<ControlFlow<()>> {
+    let record = Record {
+        row_type: "json_member",
+        offset,
+        size,
+        bytes: text.unwrap_or_default(),
+        time: RecordTime::None,
+    };
+    session.record(&record, |_| {})
+}
