@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use crate::manifest::{Clock, Manifest, Member, MemberKind, MemberRules, Refused, Resolved};
+use crate::manifest::{
+    Clock, Manifest, Mapping, Member, MemberKind, MemberRules, Refused, Resolved,
+};
+use crate::ranks;
 use timebase_resolver::FileTag;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Formats, Inputs, Monitor, Reads, Source, TraceType};
@@ -69,6 +72,8 @@ pub(crate) struct Files<'a> {
     pub default_clock: Option<Clock>,
     /// By the files' ids.
     rules: BTreeMap<usize, MemberRules>,
+    /// The names of machines that follow from ranks, after those of the manifest (rule JS38).
+    pub rank_names: Vec<String>,
 }
 
 impl<'a> Files<'a> {
@@ -108,8 +113,10 @@ impl<'a> Files<'a> {
             digests: BTreeMap::new(),
             default_clock: None,
             rules: BTreeMap::new(),
+            rank_names: Vec::new(),
         };
         files.read_manifest()?;
+        files.read_ranks()?;
         Ok(files)
     }
 
@@ -147,6 +154,37 @@ impl<'a> Files<'a> {
         self.rules = rules.map(|(file, rules)| (file.id, rules.clone())).collect();
         self.manifest = Some(resolved);
         self.said = Some(manifest);
+        Ok(())
+    }
+
+    /// Gives each rank in JSON a machine, unless the manifest says otherwise (rule JS38).
+    fn read_ranks(&mut self) -> Result<(), Error> {
+        let json: Vec<File> =
+            self.order.iter().filter(|file| file.has_own_clock()).cloned().collect();
+        if json.len() < 2 {
+            return Ok(());
+        }
+        let mut ranks = Vec::new();
+        for file in json {
+            let mut input = self.inputs.open_ahead(file.id)?;
+            // The import reports damage when it reads the file.
+            let rank = ranks::rank(&mut input.reader).unwrap_or_default();
+            if let Some(failure) = input.failed() {
+                return Err(failure.into());
+            }
+            ranks.extend(rank.map(|rank| (file.id, rank)));
+        }
+        let machines = ranks::machines(ranks.iter().map(|(_, rank)| *rank));
+        let named = self.manifest.as_ref().map_or(0, |manifest| manifest.names.len());
+        for (file, rank) in ranks {
+            let rules = self.rules.entry(file).or_default();
+            if let Ok(place) = machines.binary_search(&rank)
+                && rules.machines == Mapping::ByRaw
+            {
+                rules.machines = Mapping::One(named + place);
+            }
+        }
+        self.rank_names = machines.iter().map(|rank| format!("rank {rank}")).collect();
         Ok(())
     }
 

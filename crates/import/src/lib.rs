@@ -62,6 +62,7 @@ mod options;
 mod output;
 mod pipeline;
 mod place;
+mod ranks;
 mod readers;
 mod rewrite;
 mod seen;

@@ -194,6 +194,7 @@ pub(crate) fn begin(
         frame.follow_manifest(manifest, &files.tags(), rows);
         stopped(frame, End::Complete)?;
     }
+    frame.name_ranks(files.manifest.as_ref(), &files.rank_names);
     let traces = files.traces();
     let has_trace_time =
         files.manifest.as_ref().is_some_and(|manifest| manifest.trace_time.is_some());

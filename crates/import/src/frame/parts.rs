@@ -53,6 +53,14 @@ impl Frame {
         }
     }
 
+    /// Names the machines that follow from ranks, after those of the manifest (rule JS38).
+    pub fn name_ranks(&mut self, manifest: Option<&Resolved>, names: &[String]) {
+        let first = manifest.map_or(0, |manifest| manifest.names.len());
+        for (index, name) in (first..).zip(names) {
+            self.context.definitions.machines.name(MachineRef::Named(index), name);
+        }
+    }
+
     /// Takes the own clock of a file as trace time (rule JS31).
     pub fn take_file_clock(&mut self, file: FileTag, rules: &MemberRules) {
         match rules.machine(0) {

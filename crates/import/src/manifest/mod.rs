@@ -53,6 +53,7 @@ pub use json::{Place, Refused};
 pub use resolve::{
     Member, MemberKind, Reading, RelatedClock, Relation, Resolved, TraceTime, Warning,
 };
+pub(crate) use rules::Mapping;
 pub use rules::{MachineRef, MemberRules};
 pub use types::{
     Attribute, Clock, ClockReference, Clocks, FileEntry, Machines, Manifest, TraceTimeEntry,

@@ -264,6 +264,12 @@ impl Waiting {
     }
 }
 
+/// Whether a record waits until all files are read: it is on the own clock of a file in JSON (rule JS31), and there are
+/// more files.
+fn waits_for_all(clocks: &Clocks, part: PartIx, are_more: bool) -> bool {
+    are_more && clocks.parts[part].json.is_some()
+}
+
 /// The clock with the current tag of its part (rules X14, X29).
 fn by_now(clocks: &Clocks, part: PartIx, clock: Clock) -> Clock {
     clocks.parts[part].clock(clock.id, clock.seq)
@@ -293,7 +299,9 @@ fn settle_packet(
     if clock != read {
         each(Settled::Clock { id, clock }, clocks)?;
     }
-    clocks.attempt(part, clock);
+    if !waits_for_all(clocks, part, later.is_some()) {
+        clocks.attempt(part, clock);
+    }
     let domain = clocks.domain(clock);
     if was_unknown && domain.is_some_and(|domain| domain.incremental) {
         // It was a delta, read before the first snapshot of its clock (V5).
@@ -309,6 +317,7 @@ fn settle_packet(
     }
     let unit = clocks.unit(clock);
     let result = match clock_ts {
+        _ if waits_for_all(clocks, part, later.is_some()) => Err(Unresolved::NoPath),
         Some(ticks) => clocks.resolve(clock, ticks, unit),
         None => Err(clocks.overflow(clock)),
     };
@@ -347,6 +356,7 @@ fn settle_event(
     let clock = read.map(|clock| by_now(clocks, part, clock));
     let may_change = reason.may_resolve_later();
     let result = match clock.filter(|_| may_change) {
+        Some(_) if waits_for_all(clocks, part, later.is_some()) => Err(reason),
         Some(clock) => {
             clocks.attempt(part, clock);
             match ticks {
