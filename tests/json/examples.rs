@@ -33,7 +33,7 @@ impl Imported {
         self.lines("SELECT name || '(' || ts || ', ' || dur || ', ' || depth || ')' FROM slice ORDER BY id")
     }
 
-    /// The first column.
+    /// The cells of each row, with blanks between them.
     fn lines(&self, sql: &str) -> Vec<String> {
         self.rows(sql).into_iter().map(|row| row.join(" ")).collect()
     }
@@ -54,7 +54,8 @@ impl Imported {
         self.lines("SELECT clock_id, clock_value, source FROM clock_snapshot ORDER BY snapshot_id, clock_id")
     }
 
-    fn real_time(&self, sql: &str) -> String {
+    /// The one value of a query that needs the program's functions.
+    fn asked(&self, sql: &str) -> String {
         answer(&["query", self.path(), sql, "--format", "csv"]).lines().nth(1).unwrap().to_owned()
     }
 }
@@ -146,7 +147,7 @@ fn js4_worked_example_of_a_cut() {
 fn js8_the_text_of_a_row_and_a_database_without_it() {
     let text = list(&[complete("\\u0061", "007", ".5")]);
     let imported = read(&text);
-    let object = imported.real_time("SELECT packet_json(data) ->> '$.name' FROM packet");
+    let object = imported.asked("SELECT packet_json(data) ->> '$.name' FROM packet");
     assert_eq!(object, "a");
     let without = Imported::of_bytes(text.as_bytes(), &["--no-data"]);
     assert_eq!(without.count("SELECT count(*) FROM packet WHERE data IS NOT NULL"), 0);
@@ -239,7 +240,7 @@ fn js31_js32_worked_example_of_two_files() {
         &format!(r#"{{"traceEvents":[{b}],"baseTimeNanoseconds":1700000000000005000}}"#),
     );
     assert_eq!(imported.slices(), ["a(10000, 1000, 0)", "b(15000, 1000, 0)"]);
-    let real = imported.real_time("SELECT to_realtime(ts) FROM slice WHERE name = 'a'");
+    let real = imported.asked("SELECT to_realtime(ts) FROM slice WHERE name = 'a'");
     assert_eq!(real, "1700000000000010000");
 }
 
@@ -250,7 +251,7 @@ fn js31_js32_one_file_has_its_times_as_written() {
         read(&format!(r#"{{"traceEvents":{events},"beginningOfTime":1700000000000000}}"#));
     assert_eq!(imported.slices(), ["a(10000, 1000, 0)"]);
     assert_eq!(imported.clocks(), ["1 1700000000000000000 json", "11 0 json"]);
-    let real = imported.real_time("SELECT to_realtime(ts) FROM slice");
+    let real = imported.asked("SELECT to_realtime(ts) FROM slice");
     assert_eq!(real, "1700000000000010000");
 }
 
