@@ -52,4 +52,4 @@ macro_rules! targets {
     };
 }
 
-targets!(import rows archives stream interned descriptor clock_graph clock_table sql_functions btree script manifest text);
+targets!(import rows archives stream json interned descriptor clock_graph clock_table sql_functions btree script manifest text);

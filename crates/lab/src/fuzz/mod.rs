@@ -12,6 +12,7 @@
 //! | [`archives()`] | the input of an import: an archive, or a trace |
 //! | [`stream()`] | a decompressed stream of packets |
 //! | [`interned()`] | operations on the interned data of sequences |
+//! | [`json()`] | a trace in Chrome's JSON format |
 //! | [`descriptor()`] | descriptors, a packet, and a path in it |
 //! | [`clock_graph()`] | snapshots and conversions, compared with the naive model |
 //! | [`clock_table()`] | rows of `clock_snapshot` and other tables that functions read |
@@ -43,6 +44,7 @@ mod clock_table;
 mod descriptor;
 mod import;
 mod interned;
+mod json;
 mod manifest;
 pub mod mutate;
 mod sql_functions;
@@ -57,6 +59,7 @@ pub use clock_table::clock_table;
 pub use descriptor::descriptor;
 pub use import::{import, rows};
 pub use interned::interned;
+pub use json::json;
 pub use manifest::manifest;
 pub use sql_functions::sql_functions;
 pub use statements::script;

@@ -22,13 +22,13 @@ pub fn stream(bytes: &[u8]) {
 }
 
 /// Returns a few bytes at a time; the bytes themselves determine how many.
-struct Pieces<'a> {
+pub(super) struct Pieces<'a> {
     rest: &'a [u8],
     state: u32,
 }
 
 impl<'a> Pieces<'a> {
-    fn of(bytes: &'a [u8]) -> Pieces<'a> {
+    pub fn of(bytes: &'a [u8]) -> Pieces<'a> {
         let state = bytes
             .iter()
             .take(64)

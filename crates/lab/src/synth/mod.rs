@@ -119,6 +119,10 @@
 //! | `traces` | their number |
 //! | `damaged_percent` | the percentage of damaged ones |
 //! | `records` | the least number of records in each |
+//!
+//! # JSON
+//!
+//! [`write_kineto`] writes a trace in Chrome's JSON format. It has no truth.
 
 mod bombs;
 mod chain;
@@ -133,6 +137,7 @@ mod fleet;
 mod ftrace;
 mod generator;
 mod hop;
+mod kineto;
 mod late;
 mod logs;
 mod machines;
@@ -155,6 +160,7 @@ pub use bombs::{BOMBS, Bomb, bomb};
 pub use error::Error;
 pub use fleet::{Fleet, FleetFile, FleetState, FleetSummary, write_fleet};
 pub use generator::Summary;
+pub use kineto::write_kineto;
 pub use machines::{SetFile, SetSummary, SetTruth, write_set, write_set_with_truth};
 pub use random::Random;
 pub use set::{Form, Set};

@@ -22,7 +22,7 @@ use super::scan::{Scan, Scanner, State, is_white};
 use super::value::Key;
 
 /// The reason why a value cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fail {
     Invalid,
     /// The text ends before the value does.
@@ -43,7 +43,7 @@ pub(super) struct Finder {
     /// Where whole objects with a string `ph` begin.
     events: BinaryHeap<Reverse<u64>>,
     /// Where other objects begin that cannot be read.
-    failed: BinaryHeap<Reverse<(u64, Fail)>>,
+    failed: BinaryHeap<Reverse<Failed>>,
 }
 
 impl Finder {
@@ -63,7 +63,7 @@ impl Finder {
         let frames = self.trials.iter().map(|trial| trial.frames.capacity()).sum::<usize>();
         frames * size_of::<Frame>()
             + self.events.capacity() * size_of::<u64>()
-            + self.failed.capacity() * size_of::<(u64, Fail)>()
+            + self.failed.capacity() * size_of::<Failed>()
     }
 
     /// The place of the next event, at a position or after it. If an object at the position itself
@@ -102,8 +102,8 @@ impl Finder {
                 break;
             }
         }
-        let failed = self.failed.peek().filter(|failed| failed.0.0 == start);
-        Ok(failed.map(|failed| failed.0.1))
+        let failed = self.failed.peek().filter(|failed| failed.0.start() == start);
+        Ok(failed.map(|failed| failed.0.fail()))
     }
 
     fn begin(&mut self, from: u64) {
@@ -141,7 +141,7 @@ impl Finder {
     }
 
     fn forget_failed(&mut self, before: u64) {
-        while self.failed.peek().is_some_and(|failed| failed.0.0 < before) {
+        while self.failed.peek().is_some_and(|failed| failed.0.start() < before) {
             self.failed.pop();
         }
     }
@@ -230,7 +230,7 @@ impl Finder {
                 }
                 trial.frames.pop_front();
                 if start >= self.floor {
-                    self.failed.push(Reverse((start, Fail::TooLarge)));
+                    self.failed.push(Reverse(Failed::new(start, Fail::TooLarge)));
                     is_settled = true;
                 }
             }
@@ -241,7 +241,8 @@ impl Finder {
 
     fn fail(&mut self, index: usize, fail: Fail) {
         let trial = self.trials.swap_remove(index);
-        self.failed.extend(trial.frames.iter().map(|frame| Reverse((frame.start, fail))));
+        let failed = trial.frames.iter().map(|frame| Reverse(Failed::new(frame.start(), fail)));
+        self.failed.extend(failed);
     }
 
     fn fail_all(&mut self, fail: Fail) {
@@ -252,7 +253,7 @@ impl Finder {
     }
 }
 
-/// An attempt to read objects.
+/// An attempt to read objects. It lasts until none of its objects is open.
 pub(super) struct Trial {
     scanner: Scanner,
     /// The open objects that matter.
@@ -263,10 +264,49 @@ pub(super) struct Trial {
     meaning: Meaning,
 }
 
-struct Frame {
-    start: u64,
-    has_phase: bool,
-    has_list: bool,
+/// An open object in eight bytes, as there may be eight million: its position, and two bits.
+struct Frame(u64);
+
+impl Frame {
+    const HAS_PHASE: u64 = 1;
+    const HAS_LIST: u64 = 2;
+
+    fn new(start: u64) -> Frame {
+        Frame(start << 2)
+    }
+
+    fn start(&self) -> u64 {
+        self.0 >> 2
+    }
+
+    fn has(&self, bit: u64) -> bool {
+        self.0 & bit != 0
+    }
+
+    fn set(&mut self, bit: u64, is_set: bool) {
+        self.0 = if is_set { self.0 | bit } else { self.0 & !bit };
+    }
+}
+
+/// An object that cannot be read, in eight bytes: its position, and the reason.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Failed(u64);
+
+impl Failed {
+    fn new(start: u64, fail: Fail) -> Failed {
+        Failed(start << 2 | fail as u64)
+    }
+
+    fn start(self) -> u64 {
+        self.0 >> 2
+    }
+
+    fn fail(self) -> Fail {
+        [Fail::Cut, Fail::TooLarge]
+            .into_iter()
+            .find(|&fail| fail as u64 == self.0 & 3)
+            .unwrap_or(Fail::Invalid)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -295,7 +335,7 @@ impl Trial {
 
     /// The beginning of the outermost open object that matters.
     fn first(&self) -> Option<u64> {
-        self.frames.front().map(|frame| frame.start)
+        self.frames.front().map(Frame::start)
     }
 
     /// Whether all objects have ended.
@@ -305,7 +345,7 @@ impl Trial {
 
     /// Whether the outermost object has a member `traceEvents` that is a list.
     pub fn has_list(&self) -> bool {
-        self.frames.front().is_some_and(|frame| frame.has_list)
+        self.frames.front().is_some_and(|frame| frame.has(Frame::HAS_LIST))
     }
 
     fn is_in_plain_text(&self) -> bool {
@@ -327,11 +367,11 @@ impl Trial {
         } else if state == State::Colon && before == State::Key {
             self.meaning = meaning(Key::new(input.between(self.key, at)));
         } else if byte == b'{' && self.scanner.depth() > depth {
-            self.frames.push_back(Frame { start: at, has_phase: false, has_list: false });
+            self.frames.push_back(Frame::new(at));
             return Settled::Opened;
         } else if byte == b'}' && self.scanner.depth() < depth {
-            let frame = self.frames.pop_back().filter(|frame| frame.has_phase);
-            return Settled::Whole(frame.map(|frame| frame.start));
+            let frame = self.frames.pop_back().filter(|frame| frame.has(Frame::HAS_PHASE));
+            return Settled::Whole(frame.map(|frame| frame.start()));
         }
         Settled::Nothing
     }
@@ -342,9 +382,9 @@ impl Trial {
         let Some(frame) = self.frames.back_mut() else { return };
         match self.meaning {
             _ if is_white(first) => return,
-            Meaning::Phase => frame.has_phase = first == b'"',
-            Meaning::Events => frame.has_list |= first == b'[',
-            Meaning::Other => {}
+            Meaning::Phase => frame.set(Frame::HAS_PHASE, first == b'"'),
+            Meaning::Events if first == b'[' => frame.set(Frame::HAS_LIST, true),
+            Meaning::Events | Meaning::Other => {}
         }
         self.meaning = Meaning::Other;
     }

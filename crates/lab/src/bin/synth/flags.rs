@@ -35,6 +35,7 @@ Examples:
   synth --bytes 4G - | timebase import - -o large.db
   synth --preset relay --set guests=2 --set machine.gap_ns=20us --truth truth.tsv set/
   synth --fleet 1000 --damaged 2 traces/
+  synth --kineto 1M trace.json
 
 The truth is a table with a line for each row that has a timestamp: its table and id, the true
 BOOTTIME in ns, and either the largest error in ns that its time may have, or why it must have none.
@@ -70,12 +71,16 @@ pub struct Flags {
     /// trace [default: 1500]
     #[arg(long, value_name = "TRACES", conflicts_with_all = ["truth", "bomb", "bytes", "preset", "knobs", "changes"])]
     fleet: Option<u32>,
+    /// A trace of a PyTorch program in Chrome's JSON format, with this many events. Only
+    /// '--seed' counts then
+    #[arg(long, value_parser = count, value_name = "EVENTS", conflicts_with_all = ["truth", "bomb", "fleet", "bytes", "records", "preset", "knobs", "changes", "show"])]
+    pub kineto: Option<u64>,
     /// The percentage of damaged traces in a fleet [default: 2]
     #[arg(long, value_name = "PERCENT", requires = "fleet")]
     damaged: Option<u32>,
     /// The seed of all random choices
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
-    seed: u64,
+    pub seed: u64,
     /// The number of records: packets, kernel events and log lines; for a set, in all of its files
     /// together
     #[arg(long, value_parser = count, value_name = "N", conflicts_with = "bytes")]

@@ -1,5 +1,5 @@
 //! The program `synth`: it writes a Perfetto trace to a file or a pipe, or a set of traces to a
-//! directory, and their truth to another file.
+//! directory, and their truth to another file. It also writes traces in Chrome's JSON format.
 
 mod flags;
 mod quantity;
@@ -39,10 +39,16 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::Io(error)) if error.kind() == ErrorKind::BrokenPipe)
 }
 
-/// Reports what was written; for a bomb there is no report.
+/// Reports what was written; for a bomb and a trace in JSON there is no report.
 fn run(flags: &Flags) -> anyhow::Result<Option<String>> {
     if let Some((bomb, count)) = flags.bomb() {
         let written = output(flags).and_then(|mut out| bomb.write(count, &mut out));
+        written.map_err(Error::Io)?;
+        return Ok(None);
+    }
+    if let Some(events) = flags.kineto {
+        let written = output(flags)
+            .and_then(|mut out| timebase_lab::synth::write_kineto(events, flags.seed, &mut out));
         written.map_err(Error::Io)?;
         return Ok(None);
     }
