@@ -271,9 +271,10 @@ impl Model {
 
     /// JS28
     fn profile(&mut self, event: &Event) {
-        let id = match event.node.get("id").map(|id| (&id.value, id.int())) {
-            Some((_, Some(int))) => int as u64,
-            Some((Json::Text(text), _)) => match strtoull(text) {
+        let ids = event.node.all("id");
+        let id = match ids.map(|id| (id.int(), id.text())).find(|id| *id != (None, None)) {
+            Some((Some(int), _)) => int as u64,
+            Some((_, Some(text))) => match strtoull(text) {
                 Some(id) => id,
                 None => return self.count("json_tokenizer_failure"),
             },
