@@ -70,7 +70,6 @@ fn js1_texts_that_are_traces() {
     let first = event("i", "a", 1, "");
     for text in [
         "[]".to_owned(),
-        "[".to_owned(),
         format!("\u{feff} \0\n[{first}]"),
         format!("[{{}},5,{first}]"),
         format!("{}[{first}", " ".repeat(500)),

@@ -135,7 +135,12 @@ impl World {
         let mut members = Vec::new();
         let add = |members: &mut Vec<String>, random: &mut Random, most: u64| {
             for _ in 0..random.below(most) {
-                members.push(outer_member(random));
+                let member = outer_member(random);
+                // Of equal keys the last would count.
+                let key = |member: &str| member.split(':').next().map(str::trim).map(str::to_owned);
+                if members.iter().all(|other| key(other) != key(&member)) {
+                    members.push(member);
+                }
             }
         };
         add(&mut members, random, 4);
@@ -580,7 +585,7 @@ fn profile(random: &mut Random) -> String {
         };
         let url = random.pick(&["", ",\"url\":\"a.js\"", ",\"url\":\"\""]);
         let (id, name) = match random.below(4) {
-            0 => (10 * id, "child"),
+            0 if !parent.contains("children") => (10 * id, "child"),
             _ => (id, random.pick(&["f", "g", "(root)", ""])),
         };
         format!("{{\"id\":{id},{parent}\"callFrame\":{{\"functionName\":\"{name}\"{url}}}}}")

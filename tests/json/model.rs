@@ -223,7 +223,7 @@ impl Model {
                 (value.abs() < 9.2e18 && value.fract() == 0.0).then_some(value as i64)
             };
             let (int, text) = match &node.value {
-                Json::Null => continue,
+                Json::Null => (None, String::new()),
                 Json::Bool(value) => (Some(i64::from(*value)), String::new()),
                 Json::Text(text) => (None, text.clone()),
                 Json::Number(number) => match node.int().or_else(|| whole(number)) {
@@ -271,9 +271,10 @@ impl Model {
 
     /// JS28
     fn profile(&mut self, event: &Event) {
-        let id = match event.node.get("id").map(|id| (&id.value, id.int())) {
-            Some((_, Some(int))) => int as u64,
-            Some((Json::Text(text), _)) => match strtoull(text) {
+        let ids = event.node.all("id");
+        let id = match ids.map(|id| (id.int(), id.text())).find(|id| *id != (None, None)) {
+            Some((Some(int), _)) => int as u64,
+            Some((_, Some(text))) => match strtoull(text) {
                 Some(id) => id,
                 None => return self.count("json_tokenizer_failure"),
             },
@@ -299,7 +300,7 @@ impl Model {
         }
         let samples = list(profile.and_then(|profile| profile.get("samples")));
         let deltas = list(data.get("timeDeltas"));
-        let is_known = self.profiles.contains_key(&session) || samples.is_empty();
+        let is_known = self.profiles.contains_key(&session);
         if samples.len() != deltas.len() || !is_known {
             return self.count("json_tokenizer_failure");
         }
@@ -759,7 +760,8 @@ impl Model {
         let is_turned = self.slices[to].ts < self.slices[from].ts;
         let (from, to) = if is_turned { (to, from) } else { (from, to) };
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let args = flow.1.as_ref().map(|(name, cat)| format!("{} {}", text(name), text(cat)));
+        let named = flow.1.as_ref().filter(|(name, cat)| name.is_some() || cat.is_some());
+        let args = named.map(|(name, cat)| format!("{} {}", text(name), text(cat)));
         self.links.push((from, to, args.unwrap_or_default()));
     }
 
