@@ -33,7 +33,7 @@ CREATE TABLE part (
   machine_id    INTEGER NOT NULL,
   own_from      INTEGER,           -- from this packet on, the part uses the file's own clocks; NULL: the machine's
   is_pinned     INTEGER NOT NULL,  -- 1 if packets that name no clock are on the file's private clock
-  how           TEXT NOT NULL,     -- trace_time, snapshots, remote_sync, manifest, realtime, same_clock, unplaced
+  how           TEXT NOT NULL,     -- trace_time, snapshots, remote_sync, manifest, realtime, same_clock, assumed, unplaced
   offset        INTEGER,           -- trace time minus BOOTTIME of the part, at its first packet
   error         INTEGER,           -- the possible error of that; NULL for an assumption, or if unknown
   boots_differ  INTEGER,           -- how much later the part is by REALTIME than by its place, if it is of another boot

@@ -124,17 +124,17 @@ fn z2_z5_random_bytes_and_other_files_are_no_traces() {
         noise[0] = [0x0a, 0x12, 0, 0xff][copy % 4];
         let path = place.write("noise", &noise);
         let said = place.refuse(&path, &[]);
-        assert!(said.contains("is not a Perfetto trace"), "{said}");
+        assert!(said.contains("is not a trace"), "{said}");
         fs::remove_file(path).unwrap();
     }
     for other in ["Cargo.lock", "docs/images/datasette-table.png", "schema/perfetto.descriptor"] {
         let path = crate::support::repository().join(other);
         let said = place.refuse(&path, &[]);
-        assert!(said.contains("is not a Perfetto trace"), "{other}: {said}");
+        assert!(said.contains("is not a trace"), "{other}: {said}");
     }
     let zeros = place.write("zeros", &[0; 100_000]);
     let said = place.refuse(&zeros, &[]);
-    assert!(said.contains("is not a Perfetto trace: byte 0 starts no packet"), "{said}");
+    assert!(said.contains("is not a trace: byte 0 starts no packet"), "{said}");
 }
 
 /// A tar archive of one file.

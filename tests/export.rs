@@ -490,7 +490,7 @@ fn what_cannot_be_exported_is_told_with_what_to_do() {
         assert!(!folder.exists(), "{arguments:?}");
     }
     let no_trace = refused(&[file, "-o", new], 1);
-    assert!(no_trace.contains("is not a Perfetto trace"), "{no_trace}");
+    assert!(no_trace.contains("is not a trace"), "{no_trace}");
     assert!(!folder.exists());
 }
 

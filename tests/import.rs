@@ -344,15 +344,15 @@ fn a_counter_has_a_row_and_a_number_of_its_own() {
 fn bad_input_is_told_and_leaves_nothing() {
     let place = Place::new();
     let text = place.write("notes.txt", b"These are notes, not a trace.\n");
-    assert!(place.refuse(&text, &[]).contains("notes.txt is not a Perfetto trace"));
+    assert!(place.refuse(&text, &[]).contains("notes.txt is not a trace"));
     let line = place.write("line.txt", b"\nHello, this file begins with a newline.\n");
-    assert!(place.refuse(&line, &[]).contains("is not a Perfetto trace"));
+    assert!(place.refuse(&line, &[]).contains("is not a trace"));
     let empty = place.write("empty.pftrace", b"");
     assert!(place.refuse(&empty, &[]).contains("empty.pftrace is empty"));
     assert!(place.refuse(&place.path(""), &[]).contains("is a directory"));
     assert!(place.refuse(&place.path("missing.pftrace"), &[]).contains("missing.pftrace"));
     let gzip = place.write("bad.gz", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff]);
-    assert!(place.refuse(&gzip, &[]).contains("bad.gz is not a Perfetto trace"));
+    assert!(place.refuse(&gzip, &[]).contains("bad.gz is not a trace"));
     let (conn, _) = place.import(&data("nearest.pftrace"), &[]);
     drop(conn);
     let said = place.refuse(&place.path("out.db"), &[]);

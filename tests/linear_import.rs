@@ -417,7 +417,7 @@ fn what_is_refused_is_refused_as_ever() {
     let said = refuse(&place.write("empty", b""), &[]);
     assert!(said.contains("is empty"), "{said}");
     let said = refuse(&place.write("text", b"that is no trace at all"), &[]);
-    assert!(said.contains("is not a Perfetto trace"), "{said}");
+    assert!(said.contains("is not a trace"), "{said}");
     let said = refuse(&place.path("nothing"), &[]);
     assert!(said.contains("cannot open"), "{said}");
     let said = refuse(&place.path(""), &[]);

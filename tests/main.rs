@@ -19,6 +19,7 @@ mod generic_kernel;
 mod gpu_rules;
 mod hostile;
 mod import;
+mod json;
 mod kernel_events;
 mod kernel_rules;
 mod kernel_tables;

@@ -204,7 +204,7 @@ fn what_is_wrong_is_said_and_the_file_stays_as_it_was() {
     let damaged = data("damaged.pftrace").display().to_string();
     for (args, why) in [
         (vec!["none.pftrace", "-o", out, "-f"], "cannot open none.pftrace: No such file"),
-        (vec!["README.md", "-o", out, "-f"], "README.md is not a Perfetto trace"),
+        (vec!["README.md", "-o", out, "-f"], "README.md is not a trace"),
         (
             vec![database.to_str().unwrap(), "-o", out, "-f"],
             "is a SQLite database, but timebase did not make it",

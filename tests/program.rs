@@ -129,7 +129,7 @@ fn exit_codes_and_errors_name_what_is_wrong() {
         assert!(missing.stderr.contains("missing.pftrace"), "{}", missing.stderr);
         let readme = run(&args("Cargo.toml"));
         assert_eq!(readme.code, Some(1));
-        assert!(readme.stderr.contains("is not a Perfetto trace"), "{}", readme.stderr);
+        assert!(readme.stderr.contains("is not a trace"), "{}", readme.stderr);
         assert!(run(&args("tests")).stderr.contains("directory"));
     }
 }

@@ -129,7 +129,7 @@ fn someone_gives_another_file_for_a_trace_and_reads_what_it_is_and_what_to_do() 
         assert!(run(command).stderr.contains("Chrome's JSON"), "{command:?}");
     }
     let said = piped(&fs::read(file).unwrap(), &place);
-    assert!(said.stderr.contains("standard input is not a Perfetto trace"));
+    assert!(said.stderr.contains("standard input is not a trace"));
     assert!(said.stderr.contains("Chrome's JSON"), "{}", said.stderr);
 }
 
@@ -153,7 +153,7 @@ fn someone_gives_an_archive_without_a_trace_and_reads_what_is_in_it() {
     let said = place.refuse(&one, &[]);
     assert!(
         said.contains("one.zip has no trace in it")
-            && said.contains("is not a Perfetto trace, but a trace in Chrome's JSON format"),
+            && said.contains("is not a trace, but a trace in Chrome's JSON format"),
         "{said}"
     );
     assert!(said.contains("ui.perfetto.dev"), "{said}");

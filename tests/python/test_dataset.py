@@ -244,7 +244,7 @@ class TestBadInput:
         (tmp_path / "a.pftrace").write_text("no trace")
         with Dataset(tmp_path) as traces:
             for ask in (lambda: traces.table("slice"), lambda: traces.sql("SELECT 1 AS one")):
-                with pytest.raises(DatasetError, match="no trace could be read; of .*a.pftrace it is said: .*is not a Perfetto trace"):
+                with pytest.raises(DatasetError, match="no trace could be read; of .*a.pftrace it is said: .*is not a trace"):
                     ask()
 
     @pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")

@@ -203,7 +203,7 @@ def test_what_is_no_database_or_trace_is_said(tmp_path):
             ask(other)
         with pytest.raises(FileNotFoundError):
             ask(tmp_path / "none.pftrace")
-        with pytest.raises(timebase.ImportFailed, match="is not a Perfetto trace"):
+        with pytest.raises(timebase.ImportFailed, match="is not a trace"):
             ask(REPOSITORY / "README.md")
         with pytest.raises(TypeError, match="trace must be a path, a file object, or a list of them, not int"):
             ask(3)

@@ -261,7 +261,7 @@ class TestATaskAlone:
             assert (local["trace_id"], local["packets"]) in {(row["trace_id"], row["packets"]) for row in rows}
         files.pipe("/bad/a.pftrace", b"no trace")
         [error] = self.read("memory://bad", table="errors")
-        assert error["message"].startswith("memory:///bad/a.pftrace is not a Perfetto trace")
+        assert error["message"].startswith("memory:///bad/a.pftrace is not a trace")
 
     def test_a_path_may_have_a_scheme(self):
         asked = "SELECT count(*) AS packets FROM packet"

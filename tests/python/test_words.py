@@ -154,7 +154,7 @@ class TestOfAnyProgram:
             timebase.import_trace(MULTIHOP, "out")
 
     def test_what_is_compressed_otherwise_is_decompressed_to_a_file(self, says):
-        says("timebase: error: a.xz is not a Perfetto trace: … Decompress it first: xz -dc FILE | timebase import - -o trace.db\n")
+        says("timebase: error: a.xz is not a trace: … Decompress it first: xz -dc FILE | timebase import - -o trace.db\n")
         with pytest.raises(timebase.ImportFailed, match="Decompress it first: xz -dc FILE > trace.pftrace$"):
             timebase.connect(MULTIHOP)
 

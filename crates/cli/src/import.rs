@@ -500,6 +500,9 @@ fn how(placement: &Placement) -> String {
         How::Manifest => "as the manifest says",
         How::Realtime => "assuming that the wall clocks agree, which nothing confirms",
         How::SameClock => "assuming that BOOTTIME is the same, which nothing confirms",
+        How::Assumed => {
+            "assuming that its clock is trace time or the wall clock, which nothing confirms"
+        }
         _ => "nothing relates it to trace time",
     }
     .to_owned();

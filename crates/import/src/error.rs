@@ -28,15 +28,15 @@ pub enum Error {
     #[error("{source_name} has no trace in it; {why}")]
     NoTrace { source_name: String, why: String },
     #[error(
-        "{name} is not a Perfetto trace{of}",
+        "{name} is not a trace{of}",
         of = of.as_ref().map(|of| format!(", but {of}")).unwrap_or_default()
     )]
     UnknownMember { name: String, of: Option<OtherFile> },
     #[error(
-        "{source_name} is not a Perfetto trace: {why}. Expected a protobuf trace (.pftrace, .perfetto-trace), optionally compressed with gzip or zstd"
+        "{source_name} is not a trace: {why}. Expected a trace of Perfetto (.pftrace, .perfetto-trace) or in Chrome's JSON format (.json), optionally compressed with gzip or zstd"
     )]
     NotATrace { source_name: String, why: String },
-    #[error("{source_name} is not a Perfetto trace: {why}. It is {other}")]
+    #[error("{source_name} is not a trace: {why}. It is {other}")]
     OtherFile { source_name: String, why: String, other: OtherFile },
     #[error(
         "{source_name} is compressed with {compression}, and does not contain a Perfetto trace: {why}. It contains {other}"

@@ -100,6 +100,8 @@ pub enum How {
     Realtime,
     /// It is assumed that its BOOTTIME is the BOOTTIME of the other files of its machine.
     SameClock,
+    /// It is in JSON, and its clock is assumed to be REALTIME or trace time (rule JS37).
+    Assumed,
     /// Nothing relates it to trace time.
     Unplaced,
 }
@@ -118,6 +120,7 @@ impl How {
             How::Manifest => "manifest",
             How::Realtime => "realtime",
             How::SameClock => "same_clock",
+            How::Assumed => "assumed",
             How::Unplaced => "unplaced",
         }
     }

@@ -24,16 +24,13 @@ fn a_main_that_returns_an_error_writes_a_sentence() {
     let message = error.to_string();
     let said = by_main(error);
     assert_eq!(said, message);
-    assert!(
-        said.contains("is not a Perfetto trace") && said.contains("Chrome's JSON format"),
-        "{said}"
-    );
+    assert!(said.contains("is not a trace") && said.contains("Chrome's JSON format"), "{said}");
 
     // An error inside of another one is no less a sentence.
     let error = Import::new(place.path().join("none")).into_file(&database).unwrap_err();
     assert!(by_main(error).starts_with("cannot open "));
     let error = Rewrite::new(&json).into_file(place.path().join("new.pftrace")).unwrap_err();
-    assert!(error.source().is_none() && by_main(error).contains("is not a Perfetto trace"));
+    assert!(error.source().is_none() && by_main(error).contains("is not a trace"));
 }
 
 #[test]

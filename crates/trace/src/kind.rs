@@ -189,7 +189,7 @@ fn is_packet(bytes: &[u8], is_whole: bool) -> bool {
 }
 
 const EXPECTED: Remedy = Remedy::Sentence(
-    "Expected a protobuf trace (.pftrace, .perfetto-trace), optionally compressed with gzip or zstd",
+    "Expected a trace of Perfetto (.pftrace, .perfetto-trace) or in Chrome's JSON format (.json), optionally compressed with gzip or zstd",
 );
 
 /// The facts for an archive that was not opened as one.

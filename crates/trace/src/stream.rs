@@ -99,11 +99,11 @@ pub enum Damage {
         size: u64,
     },
     /// Text of a trace in JSON that holds no event (rule JS4).
-    #[error("{} {offset}: {why}", if *is_cut { "the text ends at byte" } else { "no JSON at byte" })]
+    #[error("the text from byte {offset} {why}")]
     Text {
         /// The place.
         offset: u64,
-        /// The problem.
+        /// The problem, as the rest of a sentence.
         why: &'static str,
         /// Whether the only problem is that the text ends early.
         is_cut: bool,

@@ -131,7 +131,12 @@ fn how(own: Clock, trace_time: Clock, asked: &mut Asked<'_>) -> (How, bool) {
         })
     };
     let has = |source| hops.iter().any(|(.., other)| *other == Some(source));
+    let assumes_file = own.id == TRACE_FILE
+        && hops.iter().any(|(from, to, source)| {
+            *source == Some(Source::Assumed) && [from.id, to.id].contains(&TRACE_FILE)
+        });
     match () {
+        () if assumes_file => (How::Assumed, false),
         () if assumes(true) => (How::Realtime, false),
         () if assumes(false) => (How::SameClock, false),
         () if has(Source::RemoteSync) => (How::RemoteSync, true),

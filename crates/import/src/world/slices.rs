@@ -56,6 +56,10 @@ mod fault {
     );
 }
 
+/// A slice begins inside another one and ends after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Overlaps;
+
 /// The slices of a track.
 #[derive(Debug, Default, Clone, Copy)]
 struct Stack {
@@ -151,16 +155,27 @@ impl World {
         self.name_and_push(slice, Some(dur.max(0)), args, rows)
     }
 
-    /// Whether a slice of this duration fits on a track: it does not begin inside another one and end after it
-    /// (rule E12).
-    pub fn slice_fits(
+    /// Adds a slice as [`World::add_slice`] does, or returns an error, which is not counted, if the slice begins inside
+    /// another one and ends after it (rule JS19).
+    pub fn add_unless_overlapping(
         &mut self,
-        (ts, dur): (i64, i64),
-        track: TrackId,
+        slice: &NewSlice<'_>,
+        dur: i64,
+        args: &[u8],
         rows: &mut Rows<'_>,
-    ) -> bool {
+    ) -> Result<Option<SliceId>, Overlaps> {
         let (slices, mut maker) = self.slices_and_maker(rows);
-        slices.settle(ts, Some(ts.saturating_add(dur)), track, &mut maker)
+        match slices.push(slice, Some(dur.max(0)), args, &mut maker) {
+            Ok(id) => {
+                self.flows.made(slice.track, Made { id, ts: slice.ts });
+                Ok(Some(id))
+            }
+            Err(fault) if fault.counter().name == fault::OVERLAPS.counter().name => Err(Overlaps),
+            Err(fault) => {
+                self.dropped(slice, fault);
+                Ok(None)
+            }
+        }
     }
 
     /// Adds a slice, with another name if it has one (rule TN2). A slice that was just written field

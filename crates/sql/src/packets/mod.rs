@@ -29,6 +29,7 @@
 //! they were SQLite's auxiliary data for the argument, which was no faster: `packet_field(data,
 //! 'track_event.type')` took 0.70 µs for each packet, and now takes 0.65 µs.
 
+mod lenient;
 mod schema;
 
 use crate::{Answer, Arguments, Call, Function, Functions, Result, Session};
@@ -76,6 +77,9 @@ impl Function for PacketJson {
         let Some(data) = arguments.blob(0, "data")? else {
             return Ok(Answer::Null);
         };
+        if let Some(json) = lenient::json(data) {
+            return Ok(Answer::Json(json));
+        }
         let mut json = String::new();
         let written = self.0.with("packet_json", call, |schema| {
             schema.pool.write_json(schema.packet, data, &mut json)

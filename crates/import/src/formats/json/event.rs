@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::io;
 use std::ops::ControlFlow;
 
-use timebase_trace::json::{Integer, NoTime, Number, Value};
+use rustc_hash::FxHashMap;
+use timebase_trace::json::{Integer, Key, NoTime, Number, Value};
 
 use super::anchors::Anchors;
 use super::fields::{Fields, flow_id, id, int, real, text};
@@ -197,7 +198,7 @@ impl Events {
         }
         let base = track.len();
         at.mention_json(time, event);
-        for (key, value) in args.members() {
+        for (key, value) in last_of_each(args) {
             let Some(value) = number(value) else {
                 at.faults(fault::PARSER, 1);
                 continue;
@@ -262,6 +263,20 @@ fn drops(at: &mut PlacedRecord<'_>, fault: Fault, fields: &Fields<'_>) {
         tid: number(fields.tid),
         ..example
     });
+}
+
+/// The members of an object, of equal keys the last.
+fn last_of_each(object: Value<'_>) -> Vec<(Key<'_>, Value<'_>)> {
+    let mut members: Vec<(Key<'_>, Value<'_>)> = Vec::new();
+    let mut places: FxHashMap<Cow<'_, str>, usize> = FxHashMap::default();
+    for (key, value) in object.members() {
+        let place = *places.entry(key.text()).or_insert(members.len());
+        match members.get_mut(place) {
+            Some(member) => member.1 = value,
+            None => members.push((key, value)),
+        }
+    }
+    members
 }
 
 /// The place of an instant (rule JS20).

@@ -122,16 +122,15 @@ impl JsonEvents {
             at.world.faults.add(fault::NEGATIVE_DURATION, here.event.packet);
             return self.bind(here, track, None, at);
         }
-        let track = match at.world.slice_fits((here.ts, dur), track, at.rows) {
-            true => track,
-            false => {
-                at.world.faults.add(fault::SPILLED, here.event.packet);
-                let lanes = self.overflow.entry(here.utid).or_default();
-                lanes.place((here.ts, dur), here.utid, at.world)
-            }
-        };
         let slice = here.slice(track, here.name());
-        let made = at.world.add_slice(slice, dur, here.event.args, at.rows);
+        let args = here.event.args;
+        if let Ok(made) = at.world.add_unless_overlapping(&slice, dur, args, at.rows) {
+            return self.bind(here, track, made, at);
+        }
+        at.world.faults.add(fault::SPILLED, here.event.packet);
+        let lanes = self.overflow.entry(here.utid).or_default();
+        let track = lanes.place((here.ts, dur), here.utid, at.world);
+        let made = at.world.add_slice(NewSlice { track, ..slice }, dur, args, at.rows);
         self.bind(here, track, made, at);
     }
 
