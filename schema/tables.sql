@@ -17,7 +17,7 @@ CREATE TABLE trace_file (
   id               INTEGER PRIMARY KEY,  -- 0 is the input or the archive; its members have 1, 2 ... in their order
   parent_id        INTEGER,              -- the file that contains it
   name             TEXT,
-  trace_type       TEXT,                 -- the type of its contents: proto, perfetto_manifest, zip, tar, unknown; NULL for several inputs
+  trace_type       TEXT,                 -- the type of its contents: proto, json, perfetto_manifest, zip, tar, unknown; NULL for several inputs
   compression      TEXT,                 -- of the whole file: gzip, zstd
   size             INTEGER,              -- in bytes, before decompression
   processing_order INTEGER,              -- its place in the order of reading, from 0

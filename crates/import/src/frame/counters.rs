@@ -19,7 +19,8 @@ pub(crate) const SNAPSHOTS_REJECTED: Counter =
     Counter::error("snapshots_rejected", "rejected snapshots").drops_nothing();
 pub(crate) const DAMAGED_REGIONS: Counter = Counter::data_loss(
     "damaged_regions",
-    "places without a packet: lines cut and damaged of import_log",
+    "places without a packet: lines cut, damaged, json_cut and json_damaged of \
+     import_log",
 )
 .drops_nothing();
 pub(crate) const DAMAGED_BYTES: Counter =

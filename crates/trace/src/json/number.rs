@@ -15,6 +15,16 @@ pub enum Number {
     Real(f64),
 }
 
+impl Value<'_> {
+    /// The value of a number (rule JS5).
+    pub fn number(self) -> Option<Number> {
+        match self.kind() {
+            Kind::Number => number(self.text()),
+            _ => None,
+        }
+    }
+}
+
 /// The reason why there is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoTime {

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use super::number::{Number, number};
 use super::scan::{Scan, Scanner, is_white, string_part};
 use super::text::unescape;
 
@@ -111,14 +110,6 @@ impl<'a> Value<'a> {
     pub fn string(self) -> Option<Cow<'a, str>> {
         match self.kind() {
             Kind::String => Some(unescape(inside(self.0))),
-            _ => None,
-        }
-    }
-
-    /// The value of a number (rule JS5).
-    pub fn number(self) -> Option<Number> {
-        match self.kind() {
-            Kind::Number => number(self.0),
             _ => None,
         }
     }

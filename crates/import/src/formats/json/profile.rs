@@ -63,12 +63,13 @@ fn samples(
     at: &mut PlacedRecord<'_>,
 ) {
     let (nodes, deltas) = (items(profile, "samples"), items(Some(data), "timeDeltas"));
-    if nodes.clone().count() != deltas.clone().count() {
+    let is_known = at.context.definitions.v8.of(key).is_some();
+    if !is_known || nodes.clone().count() != deltas.clone().count() {
         return at.faults(fault::TOKENIZER, 1);
     }
     for (node, delta) in nodes.zip(deltas) {
         let Some((session, state)) = at.context.definitions.v8.of(key) else {
-            return at.faults(fault::TOKENIZER, 1);
+            return;
         };
         let delta = nanoseconds(delta).ok();
         state.time = state.time.saturating_add(delta.unwrap_or(0));
