@@ -24,7 +24,7 @@ use super::records::ordered;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::message::Message as Fields;
 use crate::output::{Cell, Rows};
-use crate::place::{EventClock, EventRow, TraceTime};
+use crate::place::{CountsFor, EventClock, EventRow, TraceTime};
 use crate::timeline::{self, LogLine};
 
 /// The field of the lines, and the field of the statistics.
@@ -52,6 +52,8 @@ impl Reader for AndroidLog {
     type Payload<'a> = AndroidLogPacket;
 
     const TABLES: &'static [&'static Table] = &[&android_log_record::TABLE];
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 

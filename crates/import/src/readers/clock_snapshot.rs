@@ -7,7 +7,7 @@ use timebase_trace::wire::proto::ClockSnapshot;
 use super::corrupt::Corrupt;
 use super::reader::{Payload, Reader};
 use super::retiming::Times;
-use crate::place::Snapshot;
+use crate::place::{CountsFor, Snapshot};
 
 /// The field of the readings.
 const CLOCKS: u32 = 1;
@@ -29,6 +29,8 @@ impl Payload<'_> for ClockSnapshot {
 
 impl Reader for Snapshots {
     type Payload<'a> = ClockSnapshot;
+
+    const COUNTS_FOR: CountsFor = CountsFor::Nothing;
 
     const TIMES: Times = Times::OfPacket;
 

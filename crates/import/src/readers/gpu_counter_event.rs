@@ -14,11 +14,9 @@ use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
-use super::retiming::Times;
+use super::reader::message_readers;
 use crate::definitions::{CounterGroup, DescribedCounter, GpuCounter, GroupCalled};
 use crate::message::Message;
-use crate::output::Rows;
 use crate::timeline::{self, Event};
 
 /// The field of `InternedData` with descriptors.
@@ -27,49 +25,37 @@ const DESCRIPTORS: u32 = 47;
 /// `VALUE_DIRECTION_FORWARDS_LOOKING`
 const FORWARDS: u64 = 2;
 
-/// Reads samples of counters of GPUs.
-#[derive(Debug, Default)]
-pub(crate) struct GpuCounterEvents;
+message_readers! {
+    /// Reads samples of counters of GPUs.
+    GpuCounterEvents => gpu_counter_event, {
+        const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
+        const INTERNED: &'static [(u32, Kept)] = &[(DESCRIPTORS, Kept::Interval)];
+    };
+}
 
-impl Reader for GpuCounterEvents {
-    type Payload<'a> = Message<'a>;
-
-    const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
-
-    const INTERNED: &'static [(u32, Kept)] = &[(DESCRIPTORS, Kept::Interval)];
-
-    const TIMES: Times = Times::OfPacket;
-
-    fn read(
-        &mut self,
-        message: Message<'_>,
-        packet: &PlacedPacket<'_>,
-        context: &mut ImportContext,
-        _rows: &mut Rows<'_>,
-    ) {
-        if packet.is_lost() {
-            return;
-        }
-        match message.number(4) {
-            Some(iid) => declare(iid, packet, context),
-            None => describe(message, packet, context),
-        }
-        let has_samples = message.messages(2).next().is_some();
-        if has_samples && packet.header.timestamp.is_some() {
-            context.packet(
-                packet,
-                &Event::Packet(timeline::PacketEvent {
-                    id: packet.id,
-                    part: packet.part,
-                    machine: packet.machine,
-                    field: PacketType::GPU_COUNTER_EVENT.0,
-                    trusted_pid: packet.trusted_pid(),
-                    interval: packet.generation.interval,
-                    valid: packet.valid,
-                    payload: message.0,
-                }),
-            );
-        }
+fn gpu_counter_event(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    if packet.is_lost() {
+        return;
+    }
+    match message.number(4) {
+        Some(iid) => declare(iid, packet, context),
+        None => describe(message, packet, context),
+    }
+    let has_samples = message.messages(2).next().is_some();
+    if has_samples && packet.header.timestamp.is_some() {
+        context.packet(
+            packet,
+            &Event::Packet(timeline::PacketEvent {
+                id: packet.id,
+                part: packet.part,
+                machine: packet.machine,
+                field: PacketType::GPU_COUNTER_EVENT.0,
+                trusted_pid: packet.trusted_pid(),
+                interval: packet.generation.interval,
+                valid: packet.valid,
+                payload: message.0,
+            }),
+        );
     }
 }
 

@@ -1,16 +1,14 @@
 //! Packets whose statements hold for the whole trace, wherever the packets are (rule O4), and the
 //! facts that they state (rules MD7, MD14).
 
-use timebase_trace::wire::packet::PacketType;
-
 use super::context::ImportContext;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
+use super::reader::message_readers;
 use super::records::of;
-use super::retiming::Times;
 use crate::definitions::{Architecture, CPUS, CpuInfo, SystemInfo};
 use crate::message::Message;
-use crate::output::{About, Counter, Facts, Journal, Rows};
+use crate::output::{About, Counter, Facts, Journal};
+use crate::place::CountsFor;
 
 static CLONE_STARTED: Counter = Counter::info(
     "traced_clone_started_timestamp_ns",
@@ -29,47 +27,41 @@ pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
     std::iter::once(&CLONE_STARTED)
 }
 
-/// Reads the statements of a packet type about its machine.
-#[derive(Debug, Default)]
-pub(crate) struct Once<const TYPE: u32>;
+message_readers! {
+    /// Reads `system_info`.
+    SystemInfos => machine_system;
+    /// Reads `cpu_info`.
+    CpuInfos => machine_cpus;
+    /// Reads `service_event`.
+    ServiceEvents => service_event, {
+        const COUNTS_FOR: CountsFor = CountsFor::Nothing;
+    };
+}
 
-impl<const TYPE: u32> Reader for Once<TYPE> {
-    type Payload<'a> = Message<'a>;
+fn machine_system(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    let machine = context.definitions.machines.get_mut(packet.machine);
+    let Some(machine) = machine.filter(|_| !packet.is_lost()) else {
+        return;
+    };
+    let before = machine.system.architecture;
+    machine.system = system_info(message);
+    machine.system.architecture = machine.system.architecture.or(before);
+    let about = About::machine(packet.machine);
+    system_facts(message, about, &mut context.journal.facts);
+}
 
-    const TIMES: Times = Times::OfPacket;
+fn machine_cpus(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    let machine = context.definitions.machines.get_mut(packet.machine);
+    if let Some(machine) = machine.filter(|_| !packet.is_lost()) {
+        let listed = message.messages(1).take(CPUS as usize);
+        machine.cpus = listed.map(cpu).collect();
+    }
+}
 
-    fn read(
-        &mut self,
-        message: Message<'_>,
-        packet: &PlacedPacket<'_>,
-        context: &mut ImportContext,
-        _rows: &mut Rows<'_>,
-    ) {
-        let of = of(packet, context);
-        if TYPE == PacketType::SERVICE_EVENT.0 {
-            lifecycle(message, packet, of, &mut context.journal);
-        }
-        let Some(machine) = context.definitions.machines.get_mut(packet.machine) else {
-            return;
-        };
-        if packet.is_lost() {
-            return;
-        }
-        match PacketType(TYPE) {
-            PacketType::SYSTEM_INFO => {
-                let before = machine.system.architecture;
-                machine.system = system_info(message);
-                machine.system.architecture = machine.system.architecture.or(before);
-                let about = About::machine(packet.machine);
-                system_facts(message, about, &mut context.journal.facts);
-            }
-            PacketType::CPU_INFO => {
-                let listed = message.messages(1).take(CPUS as usize);
-                machine.cpus = listed.map(cpu).collect();
-            }
-            PacketType::SERVICE_EVENT => service_event(message, packet, context),
-            _ => {}
-        }
+fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    lifecycle(message, packet, of(packet, context), &mut context.journal);
+    if !packet.is_lost() {
+        tracing_started(message, packet, context);
     }
 }
 
@@ -239,7 +231,7 @@ fn cpu(message: Message<'_>) -> CpuInfo {
 }
 
 /// The last event counts, by its timestamp as recorded (rule O5).
-fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+fn tracing_started(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     const TRACING_STARTED: u32 = 2;
     if message.number(TRACING_STARTED).is_some() {
         let started = packet.header.timestamp;

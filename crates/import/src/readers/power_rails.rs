@@ -19,7 +19,7 @@ use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::definitions::RailIndex;
 use crate::message::Message;
 use crate::output::Rows;
-use crate::place::TraceTime;
+use crate::place::{CountsFor, TraceTime};
 use crate::timeline::{Energy, Event};
 
 /// The greatest index whose descriptor is read.
@@ -39,6 +39,8 @@ impl Reader for PowerRails {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 

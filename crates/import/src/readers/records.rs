@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use timebase_schema::fields::trace_packet as packet;
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
+use super::reader::{Reader, message_readers};
 use super::retiming::Times;
 use crate::definitions::{Record, uuid};
 use crate::message::Message;
@@ -29,14 +28,11 @@ pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
     std::iter::once(&MISSING_START)
 }
 
-/// Reads packets of a type that describe the recording.
+/// Reads packets of a type in the order of time.
 #[derive(Debug, Default)]
-pub(crate) struct Recorded<const TYPE: u32> {
-    /// The number of packets of each part.
-    counts: BTreeMap<PartIx, u32>,
-}
+pub(crate) struct Ordered<const TYPE: u32>;
 
-impl<const TYPE: u32> Reader for Recorded<TYPE> {
+impl<const TYPE: u32> Reader for Ordered<TYPE> {
     type Payload<'a> = Message<'a>;
 
     const TIMES: Times = Times::OfPacket;
@@ -48,43 +44,107 @@ impl<const TYPE: u32> Reader for Recorded<TYPE> {
         context: &mut ImportContext,
         _rows: &mut Rows<'_>,
     ) {
-        let (file, machine) = of(packet, context);
-        let facts = &mut context.journal.facts;
-        if TYPE == packet::TRACE_ATTRIBUTES {
-            return attributes(message, About::both(file, machine), facts);
-        }
+        ordered(PacketType(TYPE), message, packet, context);
+    }
+}
+
+/// Reads `chrome_metadata`.
+#[derive(Debug, Default)]
+pub(crate) struct ChromeMetadata {
+    /// The number of packets of each part.
+    counts: BTreeMap<PartIx, u32>,
+}
+
+impl Reader for ChromeMetadata {
+    type Payload<'a> = Message<'a>;
+
+    const TIMES: Times = Times::OfPacket;
+
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        packet: &PlacedPacket<'_>,
+        context: &mut ImportContext,
+        _rows: &mut Rows<'_>,
+    ) {
         if packet.is_lost() {
             return;
         }
-        match TYPE {
-            packet::CHROME_METADATA => {
-                let count = self.counts.entry(packet.part).or_default();
-                chrome_metadata(message, *count, About::both(file, machine), facts);
-                *count = count.wrapping_add(1);
-            }
-            packet::CHROME_BENCHMARK_METADATA => benchmark(message, About::trace(file), facts),
-            packet::UI_STATE => {
-                facts.set("ui_state", About::trace(file), STANDARD.encode(message.0));
-            }
-            packet::TRACE_UUID => {
-                let [high, low] = [1, 2].map(|field| message.number(field).unwrap_or(0));
-                if let Some(uuid) = uuid(high, low) {
-                    facts.set("trace_uuid", About::trace(file), uuid);
-                }
-            }
-            packet::TRACK_EVENT_RANGE_OF_INTEREST => match message.number(1) {
-                Some(start) => {
-                    let name = "range_of_interest_start_us";
-                    facts.set(name, About::trace(file), start.cast_signed());
-                }
-                None => {
-                    let of = (file, machine);
-                    context.journal.add(&MISSING_START, of, None, 1);
-                }
-            },
-            _ => ordered(PacketType(TYPE), message, packet, context),
-        }
+        let (file, machine) = of(packet, context);
+        let count = self.counts.entry(packet.part).or_default();
+        chrome_metadata(message, *count, About::both(file, machine), &mut context.journal.facts);
+        *count = count.wrapping_add(1);
     }
+}
+
+message_readers! {
+    /// Reads `trigger`.
+    Triggers => trigger, {
+        const IS_COUNTED: bool = false;
+    };
+    /// Reads `trace_attributes`.
+    TraceAttributes => trace_attributes;
+    /// Reads `chrome_benchmark_metadata`.
+    BenchmarkMetadata => benchmark_metadata;
+    /// Reads `ui_state`.
+    UiStates => ui_state;
+    /// Reads `trace_uuid`.
+    TraceUuids => trace_uuid;
+    /// Reads `track_event_range_of_interest`.
+    RangesOfInterest => range_of_interest;
+}
+
+fn trigger(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    ordered(PacketType::TRIGGER, message, packet, context);
+}
+
+fn trace_attributes(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    let (file, machine) = of(packet, context);
+    attributes(message, About::both(file, machine), &mut context.journal.facts);
+}
+
+fn benchmark_metadata(
+    message: Message<'_>,
+    packet: &PlacedPacket<'_>,
+    context: &mut ImportContext,
+) {
+    if let Some((about, facts)) = facts_of_trace(packet, context) {
+        benchmark(message, about, facts);
+    }
+}
+
+fn ui_state(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    if let Some((about, facts)) = facts_of_trace(packet, context) {
+        facts.set("ui_state", about, STANDARD.encode(message.0));
+    }
+}
+
+fn trace_uuid(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    let [high, low] = [1, 2].map(|field| message.number(field).unwrap_or(0));
+    if let (Some(uuid), Some((about, facts))) = (uuid(high, low), facts_of_trace(packet, context)) {
+        facts.set("trace_uuid", about, uuid);
+    }
+}
+
+fn range_of_interest(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    let of = of(packet, context);
+    match (message.number(1), facts_of_trace(packet, context)) {
+        (Some(start), Some((about, facts))) => {
+            facts.set("range_of_interest_start_us", about, start.cast_signed());
+        }
+        (None, Some(_)) => context.journal.add(&MISSING_START, of, None, 1),
+        (_, None) => {}
+    }
+}
+
+/// The facts about a packet's file; `None` if the packet relies on lost state.
+fn facts_of_trace<'a>(
+    packet: &PlacedPacket<'_>,
+    context: &'a mut ImportContext,
+) -> Option<(About, &'a mut Facts)> {
+    let (file, _) = of(packet, context);
+    let facts = &mut context.journal.facts;
+    (!packet.is_lost()).then_some((About::trace(file), facts))
 }
 
 /// The file and the machine of a packet.

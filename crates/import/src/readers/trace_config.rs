@@ -41,6 +41,8 @@ pub(crate) struct TraceConfigs;
 impl Reader for TraceConfigs {
     type Payload<'a> = Message<'a>;
 
+    const IS_COUNTED: bool = false;
+
     const TIMES: Times = Times::OfPacket;
 
     fn read(

@@ -65,6 +65,8 @@ struct Lost {
 impl Reader for TraceStats {
     type Payload<'a> = Message<'a>;
 
+    const IS_COUNTED: bool = false;
+
     const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {

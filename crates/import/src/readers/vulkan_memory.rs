@@ -18,6 +18,7 @@ use super::reader::Reader;
 use super::retiming::{Fixed, Retime, Retimed, Rewritten, Times, put_with};
 use crate::message::Message;
 use crate::output::Rows;
+use crate::place::CountsFor;
 use crate::timeline::{self, Event};
 use crate::trackers::VULKAN_INTERNED;
 
@@ -40,6 +41,8 @@ impl Reader for VulkanMemoryEvents {
         &[&tables::counter_record::TABLE, &tables::thread_record::TABLE];
 
     const INTERNED: &'static [(u32, Kept)] = VULKAN_INTERNED;
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 

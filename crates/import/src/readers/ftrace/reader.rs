@@ -25,7 +25,9 @@ use super::unresolved::Stretches;
 use crate::compact::Put;
 use crate::definitions::{BundleTimes, Gap, WaitingEnd};
 use crate::output::{Cell, Counter, Loss, Rows, Severity};
-use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime, WaitingEvent};
+use crate::place::{
+    CountsFor, EventClock, EventRow, SettledEvent, Snapshot, TraceTime, WaitingEvent,
+};
 use crate::readers::context::ImportContext;
 use crate::readers::corrupt::Corrupt;
 use crate::readers::packet::PlacedPacket;
@@ -85,6 +87,10 @@ impl Reader for Ftrace {
     ];
 
     const INTERNED: &'static [(u32, Kept)] = &[(KERNEL_SYMBOLS, Kept::Trace)];
+
+    const OWN_TABLES: &'static [&'static Table] = &[&ftrace_record::TABLE, &ftrace_partial::TABLE];
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 

@@ -9,6 +9,7 @@
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::Table;
+use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
 use super::{TABLES, event_of};
@@ -21,6 +22,7 @@ use crate::readers::retiming::{
     Fixed, Retime, Retimed, Rewritten, Times, fields, put_bytes, put_number,
 };
 use crate::timeline::Event;
+use crate::trackers::PROFILES_INTERNED;
 
 /// `ProfilePacket.process_dumps`, and the fields with its times.
 const DUMPS: u32 = 5;
@@ -38,6 +40,9 @@ impl Reader for HeapProfiles {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = TABLES;
+
+    /// The tracker of all packets of profiles looks them up.
+    const INTERNED: &'static [(u32, Kept)] = PROFILES_INTERNED;
 
     const TIMES: Times = Times::Inside;
 

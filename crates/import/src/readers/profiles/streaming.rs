@@ -8,7 +8,7 @@ use super::{TABLES, event_of};
 use crate::compact::Put;
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, Rows, STACKPROFILE_PARSER_ERROR};
-use crate::place::TraceTime;
+use crate::place::{CountsFor, TraceTime};
 use crate::readers::context::ImportContext;
 use crate::readers::packet::PlacedPacket;
 use crate::readers::reader::Reader;
@@ -39,6 +39,8 @@ impl Reader for StreamingProfiles {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = TABLES;
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 

@@ -49,7 +49,7 @@ use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
-use crate::place::{Place, TraceTime};
+use crate::place::{CountsFor, Place, TraceTime};
 use crate::timeline::{
     Arguments, EventKind, EventStack, FlowStep, Flows, Label, Name, StackFrames, TrackEvent,
     UuidIx, Values, WriterThread,
@@ -161,6 +161,8 @@ impl Reader for TrackEvents {
         (interned::DEBUG_ANNOTATION_STRING_VALUES, Kept::Interval),
         (interned::CORRELATION_ID_STR, Kept::Interval),
     ];
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 
