@@ -2,6 +2,7 @@
 //! writers, the defaults of their sequences, and times that need all snapshots.
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::trace_packet_defaults as defaults;
 use timebase_trace::Interval;
 
 use crate::compact::Put;
@@ -18,10 +19,6 @@ pub(crate) struct ProfileWriter {
     /// 0 for packets without a sequence.
     pub sequence: u32,
 }
-
-/// The fields of `TracePacketDefaults` with the defaults of profilers.
-const PERF_SAMPLES: u32 = 12;
-const STACK_SAMPLES: u32 = 100;
 
 /// All these facts.
 #[derive(Debug, Default)]
@@ -65,7 +62,7 @@ impl Profiles {
     /// count; 0 means none.
     pub fn defaults(&mut self, defaults: &[u8]) -> u32 {
         let mut read = Vec::new();
-        for field in [PERF_SAMPLES, STACK_SAMPLES] {
+        for field in [defaults::PERF_SAMPLE_DEFAULTS, defaults::STACK_SAMPLE_DEFAULTS] {
             if let Some(of) = Message(defaults).bytes(field) {
                 let mut put = Put(&mut read);
                 put.natural(u64::from(field) << 3 | 2).bytes(of);
@@ -91,12 +88,12 @@ impl Profiles {
 
     /// The `PerfSampleDefaults` with a number.
     pub fn perf_defaults(&self, number: u32) -> Option<Message<'_>> {
-        self.known(number).bytes(PERF_SAMPLES).map(Message)
+        self.known(number).bytes(defaults::PERF_SAMPLE_DEFAULTS).map(Message)
     }
 
     /// The `StackSampleDefaults` with a number.
     pub fn stack_sample_defaults(&self, number: u32) -> Option<Message<'_>> {
-        self.known(number).bytes(STACK_SAMPLES).map(Message)
+        self.known(number).bytes(defaults::STACK_SAMPLE_DEFAULTS).map(Message)
     }
 
     /// Notes that an event of an interval will come.

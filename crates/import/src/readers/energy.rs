@@ -2,6 +2,11 @@
 //! (rules OT2, OT3). The descriptions of entities and consumers hold for the whole trace (rule O4).
 //! Their values are events in the order of time.
 
+use timebase_schema::fields::{
+    android_energy_consumer as consumer, android_energy_consumer_descriptor as descriptor,
+    android_energy_estimation_breakdown as breakdown, entity_state_residency as residency,
+    entity_state_residency_power_entity_state as state,
+};
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
@@ -38,16 +43,20 @@ message_readers! {
 }
 
 fn entity_states(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
-    const STATES: u32 = 1;
     if packet.is_lost() {
         return;
     }
-    for state in message.messages(STATES) {
-        let (Some(entity), Some(index)) = (state.small(1), state.small(2)) else {
+    for state in message.messages(residency::POWER_ENTITY_STATE) {
+        let (Some(entity), Some(index)) =
+            (state.small(state::ENTITY_INDEX), state.small(state::STATE_INDEX))
+        else {
             context.faults.add(DESCRIPTOR, packet.id);
             continue;
         };
-        let said = EntityState { entity: text(state, 3), state: text(state, 4) };
+        let said = EntityState {
+            entity: text(state, state::ENTITY_NAME),
+            state: text(state, state::STATE_NAME),
+        };
         let energy = &mut context.definitions.parts.of(packet.part).energy;
         energy.describe_state((entity, index), said);
     }
@@ -55,24 +64,22 @@ fn entity_states(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut 
 }
 
 fn energy_breakdown(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
-    const DESCRIPTION: u32 = 1;
-    const CONSUMERS: u32 = 1;
     const KIND: PacketType = PacketType::ANDROID_ENERGY_ESTIMATION_BREAKDOWN;
     if packet.is_lost() {
         return;
     }
-    let Some(description) = message.bytes(DESCRIPTION) else {
+    let Some(description) = message.bytes(breakdown::ENERGY_CONSUMER_DESCRIPTOR) else {
         return observe(KIND, message, packet, context);
     };
-    for consumer in Message(description).messages(CONSUMERS) {
-        let Some(id) = consumer.small(1) else {
+    for consumer in Message(description).messages(descriptor::ENERGY_CONSUMERS) {
+        let Some(id) = consumer.small(consumer::ENERGY_CONSUMER_ID) else {
             context.faults.add(DESCRIPTOR, packet.id);
             continue;
         };
         let said = Consumer {
-            ordinal: consumer.small(2).unwrap_or(0) as i32,
-            kind: text(consumer, 3),
-            name: text(consumer, 4),
+            ordinal: consumer.small(consumer::ORDINAL).unwrap_or(0) as i32,
+            kind: text(consumer, consumer::TYPE),
+            name: text(consumer, consumer::NAME),
         };
         let energy = &mut context.definitions.parts.of(packet.part).energy;
         energy.describe_consumer(id, said);

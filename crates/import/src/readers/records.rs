@@ -3,6 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use timebase_schema::fields::{
+    background_tracing_metadata as background, chrome_benchmark_metadata as benchmark,
+    chrome_metadata_packet as chrome, chrome_metadata_packet_finch_hash as hash,
+    trace_attributes as list, trace_attributes_attribute as attribute, trace_uuid as uuid,
+    track_event_range_of_interest as range,
+};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use timebase_trace::wire::packet::PacketType;
@@ -120,7 +127,7 @@ fn ui_state(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut Impor
 }
 
 fn trace_uuid(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
-    let [high, low] = [1, 2].map(|field| message.number(field).unwrap_or(0));
+    let [high, low] = [uuid::MSB, uuid::LSB].map(|field| message.number(field).unwrap_or(0));
     if let (Some(uuid), Some((about, facts))) = (uuid(high, low), facts_of_trace(packet, context)) {
         facts.set("trace_uuid", about, uuid);
     }
@@ -128,7 +135,7 @@ fn trace_uuid(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut Imp
 
 fn range_of_interest(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     let of = of(packet, context);
-    match (message.number(1), facts_of_trace(packet, context)) {
+    match (message.number(range::START_US), facts_of_trace(packet, context)) {
         (Some(start), Some((about, facts))) => {
             facts.set("range_of_interest_start_us", about, start.cast_signed());
         }
@@ -193,12 +200,12 @@ pub(super) fn ordered(
 
 /// `TraceAttributes` (rule MD11).
 pub(super) fn attributes(message: Message<'_>, about: About, facts: &mut Facts) {
-    for attribute in message.messages(1) {
-        let key = attribute.text(1).unwrap_or_default();
+    for attribute in message.messages(list::ATTRIBUTE) {
+        let key = attribute.text(attribute::KEY).unwrap_or_default();
         let name = format!("trace_attribute.{key}");
-        if let Some(number) = attribute.number(2) {
+        if let Some(number) = attribute.number(attribute::LONG_VALUE) {
             facts.set(name, about, number.cast_signed());
-        } else if let Some(text) = attribute.text(3) {
+        } else if let Some(text) = attribute.text(attribute::STRING_VALUE) {
             facts.set(name, about, text.into_owned());
         }
     }
@@ -209,11 +216,11 @@ fn chrome_metadata(message: Message<'_>, number: u32, about: About, facts: &mut 
     const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
     let letter = LETTERS.get(number as usize % LETTERS.len()).copied();
     let letter = char::from(letter.unwrap_or(b'a'));
-    if let Some(version) = message.small(2) {
+    if let Some(version) = message.small(chrome::CHROME_VERSION_CODE) {
         let name = format!("cr-{letter}-playstore_version_code");
         facts.add(name, about, false, i64::from(version.cast_signed()));
     }
-    if let Some(channel) = message.small(7) {
+    if let Some(channel) = message.small(chrome::CHANNEL) {
         let name = format!("cr-{letter}-channel");
         facts.add(name, about, false, i64::from(channel));
     }
@@ -223,18 +230,18 @@ fn chrome_metadata(message: Message<'_>, number: u32, about: About, facts: &mut 
             facts.add(format!("cr-{letter}-{name}"), about, false, value);
         }
     };
-    text(6, "product-version");
-    text(8, "os-name");
-    text(5, "package-name");
-    text(3, "enabled_categories");
+    text(chrome::APP_VERSION, "product-version");
+    text(chrome::OS_NAME, "os-name");
+    text(chrome::APP_PACKAGE_NAME, "package-name");
+    text(chrome::ENABLED_CATEGORIES, "enabled_categories");
     if let Some(trials) = field_trials(message) {
         let name = format!("cr-{letter}-field_trial_hashes");
         facts.add(name, about, false, trials);
     }
-    if let Some(background) = message.bytes(1) {
+    if let Some(background) = message.bytes(chrome::BACKGROUND_TRACING_METADATA) {
         let name = "cr-background_tracing_metadata";
         facts.add(name, about, false, STANDARD.encode(background));
-        if let Some(hash) = Message(background).natural(3) {
+        if let Some(hash) = Message(background).natural(background::SCENARIO_NAME_HASH) {
             facts.add("cr-scenario_name_hash", about, false, i64::from(hash as u32));
         }
     }
@@ -243,12 +250,12 @@ fn chrome_metadata(message: Message<'_>, number: u32, about: About, facts: &mut 
 /// Chrome's field trials, two in a line.
 fn field_trials(message: Message<'_>) -> Option<String> {
     let mut trials = String::new();
-    for (number, trial) in message.messages(4).enumerate() {
+    for (number, trial) in message.messages(chrome::FIELD_TRIAL_HASHES).enumerate() {
         if number > 0 && number % 2 == 0 {
             trials.push('\n');
         }
         let part = |field| trial.small(field).unwrap_or(0);
-        let text = format!("{{ name: {}, group: {} }} ", part(1), part(2));
+        let text = format!("{{ name: {}, group: {} }} ", part(hash::NAME), part(hash::GROUP));
         trials.push_str(&text);
     }
     (!trials.is_empty()).then_some(trials)
@@ -256,29 +263,32 @@ fn field_trials(message: Message<'_>) -> Option<String> {
 
 /// `ChromeBenchmarkMetadata` (rule MD13).
 fn benchmark(message: Message<'_>, about: About, facts: &mut Facts) {
-    for (field, name) in [(1, "benchmark_start_time_us"), (2, "benchmark_story_run_time_us")] {
+    for (field, name) in [
+        (benchmark::BENCHMARK_START_TIME_US, "benchmark_start_time_us"),
+        (benchmark::STORY_RUN_TIME_US, "benchmark_story_run_time_us"),
+    ] {
         if let Some(value) = message.number(field) {
             facts.set(name, about, value.cast_signed());
         }
     }
     for (field, name) in [
-        (3, "benchmark_name"),
-        (4, "benchmark_description"),
-        (5, "benchmark_label"),
-        (6, "benchmark_story_name"),
+        (benchmark::BENCHMARK_NAME, "benchmark_name"),
+        (benchmark::BENCHMARK_DESCRIPTION, "benchmark_description"),
+        (benchmark::LABEL, "benchmark_label"),
+        (benchmark::STORY_NAME, "benchmark_story_name"),
     ] {
         if let Some(text) = message.text(field) {
             facts.set(name, about, text.into_owned());
         }
     }
-    if let Some(index) = message.number(8) {
+    if let Some(index) = message.number(benchmark::STORY_RUN_INDEX) {
         // An int32.
         facts.set("benchmark_story_run_index", about, i64::from(index as i32));
     }
-    if let Some(failed) = message.number(9) {
+    if let Some(failed) = message.number(benchmark::HAD_FAILURES) {
         facts.set("benchmark_had_failures", about, i64::from(failed != 0));
     }
-    for tag in message.each(7) {
+    for tag in message.each(benchmark::STORY_TAGS) {
         let tag = crate::message::text(tag).into_owned();
         facts.add("benchmark_story_tags", about, true, tag);
     }

@@ -7,6 +7,7 @@
 //! followed.
 
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::vulkan_memory_event as memory;
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::{Header, PacketType};
@@ -22,16 +23,13 @@ use crate::place::CountsFor;
 use crate::timeline::{self, Event};
 use crate::trackers::VULKAN_INTERNED;
 
-/// The field of the time, on BOOTTIME.
-const TIMESTAMP: u32 = 3;
-
 /// Reads events of Vulkan's memory.
 #[derive(Debug, Default)]
 pub(crate) struct VulkanMemoryEvents;
 
 /// The event's own time, if it has one.
 fn time(message: Message<'_>) -> Option<u64> {
-    message.number(TIMESTAMP)
+    message.number(memory::TIMESTAMP)
 }
 
 impl Reader for VulkanMemoryEvents {
@@ -102,7 +100,7 @@ impl Reader for VulkanMemoryEvents {
         if reading == recorded {
             return Rewritten::Same;
         }
-        put_with(out, packet.payload, TIMESTAMP, reading);
+        put_with(out, packet.payload, memory::TIMESTAMP, reading);
         Rewritten::Changed
     }
 }

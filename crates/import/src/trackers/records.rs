@@ -1,7 +1,7 @@
 //! The recording's statements about itself, in the order of time: facts and counters (rules MD), and its
 //! triggers, which are slices too (rule MD16).
 
-use timebase_schema::fields::trace_packet as packet;
+use timebase_schema::fields::{chrome_trigger, trace_packet as packet, trigger};
 
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Record;
@@ -43,23 +43,23 @@ impl Recording {
     fn trigger(&mut self, record: &Record<'_>, at: &mut TrackerContext<'_, '_>) {
         let names = &mut at.world.definitions.names;
         self.args.clear();
-        if let Some(producer) = record.message.text(2) {
+        if let Some(producer) = record.message.text(trigger::PRODUCER_NAME) {
             self.args.push("producer_name", ArgValue::Text(&producer), names);
         }
-        if let Some(uid) = record.message.number(3) {
+        if let Some(uid) = record.message.number(trigger::TRUSTED_PRODUCER_UID) {
             // The uid is an int32.
             let uid = i64::from(uid as i32);
             self.args.push("trusted_producer_uid", ArgValue::Int(uid), names);
         }
-        let name = record.message.text(1);
+        let name = record.message.text(trigger::TRIGGER_NAME);
         self.instant(record, name.as_deref(), at);
     }
 
     /// Takes a `ChromeTrigger`.
     fn chrome_trigger(&mut self, record: &Record<'_>, at: &mut TrackerContext<'_, '_>) {
         let names = &mut at.world.definitions.names;
-        let hash = record.message.natural(2).unwrap_or(0) as u32;
-        let name = record.message.text(1);
+        let hash = record.message.natural(chrome_trigger::TRIGGER_NAME_HASH).unwrap_or(0) as u32;
+        let name = record.message.text(chrome_trigger::TRIGGER_NAME);
         self.args.clear();
         let value = ArgValue::Uint(hash.into());
         self.args.push("chrome_trigger.name_hash", value, names);
@@ -69,7 +69,8 @@ impl Recording {
         }
         let name = name.as_deref().unwrap_or("chrome_trigger");
         let slice = self.instant(record, Some(name), at);
-        if let (Some(slice), Some(flow)) = (slice, record.message.natural(3)) {
+        if let (Some(slice), Some(flow)) = (slice, record.message.natural(chrome_trigger::FLOW_ID))
+        {
             let terminates = FlowEvent {
                 flow: FlowId::Event(flow),
                 step: Step::Terminates,

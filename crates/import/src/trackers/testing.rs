@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, sync_channel};
 
+use timebase_schema::fields::interned_data as interned;
 use timebase_schema::{Table, tables};
 use timebase_trace::{Interned, Interval, Kept, Monitor};
 
@@ -106,7 +107,7 @@ impl Trace {
         for (ts, event) in &self.events {
             timeline.push(TraceTime(*ts), event);
         }
-        let symbols = [(super::KERNEL_SYMBOLS, Kept::Trace)];
+        let symbols = [(interned::KERNEL_SYMBOLS, Kept::Trace)];
         let mut interned =
             Interned::new(&[super::GPU_INTERNED, super::VULKAN_INTERNED, &symbols].concat());
         interned.add(Interval::default(), &self.interned).unwrap();

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
 use timebase_resolver::{ClockId, Scope, SeqId, Ticks, Unresolved};
 use timebase_schema::Table;
-use timebase_schema::fields::ftrace_event as field;
+use timebase_schema::fields::{ftrace_event as field, interned_data as interned};
 use timebase_schema::tables::{
     ftrace_args, ftrace_cpu, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
 };
@@ -36,7 +36,7 @@ use crate::readers::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::readers::trace_stats::of as recorded_of;
 use crate::summary::LossKind;
 use crate::timeline;
-use crate::trackers::{self, KERNEL_SYMBOLS};
+use crate::trackers;
 use crate::world::ucpu;
 
 /// The number of CPUs whose bundles are followed.
@@ -86,7 +86,7 @@ impl Reader for Ftrace {
         &ftrace_unresolved::TABLE,
     ];
 
-    const INTERNED: &'static [(u32, Kept)] = &[(KERNEL_SYMBOLS, Kept::Trace)];
+    const INTERNED: &'static [(u32, Kept)] = &[(interned::KERNEL_SYMBOLS, Kept::Trace)];
 
     const OWN_TABLES: &'static [&'static Table] = &[&ftrace_record::TABLE, &ftrace_partial::TABLE];
 

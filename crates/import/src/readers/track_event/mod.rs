@@ -28,8 +28,10 @@ mod v8;
 use std::borrow::Cow;
 
 use timebase_resolver::{ClockId, SeqId};
-use timebase_schema::fields::interned_data as interned;
-use timebase_schema::fields::track_event as field;
+use timebase_schema::fields::{
+    debug_annotation as annotation, interned_data as interned, interned_string as entry,
+    track_event as field,
+};
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{Interned, Interval, Kept};
@@ -227,13 +229,12 @@ impl LookUp<'_> {
     /// is in the note of the entry, because nearly every event needs it.
     #[inline]
     fn called<'e>(&mut self, field: u32, iid: u64) -> Option<Called<'e>> {
-        const TEXT: u32 = 2;
         let note = self.interned.note_of(self.interval, field, iid)?;
         if let Some(name) = note.checked_sub(1) {
             return Some(Called::Known(Name(name)));
         }
         let entry = self.interned.get(self.interval, field, iid);
-        let Some(text) = Message(entry.unwrap_or_default()).text(TEXT) else {
+        let Some(text) = Message(entry.unwrap_or_default()).text(entry::STR) else {
             return Some(Called::Nothing);
         };
         let Label::Known(name) = self.names.label(&text) else {
@@ -640,12 +641,11 @@ fn category<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'
 /// The text of the first annotation, if the event may name a thread or a process
 /// (rule L6).
 fn note<'a>(event: &RawTrackEvent<'a>, kind: EventKind) -> Option<&'a str> {
-    const STRING_VALUE: u32 = 6;
     if kind != EventKind::Phase(b'M') {
         return None;
     }
     let first = event.message.messages(field::DEBUG_ANNOTATIONS).next()?;
-    let text = first.bytes(STRING_VALUE).unwrap_or_default();
+    let text = first.bytes(annotation::STRING_VALUE).unwrap_or_default();
     Some(std::str::from_utf8(text).unwrap_or_default())
 }
 

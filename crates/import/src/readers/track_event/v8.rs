@@ -6,8 +6,10 @@
 
 use serde_json::Value;
 use timebase_resolver::{ClockId, SeqId};
-use timebase_schema::fields::debug_annotation as annotation;
-use timebase_schema::fields::track_event as field;
+use timebase_schema::fields::{
+    debug_annotation as annotation, debug_annotation_name as name, interned_data as interned,
+    track_event as field,
+};
 use timebase_trace::wire::packet::PacketType;
 
 use crate::compact::Put;
@@ -76,14 +78,13 @@ fn is_data(
     packet: &PlacedPacket<'_>,
     context: &mut ImportContext,
 ) -> bool {
-    const NAMES: u32 = 3;
-    const TEXT: u32 = 2;
     let name = match annotation.number(annotation::NAME_IID) {
         None | Some(0) => annotation.bytes(annotation::NAME),
         Some(iid) => {
             let interned = &context.place.interned;
-            let entry = interned.get(packet.generation.interval, NAMES, iid);
-            entry.and_then(|entry| Message(entry).bytes(TEXT))
+            let entry =
+                interned.get(packet.generation.interval, interned::DEBUG_ANNOTATION_NAMES, iid);
+            entry.and_then(|entry| Message(entry).bytes(name::NAME))
         }
     };
     name == Some(b"data")

@@ -3,7 +3,12 @@
 
 use std::borrow::Cow;
 
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    dpu_tracing_mark_write_ftrace_event as dpu, ftrace_event as event,
+    lwis_tracing_mark_write_ftrace_event as lwis, mali_tracing_mark_write_ftrace_event as mali,
+    samsung_tracing_mark_write_ftrace_event as samsung, sde_tracing_mark_write_ftrace_event as sde,
+    tracing_mark_write_ftrace_event as plain, zero_ftrace_event as zero,
+};
 
 use crate::message::Message;
 
@@ -190,33 +195,40 @@ impl<'a> Fielded<'a> {
         let begins = |flag: u64| if flag != 0 { b'B' } else { b'E' };
         let (phase, tgid, name, value) = match field {
             event::ZERO => {
-                let flag = message.number(1).unwrap_or(0);
+                let flag = message.number(zero::FLAG).unwrap_or(0);
                 let phase = [(1, b'B'), (2, b'E'), (4, b'C')];
                 let phase = phase.into_iter().find(|(bit, _)| flag & bit != 0)?.1;
-                (phase, 3, 2, 4)
+                (phase, zero::PID, zero::NAME, zero::VALUE)
             }
-            event::TRACING_MARK_WRITE => (begins(message.number(3)?), 1, 2, 0),
+            event::TRACING_MARK_WRITE => {
+                (begins(message.number(plain::TRACE_BEGIN)?), plain::PID, plain::TRACE_NAME, 0)
+            }
             event::SDE_TRACING_MARK_WRITE => {
-                let (named, flag) = (message.number(3), message.number(5));
+                let (named, flag) =
+                    (message.number(sde::TRACE_TYPE), message.number(sde::TRACE_BEGIN));
                 let phase = match (named, flag) {
                     (None, None) => return None,
                     (None | Some(0), flag) => begins(flag.unwrap_or(0)),
                     (Some(named), _) => character(named)?,
                 };
-                (phase, 1, 2, 4)
+                (phase, sde::PID, sde::TRACE_NAME, sde::VALUE)
             }
             event::SAMSUNG_TRACING_MARK_WRITE => {
-                let phase = match message.number(4)? {
+                let phase = match message.number(samsung::TRACE_TYPE)? {
                     0 => b'E',
                     named => character(named)?,
                 };
-                (phase, 1, 2, 5)
+                (phase, samsung::PID, samsung::TRACE_NAME, samsung::VALUE)
             }
             event::DPU_TRACING_MARK_WRITE | event::G2D_TRACING_MARK_WRITE => {
-                (character(message.number(5)?)?, 1, 4, 6)
+                (character(message.number(dpu::TYPE)?)?, dpu::PID, dpu::NAME, dpu::VALUE)
             }
-            event::MALI_TRACING_MARK_WRITE => (character(message.number(3)?)?, 2, 1, 4),
-            event::LWIS_TRACING_MARK_WRITE => (character(message.number(2)?)?, 3, 4, 5),
+            event::MALI_TRACING_MARK_WRITE => {
+                (character(message.number(mali::TYPE)?)?, mali::PID, mali::NAME, mali::VALUE)
+            }
+            event::LWIS_TRACING_MARK_WRITE => {
+                (character(message.number(lwis::TYPE)?)?, lwis::PID, lwis::FUNC_NAME, lwis::VALUE)
+            }
             _ => return None,
         };
         // The process that the display's driver names is not the process of the thread.

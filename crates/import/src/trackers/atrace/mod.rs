@@ -16,8 +16,12 @@ mod mark;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+use timebase_schema::fields::{
+    android_system_property as list, android_system_property_property_value as property,
+    ftrace_event as event, print_ftrace_event as print,
+};
+
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
 
 use self::mark::{Fielded, Mark, What};
 use super::events::Events;
@@ -81,7 +85,7 @@ impl Tracker for Atrace {
         let by = By { ts, machine: event.machine, tid: event.tid.into(), emitter };
         match event.field {
             event::PRINT => {
-                let text = mark::text(message.bytes(2).unwrap_or_default());
+                let text = mark::text(message.bytes(print::BUF).unwrap_or_default());
                 if let Some(mark) = Mark::parse(&text) {
                     self.mark(by, mark, at);
                 }
@@ -100,9 +104,9 @@ impl Tracker for Atrace {
         if packet.field != SYSTEM_PROPERTIES {
             return;
         }
-        for property in Message(packet.payload).messages(1) {
-            if property.bytes(1) == Some(b"debug.tracing.device_state") {
-                device_state(ts, packet.machine, property.text(2).as_deref(), at);
+        for property in Message(packet.payload).messages(list::VALUES) {
+            if property.bytes(property::NAME) == Some(b"debug.tracing.device_state") {
+                device_state(ts, packet.machine, property.text(property::VALUE).as_deref(), at);
             }
         }
     }

@@ -28,9 +28,6 @@ use crate::output::{Counter, Fault};
 use crate::timeline::{Label, PacketEvent};
 use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, SetId, SliceId, Upid};
 
-/// The field of `TracePacket`.
-pub(super) const FRAME_TIMELINE_EVENT: u32 = 76;
-
 pub(super) const PARSER_ERROR: Fault = Fault::new(
     Counter::info(
         "frame_timeline_event_parser_errors",

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{dma_fence_init_ftrace_event as init, ftrace_event as event};
 
 use super::here::{ANY, Called, Here, fill};
 use crate::arguments::{ArgBuf, ArgValue};
@@ -36,8 +36,8 @@ pub(super) struct Fences {
 
 impl Fences {
     pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
-        let (number, seqno) = (here.u32(1), here.u32(3));
-        let timeline = here.text(4);
+        let (number, seqno) = (here.u32(init::CONTEXT), here.u32(init::SEQNO));
+        let timeline = here.text(init::TIMELINE);
         if timeline.as_deref() == Some(UNBOUND) {
             return;
         }

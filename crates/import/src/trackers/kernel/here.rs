@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use timebase_schema::fields::{interned_data as interned, interned_string as symbol};
+
 use timebase_trace::Interval;
 
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::{Message, text};
 use crate::timeline::Label;
-use crate::trackers::sched::KERNEL_SYMBOLS;
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{EndOfSlice, Made, NewSlice, SliceId, TrackId, Utid};
 
@@ -74,8 +75,8 @@ impl<'a> Here<'a> {
 
     /// The name of the function at an address, or else the address.
     pub fn symbol(&self, address: u64, at: &TrackerContext<'_, '_>) -> String {
-        let entry = at.world.interned.get(self.interval, KERNEL_SYMBOLS, address);
-        let name = entry.and_then(|entry| Message(entry).text(2));
+        let entry = at.world.interned.get(self.interval, interned::KERNEL_SYMBOLS, address);
+        let name = entry.and_then(|entry| Message(entry).text(symbol::STR));
         name.map_or_else(|| hex(address), Cow::into_owned)
     }
 

@@ -3,7 +3,12 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    drm_run_job_ftrace_event as run_job, drm_sched_job_done_ftrace_event as done,
+    drm_sched_job_ftrace_event as job, drm_sched_job_queue_ftrace_event as queue,
+    drm_sched_job_run_ftrace_event as run, drm_sched_process_job_ftrace_event as process_job,
+    ftrace_event as event,
+};
 
 use super::here::{ANY, Called, Here, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
@@ -66,18 +71,30 @@ pub(super) struct Jobs {
 impl Jobs {
     pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
         match here.field {
-            event::DRM_SCHED_JOB => self.queues(here, 6, Number::Old(here.u64(4)), at),
-            event::DRM_SCHED_JOB_QUEUE => self.queues(here, 1, Number::new(here, 5, 6), at),
+            event::DRM_SCHED_JOB => {
+                self.queues(here, job::NAME, Number::Old(here.u64(job::ID)), at)
+            }
+            event::DRM_SCHED_JOB_QUEUE => self.queues(
+                here,
+                queue::NAME,
+                Number::new(here, queue::FENCE_CONTEXT, queue::FENCE_SEQNO),
+                at,
+            ),
             event::DRM_RUN_JOB => {
-                let (job, fence) = (Number::Old(here.u64(4)), Number::Old(here.u64(2)));
-                self.runs(here, 6, job, fence, at);
+                let (job, fence) =
+                    (Number::Old(here.u64(run_job::ID)), Number::Old(here.u64(run_job::FENCE)));
+                self.runs(here, run_job::NAME, job, fence, at);
             }
             event::DRM_SCHED_JOB_RUN => {
-                let job = Number::new(here, 5, 6);
-                self.runs(here, 1, job, job, at);
+                let job = Number::new(here, run::FENCE_CONTEXT, run::FENCE_SEQNO);
+                self.runs(here, run::NAME, job, job, at);
             }
-            event::DRM_SCHED_PROCESS_JOB => self.is_done(here, Number::Old(here.u64(1)), at),
-            event::DRM_SCHED_JOB_DONE => self.is_done(here, Number::new(here, 1, 2), at),
+            event::DRM_SCHED_PROCESS_JOB => {
+                self.is_done(here, Number::Old(here.u64(process_job::FENCE)), at)
+            }
+            event::DRM_SCHED_JOB_DONE => {
+                self.is_done(here, Number::new(here, done::FENCE_CONTEXT, done::FENCE_SEQNO), at)
+            }
             _ => {}
         }
     }

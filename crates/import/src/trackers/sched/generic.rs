@@ -11,6 +11,7 @@
 //! of time (rule PQ10).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::generic_kernel_task_state_event as event;
 use timebase_schema::tables::thread_state_record;
 
 use super::numbers::FIRST;
@@ -21,9 +22,6 @@ use crate::output::{Cell, Counter, Fault, Rows};
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{CPUS, TimeOf, Utid, ucpu};
-
-/// The field of `TracePacket`.
-pub(super) const TASK_STATE_EVENT: u32 = 117;
 
 /// A state that cannot follow the previous one.
 pub(in super::super) const INVALID_ORDER: Fault = Fault::new(
@@ -58,7 +56,7 @@ enum TaskState {
 
 impl TaskState {
     fn read(message: Message<'_>) -> Option<TaskState> {
-        Some(match message.small(4)? {
+        Some(match message.small(event::STATE)? {
             1 => TaskState::Created,
             2 => TaskState::Waiting("R"),
             3 => TaskState::Running,
@@ -196,7 +194,7 @@ impl Generic {
         let event = StateEvent {
             ts,
             machine: packet.machine,
-            tid: message.number(3).unwrap_or(0) as i64,
+            tid: message.number(event::TID).unwrap_or(0) as i64,
             state,
             message,
         };
@@ -204,7 +202,7 @@ impl Generic {
             at.world.faults.add(INVALID_ORDER, None);
             return;
         };
-        let Some(ucpu) = ucpu(event.machine, message.small(1).unwrap_or(0)) else {
+        let Some(ucpu) = ucpu(event.machine, message.small(event::CPU).unwrap_or(0)) else {
             return;
         };
         let of = Of { utid, ucpu };
@@ -235,7 +233,7 @@ impl Generic {
             }
             (_, None) => threads.thread(machine, tid),
         };
-        if let Some(name) = message.bytes(2) {
+        if let Some(name) = message.bytes(event::COMM) {
             let name = at.world.definitions.names.number(name);
             threads.name_thread(utid, name);
         }
@@ -278,7 +276,7 @@ impl Generic {
                     release(older, slices, at.rows);
                 }
             }
-            let priority = event.message.small(5).unwrap_or(0) as i32;
+            let priority = event.message.small(event::PRIO).unwrap_or(0) as i32;
             let slice = SchedSlice::new(ts, ucpu, utid, priority, false);
             let slice = slices.open(slice, at.rows);
             at.world.groups.see(TimeOf::Run, ucpu / CPUS, ts);

@@ -47,7 +47,10 @@ mod row;
 mod slices;
 mod states;
 
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    ftrace_event as event, interned_data as interned, interned_string as symbol,
+    sched_blocked_reason_ftrace_event as blocked, trace_packet::GENERIC_KERNEL_TASK_STATE_EVENT,
+};
 use timebase_schema::tables::thread_state_record;
 
 use self::cpus::Cpus;
@@ -65,9 +68,6 @@ use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
 use crate::timeline::{FtraceEvent, PacketEvent, Switch, Waker, Waking};
 use crate::world::{TimeOf, Utid, ucpu};
-
-/// The field of `InternedData`.
-pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
 /// A switch from another thread than the thread that its CPU was running.
 const MISMATCHED: Fault = Fault::new(
@@ -222,21 +222,21 @@ impl Tracker for Sched {
             }
             event::SCHED_BLOCKED_REASON => {
                 let utid = at.world.threads.thread(event.machine, pid.into());
-                let caller = message.small(2).map(u64::from);
+                let caller = message.small(blocked::CALLER).map(u64::from);
                 let symbol = caller.and_then(|caller| {
                     let interned = &at.world.interned;
-                    let entry = interned.get(event.interval, KERNEL_SYMBOLS, caller)?;
-                    Message(entry).text(2)
+                    let entry = interned.get(event.interval, interned::KERNEL_SYMBOLS, caller)?;
+                    Message(entry).text(symbol::STR)
                 });
                 let function = symbol.map(|symbol| at.world.strings.number(&symbol, at.rows));
-                self.states.blocked(utid, message.flag(3), function);
+                self.states.blocked(utid, message.flag(blocked::IO_WAIT), function);
             }
             _ => {}
         }
     }
 
     fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
-        if packet.field == generic::TASK_STATE_EVENT {
+        if packet.field == GENERIC_KERNEL_TASK_STATE_EVENT {
             self.generic.event(ts, packet, &mut self.slices, at);
         }
     }
