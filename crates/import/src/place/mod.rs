@@ -45,7 +45,7 @@ use clocks::Clocks;
 pub(crate) use clocks::{ClockEffect, EventClock, Placement, Whole};
 pub(crate) use incoming::IncomingPacket;
 pub(crate) use keys::{file_id, file_key, table_order};
-pub(crate) use parts::{Part, PartIx, PartKey, PartKeys, TRACE_FILE, shared};
+pub(crate) use parts::{Part, PartIx, PartKey, PartKeys, shared};
 use sequence::Sequences;
 pub(crate) use sequence::{CAUSES, Generation, Sequence, SequenceIx};
 pub(crate) use snapshot::Accepted;

@@ -1,9 +1,9 @@
 //! The assumptions about parts whose clocks have no known relation to trace time (rules X26, X27).
 
-use timebase_resolver::{Clock, ClockId, Reading, Source};
+use timebase_resolver::{Clock, ClockId, Reading, SeqId, Source};
 
 use super::{ClockEffect, Clocks};
-use crate::place::parts::{PartIx, TRACE_FILE, shared};
+use crate::place::parts::{PartIx, shared};
 
 /// Settles the path of a part to trace time, after the path of its file's host part.
 #[cold]
@@ -22,9 +22,9 @@ pub(super) fn settle(clocks: &mut Clocks, part: PartIx) {
 
 fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
     let of = &clocks.parts[part];
-    let (machine, tag) = (of.machine, of.tag(of.is_own()));
+    let machine = of.machine;
     let boottime = shared(machine, ClockId::BOOTTIME);
-    let own = Clock { file: tag, ..boottime };
+    let own = of.clock(ClockId::BOOTTIME, SeqId(0));
     if reaches(clocks, own, trace_time) {
         return; // (a)
     }
@@ -55,7 +55,7 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
         assume(clocks, part, realtime, other); // FP2
         return;
     }
-    if [ClockId::BOOTTIME, TRACE_FILE].contains(&trace_time.id) {
+    if [ClockId::BOOTTIME, ClockId::TRACE_FILE].contains(&trace_time.id) {
         assume(clocks, part, boottime, trace_time); // (e)
         return;
     }
