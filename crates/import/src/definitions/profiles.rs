@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 use timebase_schema::fields::trace_packet_defaults as defaults;
 use timebase_trace::Interval;
 
-use crate::compact::Put;
+use super::descriptors::Writer;
+use crate::compact::{Put, records};
 use crate::message::Message;
 use crate::place::{PartIx, TraceTime};
 
@@ -18,6 +19,30 @@ pub(crate) struct ProfileWriter {
     pub file: u32,
     /// 0 for packets without a sequence.
     pub sequence: u32,
+}
+
+/// A sample of a streaming profile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StreamedSample {
+    pub thread: Writer,
+    /// The number of its callstack.
+    pub stack: u64,
+    pub priority: i32,
+}
+
+/// A sample in a profile of V8.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct V8Sample {
+    /// The number of its session.
+    pub session: u32,
+    pub node: u32,
+    pub thread: Option<Writer>,
+}
+
+records! {
+    Writer { pid, trusted_pid, tid }
+    StreamedSample { thread, stack, priority }
+    V8Sample { session, node, thread }
 }
 
 /// All these facts.

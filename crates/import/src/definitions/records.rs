@@ -11,6 +11,7 @@ use timebase_schema::fields::{
 
 use crate::message::{Message, text};
 use crate::output::{About, Counter, Counts, Fact, Facts};
+use crate::timeline::PacketEvent;
 
 static EMPTY: Counter =
     Counter::error("empty_chrome_metadata", "metadata of Chrome without a value").recorded();
@@ -52,19 +53,6 @@ pub(crate) fn counters() -> impl Iterator<Item = &'static Counter> {
     [&EMPTY, &CLONE_TRIGGER].into_iter().chain(log)
 }
 
-/// A packet, or the part of it that is read here.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Record<'a> {
-    pub ts: i64,
-    /// The packet's row.
-    pub packet: i64,
-    pub file: u32,
-    pub machine: u32,
-    /// Its field of `TracePacket`.
-    pub field: u32,
-    pub message: Message<'a>,
-}
-
 /// The facts and counters until now.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
@@ -87,19 +75,19 @@ pub(crate) struct OfFile {
 }
 
 impl Records {
-    /// Reads a packet.
-    pub fn packet(&mut self, record: &Record<'_>) {
+    /// Reads a packet, or the part of it that is read here, at a time.
+    pub fn packet(&mut self, ts: i64, record: &PacketEvent<'_>) {
         match record.field {
             packet::TRACE_CONFIG => self.config(record),
             packet::CHROME_EVENTS => self.chrome_events(record),
             packet::ANDROID_LOG => self.log(record),
-            packet::TRIGGER => self.trigger(record, false),
-            packet::CLONE_SNAPSHOT_TRIGGER => self.trigger(record, true),
+            packet::TRIGGER => self.trigger(ts, record, false),
+            packet::CLONE_SNAPSHOT_TRIGGER => self.trigger(ts, record, true),
             packet::CHROME_TRIGGER => {
                 let hash =
-                    record.message.natural(chrome_trigger::TRIGGER_NAME_HASH).unwrap_or(0) as u32;
+                    record.message().natural(chrome_trigger::TRIGGER_NAME_HASH).unwrap_or(0) as u32;
                 let name = "cr-triggered_rule_name_hash";
-                self.facts.add(name, record.both(), false, i64::from(hash));
+                self.facts.add(name, both(record), false, i64::from(hash));
             }
             _ => {}
         }
@@ -112,8 +100,8 @@ impl Records {
 
     /// Of several configurations, the last counts. But each of these facts comes from the last
     /// configuration that has it (rule MD8).
-    fn config(&mut self, record: &Record<'_>) {
-        let config = record.message;
+    fn config(&mut self, record: &PacketEvent<'_>) {
+        let config = record.message();
         let about = About::trace(record.file);
         let file = self.files.entry(record.file).or_default();
         file.config = Some(config.0.into());
@@ -136,8 +124,8 @@ impl Records {
 
     /// Adds Chrome's metadata as facts, with a number from the second packet of a machine on
     /// (rule MD12).
-    fn chrome_events(&mut self, record: &Record<'_>) {
-        let mut all = record.message.messages(bundle::METADATA).peekable();
+    fn chrome_events(&mut self, record: &PacketEvent<'_>) {
+        let mut all = record.message().messages(bundle::METADATA).peekable();
         if all.peek().is_none() {
             return;
         }
@@ -156,14 +144,14 @@ impl Records {
             };
             let name = metadata.text(chrome::NAME).unwrap_or_default();
             let name = format!("{prefix}{name}");
-            self.facts.add(name, record.both(), false, value);
+            self.facts.add(name, both(record), false, value);
         }
     }
 
     /// Counts lines of the log; `record` has the packet's statistics (rule MD6).
-    fn log(&mut self, record: &Record<'_>) {
+    fn log(&mut self, record: &PacketEvent<'_>) {
         for (field, counter) in &LOG {
-            if let Some(value) = record.message.number(*field) {
+            if let Some(value) = record.message().number(*field) {
                 let of = (record.file, record.machine);
                 self.counts.set(counter, of, None, value.cast_signed());
             }
@@ -171,25 +159,23 @@ impl Records {
     }
 
     /// The first trigger that cloned a snapshot counts, or else the first trigger (rule MD16).
-    fn trigger(&mut self, record: &Record<'_>, is_clone: bool) {
+    fn trigger(&mut self, ts: i64, record: &PacketEvent<'_>, is_clone: bool) {
         let file = self.files.entry(record.file).or_default();
         if file.triggered.is_some_and(|was_clone| was_clone || !is_clone) {
             return;
         }
         file.triggered = Some(is_clone);
         let about = About::trace(record.file);
-        self.facts.set_text("trace_trigger", about, record.message.text(trigger::TRIGGER_NAME));
+        self.facts.set_text("trace_trigger", about, record.message().text(trigger::TRIGGER_NAME));
         if is_clone {
             let of = (record.file, record.machine);
-            self.counts.set(&CLONE_TRIGGER, of, None, record.ts);
+            self.counts.set(&CLONE_TRIGGER, of, None, ts);
         }
     }
 }
 
-impl Record<'_> {
-    fn both(&self) -> About {
-        About::both(self.file, self.machine)
-    }
+fn both(record: &PacketEvent<'_>) -> About {
+    About::both(record.file, record.machine)
 }
 
 /// The value of a `ChromeMetadata`.

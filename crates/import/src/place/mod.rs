@@ -40,7 +40,7 @@ use timebase_store::sort::Scratch;
 use timebase_trace::wire::proto::RemoteClockSync;
 use timebase_trace::{Interned, Kept};
 
-pub(crate) use aside::{EventRow, put_reason, take_reason};
+pub(crate) use aside::EventRow;
 use clocks::Clocks;
 pub(crate) use clocks::{ClockEffect, EventClock, Placement, Whole};
 pub(crate) use incoming::IncomingPacket;
@@ -53,7 +53,7 @@ pub(crate) use snapshot::{Snapshot, called, recorded};
 pub(crate) use time::TraceTime;
 pub(crate) use uses::Uses;
 pub(crate) use waiting::{CountsFor, Settled, SettledEvent, Untimed, UntimedPacket, WaitingEvent};
-use waiting::{Waiting, WaitingPacket, WaitingSnapshot};
+use waiting::{PacketOfSnapshot, Waiting, WaitingPacket, WaitingSnapshot};
 
 /// The result of adding a snapshot.
 #[derive(Debug)]
@@ -227,7 +227,11 @@ impl Place {
             placement.waits = true;
             self.later.snapshot(&WaitingSnapshot {
                 first_row,
-                packet: Some((packet.id, packet.sequence, packet.part)),
+                packet: Some(PacketOfSnapshot {
+                    id: packet.id,
+                    sequence: packet.sequence,
+                    part: packet.part,
+                }),
                 readings: &accepted.readings,
             });
         }

@@ -18,11 +18,11 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
+use super::observed::observe;
 use super::packet::PlacedPacket;
 use super::reader::message_readers;
 use crate::definitions::{CounterGroup, DescribedCounter, GpuCounter, GroupCalled};
 use crate::message::Message;
-use crate::timeline::{self, Event};
 
 /// `VALUE_DIRECTION_FORWARDS_LOOKING`
 const FORWARDS: u64 = 2;
@@ -45,19 +45,7 @@ fn gpu_counter_event(message: Message<'_>, packet: &PlacedPacket<'_>, context: &
     }
     let has_samples = message.messages(event::COUNTERS).next().is_some();
     if has_samples && packet.header.timestamp.is_some() {
-        context.packet(
-            packet,
-            &Event::Packet(timeline::PacketEvent {
-                id: packet.id,
-                part: packet.part,
-                machine: packet.machine,
-                field: PacketType::GPU_COUNTER_EVENT.0,
-                trusted_pid: packet.trusted_pid(),
-                interval: packet.generation.interval,
-                valid: packet.valid,
-                payload: message.0,
-            }),
-        );
+        observe(PacketType::GPU_COUNTER_EVENT, message, packet, context);
     }
 }
 

@@ -13,7 +13,7 @@ use super::retiming::Times;
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Rows};
 use crate::place::TraceTime;
-use crate::timeline::{self, Event};
+use crate::timeline::{Event, PacketEvent};
 use crate::trackers::GPU_INTERNED;
 
 /// The table of packets that are nothing but events.
@@ -104,15 +104,26 @@ pub(super) fn observe(
     packet: &PlacedPacket<'_>,
     context: &mut ImportContext,
 ) {
-    let event = Event::Packet(timeline::PacketEvent {
+    let event = Event::Packet(packet_event(packet_type, message, packet, context));
+    context.packet(packet, &event);
+}
+
+/// A packet of a type, or a part of it, as an event.
+pub(super) fn packet_event<'a>(
+    packet_type: PacketType,
+    message: Message<'a>,
+    packet: &PlacedPacket<'_>,
+    context: &ImportContext,
+) -> PacketEvent<'a> {
+    PacketEvent {
         id: packet.id,
         part: packet.part,
+        file: context.place.clocks.parts[packet.part].file.id,
         machine: packet.machine,
         field: packet_type.0,
         trusted_pid: packet.trusted_pid(),
         interval: packet.generation.interval,
         valid: packet.valid,
         payload: message.0,
-    });
-    context.packet(packet, &event);
+    }
 }

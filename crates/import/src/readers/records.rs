@@ -15,14 +15,15 @@ use base64::engine::general_purpose::STANDARD;
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
+use super::observed::packet_event;
 use super::packet::PlacedPacket;
 use super::reader::{Reader, message_readers};
 use super::retiming::Times;
-use crate::definitions::{Record, uuid};
+use crate::definitions::uuid;
 use crate::message::Message;
 use crate::output::{About, Counter, Facts, Rows};
 use crate::place::PartIx;
-use crate::timeline::{Event, RecordedEvent};
+use crate::timeline::Event;
 
 static MISSING_START: Counter = Counter::error(
     "track_event_range_of_interest_missing_start_us",
@@ -171,31 +172,16 @@ pub(super) fn ordered(
     if packet.is_lost() {
         return;
     }
-    let (file, machine) = of(packet, context);
-    let PacketType(field) = packet_type;
-    if context.events.timeline.is_wanted() {
-        let event = Event::Recorded(RecordedEvent {
-            part: packet.part,
-            file,
-            machine,
-            packet: packet.id,
-            field,
-            payload: message.0,
-        });
-        return match packet_type {
-            // The packet itself is no event, but its lines are.
-            PacketType::ANDROID_LOG => context.beside(packet, &event),
-            _ => context.packet(packet, &event),
-        };
+    let record = packet_event(packet_type, message, packet, context);
+    if !context.events.timeline.is_wanted() {
+        let ts = packet.placement.ts.unwrap_or(packet.latest).0;
+        return context.definitions.records.packet(ts, &record);
     }
-    context.definitions.records.packet(&Record {
-        ts: packet.placement.ts.unwrap_or(packet.latest).0,
-        packet: packet.id,
-        file,
-        machine,
-        field,
-        message,
-    });
+    match packet_type {
+        // The packet itself is no event, but its lines are.
+        PacketType::ANDROID_LOG => context.beside(packet, &Event::Recorded(record)),
+        _ => context.packet(packet, &Event::Recorded(record)),
+    }
 }
 
 /// `TraceAttributes` (rule MD11).

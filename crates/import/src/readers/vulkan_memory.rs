@@ -13,14 +13,14 @@ use timebase_trace::Kept;
 use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::context::ImportContext;
-use super::observed::observe;
+use super::observed::{observe, packet_event};
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::{Fixed, Retime, Retimed, Rewritten, Times, put_with};
 use crate::message::Message;
 use crate::output::Rows;
 use crate::place::CountsFor;
-use crate::timeline::{self, Event};
+use crate::timeline::Event;
 use crate::trackers::VULKAN_INTERNED;
 
 /// Reads events of Vulkan's memory.
@@ -68,16 +68,7 @@ impl Reader for VulkanMemoryEvents {
         };
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
         let clock = context.place.clocks.event_clock(packet.part, boottime);
-        let event = Event::Packet(timeline::PacketEvent {
-            id: packet.id,
-            part: packet.part,
-            machine: packet.machine,
-            field: packet_type.0,
-            trusted_pid: packet.trusted_pid(),
-            interval: packet.generation.interval,
-            valid: packet.valid,
-            payload: message.0,
-        });
+        let event = Event::Packet(packet_event(packet_type, message, packet, context));
         context.part(packet, &clock, time, &event);
     }
 

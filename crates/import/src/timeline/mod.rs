@@ -23,8 +23,7 @@ mod order;
 mod track_event;
 
 pub(crate) use event::{
-    Energy, Event, FtraceEvent, LogLine, PacketEvent, Prev, ProfileEvent, RecordedEvent, Switch,
-    Waker, Waking,
+    Energy, Event, FtraceEvent, LogLine, PacketEvent, Prev, ProfileEvent, Switch, Waker, Waking,
 };
 pub(crate) use label::{Label, Name, OwnLabel};
 pub(crate) use legacy::{FlowDirection, InstantScope, LegacyEvent, LegacyId};

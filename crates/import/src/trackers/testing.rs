@@ -76,6 +76,7 @@ impl Trace {
         let event = Event::Packet(PacketEvent {
             id: 0,
             part: PartIx(0),
+            file: 0,
             machine: 0,
             field,
             trusted_pid: 0,

@@ -6,7 +6,8 @@ use timebase_schema::fields::streaming_profile_packet as profile;
 use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::{TABLES, event_of};
-use crate::compact::Put;
+use crate::compact::{Compact, Put};
+use crate::definitions::StreamedSample;
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, Rows, STACKPROFILE_PARSER_ERROR};
 use crate::place::{CountsFor, TraceTime};
@@ -178,12 +179,7 @@ impl StreamingProfiles {
             return;
         };
         self.sample.clear();
-        Put(&mut self.sample)
-            .natural(thread.pid.into())
-            .natural(thread.trusted_pid.into())
-            .integer(thread.tid)
-            .natural(stack)
-            .integer(priority.into());
+        StreamedSample { thread, stack, priority }.put(&mut Put(&mut self.sample));
         let field = PacketType::STREAMING_PROFILE_PACKET.0;
         let event = event_of(field, packet, &self.sample, context);
         Event::Profile(event).write(&mut context.events.record);

@@ -12,8 +12,8 @@ use timebase_schema::fields::{
 };
 use timebase_trace::wire::packet::PacketType;
 
-use crate::compact::Put;
-use crate::definitions::{Names, Writer, WrittenNode, v8_fault};
+use crate::compact::{Compact, Put};
+use crate::definitions::{Names, V8Sample, Writer, WrittenNode, v8_fault};
 use crate::message::{Message, text};
 use crate::output::{BEFORE_ZERO, Fault};
 use crate::place::{PartIx, TraceTime};
@@ -223,16 +223,7 @@ impl Part<'_> {
             return Ok(());
         }
         let mut record = Vec::new();
-        let mut put = Put(&mut record);
-        put.natural(number.into()).natural(node.into());
-        match self.thread {
-            None => put.natural(0),
-            Some(thread) => put
-                .natural(1)
-                .natural(thread.pid.into())
-                .natural(thread.trusted_pid.into())
-                .integer(thread.tid),
-        };
+        V8Sample { session: number, node, thread: self.thread }.put(&mut Put(&mut record));
         let event = profile_event(PacketType::TRACK_EVENT.0, self.packet, &record, context);
         Event::Profile(event).write(&mut context.events.record);
         context.events.push_record(ts);

@@ -28,6 +28,7 @@ fn packet(field: u32, payload: &[u8]) -> Event<'_> {
     Event::Packet(PacketEvent {
         part: PartIx(0),
         id: 0,
+        file: 0,
         machine: 0,
         field,
         trusted_pid: 0,
