@@ -55,7 +55,7 @@ pub(crate) struct EventArgs {
 
 impl EventArgs {
     /// The arguments in the form for the timeline.
-    pub fn made(&self) -> Arguments<'_> {
+    pub fn arguments(&self) -> Arguments<'_> {
         Arguments {
             main: self.main.as_bytes(),
             log: self.log.as_bytes(),

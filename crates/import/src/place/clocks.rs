@@ -155,7 +155,7 @@ impl Clocks {
     /// their own clocks settle their paths (rule X29).
     pub fn end_file(&mut self) {
         self.is_at_end = true;
-        for part in self.parts.here() {
+        for part in self.parts.of_current_file() {
             let of = &self.parts[part];
             if of.is_own() && !of.is_settled {
                 bridge::settle(self, part);

@@ -248,7 +248,7 @@ impl Parts {
     }
 
     /// The parts of the current file, in the order of their first packets.
-    pub fn here(&self) -> Vec<PartIx> {
+    pub fn of_current_file(&self) -> Vec<PartIx> {
         let mut here: Vec<PartIx> = self.here.values().copied().collect();
         here.sort_unstable();
         here

@@ -5,7 +5,7 @@ use timebase_schema::fields::{chrome_trigger, trace_packet as field, trigger};
 
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::timeline::{Label, PacketEvent};
-use crate::world::{FlowEvent, FlowId, Made, NewSlice, NewTrack, Owner, Step};
+use crate::world::{FlowEvent, FlowId, MadeSlice, NewSlice, NewTrack, Owner, Step};
 
 use super::tracker::TrackerContext;
 
@@ -84,13 +84,13 @@ impl Recording {
         packet: &PacketEvent<'_>,
         name: Option<&str>,
         at: &mut TrackerContext<'_, '_>,
-    ) -> Option<Made> {
+    ) -> Option<MadeSlice> {
         let track = NewTrack::slices(packet.machine, TYPE, Some(TRACK), Owner::None);
         let track = at.world.tracks.get(track);
         let names = &mut at.world.definitions.names;
         let name = name.map_or(Label::None, |name| names.label(name));
         let slice = NewSlice { packet: Some(packet.id), ..NewSlice::named(ts, track, name) };
         let id = at.world.add_slice(slice, 0, self.args.as_bytes(), at.rows)?;
-        Some(Made { id, ts })
+        Some(MadeSlice { id, ts })
     }
 }

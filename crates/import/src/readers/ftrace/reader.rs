@@ -131,7 +131,7 @@ impl Reader for Ftrace {
         self.bundles += 1;
         let clock = clock_of(packet.header, bundle.clock);
         let clock = context.place.clocks.event_clock(packet.part, clock);
-        let here = here(&bundle, packet, &clock, context, rows);
+        let here = cpu_of_events(&bundle, packet, &clock, context, rows);
         let mut import = BundleImport {
             clock,
             machine,
@@ -193,7 +193,7 @@ fn lacks_sequence((id, seq): (ClockId, SeqId)) -> bool {
 
 /// The machine and the CPU of a bundle's events on the timeline; `None` if the events are not
 /// followed.
-fn here(
+fn cpu_of_events(
     bundle: &Bundle<'_>,
     packet: &PlacedPacket<'_>,
     clock: &EventClock,

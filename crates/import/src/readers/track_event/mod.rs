@@ -188,7 +188,7 @@ impl Reader for TrackEvents {
         if v8::is_profile(&event) {
             let (state, _) = context.writers.state(packet.generation);
             let uuids = &mut context.definitions.uuids;
-            let on = on(&event, packet, state, uuids);
+            let on = track_and_thread(&event, packet, state, uuids);
             let thread = on.and_then(|(_, thread)| uuids.thread(thread?));
             v8::read(&event, thread, packet, context);
         }
@@ -319,7 +319,7 @@ impl TrackEvents {
         let Some(kind) = kind else {
             return self.without_track(Cause::UnknownType, time, packet, context);
         };
-        let Some((uuid, thread)) = on(event, packet, state, uuids) else {
+        let Some((uuid, thread)) = track_and_thread(event, packet, state, uuids) else {
             return self.without_track(Cause::NoThread, time, packet, context);
         };
 
@@ -366,7 +366,7 @@ impl TrackEvents {
             flows: Flows::write(flows(event), &mut self.flows),
             stack: stack(event, generation.interval, &mut context.place),
             arguments: match event.has_arguments {
-                true => self.args.made(),
+                true => self.args.arguments(),
                 false => Arguments::default(),
             },
         };
@@ -542,7 +542,7 @@ fn event_kind(event: &RawTrackEvent<'_>) -> Option<EventKind> {
 
 /// The track that an event names, or none if the event is on its thread's track; and this thread,
 /// or the thread of its sequence (rules E8, L2). `None` if the thread of the event cannot exist.
-fn on(
+fn track_and_thread(
     event: &RawTrackEvent<'_>,
     packet: &PlacedPacket<'_>,
     state: &SequenceState,

@@ -6,7 +6,7 @@ use timebase_schema::fields::{
     ftrace_event as event,
 };
 
-use super::here::{ANY, Called, Here, fill, text_arg};
+use super::kernel_event::{ANY, Called, KernelEvent, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId};
@@ -25,7 +25,7 @@ pub(super) struct FileReads {
 }
 
 impl FileReads {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let bytes = ArgValue::Int(here.i32(start::BYTES).into());
         let set = lanes(here, at);
         let lanes = &mut at.world.lanes;
@@ -57,7 +57,7 @@ impl FileReads {
     }
 }
 
-fn lanes(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
+fn lanes(here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
     let machine = here.machine;
     at.world.lanes.set(TRACK, &[machine.into()], "", || {
         NewTrack::slices(machine, TRACK, Some(TRACK), Owner::None)

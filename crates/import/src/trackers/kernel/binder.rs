@@ -11,7 +11,7 @@ use timebase_schema::fields::{
 };
 
 use super::binder_frames::{Event, Frames, Sent};
-use super::here::{ANY, Called, Here, fill};
+use super::kernel_event::{ANY, Called, KernelEvent, fill};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{SliceId, TrackId, Utid};
@@ -71,7 +71,7 @@ pub(super) struct Binder {
 }
 
 impl Binder {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let track = here.thread(at);
         match here.field {
             event::BINDER_TRANSACTION => self.sends(here, track, at),
@@ -110,7 +110,7 @@ impl Binder {
     }
 
     /// Takes a transaction that a thread sends (rule KB1).
-    fn sends(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
+    fn sends(&mut self, here: &KernelEvent<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
         let (debug_id, to_thread, flags) =
             (here.i32(sent::DEBUG_ID), here.u32(sent::TO_THREAD), here.u32(sent::FLAGS));
         let sent = Sent { is_one_way: flags & ONE_WAY != 0, is_reply: here.i32(sent::REPLY) == 1 };
@@ -132,11 +132,11 @@ impl Binder {
         self.frames.follow(here.emitter, Event::Sends(sent));
     }
 
-    fn put_args(&mut self, here: &Here<'_>, sent: Sent, at: &mut TrackerContext<'_, '_>) {
+    fn put_args(&mut self, here: &KernelEvent<'_>, sent: Sent, at: &mut TrackerContext<'_, '_>) {
         let (code, flags) = (here.u32(sent::CODE), here.u32(sent::FLAGS));
         let words = match flags {
             0 => "No Flags Set".to_owned(),
-            _ => super::here::words_of_bits(flags, &FLAGS, ""),
+            _ => super::kernel_event::words_of_bits(flags, &FLAGS, ""),
         };
         let (flags, code) =
             (format!("0x{flags:02x} {words}"), format!("0x{code:02x} Java Layer Dependent"));
@@ -153,7 +153,12 @@ impl Binder {
     }
 
     /// Takes a transaction that a thread receives (rule KB2).
-    fn receives(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
+    fn receives(
+        &mut self,
+        here: &KernelEvent<'_>,
+        track: TrackId,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let outstanding = self.outstanding.remove(&(here.machine, here.i32(received::DEBUG_ID)));
         let Some(outstanding) = outstanding else {
             return;

@@ -6,7 +6,7 @@ use timebase_schema::fields::{
     ftrace_event as event, mm_alloc_contig_migrate_range_info_ftrace_event as migrate,
 };
 
-use super::here::{ANY, Called, Here, fill, text_arg};
+use super::kernel_event::{ANY, Called, KernelEvent, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::Utid;
@@ -30,7 +30,7 @@ pub(super) struct Contiguous {
 }
 
 impl Contiguous {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = at.world.definitions.machines.get(here.machine);
         let version = machine.and_then(|machine| machine.system.kernel_version());
         let Some(version) = version.filter(|&version| version >= FIRST) else {

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use timebase_schema::fields::{ftrace_event as event, i2c_read_ftrace_event as i2c};
 
-use super::here::{Called, Here};
+use super::kernel_event::{Called, KernelEvent};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::Utid;
 
@@ -24,7 +24,7 @@ struct Transfer {
 }
 
 impl Transfers {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let (adapter, number) = (here.u32(i2c::ADAPTER_NR), here.u32(i2c::MSG_NR));
         if adapter > LAST_ADAPTER {
             return;

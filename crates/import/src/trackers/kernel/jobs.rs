@@ -10,7 +10,7 @@ use timebase_schema::fields::{
     ftrace_event as event,
 };
 
-use super::here::{ANY, Called, Here, fill, text_arg};
+use super::kernel_event::{ANY, Called, KernelEvent, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SliceId, TrackId};
@@ -32,7 +32,7 @@ enum Number {
 }
 
 impl Number {
-    fn new(here: &Here<'_>, context: u32, seqno: u32) -> Number {
+    fn new(here: &KernelEvent<'_>, context: u32, seqno: u32) -> Number {
         Number::New { context: here.u64(context), seqno: here.u64(seqno) }
     }
 
@@ -69,7 +69,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         match here.field {
             event::DRM_SCHED_JOB => {
                 self.queues(here, job::NAME, Number::Old(here.u64(job::ID)), at)
@@ -100,7 +100,13 @@ impl Jobs {
     }
 
     /// Takes a job that a thread queues.
-    fn queues(&mut self, here: &Here<'_>, name: u32, job: Number, at: &mut TrackerContext<'_, '_>) {
+    fn queues(
+        &mut self,
+        here: &KernelEvent<'_>,
+        name: u32,
+        job: Number,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let ring = self.ring(here, name, at);
         let name = here.text(name);
         let mut args = vec![("gpu sched ring", text_arg(name.as_deref()))];
@@ -116,7 +122,7 @@ impl Jobs {
     /// Gives a ring a job, which ends when its fence is signaled.
     fn runs(
         &mut self,
-        here: &Here<'_>,
+        here: &KernelEvent<'_>,
         name: u32,
         job: Number,
         fence: Number,
@@ -133,7 +139,7 @@ impl Jobs {
         }
     }
 
-    fn is_done(&mut self, here: &Here<'_>, fence: Number, at: &mut TrackerContext<'_, '_>) {
+    fn is_done(&mut self, here: &KernelEvent<'_>, fence: Number, at: &mut TrackerContext<'_, '_>) {
         let place = self.fences.remove(&(here.machine, fence));
         let Some(ring) = place.and_then(|place| self.rings.get_mut(place)) else {
             return;
@@ -143,7 +149,12 @@ impl Jobs {
         ring.begin(here, &mut self.args, at);
     }
 
-    fn ring(&mut self, here: &Here<'_>, name: u32, at: &mut TrackerContext<'_, '_>) -> usize {
+    fn ring(
+        &mut self,
+        here: &KernelEvent<'_>,
+        name: u32,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> usize {
         let name = here.text(name);
         let key = (here.machine, name.as_deref().map(Box::from));
         let (rings, machine) = (&mut self.rings, here.machine);
@@ -162,7 +173,12 @@ impl Jobs {
 
 impl Ring {
     /// Begins the first job, if there is one, and links it from the thread that queued it.
-    fn begin(&mut self, here: &Here<'_>, args: &mut ArgBuf, at: &mut TrackerContext<'_, '_>) {
+    fn begin(
+        &mut self,
+        here: &KernelEvent<'_>,
+        args: &mut ArgBuf,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let Some(&job) = self.queue.front() else {
             return;
         };

@@ -6,7 +6,7 @@ use timebase_schema::fields::{
     suspend_resume_ftrace_event as resume,
 };
 
-use super::here::{ANY, Called, Here, fill, first_bytes, text_arg};
+use super::kernel_event::{ANY, Called, KernelEvent, fill, first_bytes, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId, Utid};
@@ -51,7 +51,7 @@ struct Step<'a> {
 }
 
 impl Suspend {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if here.field == event::SUSPEND_RESUME {
             return self.action(here, at);
         }
@@ -73,7 +73,7 @@ impl Suspend {
         self.begin(here, &name, &step, at);
     }
 
-    fn action(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn action(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let action = here.text(resume::ACTION).unwrap_or_default();
         let value = match &*action {
             // The value is the number of a processor, and may change until the end.
@@ -123,7 +123,7 @@ impl Suspend {
 
     fn begin(
         &mut self,
-        here: &Here<'_>,
+        here: &KernelEvent<'_>,
         name: &str,
         step: &Step<'_>,
         at: &mut TrackerContext<'_, '_>,
@@ -147,14 +147,14 @@ impl Suspend {
     }
 }
 
-fn end(here: &Here<'_>, cookie: i64, at: &mut TrackerContext<'_, '_>) {
+fn end(here: &KernelEvent<'_>, cookie: i64, at: &mut TrackerContext<'_, '_>) {
     let set = lanes(here, at);
     if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
         here.end(track, ANY, &[], at);
     }
 }
 
-fn lanes(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
+fn lanes(here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
     let machine = here.machine;
     at.world.lanes.set(TRACK, &[machine.into()], "", || {
         NewTrack::slices(machine, TRACK, Some(TRACK_NAME), Owner::None)

@@ -12,7 +12,7 @@ use timebase_schema::fields::{
     ftrace_event as event, sys_enter_ftrace_event as enter, sys_exit_ftrace_event as exit,
 };
 
-use super::here::{Called, Here};
+use super::kernel_event::{Called, KernelEvent};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Architecture;
 use crate::output::{Counter, Fault};
@@ -50,7 +50,7 @@ pub(super) struct Syscalls {
 }
 
 impl Syscalls {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = here.machine;
         let names = self.names.entry(machine);
         let names = names.or_insert_with(|| {

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use timebase_schema::fields::inet_sock_set_state_ftrace_event as tcp;
 
-use super::here::{ANY, Called, Here};
+use super::kernel_event::{ANY, Called, KernelEvent};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
@@ -44,7 +44,7 @@ fn state(number: i32) -> Option<&'static str> {
 }
 
 impl Streams {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let is_tcp = here.u32(tcp::PROTOCOL) == TCP && FAMILIES.contains(&here.u32(tcp::FAMILY));
         let states = state(here.i32(tcp::NEWSTATE)).zip(state(here.i32(tcp::OLDSTATE)));
         let Some((new, _)) = states.filter(|_| is_tcp) else {

@@ -5,7 +5,7 @@ use timebase_schema::fields::{
     ftrace_event as event, v4l2qbuf_ftrace_event as v4l2, vb2v4l2qbuf_ftrace_event as vb2,
 };
 
-use super::here::{Called, Here, fill, first_bytes, text_arg, words_of_bits};
+use super::kernel_event::{Called, KernelEvent, fill, first_bytes, text_arg, words_of_bits};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::SliceId;
@@ -74,7 +74,7 @@ const TIMECODE: [(u32, &str); 8] = [
 const TIMECODE_TYPE: u32 = 5;
 
 impl Buffers {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let is_vb2 = !matches!(here.field, event::V4L2_QBUF | event::V4L2_DQBUF);
         let fields = if is_vb2 { &VB2_FIELDS } else { &V4L2_FIELDS };
         let (minor, sequence) = (here.i32(fields.minor), here.u32(fields.sequence));
@@ -118,7 +118,12 @@ impl Buffers {
         }
     }
 
-    fn put_args(&mut self, here: &Here<'_>, fields: &Fields, at: &mut TrackerContext<'_, '_>) {
+    fn put_args(
+        &mut self,
+        here: &KernelEvent<'_>,
+        fields: &Fields,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let flags = words::flags(here.u32(fields.flags));
         let timecode_flags = words::timecode_flags(here.u32(fields.timecode));
         let timecode_type = here.u32(fields.timecode.saturating_add(TIMECODE_TYPE));

@@ -6,7 +6,7 @@ use timebase_schema::fields::{
     virtio_video_cmd_ftrace_event as video, virtio_video_resource_queue_ftrace_event as queue,
 };
 
-use super::here::{ANY, Called, Here, fill};
+use super::kernel_event::{ANY, Called, KernelEvent, fill};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId};
@@ -37,7 +37,7 @@ pub(super) struct Virtio {
 }
 
 impl Virtio {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         match here.field {
             event::VIRTIO_GPU_CMD_QUEUE | event::VIRTIO_GPU_CMD_RESPONSE => self.gpu(here, at),
             event::VIRTIO_VIDEO_CMD | event::VIRTIO_VIDEO_CMD_DONE => video_command(here, at),
@@ -45,7 +45,7 @@ impl Virtio {
         }
     }
 
-    fn gpu(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn gpu(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let queue = match here.text(command::NAME).as_deref() {
             Some("control") => "Control",
             Some("cursor") => "Cursor",
@@ -89,7 +89,7 @@ impl Virtio {
         }
     }
 
-    fn video_resource(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn video_resource(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let (resource, queue) = (here.i32(queue::RESOURCE_ID), here.u32(queue::QUEUE_TYPE));
         let queue_name = match queue {
             0x100 => "INPUT",
@@ -124,7 +124,7 @@ impl Virtio {
     }
 }
 
-fn video_command(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+fn video_command(here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
     let what = match here.field {
         event::VIRTIO_VIDEO_CMD => "Requests",
         _ => "Responses",
@@ -140,7 +140,7 @@ fn video_command(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
 
 /// The lanes of a stream of a video device.
 fn video_lanes(
-    here: &Here<'_>,
+    here: &KernelEvent<'_>,
     track_type: &'static str,
     stream: u32,
     what: &str,

@@ -5,7 +5,7 @@ use timebase_schema::fields::{
     ftrace_event as event, wakeup_source_activate_ftrace_event as wakelock,
 };
 
-use super::here::{ANY, Called, Here, first_bytes};
+use super::kernel_event::{ANY, Called, KernelEvent, first_bytes};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
@@ -25,7 +25,7 @@ struct Held {
 }
 
 impl Wakelocks {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let name = here.text(wakelock::NAME);
         let key = (here.machine, name.as_deref().map(Box::from));
         match (self.0.get_mut(&key), here.field) {

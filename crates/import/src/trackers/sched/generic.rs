@@ -156,13 +156,13 @@ struct StateEvent<'a> {
 
 /// The thread and the CPU of an event.
 #[derive(Debug, Clone, Copy)]
-struct Of {
+struct ThreadOnCpu {
     utid: Utid,
     ucpu: u32,
 }
 
 /// The slices that are not written yet, and the rest that an event affects.
-type With<'s, 'a, 'o> = (&'s mut SchedSlices, &'s mut TrackerContext<'a, 'o>);
+type SchedContext<'s, 'a, 'o> = (&'s mut SchedSlices, &'s mut TrackerContext<'a, 'o>);
 
 /// Follows threads.
 #[derive(Debug, Default)]
@@ -205,7 +205,7 @@ impl Generic {
         let Some(ucpu) = ucpu(event.machine, message.small(event::CPU).unwrap_or(0)) else {
             return;
         };
-        let of = Of { utid, ucpu };
+        let of = ThreadOnCpu { utid, ucpu };
         self.passes(ts, slices, at.rows);
         let effect = self.sched(event, of, slices, at);
         self.state(event, of, effect, &mut (slices, at));
@@ -258,11 +258,11 @@ impl Generic {
     fn sched(
         &mut self,
         event: StateEvent<'_>,
-        of: Of,
+        of: ThreadOnCpu,
         slices: &mut SchedSlices,
         at: &mut TrackerContext<'_, '_>,
     ) -> Effect {
-        let (ts, Of { utid, ucpu }) = (event.ts, of);
+        let (ts, ThreadOnCpu { utid, ucpu }) = (event.ts, of);
         if event.state == TaskState::Running {
             at.world.cpus.see(ucpu);
             let before = self.open.remove(&ucpu);
@@ -306,9 +306,9 @@ impl Generic {
     fn state(
         &mut self,
         event: StateEvent<'_>,
-        of: Of,
+        of: ThreadOnCpu,
         effect: Effect,
-        with: &mut With<'_, '_, '_>,
+        with: &mut SchedContext<'_, '_, '_>,
     ) {
         let (ts, utid) = (event.ts, of.utid);
         let new = |state, slice: Option<SchedSliceId>| NewState {
@@ -333,7 +333,7 @@ impl Generic {
     }
 
     /// Opens a row of a thread, and closes its last row.
-    fn opens(&mut self, utid: Utid, new: NewState, (slices, at): &mut With<'_, '_, '_>) {
+    fn opens(&mut self, utid: Utid, new: NewState, (slices, at): &mut SchedContext<'_, '_, '_>) {
         if at.world.threads.is_idle(utid) {
             return;
         }

@@ -55,13 +55,13 @@ use timebase_schema::tables::thread_state_record;
 
 use self::cpus::Cpus;
 use self::end_state::{EndStates, OffCpu};
-use self::gaps::{Gaps, On};
+use self::gaps::{Gaps, MachineCpu};
 use self::generic::Generic;
 pub(super) use self::generic::{INVALID_ORDER, INVALID_STATE};
 use self::row::Wakeup;
 pub(super) use self::slices::SchedSlices;
 use self::slices::{BOTH, SchedSlice, SchedSliceId};
-use self::states::{Leaves, States, With};
+use self::states::{Leaves, StateContext, States};
 use super::events::Events;
 use super::tracker::{Tracker, TrackerContext};
 use crate::message::Message;
@@ -248,7 +248,7 @@ impl Tracker for Sched {
                 self.slices.doubt_open(slice, BOTH, Doubt::Lost);
             }
         }
-        self.states.end(&mut With {
+        self.states.end(&mut StateContext {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
@@ -273,7 +273,7 @@ impl Sched {
     pub fn sees(
         &mut self,
         ts: i64,
-        on: On,
+        on: MachineCpu,
         pid: Option<u32>,
         is_begun: bool,
         at: &mut TrackerContext<'_, '_>,
@@ -288,7 +288,13 @@ impl Sched {
 
     /// Takes an event of another thread than the thread that its CPU runs (rule DT3 b).
     #[cold]
-    fn sees_another(&mut self, ts: i64, on: On, other: u32, at: &mut TrackerContext<'_, '_>) {
+    fn sees_another(
+        &mut self,
+        ts: i64,
+        on: MachineCpu,
+        other: u32,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let cpu = self.cpus.get(on);
         cpu.blurs = true;
         let is_first = !std::mem::replace(&mut cpu.is_told, true);
@@ -303,7 +309,7 @@ impl Sched {
 
     /// Takes an event of a CPU, which may show that a switch before it is missing.
     #[inline]
-    fn arrives(&mut self, ts: i64, on: On, misses: bool, rows: &mut Rows<'_>) {
+    fn arrives(&mut self, ts: i64, on: MachineCpu, misses: bool, rows: &mut Rows<'_>) {
         self.cpus.arrives(ts, on, misses, &mut self.slices, rows);
     }
 
@@ -312,10 +318,10 @@ impl Sched {
         ts: i64,
         utid: Utid,
         wakeup: Wakeup,
-        by: On,
+        by: MachineCpu,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        let mut with = With {
+        let mut with = StateContext {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
@@ -411,7 +417,7 @@ impl Sched {
             world.groups.see(TimeOf::Run, on.0, ts);
         }
         world.groups.see(TimeOf::Run, on.0, ts);
-        let mut with = With {
+        let mut with = StateContext {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
