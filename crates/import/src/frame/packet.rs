@@ -265,8 +265,8 @@ impl Frame {
         match parsed {
             Ok(Parsed::Unread) => self.types.unread(packet.header.packet_type()),
             Ok(parsed) => {
-                self.types.read += u64::from(parsed.is_counted());
-                self.readers.read(parsed, packet, &mut self.context, rows);
+                let is_counted = self.readers.read(parsed, packet, &mut self.context, rows);
+                self.types.read += u64::from(is_counted);
             }
             Err(corrupt) => {
                 let (counter, code) = match corrupt.is_damage() {

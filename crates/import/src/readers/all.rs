@@ -93,15 +93,6 @@ macro_rules! declare {
                     Parsed::Unread => CountsFor::All,
                 }
             }
-
-            /// Whether the packet counts as read.
-            #[inline]
-            pub fn is_counted(&self) -> bool {
-                match self {
-                    $(Parsed::$name(_) => <$reader as Reader>::IS_COUNTED,)*
-                    Parsed::Unread => false,
-                }
-            }
         }
 
         impl Parsed<'_> {
@@ -142,21 +133,24 @@ macro_rules! declare {
                 tables
             }
 
-            /// Reads a payload, unless all of its results are unwanted.
+            /// Reads a payload, unless all of its results are unwanted. Returns whether the packet counts as read.
             #[inline]
             pub fn read(
                 &mut self,
                 parsed: Parsed<'_>,
                 packet: &PlacedPacket<'_>,
                 context: &mut ImportContext, rows: &mut Rows<'_>,
-            ) {
+            ) -> bool {
                 match parsed {
-                    $(Parsed::$name(payload) => if is_wanted::<$reader>(context, rows) {
-                        self.$name.read(payload, packet, context, rows);
-                    } else if <$reader as Reader>::converts(&payload, packet.header) {
-                        context.place.clocks.attempted(packet.part);
+                    $(Parsed::$name(payload) => {
+                        if is_wanted::<$reader>(context, rows) {
+                            self.$name.read(payload, packet, context, rows);
+                        } else if <$reader as Reader>::converts(&payload, packet.header) {
+                            context.place.clocks.attempted(packet.part);
+                        }
+                        <$reader as Reader>::IS_COUNTED
                     })*
-                    Parsed::Unread => {}
+                    Parsed::Unread => false,
                 }
             }
 
