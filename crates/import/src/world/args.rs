@@ -243,11 +243,11 @@ mod tests {
 
     use super::*;
     use crate::arguments::{ArgBuf, merge};
-    use crate::trackers::testing::MadeSlice;
+    use crate::trackers::testing::WrittenRows;
 
     /// A database with sets of arguments.
     fn database(sets: &[&[u8]], names: &Names) -> Connection {
-        let made = MadeSlice::by(|rows| {
+        let made = WrittenRows::by(|rows| {
             let mut args = ArgSets::default();
             for set in sets {
                 args.number(set, names, rows);

@@ -630,7 +630,7 @@ mod tests {
     use super::*;
     use crate::definitions::Definitions;
     use crate::place::PartKeys;
-    use crate::trackers::testing::MadeSlice;
+    use crate::trackers::testing::WrittenRows;
     use crate::world::{NewTrack, Owner, PartWorlds, Spent};
 
     const TRACK: TrackId = TrackId(0);
@@ -646,8 +646,8 @@ mod tests {
         made(make).rows(&slice_record::TABLE)
     }
 
-    fn made(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> MadeSlice {
-        MadeSlice::by(|rows| {
+    fn made(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> WrittenRows {
+        WrittenRows::by(|rows| {
             let directory = tempfile::tempdir().unwrap();
             let (definitions, interned) = (Definitions::default(), Interned::default());
             let mut world = World::new(definitions, interned, &directory.path().into(), rows);
