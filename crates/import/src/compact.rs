@@ -3,6 +3,8 @@
 
 use std::io;
 
+use timebase_trace::Interval;
+
 /// Writes.
 pub(crate) struct Put<'a>(pub &'a mut Vec<u8>);
 
@@ -93,6 +95,102 @@ impl<'a> Take<'a> {
     pub fn rest(self) -> &'a [u8] {
         self.0
     }
+}
+
+/// A value with a compact form.
+pub(crate) trait Compact<'a>: Sized {
+    fn put(&self, put: &mut Put<'_>);
+
+    /// # Errors
+    ///
+    /// If the bytes have another form, because the temporary file is damaged.
+    fn take(take: &mut Take<'a>) -> io::Result<Self>;
+}
+
+/// Gives structs a compact form: that of their fields, in the order of the list. Bytes come last.
+macro_rules! records {
+    ($($record:ty { $($field:tt),* })*) => {$(
+        impl<'a> $crate::compact::Compact<'a> for $record {
+            #[inline]
+            fn put(&self, put: &mut $crate::compact::Put<'_>) {
+                $($crate::compact::Compact::put(&self.$field, put);)*
+            }
+
+            #[inline]
+            fn take(take: &mut $crate::compact::Take<'a>) -> std::io::Result<Self> {
+                Ok(Self { $($field: $crate::compact::Compact::take(take)?),* })
+            }
+        }
+    )*};
+}
+
+pub(crate) use records;
+
+/// Gives numbers the form for numbers without or with a sign.
+macro_rules! numbers {
+    ($($number:ty: $form:ident,)*) => {$(
+        impl Compact<'_> for $number {
+            #[inline]
+            fn put(&self, put: &mut Put<'_>) {
+                put.$form((*self).into());
+            }
+
+            #[inline]
+            fn take(take: &mut Take<'_>) -> io::Result<Self> {
+                <$number>::try_from(take.$form()?).map_err(|_| cut())
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u8: natural,
+    u32: natural,
+    u64: natural,
+    i32: integer,
+    i64: integer,
+}
+
+impl Compact<'_> for bool {
+    #[inline]
+    fn put(&self, put: &mut Put<'_>) {
+        put.natural((*self).into());
+    }
+
+    #[inline]
+    fn take(take: &mut Take<'_>) -> io::Result<Self> {
+        Ok(take.natural()? != 0)
+    }
+}
+
+impl<'a, T: Compact<'a>> Compact<'a> for Option<T> {
+    fn put(&self, put: &mut Put<'_>) {
+        self.is_some().put(put);
+        if let Some(value) = self {
+            value.put(put);
+        }
+    }
+
+    fn take(take: &mut Take<'a>) -> io::Result<Self> {
+        bool::take(take)?.then(|| T::take(take)).transpose()
+    }
+}
+
+/// All bytes that are left.
+impl<'a> Compact<'a> for &'a [u8] {
+    #[inline]
+    fn put(&self, put: &mut Put<'_>) {
+        put.rest(self);
+    }
+
+    #[inline]
+    fn take(take: &mut Take<'a>) -> io::Result<Self> {
+        Ok(std::mem::take(&mut take.0))
+    }
+}
+
+records! {
+    Interval { sequence, cleared }
 }
 
 /// The error if stored bytes are not as they were written.

@@ -33,8 +33,8 @@ pub(crate) use self::json::{JsonId, JsonThread, JsonThreads, fault as json_fault
 pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers, WaitingEnd};
 pub(crate) use self::namespaces::Namespaces;
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
-pub(crate) use self::profiles::{ProfileWriter, Profiles};
-pub(crate) use self::records::{Record, Records, uuid};
+pub(crate) use self::profiles::{ProfileWriter, Profiles, StreamedSample, V8Sample};
+pub(crate) use self::records::{Records, uuid};
 pub(crate) use self::skipped_names::SkippedNames;
 pub(crate) use self::translations::{Hashes, Translated, TranslationRoom, Translations};
 pub(crate) use self::v8::{V8Node, V8Session, V8Sessions, WrittenNode, fault as v8_fault};

@@ -28,7 +28,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use timebase_resolver::{ClockId, FileTag};
-use timebase_schema::{Table, tables};
+use timebase_schema::tables;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Counts, End, Found, Packets, Payload};
 
@@ -89,10 +89,6 @@ pub(crate) struct Finished {
 
 /// The counter of chunks that a ring buffer dropped.
 const OVERWRITTEN: &str = "traced_buf_chunks_overwritten";
-
-/// Large tables that only readers fill.
-const MADE_WHILE_READING: [&Table; 3] =
-    [&tables::packet_record::TABLE, &tables::ftrace_record::TABLE, &tables::ftrace_partial::TABLE];
 
 impl Frame {
     /// Starts an import. Data that does not fit into memory goes to `scratch`.
@@ -234,7 +230,8 @@ impl Frame {
         let names = machines.iter().map(|machine| machine.name().map(str::to_owned));
         let names = names.collect();
         machine_rows(machines, rows);
-        let mut complete = MADE_WHILE_READING.to_vec();
+        let mut complete = vec![&tables::packet_record::TABLE];
+        complete.append(&mut Readers::own_tables());
         if !self.context.definitions.has_log_messages {
             complete.push(&tables::android_log_record::TABLE);
         }

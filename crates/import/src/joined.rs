@@ -15,6 +15,11 @@ use std::io::Read;
 use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::{
+    clock_snapshot as snapshot, clock_snapshot_clock as clock, trace_config as config,
+    trace_packet_defaults as defaults, tracing_service_event as service,
+    track_descriptor as descriptor,
+};
 use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{Found, Packet, Packets, Payload};
 
@@ -22,9 +27,6 @@ use crate::message::Message;
 
 /// BOOTTIME, which is also the clock of packets that name none.
 const BOOTTIME: u32 = 6;
-
-/// The field of `TracePacketDefaults` with the clock of packets that name none.
-const DEFAULT_CLOCK: u32 = 58;
 
 /// BOOTTIME goes on while the machine sleeps. Within one recording, it does not go back by more than this.
 const JITTER: u64 = 10_000_000_000;
@@ -188,7 +190,7 @@ impl Recordings {
             self.restart = None; // this writer goes on
         }
         if let Some(defaults) = header.trace_packet_defaults
-            && let Some(clock) = Message(defaults).small(DEFAULT_CLOCK)
+            && let Some(clock) = Message(defaults).small(defaults::TIMESTAMP_CLOCK_ID)
         {
             of.default_clock = clock;
         }
@@ -210,8 +212,10 @@ impl Recordings {
         };
         let begin = |sign| Begin { packet: number, offset, sign };
         let mut goes_back = false;
-        for clock in snapshot.messages(1) {
-            let (Some(id), Some(reading)) = (clock.small(1), clock.number(2)) else {
+        for clock in snapshot.messages(snapshot::CLOCKS) {
+            let (Some(id), Some(reading)) =
+                (clock.small(clock::CLOCK_ID), clock.number(clock::TIMESTAMP))
+            else {
                 continue;
             };
             if id == BOOTTIME {
@@ -232,8 +236,16 @@ impl Recordings {
     #[cold]
     fn descriptor(&mut self, descriptor: Message<'_>, number: u64) {
         use std::hash::{BuildHasher, BuildHasherDefault};
-        const PARTS: [u32; 7] = [2, 3, 4, 5, 8, 10, 13]; // names, process, thread, parent, counter
-        let Some(uuid) = descriptor.number(1) else {
+        const PARTS: [u32; 7] = [
+            descriptor::NAME,
+            descriptor::PROCESS,
+            descriptor::THREAD,
+            descriptor::PARENT_UUID,
+            descriptor::COUNTER,
+            descriptor::STATIC_NAME,
+            descriptor::ATRACE_NAME,
+        ];
+        let Some(uuid) = descriptor.number(descriptor::UUID) else {
             return;
         };
         let parts = PARTS.map(|field| (descriptor.bytes(field), descriptor.number(field)));
@@ -263,13 +275,14 @@ impl Recordings {
             }
             PacketType::TRACE_CONFIG => {
                 let session = Session {
-                    uuid: [27, 28].map(|field| message.number(field)),
-                    name: message.text(22).map(Into::into),
+                    uuid: [config::TRACE_UUID_MSB, config::TRACE_UUID_LSB]
+                        .map(|field| message.number(field)),
+                    name: message.text(config::UNIQUE_SESSION_NAME).map(Into::into),
                 };
                 let before = self.session.get_or_insert_with(|| session.clone());
                 before.is_other(&session).then_some(Sign::Config)
             }
-            PacketType::SERVICE_EVENT if message.flag(2) => {
+            PacketType::SERVICE_EVENT if message.flag(service::TRACING_STARTED) => {
                 let ts = header.timestamp?;
                 let before = *self.started.get_or_insert(ts);
                 (before != ts).then_some(Sign::TracingStarted)

@@ -164,6 +164,15 @@ impl FileTag {
     pub const ONLY: FileTag = FileTag { order: 1, id: 0 };
 }
 
+/// The clocks of a part that belong to its file, apart from sequence-scoped ones, which always do (rule X14).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OwnClocks {
+    /// All of them, because the part is isolated.
+    pub all: bool,
+    /// `TRACE_FILE`, because it pins the file (rule X37).
+    pub pin: bool,
+}
+
 /// A clock: one clock domain (rules C1, X14).
 ///
 /// Clocks are ordered by clock id, sequence, file and machine (rules V3 and X14).
@@ -201,19 +210,23 @@ impl Clock {
     /// The clock that `id` means on a packet of this machine and sequence, in a trace of one file.
     #[inline]
     pub fn new(machine: MachineId, id: ClockId, seq: SeqId) -> Clock {
-        Clock::in_file(machine, id, seq, FileTag::ONLY, FileTag::SHARED)
+        Clock::in_file(machine, id, seq, FileTag::ONLY, OwnClocks::default())
     }
 
-    /// The clock that `id` means on a packet of this machine, sequence and file (rule X14).
-    /// `others` is the owner of clocks that are not sequence-scoped.
+    /// The clock that `id` means on a packet of this machine, sequence and file, whose part owns these clocks
+    /// (rule X14).
     ///
     /// ```
-    /// use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId};
+    /// use timebase_resolver::{Clock, ClockId, FileTag, MachineId, OwnClocks, SeqId};
     /// let (file, host) = (FileTag { order: 2, id: 1 }, MachineId::HOST);
-    /// let scoped = Clock::in_file(host, ClockId(64), SeqId(3), file, FileTag::SHARED);
+    /// let shared = OwnClocks::default();
+    /// let scoped = Clock::in_file(host, ClockId(64), SeqId(3), file, shared);
     /// assert_eq!(scoped.to_string(), "64@3 in file 1");
-    /// let boottime = Clock::in_file(host, ClockId(6), SeqId(3), file, FileTag::SHARED);
+    /// let boottime = Clock::in_file(host, ClockId(6), SeqId(3), file, shared);
     /// assert_eq!(boottime, Clock::BOOTTIME);
+    /// let pinned = OwnClocks { pin: true, ..shared };
+    /// let pin = Clock::in_file(host, ClockId::TRACE_FILE, SeqId(3), file, pinned);
+    /// assert_eq!(pin.file, file);
     /// ```
     #[inline]
     pub fn in_file(
@@ -221,11 +234,13 @@ impl Clock {
         id: ClockId,
         seq: SeqId,
         file: FileTag,
-        others: FileTag,
+        own: OwnClocks,
     ) -> Clock {
+        let is_own = own.all || own.pin && id == ClockId::TRACE_FILE;
         let (seq, file) = match id.scope() {
             Scope::Sequence => (seq, file),
-            Scope::Builtin | Scope::Global => (SeqId(0), others),
+            Scope::Builtin | Scope::Global if is_own => (SeqId(0), file),
+            Scope::Builtin | Scope::Global => (SeqId(0), FileTag::SHARED),
         };
         Clock { id, seq, file, machine }
     }

@@ -72,7 +72,7 @@ mod wall_clock;
 mod written;
 
 pub use cache::ConversionCache;
-pub use clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId, builtin_name};
+pub use clock::{Clock, ClockId, FileTag, MachineId, OwnClocks, Scope, SeqId, builtin_name};
 pub use domain::Domain;
 pub use graph::{ClockGraph, Hop, SnapshotId};
 pub use linear::{

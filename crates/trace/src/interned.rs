@@ -5,6 +5,7 @@ mod entries;
 use std::collections::HashMap;
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
+use timebase_schema::fields::interned_string as entry;
 
 use self::entries::{Entries, KeptEntry, Key};
 
@@ -277,7 +278,7 @@ fn iid(entry: &[u8]) -> Result<Option<u64>, Malformed> {
     let mut iid = None;
     let mut fields = Fields::new(entry);
     while let Some((number, value)) = fields.next()? {
-        if let (1, Value::Varint(value)) = (number, value) {
+        if let (entry::IID, Value::Varint(value)) = (number, value) {
             iid = Some(value);
         }
     }

@@ -1,7 +1,10 @@
 //! Debug annotations (rules A4, A5, A7).
 
 use timebase_descriptor::field::Value;
-use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::{
+    debug_annotation as annotation, debug_annotation_nested_value as nested,
+    interned_data as interned,
+};
 
 use super::decoder::{Decoder, Interning, Unknown};
 use super::key::{Fault, Label};
@@ -34,15 +37,6 @@ const JSON: u8 = 9;
 const PROTO: u8 = 10;
 const NESTED: u8 = 11;
 
-/// Fields of `DebugAnnotation`, and of `NestedValue`, that are repeated.
-mod field {
-    pub const DICT_ENTRIES: u32 = 11;
-    pub const ARRAY_VALUES: u32 = 12;
-    pub const DICT_KEYS: u32 = 2;
-    pub const DICT_VALUES: u32 = 3;
-    pub const NESTED_ARRAY_VALUES: u32 = 4;
-}
-
 impl<'a> Annotation<'a> {
     fn read(annotation: &'a [u8]) -> Self {
         let mut read = Annotation {
@@ -55,18 +49,18 @@ impl<'a> Annotation<'a> {
         };
         for (number, value) in read.message.fields() {
             let place = match (number, value) {
-                (field::DICT_ENTRIES, Value::Bytes(_)) => DICT,
-                (field::ARRAY_VALUES, Value::Bytes(_)) => LIST,
-                (2, Value::Varint(_)) => BOOL,
-                (3, Value::Varint(_)) => UINT,
-                (4, Value::Varint(_)) => INT,
-                (5, Value::Fixed64(_)) => DOUBLE,
-                (6, Value::Bytes(_)) => STRING,
-                (17, Value::Varint(_)) => STRING_IID,
-                (7, Value::Varint(_)) => POINTER,
-                (9, Value::Bytes(_)) => JSON,
-                (14, Value::Bytes(_)) => PROTO,
-                (8, Value::Bytes(_)) => NESTED,
+                (annotation::DICT_ENTRIES, Value::Bytes(_)) => DICT,
+                (annotation::ARRAY_VALUES, Value::Bytes(_)) => LIST,
+                (annotation::BOOL_VALUE, Value::Varint(_)) => BOOL,
+                (annotation::UINT_VALUE, Value::Varint(_)) => UINT,
+                (annotation::INT_VALUE, Value::Varint(_)) => INT,
+                (annotation::DOUBLE_VALUE, Value::Fixed64(_)) => DOUBLE,
+                (annotation::STRING_VALUE, Value::Bytes(_)) => STRING,
+                (annotation::STRING_VALUE_IID, Value::Varint(_)) => STRING_IID,
+                (annotation::POINTER_VALUE, Value::Varint(_)) => POINTER,
+                (annotation::LEGACY_JSON_VALUE, Value::Bytes(_)) => JSON,
+                (annotation::PROTO_VALUE, Value::Bytes(_)) => PROTO,
+                (annotation::NESTED_VALUE, Value::Bytes(_)) => NESTED,
                 _ => {
                     read.take(number, value);
                     continue;
@@ -95,10 +89,10 @@ impl<'a> Annotation<'a> {
 
     fn take(&mut self, number: u32, value: Value<'a>) {
         match (number, value) {
-            (1, Value::Varint(iid)) => self.name_iid = iid,
-            (10, Value::Bytes(name)) => self.name = Some(name),
-            (16, Value::Bytes(name)) => self.type_name = Some(name),
-            (13, Value::Varint(iid)) => self.type_name_iid = Some(iid),
+            (annotation::NAME_IID, Value::Varint(iid)) => self.name_iid = iid,
+            (annotation::NAME, Value::Bytes(name)) => self.name = Some(name),
+            (annotation::PROTO_TYPE_NAME, Value::Bytes(name)) => self.type_name = Some(name),
+            (annotation::PROTO_TYPE_NAME_IID, Value::Varint(iid)) => self.type_name_iid = Some(iid),
             _ => {}
         }
     }
@@ -204,14 +198,14 @@ impl<'d, I: Interning> Decoder<'d, I> {
     }
 
     fn dict(&mut self, annotation: &Annotation<'_>) -> Result<(), Fault> {
-        for entry in annotation.message.each(field::DICT_ENTRIES) {
+        for entry in annotation.message.each(annotation::DICT_ENTRIES) {
             self.named(&Annotation::read(entry))?;
         }
         Ok(())
     }
 
     fn annotations(&mut self, annotation: &Annotation<'_>) -> Result<bool, Fault> {
-        let entries = annotation.message.each(field::ARRAY_VALUES);
+        let entries = annotation.message.each(annotation::ARRAY_VALUES);
         self.list(entries, |decoder, entry| decoder.value(&Annotation::read(entry)))
     }
 
@@ -235,11 +229,11 @@ impl<'d, I: Interning> Decoder<'d, I> {
     /// Adds a `NestedValue` (rule A7).
     fn nested(&mut self, value: &[u8]) -> Result<bool, Fault> {
         let value = Message(value);
-        match value.number(1).unwrap_or(0) {
+        match value.number(nested::NESTED_TYPE).unwrap_or(0) {
             0 => self.leaf(value),
             1 => self.nested_dict(value),
             2 => {
-                let entries = value.each(field::NESTED_ARRAY_VALUES);
+                let entries = value.each(nested::ARRAY_VALUES);
                 self.list(entries, Self::nested)
             }
             _ => Ok(false),
@@ -247,11 +241,11 @@ impl<'d, I: Interning> Decoder<'d, I> {
     }
 
     fn leaf(&mut self, value: Message<'_>) -> Result<bool, Fault> {
-        let text = value.text(8);
+        let text = value.text(nested::STRING_VALUE);
         let value = None
-            .or(value.number(7).map(|value| ArgValue::Bool(value != 0)))
-            .or(value.number(5).map(|value| ArgValue::Int(value as i64)))
-            .or(value.float(6).map(ArgValue::Real))
+            .or(value.number(nested::BOOL_VALUE).map(|value| ArgValue::Bool(value != 0)))
+            .or(value.number(nested::INT_VALUE).map(|value| ArgValue::Int(value as i64)))
+            .or(value.float(nested::DOUBLE_VALUE).map(ArgValue::Real))
             .or(text.as_deref().map(ArgValue::Text));
         if let Some(value) = value {
             self.push(value)?;
@@ -260,9 +254,9 @@ impl<'d, I: Interning> Decoder<'d, I> {
     }
 
     fn nested_dict(&mut self, value: Message<'_>) -> Result<bool, Fault> {
-        let keys = value.each(field::DICT_KEYS);
-        let values = value.each(field::DICT_VALUES);
-        if value.each(field::DICT_KEYS).count() != value.each(field::DICT_VALUES).count() {
+        let keys = value.each(nested::DICT_KEYS);
+        let values = value.each(nested::DICT_VALUES);
+        if value.each(nested::DICT_KEYS).count() != value.each(nested::DICT_VALUES).count() {
             return Err(Fault);
         }
         for (key, value) in keys.zip(values) {

@@ -3,8 +3,11 @@
 
 use timebase_descriptor::Pool;
 use timebase_descriptor::field::Value;
-use timebase_schema::fields::interned_data as interned;
-use timebase_schema::fields::track_event as event;
+use timebase_schema::fields::{
+    chrome_histogram_sample as sample, histogram_name as histogram, interned_data as interned,
+    log_message as log, log_message_body as body, source_location as location,
+    task_execution as task, track_event as event,
+};
 
 use super::decoder::{Decoder, EventArgs, Interning};
 use super::key::Fault;
@@ -92,7 +95,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
             self.count(added);
         }
         if let Some(task) = said.task_execution {
-            let iid = Message(task).number(1).unwrap_or(0);
+            let iid = Message(task).number(task::POSTED_FROM_IID).unwrap_or(0);
             let added = self.source_location("task.posted_from", iid);
             self.count(added);
         }
@@ -129,9 +132,9 @@ impl<'d, I: Interning> Decoder<'d, I> {
             return Err(Fault);
         }
         let location = self.entry(interned::SOURCE_LOCATIONS, iid)?;
-        let file = location.text(2).unwrap_or_default().replace('\\', "/");
-        let function = location.text(3);
-        let line = ArgValue::Uint(location.small(4).unwrap_or(0).into());
+        let file = location.text(location::FILE_NAME).unwrap_or_default().replace('\\', "/");
+        let function = location.text(location::FUNCTION_NAME);
+        let line = ArgValue::Uint(location.small(location::LINE_NUMBER).unwrap_or(0).into());
         let args = &mut self.args.main;
         let mut push = |name, value| args.push(&format!("{prefix}.{name}"), value, self.names);
         push("file_name", ArgValue::Text(&file));
@@ -147,18 +150,19 @@ impl<'d, I: Interning> Decoder<'d, I> {
         let log = &mut self.args.log;
         let mut push = |key: &str, value| log.push(key, value, self.names);
         let (file, function);
-        let body = entry(interned::LOG_MESSAGE_BODY, message.number(2).unwrap_or(0))?;
-        let body = body.text(2);
+        let body = entry(interned::LOG_MESSAGE_BODY, message.number(log::BODY_IID).unwrap_or(0))?;
+        let body = body.text(body::BODY);
         push("track_event.log_message.message", text_or_none(body.as_deref()));
-        if let Some(iid) = message.number(1) {
+        if let Some(iid) = message.number(log::SOURCE_LOCATION_IID) {
             let location = entry(interned::SOURCE_LOCATIONS, iid)?;
-            (file, function) = (location.text(2), location.text(3));
-            let line = ArgValue::Int(location.small(4).unwrap_or(0).into());
+            (file, function) =
+                (location.text(location::FILE_NAME), location.text(location::FUNCTION_NAME));
+            let line = ArgValue::Int(location.small(location::LINE_NUMBER).unwrap_or(0).into());
             push("track_event.log_message.file_name", text_or_none(file.as_deref()));
             push("track_event.log_message.function_name", text_or_none(function.as_deref()));
             push("track_event.log_message.line_number", line);
         }
-        if let Some(priority) = message.small(3) {
+        if let Some(priority) = message.small(log::PRIO) {
             let known = PRIORITIES.contains(&priority);
             let priority = if known { priority.into() } else { 0 };
             push("track_event.priority", ArgValue::Int(priority));
@@ -169,13 +173,13 @@ impl<'d, I: Interning> Decoder<'d, I> {
     /// Adds the name of a histogram from interned data. A name in the message itself is an argument
     /// by the schema.
     fn histogram_name(&mut self, sample: Message<'_>) -> Result<(), Fault> {
-        let Some(iid) = sample.number(4) else {
+        let Some(iid) = sample.number(sample::NAME_IID) else {
             return Ok(());
         };
-        if sample.bytes(2).is_some() {
+        if sample.bytes(sample::NAME).is_some() {
             return Err(Fault);
         }
-        let name = self.entry(interned::HISTOGRAM_NAMES, iid)?.text(2);
+        let name = self.entry(interned::HISTOGRAM_NAMES, iid)?.text(histogram::NAME);
         let name = text_or_none(name.as_deref());
         let key = "chrome_histogram_sample.name";
         self.args.main.push(key, name, self.names);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use timebase_descriptor::{MessageId, Pool};
+use timebase_schema::fields::interned_string as entry;
 
 use super::key::{Fault, KeyText, Labels};
 use super::set::{ArgBuf, ArgValue, Position};
@@ -54,7 +55,7 @@ pub(crate) struct EventArgs {
 
 impl EventArgs {
     /// The arguments in the form for the timeline.
-    pub fn made(&self) -> Arguments<'_> {
+    pub fn arguments(&self) -> Arguments<'_> {
         Arguments {
             main: self.main.as_bytes(),
             log: self.log.as_bytes(),
@@ -171,7 +172,7 @@ impl<'d, I: Interning> Decoder<'d, I> {
 
     /// The text with a number of interned data; empty if the entry has no text.
     pub(super) fn text_of(&mut self, field: u32, iid: u64) -> Result<Cow<'d, str>, Fault> {
-        Ok(self.entry(field, iid)?.text(2).unwrap_or_default())
+        Ok(self.entry(field, iid)?.text(entry::STR).unwrap_or_default())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::interned_string as entry;
 
 use super::set::{Position, push_index};
 use crate::message::{self, Message};
@@ -127,7 +128,7 @@ impl<'a> Label<'a> {
     /// The name.
     pub fn text(self) -> Cow<'a, str> {
         match self {
-            Label::Entry(entry) => Message(entry).text(2).unwrap_or_default(),
+            Label::Entry(entry) => Message(entry).text(entry::STR).unwrap_or_default(),
             Label::Name(name) => message::text(name),
         }
     }

@@ -44,6 +44,6 @@ impl LateDecoder {
         let interval = Interval { sequence: event.sequence, cleared };
         let then = Then { interned, interval, until };
         decode(take.rest(), &then, pool, names, &mut self.0);
-        (self.0.made(), self.0.missing_iids)
+        (self.0.arguments(), self.0.missing_iids)
     }
 }

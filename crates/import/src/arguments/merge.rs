@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::set::{Arg, Args, Position, What, push_index};
+use super::set::{Arg, Args, EntryContent, Position, push_index};
 use crate::definitions::Names;
 
 /// Adds arguments to those of a slice. A list continues the list with the same key (rule A5).
@@ -67,7 +67,7 @@ impl Next {
             let mut left = arg.key.positions().count();
             walk(&arg, names, &mut list, |list, position| {
                 left = left.saturating_sub(1);
-                let is_count = left == 0 && arg.what == What::Count;
+                let is_count = left == 0 && arg.what == EntryContent::Count;
                 if is_count {
                     next.is(list, position.index);
                 } else if position.goes_on {

@@ -49,6 +49,6 @@ pub(crate) use decode::decode;
 pub(crate) use decoder::{EventArgs, Interning};
 pub(crate) use late::LateDecoder;
 pub(crate) use merge::merge;
-pub(crate) use set::{ArgBuf, ArgValue, Args, What};
+pub(crate) use set::{ArgBuf, ArgValue, Args, EntryContent};
 pub(crate) use trace_json::JsonArgs;
 pub(crate) use translate::with_names;

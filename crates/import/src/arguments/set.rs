@@ -200,7 +200,7 @@ pub(crate) struct Args<'a>(&'a [u8]);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arg<'a> {
     pub key: Key<'a>,
-    pub what: What<'a>,
+    pub what: EntryContent<'a>,
     /// The bytes after its key.
     value: &'a [u8],
     kind: u8,
@@ -208,7 +208,7 @@ pub(crate) struct Arg<'a> {
 
 /// The content of an entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum What<'a> {
+pub(crate) enum EntryContent<'a> {
     Value(ArgValue<'a>),
     /// The next index of a list.
     Count,
@@ -248,7 +248,7 @@ impl<'a> Args<'a> {
             _ => Some(take_positions(&mut take)?),
         };
         let behind = take.0;
-        let what = What::take(tag & TYPE, &mut take)?;
+        let what = EntryContent::take(tag & TYPE, &mut take)?;
         let value = behind.get(..behind.len() - take.0.len())?;
         let key = Key { flat, written, positions };
         let arg = Arg { key, what, value, kind: tag & (TYPE | IN_FULL) };
@@ -266,9 +266,9 @@ impl<'a> Iterator for Args<'a> {
     }
 }
 
-impl<'a> What<'a> {
+impl<'a> EntryContent<'a> {
     fn take(kind: u8, take: &mut Take<'a>) -> Option<Self> {
-        Some(What::Value(match kind {
+        Some(EntryContent::Value(match kind {
             NULL => ArgValue::Null,
             FALSE => ArgValue::Bool(false),
             TRUE => ArgValue::Bool(true),
@@ -282,7 +282,7 @@ impl<'a> What<'a> {
             }
             TEXT => ArgValue::Text(text(take.bytes().ok()?)),
             NO_TEXT => ArgValue::NoText,
-            COUNT => return Some(What::Count),
+            COUNT => return Some(EntryContent::Count),
             _ => return None,
         }))
     }

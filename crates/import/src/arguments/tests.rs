@@ -8,7 +8,7 @@ use crate::definitions::Names;
 
 /// The keys of arguments.
 fn keys(args: &[u8], names: &Names) -> Vec<String> {
-    let args = Args::new(args).filter(|arg| arg.what != What::Count);
+    let args = Args::new(args).filter(|arg| arg.what != EntryContent::Count);
     let key = |arg: set::Arg<'_>| {
         let mut key = String::new();
         arg.key.write(names, &mut key);
@@ -38,7 +38,7 @@ fn a2_what_is_written_is_read() {
     }
     let read = Args::new(args.as_bytes());
     let read: Vec<_> = read.map(|arg| (arg.key.flat(&names), arg.what)).collect();
-    assert_eq!(read, values.map(|(key, value)| (key, What::Value(value))));
+    assert_eq!(read, values.map(|(key, value)| (key, EntryContent::Value(value))));
     let cut = &args.as_bytes()[..args.as_bytes().len() - 2];
     assert_eq!(Args::new(cut).count(), values.len() - 1);
 }
@@ -165,7 +165,7 @@ fn json(text: &str) -> Vec<u8> {
 fn shown(args: &[u8], names: &Names) -> Vec<String> {
     let mut shown = std::collections::BTreeMap::new();
     for arg in Args::new(args) {
-        let What::Value(value) = arg.what else {
+        let EntryContent::Value(value) = arg.what else {
             continue;
         };
         let value = match value {

@@ -180,7 +180,7 @@ impl JsonArgs {
 mod tests {
     use timebase_trace::json::{JsonPieces, Piece};
 
-    use super::super::set::{Args, What};
+    use super::super::set::{Args, EntryContent};
     use super::*;
 
     /// Whether all arguments have found room.
@@ -201,7 +201,7 @@ mod tests {
         for arg in Args::new(args.as_bytes()) {
             let mut key = String::new();
             arg.key.write(&names, &mut key);
-            if let What::Value(value) = arg.what {
+            if let EntryContent::Value(value) = arg.what {
                 all.push(format!("{key}={value:?}"));
             }
         }

@@ -1,6 +1,6 @@
 //! Adds the names of hashes to arguments (rule TN3).
 
-use super::set::{ArgBuf, ArgValue, Args, What};
+use super::set::{ArgBuf, ArgValue, Args, EntryContent};
 use crate::definitions::{Hashes, Names};
 
 /// The arguments with the names of the hashes among them; `None` if there is no name to add. A name
@@ -20,7 +20,7 @@ pub(crate) fn with_names<'a>(
             if key == hashes.key {
                 first_hash = first_hash.or(Some(place));
                 hash = match arg.what {
-                    What::Value(ArgValue::Uint(hash)) => Some(hash),
+                    EntryContent::Value(ArgValue::Uint(hash)) => Some(hash),
                     _ => None,
                 };
             } else if key == hashes.key_of_name {

@@ -9,7 +9,10 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hash};
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
-use timebase_schema::fields::track_descriptor as field;
+use timebase_schema::fields::{
+    chrome_thread_descriptor as chrome_thread, counter_descriptor as counter,
+    process_descriptor as process, thread_descriptor as thread, track_descriptor as field,
+};
 
 use crate::message::Message;
 use crate::output::Fault;
@@ -139,9 +142,9 @@ pub(crate) const INSTRUCTIONS: u64 = 2;
 /// The pid and the tid of a `ThreadDescriptor` (rule J2). A main thread whose writer has a negative pid
 /// has the same tid.
 pub(crate) fn thread_ids(thread: Message<'_>, is_sandboxed: bool) -> (i64, i64) {
-    let written = thread.small(1).unwrap_or(0);
+    let written = thread.small(thread::PID).unwrap_or(0);
     let pid = i64::from(written);
-    let tid = thread.number(2).unwrap_or(0) as i64;
+    let tid = thread.number(thread::TID).unwrap_or(0) as i64;
     match is_sandboxed {
         true => (pid, sandboxed(pid, tid)),
         false if tid == i64::from(written as i32) => (pid, pid),
@@ -157,7 +160,7 @@ pub(crate) fn sandboxed(pid: i64, tid: i64) -> i64 {
 /// Whether the tid of a descriptor's thread is one of a sandbox (rule J7).
 pub(crate) fn is_sandboxed(descriptor: Message<'_>) -> bool {
     let thread = chrome_thread_of(descriptor);
-    thread.is_some_and(|thread| thread.flag(3))
+    thread.is_some_and(|thread| thread.flag(chrome_thread::IS_SANDBOXED_TID))
 }
 
 /// The `ThreadDescriptor` of a `TrackDescriptor`.
@@ -186,15 +189,15 @@ fn text(message: Message<'_>, field: u32) -> Option<Box<str>> {
 
 impl CounterTrack {
     fn of(message: Message<'_>) -> CounterTrack {
-        let categories = message.each(2).map(String::from_utf8_lossy);
+        let categories = message.each(counter::CATEGORIES).map(String::from_utf8_lossy);
         CounterTrack {
-            counter_type: message.number(1).unwrap_or(0),
+            counter_type: message.number(counter::TYPE).unwrap_or(0),
             categories: categories.map(Into::into).collect(),
-            unit: message.number(3).unwrap_or(0),
-            unit_name: text(message, 6),
-            multiplier: message.number(4).unwrap_or(0) as i64,
-            is_incremental: message.flag(5),
-            y_axis_share_key: text(message, 7),
+            unit: message.number(counter::UNIT).unwrap_or(0),
+            unit_name: text(message, counter::UNIT_NAME),
+            multiplier: message.number(counter::UNIT_MULTIPLIER).unwrap_or(0) as i64,
+            is_incremental: message.flag(counter::IS_INCREMENTAL),
+            y_axis_share_key: text(message, counter::Y_AXIS_SHARE_KEY),
         }
     }
 
@@ -302,13 +305,13 @@ impl Descriptor {
 fn owner(message: Message<'_>) -> Result<TrackOwner, Fault> {
     if let Some(thread) = thread_of(message) {
         let (pid, tid) = thread_ids(thread, is_sandboxed(message));
-        return match thread.number(1).and(thread.number(2)) {
+        return match thread.number(thread::PID).and(thread.number(thread::TID)) {
             Some(_) => Ok(TrackOwner::Thread { pid, tid }),
             None => Err(ignored::THREAD),
         };
     }
     if let Some(process) = process_of(message) {
-        let pid = process.small(1).ok_or(ignored::PROCESS)?.into();
+        let pid = process.small(process::PID).ok_or(ignored::PROCESS)?.into();
         return Ok(TrackOwner::Process { pid });
     }
     if let Some(counter) = message.bytes(field::COUNTER) {

@@ -1,6 +1,9 @@
 //! The numbers of processes and threads in their pid namespaces (rule J11).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::{
+    process_tree as tree, process_tree_process as process, process_tree_thread as thread,
+};
 
 use crate::message::Message;
 
@@ -50,26 +53,23 @@ impl Namespaces {
 
     /// Adds the statements of a `ProcessTree`. A process without a command line is not read (rule P14).
     pub fn read(&mut self, machine: u32, tree: Message<'_>) {
-        const CMDLINE: u32 = 3;
-        const NSPID: u32 = 6;
-        const NSTID: u32 = 4;
         let number = |of: Message<'_>, field| i64::from(of.small(field).unwrap_or(0));
-        for process in tree.messages(1) {
-            let numbers = pids(process, NSPID);
-            if numbers.is_empty() || process.bytes(CMDLINE).is_none() {
+        for process in tree.messages(tree::PROCESSES) {
+            let numbers = pids(process, process::NSPID);
+            if numbers.is_empty() || process.bytes(process::CMDLINE).is_none() {
                 continue;
             }
-            let known = self.processes.entry((machine, number(process, 1)));
+            let known = self.processes.entry((machine, number(process, process::PID)));
             let known = known.or_default();
             if known.numbers != numbers {
                 *known = Namespaced { numbers, ..Namespaced::default() };
             }
         }
-        for thread in tree.messages(2) {
-            let numbers = pids(thread, NSTID);
-            let process = (machine, number(thread, 3));
+        for thread in tree.messages(tree::THREADS) {
+            let numbers = pids(thread, thread::NSTID);
+            let process = (machine, number(thread, thread::TGID));
             if let Some(process) = self.processes.get_mut(&process) {
-                process.thread(number(thread, 1), &numbers);
+                process.thread(number(thread, thread::TID), &numbers);
             }
         }
     }

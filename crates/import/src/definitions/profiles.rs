@@ -2,9 +2,11 @@
 //! writers, the defaults of their sequences, and times that need all snapshots.
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::trace_packet_defaults as defaults;
 use timebase_trace::Interval;
 
-use crate::compact::Put;
+use super::descriptors::Writer;
+use crate::compact::{Put, records};
 use crate::message::Message;
 use crate::place::{PartIx, TraceTime};
 
@@ -19,9 +21,29 @@ pub(crate) struct ProfileWriter {
     pub sequence: u32,
 }
 
-/// The fields of `TracePacketDefaults` with the defaults of profilers.
-const PERF_SAMPLES: u32 = 12;
-const STACK_SAMPLES: u32 = 100;
+/// A sample of a streaming profile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StreamedSample {
+    pub thread: Writer,
+    /// The number of its callstack.
+    pub stack: u64,
+    pub priority: i32,
+}
+
+/// A sample in a profile of V8.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct V8Sample {
+    /// The number of its session.
+    pub session: u32,
+    pub node: u32,
+    pub thread: Option<Writer>,
+}
+
+records! {
+    Writer { pid, trusted_pid, tid }
+    StreamedSample { thread, stack, priority }
+    V8Sample { session, node, thread }
+}
 
 /// All these facts.
 #[derive(Debug, Default)]
@@ -65,7 +87,7 @@ impl Profiles {
     /// count; 0 means none.
     pub fn defaults(&mut self, defaults: &[u8]) -> u32 {
         let mut read = Vec::new();
-        for field in [PERF_SAMPLES, STACK_SAMPLES] {
+        for field in [defaults::PERF_SAMPLE_DEFAULTS, defaults::STACK_SAMPLE_DEFAULTS] {
             if let Some(of) = Message(defaults).bytes(field) {
                 let mut put = Put(&mut read);
                 put.natural(u64::from(field) << 3 | 2).bytes(of);
@@ -91,12 +113,12 @@ impl Profiles {
 
     /// The `PerfSampleDefaults` with a number.
     pub fn perf_defaults(&self, number: u32) -> Option<Message<'_>> {
-        self.known(number).bytes(PERF_SAMPLES).map(Message)
+        self.known(number).bytes(defaults::PERF_SAMPLE_DEFAULTS).map(Message)
     }
 
     /// The `StackSampleDefaults` with a number.
     pub fn stack_sample_defaults(&self, number: u32) -> Option<Message<'_>> {
-        self.known(number).bytes(STACK_SAMPLES).map(Message)
+        self.known(number).bytes(defaults::STACK_SAMPLE_DEFAULTS).map(Message)
     }
 
     /// Notes that an event of an interval will come.

@@ -3,10 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use timebase_schema::fields::trace_packet as packet;
+use timebase_schema::fields::{
+    android_log_packet_stats as stats, chrome_event_bundle as bundle, chrome_metadata as chrome,
+    chrome_trigger, trace_config as config, trace_config_statsd_metadata as statsd,
+    trace_packet as packet, trigger,
+};
 
 use crate::message::{Message, text};
 use crate::output::{About, Counter, Counts, Fact, Facts};
+use crate::timeline::PacketEvent;
 
 static EMPTY: Counter =
     Counter::error("empty_chrome_metadata", "metadata of Chrome without a value").recorded();
@@ -20,12 +25,12 @@ static CLONE_TRIGGER: Counter = Counter::info(
 /// The fields of `AndroidLogPacket.Stats`, and their counters.
 static LOG: [(u32, Counter); 3] = [
     (
-        1,
+        stats::NUM_TOTAL,
         Counter::info("android_log_num_total", "lines of the Android log that the recorder saw")
             .recorded(),
     ),
     (
-        2,
+        stats::NUM_FAILED,
         Counter::error(
             "android_log_num_failed",
             "lines of the Android log that the recorder could not read",
@@ -33,7 +38,7 @@ static LOG: [(u32, Counter); 3] = [
         .recorded(),
     ),
     (
-        3,
+        stats::NUM_SKIPPED,
         Counter::info(
             "android_log_num_skipped",
             "lines of the Android log that the configuration filters out",
@@ -46,19 +51,6 @@ static LOG: [(u32, Counter); 3] = [
 pub(crate) fn counters() -> impl Iterator<Item = &'static Counter> {
     let log = LOG.iter().map(|(_, counter)| counter);
     [&EMPTY, &CLONE_TRIGGER].into_iter().chain(log)
-}
-
-/// A packet, or the part of it that is read here.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Record<'a> {
-    pub ts: i64,
-    /// The packet's row.
-    pub packet: i64,
-    pub file: u32,
-    pub machine: u32,
-    /// Its field of `TracePacket`.
-    pub field: u32,
-    pub message: Message<'a>,
 }
 
 /// The facts and counters until now.
@@ -83,18 +75,19 @@ pub(crate) struct OfFile {
 }
 
 impl Records {
-    /// Reads a packet.
-    pub fn packet(&mut self, record: &Record<'_>) {
+    /// Reads a packet, or the part of it that is read here, at a time.
+    pub fn packet(&mut self, ts: i64, record: &PacketEvent<'_>) {
         match record.field {
             packet::TRACE_CONFIG => self.config(record),
             packet::CHROME_EVENTS => self.chrome_events(record),
             packet::ANDROID_LOG => self.log(record),
-            packet::TRIGGER => self.trigger(record, false),
-            packet::CLONE_SNAPSHOT_TRIGGER => self.trigger(record, true),
+            packet::TRIGGER => self.trigger(ts, record, false),
+            packet::CLONE_SNAPSHOT_TRIGGER => self.trigger(ts, record, true),
             packet::CHROME_TRIGGER => {
-                let hash = record.message.natural(2).unwrap_or(0) as u32;
+                let hash =
+                    record.message().natural(chrome_trigger::TRIGGER_NAME_HASH).unwrap_or(0) as u32;
                 let name = "cr-triggered_rule_name_hash";
-                self.facts.add(name, record.both(), false, i64::from(hash));
+                self.facts.add(name, both(record), false, i64::from(hash));
             }
             _ => {}
         }
@@ -107,26 +100,22 @@ impl Records {
 
     /// Of several configurations, the last counts. But each of these facts comes from the last
     /// configuration that has it (rule MD8).
-    fn config(&mut self, record: &Record<'_>) {
-        const STATSD_METADATA: u32 = 7;
-        const TRIGGERING_SUBSCRIPTION_ID: u32 = 4;
-        const UNIQUE_SESSION_NAME: u32 = 22;
-        const TRACE_UUID: [u32; 2] = [27, 28];
-
-        let config = record.message;
+    fn config(&mut self, record: &PacketEvent<'_>) {
+        let config = record.message();
         let about = About::trace(record.file);
         let file = self.files.entry(record.file).or_default();
         file.config = Some(config.0.into());
         if file.uuid.is_none() {
-            let [high, low] = TRACE_UUID.map(|field| config.number(field).unwrap_or(0));
+            let uuid_fields = [config::TRACE_UUID_MSB, config::TRACE_UUID_LSB];
+            let [high, low] = uuid_fields.map(|field| config.number(field).unwrap_or(0));
             file.uuid = uuid(high, low);
         }
-        if let Some(name) = config.text(UNIQUE_SESSION_NAME) {
+        if let Some(name) = config.text(config::UNIQUE_SESSION_NAME) {
             let name = name.into_owned();
             self.facts.set("unique_session_name", about, name);
         }
-        let statsd = config.bytes(STATSD_METADATA).map(Message);
-        let id = statsd.and_then(|statsd| statsd.number(TRIGGERING_SUBSCRIPTION_ID));
+        let statsd = config.bytes(config::STATSD_METADATA).map(Message);
+        let id = statsd.and_then(|statsd| statsd.number(statsd::TRIGGERING_SUBSCRIPTION_ID));
         if let Some(id) = id {
             let name = "statsd_triggering_subscription_id";
             self.facts.set(name, about, id.cast_signed());
@@ -135,10 +124,8 @@ impl Records {
 
     /// Adds Chrome's metadata as facts, with a number from the second packet of a machine on
     /// (rule MD12).
-    fn chrome_events(&mut self, record: &Record<'_>) {
-        const METADATA: u32 = 2;
-
-        let mut all = record.message.messages(METADATA).peekable();
+    fn chrome_events(&mut self, record: &PacketEvent<'_>) {
+        let mut all = record.message().messages(bundle::METADATA).peekable();
         if all.peek().is_none() {
             return;
         }
@@ -155,16 +142,16 @@ impl Records {
                 self.counts.add(&EMPTY, of, None, 1);
                 continue;
             };
-            let name = metadata.text(1).unwrap_or_default();
+            let name = metadata.text(chrome::NAME).unwrap_or_default();
             let name = format!("{prefix}{name}");
-            self.facts.add(name, record.both(), false, value);
+            self.facts.add(name, both(record), false, value);
         }
     }
 
     /// Counts lines of the log; `record` has the packet's statistics (rule MD6).
-    fn log(&mut self, record: &Record<'_>) {
+    fn log(&mut self, record: &PacketEvent<'_>) {
         for (field, counter) in &LOG {
-            if let Some(value) = record.message.number(*field) {
+            if let Some(value) = record.message().number(*field) {
                 let of = (record.file, record.machine);
                 self.counts.set(counter, of, None, value.cast_signed());
             }
@@ -172,36 +159,34 @@ impl Records {
     }
 
     /// The first trigger that cloned a snapshot counts, or else the first trigger (rule MD16).
-    fn trigger(&mut self, record: &Record<'_>, is_clone: bool) {
+    fn trigger(&mut self, ts: i64, record: &PacketEvent<'_>, is_clone: bool) {
         let file = self.files.entry(record.file).or_default();
         if file.triggered.is_some_and(|was_clone| was_clone || !is_clone) {
             return;
         }
         file.triggered = Some(is_clone);
         let about = About::trace(record.file);
-        self.facts.set_text("trace_trigger", about, record.message.text(1));
+        self.facts.set_text("trace_trigger", about, record.message().text(trigger::TRIGGER_NAME));
         if is_clone {
             let of = (record.file, record.machine);
-            self.counts.set(&CLONE_TRIGGER, of, None, record.ts);
+            self.counts.set(&CLONE_TRIGGER, of, None, ts);
         }
     }
 }
 
-impl Record<'_> {
-    fn both(&self) -> About {
-        About::both(self.file, self.machine)
-    }
+fn both(record: &PacketEvent<'_>) -> About {
+    About::both(record.file, record.machine)
 }
 
 /// The value of a `ChromeMetadata`.
 fn chrome_value(metadata: Message<'_>) -> Option<Fact> {
     let text = |field| metadata.bytes(field).map(|bytes| text(bytes).into_owned());
     let number = |field| metadata.number(field);
-    let string = text(2).map(Fact::Text);
+    let string = text(chrome::STRING_VALUE).map(Fact::Text);
     string
-        .or_else(|| number(4).map(|number| Fact::Integer(number.cast_signed())))
-        .or_else(|| number(3).map(|flag| Fact::Integer((flag != 0).into())))
-        .or_else(|| text(5).map(Fact::Text))
+        .or_else(|| number(chrome::INT_VALUE).map(|number| Fact::Integer(number.cast_signed())))
+        .or_else(|| number(chrome::BOOL_VALUE).map(|flag| Fact::Integer((flag != 0).into())))
+        .or_else(|| text(chrome::JSON_VALUE).map(Fact::Text))
 }
 
 /// A trace's own name as text, with the most significant half first (rule MD10); `None` if both

@@ -1,6 +1,7 @@
 //! The numbers of event names that interned data stated, but that no event can look up (rule FE4).
 
 use rustc_hash::FxHashSet;
+use timebase_schema::fields::{event_name as name, interned_data as interned};
 
 use crate::message::Message;
 
@@ -35,7 +36,6 @@ impl SkippedNames {
 
 /// The numbers of the event names in a serialized `InternedData`.
 fn numbers(data: &[u8]) -> impl Iterator<Item = u64> {
-    const EVENT_NAMES: u32 = 2;
-    let entries = Message(data).messages(EVENT_NAMES);
-    entries.map(|entry| entry.number(1).unwrap_or(0))
+    let entries = Message(data).messages(interned::EVENT_NAMES);
+    entries.map(|entry| entry.number(name::IID).unwrap_or(0))
 }

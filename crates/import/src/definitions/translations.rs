@@ -1,6 +1,12 @@
 //! A trace's replacement names for slices and process tracks, and its names for hashes (rules TN).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::{
+    chrome_historgram_translation_table as histogram,
+    chrome_performance_mark_translation_table as mark, chrome_study_translation_table as study,
+    chrome_user_event_translation_table as user, slice_name_translation_table as slice,
+    translation_table as table,
+};
 
 use super::Names;
 use crate::message::Message;
@@ -23,22 +29,14 @@ const HASHES: [(&str, &str); 5] = [
 ];
 
 /// The fields of `TranslationTable`: the entries of the first field that is there count.
-mod table {
-    pub const CHROME_HISTOGRAM: u32 = 1;
-    pub const CHROME_USER_EVENT: u32 = 2;
-    pub const CHROME_PERFORMANCE_MARK: u32 = 3;
-    pub const SLICE_NAME: u32 = 4;
-    pub const PROCESS_TRACK_NAME: u32 = 5;
-    pub const CHROME_STUDY: u32 = 6;
-    pub const ALL: [u32; 6] = [
-        CHROME_HISTOGRAM,
-        CHROME_USER_EVENT,
-        CHROME_PERFORMANCE_MARK,
-        SLICE_NAME,
-        PROCESS_TRACK_NAME,
-        CHROME_STUDY,
-    ];
-}
+const TABLES: [u32; 6] = [
+    table::CHROME_HISTOGRAM,
+    table::CHROME_USER_EVENT,
+    table::CHROME_PERFORMANCE_MARK,
+    table::SLICE_NAME,
+    table::PROCESS_TRACK_NAME,
+    table::CHROME_STUDY,
+];
 
 /// The fields of an entry of a map.
 const KEY: u32 = 1;
@@ -109,7 +107,7 @@ impl Translations {
         room: &mut TranslationRoom,
     ) -> u64 {
         let present = |field| Some((field, Message(message.bytes(field)?)));
-        let Some((field, entries)) = table::ALL.into_iter().find_map(present) else {
+        let Some((field, entries)) = TABLES.into_iter().find_map(present) else {
             return 0;
         };
         let tables = self.0.get_or_insert_default();
@@ -119,12 +117,26 @@ impl Translations {
                 tables.names(Translated::ProcessTrack, entries, names, room);
             }
             table::CHROME_PERFORMANCE_MARK => {
-                tables.hashes(2, entries.messages(1), u64::from(u32::MAX), room);
-                tables.hashes(3, entries.messages(2), u64::from(u32::MAX), room);
+                tables.hashes(
+                    2,
+                    entries.messages(mark::SITE_HASH_TO_NAME),
+                    u64::from(u32::MAX),
+                    room,
+                );
+                tables.hashes(
+                    3,
+                    entries.messages(mark::MARK_HASH_TO_NAME),
+                    u64::from(u32::MAX),
+                    room,
+                );
             }
-            table::CHROME_USER_EVENT => tables.hashes(1, entries.messages(1), u64::MAX, room),
-            table::CHROME_STUDY => tables.hashes(4, entries.messages(1), u64::MAX, room),
-            _ => tables.hashes(0, entries.messages(1), u64::MAX, room),
+            table::CHROME_USER_EVENT => {
+                tables.hashes(1, entries.messages(user::ACTION_HASH_TO_NAME), u64::MAX, room)
+            }
+            table::CHROME_STUDY => {
+                tables.hashes(4, entries.messages(study::HASH_TO_NAME), u64::MAX, room)
+            }
+            _ => tables.hashes(0, entries.messages(histogram::HASH_TO_NAME), u64::MAX, room),
         }
         std::mem::take(&mut room.left_out)
     }
@@ -162,7 +174,7 @@ impl Tables {
         names: &mut Names,
         room: &mut TranslationRoom,
     ) {
-        for entry in entries.messages(1) {
+        for entry in entries.messages(slice::RAW_TO_DEOBFUSCATED_NAME) {
             let Some(raw) = entry.text(KEY) else { continue };
             let to = entry.text(VALUE).unwrap_or_default();
             if !room.takes(raw.len().saturating_add(to.len())) {

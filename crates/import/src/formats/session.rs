@@ -11,7 +11,7 @@ use timebase_trace::Region;
 use crate::definitions::{JsonThreads, Names};
 use crate::frame::{Frame, Record, SnapshotPackets};
 use crate::output::{About, Counter, Example, Fact, Fault, LogMessage, Rows};
-use crate::place::{ClockSync, JsonClock, PartIx, TRACE_FILE};
+use crate::place::{ClockSync, JsonClock, PartIx};
 use crate::readers::{ImportContext, JsonTime, PlacedPacket};
 use crate::timeline::{JsonEvent, JsonThreadIx, Label};
 
@@ -116,7 +116,7 @@ impl<'s, 'r> FileSession<'s, 'r> {
     pub fn anchor(&mut self, part: PartIx, has_own: bool, clocks: &[(ClockId, i64)]) {
         let place = &mut self.frame.context.place.clocks;
         let of = &place.parts[part];
-        let own = of.clock(TRACE_FILE, SeqId(0));
+        let own = of.clock(ClockId::TRACE_FILE, SeqId(0));
         let shared = clocks.iter().map(|&(id, value)| (of.shared(id), value));
         let readings = has_own.then_some((own, 0)).into_iter().chain(shared);
         let readings =

@@ -44,7 +44,8 @@ impl Frame {
 
         let snapshot = self.snapshot(&parsed, &incoming, rows);
         let lost_since = self.lost_since(&incoming);
-        let counts = counts_for(&parsed, incoming.header);
+        // A packet with readable events inside counts only for packets of its machine (rule O2).
+        let counts = parsed.as_ref().map_or(CountsFor::All, Parsed::counts_for);
         let placement = self.place(&incoming, counts, snapshot);
         if let Some(start) = lost_since {
             packets_lost(&incoming, start, &placement).push(rows);
@@ -261,12 +262,11 @@ impl Frame {
         packet: &PlacedPacket<'_>,
         rows: &mut Rows<'_>,
     ) {
-        let packet_type = packet.header.packet_type();
         match parsed {
-            Ok(Parsed::Unread) => self.types.unread(packet_type),
+            Ok(Parsed::Unread) => self.types.unread(packet.header.packet_type()),
             Ok(parsed) => {
-                self.types.read(packet_type);
-                self.readers.read(parsed, packet, &mut self.context, rows);
+                let is_counted = self.readers.read(parsed, packet, &mut self.context, rows);
+                self.types.read += u64::from(is_counted);
             }
             Err(corrupt) => {
                 let (counter, code) = match corrupt.is_damage() {
@@ -394,24 +394,6 @@ fn packets_lost(packet: &IncomingPacket<'_>, start: Option<i64>, placement: &Pla
         seq: Some(packet.header.trusted_packet_sequence_id),
         packet: Some(packet.id),
         ..Loss::new(LossKind::Packets)
-    }
-}
-
-/// Tells which later packets without a time stand at or after this packet's time (rule O2). A
-/// packet with readable events inside counts only for packets of its machine.
-#[inline]
-fn counts_for(parsed: &Result<Parsed<'_>, Corrupt>, header: &Header<'_>) -> CountsFor {
-    match header.packet_type().filter(|_| parsed.is_ok()) {
-        Some(PacketType::CLOCK_SNAPSHOT | PacketType::SERVICE_EVENT) => CountsFor::Nothing,
-        Some(
-            PacketType::FTRACE_EVENTS
-            | PacketType::ANDROID_LOG
-            | PacketType::POWER_RAILS
-            | PacketType::TRACK_EVENT
-            | PacketType::STREAMING_PROFILE_PACKET
-            | PacketType::VULKAN_MEMORY_EVENT,
-        ) => CountsFor::ItsMachine,
-        _ => CountsFor::All,
     }
 }
 

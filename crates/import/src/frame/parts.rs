@@ -7,7 +7,7 @@ use super::Frame;
 use super::snapshots::tell_made;
 use crate::manifest::{MachineRef, MemberRules, RelatedClock, Resolved};
 use crate::output::{LogMessage, Rows, Severity};
-use crate::place::{PartIx, TRACE_FILE, shared};
+use crate::place::{PartIx, shared};
 
 impl Frame {
     /// Applies the manifest's statements about machines and clocks, before the first file (rules X11,
@@ -33,7 +33,7 @@ impl Frame {
                     RelatedClock::Shared(clock) => shared(machine, ClockId(clock.id())),
                     RelatedClock::Private(member) => {
                         let file = tags.get(member).copied().unwrap_or(FileTag::SHARED);
-                        Clock { file, ..shared(machine, TRACE_FILE) }
+                        Clock { file, ..shared(machine, ClockId::TRACE_FILE) }
                     }
                 };
                 (clock, reading.value)
@@ -66,7 +66,7 @@ impl Frame {
         match rules.machine(0) {
             Ok(machine) => {
                 let machine = MachineId(self.context.definitions.machines.see(machine));
-                let clock = Clock { file, ..shared(machine, TRACE_FILE) };
+                let clock = Clock { file, ..shared(machine, ClockId::TRACE_FILE) };
                 self.context.place.clocks.set_trace_time(clock);
             }
             Err(refused) => _ = self.refused.get_or_insert(refused),

@@ -4,30 +4,21 @@ use std::collections::BTreeMap;
 
 use timebase_trace::wire::packet::PacketType;
 
-/// Packets about the recording itself, for which nobody misses a table: its configuration, its statistics,
-/// synchronization marks, and triggers.
-const OF_THE_RECORDING: [u32; 4] = [33, 35, 36, 46];
-
 /// Counts the packets that have a reader, and those that have only a row.
 #[derive(Debug, Default)]
 pub(crate) struct PacketTypes {
-    /// Packets with a reader.
+    /// Packets with a reader; those about the recording itself do not count.
     pub read: u64,
     /// Packets without a reader, by their type.
     unread: BTreeMap<u32, u64>,
 }
 
 impl PacketTypes {
-    /// Counts a packet with a reader.
-    #[inline]
-    pub fn read(&mut self, packet_type: Option<PacketType>) {
-        self.read += u64::from(counted(packet_type).is_some());
-    }
-
-    /// Counts a packet without a reader.
+    /// Counts a packet without a reader. Synchronization marks, which the frame reads, do not count.
     #[inline]
     pub fn unread(&mut self, packet_type: Option<PacketType>) {
-        if let Some(PacketType(number)) = counted(packet_type) {
+        let unread = packet_type.filter(|kind| *kind != PacketType::SYNCHRONIZATION_MARKER);
+        if let Some(PacketType(number)) = unread {
             *self.unread.entry(number).or_default() += 1;
         }
     }
@@ -41,9 +32,4 @@ impl PacketTypes {
         let unread = self.unread.iter();
         unread.map(|(&number, &count)| (name(number), count)).collect()
     }
-}
-
-#[inline]
-fn counted(packet_type: Option<PacketType>) -> Option<PacketType> {
-    packet_type.filter(|PacketType(number)| !OF_THE_RECORDING.contains(number))
 }

@@ -7,7 +7,7 @@ use timebase_resolver::{
 use timebase_schema::{Row, tables};
 
 use super::journal::{LogMessage, Severity};
-use crate::place::{Part, Place, TRACE_FILE, TraceTime};
+use crate::place::{Part, Place, TraceTime};
 use crate::summary::How;
 
 /// If two placements of a part differ by this or more, they belong to two boots of its machine (rule X28).
@@ -71,7 +71,7 @@ impl Asked<'_> {
 
 fn of_part(part: &Part, trace_time: Clock, asked: &mut Asked<'_>) -> Placed {
     let id = match part.is_pinned {
-        true => TRACE_FILE,
+        true => ClockId::TRACE_FILE,
         false => ClockId::BOOTTIME,
     };
     let own = part.clock(id, SeqId(0));
@@ -131,9 +131,9 @@ fn how(own: Clock, trace_time: Clock, asked: &mut Asked<'_>) -> (How, bool) {
         })
     };
     let has = |source| hops.iter().any(|(.., other)| *other == Some(source));
-    let assumes_file = own.id == TRACE_FILE
+    let assumes_file = own.id == ClockId::TRACE_FILE
         && hops.iter().any(|(from, to, source)| {
-            *source == Some(Source::Assumed) && [from.id, to.id].contains(&TRACE_FILE)
+            *source == Some(Source::Assumed) && [from.id, to.id].contains(&ClockId::TRACE_FILE)
         });
     match () {
         () if assumes_file => (How::Assumed, false),

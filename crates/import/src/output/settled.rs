@@ -8,9 +8,9 @@ use timebase_resolver::Unresolved;
 use timebase_schema::tables;
 use timebase_store::sort::Scratch;
 
-use crate::compact::{Put, Take};
+use crate::compact::{Compact, Put, Take};
 use crate::error::WriteError;
-use crate::place::{EventRow, Settled, TraceTime, put_reason, take_reason};
+use crate::place::{EventRow, Settled, TraceTime};
 use crate::spill::SpillQueue;
 
 /// The rows that have to change.
@@ -154,11 +154,12 @@ fn columns(result: Outcome) -> (Option<i64>, Option<&'static str>) {
 }
 
 fn put_result(put: &mut Put<'_>, result: Outcome) {
-    put.optional(result.ok().map(|ts| ts.0));
-    put_reason(put, result.err().flatten());
+    result.ok().put(put);
+    result.err().flatten().put(put);
 }
 
 fn take_result(take: &mut Take<'_>) -> io::Result<Outcome> {
-    let (ts, reason) = (take.optional()?, take_reason(take)?);
-    Ok(ts.map(TraceTime).ok_or(reason))
+    let ts: Option<TraceTime> = Compact::take(take)?;
+    let reason: Option<Unresolved> = Compact::take(take)?;
+    Ok(ts.ok_or(reason))
 }

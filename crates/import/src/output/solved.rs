@@ -16,7 +16,7 @@ use rusqlite::{Connection, Statement, params_from_iter};
 use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_resolver::{
     Clock, ClockId, ClockNs, EstimateCache, Estimates, FileTag, Fit, Line, MachineId, OffLine,
-    SeqId, Source, Step,
+    OwnClocks, Scope, SeqId, Source, Step,
 };
 use timebase_schema::{Row, tables};
 use timebase_store::btree::Value;
@@ -369,19 +369,16 @@ impl PacketReadings {
         };
         let (id, seq) = (ClockId(row.get(1)?), SeqId(row.get(2)?));
         let packet: i64 = row.get(5)?;
-        let own = FileTag { order: 1, id: file };
-        let others = match row.get::<_, Option<i64>>(6)?.map(u32::try_from) {
-            Some(Ok(id)) => FileTag { order: 1, id },
-            Some(Err(_)) => FileTag::SHARED,
-            None => {
-                let is_own = own_from.is_some_and(|own_from| packet >= own_from);
-                match is_own || is_pinned && id == ClockId::TRACE_FILE {
-                    true => own,
-                    false => FileTag::SHARED,
-                }
-            }
-        };
-        let clock = Clock::in_file(MachineId(machine), id, seq, own, others);
+        let all = own_from.is_some_and(|own_from| packet >= own_from);
+        let own = OwnClocks { all, pin: is_pinned };
+        let tag = FileTag { order: 1, id: file };
+        let mut clock = Clock::in_file(MachineId(machine), id, seq, tag, own);
+        if let Some(other) = row.get::<_, Option<i64>>(6)?
+            && id.scope() != Scope::Sequence
+        {
+            let other = u32::try_from(other).map(|id| FileTag { order: 1, id });
+            clock.file = other.unwrap_or(FileTag::SHARED);
+        }
         Ok(Some((clock, row.get(3)?)))
     }
 }

@@ -2,10 +2,13 @@
 
 use std::io;
 
-use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId, Unresolved};
+use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId, Ticks, Unresolved};
 use timebase_schema::{Table, tables};
 
-use crate::compact::{Put, Take, cut};
+use super::parts::PartIx;
+use super::sequence::SequenceIx;
+use super::time::TraceTime;
+use crate::compact::{Compact, Put, Take, cut, records};
 
 /// A row of a table of events.
 #[derive(Debug, Clone, Copy)]
@@ -16,54 +19,38 @@ pub(crate) struct EventRow {
     pub mark: u8,
 }
 
-impl EventRow {
-    pub fn put(&self, put: &mut Put<'_>) {
-        put.natural(self.table.number as u64).integer(self.id).natural(self.mark.into());
+records! {
+    EventRow { table, id, mark }
+    Clock { id, machine, seq, file }
+    ClockId { 0 }
+    MachineId { 0 }
+    SeqId { 0 }
+    FileTag { order, id }
+    PartIx { 0 }
+    SequenceIx { 0 }
+    Ticks { 0 }
+    TraceTime { 0 }
+}
+
+impl Compact<'_> for &'static Table {
+    fn put(&self, put: &mut Put<'_>) {
+        put.natural(self.number as u64);
     }
 
-    pub fn take(take: &mut Take<'_>) -> io::Result<EventRow> {
+    fn take(take: &mut Take<'_>) -> io::Result<Self> {
         let number = usize::try_from(take.natural()?).ok();
-        let table = number.and_then(|number| tables::ALL.get(number));
-        Ok(EventRow {
-            table: table.ok_or_else(cut)?,
-            id: take.integer()?,
-            mark: take.natural()? as u8,
-        })
+        number.and_then(|number| tables::ALL.get(number).copied()).ok_or_else(cut)
     }
 }
 
-pub(crate) fn put_clock(put: &mut Put<'_>, clock: Option<Clock>) {
-    // No clock has the number 0.
-    let id = clock.map_or(0, |clock| clock.id.get());
-    put.natural(id.into());
-    if let Some(clock) = clock {
-        put.natural(clock.machine.0.into())
-            .natural(clock.seq.0.into())
-            .natural(clock.file.order.into())
-            .natural(clock.file.id.into());
+impl Compact<'_> for Unresolved {
+    fn put(&self, put: &mut Put<'_>) {
+        put.natural(*self as u64);
     }
-}
 
-pub(crate) fn take_clock(take: &mut Take<'_>) -> io::Result<Option<Clock>> {
-    let id = ClockId(take.small()?);
-    if id.get() == 0 {
-        return Ok(None);
+    fn take(take: &mut Take<'_>) -> io::Result<Self> {
+        let number = take.natural()?;
+        let mut all = Unresolved::ALL.into_iter();
+        all.find(|&reason| reason as u64 == number).ok_or_else(cut)
     }
-    let (machine, seq) = (MachineId(take.small()?), SeqId(take.small()?));
-    let file = FileTag { order: take.small()?, id: take.small()? };
-    Ok(Some(Clock { id, seq, file, machine }))
-}
-
-pub(crate) fn put_reason(put: &mut Put<'_>, reason: Option<Unresolved>) {
-    put.natural(reason.map_or(0, |reason| 1 + reason as u64));
-}
-
-pub(crate) fn take_reason(take: &mut Take<'_>) -> io::Result<Option<Unresolved>> {
-    let number = take.natural()?;
-    if number == 0 {
-        return Ok(None);
-    }
-    let mut all = Unresolved::ALL.into_iter();
-    let reason = all.find(|&reason| 1 + reason as u64 == number);
-    reason.ok_or_else(cut).map(Some)
 }

@@ -22,7 +22,7 @@ use timebase_resolver::{
 };
 use timebase_trace::wire::packet::{Header, PacketType};
 
-use super::parts::{PartIx, Parts, TRACE_FILE};
+use super::parts::{PartIx, Parts};
 use super::samples::Samples;
 use super::sequence::Sequence;
 use super::time::TraceTime;
@@ -163,7 +163,7 @@ impl Clocks {
     /// their own clocks settle their paths (rule X29).
     pub fn end_file(&mut self) {
         self.is_at_end = true;
-        for part in self.parts.here() {
+        for part in self.parts.of_current_file() {
             let of = &self.parts[part];
             if of.is_own() && !of.is_settled {
                 bridge::settle(self, part);
@@ -276,7 +276,7 @@ impl Clocks {
     /// fit. Unless trace time is that clock, or all snapshots are known, the reading waits until all files
     /// are read (rule X29).
     pub fn place_on_file(&mut self, part: PartIx, ticks: Option<Ticks>) -> Placement {
-        let clock = self.parts[part].clock(TRACE_FILE, SeqId(0));
+        let clock = self.parts[part].clock(ClockId::TRACE_FILE, SeqId(0));
         let result = match ticks {
             None => Err(Unresolved::Overflow),
             Some(_) if !self.has_all() && self.trace_time.clock() != Some(clock) => {
@@ -289,7 +289,7 @@ impl Clocks {
         };
         Placement {
             ts: result.ok(),
-            clock_id: Some(TRACE_FILE.get()),
+            clock_id: Some(ClockId::TRACE_FILE.get()),
             clock_ts: ticks,
             unresolved: result.err(),
             waits: ticks.is_some() && result.is_err() && !self.has_all(),

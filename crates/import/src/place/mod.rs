@@ -41,12 +41,12 @@ use timebase_store::sort::Scratch;
 use timebase_trace::wire::proto::RemoteClockSync;
 use timebase_trace::{Interned, Kept};
 
-pub(crate) use aside::{EventRow, put_reason, take_reason};
+pub(crate) use aside::EventRow;
 use clocks::Clocks;
 pub(crate) use clocks::{ClockEffect, EventClock, Placement, Whole};
 pub(crate) use incoming::IncomingPacket;
 pub(crate) use keys::{file_id, file_key, table_order};
-pub(crate) use parts::{ClockSync, JsonClock, Part, PartIx, PartKey, PartKeys, TRACE_FILE, shared};
+pub(crate) use parts::{ClockSync, JsonClock, Part, PartIx, PartKey, PartKeys, shared};
 use sequence::Sequences;
 pub(crate) use sequence::{CAUSES, Generation, Sequence, SequenceIx};
 pub(crate) use snapshot::Accepted;
@@ -54,7 +54,7 @@ pub(crate) use snapshot::{Snapshot, called, recorded};
 pub(crate) use time::TraceTime;
 pub(crate) use uses::Uses;
 pub(crate) use waiting::{CountsFor, Settled, SettledEvent, Untimed, UntimedPacket, WaitingEvent};
-use waiting::{Waiting, WaitingPacket, WaitingSnapshot};
+use waiting::{PacketOfSnapshot, Waiting, WaitingPacket, WaitingSnapshot};
 
 /// The result of adding a snapshot.
 #[derive(Debug)]
@@ -225,7 +225,7 @@ impl Place {
                 counts,
                 sequence,
                 part,
-                clock: self.clocks.parts[part].clock(TRACE_FILE, SeqId(0)),
+                clock: self.clocks.parts[part].clock(ClockId::TRACE_FILE, SeqId(0)),
                 clock_ts: Some(ticks),
                 reason,
             });
@@ -260,7 +260,11 @@ impl Place {
             placement.waits = true;
             self.later.snapshot(&WaitingSnapshot {
                 first_row,
-                packet: Some((packet.id, packet.sequence, packet.part)),
+                packet: Some(PacketOfSnapshot {
+                    id: packet.id,
+                    sequence: packet.sequence,
+                    part: packet.part,
+                }),
                 readings: &accepted.readings,
             });
         }

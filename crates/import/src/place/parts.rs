@@ -6,13 +6,10 @@ use std::io;
 use std::ops::{Index, IndexMut};
 
 use rustc_hash::FxHashMap;
-use timebase_resolver::{Clock, ClockId, FileTag, MachineId, SeqId};
+use timebase_resolver::{Clock, ClockId, FileTag, MachineId, OwnClocks, SeqId};
 
 use super::time::TraceTime;
 use crate::compact::{Take, cut};
-
-/// The private clock of a file that is pinned or in JSON (rules X37, JS31).
-pub(crate) const TRACE_FILE: ClockId = ClockId(11);
 
 /// A file's packets of one machine.
 #[derive(Debug)]
@@ -79,23 +76,14 @@ impl Part {
     /// Whether a clock is the private clock of the file.
     #[inline]
     pub fn is_private(&self, id: ClockId) -> bool {
-        self.is_pinned && id == TRACE_FILE
-    }
-
-    /// The owner of clocks that are not sequence-scoped; `is_own` tells whether a snapshot has made
-    /// them the file's own.
-    pub fn tag(&self, is_own: bool) -> FileTag {
-        match is_own {
-            true => self.file,
-            false => FileTag::SHARED,
-        }
+        self.is_pinned && id == ClockId::TRACE_FILE
     }
 
     /// The clock that an id means on a packet of this part (rule X14).
     #[inline]
     pub fn clock(&self, id: ClockId, seq: SeqId) -> Clock {
-        let others = self.tag(self.is_own() || self.is_private(id));
-        Clock::in_file(self.machine, id, seq, self.file, others)
+        let own = OwnClocks { all: self.is_own(), pin: self.is_pinned };
+        Clock::in_file(self.machine, id, seq, self.file, own)
     }
 
     /// A clock of the machine that all files share.
@@ -106,7 +94,7 @@ impl Part {
 
 /// A clock of a machine that all files share.
 pub(crate) fn shared(machine: MachineId, id: ClockId) -> Clock {
-    Clock::in_file(machine, id, SeqId(0), FileTag::SHARED, FileTag::SHARED)
+    Clock::in_file(machine, id, SeqId(0), FileTag::SHARED, OwnClocks::default())
 }
 
 /// The index of a part.
@@ -256,7 +244,7 @@ impl Parts {
             may_own,
             own_from: None,
             default_clock: match self.given_clock {
-                _ if self.is_pinned || self.is_json => TRACE_FILE.get(),
+                _ if self.is_pinned || self.is_json => ClockId::TRACE_FILE.get(),
                 given => given.map_or(0, ClockId::get),
             },
             given_clock: self.given_clock.filter(|_| !(self.is_pinned || self.is_json)),
@@ -296,7 +284,7 @@ impl Parts {
     }
 
     /// The parts of the current file, in the order of their first packets.
-    pub fn here(&self) -> Vec<PartIx> {
+    pub fn of_current_file(&self) -> Vec<PartIx> {
         let mut here: Vec<PartIx> = self.here.values().copied().collect();
         here.sort_unstable();
         here

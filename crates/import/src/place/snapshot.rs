@@ -1,8 +1,8 @@
 //! Snapshots from any source (rules N, T, I1, X15, X16).
 
 use timebase_resolver::{
-    Clock, ClockId, FileTag, MachineId, Reading, Rejected, SeqId, SnapshotId, Source, Ticks,
-    Unresolved,
+    Clock, ClockId, FileTag, MachineId, OwnClocks, Reading, Rejected, SeqId, SnapshotId, Source,
+    Ticks, Unresolved,
 };
 use timebase_trace::wire::packet::Header;
 use timebase_trace::wire::proto::ClockSnapshot;
@@ -210,13 +210,13 @@ pub(crate) fn accept(
     let machine = of.machine;
     let becomes_own = of.may_become_own() && !snapshot.readings.is_empty();
     let is_own = of.is_own() || becomes_own;
-    let others = of.tag(is_own);
+    let own = OwnClocks { all: is_own, pin: false };
     let mut readings = snapshot
         .readings
         .iter()
         .map(|recorded| {
             let Recorded { id, seq, timestamp, unit, incremental } = *recorded;
-            let clock = Clock::in_file(machine, id, seq, of.file, others);
+            let clock = Clock::in_file(machine, id, seq, of.file, own);
             Reading::new(clock, timestamp, unit, incremental)
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -228,7 +228,7 @@ pub(crate) fn accept(
         snapshot.primary(machine),
         matches!(snapshot.names, Names::Primary(_))
             && snapshot.holds(ClockId::BOOTTIME)
-            && !snapshot.holds(super::parts::TRACE_FILE),
+            && !snapshot.holds(ClockId::TRACE_FILE),
     );
     let trace_time = claim.as_ref().map_or(clocks.trace_time.or_first(), |claim| claim.clock());
     let id = clocks.graph.add_snapshot(snapshot.source, &readings, Some(trace_time))?;

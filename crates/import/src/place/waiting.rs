@@ -16,12 +16,12 @@ use std::io;
 use timebase_resolver::{Clock, Reading, Ticks, Unresolved};
 use timebase_store::sort::Scratch;
 
-use super::aside::{EventRow, put_clock, put_reason, take_clock, take_reason};
+use super::aside::EventRow;
 use super::clocks::Clocks;
 use super::parts::PartIx;
 use super::sequence::{SequenceIx, Sequences};
 use super::time::TraceTime;
-use crate::compact::{Put, Take, cut};
+use crate::compact::{Compact, Put, Take, cut, records};
 use crate::spill::SpillQueue;
 
 /// The packets for which a time counts as seen (rule O2).
@@ -32,6 +32,21 @@ pub(crate) enum CountsFor {
     ItsMachine = 1,
     /// The time of an event: it counts for packets of all machines.
     All = 2,
+}
+
+impl Compact<'_> for CountsFor {
+    fn put(&self, put: &mut Put<'_>) {
+        put.natural(*self as u64);
+    }
+
+    fn take(take: &mut Take<'_>) -> io::Result<Self> {
+        match take.natural()? {
+            0 => Ok(CountsFor::Nothing),
+            1 => Ok(CountsFor::ItsMachine),
+            2 => Ok(CountsFor::All),
+            _ => Err(cut()),
+        }
+    }
 }
 
 /// A packet that waits.
@@ -67,8 +82,16 @@ pub(crate) struct WaitingSnapshot<'a> {
     /// The id of its first row in `clock_snapshot`.
     pub first_row: i64,
     /// The packet that has the snapshot's time, if there is one.
-    pub packet: Option<(i64, SequenceIx, PartIx)>,
+    pub packet: Option<PacketOfSnapshot>,
     pub readings: &'a [Reading],
+}
+
+/// The packet that has a snapshot's time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PacketOfSnapshot {
+    pub id: i64,
+    pub sequence: SequenceIx,
+    pub part: PartIx,
 }
 
 /// The result for a record that waited.
@@ -134,6 +157,14 @@ pub(crate) struct SettledEvent<'a> {
     pub event: &'a [u8],
 }
 
+records! {
+    WaitingPacket { id, counts, sequence, part, clock_ts, reason, clock }
+    WaitingEvent<'a> { row, part, reason, ticks, place, clock, event }
+    PacketOfSnapshot { id, sequence, part }
+    UntimedPacket { packet, machine, latest, counts }
+    Untimed<'a> { packet, latest, place, event }
+}
+
 /// The queue of everything that waits.
 pub(crate) struct Waiting {
     queue: SpillQueue,
@@ -152,78 +183,49 @@ impl Waiting {
         Waiting { queue: SpillQueue::new(scratch), record: Vec::new() }
     }
 
-    fn begin(&mut self, kind: u64) -> Put<'_> {
+    fn push<'a>(&mut self, kind: u64, record: &impl Compact<'a>) {
         self.record.clear();
         let mut put = Put(&mut self.record);
         put.natural(kind);
-        put
-    }
-
-    fn end(&mut self) {
+        record.put(&mut put);
         self.queue.push(&self.record);
     }
 
     pub fn packet(&mut self, packet: &WaitingPacket) {
-        let mut put = self.begin(PACKET);
-        put.integer(packet.id)
-            .natural(packet.counts as u64)
-            .natural(packet.sequence.0.into())
-            .natural(packet.part.0.into())
-            .optional(packet.clock_ts.map(|ticks| ticks.0));
-        put_reason(&mut put, Some(packet.reason));
-        put_clock(&mut put, Some(packet.clock));
-        self.end();
+        self.push(PACKET, packet);
     }
 
     /// Adds an event without a time: its row, and its form for the timeline.
     #[cold]
     pub fn event(&mut self, event: &WaitingEvent<'_>) {
-        let mut put = self.begin(EVENT);
-        event.row.put(&mut put);
-        put.natural(event.part.0.into());
-        put_reason(&mut put, Some(event.reason));
-        put.optional(event.ticks.map(|ticks| ticks.0))
-            .optional(event.place.map(|place| place as i64));
-        put_clock(&mut put, event.clock);
-        put.rest(event.event);
-        self.end();
+        self.push(EVENT, event);
     }
 
     /// Adds a packet without a timestamp, which gets the greatest time before it.
     #[cold]
     pub fn stands(&mut self, stands: &UntimedPacket) {
-        let mut put = self.begin(STANDS);
-        put.integer(stands.packet)
-            .natural(stands.machine.into())
-            .integer(stands.latest.0)
-            .natural(stands.counts.into());
-        self.end();
+        self.push(STANDS, stands);
     }
 
     /// Adds the event of a packet without a timestamp.
     #[cold]
     pub fn untimed(&mut self, untimed: &Untimed<'_>) {
-        let mut put = self.begin(UNTIMED);
-        put.integer(untimed.packet)
-            .integer(untimed.latest.0)
-            .natural(untimed.place)
-            .rest(untimed.event);
-        self.end();
+        self.push(UNTIMED, untimed);
     }
 
     pub fn snapshot(&mut self, snapshot: &WaitingSnapshot<'_>) {
         let &WaitingSnapshot { first_row, packet, readings } = snapshot;
-        let mut put = self.begin(SNAPSHOT);
-        put.integer(first_row)
-            .optional(packet.map(|(id, ..)| id))
-            .natural(packet.map_or(0, |(_, sequence, _)| sequence.0.into()))
-            .natural(packet.map_or(0, |(.., part)| part.0.into()))
-            .natural(readings.len() as u64);
+        self.record.clear();
+        let mut put = Put(&mut self.record);
+        put.natural(SNAPSHOT);
+        first_row.put(&mut put);
+        packet.put(&mut put);
+        put.natural(readings.len() as u64);
         for reading in readings {
-            put.integer(reading.value);
-            put_clock(&mut put, Some(reading.clock));
+            reading.value.put(&mut put);
+            reading.clock.put(&mut put);
         }
-        self.end();
+        self.queue.push(&self.record);
     }
 
     /// Tries everything again, in the order in which it was added. Records that still have no time
@@ -241,23 +243,10 @@ impl Waiting {
                 PACKET => settle_packet(take, clocks, sequences, later.as_deref_mut(), &mut each),
                 EVENT => settle_event(take, clocks, later.as_deref_mut(), &mut each),
                 STANDS => {
-                    let stands = UntimedPacket {
-                        packet: take.integer()?,
-                        machine: take.small()?,
-                        latest: TraceTime(take.integer()?),
-                        counts: take.natural()? != 0,
-                    };
+                    let stands = UntimedPacket::take(&mut take)?;
                     each(Settled::UntimedPacket(stands), clocks)
                 }
-                UNTIMED => {
-                    let untimed = Untimed {
-                        packet: take.integer()?,
-                        latest: TraceTime(take.integer()?),
-                        place: take.natural()?,
-                        event: take.rest(),
-                    };
-                    each(Settled::Untimed(untimed), clocks)
-                }
+                UNTIMED => each(Settled::Untimed(Untimed::take(&mut take)?), clocks),
                 _ => settle_snapshot(take, clocks, sequences, &mut each),
             }
         })
@@ -283,18 +272,9 @@ fn settle_packet(
     later: Option<&mut Waiting>,
     each: &mut impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
 ) -> io::Result<()> {
-    let id = take.integer()?;
-    let counts = match take.natural()? {
-        0 => CountsFor::Nothing,
-        1 => CountsFor::ItsMachine,
-        _ => CountsFor::All,
-    };
-    let sequence = SequenceIx(take.small()?);
-    let part = PartIx(take.small()?);
-    let clock_ts = take.optional()?.map(Ticks);
-    let reason = take_reason(&mut take)?;
-    let was_unknown = reason == Some(Unresolved::UnknownClock);
-    let read = take_clock(&mut take)?.ok_or_else(cut)?;
+    let packet = WaitingPacket::take(&mut take)?;
+    let WaitingPacket { id, counts, sequence, part, clock: read, clock_ts, reason } = packet;
+    let was_unknown = reason == Unresolved::UnknownClock;
     let clock = by_now(clocks, part, read);
     if clock != read {
         each(Settled::Clock { id, clock }, clocks)?;
@@ -323,15 +303,8 @@ fn settle_packet(
     };
     match (result, later) {
         (Err(reason), Some(later)) => {
-            later.packet(&WaitingPacket {
-                id,
-                counts: CountsFor::Nothing,
-                sequence,
-                part,
-                clock,
-                clock_ts,
-                reason,
-            });
+            let counts = CountsFor::Nothing;
+            later.packet(&WaitingPacket { counts, clock, reason, ..packet });
             return Ok(());
         }
         (Ok(ts), _) => sequences[sequence].saw(ts),
@@ -347,12 +320,8 @@ fn settle_event(
     later: Option<&mut Waiting>,
     each: &mut impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
 ) -> io::Result<()> {
-    let row = EventRow::take(&mut take)?;
-    let part = PartIx(take.small()?);
-    let reason = take_reason(&mut take)?.ok_or_else(cut)?;
-    let ticks = take.optional()?.map(Ticks);
-    let place = take.optional()?.map(|place| place as u64);
-    let read = take_clock(&mut take)?;
+    let waiting = WaitingEvent::take(&mut take)?;
+    let WaitingEvent { row, part, clock: read, ticks, reason, place, event } = waiting;
     let clock = read.map(|clock| by_now(clocks, part, clock));
     let may_change = reason.may_resolve_later();
     let result = match clock.filter(|_| may_change) {
@@ -369,10 +338,9 @@ fn settle_event(
         }
         None => Err(reason),
     };
-    let event = take.rest();
     match (result, later) {
         (Err(reason), Some(later)) => {
-            later.event(&WaitingEvent { row, part, clock, ticks, reason, place, event });
+            later.event(&WaitingEvent { clock, reason, ..waiting });
             Ok(())
         }
         _ => {
@@ -388,20 +356,14 @@ fn settle_snapshot(
     sequences: &mut Sequences,
     each: &mut impl FnMut(Settled<'_>, &mut Clocks) -> io::Result<()>,
 ) -> io::Result<()> {
-    let first_row = take.integer()?;
-    let packet = take.optional()?;
-    let sequence = SequenceIx(take.small()?);
-    let part = PartIx(take.small()?);
+    let first_row = i64::take(&mut take)?;
+    let packet: Option<PacketOfSnapshot> = Compact::take(&mut take)?;
     let count = take.natural()?;
     let mut readings = Vec::new();
     for _ in 0..count {
-        let value = take.integer()?;
-        readings.push(Reading {
-            clock: take_clock(&mut take)?.ok_or_else(cut)?,
-            value,
-            unit: 1,
-            incremental: false,
-        });
+        let value = i64::take(&mut take)?;
+        let clock = Clock::take(&mut take)?;
+        readings.push(Reading { clock, value, unit: 1, incremental: false });
     }
     let (times, unresolved) = clocks.place_readings(&readings);
     let result = times.first().copied().flatten().ok_or(unresolved);
@@ -411,7 +373,7 @@ fn settle_snapshot(
         }
     }
     // A snapshot in a bundle does not change the bundle's packet.
-    let Some(id) = packet else { return Ok(()) };
+    let Some(PacketOfSnapshot { id, sequence, part }) = packet else { return Ok(()) };
     if let Ok(ts) = result {
         sequences[sequence].saw(ts);
     }

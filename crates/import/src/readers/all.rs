@@ -1,5 +1,6 @@
 //! All readers, by the types of their packets.
 
+use timebase_schema::Table;
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::{Header, PacketType};
 
@@ -13,13 +14,16 @@ use super::extension_descriptor::Extensions;
 use super::ftrace::Ftrace;
 use super::ftrace_stats::FtraceStats;
 use super::gpu_counter_event::GpuCounterEvents;
-use super::observed::Observed;
-use super::once::Once;
+use super::observed::{FrameEvents, Observed, ProcessTrees, RenderStages, SystemProperties};
+use super::once::{CpuInfos, ServiceEvents, SystemInfos};
 use super::packet::PlacedPacket;
 use super::power_rails::PowerRails;
 use super::profiles::{HeapProfiles, Profiled, StreamingProfiles};
 use super::reader::Reader;
-use super::records::Recorded;
+use super::records::{
+    BenchmarkMetadata, ChromeMetadata, Ordered, RangesOfInterest, TraceAttributes, TraceUuids,
+    Triggers, UiStates,
+};
 use super::remote_clock_sync::RemoteClockSyncs;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
 use super::trace_config::TraceConfigs;
@@ -28,7 +32,7 @@ use super::track_event::TrackEvents;
 use super::translation_table::TranslationTables;
 use super::vulkan_memory::VulkanMemoryEvents;
 use crate::output::{Counter, Fault, Rows};
-use crate::place::{SettledEvent, Snapshot};
+use crate::place::{CountsFor, SettledEvent, Snapshot};
 
 /// A reader; `_` stands for the number of its packet type.
 macro_rules! reader_type {
@@ -80,6 +84,15 @@ macro_rules! declare {
                     Parsed::Unread => None,
                 }
             }
+
+            /// The packets for which the packet's time counts as seen (rule O2).
+            #[inline]
+            pub fn counts_for(&self) -> CountsFor {
+                match self {
+                    $(Parsed::$name(_) => <$reader as Reader>::COUNTS_FOR,)*
+                    Parsed::Unread => CountsFor::All,
+                }
+            }
         }
 
         impl Parsed<'_> {
@@ -113,21 +126,31 @@ macro_rules! declare {
                 fields
             }
 
-            /// Reads a payload, unless all of its results are unwanted.
+            /// The large tables that are complete after the last packet, because only a reader fills them.
+            pub fn own_tables() -> Vec<&'static Table> {
+                let mut tables = Vec::new();
+                $(tables.extend_from_slice(<$reader as Reader>::OWN_TABLES);)*
+                tables
+            }
+
+            /// Reads a payload, unless all of its results are unwanted. Returns whether the packet counts as read.
             #[inline]
             pub fn read(
                 &mut self,
                 parsed: Parsed<'_>,
                 packet: &PlacedPacket<'_>,
                 context: &mut ImportContext, rows: &mut Rows<'_>,
-            ) {
+            ) -> bool {
                 match parsed {
-                    $(Parsed::$name(payload) => if is_wanted::<$reader>(context, rows) {
-                        self.$name.read(payload, packet, context, rows);
-                    } else if <$reader as Reader>::converts(&payload, packet.header) {
-                        context.place.clocks.attempted(packet.part);
+                    $(Parsed::$name(payload) => {
+                        if is_wanted::<$reader>(context, rows) {
+                            self.$name.read(payload, packet, context, rows);
+                        } else if <$reader as Reader>::converts(&payload, packet.header) {
+                            context.place.clocks.attempted(packet.part);
+                        }
+                        <$reader as Reader>::IS_COUNTED
                     })*
-                    Parsed::Unread => {}
+                    Parsed::Unread => false,
                 }
             }
 
@@ -159,24 +182,24 @@ readers! {
     ClockSnapshot: Snapshots = CLOCK_SNAPSHOT,
     AndroidLog: AndroidLog = ANDROID_LOG,
     ExtensionDescriptor: Extensions = EXTENSION_DESCRIPTOR,
-    TraceUuid: Recorded<_> = TRACE_UUID,
-    SystemInfo: Once<_> = SYSTEM_INFO,
-    CpuInfo: Once<_> = CPU_INFO,
-    ServiceEvent: Once<_> = SERVICE_EVENT,
+    TraceUuid: TraceUuids = TRACE_UUID,
+    SystemInfo: SystemInfos = SYSTEM_INFO,
+    CpuInfo: CpuInfos = CPU_INFO,
+    ServiceEvent: ServiceEvents = SERVICE_EVENT,
     FtraceStats: FtraceStats = FTRACE_STATS,
     TraceConfig: TraceConfigs = TRACE_CONFIG,
     TraceStats: TraceStats = TRACE_STATS,
-    TraceAttributes: Recorded<_> = TRACE_ATTRIBUTES,
-    Trigger: Recorded<_> = TRIGGER,
-    CloneSnapshotTrigger: Recorded<_> = CLONE_SNAPSHOT_TRIGGER,
-    ChromeTrigger: Recorded<_> = CHROME_TRIGGER,
-    ChromeEvents: Recorded<_> = CHROME_EVENTS,
-    ChromeMetadata: Recorded<_> = CHROME_METADATA,
-    ChromeBenchmarkMetadata: Recorded<_> = CHROME_BENCHMARK_METADATA,
-    UiState: Recorded<_> = UI_STATE,
+    TraceAttributes: TraceAttributes = TRACE_ATTRIBUTES,
+    Trigger: Triggers = TRIGGER,
+    CloneSnapshotTrigger: Ordered<_> = CLONE_SNAPSHOT_TRIGGER,
+    ChromeTrigger: Ordered<_> = CHROME_TRIGGER,
+    ChromeEvents: Ordered<_> = CHROME_EVENTS,
+    ChromeMetadata: ChromeMetadata = CHROME_METADATA,
+    ChromeBenchmarkMetadata: BenchmarkMetadata = CHROME_BENCHMARK_METADATA,
+    UiState: UiStates = UI_STATE,
     TranslationTable: TranslationTables = TRANSLATION_TABLE,
-    RangeOfInterest: Recorded<_> = TRACK_EVENT_RANGE_OF_INTEREST,
-    ProcessTree: Observed<_> = PROCESS_TREE,
+    RangeOfInterest: RangesOfInterest = TRACK_EVENT_RANGE_OF_INTEREST,
+    ProcessTree: ProcessTrees = PROCESS_TREE,
     SysStats: Observed<_> = SYS_STATS,
     ProcessStats: Observed<_> = PROCESS_STATS,
     ProfilePacket: HeapProfiles = PROFILE_PACKET,
@@ -186,7 +209,7 @@ readers! {
     TrackEvent: TrackEvents = TRACK_EVENT,
     ThreadDescriptor: ThreadDescriptors = THREAD_DESCRIPTOR,
     GpuCounterEvent: GpuCounterEvents = GPU_COUNTER_EVENT,
-    GpuRenderStageEvent: Observed<_> = GPU_RENDER_STAGE_EVENT,
+    GpuRenderStageEvent: RenderStages = GPU_RENDER_STAGE_EVENT,
     StreamingProfile: StreamingProfiles = STREAMING_PROFILE_PACKET,
     TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR,
     ModuleSymbols: Profiled<_> = MODULE_SYMBOLS,
@@ -197,9 +220,9 @@ readers! {
     SmapsPacket: Profiled<_> = SMAPS_PACKET,
     InitialDisplayState: Observed<_> = INITIAL_DISPLAY_STATE,
     GpuMemTotalEvent: Observed<_> = GPU_MEM_TOTAL_EVENT,
-    FrameTimelineEvent: Observed<_> = FRAME_TIMELINE_EVENT,
+    FrameTimelineEvent: FrameEvents = FRAME_TIMELINE_EVENT,
     EnergyBreakdown: EnergyBreakdowns = ANDROID_ENERGY_ESTIMATION_BREAKDOWN,
-    AndroidSystemProperty: Observed<_> = ANDROID_SYSTEM_PROPERTY,
+    AndroidSystemProperty: SystemProperties = ANDROID_SYSTEM_PROPERTY,
     EntityStateResidency: EntityStates = ENTITY_STATE_RESIDENCY,
     GenericTaskState: Observed<_> = GENERIC_KERNEL_TASK_STATE_EVENT,
     GenericCpuFrequency: Observed<_> = GENERIC_KERNEL_CPU_FREQ_EVENT,

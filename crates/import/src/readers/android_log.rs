@@ -9,6 +9,7 @@ use prost::Message;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use timebase_resolver::{ClockId, SeqId, Unresolved};
+use timebase_schema::fields::android_log_packet as log;
 use timebase_schema::{Table, tables::android_log_record};
 use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::wire::proto::AndroidLogPacket;
@@ -24,12 +25,8 @@ use super::records::ordered;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::message::Message as Fields;
 use crate::output::{Cell, Rows};
-use crate::place::{EventClock, EventRow, TraceTime};
+use crate::place::{CountsFor, EventClock, EventRow, TraceTime};
 use crate::timeline::{self, LogLine};
-
-/// The field of the lines, and the field of the statistics.
-const EVENTS: u32 = 1;
-const STATS: u32 = 2;
 
 /// The most lines of a packet, because all are in memory at once. Recorders write some hundred.
 const MOST: usize = 1 << 20;
@@ -43,7 +40,7 @@ pub(crate) struct AndroidLog;
 
 impl Payload<'_> for AndroidLogPacket {
     fn parse(payload: &[u8]) -> Result<Self, Corrupt> {
-        Corrupt::count(payload, EVENTS, MOST, "lines")?;
+        Corrupt::count(payload, log::EVENTS, MOST, "lines")?;
         Ok(AndroidLogPacket::decode(payload)?)
     }
 }
@@ -52,6 +49,8 @@ impl Reader for AndroidLog {
     type Payload<'a> = AndroidLogPacket;
 
     const TABLES: &'static [&'static Table] = &[&android_log_record::TABLE];
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 
@@ -72,7 +71,7 @@ impl Reader for AndroidLog {
             line(event, packet, &clock, context, rows);
         }
         let payload = packet.header.payload.unwrap_or((PacketType::ANDROID_LOG, &[]));
-        if let Some(stats) = Fields(payload.1).bytes(STATS) {
+        if let Some(stats) = Fields(payload.1).bytes(log::STATS) {
             ordered(PacketType::ANDROID_LOG, Fields(stats), packet, context);
         }
     }

@@ -1,5 +1,7 @@
 //! `clock_snapshot`: readings become rows, and the clock graph grows (rules N).
 
+use timebase_schema::fields::clock_snapshot as snapshot;
+
 use prost::Message;
 use timebase_trace::wire::packet::Header;
 use timebase_trace::wire::proto::ClockSnapshot;
@@ -7,10 +9,7 @@ use timebase_trace::wire::proto::ClockSnapshot;
 use super::corrupt::Corrupt;
 use super::reader::{Payload, Reader};
 use super::retiming::Times;
-use crate::place::Snapshot;
-
-/// The field of the readings.
-const CLOCKS: u32 = 1;
+use crate::place::{CountsFor, Snapshot};
 
 /// The most readings of a snapshot, because all are in memory. No system has as many clocks.
 const MOST: usize = 1 << 16;
@@ -22,13 +21,15 @@ pub(crate) struct Snapshots;
 
 impl Payload<'_> for ClockSnapshot {
     fn parse(payload: &[u8]) -> Result<Self, Corrupt> {
-        Corrupt::count(payload, CLOCKS, MOST, "readings")?;
+        Corrupt::count(payload, snapshot::CLOCKS, MOST, "readings")?;
         Ok(ClockSnapshot::decode(payload)?)
     }
 }
 
 impl Reader for Snapshots {
     type Payload<'a> = ClockSnapshot;
+
+    const COUNTS_FOR: CountsFor = CountsFor::Nothing;
 
     const TIMES: Times = Times::OfPacket;
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use timebase_resolver::{SeqId, Ticks, Unresolved};
+use timebase_resolver::{ClockId, SeqId, Ticks, Unresolved};
 use timebase_schema::tables;
 
 use super::events::EventSink;
@@ -11,7 +11,7 @@ use super::packet_schema::PacketSchema;
 use super::sequences::Writers;
 use crate::definitions::Definitions;
 use crate::output::{Faults, Journal};
-use crate::place::{EventClock, EventRow, Place, TRACE_FILE, TraceTime, Untimed, WaitingEvent};
+use crate::place::{EventClock, EventRow, Place, TraceTime, Untimed, WaitingEvent};
 use crate::timeline::{Event, JsonEvent};
 #[cfg(test)]
 use crate::{output::BEFORE_ZERO, timeline::TrackEvent};
@@ -211,7 +211,7 @@ impl ImportContext {
         match (placement.ts, placement.unresolved) {
             (Some(ts), _) => timeline.push_at(ts, place, record),
             (None, Some(reason)) if placement.waits => {
-                let clock = self.place.clocks.parts[packet.part].clock(TRACE_FILE, SeqId(0));
+                let clock = self.place.clocks.parts[packet.part].clock(ClockId::TRACE_FILE, SeqId(0));
                 self.place.waiting.event(&WaitingEvent {
                     row: row_of(packet),
                     part: packet.part,

@@ -8,75 +8,51 @@
 //! when samples are followed. But a description that no packet refers to once it is known does not
 //! count, and only the file order tells.
 
+use timebase_schema::fields::{
+    gpu_counter_descriptor as descriptor, gpu_counter_descriptor_gpu_counter_group_spec as group,
+    gpu_counter_descriptor_gpu_counter_spec as spec, gpu_counter_event as event, interned_data,
+    interned_gpu_counter_descriptor as interned,
+};
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
+use super::observed::observe;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
-use super::retiming::Times;
+use super::reader::message_readers;
 use crate::definitions::{CounterGroup, DescribedCounter, GpuCounter, GroupCalled};
 use crate::message::Message;
-use crate::output::Rows;
-use crate::timeline::{self, Event};
-
-/// The field of `InternedData` with descriptors.
-const DESCRIPTORS: u32 = 47;
 
 /// `VALUE_DIRECTION_FORWARDS_LOOKING`
 const FORWARDS: u64 = 2;
 
-/// Reads samples of counters of GPUs.
-#[derive(Debug, Default)]
-pub(crate) struct GpuCounterEvents;
+message_readers! {
+    /// Reads samples of counters of GPUs.
+    GpuCounterEvents => gpu_counter_event, {
+        const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
+        const INTERNED: &'static [(u32, Kept)] = &[(interned_data::GPU_COUNTER_DESCRIPTORS, Kept::Interval)];
+    };
+}
 
-impl Reader for GpuCounterEvents {
-    type Payload<'a> = Message<'a>;
-
-    const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
-
-    const INTERNED: &'static [(u32, Kept)] = &[(DESCRIPTORS, Kept::Interval)];
-
-    const TIMES: Times = Times::OfPacket;
-
-    fn read(
-        &mut self,
-        message: Message<'_>,
-        packet: &PlacedPacket<'_>,
-        context: &mut ImportContext,
-        _rows: &mut Rows<'_>,
-    ) {
-        if packet.is_lost() {
-            return;
-        }
-        match message.number(4) {
-            Some(iid) => declare(iid, packet, context),
-            None => describe(message, packet, context),
-        }
-        let has_samples = message.messages(2).next().is_some();
-        if has_samples && packet.header.timestamp.is_some() {
-            context.packet(
-                packet,
-                &Event::Packet(timeline::PacketEvent {
-                    id: packet.id,
-                    part: packet.part,
-                    machine: packet.machine,
-                    field: PacketType::GPU_COUNTER_EVENT.0,
-                    trusted_pid: packet.trusted_pid(),
-                    interval: packet.generation.interval,
-                    valid: packet.valid,
-                    payload: message.0,
-                }),
-            );
-        }
+fn gpu_counter_event(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    if packet.is_lost() {
+        return;
+    }
+    match message.number(event::COUNTER_DESCRIPTOR_IID) {
+        Some(iid) => declare(iid, packet, context),
+        None => describe(message, packet, context),
+    }
+    let has_samples = message.messages(event::COUNTERS).next().is_some();
+    if has_samples && packet.header.timestamp.is_some() {
+        observe(PacketType::GPU_COUNTER_EVENT, message, packet, context);
     }
 }
 
 /// Stores the description of counters whose numbers hold for the whole part.
 fn describe(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
-    let gpu = message.small(3).unwrap_or(0);
-    if let Some(descriptor) = message.bytes(1).map(Message) {
+    let gpu = message.small(event::GPU_ID).unwrap_or(0);
+    if let Some(descriptor) = message.bytes(event::COUNTER_DESCRIPTOR).map(Message) {
         let counters = counters(descriptor, gpu);
         let known = &mut context.definitions.parts.of(packet.part).gpu_counters;
         known.describe(counters, groups(descriptor));
@@ -90,12 +66,14 @@ fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
     if known.knows(interval, iid) {
         return;
     }
-    let Some(entry) = context.place.interned.get(interval, DESCRIPTORS, iid) else {
+    let Some(entry) =
+        context.place.interned.get(interval, interned_data::GPU_COUNTER_DESCRIPTORS, iid)
+    else {
         return;
     };
     let interned = Message(entry);
-    if let Some(descriptor) = interned.bytes(2) {
-        let gpu = interned.small(3).unwrap_or(0);
+    if let Some(descriptor) = interned.bytes(interned::COUNTER_DESCRIPTOR) {
+        let gpu = interned.small(interned::GPU_ID).unwrap_or(0);
         known.intern(interval, iid, entry, || {
             let descriptor = Message(descriptor);
             (counters(descriptor, gpu), groups(descriptor))
@@ -105,18 +83,18 @@ fn declare(iid: u64, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
 
 /// The counters of a `GpuCounterDescriptor` that have a number and a name.
 fn counters(descriptor: Message<'_>, gpu: u32) -> Vec<DescribedCounter> {
-    let counters = descriptor.messages(1).filter_map(|spec| {
+    let counters = descriptor.messages(descriptor::SPECS).filter_map(|spec| {
         let counter = GpuCounter {
             gpu,
-            name: spec.text(2)?.into(),
+            name: spec.text(spec::NAME)?.into(),
             unit: unit(spec).map(Into::into),
-            description: spec.text(3).map(Into::into),
-            is_forwards: spec.number(11) == Some(FORWARDS),
+            description: spec.text(spec::DESCRIPTION).map(Into::into),
+            is_forwards: spec.number(spec::VALUE_DIRECTION) == Some(FORWARDS),
         };
         Some(DescribedCounter {
-            number: spec.small(1)?,
+            number: spec.small(spec::COUNTER_ID)?,
             counter,
-            groups: spec.numbers(10).map(|group| group as i32).collect(),
+            groups: spec.numbers(spec::GROUPS).map(|group| group as i32).collect(),
         })
     });
     counters.collect()
@@ -124,14 +102,14 @@ fn counters(descriptor: Message<'_>, gpu: u32) -> Vec<DescribedCounter> {
 
 /// The groups of a `GpuCounterDescriptor` that have a number.
 fn groups(descriptor: Message<'_>) -> Vec<CounterGroup> {
-    let groups = descriptor.messages(6).filter_map(|group| {
+    let groups = descriptor.messages(descriptor::COUNTER_GROUPS).filter_map(|group| {
         Some(CounterGroup {
-            group: group.small(1)? as i32,
+            group: group.small(group::GROUP_ID)? as i32,
             called: GroupCalled {
-                name: group.text(2).map(Into::into),
-                description: group.text(3).map(Into::into),
+                name: group.text(group::NAME).map(Into::into),
+                description: group.text(group::DESCRIPTION).map(Into::into),
             },
-            counters: group.numbers(4).map(|number| number as u32).collect(),
+            counters: group.numbers(group::COUNTER_IDS).map(|number| number as u32).collect(),
         })
     });
     groups.collect()
@@ -139,8 +117,8 @@ fn groups(descriptor: Message<'_>) -> Vec<CounterGroup> {
 
 /// The unit of a `GpuCounterSpec`; `None` without units.
 fn unit(spec: Message<'_>) -> Option<String> {
-    let mut numerators = spec.numbers(7).map(unit_name).peekable();
-    let mut denominators = spec.numbers(8).map(unit_name).peekable();
+    let mut numerators = spec.numbers(spec::NUMERATOR_UNITS).map(unit_name).peekable();
+    let mut denominators = spec.numbers(spec::DENOMINATOR_UNITS).map(unit_name).peekable();
     numerators.peek().or(denominators.peek())?;
     let mut unit = String::new();
     for name in numerators {

@@ -1,16 +1,21 @@
 //! Packets whose statements hold for the whole trace, wherever the packets are (rule O4), and the
 //! facts that they state (rules MD7, MD14).
 
-use timebase_trace::wire::packet::PacketType;
+use timebase_schema::fields::{
+    cpu_info as info, cpu_info_arm_cpu_identifier as arm, cpu_info_cpu as cpu,
+    system_info as system, tracing_service_event as service,
+    tracing_service_event_data_sources as sources,
+    tracing_service_event_data_sources_data_source as source, utsname,
+};
 
 use super::context::ImportContext;
 use super::packet::PlacedPacket;
-use super::reader::Reader;
+use super::reader::message_readers;
 use super::records::of;
-use super::retiming::Times;
 use crate::definitions::{Architecture, CPUS, CpuInfo, SystemInfo};
 use crate::message::Message;
-use crate::output::{About, Counter, Facts, Journal, Rows};
+use crate::output::{About, Counter, Facts, Journal};
+use crate::place::CountsFor;
 
 static CLONE_STARTED: Counter = Counter::info(
     "traced_clone_started_timestamp_ns",
@@ -29,86 +34,80 @@ pub(super) fn counters() -> impl Iterator<Item = &'static Counter> {
     std::iter::once(&CLONE_STARTED)
 }
 
-/// Reads the statements of a packet type about its machine.
-#[derive(Debug, Default)]
-pub(crate) struct Once<const TYPE: u32>;
+message_readers! {
+    /// Reads `system_info`.
+    SystemInfos => machine_system;
+    /// Reads `cpu_info`.
+    CpuInfos => machine_cpus;
+    /// Reads `service_event`.
+    ServiceEvents => service_event, {
+        const COUNTS_FOR: CountsFor = CountsFor::Nothing;
+    };
+}
 
-impl<const TYPE: u32> Reader for Once<TYPE> {
-    type Payload<'a> = Message<'a>;
+fn machine_system(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    let machine = context.definitions.machines.get_mut(packet.machine);
+    let Some(machine) = machine.filter(|_| !packet.is_lost()) else {
+        return;
+    };
+    let before = machine.system.architecture;
+    machine.system = system_info(message);
+    machine.system.architecture = machine.system.architecture.or(before);
+    let about = About::machine(packet.machine);
+    system_facts(message, about, &mut context.journal.facts);
+}
 
-    const TIMES: Times = Times::OfPacket;
+fn machine_cpus(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    let machine = context.definitions.machines.get_mut(packet.machine);
+    if let Some(machine) = machine.filter(|_| !packet.is_lost()) {
+        let listed = message.messages(info::CPUS).take(CPUS as usize);
+        machine.cpus = listed.map(cpu).collect();
+    }
+}
 
-    fn read(
-        &mut self,
-        message: Message<'_>,
-        packet: &PlacedPacket<'_>,
-        context: &mut ImportContext,
-        _rows: &mut Rows<'_>,
-    ) {
-        let of = of(packet, context);
-        if TYPE == PacketType::SERVICE_EVENT.0 {
-            lifecycle(message, packet, of, &mut context.journal);
-        }
-        let Some(machine) = context.definitions.machines.get_mut(packet.machine) else {
-            return;
-        };
-        if packet.is_lost() {
-            return;
-        }
-        match PacketType(TYPE) {
-            PacketType::SYSTEM_INFO => {
-                let before = machine.system.architecture;
-                machine.system = system_info(message);
-                machine.system.architecture = machine.system.architecture.or(before);
-                let about = About::machine(packet.machine);
-                system_facts(message, about, &mut context.journal.facts);
-            }
-            PacketType::CPU_INFO => {
-                let listed = message.messages(1).take(CPUS as usize);
-                machine.cpus = listed.map(cpu).collect();
-            }
-            PacketType::SERVICE_EVENT => service_event(message, packet, context),
-            _ => {}
-        }
+fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    lifecycle(message, packet, of(packet, context), &mut context.journal);
+    if !packet.is_lost() {
+        tracing_started(message, packet, context);
     }
 }
 
 /// Facts about a machine (rule MD14).
 fn system_facts(message: Message<'_>, about: About, facts: &mut Facts) {
-    if let Some(utsname) = message.bytes(1).map(Message) {
+    if let Some(utsname) = message.bytes(system::UTSNAME).map(Message) {
         for (field, name) in [
-            (1, "system_name"),
-            (2, "system_version"),
-            (3, "system_release"),
-            (4, "system_machine"),
+            (utsname::SYSNAME, "system_name"),
+            (utsname::VERSION, "system_version"),
+            (utsname::RELEASE, "system_release"),
+            (utsname::MACHINE, "system_machine"),
         ] {
             facts.set_text(name, about, utsname.text(field));
         }
     }
     for (field, name) in [
-        (2, "android_build_fingerprint"),
-        (4, "tracing_service_version"),
-        (9, "android_soc_model"),
-        (10, "android_hardware_revision"),
-        (11, "android_storage_model"),
-        (12, "android_ram_model"),
-        (13, "android_guest_soc_model"),
-        (14, "android_device_manufacturer"),
-        (15, "android_serial_console"),
+        (system::ANDROID_BUILD_FINGERPRINT, "android_build_fingerprint"),
+        (system::TRACING_SERVICE_VERSION, "tracing_service_version"),
+        (system::ANDROID_SOC_MODEL, "android_soc_model"),
+        (system::ANDROID_HARDWARE_REVISION, "android_hardware_revision"),
+        (system::ANDROID_STORAGE_MODEL, "android_storage_model"),
+        (system::ANDROID_RAM_MODEL, "android_ram_model"),
+        (system::ANDROID_GUEST_SOC_MODEL, "android_guest_soc_model"),
+        (system::ANDROID_DEVICE_MANUFACTURER, "android_device_manufacturer"),
+        (system::ANDROID_SERIAL_CONSOLE, "android_serial_console"),
     ] {
         if let Some(text) = message.text(field) {
             facts.set(name, about, text.into_owned());
         }
     }
-    if let Some(minutes) = message.small(7) {
+    if let Some(minutes) = message.small(system::TIMEZONE_OFF_MINS) {
         let minutes = i64::from(minutes.cast_signed());
         facts.set("timezone_off_mins", about, minutes);
     }
-    if let Some(bytes) = message.number(16) {
+    if let Some(bytes) = message.number(system::SYSTEM_RAM_BYTES) {
         facts.set("system_ram_bytes", about, bytes.cast_signed());
         facts.set("system_ram_gb", about, gigabytes(bytes));
     }
-    let fingerprint = message.text(2);
+    let fingerprint = message.text(system::ANDROID_BUILD_FINGERPRINT);
     let parts = fingerprint.as_deref().and_then(fingerprint_parts);
     if let Some((_, incremental)) = parts {
         let name = "android_incremental_build";
@@ -123,11 +122,11 @@ fn system_facts(message: Message<'_>, about: About, facts: &mut Facts) {
 /// fingerprint (rule MD14).
 fn android_sdk_version(message: Message<'_>) -> Option<i64> {
     let by_fingerprint = || {
-        let fingerprint = message.text(2)?;
+        let fingerprint = message.text(system::ANDROID_BUILD_FINGERPRINT)?;
         let (version, _) = fingerprint_parts(&fingerprint)?;
         sdk_version(version)
     };
-    let said = message.number(5).map(u64::cast_signed);
+    let said = message.number(system::ANDROID_SDK_VERSION).map(u64::cast_signed);
     said.or_else(by_fingerprint)
 }
 
@@ -177,29 +176,32 @@ fn lifecycle(
 ) {
     let about = About::both(file, machine);
     let ts = packet.header.timestamp.unwrap_or(0).cast_signed();
-    for (field, name) in
-        [(1, "all_data_source_started_ns"), (2, "tracing_started_ns"), (5, "tracing_disabled_ns")]
-    {
+    for (field, name) in [
+        (service::ALL_DATA_SOURCES_STARTED, "all_data_source_started_ns"),
+        (service::TRACING_STARTED, "tracing_started_ns"),
+        (service::TRACING_DISABLED, "tracing_disabled_ns"),
+    ] {
         if message.flag(field) {
             journal.facts.set(name, about, ts);
         }
     }
-    if message.flag(3) {
+    if message.flag(service::ALL_DATA_SOURCES_FLUSHED) {
         let name = "all_data_source_flushed_ns";
         journal.facts.add(name, about, true, ts);
     }
-    if let Some(slow) = message.bytes(7).map(Message) {
-        for source in slow.messages(1) {
+    if let Some(slow) = message.bytes(service::SLOW_STARTING_DATA_SOURCES).map(Message) {
+        for source in slow.messages(sources::DATA_SOURCE) {
             let part = |field| source.text(field).unwrap_or_default();
-            let text = format!("{} {}", part(1), part(2));
+            let text =
+                format!("{} {}", part(source::PRODUCER_NAME), part(source::DATA_SOURCE_NAME));
             let name = "slow_start_data_source";
             journal.facts.add(name, about, true, text);
         }
     }
-    if message.number(10).is_some() {
+    if message.number(service::CLONE_STARTED).is_some() {
         journal.set(&CLONE_STARTED, (file, machine), None, ts);
     }
-    if let Some(buffer) = message.number(11) {
+    if let Some(buffer) = message.number(service::BUFFER_CLONED) {
         // An int32, like trace processor's indexes of counters.
         let buffer = i64::from(buffer as i32);
         journal.set_at(&CLONE_DONE, (file, machine), Some(buffer), ts);
@@ -207,41 +209,42 @@ fn lifecycle(
 }
 
 fn system_info(message: Message<'_>) -> SystemInfo {
-    let utsname = Message(message.bytes(1).unwrap_or_default());
+    let utsname = Message(message.bytes(system::UTSNAME).unwrap_or_default());
     let text = |message: Message<'_>, field| message.text(field).map(String::from);
     SystemInfo {
-        name: text(message, 17),
-        sysname: text(utsname, 1),
-        version: text(utsname, 2),
-        release: text(utsname, 3),
-        architecture: text(utsname, 4).and_then(|machine| Architecture::of_machine(&machine)),
-        machine: text(utsname, 4),
-        num_cpus: message.small(8),
-        page_size: message.small(6),
-        android_build_fingerprint: text(message, 2),
-        android_device_manufacturer: text(message, 14),
+        name: text(message, system::MACHINE_NAME),
+        sysname: text(utsname, utsname::SYSNAME),
+        version: text(utsname, utsname::VERSION),
+        release: text(utsname, utsname::RELEASE),
+        architecture: text(utsname, utsname::MACHINE)
+            .and_then(|machine| Architecture::of_machine(&machine)),
+        machine: text(utsname, utsname::MACHINE),
+        num_cpus: message.small(system::NUM_CPUS),
+        page_size: message.small(system::PAGE_SIZE),
+        android_build_fingerprint: text(message, system::ANDROID_BUILD_FINGERPRINT),
+        android_device_manufacturer: text(message, system::ANDROID_DEVICE_MANUFACTURER),
         android_sdk_version: android_sdk_version(message),
-        system_ram_bytes: message.number(16).map(|bytes| bytes as i64),
+        system_ram_bytes: message.number(system::SYSTEM_RAM_BYTES).map(|bytes| bytes as i64),
     }
 }
 
 fn cpu(message: Message<'_>) -> CpuInfo {
     CpuInfo {
-        processor: message.text(1).map(String::from),
-        capacity: message.small(3),
-        frequencies: message.numbers(2).map(|frequency| frequency as u32).collect(),
-        arm: message.bytes(4).map(|arm| {
+        processor: message.text(cpu::PROCESSOR).map(String::from),
+        capacity: message.small(cpu::CAPACITY),
+        frequencies: message.numbers(cpu::FREQUENCIES).map(|frequency| frequency as u32).collect(),
+        arm: message.bytes(cpu::ARM_IDENTIFIER).map(|arm| {
             let number = |field| Message(arm).small(field).unwrap_or(0);
-            [1, 2, 3, 4, 5].map(number)
+            [arm::IMPLEMENTER, arm::ARCHITECTURE, arm::VARIANT, arm::PART, arm::REVISION]
+                .map(number)
         }),
-        features: message.number(5).unwrap_or(0),
+        features: message.number(cpu::FEATURES).unwrap_or(0),
     }
 }
 
 /// The last event counts, by its timestamp as recorded (rule O5).
-fn service_event(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
-    const TRACING_STARTED: u32 = 2;
-    if message.number(TRACING_STARTED).is_some() {
+fn tracing_started(message: Message<'_>, packet: &PlacedPacket<'_>, context: &mut ImportContext) {
+    if message.number(service::TRACING_STARTED).is_some() {
         let started = packet.header.timestamp;
         let of_part = context.definitions.parts.of(packet.part);
         of_part.tracing_started = started.or(of_part.tracing_started);

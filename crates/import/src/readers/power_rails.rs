@@ -9,6 +9,9 @@
 mod retiming;
 
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::{
+    power_rails as rails, power_rails_energy_data as data, power_rails_rail_descriptor as rail,
+};
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::Header;
 
@@ -19,7 +22,7 @@ use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::definitions::RailIndex;
 use crate::message::Message;
 use crate::output::Rows;
-use crate::place::TraceTime;
+use crate::place::{CountsFor, TraceTime};
 use crate::timeline::{Energy, Event};
 
 /// The greatest index whose descriptor is read.
@@ -40,10 +43,14 @@ impl Reader for PowerRails {
 
     const TABLES: &'static [&'static Table] = &[&tables::counter_record::TABLE];
 
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
+
     const TIMES: Times = Times::Inside;
 
     fn converts(message: &Message<'_>, _header: &Header<'_>) -> bool {
-        message.messages(2).any(|sample| sample.number(2).is_some())
+        message
+            .messages(rails::ENERGY_DATA)
+            .any(|sample| sample.number(data::TIMESTAMP_MS).is_some())
     }
 
     fn read(
@@ -60,13 +67,13 @@ impl Reader for PowerRails {
             }
             return;
         }
-        let session = message.number(3).unwrap_or(0);
-        for descriptor in message.messages(1) {
-            let index = descriptor.small(1).unwrap_or(0);
+        let session = message.number(rails::SESSION_UUID).unwrap_or(0);
+        for descriptor in message.messages(rails::RAIL_DESCRIPTOR) {
+            let index = descriptor.small(rail::INDEX).unwrap_or(0);
             if index <= GREATEST_INDEX {
                 let index = RailIndex { session, index };
-                let name = descriptor.text(2).unwrap_or_default();
-                let subsystem = descriptor.text(3);
+                let name = descriptor.text(rail::RAIL_NAME).unwrap_or_default();
+                let subsystem = descriptor.text(rail::SUBSYS_NAME);
                 let rails = &mut context.definitions.parts.of(packet.part).rails;
                 rails.describe(index, &name, subsystem.as_deref());
             }
@@ -75,16 +82,16 @@ impl Reader for PowerRails {
         let clock = context.place.clocks.event_clock(packet.part, boottime);
         let packet_ts = packet.placement.ts.filter(|_| packet.header.machine_id == HOST);
         let packet_ts = packet_ts.map(|TraceTime(ts)| ts);
-        for sample in message.messages(2) {
+        for sample in message.messages(rails::ENERGY_DATA) {
             let event = Event::Energy(Energy {
                 part: packet.part,
                 machine: packet.machine,
                 session,
-                index: sample.small(1).unwrap_or(0),
-                energy: sample.number(3).unwrap_or(0),
+                index: sample.small(data::INDEX).unwrap_or(0),
+                energy: sample.number(data::ENERGY).unwrap_or(0),
                 packet_ts,
             });
-            match sample.number(2) {
+            match sample.number(data::TIMESTAMP_MS) {
                 Some(time) => context.part(packet, &clock, time.saturating_mul(MILLI), &event),
                 None => context.packet(packet, &event),
             }

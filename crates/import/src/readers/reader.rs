@@ -11,7 +11,7 @@ use super::packet::PlacedPacket;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::message::Message;
 use crate::output::Rows;
-use crate::place::{SettledEvent, Snapshot};
+use crate::place::{CountsFor, SettledEvent, Snapshot};
 
 /// Reads the payloads of one type of packets, in file order.
 ///
@@ -34,6 +34,16 @@ pub(crate) trait Reader {
 
     /// The tables that the reader fills.
     const TABLES: &'static [&'static Table] = &[];
+
+    /// The large tables that nobody but this reader fills: they are complete after the last packet.
+    const OWN_TABLES: &'static [&'static Table] = &[];
+
+    /// The packets without a time for which the time of such a packet counts as seen (rule O2).
+    const COUNTS_FOR: CountsFor = CountsFor::All;
+
+    /// Whether somebody might miss a table of such packets. Nobody does if they are about the recording
+    /// itself, so they do not count as read either.
+    const IS_COUNTED: bool = true;
 
     /// The fields of `InternedData` that the reader, or the tracker of its events, looks up.
     const INTERNED: &'static [(u32, Kept)] = &[];
@@ -109,3 +119,32 @@ impl<'a> Payload<'a> for Message<'a> {
         Ok(Message(bytes))
     }
 }
+
+/// Declares readers without state whose payload is a [`Message`] without times: the function that reads it, and constants.
+macro_rules! message_readers {
+    ($($(#[$comment:meta])* $reader:ident => $read:expr $(, { $($constants:tt)* })?;)*) => {$(
+        $(#[$comment])*
+        #[derive(Debug, Default)]
+        pub(crate) struct $reader;
+
+        impl $crate::readers::reader::Reader for $reader {
+            type Payload<'a> = $crate::message::Message<'a>;
+
+            const TIMES: $crate::readers::retiming::Times = $crate::readers::retiming::Times::OfPacket;
+
+            $($($constants)*)?
+
+            fn read(
+                &mut self,
+                message: $crate::message::Message<'_>,
+                packet: &$crate::readers::PlacedPacket<'_>,
+                context: &mut $crate::readers::ImportContext,
+                _rows: &mut $crate::output::Rows<'_>,
+            ) {
+                $read(message, packet, context);
+            }
+        }
+    )*};
+}
+
+pub(super) use message_readers;

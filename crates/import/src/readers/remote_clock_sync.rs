@@ -1,14 +1,13 @@
 //! `remote_clock_sync`: a machine asked another machine for the time (rules X19 to X24).
 
+use timebase_schema::fields::remote_clock_sync as sync;
+
 use prost::Message;
 use timebase_trace::wire::proto::RemoteClockSync;
 
 use super::corrupt::Corrupt;
 use super::reader::{Payload, Reader};
 use super::retiming::Times;
-
-/// The field of the readings of both machines.
-const SYNCED_CLOCKS: u32 = 1;
 
 /// The most round trips that are read. A recorder writes the last five.
 const MOST: usize = 1 << 12;
@@ -20,7 +19,7 @@ pub(crate) struct RemoteClockSyncs;
 
 impl Payload<'_> for Box<RemoteClockSync> {
     fn parse(payload: &[u8]) -> Result<Self, Corrupt> {
-        Corrupt::count(payload, SYNCED_CLOCKS, MOST, "synced_clocks")?;
+        Corrupt::count(payload, sync::SYNCED_CLOCKS, MOST, "synced_clocks")?;
         Ok(Box::new(RemoteClockSync::decode(payload)?))
     }
 }

@@ -2,6 +2,10 @@
 //! and the settings that are known to lose data (rule MD9). The rest is read in the order of time
 //! (rule MD8).
 
+use timebase_schema::fields::{
+    data_source_config as data, ftrace_config as ftrace, trace_config as config,
+    trace_config_buffer_config as buffer, trace_config_data_source as source,
+};
 use timebase_trace::wire::packet::PacketType;
 
 use super::context::ImportContext;
@@ -41,6 +45,8 @@ pub(crate) struct TraceConfigs;
 impl Reader for TraceConfigs {
     type Payload<'a> = Message<'a>;
 
+    const IS_COUNTED: bool = false;
+
     const TIMES: Times = Times::OfPacket;
 
     fn read(
@@ -50,29 +56,18 @@ impl Reader for TraceConfigs {
         context: &mut ImportContext,
         _rows: &mut Rows<'_>,
     ) {
-        const BUFFERS: u32 = 1;
-        const FILL_POLICY: u32 = 4;
         const DISCARD: u64 = 2;
-        /// The field of a `DataSource`, and of its configuration.
-        const DATA_SOURCES: u32 = 2;
-        const CONFIG: u32 = 1;
-        const FTRACE_CONFIG: u32 = 100;
-        const SYMBOLIZE_KSYMS: u32 = 13;
-        const WRITE_INTO_FILE: u32 = 8;
-        const FLUSH_PERIOD_MS: u32 = 13;
-        const TRACE_ATTRIBUTES: u32 = 48;
-
         if packet.is_lost() {
             return;
         }
-        let buffers = config.messages(BUFFERS);
-        let sources = config.messages(DATA_SOURCES);
+        let buffers = config.messages(config::BUFFERS);
+        let sources = config.messages(config::DATA_SOURCES);
         let mut ftrace = sources
-            .flat_map(|source| source.messages(CONFIG))
-            .flat_map(|config| config.messages(FTRACE_CONFIG));
+            .flat_map(|source| source.messages(source::CONFIG))
+            .flat_map(|config| config.messages(data::FTRACE_CONFIG));
         let buffers: Vec<bool> =
-            buffers.map(|buffer| buffer.number(FILL_POLICY) == Some(DISCARD)).collect();
-        let writes_file = config.flag(WRITE_INTO_FILE);
+            buffers.map(|buffer| buffer.number(buffer::FILL_POLICY) == Some(DISCARD)).collect();
+        let writes_file = config.flag(config::WRITE_INTO_FILE);
         let (file, machine) = of(packet, context);
         if writes_file {
             for (buffer, _) in (0..).zip(&buffers).filter(|(_, discards)| **discards) {
@@ -80,14 +75,14 @@ impl Reader for TraceConfigs {
                 journal.add(&DISCARDS, (file, machine), Some(buffer), 1);
             }
         }
-        if let Some(said) = config.bytes(TRACE_ATTRIBUTES).map(Message) {
+        if let Some(said) = config.bytes(config::TRACE_ATTRIBUTES).map(Message) {
             let about = About::both(file, machine);
             attributes(said, about, &mut context.journal.facts);
         }
         let read = Config {
             discards: buffers,
-            wants_symbols: ftrace.any(|ftrace| ftrace.flag(SYMBOLIZE_KSYMS)),
-            lacks_flushes: writes_file && config.small(FLUSH_PERIOD_MS).unwrap_or(0) == 0,
+            wants_symbols: ftrace.any(|ftrace| ftrace.flag(ftrace::SYMBOLIZE_KSYMS)),
+            lacks_flushes: writes_file && config.small(config::FLUSH_PERIOD_MS).unwrap_or(0) == 0,
         };
         context.definitions.parts.of(packet.part).config = Some(read);
         ordered(PacketType::TRACE_CONFIG, config, packet, context);

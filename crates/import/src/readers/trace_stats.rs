@@ -14,6 +14,11 @@ use self::counters::{
     BUFFER, BUFFER_LOSSES, CAUSE, FILTER, FILTERED_OUT, FINAL_FLUSH, SEQUENCE_PACKET_LOSS,
     SEQUENCES_DROPPED, SERVICE, SERVICE_LOSSES,
 };
+use timebase_schema::fields::{
+    trace_stats as stats, trace_stats_buffer_stats as buffer, trace_stats_filter_stats as filter,
+    trace_stats_writer_stats as writer,
+};
+
 use super::context::ImportContext;
 use super::corrupt::Corrupt;
 use super::packet::PlacedPacket;
@@ -26,26 +31,6 @@ use crate::summary::LossKind;
 
 /// The most buffers of a packet. A recorder has at most some hundred, with twenty counters each.
 const MOST_BUFFERS: usize = 4096;
-
-/// The fields of `TraceStats`.
-mod field {
-    pub const BUFFER_STATS: u32 = 1;
-    pub const CHUNKS_DISCARDED: u32 = 8;
-    pub const PATCHES_DISCARDED: u32 = 9;
-    pub const INVALID_PACKETS: u32 = 10;
-    pub const FILTER_STATS: u32 = 11;
-    pub const FLUSHES_FAILED: u32 = 14;
-    pub const FINAL_FLUSH_OUTCOME: u32 = 15;
-    pub const WRITER_STATS: u32 = 18;
-    /// The fields of `FilterStats`.
-    pub const FILTER_ERRORS: u32 = 4;
-    pub const BYTES_DISCARDED_PER_BUFFER: u32 = 20;
-    /// The fields of `WriterStats`.
-    pub const SEQUENCE_ID: u32 = 1;
-    pub const BUFFER: u32 = 4;
-    /// The fields of `BufferStats`.
-    pub const CHUNKS_OVERWRITTEN: u32 = 3;
-}
 
 /// Reads the statistics of the recorder.
 #[derive(Debug, Default)]
@@ -65,11 +50,13 @@ struct Lost {
 impl Reader for TraceStats {
     type Payload<'a> = Message<'a>;
 
+    const IS_COUNTED: bool = false;
+
     const TIMES: Times = Times::OfPacket;
 
     fn parse(payload: &[u8]) -> Result<Message<'_>, Corrupt> {
         let stats = Message::parse(payload)?;
-        Corrupt::count(payload, field::BUFFER_STATS, MOST_BUFFERS, "buffers")?;
+        Corrupt::count(payload, stats::BUFFER_STATS, MOST_BUFFERS, "buffers")?;
         Ok(stats)
     }
 
@@ -150,7 +137,7 @@ impl Report<'_> {
                 self.lost(*kind, value);
             }
         }
-        let outcome = stats.number(field::FINAL_FLUSH_OUTCOME).unwrap_or(0);
+        let outcome = stats.number(stats::FINAL_FLUSH_OUTCOME).unwrap_or(0);
         for (value, counter) in &FINAL_FLUSH {
             if outcome == u64::from(*value) {
                 let before = self.context.journal.recorded(counter, self.of, None);
@@ -161,24 +148,24 @@ impl Report<'_> {
                 }
             }
         }
-        let Some(filter) = stats.bytes(field::FILTER_STATS).map(Message) else {
+        let Some(filter) = stats.bytes(stats::FILTER_STATS).map(Message) else {
             return;
         };
         for (field, counter) in &FILTER {
             let value = filter.number(*field).unwrap_or(0);
             self.set(counter, None, value);
-            if *field == field::FILTER_ERRORS {
+            if *field == filter::ERRORS {
                 self.lost(LossKind::Buffer, value);
             }
         }
-        let discarded = filter.numbers(field::BYTES_DISCARDED_PER_BUFFER);
+        let discarded = filter.numbers(filter::BYTES_DISCARDED_PER_BUFFER);
         for (buffer, bytes) in (0..MOST_BUFFERS as u32).zip(discarded) {
             self.set(&FILTERED_OUT, Some(buffer), bytes);
         }
     }
 
     fn buffers(&mut self, stats: Message<'_>) {
-        for (buffer, stats) in (0..).zip(stats.messages(field::BUFFER_STATS)) {
+        for (buffer, stats) in (0..).zip(stats.messages(stats::BUFFER_STATS)) {
             for (field, counter) in &BUFFER {
                 let value = stats.number(*field).unwrap_or(0);
                 self.set(counter, Some(buffer), value);
@@ -186,7 +173,7 @@ impl Report<'_> {
                     && let Some(lost) = self.lost(LossKind::Buffer, value)
                 {
                     lost.loss.buffer = Some(buffer);
-                    lost.by_ring = *field == field::CHUNKS_OVERWRITTEN;
+                    lost.by_ring = *field == buffer::CHUNKS_OVERWRITTEN;
                 }
             }
         }
@@ -197,10 +184,10 @@ impl Report<'_> {
     fn writers(&mut self, stats: Message<'_>) {
         let mut buffers: BTreeMap<u32, OfWriters> = BTreeMap::new();
         let machine_id = self.packet.header.machine_id;
-        for writer in stats.messages(field::WRITER_STATS) {
+        for writer in stats.messages(stats::WRITER_STATS) {
             // 0 means packets without a sequence.
-            let id = writer.small(field::SEQUENCE_ID).filter(|&id| id != 0);
-            let buffer = writer.small(field::BUFFER).unwrap_or(0);
+            let id = writer.small(writer::SEQUENCE_ID).filter(|&id| id != 0);
+            let buffer = writer.small(writer::BUFFER).unwrap_or(0);
             let known = id.and_then(|id| self.context.place.sequences.known(machine_id, id));
             let Some(sequence) = known else {
                 continue;

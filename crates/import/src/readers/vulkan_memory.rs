@@ -7,22 +7,21 @@
 //! followed.
 
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::vulkan_memory_event as memory;
 use timebase_schema::{Table, tables};
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::context::ImportContext;
-use super::observed::observe;
+use super::observed::{observe, packet_event};
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::retiming::{Fixed, Retime, Retimed, Rewritten, Times, put_with};
 use crate::message::Message;
 use crate::output::Rows;
-use crate::timeline::{self, Event};
+use crate::place::CountsFor;
+use crate::timeline::Event;
 use crate::trackers::VULKAN_INTERNED;
-
-/// The field of the time, on BOOTTIME.
-const TIMESTAMP: u32 = 3;
 
 /// Reads events of Vulkan's memory.
 #[derive(Debug, Default)]
@@ -30,7 +29,7 @@ pub(crate) struct VulkanMemoryEvents;
 
 /// The event's own time, if it has one.
 fn time(message: Message<'_>) -> Option<u64> {
-    message.number(TIMESTAMP)
+    message.number(memory::TIMESTAMP)
 }
 
 impl Reader for VulkanMemoryEvents {
@@ -40,6 +39,8 @@ impl Reader for VulkanMemoryEvents {
         &[&tables::counter_record::TABLE, &tables::thread_record::TABLE];
 
     const INTERNED: &'static [(u32, Kept)] = VULKAN_INTERNED;
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 
@@ -67,16 +68,7 @@ impl Reader for VulkanMemoryEvents {
         };
         let boottime = Some((ClockId::BOOTTIME, SeqId(0)));
         let clock = context.place.clocks.event_clock(packet.part, boottime);
-        let event = Event::Packet(timeline::PacketEvent {
-            id: packet.id,
-            part: packet.part,
-            machine: packet.machine,
-            field: packet_type.0,
-            trusted_pid: packet.trusted_pid(),
-            interval: packet.generation.interval,
-            valid: packet.valid,
-            payload: message.0,
-        });
+        let event = Event::Packet(packet_event(packet_type, message, packet, context));
         context.part(packet, &clock, time, &event);
     }
 
@@ -99,7 +91,7 @@ impl Reader for VulkanMemoryEvents {
         if reading == recorded {
             return Rewritten::Same;
         }
-        put_with(out, packet.payload, TIMESTAMP, reading);
+        put_with(out, packet.payload, memory::TIMESTAMP, reading);
         Rewritten::Changed
     }
 }

@@ -7,7 +7,8 @@ use timebase_trace::Interval;
 use super::json_event::{JSON, JsonRecord};
 use super::label::Name;
 use super::track_event::{TRACK, TrackRecord};
-use crate::compact::{Put, Take, cut};
+use crate::compact::{Compact, Put, Take, cut};
+use crate::message::Message;
 use crate::place::{PartIx, PartKey, PartKeys};
 
 /// Something that happens at one time. Machines are rows of `machine`; pids and tids are those in
@@ -22,7 +23,8 @@ pub(crate) enum Event<'a> {
     Energy(Energy),
     Track(TrackRecord<'a>),
     Profile(ProfileEvent<'a>),
-    Recorded(RecordedEvent<'a>),
+    /// A packet in which the recording tells something about itself.
+    Recorded(PacketEvent<'a>),
     Json(JsonRecord<'a>),
     /// A sequence lost packets before this (rule DT7).
     PacketsLost {
@@ -100,12 +102,13 @@ pub(crate) struct LogLine {
     pub row: i64,
 }
 
-/// The payload of a packet.
+/// A packet, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PacketEvent<'a> {
     /// The packet's row.
     pub id: i64,
     pub part: PartIx,
+    pub file: u32,
     pub machine: u32,
     /// Its field of `TracePacket`.
     pub field: u32,
@@ -116,6 +119,12 @@ pub(crate) struct PacketEvent<'a> {
     /// Whether the state of its sequence can be trusted (rule S3).
     pub valid: bool,
     pub payload: &'a [u8],
+}
+
+impl<'a> PacketEvent<'a> {
+    pub fn message(&self) -> Message<'a> {
+        Message(self.payload)
+    }
 }
 
 /// A packet of a profiler, or a sample in one, with the facts that its position in the file
@@ -135,19 +144,6 @@ pub(crate) struct ProfileEvent<'a> {
     pub until: u64,
     /// The defaults of its sequence, as a number in the definitions of profiles.
     pub defaults: u32,
-    pub payload: &'a [u8],
-}
-
-/// A packet, or a part of it, in which the recording tells something about itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RecordedEvent<'a> {
-    /// The packet's row.
-    pub packet: i64,
-    pub part: PartIx,
-    pub file: u32,
-    pub machine: u32,
-    /// Its field of `TracePacket`.
-    pub field: u32,
     pub payload: &'a [u8],
 }
 
@@ -196,47 +192,18 @@ impl<'a> Event<'a> {
                     .natural(event.tid.into())
                     .natural(event.field.into());
                 if !event.message.is_empty() {
-                    put_interval(&mut put, event.interval);
+                    event.interval.put(&mut put);
                     put.rest(event.message);
                 }
             }
-            Event::LogLine(line) => {
-                put.natural(LOG_LINE)
-                    .natural(line.part.0.into())
-                    .natural(line.pid.into())
-                    .natural(line.tid.into())
-                    .integer(line.row);
-            }
-            Event::Packet(packet) => {
-                put.natural(PACKET)
-                    .natural(packet.part.0.into())
-                    .integer(packet.id)
-                    .natural(packet.field.into())
-                    .natural(packet.trusted_pid.into())
-                    .natural(packet.valid.into());
-                put_interval(&mut put, packet.interval);
-                put.rest(packet.payload);
-            }
-            Event::Energy(energy) => {
-                put.natural(ENERGY)
-                    .natural(energy.part.0.into())
-                    .natural(energy.session)
-                    .natural(energy.index.into())
-                    .natural(energy.energy)
-                    .natural(energy.packet_ts.is_some().into())
-                    .integer(energy.packet_ts.unwrap_or(0));
-            }
+            Event::LogLine(line) => line.put(put.natural(LOG_LINE)),
+            Event::Packet(packet) => packet.put(put.natural(PACKET)),
+            Event::Energy(energy) => energy.put(put.natural(ENERGY)),
             Event::Track(TrackRecord(key, record)) => {
                 put.natural(TRACK).natural(key.part.0.into()).rest(record);
             }
-            Event::Profile(event) => event.put(&mut put),
-            Event::Recorded(event) => {
-                put.natural(RECORDED)
-                    .natural(event.part.0.into())
-                    .integer(event.packet)
-                    .natural(event.field.into())
-                    .rest(event.payload);
-            }
+            Event::Profile(event) => event.put(put.natural(PROFILE)),
+            Event::Recorded(packet) => packet.put(put.natural(RECORDED)),
             Event::Json(record) => {
                 let (key, record) = record.bytes();
                 put.natural(JSON).natural(key.part.0.into()).rest(record);
@@ -262,7 +229,7 @@ impl<'a> Event<'a> {
             Event::Energy(energy) => Some(energy.part),
             Event::Track(TrackRecord(key, _)) => Some(key.part),
             Event::Profile(event) => Some(event.part),
-            Event::Recorded(event) => Some(event.part),
+            Event::Recorded(packet) => Some(packet.part),
             Event::Json(record) => Some(record.part()),
             Event::PacketsLost { .. } | Event::Nothing => None,
         }
@@ -301,35 +268,14 @@ impl<'a> Event<'a> {
                     message: &[],
                 };
                 if !take.0.is_empty() {
-                    event.interval = take_interval(&mut take)?;
+                    event.interval = Interval::take(&mut take)?;
                     event.message = take.rest();
                 }
                 Event::Ftrace(event)
             }
-            LOG_LINE => {
-                let PartKey { part, machine, .. } = parts.take(&mut take)?;
-                Event::LogLine(LogLine {
-                    part,
-                    machine,
-                    pid: take.small()?,
-                    tid: take.small()?,
-                    row: take.integer()?,
-                })
-            }
-            PACKET => {
-                let PartKey { part, machine, .. } = parts.take(&mut take)?;
-                Event::Packet(PacketEvent {
-                    part,
-                    machine,
-                    id: take.integer()?,
-                    field: take.small()?,
-                    trusted_pid: take.small()?,
-                    valid: take.natural()? != 0,
-                    interval: take_interval(&mut take)?,
-                    payload: take.rest(),
-                })
-            }
-            ENERGY => Event::Energy(Energy::take(take, parts)?),
+            LOG_LINE => Event::LogLine(LogLine::take(&mut take, parts)?),
+            PACKET => Event::Packet(PacketEvent::take(&mut take, parts)?),
+            ENERGY => Event::Energy(Energy::take(&mut take, parts)?),
             TRACK => {
                 let key = parts.take(&mut take)?;
                 Event::Track(TrackRecord(key, take.rest()))
@@ -338,18 +284,8 @@ impl<'a> Event<'a> {
                 let key = parts.take(&mut take)?;
                 Event::Json(JsonRecord::again(key, take.rest()))
             }
-            PROFILE => Event::Profile(ProfileEvent::take(take, parts)?),
-            RECORDED => {
-                let key = parts.take(&mut take)?;
-                Event::Recorded(RecordedEvent {
-                    part: key.part,
-                    file: key.file,
-                    machine: key.machine,
-                    packet: take.integer()?,
-                    field: take.small()?,
-                    payload: take.rest(),
-                })
-            }
+            PROFILE => Event::Profile(ProfileEvent::take(&mut take, parts)?),
+            RECORDED => Event::Recorded(PacketEvent::take(&mut take, parts)?),
             NOTHING => Event::Nothing,
             PACKETS_LOST => Event::PacketsLost { sequence: take.small()? },
             _ => return Err(cut()),
@@ -420,49 +356,32 @@ impl Waking {
     }
 }
 
-impl<'a> ProfileEvent<'a> {
-    fn put(&self, put: &mut Put<'_>) {
-        put.natural(PROFILE)
-            .natural(self.part.0.into())
-            .integer(self.packet)
-            .natural(self.field.into())
-            .natural(self.writer.into())
-            .natural(self.until)
-            .natural(self.defaults.into());
-        put_interval(put, self.interval);
-        put.rest(self.payload);
-    }
+/// Gives events a compact form: their part, which has the first fields of the list, and the other fields.
+macro_rules! events {
+    ($($event:ty { $($of_part:ident),*; $($field:ident),* })*) => {$(
+        impl<'a> $event {
+            fn put(&self, put: &mut Put<'_>) {
+                self.part.put(put);
+                $(self.$field.put(put);)*
+            }
 
-    fn take(mut take: Take<'a>, parts: &PartKeys) -> io::Result<Self> {
-        Ok(ProfileEvent {
-            part: parts.take(&mut take)?.part,
-            packet: take.integer()?,
-            field: take.small()?,
-            writer: take.small()?,
-            until: take.natural()?,
-            defaults: take.small()?,
-            interval: take_interval(&mut take)?,
-            payload: take.rest(),
-        })
-    }
+            fn take(take: &mut Take<'a>, parts: &PartKeys) -> io::Result<Self> {
+                let key = parts.take(take)?;
+                Ok(Self {
+                    part: key.part,
+                    $($of_part: key.$of_part,)*
+                    $($field: Compact::take(take)?,)*
+                })
+            }
+        }
+    )*};
 }
 
-impl Energy {
-    fn take(mut take: Take<'_>, parts: &PartKeys) -> io::Result<Self> {
-        let PartKey { part, machine, .. } = parts.take(&mut take)?;
-        Ok(Energy {
-            part,
-            machine,
-            session: take.natural()?,
-            index: take.small()?,
-            energy: take.natural()?,
-            packet_ts: {
-                let is_known = take.natural()? != 0;
-                let ts = take.integer()?;
-                is_known.then_some(ts)
-            },
-        })
-    }
+events! {
+    LogLine { machine; pid, tid, row }
+    PacketEvent<'a> { file, machine; id, field, trusted_pid, valid, interval, payload }
+    ProfileEvent<'a> { ; packet, field, writer, until, defaults, interval, payload }
+    Energy { machine; session, index, energy, packet_ts }
 }
 
 /// The number of a name; 0 means none.
@@ -477,14 +396,6 @@ fn name(take: &mut Take<'_>) -> io::Result<Option<Name>> {
         Some(Ok(number)) => Ok(Some(Name(number))),
         Some(Err(_)) => Err(cut()),
     }
-}
-
-fn put_interval(put: &mut Put<'_>, interval: Interval) {
-    put.natural(interval.sequence.into()).natural(interval.cleared.into());
-}
-
-fn take_interval(take: &mut Take<'_>) -> io::Result<Interval> {
-    Ok(Interval { sequence: take.small()?, cleared: take.small()? })
 }
 
 #[cfg(test)]
@@ -527,6 +438,7 @@ mod tests {
         let packet = PacketEvent {
             id: 7,
             part: PartIx(1),
+            file: 2,
             machine: 11,
             field: 2,
             trusted_pid: 500,
@@ -552,18 +464,10 @@ mod tests {
             defaults: 2,
             payload: b"sample",
         };
-        let recorded = RecordedEvent {
-            packet: 4,
-            part: PartIx(2),
-            file: 3,
-            machine: 12,
-            field: 113,
-            payload: b"trigger",
-        };
         for event in [
             Event::Nothing,
             Event::Profile(profile),
-            Event::Recorded(recorded),
+            Event::Recorded(packet),
             Event::Energy(energy),
             Event::Switch(switch),
             Event::Switch(Switch { prev: None, ..switch }),

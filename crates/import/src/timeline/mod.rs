@@ -24,8 +24,7 @@ mod order;
 mod track_event;
 
 pub(crate) use event::{
-    Energy, Event, FtraceEvent, LogLine, PacketEvent, Prev, ProfileEvent, RecordedEvent, Switch,
-    Waker, Waking,
+    Energy, Event, FtraceEvent, LogLine, PacketEvent, Prev, ProfileEvent, Switch, Waker, Waking,
 };
 pub(crate) use json_event::{
     JsonEvent, JsonRecord, JsonThreadIx, NameOf, ProfileSample, ThreadState,

@@ -3,12 +3,13 @@
 use std::io;
 
 use timebase_schema::fields::ftrace_event as event;
+use timebase_trace::wire::packet::PacketType;
 
 use super::atrace::Atrace;
 use super::buffers::Buffers;
 use super::counters::{Counters, ENERGY_FAULTS};
 use super::events::Events;
-use super::frames::{self, FRAME_TIMELINE_EVENT, Frames};
+use super::frames::{self, Frames};
 use super::gpu::Gpu;
 use super::interrupts::Interrupts;
 use super::json::JsonEvents;
@@ -185,7 +186,7 @@ impl Trackers {
                     system.each(|tracker| tracker.ftrace(ts, event, emitter, at));
                 }
             }
-            Event::Packet(packet) if packet.field == FRAME_TIMELINE_EVENT => {
+            Event::Packet(packet) if packet.field == PacketType::FRAME_TIMELINE_EVENT.0 => {
                 let frames = self.frames.get_or_insert_default();
                 frames.packet(ts, packet, at);
             }

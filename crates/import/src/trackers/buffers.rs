@@ -1,6 +1,6 @@
 //! The times for which buffers of ion and of DMA heaps were allocated: slices (rule M2).
 
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{ftrace_event as event, ion_stat_ftrace_event as ion};
 
 use super::events::Events;
 use super::tracker::{Tracker, TrackerContext};
@@ -31,8 +31,8 @@ impl Tracker for Buffers {
             _ => return,
         };
         let message = Message(event.message);
-        let cookie = message.number(1).unwrap_or(0) as i64;
-        let size = message.number(2).unwrap_or(0) as i64;
+        let cookie = message.number(ion::BUFFER_ID).unwrap_or(0) as i64;
+        let size = message.number(ion::LEN).unwrap_or(0) as i64;
         let machine = event.machine;
         let world = &mut *at.world;
         let lanes = &mut world.lanes;

@@ -9,7 +9,10 @@
 use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    ftrace_event as event, irq_handler_entry_ftrace_event as entry,
+    irq_handler_exit_ftrace_event as exit,
+};
 
 use super::events::Events;
 use super::tracker::{Tracker, TrackerContext};
@@ -79,7 +82,7 @@ impl Tracker for Interrupts {
         let soft_name = usize::try_from(vector).ok().and_then(|vector| SOFT_NAMES.get(vector));
         match event.field {
             event::IRQ_HANDLER_ENTRY => {
-                let name = message.text(2).unwrap_or_default();
+                let name = message.text(entry::NAME).unwrap_or_default();
                 self.name.clear();
                 // Writing a text to a String never fails.
                 let _ = write!(self.name, "IRQ ({name})");
@@ -90,7 +93,7 @@ impl Tracker for Interrupts {
                 self.name = name;
             }
             event::IRQ_HANDLER_EXIT => {
-                let ret = match message.number(2) {
+                let ret = match message.number(exit::RET) {
                     Some(HANDLED) => "handled",
                     _ => "unhandled",
                 };

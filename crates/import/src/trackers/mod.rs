@@ -33,4 +33,3 @@ pub(crate) use all::{faults_of_machines, reads_ftrace};
 pub(crate) use gpu::{GPU_INTERNED, VULKAN_INTERNED};
 pub(crate) use parts::follow;
 pub(crate) use profiles::PROFILES_INTERNED;
-pub(crate) use sched::KERNEL_SYMBOLS;

@@ -1,7 +1,17 @@
 //! The events that create, name, bind and end processes and threads (rules P10 to P17, GK5).
 
-use timebase_schema::fields::ftrace_event as event;
-use timebase_schema::fields::trace_packet as packet;
+use timebase_schema::fields::{
+    chrome_active_processes as active, chrome_process_descriptor as chrome_process,
+    chrome_thread_descriptor as chrome_thread, ftrace_event as event,
+    generic_kernel_process_tree as generic, generic_kernel_process_tree_process as generic_process,
+    generic_kernel_process_tree_thread as generic_thread,
+    generic_kernel_task_rename_event as generic_rename, process_descriptor as described,
+    process_stats as stats, process_stats_process as process_of_stats,
+    process_stats_thread as thread_of_stats, process_tree as tree, process_tree_process as process,
+    process_tree_thread as thread, sched_process_free_ftrace_event as free,
+    task_newtask_ftrace_event as newtask, task_rename_ftrace_event as rename,
+    thread_descriptor as described_thread, trace_packet as packet,
+};
 use timebase_schema::tables::android_log_thread;
 
 use super::chrome_names;
@@ -55,11 +65,11 @@ impl Tracker for Processes {
         match event.field {
             event::TASK_NEWTASK => newtask(ts, event, message, at),
             event::TASK_RENAME => {
-                let pid = message.small(1).unwrap_or(0).into();
-                rename(event.machine, pid, message.bytes(3), at);
+                let pid = message.small(rename::PID).unwrap_or(0).into();
+                rename(event.machine, pid, message.bytes(rename::NEWCOMM), at);
             }
             event::SCHED_PROCESS_FREE => {
-                let pid = message.small(2).unwrap_or(0).into();
+                let pid = message.small(free::PID).unwrap_or(0).into();
                 let threads = &mut at.world.threads;
                 if let Some(utid) = threads.live(event.machine, pid) {
                     threads.ends(ts, utid);
@@ -90,14 +100,14 @@ impl Tracker for Processes {
                 }
             }
             packet::TRACK_EVENT => {
-                for pid in message.numbers(1) {
+                for pid in message.numbers(active::PID) {
                     let upid = at.world.threads.process(machine, i64::from(pid as u32));
                     self.missing.active(ts, machine, upid);
                 }
             }
             packet::GENERIC_KERNEL_TASK_RENAME_EVENT => {
-                let tid = message.number(1).unwrap_or(0) as i64;
-                rename(machine, tid, message.bytes(2), at);
+                let tid = message.number(generic_rename::TID).unwrap_or(0) as i64;
+                rename(machine, tid, message.bytes(generic_rename::COMM), at);
             }
             packet::GENERIC_KERNEL_PROCESS_TREE => generic_process_tree(machine, message, at),
             _ => {}
@@ -123,15 +133,15 @@ fn newtask(
     message: Message<'_>,
     at: &mut TrackerContext<'_, '_>,
 ) {
-    let pid = i64::from(message.small(1).unwrap_or(0));
+    let pid = i64::from(message.small(newtask::PID).unwrap_or(0));
     if pid == 0 {
         return;
     }
     let (machine, maker) = (event.machine, event.tid.into());
-    let name = message.bytes(2);
+    let name = message.bytes(newtask::COMM);
     let name = name.map(|name| at.world.definitions.names.number(name));
     let threads = &mut at.world.threads;
-    if message.number(3).unwrap_or(0) & CLONE_THREAD == 0 {
+    if message.number(newtask::CLONE_FLAGS).unwrap_or(0) & CLONE_THREAD == 0 {
         let (upid, _) = threads.fork(Some(ts), machine, pid, name);
         let maker = threads.thread(machine, maker);
         threads.child_of(upid, maker);
@@ -160,10 +170,10 @@ fn rename(machine: u32, tid: i64, name: Option<&[u8]>, at: &mut TrackerContext<'
 /// The process tree of Linux (rule P14).
 fn process_tree(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     let mut kernel = Vec::new();
-    for process in message.messages(1) {
-        let pid = i64::from(process.small(1).unwrap_or(0));
-        let parent = i64::from(process.small(2).unwrap_or(0));
-        let cmdline: Vec<_> = process.each(3).map(String::from_utf8_lossy).collect();
+    for process in message.messages(tree::PROCESSES) {
+        let pid = i64::from(process.small(process::PID).unwrap_or(0));
+        let parent = i64::from(process.small(process::PPID).unwrap_or(0));
+        let cmdline: Vec<_> = process.each(process::CMDLINE).map(String::from_utf8_lossy).collect();
         let Some(first) = cmdline.first() else {
             continue;
         };
@@ -184,28 +194,31 @@ fn process_tree(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, 
         let upid = threads.process(machine, pid);
         threads.set_parent(upid, parent);
         threads.call_process(upid, Rank::Fourth, argv0);
-        let uid = process.small(5).map(i64::from);
+        let uid = process.small(process::UID).map(i64::from);
         threads.runs_as(upid, uid, Some(&joined));
-        if process.flag(9) {
+        if process.flag(process::CMDLINE_IS_COMM) {
             let utid = threads.thread(machine, pid);
             threads.call_thread(utid, Rank::Second, &joined);
         }
-        if let Some(start) = process.number(7).and_then(|start| i64::try_from(start).ok()) {
+        if let Some(start) = process
+            .number(process::PROCESS_START_FROM_BOOT)
+            .and_then(|start| i64::try_from(start).ok())
+        {
             threads.starts(upid, start);
         }
-        if process.number(8).is_some() {
-            let is_kthread = ArgValue::Bool(process.flag(8));
+        if process.number(process::IS_KTHREAD).is_some() {
+            let is_kthread = ArgValue::Bool(process.flag(process::IS_KTHREAD));
             if let Some(args) = at.world.threads.process_args(upid) {
                 args.push("is_kthread", is_kthread, &mut at.world.definitions.names);
             }
         }
     }
-    for thread in message.messages(2) {
-        let tid = i64::from(thread.small(1).unwrap_or(0));
-        let tgid = i64::from(thread.small(3).unwrap_or(0));
+    for thread in message.messages(tree::THREADS) {
+        let tid = i64::from(thread.small(thread::TID).unwrap_or(0));
+        let tgid = i64::from(thread.small(thread::TGID).unwrap_or(0));
         let threads = &mut at.world.threads;
         threads.bind(machine, tid, tgid);
-        if let Some(name) = thread.text(2) {
+        if let Some(name) = thread.text(thread::NAME) {
             let name = match tid == tgid && kernel.contains(&tid) {
                 true => worker(&name),
                 false => &name,
@@ -220,22 +233,26 @@ fn process_tree(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, 
 fn generic_process_tree(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     let threads = &mut at.world.threads;
     let number = |of: Message<'_>, field| of.number(field).unwrap_or(0) as i64;
-    for process in message.messages(1) {
-        let Some(cmdline) = process.text(3) else {
+    for process in message.messages(generic::PROCESSES) {
+        let Some(cmdline) = process.text(generic_process::CMDLINE) else {
             continue;
         };
-        let parent = threads.process_alone(machine, number(process, 2));
-        let upid = threads.process_alone(machine, number(process, 1));
+        let parent = threads.process_alone(machine, number(process, generic_process::PPID));
+        let upid = threads.process_alone(machine, number(process, generic_process::PID));
         threads.set_parent(upid, parent);
         let name = cmdline.split(' ').next().unwrap_or_default();
         threads.call_process(upid, Rank::Fourth, name);
         threads.runs_as(upid, None, Some(&cmdline));
     }
-    for thread in message.messages(2) {
-        let upid = threads.process_alone(machine, number(thread, 2));
-        let utid = threads.bind_one(machine, number(thread, 1), upid);
-        threads.set_roles(utid, thread.flag(4), thread.flag(5));
-        if let Some(name) = thread.text(3) {
+    for thread in message.messages(generic::THREADS) {
+        let upid = threads.process_alone(machine, number(thread, generic_thread::PID));
+        let utid = threads.bind_one(machine, number(thread, generic_thread::TID), upid);
+        threads.set_roles(
+            utid,
+            thread.flag(generic_thread::IS_MAIN_THREAD),
+            thread.flag(generic_thread::IS_IDLE),
+        );
+        if let Some(name) = thread.text(generic_thread::COMM) {
             threads.call_thread(utid, Rank::Second, &name);
         }
     }
@@ -255,21 +272,25 @@ fn worker(name: &str) -> &str {
 
 /// The statistics of processes, which name their threads (rule P15).
 fn process_stats(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
-    const EARLY: std::ops::RangeInclusive<u32> = 12..=14;
+    const EARLY: [u32; 3] = [
+        process_of_stats::IS_PEAK_RSS_RESETTABLE,
+        process_of_stats::CHROME_PRIVATE_FOOTPRINT_KB,
+        process_of_stats::CHROME_PEAK_RESIDENT_SET_KB,
+    ];
     let threads = &mut at.world.threads;
-    for process in message.messages(1) {
-        let pid = process.small(1).unwrap_or(0).into();
+    for process in message.messages(stats::PROCESSES) {
+        let pid = process.small(process_of_stats::PID).unwrap_or(0).into();
         for _ in process.fields().filter(|(field, _)| EARLY.contains(field)) {
             threads.process(machine, pid);
         }
     }
-    for process in message.messages(1) {
-        let pid = process.small(1).unwrap_or(0).into();
+    for process in message.messages(stats::PROCESSES) {
+        let pid = process.small(process_of_stats::PID).unwrap_or(0).into();
         for (field, value) in process.fields() {
             match (field, value) {
-                (1, _) => {}
-                (11, timebase_descriptor::field::Value::Bytes(thread)) => {
-                    let tid = Message(thread).small(1).unwrap_or(0).into();
+                (process_of_stats::PID, _) => {}
+                (process_of_stats::THREADS, timebase_descriptor::field::Value::Bytes(thread)) => {
+                    let tid = Message(thread).small(thread_of_stats::TID).unwrap_or(0).into();
                     threads.bind(machine, tid, pid);
                 }
                 _ => {
@@ -287,22 +308,22 @@ fn process_descriptor(
     at: &mut TrackerContext<'_, '_>,
 ) -> Upid {
     let machine = packet.machine;
-    let pid = message.small(1).unwrap_or(0).into();
+    let pid = message.small(described::PID).unwrap_or(0).into();
     let pid = at.world.process_outside(machine, packet.trusted_pid, pid);
     let threads = &mut at.world.threads;
     let upid = threads.process(machine, pid);
-    if let Some(name) = message.text(6).filter(|name| !name.is_empty()) {
+    if let Some(name) = message.text(described::PROCESS_NAME).filter(|name| !name.is_empty()) {
         threads.call_process(upid, Rank::Second, &name);
     }
-    if let Some(kind) = message.small(4) {
+    if let Some(kind) = message.small(described::CHROME_PROCESS_TYPE) {
         is_of_type(upid, kind, threads);
     }
-    let start = message.number(7).map(|start| start as i64);
+    let start = message.number(described::START_TIMESTAMP_NS).map(|start| start as i64);
     if let Some(start) = start.filter(|&start| start > 0) {
         threads.starts(upid, start);
     }
     // J6
-    let labels = (0..).zip(message.each(8).map(String::from_utf8_lossy));
+    let labels = (0..).zip(message.each(described::PROCESS_LABELS).map(String::from_utf8_lossy));
     if let Some(args) = threads.process_args(upid) {
         for (index, label) in labels {
             let names = &mut at.world.definitions.names;
@@ -326,18 +347,18 @@ fn is_of_type(upid: Upid, kind: u32, threads: &mut Threads) {
 /// Applies a `ChromeProcessDescriptor` (rule J8).
 fn chrome_process(upid: Upid, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
     let (threads, names) = (&mut at.world.threads, &mut at.world.definitions.names);
-    let kind = message.small(1).unwrap_or(0);
+    let kind = message.small(chrome_process::PROCESS_TYPE).unwrap_or(0);
     is_of_type(upid, kind, threads);
     let Some(args) = threads.process_args(upid) else {
         return;
     };
     let kind = chrome_names::of_process(kind).map_or(ArgValue::NoText, ArgValue::Text);
     args.push("chrome.process_type", kind, names);
-    if let Some(package) = message.text(4) {
+    if let Some(package) = message.text(chrome_process::HOST_APP_PACKAGE_NAME) {
         let package = ArgValue::Text(&package);
         args.push("chrome.host_app_package_name", package, names);
     }
-    if let Some(id) = message.number(5) {
+    if let Some(id) = message.number(chrome_process::CRASH_TRACE_ID) {
         args.push("chrome.crash_trace_id", ArgValue::Uint(id), names);
     }
 }
@@ -359,10 +380,12 @@ fn thread_descriptor(
     });
     let threads = &mut at.world.threads;
     let utid = threads.bind(machine, tid, pid);
-    let name = message.text(5).filter(|name| !name.is_empty());
+    let name = message.text(described_thread::THREAD_NAME).filter(|name| !name.is_empty());
     if let Some(name) = name {
         threads.call_thread(utid, Rank::Fourth, &name);
-    } else if let Some(name) = message.small(4).and_then(chrome_names::of_thread) {
+    } else if let Some(name) =
+        message.small(described_thread::CHROME_THREAD_TYPE).and_then(chrome_names::of_thread)
+    {
         threads.call_thread(utid, Rank::Fourth, name);
     }
     utid
@@ -385,7 +408,8 @@ fn track_descriptor(
     if let Some(thread) = thread_of(message) {
         let utid = thread_descriptor(packet, thread, is_sandboxed(message), at);
         // J9
-        let kind = chrome_thread_of(message).and_then(|thread| thread.small(1));
+        let kind =
+            chrome_thread_of(message).and_then(|thread| thread.small(chrome_thread::THREAD_TYPE));
         if let Some(name) = kind.and_then(chrome_names::of_thread) {
             at.world.threads.call_thread(utid, Rank::Third, name);
         }

@@ -1,13 +1,11 @@
 //! The recording's statements about itself, in the order of time: facts and counters (rules MD), and its
 //! triggers, which are slices too (rule MD16).
 
-use timebase_schema::fields::trace_packet as packet;
+use timebase_schema::fields::{chrome_trigger, trace_packet as field, trigger};
 
 use crate::arguments::{ArgBuf, ArgValue};
-use crate::definitions::Record;
-use crate::message::Message;
-use crate::timeline::{Label, RecordedEvent};
-use crate::world::{FlowEvent, FlowId, Made, NewSlice, NewTrack, Owner, Step};
+use crate::timeline::{Label, PacketEvent};
+use crate::world::{FlowEvent, FlowId, MadeSlice, NewSlice, NewTrack, Owner, Step};
 
 use super::tracker::TrackerContext;
 
@@ -22,44 +20,41 @@ pub(super) struct Recording {
 
 impl Recording {
     /// Takes a packet, or the part of a packet that is read in the order of time.
-    pub fn event(&mut self, ts: i64, event: &RecordedEvent<'_>, at: &mut TrackerContext<'_, '_>) {
-        let record = Record {
-            ts,
-            packet: event.packet,
-            file: event.file,
-            machine: event.machine,
-            field: event.field,
-            message: Message(event.payload),
-        };
-        at.world.definitions.records.packet(&record);
-        match event.field {
-            packet::TRIGGER | packet::CLONE_SNAPSHOT_TRIGGER => self.trigger(&record, at),
-            packet::CHROME_TRIGGER => self.chrome_trigger(&record, at),
+    pub fn event(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
+        at.world.definitions.records.packet(ts, packet);
+        match packet.field {
+            field::TRIGGER | field::CLONE_SNAPSHOT_TRIGGER => self.trigger(ts, packet, at),
+            field::CHROME_TRIGGER => self.chrome_trigger(ts, packet, at),
             _ => {}
         }
     }
 
     /// Takes a `Trigger`.
-    fn trigger(&mut self, record: &Record<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn trigger(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let names = &mut at.world.definitions.names;
         self.args.clear();
-        if let Some(producer) = record.message.text(2) {
+        if let Some(producer) = packet.message().text(trigger::PRODUCER_NAME) {
             self.args.push("producer_name", ArgValue::Text(&producer), names);
         }
-        if let Some(uid) = record.message.number(3) {
+        if let Some(uid) = packet.message().number(trigger::TRUSTED_PRODUCER_UID) {
             // The uid is an int32.
             let uid = i64::from(uid as i32);
             self.args.push("trusted_producer_uid", ArgValue::Int(uid), names);
         }
-        let name = record.message.text(1);
-        self.instant(record, name.as_deref(), at);
+        let name = packet.message().text(trigger::TRIGGER_NAME);
+        self.instant(ts, packet, name.as_deref(), at);
     }
 
     /// Takes a `ChromeTrigger`.
-    fn chrome_trigger(&mut self, record: &Record<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn chrome_trigger(
+        &mut self,
+        ts: i64,
+        packet: &PacketEvent<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let names = &mut at.world.definitions.names;
-        let hash = record.message.natural(2).unwrap_or(0) as u32;
-        let name = record.message.text(1);
+        let hash = packet.message().natural(chrome_trigger::TRIGGER_NAME_HASH).unwrap_or(0) as u32;
+        let name = packet.message().text(chrome_trigger::TRIGGER_NAME);
         self.args.clear();
         let value = ArgValue::Uint(hash.into());
         self.args.push("chrome_trigger.name_hash", value, names);
@@ -68,12 +63,14 @@ impl Recording {
             self.args.push("chrome_trigger.name", value, names);
         }
         let name = name.as_deref().unwrap_or("chrome_trigger");
-        let slice = self.instant(record, Some(name), at);
-        if let (Some(slice), Some(flow)) = (slice, record.message.natural(3)) {
+        let slice = self.instant(ts, packet, Some(name), at);
+        if let (Some(slice), Some(flow)) =
+            (slice, packet.message().natural(chrome_trigger::FLOW_ID))
+        {
             let terminates = FlowEvent {
                 flow: FlowId::Event(flow),
                 step: Step::Terminates,
-                packet: record.packet,
+                packet: packet.id,
                 arg_set_id: None,
             };
             at.world.flows.step(terminates, slice);
@@ -83,17 +80,17 @@ impl Recording {
     /// Adds an instant on the track of triggers, with the current arguments.
     fn instant(
         &mut self,
-        record: &Record<'_>,
+        ts: i64,
+        packet: &PacketEvent<'_>,
         name: Option<&str>,
         at: &mut TrackerContext<'_, '_>,
-    ) -> Option<Made> {
-        let track = NewTrack::slices(record.machine, TYPE, Some(TRACK), Owner::None);
+    ) -> Option<MadeSlice> {
+        let track = NewTrack::slices(packet.machine, TYPE, Some(TRACK), Owner::None);
         let track = at.world.tracks.get(track);
         let names = &mut at.world.definitions.names;
         let name = name.map_or(Label::None, |name| names.label(name));
-        let slice =
-            NewSlice { packet: Some(record.packet), ..NewSlice::named(record.ts, track, name) };
+        let slice = NewSlice { packet: Some(packet.id), ..NewSlice::named(ts, track, name) };
         let id = at.world.add_slice(slice, 0, self.args.as_bytes(), at.rows)?;
-        Some(Made { id, ts: record.ts })
+        Some(MadeSlice { id, ts })
     }
 }

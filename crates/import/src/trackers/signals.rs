@@ -1,6 +1,9 @@
 //! Signals, and threads that are killed for lack of memory: instants of threads (rule B10).
 
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    ftrace_event as event, mark_victim_ftrace_event as victim,
+    signal_deliver_ftrace_event as deliver, signal_generate_ftrace_event as generate,
+};
 
 use super::events::Events;
 use super::tracker::{Tracker, TrackerContext};
@@ -32,9 +35,11 @@ impl Tracker for Signals {
     ) {
         let message = Message(event.message);
         let (pid, name, signal) = match event.field {
-            event::SIGNAL_GENERATE => (message.small(4), "signal_generate", Some(6)),
-            event::SIGNAL_DELIVER => (None, "signal_deliver", Some(3)),
-            event::MARK_VICTIM => (message.small(1), "mem.oom_kill", None),
+            event::SIGNAL_GENERATE => {
+                (message.small(generate::PID), "signal_generate", Some(generate::SIG))
+            }
+            event::SIGNAL_DELIVER => (None, "signal_deliver", Some(deliver::SIG)),
+            event::MARK_VICTIM => (message.small(victim::PID), "mem.oom_kill", None),
             _ => return,
         };
         let machine = event.machine;

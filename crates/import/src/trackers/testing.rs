@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, sync_channel};
 
+use timebase_schema::fields::interned_data as interned;
 use timebase_schema::{Table, tables};
 use timebase_trace::{Interned, Interval, Kept, Monitor};
 
@@ -75,6 +76,7 @@ impl Trace {
         let event = Event::Packet(PacketEvent {
             id: 0,
             part: PartIx(0),
+            file: 0,
             machine: 0,
             field,
             trusted_pid: 0,
@@ -100,17 +102,17 @@ impl Trace {
     }
 
     /// Follows the events.
-    pub fn follow(self, definitions: Definitions) -> Made {
+    pub fn follow(self, definitions: Definitions) -> WrittenRows {
         let directory = tempfile::tempdir().unwrap();
         let mut timeline = Timeline::new(true, &directory.path().into());
         for (ts, event) in &self.events {
             timeline.push(TraceTime(*ts), event);
         }
-        let symbols = [(super::KERNEL_SYMBOLS, Kept::Trace)];
+        let symbols = [(interned::KERNEL_SYMBOLS, Kept::Trace)];
         let mut interned =
             Interned::new(&[super::GPU_INTERNED, super::VULKAN_INTERNED, &symbols].concat());
         interned.add(Interval::default(), &self.interned).unwrap();
-        Made::by(|rows| {
+        WrittenRows::by(|rows| {
             let world = World::new(definitions, interned, &directory.path().into(), rows);
             let keys = PartKeys::new([(0, 0)]);
             super::follow(timeline, &keys, world, &mut Watch::default(), rows).unwrap();
@@ -124,9 +126,9 @@ impl Trace {
 }
 
 /// Rows, as texts.
-pub(crate) struct Made(Vec<Batch>);
+pub(crate) struct WrittenRows(Vec<Batch>);
 
-impl Made {
+impl WrittenRows {
     /// Collects the rows of `make`, which makes a few thousand at most.
     pub fn by(make: impl FnOnce(&mut Rows<'_>)) -> Self {
         let (full, batches) = sync_channel(1000);
@@ -137,7 +139,7 @@ impl Made {
         make(&mut rows);
         rows.hand_over();
         drop(rows);
-        Made(batches.into_iter().collect())
+        WrittenRows(batches.into_iter().collect())
     }
 
     pub fn rows(&self, table: &'static Table) -> Vec<Vec<String>> {

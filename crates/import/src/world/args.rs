@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 use serde_json::to_writer;
 use timebase_schema::tables::{arg_set, arg_type};
 
-use crate::arguments::{ArgValue, Args, What};
+use crate::arguments::{ArgValue, Args, EntryContent};
 use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::seen::Seen;
@@ -131,7 +131,7 @@ impl Written {
         }
         for (arg, place) in Args::new(args).zip(&self.places) {
             let key = place.clone().and_then(|place| self.keys.get(place));
-            let (Some(key), What::Value(value)) = (key, arg.what) else {
+            let (Some(key), EntryContent::Value(value)) = (key, arg.what) else {
                 continue;
             };
             entry(&mut self.args, key, |json| put_value(json, value));
@@ -157,7 +157,7 @@ impl Written {
         self.places.clear();
         for arg in Args::new(args) {
             let start = self.keys.len();
-            let place = (arg.what != What::Count).then(|| {
+            let place = (arg.what != EntryContent::Count).then(|| {
                 arg.key.write(names, &mut self.keys);
                 start..self.keys.len()
             });
@@ -243,11 +243,11 @@ mod tests {
 
     use super::*;
     use crate::arguments::{ArgBuf, merge};
-    use crate::trackers::testing::Made;
+    use crate::trackers::testing::WrittenRows;
 
     /// A database with sets of arguments.
     fn database(sets: &[&[u8]], names: &Names) -> Connection {
-        let made = Made::by(|rows| {
+        let made = WrittenRows::by(|rows| {
             let mut args = ArgSets::default();
             for set in sets {
                 args.number(set, names, rows);

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use timebase_schema::tables::{flow, flow_backwards};
 use timebase_store::sort::{Scratch, Sorter};
 
-use super::slice::{Made, SliceId};
+use super::slice::{MadeSlice, SliceId};
 use super::stage_flows::{StageFlows, StageStep};
 use super::tracks::TrackId;
 use crate::compact::{Put, Take, cut};
@@ -174,8 +174,8 @@ impl Flows {
     }
 
     /// Adds a step of a slice in a flow.
-    pub fn step(&mut self, event: FlowEvent, slice: Made) {
-        let Made { id: SliceId(id), ts } = slice;
+    pub fn step(&mut self, event: FlowEvent, slice: MadeSlice) {
+        let MadeSlice { id: SliceId(id), ts } = slice;
         self.record.clear();
         Put(&mut self.record)
             .natural(event.step as u64)
@@ -220,7 +220,7 @@ impl Flows {
 
     /// A slice was made on a track: adds the steps that waited for it.
     #[inline]
-    pub(super) fn made(&mut self, track: TrackId, slice: Made) {
+    pub(super) fn slice_made(&mut self, track: TrackId, slice: MadeSlice) {
         if !self.waiting.is_empty() {
             for event in self.waiting.remove(&track).unwrap_or_default() {
                 self.step(event, slice);

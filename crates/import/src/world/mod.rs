@@ -72,7 +72,7 @@ pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
 pub(crate) use numbered::Numbered;
 pub(crate) use outside::ThreadNumbers;
 pub(crate) use parts::{PartWorld, PartWorlds};
-pub(crate) use slice::{EndOfSlice, Made, NewSlice, SliceId, Spent};
+pub(crate) use slice::{EndOfSlice, MadeSlice, NewSlice, SliceId, Spent};
 pub(crate) use slices::Slices;
 pub(crate) use stage_flows::StageStep;
 pub(crate) use strings::Strings;

@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::slice::{EndOfSlice, Made, NewSlice, SliceId, Spent};
+use super::slice::{EndOfSlice, MadeSlice, NewSlice, SliceId, Spent};
 use crate::arguments::merge;
 use crate::definitions::Names;
 use crate::output::Doubt;
@@ -154,7 +154,7 @@ impl Slice {
     }
 
     /// Ends the slice, with the time and the instructions that its thread spent (rule E14).
-    pub fn close(&mut self, end: &EndOfSlice<'_>, args: &[u8], names: &Names) -> Made {
+    pub fn close(&mut self, end: &EndOfSlice<'_>, args: &[u8], names: &Names) -> MadeSlice {
         self.dur = end.ts.saturating_sub(self.ts);
         let within = |spent: Spent, until: Option<i64>| {
             let (before, until) = spent.before.zip(until)?;
@@ -169,7 +169,7 @@ impl Slice {
             more.args.splice(..0, end.defaults.iter().copied());
         }
         self.merge(args, names);
-        Made { id: SliceId(self.id), ts: self.ts }
+        MadeSlice { id: SliceId(self.id), ts: self.ts }
     }
 
     /// Ends the slice because a slice below it ends.

@@ -14,6 +14,13 @@ pub(crate) struct ThreadNumbers {
     pub tid: i64,
 }
 
+impl ThreadNumbers {
+    pub fn of(machine: u32, writer: Writer) -> Self {
+        let Writer { pid, trusted_pid, tid } = writer;
+        ThreadNumbers { machine, trusted_pid, pid: pid.into(), tid }
+    }
+}
+
 impl World {
     /// The statements about namespaces so far, and then those of the whole trace: a process may be listed
     /// after its first event.

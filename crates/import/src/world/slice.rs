@@ -78,7 +78,7 @@ impl EndOfSlice<'_> {
 
 /// A slice that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Made {
+pub(crate) struct MadeSlice {
     pub id: SliceId,
     pub ts: i64,
 }

@@ -20,7 +20,7 @@ use super::args::ArgSets;
 use super::groups::{Groups, TimeOf};
 use super::misplaced::{ClosedSlice, Misplaced};
 use super::open_slices::{Arena, Losses};
-use super::slice::{EndOfSlice, Made, NewSlice, SliceId};
+use super::slice::{EndOfSlice, MadeSlice, NewSlice, SliceId};
 use super::strings::Strings;
 use super::tracks::{Owner, TrackId, Tracks};
 use crate::arguments::with_names;
@@ -217,7 +217,7 @@ impl World {
         if let Some(doubt) = doubt.filter(|_| dur.is_none()) {
             slices.doubt_top(slice.track, doubt);
         }
-        self.flows.made(slice.track, Made { id, ts: slice.ts });
+        self.flows.slice_made(slice.track, MadeSlice { id, ts: slice.ts });
         Some(id)
     }
 
@@ -249,7 +249,7 @@ impl World {
         end: EndOfSlice<'_>,
         args: &[u8],
         rows: &mut Rows<'_>,
-    ) -> Option<Made> {
+    ) -> Option<MadeSlice> {
         let other = self.other_name(end.track, end.name);
         let (slices, mut maker) = self.slices_and_maker(rows);
         match other {
@@ -298,10 +298,10 @@ impl World {
     }
 
     /// The slice on top of a track, whether it has ended or not (rule G6).
-    pub fn top_slice(&mut self, track: TrackId) -> Option<Made> {
+    pub fn top_slice(&mut self, track: TrackId) -> Option<MadeSlice> {
         let top = self.slices.stack(track).top;
         let slice = self.slices.arena.get(top?)?;
-        Some(Made { id: SliceId(slice.id), ts: slice.ts })
+        Some(MadeSlice { id: SliceId(slice.id), ts: slice.ts })
     }
 
     /// Writes the remaining slices; open ones have no end (rule E13).
@@ -510,7 +510,7 @@ impl Slices {
         end: &EndOfSlice<'_>,
         args: &[u8],
         maker: &mut Maker<'_, '_>,
-    ) -> Option<Made> {
+    ) -> Option<MadeSlice> {
         let &EndOfSlice { ts, track, name, .. } = end;
         self.settle(ts, None, track, maker);
         let stack = self.stack(track);
@@ -657,7 +657,7 @@ mod tests {
     use super::*;
     use crate::definitions::Definitions;
     use crate::place::PartKeys;
-    use crate::trackers::testing::Made;
+    use crate::trackers::testing::WrittenRows;
     use crate::world::{NewTrack, Owner, PartWorlds, Spent};
 
     const TRACK: TrackId = TrackId(0);
@@ -673,8 +673,8 @@ mod tests {
         made(make).rows(&slice_record::TABLE)
     }
 
-    fn made(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> Made {
-        Made::by(|rows| {
+    fn made(make: impl FnOnce(&mut World, &mut Rows<'_>)) -> WrittenRows {
+        WrittenRows::by(|rows| {
             let directory = tempfile::tempdir().unwrap();
             let (definitions, interned) = (Definitions::default(), Interned::default());
             let mut world = World::new(definitions, interned, &directory.path().into(), rows);

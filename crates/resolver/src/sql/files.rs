@@ -12,7 +12,7 @@ use std::fmt;
 use timebase_sql::{Database, Result, unless_interrupted};
 
 use super::read::{each_row, integer};
-use crate::clock::{Clock, ClockId, FileTag, MachineId, Scope, SeqId};
+use crate::clock::{Clock, ClockId, FileTag, MachineId, OwnClocks, Scope, SeqId};
 use crate::domain::Domain;
 
 /// A clock in a call.
@@ -81,8 +81,7 @@ impl fmt::Display for Files {
 struct Part {
     file: u32,
     machine: u32,
-    is_isolated: bool,
-    is_pinned: bool,
+    own: OwnClocks,
 }
 
 /// Facts about files and machines.
@@ -222,12 +221,8 @@ impl Owners {
         let key = (file, clock.machine.0);
         let part = self.parts.binary_search_by_key(&key, |part| (part.file, part.machine));
         let part = part.ok().and_then(|index| self.parts.get(index));
-        let is_own = clock.file != FileTag::SHARED
-            || part.is_some_and(|part| {
-                part.is_isolated || part.is_pinned && clock.id == ClockId::TRACE_FILE
-            });
-        let file = if is_own { tag } else { FileTag::SHARED };
-        Ok(Clock { file, ..clock })
+        let own = part.map_or(OwnClocks::default(), |part| part.own);
+        Ok(Clock::in_file(clock.machine, clock.id, clock.seq, tag, own))
     }
 }
 
@@ -285,8 +280,10 @@ fn parts<D: Database + ?Sized>(database: &D) -> Result<Vec<Part>> {
         parts.push(Part {
             file: row.number(0, "trace_file_id")?,
             machine: row.number(1, "machine_id")?,
-            is_isolated: row.integer(2, "own_from")? != 0,
-            is_pinned: row.integer(3, "is_pinned")? != 0,
+            own: OwnClocks {
+                all: row.integer(2, "own_from")? != 0,
+                pin: row.integer(3, "is_pinned")? != 0,
+            },
         });
         Ok(())
     })?;

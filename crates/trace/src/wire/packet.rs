@@ -2,7 +2,7 @@
 
 use super::messages::packet_type;
 use timebase_descriptor::field::{Fields, Malformed, Value};
-use timebase_schema::fields::trace_packet;
+use timebase_schema::fields::trace_packet as packet;
 
 /// `sequence_flags`: this packet clears the sequence's state (rule S2).
 pub const INCREMENTAL_STATE_CLEARED: u32 = 1;
@@ -19,7 +19,7 @@ macro_rules! packet_types {
         impl PacketType {
             $(
                 #[doc = concat!("The payload field `", stringify!($name), "` in lower case.")]
-                pub const $name: PacketType = PacketType(trace_packet::$name);
+                pub const $name: PacketType = PacketType(packet::$name);
             )*
         }
     };
@@ -158,24 +158,32 @@ impl<'a> Header<'a> {
         while let Some((number, value)) = fields.next()? {
             // As in protobuf, uint32 and int32 fields take the low 32 bits.
             match (number, value) {
-                (8, Value::Varint(v)) => header.timestamp = Some(v),
-                (58, Value::Varint(v)) => header.timestamp_clock_id = v as u32,
-                (10, Value::Varint(v)) => {
+                (packet::TIMESTAMP, Value::Varint(v)) => header.timestamp = Some(v),
+                (packet::TIMESTAMP_CLOCK_ID, Value::Varint(v)) => {
+                    header.timestamp_clock_id = v as u32
+                }
+                (packet::TRUSTED_PACKET_SEQUENCE_ID, Value::Varint(v)) => {
                     header.trusted_packet_sequence_id = v as u32;
                     header.has_sequence = true;
                 }
-                (13, Value::Varint(v)) => header.sequence_flags |= v as u32,
-                (41, Value::Varint(v)) if v != 0 => {
+                (packet::SEQUENCE_FLAGS, Value::Varint(v)) => header.sequence_flags |= v as u32,
+                (packet::INCREMENTAL_STATE_CLEARED, Value::Varint(v)) if v != 0 => {
                     header.sequence_flags |= INCREMENTAL_STATE_CLEARED;
                 }
-                (42, Value::Varint(v)) => header.previous_packet_dropped = v as u32,
-                (87, Value::Varint(v)) => header.first_packet_on_sequence = v != 0,
-                (98, Value::Varint(v)) => header.machine_id = v as u32,
-                (3, Value::Varint(v)) => header.trusted_uid = Some(v as i32),
-                (79, Value::Varint(v)) => header.trusted_pid = Some(v as i32),
-                (59, Value::Bytes(v)) => header.trace_packet_defaults = Some(v),
-                (12, Value::Bytes(v)) => header.interned_data = Some(v),
-                (12 | 41, _) => {}
+                (packet::PREVIOUS_PACKET_DROPPED, Value::Varint(v)) => {
+                    header.previous_packet_dropped = v as u32
+                }
+                (packet::FIRST_PACKET_ON_SEQUENCE, Value::Varint(v)) => {
+                    header.first_packet_on_sequence = v != 0
+                }
+                (packet::MACHINE_ID, Value::Varint(v)) => header.machine_id = v as u32,
+                (packet::TRUSTED_UID, Value::Varint(v)) => header.trusted_uid = Some(v as i32),
+                (packet::TRUSTED_PID, Value::Varint(v)) => header.trusted_pid = Some(v as i32),
+                (packet::TRACE_PACKET_DEFAULTS, Value::Bytes(v)) => {
+                    header.trace_packet_defaults = Some(v)
+                }
+                (packet::INTERNED_DATA, Value::Bytes(v)) => header.interned_data = Some(v),
+                (packet::INTERNED_DATA | packet::INCREMENTAL_STATE_CLEARED, _) => {}
                 (number, value) => {
                     let packet_type = PacketType(number);
                     let (bytes, is_message) = match value {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use timebase_resolver::{Clock, ClockId, Reading, SeqId, Source};
 
 use super::{ClockEffect, Clocks};
-use crate::place::parts::{ClockSync, PartIx, TRACE_FILE, shared};
+use crate::place::parts::{ClockSync, PartIx, shared};
 
 /// Settles the path of a part to trace time, after the path of its file's host part.
 #[cold]
@@ -25,9 +25,9 @@ pub(super) fn settle(clocks: &mut Clocks, part: PartIx) {
 
 fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
     let of = &clocks.parts[part];
-    let (machine, tag) = (of.machine, of.tag(of.is_own()));
+    let machine = of.machine;
     let boottime = shared(machine, ClockId::BOOTTIME);
-    let own = Clock { file: tag, ..boottime };
+    let own = of.clock(ClockId::BOOTTIME, SeqId(0));
     if reaches(clocks, own, trace_time) {
         return; // (a)
     }
@@ -58,7 +58,7 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
         assume(clocks, part, realtime, other); // FP2
         return;
     }
-    if [ClockId::BOOTTIME, TRACE_FILE].contains(&trace_time.id) {
+    if [ClockId::BOOTTIME, ClockId::TRACE_FILE].contains(&trace_time.id) {
         assume(clocks, part, boottime, trace_time); // (e)
         return;
     }
@@ -91,7 +91,7 @@ fn relate_file(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
         return;
     };
     let machine = of.machine;
-    let own = of.clock(TRACE_FILE, SeqId(0));
+    let own = of.clock(ClockId::TRACE_FILE, SeqId(0));
     let realtime = shared(machine, ClockId::REALTIME);
     let reads_realtime = json.first.is_some_and(|first| WALL_CLOCK.contains(&first));
     if reads_realtime && !json.is_anchored {
@@ -125,7 +125,7 @@ fn relate_syncs(clocks: &mut Clocks, json: &[PartIx]) {
             continue;
         };
         let reading = |part: PartIx, value| Reading {
-            clock: clocks.parts[part].clock(TRACE_FILE, SeqId(0)),
+            clock: clocks.parts[part].clock(ClockId::TRACE_FILE, SeqId(0)),
             value,
             unit: 1,
             incremental: false,

@@ -2,6 +2,10 @@
 
 use timebase_descriptor::field::{Fields, Malformed, Value};
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::{
+    ftrace_event as event, ftrace_event_bundle as bundle,
+    ftrace_event_bundle_generic_event_descriptor as descriptor,
+};
 use timebase_trace::wire::packet::Header;
 
 use super::compact_sched::{Columns, Comms};
@@ -53,8 +57,6 @@ pub(super) fn clock_of(header: &Header<'_>, clock: FtraceClock) -> Option<(Clock
 }
 
 impl<'a> Bundle<'a> {
-    const EVENT: u32 = 2;
-
     pub fn parse(message: &'a [u8]) -> Result<Self, Malformed> {
         let mut bundle = Bundle {
             cpu: None,
@@ -74,10 +76,10 @@ impl<'a> Bundle<'a> {
         let mut fields = Fields::new(message);
         while let Some((number, value)) = fields.next()? {
             match (number, value) {
-                (1, Value::Varint(v)) => bundle.cpu = Some(v as u32),
-                (3, Value::Varint(v)) => bundle.lost_events = v != 0,
-                (4, Value::Bytes(v)) => compact_sched.push(v),
-                (5, Value::Varint(v)) => {
+                (bundle::CPU, Value::Varint(v)) => bundle.cpu = Some(v as u32),
+                (bundle::LOST_EVENTS, Value::Varint(v)) => bundle.lost_events = v != 0,
+                (bundle::COMPACT_SCHED, Value::Bytes(v)) => compact_sched.push(v),
+                (bundle::FTRACE_CLOCK, Value::Varint(v)) => {
                     bundle.clock = match v {
                         0 => FtraceClock::Boottime,
                         2 | 3 => FtraceClock::OfSequence,
@@ -85,11 +87,13 @@ impl<'a> Bundle<'a> {
                         _ => FtraceClock::Unknown,
                     };
                 }
-                (6, Value::Varint(v)) => ftrace_timestamp = Some(v),
-                (7, Value::Varint(v)) => boot_timestamp = Some(v),
-                (9, Value::Varint(v)) => last_read = Some(v),
-                (10, Value::Varint(v)) => previous_end = Some(v),
-                (11, Value::Bytes(v)) => bundle.descriptors.extend(generic_descriptor(v)?),
+                (bundle::FTRACE_TIMESTAMP, Value::Varint(v)) => ftrace_timestamp = Some(v),
+                (bundle::BOOT_TIMESTAMP, Value::Varint(v)) => boot_timestamp = Some(v),
+                (bundle::LAST_READ_EVENT_TIMESTAMP, Value::Varint(v)) => last_read = Some(v),
+                (bundle::PREVIOUS_BUNDLE_END_TIMESTAMP, Value::Varint(v)) => previous_end = Some(v),
+                (bundle::GENERIC_EVENT_DESCRIPTORS, Value::Bytes(v)) => {
+                    bundle.descriptors.extend(generic_descriptor(v)?)
+                }
                 _ => {}
             }
         }
@@ -105,7 +109,7 @@ impl<'a> Bundle<'a> {
         std::iter::from_fn(move || {
             // `parse` has checked that the bundle can be read to its end.
             while let Ok(Some((number, value))) = fields.next() {
-                if let (Self::EVENT, Value::Bytes(event)) = (number, value) {
+                if let (bundle::EVENT, Value::Bytes(event)) = (number, value) {
                     return Some(event);
                 }
             }
@@ -121,8 +125,8 @@ fn generic_descriptor(message: &[u8]) -> Result<Option<(u32, &[u8])>, Malformed>
     let mut fields = Fields::new(message);
     while let Some((number, value)) = fields.next()? {
         match (number, value) {
-            (1, Value::Varint(v)) => field_id = u32::try_from(v).ok(),
-            (2, Value::Bytes(v)) => descriptor = Some(v),
+            (descriptor::FIELD_ID, Value::Varint(v)) => field_id = u32::try_from(v).ok(),
+            (descriptor::EVENT_DESCRIPTOR, Value::Bytes(v)) => descriptor = Some(v),
             _ => {}
         }
     }
@@ -146,9 +150,9 @@ impl<'a> RawFtraceEvent<'a> {
         let mut fields = Fields::new(message);
         while let Some((number, value)) = fields.next()? {
             match (number, value) {
-                (1, Value::Varint(v)) => event.timestamp = Some(v),
-                (2, Value::Varint(v)) => event.tid = Some(v as i32),
-                (5, Value::Varint(v)) => event.common_flags = Some(v as u32),
+                (event::TIMESTAMP, Value::Varint(v)) => event.timestamp = Some(v),
+                (event::PID, Value::Varint(v)) => event.tid = Some(v as i32),
+                (event::COMMON_FLAGS, Value::Varint(v)) => event.common_flags = Some(v as u32),
                 (number, Value::Bytes(v)) => event.kind = event.kind.or(Some((number, v))),
                 _ => {}
             }

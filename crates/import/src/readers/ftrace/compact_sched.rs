@@ -5,30 +5,20 @@
 //! both.
 
 use timebase_descriptor::field::{Fields, Malformed, Value, varint};
+use timebase_schema::fields::{
+    ftrace_event_bundle_compact_sched as column, sched_switch_ftrace_event as switch,
+    sched_waking_ftrace_event as waking,
+};
 
 use super::running::Thread;
 
-/// Field numbers of `CompactSched`.
-pub(super) mod column {
-    pub const SWITCH_TIMESTAMP: usize = 1;
-    pub const SWITCH_PREV_STATE: usize = 2;
-    pub const SWITCH_NEXT_PID: usize = 3;
-    pub const SWITCH_NEXT_PRIO: usize = 4;
-    pub const INTERN_TABLE: u32 = 5;
-    pub const SWITCH_NEXT_COMM: usize = 6;
-    pub const WAKING_TIMESTAMP: usize = 7;
-    pub const WAKING_PID: usize = 8;
-    pub const WAKING_TARGET_CPU: usize = 9;
-    pub const WAKING_PRIO: usize = 10;
-    pub const WAKING_COMM: usize = 11;
-    pub const WAKING_COMMON_FLAGS: usize = 12;
-    pub const COUNT: usize = 13;
-}
+/// The number of fields of `CompactSched`, from 0.
+const COLUMNS: usize = column::WAKING_COMMON_FLAGS as usize + 1;
 
 /// The columns of one bundle. Values are varints as on the wire, with negative numbers in 64 bits.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    columns: [Vec<u64>; column::COUNT],
+    columns: [Vec<u64>; COLUMNS],
 }
 
 /// The names to which columns refer.
@@ -73,13 +63,13 @@ impl Columns {
                 }
             }
         }
-        accumulate(&mut self.columns[column::SWITCH_TIMESTAMP]);
-        accumulate(&mut self.columns[column::WAKING_TIMESTAMP]);
+        accumulate(&mut self.columns[column::SWITCH_TIMESTAMP as usize]);
+        accumulate(&mut self.columns[column::WAKING_TIMESTAMP as usize]);
         Ok(comms)
     }
 
-    fn len(&self, columns: &[usize]) -> usize {
-        let lengths = columns.iter().map(|&column| self.columns[column].len());
+    fn len(&self, columns: &[u32]) -> usize {
+        let lengths = columns.iter().map(|&column| self.columns[column as usize].len());
         lengths.min().unwrap_or(0)
     }
 
@@ -90,7 +80,7 @@ impl Columns {
             column::SWITCH_PREV_STATE,
             column::SWITCH_NEXT_PID,
             column::SWITCH_NEXT_PRIO,
-            column::SWITCH_NEXT_COMM,
+            column::SWITCH_NEXT_COMM_INDEX,
         ])
     }
 
@@ -101,30 +91,33 @@ impl Columns {
             column::WAKING_PID,
             column::WAKING_TARGET_CPU,
             column::WAKING_PRIO,
-            column::WAKING_COMM,
+            column::WAKING_COMM_INDEX,
         ])
     }
 
     /// The numbers of timestamps, of switches and of wakings. There are more timestamps than events
     /// if columns are cut.
     pub fn timestamps(&self) -> (usize, usize) {
-        (self.columns[column::SWITCH_TIMESTAMP].len(), self.columns[column::WAKING_TIMESTAMP].len())
+        (
+            self.columns[column::SWITCH_TIMESTAMP as usize].len(),
+            self.columns[column::WAKING_TIMESTAMP as usize].len(),
+        )
     }
 
     /// The timestamps of all switches.
     pub fn switch_timestamps(&self) -> &[u64] {
-        let timestamps = &self.columns[column::SWITCH_TIMESTAMP];
+        let timestamps = &self.columns[column::SWITCH_TIMESTAMP as usize];
         timestamps.get(..self.switches()).unwrap_or(timestamps)
     }
 
     /// The timestamps of all wakings.
     pub fn waking_timestamps(&self) -> &[u64] {
-        let timestamps = &self.columns[column::WAKING_TIMESTAMP];
+        let timestamps = &self.columns[column::WAKING_TIMESTAMP as usize];
         timestamps.get(..self.wakings()).unwrap_or(timestamps)
     }
 
-    fn get(&self, column: usize, index: usize) -> Option<u64> {
-        self.columns[column].get(index).copied()
+    fn get(&self, column: u32, index: usize) -> Option<u64> {
+        self.columns[column as usize].get(index).copied()
     }
 
     /// The switch at `index`.
@@ -134,7 +127,7 @@ impl Columns {
             prev_state: self.get(column::SWITCH_PREV_STATE, index)?,
             next_pid: self.get(column::SWITCH_NEXT_PID, index)?,
             next_prio: self.get(column::SWITCH_NEXT_PRIO, index)?,
-            next_comm: comm(comms, self.get(column::SWITCH_NEXT_COMM, index)?),
+            next_comm: comm(comms, self.get(column::SWITCH_NEXT_COMM_INDEX, index)?),
         })
     }
 
@@ -145,7 +138,7 @@ impl Columns {
             pid: self.get(column::WAKING_PID, index)?,
             target_cpu: self.get(column::WAKING_TARGET_CPU, index)?,
             prio: self.get(column::WAKING_PRIO, index)?,
-            comm: comm(comms, self.get(column::WAKING_COMM, index)?),
+            comm: comm(comms, self.get(column::WAKING_COMM_INDEX, index)?),
             common_flags: self.get(column::WAKING_COMMON_FLAGS, index).map(|flags| flags as u32),
         })
     }
@@ -189,20 +182,20 @@ fn extend(column: &mut Vec<u64>, value: Value<'_>) -> Result<(), Malformed> {
 impl CompactSwitch<'_> {
     /// The `SchedSwitchFtraceEvent`; `prev` ran until the switch.
     pub fn write(&self, prev: &Thread, message: &mut Vec<u8>) {
-        write_bytes(message, 1, &prev.comm);
-        write_varint(message, 2, prev.pid);
-        write_varint(message, 3, prev.prio);
+        write_bytes(message, switch::PREV_COMM, &prev.comm);
+        write_varint(message, switch::PREV_PID, prev.pid);
+        write_varint(message, switch::PREV_PRIO, prev.prio);
         self.write_partly(message);
     }
 
     /// The fields that are known without the thread that ran until the switch.
     pub fn write_partly(&self, message: &mut Vec<u8>) {
-        write_varint(message, 4, self.prev_state);
+        write_varint(message, switch::PREV_STATE, self.prev_state);
         if let Some(comm) = self.next_comm {
-            write_bytes(message, 5, comm);
+            write_bytes(message, switch::NEXT_COMM, comm);
         }
-        write_varint(message, 6, self.next_pid);
-        write_varint(message, 7, self.next_prio);
+        write_varint(message, switch::NEXT_PID, self.next_pid);
+        write_varint(message, switch::NEXT_PRIO, self.next_prio);
     }
 }
 
@@ -210,11 +203,11 @@ impl CompactWaking<'_> {
     /// The `SchedWakingFtraceEvent`.
     pub fn write(&self, message: &mut Vec<u8>) {
         if let Some(comm) = self.comm {
-            write_bytes(message, 1, comm);
+            write_bytes(message, waking::COMM, comm);
         }
-        write_varint(message, 2, self.pid);
-        write_varint(message, 3, self.prio);
-        write_varint(message, 5, self.target_cpu);
+        write_varint(message, waking::PID, self.pid);
+        write_varint(message, waking::PRIO, self.prio);
+        write_varint(message, waking::TARGET_CPU, self.target_cpu);
     }
 }
 
@@ -226,13 +219,13 @@ fn push_varint(message: &mut Vec<u8>, mut value: u64) {
     message.push(value as u8);
 }
 
-fn write_varint(message: &mut Vec<u8>, number: u8, value: u64) {
-    message.push(number << 3);
+fn write_varint(message: &mut Vec<u8>, number: u32, value: u64) {
+    push_varint(message, u64::from(number) << 3);
     push_varint(message, value);
 }
 
-fn write_bytes(message: &mut Vec<u8>, number: u8, bytes: &[u8]) {
-    message.push(number << 3 | 2);
+fn write_bytes(message: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    push_varint(message, u64::from(number) << 3 | 2);
     push_varint(message, bytes.len() as u64);
     message.extend_from_slice(bytes);
 }
@@ -242,7 +235,7 @@ fn write_bytes(message: &mut Vec<u8>, number: u8, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    fn packed(number: u8, values: &[u64]) -> Vec<u8> {
+    fn packed(number: u32, values: &[u64]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for &value in values {
             push_varint(&mut bytes, value);

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value as Json};
 use timebase_descriptor::field::{Fields, Malformed, Value};
+use timebase_schema::fields::{generic_ftrace_event as event, generic_ftrace_event_field as field};
 
 /// The name and the arguments of a `GenericFtraceEvent`, which has the names itself.
 pub(super) fn read(message: &[u8]) -> Result<(String, Json), Malformed> {
@@ -11,8 +12,10 @@ pub(super) fn read(message: &[u8]) -> Result<(String, Json), Malformed> {
     let mut fields = Fields::new(message);
     while let Some((number, value)) = fields.next()? {
         match (number, value) {
-            (1, Value::Bytes(text)) => name = String::from_utf8_lossy(text).into_owned(),
-            (2, Value::Bytes(field)) => {
+            (event::EVENT_NAME, Value::Bytes(text)) => {
+                name = String::from_utf8_lossy(text).into_owned()
+            }
+            (event::FIELD, Value::Bytes(field)) => {
                 let (name, value) = argument(field)?;
                 args.insert(name, value);
             }
@@ -27,10 +30,10 @@ fn argument(message: &[u8]) -> Result<(String, Json), Malformed> {
     let mut fields = Fields::new(message);
     while let Some((number, value)) = fields.next()? {
         match (number, value) {
-            (1, Value::Bytes(text)) => name = String::from_utf8_lossy(text).into_owned(),
-            (3, Value::Bytes(text)) => json = String::from_utf8_lossy(text).into(),
-            (4, Value::Varint(value)) => json = (value as i64).into(),
-            (5, Value::Varint(value)) => json = value.into(),
+            (field::NAME, Value::Bytes(text)) => name = String::from_utf8_lossy(text).into_owned(),
+            (field::STR_VALUE, Value::Bytes(text)) => json = String::from_utf8_lossy(text).into(),
+            (field::INT_VALUE, Value::Varint(value)) => json = (value as i64).into(),
+            (field::UINT_VALUE, Value::Varint(value)) => json = value.into(),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
 use timebase_resolver::{ClockId, Scope, SeqId, Ticks, Unresolved};
 use timebase_schema::Table;
-use timebase_schema::fields::ftrace_event as field;
+use timebase_schema::fields::{ftrace_event as field, interned_data as interned};
 use timebase_schema::tables::{
     ftrace_args, ftrace_cpu, ftrace_name, ftrace_partial, ftrace_record, ftrace_unresolved,
 };
@@ -25,7 +25,9 @@ use super::unresolved::Stretches;
 use crate::compact::Put;
 use crate::definitions::{BundleTimes, Gap, WaitingEnd};
 use crate::output::{Cell, Counter, Loss, Rows, Severity};
-use crate::place::{EventClock, EventRow, SettledEvent, Snapshot, TraceTime, WaitingEvent};
+use crate::place::{
+    CountsFor, EventClock, EventRow, SettledEvent, Snapshot, TraceTime, WaitingEvent,
+};
 use crate::readers::context::ImportContext;
 use crate::readers::corrupt::Corrupt;
 use crate::readers::packet::PlacedPacket;
@@ -34,7 +36,7 @@ use crate::readers::retiming::{Retime, Retimed, Rewritten, Times};
 use crate::readers::trace_stats::of as recorded_of;
 use crate::summary::LossKind;
 use crate::timeline;
-use crate::trackers::{self, KERNEL_SYMBOLS};
+use crate::trackers;
 use crate::world::ucpu;
 
 /// The number of CPUs whose bundles are followed.
@@ -84,7 +86,11 @@ impl Reader for Ftrace {
         &ftrace_unresolved::TABLE,
     ];
 
-    const INTERNED: &'static [(u32, Kept)] = &[(KERNEL_SYMBOLS, Kept::Trace)];
+    const INTERNED: &'static [(u32, Kept)] = &[(interned::KERNEL_SYMBOLS, Kept::Trace)];
+
+    const OWN_TABLES: &'static [&'static Table] = &[&ftrace_record::TABLE, &ftrace_partial::TABLE];
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 
@@ -125,7 +131,7 @@ impl Reader for Ftrace {
         self.bundles += 1;
         let clock = clock_of(packet.header, bundle.clock);
         let clock = context.place.clocks.event_clock(packet.part, clock);
-        let here = here(&bundle, packet, &clock, context, rows);
+        let here = cpu_of_events(&bundle, packet, &clock, context, rows);
         let mut import = BundleImport {
             clock,
             machine,
@@ -187,7 +193,7 @@ fn lacks_sequence((id, seq): (ClockId, SeqId)) -> bool {
 
 /// The machine and the CPU of a bundle's events on the timeline; `None` if the events are not
 /// followed.
-fn here(
+fn cpu_of_events(
     bundle: &Bundle<'_>,
     packet: &PlacedPacket<'_>,
     clock: &EventClock,

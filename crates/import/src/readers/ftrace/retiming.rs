@@ -3,10 +3,11 @@
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
-use timebase_schema::fields::{ftrace_event, ftrace_event_bundle as field};
+use timebase_schema::fields::{
+    ftrace_event, ftrace_event_bundle as field, ftrace_event_bundle_compact_sched as column,
+};
 
 use super::bundle::{Bundle, RawFtraceEvent, clock_of};
-use super::compact_sched::column;
 use crate::compact::Put;
 use crate::message::Message;
 use crate::place::{EventClock, TraceTime};
@@ -162,7 +163,7 @@ fn write(bundle: &[u8], readings: &Readings, marks: &[Option<u64>], out: &mut Ve
             (field::COMPACT_SCHED, Value::Bytes(compact)) => {
                 room.clear();
                 for (number, value, bytes) in fields(compact) {
-                    match number as usize {
+                    match number {
                         column::SWITCH_TIMESTAMP => switches.put(number, value, bytes, &mut room),
                         column::WAKING_TIMESTAMP => wakings.put(number, value, bytes, &mut room),
                         _ => room.extend_from_slice(bytes),

@@ -2,6 +2,9 @@
 
 use rustc_hash::FxHashMap;
 use timebase_descriptor::field::{Fields, Value};
+use timebase_schema::fields::{
+    sched_switch_ftrace_event as switch, task_rename_ftrace_event as rename,
+};
 
 /// A thread, with the fields of `sched_switch`. Numbers are varints as on the wire, with negative
 /// numbers in 64 bits.
@@ -47,9 +50,9 @@ impl Running {
         let mut fields = Fields::new(message);
         while let Ok(Some((number, value))) = fields.next() {
             match (number, value) {
-                (5, Value::Bytes(comm)) => next.comm = comm.to_vec(),
-                (6, Value::Varint(pid)) => next.pid = pid,
-                (7, Value::Varint(prio)) => next.prio = prio,
+                (switch::NEXT_COMM, Value::Bytes(comm)) => next.comm = comm.to_vec(),
+                (switch::NEXT_PID, Value::Varint(pid)) => next.pid = pid,
+                (switch::NEXT_PRIO, Value::Varint(prio)) => next.prio = prio,
                 _ => {}
             }
         }
@@ -63,8 +66,8 @@ impl Running {
         let mut fields = Fields::new(message);
         while let Ok(Some((number, value))) = fields.next() {
             match (number, value) {
-                (1, Value::Varint(v)) => pid = v,
-                (3, Value::Bytes(v)) => new_comm = Some(v),
+                (rename::PID, Value::Varint(v)) => pid = v,
+                (rename::NEWCOMM, Value::Bytes(v)) => new_comm = Some(v),
                 _ => {}
             }
         }

@@ -1,5 +1,9 @@
 //! The scheduler's events for the timeline, from either encoding.
 
+use timebase_schema::fields::{
+    sched_switch_ftrace_event as switch, sched_waking_ftrace_event as waking,
+};
+
 use super::compact_sched;
 use crate::definitions::Names;
 use crate::message::Message;
@@ -55,12 +59,12 @@ pub(super) fn switch(
     use timebase_descriptor::field::Value::{Bytes, Varint};
     for (number, value) in Message(message).fields() {
         match (number, value) {
-            (1, Bytes(v)) => prev.comm = Some(names.number(v)),
-            (2, Varint(v)) => prev.pid = v as u32,
-            (4, Varint(v)) => switch.prev_state = v,
-            (5, Bytes(v)) => switch.next_comm = Some(names.number(v)),
-            (6, Varint(v)) => switch.next_pid = v as u32,
-            (7, Varint(v)) => switch.next_prio = v as i32,
+            (switch::PREV_COMM, Bytes(v)) => prev.comm = Some(names.number(v)),
+            (switch::PREV_PID, Varint(v)) => prev.pid = v as u32,
+            (switch::PREV_STATE, Varint(v)) => switch.prev_state = v,
+            (switch::NEXT_COMM, Bytes(v)) => switch.next_comm = Some(names.number(v)),
+            (switch::NEXT_PID, Varint(v)) => switch.next_pid = v as u32,
+            (switch::NEXT_PRIO, Varint(v)) => switch.next_prio = v as i32,
             _ => {}
         }
     }
@@ -97,7 +101,7 @@ pub(super) fn waking(
         machine,
         cpu,
         waker: Waker::Tid(tid),
-        pid: message.small(2).unwrap_or(0),
-        comm: message.bytes(1).map(|comm| names.number(comm)),
+        pid: message.small(waking::PID).unwrap_or(0),
+        comm: message.bytes(waking::COMM).map(|comm| names.number(comm)),
     }
 }

@@ -1,6 +1,6 @@
 //! The counters of the kernel's buffers, by the fields that they are in (rule MD5).
 
-use timebase_schema::fields::ftrace_cpu_stats;
+use timebase_schema::fields::{ftrace_cpu_stats, ftrace_kprobe_stats as kprobes};
 
 use crate::output::Counter;
 
@@ -195,7 +195,7 @@ pub(super) static TIMES: [(u32, [Counter; 2]); 2] = [
 /// Fields of `FtraceKprobeStats`.
 pub(super) static KPROBES: [(u32, [Counter; 3]); 2] = [
     (
-        1,
+        kprobes::HITS,
         [
             Counter::info("ftrace_kprobe_hits_begin", "hits of kprobes when the recording began")
                 .recorded(),

@@ -3,14 +3,11 @@
 
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
+use timebase_schema::fields::{power_rails as rails, power_rails_energy_data as data};
 
 use super::MILLI;
 use crate::message::Message;
 use crate::readers::retiming::{Fixed, Retime, Retimed, Rewritten, fields, put_bytes, put_with};
-
-/// The field of the samples, and the field of a sample's time.
-const SAMPLES: u32 = 2;
-const TIMESTAMP_MS: u32 = 2;
 
 pub(super) fn retime(packet: &Retimed<'_>, to: &mut impl Retime, out: &mut Vec<u8>) -> Rewritten {
     if packet.is_lost {
@@ -20,11 +17,11 @@ pub(super) fn retime(packet: &Retimed<'_>, to: &mut impl Retime, out: &mut Vec<u
     let mut rewritten = Rewritten::Same;
     let mut sample = Vec::new();
     for (number, value, bytes) in fields(packet.payload) {
-        let (SAMPLES, Value::Bytes(message)) = (number, value) else {
+        let (rails::ENERGY_DATA, Value::Bytes(message)) = (number, value) else {
             out.extend_from_slice(bytes);
             continue;
         };
-        let recorded = Message(message).number(TIMESTAMP_MS);
+        let recorded = Message(message).number(data::TIMESTAMP_MS);
         let reading = recorded.and_then(|recorded| {
             let (fixed, clock) = (Fixed::PowerSamples, ClockId::BOOTTIME);
             let ns = recorded.saturating_mul(MILLI);
@@ -38,8 +35,8 @@ pub(super) fn retime(packet: &Retimed<'_>, to: &mut impl Retime, out: &mut Vec<u
         match reading {
             Some(reading) => {
                 sample.clear();
-                put_with(&mut sample, message, TIMESTAMP_MS, reading);
-                put_bytes(out, SAMPLES, &sample);
+                put_with(&mut sample, message, data::TIMESTAMP_MS, reading);
+                put_bytes(out, rails::ENERGY_DATA, &sample);
                 rewritten = Rewritten::Changed;
             }
             None => out.extend_from_slice(bytes),

@@ -9,6 +9,10 @@
 use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::Table;
+use timebase_schema::fields::{
+    profile_packet as profile, profile_packet_process_heap_samples as dump,
+};
+use timebase_trace::Kept;
 use timebase_trace::wire::packet::PacketType;
 
 use super::{TABLES, event_of};
@@ -21,11 +25,7 @@ use crate::readers::retiming::{
     Fixed, Retime, Retimed, Rewritten, Times, fields, put_bytes, put_number,
 };
 use crate::timeline::Event;
-
-/// `ProfilePacket.process_dumps`, and the fields with its times.
-const DUMPS: u32 = 5;
-const END: u32 = 9;
-const START: u32 = 15;
+use crate::trackers::PROFILES_INTERNED;
 
 /// The clock of a dump's times.
 const MONOTONIC_COARSE: ClockId = ClockId(4);
@@ -38,6 +38,9 @@ impl Reader for HeapProfiles {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = TABLES;
+
+    /// The tracker of all packets of profiles looks them up.
+    const INTERNED: &'static [(u32, Kept)] = PROFILES_INTERNED;
 
     const TIMES: Times = Times::Inside;
 
@@ -52,10 +55,10 @@ impl Reader for HeapProfiles {
             return;
         }
         let profiles = &mut context.definitions.profiles;
-        for dump in message.messages(DUMPS) {
-            let end = dump.number(END).unwrap_or(0);
+        for dump in message.messages(profile::PROCESS_DUMPS) {
+            let end = dump.number(dump::TIMESTAMP).unwrap_or(0);
             profiles.wants_time(packet.part, end);
-            profiles.wants_time(packet.part, dump.number(START).unwrap_or(end));
+            profiles.wants_time(packet.part, dump.number(dump::START_TIMESTAMP).unwrap_or(end));
         }
         let event = event_of(PacketType::PROFILE_PACKET.0, packet, message.0, context);
         context.packet(packet, &Event::Profile(event));
@@ -72,7 +75,7 @@ impl Reader for HeapProfiles {
         }
         for (number, value, bytes) in fields(packet.payload) {
             match value {
-                Value::Bytes(dump) if number == DUMPS => {
+                Value::Bytes(dump) if number == profile::PROCESS_DUMPS => {
                     let mut retimed = Vec::new();
                     retime_dump(dump, to, &mut retimed);
                     put_bytes(out, number, &retimed);
@@ -103,14 +106,16 @@ fn retime_dump(dump: &[u8], to: &mut impl Retime, out: &mut Vec<u8>) {
     };
     for (number, value, bytes) in fields(dump) {
         match value {
-            Value::Varint(recorded) if number == END || number == START => {
-                has_end |= number == END;
+            Value::Varint(recorded)
+                if number == dump::TIMESTAMP || number == dump::START_TIMESTAMP =>
+            {
+                has_end |= number == dump::TIMESTAMP;
                 written(number, recorded, out);
             }
             _ => out.extend_from_slice(bytes),
         }
     }
     if !has_end {
-        written(END, 0, out);
+        written(dump::TIMESTAMP, 0, out);
     }
 }

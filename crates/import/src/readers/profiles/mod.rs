@@ -6,8 +6,6 @@ mod heap;
 mod streaming;
 
 use timebase_schema::{Table, tables};
-use timebase_trace::Kept;
-use timebase_trace::wire::packet::PacketType;
 
 pub(super) use heap::HeapProfiles;
 pub(super) use streaming::StreamingProfiles;
@@ -21,7 +19,6 @@ use crate::definitions::ProfileWriter;
 use crate::message::Message;
 use crate::output::Rows;
 use crate::timeline::{Event, ProfileEvent};
-use crate::trackers::PROFILES_INTERNED;
 
 /// The tables of profiles.
 const TABLES: &[&Table] = &[&tables::stack_sample_record::TABLE];
@@ -34,8 +31,6 @@ impl<const TYPE: u32> Reader for Profiled<TYPE> {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = TABLES;
-
-    const INTERNED: &'static [(u32, Kept)] = interned(TYPE);
 
     const TIMES: Times = Times::OfPacket;
 
@@ -52,11 +47,6 @@ impl<const TYPE: u32> Reader for Profiled<TYPE> {
         let event = event_of(TYPE, packet, message.0, context);
         context.packet(packet, &Event::Profile(event));
     }
-}
-
-/// The fields of `InternedData` that the tracker looks up, named once.
-const fn interned(packet_type: u32) -> &'static [(u32, Kept)] {
-    if packet_type == PacketType::PERF_SAMPLE.0 { PROFILES_INTERNED } else { &[] }
 }
 
 /// The event of a packet that needs no interned data.

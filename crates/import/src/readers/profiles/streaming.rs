@@ -2,23 +2,21 @@
 
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::Table;
+use timebase_schema::fields::streaming_profile_packet as profile;
 use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::{TABLES, event_of};
-use crate::compact::Put;
+use crate::compact::{Compact, Put};
+use crate::definitions::StreamedSample;
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, Rows, STACKPROFILE_PARSER_ERROR};
-use crate::place::TraceTime;
+use crate::place::{CountsFor, TraceTime};
 use crate::readers::context::ImportContext;
 use crate::readers::packet::PlacedPacket;
 use crate::readers::reader::Reader;
 use crate::readers::retiming::{Fixed, Retime, Retimed, Rewritten, Times, fields, put_number};
 use crate::readers::sequences::NS_PER_US;
 use crate::timeline::Event;
-
-const CALLSTACKS: u32 = 1;
-const DELTAS: u32 = 2;
-const PRIORITY: u32 = 3;
 
 const INVALID_TIMESTAMP: Fault = Fault::new(
     Counter::error(
@@ -39,6 +37,8 @@ impl Reader for StreamingProfiles {
     type Payload<'a> = Message<'a>;
 
     const TABLES: &'static [&'static Table] = TABLES;
+
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
 
     const TIMES: Times = Times::Inside;
 
@@ -67,7 +67,7 @@ impl Reader for StreamingProfiles {
         to: &mut impl Retime,
         out: &mut Vec<u8>,
     ) -> Rewritten {
-        let mut deltas = message.numbers(DELTAS).map(|delta| delta as i64);
+        let mut deltas = message.numbers(profile::TIMESTAMP_DELTA_US).map(|delta| delta as i64);
         let Some(first) = deltas.next().filter(|_| !packet.is_lost) else {
             return Rewritten::Same;
         };
@@ -84,11 +84,12 @@ impl Reader for StreamingProfiles {
         for (number, _, bytes) in fields(packet.payload) {
             match number {
                 // All deltas are written at the place of the first.
-                DELTAS => {
+                profile::TIMESTAMP_DELTA_US => {
                     if let Some(first) = written.take() {
-                        put_number(out, DELTAS, first as u64);
-                        let others = message.numbers(DELTAS).skip(1);
-                        others.for_each(|delta| put_number(out, DELTAS, delta));
+                        put_number(out, profile::TIMESTAMP_DELTA_US, first as u64);
+                        let others = message.numbers(profile::TIMESTAMP_DELTA_US).skip(1);
+                        others
+                            .for_each(|delta| put_number(out, profile::TIMESTAMP_DELTA_US, delta));
                     }
                 }
                 _ => out.extend_from_slice(bytes),
@@ -141,9 +142,9 @@ impl StreamingProfiles {
         let monotonic = clocks.event_clock(packet.part, Some((ClockId::MONOTONIC, SeqId(0))));
         let placed = clocks.place_event(&monotonic, reading);
         let TraceTime(mut time) = placed.unwrap_or(TraceTime(ns));
-        let priority = message.number(PRIORITY).unwrap_or(0) as i32;
-        let mut stacks = message.numbers(CALLSTACKS);
-        let mut deltas = message.numbers(DELTAS);
+        let priority = message.number(profile::PROCESS_PRIORITY).unwrap_or(0) as i32;
+        let mut stacks = message.numbers(profile::CALLSTACK_IID);
+        let mut deltas = message.numbers(profile::TIMESTAMP_DELTA_US);
         loop {
             let (stack, delta) = (stacks.next(), deltas.next());
             let Some(delta) = delta.map(|delta| delta as i64) else {
@@ -178,12 +179,7 @@ impl StreamingProfiles {
             return;
         };
         self.sample.clear();
-        Put(&mut self.sample)
-            .natural(thread.pid.into())
-            .natural(thread.trusted_pid.into())
-            .integer(thread.tid)
-            .natural(stack)
-            .integer(priority.into());
+        StreamedSample { thread, stack, priority }.put(&mut Put(&mut self.sample));
         let field = PacketType::STREAMING_PROFILE_PACKET.0;
         let event = event_of(field, packet, &self.sample, context);
         Event::Profile(event).write(&mut context.events.record);

@@ -7,6 +7,8 @@
 
 use std::io;
 
+use timebase_schema::fields::{thread_descriptor as thread, trace_packet_defaults as defaults};
+
 use timebase_store::sort::Scratch;
 
 use super::counters::{HeldValues, Sums, is_held};
@@ -88,10 +90,9 @@ impl Writers {
 
     /// Applies a packet's `TracePacketDefaults`.
     pub fn defaults(&mut self, generation: Generation, defaults: &[u8], profiles: &mut Profiles) {
-        const TRACK_EVENT_DEFAULTS: u32 = 11;
         let (state, _) = self.state(generation);
         state.profile_defaults = profiles.defaults(defaults);
-        let defaults = Message(defaults).bytes(TRACK_EVENT_DEFAULTS);
+        let defaults = Message(defaults).bytes(defaults::TRACK_EVENT_DEFAULTS);
         state.defaults = Defaults::read(Message(defaults.unwrap_or_default()));
     }
 
@@ -143,7 +144,7 @@ impl Writers {
 
 /// The time in a `ThreadDescriptor` to which times are relative, in microseconds (rule L1).
 pub(in crate::readers) fn time_of(descriptor: Message<'_>) -> i64 {
-    descriptor.number(6).unwrap_or(0) as i64
+    descriptor.number(thread::REFERENCE_TIMESTAMP_US).unwrap_or(0) as i64
 }
 
 impl SequenceState {
@@ -165,8 +166,8 @@ impl SequenceState {
         self.thread = Some(thread);
         self.references = Some(KeptReferences::new(References {
             time_us: time_of(descriptor),
-            thread_time_us: number(7),
-            instructions: number(8),
+            thread_time_us: number(thread::REFERENCE_THREAD_TIME_US),
+            instructions: number(thread::REFERENCE_THREAD_INSTRUCTION_COUNT),
         }));
     }
 }

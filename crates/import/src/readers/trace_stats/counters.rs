@@ -1,37 +1,49 @@
 //! The counters of the recorder's buffers and writers, by the fields that they are in (rules MD2 to MD4).
 
-use super::field;
+use timebase_schema::fields::{
+    trace_stats as stats, trace_stats_buffer_stats as buffer, trace_stats_filter_stats as filter,
+};
+
 use crate::output::Counter;
 use crate::place::CAUSES;
 use crate::summary::LossKind;
 
 /// Fields of the whole service, and their counters.
 pub(super) static SERVICE: [(u32, Counter); 12] = [
-    (2, Counter::info("traced_producers_connected", "connected producers").recorded()),
     (
-        3,
+        stats::PRODUCERS_CONNECTED,
+        Counter::info("traced_producers_connected", "connected producers").recorded(),
+    ),
+    (
+        stats::PRODUCERS_SEEN,
         Counter::info("traced_producers_seen", "producers since the start of the recorder")
             .recorded(),
     ),
-    (4, Counter::info("traced_data_sources_registered", "registered data sources").recorded()),
     (
-        5,
+        stats::DATA_SOURCES_REGISTERED,
+        Counter::info("traced_data_sources_registered", "registered data sources").recorded(),
+    ),
+    (
+        stats::DATA_SOURCES_SEEN,
         Counter::info("traced_data_sources_seen", "data sources since the start of the recorder")
             .recorded(),
     ),
-    (6, Counter::info("traced_tracing_sessions", "recordings at the same time").recorded()),
     (
-        7,
+        stats::TRACING_SESSIONS,
+        Counter::info("traced_tracing_sessions", "recordings at the same time").recorded(),
+    ),
+    (
+        stats::TOTAL_BUFFERS,
         Counter::info("traced_total_buffers", "buffers of all recordings at the same time")
             .recorded(),
     ),
     (
-        field::CHUNKS_DISCARDED,
+        stats::CHUNKS_DISCARDED,
         Counter::info("traced_chunks_discarded", "chunks for a buffer that does not exist")
             .recorded(),
     ),
     (
-        field::PATCHES_DISCARDED,
+        stats::PATCHES_DISCARDED,
         Counter::info(
             "traced_patches_discarded",
             "completions of packets for a buffer that does not exist",
@@ -39,28 +51,31 @@ pub(super) static SERVICE: [(u32, Counter); 12] = [
         .recorded(),
     ),
     (
-        field::INVALID_PACKETS,
+        stats::INVALID_PACKETS,
         Counter::data_loss("traced_invalid_packets", "packets that the recorder refused")
             .recorded(),
     ),
     (
-        12,
+        stats::FLUSHES_REQUESTED,
         Counter::info("traced_flushes_requested", "requests to producers to hand over their data")
             .recorded(),
     ),
-    (13, Counter::info("traced_flushes_succeeded", "flushes that succeeded").recorded()),
     (
-        field::FLUSHES_FAILED,
+        stats::FLUSHES_SUCCEEDED,
+        Counter::info("traced_flushes_succeeded", "flushes that succeeded").recorded(),
+    ),
+    (
+        stats::FLUSHES_FAILED,
         Counter::data_loss("traced_flushes_failed", "flushes that failed").recorded(),
     ),
 ];
 
 /// Those of the service that are losses, and whose.
 pub(super) const SERVICE_LOSSES: [(u32, LossKind); 4] = [
-    (field::CHUNKS_DISCARDED, LossKind::Buffer),
-    (field::PATCHES_DISCARDED, LossKind::Buffer),
-    (field::INVALID_PACKETS, LossKind::Writer),
-    (field::FLUSHES_FAILED, LossKind::Writer),
+    (stats::CHUNKS_DISCARDED, LossKind::Buffer),
+    (stats::PATCHES_DISCARDED, LossKind::Buffer),
+    (stats::INVALID_PACKETS, LossKind::Writer),
+    (stats::FLUSHES_FAILED, LossKind::Writer),
 ];
 
 /// What became of the last flush, by `final_flush_outcome`: how often.
@@ -72,22 +87,28 @@ pub(super) static FINAL_FLUSH: [(u32, Counter); 2] = [
 /// Fields of `FilterStats`.
 pub(super) static FILTER: [(u32, Counter); 5] = [
     (
-        1,
+        filter::INPUT_PACKETS,
         Counter::info(
             "filter_input_packets",
             "packets before the filter of the trace (TraceConfig.trace_filter)",
         )
         .recorded(),
     ),
-    (2, Counter::info("filter_input_bytes", "bytes before the filter of the trace").recorded()),
-    (3, Counter::info("filter_output_bytes", "bytes after the filter of the trace").recorded()),
     (
-        field::FILTER_ERRORS,
+        filter::INPUT_BYTES,
+        Counter::info("filter_input_bytes", "bytes before the filter of the trace").recorded(),
+    ),
+    (
+        filter::OUTPUT_BYTES,
+        Counter::info("filter_output_bytes", "bytes after the filter of the trace").recorded(),
+    ),
+    (
+        filter::ERRORS,
         Counter::error("filter_errors", "packets that the filter of the trace could not read")
             .recorded(),
     ),
     (
-        5,
+        filter::TIME_TAKEN_NS,
         Counter::info("filter_time_taken_ns", "how long the filter of the trace took, in ns")
             .recorded(),
     ),
@@ -100,10 +121,16 @@ pub(super) static FILTERED_OUT: Counter =
 
 /// Fields of `BufferStats`.
 pub(super) static BUFFER: [(u32, Counter); 20] = [
-    (1, Counter::info("traced_buf_bytes_written", "in buffer idx: bytes written").recorded()),
-    (2, Counter::info("traced_buf_chunks_written", "in buffer idx: chunks written").recorded()),
     (
-        field::CHUNKS_OVERWRITTEN,
+        buffer::BYTES_WRITTEN,
+        Counter::info("traced_buf_bytes_written", "in buffer idx: bytes written").recorded(),
+    ),
+    (
+        buffer::CHUNKS_WRITTEN,
+        Counter::info("traced_buf_chunks_written", "in buffer idx: chunks written").recorded(),
+    ),
+    (
+        buffer::CHUNKS_OVERWRITTEN,
         Counter::info(
             "traced_buf_chunks_overwritten",
             "in buffer idx: chunks overwritten before the recorder read them",
@@ -111,17 +138,17 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         .recorded(),
     ),
     (
-        4,
+        buffer::WRITE_WRAP_COUNT,
         Counter::info("traced_buf_write_wrap_count", "in buffer idx: how often the buffer wrapped")
             .recorded(),
     ),
     (
-        5,
+        buffer::PATCHES_SUCCEEDED,
         Counter::info("traced_buf_patches_succeeded", "in buffer idx: packets completed later")
             .recorded(),
     ),
     (
-        6,
+        buffer::PATCHES_FAILED,
         Counter::data_loss(
             "traced_buf_patches_failed",
             "in buffer idx: packets that could not be completed",
@@ -129,7 +156,7 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         .recorded(),
     ),
     (
-        7,
+        buffer::READAHEADS_SUCCEEDED,
         Counter::info(
             "traced_buf_readaheads_succeeded",
             "in buffer idx: packets of several chunks that the recorder read \
@@ -138,7 +165,7 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         .recorded(),
     ),
     (
-        8,
+        buffer::READAHEADS_FAILED,
         Counter::info(
             "traced_buf_readaheads_failed",
             "in buffer idx: packets of several chunks that lack one; a few are \
@@ -147,7 +174,7 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         .recorded(),
     ),
     (
-        9,
+        buffer::ABI_VIOLATIONS,
         Counter::data_loss(
             "traced_buf_abi_violations",
             "in buffer idx: chunks that a producer wrote wrongly",
@@ -155,7 +182,7 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         .recorded(),
     ),
     (
-        10,
+        buffer::CHUNKS_REWRITTEN,
         Counter::info(
             "traced_buf_chunks_rewritten",
             "in buffer idx: chunks written again, with more packets",
@@ -163,39 +190,48 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         .recorded(),
     ),
     (
-        11,
+        buffer::CHUNKS_COMMITTED_OUT_OF_ORDER,
         Counter::info(
             "traced_buf_chunks_committed_out_of_order",
             "in buffer idx: chunks that arrived out of order",
         )
         .recorded(),
     ),
-    (12, Counter::info("traced_buf_buffer_size", "in buffer idx: its size in bytes").recorded()),
     (
-        13,
+        buffer::BUFFER_SIZE,
+        Counter::info("traced_buf_buffer_size", "in buffer idx: its size in bytes").recorded(),
+    ),
+    (
+        buffer::BYTES_OVERWRITTEN,
         Counter::info(
             "traced_buf_bytes_overwritten",
             "in buffer idx: bytes overwritten before the recorder read them",
         )
         .recorded(),
     ),
-    (14, Counter::info("traced_buf_bytes_read", "in buffer idx: bytes read").recorded()),
     (
-        15,
+        buffer::BYTES_READ,
+        Counter::info("traced_buf_bytes_read", "in buffer idx: bytes read").recorded(),
+    ),
+    (
+        buffer::PADDING_BYTES_WRITTEN,
         Counter::info("traced_buf_padding_bytes_written", "in buffer idx: bytes that fill gaps")
             .recorded(),
     ),
     (
-        16,
+        buffer::PADDING_BYTES_CLEARED,
         Counter::info(
             "traced_buf_padding_bytes_cleared",
             "in buffer idx: bytes that fill gaps and were overwritten",
         )
         .recorded(),
     ),
-    (17, Counter::info("traced_buf_chunks_read", "in buffer idx: chunks read").recorded()),
     (
-        18,
+        buffer::CHUNKS_READ,
+        Counter::info("traced_buf_chunks_read", "in buffer idx: chunks read").recorded(),
+    ),
+    (
+        buffer::CHUNKS_DISCARDED,
         Counter::info(
             "traced_buf_chunks_discarded",
             "in buffer idx: chunks discarded because the buffer was full and \
@@ -204,7 +240,7 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         .recorded(),
     ),
     (
-        19,
+        buffer::TRACE_WRITER_PACKET_LOSS,
         Counter::data_loss(
             "traced_buf_trace_writer_packet_loss",
             "in buffer idx: how often a producer had no room in its shared \
@@ -213,7 +249,7 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
         .recorded(),
     ),
     (
-        20,
+        buffer::CHUNKS_RELOCATED,
         Counter::info(
             "traced_buf_chunks_relocated",
             "in buffer idx: chunks that moved when a producer wrote them again",
@@ -223,7 +259,14 @@ pub(super) static BUFFER: [(u32, Counter); 20] = [
 ];
 
 /// Those of a buffer that are losses.
-pub(super) const BUFFER_LOSSES: [u32; 6] = [field::CHUNKS_OVERWRITTEN, 6, 9, 11, 18, 19];
+pub(super) const BUFFER_LOSSES: [u32; 6] = [
+    buffer::CHUNKS_OVERWRITTEN,
+    buffer::PATCHES_FAILED,
+    buffer::ABI_VIOLATIONS,
+    buffer::CHUNKS_COMMITTED_OUT_OF_ORDER,
+    buffer::CHUNKS_DISCARDED,
+    buffer::TRACE_WRITER_PACKET_LOSS,
+];
 
 /// What the writers into a buffer lost, as their packets say.
 pub(super) static SEQUENCE_PACKET_LOSS: Counter = Counter::data_loss(

@@ -60,10 +60,10 @@ impl Decoder {
     }
 
     /// The arguments that were decoded last.
-    pub fn made(&self) -> Arguments<'_> {
+    pub fn arguments(&self) -> Arguments<'_> {
         if !self.undecoded.is_empty() {
             return Arguments { undecoded: &self.undecoded, ..Arguments::default() };
         }
-        self.args.made()
+        self.args.arguments()
     }
 }

@@ -1,7 +1,7 @@
 //! Track events that make no row, and slices without their name: the causes, and the events as examples
 //! (rules FE1, FE4).
 
-use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::{event_name as name, interned_data as interned};
 
 use super::{RawTrackEvent, Time};
 use crate::definitions::Definitions;
@@ -34,7 +34,7 @@ pub(super) fn drop_event(
             let iid = event.name_iid.filter(|&iid| iid != 0)?;
             let field = interned::EVENT_NAMES;
             let entry = place.interned.get(generation.interval, field, iid)?;
-            Message(entry).bytes(2).map(text)
+            Message(entry).bytes(name::NAME).map(text)
         };
         let of_track = || Some(uuids.descriptor(uuid?)?.name.as_deref()?.to_owned());
         Example {

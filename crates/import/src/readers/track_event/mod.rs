@@ -28,8 +28,10 @@ mod v8;
 use std::borrow::Cow;
 
 use timebase_resolver::{ClockId, SeqId};
-use timebase_schema::fields::interned_data as interned;
-use timebase_schema::fields::track_event as field;
+use timebase_schema::fields::{
+    debug_annotation as annotation, interned_data as interned, interned_string as entry,
+    track_event as field,
+};
 use timebase_schema::{Table, tables};
 use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{Interned, Interval, Kept};
@@ -49,7 +51,7 @@ use super::sequences::writers::SequenceState;
 use crate::definitions::{Definitions, Names, Uuids, Writer};
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
-use crate::place::{Place, TraceTime};
+use crate::place::{CountsFor, Place, TraceTime};
 use crate::timeline::{
     Arguments, EventKind, EventStack, FlowStep, Flows, Label, Name, StackFrames, TrackEvent,
     UuidIx, Values, WriterThread,
@@ -162,6 +164,8 @@ impl Reader for TrackEvents {
         (interned::CORRELATION_ID_STR, Kept::Interval),
     ];
 
+    const COUNTS_FOR: CountsFor = CountsFor::ItsMachine;
+
     const TIMES: Times = Times::Inside;
 
     fn converts(event: &RawTrackEvent<'_>, _header: &Header<'_>) -> bool {
@@ -184,7 +188,7 @@ impl Reader for TrackEvents {
         if v8::is_profile(&event) {
             let (state, _) = context.writers.state(packet.generation);
             let uuids = &mut context.definitions.uuids;
-            let on = on(&event, packet, state, uuids);
+            let on = track_and_thread(&event, packet, state, uuids);
             let thread = on.and_then(|(_, thread)| uuids.thread(thread?));
             v8::read(&event, thread, packet, context);
         }
@@ -225,13 +229,12 @@ impl LookUp<'_> {
     /// is in the note of the entry, because nearly every event needs it.
     #[inline]
     fn called<'e>(&mut self, field: u32, iid: u64) -> Option<Called<'e>> {
-        const TEXT: u32 = 2;
         let note = self.interned.note_of(self.interval, field, iid)?;
         if let Some(name) = note.checked_sub(1) {
             return Some(Called::Known(Name(name)));
         }
         let entry = self.interned.get(self.interval, field, iid);
-        let Some(text) = Message(entry.unwrap_or_default()).text(TEXT) else {
+        let Some(text) = Message(entry.unwrap_or_default()).text(entry::STR) else {
             return Some(Called::Nothing);
         };
         let Label::Known(name) = self.names.label(&text) else {
@@ -316,7 +319,7 @@ impl TrackEvents {
         let Some(kind) = kind else {
             return self.without_track(Cause::UnknownType, time, packet, context);
         };
-        let Some((uuid, thread)) = on(event, packet, state, uuids) else {
+        let Some((uuid, thread)) = track_and_thread(event, packet, state, uuids) else {
             return self.without_track(Cause::NoThread, time, packet, context);
         };
 
@@ -363,7 +366,7 @@ impl TrackEvents {
             flows: Flows::write(flows(event), &mut self.flows),
             stack: stack(event, generation.interval, &mut context.place),
             arguments: match event.has_arguments {
-                true => self.args.made(),
+                true => self.args.arguments(),
                 false => Arguments::default(),
             },
         };
@@ -539,7 +542,7 @@ fn event_kind(event: &RawTrackEvent<'_>) -> Option<EventKind> {
 
 /// The track that an event names, or none if the event is on its thread's track; and this thread,
 /// or the thread of its sequence (rules E8, L2). `None` if the thread of the event cannot exist.
-fn on(
+fn track_and_thread(
     event: &RawTrackEvent<'_>,
     packet: &PlacedPacket<'_>,
     state: &SequenceState,
@@ -638,12 +641,11 @@ fn category<'a>(event: &RawTrackEvent<'a>, look_up: &mut LookUp<'_>) -> Called<'
 /// The text of the first annotation, if the event may name a thread or a process
 /// (rule L6).
 fn note<'a>(event: &RawTrackEvent<'a>, kind: EventKind) -> Option<&'a str> {
-    const STRING_VALUE: u32 = 6;
     if kind != EventKind::Phase(b'M') {
         return None;
     }
     let first = event.message.messages(field::DEBUG_ANNOTATIONS).next()?;
-    let text = first.bytes(STRING_VALUE).unwrap_or_default();
+    let text = first.bytes(annotation::STRING_VALUE).unwrap_or_default();
     Some(std::str::from_utf8(text).unwrap_or_default())
 }
 

@@ -6,12 +6,14 @@
 
 use serde_json::Value;
 use timebase_resolver::{ClockId, SeqId};
-use timebase_schema::fields::debug_annotation as annotation;
-use timebase_schema::fields::track_event as field;
+use timebase_schema::fields::{
+    debug_annotation as annotation, debug_annotation_name as name, interned_data as interned,
+    track_event as field,
+};
 use timebase_trace::wire::packet::PacketType;
 
-use crate::compact::Put;
-use crate::definitions::{Names, Writer, WrittenNode, v8_fault};
+use crate::compact::{Compact, Put};
+use crate::definitions::{Names, V8Sample, Writer, WrittenNode, v8_fault};
 use crate::message::{Message, text};
 use crate::output::{BEFORE_ZERO, Fault};
 use crate::place::{PartIx, TraceTime};
@@ -76,14 +78,13 @@ fn is_data(
     packet: &PlacedPacket<'_>,
     context: &mut ImportContext,
 ) -> bool {
-    const NAMES: u32 = 3;
-    const TEXT: u32 = 2;
     let name = match annotation.number(annotation::NAME_IID) {
         None | Some(0) => annotation.bytes(annotation::NAME),
         Some(iid) => {
             let interned = &context.place.interned;
-            let entry = interned.get(packet.generation.interval, NAMES, iid);
-            entry.and_then(|entry| Message(entry).bytes(TEXT))
+            let entry =
+                interned.get(packet.generation.interval, interned::DEBUG_ANNOTATION_NAMES, iid);
+            entry.and_then(|entry| Message(entry).bytes(name::NAME))
         }
     };
     name == Some(b"data")
@@ -222,16 +223,7 @@ impl Part<'_> {
             return Ok(());
         }
         let mut record = Vec::new();
-        let mut put = Put(&mut record);
-        put.natural(number.into()).natural(node.into());
-        match self.thread {
-            None => put.natural(0),
-            Some(thread) => put
-                .natural(1)
-                .natural(thread.pid.into())
-                .natural(thread.trusted_pid.into())
-                .integer(thread.tid),
-        };
+        V8Sample { session: number, node, thread: self.thread }.put(&mut Put(&mut record));
         let event = profile_event(PacketType::TRACK_EVENT.0, self.packet, &record, context);
         Event::Profile(event).write(&mut context.events.record);
         context.events.push_record(ts);

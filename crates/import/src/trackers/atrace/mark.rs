@@ -3,7 +3,12 @@
 
 use std::borrow::Cow;
 
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    dpu_tracing_mark_write_ftrace_event as dpu, ftrace_event as event,
+    lwis_tracing_mark_write_ftrace_event as lwis, mali_tracing_mark_write_ftrace_event as mali,
+    samsung_tracing_mark_write_ftrace_event as samsung, sde_tracing_mark_write_ftrace_event as sde,
+    tracing_mark_write_ftrace_event as plain, zero_ftrace_event as zero,
+};
 
 use crate::message::Message;
 
@@ -15,12 +20,12 @@ const NO_NAME: &str = "[empty slice name]";
 pub(super) struct Mark<'a> {
     /// 0 if the mark does not name it.
     pub tgid: u32,
-    pub what: What<'a>,
+    pub what: MarkAction<'a>,
 }
 
 /// The action of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What<'a> {
+pub(super) enum MarkAction<'a> {
     /// A slice of the thread.
     Begin {
         name: Option<&'a str>,
@@ -75,18 +80,18 @@ impl<'a> Mark<'a> {
         let phase = *fields.next().as_bytes().first()?;
         let tgid = tgid(fields.next());
         let what = match phase {
-            b'B' => {
-                What::Begin { name: Some(if fields.0.is_empty() { NO_NAME } else { fields.0 }) }
-            }
+            b'B' => MarkAction::Begin {
+                name: Some(if fields.0.is_empty() { NO_NAME } else { fields.0 }),
+            },
             b'E' => {
-                return Some(Mark { tgid: tgid.unwrap_or(0), what: What::End });
+                return Some(Mark { tgid: tgid.unwrap_or(0), what: MarkAction::End });
             }
-            b'S' => What::AsyncBegin { name: fields.name()?, cookie: number(fields.next())? },
-            b'F' => What::AsyncEnd { name: fields.name()?, cookie: number(fields.next())? },
-            b'C' => What::Value { name: fields.name()?, value: number(fields.next())? },
-            b'I' => What::Instant { name: Some(fields.name()?) },
-            b'N' => What::TrackInstant { track: fields.name()?, name: fields.name()? },
-            b'G' => What::TrackBegin {
+            b'S' => MarkAction::AsyncBegin { name: fields.name()?, cookie: number(fields.next())? },
+            b'F' => MarkAction::AsyncEnd { name: fields.name()?, cookie: number(fields.next())? },
+            b'C' => MarkAction::Value { name: fields.name()?, value: number(fields.next())? },
+            b'I' => MarkAction::Instant { name: Some(fields.name()?) },
+            b'N' => MarkAction::TrackInstant { track: fields.name()?, name: fields.name()? },
+            b'G' => MarkAction::TrackBegin {
                 track: fields.name()?,
                 name: fields.name()?,
                 cookie: number(fields.next())?,
@@ -95,7 +100,7 @@ impl<'a> Mark<'a> {
                 let track = fields.name()?;
                 let (third, fourth) = (fields.next(), fields.next());
                 let cookie = if fourth.is_empty() { third } else { fourth };
-                What::TrackEnd { track, cookie: number(cookie)? }
+                MarkAction::TrackEnd { track, cookie: number(cookie)? }
             }
             _ => return None,
         };
@@ -105,10 +110,10 @@ impl<'a> Mark<'a> {
     /// Builds the action from the fields of an event; `None` if its type has no meaning.
     fn of(phase: u8, tgid: u32, name: Option<&'a str>, value: i64) -> Option<Self> {
         let what = match phase {
-            b'B' => What::Begin { name },
-            b'E' => What::End,
-            b'I' => What::Instant { name },
-            b'C' => What::Value { name: name.unwrap_or_default(), value },
+            b'B' => MarkAction::Begin { name },
+            b'E' => MarkAction::End,
+            b'I' => MarkAction::Instant { name },
+            b'C' => MarkAction::Value { name: name.unwrap_or_default(), value },
             _ => return None,
         };
         Some(Mark { tgid, what })
@@ -190,33 +195,40 @@ impl<'a> Fielded<'a> {
         let begins = |flag: u64| if flag != 0 { b'B' } else { b'E' };
         let (phase, tgid, name, value) = match field {
             event::ZERO => {
-                let flag = message.number(1).unwrap_or(0);
+                let flag = message.number(zero::FLAG).unwrap_or(0);
                 let phase = [(1, b'B'), (2, b'E'), (4, b'C')];
                 let phase = phase.into_iter().find(|(bit, _)| flag & bit != 0)?.1;
-                (phase, 3, 2, 4)
+                (phase, zero::PID, zero::NAME, zero::VALUE)
             }
-            event::TRACING_MARK_WRITE => (begins(message.number(3)?), 1, 2, 0),
+            event::TRACING_MARK_WRITE => {
+                (begins(message.number(plain::TRACE_BEGIN)?), plain::PID, plain::TRACE_NAME, 0)
+            }
             event::SDE_TRACING_MARK_WRITE => {
-                let (named, flag) = (message.number(3), message.number(5));
+                let (named, flag) =
+                    (message.number(sde::TRACE_TYPE), message.number(sde::TRACE_BEGIN));
                 let phase = match (named, flag) {
                     (None, None) => return None,
                     (None | Some(0), flag) => begins(flag.unwrap_or(0)),
                     (Some(named), _) => character(named)?,
                 };
-                (phase, 1, 2, 4)
+                (phase, sde::PID, sde::TRACE_NAME, sde::VALUE)
             }
             event::SAMSUNG_TRACING_MARK_WRITE => {
-                let phase = match message.number(4)? {
+                let phase = match message.number(samsung::TRACE_TYPE)? {
                     0 => b'E',
                     named => character(named)?,
                 };
-                (phase, 1, 2, 5)
+                (phase, samsung::PID, samsung::TRACE_NAME, samsung::VALUE)
             }
             event::DPU_TRACING_MARK_WRITE | event::G2D_TRACING_MARK_WRITE => {
-                (character(message.number(5)?)?, 1, 4, 6)
+                (character(message.number(dpu::TYPE)?)?, dpu::PID, dpu::NAME, dpu::VALUE)
             }
-            event::MALI_TRACING_MARK_WRITE => (character(message.number(3)?)?, 2, 1, 4),
-            event::LWIS_TRACING_MARK_WRITE => (character(message.number(2)?)?, 3, 4, 5),
+            event::MALI_TRACING_MARK_WRITE => {
+                (character(message.number(mali::TYPE)?)?, mali::PID, mali::NAME, mali::VALUE)
+            }
+            event::LWIS_TRACING_MARK_WRITE => {
+                (character(message.number(lwis::TYPE)?)?, lwis::PID, lwis::FUNC_NAME, lwis::VALUE)
+            }
             _ => return None,
         };
         // The process that the display's driver names is not the process of the thread.
@@ -240,31 +252,31 @@ impl<'a> Fielded<'a> {
 mod tests {
     use super::*;
 
-    fn what(text: &str) -> Option<What<'_>> {
+    fn what(text: &str) -> Option<MarkAction<'_>> {
         Mark::parse(text).map(|mark| mark.what)
     }
 
     #[test]
     fn b1_phases_have_fields() {
-        let name = |name| Some(What::Begin { name: Some(name) });
+        let name = |name| Some(MarkAction::Begin { name: Some(name) });
         assert_eq!(what("B|1|a|b\n\0\n"), name("a|b"));
         assert_eq!(what("B|1|a\0b"), name("a\0b"));
         assert_eq!(what("B|1|"), name(NO_NAME));
         assert_eq!(what("B|1"), name(NO_NAME));
-        assert_eq!(what("E"), Some(What::End));
+        assert_eq!(what("E"), Some(MarkAction::End));
         assert_eq!(Mark::parse("E|77").unwrap().tgid, 77);
         assert_eq!(Mark::parse("E|x").unwrap().tgid, 0);
         let (name, cookie) = ("n", -7);
-        assert_eq!(what("S|1|n|-7|x"), Some(What::AsyncBegin { name, cookie }));
-        assert_eq!(what("F|1|n|-7"), Some(What::AsyncEnd { name, cookie }));
-        assert_eq!(what("C|1|n|-7|Blob"), Some(What::Value { name, value: -7 }));
-        assert_eq!(what("I|1|n|x"), Some(What::Instant { name: Some("n") }));
+        assert_eq!(what("S|1|n|-7|x"), Some(MarkAction::AsyncBegin { name, cookie }));
+        assert_eq!(what("F|1|n|-7"), Some(MarkAction::AsyncEnd { name, cookie }));
+        assert_eq!(what("C|1|n|-7|Blob"), Some(MarkAction::Value { name, value: -7 }));
+        assert_eq!(what("I|1|n|x"), Some(MarkAction::Instant { name: Some("n") }));
         let track = "t";
-        assert_eq!(what("N|1|t|n"), Some(What::TrackInstant { track, name }));
-        let begin = What::TrackBegin { track, name, cookie };
+        assert_eq!(what("N|1|t|n"), Some(MarkAction::TrackInstant { track, name }));
+        let begin = MarkAction::TrackBegin { track, name, cookie };
         assert_eq!(what("G|1|t|n|-7"), Some(begin));
         for end in ["H|1|t|-7", "H|1|t|n|-7", "H|1|t|-7|", "H\x001\0t\0-7"] {
-            assert_eq!(what(end), Some(What::TrackEnd { track, cookie }));
+            assert_eq!(what(end), Some(MarkAction::TrackEnd { track, cookie }));
         }
     }
 

@@ -16,10 +16,14 @@ mod mark;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    android_system_property as list, android_system_property_property_value as property,
+    ftrace_event as event, print_ftrace_event as print,
+};
 
-use self::mark::{Fielded, Mark, What};
+use rustc_hash::FxHashMap;
+
+use self::mark::{Fielded, Mark, MarkAction};
 use super::events::Events;
 use super::tracker::{Tracker, TrackerContext};
 use crate::arguments::{ArgBuf, ArgValue};
@@ -78,10 +82,10 @@ impl Tracker for Atrace {
         at: &mut TrackerContext<'_, '_>,
     ) {
         let message = Message(event.message);
-        let by = By { ts, machine: event.machine, tid: event.tid.into(), emitter };
+        let by = MarkSource { ts, machine: event.machine, tid: event.tid.into(), emitter };
         match event.field {
             event::PRINT => {
-                let text = mark::text(message.bytes(2).unwrap_or_default());
+                let text = mark::text(message.bytes(print::BUF).unwrap_or_default());
                 if let Some(mark) = Mark::parse(&text) {
                     self.mark(by, mark, at);
                 }
@@ -100,9 +104,9 @@ impl Tracker for Atrace {
         if packet.field != SYSTEM_PROPERTIES {
             return;
         }
-        for property in Message(packet.payload).messages(1) {
-            if property.bytes(1) == Some(b"debug.tracing.device_state") {
-                device_state(ts, packet.machine, property.text(2).as_deref(), at);
+        for property in Message(packet.payload).messages(list::VALUES) {
+            if property.bytes(property::NAME) == Some(b"debug.tracing.device_state") {
+                device_state(ts, packet.machine, property.text(property::VALUE).as_deref(), at);
             }
         }
     }
@@ -110,14 +114,14 @@ impl Tracker for Atrace {
 
 /// The time and the thread of a mark.
 #[derive(Debug, Clone, Copy)]
-struct By {
+struct MarkSource {
     ts: i64,
     machine: u32,
     tid: i64,
     emitter: Utid,
 }
 
-impl By {
+impl MarkSource {
     /// The track of the marking thread, as a thread of the process that the mark names (rule B3).
     fn thread_track(&self, tgid: u32, at: &mut TrackerContext<'_, '_>) -> TrackId {
         let threads = &mut at.world.threads;
@@ -195,10 +199,10 @@ fn device_state(ts: i64, machine: u32, name: Option<&str>, at: &mut TrackerConte
 }
 
 impl Atrace {
-    fn mark(&mut self, by: By, mark: Mark<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn mark(&mut self, by: MarkSource, mark: Mark<'_>, at: &mut TrackerContext<'_, '_>) {
         let (ts, tgid) = (by.ts, mark.tgid);
         match mark.what {
-            What::Begin { name } => {
+            MarkAction::Begin { name } => {
                 let track = by.thread_track(tgid, at);
                 let slice = slice(ts, track, name, at);
                 at.world.begin_slice(slice, &[], at.rows);
@@ -206,15 +210,15 @@ impl Atrace {
                     kill_notice(by, name, at);
                 }
             }
-            What::End => {
+            MarkAction::End => {
                 let track = by.thread_track(tgid, at);
                 at.world.end_slice(EndOfSlice::any(ts, track), &[], at.rows);
             }
-            What::Instant { name } => {
+            MarkAction::Instant { name } => {
                 let track = by.thread_track(tgid, at);
                 instant(ts, track, name, &[], at);
             }
-            What::AsyncBegin { name, cookie } => {
+            MarkAction::AsyncBegin { name, cookie } => {
                 let set = by.lanes(ASYNC, name, tgid, at);
                 let tracks = &mut at.world.tracks;
                 if let Some(track) = at.world.lanes.begin_alone(set, ts, cookie, tracks) {
@@ -224,7 +228,7 @@ impl Atrace {
                     at.world.begin_slice(slice, args, at.rows);
                 }
             }
-            What::AsyncEnd { name, cookie } => {
+            MarkAction::AsyncEnd { name, cookie } => {
                 let set = by.lanes(ASYNC, name, tgid, at);
                 let tracks = &mut at.world.tracks;
                 if let Some((track, begins)) = at.world.lanes.end(set, cookie, tracks) {
@@ -232,17 +236,17 @@ impl Atrace {
                     at.world.end_slice(EndOfSlice::any(ts, track), args, at.rows);
                 }
             }
-            What::TrackInstant { track, name } if track == DEVICE_STATE => {
+            MarkAction::TrackInstant { track, name } if track == DEVICE_STATE => {
                 device_state(ts, by.machine, Some(name), at);
             }
-            What::TrackInstant { track, name } => {
+            MarkAction::TrackInstant { track, name } => {
                 let set = by.lanes(ON_TRACK, track, tgid, at);
                 if let Some(track) = at.world.lanes.add(set, ts, 0, &mut at.world.tracks) {
                     let thread = by.thread("utid", &mut self.args, at);
                     instant(ts, track, Some(name), thread, at);
                 }
             }
-            What::TrackBegin { track, name, cookie } => {
+            MarkAction::TrackBegin { track, name, cookie } => {
                 let set = by.lanes(ON_TRACK, track, tgid, at);
                 if let Some(track) = at.world.lanes.begin(set, cookie, &mut at.world.tracks) {
                     let thread = by.thread("utid", &mut self.args, at);
@@ -250,14 +254,14 @@ impl Atrace {
                     at.world.begin_slice(slice, thread, at.rows);
                 }
             }
-            What::TrackEnd { track, cookie } => {
+            MarkAction::TrackEnd { track, cookie } => {
                 let set = by.lanes(ON_TRACK, track, tgid, at);
                 if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
                     let thread = by.thread("end_utid", &mut self.args, at);
                     at.world.end_slice(EndOfSlice::any(ts, track), thread, at.rows);
                 }
             }
-            What::Value { name, value } => self.value(by, tgid, name, value, at),
+            MarkAction::Value { name, value } => self.value(by, tgid, name, value, at),
         }
     }
 
@@ -277,7 +281,7 @@ impl Atrace {
     /// Takes a value (rules M3, B7).
     fn value(
         &mut self,
-        by: By,
+        by: MarkSource,
         tgid: u32,
         name: &str,
         value: i64,
@@ -332,7 +336,7 @@ impl Atrace {
 }
 
 /// Notes that a process was killed for lack of memory, if a slice says so (rule B7).
-fn kill_notice(by: By, name: &str, at: &mut TrackerContext<'_, '_>) {
+fn kill_notice(by: MarkSource, name: &str, at: &mut TrackerContext<'_, '_>) {
     let Some(notice) = name.strip_prefix("lmk,") else {
         return;
     };

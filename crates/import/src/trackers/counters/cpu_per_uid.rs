@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::cpu_per_uid_data as data;
 
 use super::series::{CounterSample, CounterType, Told, Which};
 use crate::message::Message;
@@ -95,12 +96,12 @@ impl CpuPerUid {
 impl Sequence {
     /// Adds the times of a packet to the values of the sequence (rules CU1 and CU2).
     fn read(&mut self, message: Message<'_>, totals: &mut Totals) {
-        if let Some(clusters) = message.small(1) {
+        if let Some(clusters) = message.small(data::CLUSTER_COUNT) {
             self.clusters = clusters;
         }
         let clusters = self.clusters.max(1);
-        let mut times = message.numbers(3);
-        for uid in message.numbers(2) {
+        let mut times = message.numbers(data::TOTAL_TIME_MS);
+        for uid in message.numbers(data::UID) {
             let uid = uid as u32;
             for (cluster, time) in (0..clusters).zip(times.by_ref()) {
                 let value = self.values.entry((uid, cluster)).or_default();

@@ -2,6 +2,11 @@
 //! OT2, OT3).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::{
+    android_energy_estimation_breakdown as breakdown,
+    android_energy_estimation_breakdown_energy_uid_breakdown as of_uid,
+    entity_state_residency as list, entity_state_residency_state_residency as residency,
+};
 
 use crate::arguments::ArgValue;
 use crate::definitions::{ConsumerId, EntityStateId};
@@ -64,16 +69,15 @@ impl EnergyTracks {
         packet: &PacketEvent<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        const RESIDENCIES: u32 = 2;
         let mut is_there = false;
-        for residency in Message(packet.payload).messages(RESIDENCIES) {
+        for residency in Message(packet.payload).messages(list::RESIDENCY) {
             is_there = true;
             let index = |field| residency.small(field).unwrap_or(0);
-            let state = (index(1), index(2));
+            let state = (index(residency::ENTITY_INDEX), index(residency::STATE_INDEX));
             let Some(track) = self.state(state, at.world) else {
                 return at.world.faults.add(UNKNOWN_STATE, packet.id);
             };
-            let time = residency.number(3).unwrap_or(0);
+            let time = residency.number(residency::TOTAL_TIME_IN_STATE_MS).unwrap_or(0);
             at.world.value(ts, track, time as f64, None, at.rows);
         }
         if !is_there {
@@ -107,18 +111,17 @@ impl EnergyTracks {
         packet: &PacketEvent<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        const OF_UIDS: u32 = 4;
         let message = Message(packet.payload);
-        let used = message.number(3).map(|energy| energy as i64 as f64);
-        let id = message.small(2);
+        let used = message.number(breakdown::ENERGY_UWS).map(|energy| energy as i64 as f64);
+        let id = message.small(breakdown::ENERGY_CONSUMER_ID);
         let track = id.and_then(|id| Some((id, self.consumer(id, None, at.world)?)));
         let (Some((id, track)), Some(used)) = (track, used) else {
             return at.world.faults.add(BREAKDOWN, packet.id);
         };
         at.world.value(ts, track, used, None, at.rows);
-        for breakdown in message.messages(OF_UIDS) {
-            let uid = breakdown.small(1);
-            let used = breakdown.number(2).map(|energy| energy as i64 as f64);
+        for breakdown in message.messages(breakdown::PER_UID_BREAKDOWN) {
+            let uid = breakdown.small(of_uid::UID);
+            let used = breakdown.number(of_uid::ENERGY_UWS).map(|energy| energy as i64 as f64);
             let track = uid.and_then(|uid| self.consumer(id, Some(uid), at.world));
             match (track, used) {
                 (Some(track), Some(used)) => at.world.value(ts, track, used, None, at.rows),

@@ -1,7 +1,11 @@
 //! Counters and memory of GPUs, and the descriptions of GPUs (rules M11, M12, M14, H4).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event::GPU_MEM_TOTAL;
+use timebase_schema::fields::{
+    ftrace_event::GPU_MEM_TOTAL, gpu_counter_event as event,
+    gpu_counter_event_gpu_counter as counter, gpu_info as list, gpu_info_gpu as gpu,
+    gpu_info_gpu_key_value as pair, gpu_mem_total_event as total,
+};
 use timebase_schema::tables::gpu_counter_group_record;
 
 use super::series::{CounterSample, CounterType};
@@ -95,10 +99,13 @@ impl GpuCounters {
         message: Message<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        let iid = message.number(4);
-        for sample in message.messages(2) {
-            let integer = sample.number(2).map(|value| value as i64 as f64);
-            let (Some(number), Some(value)) = (sample.small(1), integer.or(sample.float(3))) else {
+        let iid = message.number(event::COUNTER_DESCRIPTOR_IID);
+        for sample in message.messages(event::COUNTERS) {
+            let integer = sample.number(counter::INT_VALUE).map(|value| value as i64 as f64);
+            let (Some(number), Some(value)) = (
+                sample.small(counter::COUNTER_ID),
+                integer.or(sample.float(counter::DOUBLE_VALUE)),
+            ) else {
                 continue;
             };
             let Some(of_part) = at.world.statements() else {
@@ -152,7 +159,7 @@ pub(super) fn memory_of_event(
     sample: &mut CounterSample<'_, '_, '_>,
 ) {
     if field == GPU_MEM_TOTAL {
-        let pid = message.small(2).unwrap_or(0);
+        let pid = message.small(total::PID).unwrap_or(0);
         let threads = &sample.at.world.threads;
         if pid == 0 || threads.live(sample.machine, pid.into()).is_some() {
             memory(message, sample);
@@ -163,9 +170,9 @@ pub(super) fn memory_of_event(
 /// Writes the memory of a GPU: all of it, or the part of a process.
 pub(super) fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let machine = sample.machine;
-    let gpu = message.small(1).unwrap_or(0);
-    let pid = message.small(2).unwrap_or(0);
-    let size = message.number(3).unwrap_or(0) as f64;
+    let gpu = message.small(total::GPU_ID).unwrap_or(0);
+    let pid = message.small(total::PID).unwrap_or(0);
+    let size = message.number(total::SIZE).unwrap_or(0) as f64;
     let world = &mut *sample.at.world;
     let ugpu = world.gpus.ugpu(machine, gpu);
     let (counter, owner) = if pid == 0 {
@@ -180,27 +187,27 @@ pub(super) fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
 
 /// Takes the descriptions of GPUs in a `GpuInfo`, which are numbered from 0.
 pub(super) fn info(machine: u32, message: Message<'_>, at: &mut TrackerContext<'_, '_>) {
-    for (number, gpu) in (0..).zip(message.messages(1)) {
+    for (number, gpu) in (0..).zip(message.messages(list::GPUS)) {
         let ugpu = at.world.gpus.ugpu(machine, number);
         let text = |field| {
             let text = gpu.text(field).filter(|text| !text.is_empty());
             text.map(String::from)
         };
         let mut args = ArgBuf::default();
-        for more in gpu.messages(6) {
-            if let Some((key, value)) = more.text(1).zip(more.text(2)) {
+        for more in gpu.messages(gpu::EXTRA_INFO) {
+            if let Some((key, value)) = more.text(pair::KEY).zip(more.text(pair::VALUE)) {
                 let names = &mut at.world.definitions.names;
                 args.push(&key, ArgValue::Text(&value), names);
             }
         }
-        let uuid = gpu.bytes(5).filter(|uuid| !uuid.is_empty());
+        let uuid = gpu.bytes(gpu::UUID).filter(|uuid| !uuid.is_empty());
         let info = GpuInfo {
-            name: text(1),
-            vendor: text(2),
-            model: text(3),
-            architecture: text(4),
+            name: text(gpu::NAME),
+            vendor: text(gpu::VENDOR),
+            model: text(gpu::MODEL),
+            architecture: text(gpu::ARCHITECTURE),
             uuid: uuid.map(|uuid| uuid.iter().map(|byte| format!("{byte:02x}")).collect()),
-            pci_bdf: text(7),
+            pci_bdf: text(gpu::PCI_BDF),
             arg_set_id: at.world.arg_set(args.as_bytes(), at.rows),
         };
         at.world.gpus.describe(ugpu, info);

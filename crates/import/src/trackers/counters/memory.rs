@@ -1,7 +1,11 @@
 //! Memory of processes, from kernel events of their threads (rules M4, M5).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as field;
+use timebase_schema::fields::{
+    dmabuf_rss_stat_ftrace_event as dmabuf, ftrace_event as field,
+    mm_event_record_ftrace_event as record, oom_score_adj_update_ftrace_event as score,
+    rss_stat_ftrace_event as rss_stat, rss_stat_throttled_ftrace_event as throttled,
+};
 
 use super::series::CounterSample;
 use super::sizes::{self, Size};
@@ -100,33 +104,39 @@ impl MemoryOwners {
     ) {
         match field {
             field::RSS_STAT => {
-                let (curr, space) = (message.small(3), message.small(4));
+                let (curr, space) = (message.small(rss_stat::CURR), message.small(rss_stat::MM_ID));
                 let space = space
                     .zip(curr)
                     .map(|(number, curr)| AddressSpace { number, is_own: curr != 0 });
-                let (member, size) = (message.small(1), message.number(2));
+                let (member, size) =
+                    (message.small(rss_stat::MEMBER), message.number(rss_stat::SIZE));
                 self.rss(member, size, space, emitter, sample);
             }
             field::RSS_STAT_THROTTLED => {
-                let space =
-                    AddressSpace { number: message.small(3).unwrap_or(0), is_own: message.flag(1) };
-                let (member, size) = (message.small(2), message.number(4));
+                let space = AddressSpace {
+                    number: message.small(throttled::MM_ID).unwrap_or(0),
+                    is_own: message.flag(throttled::CURR),
+                };
+                let (member, size) =
+                    (message.small(throttled::MEMBER), message.number(throttled::SIZE));
                 self.rss(member, size, Some(space), emitter, sample);
             }
             field::DMABUF_RSS_STAT => {
-                let rss = message.number(1).unwrap_or(0) as f64;
+                let rss = message.number(dmabuf::RSS).unwrap_or(0) as f64;
                 sample.put_of_thread(emitter, &DMABUF, rss);
             }
             field::OOM_SCORE_ADJ_UPDATE => {
-                let adj = message.small(2).unwrap_or(0) as i16;
-                let pid = message.small(3).unwrap_or(0).into();
+                let adj = message.small(score::OOM_SCORE_ADJ).unwrap_or(0) as i16;
+                let pid = message.small(score::PID).unwrap_or(0).into();
                 let utid = sample.at.world.threads.thread(sample.machine, pid);
                 sample.put_of_thread(utid, &OOM_SCORE_ADJ, adj.into());
             }
             field::MM_EVENT_RECORD => {
-                let kind = message.small(4).unwrap_or(0) as usize;
+                let kind = message.small(record::TYPE).unwrap_or(0) as usize;
                 let counters = MM_EVENTS.get(kind).into_iter().flatten();
-                for (counter, field) in counters.zip([2, 3, 1]) {
+                for (counter, field) in
+                    counters.zip([record::COUNT, record::MAX_LAT, record::AVG_LAT])
+                {
                     let value = message.small(field).unwrap_or(0);
                     sample.put_of_thread(emitter, counter, value.into());
                 }

@@ -1,5 +1,7 @@
 //! Batteries and power rails (rules M9, M10).
 
+use timebase_schema::fields::battery_counters as battery;
+
 use super::series::{CounterSample, CounterType};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::{Rail, RailIndex};
@@ -12,20 +14,22 @@ const BATTERY: CounterType = CounterType::new("battery_counter");
 
 /// Takes the values of a `BatteryCounters`.
 pub(super) fn battery(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
-    let of = message.bytes(5);
+    let of = message.bytes(battery::NAME);
     let name = String::from_utf8_lossy(of.unwrap_or_default());
     let dot = if name.is_empty() { "" } else { "." };
     let signed = |field| message.number(field).map(|value| value as i64);
-    let (current, voltage) = (signed(3), signed(7));
-    let charge = signed(1).map(i128::from);
+    let (current, voltage) = (signed(battery::CURRENT_UA), signed(battery::VOLTAGE_UV));
+    let charge = signed(battery::CHARGE_COUNTER_UAH).map(i128::from);
     let values = [
         (
             "charge_uah",
-            charge.or_else(|| by_energy(signed(6)?, voltage?)).map(|charge| charge as f64),
+            charge
+                .or_else(|| by_energy(signed(battery::ENERGY_COUNTER_UWH)?, voltage?))
+                .map(|charge| charge as f64),
         ),
-        ("capacity_pct", message.float(2)),
+        ("capacity_pct", message.float(battery::CAPACITY_PERCENT)),
         ("current_ua", current.map(|current| current as f64)),
-        ("current.avg_ua", signed(4).map(|current| current as f64)),
+        ("current.avg_ua", signed(battery::CURRENT_AVG_UA).map(|current| current as f64)),
         ("voltage_uv", voltage.map(|voltage| voltage as f64)),
         ("power_mw", current.zip(voltage).map(power)),
     ];

@@ -1,6 +1,8 @@
 //! Statistics of processes (rule M6). They also bind threads to processes: `processes.rs` does this
 //! first.
 
+use timebase_schema::fields::{process_stats as stats, process_stats_process as process};
+
 use super::series::{CounterSample, CounterType};
 use super::sizes::{self, Size};
 use crate::message::Message;
@@ -9,8 +11,6 @@ const SMAPS: CounterType = CounterType::new("smaps");
 const CHROME: CounterType = CounterType::new("chrome_process_stats");
 const OOM_SCORE_ADJ: CounterType = CounterType::new("oom_score_adj");
 const RUNTIME: CounterType = CounterType::new("proc_stat_runtime");
-
-const OOM_SCORE_ADJ_FIELD: u32 = 10;
 
 /// The last field of a `Process` that is a counter.
 const LAST_FIELD: u32 = 24;
@@ -21,8 +21,8 @@ const KILO: f64 = 1024.0;
 /// Takes the counters of a `ProcessStats`.
 pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     for counter in [chrome, counter] {
-        for process in message.messages(1) {
-            let pid = process.small(1).unwrap_or(0);
+        for process in message.messages(stats::PROCESSES) {
+            let pid = process.small(process::PID).unwrap_or(0);
             // If a field occurs twice, the last value counts.
             for field in 1..=LAST_FIELD {
                 if let Some(counter) = counter(field)
@@ -30,7 +30,7 @@ pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
                 {
                     let owner = sample.process(pid);
                     let value = match field {
-                        OOM_SCORE_ADJ_FIELD => value as i64 as f64,
+                        process::OOM_SCORE_ADJ => value as i64 as f64,
                         _ => value as f64 * counter.scale,
                     };
                     let which = counter.key.map(|(of, key)| (of, key.into()));
@@ -94,8 +94,8 @@ fn memory(size: &'static Size) -> ProcessCounter {
 /// The fields that come first for all processes (rule P15).
 fn chrome(field: u32) -> Option<ProcessCounter> {
     Some(match field {
-        13 => chrome!("private_footprint_kb"),
-        14 => chrome!("peak_resident_set_kb"),
+        process::CHROME_PRIVATE_FOOTPRINT_KB => chrome!("private_footprint_kb"),
+        process::CHROME_PEAK_RESIDENT_SET_KB => chrome!("peak_resident_set_kb"),
         _ => return None,
     })
 }
@@ -103,26 +103,26 @@ fn chrome(field: u32) -> Option<ProcessCounter> {
 /// Any other field of a `Process`.
 fn counter(field: u32) -> Option<ProcessCounter> {
     Some(match field {
-        2 => memory(&sizes::VIRT),
-        3 => memory(&sizes::RSS),
-        4 => memory(&sizes::RSS_ANON),
-        5 => memory(&sizes::RSS_FILE),
-        6 => memory(&sizes::RSS_SHMEM),
-        7 => memory(&sizes::SWAP),
-        8 => memory(&sizes::LOCKED),
-        9 => memory(&sizes::WATERMARK),
-        24 => memory(&sizes::DMABUF),
-        OOM_SCORE_ADJ_FIELD => {
+        process::VM_SIZE_KB => memory(&sizes::VIRT),
+        process::VM_RSS_KB => memory(&sizes::RSS),
+        process::RSS_ANON_KB => memory(&sizes::RSS_ANON),
+        process::RSS_FILE_KB => memory(&sizes::RSS_FILE),
+        process::RSS_SHMEM_KB => memory(&sizes::RSS_SHMEM),
+        process::VM_SWAP_KB => memory(&sizes::SWAP),
+        process::VM_LOCKED_KB => memory(&sizes::LOCKED),
+        process::VM_HWM_KB => memory(&sizes::WATERMARK),
+        process::DMABUF_RSS_KB => memory(&sizes::DMABUF),
+        process::OOM_SCORE_ADJ => {
             ProcessCounter { kind: OOM_SCORE_ADJ, name: "oom_score_adj", key: None, scale: 1.0 }
         }
-        16 => smaps!("rss"),
-        17 => smaps!("pss"),
-        18 => smaps!("pss.anon"),
-        19 => smaps!("pss.file"),
-        20 => smaps!("pss.smem"),
-        23 => smaps!("swap.pss"),
-        21 => runtime!("user_ns"),
-        22 => runtime!("kernel_ns"),
+        process::SMR_RSS_KB => smaps!("rss"),
+        process::SMR_PSS_KB => smaps!("pss"),
+        process::SMR_PSS_ANON_KB => smaps!("pss.anon"),
+        process::SMR_PSS_FILE_KB => smaps!("pss.file"),
+        process::SMR_PSS_SHMEM_KB => smaps!("pss.smem"),
+        process::SMR_SWAP_PSS_KB => smaps!("swap.pss"),
+        process::RUNTIME_USER_MODE => runtime!("user_ns"),
+        process::RUNTIME_KERNEL_MODE => runtime!("kernel_ns"),
         _ => return None,
     })
 }

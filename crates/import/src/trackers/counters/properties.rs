@@ -1,5 +1,10 @@
 //! Properties of Android that are counters (rule M13).
 
+use timebase_schema::fields::{
+    android_system_property as list, android_system_property_property_value as property,
+    initial_display_state as display,
+};
+
 use super::series::{CounterSample, CounterType};
 use crate::message::{Message, integer};
 
@@ -12,9 +17,9 @@ const PREFIX: &str = "debug.tracing.";
 
 /// Takes the values of an `AndroidSystemProperty`.
 pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
-    for property in message.messages(1) {
-        let whole = property.text(1).unwrap_or_default();
-        let value = property.bytes(2).unwrap_or_default();
+    for property in message.messages(list::VALUES) {
+        let whole = property.text(property::NAME).unwrap_or_default();
+        let value = property.bytes(property::VALUE).unwrap_or_default();
         let (Some(name), Some(value)) = (whole.strip_prefix(PREFIX), integer(value)) else {
             continue;
         };
@@ -37,7 +42,7 @@ pub(super) fn packet(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_
 /// Takes the value of an `InitialDisplayState`.
 pub(super) fn display_state(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
     let name = "ScreenState";
-    let state = f64::from(message.small(1).unwrap_or(0) as i32);
+    let state = f64::from(message.small(display::DISPLAY_STATE).unwrap_or(0) as i32);
     sample.put_global(&SCREEN_STATE, &[], format_args!("{name}"), state);
 }
 

@@ -2,6 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use timebase_descriptor::field::Value;
+use timebase_schema::fields::{
+    sys_stats as stats, sys_stats_buddy_info as buddy, sys_stats_cpu_idle_state as cpuidle,
+    sys_stats_cpu_idle_state_entry as state, sys_stats_cpu_times as cpu_times,
+    sys_stats_devfreq_value as devfreq, sys_stats_disk_stat as disk,
+    sys_stats_interrupt_count as interrupt, sys_stats_meminfo_value as meminfo,
+    sys_stats_psi_sample as psi, sys_stats_slab_info as slab, sys_stats_thermal_zone as zone,
+    sys_stats_vmstat_value as vmstat,
+};
 
 use super::ftrace::{CPU_FREQUENCY, clock_frequency, gpu_frequency};
 use super::series::{CounterSample, CounterType, Told};
@@ -30,31 +38,35 @@ pub(super) fn packet(
     sample: &mut CounterSample<'_, '_, '_>,
 ) {
     memory(message, sample);
-    for clock in message.messages(10) {
-        let name = clock.bytes(1).unwrap_or_default();
-        clock_frequency(name, clock.number(2), sample);
+    for clock in message.messages(stats::DEVFREQ) {
+        let name = clock.bytes(devfreq::KEY).unwrap_or_default();
+        clock_frequency(name, clock.number(devfreq::VALUE), sample);
     }
-    for (number, khz) in (0..).zip(message.numbers(11)) {
+    for (number, khz) in (0..).zip(message.numbers(stats::CPUFREQ_KHZ)) {
         if let Some(cpu) = sample.cpu(number) {
             let name = format_args!("cpufreq");
             sample.put(&CPU_FREQUENCY, cpu, &[], name, khz as f64);
         }
     }
-    for value in message.messages(2) {
+    for value in message.messages(stats::VMSTAT) {
         if let Some(name) = name_of(value, VMSTAT_NAMES) {
-            named(&VMSTAT, "vmstat_key", name, number(value, 2), sample);
+            named(&VMSTAT, "vmstat_key", name, number(value, vmstat::VALUE), sample);
         }
     }
     times(message, sample);
-    for (field, counter) in [(6, &IRQ), (8, &SOFTIRQ)] {
+    for (field, counter) in [(stats::NUM_IRQ, &IRQ), (stats::NUM_SOFTIRQ, &SOFTIRQ)] {
         for interrupt in message.messages(field) {
-            let id = interrupt.small(1).unwrap_or(0);
+            let id = interrupt.small(interrupt::IRQ).unwrap_or(0);
             let name = format_args!("{} (id: {id})", counter.track_type());
             let which = [("irq", id.into())];
-            sample.put_global(counter, &which, name, number(interrupt, 2));
+            sample.put_global(counter, &which, name, number(interrupt, interrupt::COUNT));
         }
     }
-    for (field, counter) in [(4, &FORKS), (5, &IRQ_TOTAL), (7, &SOFTIRQ_TOTAL)] {
+    for (field, counter) in [
+        (stats::NUM_FORKS, &FORKS),
+        (stats::NUM_IRQ_TOTAL, &IRQ_TOTAL),
+        (stats::NUM_SOFTIRQ_TOTAL, &SOFTIRQ_TOTAL),
+    ] {
         if let Some(value) = message.number(field) {
             let name = format_args!("{}", counter.track_type());
             sample.put_global(counter, &[], name, value as f64);
@@ -63,33 +75,33 @@ pub(super) fn packet(
     let machine = sample.at.world.definitions.machines.get(sample.machine);
     let page_size = machine.map_or(0, |machine| machine.system.page_size());
     buddies(message, page_size, sample);
-    for disk in message.messages(13) {
+    for disk in message.messages(stats::DISK_STAT) {
         disks.sample(disk, sample);
     }
-    for pressure in message.messages(14) {
+    for pressure in message.messages(stats::PSI) {
         if let Some(name) = name_of(pressure, RESOURCES) {
             let which = [("psi_resource", name.into())];
             let name = format_args!("psi.{name}");
-            sample.put_global(&PSI, &which, name, number(pressure, 2));
+            sample.put_global(&PSI, &which, name, number(pressure, psi::TOTAL_NS));
         }
     }
-    for zone in message.messages(15) {
-        let which = zone.bytes(3).unwrap_or_default();
+    for zone in message.messages(stats::THERMAL_ZONE) {
+        let which = zone.bytes(zone::TYPE).unwrap_or_default();
         let name = String::from_utf8_lossy(which);
         sample.put_global(
             &THERMAL_ZONE,
             &[("thermal_zone", which.into())],
             format_args!("{name}"),
-            number(zone, 2),
+            number(zone, zone::TEMP),
         );
     }
-    for cpu in message.messages(16) {
+    for cpu in message.messages(stats::CPUIDLE_STATE) {
         idle_states(cpu, sample);
     }
-    for mhz in message.numbers(17) {
+    for mhz in message.numbers(stats::GPUFREQ_MHZ) {
         gpu_frequency(Some(0), mhz as f64 * 1000.0, sample);
     }
-    for cache in message.messages(18) {
+    for cache in message.messages(stats::SLAB_INFO) {
         slab(cache, page_size, sample);
     }
 }
@@ -97,12 +109,13 @@ pub(super) fn packet(
 /// Writes the memory of a cache of the kernel's allocator, with the size and the number of its
 /// slabs (rule TK4).
 fn slab(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, '_, '_>) {
-    let which = message.bytes(1).unwrap_or_default();
+    let which = message.bytes(slab::NAME).unwrap_or_default();
     let name = String::from_utf8_lossy(which);
     let which = [("slab_name", which.into())];
     let name = format_args!("mem.slab.{name}");
     let track = sample.track(&SLABINFO, Owner::None, &which, name);
-    let [pages, slabs] = [2, 3].map(|field| message.number(field).unwrap_or(0));
+    let [pages, slabs] =
+        [slab::PAGES_PER_SLAB, slab::NUM_SLABS].map(|field| message.number(field).unwrap_or(0));
     let mut args = ArgBuf::default();
     for (key, number) in [("pages_per_slab", pages), ("num_slabs", slabs)] {
         let names = &mut sample.at.world.definitions.names;
@@ -130,14 +143,14 @@ fn named(
 
 /// The name for a key, which is the first field; `None` if it has no name.
 fn name_of(message: Message<'_>, names: &'static [&'static str]) -> Option<&'static str> {
-    let key = usize::try_from(message.number(1).unwrap_or(0)).ok()?;
+    let key = usize::try_from(message.number(vmstat::KEY).unwrap_or(0)).ok()?;
     names.get(key).copied()
 }
 
 fn memory(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
-    for value in message.messages(1) {
+    for value in message.messages(stats::MEMINFO) {
         if let Some(name) = name_of(value, MEMINFO_NAMES) {
-            let bytes = number(value, 2) * 1024.0;
+            let bytes = number(value, meminfo::VALUE) * 1024.0;
             named(&MEMINFO, "meminfo_key", name, bytes, sample);
         }
     }
@@ -155,8 +168,8 @@ fn times(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
         "softirq_ns",
         "steal_ns",
     ];
-    for times in message.messages(3) {
-        let Some(cpu) = times.small(1).and_then(|cpu| sample.cpu(cpu)) else {
+    for times in message.messages(stats::CPU_STAT) {
+        let Some(cpu) = times.small(cpu_times::CPU_ID).and_then(|cpu| sample.cpu(cpu)) else {
             continue;
         };
         for (field, name) in (2..).zip(TIMES) {
@@ -170,10 +183,11 @@ fn times(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
 
 /// Writes the numbers of free blocks of memory, by size.
 fn buddies(message: Message<'_>, page_size: u32, sample: &mut CounterSample<'_, '_, '_>) {
-    for info in message.messages(12) {
-        let node_and_zone = [1, 2].map(|field| info.bytes(field).unwrap_or_default());
+    for info in message.messages(stats::BUDDY_INFO) {
+        let node_and_zone =
+            [buddy::NODE, buddy::ZONE].map(|field| info.bytes(field).unwrap_or_default());
         let [node, zone] = node_and_zone.map(String::from_utf8_lossy);
-        for (order, blocks) in (0u32..).zip(info.numbers(3)) {
+        for (order, blocks) in (0u32..).zip(info.numbers(buddy::ORDER_PAGES)) {
             let size = kilobytes(order, page_size);
             let name = format_args!("mem.buddyinfo[{node}][{zone}][{size} kB]");
             let size = Told::Number(i64::try_from(size).unwrap_or(i64::MAX));
@@ -197,16 +211,16 @@ fn kilobytes(order: u32, page_size: u32) -> u128 {
 
 /// Writes the time that a CPU was in each of its idle states.
 fn idle_states(message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
-    let cpu_number = message.small(1).unwrap_or(0);
-    for state in message.messages(2) {
+    let cpu_number = message.small(cpuidle::CPU_ID).unwrap_or(0);
+    for state in message.messages(cpuidle::CPUIDLE_STATE_ENTRY) {
         let Some(cpu) = sample.cpu(cpu_number) else {
             continue;
         };
-        let which = state.bytes(1).unwrap_or_default();
+        let which = state.bytes(state::STATE).unwrap_or_default();
         let name = String::from_utf8_lossy(which);
         let name = format_args!("cpuidle{cpu_number}.{name}");
         let which = [("state", which.into())];
-        sample.put(&IDLE_STATE, cpu, &which, name, number(state, 2));
+        sample.put(&IDLE_STATE, cpu, &which, name, number(state, state::DURATION_US));
     }
 }
 
@@ -237,7 +251,7 @@ const DISKSTAT: [(CounterType, &str); 8] = {
 impl Disks {
     /// Writes the work of a disk since its previous sample.
     fn sample(&mut self, message: Message<'_>, sample: &mut CounterSample<'_, '_, '_>) {
-        let device = message.bytes(1).unwrap_or_default();
+        let device = message.bytes(disk::DEVICE_NAME).unwrap_or_default();
         let mut disk = Disk::default();
         for (field, value) in message.fields() {
             let slot = field.checked_sub(2).map(|slot| slot as usize);

@@ -10,7 +10,7 @@ use crate::definitions::{
 };
 use crate::place::PartIx;
 use crate::timeline::{Energy, Event, FtraceEvent, PacketEvent};
-use crate::trackers::testing::{Bytes, Double, Made, Number, Trace, message};
+use crate::trackers::testing::{Bytes, Double, Number, Trace, WrittenRows, message};
 
 fn ftrace(tid: u32, field: u32, message: &[u8]) -> Event<'_> {
     Event::Ftrace(FtraceEvent {
@@ -28,6 +28,7 @@ fn packet(field: u32, payload: &[u8]) -> Event<'_> {
     Event::Packet(PacketEvent {
         part: PartIx(0),
         id: 0,
+        file: 0,
         machine: 0,
         field,
         trusted_pid: 0,
@@ -38,7 +39,7 @@ fn packet(field: u32, payload: &[u8]) -> Event<'_> {
 }
 
 /// Follows events.
-fn follow(definitions: Definitions, events: &[(i64, Event<'_>)]) -> Made {
+fn follow(definitions: Definitions, events: &[(i64, Event<'_>)]) -> WrittenRows {
     let mut trace = Trace::default();
     for (ts, event) in events {
         trace.push(*ts, event);

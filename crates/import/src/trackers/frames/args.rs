@@ -1,6 +1,6 @@
 //! The arguments of a frame (rule FT5).
 
-use super::words::{self, Of};
+use super::words::{self, FrameKind};
 use super::{Kind, PARSER_ERROR};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
@@ -70,7 +70,7 @@ mod surface {
 /// A start without a fault.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start<'a> {
-    pub of: Of,
+    pub of: FrameKind,
     pub kind: Kind,
     pub token: i64,
     pub display_token: i64,
@@ -102,11 +102,11 @@ impl Writer<'_> {
     /// Replaces the arguments in the buffer.
     pub fn write(&mut self, start: &Start<'_>) {
         self.args.clear();
-        if start.of == Of::Surface {
+        if start.of == FrameKind::Surface {
             self.push("Surface frame token", ArgValue::Int(start.token));
         }
         self.push("Display frame token", ArgValue::Int(start.display_token));
-        if start.of == Of::Surface {
+        if start.of == FrameKind::Surface {
             let name = start.message.text(surface::LAYER_NAME);
             let name = name.as_deref().map_or(ArgValue::NoText, ArgValue::Text);
             self.push("Layer name", name);
@@ -114,8 +114,8 @@ impl Writer<'_> {
         if start.kind == Kind::Actual {
             self.both(start);
             match start.of {
-                Of::Display => self.display(start.message),
-                Of::Surface => self.surface(start.message),
+                FrameKind::Display => self.display(start.message),
+                FrameKind::Surface => self.surface(start.message),
             }
         }
     }
@@ -124,8 +124,8 @@ impl Writer<'_> {
     fn both(&mut self, start: &Start<'_>) {
         let message = start.message;
         let fields = match start.of {
-            Of::Display => DISPLAY,
-            Of::Surface => SURFACE,
+            FrameKind::Display => DISPLAY,
+            FrameKind::Surface => SURFACE,
         };
         let jank = message.small(fields.jank).unwrap_or(0);
         let present = message.small(fields.present);

@@ -20,16 +20,13 @@ mod words;
 use rustc_hash::FxHashMap;
 
 use self::args::{Start, Writer};
-use self::words::Of;
+use self::words::FrameKind;
 use super::tracker::TrackerContext;
 use crate::arguments::ArgBuf;
 use crate::message::Message;
 use crate::output::{Counter, Fault};
 use crate::timeline::{Label, PacketEvent};
 use crate::world::{EndOfSlice, NewSlice, NewTrack, Owner, SetId, SliceId, Upid};
-
-/// The field of `TracePacket`.
-pub(super) const FRAME_TIMELINE_EVENT: u32 = 76;
 
 pub(super) const PARSER_ERROR: Fault = Fault::new(
     Counter::info(
@@ -128,11 +125,11 @@ impl Frames {
         let mut members = members.filter_map(|field| Some((field, Message(event.bytes(field)?))));
         let (field, message) = members.next().ok_or(PARSER_ERROR)?;
         let (of, kind) = match field {
-            member::EXPECTED_DISPLAY => (Of::Display, Kind::Expected),
-            member::ACTUAL_DISPLAY => (Of::Display, Kind::Actual),
-            member::EXPECTED_SURFACE => (Of::Surface, Kind::Expected),
+            member::EXPECTED_DISPLAY => (FrameKind::Display, Kind::Expected),
+            member::ACTUAL_DISPLAY => (FrameKind::Display, Kind::Actual),
+            member::EXPECTED_SURFACE => (FrameKind::Surface, Kind::Expected),
             member::FRAME_END => return self.end(ts, packet.machine, message, at),
-            _ => (Of::Surface, Kind::Actual),
+            _ => (FrameKind::Surface, Kind::Actual),
         };
         self.start(ts, packet, (of, kind, message), at)
     }
@@ -142,14 +139,14 @@ impl Frames {
         &mut self,
         ts: i64,
         packet: &PacketEvent<'_>,
-        (of, kind, message): (Of, Kind, Message<'_>),
+        (of, kind, message): (FrameKind, Kind, Message<'_>),
         at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         let number = |field| message.number(field).map(|number| number as i64);
         let (cookie, token) = (number(1), number(2));
         let (display_token, pid) = match of {
-            Of::Display => (token, message.small(3)),
-            Of::Surface => (number(3), message.small(4)),
+            FrameKind::Display => (token, message.small(3)),
+            FrameKind::Surface => (number(3), message.small(4)),
         };
         let (Some(cookie), Some(token), Some(display_token), Some(pid)) =
             (cookie, token, display_token, pid)
@@ -159,7 +156,7 @@ impl Frames {
         let machine = packet.machine;
         let upid = at.world.threads.process(machine, pid.into());
         self.cookies.insert((machine, cookie), (upid, kind));
-        let is_expected_surface = (of, kind) == (Of::Surface, Kind::Expected);
+        let is_expected_surface = (of, kind) == (FrameKind::Surface, Kind::Expected);
         if is_expected_surface && self.expected.has(upid, token) {
             return Ok(());
         }
@@ -208,9 +205,9 @@ impl Frames {
     ) {
         let key = (machine, start.display_token);
         match (start.of, made) {
-            (Of::Surface, None) => {}
-            (Of::Surface, Some(slice)) => self.waiting.entry(key).or_default().push(slice),
-            (Of::Display, made) => {
+            (FrameKind::Surface, None) => {}
+            (FrameKind::Surface, Some(slice)) => self.waiting.entry(key).or_default().push(slice),
+            (FrameKind::Display, made) => {
                 let waiting = self.waiting.remove(&key).unwrap_or_default();
                 if let Some(display) = made {
                     for surface in waiting {

@@ -3,7 +3,7 @@
 
 /// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Of {
+pub(super) enum FrameKind {
     Display,
     Surface,
 }
@@ -119,22 +119,22 @@ pub(super) fn put_jank(text: &mut String, jank: u32) {
 }
 
 /// The cause of a frame's jank, in a word (rule FT6).
-pub(super) fn tag(of: Of, jank: u32, present: Option<u32>) -> &'static str {
+pub(super) fn tag(of: FrameKind, jank: u32, present: Option<u32>) -> &'static str {
     const OF_APP: u32 = jank::APP | jank::UNKNOWN | jank::APP_RESYNCED;
     const OF_DISPLAY: u32 =
         jank::SF_SCHEDULING | jank::PREDICTION | jank::DISPLAY_HAL | jank::SF_CPU | jank::SF_GPU;
     const PRESENT_DROPPED: u32 = 4;
-    let is_surface = of == Of::Surface;
+    let is_surface = of == FrameKind::Surface;
     let is_dropped = match of {
-        Of::Display => jank == jank::DROPPED,
-        Of::Surface => present == Some(PRESENT_DROPPED),
+        FrameKind::Display => jank == jank::DROPPED,
+        FrameKind::Surface => present == Some(PRESENT_DROPPED),
     };
     match jank {
         jank::UNSPECIFIED => "Unspecified",
         jank if is_surface && jank & OF_APP != 0 => "Self Jank",
         jank if jank & OF_DISPLAY != 0 => match of {
-            Of::Display => "Self Jank",
-            Of::Surface => "Other Jank",
+            FrameKind::Display => "Self Jank",
+            FrameKind::Surface => "Other Jank",
         },
         jank::BUFFER_STUFFING if is_surface => "Buffer Stuffing",
         jank::SF_STUFFING => "SurfaceFlinger Stuffing",
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn ft6_the_first_tag_that_fits_counts() {
-        let surface = |jank| tag(Of::Surface, jank, None);
-        let display = |jank| tag(Of::Display, jank, Some(4));
+        let surface = |jank| tag(FrameKind::Surface, jank, None);
+        let display = |jank| tag(FrameKind::Display, jank, Some(4));
         assert_eq!((surface(0), display(0)), ("Unspecified", "Unspecified"));
         assert_eq!((surface(64 + 2), display(64 + 2)), ("Self Jank", "Self Jank"));
         assert_eq!((surface(4096), display(4096)), ("Self Jank", "No Jank"));
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!((surface(512), display(512)), (stuffing, stuffing));
         assert_eq!((surface(1024), display(1024)), ("No Jank", "Dropped Frame"));
         assert_eq!(display(1024 + 1), "No Jank");
-        let dropped = |jank| tag(Of::Surface, jank, Some(4));
+        let dropped = |jank| tag(FrameKind::Surface, jank, Some(4));
         assert_eq!((dropped(1), dropped(2048)), ("Dropped Frame", "Dropped Frame"));
         assert_eq!((dropped(128), dropped(0)), ("Buffer Stuffing", "Unspecified"));
         for jank in [2048, 8192, 32768] {

@@ -1,5 +1,9 @@
 //! Arguments of render stages (rule GP6).
 
+use timebase_schema::fields::{
+    gpu_render_stage_event as stage, gpu_render_stage_event_extra_data as datum,
+};
+
 use super::event::Event;
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
@@ -37,25 +41,25 @@ pub(super) fn of_stage(known: &Known<'_>, args: &mut ArgBuf, names: &mut Names) 
 pub(super) fn of_event(event: &Event<'_>, known: &Known<'_>, args: &mut ArgBuf, names: &mut Names) {
     let message = event.message;
     let mut push = |key: &str, value: ArgValue<'_>| args.push(key, value, names);
-    if let Some(pass) = message.number(16).filter(|&pass| pass != 0) {
+    if let Some(pass) = message.number(stage::RENDER_PASS_INSTANCE_ID).filter(|&pass| pass != 0) {
         let pass = format!("rp:#{pass}");
         push("correlation_id", ArgValue::Text(&pass));
     }
-    for datum in message.messages(6) {
-        let value = datum.text(2);
-        push(&datum.text(1).unwrap_or_default(), text(value.as_deref()));
+    for datum in message.messages(stage::EXTRA_DATA) {
+        let value = datum.text(datum::VALUE);
+        push(&datum.text(datum::NAME).unwrap_or_default(), text(value.as_deref()));
     }
     let handle = |field| ArgValue::Uint(message.number(field).unwrap_or(0));
     let [target, pass, buffer] = known.objects.map(text);
-    push("context_id", handle(5));
-    push("render_target", handle(8));
+    push("context_id", handle(stage::CONTEXT));
+    push("render_target", handle(stage::RENDER_TARGET_HANDLE));
     push("render_target_name", target);
-    push("render_pass", handle(9));
+    push("render_pass", handle(stage::RENDER_PASS_HANDLE));
     push("render_pass_name", pass);
     push("render_subpasses", text(known.subpasses));
-    push("command_buffer", handle(12));
+    push("command_buffer", handle(stage::COMMAND_BUFFER_HANDLE));
     push("command_buffer_name", buffer);
-    let submission = message.small(10).unwrap_or(0);
+    let submission = message.small(stage::SUBMISSION_ID).unwrap_or(0);
     push("submission_id", ArgValue::Int(submission.into()));
     push("hw_queue_id", ArgValue::Uint(known.queue));
     push("upid", ArgValue::Int(known.upid.0.into()));

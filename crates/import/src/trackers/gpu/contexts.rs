@@ -1,7 +1,10 @@
 //! The contexts of graphics libraries in render stages (rule GP12).
 
 use rustc_hash::FxHashSet;
-use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::{
+    gpu_render_stage_event as stage, interned_data as interned,
+    interned_graphics_context as context,
+};
 use timebase_schema::tables::gpu_context;
 
 use super::event::Event;
@@ -19,7 +22,7 @@ impl Contexts {
     /// Writes the context of an event as a row, if it is known and has none yet.
     pub fn see(&mut self, event: &Event<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = event.packet.machine;
-        let Some(handle) = event.message.number(5) else {
+        let Some(handle) = event.message.number(stage::CONTEXT) else {
             return;
         };
         if self.0.contains(&(machine, handle)) {
@@ -28,8 +31,8 @@ impl Contexts {
         let Some(context) = event.interned(interned::GRAPHICS_CONTEXTS, handle, at) else {
             return;
         };
-        let pid = context.small(2);
-        let api = context.small(3).map(|api| {
+        let pid = context.small(context::PID);
+        let api = context.small(context::API).map(|api| {
             let api = usize::try_from(api).ok();
             api.and_then(|api| APIS.get(api).copied()).unwrap_or(APIS[0])
         });

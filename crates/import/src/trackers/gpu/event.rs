@@ -1,5 +1,7 @@
 //! The event of a render stage, in the form that the modules for GPUs read.
 
+use timebase_schema::fields::gpu_render_stage_event as stage;
+
 use crate::message::Message;
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::TrackerContext;
@@ -13,12 +15,12 @@ pub(super) struct Event<'a> {
 
 impl Event<'_> {
     pub fn gpu(&self) -> u32 {
-        self.message.small(11).unwrap_or(0)
+        self.message.small(stage::GPU_ID).unwrap_or(0)
     }
 
     /// The number of the stage in specifications of the old style.
     pub fn stage(&self) -> u64 {
-        i64::from(self.message.small(4).unwrap_or(0) as i32) as u64
+        i64::from(self.message.small(stage::STAGE_ID).unwrap_or(0) as i32) as u64
     }
 
     /// An entry of interned data.
@@ -34,11 +36,10 @@ impl Event<'_> {
 
     /// The numbers of the subpasses whose bits are set, 64 bits in a word (rule GP5).
     pub fn subpasses(&self) -> Option<String> {
-        const FIELD: u32 = 15;
         const BITS: u64 = 64;
         let mut fields = self.message.fields();
-        fields.find(|(field, _)| *field == FIELD)?;
-        let words = (0u64..).zip(self.message.numbers(FIELD));
+        fields.find(|(field, _)| *field == stage::RENDER_SUBPASS_INDEX_MASK)?;
+        let words = (0u64..).zip(self.message.numbers(stage::RENDER_SUBPASS_INDEX_MASK));
         let set = words.flat_map(|(place, word)| {
             (0..BITS)
                 .filter(move |bit| word >> bit & 1 == 1)

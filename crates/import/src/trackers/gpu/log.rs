@@ -1,5 +1,7 @@
 //! Log lines of GPUs (rule GP11).
 
+use timebase_schema::fields::gpu_log as log;
+
 use super::columns;
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::Message;
@@ -13,7 +15,7 @@ const SEVERITIES: [&str; 6] = ["UNSPECIFIED", "VERBOSE", "DEBUG", "INFO", "WARNI
 /// Adds a `GpuLog` as an instant.
 pub(super) fn line(ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
     let message = Message(packet.payload);
-    let severity = usize::try_from(message.small(1).unwrap_or(0)).ok();
+    let severity = usize::try_from(message.small(log::SEVERITY).unwrap_or(0)).ok();
     let severity = severity.and_then(|severity| SEVERITIES.get(severity).copied());
     let name = Label::Own(severity.unwrap_or("UNKNOWN_SEVERITY"));
     let mut args = ArgBuf::default();

@@ -6,7 +6,10 @@
 //! and an operation. Every packet is a row, and some packets change a sum.
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::{
+    interned_data as interned, interned_string as text, vulkan_memory_event as memory,
+    vulkan_memory_event_annotation as annotation,
+};
 use timebase_schema::tables::vulkan_memory_record;
 use timebase_trace::Kept;
 
@@ -60,7 +63,7 @@ impl VulkanMemory {
     /// Writes an event as a row, and changes a sum of its process.
     pub fn event(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let event = Event { packet, message: Message(packet.payload) };
-        let pid = event.message.small(4).unwrap_or(0);
+        let pid = event.message.small(memory::PID).unwrap_or(0);
         let upid = at.world.threads.process(packet.machine, pid.into());
         if let Some((sum, change)) = event.changes() {
             let (track, value) = self.0.entry((upid, sum)).or_insert_with(|| {
@@ -100,19 +103,20 @@ impl Event<'_> {
     fn changes(&self) -> Option<(Sum, i64)> {
         let message = self.message;
         let number = |field| message.small(field).unwrap_or(0);
-        let source = word(&SOURCES, number(1))?;
-        let memory_type = number(18);
+        let source = word(&SOURCES, number(memory::SOURCE))?;
+        let memory_type = number(memory::MEMORY_TYPE);
         let (sum, adds, takes) = match source {
             "DRIVER" => {
-                let scope = word(&SCOPES, number(8)).filter(|&scope| scope != SCOPES[0])?;
+                let scope = word(&SCOPES, number(memory::ALLOCATION_SCOPE))
+                    .filter(|&scope| scope != SCOPES[0])?;
                 (Sum::OfDriver(scope), "CREATE", "DESTROY")
             }
             "GPU_DEVICE_MEMORY" => (Sum::Allocated(memory_type), "CREATE", "DESTROY"),
             "GPU_BUFFER" | "GPU_IMAGE" => (Sum::Bound(memory_type), "BIND", "DESTROY_BOUND"),
             _ => return None,
         };
-        let size = message.number(6).unwrap_or(0) as i64;
-        match word(&OPERATIONS, number(2))? {
+        let size = message.number(memory::MEMORY_SIZE).unwrap_or(0) as i64;
+        match word(&OPERATIONS, number(memory::OPERATION))? {
             operation if operation == adds => Some((sum, size)),
             operation if operation == takes => Some((sum, size.wrapping_neg())),
             _ => None,
@@ -122,20 +126,20 @@ impl Event<'_> {
     /// A text of interned data; `None` for an entry without a text.
     fn text(&self, field: u32, iid: u64, at: &TrackerContext<'_, '_>) -> Option<String> {
         let entry = at.world.interned.get(self.packet.interval, field, iid)?;
-        Some(Message(entry).text(2)?.into_owned())
+        Some(Message(entry).text(text::STR)?.into_owned())
     }
 
     fn row(&self, ts: i64, upid: Upid, at: &mut TrackerContext<'_, '_>) {
         let message = self.message;
         let args = self.annotations(at);
         let arg_set_id = at.world.arg_set(args.as_bytes(), at.rows);
-        let function = message.number(7);
+        let function = message.number(memory::CALLER_IID);
         let function = function.and_then(|iid| self.text(interned::FUNCTION_NAMES, iid, at));
         let function = function.map(|name| at.world.strings.number(&name, at.rows));
         let number = |field| message.small(field).unwrap_or(0);
-        let source = at.rows.optional_text(word(&SOURCES, number(1)));
-        let operation = at.rows.optional_text(word(&OPERATIONS, number(2)));
-        let scope = message.small(8).and_then(|scope| word(&SCOPES, scope));
+        let source = at.rows.optional_text(word(&SOURCES, number(memory::SOURCE)));
+        let operation = at.rows.optional_text(word(&OPERATIONS, number(memory::OPERATION)));
+        let scope = message.small(memory::ALLOCATION_SCOPE).and_then(|scope| word(&SCOPES, scope));
         let scope = at.rows.optional_text(scope);
         let natural = |field| Cell::or_null(message.natural(field).map(|value| value as i64));
         let small = |field| Cell::or_null(message.small(field));
@@ -146,14 +150,14 @@ impl Event<'_> {
             source,
             operation,
             upid: Cell::from(upid.0),
-            device: natural(16),
-            device_memory: natural(17),
-            memory_type: small(18),
-            heap: small(19),
+            device: natural(memory::DEVICE),
+            device_memory: natural(memory::DEVICE_MEMORY),
+            memory_type: small(memory::MEMORY_TYPE),
+            heap: small(memory::HEAP),
             function_name: Cell::or_null(function),
-            object_handle: natural(20),
-            memory_address: natural(5),
-            memory_size: natural(6),
+            object_handle: natural(memory::OBJECT_HANDLE),
+            memory_address: natural(memory::MEMORY_ADDRESS),
+            memory_size: natural(memory::MEMORY_SIZE),
             scope,
             arg_set_id: Cell::or_null(arg_set_id),
         });
@@ -163,15 +167,15 @@ impl Event<'_> {
     fn annotations(&self, at: &mut TrackerContext<'_, '_>) -> ArgBuf {
         const KEYS: u32 = interned::VULKAN_MEMORY_KEYS;
         let mut args = ArgBuf::default();
-        for annotation in self.message.messages(9) {
-            let key = self.text(KEYS, annotation.number(1).unwrap_or(0), at);
+        for annotation in self.message.messages(memory::ANNOTATIONS) {
+            let key = self.text(KEYS, annotation.number(annotation::KEY_IID).unwrap_or(0), at);
             let Some(key) = key else { continue };
             let text;
-            let value = if let Some(number) = annotation.number(2) {
+            let value = if let Some(number) = annotation.number(annotation::INT_VALUE) {
                 ArgValue::Int(number as i64)
-            } else if let Some(number) = annotation.float(3) {
+            } else if let Some(number) = annotation.float(annotation::DOUBLE_VALUE) {
                 ArgValue::Real(number)
-            } else if let Some(iid) = annotation.number(4) {
+            } else if let Some(iid) = annotation.number(annotation::STRING_IID) {
                 text = self.text(KEYS, iid, at);
                 text.as_deref().map_or(ArgValue::NoText, ArgValue::Text)
             } else {

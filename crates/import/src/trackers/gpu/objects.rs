@@ -1,6 +1,7 @@
 //! The names that programs give to objects of Vulkan (rule GP8).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::vulkan_api_event_vk_debug_utils_object_name as name;
 
 use crate::message::Message;
 
@@ -30,12 +31,12 @@ pub(super) struct Objects(FxHashMap<(u32, ObjectType, u64), Box<str>>);
 impl Objects {
     /// Takes a `VkDebugUtilsObjectName` of a machine: the object has this name from now on.
     pub fn name(&mut self, machine: u32, said: Message<'_>) {
-        let Some(of) = ObjectType::of(said.small(3).unwrap_or(0)) else {
+        let Some(of) = ObjectType::of(said.small(name::OBJECT_TYPE).unwrap_or(0)) else {
             return;
         };
-        let name = said.text(5).unwrap_or_default();
+        let name = said.text(name::OBJECT_NAME).unwrap_or_default();
         let name = name.split('\0').next().unwrap_or_default();
-        let handle = said.number(4).unwrap_or(0);
+        let handle = said.number(name::OBJECT).unwrap_or(0);
         self.0.insert((machine, of, handle), name.into());
     }
 

@@ -2,7 +2,11 @@
 //! same specifications name.
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::{
+    gpu_render_stage_event as stage, gpu_render_stage_event_specifications as specifications,
+    gpu_render_stage_event_specifications_description as description, interned_data as interned,
+    interned_gpu_render_stage_specification as specification,
+};
 
 use super::event::Event;
 use crate::arguments::ArgValue;
@@ -57,11 +61,11 @@ impl Specified {
         said: Message<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        for (id, queue) in (0..).zip(said.messages(2)) {
-            let Some(name) = queue.text(1) else { continue };
+        for (id, queue) in (0..).zip(said.messages(specifications::HW_QUEUE)) {
+            let Some(name) = queue.text(description::NAME) else { continue };
             let said = Queue {
                 name: (&*name).into(),
-                description: queue.text(2).map(|text| (&*text).into()),
+                description: queue.text(description::DESCRIPTION).map(|text| (&*text).into()),
             };
             let is_first = !self.queues.contains_key(&id);
             if let Some(&track) = self.unnamed.get(&(event.gpu(), id))
@@ -78,12 +82,12 @@ impl Specified {
             }
             self.queues.insert(id, said);
         }
-        for stage in said.messages(3) {
-            let Some(name) = stage.text(1) else { continue };
+        for stage in said.messages(specifications::STAGE) {
+            let Some(name) = stage.text(description::NAME) else { continue };
             let name = at.world.definitions.names.label(&name);
             self.stages.push(Stage {
                 name: name.into(),
-                description: stage.text(2).map(|text| (&*text).into()),
+                description: stage.text(description::DESCRIPTION).map(|text| (&*text).into()),
             });
         }
     }
@@ -96,18 +100,22 @@ impl Specified {
         dur: i64,
         at: &mut TrackerContext<'_, '_>,
     ) -> Option<(TrackId, u64)> {
-        let (set, unnamed, number) = match event.message.number(13) {
+        let (set, unnamed, number) = match event.message.number(stage::HW_QUEUE_IID) {
             Some(iid) => {
                 let queue = event.interned(interned::GPU_SPECIFICATIONS, iid, at)?;
-                let description = queue.text(3).filter(|text| !text.is_empty());
+                let description =
+                    queue.text(specification::DESCRIPTION).filter(|text| !text.is_empty());
                 let queue = Queue {
-                    name: queue.text(2).map(|name| (&*name).into()).unwrap_or_default(),
+                    name: queue
+                        .text(specification::NAME)
+                        .map(|name| (&*name).into())
+                        .unwrap_or_default(),
                     description: description.map(|text| (&*text).into()),
                 };
                 (lanes(event, Lanes::ByIid, iid, Some(&queue), at), None, iid)
             }
             None => {
-                let id = event.message.small(3).unwrap_or(0);
+                let id = event.message.small(stage::HW_QUEUE_ID).unwrap_or(0);
                 let queue = self.queues.get(&id);
                 let set = lanes(event, Lanes::ById, id.into(), queue, at);
                 (set, queue.is_none().then_some(id), id.into())

@@ -1,8 +1,11 @@
 //! Slices of render stages (rules GP1, GP4, GP5).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::gpu_render_stage_event as field;
-use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::{
+    gpu_render_stage_event as field, gpu_render_stage_event_specifications as specifications,
+    interned_data as interned, interned_gpu_render_stage_specification as specification,
+    interned_graphics_context as context, interned_string as text,
+};
 use timebase_schema::tables::gpu_slice_record;
 
 use super::args::{self, Known};
@@ -43,7 +46,7 @@ impl Stages {
         }
         self.contexts.see(&event, at);
         if event.message.number(field::EVENT_ID).is_some() {
-            let dur = event.message.number(2).unwrap_or(0);
+            let dur = event.message.number(field::DURATION).unwrap_or(0);
             let dur = i64::try_from(dur).unwrap_or(i64::MAX);
             let Some((track, queue)) = specified.lane(&event, dur, at) else {
                 return;
@@ -51,12 +54,15 @@ impl Stages {
             let upid = process(&event, specifications, at);
             let name = name(&event, specified, at);
             let subpasses = event.subpasses();
-            let stage = event.message.number(14);
+            let stage = event.message.number(field::STAGE_IID);
             let stage = stage.and_then(|iid| event.interned(interned::GPU_SPECIFICATIONS, iid, at));
             let known = Known {
-                category: stage.map(|stage| stage.small(4).unwrap_or(0) as i32),
-                description: match event.message.number(14) {
-                    Some(_) => stage.map(|stage| stage.text(3).map(|text| (&*text).into())),
+                category: stage
+                    .map(|stage| stage.small(specification::CATEGORY).unwrap_or(0) as i32),
+                description: match event.message.number(field::STAGE_IID) {
+                    Some(_) => stage.map(|stage| {
+                        stage.text(specification::DESCRIPTION).map(|text| (&*text).into())
+                    }),
                     None => described(&event, specified).map(Some),
                 },
                 subpasses: subpasses.as_deref(),
@@ -113,14 +119,14 @@ impl Stages {
         let handle = |field| Cell::from(message.number(field).unwrap_or(0) as i64);
         at.rows.push(gpu_slice_record::Row {
             id: Cell::from(slice.0),
-            context_id: handle(5),
-            render_target: handle(8),
+            context_id: handle(field::CONTEXT),
+            render_target: handle(field::RENDER_TARGET_HANDLE),
             render_target_name: target,
-            render_pass: handle(9),
+            render_pass: handle(field::RENDER_PASS_HANDLE),
             render_pass_name: pass,
-            command_buffer: handle(12),
+            command_buffer: handle(field::COMMAND_BUFFER_HANDLE),
             command_buffer_name: buffer,
-            submission_id: Cell::from(message.small(10).unwrap_or(0)),
+            submission_id: Cell::from(message.small(field::SUBMISSION_ID).unwrap_or(0)),
             hw_queue_id: Cell::from(known.queue as i64),
             upid: Cell::from(known.upid.0),
             render_subpasses: subpasses,
@@ -134,17 +140,17 @@ fn name(event: &Event<'_>, specified: &Specified, at: &mut TrackerContext<'_, '_
     let message = event.message;
     let called =
         |name: &str, at: &mut TrackerContext<'_, '_>| at.world.definitions.names.label(name).into();
-    let entry = match (message.number(20), message.number(14)) {
+    let entry = match (message.number(field::NAME_IID), message.number(field::STAGE_IID)) {
         (Some(iid), _) => Some((interned::EVENT_NAMES, iid)),
-        (None, _) if message.bytes(17).is_some() => None,
+        (None, _) if message.bytes(field::NAME).is_some() => None,
         (None, stage) => stage.map(|iid| (interned::GPU_SPECIFICATIONS, iid)),
     };
     if let Some((field, iid)) = entry {
         let entry = event.interned(field, iid, at);
-        let name = entry.and_then(|entry| Some(entry.text(2)?.into_owned()));
+        let name = entry.and_then(|entry| Some(entry.text(text::STR)?.into_owned()));
         return name.map_or(OwnLabel::None, |name| called(&name, at));
     }
-    if let Some(name) = message.text(17) {
+    if let Some(name) = message.text(field::NAME) {
         return called(&name, at);
     }
     if let Some(stage) = specified.stage(event) {
@@ -155,7 +161,7 @@ fn name(event: &Event<'_>, specified: &Specified, at: &mut TrackerContext<'_, '_
 
 /// The description of a stage in specifications of the old style.
 fn described(event: &Event<'_>, specified: &Specified) -> Option<Box<str>> {
-    event.message.number(4)?;
+    event.message.number(field::STAGE_ID)?;
     specified.stage(event)?.description.clone()
 }
 
@@ -165,10 +171,11 @@ fn process(
     specifications: Option<Message<'_>>,
     at: &mut TrackerContext<'_, '_>,
 ) -> Upid {
-    let context = event.message.number(5);
+    let context = event.message.number(field::CONTEXT);
     let context = context.and_then(|iid| event.interned(interned::GRAPHICS_CONTEXTS, iid, at));
-    let specified = specifications.and_then(|said| said.bytes(1).map(Message));
-    let pid = context.or(specified).and_then(|said| said.small(2));
+    let specified =
+        specifications.and_then(|said| said.bytes(specifications::CONTEXT_SPEC).map(Message));
+    let pid = context.or(specified).and_then(|said| said.small(context::PID));
     let pid = pid.unwrap_or(0).into();
     at.world.threads.process(event.packet.machine, pid)
 }

@@ -5,14 +5,14 @@ use timebase_schema::tables::{flow, gpu_context, gpu_slice_record, vulkan_memory
 
 use super::{GPU_LOG, RENDER_STAGE_EVENT, VULKAN_API_EVENT, VULKAN_MEMORY_EVENT, compute};
 use crate::definitions::Definitions;
-use crate::trackers::testing::{Bytes, Double, Field, Made, Number, Trace, message};
+use crate::trackers::testing::{Bytes, Double, Field, Number, Trace, WrittenRows, message};
 
 fn stage(trace: Trace, ts: i64, fields: &[(u32, Field<'_>)]) -> Trace {
     trace.packet(ts, RENDER_STAGE_EVENT, &message(fields))
 }
 
 /// Slices without their arguments.
-fn drawn(made: &Made) -> Vec<String> {
+fn drawn(made: &WrittenRows) -> Vec<String> {
     let slices = made.slices().into_iter();
     let on_track = slices.map(|slice| match slice.split_once(" ugpu0") {
         Some((slice, _)) => format!("{slice} ugpu0"),
@@ -22,7 +22,7 @@ fn drawn(made: &Made) -> Vec<String> {
 }
 
 /// The rows of `gpu_slice_record` without their ids.
-fn said(made: &Made) -> Vec<String> {
+fn said(made: &WrittenRows) -> Vec<String> {
     let rows = made.rows(&gpu_slice_record::TABLE);
     rows.iter().map(|row| row[1..].join(" ")).collect()
 }
@@ -117,7 +117,7 @@ fn gp2_gp3_a_name_that_comes_later_renames_the_first_lane() {
 }
 
 /// The arguments of a slice that not every render stage has.
-fn more_args(made: &Made) -> Vec<String> {
+fn more_args(made: &WrittenRows) -> Vec<String> {
     const ALL: [&str; 11] = [
         "context_id",
         "render_target",

@@ -1,16 +1,18 @@
 //! Reads of files, from events of Android's kernel (rule KE22).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::{
+    android_fs_dataread_end_ftrace_event as end, android_fs_dataread_start_ftrace_event as start,
+    ftrace_event as event,
+};
 
-use super::here::{ANY, Called, Here, fill, text_arg};
+use super::kernel_event::{ANY, Called, KernelEvent, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId};
 
-const READ_END: u32 = 431;
-const READ_START: u32 = 432;
-
-pub(super) const EVENTS: &[u32] = &[READ_END, READ_START];
+pub(super) const EVENTS: &[u32] =
+    &[event::ANDROID_FS_DATAREAD_END, event::ANDROID_FS_DATAREAD_START];
 
 /// The type and the name of the tracks.
 const TRACK: &str = "android_fs";
@@ -23,16 +25,16 @@ pub(super) struct FileReads {
 }
 
 impl FileReads {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
-        let bytes = ArgValue::Int(here.i32(1).into());
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
+        let bytes = ArgValue::Int(here.i32(start::BYTES).into());
         let set = lanes(here, at);
         let lanes = &mut at.world.lanes;
-        if here.field == READ_START {
-            let offset = here.i64(5);
-            let key = (here.machine, here.u64(4), offset);
+        if here.field == event::ANDROID_FS_DATAREAD_START {
+            let offset = here.i64(start::OFFSET);
+            let key = (here.machine, here.u64(start::INO), offset);
             self.readers.entry(key).or_insert(here.tid);
             let track = lanes.begin(set, here.tid.into(), &mut at.world.tracks);
-            let path = here.text(6);
+            let path = here.text(start::PATHBUF);
             let args = [
                 ("file_path", text_arg(path.as_deref())),
                 ("offset_start", ArgValue::Int(offset)),
@@ -44,8 +46,8 @@ impl FileReads {
             }
             return;
         }
-        let offset = here.i64(3);
-        let reader = self.readers.remove(&(here.machine, here.u64(2), offset));
+        let offset = here.i64(end::OFFSET);
+        let reader = self.readers.remove(&(here.machine, here.u64(end::INO), offset));
         let lane = reader.and_then(|tid| lanes.end(set, tid.into(), &mut at.world.tracks));
         if let Some((track, _)) = lane {
             let args = [("offset_end", ArgValue::Int(offset)), ("bytes_read_end", bytes)];
@@ -55,7 +57,7 @@ impl FileReads {
     }
 }
 
-fn lanes(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
+fn lanes(here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
     let machine = here.machine;
     at.world.lanes.set(TRACK, &[machine.into()], "", || {
         NewTrack::slices(machine, TRACK, Some(TRACK), Owner::None)

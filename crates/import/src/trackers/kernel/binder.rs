@@ -4,10 +4,14 @@
 //! `binder_frames.rs` follows the frames of each thread, which show when a transaction failed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    binder_command_ftrace_event as command, binder_return_ftrace_event as ret,
+    binder_transaction_alloc_buf_ftrace_event as buffer, binder_transaction_ftrace_event as sent,
+    binder_transaction_received_ftrace_event as received, ftrace_event as event,
+};
 
 use super::binder_frames::{Event, Frames, Sent};
-use super::here::{ANY, Called, Here, fill};
+use super::kernel_event::{ANY, Called, KernelEvent, fill};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{SliceId, TrackId, Utid};
@@ -67,7 +71,7 @@ pub(super) struct Binder {
 }
 
 impl Binder {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let track = here.thread(at);
         match here.field {
             event::BINDER_TRANSACTION => self.sends(here, track, at),
@@ -86,15 +90,17 @@ impl Binder {
             }
             event::BINDER_TRANSACTION_ALLOC_BUF => {
                 let args = [
-                    ("data size", ArgValue::Uint(here.u64(1))),
-                    ("offsets size", ArgValue::Uint(here.u64(3))),
+                    ("data size", ArgValue::Uint(here.u64(buffer::DATA_SIZE))),
+                    ("offsets size", ArgValue::Uint(here.u64(buffer::OFFSETS_SIZE))),
                 ];
                 let args = fill(&mut self.args, &args, at);
                 mark(track, TRANSACTION, args, at);
             }
-            event::BINDER_COMMAND => self.frames.follow(here.emitter, Event::Command(here.u32(1))),
+            event::BINDER_COMMAND => {
+                self.frames.follow(here.emitter, Event::Command(here.u32(command::CMD)))
+            }
             event::BINDER_RETURN => {
-                let fails = self.frames.returns(here.emitter, here.u32(1));
+                let fails = self.frames.returns(here.emitter, here.u32(ret::CMD));
                 if fails {
                     here.end(track, ANY, &[], at);
                 }
@@ -104,9 +110,10 @@ impl Binder {
     }
 
     /// Takes a transaction that a thread sends (rule KB1).
-    fn sends(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
-        let (debug_id, to_thread, flags) = (here.i32(1), here.u32(4), here.u32(7));
-        let sent = Sent { is_one_way: flags & ONE_WAY != 0, is_reply: here.i32(5) == 1 };
+    fn sends(&mut self, here: &KernelEvent<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
+        let (debug_id, to_thread, flags) =
+            (here.i32(sent::DEBUG_ID), here.u32(sent::TO_THREAD), here.u32(sent::FLAGS));
+        let sent = Sent { is_one_way: flags & ONE_WAY != 0, is_reply: here.i32(sent::REPLY) == 1 };
         self.put_args(here, sent, at);
         let own = self.args.as_bytes().to_vec();
         let slice = if sent.is_reply {
@@ -125,18 +132,18 @@ impl Binder {
         self.frames.follow(here.emitter, Event::Sends(sent));
     }
 
-    fn put_args(&mut self, here: &Here<'_>, sent: Sent, at: &mut TrackerContext<'_, '_>) {
-        let (code, flags) = (here.u32(6), here.u32(7));
+    fn put_args(&mut self, here: &KernelEvent<'_>, sent: Sent, at: &mut TrackerContext<'_, '_>) {
+        let (code, flags) = (here.u32(sent::CODE), here.u32(sent::FLAGS));
         let words = match flags {
             0 => "No Flags Set".to_owned(),
-            _ => super::here::words_of_bits(flags, &FLAGS, ""),
+            _ => super::kernel_event::words_of_bits(flags, &FLAGS, ""),
         };
         let (flags, code) =
             (format!("0x{flags:02x} {words}"), format!("0x{code:02x} Java Layer Dependent"));
         let args = [
-            ("transaction id", ArgValue::Int(here.i32(1).into())),
-            ("destination node", ArgValue::Int(here.i32(2).into())),
-            ("destination process", ArgValue::Int(here.u32(3).into())),
+            ("transaction id", ArgValue::Int(here.i32(sent::DEBUG_ID).into())),
+            ("destination node", ArgValue::Int(here.i32(sent::TARGET_NODE).into())),
+            ("destination process", ArgValue::Int(here.u32(sent::TO_PROC).into())),
             ("reply transaction?", ArgValue::Bool(sent.is_reply)),
             ("flags", ArgValue::Text(&flags)),
             ("code", ArgValue::Text(&code)),
@@ -146,8 +153,13 @@ impl Binder {
     }
 
     /// Takes a transaction that a thread receives (rule KB2).
-    fn receives(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
-        let outstanding = self.outstanding.remove(&(here.machine, here.i32(1)));
+    fn receives(
+        &mut self,
+        here: &KernelEvent<'_>,
+        track: TrackId,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
+        let outstanding = self.outstanding.remove(&(here.machine, here.i32(received::DEBUG_ID)));
         let Some(outstanding) = outstanding else {
             return;
         };

@@ -1,9 +1,12 @@
 //! Allocations of contiguous memory (rule KE23).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    cma_alloc_finish_ftrace_event as finish, cma_alloc_info_ftrace_event as info,
+    ftrace_event as event, mm_alloc_contig_migrate_range_info_ftrace_event as migrate,
+};
 
-use super::here::{ANY, Called, Here, fill, text_arg};
+use super::kernel_event::{ANY, Called, KernelEvent, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::Utid;
@@ -27,7 +30,7 @@ pub(super) struct Contiguous {
 }
 
 impl Contiguous {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = at.world.definitions.machines.get(here.machine);
         let version = machine.and_then(|machine| machine.system.kernel_version());
         let Some(version) = version.filter(|&version| version >= FIRST) else {
@@ -41,26 +44,30 @@ impl Contiguous {
                 here.begin(track, Called::named("mm_cma_alloc"), &[], at);
             }
             event::MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO if !has_info => {
-                let moved = [3, 4, 5].map(|field| here.u64(field));
+                let moved = [migrate::NR_MIGRATED, migrate::NR_RECLAIMED, migrate::NR_MAPPED]
+                    .map(|field| here.u64(field));
                 self.moved.insert(here.emitter, moved);
             }
             event::CMA_ALLOC_INFO if has_info => {
-                let moved = [8, 9, 7].map(|field| here.u64(field));
-                let name = here.text(6);
+                let moved = [info::NR_MIGRATED, info::NR_RECLAIMED, info::NR_MAPPED]
+                    .map(|field| here.u64(field));
+                let name = here.text(info::NAME);
                 let failed = [
-                    ("cma_nr_isolate_fail", here.u32(3)),
-                    ("cma_nr_migrate_fail", here.u32(4)),
-                    ("cma_nr_test_fail", here.u32(5)),
+                    ("cma_nr_isolate_fail", here.u32(info::ERR_ISO)),
+                    ("cma_nr_migrate_fail", here.u32(info::ERR_MIG)),
+                    ("cma_nr_test_fail", here.u32(info::ERR_TEST)),
                 ];
                 let failed = failed.map(|(key, count)| (key, ArgValue::Uint(count.into())));
-                let taken = taken(name.as_deref(), here.u64(10), here.u32(2), moved);
+                let taken =
+                    taken(name.as_deref(), here.u64(info::PFN), here.u32(info::COUNT), moved);
                 let args = fill(&mut self.args, &[&taken[..], &failed].concat(), at);
                 here.end(track, ANY, args, at);
             }
             event::CMA_ALLOC_FINISH if !has_info => {
                 let moved = self.moved.get(&here.emitter).copied().unwrap_or_default();
-                let name = here.text(1);
-                let taken = taken(name.as_deref(), here.u64(2), here.u32(4), moved);
+                let name = here.text(finish::NAME);
+                let taken =
+                    taken(name.as_deref(), here.u64(finish::PFN), here.u32(finish::COUNT), moved);
                 let args = fill(&mut self.args, &taken, at);
                 here.end(track, ANY, args, at);
             }

@@ -1,6 +1,6 @@
 //! The vocabulary of the table of kernel events: the parts of a line.
 
-use super::here::Here;
+use super::kernel_event::KernelEvent;
 
 /// A value of an event, as a number or as a text. Fields have the type that the message defines.
 #[derive(Clone, Copy)]
@@ -29,8 +29,8 @@ pub(super) enum Value {
     Word(u32, &'static [&'static str], &'static str),
     /// A number for each of some numbers, and a number for all others.
     Mapped(u32, &'static [(i32, i64)], i64),
-    Calculated(fn(&Here<'_>) -> i64),
-    Written(fn(&Here<'_>, &mut String)),
+    Calculated(fn(&KernelEvent<'_>) -> i64),
+    Written(fn(&KernelEvent<'_>, &mut String)),
 }
 
 /// A text from several values, with numbers in decimal digits.
@@ -71,7 +71,7 @@ pub(super) const fn text(key: &'static str, value: Value) -> Argument {
 
 /// The owner of a track.
 #[derive(Clone, Copy)]
-pub(super) enum Of {
+pub(super) enum Scope {
     Nobody,
     /// The CPU with this number.
     Cpu(Value),
@@ -87,7 +87,7 @@ pub(super) struct Track {
     pub track_type: &'static str,
     /// An empty pattern is no name.
     pub name: Pattern,
-    pub of: Of,
+    pub of: Scope,
     /// The values that distinguish tracks of this kind and owner.
     pub dimensions: &'static [(&'static str, Value)],
     pub is_counter: bool,
@@ -96,7 +96,7 @@ pub(super) struct Track {
 impl Track {
     /// Tracks of slices.
     pub const fn new(track_type: &'static str, name: Pattern) -> Track {
-        Track { track_type, name, of: Of::Nobody, dimensions: &[], is_counter: false }
+        Track { track_type, name, of: Scope::Nobody, dimensions: &[], is_counter: false }
     }
 
     /// Tracks of values, or of slices that stand among them.
@@ -104,7 +104,7 @@ impl Track {
         Track { is_counter: true, ..Track::new(track_type, name) }
     }
 
-    pub const fn of(self, of: Of) -> Track {
+    pub const fn of(self, of: Scope) -> Track {
         Track { of, ..self }
     }
 
@@ -113,9 +113,9 @@ impl Track {
     }
 }
 
-/// The place where something happens.
+/// The track to which an event goes.
 #[derive(Clone, Copy)]
-pub(super) enum On {
+pub(super) enum Target {
     /// On the track of the running thread.
     Thread,
     Track(Track),
@@ -155,14 +155,14 @@ pub(super) struct Entry {
     pub event: u32,
     pub when: When,
     pub does: Does,
-    pub on: On,
+    pub on: Target,
     pub name: Pattern,
     pub category: Option<&'static str>,
     pub args: &'static [Argument],
 }
 
 impl Entry {
-    const fn new(event: u32, does: Does, on: On) -> Entry {
+    const fn new(event: u32, does: Does, on: Target) -> Entry {
         Entry { event, when: When::Always, does, on, name: &[], category: None, args: &[] }
     }
 
@@ -183,30 +183,30 @@ impl Entry {
     }
 }
 
-pub(super) const fn begin(event: u32, on: On, name: Pattern) -> Entry {
+pub(super) const fn begin(event: u32, on: Target, name: Pattern) -> Entry {
     Entry::new(event, Does::Begin, on).named(name)
 }
 
-pub(super) const fn end(event: u32, on: On) -> Entry {
+pub(super) const fn end(event: u32, on: Target) -> Entry {
     Entry::new(event, Does::End, on)
 }
 
-pub(super) const fn turn(event: u32, on: On, name: Pattern) -> Entry {
+pub(super) const fn turn(event: u32, on: Target, name: Pattern) -> Entry {
     Entry::new(event, Does::Turn, on).named(name)
 }
 
-pub(super) const fn instant(event: u32, on: On, name: Pattern) -> Entry {
+pub(super) const fn instant(event: u32, on: Target, name: Pattern) -> Entry {
     Entry::new(event, Does::Instant, on).named(name)
 }
 
 pub(super) const fn count(event: u32, on: Track, value: Value) -> Entry {
-    Entry::new(event, Does::Count(value), On::Track(on))
+    Entry::new(event, Does::Count(value), Target::Track(on))
 }
 
 pub(super) const fn sum(event: u32, on: Track, value: Value, divisor: i64) -> Entry {
-    Entry::new(event, Does::Sum(value, divisor), On::Track(on))
+    Entry::new(event, Does::Sum(value, divisor), Target::Track(on))
 }
 
 pub(super) const fn each(event: u32, on: Track, values: &'static [(&'static str, Value)]) -> Entry {
-    Entry::new(event, Does::Each(values), On::Track(on))
+    Entry::new(event, Does::Each(values), Target::Track(on))
 }

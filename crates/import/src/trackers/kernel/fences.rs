@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{dma_fence_init_ftrace_event as init, ftrace_event as event};
 
-use super::here::{ANY, Called, Here, fill};
+use super::kernel_event::{ANY, Called, KernelEvent, fill};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
@@ -35,9 +35,9 @@ pub(super) struct Fences {
 }
 
 impl Fences {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
-        let (number, seqno) = (here.u32(1), here.u32(3));
-        let timeline = here.text(4);
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
+        let (number, seqno) = (here.u32(init::CONTEXT), here.u32(init::SEQNO));
+        let timeline = here.text(init::TIMELINE);
         if timeline.as_deref() == Some(UNBOUND) {
             return;
         }
@@ -77,7 +77,7 @@ impl Fences {
 impl Context {
     fn joins(
         &mut self,
-        here: &Here<'_>,
+        here: &KernelEvent<'_>,
         seqno: u32,
         args: &mut ArgBuf,
         at: &mut TrackerContext<'_, '_>,
@@ -89,7 +89,7 @@ impl Context {
     }
 
     /// Begins the first fence, if there is one.
-    fn begin(&self, here: &Here<'_>, args: &mut ArgBuf, at: &mut TrackerContext<'_, '_>) {
+    fn begin(&self, here: &KernelEvent<'_>, args: &mut ArgBuf, at: &mut TrackerContext<'_, '_>) {
         if let Some(&seqno) = self.queue.front() {
             let args = fill(args, &[("fence seqno", ArgValue::Uint(seqno.into()))], at);
             here.begin(self.track, Called::named("fence"), args, at);

@@ -1,14 +1,13 @@
 //! Transfers on i2c buses (rule KE28).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::{ftrace_event as event, i2c_read_ftrace_event as i2c};
 
-use super::here::{Called, Here};
+use super::kernel_event::{Called, KernelEvent};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::Utid;
 
-const RESULT: u32 = 29;
-
-pub(super) const EVENTS: &[u32] = &[27, 28, RESULT];
+pub(super) const EVENTS: &[u32] = &[event::I2C_READ, event::I2C_WRITE, event::I2C_RESULT];
 
 /// The last number of an adapter.
 const LAST_ADAPTER: u32 = 255;
@@ -25,15 +24,15 @@ struct Transfer {
 }
 
 impl Transfers {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
-        let (adapter, number) = (here.u32(1), here.u32(2));
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
+        let (adapter, number) = (here.u32(i2c::ADAPTER_NR), here.u32(i2c::MSG_NR));
         if adapter > LAST_ADAPTER {
             return;
         }
         let track = here.thread(at);
         let name = format!("i2c-{adapter}");
         let open = self.0.get_mut(&here.emitter);
-        if here.field == RESULT {
+        if here.field == event::I2C_RESULT {
             let is_over = |open: &&mut Transfer| (open.adapter, open.messages) == (adapter, number);
             if open.filter(is_over).is_some() {
                 self.0.remove(&here.emitter);

@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
-use super::entry::{Argument, Does, Entry, Kind, Of, On, Pattern, Track, Value, When};
-use super::here::{ANY, Called, Here, hex};
+use super::entry::{Argument, Does, Entry, Kind, Pattern, Scope, Target, Track, Value, When};
+use super::kernel_event::{ANY, Called, KernelEvent, hex};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId, Upid, Utid, ucpu};
@@ -37,7 +37,7 @@ enum Found<'a> {
 
 impl Interpreter {
     /// Applies a line to an event.
-    pub fn run(&mut self, entry: &Entry, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn run(&mut self, entry: &Entry, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if !holds(entry.when, here, at) {
             return;
         }
@@ -89,7 +89,12 @@ impl Interpreter {
         self.name = name;
     }
 
-    fn put_args(&mut self, args: &[Argument], here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn put_args(
+        &mut self,
+        args: &[Argument],
+        here: &KernelEvent<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         self.args.clear();
         for argument in args {
             match *argument {
@@ -121,12 +126,12 @@ impl Interpreter {
     /// The track of a line, which may be new. `None` for a CPU that the machine cannot have.
     fn track(
         &mut self,
-        on: On,
-        here: &Here<'_>,
+        on: Target,
+        here: &KernelEvent<'_>,
         key: &str,
         at: &mut TrackerContext<'_, '_>,
     ) -> Option<TrackId> {
-        let On::Track(track) = on else {
+        let Target::Track(track) = on else {
             return Some(here.thread(at));
         };
         let owner = self.owner(&track, here, at)?;
@@ -153,17 +158,17 @@ impl Interpreter {
     fn owner(
         &mut self,
         track: &Track,
-        here: &Here<'_>,
+        here: &KernelEvent<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) -> Option<Owner> {
         Some(match track.of {
-            Of::Nobody => Owner::None,
-            Of::Thread => Owner::Thread(here.emitter),
-            Of::Process => {
+            Scope::Nobody => Owner::None,
+            Scope::Thread => Owner::Thread(here.emitter),
+            Scope::Process => {
                 let threads = &mut at.world.threads;
                 Owner::Process(threads.process(here.machine, here.tid.into()))
             }
-            Of::Cpu(value) => {
+            Scope::Cpu(value) => {
                 let cpu = match found(value, here, "", at) {
                     Found::Number(cpu) => ucpu(here.machine, cpu as u32),
                     Found::Text(_) => None,
@@ -179,7 +184,7 @@ impl Interpreter {
         &mut self,
         track: &Track,
         owner: Owner,
-        here: &Here<'_>,
+        here: &KernelEvent<'_>,
         key: &str,
         at: &TrackerContext<'_, '_>,
     ) {
@@ -207,7 +212,7 @@ impl Interpreter {
     }
 }
 
-fn holds(when: When, here: &Here<'_>, at: &TrackerContext<'_, '_>) -> bool {
+fn holds(when: When, here: &KernelEvent<'_>, at: &TrackerContext<'_, '_>) -> bool {
     let is = |value, expected| match found(value, here, "", at) {
         Found::Number(number) => number == expected,
         Found::Text(_) => false,
@@ -220,7 +225,7 @@ fn holds(when: When, here: &Here<'_>, at: &TrackerContext<'_, '_>) -> bool {
 }
 
 /// A value of a counter. Unsigned numbers have 64 bits.
-fn real(value: Value, here: &Here<'_>, at: &TrackerContext<'_, '_>) -> f64 {
+fn real(value: Value, here: &KernelEvent<'_>, at: &TrackerContext<'_, '_>) -> f64 {
     match (value, found(value, here, "", at)) {
         (Value::U64(_), Found::Number(number)) => number as u64 as f64,
         (_, Found::Number(number)) => number as f64,
@@ -231,7 +236,7 @@ fn real(value: Value, here: &Here<'_>, at: &TrackerContext<'_, '_>) -> f64 {
 /// Looks up a value in an event.
 fn found<'a>(
     value: Value,
-    here: &Here<'a>,
+    here: &KernelEvent<'a>,
     key: &'a str,
     at: &TrackerContext<'_, '_>,
 ) -> Found<'a> {
@@ -274,7 +279,7 @@ fn found<'a>(
 /// the pattern is empty, or is only a text that is absent.
 fn written(
     pattern: Pattern,
-    here: &Here<'_>,
+    here: &KernelEvent<'_>,
     key: &str,
     out: &mut String,
     at: &TrackerContext<'_, '_>,

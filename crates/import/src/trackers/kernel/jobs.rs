@@ -3,9 +3,14 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    drm_run_job_ftrace_event as run_job, drm_sched_job_done_ftrace_event as done,
+    drm_sched_job_ftrace_event as job, drm_sched_job_queue_ftrace_event as queue,
+    drm_sched_job_run_ftrace_event as run, drm_sched_process_job_ftrace_event as process_job,
+    ftrace_event as event,
+};
 
-use super::here::{ANY, Called, Here, fill, text_arg};
+use super::kernel_event::{ANY, Called, KernelEvent, fill, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SliceId, TrackId};
@@ -27,7 +32,7 @@ enum Number {
 }
 
 impl Number {
-    fn new(here: &Here<'_>, context: u32, seqno: u32) -> Number {
+    fn new(here: &KernelEvent<'_>, context: u32, seqno: u32) -> Number {
         Number::New { context: here.u64(context), seqno: here.u64(seqno) }
     }
 
@@ -64,26 +69,44 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         match here.field {
-            event::DRM_SCHED_JOB => self.queues(here, 6, Number::Old(here.u64(4)), at),
-            event::DRM_SCHED_JOB_QUEUE => self.queues(here, 1, Number::new(here, 5, 6), at),
+            event::DRM_SCHED_JOB => {
+                self.queues(here, job::NAME, Number::Old(here.u64(job::ID)), at)
+            }
+            event::DRM_SCHED_JOB_QUEUE => self.queues(
+                here,
+                queue::NAME,
+                Number::new(here, queue::FENCE_CONTEXT, queue::FENCE_SEQNO),
+                at,
+            ),
             event::DRM_RUN_JOB => {
-                let (job, fence) = (Number::Old(here.u64(4)), Number::Old(here.u64(2)));
-                self.runs(here, 6, job, fence, at);
+                let (job, fence) =
+                    (Number::Old(here.u64(run_job::ID)), Number::Old(here.u64(run_job::FENCE)));
+                self.runs(here, run_job::NAME, job, fence, at);
             }
             event::DRM_SCHED_JOB_RUN => {
-                let job = Number::new(here, 5, 6);
-                self.runs(here, 1, job, job, at);
+                let job = Number::new(here, run::FENCE_CONTEXT, run::FENCE_SEQNO);
+                self.runs(here, run::NAME, job, job, at);
             }
-            event::DRM_SCHED_PROCESS_JOB => self.is_done(here, Number::Old(here.u64(1)), at),
-            event::DRM_SCHED_JOB_DONE => self.is_done(here, Number::new(here, 1, 2), at),
+            event::DRM_SCHED_PROCESS_JOB => {
+                self.is_done(here, Number::Old(here.u64(process_job::FENCE)), at)
+            }
+            event::DRM_SCHED_JOB_DONE => {
+                self.is_done(here, Number::new(here, done::FENCE_CONTEXT, done::FENCE_SEQNO), at)
+            }
             _ => {}
         }
     }
 
     /// Takes a job that a thread queues.
-    fn queues(&mut self, here: &Here<'_>, name: u32, job: Number, at: &mut TrackerContext<'_, '_>) {
+    fn queues(
+        &mut self,
+        here: &KernelEvent<'_>,
+        name: u32,
+        job: Number,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let ring = self.ring(here, name, at);
         let name = here.text(name);
         let mut args = vec![("gpu sched ring", text_arg(name.as_deref()))];
@@ -99,7 +122,7 @@ impl Jobs {
     /// Gives a ring a job, which ends when its fence is signaled.
     fn runs(
         &mut self,
-        here: &Here<'_>,
+        here: &KernelEvent<'_>,
         name: u32,
         job: Number,
         fence: Number,
@@ -116,7 +139,7 @@ impl Jobs {
         }
     }
 
-    fn is_done(&mut self, here: &Here<'_>, fence: Number, at: &mut TrackerContext<'_, '_>) {
+    fn is_done(&mut self, here: &KernelEvent<'_>, fence: Number, at: &mut TrackerContext<'_, '_>) {
         let place = self.fences.remove(&(here.machine, fence));
         let Some(ring) = place.and_then(|place| self.rings.get_mut(place)) else {
             return;
@@ -126,7 +149,12 @@ impl Jobs {
         ring.begin(here, &mut self.args, at);
     }
 
-    fn ring(&mut self, here: &Here<'_>, name: u32, at: &mut TrackerContext<'_, '_>) -> usize {
+    fn ring(
+        &mut self,
+        here: &KernelEvent<'_>,
+        name: u32,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> usize {
         let name = here.text(name);
         let key = (here.machine, name.as_deref().map(Box::from));
         let (rings, machine) = (&mut self.rings, here.machine);
@@ -145,7 +173,12 @@ impl Jobs {
 
 impl Ring {
     /// Begins the first job, if there is one, and links it from the thread that queued it.
-    fn begin(&mut self, here: &Here<'_>, args: &mut ArgBuf, at: &mut TrackerContext<'_, '_>) {
+    fn begin(
+        &mut self,
+        here: &KernelEvent<'_>,
+        args: &mut ArgBuf,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let Some(&job) = self.queue.front() else {
             return;
         };

@@ -42,10 +42,10 @@ mod binder_frames;
 mod contiguous;
 mod entry;
 mod fences;
-mod here;
 mod i2c;
 mod interpret;
 mod jobs;
+mod kernel_event;
 mod suspend;
 mod syscalls;
 mod table;
@@ -59,8 +59,8 @@ mod wakelocks;
 
 use std::sync::LazyLock;
 
-use self::here::Here;
 use self::interpret::Interpreter;
+use self::kernel_event::KernelEvent;
 pub(super) use self::syscalls::TRUNCATED;
 use self::table::TABLE;
 use super::events::Events;
@@ -191,7 +191,7 @@ impl Tracker for Kernel {
         emitter: Utid,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        let here = &Here {
+        let here = &KernelEvent {
             ts,
             machine: event.machine,
             cpu: event.cpu,

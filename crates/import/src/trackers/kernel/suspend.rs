@@ -1,9 +1,12 @@
 //! The steps of suspending and resuming a machine (rules KE12, KE13).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    device_pm_callback_start_ftrace_event as start, ftrace_event as event,
+    suspend_resume_ftrace_event as resume,
+};
 
-use super::here::{ANY, Called, Here, fill, first_bytes, text_arg};
+use super::kernel_event::{ANY, Called, KernelEvent, fill, first_bytes, text_arg};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId, Utid};
@@ -48,19 +51,19 @@ struct Step<'a> {
 }
 
 impl Suspend {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if here.field == event::SUSPEND_RESUME {
             return self.action(here, at);
         }
-        let (device, driver) = (here.text(1), here.text(2));
+        let (device, driver) = (here.text(start::DEVICE), here.text(start::DRIVER));
         let (device, driver) = (device.unwrap_or_default(), driver.unwrap_or_default());
         let name = format!("{device} {driver}");
         if here.field == event::DEVICE_PM_CALLBACK_END {
             let cookie = self.cookie(&name);
             return end(here, cookie, at);
         }
-        let ops = here.text(4);
-        let phase = phase(here.i32(5), ops.as_deref().unwrap_or_default());
+        let ops = here.text(start::PM_OPS);
+        let phase = phase(here.i32(start::EVENT), ops.as_deref().unwrap_or_default());
         let step = Step {
             event_type: "Device PM Suspend Event",
             device: Some(&device),
@@ -70,18 +73,18 @@ impl Suspend {
         self.begin(here, &name, &step, at);
     }
 
-    fn action(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
-        let action = here.text(1).unwrap_or_default();
+    fn action(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
+        let action = here.text(resume::ACTION).unwrap_or_default();
         let value = match &*action {
             // The value is the number of a processor, and may change until the end.
             "timekeeping_freeze" => 0,
-            _ => here.i32(2),
+            _ => here.i32(resume::VAL),
         };
         let name = format!("{action}({value})");
         let name = first_bytes(&name, LONGEST);
         let cookie = self.cookie(&name);
         let way = self.ways.entry(here.machine).or_default();
-        if here.u32(3) == 0 {
+        if here.u32(resume::START) == 0 {
             end(here, cookie, at);
             match (&*action, &way) {
                 ("suspend_enter", _) => *way = Way::Awake,
@@ -120,7 +123,7 @@ impl Suspend {
 
     fn begin(
         &mut self,
-        here: &Here<'_>,
+        here: &KernelEvent<'_>,
         name: &str,
         step: &Step<'_>,
         at: &mut TrackerContext<'_, '_>,
@@ -144,14 +147,14 @@ impl Suspend {
     }
 }
 
-fn end(here: &Here<'_>, cookie: i64, at: &mut TrackerContext<'_, '_>) {
+fn end(here: &KernelEvent<'_>, cookie: i64, at: &mut TrackerContext<'_, '_>) {
     let set = lanes(here, at);
     if let Some((track, _)) = at.world.lanes.end(set, cookie, &mut at.world.tracks) {
         here.end(track, ANY, &[], at);
     }
 }
 
-fn lanes(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
+fn lanes(here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) -> SetId {
     let machine = here.machine;
     at.world.lanes.set(TRACK, &[machine.into()], "", || {
         NewTrack::slices(machine, TRACK, Some(TRACK_NAME), Owner::None)

@@ -8,18 +8,18 @@
 use std::fmt::Write;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use timebase_schema::fields::{
+    ftrace_event as event, sys_enter_ftrace_event as enter, sys_exit_ftrace_event as exit,
+};
 
-use super::here::{Called, Here};
+use super::kernel_event::{Called, KernelEvent};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Architecture;
 use crate::output::{Counter, Fault};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{EndOfSlice, Utid};
 
-const ENTER: u32 = 329;
-const EXIT: u32 = 330;
-
-pub(super) const EVENTS: &[u32] = &[ENTER, EXIT];
+pub(super) const EVENTS: &[u32] = &[event::SYS_ENTER, event::SYS_EXIT];
 
 const NAMES: &str = include_str!("syscalls.txt");
 
@@ -50,14 +50,14 @@ pub(super) struct Syscalls {
 }
 
 impl Syscalls {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = here.machine;
         let names = self.names.entry(machine);
         let names = names.or_insert_with(|| {
             let known = at.world.definitions.machines.get(machine);
             names_of(known.and_then(|machine| machine.system.architecture))
         });
-        let name = names.get(here.u32(1) as usize);
+        let name = names.get(here.u32(enter::ID) as usize);
         let Some(name) = name.map(AsRef::as_ref) else {
             return;
         };
@@ -65,17 +65,17 @@ impl Syscalls {
         let called = Called::named(name);
         self.args.clear();
         let texts = &mut at.world.definitions.names;
-        if here.field == EXIT {
+        if here.field == event::SYS_EXIT {
             if name == WRITE && !self.writing.remove(&here.emitter) {
                 return;
             }
-            if let Some(ret) = here.message.number(2) {
+            if let Some(ret) = here.message.number(exit::RET) {
                 self.args.push("ret", ArgValue::Int(ret as i64), texts);
             }
             here.end(track, called, self.args.as_bytes(), at);
             return;
         }
-        for (value, index) in here.message.numbers(2).zip(0..) {
+        for (value, index) in here.message.numbers(enter::ARGS).zip(0..) {
             self.args.push_listed("args", index, ArgValue::Uint(value), texts);
         }
         let args = self.args.as_bytes();

@@ -1,8 +1,9 @@
 //! The states of TCP connections (rule KE8).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::inet_sock_set_state_ftrace_event as tcp;
 
-use super::here::{ANY, Called, Here};
+use super::kernel_event::{ANY, Called, KernelEvent};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
@@ -43,14 +44,14 @@ fn state(number: i32) -> Option<&'static str> {
 }
 
 impl Streams {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
-        let is_tcp = here.u32(6) == TCP && FAMILIES.contains(&here.u32(3));
-        let states = state(here.i32(4)).zip(state(here.i32(5)));
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
+        let is_tcp = here.u32(tcp::PROTOCOL) == TCP && FAMILIES.contains(&here.u32(tcp::FAMILY));
+        let states = state(here.i32(tcp::NEWSTATE)).zip(state(here.i32(tcp::OLDSTATE)));
         let Some((new, _)) = states.filter(|_| is_tcp) else {
             return;
         };
         let (counts, machine) = (&mut self.counts, here.machine);
-        let track = self.known.entry((machine, here.u64(8)));
+        let track = self.known.entry((machine, here.u64(tcp::SKADDR)));
         let track = *track.or_insert_with(|| {
             let count = counts.entry(machine).or_default();
             *count = count.saturating_add(1);
@@ -60,7 +61,9 @@ impl Streams {
         });
         let name = match new {
             SYN_SENT => format!("{new}(pid={})", here.tid),
-            ESTABLISHED => format!("{new}(sport={},dport={})", here.u32(9), here.u32(2)),
+            ESTABLISHED => {
+                format!("{new}(sport={},dport={})", here.u32(tcp::SPORT), here.u32(tcp::DPORT))
+            }
             _ => new.to_owned(),
         };
         here.end(track, ANY, &[], at);

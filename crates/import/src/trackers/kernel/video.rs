@@ -1,9 +1,11 @@
 //! Buffers of Video 4 Linux (rule KE43).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    ftrace_event as event, v4l2qbuf_ftrace_event as v4l2, vb2v4l2qbuf_ftrace_event as vb2,
+};
 
-use super::here::{Called, Here, fill, first_bytes, text_arg, words_of_bits};
+use super::kernel_event::{Called, KernelEvent, fill, first_bytes, text_arg, words_of_bits};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::SliceId;
@@ -31,10 +33,22 @@ pub(super) struct Buffers {
 }
 
 /// The fields of an event of `vb2`; other events have more fields before and between these.
-const VB2_FIELDS: Fields =
-    Fields { field: 1, flags: 2, minor: 3, sequence: 4, timecode: 5, timestamp: 15 };
-const V4L2_FIELDS: Fields =
-    Fields { field: 2, flags: 3, minor: 5, sequence: 6, timecode: 7, timestamp: 17 };
+const VB2_FIELDS: Fields = Fields {
+    field: vb2::FIELD,
+    flags: vb2::FLAGS,
+    minor: vb2::MINOR,
+    sequence: vb2::SEQUENCE,
+    timecode: vb2::TIMECODE_FLAGS,
+    timestamp: vb2::TIMESTAMP,
+};
+const V4L2_FIELDS: Fields = Fields {
+    field: v4l2::FIELD,
+    flags: v4l2::FLAGS,
+    minor: v4l2::MINOR,
+    sequence: v4l2::SEQUENCE,
+    timecode: v4l2::TIMECODE_FLAGS,
+    timestamp: v4l2::TIMESTAMP,
+};
 
 struct Fields {
     field: u32,
@@ -60,13 +74,13 @@ const TIMECODE: [(u32, &str); 8] = [
 const TIMECODE_TYPE: u32 = 5;
 
 impl Buffers {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let is_vb2 = !matches!(here.field, event::V4L2_QBUF | event::V4L2_DQBUF);
         let fields = if is_vb2 { &VB2_FIELDS } else { &V4L2_FIELDS };
         let (minor, sequence) = (here.i32(fields.minor), here.u32(fields.sequence));
         let (of_type, index) = match is_vb2 {
             true => (0, 0),
-            false => (here.u32(18), here.u32(4)),
+            false => (here.u32(v4l2::TYPE), here.u32(v4l2::INDEX)),
         };
         let what = match here.field {
             event::V4L2_QBUF => "VIDIOC_QBUF",
@@ -81,7 +95,7 @@ impl Buffers {
         self.put_args(here, fields, at);
         if !is_vb2 {
             let texts = &mut at.world.definitions.names;
-            let bytes = ArgValue::Int(here.u32(1).into());
+            let bytes = ArgValue::Int(here.u32(v4l2::BYTESUSED).into());
             self.args.push("index", ArgValue::Int(index.into()), texts);
             self.args.push("bytesused", bytes, texts);
             let type_name = text_arg(words::buffer_type(of_type));
@@ -104,7 +118,12 @@ impl Buffers {
         }
     }
 
-    fn put_args(&mut self, here: &Here<'_>, fields: &Fields, at: &mut TrackerContext<'_, '_>) {
+    fn put_args(
+        &mut self,
+        here: &KernelEvent<'_>,
+        fields: &Fields,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let flags = words::flags(here.u32(fields.flags));
         let timecode_flags = words::timecode_flags(here.u32(fields.timecode));
         let timecode_type = here.u32(fields.timecode.saturating_add(TIMECODE_TYPE));

@@ -1,9 +1,12 @@
 //! Commands to virtual GPUs and video devices (rules KE44 to KE46).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    ftrace_event as event, virtio_gpu_cmd_queue_ftrace_event as command,
+    virtio_video_cmd_ftrace_event as video, virtio_video_resource_queue_ftrace_event as queue,
+};
 
-use super::here::{ANY, Called, Here, fill};
+use super::kernel_event::{ANY, Called, KernelEvent, fill};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, SetId};
@@ -34,7 +37,7 @@ pub(super) struct Virtio {
 }
 
 impl Virtio {
-    pub fn event(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    pub fn event(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         match here.field {
             event::VIRTIO_GPU_CMD_QUEUE | event::VIRTIO_GPU_CMD_RESPONSE => self.gpu(here, at),
             event::VIRTIO_VIDEO_CMD | event::VIRTIO_VIDEO_CMD_DONE => video_command(here, at),
@@ -42,8 +45,8 @@ impl Virtio {
         }
     }
 
-    fn gpu(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
-        let queue = match here.text(5).as_deref() {
+    fn gpu(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
+        let queue = match here.text(command::NAME).as_deref() {
             Some("control") => "Control",
             Some("cursor") => "Cursor",
             _ => return,
@@ -55,8 +58,8 @@ impl Virtio {
             track.with("virtgpu_name", queue)
         };
         let free = at.world.tracks.get(counter("virtgpu_num_free", "Free"));
-        here.value(free, here.u32(6).into(), &[], at);
-        let seqno = here.u32(7);
+        here.value(free, here.u32(command::NUM_FREE).into(), &[], at);
+        let seqno = here.u32(command::SEQNO);
         let key = (machine, queue, seqno);
         let lanes = &mut at.world.lanes;
         let set = lanes.set(GPU_QUEUE, &[machine.into()], queue, || {
@@ -65,13 +68,13 @@ impl Virtio {
             track.with("virtgpu_name", queue)
         });
         if here.field == event::VIRTIO_GPU_CMD_QUEUE {
-            let name = words::gpu(here.u32(8)).unwrap_or_default();
+            let name = words::gpu(here.u32(command::TYPE)).unwrap_or_default();
             let track = lanes.begin(set, seqno.into(), &mut at.world.tracks);
             if let Some(track) = track {
                 here.begin(track, Called::named(name), &[], at);
             }
             // A command with a fence may be answered when the fence is signaled.
-            if here.u64(3) == 0 {
+            if here.u64(command::FENCE_ID) == 0 {
                 self.asked.insert(key, here.ts);
             }
             return;
@@ -86,14 +89,14 @@ impl Virtio {
         }
     }
 
-    fn video_resource(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
-        let (resource, queue) = (here.i32(6), here.u32(5));
+    fn video_resource(&mut self, here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
+        let (resource, queue) = (here.i32(queue::RESOURCE_ID), here.u32(queue::QUEUE_TYPE));
         let queue_name = match queue {
             0x100 => "INPUT",
             0x101 => "OUTPUT",
             _ => "Unknown",
         };
-        let set = video_lanes(here, VIDEO_QUEUE, here.u32(7), queue_name, at);
+        let set = video_lanes(here, VIDEO_QUEUE, here.u32(queue::STREAM_ID), queue_name, at);
         let (lanes, tracks) = (&mut at.world.lanes, &mut at.world.tracks);
         if here.field == event::VIRTIO_VIDEO_RESOURCE_QUEUE {
             if let Some(track) = lanes.begin(set, resource.into(), tracks) {
@@ -107,29 +110,29 @@ impl Virtio {
         };
         let size = |field| ArgValue::Int(here.u32(field).into());
         let args = [
-            ("stream_id", ArgValue::Int(here.i32(7).into())),
+            ("stream_id", ArgValue::Int(here.i32(queue::STREAM_ID).into())),
             ("resource_id", ArgValue::Int(resource.into())),
             ("queue_type", ArgValue::Text(queue_name)),
             ("data_size0", size(1)),
             ("data_size1", size(2)),
             ("data_size2", size(3)),
             ("data_size3", size(4)),
-            ("timestamp", ArgValue::Uint(here.u64(8))),
+            ("timestamp", ArgValue::Uint(here.u64(queue::TIMESTAMP))),
         ];
         let args = fill(&mut self.args, &args, at);
         here.end(track, ANY, args, at);
     }
 }
 
-fn video_command(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+fn video_command(here: &KernelEvent<'_>, at: &mut TrackerContext<'_, '_>) {
     let what = match here.field {
         event::VIRTIO_VIDEO_CMD => "Requests",
         _ => "Responses",
     };
-    let set = video_lanes(here, VIDEO_COMMAND, here.u32(1), what, at);
+    let set = video_lanes(here, VIDEO_COMMAND, here.u32(video::STREAM_ID), what, at);
     let (lanes, tracks) = (&mut at.world.lanes, &mut at.world.tracks);
     if let Some(track) = lanes.add(set, here.ts, COMMAND_NS, tracks) {
-        let name = words::video(here.u32(2)).unwrap_or("Unknown");
+        let name = words::video(here.u32(video::TYPE)).unwrap_or("Unknown");
         let slice = here.slice(track, Called::named(name), at);
         at.world.add_slice(slice, COMMAND_NS, &[], at.rows);
     }
@@ -137,7 +140,7 @@ fn video_command(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
 
 /// The lanes of a stream of a video device.
 fn video_lanes(
-    here: &Here<'_>,
+    here: &KernelEvent<'_>,
     track_type: &'static str,
     stream: u32,
     what: &str,
@@ -146,7 +149,7 @@ fn video_lanes(
     let machine = here.machine;
     let (key, kind) = match track_type {
         VIDEO_COMMAND => ("is_response", u32::from(here.field == event::VIRTIO_VIDEO_CMD_DONE)),
-        _ => ("virtio_queue_type", here.u32(5)),
+        _ => ("virtio_queue_type", here.u32(queue::QUEUE_TYPE)),
     };
     let numbers = [machine.into(), stream.into(), kind.into()];
     at.world.lanes.set(track_type, &numbers, "", || {

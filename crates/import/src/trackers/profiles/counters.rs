@@ -1,7 +1,10 @@
 //! The counters of StackSamples (rules SS5, SS6).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::stack_sample as field;
+use timebase_schema::fields::{
+    interned_data as interned, stack_sample as field, stack_sample_counter_descriptor as counter,
+    stack_sample_defaults as defaults,
+};
 
 use super::packet::{Packet, number, some_number};
 use super::samples::{Sample, Samples, SessionId, SourceId};
@@ -11,9 +14,6 @@ use crate::message::Message;
 use crate::timeline::Name;
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{Details, NewTrack, Owner, TrackId, World};
-
-/// The field of `InternedData`.
-pub(super) const DESCRIPTORS: u32 = 50;
 
 /// The CPU, the session and the source of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,11 +38,11 @@ impl Descriptor {
     fn read(message: Message<'_>, names: &mut Names) -> Self {
         const OF_CPU: u64 = 2;
         Descriptor {
-            name: message.bytes(2).map(|name| number(name, names)),
+            name: message.bytes(counter::NAME).map(|name| number(name, names)),
             unit: unit(message, names),
-            multiplier: message.number(5),
-            description: some_number(message.bytes(6), names),
-            is_of_cpu: message.number(7) == Some(OF_CPU),
+            multiplier: message.number(counter::UNIT_MULTIPLIER),
+            description: some_number(message.bytes(counter::DESCRIPTION), names),
+            is_of_cpu: message.number(counter::SCOPE) == Some(OF_CPU),
         }
     }
 }
@@ -60,8 +60,8 @@ fn unit(message: Message<'_>, names: &mut Names) -> Option<Name> {
         "branch-misses",
         "count",
     ];
-    match message.number(3).unwrap_or(0) {
-        0 => some_number(message.bytes(4), names),
+    match message.number(counter::UNIT).unwrap_or(0) {
+        0 => some_number(message.bytes(counter::UNIT_STR), names),
         unit => {
             let place = usize::try_from(unit).ok().and_then(|n| n.checked_sub(1));
             let known = place.and_then(|place| UNITS.get(place));
@@ -158,7 +158,7 @@ fn details(
 ) -> Details {
     let definitions = &mut world.definitions;
     let defaults = definitions.profiles.stack_sample_defaults(packet.event.defaults);
-    let source = defaults.and_then(|defaults| defaults.text(1));
+    let source = defaults.and_then(|defaults| defaults.text(defaults::SOURCE));
     let names = &mut definitions.names;
     let text = |name: Option<Name>, names: &Names| {
         name.map(|name| names.text(name).to_owned()).unwrap_or_default()
@@ -189,12 +189,12 @@ fn timebase(packet: &Packet<'_>, world: &mut World) -> Option<Descriptor> {
     }
     if let Some(iid) = message.number(field::PRIMARY_DESCRIPTOR_IID) {
         let mut look_up = packet.look_up(world);
-        let entry = look_up.entry(DESCRIPTORS, iid)?;
+        let entry = look_up.entry(interned::STACK_SAMPLE_COUNTER_DESCRIPTORS, iid)?;
         return Some(Descriptor::read(entry, look_up.names));
     }
     let definitions = &mut world.definitions;
     let defaults = definitions.profiles.stack_sample_defaults(packet.event.defaults)?;
-    let own = defaults.bytes(2)?;
+    let own = defaults.bytes(defaults::PRIMARY_DESCRIPTOR)?;
     Some(Descriptor::read(Message(own), &mut definitions.names))
 }
 
@@ -212,7 +212,7 @@ fn followers(packet: &Packet<'_>, world: &mut World) -> Vec<Option<Descriptor>> 
     let mut look_up = packet.look_up(world);
     let mut interned = Vec::new();
     for iid in message.numbers(field::FOLLOWER_DESCRIPTOR_IIDS) {
-        let entry = look_up.entry(DESCRIPTORS, iid);
+        let entry = look_up.entry(interned::STACK_SAMPLE_COUNTER_DESCRIPTORS, iid);
         interned.push(entry.map(|entry| Descriptor::read(entry, look_up.names)));
     }
     if !interned.is_empty() {
@@ -221,7 +221,7 @@ fn followers(packet: &Packet<'_>, world: &mut World) -> Vec<Option<Descriptor>> 
     let definitions = &mut world.definitions;
     let profiles = &definitions.profiles;
     let defaults = profiles.stack_sample_defaults(packet.event.defaults);
-    let followers = defaults.into_iter().flat_map(|of| of.messages(3));
+    let followers = defaults.into_iter().flat_map(|of| of.messages(defaults::FOLLOWER_DESCRIPTORS));
     let names = &mut definitions.names;
     followers.map(|follower| Some(Descriptor::read(follower, names))).collect()
 }

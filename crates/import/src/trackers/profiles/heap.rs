@@ -7,8 +7,10 @@
 //! which may be several packets, because stacks may come after the samples that use them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use timebase_schema::fields::profile_packet as field;
-use timebase_schema::fields::profile_packet_process_heap_samples as dump;
+use timebase_schema::fields::{
+    profile_packet as field, profile_packet_heap_sample as sample,
+    profile_packet_process_heap_samples as dump,
+};
 use timebase_schema::tables::{heap_profile, heap_profile_allocation_record};
 
 use super::callstacks::{CallsiteId, Callstacks};
@@ -35,14 +37,20 @@ impl Sums {
     /// The sums of a sample. Numbers beyond 64 bits wrap, as in trace processor.
     fn of(sample: Message<'_>, has_original_interval: bool) -> Self {
         let number = |field| sample.number(field).unwrap_or(0) as i64;
-        match sample.number(8) {
+        match sample.number(sample::SELF_MAX) {
             Some(most) => Sums {
-                allocated: (if has_original_interval { number(9) } else { 0 }, most as i64),
+                allocated: (
+                    if has_original_interval { number(sample::SELF_MAX_COUNT) } else { 0 },
+                    most as i64,
+                ),
                 freed: (0, 0),
             },
             None => Sums {
-                allocated: (number(5), number(2)),
-                freed: (number(6).wrapping_neg(), number(3).wrapping_neg()),
+                allocated: (number(sample::ALLOC_COUNT), number(sample::SELF_ALLOCATED)),
+                freed: (
+                    number(sample::FREE_COUNT).wrapping_neg(),
+                    number(sample::SELF_FREED).wrapping_neg(),
+                ),
             },
         }
     }
@@ -180,7 +188,7 @@ impl Dumps {
         let has_interval = dump.number(dump::ORIG_SAMPLING_INTERVAL_BYTES).unwrap_or(0) != 0;
         let samples = dump.messages(dump::SAMPLES);
         let samples = samples.map(|sample| {
-            let stack = sample.number(1).unwrap_or(0);
+            let stack = sample.number(sample::CALLSTACK_ID).unwrap_or(0);
             (stack, Sums::of(sample, has_interval))
         });
         self.pending.push(Pending { heap, ts: end, samples: samples.collect() });

@@ -3,12 +3,14 @@
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::profile_packet as field;
+use timebase_schema::fields::{
+    callstack, frame, interned_string as entry, mapping, profile_packet as field,
+};
 
 use super::callstacks::{CallsiteId, Callstacks, FrameId, MappingId};
 use super::faults::{EMPTY_CALLSTACK, INVALID_FRAME, INVALID_MAPPING, INVALID_STRING};
 use super::packet::{LookUp, Packet, number};
-use super::stacks::{TEXT, build_id, new_mapping, trimmed};
+use super::stacks::{build_id, new_mapping, trimmed};
 use crate::message::{self, Message};
 use crate::output::Rows;
 use crate::timeline::Name;
@@ -45,7 +47,7 @@ impl OwnStacks {
     ) {
         let message = packet.message();
         for string in message.messages(field::STRINGS) {
-            let text = string.bytes(TEXT).unwrap_or_default();
+            let text = string.bytes(entry::STR).unwrap_or_default();
             let known = self.strings.entry(iid(string));
             known.or_insert_with(|| text.into());
         }
@@ -69,7 +71,7 @@ impl OwnStacks {
 }
 
 fn iid(entry: Message<'_>) -> u64 {
-    entry.number(1).unwrap_or(0)
+    entry.number(entry::IID).unwrap_or(0)
 }
 
 struct Reading<'k, 'w, 'r> {
@@ -101,12 +103,12 @@ impl Reading<'_, '_, '_> {
         if self.own.mappings.contains_key(&iid(mapping)) {
             return;
         }
-        let Some(raw) = self.string(mapping.number(2).unwrap_or(0)) else {
+        let Some(raw) = self.string(mapping.number(mapping::BUILD_ID).unwrap_or(0)) else {
             return;
         };
         let raw = raw.to_vec();
         let mut path = String::new();
-        for iid in mapping.numbers(7) {
+        for iid in mapping.numbers(mapping::PATH_STRING_IDS) {
             let Some(text) = self.string(iid) else { break };
             path.push('/');
             path += &message::text(text);
@@ -124,14 +126,14 @@ impl Reading<'_, '_, '_> {
         if self.own.frames.contains_key(&iid(frame)) {
             return;
         }
-        let mapping = frame.number(3).unwrap_or(0);
+        let mapping = frame.number(frame::MAPPING_ID).unwrap_or(0);
         let Some(&mapping) = self.own.mappings.get(&mapping) else {
             return self.look_up.fault(INVALID_MAPPING);
         };
-        let Some(name) = self.text(frame.number(2).unwrap_or(0)) else {
+        let Some(name) = self.text(frame.number(frame::FUNCTION_NAME_ID).unwrap_or(0)) else {
             return;
         };
-        let key = (mapping, frame.number(4).unwrap_or(0), Some(name));
+        let key = (mapping, frame.number(frame::REL_PC).unwrap_or(0), Some(name));
         let names = &*self.look_up.names;
         let id = self.callstacks.frame(key, None, names, self.rows);
         self.own.frames.insert(iid(frame), id);
@@ -142,7 +144,7 @@ impl Reading<'_, '_, '_> {
             return;
         };
         let mut callsite = None;
-        for (depth, iid) in stack.numbers(2).enumerate() {
+        for (depth, iid) in stack.numbers(callstack::FRAME_IDS).enumerate() {
             let Some(&frame) = self.own.frames.get(&iid) else {
                 return self.look_up.fault(INVALID_FRAME);
             };

@@ -1,6 +1,8 @@
 //! The counters of a heap dump (rule HP4), and the losses that heapprofd reports in it.
 
-use timebase_schema::fields::profile_packet_process_heap_samples as field;
+use timebase_schema::fields::{
+    profile_packet_process_heap_samples as field, profile_packet_process_stats as stats,
+};
 
 use super::packet::Packet;
 use crate::message::Message;
@@ -105,9 +107,9 @@ pub(super) fn count(
     }
     if let Some(stats) = dump.bytes(field::STATS).map(Message) {
         let number = |field| stats.number(field).unwrap_or(0) as i64;
-        counts.add(&UNWIND_TIME, of, idx, number(5));
-        counts.add(&UNWIND_SAMPLES, of, idx, number(2));
-        counts.add(&BLOCKED, of, idx, number(6));
+        counts.add(&UNWIND_TIME, of, idx, number(stats::TOTAL_UNWINDING_TIME_US));
+        counts.add(&UNWIND_SAMPLES, of, idx, number(stats::HEAP_SAMPLES));
+        counts.add(&BLOCKED, of, idx, number(stats::CLIENT_SPINLOCK_BLOCKED_US));
     }
     if is_lacking {
         let loss = Loss {

@@ -1,6 +1,7 @@
 //! Callstacks whose frames are in the event itself (rules SS7, FP4).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::{inline_callstack as list, inline_callstack_frame as frame};
 
 use super::callstacks::{CallsiteId, Callstacks, MappingId, Source, SymbolLine};
 use super::packet::number;
@@ -24,19 +25,18 @@ impl InlineStacks {
         callstacks: &mut Callstacks,
         at: &mut TrackerContext<'_, '_>,
     ) -> Option<CallsiteId> {
-        const FRAMES: u32 = 1;
         let (machine, name) = of;
         let names = &mut at.world.definitions.names;
         let mut callsite = None;
-        for (depth, frame) in message.messages(FRAMES).enumerate() {
+        for (depth, frame) in message.messages(list::FRAMES).enumerate() {
             let mapping = self.0.entry(machine);
             let mapping =
                 *mapping.or_insert_with(|| callstacks.dummy(machine, name, names, at.rows));
             let line = SymbolLine {
-                function: frame.bytes(1).map(|name| number(name, names)),
+                function: frame.bytes(frame::FUNCTION_NAME).map(|name| number(name, names)),
                 source: Source {
-                    file: frame.bytes(2).map(|file| number(file, names)),
-                    line: frame.small(3),
+                    file: frame.bytes(frame::SOURCE_FILE).map(|file| number(file, names)),
+                    line: frame.small(frame::LINE_NUMBER),
                 },
             };
             let frame = callstacks.dummy_frame(mapping, line, names, at.rows);

@@ -69,7 +69,7 @@ pub(crate) const PROFILES_INTERNED: &[(u32, Kept)] = &[
     (interned::MAPPINGS, Kept::Interval),
     (interned::STACK_SAMPLE_TASK_CONTEXTS, Kept::Interval),
     (interned::STACK_SAMPLE_EXECUTION_CONTEXTS, Kept::Interval),
-    (counters::DESCRIPTORS, Kept::Interval),
+    (interned::STACK_SAMPLE_COUNTER_DESCRIPTORS, Kept::Interval),
     (interned::STACK_SAMPLE_ASYNC_CONTEXT_DESCRIPTORS, Kept::Interval),
 ];
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::perf_sample as field;
+use timebase_schema::fields::{
+    perf_sample as field, perf_sample_defaults as defaults, perf_sample_producer_event as event,
+};
 
 use super::callstacks::Callstacks;
 use super::faults::{
@@ -137,16 +139,16 @@ impl Perf {
             let (name, unit) = perf_events::DEFAULT;
             return (vec![name.to_owned()], Some(unit));
         };
-        let shards = defaults.small(2).unwrap_or(0);
+        let shards = defaults.small(defaults::PROCESS_SHARD_COUNT).unwrap_or(0);
         if shards > 0 {
             let idx = i64::from(session);
-            let chosen = defaults.small(3).unwrap_or(0);
+            let chosen = defaults.small(defaults::CHOSEN_PROCESS_SHARD).unwrap_or(0);
             let (counts, of) = (&mut world.counts, packet.of());
             counts.set(&SHARD_COUNT, of, idx, shards.into());
             counts.set(&CHOSEN_SHARD, of, idx, chosen.into());
         }
-        let timebase = Message(defaults.bytes(1).unwrap_or_default());
-        let followers = defaults.messages(4);
+        let timebase = Message(defaults.bytes(defaults::TIMEBASE).unwrap_or_default());
+        let followers = defaults.messages(defaults::FOLLOWERS);
         let mut names = vec![perf_events::name(timebase, &TIMEBASE)];
         names.extend(followers.map(|follower| perf_events::name(follower, &FOLLOWER)));
         (names, perf_events::unit(timebase, &TIMEBASE))
@@ -254,7 +256,7 @@ fn producer_event(
     at: &mut TrackerContext<'_, '_>,
 ) {
     const GUARDRAIL: u64 = 1;
-    if event.number(1) == Some(GUARDRAIL) {
+    if event.number(event::SOURCE_STOP_REASON) == Some(GUARDRAIL) {
         let idx = i64::from(session);
         let (counts, of) = (&mut at.world.counts, packet.of());
         counts.set(&GUARDRAIL_STOP, of, idx, packet.ts);

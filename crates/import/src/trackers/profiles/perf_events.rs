@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use timebase_schema::fields::{perf_events_raw_event as raw, perf_events_tracepoint as tracepoint};
+
 use crate::message::{Message, text};
 
 /// The fields of a `Timebase` or a `FollowerEvent`.
@@ -78,7 +80,7 @@ fn base_name(event: Message<'_>, fields: &EventFields) -> String {
         return known.copied().unwrap_or(UNKNOWN).to_owned();
     }
     if let Some(tracepoint) = event.bytes(fields.tracepoint) {
-        return text(Message(tracepoint).bytes(1).unwrap_or_default()).into_owned();
+        return text(Message(tracepoint).bytes(tracepoint::NAME).unwrap_or_default()).into_owned();
     }
     let Some(raw) = event.bytes(fields.raw_event).map(Message) else {
         return UNKNOWN.to_owned();
@@ -86,7 +88,12 @@ fn base_name(event: Message<'_>, fields: &EventFields) -> String {
     let mut name = "raw".to_owned();
     let number = |field| raw.number(field).unwrap_or(0);
     // The type is a uint32.
-    for number in [u64::from(number(1) as u32), number(2), number(3), number(4)] {
+    for number in [
+        u64::from(number(raw::TYPE) as u32),
+        number(raw::CONFIG),
+        number(raw::CONFIG1),
+        number(raw::CONFIG2),
+    ] {
         // Writing to a String does not fail.
         let _ = write!(name, ".0x{number:x}");
     }

@@ -1,6 +1,8 @@
 //! The memory mappings of processes: smaps (rules SM).
 
-use timebase_schema::fields::smaps_packet as field;
+use timebase_schema::fields::{
+    packed_smaps as packed, smaps_entry as entry, smaps_packet as field,
+};
 use timebase_schema::tables::smaps_record;
 
 use super::faults::SMAPS;
@@ -36,18 +38,18 @@ const NUMBERS: usize = 12;
 /// The fields of the columns with numbers in `SmapsEntry` (0: none) and in `PackedSmaps`, in the order of
 /// [`Entry::numbers`]. First come the columns of both forms, then those of packed ones only.
 const FIELDS: [(u32, u32); NUMBERS] = [
-    (2, 4),   // size_kb
-    (3, 11),  // private_dirty_kb
-    (4, 7),   // swap_kb
-    (11, 10), // private_clean_resident_kb
-    (12, 9),  // shared_dirty_resident_kb
-    (13, 8),  // shared_clean_resident_kb
-    (14, 12), // locked_kb
-    (15, 13), // proportional_resident_kb
-    (0, 5),   // rss_kb
-    (0, 6),   // anonymous_kb
-    (0, 14),  // pss_dirty_kb
-    (0, 15),  // swap_pss_kb
+    (entry::SIZE_KB, packed::SIZE_KB),
+    (entry::PRIVATE_DIRTY_KB, packed::PRIVATE_DIRTY_KB),
+    (entry::SWAP_KB, packed::SWAP_KB),
+    (entry::PRIVATE_CLEAN_RESIDENT_KB, packed::PRIVATE_CLEAN_KB),
+    (entry::SHARED_DIRTY_RESIDENT_KB, packed::SHARED_DIRTY_KB),
+    (entry::SHARED_CLEAN_RESIDENT_KB, packed::SHARED_CLEAN_KB),
+    (entry::LOCKED_KB, packed::LOCKED_KB),
+    (entry::PROPORTIONAL_RESIDENT_KB, packed::PSS_KB),
+    (0, packed::RSS_KB),
+    (0, packed::ANONYMOUS_KB),
+    (0, packed::PSS_DIRTY_KB),
+    (0, packed::SWAP_PSS_KB),
 ];
 
 /// A mapping.
@@ -67,7 +69,7 @@ impl<'a> Entry<'a> {
             field => entry.number(field).unwrap_or(0),
         };
         Entry {
-            path: entry.bytes(1),
+            path: entry.bytes(entry::PATH),
             aggregate_count: 1,
             numbers: FIELDS.map(number),
             module: entry,
@@ -83,7 +85,8 @@ impl<'a> Entry<'a> {
         let trimmed = path.as_deref().and_then(|path| path.strip_suffix(DELETED));
         let path_trimmed = rows.optional_text(trimmed.or(path.as_deref()));
         let [file_name, debug_id, debug_path] =
-            [5, 8, 9].map(|field| rows.optional_text(self.module.text(field).as_deref()));
+            [entry::FILE_NAME, entry::MODULE_DEBUGID, entry::MODULE_DEBUG_PATH]
+                .map(|field| rows.optional_text(self.module.text(field).as_deref()));
         let number = |field| Cell::from(self.module.number(field).unwrap_or(0) as i64);
         let [
             size,
@@ -110,11 +113,13 @@ impl<'a> Entry<'a> {
             private_dirty_kb: private_dirty,
             swap_kb: swap,
             file_name,
-            start_address: number(6),
-            module_timestamp: number(7),
+            start_address: number(entry::START_ADDRESS),
+            module_timestamp: number(entry::MODULE_TIMESTAMP),
             module_debugid: debug_id,
             module_debug_path: debug_path,
-            protection_flags: Cell::from(self.module.small(10).unwrap_or(0) as i32),
+            protection_flags: Cell::from(
+                self.module.small(entry::PROTECTION_FLAGS).unwrap_or(0) as i32
+            ),
             private_clean_resident_kb: private_clean,
             shared_dirty_resident_kb: shared_dirty,
             shared_clean_resident_kb: shared_clean,
@@ -139,12 +144,11 @@ struct Packed<'a> {
 
 impl<'a> Packed<'a> {
     fn read(packed: Message<'a>) -> Self {
-        const COUNTS: u32 = 3;
-        let has_counts = packed.fields().any(|(number, _)| number == COUNTS);
+        let has_counts = packed.fields().any(|(number, _)| number == packed::AGGREGATE_COUNT);
         Packed {
-            texts: packed.each(1).collect(),
-            names: packed.numbers(2).collect(),
-            counts: has_counts.then(|| packed.numbers(COUNTS).collect()),
+            texts: packed.each(packed::STRING_TABLE).collect(),
+            names: packed.numbers(packed::NAME_ID).collect(),
+            counts: has_counts.then(|| packed.numbers(packed::AGGREGATE_COUNT).collect()),
             numbers: FIELDS.map(|(_, field)| packed.numbers(field).collect()),
         }
     }

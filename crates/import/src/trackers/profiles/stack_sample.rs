@@ -1,8 +1,11 @@
 //! Samples of any profiler in the common form: StackSample (rules SS).
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::interned_data as interned;
-use timebase_schema::fields::stack_sample as field;
+use timebase_schema::fields::{
+    interned_data as interned, stack_sample as field,
+    stack_sample_async_context_descriptor as descriptor, stack_sample_defaults as defaults,
+    stack_sample_execution_context as execution, stack_sample_task_context as task,
+};
 
 use super::callstacks::Callstacks;
 use super::counters::{Counters, Measured};
@@ -73,7 +76,7 @@ fn source(
     let definitions = &mut at.world.definitions;
     let profiles = &definitions.profiles;
     let defaults = profiles.stack_sample_defaults(packet.event.defaults);
-    let name = some_number(defaults?.bytes(1), &mut definitions.names)?;
+    let name = some_number(defaults?.bytes(defaults::SOURCE), &mut definitions.names)?;
     Some(samples.source(name, &definitions.names))
 }
 
@@ -100,7 +103,7 @@ fn task(
 ) -> Option<(Option<u32>, Option<u32>, Option<u64>)> {
     let fields = (field::TASK_CONTEXT, field::TASK_CONTEXT_IID);
     own_or_interned(fields, interned::STACK_SAMPLE_TASK_CONTEXTS, packet, at, |task| {
-        (task.small(2), task.small(3), task.number(4))
+        (task.small(task::PID), task.small(task::TID), task.number(task::ASYNC_ID))
     })
 }
 
@@ -143,11 +146,11 @@ fn async_context(
             break;
         };
         chain.push((id, descriptor));
-        next = descriptor.number(4);
+        next = descriptor.number(descriptor::PARENT_IID);
     }
     for (id, descriptor) in chain.into_iter().rev() {
-        let name = some_number(descriptor.bytes(2), look_up.names);
-        let kind = some_number(descriptor.bytes(3), look_up.names);
+        let name = some_number(descriptor.bytes(descriptor::NAME), look_up.names);
+        let kind = some_number(descriptor.bytes(descriptor::KIND), look_up.names);
         let context = samples.async_context(name, kind, parent);
         known.insert(id, context);
         parent = Some(context);
@@ -163,7 +166,7 @@ fn execution(packet: &Packet<'_>, at: &mut TrackerContext<'_, '_>) -> Option<Exe
         interned::STACK_SAMPLE_EXECUTION_CONTEXTS,
         packet,
         at,
-        |execution| (execution.small(2), execution.number(3)),
+        |execution| (execution.small(execution::CPU), execution.number(execution::MODE)),
     )?;
     let ucpu = cpu.and_then(|cpu| ucpu(packet.writer.machine, cpu));
     if let Some(ucpu) = ucpu {

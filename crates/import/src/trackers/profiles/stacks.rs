@@ -1,7 +1,9 @@
 //! Callstacks of interned data (rules CS1 to CS6, CS9, CS10), and their state in an interval.
 
 use rustc_hash::FxHashMap;
-use timebase_schema::fields::interned_data as interned;
+use timebase_schema::fields::{
+    callstack, frame, interned_data as interned, interned_string as entry, mapping,
+};
 
 use super::callstacks::{
     CallsiteId, Callstacks, FrameId, MappingId, NewMapping, Source, SymbolLine,
@@ -77,13 +79,12 @@ struct Resolving<'k, 'w, 'r> {
 
 impl<'w> Resolving<'_, 'w, '_> {
     fn stack(&mut self, iid: u64) -> Option<CallsiteId> {
-        const FRAME_IDS: u32 = 2;
         let Some(stack) = self.look_up.entry(interned::CALLSTACKS, iid) else {
             self.look_up.fault(INVALID_CALLSTACK);
             return None;
         };
         let mut callsite = None;
-        for (depth, iid) in stack.numbers(FRAME_IDS).enumerate() {
+        for (depth, iid) in stack.numbers(callstack::FRAME_IDS).enumerate() {
             let frame = self.frame(iid).ok()?;
             let parent = callsite;
             callsite = Some(self.callstacks.callsite(parent, depth, frame, self.rows));
@@ -104,23 +105,23 @@ impl<'w> Resolving<'_, 'w, '_> {
             self.look_up.fault(INVALID_FRAME);
             return Err(Unknown);
         };
-        let name = match frame.number(2) {
+        let name = match frame.number(frame::FUNCTION_NAME_ID) {
             None | Some(0) => None,
             Some(iid) => self.text(interned::FUNCTION_NAMES, iid)?,
         };
-        let source_iid = frame.number(5);
+        let source_iid = frame.number(frame::SOURCE_PATH_IID);
         let file = match source_iid {
             None => None,
             Some(0) => return Err(Unknown),
             Some(iid) => self.text(interned::SOURCE_PATHS, iid)?,
         };
-        let line = frame.small(6);
+        let line = frame.small(frame::LINE_NUMBER);
         let source = Source { file, line };
-        let id = match frame.number(3) {
+        let id = match frame.number(frame::MAPPING_ID) {
             None | Some(0) => self.in_dummy(SymbolLine { function: name, source }),
             Some(iid) => {
                 let mapping = self.mapping(iid)?;
-                let key = (mapping, frame.number(4).unwrap_or(0), name);
+                let key = (mapping, frame.number(frame::REL_PC).unwrap_or(0), name);
                 let says = source_iid.is_some() || line.is_some();
                 let source = Some(source).filter(|_| says);
                 let names = &*self.look_up.names;
@@ -157,14 +158,14 @@ impl<'w> Resolving<'_, 'w, '_> {
             return Err(Unknown);
         };
         let mut path = String::new();
-        for iid in mapping.numbers(7) {
+        for iid in mapping.numbers(mapping::PATH_STRING_IDS) {
             let Ok(text) = self.text(interned::MAPPING_PATHS, iid) else {
                 break;
             };
             path.push('/');
             path += text.map_or("", |text| self.look_up.names.text(text));
         }
-        let build_id = self.build_id(mapping.number(2))?;
+        let build_id = self.build_id(mapping.number(mapping::BUILD_ID))?;
         let names = &mut *self.look_up.names;
         let new = new_mapping(self.machine, mapping, build_id, names.number(trimmed(&path)));
         let callstacks = &mut *self.callstacks;
@@ -182,14 +183,14 @@ impl<'w> Resolving<'_, 'w, '_> {
             return Ok(None);
         };
         let entry = self.entry(interned::BUILD_IDS, iid)?;
-        Ok(build_id(entry.bytes(TEXT), self.look_up.names))
+        Ok(build_id(entry.bytes(entry::STR), self.look_up.names))
     }
 
     /// A text; `None` if its entry has no text.
     fn text(&mut self, field: u32, iid: u64) -> Looked<Option<Name>> {
         let entry = self.entry(field, iid)?;
         let names = &mut *self.look_up.names;
-        Ok(entry.bytes(TEXT).map(|text| number(text, names)))
+        Ok(entry.bytes(entry::STR).map(|text| number(text, names)))
     }
 
     /// The entry of a text.
@@ -200,9 +201,6 @@ impl<'w> Resolving<'_, 'w, '_> {
         })
     }
 }
-
-/// `InternedString.str`
-pub(super) const TEXT: u32 = 2;
 
 /// The contents of a `Mapping`.
 pub(super) fn new_mapping(
@@ -215,11 +213,11 @@ pub(super) fn new_mapping(
     NewMapping {
         machine,
         build_id,
-        exact_offset: number(8),
-        start_offset: number(3),
-        start: number(4),
-        end: number(5),
-        load_bias: number(6),
+        exact_offset: number(mapping::EXACT_OFFSET),
+        start_offset: number(mapping::START_OFFSET),
+        start: number(mapping::START),
+        end: number(mapping::END),
+        load_bias: number(mapping::LOAD_BIAS),
         name,
     }
 }
@@ -244,8 +242,8 @@ pub(super) fn build_id(raw: Option<&[u8]>, names: &mut Names) -> Option<Name> {
 
 /// The kind of a frame (rule CS9).
 fn kind(frame: Message<'_>) -> Option<&[u8]> {
-    match frame.small(7) {
-        None => frame.bytes(8),
+    match frame.small(frame::KIND) {
+        None => frame.bytes(frame::KIND_STR),
         Some(1) => Some(b"native"),
         Some(2) => Some(b"kernel"),
         Some(3) => Some(b"interpreted"),

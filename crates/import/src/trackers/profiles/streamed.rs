@@ -6,7 +6,8 @@ use super::callstacks::Callstacks;
 use super::packet::Packet;
 use super::samples::{Sample, Samples, SourceId, Task};
 use super::stacks::KnownStacks;
-use crate::compact::Take;
+use crate::compact::{Compact, Take};
+use crate::definitions::StreamedSample;
 use crate::output::STACKPROFILE_PARSER_ERROR;
 use crate::trackers::tracker::TrackerContext;
 use crate::world::ThreadNumbers;
@@ -22,15 +23,10 @@ pub(super) fn sample(
     samples: &mut Samples,
     at: &mut TrackerContext<'_, '_>,
 ) -> io::Result<()> {
-    let mut take = Take(packet.event.payload);
     let machine = packet.writer.machine;
-    let (pid, tid) = at.world.thread_outside(ThreadNumbers {
-        machine,
-        pid: take.small()?.into(),
-        trusted_pid: take.small()?,
-        tid: take.integer()?,
-    });
-    let (iid, priority) = (take.natural()?, take.integer()? as i32);
+    let sample = StreamedSample::take(&mut Take(packet.event.payload))?;
+    let StreamedSample { thread, stack: iid, priority } = sample;
+    let (pid, tid) = at.world.thread_outside(ThreadNumbers::of(machine, thread));
     let utid = at.world.threads.bind(machine, tid, pid);
     let upid = at.world.threads.process(machine, pid);
     let Some(callsite) = known.stack((Some(upid), iid), packet.known(), callstacks, at) else {

@@ -1,5 +1,7 @@
 //! Symbols that came after the trace: `module_symbols` (rules SY).
 
+use timebase_schema::fields::{address_symbols as symbols, line, module_symbols as module};
+
 use super::callstacks::{Callstacks, Source, SymbolLine, symbol_set};
 use super::faults::{INVALID_FRAME, INVALID_MAPPING};
 use super::packet::{Packet, number, some_number};
@@ -17,20 +19,21 @@ pub(super) fn symbolize(
     let (message, id) = (packet.message(), packet.event.packet);
     let world = &mut *at.world;
     let names = &mut world.definitions.names;
-    let path = number(message.bytes(1).unwrap_or_default(), names);
-    let build_id = build_id(message.bytes(2), names);
+    let path = number(message.bytes(module::PATH).unwrap_or_default(), names);
+    let build_id = build_id(message.bytes(module::BUILD_ID), names);
     let mappings = callstacks.mappings_of((packet.writer.machine, path, build_id));
     if mappings.is_empty() {
         return world.faults.add(INVALID_MAPPING, id);
     }
     let frames = callstacks.frames_of(mappings);
-    for symbols in message.messages(3) {
-        let lines: Vec<SymbolLine> = symbols.messages(2).map(|said| line(said, names)).collect();
+    for symbols in message.messages(module::ADDRESS_SYMBOLS) {
+        let lines: Vec<SymbolLine> =
+            symbols.messages(symbols::LINES).map(|said| line(said, names)).collect();
         if lines.is_empty() {
             continue;
         }
         let set = symbol_set(&lines, names, at.rows);
-        match frames.get(&symbols.number(1).unwrap_or(0)) {
+        match frames.get(&symbols.number(symbols::ADDRESS).unwrap_or(0)) {
             None => world.faults.add(INVALID_FRAME, id),
             Some(frames) => {
                 for &frame in frames {
@@ -43,8 +46,8 @@ pub(super) fn symbolize(
 
 /// A `Line`.
 fn line(line: Message<'_>, names: &mut Names) -> SymbolLine {
-    let function = line.bytes(1).map(|function| number(function, names));
-    let file = some_number(line.bytes(2), names);
-    let line = file.and(line.small(3));
+    let function = line.bytes(line::FUNCTION_NAME).map(|function| number(function, names));
+    let file = some_number(line.bytes(line::SOURCE_FILE_NAME), names);
+    let line = file.and(line.small(line::LINE_NUMBER));
     SymbolLine { function, source: Source { file, line } }
 }

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 use super::callstacks::{CallsiteId, Callstacks, MappingId, Source, SymbolLine};
 use super::packet::Packet;
 use super::samples::{Sample, Samples, SourceId, Task};
-use crate::compact::Take;
-use crate::definitions::{Names, V8Node, V8Session, v8_fault};
+use crate::compact::{Compact, Take};
+use crate::definitions::{Names, V8Node, V8Sample, V8Session, v8_fault};
 use crate::output::Rows;
 use crate::timeline::ProfileSample;
 use crate::trackers::tracker::TrackerContext;
@@ -39,17 +39,9 @@ impl V8Profiles {
         samples: &mut Samples,
         at: &mut TrackerContext<'_, '_>,
     ) -> io::Result<()> {
-        let mut take = Take(packet.event.payload);
-        let (number, id) = (take.small()?, take.small()?);
-        let thread = match take.natural()? {
-            0 => None,
-            _ => Some(ThreadNumbers {
-                machine: packet.writer.machine,
-                pid: take.small()?.into(),
-                trusted_pid: take.small()?,
-                tid: take.integer()?,
-            }),
-        };
+        let sample = V8Sample::take(&mut Take(packet.event.payload))?;
+        let V8Sample { session: number, node: id, thread } = sample;
+        let thread = thread.map(|thread| ThreadNumbers::of(packet.writer.machine, thread));
         let Some(callsite) = self.callsite((number, id), packet.event.packet, callstacks, at)
         else {
             return Ok(());

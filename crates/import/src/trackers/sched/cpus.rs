@@ -1,6 +1,6 @@
 //! The state of CPUs, and the times in which their events may be missing.
 
-use super::gaps::{Gaps, On};
+use super::gaps::{Gaps, MachineCpu};
 use super::row::{OffCpuRow, flush};
 use super::slices::{SchedSliceId, SchedSlices};
 use crate::definitions::{CPUS, ucpu};
@@ -9,7 +9,7 @@ use crate::summary::LossKind;
 use crate::world::Utid;
 
 /// The CPU that is this `ucpu`.
-pub(super) fn on(ucpu: u32) -> On {
+pub(super) fn machine_cpu(ucpu: u32) -> MachineCpu {
     (ucpu / CPUS, ucpu % CPUS)
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Cpus {
 
 impl Cpus {
     #[inline]
-    pub fn get(&mut self, (_, cpu): On) -> &mut Cpu {
+    pub fn get(&mut self, (_, cpu): MachineCpu) -> &mut Cpu {
         let cpu = cpu as usize;
         if self.all.len() <= cpu {
             self.all.resize_with(cpu + 1, Cpu::default);
@@ -83,12 +83,12 @@ impl Cpus {
     }
 
     #[inline]
-    pub fn find(&self, (_, cpu): On) -> Option<&Cpu> {
+    pub fn find(&self, (_, cpu): MachineCpu) -> Option<&Cpu> {
         self.all.get(cpu as usize)
     }
 
     /// The open slices of this machine's CPUs.
-    pub fn open(&self, machine: u32) -> impl Iterator<Item = (On, SchedSliceId)> {
+    pub fn open(&self, machine: u32) -> impl Iterator<Item = (MachineCpu, SchedSliceId)> {
         let all = (0..).zip(&self.all);
         all.filter_map(move |(cpu, known)| Some(((machine, cpu), known.open?.0)))
     }
@@ -98,7 +98,7 @@ impl Cpus {
     pub fn arrives(
         &mut self,
         ts: i64,
-        on: On,
+        on: MachineCpu,
         misses: bool,
         slices: &mut SchedSlices,
         rows: &mut Rows<'_>,
@@ -116,7 +116,7 @@ impl Cpus {
 
     /// Records that a switch is missing between two events of a CPU.
     #[cold]
-    fn missed(&mut self, ts: i64, on: On, before: Option<i64>, rows: &mut Rows<'_>) {
+    fn missed(&mut self, ts: i64, on: MachineCpu, before: Option<i64>, rows: &mut Rows<'_>) {
         let (machine, number) = on;
         let loss = Loss {
             start: before,
@@ -137,7 +137,7 @@ impl Cpus {
     fn release(
         &mut self,
         ts: i64,
-        on: On,
+        on: MachineCpu,
         misses: bool,
         slices: &mut SchedSlices,
         rows: &mut Rows<'_>,
@@ -152,7 +152,7 @@ impl Cpus {
     }
 
     /// Keeps a row that has ended until the next event of a CPU.
-    pub fn hold(&mut self, on: On, utid: Utid, row: OffCpuRow) {
+    pub fn hold(&mut self, on: MachineCpu, utid: Utid, row: OffCpuRow) {
         self.get(on).held.push((utid, row));
     }
 
@@ -173,7 +173,7 @@ impl Cpus {
 
     /// Whether bundles show a gap of a CPU that overlaps this time.
     #[inline]
-    pub fn loses_on(&self, on: On, start: i64, end: Option<i64>) -> bool {
+    pub fn loses_on(&self, on: MachineCpu, start: i64, end: Option<i64>) -> bool {
         let gaps = self.gaps.of_cpu(on);
         gaps.is_some_and(|gaps| gaps.overlap(start, end))
     }
@@ -185,7 +185,7 @@ impl Cpus {
 
     /// Whether a compact switch is the first one after a gap (rule DT6).
     #[inline]
-    pub fn passes_gap(&mut self, ts: i64, on: On) -> bool {
+    pub fn passes_gap(&mut self, ts: i64, on: MachineCpu) -> bool {
         let Some(gaps) = self.gaps.of_cpu(on) else {
             return false;
         };

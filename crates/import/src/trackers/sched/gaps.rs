@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::definitions::Gap;
 
 /// A CPU: its machine, and its number there.
-pub(super) type On = (u32, u32);
+pub(super) type MachineCpu = (u32, u32);
 
 /// The gaps of a part, known before the first event is followed.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Gaps {
     }
 
     #[inline]
-    pub fn of_cpu(&self, (_, cpu): On) -> Option<&Stretches> {
+    pub fn of_cpu(&self, (_, cpu): MachineCpu) -> Option<&Stretches> {
         match self.of_cpus.is_empty() {
             true => None,
             false => self.of_cpus.get(&cpu),

@@ -11,6 +11,7 @@
 //! of time (rule PQ10).
 
 use rustc_hash::FxHashMap;
+use timebase_schema::fields::generic_kernel_task_state_event as event;
 use timebase_schema::tables::thread_state_record;
 
 use super::numbers::FIRST;
@@ -21,9 +22,6 @@ use crate::output::{Cell, Counter, Fault, Rows};
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{CPUS, TimeOf, Utid, ucpu};
-
-/// The field of `TracePacket`.
-pub(super) const TASK_STATE_EVENT: u32 = 117;
 
 /// A state that cannot follow the previous one.
 pub(in super::super) const INVALID_ORDER: Fault = Fault::new(
@@ -58,7 +56,7 @@ enum TaskState {
 
 impl TaskState {
     fn read(message: Message<'_>) -> Option<TaskState> {
-        Some(match message.small(4)? {
+        Some(match message.small(event::STATE)? {
             1 => TaskState::Created,
             2 => TaskState::Waiting("R"),
             3 => TaskState::Running,
@@ -158,13 +156,13 @@ struct StateEvent<'a> {
 
 /// The thread and the CPU of an event.
 #[derive(Debug, Clone, Copy)]
-struct Of {
+struct ThreadOnCpu {
     utid: Utid,
     ucpu: u32,
 }
 
 /// The slices that are not written yet, and the rest that an event affects.
-type With<'s, 'a, 'o> = (&'s mut SchedSlices, &'s mut TrackerContext<'a, 'o>);
+type SchedContext<'s, 'a, 'o> = (&'s mut SchedSlices, &'s mut TrackerContext<'a, 'o>);
 
 /// Follows threads.
 #[derive(Debug, Default)]
@@ -196,7 +194,7 @@ impl Generic {
         let event = StateEvent {
             ts,
             machine: packet.machine,
-            tid: message.number(3).unwrap_or(0) as i64,
+            tid: message.number(event::TID).unwrap_or(0) as i64,
             state,
             message,
         };
@@ -204,10 +202,10 @@ impl Generic {
             at.world.faults.add(INVALID_ORDER, None);
             return;
         };
-        let Some(ucpu) = ucpu(event.machine, message.small(1).unwrap_or(0)) else {
+        let Some(ucpu) = ucpu(event.machine, message.small(event::CPU).unwrap_or(0)) else {
             return;
         };
-        let of = Of { utid, ucpu };
+        let of = ThreadOnCpu { utid, ucpu };
         self.passes(ts, slices, at.rows);
         let effect = self.sched(event, of, slices, at);
         self.state(event, of, effect, &mut (slices, at));
@@ -235,7 +233,7 @@ impl Generic {
             }
             (_, None) => threads.thread(machine, tid),
         };
-        if let Some(name) = message.bytes(2) {
+        if let Some(name) = message.bytes(event::COMM) {
             let name = at.world.definitions.names.number(name);
             threads.name_thread(utid, name);
         }
@@ -260,11 +258,11 @@ impl Generic {
     fn sched(
         &mut self,
         event: StateEvent<'_>,
-        of: Of,
+        of: ThreadOnCpu,
         slices: &mut SchedSlices,
         at: &mut TrackerContext<'_, '_>,
     ) -> Effect {
-        let (ts, Of { utid, ucpu }) = (event.ts, of);
+        let (ts, ThreadOnCpu { utid, ucpu }) = (event.ts, of);
         if event.state == TaskState::Running {
             at.world.cpus.see(ucpu);
             let before = self.open.remove(&ucpu);
@@ -278,7 +276,7 @@ impl Generic {
                     release(older, slices, at.rows);
                 }
             }
-            let priority = event.message.small(5).unwrap_or(0) as i32;
+            let priority = event.message.small(event::PRIO).unwrap_or(0) as i32;
             let slice = SchedSlice::new(ts, ucpu, utid, priority, false);
             let slice = slices.open(slice, at.rows);
             at.world.groups.see(TimeOf::Run, ucpu / CPUS, ts);
@@ -308,9 +306,9 @@ impl Generic {
     fn state(
         &mut self,
         event: StateEvent<'_>,
-        of: Of,
+        of: ThreadOnCpu,
         effect: Effect,
-        with: &mut With<'_, '_, '_>,
+        with: &mut SchedContext<'_, '_, '_>,
     ) {
         let (ts, utid) = (event.ts, of.utid);
         let new = |state, slice: Option<SchedSliceId>| NewState {
@@ -335,7 +333,7 @@ impl Generic {
     }
 
     /// Opens a row of a thread, and closes its last row.
-    fn opens(&mut self, utid: Utid, new: NewState, (slices, at): &mut With<'_, '_, '_>) {
+    fn opens(&mut self, utid: Utid, new: NewState, (slices, at): &mut SchedContext<'_, '_, '_>) {
         if at.world.threads.is_idle(utid) {
             return;
         }

@@ -49,28 +49,28 @@ mod row;
 mod slices;
 mod states;
 
-use timebase_schema::fields::ftrace_event as event;
+use timebase_schema::fields::{
+    ftrace_event as event, interned_data as interned, interned_string as symbol,
+    sched_blocked_reason_ftrace_event as blocked, trace_packet::GENERIC_KERNEL_TASK_STATE_EVENT,
+};
 use timebase_schema::tables::thread_state_record;
 
 use self::cpus::Cpus;
 use self::end_state::{EndStates, OffCpu};
-use self::gaps::{Gaps, On};
+use self::gaps::{Gaps, MachineCpu};
 use self::generic::Generic;
 pub(super) use self::generic::{INVALID_ORDER, INVALID_STATE};
 pub(super) use self::json::JsonStates;
 use self::row::Wakeup;
 pub(super) use self::slices::SchedSlices;
 use self::slices::{BOTH, SchedSlice, SchedSliceId};
-use self::states::{Leaves, States, With};
+use self::states::{Leaves, StateContext, States};
 use super::events::Events;
 use super::tracker::{Tracker, TrackerContext};
 use crate::message::Message;
 use crate::output::{Counter, Doubt, Fault, RowPart, Rows};
 use crate::timeline::{FtraceEvent, PacketEvent, Switch, Waker, Waking};
 use crate::world::{TimeOf, Utid, ucpu};
-
-/// The field of `InternedData`.
-pub(crate) const KERNEL_SYMBOLS: u32 = 26;
 
 /// A switch from another thread than the thread that its CPU was running.
 const MISMATCHED: Fault = Fault::new(
@@ -225,21 +225,21 @@ impl Tracker for Sched {
             }
             event::SCHED_BLOCKED_REASON => {
                 let utid = at.world.threads.thread(event.machine, pid.into());
-                let caller = message.small(2).map(u64::from);
+                let caller = message.small(blocked::CALLER).map(u64::from);
                 let symbol = caller.and_then(|caller| {
                     let interned = &at.world.interned;
-                    let entry = interned.get(event.interval, KERNEL_SYMBOLS, caller)?;
-                    Message(entry).text(2)
+                    let entry = interned.get(event.interval, interned::KERNEL_SYMBOLS, caller)?;
+                    Message(entry).text(symbol::STR)
                 });
                 let function = symbol.map(|symbol| at.world.strings.number(&symbol, at.rows));
-                self.states.blocked(utid, message.flag(3), function);
+                self.states.blocked(utid, message.flag(blocked::IO_WAIT), function);
             }
             _ => {}
         }
     }
 
     fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
-        if packet.field == generic::TASK_STATE_EVENT {
+        if packet.field == GENERIC_KERNEL_TASK_STATE_EVENT {
             self.generic.event(ts, packet, &mut self.slices, at);
         }
     }
@@ -251,7 +251,7 @@ impl Tracker for Sched {
                 self.slices.doubt_open(slice, BOTH, Doubt::Lost);
             }
         }
-        self.states.end(&mut With {
+        self.states.end(&mut StateContext {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
@@ -276,7 +276,7 @@ impl Sched {
     pub fn sees(
         &mut self,
         ts: i64,
-        on: On,
+        on: MachineCpu,
         pid: Option<u32>,
         is_begun: bool,
         at: &mut TrackerContext<'_, '_>,
@@ -291,7 +291,13 @@ impl Sched {
 
     /// Takes an event of another thread than the thread that its CPU runs (rule DT3 b).
     #[cold]
-    fn sees_another(&mut self, ts: i64, on: On, other: u32, at: &mut TrackerContext<'_, '_>) {
+    fn sees_another(
+        &mut self,
+        ts: i64,
+        on: MachineCpu,
+        other: u32,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let cpu = self.cpus.get(on);
         cpu.blurs = true;
         let is_first = !std::mem::replace(&mut cpu.is_told, true);
@@ -306,7 +312,7 @@ impl Sched {
 
     /// Takes an event of a CPU, which may show that a switch before it is missing.
     #[inline]
-    fn arrives(&mut self, ts: i64, on: On, misses: bool, rows: &mut Rows<'_>) {
+    fn arrives(&mut self, ts: i64, on: MachineCpu, misses: bool, rows: &mut Rows<'_>) {
         self.cpus.arrives(ts, on, misses, &mut self.slices, rows);
     }
 
@@ -315,10 +321,10 @@ impl Sched {
         ts: i64,
         utid: Utid,
         wakeup: Wakeup,
-        by: On,
+        by: MachineCpu,
         at: &mut TrackerContext<'_, '_>,
     ) {
-        let mut with = With {
+        let mut with = StateContext {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,
@@ -414,7 +420,7 @@ impl Sched {
             world.groups.see(TimeOf::Run, on.0, ts);
         }
         world.groups.see(TimeOf::Run, on.0, ts);
-        let mut with = With {
+        let mut with = StateContext {
             slices: &mut self.slices,
             cpus: &mut self.cpus,
             rows: at.rows,

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 
 use timebase_schema::tables::{spurious_sched_wakeup, thread_state_record};
 
-use super::cpus::{Cpus, on};
+use super::cpus::{Cpus, machine_cpu};
 use super::end_state::{EndState, OffCpu};
-use super::gaps::On;
+use super::gaps::MachineCpu;
 use super::numbers::FIRST;
 use super::row::{OffCpuRow, StateId, Wakeup, flush, running_id};
 use super::slices::{BOTH, SchedSliceId, SchedSlices};
@@ -26,7 +26,7 @@ pub(super) struct Leaves {
 }
 
 /// The context for a change of a thread's state.
-pub(super) struct With<'a, 'o> {
+pub(super) struct StateContext<'a, 'o> {
     pub slices: &'a mut SchedSlices,
     pub cpus: &'a mut Cpus,
     pub rows: &'a mut Rows<'o>,
@@ -58,7 +58,7 @@ struct RunningSlice {
 /// A thread was on a CPU at a time.
 #[derive(Debug, Clone, Copy)]
 struct OnCpu {
-    on: On,
+    on: MachineCpu,
     ts: i64,
 }
 
@@ -97,7 +97,7 @@ impl States {
         let state = self.of(utid);
         match (&state.running, &mut state.last) {
             (&Some(RunningSlice { slice, ucpu, .. }), _) => {
-                let cpu = cpus.find(on(ucpu)).filter(|_| with_cpu);
+                let cpu = cpus.find(machine_cpu(ucpu)).filter(|_| with_cpu);
                 let is_open = cpu.is_some_and(|cpu| cpu.runs(slice));
                 let parts = if is_open { BOTH } else { &[RowPart::Running] };
                 slices.doubt_open(slice, parts, Doubt::SwitchMissed);
@@ -108,13 +108,13 @@ impl States {
     }
 
     /// Takes a thread off its CPU, by a switch (rule W2).
-    pub fn leaves(&mut self, ts: i64, utid: Utid, leaves: Leaves, with: &mut With<'_, '_>) {
+    pub fn leaves(&mut self, ts: i64, utid: Utid, leaves: Leaves, with: &mut StateContext<'_, '_>) {
         let Leaves { closed, .. } = leaves;
         self.seen(ts);
         let state = self.of(utid);
         let running = state.running.take();
         if let Some(RunningSlice { ucpu, .. }) = running {
-            state.ran = Some(OnCpu { on: on(ucpu), ts });
+            state.ran = Some(OnCpu { on: machine_cpu(ucpu), ts });
         }
         let began = match (running, closed) {
             (Some(RunningSlice { slice, began, .. }), Some(closed)) if slice == closed => {
@@ -152,7 +152,7 @@ impl States {
     }
 
     /// Opens a row after the last one, which keeps its values.
-    fn opens(&mut self, utid: Utid, row: OffCpuRow, with: &mut With<'_, '_>) {
+    fn opens(&mut self, utid: Utid, row: OffCpuRow, with: &mut StateContext<'_, '_>) {
         let state = self.of(utid);
         let is_woken = row.is_runnable() && state.last.is_some_and(|last| !last.is_runnable());
         if is_woken || !row.is_runnable() {
@@ -176,14 +176,14 @@ impl States {
         utid: Utid,
         slice: SchedSliceId,
         ucpu: u32,
-        with: &mut With<'_, '_>,
+        with: &mut StateContext<'_, '_>,
     ) {
         self.seen(ts);
         let state = self.of(utid);
         let running = RunningSlice { slice, began: ts, ucpu };
         let before = state.running.replace(running);
         if let Some(running) = before {
-            let on = on(running.ucpu);
+            let on = machine_cpu(running.ucpu);
             state.ran = Some(OnCpu { on, ts });
             // DT3 d: the switch is to a thread that already runs.
             let cpu = with.cpus.get(on);
@@ -194,7 +194,7 @@ impl States {
             stray(Some(ts), utid, running, with.slices, with.rows);
         }
         let state = self.of(utid);
-        let ran = [state.ran, Some(OnCpu { on: on(ucpu), ts })];
+        let ran = [state.ran, Some(OnCpu { on: machine_cpu(ucpu), ts })];
         if let Some(last) = &mut state.last {
             last.dur = ts.saturating_sub(last.ts);
             if last.off_cpu == OffCpu::Sleeping && with.cpus.has_wakings {
@@ -211,13 +211,20 @@ impl States {
     }
 
     /// Wakes a thread, by an event of a CPU (rules W3, W5, W6).
-    pub fn wakes(&mut self, ts: i64, utid: Utid, wakeup: Wakeup, by: On, with: &mut With<'_, '_>) {
+    pub fn wakes(
+        &mut self,
+        ts: i64,
+        utid: Utid,
+        wakeup: Wakeup,
+        by: MachineCpu,
+        with: &mut StateContext<'_, '_>,
+    ) {
         let waker_slice = self.of(wakeup.waker).running.map(|running| running.slice);
         let state = self.of(utid);
         let busy = match (&state.running, &mut state.last) {
             (&Some(RunningSlice { slice, ucpu, .. }), _) => {
                 // DT4: if only compact switches say that the thread runs.
-                let cpu = with.cpus.find(on(ucpu)).filter(|_| by != on(ucpu));
+                let cpu = with.cpus.find(machine_cpu(ucpu)).filter(|_| by != machine_cpu(ucpu));
                 if cpu.is_some_and(|cpu| cpu.is_compact && cpu.runs(slice)) {
                     with.slices.doubt_open(slice, BOTH, Doubt::WokenAgain);
                 }
@@ -290,7 +297,7 @@ impl States {
     }
 
     /// Writes open rows without an end (rule W1).
-    pub fn end(&mut self, with: &mut With<'_, '_>) {
+    pub fn end(&mut self, with: &mut StateContext<'_, '_>) {
         let threads = std::mem::take(&mut self.threads).into_values();
         for (utid, state) in threads {
             for mut row in [state.before, state.last].into_iter().flatten() {
@@ -300,7 +307,7 @@ impl States {
                 && let RunningSlice { slice, began, ucpu } = running
                 && with.slices.get(slice).is_some_and(|slice| slice.dur >= 0)
             {
-                if with.cpus.loses_on(on(ucpu), began, None) {
+                if with.cpus.loses_on(machine_cpu(ucpu), began, None) {
                     with.slices.doubt_open(slice, &[RowPart::Running], Doubt::Lost);
                 }
                 stray(None, Utid(utid), running, with.slices, with.rows);
@@ -321,7 +328,7 @@ fn alone(
 }
 
 /// Marks the row of a sleeping thread that runs without a wakeup (rule DT5).
-fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
+fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut StateContext<'_, '_>) {
     row.doubt(Doubt::WakeupMissed);
     if let Some(slice) = row.taken_off()
         && !with.cpus.loses_in(row.ts, Some(ts))
@@ -332,7 +339,12 @@ fn slept_to_run(row: &mut OffCpuRow, ts: i64, with: &mut With<'_, '_>) {
 
 /// Writes a row that is complete or stays open. `ran` has the CPU where the thread ran last and until when,
 /// and the CPU where it runs next and from when on.
-fn complete(utid: Utid, row: &mut OffCpuRow, ran: [Option<OnCpu>; 2], with: &mut With<'_, '_>) {
+fn complete(
+    utid: Utid,
+    row: &mut OffCpuRow,
+    ran: [Option<OnCpu>; 2],
+    with: &mut StateContext<'_, '_>,
+) {
     if row.doubt.is_none_or(|doubt| doubt > Doubt::Lost) {
         match lost_in(row, ran, with.cpus) {
             Lost::No => {}
@@ -348,7 +360,7 @@ enum Lost {
     No,
     Yes,
     /// Yes, if the next event of this CPU shows that a switch before it is missing.
-    ByNextEventOf(On),
+    ByNextEventOf(MachineCpu),
 }
 
 /// Decides about a row in which a thread does not run (rule DT6).
@@ -387,7 +399,7 @@ fn nearest(
     end: Option<i64>,
     before: Option<OnCpu>,
     after: Option<OnCpu>,
-) -> Option<(On, Option<On>)> {
+) -> Option<(MachineCpu, Option<MachineCpu>)> {
     let Some((next, end)) = after.zip(end) else {
         return before.map(|before| (before.on, None));
     };
@@ -404,7 +416,7 @@ fn nearest(
 
 /// Decides by one CPU (rule DT6 (1)).
 #[inline]
-fn lost_on(on: On, row: &OffCpuRow, cpus: &Cpus) -> Lost {
+fn lost_on(on: MachineCpu, row: &OffCpuRow, cpus: &Cpus) -> Lost {
     let end = row.end();
     if cpus.loses_on(on, row.ts, end) {
         return Lost::Yes;

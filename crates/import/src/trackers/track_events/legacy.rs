@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::super::tracker::TrackerContext;
-use super::tracks::{Lane, On, other_name};
-use super::{Here, INSTANT, Slice, TrackEvents};
+use super::tracks::{Lane, TrackOrLanes, other_name};
+use super::{INSTANT, OwnedEvent, Slice, TrackEvents};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::output::{Cause, Counter, Fault, PARSER_ERROR};
@@ -102,7 +102,7 @@ impl TrackEvents {
     pub(super) fn phase(
         &mut self,
         phase: u8,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         match phase {
@@ -136,16 +136,20 @@ impl TrackEvents {
     }
 
     /// Handles an event with a begin and a duration (rule L4).
-    fn complete(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
+    fn complete(
+        &mut self,
+        here: &OwnedEvent<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Result<(), Fault> {
         let legacy = here.event.legacy.unwrap_or_default();
         if legacy.dur < 0 {
             return Err(PARSER_ERROR.dropping(Cause::NegativeDuration));
         }
         let track = match here.event.uuid {
             None => self.track(here, Lane::Begins, at),
-            Some(uuid) => match self.tracks.on(uuid, here.needs(), at) {
-                On::Track(track) => Some(track),
-                On::Lanes(_) => None,
+            Some(uuid) => match self.tracks.of_uuid(uuid, here.needs(), at) {
+                TrackOrLanes::Track(track) => Some(track),
+                TrackOrLanes::Lanes(_) => None,
             },
         };
         let track = track.ok_or(NO_THREAD)?;
@@ -159,7 +163,11 @@ impl TrackEvents {
     }
 
     /// Handles an instant (rule L7).
-    fn instant(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
+    fn instant(
+        &mut self,
+        here: &OwnedEvent<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Result<(), Fault> {
         let machine = here.event.machine;
         let track = match here.event.legacy.unwrap_or_default().instant {
             InstantScope::Global => Some(self.others.instants(machine, None, at.world)),
@@ -179,7 +187,7 @@ impl TrackEvents {
     fn asynchronous(
         &mut self,
         lane: Lane,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         let on = self.legacy.async_track(here, at)?;
@@ -198,7 +206,7 @@ impl TrackEvents {
     fn flow(
         &mut self,
         step: Step,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         let event = here.event;
@@ -209,9 +217,9 @@ impl TrackEvents {
         };
         let track = match event.uuid {
             None => self.track(here, Lane::Begins, at),
-            Some(uuid) => match self.tracks.on(uuid, here.needs(), at) {
-                On::Track(track) => Some(track),
-                On::Lanes(_) => None,
+            Some(uuid) => match self.tracks.of_uuid(uuid, here.needs(), at) {
+                TrackOrLanes::Track(track) => Some(track),
+                TrackOrLanes::Lanes(_) => None,
             },
         };
         let track = track.ok_or(NO_THREAD)?;
@@ -235,7 +243,7 @@ impl TrackEvents {
         Ok(())
     }
 
-    fn flow_args(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Option<i64> {
+    fn flow_args(&mut self, here: &OwnedEvent<'_>, at: &mut TrackerContext<'_, '_>) -> Option<i64> {
         let mut args = ArgBuf::default();
         let (name, category) = (here.event.name, here.event.category);
         for (key, label) in [("name", name), ("cat", category)] {
@@ -260,7 +268,7 @@ impl Legacy {
     /// The track of a legacy async event.
     fn async_track(
         &mut self,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) -> Result<AsyncTrack, Fault> {
         let event = here.event;
@@ -363,7 +371,7 @@ fn optional(text: &Option<String>) -> ArgValue<'_> {
 }
 
 /// Names a thread or a process (rule L6).
-fn names(here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
+fn names(here: &OwnedEvent<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
     let event = here.event;
     let name = text(event.name, at).ok_or(INCOMPLETE)?;
     let threads = &mut at.world.threads;

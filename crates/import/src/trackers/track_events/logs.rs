@@ -3,8 +3,8 @@
 use timebase_schema::tables::{android_log_record, android_log_thread};
 
 use super::super::tracker::TrackerContext;
-use super::Here;
-use crate::arguments::{ArgValue, Args, What};
+use super::OwnedEvent;
+use crate::arguments::{ArgValue, Args, EntryContent};
 use crate::output::Cell;
 use crate::world::Utid;
 
@@ -12,11 +12,11 @@ use crate::world::Utid;
 const INFO: i64 = 4;
 
 /// Writes the log message of an event as a row.
-pub(super) fn line(here: &Here<'_>, utid: Utid, at: &mut TrackerContext<'_, '_>) {
+pub(super) fn line(here: &OwnedEvent<'_>, utid: Utid, at: &mut TrackerContext<'_, '_>) {
     let (mut message, mut file, mut line, mut prio) = (None, None, None, INFO);
     let names = &at.world.definitions.names;
     for arg in Args::new(here.event.arguments.log) {
-        let What::Value(value) = arg.what else {
+        let EntryContent::Value(value) = arg.what else {
             continue;
         };
         match (arg.key.flat(names), value) {

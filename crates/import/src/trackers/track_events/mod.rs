@@ -26,7 +26,7 @@ pub(in crate::trackers) use self::legacy::{AsyncTrack, lane_of};
 use self::legacy::{Legacy, is_async, is_of_no_thread, legacy_args};
 use self::states::States;
 pub(in crate::trackers) use self::tracks::{Lane, OtherTracks};
-use self::tracks::{Needs, On, UuidTracks};
+use self::tracks::{Needs, TrackOrLanes, UuidTracks};
 use super::tracker::TrackerContext;
 use crate::arguments::{ArgBuf, ArgValue, LateDecoder};
 use crate::definitions::{Definitions, Writer};
@@ -35,8 +35,8 @@ use crate::timeline::{
     Arguments, EventKind, FlowDirection, FlowStep, Label, OwnLabel, TrackEvent, UuidIx,
 };
 use crate::world::{
-    EndOfSlice, FlowEvent, FlowId, Made, NewSlice, Owner, SliceId, Spent, StageStep, Step, Threads,
-    TrackId, Upid, Utid,
+    EndOfSlice, FlowEvent, FlowId, MadeSlice, NewSlice, Owner, SliceId, Spent, StageStep, Step,
+    Threads, TrackId, Upid, Utid,
 };
 
 mod fault {
@@ -86,7 +86,7 @@ pub(super) struct Stacked {
 
 /// An event with its thread and its process.
 #[derive(Debug, Clone, Copy)]
-struct Here<'a> {
+struct OwnedEvent<'a> {
     ts: i64,
     event: &'a TrackEvent<'a>,
     /// The thread that owns the event's uuid; without a uuid, the event's own thread (rule E8).
@@ -111,7 +111,7 @@ enum Slice {
     },
 }
 
-impl<'a> Here<'a> {
+impl<'a> OwnedEvent<'a> {
     /// The time and the instructions of the thread, if the slice has them (rule E14).
     fn spent(&self, slice: Slice) -> (Spent, Spent) {
         let (time, instructions) = match slice {
@@ -163,7 +163,7 @@ impl TrackEvents {
     }
 
     fn decoded(&mut self, ts: i64, event: &TrackEvent<'_>, at: &mut TrackerContext<'_, '_>) {
-        let Some(mut here) = Here::of(ts, event, at) else {
+        let Some(mut here) = OwnedEvent::of(ts, event, at) else {
             return;
         };
         if !event.more_values.is_empty() {
@@ -176,7 +176,7 @@ impl TrackEvents {
     }
 
     /// Writes the values of extra counters (rule E17).
-    fn more_values(&mut self, here: &mut Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn more_values(&mut self, here: &mut OwnedEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         for (uuid, value) in here.event.more_values.iter() {
             if !at.world.meet_value(uuid, here.event.packet) {
                 continue;
@@ -193,14 +193,14 @@ impl TrackEvents {
 
     fn value(
         &mut self,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         uuid: UuidIx,
         value: f64,
         args: Option<i64>,
         at: &mut TrackerContext<'_, '_>,
     ) {
         let needs = Needs { name: Label::None, sequence: here.event.sequence };
-        if let On::Track(track) = self.tracks.on(uuid, needs, at) {
+        if let TrackOrLanes::Track(track) = self.tracks.of_uuid(uuid, needs, at) {
             let is_incremental = || {
                 let counter = at.world.definitions.uuids.counter(uuid);
                 counter.is_some_and(|counter| counter.is_incremental)
@@ -213,7 +213,7 @@ impl TrackEvents {
     }
 
     /// Writes the thread's time and instructions as values of counters (rule E18).
-    fn spent(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn spent(&mut self, here: &OwnedEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let Some(utid) = here.thread else { return };
         let event = here.event;
         for (is_time, spent) in [(true, event.thread_time), (false, event.instructions)] {
@@ -225,7 +225,11 @@ impl TrackEvents {
     }
 
     /// Does what the event's type or phase says (rules E7 and L3).
-    fn does(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) -> Result<(), Fault> {
+    fn does(
+        &mut self,
+        here: &OwnedEvent<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> Result<(), Fault> {
         match here.event.kind {
             EventKind::Begin => self.begin(here, at),
             EventKind::End => self.end(here, at),
@@ -253,7 +257,7 @@ impl TrackEvents {
     /// The track of an event's slice (rule E8).
     fn track(
         &mut self,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         lane: Lane,
         at: &mut TrackerContext<'_, '_>,
     ) -> Option<TrackId> {
@@ -264,13 +268,13 @@ impl TrackEvents {
         }
     }
 
-    fn begin(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn begin(&mut self, here: &OwnedEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if let Some(track) = self.track(here, Lane::Begins, at) {
             self.slice(here, track, Slice::Begins, at);
         }
     }
 
-    fn end(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn end(&mut self, here: &OwnedEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if let Some(track) = self.track(here, Lane::Ends, at) {
             self.end_on(here, track, at);
         }
@@ -279,7 +283,7 @@ impl TrackEvents {
     /// Begins a slice, or adds a complete one.
     fn slice(
         &mut self,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         track: TrackId,
         slice: Slice,
         at: &mut TrackerContext<'_, '_>,
@@ -305,11 +309,11 @@ impl TrackEvents {
         if let Some(id) = made {
             let ts = here.ts;
             self.row_made(here, Some(id), at);
-            flows(here, Made { id, ts }, at);
+            flows(here, MadeSlice { id, ts }, at);
         }
     }
 
-    fn end_on(&mut self, here: &Here<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
+    fn end_on(&mut self, here: &OwnedEvent<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
         let event = here.event;
         let (time, instructions) = match here.spends() {
             true => (here.time, here.instructions),
@@ -333,7 +337,7 @@ impl TrackEvents {
 
     /// Collects the arguments of an event in order, so that later arguments replace earlier ones;
     /// and the argument that counts only if no other argument has its key (rule A11).
-    fn put_args(&mut self, here: &Here<'_>, at: &mut TrackerContext<'_, '_>) {
+    fn put_args(&mut self, here: &OwnedEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         self.args.clear();
         self.default_args.clear();
         let Arguments { main, log, .. } = here.event.arguments;
@@ -356,7 +360,7 @@ impl TrackEvents {
     /// for its callstack.
     fn row_made(
         &mut self,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         slice: Option<SliceId>,
         at: &mut TrackerContext<'_, '_>,
     ) {
@@ -384,11 +388,11 @@ impl TrackEvents {
     }
 }
 
-impl<'a> Here<'a> {
+impl<'a> OwnedEvent<'a> {
     /// Finds the thread and the process of an event. `None` if its uuid has no track.
     fn of(ts: i64, event: &'a TrackEvent<'a>, at: &mut TrackerContext<'_, '_>) -> Option<Self> {
         let world = &mut *at.world;
-        let mut here = Here {
+        let mut here = OwnedEvent {
             ts,
             event,
             thread: None,
@@ -449,7 +453,7 @@ fn part(kind: EventKind) -> &'static str {
     }
 }
 
-impl Here<'_> {
+impl OwnedEvent<'_> {
     /// Counts a fault of the event, which makes no row if the fault says so.
     #[cold]
     fn drops(&self, fault: Fault, at: &mut TrackerContext<'_, '_>) {
@@ -496,7 +500,7 @@ impl Here<'_> {
 }
 
 /// The effects of an event's slice on flows (rules G1, G5 and GP9).
-fn flows(here: &Here<'_>, made: Made, at: &mut TrackerContext<'_, '_>) {
+fn flows(here: &OwnedEvent<'_>, made: MadeSlice, at: &mut TrackerContext<'_, '_>) {
     let event = here.event;
     if matches!(event.kind, EventKind::Phase(b'T' | b'p')) {
         return;

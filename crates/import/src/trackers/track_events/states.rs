@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use timebase_schema::tables::state_record;
 
 use super::super::tracker::TrackerContext;
-use super::tracks::On;
-use super::{Here, TrackEvents};
+use super::tracks::TrackOrLanes;
+use super::{OwnedEvent, TrackEvents};
 use crate::arguments::merge;
 use crate::definitions::TrackOwner;
 use crate::output::{Cause, Cell, Fault, PARSER_ERROR};
@@ -59,15 +59,15 @@ impl TrackEvents {
     /// Takes an event of a state (rules ST3 and ST4).
     pub(super) fn state(
         &mut self,
-        here: &Here<'_>,
+        here: &OwnedEvent<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) -> Result<(), Fault> {
         let no_uuid = PARSER_ERROR.dropping(Cause::NoTrackUuid);
         let uuid = here.event.uuid.ok_or(no_uuid)?;
-        let on = self.tracks.on(uuid, here.needs(), at);
+        let on = self.tracks.of_uuid(uuid, here.needs(), at);
         let descriptor = at.world.definitions.uuids.descriptor(uuid);
         let is_state = descriptor.is_some_and(|descriptor| descriptor.owner == TrackOwner::State);
-        let (true, On::Track(track)) = (is_state, on) else {
+        let (true, TrackOrLanes::Track(track)) = (is_state, on) else {
             return Err(PARSER_ERROR.dropping(Cause::NotAState));
         };
         let value = here.event.state.unwrap_or(here.event.name);

@@ -24,7 +24,7 @@ pub(in crate::trackers) enum Lane {
 
 /// The track or the lanes of a uuid's slices or values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum On {
+pub(super) enum TrackOrLanes {
     Track(TrackId),
     Lanes(SetId),
 }
@@ -38,7 +38,7 @@ pub(super) struct UuidTracks {
 /// A uuid that has tracks.
 #[derive(Debug, Clone)]
 struct UuidTrack {
-    on: On,
+    on: TrackOrLanes,
     /// The name of its lanes, if they have one.
     name: Option<Box<OwnLabel>>,
     /// Whether the sequence that first needed it has its first packet in the trace.
@@ -60,7 +60,12 @@ impl UuidTracks {
 
     /// The track or the lanes of a uuid that was met.
     #[inline]
-    pub fn on(&mut self, uuid: UuidIx, needs: Needs<'_>, at: &mut TrackerContext<'_, '_>) -> On {
+    pub fn of_uuid(
+        &mut self,
+        uuid: UuidIx,
+        needs: Needs<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> TrackOrLanes {
         match self.get(uuid) {
             Some(known) => known.on,
             None => self.add(uuid, needs, at),
@@ -76,9 +81,9 @@ impl UuidTracks {
         needs: Needs<'_>,
         at: &mut TrackerContext<'_, '_>,
     ) -> Option<TrackId> {
-        let set = match self.on(uuid, needs, at) {
-            On::Track(track) => return Some(track),
-            On::Lanes(set) => set,
+        let set = match self.of_uuid(uuid, needs, at) {
+            TrackOrLanes::Track(track) => return Some(track),
+            TrackOrLanes::Lanes(set) => set,
         };
         let cookie = i64::from(uuid.0);
         if !at.world.lanes.has_room(set, cookie) {
@@ -98,7 +103,12 @@ impl UuidTracks {
     /// Makes the track or the lanes of a uuid that is needed for the first time, after those of the
     /// uuids above it.
     #[cold]
-    fn add(&mut self, uuid: UuidIx, needs: Needs<'_>, at: &mut TrackerContext<'_, '_>) -> On {
+    fn add(
+        &mut self,
+        uuid: UuidIx,
+        needs: Needs<'_>,
+        at: &mut TrackerContext<'_, '_>,
+    ) -> TrackOrLanes {
         let sequences = &at.world.definitions.first_packets;
         let has_first_packet = sequences.contains(&needs.sequence);
         let parent = self.parent(uuid, needs.sequence, at);
@@ -115,7 +125,7 @@ impl UuidTracks {
         };
         let nature = Nature::of(descriptor.as_ref(), owner);
         let on = match nature {
-            Nature::Threads(utid) => On::Track(world.tracks.of_thread(utid)),
+            Nature::Threads(utid) => TrackOrLanes::Track(world.tracks.of_thread(utid)),
             Nature::Own { takes_name } => {
                 let name = match (takes_name, &name) {
                     (true, OwnLabel::None) => OwnLabel::from(needs.name),
@@ -129,7 +139,7 @@ impl UuidTracks {
                     source: source(uuid, descriptor.as_ref(), has_first_packet, world),
                 };
                 world.tracks.describe(track, details);
-                On::Track(track)
+                TrackOrLanes::Track(track)
             }
             Nature::Merges => {
                 let name = match &name {
@@ -137,7 +147,7 @@ impl UuidTracks {
                     _ => name,
                 };
                 let name = other_name(owner, name, world);
-                let on = On::Lanes(lanes(owner, descriptor.as_ref(), &name, world));
+                let on = TrackOrLanes::Lanes(lanes(owner, descriptor.as_ref(), &name, world));
                 self.set(uuid, on, name, has_first_packet);
                 return on;
             }
@@ -146,7 +156,7 @@ impl UuidTracks {
         on
     }
 
-    fn set(&mut self, uuid: UuidIx, on: On, name: OwnLabel, has_first_packet: bool) {
+    fn set(&mut self, uuid: UuidIx, on: TrackOrLanes, name: OwnLabel, has_first_packet: bool) {
         *self.all.of(uuid.0) = Some(UuidTrack {
             on,
             name: (name != OwnLabel::None).then(|| name.into()),
@@ -171,9 +181,9 @@ impl UuidTracks {
         let above = uuids.descriptor(parent);
         let is_left_out = is_own(descriptor) || above.is_some_and(is_own);
         let needs = Needs { name: Label::None, sequence };
-        let track = match self.on(parent, needs, at) {
-            On::Track(track) => Some(track),
-            On::Lanes(set) => match at.world.lanes.first(set) {
+        let track = match self.of_uuid(parent, needs, at) {
+            TrackOrLanes::Track(track) => Some(track),
+            TrackOrLanes::Lanes(set) => match at.world.lanes.first(set) {
                 None => self.lane(parent, set, sequence, at),
                 first => first,
             },

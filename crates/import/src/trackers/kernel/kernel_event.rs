@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use timebase_schema::fields::{interned_data as interned, interned_string as symbol};
+
 use timebase_trace::Interval;
 
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::message::{Message, text};
 use crate::timeline::Label;
-use crate::trackers::sched::KERNEL_SYMBOLS;
 use crate::trackers::tracker::TrackerContext;
-use crate::world::{EndOfSlice, Made, NewSlice, SliceId, TrackId, Utid};
+use crate::world::{EndOfSlice, MadeSlice, NewSlice, SliceId, TrackId, Utid};
 
 /// An event of the kernel.
-pub(super) struct Here<'a> {
+pub(super) struct KernelEvent<'a> {
     pub ts: i64,
     pub machine: u32,
     /// The CPU of its buffer.
@@ -51,7 +52,7 @@ impl<'a> Called<'a> {
 /// Any slice on top.
 pub(super) const ANY: Called<'_> = Called { category: None, name: None };
 
-impl<'a> Here<'a> {
+impl<'a> KernelEvent<'a> {
     pub fn u32(&self, field: u32) -> u32 {
         self.message.small(field).unwrap_or(0)
     }
@@ -74,8 +75,8 @@ impl<'a> Here<'a> {
 
     /// The name of the function at an address, or else the address.
     pub fn symbol(&self, address: u64, at: &TrackerContext<'_, '_>) -> String {
-        let entry = at.world.interned.get(self.interval, KERNEL_SYMBOLS, address);
-        let name = entry.and_then(|entry| Message(entry).text(2));
+        let entry = at.world.interned.get(self.interval, interned::KERNEL_SYMBOLS, address);
+        let name = entry.and_then(|entry| Message(entry).text(symbol::STR));
         name.map_or_else(|| hex(address), Cow::into_owned)
     }
 
@@ -123,7 +124,7 @@ impl<'a> Here<'a> {
         called: Called<'_>,
         args: &[u8],
         at: &mut TrackerContext<'_, '_>,
-    ) -> Option<Made> {
+    ) -> Option<MadeSlice> {
         let (category, name) = called.labels(at);
         let end = EndOfSlice { category, name, ..EndOfSlice::any(self.ts, track) };
         at.world.end_slice(end, args, at.rows)
