@@ -43,6 +43,7 @@
 //! | how a function looks up one of many rows in every call | `lookup.rs`, `held_marks.rs` |
 //! | how a table-valued function queries, and where its panics end | `virtual_table.rs` |
 //! | how SQLite calls one that makes all rows of a call at once | `table_function.rs` |
+//! | what a token of SQL is | `token.rs` |
 //! | the error for a wrong argument | `arguments.rs` |
 //! | how rows of a table are read | `database.rs` |
 //! | the form of an error in SQL | `error.rs` |
@@ -82,6 +83,7 @@ pub mod slices;
 mod sqlite;
 pub mod standard;
 mod table_function;
+pub mod token;
 mod value;
 mod virtual_table;
 

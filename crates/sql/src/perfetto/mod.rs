@@ -19,7 +19,7 @@
 //!
 //! | question | decided in |
 //! |---|---|
-//! | what a token is, and a statement of a script | `token.rs`, `script.rs` |
+//! | what a statement of a script is | `script.rs` |
 //! | where an error was written | `source.rs` |
 //! | what a macro makes | `expand.rs` |
 //! | what a statement of the dialect says | `dialect.rs`, `types.rs` |
@@ -61,7 +61,6 @@ mod source;
 mod state;
 mod table;
 mod tabular;
-mod token;
 mod types;
 mod unread;
 mod waiting;
