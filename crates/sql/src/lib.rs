@@ -42,6 +42,7 @@
 //! | which version of a table a statement sees | `session.rs` |
 //! | how a function looks up one of many rows in every call | `lookup.rs`, `held_marks.rs` |
 //! | how a table-valued function queries, and where its panics end | `virtual_table.rs` |
+//! | how SQLite calls a virtual table | `module.rs` |
 //! | how SQLite calls one that makes all rows of a call at once | `table_function.rs` |
 //! | what a token of SQL is | `token.rs` |
 //! | the error for a wrong argument | `arguments.rs` |
@@ -74,6 +75,7 @@ mod held_marks;
 pub mod intrinsics;
 mod lookup;
 mod mark;
+pub mod module;
 pub mod packets;
 pub mod perfetto;
 pub mod plain;

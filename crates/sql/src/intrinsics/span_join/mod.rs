@@ -44,126 +44,43 @@ mod input;
 mod merge;
 mod plan;
 
-use std::borrow::Cow;
 use std::cell::Cell;
-use std::ffi::{CStr, CString, c_int};
-use std::marker::PhantomData;
-use std::rc::Rc;
+use std::ffi::c_int;
 
 use rusqlite::types::ToSqlOutput;
-use rusqlite::vtab::{
-    Context, CreateVTab, Filters, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor,
-    VTabKind,
-};
+use rusqlite::vtab::{Context, Filters, IndexInfo};
 use rusqlite::{Connection, Result, ffi};
 
+use crate::module::{self, Connecting, VirtualTable};
 use crate::value::Values;
-use crate::{Error, Queries, ValueRef, caught};
+use crate::{Error, Queries, ValueRef};
 
 use definition::{Definition, Kind, Place};
 use merge::Merge;
 use plan::Plan;
 
 pub fn register(conn: &Connection) -> Result<()> {
-    const MODULE: Module<'_, Table> = Module::read_only_module();
     for kind in Kind::ALL {
-        conn.create_module(kind.name(), &MODULE, Some(kind))?;
+        module::register_table::<Table>(conn, kind.name(), Some(kind))?;
     }
     Ok(())
 }
 
-#[repr(C)]
 struct Table {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
-    definition: Rc<Definition>,
+    definition: Definition,
     /// Whether a cursor reads the two tables just now.
-    is_busy: Rc<Cell<bool>>,
+    is_busy: Cell<bool>,
     conn: *mut ffi::sqlite3,
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Table {
-    type Aux = Kind;
-    type Cursor = Cursor<'vtab>;
-
-    fn connect(
-        db: &mut VTabConnection,
-        kind: Option<&Kind>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        // It reads tables that it names, and nothing else.
-        db.config(VTabConfig::Innocuous)?;
-        let kind = kind.copied().unwrap_or(Kind::Inner);
-        // SAFETY: SQLite disconnects a virtual table before it closes the connection.
-        let conn = unsafe { db.handle() };
-        caught(|| {
-            // SAFETY: the connection is open during this call.
-            let mut queries = unsafe { Queries::new(conn) };
-            let definition = Definition::read(kind, args, &mut queries)?;
-            let declaration = CString::new(definition.declaration()).map_err(Error::new)?;
-            let table = Table {
-                base: ffi::sqlite3_vtab::default(),
-                definition: Rc::new(definition),
-                is_busy: Rc::default(),
-                conn,
-            };
-            Ok((Cow::Owned(declaration), table))
-        })
-    }
-
-    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        caught(|| {
-            plan::choose(info, &self.definition);
-            Ok(true)
-        })
-    }
-
-    fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
-        let definition = Rc::clone(&self.definition);
-        Ok(Cursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            // SAFETY: SQLite closes the cursors of a connection before the connection, and only
-            // calls of the connection use them.
-            merge: unsafe { Merge::new(&definition, self.conn) },
-            definition,
-            is_busy: Rc::clone(&self.is_busy),
-            at: 0,
-            phantom: PhantomData,
-        })
-    }
-}
-
-impl CreateVTab<'_> for Table {
-    const KIND: VTabKind = VTabKind::Default;
-}
-
-#[repr(C)]
-struct Cursor<'vtab> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    definition: Rc<Definition>,
-    is_busy: Rc<Cell<bool>>,
-    merge: Merge,
-    at: i64,
-    phantom: PhantomData<&'vtab Table>,
-}
-
-impl Cursor<'_> {
-    fn begin(&mut self, plan: &str, args: &Filters<'_>) -> crate::Result<()> {
-        let values: Vec<ValueRef<'_>> = args.iter().collect();
-        let plan = Plan::parse(plan, &values);
-        self.at = 0;
-        let queries = [0, 1].map(|table| plan.query(&self.definition, table));
-        self.read(|merge| merge.begin(queries))
-    }
-
+impl Table {
     /// Reads the tables. If one of them was made a view of this join, reading it would read the
     /// join again without end; this prevents it.
-    fn read(&mut self, read: impl FnOnce(&mut Merge) -> crate::Result<()>) -> crate::Result<()> {
+    fn read(
+        &self,
+        merge: &mut Merge,
+        read: impl FnOnce(&mut Merge) -> crate::Result<()>,
+    ) -> crate::Result<()> {
         if self.is_busy.replace(true) {
             let [a, b] = &self.definition.inputs;
             return Err(Error::new(format_args!(
@@ -173,22 +90,69 @@ impl Cursor<'_> {
                 b.name
             )));
         }
-        let done = read(&mut self.merge);
+        let done = read(merge);
         self.is_busy.set(false);
         done
     }
+}
 
-    fn value(&self, column: usize) -> ToSqlOutput<'_> {
+impl VirtualTable for Table {
+    type Aux = Kind;
+    type Cursor = Merge;
+
+    /// It reads tables that it names, and nothing else.
+    fn connect(call: &Connecting<'_, Kind>) -> Result<(String, Table)> {
+        let kind = call.aux.copied().unwrap_or(Kind::Inner);
+        // SAFETY: the connection is open during this call.
+        let mut queries = unsafe { Queries::new(call.conn) };
+        let definition = Definition::read(kind, call.args, &mut queries)?;
+        let declaration = definition.declaration();
+        Ok((declaration, Table { definition, is_busy: Cell::default(), conn: call.conn }))
+    }
+
+    fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
+        plan::choose(info, &self.definition);
+        Ok(true)
+    }
+
+    fn open(&self) -> Merge {
+        // SAFETY: SQLite closes the cursors of a connection before the connection, and only
+        // calls of the connection use them.
+        unsafe { Merge::new(&self.definition, self.conn) }
+    }
+
+    fn begin(
+        &self,
+        merge: &mut Merge,
+        _number: c_int,
+        plan: &str,
+        args: &Filters<'_>,
+    ) -> Result<()> {
+        let values: Vec<ValueRef<'_>> = args.iter().collect();
+        let plan = Plan::parse(plan, &values);
+        let queries = [0, 1].map(|table| plan.query(&self.definition, table));
+        Ok(self.read(merge, |merge| merge.begin(queries))?)
+    }
+
+    fn next(&self, merge: &mut Merge, _at: usize) -> Result<()> {
+        Ok(self.read(merge, Merge::next)?)
+    }
+
+    fn is_end(&self, merge: &Merge, _at: usize) -> bool {
+        merge.is_done()
+    }
+
+    fn column(&self, merge: &Merge, _at: usize, column: usize, ctx: &mut Context) -> Result<()> {
         let value = match self.definition.place(column) {
-            Place::Ts => ValueRef::Integer(self.merge.ts()),
-            Place::Dur => ValueRef::Integer(self.merge.dur()),
-            Place::Partition => ValueRef::Integer(self.merge.partition()),
-            Place::Of(table, column) => match self.merge.row(table) {
-                Some(row) => return owned(row.value(column)),
-                None => ValueRef::Null,
+            Place::Ts => Some(ValueRef::Integer(merge.ts())),
+            Place::Dur => Some(ValueRef::Integer(merge.dur())),
+            Place::Partition => Some(ValueRef::Integer(merge.partition())),
+            Place::Of(table, column) => match merge.row(table) {
+                Some(row) => return ctx.set_result(owned(row.value(column))),
+                None => None,
             },
         };
-        owned(Some(value))
+        ctx.set_result(owned(value))
     }
 }
 
@@ -201,30 +165,6 @@ fn owned(value: Option<ValueRef<'_>>) -> ToSqlOutput<'static> {
         Some(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned().into(),
         Some(ValueRef::Blob(blob)) => blob.to_vec().into(),
     })
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor<'_> {
-    fn filter(&mut self, _number: c_int, plan: Option<&str>, args: &Filters<'_>) -> Result<()> {
-        caught(|| Ok(self.begin(plan.unwrap_or_default(), args)?))
-    }
-
-    fn next(&mut self) -> Result<()> {
-        self.at = self.at.saturating_add(1);
-        caught(|| Ok(self.read(Merge::next)?))
-    }
-
-    fn eof(&self) -> bool {
-        self.merge.is_done()
-    }
-
-    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        caught(|| ctx.set_result(self.value(usize::try_from(column).unwrap_or(usize::MAX))))
-    }
-
-    fn rowid(&self) -> Result<i64> {
-        Ok(self.at)
-    }
 }
 
 #[cfg(test)]
