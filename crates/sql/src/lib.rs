@@ -72,7 +72,6 @@ mod fixture;
 pub mod ftrace;
 mod function;
 mod held_marks;
-pub mod intrinsics;
 mod lookup;
 mod mark;
 pub mod module;
