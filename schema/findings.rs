@@ -9,6 +9,9 @@ use super::Result;
 mod reads;
 use reads::reads;
 
+#[path = "src/owner.rs"]
+mod owner;
+
 /// A file of `findings/`.
 struct Check {
     name: String,
@@ -43,7 +46,7 @@ pub fn generate() -> Result<String> {
     println!("cargo::rerun-if-changed=findings.rs");
     println!("cargo::rerun-if-changed=findings.sql");
     println!("cargo::rerun-if-changed=findings");
-    let shared = fs::read_to_string("findings.sql")?;
+    let shared = owner::with_owners(&fs::read_to_string("findings.sql")?);
     let parts = parts(&shared);
     let mut files: Vec<_> = fs::read_dir("findings")?.collect::<std::io::Result<_>>()?;
     files.sort_by_key(fs::DirEntry::file_name);

@@ -5,7 +5,7 @@
 -- the parts seldom name each other, and join packet_record and packet_common instead of naming the view packet, which would be three tables.
 --
 -- Here a clock is (machine_id, clock_id, seq_id, file), with -1 for no file, as in the tables behind the
--- views.
+-- views. OWNER(packet, common) stands for the SQL in src/owner.rs.
 
 trace_time AS MATERIALIZED (
   SELECT max(iif(name = 'trace_time_clock_id', value, NULL)) AS clock_id,
@@ -29,9 +29,7 @@ bridge AS MATERIALIZED (
 -- Packets, and the owner of their clock unless it is sequence-scoped.
 home AS NOT MATERIALIZED (
   SELECT p.id AS packet_id, p.ts, c.clock_id, c.seq_id, c.machine_id, c.type, c.trace_file_id,
-         coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
-                  (SELECT iif(p.id >= t.own_from OR t.is_pinned AND c.clock_id = 11, c.trace_file_id, -1)
-                   FROM part AS t WHERE t.trace_file_id = c.trace_file_id AND t.machine_id = c.machine_id), -1) AS file
+         coalesce(OWNER(p.id, c), -1) AS file
   FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
 ),
 
@@ -39,10 +37,7 @@ home AS NOT MATERIALIZED (
 unplaced AS MATERIALIZED (
   SELECT coalesce(u.machine_id, p.machine_id) AS machine_id, iif(u.is_packet, p.clock_id, u.clock_id) AS clock_id,
          iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, iif(u.is_packet, p.seq_id, u.seq_id), 0) AS seq_id,
-         iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, p.trace_file_id,
-             coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = r.id),
-                      (SELECT iif(r.id >= t.own_from OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1)
-                       FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id), -1)) AS file,
+         iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, p.trace_file_id, p.file) AS file,
          iif(u.is_packet, p.seq_id, u.seq_id) AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events, u.is_packet
   FROM (
     SELECT NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, unresolved AS reason, id AS packet_id, 1 AS events, 1 AS is_packet
@@ -55,8 +50,7 @@ unplaced AS MATERIALIZED (
     UNION ALL
     SELECT NULL, 1, NULL, unresolved, packet_id, 1, 0 FROM android_log_record WHERE unresolved IS NOT NULL
   ) AS u
-  CROSS JOIN packet_record AS r ON r.id = u.packet_id
-  CROSS JOIN packet_common AS p ON p.id = r.common_id
+  CROSS JOIN home AS p ON p.packet_id = u.packet_id
   WHERE NOT u.is_packet OR p.type IS NOT 'clock_snapshot'
 ),
 
@@ -204,9 +198,7 @@ reading AS MATERIALIZED (
     ) AS v
     CROSS JOIN source AS s
       ON s.machine_id = v.machine_id AND s.clock_id = v.clock_id AND s.seq_id = v.seq_id
-     AND s.file = coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = v.packet_id),
-                           (SELECT iif(v.clock_id BETWEEN 64 AND 127 OR v.packet_id >= t.own_from OR t.is_pinned AND v.clock_id = 11, v.trace_file_id, -1)
-                            FROM part AS t WHERE t.trace_file_id = v.trace_file_id AND t.machine_id = v.machine_id))
+     AND s.file = iif(v.clock_id BETWEEN 64 AND 127, v.trace_file_id, OWNER(v.packet_id, v))
   ) AS r
   CROSS JOIN clock_line AS l
     ON l.route_id = r.route_id

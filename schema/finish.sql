@@ -1,4 +1,5 @@
--- The views. The import adds them to the database when all rows are in.
+-- The views. The import adds them to the database when all rows are in. OWNER(packet, common) stands for the SQL in
+-- src/owner.rs: the file or machine that owns the clock of a packet.
 
 -- A row is a packet of the trace. The join is an outer join, so a query that needs no column of packet_common does not
 -- look it up.
@@ -708,10 +709,7 @@ CREATE VIEW packet_clock AS
 SELECT packet_id, machine_id, clock_id, seq_id, nullif(file, -1) AS trace_file_id
 FROM (
   SELECT p.id AS packet_id, p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0) AS seq_id,
-         coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
-                  (SELECT iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11,
-                              p.trace_file_id, -1)
-                   FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id)) AS file
+         iif(p.clock_id BETWEEN 64 AND 127, p.trace_file_id, OWNER(p.id, p)) AS file
   FROM packet AS p
   WHERE p.clock_id IS NOT NULL
 );
@@ -769,10 +767,7 @@ FROM (
     JOIN clock_record AS c
       ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id
      AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
-     AND c.file = coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
-                  (SELECT iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11,
-                              p.trace_file_id, -1)
-                   FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id))
+     AND c.file = iif(p.clock_id BETWEEN 64 AND 127, p.trace_file_id, OWNER(p.id, p))
     JOIN clock_route AS r
       ON r.machine_id = c.machine_id AND r.clock_id = c.clock_id AND r.seq_id = c.seq_id AND r.file = c.file
      AND r.to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
@@ -807,10 +802,7 @@ FROM (
   JOIN clock_record AS c
     ON c.machine_id = p.machine_id AND c.clock_id = p.clock_id
    AND c.seq_id = CASE WHEN p.clock_id BETWEEN 64 AND 127 THEN p.seq_id ELSE 0 END
-   AND c.file = coalesce((SELECT x.file FROM packet_clock_record AS x WHERE x.packet_id = p.id),
-                  (SELECT iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from OR t.is_pinned AND p.clock_id = 11,
-                              p.trace_file_id, -1)
-                   FROM part AS t WHERE t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id))
+   AND c.file = iif(p.clock_id BETWEEN 64 AND 127, p.trace_file_id, OWNER(p.id, p))
   WHERE p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
     AND (SELECT value FROM fact WHERE name = 'conversion') = 'nearest'
 )

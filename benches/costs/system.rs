@@ -2,6 +2,8 @@
 
 use std::io::{BufWriter, Write};
 
+use timebase_lab::encode::{bytes, number};
+
 use crate::traces::{Trace, create};
 use crate::{Bench, Result};
 
@@ -66,29 +68,10 @@ fn print(bundle: &mut Vec<u8>, ts: u64, tid: u64, text: &str) {
     event(bundle, ts, tid, 3, &print);
 }
 
-fn event(bundle: &mut Vec<u8>, ts: u64, tid: u64, field: u64, message: &[u8]) {
+fn event(bundle: &mut Vec<u8>, ts: u64, tid: u64, field: u32, message: &[u8]) {
     let mut event = Vec::new();
     number(&mut event, 1, ts);
     number(&mut event, 2, tid);
     bytes(&mut event, field, message);
     bytes(bundle, 2, &event);
-}
-
-fn number(out: &mut Vec<u8>, field: u64, value: u64) {
-    varint(out, field << 3);
-    varint(out, value);
-}
-
-fn bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
-    varint(out, field << 3 | 2);
-    varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }

@@ -70,12 +70,15 @@
 //! assert!(timebase_schema::finish().contains("SELECT 'drift' AS check_name"));
 //! ```
 
+mod owner;
 mod reads;
 mod statements;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+pub use owner::owner;
+use owner::with_owners;
 use reads::reads;
 pub use statements::{Statement, StatementKind};
 
@@ -304,7 +307,7 @@ impl Table {
 /// assert!(timebase_schema::finish().contains("SELECT (SELECT min(ts) FROM android_log_record)"));
 /// ```
 pub fn finish() -> String {
-    let mut sql = FINISH.to_owned();
+    let mut sql = with_owners(FINISH);
     sql.push_str(
         "\n-- The time that events cover, or packets where there are no events; and the time without those few events\n\
          -- that are far from all others (the view time_outlier).\n\

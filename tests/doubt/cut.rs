@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use timebase_lab::decode::{self, Field};
 use timebase_lab::encode::{Message, trace_of};
 
 /// A kernel event, in either encoding.
@@ -73,69 +74,21 @@ pub enum Packet {
     Other(Message),
 }
 
-/// A field: its number, its value if that is a varint, its bytes if they have a length, and the
-/// whole field.
-struct Field<'a> {
-    number: u32,
-    value: u64,
-    bytes: &'a [u8],
-    all: &'a [u8],
-}
-
-fn varint(bytes: &[u8]) -> (u64, &[u8]) {
-    let (mut value, mut at) = (0, 0);
-    loop {
-        value |= u64::from(bytes[at] & 0x7f) << (7 * at);
-        at += 1;
-        if bytes[at - 1] < 0x80 {
-            return (value, &bytes[at..]);
-        }
-    }
-}
-
-fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Field<'_>> {
-    std::iter::from_fn(move || {
-        if bytes.is_empty() {
-            return None;
-        }
-        let before = bytes;
-        let (tag, rest) = varint(bytes);
-        let (value, inside, rest) = match tag & 7 {
-            0 => {
-                let (value, rest) = varint(rest);
-                (value, &rest[..0], rest)
-            }
-            1 => (0, &rest[..0], &rest[8..]),
-            2 => {
-                let (length, rest) = varint(rest);
-                let (inside, rest) = rest.split_at(length as usize);
-                (0, inside, rest)
-            }
-            _ => (0, &rest[..0], &rest[4..]),
-        };
-        bytes = rest;
-        Some(Field {
-            number: (tag >> 3) as u32,
-            value,
-            bytes: inside,
-            all: &before[..before.len() - rest.len()],
-        })
-    })
+fn fields(bytes: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    decode::fields(bytes).unwrap().into_iter()
 }
 
 fn value(message: &[u8], number: u32) -> Option<u64> {
     let mut all = fields(message);
-    all.find(|field| field.number == number).map(|field| field.value)
+    all.find(|field| field.number == number).map(|field| field.value.number())
 }
 
 fn column(compact: &[u8], number: u32) -> Vec<u64> {
     let mut all = Vec::new();
     for field in fields(compact).filter(|field| field.number == number) {
-        let mut packed = field.bytes;
+        let mut packed = field.value.bytes();
         while !packed.is_empty() {
-            let (value, rest) = varint(packed);
-            all.push(value);
-            packed = rest;
+            all.push(decode::varint(&mut packed).unwrap());
         }
     }
     all
@@ -156,7 +109,7 @@ fn full(bytes: &[u8]) -> Event {
     let (switch, waking) = (inside(4), inside(20));
     let of = |event: &Option<Field<'_>>, number| {
         let event = event.as_ref()?;
-        Some(value(event.bytes, number).unwrap_or(0))
+        Some(value(event.value.bytes(), number).unwrap_or(0))
     };
     Event::Full {
         time: value(bytes, 1).unwrap_or(0),
@@ -178,15 +131,15 @@ pub fn read(trace: &[u8]) -> Vec<Packet> {
         for field in fields(bytes).filter(|field| field.number != 1) {
             bundle.packet.0.extend(field.all);
         }
-        for field in fields(payload.bytes) {
+        for field in fields(payload.value.bytes()) {
             match field.number {
-                1 => bundle.cpu = field.value,
-                2 => bundle.events.push(full(field.bytes)),
-                3 => bundle.is_lost = field.value != 0,
+                1 => bundle.cpu = field.value.number(),
+                2 => bundle.events.push(full(field.value.bytes())),
+                3 => bundle.is_lost = field.value.number() != 0,
                 4 => {
-                    let compact = field.bytes;
+                    let compact = field.value.bytes();
                     let names = fields(compact).filter(|field| field.number == 5);
-                    bundle.names = names.map(|field| field.bytes.to_vec()).collect();
+                    bundle.names = names.map(|field| field.value.bytes().to_vec()).collect();
                     let rows = [2, 3, 4, 6].map(|number| column(compact, number));
                     for (n, time) in times(compact, 1).into_iter().enumerate() {
                         let [a, b, c, d] = [0, 1, 2, 3].map(|row: usize| rows[row][n]);
@@ -205,7 +158,7 @@ pub fn read(trace: &[u8]) -> Vec<Packet> {
         bundle.events.sort_by_key(Event::time);
         Packet::Bundle(bundle)
     };
-    fields(trace).map(|field| packet(field.bytes)).collect()
+    fields(trace).map(|field| packet(field.value.bytes())).collect()
 }
 
 /// The bytes of a trace of packets.

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use timebase_lab::decode::{self, Field};
+
 /// A `TracePacket`, with the fields that the model uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packet {
@@ -52,76 +54,24 @@ pub struct Bundle {
     pub events: Vec<Option<u64>>,
 }
 
-enum Value<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
+fn fields(bytes: &[u8]) -> Vec<Field<'_>> {
+    decode::fields(bytes).unwrap()
 }
 
-impl<'a> Value<'a> {
-    fn number(&self) -> u64 {
-        match self {
-            Value::Number(number) => *number,
-            Value::Bytes(_) => panic!("a number is expected"),
-        }
-    }
-
-    fn bytes(&self) -> &'a [u8] {
-        match self {
-            Value::Bytes(bytes) => bytes,
-            Value::Number(_) => panic!("bytes are expected"),
-        }
-    }
-}
-
-fn varint(bytes: &mut &[u8]) -> u64 {
-    let mut value = 0;
-    for n in 0.. {
-        let (first, rest) = bytes.split_first().unwrap();
-        *bytes = rest;
-        value |= u64::from(first & 0x7f) << (7 * n);
-        if *first < 0x80 {
-            break;
-        }
-    }
-    value
-}
-
-fn fields(mut bytes: &[u8]) -> Vec<(u32, Value<'_>)> {
-    let mut fields = Vec::new();
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes);
-        let mut take = |length: usize| {
-            let (taken, rest) = bytes.split_at(length);
-            bytes = rest;
-            Value::Bytes(taken)
-        };
-        let value = match key & 7 {
-            0 => Value::Number(varint(&mut bytes)),
-            1 => take(8),
-            5 => take(4),
-            2 => {
-                let length = varint(&mut bytes) as usize;
-                let (taken, rest) = bytes.split_at(length);
-                bytes = rest;
-                Value::Bytes(taken)
-            }
-            wire_type => panic!("wire type {wire_type}"),
-        };
-        fields.push(((key >> 3) as u32, value));
-    }
-    fields
+/// The first field of a message with a number.
+fn first(message: &[u8], number: u32) -> Option<Field<'_>> {
+    fields(message).into_iter().find(|field| field.number == number)
 }
 
 /// The packets of a trace. Those in a compressed packet replace it (F3); empty ones are ignored
 /// (F1).
 pub fn packets(trace: &[u8]) -> Vec<Packet> {
     let mut packets = Vec::new();
-    for (field, value) in fields(trace) {
-        if field != 1 || value.bytes().is_empty() {
+    for Field { number, value, .. } in fields(trace) {
+        if number != 1 || value.bytes().is_empty() {
             continue;
         }
-        let compressed = fields(value.bytes()).into_iter().find(|(f, _)| *f == 50);
-        if let Some((_, stream)) = compressed {
+        if let Some(Field { value: stream, .. }) = first(value.bytes(), 50) {
             let mut inner = Vec::new();
             let mut stream = flate2::read::ZlibDecoder::new(stream.bytes());
             stream.read_to_end(&mut inner).unwrap();
@@ -135,8 +85,8 @@ pub fn packets(trace: &[u8]) -> Vec<Packet> {
 
 fn packet(bytes: &[u8]) -> Packet {
     let mut packet = Packet::default();
-    for (field, value) in fields(bytes) {
-        match field {
+    for Field { number, value, .. } in fields(bytes) {
+        match number {
             8 => packet.timestamp = Some(value.number()),
             10 => packet.seq = value.number() as u32,
             13 => packet.flags = value.number() as u32,
@@ -145,19 +95,18 @@ fn packet(bytes: &[u8]) -> Packet {
             42 => packet.previous_packet_dropped = value.number() != 0,
             58 => packet.clock_id = value.number() as u32,
             59 => {
-                let clock = fields(value.bytes()).into_iter().find(|(f, _)| *f == 58);
-                packet.defaults = Some(clock.map_or(0, |(_, id)| id.number() as u32));
+                let clock = first(value.bytes(), 58);
+                packet.defaults = Some(clock.map_or(0, |id| id.value.number() as u32));
             }
             98 => packet.machine_id = value.number() as u32,
             6 => packet.snapshot = Some(snapshot(value.bytes())),
             107 => packet.remote_sync = Some(remote_sync(value.bytes())),
             1 => packet.bundle = Some(bundle(value.bytes())),
             45 => {
-                let name = fields(value.bytes()).into_iter().find(|(f, _)| *f == 17);
-                let text = |name: &[u8]| String::from_utf8(name.to_vec()).unwrap();
-                packet.machine_name = name.map(|(_, name)| text(name.bytes()));
+                let name = first(value.bytes(), 17).map(|name| name.value.bytes().to_vec());
+                packet.machine_name = name.map(|name| String::from_utf8(name).unwrap());
             }
-            5 | 11 | 39 | 51 | 69 | 900 => packet.payload = Some(field),
+            5 | 11 | 39 | 51 | 69 | 900 => packet.payload = Some(number),
             _ => {}
         }
     }
@@ -166,8 +115,8 @@ fn packet(bytes: &[u8]) -> Packet {
 
 fn snapshot(bytes: &[u8]) -> Snapshot {
     let mut snapshot = Snapshot::default();
-    for (field, value) in fields(bytes) {
-        match field {
+    for Field { number, value, .. } in fields(bytes) {
+        match number {
             1 => snapshot.clocks.push(reading(value.bytes())),
             2 => snapshot.primary = u32::try_from(value.number()).ok(),
             _ => {}
@@ -178,8 +127,8 @@ fn snapshot(bytes: &[u8]) -> Snapshot {
 
 fn reading(bytes: &[u8]) -> Reading {
     let mut reading = Reading::default();
-    for (field, value) in fields(bytes) {
-        match field {
+    for Field { number, value, .. } in fields(bytes) {
+        match number {
             1 => reading.id = value.number() as u32,
             2 => reading.timestamp = value.number(),
             3 => reading.incremental = value.number() != 0,
@@ -191,13 +140,13 @@ fn reading(bytes: &[u8]) -> Reading {
 }
 
 fn remote_sync(bytes: &[u8]) -> Vec<Synced> {
-    let synced = fields(bytes).into_iter().filter(|(field, _)| *field == 1);
-    let read = |(_, value): (u32, Value<'_>)| {
+    let synced = fields(bytes).into_iter().filter(|field| field.number == 1);
+    let read = |field: Field<'_>| {
         let mut synced = Synced::default();
-        for (field, clocks) in fields(value.bytes()) {
-            match field {
-                2 => synced.client = snapshot(clocks.bytes()),
-                3 => synced.host = snapshot(clocks.bytes()),
+        for Field { number, value, .. } in fields(field.value.bytes()) {
+            match number {
+                2 => synced.client = snapshot(value.bytes()),
+                3 => synced.host = snapshot(value.bytes()),
                 _ => {}
             }
         }
@@ -208,11 +157,11 @@ fn remote_sync(bytes: &[u8]) -> Vec<Synced> {
 
 fn bundle(bytes: &[u8]) -> Bundle {
     let mut bundle = Bundle::default();
-    for (field, value) in fields(bytes) {
-        match field {
+    for Field { number, value, .. } in fields(bytes) {
+        match number {
             2 => {
-                let time = fields(value.bytes()).into_iter().find(|(f, _)| *f == 1);
-                bundle.events.push(time.map(|(_, time)| time.number()));
+                let time = first(value.bytes(), 1);
+                bundle.events.push(time.map(|time| time.value.number()));
             }
             5 => bundle.clock = value.number() as u32,
             6 => bundle.ftrace_timestamp = Some(value.number().cast_signed()),

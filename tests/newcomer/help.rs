@@ -247,6 +247,9 @@ fn help_finds_by_words_in_its_texts() {
         ("waited for CPUs", "timebase help sched-latency"),
         ("perfetto module", "timebase help coming-from-trace-processor"),
         ("wall clock of machines", "timebase help placement"),
+        ("which clock did this event use", "timebase help packet_clock"),
+        ("how do I convert to the wall clock", "timebase help to_realtime"),
+        ("what is a thread waiting for CPU", "timebase help thread_state"),
     ] {
         let said = help(&[typed]);
         assert!(

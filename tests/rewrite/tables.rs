@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use timebase_import::{
     Conversion, Monitor, Options, RewriteTo, Rewritten, Source, Views, import, rewrite,
 };
+use timebase_lab::decode;
 
 use crate::support::{Place, count};
 
@@ -311,45 +312,16 @@ fn compare(what: &str, a: &Rows, b: &Rows, found: &mut Vec<String>) {
 
 /// The fields of a message: the number, the bytes of a value with a length, and the value
 /// otherwise.
-pub fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8], u64)> {
-    let mut found = Vec::new();
-    while !bytes.is_empty() {
-        let tag = varint(&mut bytes);
-        let number = match tag & 7 {
-            0 => varint(&mut bytes),
-            _ => 0,
-        };
-        let size = match tag & 7 {
-            0 => 0,
-            1 => 8,
-            2 => varint(&mut bytes) as usize,
-            _ => 4,
-        };
-        let (value, rest) = bytes.split_at(size);
-        found.push((tag >> 3, value, number));
-        bytes = rest;
-    }
-    found
+pub fn fields(bytes: &[u8]) -> Vec<(u32, &[u8], u64)> {
+    let all = decode::fields(bytes).unwrap().into_iter();
+    all.map(|field| (field.number, field.value.bytes(), field.value.number())).collect()
 }
 
 /// The bytes of a field. If there are several, the last counts.
-pub fn field(message: &[u8], field: u64) -> &[u8] {
+pub fn field(message: &[u8], field: u32) -> &[u8] {
     let found = fields(message).into_iter().rev();
     let mut found = found.filter(|(number, ..)| *number == field);
     found.next().unwrap().1
-}
-
-fn varint(bytes: &mut &[u8]) -> u64 {
-    let (mut value, mut shift) = (0, 0);
-    loop {
-        let (&byte, rest) = bytes.split_first().unwrap();
-        *bytes = rest;
-        value |= u64::from(byte & 127) << shift;
-        if byte < 128 {
-            return value;
-        }
-        shift += 7;
-    }
 }
 
 /// Whether a packet is a track event with its own time (rule RW5).
@@ -357,7 +329,7 @@ fn has_own_time(packet: &[u8]) -> bool {
     let packet = fields(packet);
     let event = packet.iter().rev().find(|(number, ..)| *number == 11);
     event.is_some_and(|(_, event, _)| {
-        let is_time = |(number, ..): &(u64, &[u8], u64)| matches!(number, 1 | 16);
+        let is_time = |(number, ..): &(u32, &[u8], u64)| matches!(number, 1 | 16);
         fields(event).iter().any(is_time)
     })
 }

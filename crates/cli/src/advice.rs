@@ -12,36 +12,36 @@ pub fn of(error: &anyhow::Error) -> String {
 
 /// The command's output. It decides which command a decompressed trace is piped into.
 #[derive(Clone, Copy)]
-pub enum Made {
+pub enum Output {
     Database,
     Trace,
 }
 
 fn cause(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref() {
-        return import(error, Made::Database);
+        return import(error, Output::Database);
     }
     if let Some(error) = cause.downcast_ref() {
         return rewrite(error);
     }
     if let Some(error) = cause.downcast_ref() {
-        return inputs(error, Made::Database).map(str::to_owned);
+        return inputs(error, Output::Database).map(str::to_owned);
     }
     if let Some(error) = cause.downcast_ref() {
-        return source(error, Made::Database).map(str::to_owned);
+        return source(error, Output::Database).map(str::to_owned);
     }
     export(cause.downcast_ref()?).map(str::to_owned)
 }
 
-fn import(error: &Error, made: Made) -> Option<String> {
+fn import(error: &Error, output: Output) -> Option<String> {
     let advice = match error {
-        Error::Source(error) => source(error, made)?,
-        Error::Inputs(error) => inputs(error, made)?,
+        Error::Source(error) => source(error, output)?,
+        Error::Inputs(error) => inputs(error, output)?,
         Error::OtherFile { other, .. } | Error::OtherFileInside { other, .. } => {
-            remedy(other.remedy, made)
+            remedy(other.remedy, output)
         }
         Error::UnknownMember { of, .. } => {
-            let remedy = of.as_ref().map_or("", |of| remedy(of.remedy, made));
+            let remedy = of.as_ref().map_or("", |of| remedy(of.remedy, output));
             return Some(format!("{remedy}. Without --strict, the import leaves it out"));
         }
         Error::Damaged { .. } => ". Without --strict, the import keeps the readable parts",
@@ -69,7 +69,7 @@ fn import(error: &Error, made: Made) -> Option<String> {
 
 fn rewrite(error: &RewriteError) -> Option<String> {
     let advice = match error {
-        RewriteError::Read(error) => return import(error, Made::Trace),
+        RewriteError::Read(error) => return import(error, Output::Trace),
         RewriteError::Exists { .. } => "; name another file with -o, or replace it with --force",
         RewriteError::IsInput { .. } | RewriteError::NotReplaceable { .. } => {
             "; name another file with -o"
@@ -91,22 +91,24 @@ fn rewrite(error: &RewriteError) -> Option<String> {
     Some(advice.to_owned())
 }
 
-fn inputs(error: &InputsError, made: Made) -> Option<&'static str> {
+fn inputs(error: &InputsError, output: Output) -> Option<&'static str> {
     match error {
-        InputsError::Source(error) => source(error, made),
+        InputsError::Source(error) => source(error, output),
         _ => None,
     }
 }
 
-fn source(error: &SourceError, made: Made) -> Option<&'static str> {
+fn source(error: &SourceError, output: Output) -> Option<&'static str> {
     match error {
         SourceError::Directory { .. } => Some("; name a trace file, or - for standard input"),
         SourceError::IsDatabase { .. } => {
             Some("; query it with `timebase query` or `timebase shell`")
         }
-        SourceError::Window { .. } => Some(match made {
-            Made::Database => ", as with `zstd -dc --long=31 FILE | timebase import - -o trace.db`",
-            Made::Trace => {
+        SourceError::Window { .. } => Some(match output {
+            Output::Database => {
+                ", as with `zstd -dc --long=31 FILE | timebase import - -o trace.db`"
+            }
+            Output::Trace => {
                 ", as with `zstd -dc --long=31 FILE | timebase rewrite - -o trace.pftrace`"
             }
         }),
@@ -115,12 +117,12 @@ fn source(error: &SourceError, made: Made) -> Option<&'static str> {
 }
 
 /// The continuation of the sentence about the remedy for a file that is no trace.
-pub fn remedy(remedy: Remedy, made: Made) -> &'static str {
-    match (remedy, made) {
+pub fn remedy(remedy: Remedy, output: Output) -> &'static str {
+    match (remedy, output) {
         (Remedy::Database, _) => ", and query it with `timebase query` if timebase made it",
         (Remedy::Descriptor, _) => ": --descriptor FILE",
-        (Remedy::Decompress { .. }, Made::Database) => " | timebase import - -o trace.db",
-        (Remedy::Decompress { .. }, Made::Trace) => " | timebase rewrite - -o trace.pftrace",
+        (Remedy::Decompress { .. }, Output::Database) => " | timebase import - -o trace.db",
+        (Remedy::Decompress { .. }, Output::Trace) => " | timebase rewrite - -o trace.pftrace",
         _ => "",
     }
 }
@@ -165,18 +167,18 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_decompressed_described_or_queried() {
-        let of = |head: &[u8], made| {
+        let of = |head: &[u8], output| {
             let other = timebase_trace::recognize(head)?;
-            Some(format!("{other}{}", remedy(other.remedy, made)))
+            Some(format!("{other}{}", remedy(other.remedy, output)))
         };
-        let said = |head| of(head, Made::Database);
+        let said = |head| of(head, Output::Database);
         assert_eq!(
             said(b"\xfd7zXZ\0").as_deref(),
             Some(
                 "compressed with xz. Decompress it first: xz -dc FILE | timebase import - -o trace.db"
             )
         );
-        let rewritten = of(b"\xfd7zXZ\0", Made::Trace);
+        let rewritten = of(b"\xfd7zXZ\0", Output::Trace);
         assert!(
             rewritten
                 .is_some_and(|said| said.ends_with("FILE | timebase rewrite - -o trace.pftrace"))

@@ -228,12 +228,12 @@ pub struct ImportArguments {
     /// the last four includes processes and threads.
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "no_events")]
     pub tables: Option<Vec<Subject>>,
-    /// How to convert readings of clocks to one clock
+    /// The conversion of readings to one clock
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
     pub conversion: Conversion,
     #[command(flatten)]
     pub settings: ImportSettings,
-    /// Whether and how to show progress
+    /// The display of progress
     ///
     /// A line of 'lines' is {"bytes":N,"of":N,"packets":N,"phase":"reading"}: the bytes of the trace read so
     /// far, the size of the trace (null for a pipe), and the packets so far. After the last byte the phase is
@@ -253,7 +253,7 @@ pub struct ImportArguments {
 /// The flags of an import, for all commands that import.
 #[derive(Debug, Args)]
 pub struct ImportSettings {
-    /// A manifest in Perfetto's format: how the files and their machines relate
+    /// A manifest in Perfetto's format: the relations of the files and their machines
     ///
     /// 'timebase manifest TRACE...' prints one to start from. An archive may contain its own.
     #[arg(long, value_name = "FILE")]
@@ -368,7 +368,7 @@ pub struct QueryArguments {
     /// parameter (integer, real, text or time) and its default. Without '= 20' the parameter is required.
     #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = parameters::parse)]
     pub parameters: Vec<Parameter>,
-    /// How to write the result
+    /// The format of the result
     ///
     /// A single result without a title is just its rows. Otherwise json has an array of {title, rows}, and
     /// jsonl has lines of {title, row}. In table and markdown, a title is a heading. In csv, an empty line
@@ -385,7 +385,7 @@ pub struct QueryArguments {
     /// Let the statements change the database, and say what they changed
     #[arg(long)]
     pub write: bool,
-    /// How to convert readings of the trace's clocks to one clock [default: nearest]
+    /// The conversion of the trace's readings to one clock [default: nearest]
     ///
     /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
@@ -476,10 +476,10 @@ pub struct ShellArguments {
     /// A trace, or the database that 'import' made of one
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
-    /// How to write results; '.mode' changes it
+    /// The format of results; '.mode' changes it
     #[arg(short = 'F', long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
-    /// How to convert readings of the trace's clocks to one clock [default: nearest]
+    /// The conversion of the trace's readings to one clock [default: nearest]
     ///
     /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
@@ -504,7 +504,7 @@ pub struct ClocksArguments {
     /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
-    /// How to write the list
+    /// The format of the list
     #[arg(short = 'F', long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
@@ -524,10 +524,10 @@ pub struct DoctorArguments {
     /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
     #[arg(value_name = "TRACE-or-DB")]
     pub source: PathBuf,
-    /// How to write the findings
+    /// The format of the findings
     #[arg(short = 'F', long, value_enum, default_value_t = Findings::Table)]
     pub format: Findings,
-    /// Which findings make the exit code 1
+    /// The lowest severity of a finding that makes the exit code 1
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 }
@@ -550,7 +550,7 @@ pub struct ExportArguments {
     /// The tables and views, separated by commas [default: all that 'timebase help tables' lists]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tables: Option<Vec<String>>,
-    /// How to compress the files
+    /// The compression of the files
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Compression::Zstd)]
     pub compression: Compression,
     /// Add a column with this name and value to each table, to distinguish traces
@@ -565,14 +565,14 @@ pub struct ExportArguments {
     /// Print the columns of the tables and their types, as JSON, and export nothing
     #[arg(long, conflicts_with_all = ["traces", "output", "labels", "force"])]
     pub schema: bool,
-    /// How to convert readings of the trace's clocks to one clock [default: nearest]
+    /// The conversion of the trace's readings to one clock [default: nearest]
     ///
     /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
     #[command(flatten)]
     pub settings: ImportSettings,
-    /// Whether and how to show progress
+    /// The display of progress
     ///
     /// After the lines of the import, if there is one, a line of 'lines' is
     /// {"tables":N,"of":N,"rows":N,"phase":"exporting"}.
@@ -635,7 +635,7 @@ pub struct ReportArguments {
     /// Replace the file if it exists
     #[arg(short, long)]
     pub force: bool,
-    /// How to convert readings of the trace's clocks to one clock [default: nearest]
+    /// The conversion of the trace's readings to one clock [default: nearest]
     ///
     /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
@@ -702,7 +702,7 @@ pub struct FlamegraphArguments {
     /// A page also lists the functions that only the other trace has.
     #[arg(long, value_name = "TRACE-or-DB")]
     pub diff: Option<PathBuf>,
-    /// How to convert readings of the trace's clocks to one clock [default: nearest]
+    /// The conversion of the trace's readings to one clock [default: nearest]
     ///
     /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
@@ -767,7 +767,7 @@ pub struct ExplainArguments {
     /// Each file has its own sequences, and can have its own clocks.
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
-    /// How to convert readings of the trace's clocks [default: as in the database]
+    /// The conversion of the trace's readings [default: as in the database]
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
 }
@@ -873,7 +873,7 @@ pub struct RewriteArguments {
     pub dry_run: bool,
     #[command(flatten)]
     pub settings: RewriteSettings,
-    /// How to write the summary: as text on standard error, or as JSON on standard output
+    /// The format of the summary: text on standard error, or JSON on standard output
     #[arg(short = 'F', long, value_enum, value_name = "HOW", default_value_t = SummaryFormat::Text)]
     pub format: SummaryFormat,
     /// Stop if the new trace and the temporary files together would exceed this size
@@ -881,7 +881,7 @@ pub struct RewriteArguments {
     /// A number of bytes, or for example 500M, 2G or 4GiB. The command then leaves no files.
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<Size>,
-    /// Whether and how to show progress
+    /// The display of progress
     ///
     /// The lines are the same as for 'import'.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
@@ -896,10 +896,10 @@ pub struct RewriteArguments {
 /// The flags of a rewriting, for all commands that rewrite.
 #[derive(Debug, Args)]
 pub struct RewriteSettings {
-    /// How to convert readings of clocks to one clock
+    /// The conversion of readings to one clock
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Conversion::Nearest)]
     pub conversion: Conversion,
-    /// A manifest in Perfetto's format: how the files and their machines relate
+    /// A manifest in Perfetto's format: the relations of the files and their machines
     ///
     /// 'timebase manifest TRACE...' prints one to start from. An archive may contain its own.
     #[arg(long, value_name = "FILE")]

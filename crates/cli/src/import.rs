@@ -585,7 +585,7 @@ mod tests {
 
     /// A summary of a trace with one of everything.
     fn of_one() -> Summary {
-        use timebase_schema::{Events as Of, tables};
+        use timebase_schema::{Events as TableEvents, tables};
 
         let lost = |kind, is_data_loss, of_one| Lost {
             kind,
@@ -609,7 +609,7 @@ mod tests {
             LossKind::Damage,
         ];
         let of_tables = tables::ALL.iter().filter_map(|table| match table.events? {
-            Of::Rows { name, heading, one, noun } => Some(Events {
+            TableEvents::Rows { name, heading, one, noun } => Some(Events {
                 table: name,
                 heading,
                 one,
@@ -617,7 +617,7 @@ mod tests {
                 rows: 1,
                 unresolved: BTreeMap::new(),
             }),
-            Of::PartOf(_) => None,
+            TableEvents::PartOf(_) => None,
         });
         Summary {
             misplaced: 0,

@@ -51,7 +51,7 @@ const SHORTEST_BAR: usize = 10;
 /// The columns behind the line for `^C`.
 const RESERVED: u16 = 2;
 
-/// Whether and how progress is shown.
+/// The display of progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Progress {
     /// A bar, if standard error is a terminal

@@ -13,9 +13,9 @@ pub enum Report {
     Unplaced,
     /// The time of CPUs, processes and threads, and events by name
     TimeSpent,
-    /// How long threads waited for a CPU, and which threads ran instead
+    /// The time that threads waited for a CPU, and the threads that ran instead
     SchedLatency,
-    /// How long slices took, by name, and the slowest ones
+    /// The durations of slices by name, and the slowest slices
     Slices,
     /// The slices before and after a slice, along flows
     Flows,

@@ -8,11 +8,12 @@
 //! statement) would have needed rules of quoting, and an editor would not recognize it as SQL.
 //!
 //! Only comments between statements count. Within a statement they are notes, and within quotes
-//! they are no comments: the lexer knows.
+//! they are no comments.
+//!
+//! SQLite itself tells where a statement ends only when it prepares the statement. It cannot prepare a
+//! statement that reads a table which an earlier statement makes. So the tokens tell it here.
 
-pub mod lexer;
-
-use lexer::{TokenKind, token};
+use timebase_sql::token::{Kind, Token, Tokens};
 
 /// A text of SQL.
 #[derive(Debug)]
@@ -93,40 +94,35 @@ impl<'a> Script<'a> {
     pub fn parse(text: &'a str) -> Script<'a> {
         // Editors of Windows put this mark there, and SQLite skips it.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let bytes = text.as_bytes();
         let mut script = Script { statements: Vec::new(), declared: Vec::new(), is_complete: true };
         let mut seen = Seen::Nothing;
         let mut next_title = None;
         let mut parameters = Vec::new();
         let mut start = 0;
-        let mut at = 0;
         let mut is_open = false;
-        while let Some(token) = token(bytes, at) {
-            let (from, end) = (at, at + token.length);
-            let part = &text[from..end];
-            at = end;
-            is_open = token.is_open;
+        for token in Tokens::of(text) {
+            is_open = token.is_open();
             if seen == Seen::Nothing {
-                start = from;
-                if token.kind == TokenKind::LineComment && starts_line(text, from) {
-                    next_title = title(part).or(next_title);
+                start = token.start;
+                if token.is_line_comment() && starts_line(text, start) {
+                    next_title = title(token.text).or(next_title);
                     if script.statements.is_empty() {
-                        script.declared.extend(declared(part));
+                        script.declared.extend(declared(token.text));
                     }
                 }
             }
             // The variables of a declaration in PerfettoSQL are its arguments.
-            if token.kind == TokenKind::Parameter
-                && !parameters.contains(&&part[1..])
-                && !is_declaration(&text[start..from])
+            if let Some(name) = parameter(token)
+                && !parameters.contains(&name)
+                && !is_declaration(&text[start..token.start])
             {
-                parameters.push(&part[1..]);
+                parameters.push(name);
             }
             let was = seen;
-            seen = after(seen, token.kind, part);
-            if token.kind == TokenKind::Semicolon && seen == Seen::Nothing && was != Seen::Nothing {
+            seen = after(seen, token);
+            if token.is_sign(";") && seen == Seen::Nothing && was != Seen::Nothing {
                 script.statements.push(Statement {
-                    sql: &text[start..end],
+                    sql: &text[start..token.end()],
                     title: next_title.take(),
                     parameters: std::mem::take(&mut parameters),
                 });
@@ -144,11 +140,17 @@ impl<'a> Script<'a> {
     }
 }
 
+/// The name of a parameter, without its sign; `None` for other tokens and for `?1`, which has no name.
+fn parameter(token: Token<'_>) -> Option<&str> {
+    let named = token.text.strip_prefix([':', '@', '$', '#']);
+    named.filter(|_| token.kind == Kind::Variable)
+}
+
 /// Whether a statement begins as `CREATE [OR REPLACE] PERFETTO FUNCTION` or `MACRO` does.
 fn is_declaration(start: &str) -> bool {
-    let mut words = lexer::tokens(start)
-        .filter(|(kind, _)| !kind.is_blank())
-        .map(|(_, text)| text.to_ascii_uppercase());
+    let mut words = Tokens::of(start)
+        .filter(|token| !token.kind.is_blank())
+        .map(|token| token.text.to_ascii_uppercase());
     let mut next = || words.next().unwrap_or_default();
     if next() != "CREATE" {
         return false;
@@ -160,20 +162,20 @@ fn is_declaration(start: &str) -> bool {
     word == "PERFETTO" && matches!(next().as_str(), "FUNCTION" | "MACRO")
 }
 
-fn after(seen: Seen, kind: TokenKind, text: &str) -> Seen {
-    let is = |keyword: &str| kind == TokenKind::Word && text.eq_ignore_ascii_case(keyword);
-    match (seen, kind) {
-        (_, kind) if kind.is_blank() => seen,
-        (Seen::Trigger | Seen::TriggerSemicolon, TokenKind::Semicolon) => Seen::TriggerSemicolon,
-        (_, TokenKind::Semicolon) => Seen::Nothing,
-        (Seen::Nothing, _) if is("EXPLAIN") => Seen::Explain,
-        (Seen::Nothing | Seen::Explain, _) if is("CREATE") => Seen::Create,
+fn after(seen: Seen, token: Token<'_>) -> Seen {
+    let is = |keyword| token.is_word(keyword);
+    match seen {
+        _ if token.kind.is_blank() => seen,
+        Seen::Trigger | Seen::TriggerSemicolon if token.is_sign(";") => Seen::TriggerSemicolon,
+        _ if token.is_sign(";") => Seen::Nothing,
+        Seen::Nothing if is("EXPLAIN") => Seen::Explain,
+        Seen::Nothing | Seen::Explain if is("CREATE") => Seen::Create,
         // EXPLAIN QUERY PLAN CREATE ... is a statement, too.
-        (Seen::Explain, _) if is("QUERY") || is("PLAN") => Seen::Explain,
-        (Seen::Create, _) if is("TEMP") || is("TEMPORARY") => Seen::Create,
-        (Seen::Create, _) if is("TRIGGER") => Seen::Trigger,
-        (Seen::TriggerSemicolon, _) if is("END") => Seen::TriggerEnd,
-        (Seen::Trigger | Seen::TriggerSemicolon | Seen::TriggerEnd, _) => Seen::Trigger,
+        Seen::Explain if is("QUERY") || is("PLAN") => Seen::Explain,
+        Seen::Create if is("TEMP") || is("TEMPORARY") => Seen::Create,
+        Seen::Create if is("TRIGGER") => Seen::Trigger,
+        Seen::TriggerSemicolon if is("END") => Seen::TriggerEnd,
+        Seen::Trigger | Seen::TriggerSemicolon | Seen::TriggerEnd => Seen::Trigger,
         _ => Seen::Other,
     }
 }
@@ -224,8 +226,8 @@ pub fn place(index: usize, title: Option<&str>) -> String {
 /// Whether SQLite accepts the text as a parameter's name, after the sign.
 pub fn is_name(text: &str) -> bool {
     let written = format!(":{text}");
-    let token = lexer::token(written.as_bytes(), 0);
-    token.is_some_and(|token| token.kind == TokenKind::Parameter && token.length == written.len())
+    let token = Tokens::of(&written).next();
+    token.is_some_and(|token| token.kind == Kind::Variable && token.text == written)
 }
 
 #[cfg(test)]

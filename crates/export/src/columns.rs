@@ -55,7 +55,8 @@ impl Type {
     }
 }
 
-/// Columns without a declared type, because views compute them.
+/// Columns without a declared type, because views compute them. A CAST in the view does not help: SQLite 3.40 has no
+/// type for it either, and a query that compares the column would no longer use an index.
 const COMPUTED: &[(&str, Type, &[&str])] = &[
     ("ftrace_event", Type::Int64, &["timestamp", "ucpu"]),
     ("ftrace_event", Type::String, &["unresolved"]),

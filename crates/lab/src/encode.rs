@@ -420,18 +420,20 @@ fn number_unless_zero(out: &mut Vec<u8>, field: u32, value: u64) {
     }
 }
 
-fn number(out: &mut Vec<u8>, field: u32, value: u64) {
+#[inline]
+pub fn number(out: &mut Vec<u8>, field: u32, value: u64) {
     varint(out, u64::from(field) << 3);
     varint(out, value);
 }
 
-fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
+pub fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     varint(out, u64::from(field) << 3 | 2);
     varint(out, value.len() as u64);
     out.extend_from_slice(value);
 }
 
-fn varint(out: &mut Vec<u8>, mut value: u64) {
+#[inline]
+pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

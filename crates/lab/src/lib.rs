@@ -3,13 +3,15 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`synth`] | traces, and sets of several machines or files, whose true times are known |
-//! | [`encode`] | the bytes of a trace, written by hand |
+//! | [`encode`], [`decode`] | the bytes of a trace, written and read by hand |
 //! | [`naive`] | the required results of an import of clocks, written as plainly as possible from the rules |
 //! | [`accuracy`] | the errors of an import's times, on generated and on recorded traces |
 //! | [`reliability`] | damaged copies of traces, and how much of them an import keeps |
 //! | [`fuzz`] | properties that hold for any input, a function for each parser; `fuzz/` has the fuzzers |
 
 pub mod accuracy;
+#[allow(missing_docs)]
+pub mod decode;
 #[allow(missing_docs)]
 pub mod encode;
 

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use timebase_import::{Monitor, Options, Source, import};
+use timebase_lab::decode::fields;
 use timebase_lab::synth::{Form, Row, Set, SetSummary, SetTruth, write_set, write_set_with_truth};
 
 use common::Memory;
@@ -44,57 +45,14 @@ fn small(form: Form) -> Set {
     Set { machine: set.machine.clone().records(4000), processes: 3, guests: 2, ..set }
 }
 
-/// The fields of a message.
-fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
-    let mut all = Vec::new();
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes);
-        let field = match key & 7 {
-            0 => Field::Number(varint(&mut bytes)),
-            1 => Field::Bytes(bytes.split_off(..8).unwrap()),
-            2 => {
-                let length = varint(&mut bytes) as usize;
-                Field::Bytes(bytes.split_off(..length).unwrap())
-            }
-            other => unreachable!("wire type {other}"),
-        };
-        all.push((key >> 3, field));
-    }
-    all
+fn numbers(bytes: &[u8], field: u32) -> Option<u64> {
+    let mut all = fields(bytes).unwrap().into_iter();
+    all.find(|found| found.number == field).map(|found| found.value.number())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Field<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
-}
-
-fn varint(bytes: &mut &[u8]) -> u64 {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.split_off_first().unwrap();
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            break;
-        }
-    }
-    value
-}
-
-fn numbers(bytes: &[u8], field: u64) -> Option<u64> {
-    fields(bytes).into_iter().find_map(|(number, value)| match value {
-        Field::Number(value) if number == field => Some(value),
-        _ => None,
-    })
-}
-
-fn messages(bytes: &[u8], field: u64) -> Vec<&[u8]> {
-    let all = fields(bytes).into_iter();
-    all.filter_map(|(number, value)| match value {
-        Field::Bytes(value) if number == field => Some(value),
-        _ => None,
-    })
-    .collect()
+fn messages(bytes: &[u8], field: u32) -> Vec<&[u8]> {
+    let all = fields(bytes).unwrap().into_iter();
+    all.filter(|found| found.number == field).map(|found| found.value.bytes()).collect()
 }
 
 fn packets(trace: &[u8]) -> Vec<&[u8]> {

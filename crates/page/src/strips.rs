@@ -83,7 +83,7 @@ pub fn draw(
     })
     .reading("clock snapshots")?;
     // Packets come after the snapshots, because their distance from the snapshots is computed.
-    each(database, PACKETS, &places, &mut strips, |strip, ts| {
+    each(database, &packets(), &places, &mut strips, |strip, ts| {
         strip.packet(ts, part(ts, span));
     })
     .reading("packets")?;
@@ -117,14 +117,15 @@ const SNAPSHOTS: &str = "SELECT machine_id, clock_id, seq_id, ts, trace_file_id 
 
 /// The packets with their clocks, as in the view packet_clock. The view would be computed again for
 /// each packet.
-const PACKETS: &str = "
-    SELECT p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0), p.ts,
-           coalesce(x.file, iif(p.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from
-                                OR t.is_pinned AND p.clock_id = 11, p.trace_file_id, -1))
-    FROM packet AS p
-    LEFT JOIN part AS t ON t.trace_file_id = p.trace_file_id AND t.machine_id = p.machine_id
-    LEFT JOIN packet_clock_record AS x ON x.packet_id = p.id
-    WHERE p.ts IS NOT NULL AND p.clock_id IS NOT NULL";
+fn packets() -> String {
+    format!(
+        "SELECT p.machine_id, p.clock_id, iif(p.clock_id BETWEEN 64 AND 127, p.seq_id, 0), p.ts,
+                iif(p.clock_id BETWEEN 64 AND 127, p.trace_file_id, coalesce({}, -1))
+         FROM packet AS p
+         WHERE p.ts IS NOT NULL AND p.clock_id IS NOT NULL",
+        timebase_schema::owner("p.id", "p")
+    )
+}
 
 /// Gives the times of rows to the strips of their clocks.
 fn each(

@@ -42,7 +42,9 @@
 //! | which version of a table a statement sees | `session.rs` |
 //! | how a function looks up one of many rows in every call | `lookup.rs`, `held_marks.rs` |
 //! | how a table-valued function queries, and where its panics end | `virtual_table.rs` |
+//! | how SQLite calls a virtual table | `module.rs` |
 //! | how SQLite calls one that makes all rows of a call at once | `table_function.rs` |
+//! | what a token of SQL is | `token.rs` |
 //! | the error for a wrong argument | `arguments.rs` |
 //! | how rows of a table are read | `database.rs` |
 //! | the form of an error in SQL | `error.rs` |
@@ -70,9 +72,9 @@ mod fixture;
 pub mod ftrace;
 mod function;
 mod held_marks;
-pub mod intrinsics;
 mod lookup;
 mod mark;
+pub mod module;
 pub mod packets;
 pub mod perfetto;
 pub mod plain;
@@ -82,6 +84,7 @@ pub mod slices;
 mod sqlite;
 pub mod standard;
 mod table_function;
+pub mod token;
 mod value;
 mod virtual_table;
 

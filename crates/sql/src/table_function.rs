@@ -1,18 +1,12 @@
 //! Table-valued functions that make all rows of a call at once.
 
-use std::borrow::Cow;
-use std::ffi::{CStr, CString, c_int};
-use std::marker::PhantomData;
-use std::rc::Rc;
+use std::ffi::c_int;
 
-use rusqlite::vtab::{
-    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
-    VTabCursor,
-};
+use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo};
 use rusqlite::{Connection, ffi};
 
 use crate::error::{Error, Result};
-use crate::virtual_table::caught;
+use crate::module::{self, Connecting, VirtualTable};
 
 /// Such a function. All of its arguments must be given.
 pub(crate) trait TableFunction: Sized + 'static {
@@ -46,52 +40,29 @@ pub(crate) trait TableFunction: Sized + 'static {
 
 /// Registers a function on a connection.
 pub(crate) fn register<F: TableFunction>(conn: &Connection) -> rusqlite::Result<()> {
-    conn.create_module(F::NAME, &Table::<F>::MODULE, None)
+    module::register_function::<Calls<F>>(conn, F::NAME, None)
 }
 
-#[repr(C)]
-struct Table<F> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
-    function: Rc<F>,
-}
+struct Calls<F>(F);
 
-impl<F: TableFunction> Table<F> {
-    const MODULE: Module<'static, Table<F>> = Module::eponymous_only_module();
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab, F: TableFunction> VTab<'vtab> for Table<F> {
+impl<F: TableFunction> VirtualTable for Calls<F> {
     type Aux = ();
-    type Cursor = Cursor<'vtab, F>;
+    type Cursor = Vec<F::Row>;
 
-    fn connect(
-        db: &mut VTabConnection,
-        _aux: Option<&()>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        _args: &[&[u8]],
-    ) -> rusqlite::Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::Innocuous)?;
+    fn connect(call: &Connecting<'_, ()>) -> rusqlite::Result<(String, Self)> {
         let columns = F::COLUMNS.iter().map(|column| {
             let declared = if F::TEXTS.contains(column) { "TEXT" } else { "INTEGER" };
             format!("{column} {declared}")
         });
         let arguments = F::ARGUMENTS.iter().map(|name| format!("{name} HIDDEN"));
         let all: Vec<String> = columns.chain(arguments).collect();
-        let declaration = format!("CREATE TABLE x ({})", all.join(", "));
-        let declaration = CString::new(declaration).map_err(Error::new)?;
-        let table = Table {
-            base: ffi::sqlite3_vtab::default(),
-            // SAFETY: a virtual table never outlives its connection, and only calls of that
-            // connection use it.
-            function: Rc::new(unsafe { F::new(db.handle()) }),
-        };
-        Ok((Cow::Owned(declaration), table))
+        // SAFETY: a virtual table never outlives its connection, and only calls of that
+        // connection use it.
+        let function = unsafe { F::new(call.conn) };
+        Ok((format!("CREATE TABLE x ({})", all.join(", ")), Calls(function)))
     }
 
-    fn best_index(&self, info: &mut IndexInfo) -> rusqlite::Result<bool> {
+    fn plan(&self, info: &mut IndexInfo) -> rusqlite::Result<bool> {
         let mut given = vec![false; F::ARGUMENTS.len()];
         for (constraint, mut usage) in info.constraints_and_usages() {
             let column = usize::try_from(constraint.column()).unwrap_or_default();
@@ -122,62 +93,38 @@ unsafe impl<'vtab, F: TableFunction> VTab<'vtab> for Table<F> {
         Ok(true)
     }
 
-    fn open(&'vtab mut self) -> rusqlite::Result<Cursor<'vtab, F>> {
-        Ok(Cursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            function: Rc::clone(&self.function),
-            rows: Vec::new(),
-            at: 0,
-            phantom: PhantomData,
-        })
+    fn open(&self) -> Vec<F::Row> {
+        Vec::new()
     }
-}
 
-#[repr(C)]
-struct Cursor<'vtab, F: TableFunction> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    function: Rc<F>,
-    rows: Vec<F::Row>,
-    at: usize,
-    phantom: PhantomData<&'vtab Table<F>>,
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl<F: TableFunction> VTabCursor for Cursor<'_, F> {
-    fn filter(
-        &mut self,
+    fn begin(
+        &self,
+        rows: &mut Vec<F::Row>,
         _number: c_int,
-        _plan: Option<&str>,
+        _plan: &str,
         args: &Filters<'_>,
     ) -> rusqlite::Result<()> {
-        (self.rows, self.at) = (Vec::new(), 0);
-        caught(|| {
-            self.rows = self.function.rows(args)?;
-            Ok(())
-        })
-    }
-
-    fn next(&mut self) -> rusqlite::Result<()> {
-        self.at = self.at.saturating_add(1);
+        rows.clear();
+        *rows = self.0.rows(args)?;
         Ok(())
     }
 
-    fn eof(&self) -> bool {
-        self.at >= self.rows.len()
+    fn is_end(&self, rows: &Vec<F::Row>, at: usize) -> bool {
+        at >= rows.len()
     }
 
-    fn column(&self, ctx: &mut Context, column: c_int) -> rusqlite::Result<()> {
-        let column = usize::try_from(column).unwrap_or(usize::MAX);
-        let row = self.rows.get(self.at);
+    fn column(
+        &self,
+        rows: &Vec<F::Row>,
+        at: usize,
+        column: usize,
+        ctx: &mut Context,
+    ) -> rusqlite::Result<()> {
+        let row = rows.get(at);
         let name = F::COLUMNS.get(column);
         if name.is_some_and(|name| F::TEXTS.contains(name)) {
             return ctx.set_result(row.and_then(|row| F::text(row, column)));
         }
         ctx.set_result(row.and_then(|row| F::column(row, column)))
-    }
-
-    fn rowid(&self) -> rusqlite::Result<i64> {
-        Ok(i64::try_from(self.at).unwrap_or(i64::MAX))
     }
 }

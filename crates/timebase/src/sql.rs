@@ -31,7 +31,6 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     timebase_sql::callstacks::register(conn)?;
     timebase_sql::ftrace::register(conn)?;
     timebase_sql::standard::register(conn)?;
-    timebase_sql::intrinsics::register(conn)?;
     timebase_resolver::sql::add_intrinsics(&mut &*conn)?;
     timebase_sql::perfetto::register(conn)
 }

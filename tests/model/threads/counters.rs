@@ -2,7 +2,7 @@
 
 use super::args::{Args, Said};
 use super::processes::{Processes, Upid, Utid};
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 
 /// A row of `counter` with its track.
 #[derive(Debug)]
@@ -21,11 +21,11 @@ impl Counter {
     /// Its track in the end (M4).
     pub fn settled(&self, processes: &Processes) -> Track {
         let mut track = self.track.clone();
-        if let Of::Thread(utid) = self.track.of
+        if let TrackOwner::Thread(utid) = self.track.of
             && self.of_process
         {
             match processes.threads[utid].process {
-                Some(upid) => track.of = Of::Process(upid),
+                Some(upid) => track.of = TrackOwner::Process(upid),
                 None => track.kind += "_thread_fallback",
             }
         }
@@ -57,27 +57,27 @@ impl Counters {
 }
 
 /// The counters of one moment.
-pub struct At<'a> {
+pub struct Moment<'a> {
     pub counters: &'a mut Counters,
     pub time: i64,
 }
 
-impl At<'_> {
-    pub fn push(&mut self, of: Of, kind: &str, name: &str, value: f64) -> &mut Counter {
+impl Moment<'_> {
+    pub fn push(&mut self, of: TrackOwner, kind: &str, name: &str, value: f64) -> &mut Counter {
         let track = Track::named(kind, name, of);
         self.counters.push(track, self.time, value)
     }
 
-    pub fn with_unit(&mut self, of: Of, kind: &str, name: &str, unit: &str, value: f64) {
+    pub fn with_unit(&mut self, of: TrackOwner, kind: &str, name: &str, unit: &str, value: f64) {
         self.push(of, kind, name, value).track.unit = Some(unit.to_owned());
     }
 
     /// M4
     pub fn of_thread(&mut self, thread: Utid, kind: &str, name: &str, value: f64) {
-        self.push(Of::Thread(thread), kind, name, value).of_process = true;
+        self.push(TrackOwner::Thread(thread), kind, name, value).of_process = true;
     }
 
     pub fn of_process(&mut self, process: Upid, kind: &str, name: &str, value: f64) {
-        self.push(Of::Process(process), kind, name, value);
+        self.push(TrackOwner::Process(process), kind, name, value);
     }
 }

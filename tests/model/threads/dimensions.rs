@@ -1,7 +1,7 @@
 //! The descriptions of tracks (TK1, TK3).
 
 use super::args::{Args, Said};
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 
 /// The table of TK1: types and the form of their names. `{x}` is a text, `<x>` a number, `#` a number that the owner
 /// already has.
@@ -62,15 +62,15 @@ pub fn dimensions(track: &Track) -> Args {
     let mut args = Args::default();
     let mut int = |key, value: i64| args.say(key, Said::Int(value));
     match track.of {
-        Of::Thread(utid) => int("utid", utid as i64),
-        Of::Process(upid) => int("upid", upid as i64),
-        Of::ProcessOnGpu(upid, gpu) => {
+        TrackOwner::Thread(utid) => int("utid", utid as i64),
+        TrackOwner::Process(upid) => int("upid", upid as i64),
+        TrackOwner::ProcessOnGpu(upid, gpu) => {
             int("upid", upid as i64);
             int("gpu", gpu);
         }
-        Of::Cpu(_, cpu) => int("cpu", cpu.into()),
-        Of::Gpu(_, gpu) => int("gpu", gpu),
-        Of::Machine(_) => {}
+        TrackOwner::Cpu(_, cpu) => int("cpu", cpu.into()),
+        TrackOwner::Gpu(_, gpu) => int("gpu", gpu),
+        TrackOwner::Machine(_) => {}
     }
     if LANES.contains(&&*track.kind) {
         int("track_compressor_idx", track.number.0 as i64);

@@ -3,7 +3,7 @@
 use super::args::{Args, Said};
 use super::machines::Machine;
 use super::packets::Packets;
-use super::tracks::{Of, Row, Track, TrackId};
+use super::tracks::{Row, Track, TrackId, TrackOwner};
 use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
@@ -148,7 +148,7 @@ impl World<'_> {
             Some((.., track)) => *track,
             None => {
                 let track = self.slices.tracks.make(Row {
-                    track: Track::new(kind, name.as_deref(), Of::Machine(machine)),
+                    track: Track::new(kind, name.as_deref(), TrackOwner::Machine(machine)),
                     parent: None,
                     source,
                     is_counter: true,

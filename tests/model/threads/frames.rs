@@ -4,7 +4,7 @@ use super::args::{Args, Said};
 use super::machines::Machine;
 use super::processes::Upid;
 use super::slices::SliceId;
-use super::tracks::{Of, Row, Track, TrackId};
+use super::tracks::{Row, Track, TrackId, TrackOwner};
 use super::wire::Message;
 use super::world::World;
 
@@ -180,7 +180,7 @@ impl World<'_> {
             true => ("android_actual_frame_timeline", "Actual Timeline"),
         };
         let track = self.slices.tracks.make(Row {
-            track: Track::named(kind, name, Of::Process(upid)),
+            track: Track::named(kind, name, TrackOwner::Process(upid)),
             parent: None,
             source: Args::default(),
             is_counter: false,

@@ -3,7 +3,7 @@
 use super::machines::Machine;
 use super::processes::{Utid, rank};
 use super::scheduling::{Cpu, RUNNING, Slice, State};
-use super::tracks::Of;
+use super::tracks::TrackOwner;
 use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
@@ -173,14 +173,19 @@ impl World<'_> {
     pub fn generic_frequency(&mut self, machine: Machine, time: i64, field: u32, of: &Message) {
         if field == 129 {
             let value = f64::from(of.unsigned(2) as u32);
-            let gpu = Of::Gpu(machine, i64::from(of.unsigned(1) as u32));
+            let gpu = TrackOwner::Gpu(machine, i64::from(of.unsigned(1) as u32));
             self.at(time).with_unit(gpu, "gpu_frequency", "gpufreq", "kHz", value);
             return;
         }
         let cpu = i64::from(of.unsigned(1) as u32);
         if self.cpu(machine, cpu) {
             let value = of.signed(2) as f64 / 1000.0;
-            self.at(time).push(Of::Cpu(machine, cpu as u32), "cpu_frequency", "cpufreq", value);
+            self.at(time).push(
+                TrackOwner::Cpu(machine, cpu as u32),
+                "cpu_frequency",
+                "cpufreq",
+                value,
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::args::{Args, Said};
 use super::machines::Machine;
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
@@ -66,7 +66,8 @@ impl Stages {
             };
             let is_first = !self.queues.contains_key(&(machine, number));
             for (m, its, first, renamed) in &mut self.firsts {
-                let is_its = (*m, *its, first.of) == (machine, number, Of::Gpu(machine, gpu));
+                let is_its =
+                    (*m, *its, first.of) == (machine, number, TrackOwner::Gpu(machine, gpu));
                 if is_its && is_first {
                     *renamed = Some((name.clone(), queue.text(2)));
                 }
@@ -110,7 +111,7 @@ impl World<'_> {
             is_unnamed = known.is_none();
             (false, number, known)
         };
-        let of = Of::Gpu(machine, gpu);
+        let of = TrackOwner::Gpu(machine, gpu);
         let set = self.stage_track(of, (by_iid, queue), named);
         let of_stage = event.number(14).map(specification);
         let name = self.stage_name(machine, packet, event, of_stage.as_ref());
@@ -166,7 +167,12 @@ impl World<'_> {
     }
 
     /// The lanes of a queue (GP3, TK1, TK3).
-    fn stage_track(&self, of: Of, (by_iid, queue): (bool, i64), named: Option<Named>) -> Track {
+    fn stage_track(
+        &self,
+        of: TrackOwner,
+        (by_iid, queue): (bool, i64),
+        named: Option<Named>,
+    ) -> Track {
         let unknown = format!("Unknown GPU Queue {queue}");
         let name = named.as_ref().map_or(&unknown, |(name, _)| name);
         let source = if by_iid { "iid" } else { "id" };

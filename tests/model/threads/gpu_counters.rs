@@ -3,7 +3,7 @@
 use super::args::Said;
 use super::machines::Machine;
 use super::packets::{Packets, Read};
-use super::tracks::{Aside, Of, Track, TrackId};
+use super::tracks::{Aside, Track, TrackId, TrackOwner};
 use super::wire::Message;
 use super::world::World;
 
@@ -153,7 +153,7 @@ impl Descriptors {
             unit: unit(first),
             source: Aside(vec![("description", said)]),
             description: Aside(description),
-            ..Track::named("gpu_counter", &name, Of::Gpu(machine, of.gpu))
+            ..Track::named("gpu_counter", &name, TrackOwner::Gpu(machine, of.gpu))
         }
     }
 }
@@ -265,11 +265,11 @@ impl World<'_> {
     pub fn gpu_memory(&mut self, machine: Machine, time: i64, event: &Message) {
         let (gpu, pid) = (event.id(1), event.id(2));
         let (of, kind) = if pid == 0 {
-            (Of::Gpu(machine, gpu), "gpu_memory")
+            (TrackOwner::Gpu(machine, gpu), "gpu_memory")
         } else {
             self.processes.bind(machine, pid, pid);
             let upid = self.processes.process(machine, pid);
-            (Of::ProcessOnGpu(upid, gpu), "process_gpu_memory")
+            (TrackOwner::ProcessOnGpu(upid, gpu), "process_gpu_memory")
         };
         let size = event.unsigned(3) as f64;
         self.at(time).with_unit(of, kind, "GPU Memory", "bytes", size);

@@ -1,12 +1,12 @@
 //! Events in the full encoding: P10 to P12, W3, W4, W6, B3 and B7 to B10, M2, M3, M5.
 
 use super::args::Said;
-use super::counters::At;
+use super::counters::Moment;
 use super::order::Ftrace;
 use super::prints::{self, Print};
 use super::processes::{Utid, rank};
 use super::scheduling::Switch;
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 use super::world::World;
 use std::collections::BTreeMap;
 
@@ -151,8 +151,11 @@ impl World<'_> {
     /// B9
     fn irq(&mut self, context: &Context<'_>) {
         let cpu = context.event.cpu;
-        let track =
-            Track::named("cpu_irq", &format!("Irq Cpu {cpu}"), Of::Cpu(context.machine, cpu));
+        let track = Track::named(
+            "cpu_irq",
+            &format!("Irq Cpu {cpu}"),
+            TrackOwner::Cpu(context.machine, cpu),
+        );
         if context.event.kind == 36 {
             let name = context.event.fields.text(2).unwrap_or_default();
             let name = format!("IRQ ({name})");
@@ -187,7 +190,7 @@ impl World<'_> {
         let track = Track::named(
             "cpu_softirq",
             &format!("SoftIrq Cpu {cpu}"),
-            Of::Cpu(context.machine, cpu),
+            TrackOwner::Cpu(context.machine, cpu),
         );
         let Some(name) = NAMES.get(context.event.fields.id(1) as usize) else {
             return;
@@ -215,7 +218,7 @@ impl World<'_> {
     /// A set of lanes of a process (B3).
     fn set(&mut self, machine: usize, kind: &'static str, name: &str, tgid: i64) -> Track {
         let upid = self.processes.process(machine, tgid);
-        Track::named(kind, name, Of::Process(upid))
+        Track::named(kind, name, TrackOwner::Process(upid))
     }
 
     /// B3, B7
@@ -247,7 +250,8 @@ impl World<'_> {
                 self.slices.end_alone_on_lane(time, &set, cookie);
             }
             Print::TrackInstant(_, track, name) if track == "DeviceStateChanged" => {
-                let set = Track::named("android_device_state", &track, Of::Machine(machine));
+                let set =
+                    Track::named("android_device_state", &track, TrackOwner::Machine(machine));
                 self.slices.instant_on_lane(time, &set, &name);
             }
             Print::TrackInstant(tgid, track, name) => {
@@ -289,14 +293,14 @@ impl World<'_> {
             name if name.starts_with("battery_stats.") => Some("battery_stats"),
             _ => None,
         };
-        let mut at = At { counters: &mut self.counters, time };
+        let mut at = Moment { counters: &mut self.counters, time };
         if let Some(kind) = of_machine {
-            at.push(Of::Machine(machine), kind, name, value as f64);
+            at.push(TrackOwner::Machine(machine), kind, name, value as f64);
             return;
         }
         let upid = self.processes.process(machine, tgid);
         let utid = self.processes.thread(machine, emitter) as u64;
-        at.push(Of::Process(upid), "atrace_counter", name, value as f64)
+        at.push(TrackOwner::Process(upid), "atrace_counter", name, value as f64)
             .say("utid", Said::Uint(utid));
         if name == "kill_one_process" && value != 0 {
             self.kill(machine, time, i64::from(value as u32));
@@ -306,7 +310,7 @@ impl World<'_> {
     /// An instant on the track of a killed process (B7).
     fn kill(&mut self, machine: usize, time: i64, pid: i64) {
         let upid = self.processes.process(machine, pid);
-        let track = Track::named("android_lmk", "LMK", Of::Process(upid));
+        let track = Track::named("android_lmk", "LMK", TrackOwner::Process(upid));
         self.slices.instant(time, &track, "mem.lmk");
     }
 
@@ -320,7 +324,7 @@ impl World<'_> {
             return;
         };
         let upid = self.processes.process(machine, pid);
-        let mut at = At { counters: &mut self.counters, time };
+        let mut at = Moment { counters: &mut self.counters, time };
         at.of_process(upid, "oom_score_adj", "oom_score_adj", adj as f64);
         self.kill(machine, time, pid);
     }
@@ -330,8 +334,8 @@ impl World<'_> {
         let Context { machine, time, event, .. } = *context;
         let fields = &event.fields;
         let value = |field| fields.unsigned(field) as f64;
-        let mut at = At { counters: &mut self.counters, time };
-        let all = Of::Machine(machine);
+        let mut at = Moment { counters: &mut self.counters, time };
+        let all = TrackOwner::Machine(machine);
         match event.kind {
             // cpu_frequency, cpu_frequency_limits, cpu_idle
             11 | 13 => {
@@ -341,13 +345,13 @@ impl World<'_> {
                 };
                 let cpu = fields.id(2);
                 if self.cpu(machine, cpu) {
-                    self.at(time).push(Of::Cpu(machine, cpu as u32), kind, name, value(1));
+                    self.at(time).push(TrackOwner::Cpu(machine, cpu as u32), kind, name, value(1));
                 }
             }
             12 => {
                 let cpu = fields.id(3);
                 if self.cpu(machine, cpu) {
-                    let of = Of::Cpu(machine, cpu as u32);
+                    let of = TrackOwner::Cpu(machine, cpu as u32);
                     let (max, min) = ("cpu_max_frequency_limit", "cpu_min_frequency_limit");
                     let mut at = self.at(time);
                     at.push(of, max, &format!("Cpu {cpu} Max Freq Limit"), value(2));
@@ -365,11 +369,11 @@ impl World<'_> {
             }
             // gpu_frequency, kgsl_gpu_frequency
             332 => {
-                let of = Of::Gpu(machine, fields.id(1));
+                let of = TrackOwner::Gpu(machine, fields.id(1));
                 at.with_unit(of, "gpu_frequency", "gpufreq", "kHz", value(2));
             }
             509 => {
-                let of = Of::Gpu(machine, fields.id(2));
+                let of = TrackOwner::Gpu(machine, fields.id(2));
                 at.with_unit(of, "gpu_frequency", "gpufreq", "kHz", value(1) * 1000.0);
             }
             // thermal_temperature
@@ -397,7 +401,7 @@ impl World<'_> {
                 let track = heap(Track::named(kind, name, all));
                 at.counters.push(track, time, value(3));
                 let name = format!("{name}_change");
-                let track = heap(Track::named(change, &name, Of::Thread(emitter)));
+                let track = heap(Track::named(change, &name, TrackOwner::Thread(emitter)));
                 let counter = at.counters.push(track, time, length as f64);
                 if event.kind == 351 {
                     counter.say("inode", Said::Uint(fields.unsigned(1)));
@@ -431,7 +435,7 @@ impl World<'_> {
                 let track = Track::named("ion", &name, all).told("heap_name", Some(heap.clone()));
                 at.counters.push(track, time, total as f64);
                 let name = format!("mem.ion_change{of_heap}");
-                let track = Track::named("ion_change", &name, Of::Thread(emitter));
+                let track = Track::named("ion_change", &name, TrackOwner::Thread(emitter));
                 let track = track.told("heap_name", Some(heap));
                 at.counters.push(track, time, change as f64);
             }

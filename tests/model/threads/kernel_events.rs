@@ -8,7 +8,7 @@ use super::kernel_queues::Queues;
 use super::kernel_steps::Steps;
 use super::processes::Utid;
 use super::slices::SliceId;
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 use super::wire::Message;
 use super::world::{CPUS, World};
 
@@ -53,7 +53,7 @@ pub fn hexadecimal(number: u64) -> String {
 
 impl World<'_> {
     pub fn on(&self, now: &Now<'_>, kind: &str, name: &str) -> Track {
-        Track::named(kind, name, Of::Machine(now.machine))
+        Track::named(kind, name, TrackOwner::Machine(now.machine))
     }
 
     /// A slice begins (duration −1), or is an instant.
@@ -104,10 +104,10 @@ impl World<'_> {
     }
 
     /// The owner of a cpu's tracks, if this cpu exists (KE47).
-    fn of_cpu(&mut self, now: &Now<'_>, cpu: i64) -> Option<Of> {
+    fn of_cpu(&mut self, now: &Now<'_>, cpu: i64) -> Option<TrackOwner> {
         (cpu < CPUS).then(|| {
             self.cpus.insert((now.machine, cpu as u32));
-            Of::Cpu(now.machine, cpu as u32)
+            TrackOwner::Cpu(now.machine, cpu as u32)
         })
     }
 
@@ -220,7 +220,7 @@ impl World<'_> {
             return;
         };
         let of = match kind {
-            "thread_funcgraph" => Of::Thread(now.thread),
+            "thread_funcgraph" => TrackOwner::Thread(now.thread),
             _ => of,
         };
         let track = &Track::named(kind, &name, of);
@@ -328,7 +328,7 @@ impl World<'_> {
                 };
             }
             489 => {
-                let track = Track::new("linux_rpm", None, Of::Machine(now.machine))
+                let track = Track::new("linux_rpm", None, TrackOwner::Machine(now.machine))
                     .with("linux_device", Said::String(text));
                 self.kernel_end(now, &track, any, vec![]);
                 let word = match i32_of(fields, 2) {
@@ -367,7 +367,7 @@ impl World<'_> {
                 self.kernel_value(now, track, fields.unsigned(2) as f64, vec![]);
             }
             546 | 547 => {
-                let track = Track::new("block_io", None, Of::Machine(now.machine))
+                let track = Track::new("block_io", None, TrackOwner::Machine(now.machine))
                     .with("block_device", int(fields.signed(1)));
                 let told = vec![("sector", Said::Uint(fields.unsigned(2)))];
                 match now.kind {
@@ -405,7 +405,7 @@ impl World<'_> {
         }
         let upid = self.processes.process(now.machine, now.pid);
         let name = format!("f2fs_ckpt {}", now.pid);
-        let track = &Track::named("f2fs_write_checkpoint", &name, Of::Process(upid));
+        let track = &Track::named("f2fs_write_checkpoint", &name, TrackOwner::Process(upid));
         self.kernel_end(now, track, (None, None), vec![]);
         if phase == 2 {
             return;
@@ -440,7 +440,7 @@ impl World<'_> {
         let all = self.on(now, "fastrpc", &format!("mem.fastrpc[{word}]")).with("cid", int(cid));
         self.kernel_value(now, all, fields.unsigned(3) as f64, vec![]);
         let name = format!("mem.fastrpc_change[{word}]");
-        let own = Track::named("fastrpc_change", &name, Of::Thread(now.thread));
+        let own = Track::named("fastrpc_change", &name, TrackOwner::Thread(now.thread));
         let own = own.with("cid", int(cid));
         self.kernel_value(now, own, fields.signed(2) as f64, vec![]);
     }

@@ -2,7 +2,7 @@
 
 use super::args::{Args, Said};
 use super::tables::Tables;
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 use super::world::World;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -96,12 +96,12 @@ impl World<'_> {
             let track = &row.track;
             let mut args = Args::default();
             match track.of {
-                Of::Thread(utid) => args.say("utid", Said::Int(utid as i64)),
-                Of::Process(upid) | Of::ProcessOnGpu(upid, _) => {
+                TrackOwner::Thread(utid) => args.say("utid", Said::Int(utid as i64)),
+                TrackOwner::Process(upid) | TrackOwner::ProcessOnGpu(upid, _) => {
                     args.say("upid", Said::Int(upid as i64));
                 }
-                Of::Cpu(_, cpu) => args.say("cpu", Said::Int(cpu.into())),
-                Of::Machine(_) | Of::Gpu(..) => {}
+                TrackOwner::Cpu(_, cpu) => args.say("cpu", Said::Int(cpu.into())),
+                TrackOwner::Machine(_) | TrackOwner::Gpu(..) => {}
             }
             for (key, said) in &track.told.0 {
                 args.say(key, said.clone());

@@ -18,11 +18,11 @@ pub struct Event {
     place: usize,
     /// The machine's `raw_id`.
     pub machine: u32,
-    pub what: What,
+    pub what: EventKind,
 }
 
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum EventKind {
     Ftrace(Ftrace),
     /// A switch in the compact encoding.
     Switch {
@@ -114,7 +114,7 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
                 for line in log.messages(1) {
                     let (pid, tid) = (line.id(2), line.id(3));
                     let time = line.number(5).and_then(|t| packets.time_of_line(index, t));
-                    push(time, What::Line { pid, tid });
+                    push(time, EventKind::Line { pid, tid });
                 }
             }
             Some((Read::POWER_RAILS, rails)) => {
@@ -126,8 +126,11 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
                     let session = rails.unsigned(3);
                     let known = own.filter(|(_, late)| !late && packet.timestamp.is_some());
                     let known = known.filter(|_| !packets.waits(index) && packet.machine == 0);
-                    let energy =
-                        What::Energy { session, packet_time: known.map(|(time, _)| time), data };
+                    let energy = EventKind::Energy {
+                        session,
+                        packet_time: known.map(|(time, _)| time),
+                        data,
+                    };
                     push(at, energy);
                 }
             }
@@ -136,22 +139,22 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
                     Some(ns) => packets.time_of_boottime(index, ns.into()),
                     None => time,
                 };
-                push(at, What::Packet(Read::VULKAN_MEMORY, event.clone()));
+                push(at, EventKind::Packet(Read::VULKAN_MEMORY, event.clone()));
             }
             Some((Read::TRACK_EVENT, _)) => {
                 let time = world.track_events.get(&index).map(|(time, _)| *time);
-                push(time, What::Track);
+                push(time, EventKind::Track);
             }
             Some((Read::STREAMED, _)) => {
                 for sample in world.streamed.iter().filter(|one| one.packet == index) {
-                    push(Some((sample.time, false)), What::Streamed(sample.clone()));
+                    push(Some((sample.time, false)), EventKind::Streamed(sample.clone()));
                 }
             }
             Some((Read::CLOCK_SNAPSHOT | Read::SERVICE_EVENT, _)) => {}
             // Without a timestamp, its samples have no time (O2).
             Some((Read::GPU_COUNTERS, _)) if packet.timestamp.is_none() => {}
-            Some((field, payload)) => push(time, What::Packet(*field, payload.clone())),
-            None => push(time, What::Packet(0, Message::default())),
+            Some((field, payload)) => push(time, EventKind::Packet(*field, payload.clone())),
+            None => push(time, EventKind::Packet(0, Message::default())),
         }
         let seen = found.iter().filter(|event| !event.late);
         of_events = of_events.max(seen.map(|event| event.time).max());
@@ -178,14 +181,14 @@ pub fn is_left_out(bundle: &Message) -> bool {
 /// The times of a bundle's events, as far as they have any.
 pub fn timestamps(bundle: &Message) -> Vec<u64> {
     let compact = of_bundle(bundle).into_iter();
-    let compact = compact.filter(|(_, what)| !matches!(what, What::Ftrace(_)));
+    let compact = compact.filter(|(_, what)| !matches!(what, EventKind::Ftrace(_)));
     let full = bundle.messages(2).into_iter();
     let full = full.filter_map(|event| event.number(1));
     compact.map(|(time, _)| time).chain(full).collect()
 }
 
 /// The events of a bundle with their timestamps: compact switches, compact wakings, plain ones.
-fn of_bundle(bundle: &Message) -> Vec<(u64, What)> {
+fn of_bundle(bundle: &Message) -> Vec<(u64, EventKind)> {
     if is_left_out(bundle) {
         return Vec::new();
     }
@@ -207,7 +210,7 @@ fn of_bundle(bundle: &Message) -> Vec<(u64, What)> {
         else {
             continue;
         };
-        let switch = What::Switch {
+        let switch = EventKind::Switch {
             cpu,
             prev_state: state.cast_signed(),
             next_pid: i64::from(*pid as u32),
@@ -220,7 +223,7 @@ fn of_bundle(bundle: &Message) -> Vec<(u64, What)> {
     let [pids, flags] = [8, 12].map(|field| compact.numbers(field));
     for (time, (n, pid)) in times(7).zip(pids.iter().enumerate()) {
         let flags = flags.get(n).copied().unwrap_or(0);
-        let waking = What::Waking {
+        let waking = EventKind::Waking {
             cpu,
             pid: i64::from(*pid as u32),
             irq_context: i64::from(flags & 0x18 != 0),
@@ -239,7 +242,7 @@ fn of_bundle(bundle: &Message) -> Vec<(u64, What)> {
             fields: event.message(kind).unwrap_or_default(),
             partial: false,
         };
-        events.push((time, What::Ftrace(ftrace)));
+        events.push((time, EventKind::Ftrace(ftrace)));
     }
     events
 }
@@ -249,9 +252,9 @@ fn kind(event: &Message) -> Option<u32> {
     event.fields().find(|field| event.bytes(*field).is_some())
 }
 
-impl What {
+impl EventKind {
     fn is_ftrace(&self) -> bool {
-        matches!(self, What::Ftrace(_) | What::Switch { .. } | What::Waking { .. })
+        matches!(self, EventKind::Ftrace(_) | EventKind::Switch { .. } | EventKind::Waking { .. })
     }
 }
 
@@ -289,9 +292,9 @@ fn mark_partial(packets: &Packets, events: &mut [Event]) {
         let begin = of_machine.filter_map(|(_, begin)| *begin).max();
         let is_partial = begin.is_some_and(|begin| event.time < begin);
         match &mut event.what {
-            What::Ftrace(Ftrace { partial, .. })
-            | What::Switch { partial, .. }
-            | What::Waking { partial, .. } => *partial = is_partial,
+            EventKind::Ftrace(Ftrace { partial, .. })
+            | EventKind::Switch { partial, .. }
+            | EventKind::Waking { partial, .. } => *partial = is_partial,
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Heap profiles (HP).
 
 use super::profile_stacks::{Mapping, build_id, numbers, trimmed};
-use super::profiles::{Allocation, HeapProfile, Of};
+use super::profiles::{Allocation, HeapProfile, ProfilePacket};
 use super::wire::{Message, text};
 use super::world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ pub struct Dumps {
 }
 
 impl World<'_> {
-    pub fn heap_profile(&mut self, of: Of, message: &Message) {
+    pub fn heap_profile(&mut self, of: ProfilePacket, message: &Message) {
         let interval = self.interval(of.packet);
         let mut dumps = self.profiles.dumps.remove(&interval).unwrap_or_default();
         if !dumps.has_begun {
@@ -64,7 +64,7 @@ impl World<'_> {
     }
 
     /// HP2 to HP5
-    fn dump(&mut self, of: Of, dump: &Message, dumps: &mut Dumps) {
+    fn dump(&mut self, of: ProfilePacket, dump: &Message, dumps: &mut Dumps) {
         let packets = self.packets;
         let Some(end) = packets.time_of_coarse(of.packet, dump.unsigned(9)) else {
             return;
@@ -127,7 +127,7 @@ impl World<'_> {
     /// HP6
     fn heap_sample(
         &mut self,
-        of: Of,
+        of: ProfilePacket,
         (heap, time): (Heap, i64),
         (stack, callsite, now): (u64, usize, Sums),
         dumps: &mut Dumps,
@@ -160,7 +160,7 @@ impl World<'_> {
     }
 
     /// HP8
-    fn own_stacks(&mut self, of: Of, message: &Message, dumps: &mut Dumps) {
+    fn own_stacks(&mut self, of: ProfilePacket, message: &Message, dumps: &mut Dumps) {
         const STRING: &str = "stackprofile_invalid_string_id";
         for string in message.messages(1) {
             let bytes = string.bytes(2).unwrap_or_default().to_vec();

@@ -1,6 +1,6 @@
 //! Samples and their counters (PF, SS, CP3).
 
-use super::profiles::{Interval, Of};
+use super::profiles::{Interval, ProfilePacket};
 use super::sequences::Streamed;
 use super::wire::Message;
 use super::world::{CPUS, World};
@@ -145,7 +145,7 @@ impl World<'_> {
     }
 
     /// PF
-    pub fn perf_sample(&mut self, of: Of, message: &Message) {
+    pub fn perf_sample(&mut self, of: ProfilePacket, message: &Message) {
         let writer = self.writer(of.packet);
         let samples = &mut self.profiles.samples;
         let session = *samples.perf_sessions.entry(writer).or_insert_with(|| {
@@ -215,7 +215,7 @@ impl World<'_> {
     }
 
     /// PF2
-    fn perf_tracks(&mut self, of: Of, session: usize, cpu: u32) {
+    fn perf_tracks(&mut self, of: ProfilePacket, session: usize, cpu: u32) {
         let (machine, sequence) = self.writer(of.packet);
         let key = (machine, sequence, cpu);
         if self.profiles.samples.perf_cpus.contains_key(&key) {
@@ -280,7 +280,7 @@ impl World<'_> {
     }
 
     /// CP3
-    pub fn chrome_sample(&mut self, of: Of, sample: &Streamed) {
+    pub fn chrome_sample(&mut self, of: ProfilePacket, sample: &Streamed) {
         let numbers = (i64::from(sample.thread.pid as u32), sample.thread.tid);
         let trusted = sample.thread.trusted_pid;
         let (pid, tid) = self.outside(of.machine, trusted, numbers);
@@ -304,7 +304,12 @@ impl World<'_> {
     }
 
     /// A message in the sample, or an entry of interned data.
-    fn own_or(&mut self, of: Of, message: &Message, fields: [u32; 3]) -> Option<Message> {
+    fn own_or(
+        &mut self,
+        of: ProfilePacket,
+        message: &Message,
+        fields: [u32; 3],
+    ) -> Option<Message> {
         let [own, iid, interned] = fields;
         match message.message(own) {
             Some(own) => Some(own),
@@ -313,7 +318,7 @@ impl World<'_> {
     }
 
     /// SS
-    pub fn stack_sample(&mut self, of: Of, message: &Message) {
+    pub fn stack_sample(&mut self, of: ProfilePacket, message: &Message) {
         let defaults = self.packets.defaults(of.packet);
         let defaults = defaults.and_then(|defaults| defaults.message(100));
         let defaults = defaults.unwrap_or_default();
@@ -376,7 +381,7 @@ impl World<'_> {
     }
 
     /// SS3
-    fn async_context(&mut self, of: Of, id: u64) -> Option<usize> {
+    fn async_context(&mut self, of: ProfilePacket, id: u64) -> Option<usize> {
         let interval = self.interval(of.packet);
         let mut chain: Vec<(u64, Message)> = Vec::new();
         let mut next = id;
@@ -405,7 +410,7 @@ impl World<'_> {
     /// SS6
     fn weights(
         &mut self,
-        of: Of,
+        of: ProfilePacket,
         message: &Message,
         defaults: &Message,
         (session, cpu, source): (usize, Option<(usize, u32)>, &Option<String>),

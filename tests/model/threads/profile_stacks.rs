@@ -1,6 +1,6 @@
 //! Callstacks and symbols (CS, SY).
 
-use super::profiles::{Interval, Of};
+use super::profiles::{Interval, ProfilePacket};
 use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
@@ -254,7 +254,7 @@ impl World<'_> {
     }
 
     /// CS1, CS2
-    pub fn stack(&mut self, of: Of, upid: Option<usize>, iid: u64) -> Option<usize> {
+    pub fn stack(&mut self, of: ProfilePacket, upid: Option<usize>, iid: u64) -> Option<usize> {
         let used = (self.interval(of.packet), upid, iid);
         if let Some(known) = self.profiles.stacks.known_stacks.get(&used) {
             return Some(*known);
@@ -278,7 +278,7 @@ impl World<'_> {
     }
 
     /// CS4
-    fn stack_frame(&mut self, of: Of, upid: Option<usize>, iid: u64) -> Option<usize> {
+    fn stack_frame(&mut self, of: ProfilePacket, upid: Option<usize>, iid: u64) -> Option<usize> {
         let used = (self.interval(of.packet), upid, iid);
         if let Some(known) = self.profiles.stacks.known_frames.get(&used) {
             return Some(*known);
@@ -334,7 +334,7 @@ impl World<'_> {
     }
 
     /// CS6
-    fn stack_mapping(&mut self, of: Of, upid: Option<usize>, iid: u64) -> Option<usize> {
+    fn stack_mapping(&mut self, of: ProfilePacket, upid: Option<usize>, iid: u64) -> Option<usize> {
         let used = (self.interval(of.packet), upid, iid);
         if let Some(known) = self.profiles.stacks.known_mappings.get(&used) {
             return Some(*known);
@@ -374,7 +374,7 @@ impl World<'_> {
     }
 
     /// SY
-    pub fn module_symbols(&mut self, of: Of, message: &Message) {
+    pub fn module_symbols(&mut self, of: ProfilePacket, message: &Message) {
         let name = message.text(1).unwrap_or_default();
         let raw = message.bytes(2).filter(|raw| !raw.is_empty());
         let id = raw.map(build_id);

@@ -68,13 +68,13 @@ pub struct EventStack {
 
 /// A packet of a profiler.
 #[derive(Clone, Copy)]
-pub struct Of {
+pub struct ProfilePacket {
     pub machine: Machine,
     pub packet: usize,
     pub time: i64,
 }
 
-impl Of {
+impl ProfilePacket {
     /// The index of a machine's counter.
     pub fn idx(self, idx: i64) -> i64 {
         idx + ((self.machine as i64) << 40)
@@ -108,7 +108,7 @@ impl World<'_> {
         field: u32,
         message: &Message,
     ) {
-        let of = Of { machine, packet, time };
+        let of = ProfilePacket { machine, packet, time };
         match field {
             66 => self.perf_sample(of, message),
             135 => self.stack_sample(of, message),
@@ -120,12 +120,12 @@ impl World<'_> {
 
     /// CP3
     pub fn streamed_sample(&mut self, machine: Machine, sample: &Streamed) {
-        let of = Of { machine, packet: sample.packet, time: sample.time };
+        let of = ProfilePacket { machine, packet: sample.packet, time: sample.time };
         self.chrome_sample(of, sample);
     }
 
     /// SM
-    fn smaps(&mut self, of: Of, message: &Message) {
+    fn smaps(&mut self, of: ProfilePacket, message: &Message) {
         let process = self.processes.process(of.machine, message.id(1));
         if let Some(packed) = message.message(3) {
             return self.packed_smaps(of, process, &packed);
@@ -160,7 +160,7 @@ impl World<'_> {
     }
 
     /// SM3
-    fn packed_smaps(&mut self, of: Of, process: usize, packed: &Message) {
+    fn packed_smaps(&mut self, of: ProfilePacket, process: usize, packed: &Message) {
         const COLUMNS: [(u32, &str); 12] = [
             (4, "size_kb"),
             (5, "rss_kb"),

@@ -4,7 +4,7 @@ use super::args::Said;
 use super::machines::Machine;
 use super::packets::Read;
 use super::prints;
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 use super::wire::Message;
 use super::world::World;
 
@@ -23,7 +23,7 @@ const RAILS: &str = "M_VDD_CPUCL0 cpu.little · M_VDD_CPUCL0_M cpu.little.mem ·
 impl World<'_> {
     /// M9
     pub fn battery(&mut self, machine: Machine, time: i64, battery: &Message) {
-        let all = Of::Machine(machine);
+        let all = TrackOwner::Machine(machine);
         let prefix = match battery.text(5).filter(|name| !name.is_empty()) {
             Some(name) => format!("batt.{name}"),
             None => "batt".to_owned(),
@@ -95,7 +95,7 @@ impl World<'_> {
         };
         let energy = data.unsigned(3) as f64;
         let mut track =
-            Track { session, ..Track::named("power_rails", &name, Of::Machine(machine)) }
+            Track { session, ..Track::named("power_rails", &name, TrackOwner::Machine(machine)) }
                 .told("name", Some(rail.clone()));
         let session = Said::Int(session.cast_signed());
         track.told.0.push(("session_uuid", session));
@@ -109,7 +109,7 @@ impl World<'_> {
 
     /// M13
     pub fn properties(&mut self, machine: Machine, time: i64, properties: &Message) {
-        let all = Of::Machine(machine);
+        let all = TrackOwner::Machine(machine);
         for property in properties.messages(1) {
             let whole = property.text(1).unwrap_or_default();
             let text = property.text(2).unwrap_or_default();
@@ -143,6 +143,6 @@ impl World<'_> {
     /// M13
     pub fn display_state(&mut self, machine: Machine, time: i64, display: &Message) {
         let state = f64::from(display.unsigned(1) as i32);
-        self.at(time).push(Of::Machine(machine), "screen_state", "ScreenState", state);
+        self.at(time).push(TrackOwner::Machine(machine), "screen_state", "ScreenState", state);
     }
 }

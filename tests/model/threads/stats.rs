@@ -3,7 +3,7 @@
 use super::args::Said;
 use super::machines::Machine;
 use super::process_tree;
-use super::tracks::Of;
+use super::tracks::TrackOwner;
 use super::wire::Message;
 use super::world::World;
 use crate::support::repository;
@@ -91,7 +91,7 @@ impl World<'_> {
 
     /// M7
     pub fn sys_stats(&mut self, machine: Machine, time: i64, stats: &Message) {
-        let all = Of::Machine(machine);
+        let all = TrackOwner::Machine(machine);
         let names: Vec<&str> = MEMINFO.split_whitespace().collect();
         for value in stats.messages(1) {
             if let Some(name) = names.get(value.unsigned(1) as usize) {
@@ -106,7 +106,7 @@ impl World<'_> {
         }
         for (cpu, frequency) in (0..).zip(stats.numbers(11)) {
             if self.cpu(machine, cpu) {
-                let of = Of::Cpu(machine, cpu as u32);
+                let of = TrackOwner::Cpu(machine, cpu as u32);
                 let frequency = f64::from(frequency as u32);
                 self.at(time).push(of, "cpu_frequency", "cpufreq", frequency);
             }
@@ -123,7 +123,7 @@ impl World<'_> {
             let cpu = times.id(1);
             if self.cpu(machine, cpu) {
                 for (field, name) in CPU_TIMES {
-                    let of = Of::Cpu(machine, cpu as u32);
+                    let of = TrackOwner::Cpu(machine, cpu as u32);
                     let name = format!("cpu.times.{name}");
                     let value = times.unsigned(field) as f64;
                     self.at(time).push(of, "cpustat", &name, value);
@@ -162,7 +162,7 @@ impl World<'_> {
             let cpu = state.id(1);
             for entry in state.messages(2) {
                 if self.cpu(machine, cpu) {
-                    let of = Of::Cpu(machine, cpu as u32);
+                    let of = TrackOwner::Cpu(machine, cpu as u32);
                     let name = format!("cpuidle{cpu}.{}", entry.text(1).unwrap_or_default());
                     let value = entry.unsigned(2) as f64;
                     self.at(time).with_unit(of, "cpu_idle_state", &name, "us", value);
@@ -170,7 +170,7 @@ impl World<'_> {
             }
         }
         for frequency in stats.numbers(17) {
-            let of = Of::Gpu(machine, 0);
+            let of = TrackOwner::Gpu(machine, 0);
             let frequency = frequency as f64 * 1000.0;
             self.at(time).with_unit(of, "gpu_frequency", "gpufreq", "kHz", frequency);
         }
@@ -196,7 +196,7 @@ impl World<'_> {
             for (order, pages) in info.numbers(3).into_iter().enumerate() {
                 let size = (page_size << order) / 1024;
                 let name = format!("mem.buddyinfo[{node}][{zone}][{size} kB]");
-                let of = Of::Machine(machine);
+                let of = TrackOwner::Machine(machine);
                 let pages = f64::from(pages as u32);
                 self.at(time).push(of, "buddyinfo", &name, pages);
             }
@@ -206,7 +206,7 @@ impl World<'_> {
     /// M8
     fn disk(&mut self, machine: Machine, time: i64, disk: &Message) {
         let device = disk.text(1).unwrap_or_default();
-        let all = Of::Machine(machine);
+        let all = TrackOwner::Machine(machine);
         let of_device = |(m, d, _): &(Machine, String, Message)| (*m, d) == (machine, &device);
         let before = self.disks.iter().rfind(|disk| of_device(disk)).cloned();
         self.disks.push((machine, device.clone(), disk.clone()));

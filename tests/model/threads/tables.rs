@@ -4,7 +4,7 @@ use super::args::{Args, Said};
 use super::dimensions;
 use super::machines;
 use super::scheduling::{Cpu, Woken};
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 use super::world::{CPUS, World};
 use crate::support::statements::Row;
 use rusqlite::types::Value;
@@ -432,11 +432,15 @@ impl World<'_> {
         }
     }
 
-    fn machine_of(&self, of: Of) -> usize {
+    fn machine_of(&self, of: TrackOwner) -> usize {
         match of {
-            Of::Machine(machine) | Of::Cpu(machine, _) | Of::Gpu(machine, _) => machine,
-            Of::Process(upid) | Of::ProcessOnGpu(upid, _) => self.processes.processes[upid].machine,
-            Of::Thread(utid) => self.processes.threads[utid].machine,
+            TrackOwner::Machine(machine)
+            | TrackOwner::Cpu(machine, _)
+            | TrackOwner::Gpu(machine, _) => machine,
+            TrackOwner::Process(upid) | TrackOwner::ProcessOnGpu(upid, _) => {
+                self.processes.processes[upid].machine
+            }
+            TrackOwner::Thread(utid) => self.processes.threads[utid].machine,
         }
     }
 
@@ -475,14 +479,14 @@ impl World<'_> {
 }
 
 /// The table of the tracks of one thread, process, cpu or GPU.
-fn owner_row(tables: &Tables, place: usize, of: Of, is_counter: bool) {
+fn owner_row(tables: &Tables, place: usize, of: TrackOwner, is_counter: bool) {
     let found = match of {
-        Of::Machine(_) => Vec::new(),
-        Of::Thread(utid) => vec![("thread", id(utid))],
-        Of::Process(upid) => vec![("process", id(upid))],
-        Of::Cpu(_, cpu) => vec![("cpu", integer(cpu))],
-        Of::Gpu(_, gpu) => vec![("gpu", integer(gpu))],
-        Of::ProcessOnGpu(upid, gpu) => vec![("process", id(upid)), ("gpu", integer(gpu))],
+        TrackOwner::Machine(_) => Vec::new(),
+        TrackOwner::Thread(utid) => vec![("thread", id(utid))],
+        TrackOwner::Process(upid) => vec![("process", id(upid))],
+        TrackOwner::Cpu(_, cpu) => vec![("cpu", integer(cpu))],
+        TrackOwner::Gpu(_, gpu) => vec![("gpu", integer(gpu))],
+        TrackOwner::ProcessOnGpu(upid, gpu) => vec![("process", id(upid)), ("gpu", integer(gpu))],
     };
     for (owner, value) in found {
         let kind = if is_counter { "counter_track" } else { "track" };

@@ -7,7 +7,7 @@ use super::processes::{Upid, Utid, rank};
 use super::profiles::{self, EventStack};
 use super::sequences::{COUNTER, STATE, TrackEvent};
 use super::slices::SliceId;
-use super::tracks::{Of, Row, Track, TrackId};
+use super::tracks::{Row, Track, TrackId, TrackOwner};
 use super::uuids::{Count, Lanes, Owner, Place, Uuid};
 use super::wire::Message;
 use super::world::World;
@@ -216,7 +216,7 @@ impl World<'_> {
             ];
             for (kind, name, value) in of {
                 if let Some(value) = value {
-                    let track = Track::named(kind, name, Of::Thread(utid));
+                    let track = Track::named(kind, name, TrackOwner::Thread(utid));
                     self.counters.push(track, time, value as f64);
                 }
             }
@@ -365,7 +365,7 @@ impl World<'_> {
         let fields = &happening.event.fields;
         let callsite = match (fields.number(56), fields.message(55)) {
             (Some(iid), _) => {
-                let of = profiles::Of {
+                let of = profiles::ProfilePacket {
                     machine: happening.machine,
                     packet: happening.packet,
                     time: happening.time,
@@ -426,9 +426,9 @@ impl World<'_> {
     fn legacy_instant(&mut self, happening: &Happening<'_>) {
         let machine = happening.machine;
         let track = match happening.legacy.unsigned(14) {
-            1 => Track::new("legacy_chrome_global_instants", None, Of::Machine(machine)),
+            1 => Track::new("legacy_chrome_global_instants", None, TrackOwner::Machine(machine)),
             2 => match happening.process {
-                Some(upid) => Track::new("chrome_process_instant", None, Of::Process(upid)),
+                Some(upid) => Track::new("chrome_process_instant", None, TrackOwner::Process(upid)),
                 None => return,
             },
             _ if happening.thread.is_some() => return self.does(happening, Does::Instant),
@@ -539,8 +539,8 @@ impl World<'_> {
         }
         let (machine, upid, scope, _) = key;
         let (kind, of) = match upid {
-            Some(upid) => ("legacy_async_process_slice", Of::Process(upid)),
-            None => ("legacy_async_global_slice", Of::Machine(machine)),
+            Some(upid) => ("legacy_async_process_slice", TrackOwner::Process(upid)),
+            None => ("legacy_async_global_slice", TrackOwner::Machine(machine)),
         };
         let mut source = Args::default();
         source.say("source", Said::text("chrome"));

@@ -6,7 +6,7 @@ use super::processes::{Upid, Utid};
 
 /// The owner of a track.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Of {
+pub enum TrackOwner {
     Machine(Machine),
     Thread(Utid),
     Process(Upid),
@@ -20,7 +20,7 @@ pub enum Of {
 pub struct Track {
     pub kind: String,
     pub name: Option<String>,
-    pub of: Of,
+    pub of: TrackOwner,
     /// The number among tracks with one name: the lane, and whether for instants.
     pub lane: (usize, bool),
     /// The lane's number in its set.
@@ -41,7 +41,7 @@ pub struct Track {
 }
 
 impl Track {
-    pub fn new(kind: &str, name: Option<&str>, of: Of) -> Track {
+    pub fn new(kind: &str, name: Option<&str>, of: TrackOwner) -> Track {
         Track {
             kind: kind.to_owned(),
             name: name.map(str::to_owned),
@@ -69,13 +69,13 @@ impl Track {
         self
     }
 
-    pub fn named(kind: &str, name: &str, of: Of) -> Track {
+    pub fn named(kind: &str, name: &str, of: TrackOwner) -> Track {
         Track::new(kind, Some(name), of)
     }
 
     /// B3
     pub fn of_thread(utid: Utid) -> Track {
-        Track::new("thread_execution", None, Of::Thread(utid))
+        Track::new("thread_execution", None, TrackOwner::Thread(utid))
     }
 }
 

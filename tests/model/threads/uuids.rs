@@ -4,7 +4,7 @@ use super::args::{Args, Said};
 use super::described::{Described, Descriptor, Merging, Stands};
 use super::machines::Machine;
 use super::processes::{Processes, Upid, Utid, rank};
-use super::tracks::{Of, Row, Track, TrackId};
+use super::tracks::{Row, Track, TrackId, TrackOwner};
 use super::wire::Message;
 use super::world::World;
 use crate::support::repository;
@@ -385,9 +385,9 @@ impl World<'_> {
         let parent = self.parent_of(uuid, sequence);
         let source = self.source(uuid, self.uuids.makers[&uuid]);
         let (of, whose) = match owner {
-            Owner::Thread(utid) => (Of::Thread(utid), "thread"),
-            Owner::Process(upid) => (Of::Process(upid), "process"),
-            Owner::Nobody => (Of::Machine(uuid.machine), "global"),
+            Owner::Thread(utid) => (TrackOwner::Thread(utid), "thread"),
+            Owner::Process(upid) => (TrackOwner::Process(upid), "process"),
+            Owner::Nobody => (TrackOwner::Machine(uuid.machine), "global"),
         };
         Row {
             track: Track::new(&format!("{whose}_{what}"), name.as_deref(), of),

@@ -5,7 +5,7 @@ use super::args::{Args, Key, Said};
 use super::machines::Machine;
 use super::processes::Upid;
 use super::slices::SliceId;
-use super::tracks::{Of, Track};
+use super::tracks::{Track, TrackOwner};
 use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
@@ -212,7 +212,7 @@ impl World<'_> {
         let Some(submit) = event.message(2) else {
             return;
         };
-        let track = Track::named("vulkan_events", "Vulkan Events", Of::Machine(machine));
+        let track = Track::named("vulkan_events", "Vulkan Events", TrackOwner::Machine(machine));
         let track = self.slices.tracks.find(&track);
         let during = (time, submit.signed(1));
         let slice = self.slices.push(track, during, Some("vkQueueSubmit"), None);
@@ -239,7 +239,7 @@ impl World<'_> {
         const SEVERITIES: &str = "UNSPECIFIED VERBOSE DEBUG INFO WARNING ERROR";
         let severity = line.unsigned(1) as u32 as usize;
         let name = SEVERITIES.split(' ').nth(severity).unwrap_or("UNKNOWN_SEVERITY");
-        let track = Track::named("gpu_log", "GPU Log", Of::Machine(machine));
+        let track = Track::named("gpu_log", "GPU Log", TrackOwner::Machine(machine));
         let slice = self.slices.instant(time, &track, name);
         for (key, field) in [("tag", 2), ("message", 3)] {
             if let Some(text) = line.text(field) {
@@ -288,7 +288,7 @@ impl World<'_> {
             let sum = self.vulkan.sums.entry((process, name.clone())).or_default();
             *sum = sum.wrapping_add(change);
             let value = *sum as f64;
-            let track = Track::named(kind, &name, Of::Process(process)).with(key, said);
+            let track = Track::named(kind, &name, TrackOwner::Process(process)).with(key, said);
             self.counters.push(track, time, value);
         }
         self.vulkan.allocations.push(allocation);

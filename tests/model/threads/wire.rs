@@ -1,5 +1,7 @@
 //! A protobuf message as a plain list of its fields.
 
+use timebase_lab::decode::{self, Value, take, varint};
+
 /// The fields of a message in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Message(Vec<(u32, Field)>);
@@ -11,47 +13,18 @@ pub enum Field {
     Bytes(Vec<u8>),
 }
 
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..70).step_by(7) {
-        let (first, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(first & 0x7f).checked_shl(shift).unwrap_or(0);
-        if *first < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-fn take<'a>(bytes: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
-    let (taken, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
-    *bytes = rest;
-    Some(taken)
-}
-
 impl Message {
     /// `None` if the bytes are no message.
-    pub fn parse(mut bytes: &[u8]) -> Option<Message> {
-        let mut fields = Vec::new();
-        while !bytes.is_empty() {
-            let tag = varint(&mut bytes)?;
-            let field = match tag & 7 {
-                0 => Field::Number(varint(&mut bytes)?),
-                1 => Field::Number(u64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?)),
-                2 => {
-                    let length = varint(&mut bytes)?;
-                    Field::Bytes(take(&mut bytes, length)?.to_vec())
-                }
-                5 => {
-                    let bits = u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?);
-                    Field::Number(bits.into())
-                }
-                _ => return None,
+    pub fn parse(bytes: &[u8]) -> Option<Message> {
+        let field = |field: decode::Field<'_>| {
+            let value = match field.value {
+                Value::Number(value) => Field::Number(value),
+                Value::Fixed(bits) => Field::Number(fixed(bits)),
+                Value::Bytes(bytes) => Field::Bytes(bytes.to_vec()),
             };
-            fields.push((u32::try_from(tag >> 3).ok().filter(|n| *n > 0)?, field));
-        }
-        Some(Message(fields))
+            (field.number, value)
+        };
+        Some(Message(decode::fields(bytes)?.into_iter().map(field).collect()))
     }
 
     /// The numbers of the fields, in their order.
@@ -150,17 +123,16 @@ impl Packed {
     pub fn read(self, mut bytes: &[u8]) -> Vec<u64> {
         let next = || match self {
             Packed::Varints => varint(&mut bytes),
-            Packed::Fixed32s => {
-                let bits = take(&mut bytes, 4)?.try_into().ok()?;
-                Some(u32::from_le_bytes(bits).into())
-            }
-            Packed::Fixed64s => {
-                let bits = take(&mut bytes, 8)?.try_into().ok()?;
-                Some(u64::from_le_bytes(bits))
-            }
+            Packed::Fixed32s => take(&mut bytes, 4).map(fixed),
+            Packed::Fixed64s => take(&mut bytes, 8).map(fixed),
         };
         std::iter::from_fn(next).collect()
     }
+}
+
+/// The bits of a fixed32 or fixed64.
+fn fixed(bits: &[u8]) -> u64 {
+    bits.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 pub fn text(bytes: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! The state of a trace up to an event, and the effect of each event on it.
 
 use super::args::{Args, Said};
-use super::counters::{At, Counters};
+use super::counters::{Counters, Moment};
 use super::described::Described;
 use super::doubt;
 use super::energy::Energy;
@@ -14,7 +14,7 @@ use super::kernel::{Context, Owners};
 use super::kernel_events::KernelState;
 use super::machines::{self, Machine, MachineFacts};
 use super::namespaces::Namespaces;
-use super::order::{Event, What};
+use super::order::{Event, EventKind};
 use super::packets::Packets;
 use super::process_tree;
 use super::processes::Processes;
@@ -143,8 +143,8 @@ impl<'a> World<'a> {
         is_cpu
     }
 
-    pub fn at(&mut self, time: i64) -> At<'_> {
-        At { counters: &mut self.counters, time }
+    pub fn at(&mut self, time: i64) -> Moment<'_> {
+        Moment { counters: &mut self.counters, time }
     }
 
     pub fn event(&mut self, event: &Event) {
@@ -162,10 +162,10 @@ impl<'a> World<'a> {
         self.slices.machine = machine;
         let time = event.time;
         match &event.what {
-            What::Ftrace(ftrace) => {
+            EventKind::Ftrace(ftrace) => {
                 self.ftrace(&Context { machine, time, packet: event.packet, event: ftrace })
             }
-            What::Switch { cpu, prev_state, next_pid, next_prio, comm, partial } => {
+            EventKind::Switch { cpu, prev_state, next_pid, next_prio, comm, partial } => {
                 let cpu = (machine, *cpu);
                 if self.scheduling.has_switched(cpu) {
                     self.cpus.insert(cpu);
@@ -181,7 +181,7 @@ impl<'a> World<'a> {
                 };
                 self.scheduling.compact_switch(&mut self.processes, &switch, *partial);
             }
-            What::Waking { cpu, pid, irq_context, partial } => {
+            EventKind::Waking { cpu, pid, irq_context, partial } => {
                 let cpu = (machine, *cpu);
                 self.scheduling.sees((cpu, time), None, *partial);
                 if self.scheduling.has_switched(cpu) && !partial {
@@ -190,10 +190,10 @@ impl<'a> World<'a> {
                     self.scheduling.compact_waking(&mut self.processes, at, *pid, *irq_context);
                 }
             }
-            What::Line { pid, tid } => {
+            EventKind::Line { pid, tid } => {
                 self.processes.bind(machine, *tid, *pid);
             }
-            What::Energy { session, packet_time, data } => {
+            EventKind::Energy { session, packet_time, data } => {
                 let before = self.counters.0.len();
                 self.energy((machine, raw_id), (time, *session), data);
                 for counter in &mut self.counters.0[before..] {
@@ -202,9 +202,9 @@ impl<'a> World<'a> {
                     }
                 }
             }
-            What::Track => self.track_event((machine, raw_id), time, event.packet),
-            What::Streamed(sample) => self.streamed_sample(machine, sample),
-            What::Packet(field, payload) => {
+            EventKind::Track => self.track_event((machine, raw_id), time, event.packet),
+            EventKind::Streamed(sample) => self.streamed_sample(machine, sample),
+            EventKind::Packet(field, payload) => {
                 self.packet((machine, raw_id), (time, event.packet), *field, payload);
             }
         }

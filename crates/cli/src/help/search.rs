@@ -23,6 +23,12 @@ const MOST: usize = 8;
 /// The largest length of a shown text.
 const SHOWN: usize = 240;
 
+/// The words that a question has around its subject.
+const FILLERS: [&str; 18] = [
+    "a", "an", "are", "can", "did", "do", "does", "how", "i", "is", "my", "the", "this", "was",
+    "what", "where", "which", "why",
+];
+
 /// A subject of the help, with its texts.
 pub struct Topic {
     /// The name to type.
@@ -66,10 +72,14 @@ pub fn of_pages() -> impl Iterator<Item = Topic> {
     told.map(Topic::of).chain(guided)
 }
 
-/// The words of a question.
+/// The words of a question that say its subject, or all if none does.
 pub fn words(question: &str) -> Vec<String> {
     let mut words: Vec<String> = split(question).collect();
     words.dedup();
+    let is_filler = |word: &String| FILLERS.contains(&word.as_str());
+    if !words.iter().all(is_filler) {
+        words.retain(|word| !is_filler(word));
+    }
     words
 }
 
@@ -213,6 +223,8 @@ mod tests {
         assert_eq!(found("Wait", 1)[0].0, "waits", "a name comes first");
         assert_eq!(found("sleep elephant", 1), [pair("a", "They sleep.")]);
         assert!(found("sleep elephant", 2).is_empty());
+        assert_eq!(words("Which thread did this event use?"), ["thread", "event", "use"]);
+        assert_eq!(words("what is the"), ["what", "is", "the"]);
         assert!(found("threa", 1).len() == 2 && found("th", 1).is_empty());
     }
 

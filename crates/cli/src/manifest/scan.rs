@@ -132,7 +132,7 @@ pub fn scan(
     Ok(match other.flatten() {
         Some(other) => Err(format!(
             "is not a trace but {other}{}",
-            advice::remedy(other.remedy, advice::Made::Database)
+            advice::remedy(other.remedy, advice::Output::Database)
         )),
         None if packets == 0 => Err("is not a trace: it has no packets".to_owned()),
         None => Ok(()),

@@ -14,12 +14,12 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
+use timebase_sql::token::{Kind, Token, Tokens};
 
 use super::{commands, dot};
 use crate::help;
 use crate::output::Format;
 use crate::reference::{SectionKind, reference};
-use crate::script::lexer;
 
 /// The keywords that are completed.
 const KEYWORDS: &[&str] = &[
@@ -233,8 +233,9 @@ impl Scan {
         // `sources` to which an alias would belong.
         let mut outer: Vec<(bool, Option<usize>)> = Vec::new();
         let (mut in_from, mut last) = (false, None);
-        for (kind, text) in lexer::tokens(statement).filter(|(kind, _)| !kind.is_blank()) {
-            let is_name = kind == lexer::TokenKind::Word || text.starts_with(['"', '`', '[']);
+        for token in Tokens::of(statement).filter(|token| !token.kind.is_blank()) {
+            let text = token.text;
+            let is_name = matches!(token.kind, Kind::Word | Kind::Quoted);
             if is_name && !is_keyword(text) {
                 let name = text.trim_matches(['"', '`', '[', ']']).to_owned();
                 if scan.expects_source {
@@ -282,7 +283,7 @@ impl Scan {
                 | "NATURAL" => {
                     last = None;
                 }
-                _ if kind == lexer::TokenKind::Word || kind == lexer::TokenKind::Semicolon => {
+                _ if token.kind == Kind::Word || token.is_sign(";") => {
                     (in_from, last) = (false, None);
                 }
                 _ => {}
@@ -303,15 +304,8 @@ fn is_of_name(c: char) -> bool {
 
 /// The part of a text after its last semicolon that ends a statement.
 fn last_statement(text: &str) -> &str {
-    let mut start = 0;
-    let mut at = 0;
-    for (kind, part) in lexer::tokens(text) {
-        at += part.len();
-        if kind == lexer::TokenKind::Semicolon {
-            start = at;
-        }
-    }
-    &text[start..]
+    let last = Tokens::of(text).filter(|token| token.is_sign(";")).last();
+    &text[last.map_or(0, Token::end)..]
 }
 
 impl Helper for SqlHelper {}
@@ -355,10 +349,8 @@ impl Completer for SqlHelper {
             }
             _ => {
                 let text = format!("{}{before}", self.pending);
-                let is_comment = lexer::tokens(&text).last().is_some_and(|(kind, part)| {
-                    kind == lexer::TokenKind::LineComment && !part.ends_with('\n')
-                });
-                if lexer::is_open(&text) || is_comment {
+                let is_inside = |token: Token<'_>| token.is_open() || token.is_line_comment();
+                if Tokens::of(&text).last().is_some_and(is_inside) {
                     return Ok((position, Vec::new()));
                 }
                 let start = before.trim_end_matches(is_of_name).len();

@@ -7,6 +7,7 @@ use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use rusqlite::Connection;
 use timebase_sql::perfetto::Packages;
+use timebase_sql::token::{Kind, Tokens};
 
 use super::commands::{COMMANDS, is_bare, is_known, name};
 use super::input::{Input, Line};
@@ -14,7 +15,6 @@ use super::{Next, Shell};
 use crate::escape::printable;
 use crate::output::Format;
 use crate::reference::{SectionKind, reference};
-use crate::script::lexer;
 use crate::{help, statements};
 
 /// The largest depth of files that read files. A file that reads itself ends here.
@@ -208,12 +208,11 @@ fn unquoted(text: &str) -> &str {
 
 /// SQL without its comments.
 fn without_comments(sql: &str) -> String {
-    let tokens = lexer::tokens(sql);
-    let kept: String = tokens
-        .map(|(kind, text)| match kind {
-            lexer::TokenKind::LineComment => "\n",
-            lexer::TokenKind::Space if text.starts_with("/*") => " ",
-            _ => text,
+    let kept: String = Tokens::of(sql)
+        .map(|token| match token.kind {
+            Kind::Comment if token.is_line_comment() => "",
+            Kind::Comment => " ",
+            _ => token.text,
         })
         .collect();
     let lines = kept.lines().map(str::trim_end);

@@ -10,8 +10,10 @@
 
 use std::mem;
 
+use timebase_sql::token;
+
 use super::commands;
-use crate::script::{Script, lexer};
+use crate::script::Script;
 
 /// The result of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl Input {
     }
 
     pub fn take(&mut self, line: &str) -> Line {
-        if !lexer::is_open(&self.pending) && self.is_command(line) {
+        if !token::is_open(&self.pending) && self.is_command(line) {
             return Line::Command(line.trim().to_owned());
         }
         // This avoids parsing a long statement again at each of its lines.

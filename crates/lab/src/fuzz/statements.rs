@@ -6,7 +6,8 @@ use std::ptr;
 use rusqlite::{Connection, ffi};
 
 use timebase_cli::parameters::{self, Parameters};
-use timebase_cli::script::{Script, lexer};
+use timebase_cli::script::Script;
+use timebase_sql::token::{Tokens, is_open};
 
 /// Cuts a text of SQL into statements, and sets its parameters.
 ///
@@ -21,7 +22,7 @@ pub fn script(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut parts = text.split('\0');
     let sql = parts.next().unwrap_or_default();
-    let tokens: String = lexer::tokens(sql).map(|(_, part)| part).collect();
+    let tokens: String = Tokens::of(sql).map(|token| token.text).collect();
     assert_eq!(tokens, sql);
 
     let script = Script::parse(sql);
@@ -30,7 +31,7 @@ pub fn script(bytes: &[u8]) {
         let (_, from) = rest.split_once(statement.sql).expect("statements are in order");
         rest = from;
     }
-    if lexer::is_open(sql) {
+    if is_open(sql) {
         assert!(!script.is_complete);
     }
     let conn = Connection::open_in_memory().unwrap();

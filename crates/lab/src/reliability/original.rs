@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::ops::Range;
 
+use crate::decode;
 use crate::reliability::error::Error;
 
 /// An undamaged trace.
@@ -209,14 +210,9 @@ fn fields(bytes: &[u8]) -> Result<Vec<Field>, usize> {
 
 /// The varint at `at`, and its end.
 pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
-    let mut value = 0;
-    for (index, byte) in bytes.get(at..)?.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7f).checked_shl(7 * index as u32)?;
-        if byte & 0x80 == 0 {
-            return Some((value, at + index + 1));
-        }
-    }
-    None
+    let mut rest = bytes.get(at..)?;
+    let value = decode::varint(&mut rest)?;
+    Some((value, bytes.len() - rest.len()))
 }
 
 #[cfg(test)]

@@ -1,20 +1,6 @@
-//! Protobuf on the wire, appended to a buffer. It uses none of the product's crates, so the same
-//! misreading of the format cannot be in both.
+//! Parts of a trace, appended to a buffer.
 
-#[inline]
-pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-#[inline]
-pub(crate) fn number(out: &mut Vec<u8>, field: u32, value: u64) {
-    varint(out, u64::from(field) << 3);
-    varint(out, value);
-}
+pub(crate) use crate::encode::{bytes, number, varint};
 
 /// A number that is not negative.
 #[inline]
@@ -26,12 +12,6 @@ pub(crate) fn time(out: &mut Vec<u8>, field: u32, value: i64) {
 pub(crate) fn double(out: &mut Vec<u8>, field: u32, value: f64) {
     varint(out, u64::from(field) << 3 | 1);
     out.extend_from_slice(&value.to_le_bytes());
-}
-
-pub(crate) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
-    varint(out, u64::from(field) << 3 | 2);
-    varint(out, value.len() as u64);
-    out.extend_from_slice(value);
 }
 
 /// A message whose length is only known after writing it: one byte is reserved for the length, and

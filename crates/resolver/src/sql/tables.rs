@@ -1,18 +1,14 @@
 //! The table-valued functions: `clock_path` and `clock_path_linear` return a conversion, one row
 //! for each hop; `boottime_interval` returns one row with the range of a reading's possible times.
 
-use std::borrow::Cow;
-use std::ffi::{CStr, c_int};
-use std::marker::PhantomData;
+use std::ffi::c_int;
 
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::vtab::{
-    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
-    VTabCursor,
-};
+use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo};
 use rusqlite::{Connection, Error, Result, ffi};
 
-use timebase_sql::{Arguments, Session, caught};
+use timebase_sql::module::{self, Connecting, VirtualTable};
+use timebase_sql::{Arguments, Session};
 
 use super::arguments::{ClockArguments, FROM, Owner, TO};
 use super::snapshots::{Cache, Loaded, Snapshots};
@@ -42,17 +38,17 @@ impl Which {
     }
 
     /// Its columns; the hidden ones are the arguments.
-    fn declaration(self) -> &'static CStr {
+    fn declaration(self) -> &'static str {
         match self {
             Which::ClockPath => {
-                c"CREATE TABLE clock_path (
+                "CREATE TABLE clock_path (
   step INTEGER, from_clock TEXT, to_clock TEXT, snapshot_id INTEGER, from_value INTEGER,
   to_value INTEGER, value_in INTEGER, value_out INTEGER,
   clock_id HIDDEN, seq_id HIDDEN, ts HIDDEN, to_clock_id HIDDEN, to_seq_id HIDDEN,
   machine_id HIDDEN, trace_file_id HIDDEN)"
             }
             Which::ClockPathLinear => {
-                c"CREATE TABLE clock_path_linear (
+                "CREATE TABLE clock_path_linear (
   step INTEGER, from_clock TEXT, to_clock TEXT, kind TEXT,
   before_snapshot_id INTEGER, before_from_value INTEGER, before_to_value INTEGER,
   after_snapshot_id INTEGER, after_from_value INTEGER, after_to_value INTEGER,
@@ -61,7 +57,7 @@ impl Which {
   machine_id HIDDEN, trace_file_id HIDDEN)"
             }
             Which::BoottimeInterval => {
-                c"CREATE TABLE boottime_interval (
+                "CREATE TABLE boottime_interval (
   earliest INTEGER, estimate INTEGER, latest INTEGER, kind TEXT,
   clock_id HIDDEN, seq_id HIDDEN, ts HIDDEN, machine_id HIDDEN,
   trace_file_id HIDDEN)"
@@ -86,7 +82,7 @@ impl Which {
     }
 
     /// The first of the hidden columns.
-    fn first_argument(self) -> c_int {
+    fn first_argument(self) -> usize {
         match self {
             Which::ClockPath => 8,
             Which::ClockPathLinear => 14,
@@ -98,62 +94,80 @@ impl Which {
 type Rows = Vec<Vec<Value>>;
 
 pub(super) fn register(conn: &Connection, session: &Session<Loaded>) -> Result<()> {
-    const MODULE: Module<'_, ClockTable> = Module::eponymous_only_module();
     for which in Which::ALL {
-        conn.create_module(which.name(), &MODULE, Some((which, session.clone())))?;
+        module::register_function::<ClockTable>(
+            conn,
+            which.name(),
+            Some((which, session.clone())),
+        )?;
     }
     Ok(())
 }
 
-#[repr(C)]
 struct ClockTable {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
     db: *mut ffi::sqlite3,
     which: Which,
     session: Session<Loaded>,
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for ClockTable {
+/// The arguments of a call, and its rows.
+#[derive(Default)]
+struct Answered {
+    arguments: Vec<Option<Value>>,
+    rows: Rows,
+}
+
+impl VirtualTable for ClockTable {
     type Aux = (Which, Session<Loaded>);
-    type Cursor = Cursor<'vtab>;
+    type Cursor = Answered;
 
-    fn connect(
-        db: &mut VTabConnection,
-        aux: Option<&Self::Aux>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        _args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::Innocuous)?;
-        let (which, session) = aux.cloned().unwrap_or((Which::ClockPath, Session::default()));
-        let vtab = ClockTable {
-            base: ffi::sqlite3_vtab::default(),
-            // SAFETY: a virtual table never outlives its connection.
-            db: unsafe { db.handle() },
-            which,
-            session,
+    fn connect(call: &Connecting<'_, Self::Aux>) -> Result<(String, ClockTable)> {
+        let (which, session) = call.aux.cloned().unwrap_or((Which::ClockPath, Session::default()));
+        Ok((which.declaration().to_owned(), ClockTable { db: call.conn, which, session }))
+    }
+
+    fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
+        plan(self.which, info)
+    }
+
+    fn open(&self) -> Answered {
+        Answered::default()
+    }
+
+    fn begin(
+        &self,
+        answered: &mut Answered,
+        given: c_int,
+        _plan: &str,
+        args: &Filters<'_>,
+    ) -> Result<()> {
+        if given & NEEDED != NEEDED {
+            let name = self.which.name();
+            let message = format!("{name}() needs the arguments (clock_id, seq_id, ts)");
+            return Err(Error::ModuleError(message));
+        }
+        answered.rows.clear();
+        answered.arguments = arguments(self.which, given, args)?;
+        answered.rows = self.rows(&answered.arguments)?;
+        Ok(())
+    }
+
+    fn is_end(&self, answered: &Answered, at: usize) -> bool {
+        at >= answered.rows.len()
+    }
+
+    fn column(
+        &self,
+        answered: &Answered,
+        at: usize,
+        column: usize,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let value = match column.checked_sub(self.which.first_argument()) {
+            Some(argument) => answered.arguments.get(argument).and_then(Option::as_ref),
+            None => answered.rows.get(at).and_then(|row| row.get(column)),
         };
-        Ok((Cow::Borrowed(which.declaration()), vtab))
-    }
-
-    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        caught(|| plan(self.which, info))
-    }
-
-    fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
-        Ok(Cursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            db: self.db,
-            which: self.which,
-            session: self.session.clone(),
-            arguments: Vec::new(),
-            rows: Vec::new(),
-            at: 0,
-            phantom: PhantomData,
-        })
+        ctx.set_result(value)
     }
 }
 
@@ -163,8 +177,9 @@ fn plan(which: Which, info: &mut IndexInfo) -> Result<bool> {
     let mut unusable = false;
     for (index, constraint) in info.constraints().enumerate() {
         let equal = constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
-        let position = usize::try_from(constraint.column() - which.first_argument());
-        if let Some(slot) = position.ok().and_then(|position| given.get_mut(position))
+        let column = usize::try_from(constraint.column()).ok();
+        let position = column.and_then(|column| column.checked_sub(which.first_argument()));
+        if let Some(slot) = position.and_then(|position| given.get_mut(position))
             && equal
         {
             unusable |= !constraint.is_usable();
@@ -191,25 +206,12 @@ fn plan(which: Which, info: &mut IndexInfo) -> Result<bool> {
     Ok(true)
 }
 
-#[repr(C)]
-struct Cursor<'vtab> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    db: *mut ffi::sqlite3,
-    which: Which,
-    session: Session<Loaded>,
-    arguments: Vec<Option<Value>>,
-    rows: Rows,
-    at: usize,
-    phantom: PhantomData<&'vtab ClockTable>,
-}
-
-impl Cursor<'_> {
+impl ClockTable {
     /// The rows for the given arguments.
-    fn rows(&self) -> Result<Rows> {
+    fn rows(&self, arguments: &[Option<Value>]) -> Result<Rows> {
         let name = self.which.name();
         let values: Vec<Option<ValueRef<'_>>> =
-            self.arguments.iter().map(|value| value.as_ref().map(ValueRef::from)).collect();
+            arguments.iter().map(|value| value.as_ref().map(ValueRef::from)).collect();
         match self.which {
             Which::ClockPath | Which::ClockPathLinear => self.hops(name, values),
             Which::BoottimeInterval => self.interval(&Arguments::new(name, &values[..])),
@@ -290,19 +292,6 @@ impl Cursor<'_> {
         })?;
         Ok(rows?)
     }
-
-    fn set_column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        let argument = usize::try_from(column - self.which.first_argument());
-        let value = match argument {
-            Ok(argument) => self.arguments.get(argument).cloned().flatten(),
-            Err(_) => {
-                let row = self.rows.get(self.at);
-                let column = usize::try_from(column).unwrap_or(usize::MAX);
-                row.and_then(|row| row.get(column)).cloned()
-            }
-        };
-        ctx.set_result(value)
-    }
 }
 
 fn hop_row(step: usize, hop: &Hop, snapshot_id: Option<i64>) -> Vec<Value> {
@@ -355,41 +344,6 @@ fn interval_row(estimate: &Estimate) -> Vec<Value> {
         latest.into(),
         Value::Text(estimate.kind.name().to_owned()),
     ]
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor<'_> {
-    fn filter(&mut self, given: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> Result<()> {
-        if given & NEEDED != NEEDED {
-            let name = self.which.name();
-            let message = format!("{name}() needs the arguments (clock_id, seq_id, ts)");
-            return Err(Error::ModuleError(message));
-        }
-        self.at = 0;
-        self.rows.clear();
-        caught(|| {
-            self.arguments = arguments(self.which, given, args)?;
-            self.rows = self.rows()?;
-            Ok(())
-        })
-    }
-
-    fn next(&mut self) -> Result<()> {
-        self.at += 1;
-        Ok(())
-    }
-
-    fn eof(&self) -> bool {
-        self.at >= self.rows.len()
-    }
-
-    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        caught(|| self.set_column(ctx, column))
-    }
-
-    fn rowid(&self) -> Result<i64> {
-        Ok(self.at as i64)
-    }
 }
 
 /// The given arguments, each at its position.

@@ -7,7 +7,7 @@
 //! made, needs a database, loses comments, and runs code to print help.
 
 use super::script::Statements;
-use super::token::{Kind, Token, Tokens};
+use crate::token::{Kind, Token, Tokens};
 
 /// The kind of an object that a module declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,18 +114,13 @@ fn comment<'t>(lines: impl Iterator<Item = &'t str>) -> String {
 
 /// The tokens of a declaration, from the front.
 struct Reader<'t> {
-    text: &'t str,
-    tokens: Vec<Token>,
+    tokens: Vec<Token<'t>>,
     at: usize,
 }
 
 impl<'t> Reader<'t> {
     fn of(text: &'t str) -> Reader<'t> {
-        Reader { text, tokens: Tokens::of(text).collect(), at: 0 }
-    }
-
-    fn text_of(&self, token: &Token) -> &'t str {
-        self.text.get(token.start..token.end).unwrap_or_default()
+        Reader { tokens: Tokens::with_macros(text).collect(), at: 0 }
     }
 
     /// The next token that is no blank, and the comment before it.
@@ -133,11 +128,10 @@ impl<'t> Reader<'t> {
         let mut comments = Vec::new();
         while let Some(token) = self.tokens.get(self.at) {
             self.at = self.at.saturating_add(1);
-            let text = self.text_of(token);
             match token.kind {
                 Kind::Space => {}
-                Kind::Comment => comments.push(text),
-                _ => return Some((text, comment(comments.into_iter()))),
+                Kind::Comment => comments.push(token.text),
+                _ => return Some((token.text, comment(comments.into_iter()))),
             }
         }
         None

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::expand::{Macro, Macros, Piece, Sql, at, expand, pieces, trimmed};
 use super::script::Raw;
 use super::source::{Place, Source};
-use super::token::Kind;
 use super::types::Type;
 use crate::error::Result;
+use crate::token::Kind;
 
 /// A column of a schema, or an argument of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]

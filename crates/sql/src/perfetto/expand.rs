@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::source::{Place, Source, Via};
-use super::token::{Kind, Tokens, is_name_byte};
 use crate::error::{Error, Result};
+use crate::token::{Kind, Token, Tokens, is_name_byte};
 
 /// The depth of calls inside of bodies (PQ7).
 const DEPTH: usize = 1000;
@@ -56,14 +56,14 @@ impl Piece {
 /// The tokens of a part of a source.
 pub fn pieces(source: &Arc<Source>, start: usize, end: usize) -> Vec<Piece> {
     let text = source.text.get(start..end).unwrap_or_default();
-    let piece = |token: super::token::Token| Piece {
+    let piece = |token: Token<'_>| Piece {
         kind: token.kind,
         source: Arc::clone(source),
         start: start.saturating_add(token.start),
-        end: start.saturating_add(token.end),
+        end: start.saturating_add(token.end()),
         via: None,
     };
-    Tokens::of(text).map(piece).collect()
+    Tokens::with_macros(text).map(piece).collect()
 }
 
 /// Without the blanks and comments at both ends.

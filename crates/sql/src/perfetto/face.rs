@@ -3,17 +3,13 @@
 //!
 //! All of them run any statement, so only a statement of the user may call them, and no view.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::c_int;
 use std::sync::{Arc, Mutex};
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::ToSqlOutput;
-use rusqlite::vtab::{
-    Context, CreateVTab, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig,
-    VTabConnection, VTabCursor, VTabKind, dequote,
-};
+use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo, VTabConfig, dequote};
 use rusqlite::{Connection, Result, ffi};
 
 use super::engine::{Engine, Step};
@@ -24,9 +20,10 @@ use super::pool::locked;
 use super::prepared::{self as statement, Prepared};
 use super::script::Statements;
 use super::source::Source;
+use crate::Error;
+use crate::module::{self, Connecting, VirtualTable};
 use crate::query::quoted;
 use crate::value::ValueRef;
-use crate::{Error, caught};
 use timebase_descriptor::quote;
 
 /// The variable that names folders of modules.
@@ -78,10 +75,8 @@ pub fn register(conn: &Connection) -> Result<()> {
             .into()),
         }
     })?;
-    const ROWS: Module<'_, Rows> = Module::eponymous_only_module();
-    conn.create_module("perfetto_rows", &ROWS, None)?;
-    const RESULT: Module<'_, Outcome> = Module::read_only_module();
-    conn.create_module("perfetto_result", &RESULT, Some(Results::default()))
+    module::register_function::<Rows>(conn, "perfetto_rows", None)?;
+    module::register_table::<Outcome>(conn, "perfetto_result", Some(Results::default()))
 }
 
 fn text(value: ValueRef<'_>, function: &str, place: u8, name: &str) -> Result<String> {
@@ -169,84 +164,62 @@ unsafe fn connection(conn: *mut ffi::sqlite3) -> Result<Connection> {
 }
 
 /// `perfetto_rows(script, folders)`: the rows of the last statement as JSON objects.
-#[repr(C)]
 struct Rows {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
     conn: *mut ffi::sqlite3,
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Rows {
-    type Aux = ();
-    type Cursor = RowsCursor;
-
-    fn connect(
-        db: &mut VTabConnection,
-        _aux: Option<&()>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        _args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::DirectOnly)?;
-        let rows = Rows {
-            base: ffi::sqlite3_vtab::default(),
-            // SAFETY: a virtual table never outlives its connection.
-            conn: unsafe { db.handle() },
-        };
-        let declaration = c"CREATE TABLE x (row TEXT, script HIDDEN, folders HIDDEN)";
-        Ok((Cow::Borrowed(declaration), rows))
-    }
-
-    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        caught(|| {
-            let mut given = 0;
-            for (constraint, mut usage) in info.constraints_and_usages() {
-                let is_equal =
-                    constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
-                let column = constraint.column();
-                if !is_equal || !(1..=2).contains(&column) {
-                    continue;
-                }
-                if !constraint.is_usable() {
-                    return Ok(false);
-                }
-                usage.set_argv_index(column);
-                usage.set_omit(true);
-                given |= column;
-            }
-            if given & 1 == 0 {
-                return Err(rusqlite::Error::ModuleError(
-                    "perfetto_rows() needs the argument (script)".to_owned(),
-                ));
-            }
-            Ok(true)
-        })
-    }
-
-    fn open(&'vtab mut self) -> Result<RowsCursor> {
-        Ok(RowsCursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            conn: self.conn,
-            rows: statement::Rows::default(),
-            names: Vec::new(),
-        })
-    }
-}
-
-#[repr(C)]
-struct RowsCursor {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    conn: *mut ffi::sqlite3,
+/// The rows of a script's last statement, and the names of its columns.
+#[derive(Default)]
+struct Found {
     rows: statement::Rows<Prepared>,
     names: Vec<String>,
 }
 
-impl RowsCursor {
-    fn begin(&mut self, args: &Filters<'_>) -> Result<()> {
-        self.rows = statement::Rows::default();
+impl VirtualTable for Rows {
+    type Aux = ();
+    type Cursor = Found;
+    const USE: VTabConfig = VTabConfig::DirectOnly;
+
+    fn connect(call: &Connecting<'_, ()>) -> Result<(String, Rows)> {
+        let declaration = "CREATE TABLE x (row TEXT, script HIDDEN, folders HIDDEN)";
+        Ok((declaration.to_owned(), Rows { conn: call.conn }))
+    }
+
+    fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
+        let mut given = 0;
+        for (constraint, mut usage) in info.constraints_and_usages() {
+            let is_equal = constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
+            let column = constraint.column();
+            if !is_equal || !(1..=2).contains(&column) {
+                continue;
+            }
+            if !constraint.is_usable() {
+                return Ok(false);
+            }
+            usage.set_argv_index(column);
+            usage.set_omit(true);
+            given |= column;
+        }
+        if given & 1 == 0 {
+            return Err(rusqlite::Error::ModuleError(
+                "perfetto_rows() needs the argument (script)".to_owned(),
+            ));
+        }
+        Ok(true)
+    }
+
+    fn open(&self) -> Found {
+        Found::default()
+    }
+
+    fn begin(
+        &self,
+        found: &mut Found,
+        _number: c_int,
+        _plan: &str,
+        args: &Filters<'_>,
+    ) -> Result<()> {
+        found.rows = statement::Rows::default();
         let mut arguments = Vec::new();
         for (value, (place, name)) in args.iter().zip([(1, "script"), (2, "folders")]) {
             arguments.push(text(value, "perfetto_rows", place, name)?);
@@ -259,12 +232,29 @@ impl RowsCursor {
         let finished = last::run(&engine, &conn, script)?;
         if let Some(sql) = finished.last {
             let statement = prepared(&conn, &sql)?;
-            self.names = statement.column_names();
-            self.rows.begin(statement)?;
+            found.names = statement.column_names();
+            found.rows.begin(statement)?;
         }
         Ok(())
     }
 
+    fn next(&self, found: &mut Found, _at: usize) -> Result<()> {
+        Ok(found.rows.next()?)
+    }
+
+    fn is_end(&self, found: &Found, _at: usize) -> bool {
+        found.rows.is_end()
+    }
+
+    fn column(&self, found: &Found, _at: usize, column: usize, ctx: &mut Context) -> Result<()> {
+        match column {
+            0 => ctx.set_result(found.json()),
+            _ => ctx.set_result(rusqlite::types::Null),
+        }
+    }
+}
+
+impl Found {
     fn json(&self) -> String {
         let mut json = String::from("{");
         for (index, name) in self.names.iter().enumerate() {
@@ -296,53 +286,21 @@ fn push_value(json: &mut String, value: ValueRef<'_>) {
     }
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for RowsCursor {
-    fn filter(&mut self, _: c_int, _: Option<&str>, args: &Filters<'_>) -> Result<()> {
-        caught(|| self.begin(args))
-    }
-
-    fn next(&mut self) -> Result<()> {
-        caught(|| Ok(self.rows.next()?))
-    }
-
-    fn eof(&self) -> bool {
-        self.rows.is_end()
-    }
-
-    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        caught(|| match column {
-            0 => ctx.set_result(self.json()),
-            _ => ctx.set_result(rusqlite::types::Null),
-        })
-    }
-
-    fn rowid(&self) -> Result<i64> {
-        Ok(self.rows.number())
-    }
-}
-
 /// The statements of `perfetto_result` tables by their name, because SQLite connects a table again
 /// after changes, and macros may be others then.
 #[derive(Clone, Default)]
 struct Results(Arc<Mutex<HashMap<String, Sql>>>);
 
 /// `perfetto_result('SELECT …')`: a virtual table with the columns of a SELECT.
-#[repr(C)]
 struct Outcome {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
     conn: *mut ffi::sqlite3,
     sql: Sql,
 }
 
 impl Outcome {
-    fn of(db: &mut VTabConnection, sql: Sql) -> Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::DirectOnly)?;
-        // SAFETY: a virtual table never outlives its connection.
-        let handle = unsafe { db.handle() };
+    fn of(conn: *mut ffi::sqlite3, sql: Sql) -> Result<(String, Outcome)> {
         // SAFETY: the connection is open during this call.
-        let names = prepared(&unsafe { connection(handle) }?, &sql)?.column_names();
+        let names = prepared(&unsafe { connection(conn) }?, &sql)?.column_names();
         let mut columns: Vec<String> = Vec::new();
         for name in &names {
             // Two columns may have one name in a SELECT, but not in a table.
@@ -354,15 +312,12 @@ impl Outcome {
             }
             columns.push(unique);
         }
-        let declaration = format!("CREATE TABLE x ({})", columns.join(", "));
-        let declaration = CString::new(declaration).map_err(Error::new)?;
-        let outcome = Outcome { base: ffi::sqlite3_vtab::default(), conn: handle, sql };
-        Ok((Cow::Owned(declaration), outcome))
+        Ok((format!("CREATE TABLE x ({})", columns.join(", ")), Outcome { conn, sql }))
     }
 
     /// The SELECT of a script, with its macros expanded.
-    fn read(db: &mut VTabConnection, args: &[&[u8]]) -> crate::Result<Sql> {
-        let [script] = args else {
+    fn read(call: &Connecting<'_, Results>) -> crate::Result<Sql> {
+        let [script] = call.args else {
             return Err(Error::new(
                 "perfetto_result takes one text: USING perfetto_result('SELECT …')",
             ));
@@ -370,7 +325,7 @@ impl Outcome {
         let script = String::from_utf8_lossy(script);
         let script = dequote(script.trim());
         // SAFETY: the connection is open during this call.
-        let conn = unsafe { connection(db.handle()) }?;
+        let conn = unsafe { connection(call.conn) }?;
         let engine = Engine::of(&conn)?;
         let mut raws = Statements::of(&script);
         let one = raws.next().filter(|_| raws.next().is_none());
@@ -402,109 +357,76 @@ fn begins_dialect(script: &str) -> bool {
     ["CREATE", "INCLUDE", "DROP"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Outcome {
-    type Aux = Results;
-    type Cursor = OutcomeCursor<'vtab>;
+/// The name of a `perfetto_result` table among the [`Results`].
+fn key(call: &Connecting<'_, Results>) -> String {
+    String::from_utf8_lossy(call.table_name).to_ascii_lowercase()
+}
 
-    fn connect(
-        db: &mut VTabConnection,
-        aux: Option<&Results>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        table_name: &[u8],
-        args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        caught(|| {
-            let name = String::from_utf8_lossy(table_name).to_ascii_lowercase();
-            let known = aux.and_then(|Results(results)| locked(results).get(&name).cloned());
-            let sql = match known {
-                Some(sql) => sql,
-                None => Outcome::read(db, args)?,
-            };
-            Outcome::of(db, sql)
-        })
+impl VirtualTable for Outcome {
+    type Aux = Results;
+    type Cursor = statement::Rows<Prepared>;
+    const USE: VTabConfig = VTabConfig::DirectOnly;
+
+    fn connect(call: &Connecting<'_, Results>) -> Result<(String, Outcome)> {
+        let known = call.aux.and_then(|Results(results)| locked(results).get(&key(call)).cloned());
+        let sql = match known {
+            Some(sql) => sql,
+            None => Outcome::read(call)?,
+        };
+        Outcome::of(call.conn, sql)
+    }
+
+    fn create(call: &Connecting<'_, Results>) -> Result<(String, Outcome)> {
+        let sql = Outcome::read(call)?;
+        if let Some(Results(results)) = call.aux {
+            locked(results).insert(key(call), sql.clone());
+        }
+        Outcome::of(call.conn, sql)
     }
 
     /// All rows, in the SELECT's order.
-    fn best_index(&self, _: &mut IndexInfo) -> Result<bool> {
+    fn plan(&self, _: &mut IndexInfo) -> Result<bool> {
         Ok(true)
     }
 
-    fn open(&'vtab mut self) -> Result<OutcomeCursor<'vtab>> {
-        Ok(OutcomeCursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            table: self,
-            rows: statement::Rows::default(),
-        })
+    fn open(&self) -> statement::Rows<Prepared> {
+        statement::Rows::default()
     }
-}
 
-impl CreateVTab<'_> for Outcome {
-    const KIND: VTabKind = VTabKind::Default;
-
-    fn create(
-        db: &mut VTabConnection,
-        aux: Option<&Results>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        table_name: &[u8],
-        args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        caught(|| {
-            let sql = Outcome::read(db, args)?;
-            if let Some(Results(results)) = aux {
-                let name = String::from_utf8_lossy(table_name).to_ascii_lowercase();
-                locked(results).insert(name, sql.clone());
-            }
-            Outcome::of(db, sql)
-        })
-    }
-}
-
-#[repr(C)]
-struct OutcomeCursor<'vtab> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    table: &'vtab Outcome,
-    rows: statement::Rows<Prepared>,
-}
-
-impl OutcomeCursor<'_> {
-    fn begin(&mut self) -> Result<()> {
-        let mut statement = match self.rows.take() {
+    fn begin(
+        &self,
+        rows: &mut statement::Rows<Prepared>,
+        _number: c_int,
+        _plan: &str,
+        _args: &Filters<'_>,
+    ) -> Result<()> {
+        let mut statement = match rows.take() {
             Some(statement) => statement,
             None => {
                 // SAFETY: the connection is open while its cursor is.
-                let conn = unsafe { connection(self.table.conn) }?;
-                prepared(&conn, &self.table.sql)?
+                let conn = unsafe { connection(self.conn) }?;
+                prepared(&conn, &self.sql)?
             }
         };
         statement.reset();
-        Ok(self.rows.begin(statement)?)
-    }
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for OutcomeCursor<'_> {
-    fn filter(&mut self, _: c_int, _: Option<&str>, _: &Filters<'_>) -> Result<()> {
-        caught(|| self.begin())
+        Ok(rows.begin(statement)?)
     }
 
-    fn next(&mut self) -> Result<()> {
-        caught(|| Ok(self.rows.next()?))
+    fn next(&self, rows: &mut statement::Rows<Prepared>, _at: usize) -> Result<()> {
+        Ok(rows.next()?)
     }
 
-    fn eof(&self) -> bool {
-        self.rows.is_end()
+    fn is_end(&self, rows: &statement::Rows<Prepared>, _at: usize) -> bool {
+        rows.is_end()
     }
 
-    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        let column = usize::try_from(column).unwrap_or(usize::MAX);
-        caught(|| ctx.set_result(ToSqlOutput::Borrowed(self.rows.value(column))))
-    }
-
-    fn rowid(&self) -> Result<i64> {
-        Ok(self.rows.number())
+    fn column(
+        &self,
+        rows: &statement::Rows<Prepared>,
+        _at: usize,
+        column: usize,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        ctx.set_result(ToSqlOutput::Borrowed(rows.value(column)))
     }
 }

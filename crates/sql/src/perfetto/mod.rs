@@ -19,7 +19,7 @@
 //!
 //! | question | decided in |
 //! |---|---|
-//! | what a token is, and a statement of a script | `token.rs`, `script.rs` |
+//! | what a statement of a script is | `script.rs` |
 //! | where an error was written | `source.rs` |
 //! | what a macro makes | `expand.rs` |
 //! | what a statement of the dialect says | `dialect.rs`, `types.rs` |
@@ -31,6 +31,7 @@
 //! | what a connection keeps | `state.rs` |
 //! | what a script returns | `last.rs` |
 //! | the dialect as functions of SQL | `face.rs` |
+//! | what the standard library builds on: span joins, and functions named `__intrinsic_…` | `intrinsics/` |
 //!
 //! # Design
 //!
@@ -50,6 +51,7 @@ mod engine;
 mod expand;
 mod face;
 mod held;
+pub(crate) mod intrinsics;
 mod last;
 mod package;
 mod pool;
@@ -61,7 +63,6 @@ mod source;
 mod state;
 mod table;
 mod tabular;
-mod token;
 mod types;
 mod unread;
 mod waiting;
@@ -87,12 +88,14 @@ pub use face::VARIABLE;
 pub use script::may_be_dialect;
 
 /// Registers the dialect on a connection: `perfetto_sql(script)`, `perfetto_query(script)`,
-/// `perfetto_rows(script)`, `perfetto_result`, `perfetto_notes()`, and all that [`run`] needs.
+/// `perfetto_rows(script)`, `perfetto_result`, `perfetto_notes()`, all that [`run`] needs, and the functions
+/// and virtual tables on which Perfetto's standard library is built.
 ///
 /// # Errors
 ///
 /// If SQLite refuses it, for example while a statement runs.
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
+    intrinsics::register(conn)?;
     Shared::register(conn)?;
     face::register(conn)
 }

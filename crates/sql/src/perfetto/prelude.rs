@@ -8,11 +8,11 @@ use rusqlite::Connection;
 use super::expand::{Sql, at};
 use super::source::Place;
 use super::table::{is_in_main, is_table, kind, make_index};
-use super::token::{Kind, Tokens};
 use super::unread;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::query::quoted;
+use crate::token::{Kind, Tokens};
 use crate::value::{ValueRef, Values};
 
 /// Views over the tables of the database, with trace processor's names.
@@ -221,12 +221,11 @@ const NAMES: [&str; 10] = [
 ///
 /// If it reads files, attaches a database, loads an extension, or changes the transaction.
 pub fn check_module_statement(sql: &Sql, place: &Place) -> Result<()> {
-    let mut tokens = Tokens::of(&sql.text).filter(|token| !token.kind.is_blank());
-    let text = |start: usize, end: usize| sql.text.get(start..end).unwrap_or_default();
+    let mut tokens = Tokens::with_macros(&sql.text).filter(|token| !token.kind.is_blank());
     let mut before = String::new();
     let mut is_first = true;
     while let Some(token) = tokens.next() {
-        let word = text(token.start, token.end);
+        let word = token.text;
         let named = match token.kind {
             Kind::Word => word,
             Kind::Quoted => word.get(1..word.len().saturating_sub(1)).unwrap_or_default(),
@@ -242,7 +241,7 @@ pub fn check_module_statement(sql: &Sql, place: &Place) -> Result<()> {
         }
         is_first = false;
         // A function, a table-valued function, or the module of a virtual table.
-        let is_called = tokens.clone_next().is_some_and(|next| text(next.start, next.end) == "(");
+        let is_called = tokens.clone_next().is_some_and(|next| next.is_sign("("));
         let is_source =
             ["FROM", "JOIN", "USING"].iter().any(|keyword| before.eq_ignore_ascii_case(keyword));
         if (is_called || is_source)

@@ -1,6 +1,6 @@
 //! The division of a text into statements (PQ1), in one pass over its tokens.
 
-use super::token::{Kind, Token, Tokens};
+use crate::token::{Token, Tokens};
 
 /// A statement of a script, without the semicolon and the blanks around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +16,12 @@ pub struct Raw {
 
 /// The statements of a script, one by one.
 pub struct Statements<'t> {
-    text: &'t str,
     tokens: Tokens<'t>,
 }
 
 impl<'t> Statements<'t> {
     pub fn of(text: &'t str) -> Statements<'t> {
-        Statements { text, tokens: Tokens::of(text) }
+        Statements { tokens: Tokens::with_macros(text) }
     }
 }
 
@@ -33,11 +32,10 @@ impl Iterator for Statements<'_> {
         let mut found: Option<Raw> = None;
         let mut words = Words::default();
         for token in self.tokens.by_ref() {
-            let text = self.text.get(token.start..token.end).unwrap_or_default();
             if token.kind.is_blank() {
                 continue;
             }
-            if text == ";" && !words.inside_trigger() {
+            if token.is_sign(";") && !words.inside_trigger() {
                 match found {
                     Some(_) => break,
                     None => continue,
@@ -45,12 +43,12 @@ impl Iterator for Statements<'_> {
             }
             let raw = found.get_or_insert(Raw {
                 start: token.start,
-                end: token.end,
+                end: token.end(),
                 is_dialect: false,
-                is_query: is_query(text),
+                is_query: is_query(token.text),
             });
-            raw.end = token.end;
-            raw.is_dialect |= words.follow(token, text);
+            raw.end = token.end();
+            raw.is_dialect |= words.follow(token);
         }
         found
     }
@@ -89,9 +87,9 @@ impl Words {
     }
 
     /// Whether the token says that the statement is one of the dialect.
-    fn follow(&mut self, token: Token, text: &str) -> bool {
+    fn follow(&mut self, token: Token<'_>) -> bool {
         self.count = self.count.saturating_add(1);
-        let is = |word: &str| token.kind == Kind::Word && text.eq_ignore_ascii_case(word);
+        let is = |word: &str| token.is_word(word);
         if self.count == 1 {
             self.begins_create = is("CREATE");
         }
@@ -102,11 +100,11 @@ impl Words {
         self.trigger = match self.trigger {
             Trigger::None => Trigger::None,
             Trigger::AfterSemicolon if is("END") => Trigger::End,
-            _ if text == ";" => Trigger::AfterSemicolon,
+            _ if token.is_sign(";") => Trigger::AfterSemicolon,
             _ => Trigger::Inside,
         };
-        let is_call = self.after_bang && text == "(";
-        self.after_bang = text == "!";
+        let is_call = self.after_bang && token.is_sign("(");
+        self.after_bang = token.is_sign("!");
         let makes = self.begins_create && self.count == 2;
         is_call
             || is("PERFETTO")

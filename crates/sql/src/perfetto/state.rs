@@ -5,11 +5,11 @@
 //! connection finds the same one.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
-use rusqlite::vtab::{Context, Filters, IndexInfo, Module, VTab, VTabConnection, VTabCursor};
+use rusqlite::vtab::{Context, Filters, IndexInfo};
 use rusqlite::{Connection, ffi};
 
 use super::expand::{Macro, Macros};
@@ -18,9 +18,9 @@ use super::pool::{Pools, locked};
 use super::scalar::{Scalar, Slot};
 use super::tabular::Definitions;
 use super::unread::Unread;
-use crate::caught;
 use crate::error::{Error, Result};
 use crate::held_marks;
+use crate::module::{self, Connecting, VirtualTable};
 use crate::query::failure;
 
 /// The function that hands out the state, as a pointer of SQLite's.
@@ -129,8 +129,7 @@ impl Shared {
         let shared = Arc::new(Shared::new());
         super::tabular::register(conn, &shared.definitions)?;
         super::unread::register(conn, &shared.unread)?;
-        const KEEPS: Module<'_, Keeper> = Module::eponymous_only_module();
-        conn.create_module(KEEPER, &KEEPS, Some(Arc::clone(&shared.pools)))?;
+        module::register_function::<Keeper>(conn, KEEPER, Some(Arc::clone(&shared.pools)))?;
         let flags = ffi::SQLITE_UTF8 | ffi::SQLITE_DIRECTONLY;
         // SAFETY: the connection is open; SQLite frees the state once.
         let code = unsafe {
@@ -271,10 +270,7 @@ unsafe extern "C" fn free(shared: *mut c_void) {
 }
 
 /// A virtual table without rows. SQLite disconnects it before it closes the connection.
-#[repr(C)]
 struct Keeper {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
     conn: *mut ffi::sqlite3,
     pools: Arc<Pools>,
 }
@@ -286,63 +282,32 @@ impl Drop for Keeper {
     }
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Keeper {
+impl VirtualTable for Keeper {
     type Aux = Arc<Pools>;
-    type Cursor = Nothing;
+    type Cursor = ();
 
-    fn connect(
-        db: &mut VTabConnection,
-        aux: Option<&Arc<Pools>>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        _args: &[&[u8]],
-    ) -> rusqlite::Result<(std::borrow::Cow<'static, CStr>, Self)> {
-        let pools = aux.cloned().unwrap_or_default();
-        let declaration = CString::new("CREATE TABLE x (y)").map_err(Error::new)?;
-        // SAFETY: SQLite disconnects the table before it closes the connection.
-        let conn = unsafe { db.handle() };
+    fn connect(call: &Connecting<'_, Arc<Pools>>) -> rusqlite::Result<(String, Keeper)> {
+        let (conn, pools) = (call.conn, call.aux.cloned().unwrap_or_default());
         pools.open();
         held_marks::begin(conn);
-        let base = ffi::sqlite3_vtab::default();
-        Ok((declaration.into(), Keeper { base, conn, pools }))
+        Ok(("CREATE TABLE x (y)".to_owned(), Keeper { conn, pools }))
     }
 
-    fn best_index(&self, _: &mut IndexInfo) -> rusqlite::Result<bool> {
+    fn plan(&self, _: &mut IndexInfo) -> rusqlite::Result<bool> {
         Ok(true)
     }
 
-    fn open(&'vtab mut self) -> rusqlite::Result<Nothing> {
-        caught(|| Ok(Nothing { base: ffi::sqlite3_vtab_cursor::default() }))
-    }
-}
+    fn open(&self) {}
 
-#[repr(C)]
-struct Nothing {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Nothing {
-    fn filter(&mut self, _: c_int, _: Option<&str>, _: &Filters<'_>) -> rusqlite::Result<()> {
+    fn begin(&self, (): &mut (), _: c_int, _: &str, _: &Filters<'_>) -> rusqlite::Result<()> {
         Ok(())
     }
 
-    fn next(&mut self) -> rusqlite::Result<()> {
-        Ok(())
-    }
-
-    fn eof(&self) -> bool {
+    fn is_end(&self, (): &(), _at: usize) -> bool {
         true
     }
 
-    fn column(&self, _: &mut Context, _: c_int) -> rusqlite::Result<()> {
+    fn column(&self, (): &(), _at: usize, _: usize, _: &mut Context) -> rusqlite::Result<()> {
         Ok(())
-    }
-
-    fn rowid(&self) -> rusqlite::Result<i64> {
-        Ok(0)
     }
 }

@@ -49,7 +49,7 @@ pub struct NewTable<'c> {
 }
 
 /// A column of a table that is being made.
-struct Made {
+struct NewColumn {
     name: String,
     /// By the schema.
     declared: Option<Type>,
@@ -57,7 +57,7 @@ struct Made {
     seen: Option<c_int>,
 }
 
-impl Made {
+impl NewColumn {
     fn declared(&self) -> &'static str {
         match (self.declared, self.seen) {
             // As in trace processor, a real number makes all integers of a column real.
@@ -172,7 +172,7 @@ impl NewTable<'_> {
         let names = select.column_names();
         check_schema(&self.what(), self.schema, &names, self.select)?;
         let is = |column: &&Column, name: &str| column.name.eq_ignore_ascii_case(name);
-        let columns = names.into_iter().map(|name| Made {
+        let columns = names.into_iter().map(|name| NewColumn {
             declared: self
                 .schema
                 .iter()
@@ -181,8 +181,8 @@ impl NewTable<'_> {
             seen: None,
             name,
         });
-        let columns: Vec<Made> = columns.collect();
-        let is_id = |column: &Made| column.declared == Some(Type::Id);
+        let columns: Vec<NewColumn> = columns.collect();
+        let is_id = |column: &NewColumn| column.declared == Some(Type::Id);
         let mut layout = Layout { key: columns.iter().position(is_id), columns, last_key: None };
         let rows = self.read(&mut layout, &mut select)?;
         drop(select);
@@ -312,7 +312,7 @@ pub fn is_in_main(conn: &Connection, name: &str) -> Result<bool> {
 
 /// The columns of a table that is being made.
 struct Layout {
-    columns: Vec<Made>,
+    columns: Vec<NewColumn>,
     /// The column that is the table's primary key, while its values ascend.
     key: Option<usize>,
     last_key: Option<i64>,

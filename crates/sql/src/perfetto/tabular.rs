@@ -7,17 +7,12 @@
 //! statement, one by one. The plan has SQLite's highest cost: an inner loop would run the function
 //! for each row of the outer one.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_int};
-use std::marker::PhantomData;
+use std::ffi::c_int;
 use std::sync::{Arc, Mutex};
 
 use rusqlite::types::ToSqlOutput;
-use rusqlite::vtab::{
-    Context, CreateVTab, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig,
-    VTabConnection, VTabCursor, VTabKind,
-};
+use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo};
 use rusqlite::{Connection, Result, ffi};
 
 use super::dialect::Column;
@@ -25,9 +20,10 @@ use super::held::Held;
 use super::pool::{Pool, Pools, Taken, locked};
 use super::prepared::Rows;
 use super::types::told;
+use crate::Error;
+use crate::module::{self, Connecting, VirtualTable};
 use crate::query::quoted;
 use crate::value::ValueRef;
-use crate::{Error, caught};
 
 /// The name of the module, for `CREATE VIRTUAL TABLE`.
 pub const MODULE: &str = "__timebase_function";
@@ -64,38 +60,32 @@ impl Definitions {
 }
 
 pub fn register(conn: &Connection, definitions: &Arc<Definitions>) -> Result<()> {
-    const TABLE: Module<'_, Table> = Module::read_only_module();
-    conn.create_module(MODULE, &TABLE, Some(Arc::clone(definitions)))
+    module::register_table::<Table>(conn, MODULE, Some(Arc::clone(definitions)))
 }
 
-#[repr(C)]
 struct Table {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
     conn: *mut ffi::sqlite3,
     definition: Arc<Tabular>,
     pools: Arc<Pools>,
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Table {
-    type Aux = Arc<Definitions>;
-    type Cursor = Cursor<'vtab>;
+/// The rows of a call, and its arguments.
+#[derive(Default)]
+struct Cursor {
+    rows: Rows<Taken>,
+    arguments: Vec<Held>,
+}
 
-    fn connect(
-        db: &mut VTabConnection,
-        aux: Option<&Arc<Definitions>>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::Innocuous)?;
-        let number = args.first().and_then(|number| {
+impl VirtualTable for Table {
+    type Aux = Arc<Definitions>;
+    type Cursor = Cursor;
+
+    fn connect(call: &Connecting<'_, Arc<Definitions>>) -> Result<(String, Table)> {
+        let number = call.args.first().and_then(|number| {
             let number = std::str::from_utf8(number).ok()?;
             number.trim().parse::<usize>().ok()
         });
-        let found = aux.zip(number).and_then(|(definitions, number)| {
+        let found = call.aux.zip(number).and_then(|(definitions, number)| {
             let definition = locked(&definitions.all).get(&number).cloned()?;
             Some((definition, Arc::clone(&definitions.pools)))
         });
@@ -113,38 +103,9 @@ unsafe impl<'vtab> VTab<'vtab> for Table {
         }
         declaration.truncate(declaration.len().saturating_sub(2));
         declaration.push(')');
-        let table = Table {
-            base: ffi::sqlite3_vtab::default(),
-            // SAFETY: a virtual table never outlives its connection.
-            conn: unsafe { db.handle() },
-            definition,
-            pools,
-        };
-        Ok((Cow::Owned(CString::new(declaration).map_err(Error::new)?), table))
+        Ok((declaration, Table { conn: call.conn, definition, pools }))
     }
 
-    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        caught(|| self.plan(info))
-    }
-
-    fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
-        Ok(Cursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            conn: self.conn,
-            definition: Arc::clone(&self.definition),
-            pools: Arc::clone(&self.pools),
-            rows: Rows::default(),
-            arguments: Vec::new(),
-            phantom: PhantomData,
-        })
-    }
-}
-
-impl CreateVTab<'_> for Table {
-    const KIND: VTabKind = VTabKind::Default;
-}
-
-impl Table {
     /// The arguments, in their order. A plan without one of them is none.
     fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
         let (columns, count) = (self.definition.columns.len(), self.definition.arguments.len());
@@ -180,32 +141,28 @@ impl Table {
             }
         }
     }
-}
 
-#[repr(C)]
-struct Cursor<'vtab> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    conn: *mut ffi::sqlite3,
-    definition: Arc<Tabular>,
-    pools: Arc<Pools>,
-    rows: Rows<Taken>,
-    arguments: Vec<Held>,
-    phantom: PhantomData<&'vtab Table>,
-}
+    fn open(&self) -> Cursor {
+        Cursor::default()
+    }
 
-impl Cursor<'_> {
-    fn begin(&mut self, args: &Filters<'_>) -> Result<()> {
+    fn begin(
+        &self,
+        cursor: &mut Cursor,
+        _number: c_int,
+        _plan: &str,
+        args: &Filters<'_>,
+    ) -> Result<()> {
         let definition = &self.definition;
-        let mut statement = match self.rows.take() {
+        let mut statement = match cursor.rows.take() {
             Some(statement) => statement,
             // SAFETY: the cursor is closed before its connection.
             None => unsafe { definition.pool.take(self.conn) }?,
         };
         statement.reset();
-        self.arguments.clear();
+        cursor.arguments.clear();
         for (index, value) in args.iter().enumerate() {
-            self.arguments.push(Held::of(value));
+            cursor.arguments.push(Held::of(value));
             let argument = definition.arguments.get(index);
             let code = code(value);
             if let Some(argument) = argument.filter(|argument| !argument.declared.takes(code)) {
@@ -224,13 +181,28 @@ impl Cursor<'_> {
                 Some(place) => statement.bind_ref(*place, value)?,
             }
         }
-        let _deeper = self.pools.enter(&self.definition.name)?;
-        Ok(self.rows.begin(statement)?)
+        let _deeper = self.pools.enter(&definition.name)?;
+        Ok(cursor.rows.begin(statement)?)
     }
 
-    fn next_row(&mut self) -> Result<()> {
+    fn next(&self, cursor: &mut Cursor, _at: usize) -> Result<()> {
         let _deeper = self.pools.enter(&self.definition.name)?;
-        Ok(self.rows.next()?)
+        Ok(cursor.rows.next()?)
+    }
+
+    fn is_end(&self, cursor: &Cursor, _at: usize) -> bool {
+        cursor.rows.is_end()
+    }
+
+    fn column(&self, cursor: &Cursor, _at: usize, column: usize, ctx: &mut Context) -> Result<()> {
+        let value = match column.checked_sub(self.definition.columns.len()) {
+            Some(argument) => {
+                let argument = cursor.arguments.get(argument);
+                argument.map_or(ValueRef::Null, Held::get)
+            }
+            None => cursor.rows.value(column),
+        };
+        ctx.set_result(ToSqlOutput::Borrowed(value))
     }
 }
 
@@ -241,38 +213,5 @@ fn code(value: ValueRef<'_>) -> c_int {
         ValueRef::Real(_) => ffi::SQLITE_FLOAT,
         ValueRef::Text(_) => ffi::SQLITE_TEXT,
         ValueRef::Blob(_) => ffi::SQLITE_BLOB,
-    }
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor<'_> {
-    fn filter(&mut self, _: c_int, _: Option<&str>, args: &Filters<'_>) -> Result<()> {
-        caught(|| self.begin(args))
-    }
-
-    fn next(&mut self) -> Result<()> {
-        caught(|| self.next_row())
-    }
-
-    fn eof(&self) -> bool {
-        self.rows.is_end()
-    }
-
-    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        caught(|| {
-            let column = usize::try_from(column).unwrap_or(usize::MAX);
-            let value = match column.checked_sub(self.definition.columns.len()) {
-                Some(argument) => {
-                    let argument = self.arguments.get(argument);
-                    argument.map_or(ValueRef::Null, Held::get)
-                }
-                None => self.rows.value(column),
-            };
-            ctx.set_result(ToSqlOutput::Borrowed(value))
-        })
-    }
-
-    fn rowid(&self) -> Result<i64> {
-        Ok(self.rows.number())
     }
 }

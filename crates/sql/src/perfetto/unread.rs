@@ -3,17 +3,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::c_int;
 use std::sync::{Arc, Mutex};
 
-use rusqlite::vtab::{
-    Context, CreateVTab, Filters, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor,
-    VTabKind,
-};
-use rusqlite::{Connection, Result, ffi};
+use rusqlite::vtab::{Context, Filters, IndexInfo};
+use rusqlite::{Connection, Result};
 
 use super::pool::locked;
-use crate::{Error, caught};
+use crate::module::{self, Connecting, VirtualTable};
 
 /// The name of the module, for `CREATE VIRTUAL TABLE`. The arguments are columns with types.
 pub const MODULE: &str = "__timebase_unread";
@@ -36,91 +33,48 @@ impl Unread {
 }
 
 pub fn register(conn: &Connection, unread: &Arc<Unread>) -> Result<()> {
-    const TABLE: Module<'_, Table> = Module::read_only_module();
-    conn.create_module(MODULE, &TABLE, Some(Arc::clone(unread)))
+    module::register_table::<Table>(conn, MODULE, Some(Arc::clone(unread)))
 }
 
-#[repr(C)]
 struct Table {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
     name: String,
     unread: Arc<Unread>,
 }
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Table {
+impl VirtualTable for Table {
     type Aux = Arc<Unread>;
-    type Cursor = Cursor<'vtab>;
+    type Cursor = ();
 
-    fn connect(
-        db: &mut VTabConnection,
-        aux: Option<&Arc<Unread>>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        table_name: &[u8],
-        args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::Innocuous)?;
-        let columns = args.iter().map(|column| String::from_utf8_lossy(column));
+    fn connect(call: &Connecting<'_, Arc<Unread>>) -> Result<(String, Table)> {
+        let columns = call.args.iter().map(|column| String::from_utf8_lossy(column));
         let columns: Vec<Cow<'_, str>> = columns.collect();
-        let declaration = format!("CREATE TABLE x ({})", columns.join(", "));
         let table = Table {
-            base: ffi::sqlite3_vtab::default(),
-            name: String::from_utf8_lossy(table_name).into_owned(),
-            unread: aux.cloned().unwrap_or_default(),
+            name: String::from_utf8_lossy(call.table_name).into_owned(),
+            unread: call.aux.cloned().unwrap_or_default(),
         };
-        Ok((Cow::Owned(CString::new(declaration).map_err(Error::new)?), table))
+        Ok((format!("CREATE TABLE x ({})", columns.join(", ")), table))
     }
 
     /// It costs nothing, so it is the outermost loop of any query. A query by a hidden column, as a
     /// function's argument, has the same plan.
-    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        caught(|| {
-            info.set_estimated_cost(1.0);
-            info.set_estimated_rows(1);
-            Ok(true)
-        })
+    fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
+        info.set_estimated_cost(1.0);
+        info.set_estimated_rows(1);
+        Ok(true)
     }
 
-    fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
-        Ok(Cursor { base: ffi::sqlite3_vtab_cursor::default(), table: self })
-    }
-}
+    fn open(&self) {}
 
-impl CreateVTab<'_> for Table {
-    const KIND: VTabKind = VTabKind::Default;
-}
-
-#[repr(C)]
-struct Cursor<'vtab> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    table: &'vtab Table,
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor<'_> {
-    fn filter(&mut self, _: c_int, _: Option<&str>, _: &Filters<'_>) -> Result<()> {
-        caught(|| {
-            self.table.unread.add(&self.table.name);
-            Ok(())
-        })
-    }
-
-    fn next(&mut self) -> Result<()> {
+    fn begin(&self, (): &mut (), _: c_int, _: &str, _: &Filters<'_>) -> Result<()> {
+        self.unread.add(&self.name);
         Ok(())
     }
 
-    fn eof(&self) -> bool {
+    fn is_end(&self, (): &(), _at: usize) -> bool {
         true
     }
 
-    fn column(&self, _: &mut Context, _: c_int) -> Result<()> {
+    fn column(&self, (): &(), _at: usize, _column: usize, _: &mut Context) -> Result<()> {
         Ok(())
-    }
-
-    fn rowid(&self) -> Result<i64> {
-        Ok(0)
     }
 }

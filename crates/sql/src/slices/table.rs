@@ -2,20 +2,16 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_int};
-use std::marker::PhantomData;
+use std::ffi::c_int;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::vtab::{
-    Context, CreateVTab, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig,
-    VTabConnection, VTabCursor, VTabKind,
-};
-use rusqlite::{Connection, Result, ffi};
+use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo};
+use rusqlite::{Connection, Result};
 
+use crate::module::{self, Connecting, VirtualTable};
 use crate::query::quoted;
-use crate::{Arguments, Error, Queries, Values, caught};
+use crate::{Arguments, Error, Queries, Values};
 
 use crate::slices::explain;
 use crate::slices::walk::{self, Direction};
@@ -77,19 +73,13 @@ impl Relation {
 }
 
 pub fn register(conn: &Connection, relation: Relation) -> Result<()> {
-    const MODULE: Module<'_, Table> = Module::eponymous_only_module();
-    conn.create_module(relation.name(), &MODULE, Some(relation))
+    module::register_function::<Table>(conn, relation.name(), Some(relation))
 }
 
 /// Registers the functions under another name, for `CREATE VIRTUAL TABLE … USING name(function,
 /// column, …)`: a function with these columns only.
 pub fn register_narrow(conn: &Connection, name: &str) -> Result<()> {
-    const MODULE: Module<'_, Table> = Module::read_only_module();
-    conn.create_module(name, &MODULE, None)
-}
-
-impl CreateVTab<'_> for Table {
-    const KIND: VTabKind = VTabKind::Default;
+    module::register_table::<Table>(conn, name, None)
 }
 
 /// The function and the columns that a `CREATE VIRTUAL TABLE` names.
@@ -100,14 +90,14 @@ fn narrow(args: &[&[u8]]) -> Option<(Relation, Vec<String>)> {
     Some((relation, names.collect()))
 }
 
-/// The shared data of a function's cursors on one connection, which one thread uses at a time.
-struct Shared {
+/// A function on one connection, which one thread uses at a time.
+struct Table {
     relation: Relation,
     columns: Vec<String>,
     queries: RefCell<Queries>,
 }
 
-impl Shared {
+impl Table {
     /// Runs `ask` on the database. If `slice` was made a view of this function's rows, a query of
     /// this function would call it again without end; this prevents it.
     fn ask<T>(&self, ask: impl FnOnce(&mut Queries) -> crate::Result<T>) -> crate::Result<T> {
@@ -144,65 +134,90 @@ impl Shared {
     }
 }
 
-#[repr(C)]
-struct Table {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
-    shared: Rc<Shared>,
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Table {
+impl VirtualTable for Table {
     type Aux = Relation;
-    type Cursor = Cursor<'vtab>;
+    type Cursor = Cursor;
 
-    fn connect(
-        db: &mut VTabConnection,
-        relation: Option<&Relation>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::Innocuous)?;
-        let narrow = narrow(args);
+    fn connect(call: &Connecting<'_, Relation>) -> Result<(String, Table)> {
+        let narrow = narrow(call.args);
         let named = narrow.as_ref().map(|(relation, _)| *relation);
-        let relation = named.or(relation.copied()).unwrap_or(Relation::Ancestors);
+        let relation = named.or(call.aux.copied()).unwrap_or(Relation::Ancestors);
         // SAFETY: a virtual table never outlives its connection, and only calls of that connection
         // run its queries.
-        let mut queries = unsafe { Queries::new(db.handle()) };
-        caught(|| {
-            let mut columns =
-                columns(&mut queries, relation).map_err(|error| relation.explain(&error))?;
-            if let Some((_, kept)) = &narrow {
-                columns.retain(|(name, _)| kept.contains(name));
-            }
-            let declaration = declaration(&columns)?;
-            let shared = Shared {
-                relation,
-                columns: columns.into_iter().map(|(name, _)| name).collect(),
-                queries: RefCell::new(queries),
-            };
-            let vtab = Table { base: ffi::sqlite3_vtab::default(), shared: Rc::new(shared) };
-            Ok((Cow::Owned(declaration), vtab))
-        })
+        let mut queries = unsafe { Queries::new(call.conn) };
+        let mut columns =
+            columns(&mut queries, relation).map_err(|error| relation.explain(&error))?;
+        if let Some((_, kept)) = &narrow {
+            columns.retain(|(name, _)| kept.contains(name));
+        }
+        let declaration = declaration(&columns);
+        let columns = columns.into_iter().map(|(name, _)| name).collect();
+        Ok((declaration, Table { relation, columns, queries: RefCell::new(queries) }))
     }
 
-    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        caught(|| plan(info, &self.shared))
+    fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
+        plan(info, self)
     }
 
-    fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
-        Ok(Cursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            shared: Rc::clone(&self.shared),
-            start: Value::Null,
-            ids: Vec::new(),
-            at: 0,
-            query: String::new(),
-            row: Vec::new(),
-            phantom: PhantomData,
-        })
+    fn open(&self) -> Cursor {
+        let (ids, query, row) = (Vec::new(), String::new(), Vec::new());
+        Cursor { start: Value::Null, ids, query, row }
+    }
+
+    fn begin(
+        &self,
+        cursor: &mut Cursor,
+        given: c_int,
+        query: &str,
+        args: &Filters<'_>,
+    ) -> Result<()> {
+        let name = self.relation.name();
+        if given == 0 {
+            let message = format!("{name}() needs the argument ({ARGUMENT})");
+            return Err(rusqlite::Error::ModuleError(message));
+        }
+        cursor.query.clear();
+        cursor.query.push_str(query);
+        cursor.ids.clear();
+        cursor.start = args.get(0).map_err(|_| {
+            Error::new(format_args!("{name}(): argument 1 ({ARGUMENT}) must be UTF-8"))
+        })?;
+        let values = [ValueRef::from(&cursor.start)];
+        let arguments = Arguments::new(name, &values[..]);
+        if let Some(start) = arguments.integer(0, ARGUMENT)? {
+            let found = self.ask(|queries| self.relation.ids(queries, start))?;
+            cursor.ids =
+                found.ok_or_else(|| arguments.must_be(0, ARGUMENT, "the id of a slice"))?;
+        }
+        self.next(cursor, 0)
+    }
+
+    /// Reads the columns of the row.
+    fn next(&self, cursor: &mut Cursor, at: usize) -> Result<()> {
+        let Cursor { ids, query, row, .. } = cursor;
+        row.clear();
+        let Some(&id) = ids.get(at).filter(|_| !query.is_empty()) else {
+            return Ok(());
+        };
+        self.ask(|queries| {
+            queries.each(query, &[ValueRef::Integer(id)], |read| {
+                row.extend((0..self.columns.len()).map(|index| owned(read.value(index))));
+                Ok(ControlFlow::Break(()))
+            })
+        })?;
+        Ok(())
+    }
+
+    fn is_end(&self, cursor: &Cursor, at: usize) -> bool {
+        at >= cursor.ids.len()
+    }
+
+    fn column(&self, cursor: &Cursor, at: usize, column: usize, ctx: &mut Context) -> Result<()> {
+        match self.columns.get(column) {
+            None => ctx.set_result(&cursor.start),
+            Some(name) if name == "id" => ctx.set_result(cursor.ids.get(at)),
+            Some(_) => ctx.set_result(cursor.row.get(column).unwrap_or(&Value::Null)),
+        }
     }
 }
 
@@ -228,7 +243,7 @@ fn columns(queries: &mut Queries, relation: Relation) -> crate::Result<Vec<(Stri
     }
 }
 
-fn declaration(columns: &[(String, String)]) -> Result<CString> {
+fn declaration(columns: &[(String, String)]) -> String {
     let mut sql = String::from("CREATE TABLE x (");
     for (name, declared) in columns {
         let affinity = ["INTEGER", "REAL", "TEXT"];
@@ -236,14 +251,14 @@ fn declaration(columns: &[(String, String)]) -> Result<CString> {
         sql += &format!("{} {}, ", quoted(name), known.unwrap_or_default());
     }
     sql += &format!("{ARGUMENT} HIDDEN)");
-    Ok(CString::new(sql).map_err(Error::new)?)
+    sql
 }
 
 /// Whether the argument is given, and which columns to read.
-fn plan(info: &mut IndexInfo, shared: &Shared) -> Result<bool> {
+fn plan(info: &mut IndexInfo, table: &Table) -> Result<bool> {
     let mut given = None;
     for (index, constraint) in info.constraints().enumerate() {
-        let is_argument = usize::try_from(constraint.column()) == Ok(shared.columns.len());
+        let is_argument = usize::try_from(constraint.column()) == Ok(table.columns.len());
         if is_argument && constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ {
             if !constraint.is_usable() {
                 return Ok(false);
@@ -258,71 +273,19 @@ fn plan(info: &mut IndexInfo, shared: &Shared) -> Result<bool> {
     }
     let used = info.col_used();
     // The last bit means all further columns.
-    info.set_idx_str(&shared.row_query(|column| used >> column.min(63) & 1 == 1));
+    info.set_idx_str(&table.row_query(|column| used >> column.min(63) & 1 == 1));
     info.set_idx_num(c_int::from(given.is_some()));
     info.set_estimated_cost(100.0);
     info.set_estimated_rows(25);
     Ok(true)
 }
 
-#[repr(C)]
-struct Cursor<'vtab> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
-    shared: Rc<Shared>,
+struct Cursor {
     start: Value,
     ids: Vec<i64>,
-    at: usize,
     /// The query for the row.
     query: String,
     row: Vec<Value>,
-    phantom: PhantomData<&'vtab Table>,
-}
-
-impl Cursor<'_> {
-    fn find(&mut self, args: &Filters<'_>) -> Result<()> {
-        let relation = self.shared.relation;
-        let name = relation.name();
-        (self.at, self.ids) = (0, Vec::new());
-        self.start = args.get(0).map_err(|_| {
-            Error::new(format_args!("{name}(): argument 1 ({ARGUMENT}) must be UTF-8"))
-        })?;
-        let values = [ValueRef::from(&self.start)];
-        let arguments = Arguments::new(name, &values[..]);
-        if let Some(start) = arguments.integer(0, ARGUMENT)? {
-            let found = self.shared.ask(|queries| relation.ids(queries, start))?;
-            self.ids = found.ok_or_else(|| arguments.must_be(0, ARGUMENT, "the id of a slice"))?;
-        }
-        self.read()
-    }
-
-    /// Reads the columns of the current row.
-    fn read(&mut self) -> Result<()> {
-        self.row.clear();
-        let Some(&id) = self.ids.get(self.at) else {
-            return Ok(());
-        };
-        if self.query.is_empty() {
-            return Ok(());
-        }
-        let (shared, row) = (&self.shared, &mut self.row);
-        shared.ask(|queries| {
-            queries.each(&self.query, &[ValueRef::Integer(id)], |read| {
-                row.extend((0..shared.columns.len()).map(|index| owned(read.value(index))));
-                Ok(ControlFlow::Break(()))
-            })
-        })?;
-        Ok(())
-    }
-
-    fn set_column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        let column = usize::try_from(column).unwrap_or(usize::MAX);
-        match self.shared.columns.get(column) {
-            None => ctx.set_result(&self.start),
-            Some(name) if name == "id" => ctx.set_result(self.ids.get(self.at)),
-            Some(_) => ctx.set_result(self.row.get(column).unwrap_or(&Value::Null)),
-        }
-    }
 }
 
 /// A copy of a value. Invalid UTF-8 in a text is replaced.
@@ -333,35 +296,5 @@ fn owned(value: Option<ValueRef<'_>>) -> Value {
         Some(ValueRef::Real(value)) => Value::Real(value),
         Some(ValueRef::Text(text)) => Value::Text(String::from_utf8_lossy(text).into_owned()),
         Some(ValueRef::Blob(bytes)) => Value::Blob(bytes.to_vec()),
-    }
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor<'_> {
-    fn filter(&mut self, given: c_int, query: Option<&str>, args: &Filters<'_>) -> Result<()> {
-        if given == 0 {
-            let name = self.shared.relation.name();
-            let message = format!("{name}() needs the argument ({ARGUMENT})");
-            return Err(rusqlite::Error::ModuleError(message));
-        }
-        self.query = query.unwrap_or_default().to_owned();
-        caught(|| self.find(args))
-    }
-
-    fn next(&mut self) -> Result<()> {
-        self.at += 1;
-        caught(|| self.read())
-    }
-
-    fn eof(&self) -> bool {
-        self.at >= self.ids.len()
-    }
-
-    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        caught(|| self.set_column(ctx, column))
-    }
-
-    fn rowid(&self) -> Result<i64> {
-        Ok(self.at as i64)
     }
 }

@@ -3,7 +3,7 @@
 //! | functions | decided in |
 //! |---|---|
 //! | the bounds of the trace, and units of time | `time.rs` |
-//! | percentiles and the median, texts, regular expressions, base64, symbols, numbers | [`intrinsics`], whose functions these are under their public names |
+//! | percentiles and the median, texts, regular expressions, base64, symbols, numbers | `perfetto/intrinsics`, whose functions these are under their public names |
 //!
 //! ```
 //! use rusqlite::Connection;
@@ -28,7 +28,8 @@ use std::collections::HashSet;
 
 use rusqlite::Connection;
 
-use crate::{Functions, Result, intrinsics};
+use crate::perfetto::intrinsics;
+use crate::{Functions, Result};
 
 /// Registers all functions on a connection.
 ///

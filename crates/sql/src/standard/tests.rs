@@ -1,6 +1,6 @@
 use rusqlite::Connection;
 
-use crate::intrinsics::testing::{error, rows};
+use crate::perfetto::intrinsics::testing::{error, rows};
 
 fn connection() -> Connection {
     let conn = Connection::open_in_memory().unwrap();

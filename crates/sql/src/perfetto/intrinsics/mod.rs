@@ -5,7 +5,7 @@
 //! use rusqlite::Connection;
 //!
 //! let conn = Connection::open_in_memory()?;
-//! timebase_sql::intrinsics::register(&conn)?;
+//! timebase_sql::perfetto::register(&conn)?;
 //! conn.execute_batch(
 //!     "CREATE TABLE a (id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER);
 //!      CREATE TABLE b (id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER);
@@ -120,7 +120,7 @@ pub(crate) fn register_aggregates(
 /// # Errors
 ///
 /// If SQLite refuses one of them, for example while a statement runs.
-pub fn register(conn: &Connection) -> rusqlite::Result<()> {
+pub(super) fn register(conn: &Connection) -> rusqlite::Result<()> {
     table_pointer::register(conn)?;
     arrays::register(conn)?;
     intervals::register(conn)?;

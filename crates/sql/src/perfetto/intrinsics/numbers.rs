@@ -35,14 +35,14 @@ pub fn add(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result<()> {
     to.add("to_timecode", 1, Timecode)
 }
 
-const LN: Of = Of(|x| (x > 0.0).then(|| x.ln()));
-const EXP: Of = Of(|x| Some(x.exp()));
-const SQRT: Of = Of(|x| (x >= 0.0).then(|| x.sqrt()));
+const LN: RealFunction = RealFunction(|x| (x > 0.0).then(|| x.ln()));
+const EXP: RealFunction = RealFunction(|x| Some(x.exp()));
+const SQRT: RealFunction = RealFunction(|x| (x >= 0.0).then(|| x.sqrt()));
 
 /// A function of a real number.
-struct Of(fn(f64) -> Option<f64>);
+struct RealFunction(fn(f64) -> Option<f64>);
 
-impl Function for Of {
+impl Function for RealFunction {
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
         let number = match call.value(0) {
             Some(ValueRef::Integer(value)) => Some(value as f64),

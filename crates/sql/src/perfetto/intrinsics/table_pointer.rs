@@ -3,20 +3,16 @@
 //! A virtual table has fixed columns, `c0` to `c31`. A query says which of the table's columns
 //! each of them is: `WHERE __intrinsic_table_ptr_bind(c0, 'ts')`.
 
-use std::borrow::Cow;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::marker::PhantomData;
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::ValueRef;
-use rusqlite::vtab::{
-    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
-    VTabCursor,
-};
+use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo, Module};
 use rusqlite::{Connection, Result, ffi};
 
-use crate::{Error, caught};
+use crate::Error;
+use crate::module::{self, Connecting, VirtualTable};
 
 use super::pointer;
 use super::table::{Cell, Table};
@@ -31,7 +27,8 @@ const COLUMNS: usize = 32;
 const BOUND: u8 = 150;
 
 pub fn register(conn: &Connection) -> Result<()> {
-    const MODULE: Module<'_, Rows> = with_function(Module::eponymous_only_module());
+    type Wrapped = module::Table<Rows>;
+    const MODULE: Module<'_, Wrapped> = with_function(Wrapped::FUNCTION);
     conn.create_module(NAME, &MODULE, None)?;
     // SQLite knows names of functions before it asks a virtual table for them.
     let flags = FunctionFlags::SQLITE_UTF8
@@ -46,7 +43,9 @@ pub fn register(conn: &Connection) -> Result<()> {
 }
 
 /// A module that answers to `__intrinsic_table_ptr_bind`, for which rusqlite has no method.
-const fn with_function<'vtab>(mut module: Module<'vtab, Rows>) -> Module<'vtab, Rows> {
+const fn with_function(
+    mut module: Module<'_, module::Table<Rows>>,
+) -> Module<'_, module::Table<Rows>> {
     let base = (&raw mut module).cast::<ffi::sqlite3_module>();
     // SAFETY: `Module` is a `repr(transparent)` of `sqlite3_module`.
     unsafe { (*base).xFindFunction = Some(find_function) };
@@ -91,45 +90,41 @@ unsafe extern "C" fn is_bound(
     unsafe { ffi::sqlite3_result_int(ctx, 1) };
 }
 
-#[repr(C)]
-struct Rows {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab,
-}
+struct Rows;
 
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab`, as SQLite requires.
-unsafe impl<'vtab> VTab<'vtab> for Rows {
+impl VirtualTable for Rows {
     type Aux = ();
-    type Cursor = Cursor<'vtab>;
+    type Cursor = Cursor;
 
-    fn connect(
-        db: &mut VTabConnection,
-        _aux: Option<&()>,
-        _module_name: &[u8],
-        _database_name: &[u8],
-        _table_name: &[u8],
-        _args: &[&[u8]],
-    ) -> Result<(Cow<'static, CStr>, Self)> {
-        db.config(VTabConfig::Innocuous)?;
+    fn connect(_: &Connecting<'_, ()>) -> Result<(String, Rows)> {
         let columns: String = (0..COLUMNS).map(|column| format!("c{column}, ")).collect();
-        let declaration = format!("CREATE TABLE x ({columns}tab HIDDEN)");
-        let declaration = CString::new(declaration).map_err(Error::new)?;
-        let base = ffi::sqlite3_vtab::default();
-        Ok((Cow::Owned(declaration), Rows { base }))
+        Ok((format!("CREATE TABLE x ({columns}tab HIDDEN)"), Rows))
     }
 
-    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        caught(|| plan(info))
+    fn plan(&self, info: &mut IndexInfo) -> Result<bool> {
+        plan(info)
     }
 
-    fn open(&'vtab mut self) -> Result<Cursor<'vtab>> {
-        Ok(Cursor {
-            base: ffi::sqlite3_vtab_cursor::default(),
-            table: None,
-            places: Vec::new(),
-            at: 0,
-            phantom: PhantomData,
-        })
+    fn open(&self) -> Cursor {
+        Cursor::default()
+    }
+
+    fn begin(
+        &self,
+        cursor: &mut Cursor,
+        _number: c_int,
+        bound: &str,
+        args: &Filters<'_>,
+    ) -> Result<()> {
+        cursor.bind(bound, args)
+    }
+
+    fn is_end(&self, cursor: &Cursor, at: usize) -> bool {
+        cursor.table.as_ref().is_none_or(|table| at >= table.rows())
+    }
+
+    fn column(&self, cursor: &Cursor, at: usize, column: usize, ctx: &mut Context) -> Result<()> {
+        ctx.set_result(cursor.value(at, column)?)
     }
 }
 
@@ -183,20 +178,16 @@ fn refused<T>(why: impl std::fmt::Display) -> Result<T> {
     Err(Error::new(format_args!("{NAME}(): {why}")).into())
 }
 
-#[repr(C)]
-struct Cursor<'vtab> {
-    /// SQLite's part; it must come first.
-    base: ffi::sqlite3_vtab_cursor,
+#[derive(Default)]
+struct Cursor {
     table: Option<Arc<Table>>,
     /// The column of the table for each column of the query.
     places: Vec<Option<usize>>,
-    at: usize,
-    phantom: PhantomData<&'vtab Rows>,
 }
 
-impl Cursor<'_> {
+impl Cursor {
     fn bind(&mut self, bound: &str, args: &Filters<'_>) -> Result<()> {
-        (self.at, self.places, self.table) = (0, vec![None; COLUMNS], None);
+        (self.places, self.table) = (vec![None; COLUMNS], None);
         let Some(table) = pointer::filter::<Table>(args, 0) else {
             return refused(
                 "the argument must be a table from another intrinsic; other values, and tables \
@@ -225,41 +216,16 @@ impl Cursor<'_> {
         Ok(())
     }
 
-    fn value(&self, column: c_int) -> Result<Cell> {
-        let column = usize::try_from(column).unwrap_or(usize::MAX);
+    fn value(&self, at: usize, column: usize) -> Result<Cell> {
         if column == COLUMNS {
             return Ok(Cell::Null);
         }
         match (&self.table, self.places.get(column).copied().flatten()) {
-            (Some(table), Some(place)) => Ok(table.cell(self.at, place)),
+            (Some(table), Some(place)) => Ok(table.cell(at, place)),
             _ => refused(format_args!(
                 "c{column} is not bound; add WHERE {BIND}(c{column}, 'name of a column')"
             )),
         }
-    }
-}
-
-// SAFETY: the struct is `repr(C)` and begins with `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor<'_> {
-    fn filter(&mut self, _number: c_int, bound: Option<&str>, args: &Filters<'_>) -> Result<()> {
-        caught(|| self.bind(bound.unwrap_or_default(), args))
-    }
-
-    fn next(&mut self) -> Result<()> {
-        self.at = self.at.saturating_add(1);
-        Ok(())
-    }
-
-    fn eof(&self) -> bool {
-        self.table.as_ref().is_none_or(|table| self.at >= table.rows())
-    }
-
-    fn column(&self, ctx: &mut Context, column: c_int) -> Result<()> {
-        caught(|| ctx.set_result(self.value(column)?))
-    }
-
-    fn rowid(&self) -> Result<i64> {
-        Ok(i64::try_from(self.at).unwrap_or(i64::MAX))
     }
 }
 

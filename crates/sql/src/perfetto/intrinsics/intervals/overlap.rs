@@ -11,7 +11,7 @@
 
 use crate::Result;
 
-use crate::intrinsics::limits::{Budget, Watch};
+use crate::perfetto::intrinsics::limits::{Budget, Watch};
 
 /// A half-open span of time, in nanoseconds; an instant if its end is its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Tokens, as SQLite divides a text into them (PQ1).
 //!
 //! There is one difference: `!` is a token, because `name!(…)` calls a macro. SQLite refuses a `!`
-//! without `=` after it. A variable ends at its name; SQLite adds the parentheses after the name, a
-//! form from Tcl that would hide the arguments of a macro.
+//! without `=` after it.
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub enum Kind {
     Literal,
     /// A number.
     Number,
-    /// `$name`, `:name`, `@name`, `#name` or `?1`.
+    /// `$name`, `:name`, `@name`, `#name` or `?1`. A name may be one of Tcl's: `$a::b(c)`.
     Variable,
     /// An operator or another sign.
     Sign,
@@ -34,12 +33,49 @@ impl Kind {
     }
 }
 
-/// A token: its kind and its place in the text, in bytes.
+/// A token of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Token {
+pub struct Token<'t> {
+    /// The kind of the token.
     pub kind: Kind,
+    /// The first byte, in the whole text.
     pub start: usize,
-    pub end: usize,
+    /// The token itself.
+    pub text: &'t str,
+}
+
+impl Token<'_> {
+    /// The byte after its last one.
+    pub fn end(self) -> usize {
+        self.start.saturating_add(self.text.len())
+    }
+
+    /// Whether it is this word without quotes, in any case.
+    pub fn is_word(self, word: &str) -> bool {
+        self.kind == Kind::Word && self.text.eq_ignore_ascii_case(word)
+    }
+
+    /// Whether it is this sign.
+    pub fn is_sign(self, sign: &str) -> bool {
+        self.kind == Kind::Sign && self.text == sign
+    }
+
+    /// Whether it is a comment up to the end of its line.
+    pub fn is_line_comment(self) -> bool {
+        self.kind == Kind::Comment && self.text.starts_with("--")
+    }
+
+    /// Whether it is a quotation or a comment without its end.
+    pub fn is_open(self) -> bool {
+        match self.kind {
+            Kind::Comment => {
+                let inside = self.text.strip_prefix("/*");
+                inside.is_some_and(|inside| !inside.ends_with("*/"))
+            }
+            Kind::Illegal => self.text.starts_with(['\'', '"', '`', '[', 'x', 'X']),
+            _ => false,
+        }
+    }
 }
 
 /// The tokens of a text, from the first byte to the last one.
@@ -47,27 +83,44 @@ pub struct Token {
 pub struct Tokens<'t> {
     text: &'t str,
     at: usize,
+    has_macros: bool,
 }
 
 impl<'t> Tokens<'t> {
+    /// The tokens for SQLite.
     pub fn of(text: &'t str) -> Tokens<'t> {
-        Tokens { text, at: 0 }
+        Tokens { text, at: 0, has_macros: false }
+    }
+
+    /// The tokens for PerfettoSQL: a variable ends at its name. The parentheses that SQLite adds,
+    /// a form from Tcl, would hide the arguments of a macro.
+    pub fn with_macros(text: &'t str) -> Tokens<'t> {
+        Tokens { text, at: 0, has_macros: true }
     }
 }
 
-impl Iterator for Tokens<'_> {
-    type Item = Token;
+/// Whether a text ends inside a quotation or a comment.
+pub fn is_open(text: &str) -> bool {
+    Tokens::of(text).last().is_some_and(Token::is_open)
+}
 
-    fn next(&mut self) -> Option<Token> {
+impl<'t> Iterator for Tokens<'t> {
+    type Item = Token<'t>;
+
+    fn next(&mut self) -> Option<Token<'t>> {
         let rest = self.text.as_bytes().get(self.at..)?;
-        let (kind, length) = first(rest)?;
+        let (kind, mut length) = first(rest)?;
+        if kind == Kind::Variable && !self.has_macros && !rest.starts_with(b"?") {
+            length = length.saturating_add(parentheses(rest.get(length..).unwrap_or_default()));
+        }
         let start = self.at;
         self.at = start.saturating_add(length).min(self.text.len());
         // A sign may be a character of several bytes.
         while !self.text.is_char_boundary(self.at) {
             self.at = self.at.saturating_add(1);
         }
-        Some(Token { kind, start, end: self.at })
+        let text = self.text.get(start..self.at).unwrap_or_default();
+        Some(Token { kind, start, text })
     }
 }
 
@@ -176,14 +229,31 @@ fn number(rest: &[u8]) -> usize {
     run(rest, at, is_name_byte)
 }
 
+/// The length of a variable up to the end of its name; 1 if it has no name.
 fn variable(rest: &[u8]) -> usize {
     let mut at = 1;
+    let mut is_named = false;
     loop {
         match rest.get(at..).unwrap_or_default() {
-            [byte, ..] if is_name_byte(*byte) => at += 1,
-            [b':', b':', ..] if at > 1 => at += 2,
-            _ => return at,
+            [byte, ..] if is_name_byte(*byte) => {
+                is_named = true;
+                at += 1;
+            }
+            [b':', b':', ..] => at += 2,
+            _ if is_named => return at,
+            _ => return 1,
         }
+    }
+}
+
+/// The length of the parentheses after a variable's name. They may contain a semicolon, but no
+/// white space; 0 if there are none.
+fn parentheses(rest: &[u8]) -> usize {
+    let is_end = |byte: &u8| matches!(byte, b')' | b' ' | b'\t'..=b'\r');
+    let end = rest.iter().position(is_end).unwrap_or(rest.len());
+    match (rest.first(), rest.get(end)) {
+        (Some(b'('), Some(b')')) => end.saturating_add(1),
+        _ => 0,
     }
 }
 
@@ -204,13 +274,11 @@ fn sign(rest: &[u8]) -> (Kind, usize) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Kind, Tokens};
+    use super::{Kind, Tokens, is_open};
 
-    fn tokens(text: &str) -> Vec<(Kind, &str)> {
-        let all = Tokens::of(text);
-        all.filter(|token| token.kind != Kind::Space)
-            .map(|token| (token.kind, &text[token.start..token.end]))
-            .collect()
+    fn parts(all: Tokens<'_>) -> Vec<(Kind, &str)> {
+        let all = all.filter(|token| token.kind != Kind::Space);
+        all.map(|token| (token.kind, token.text)).collect()
     }
 
     #[test]
@@ -274,20 +342,50 @@ mod tests {
             ),
             ("{", vec![(Illegal, "{")]),
         ] {
-            assert_eq!(tokens(text), expected, "{text}");
+            assert_eq!(parts(Tokens::with_macros(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn pq1_a_variable_may_have_parentheses_only_without_macros() {
+        for (text, name) in [
+            ("$a::b(c;d)", "$a::b"),
+            ("@::e", "@::e"),
+            (":f(g", ":f"),
+            (":f (g)", ":f"),
+            ("?1(2)", "?1"),
+            ("::", ":"),
+        ] {
+            let first = |mut tokens: Tokens<'_>| tokens.next().unwrap().text.len();
+            assert_eq!(first(Tokens::with_macros(text)), name.len(), "{text}");
+            let is_whole = text == "$a::b(c;d)";
+            let expected = if is_whole { text } else { name };
+            assert_eq!(first(Tokens::of(text)), expected.len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_quotation_or_comment_without_its_end_is_open() {
+        for open in ["'a", "'a''", "x'0", "\"a", "`", "[a", "/*", "/*/", "1 /* -- */ /* *"] {
+            assert!(is_open(open), "{open}");
+        }
+        for closed in ["", "'a''b'", "x'00'", "x", "[a]", "/**/", "-- '", "{"] {
+            assert!(!is_open(closed), "{closed}");
         }
     }
 
     proptest! {
         #[test]
         fn pq1_tokens_are_the_whole_text(text in "[a-z0-9'\"`\\[\\]$:?!(){};,.\\-/*\\n é€\u{feff}]{0,40}") {
-            let mut at = 0;
-            for token in Tokens::of(&text) {
-                prop_assert_eq!(token.start, at);
-                prop_assert!(token.end > token.start && text.is_char_boundary(token.end));
-                at = token.end;
+            for tokens in [Tokens::of(&text), Tokens::with_macros(&text)] {
+                let mut at = 0;
+                for token in tokens {
+                    prop_assert_eq!(token.start, at);
+                    prop_assert!(!token.text.is_empty());
+                    at = token.end();
+                }
+                prop_assert_eq!(at, text.len());
             }
-            prop_assert_eq!(at, text.len());
         }
     }
 }

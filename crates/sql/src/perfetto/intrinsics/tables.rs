@@ -31,19 +31,23 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
          JOIN track ON track.id = counter.track_id
          WHERE sample.id = ?1 AND track.name = ?2 ORDER BY member.id",
     );
-    to.add("extract_metadata_for_trace", 2, Of("extract_metadata_for_trace", of_trace))?;
-    to.add("extract_metadata_for_machine", 2, Of("extract_metadata_for_machine", of_machine))?;
+    to.add("extract_metadata_for_trace", 2, LookupByName("extract_metadata_for_trace", of_trace))?;
+    to.add(
+        "extract_metadata_for_machine",
+        2,
+        LookupByName("extract_metadata_for_machine", of_machine),
+    )?;
     let name = "__intrinsic_perf_counter_for_sample";
-    to.add(name, 2, Of(name, of_sample))?;
+    to.add(name, 2, LookupByName(name, of_sample))?;
     Ok(())
 }
 
 /// A lookup by an id and a name; NULL if one of them is.
-struct Of(&'static str, Lookup);
+struct LookupByName(&'static str, Lookup);
 
-impl Function for Of {
+impl Function for LookupByName {
     fn call<C: Call>(&self, call: &C) -> Result<Answer> {
-        let Of(function, lookup) = self;
+        let LookupByName(function, lookup) = self;
         let arguments = Arguments::new(function, call);
         match (arguments.integer(0, "id")?, arguments.text(1, "name")?) {
             (Some(id), Some(name)) => {
