@@ -178,19 +178,12 @@ impl JsonArgs {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use timebase_trace::json::{JsonPieces, Piece};
-
     use super::super::set::{Args, EntryContent};
     use super::*;
 
     /// Whether all arguments have found room.
     fn decode(text: &str, args: &mut JsonArgs, names: &mut Names) -> bool {
-        let list = format!("[{text}]");
-        let mut pieces = JsonPieces::new(list.as_bytes());
-        match pieces.next().unwrap() {
-            Some(Piece::Event { value, .. }) => args.decode(value, names),
-            other => panic!("{other:?}"),
-        }
+        args.decode(Value::parse(text.as_bytes()).unwrap(), names)
     }
 
     /// The arguments as `key=value`.

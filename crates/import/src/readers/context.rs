@@ -211,7 +211,8 @@ impl ImportContext {
         match (placement.ts, placement.unresolved) {
             (Some(ts), _) => timeline.push_at(ts, place, record),
             (None, Some(reason)) if placement.waits => {
-                let clock = self.place.clocks.parts[packet.part].clock(ClockId::TRACE_FILE, SeqId(0));
+                let clock =
+                    self.place.clocks.parts[packet.part].clock(ClockId::TRACE_FILE, SeqId(0));
                 self.place.waiting.event(&WaitingEvent {
                     row: row_of(packet),
                     part: packet.part,

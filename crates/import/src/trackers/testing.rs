@@ -115,7 +115,15 @@ impl Trace {
         WrittenRows::by(|rows| {
             let world = World::new(definitions, interned, &directory.path().into(), rows);
             let keys = PartKeys::new([(0, 0)]);
-            super::follow(timeline, &keys, world, &mut Watch::default(), rows).unwrap();
+            super::follow(
+                timeline,
+                &keys,
+                world,
+                &directory.path().into(),
+                &mut Watch::default(),
+                rows,
+            )
+            .unwrap();
         })
     }
 

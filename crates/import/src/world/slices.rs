@@ -167,7 +167,7 @@ impl World {
         let (slices, mut maker) = self.slices_and_maker(rows);
         match slices.push(slice, Some(dur.max(0)), args, &mut maker) {
             Ok(id) => {
-                self.flows.made(slice.track, Made { id, ts: slice.ts });
+                self.flows.slice_made(slice.track, MadeSlice { id, ts: slice.ts });
                 Ok(Some(id))
             }
             Err(fault) if fault.counter().name == fault::OVERLAPS.counter().name => Err(Overlaps),

@@ -118,8 +118,11 @@ fn relate_syncs(clocks: &mut Clocks, json: &[PartIx]) {
         }
     }
     for (id, of_files) in all {
-        let (issuers, receivers): (Vec<(PartIx, ClockSync)>, Vec<(PartIx, ClockSync)>) =
-            of_files.iter().copied().partition(|(_, sync)| sync.issued.is_some());
+        let of_role = |is_issuer: bool| {
+            let files = of_files.iter().copied();
+            files.filter(|(_, sync)| sync.issued.is_some() == is_issuer).collect::<Vec<_>>()
+        };
+        let (issuers, receivers) = (of_role(true), of_role(false));
         let ([issuer], [receiver]) = (&issuers[..], &receivers[..]) else {
             clocks.made.push(ClockEffect::UnpairedSync { id, files: of_files.len() });
             continue;

@@ -35,7 +35,7 @@ use crate::arguments::ArgValue;
 use crate::definitions::json_fault as fault;
 use crate::timeline::{InstantScope, JsonEvent, Label, NameOf, OwnLabel};
 use crate::world::{
-    EndOfSlice, Made, NewSlice, NewTrack, Owner, Rank, SliceId, Spent, TrackId, Upid, Utid,
+    EndOfSlice, MadeSlice, NewSlice, NewTrack, Owner, Rank, SliceId, Spent, TrackId, Upid, Utid,
 };
 
 /// The name of a slice without a name.
@@ -245,7 +245,7 @@ impl<'a> Located<'a> {
         }
     }
 
-    fn made(&self, id: SliceId) -> Made {
-        Made { id, ts: self.ts }
+    fn made(&self, id: SliceId) -> MadeSlice {
+        MadeSlice { id, ts: self.ts }
     }
 }
