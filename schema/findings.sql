@@ -5,7 +5,7 @@
 -- the parts seldom name each other, and join packet_record and packet_common instead of naming the view packet, which would be three tables.
 --
 -- Here a clock is (machine_id, clock_id, seq_id, file), with -1 for no file, as in the tables behind the
--- views. OWNER(packet, common) stands for the SQL in src/owner.rs.
+-- views. OWNER with a packet and its common row stands for the SQL in src/owner.rs.
 
 trace_time AS MATERIALIZED (
   SELECT max(iif(name = 'trace_time_clock_id', value, NULL)) AS clock_id,

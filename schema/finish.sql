@@ -1,4 +1,4 @@
--- The views. The import adds them to the database when all rows are in. OWNER(packet, common) stands for the SQL in
+-- The views. The import adds them to the database when all rows are in. OWNER with a packet and its common row stands for the SQL in
 -- src/owner.rs: the file or machine that owns the clock of a packet.
 
 -- A row is a packet of the trace. The join is an outer join, so a query that needs no column of packet_common does not

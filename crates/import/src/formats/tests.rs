@@ -79,8 +79,8 @@ fn a_format_for_tests_has_records_slices_and_values() {
 fn z1_bytes_that_are_no_record_are_damage_in_any_format() {
     let imported = imported(&[("a.csv", LINES.as_bytes())]);
     let lines = "SELECT code || ' ' || offset || ' ' || size || ' ' || message FROM import_log";
-    let why = "byte 50 is no line of four fields that begins with a time";
-    assert_eq!(imported.rows(lines), [format!("damaged 50 8 {why}")]);
+    let why = "the text from byte 50 is no line of four fields that begins with a time";
+    assert_eq!(imported.rows(lines), [format!("json_damaged 50 8 {why}")]);
     assert!(imported.warnings[0].contains(why), "{:?}", imported.warnings);
     let losses = "SELECT kind || ' ' || start_ts || ' ' || end_ts FROM loss";
     assert_eq!(imported.rows(losses), ["damage 1100 1200"]);
