@@ -37,7 +37,8 @@ home AS NOT MATERIALIZED (
 unplaced AS MATERIALIZED (
   SELECT coalesce(u.machine_id, p.machine_id) AS machine_id, iif(u.is_packet, p.clock_id, u.clock_id) AS clock_id,
          iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, iif(u.is_packet, p.seq_id, u.seq_id), 0) AS seq_id,
-         iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, p.trace_file_id, p.file) AS file,
+         iif(iif(u.is_packet, p.clock_id, u.clock_id) BETWEEN 64 AND 127, p.trace_file_id,
+             coalesce(OWNER(r.id, p), -1)) AS file,
          iif(u.is_packet, p.seq_id, u.seq_id) AS sequence, p.trace_file_id, u.reason, u.packet_id, u.events, u.is_packet
   FROM (
     SELECT NULL AS machine_id, NULL AS clock_id, NULL AS seq_id, unresolved AS reason, id AS packet_id, 1 AS events, 1 AS is_packet
@@ -50,7 +51,8 @@ unplaced AS MATERIALIZED (
     UNION ALL
     SELECT NULL, 1, NULL, unresolved, packet_id, 1, 0 FROM android_log_record WHERE unresolved IS NOT NULL
   ) AS u
-  CROSS JOIN home AS p ON p.packet_id = u.packet_id
+  CROSS JOIN packet_record AS r ON r.id = u.packet_id
+  CROSS JOIN packet_common AS p ON p.id = r.common_id
   WHERE NOT u.is_packet OR p.type IS NOT 'clock_snapshot'
 ),
 

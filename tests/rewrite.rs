@@ -497,7 +497,7 @@ fn rw11_what_cannot_be_rewritten_is_told_in_a_sentence() {
     fails(&[&trace, "-o", &path("t.db"), "--force"], "is a database");
     fails(&[&path("none.pftrace"), "-o", &out], "none.pftrace");
     let readme = crate::support::repository().join("README.md").display().to_string();
-    fails(&[&readme, "-o", &out], "not a Perfetto trace");
+    fails(&[&readme, "-o", &out], "is not a trace");
 }
 
 /// Compares sets by both conversions. For a set with times that no reading leads to (RW6), compares

@@ -155,12 +155,12 @@ fn values_of_a_reading_that_are_none_are_named() {
         (
             "source",
             "'nobody'",
-            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, assumed",
+            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, json, assumed",
         ),
         (
             "source",
             "NULL",
-            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, assumed",
+            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, json, assumed",
         ),
         (
             "is_incremental",

@@ -330,15 +330,18 @@ impl Model {
         let text = |key| frame.and_then(|frame| frame.get(key)?.text()).unwrap_or("");
         let text = format!("{}@{}", text("functionName"), text("url"));
         profile.nodes.insert(id, Frame { parent, text });
+        let mut is_right = Some(());
         if let Some(Json::List(children)) = node.get("children").map(|children| &children.value) {
-            for child in children.iter().filter_map(Node::int) {
-                if profile.nodes.contains_key(&child) || profile.parents.insert(child, id).is_some()
-                {
-                    return None;
+            let before = profile.parents.clone();
+            let children: Vec<i64> = children.iter().filter_map(Node::int).collect();
+            for (place, child) in children.iter().enumerate() {
+                profile.parents.entry(*child).or_insert(id);
+                if before.contains_key(child) || children[..place].contains(child) {
+                    is_right = None;
                 }
             }
         }
-        Some(())
+        is_right
     }
 
     /// JS13

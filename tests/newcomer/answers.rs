@@ -249,7 +249,8 @@ fn a_statement_is_left_out_only_where_trace_processor_has_no_answer() {
 }
 
 /// Features in statements that no recorded trace has.
-const SILENT: [(&str, &str); 9] = [
+const SILENT: [(&str, &str); 10] = [
+    ("category = 'kernel'", "no recorded trace is of PyTorch"),
     ("clock_hop_reading", "no recorded machine slept, and all clocks were read together"),
     ("clock_turn", "no counter of a recorded machine wrapped"),
     ("RenderThread", "a thread of the made-up phone"),

@@ -32,12 +32,7 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
         file
     };
     vec![
-        (
-            "chrome.json",
-            long(r#"{"traceEvents":[{"ph":"X","ts":1}]}"#),
-            &["Chrome's JSON", "reads no JSON", "ui.perfetto.dev"],
-        ),
-        ("events.json", long("[{\"name\":\"a\",\"ph\":\"B\",\"ts\":1},\n"), &["Chrome's JSON"]),
+        ("events.json", b"{\"traceEvents\":[{\"ph\":\"X\",\"ts\"".to_vec(), &["Chrome's JSON"]),
         ("firefox.json", long(r#"{"meta":{"interval":1,"processType":0}}"#), &["Firefox"]),
         ("some.json", long(r#"{"a":1}"#), &["It is JSON"]),
         (
@@ -101,9 +96,9 @@ fn others() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
         ),
         ("twice.gz", gzip(&gzip(b"something")), &["gzip", "second time"]),
         (
-            "chrome.json.gz",
-            gzip(br#"{"traceEvents":[]}"#),
-            &["compressed with gzip", "Chrome's JSON"],
+            "firefox.json.gz",
+            gzip(br#"{"meta":{"interval":1,"processType":0}}"#),
+            &["compressed with gzip", "Firefox"],
         ),
         ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0".to_vec(), &["image/png"]),
     ]
@@ -123,14 +118,14 @@ fn someone_gives_another_file_for_a_trace_and_reads_what_it_is_and_what_to_do() 
         fs::remove_file(file).unwrap();
     }
     // A direct query and a pipe give the same message.
-    let file = place.write("chrome.json", br#"{"traceEvents":[]}"#);
+    let file = place.write("firefox.json", br#"{"meta":{"interval":1,"processType":0}}"#);
     let file = file.to_str().unwrap();
     for command in [&["query", file, "SELECT 1"][..], &["clocks", file], &["shell", file]] {
-        assert!(run(command).stderr.contains("Chrome's JSON"), "{command:?}");
+        assert!(run(command).stderr.contains("a profile of Firefox"), "{command:?}");
     }
     let said = piped(&fs::read(file).unwrap(), &place);
     assert!(said.stderr.contains("standard input is not a trace"));
-    assert!(said.stderr.contains("Chrome's JSON"), "{}", said.stderr);
+    assert!(said.stderr.contains("a profile of Firefox"), "{}", said.stderr);
 }
 
 /// An archive of files that are not compressed.
@@ -148,29 +143,26 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
 #[test]
 fn someone_gives_an_archive_without_a_trace_and_reads_what_is_in_it() {
     let place = Place::new();
-    let json = br#"{"traceEvents":[]}"#;
-    let one = place.write("one.zip", &zip(&[("chrome.json", json)]));
+    let json = br#"{"meta":{"interval":1,"processType":0}}"#;
+    let one = place.write("one.zip", &zip(&[("firefox.json", json)]));
     let said = place.refuse(&one, &[]);
     assert!(
         said.contains("one.zip has no trace in it")
-            && said.contains("is not a trace, but a trace in Chrome's JSON format"),
+            && said.contains("is not a trace, but a profile of Firefox"),
         "{said}"
     );
-    assert!(said.contains("ui.perfetto.dev"), "{said}");
-    let two = zip(&[("chrome.json", json), ("notes.txt", b"what I saw there")]);
+    assert!(said.contains("profiler.firefox.com"), "{said}");
+    let two = zip(&[("firefox.json", json), ("notes.txt", b"what I saw there")]);
     let said = place.refuse(&place.write("two.zip", &two), &[]);
     assert!(
-        said.contains("none of its 2 files is a trace") && said.contains("Chrome's JSON format"),
+        said.contains("none of its 2 files is a trace") && said.contains("a profile of Firefox"),
         "{said}"
     );
     // Beside a trace, a warning has the format.
     let trace = fs::read(data("nearest.pftrace")).unwrap();
-    let mixed = zip(&[("a.pftrace", &trace), ("chrome.json", json)]);
+    let mixed = zip(&[("a.pftrace", &trace), ("firefox.json", json)]);
     let (_, said) = place.import(&place.write("mixed.zip", &mixed), &[]);
-    assert!(
-        said.contains("mixed.zip: not a trace but a trace in Chrome's JSON format, left out"),
-        "{said}"
-    );
+    assert!(said.contains("mixed.zip: not a trace but a profile of Firefox, left out"), "{said}");
 }
 
 fn piped(bytes: &[u8], place: &Place) -> Said {

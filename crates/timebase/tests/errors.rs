@@ -17,7 +17,7 @@ fn by_main(error: impl std::error::Error + 'static) -> String {
 fn a_main_that_returns_an_error_writes_a_sentence() {
     let place = tempfile::tempdir().unwrap();
     let json = place.path().join("chrome.json");
-    fs::write(&json, br#"{"traceEvents":[{"ph"#).unwrap();
+    fs::write(&json, b"{\"traceEvents\":[{\"ph\"").unwrap();
     let database = place.path().join("out.db");
     let error = Import::new(&json).into_file(&database).unwrap_err();
     assert!(matches!(error, Error::OtherFile { .. }));

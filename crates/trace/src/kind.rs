@@ -271,7 +271,9 @@ fn text(head: &[u8]) -> Option<OtherFile> {
         if has("\"traceEvents\"") || (start.starts_with('[') && has("\"ph\"")) {
             OtherFile::new(
                 CHROME_JSON,
-                Remedy::Sentence("timebase imports such a trace if an event in it can be read, but does not rewrite it"),
+                Remedy::Sentence(
+                    "timebase imports such a trace if an event in it can be read, but does not rewrite it",
+                ),
             )
         } else if has("\"preprocessedProfileVersion\"")
             || (has("\"meta\"") && has("\"processType\""))

@@ -15,11 +15,11 @@ fastest AS (
   WHERE drift_ppm IS NOT NULL ORDER BY abs(drift_ppm) DESC, id LIMIT 1
 )
 SELECT
-  (SELECT count(*) FROM trace_file WHERE trace_type = 'proto' AND NOT is_container) AS files,
+  (SELECT count(*) FROM trace_file WHERE trace_type IN ('proto', 'json') AND NOT is_container) AS files,
   (SELECT count(*) FROM machine) AS machines,
   (SELECT count(*) FROM clock) AS clocks,
   (SELECT count(*) FROM clock WHERE path IS NULL) AS clocks_without_path,
-  (SELECT count(DISTINCT snapshot_id) FROM clock_snapshot WHERE source IN ('service', 'writer')) AS snapshots,
+  (SELECT count(DISTINCT snapshot_id) FROM clock_snapshot WHERE source IN ('service', 'writer', 'json')) AS snapshots,
   (SELECT span FROM gap) AS snapshots_span_ns,
   (SELECT largest FROM gap) AS snapshots_largest_gap_ns,
   (SELECT count(*) FROM packet) AS packets,

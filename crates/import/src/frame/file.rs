@@ -95,7 +95,8 @@ impl OpenFile {
         journal: &mut Journal,
         rows: &mut Rows<'_>,
     ) {
-        self.corrupt(raw, ("corrupt_packet", &why.to_string()), keeps_data, journal, rows);
+        let code = "corrupt_packet";
+        self.corrupt(raw, (code, &why.to_string()), keeps_data, journal, rows);
     }
 
     /// Writes a row for bytes that are no packet or record, and logs it with a code and a text.

@@ -66,12 +66,10 @@ impl Format for Json {
                 Piece::Event { offset, value } => {
                     events.event(offset, value, &mut anchors, session)?
                 }
-                Piece::NoEvent { offset, text } => session.corrupt(
-                    offset,
-                    text,
-                    "json_no_event",
-                    "a value in traceEvents is no object",
-                )?,
+                Piece::NoEvent { offset, text } => {
+                    let code = "json_no_event";
+                    session.corrupt(offset, text, code, "a value in traceEvents is no object")?
+                }
                 Piece::Member { offset, size, key, value, text } => {
                     members::member(&key, value, session);
                     anchors.member(&key, value);
