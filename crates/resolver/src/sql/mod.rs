@@ -96,7 +96,7 @@ pub fn add(to: &mut impl Functions) -> timebase_sql::Result<()> {
 /// Adds the conversions of trace time with the names to which the prelude of Perfetto's library
 /// delegates: `__intrinsic_to_realtime`, `__intrinsic_to_monotonic` and `__intrinsic_abs_time_str`
 /// (PQ9). Each takes a trace time in nanoseconds, and returns what the function without the prefix
-/// does. The other intrinsics are in [`timebase_sql::intrinsics`].
+/// does. The other intrinsics are in [`timebase_sql::perfetto`].
 ///
 /// ```
 /// let conn = rusqlite::Connection::open_in_memory()?;
