@@ -1,5 +1,5 @@
 //! The anchors of one file for the model (JS32, JS33, JS37): readings of `clock_snapshot`, and the
-//! codes of what is no anchor.
+//! codes of statements that are no anchors.
 
 use super::event::{Time, time};
 use super::outline::{Item, Outline};

@@ -84,7 +84,7 @@ pub struct Slice {
 /// The id, category and name of a flow of version 1; of one of version 2 only the id.
 type FlowKey = (FlowId, Option<(Option<String>, Option<String>)>);
 
-/// What a flow event does (G5).
+/// The effect of a flow event (G5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Direction {
     Out,

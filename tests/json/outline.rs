@@ -2,7 +2,7 @@
 
 use super::text::{Fault, Node, Reader};
 
-/// What makes a row of `packet`.
+/// A part of a file that makes a row of `packet`.
 #[derive(Debug)]
 pub enum Item {
     Event(Node),

@@ -102,7 +102,7 @@ impl<'s, 'r> FileSession<'s, 'r> {
         self.frame.own_part(self.rows)
     }
 
-    /// What the file says of its clock, so far.
+    /// The file's statements about its clock, so far.
     pub fn json_clock(&mut self, part: PartIx) -> Option<&mut JsonClock> {
         self.frame.context.place.clocks.parts[part].json.as_deref_mut()
     }

@@ -40,9 +40,9 @@ pub(super) struct Finder {
     floor: u64,
     /// The running attempts: at most two.
     trials: Vec<Trial>,
-    /// Where whole objects with a string `ph` begin.
+    /// The begins of whole objects with a string `ph`.
     events: BinaryHeap<Reverse<u64>>,
-    /// Where other objects begin that cannot be read.
+    /// The begins of other objects, which cannot be read.
     failed: BinaryHeap<Reverse<Failed>>,
 }
 
@@ -258,7 +258,7 @@ pub(super) struct Trial {
     scanner: Scanner,
     /// The open objects that matter.
     frames: VecDeque<Frame>,
-    /// Where the key that is read begins.
+    /// The begin of the key that is read.
     key: u64,
     /// The meaning of the last key.
     meaning: Meaning,

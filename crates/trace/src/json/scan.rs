@@ -1,4 +1,4 @@
-//! Where a value ends, and whether it is valid (rule JS3).
+//! The end of a value, and whether the value is valid (rule JS3).
 
 use memchr::memchr2;
 
@@ -335,7 +335,7 @@ pub(super) fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
-/// Which open values are objects: one bit for each, so deep nesting takes little memory.
+/// The kinds of the open values: one bit for each, set for an object, so deep nesting takes little memory.
 #[derive(Debug, Default)]
 struct Nesting {
     /// The bits of the outer values.

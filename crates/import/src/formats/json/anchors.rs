@@ -1,4 +1,4 @@
-//! What the producer of a file says of its clock (rules JS32 to JS36).
+//! The producer's statements about the clock of a file (rules JS32 to JS36).
 
 use std::str::FromStr;
 
@@ -88,7 +88,7 @@ impl Anchors {
         }
     }
 
-    /// What Bazel says.
+    /// Reads the statements of Bazel.
     fn other(&mut self, other: Value<'_>) {
         let mut date = None;
         for (key, value) in other.members() {
@@ -108,7 +108,7 @@ impl Anchors {
         }
     }
 
-    /// What Chrome says.
+    /// Reads the statements of Chrome.
     fn metadata(&mut self, metadata: Value<'_>) {
         for (key, value) in metadata.members() {
             if key.is("clock-offset-since-epoch") {

@@ -18,7 +18,7 @@ struct AsyncId {
     id: Box<str>,
     /// The process of a local id.
     upid: Option<Upid>,
-    /// Of events of the older phases, the name belongs to the id.
+    /// The name, which belongs to the id in events of the older phases.
     name: Option<OwnLabel>,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! # Design
 //!
-//! Of a thread's lanes, a slice takes the first one where it fits. A thread may have as many lanes as slices, so lanes are
+//! A slice takes the first lane of its thread where it fits. A thread may have as many lanes as slices, so lanes are
 //! the leaves of a tree that knows the smallest and the greatest end of the innermost slices below each node. It finds
 //! the first lane that has room, or that has a slice which has ended, in logarithmic time; each slice ends once.
 

@@ -13,7 +13,7 @@ enum Fail {
     TooLarge,
 }
 
-/// Where a value ends, or the place and the reason of its damage.
+/// The end of a value, or the place and the reason of its damage.
 type End = Result<usize, (usize, Fail)>;
 
 struct Model<'a> {
