@@ -46,7 +46,9 @@ use clocks::Clocks;
 pub(crate) use clocks::{ClockEffect, EventClock, Placement, Whole};
 pub(crate) use incoming::IncomingPacket;
 pub(crate) use keys::{file_id, file_key, table_order};
-pub(crate) use parts::{ClockSync, JsonClock, Part, PartIx, PartKey, PartKeys, shared};
+pub(crate) use parts::{
+    ClockSync, JsonClock, Part, PartIx, PartKey, PartKeys, WALL_CLOCK_YEARS, shared,
+};
 use sequence::Sequences;
 pub(crate) use sequence::{CAUSES, Generation, Sequence, SequenceIx};
 pub(crate) use snapshot::Accepted;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 use rustc_hash::FxHashMap;
 use timebase_resolver::{Clock, ClockId, FileTag, MachineId, OwnClocks, SeqId};
@@ -41,6 +41,9 @@ pub(crate) struct Part {
     /// The time of its first packet that has one.
     pub first: Option<TraceTime>,
 }
+
+/// The years 2000 to 2099 of Unix time, in nanoseconds: other times are none of a wall clock (rules JS33, JS37).
+pub(crate) const WALL_CLOCK_YEARS: Range<i64> = 946_684_800_000_000_000..4_102_444_800_000_000_000;
 
 /// The statements of a file in JSON about its clock, which decide what is assumed (rule JS37).
 #[derive(Debug, Default)]

@@ -15,6 +15,8 @@ use crate::timeline::JsonThreadIx;
 /// The threads and processes that only JSON traces name.
 #[derive(Debug, Default)]
 pub(crate) struct JsonOwners {
+    /// The threads of processes that never end, by the ids of a file's events.
+    known: FxHashMap<(PartIx, JsonThreadIx), Utid>,
     /// Process 0 of each machine.
     zeros: FxHashMap<u32, Upid>,
     /// The processes with a text, by their file.
@@ -27,29 +29,35 @@ impl World {
     /// The thread of an event in the current part.
     pub fn json_thread(&mut self, thread: JsonThreadIx) -> Option<Utid> {
         let World { threads, json_owners, definitions, part, .. } = self;
+        let (key, machine) = ((part.part, thread), part.machine);
+        if let Some(&known) = json_owners.known.get(&key) {
+            return Some(known);
+        }
         let thread = definitions.json_threads.get(thread)?;
-        let machine = part.machine;
-        match (&thread.pid, &thread.tid) {
+        let utid = match (&thread.pid, &thread.tid) {
             (JsonId::Number(0), tid) => {
                 let upid = json_owners.zero(machine, threads);
-                Some(json_owners.thread(machine, upid, tid, Some(0), threads))
+                json_owners.thread(machine, upid, tid, Some(0), threads)
             }
             (&JsonId::Number(pid), None) => {
                 let upid = threads.process(machine, pid);
-                Some(threads.bind_one(machine, pid, upid))
+                return Some(threads.bind_one(machine, pid, upid));
             }
             (&JsonId::Number(pid), &Some(JsonId::Number(tid))) if tid != 0 => {
-                Some(threads.bind(machine, tid, pid))
+                return Some(threads.bind(machine, tid, pid));
             }
             (&JsonId::Number(pid), tid) => {
+                // The process may end, and the next one has a thread of its own.
                 let upid = threads.process(machine, pid);
-                Some(json_owners.thread(machine, upid, tid, None, threads))
+                return Some(json_owners.thread(machine, upid, tid, None, threads));
             }
             (JsonId::Text(text), tid) => {
                 let upid = json_owners.process(part.part, machine, text, threads);
-                Some(json_owners.thread(machine, upid, tid, None, threads))
+                json_owners.thread(machine, upid, tid, None, threads)
             }
-        }
+        };
+        json_owners.known.insert(key, utid);
+        Some(utid)
     }
 }
 

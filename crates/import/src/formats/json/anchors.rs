@@ -10,6 +10,7 @@ use super::fields::{Fields, text};
 use crate::formats::FileSession;
 use crate::formats::session::PlacedRecord;
 use crate::output::{LogMessage, Severity};
+use crate::place::WALL_CLOCK_YEARS;
 
 /// The statements about the time of REALTIME at the file's time 0, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +35,6 @@ const KEYS: [(Key, &str); 8] = [
     (Key::ProfileFinish, "otherData.profile_finish_ts"),
     (Key::ClockOffset, "metadata.clock-offset-since-epoch"),
 ];
-
-/// The years 2000 to 2099, in nanoseconds of Unix time.
-const YEARS: std::ops::Range<i64> = 946_684_800_000_000_000..4_102_444_800_000_000_000;
 
 /// Two statements that are further apart contradict each other.
 const CONFLICT_NS: u64 = 1_000_000_000;
@@ -64,7 +62,7 @@ impl Anchors {
     }
 
     fn state(&mut self, key: Key, ns: Option<i64>) {
-        self.realtime[key as usize] = Some(ns.filter(|ns| YEARS.contains(ns)).ok_or(()));
+        self.realtime[key as usize] = Some(ns.filter(|ns| WALL_CLOCK_YEARS.contains(ns)).ok_or(()));
     }
 
     /// Reads a member of the outer object.

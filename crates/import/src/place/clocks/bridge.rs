@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use timebase_resolver::{Clock, ClockId, Reading, SeqId, Source};
 
 use super::{ClockEffect, Clocks};
-use crate::place::parts::{ClockSync, PartIx, shared};
+use crate::place::parts::{ClockSync, PartIx, WALL_CLOCK_YEARS, shared};
 
 /// Settles the path of a part to trace time, after the path of its file's host part.
 #[cold]
@@ -67,9 +67,6 @@ fn settle_one(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
     }
 }
 
-/// The years 2000 to 2099 of Unix time, in nanoseconds.
-const WALL_CLOCK: std::ops::Range<i64> = 946_684_800_000_000_000..4_102_444_800_000_000_000;
-
 /// Relates the clocks of files in JSON to each other and to trace time, after the last file.
 pub(super) fn relate_json(clocks: &mut Clocks) {
     let Some(trace_time) = clocks.trace_time.clock() else {
@@ -93,7 +90,7 @@ fn relate_file(clocks: &mut Clocks, part: PartIx, trace_time: Clock) {
     let machine = of.machine;
     let own = of.clock(ClockId::TRACE_FILE, SeqId(0));
     let realtime = shared(machine, ClockId::REALTIME);
-    let reads_realtime = json.first.is_some_and(|first| WALL_CLOCK.contains(&first));
+    let reads_realtime = json.first.is_some_and(|first| WALL_CLOCK_YEARS.contains(&first));
     if reads_realtime && !json.is_anchored {
         assume(clocks, part, own, realtime);
     }

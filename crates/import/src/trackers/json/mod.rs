@@ -137,21 +137,15 @@ impl JsonEvents {
     /// Adds an instant (rule JS20).
     fn instant(&mut self, here: &Located<'_>, at: &mut TrackerContext<'_, '_>) {
         let machine = at.world.part.machine;
-        let (track, slice) = match here.event.instant {
-            InstantScope::Thread => {
-                let track = at.world.tracks.of_thread(here.utid);
-                (track, here.slice(track, here.name()))
-            }
-            InstantScope::Process => {
-                let track = self.instants.instants(machine, Some(here.upid), at.world);
-                (track, here.slice_of_no_thread(track))
-            }
-            InstantScope::Global => {
-                let track = self.instants.instants(machine, None, at.world);
-                (track, here.slice_of_no_thread(track))
-            }
+        let mut of_chrome = |upid| {
+            let track = self.instants.instants(machine, upid, at.world);
+            here.slice_of_no_thread(track)
         };
-        debug_assert_eq!(track, slice.track);
+        let slice = match here.event.instant {
+            InstantScope::Process => of_chrome(Some(here.upid)),
+            InstantScope::Global => of_chrome(None),
+            InstantScope::Thread => here.slice(at.world.tracks.of_thread(here.utid), here.name()),
+        };
         at.world.add_slice(slice, 0, here.event.args, at.rows);
     }
 

@@ -7,6 +7,7 @@
 //! always they are few. Many, as from a program that does not set its times, are sorted outside of memory.
 
 use std::io;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use timebase_store::sort::{Scratch, Sorter};
@@ -22,10 +23,13 @@ pub(in crate::trackers) struct Ties {
     scratch: Scratch,
     ts: i64,
     key: PartKey,
-    /// The records, one after the other, and for each its place in the order and its end among the bytes.
+    /// Whether the file has complete events.
+    is_sorted: bool,
+    /// The records, one after the other, and the end of each.
     bytes: Vec<u8>,
-    events: Vec<(Place, usize)>,
+    ends: Vec<usize>,
     sorter: Option<Sorter<Place>>,
+    /// The number of events that have a place.
     count: u64,
     /// The begins of each thread that no end has taken.
     begins: FxHashMap<JsonThreadIx, u64>,
@@ -41,8 +45,9 @@ impl Ties {
             scratch: scratch.clone(),
             ts: 0,
             key: PartKey::default(),
+            is_sorted: false,
             bytes: Vec::new(),
-            events: Vec::new(),
+            ends: Vec::new(),
             sorter: None,
             count: 0,
             begins: FxHashMap::default(),
@@ -51,12 +56,12 @@ impl Ties {
 
     /// Whether an event of this time and file goes with the others.
     pub fn has_room(&self, ts: i64, part: PartIx) -> bool {
-        self.count == 0 || (self.ts, self.key.part) == (ts, part)
+        self.is_empty() || (self.ts, self.key.part) == (ts, part)
     }
 
     /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.ends.is_empty() && self.sorter.is_none()
     }
 
     /// Adds an event, which [`Ties::has_room`] for. `is_sorted` says that the file has complete events.
@@ -65,23 +70,29 @@ impl Ties {
     ///
     /// If a temporary file cannot be written or read back.
     pub fn add(&mut self, ts: i64, record: JsonRecord<'_>, is_sorted: bool) -> io::Result<()> {
-        let class = match is_sorted {
-            true => self.class(record)?,
-            false => 0,
-        };
         let (key, bytes) = record.bytes();
-        (self.ts, self.key) = (ts, key);
-        let place = (class, self.count);
-        self.count += 1;
-        if let Some(sorter) = &mut self.sorter {
-            return sorter.push(place, bytes);
+        (self.ts, self.key, self.is_sorted) = (ts, key, is_sorted);
+        if let Some(mut sorter) = self.sorter.take() {
+            sorter.push(self.place(bytes)?, bytes)?;
+            self.sorter = Some(sorter);
+            return Ok(());
         }
         self.bytes.extend_from_slice(bytes);
-        self.events.push((place, self.bytes.len()));
+        self.ends.push(self.bytes.len());
         match self.bytes.len() > ROOM {
             true => self.spill(),
             false => Ok(()),
         }
+    }
+
+    /// The place of the next event in file order.
+    fn place(&mut self, bytes: &[u8]) -> io::Result<Place> {
+        let class = match self.is_sorted {
+            true => self.class(JsonRecord::again(self.key, bytes))?,
+            false => 0,
+        };
+        self.count += 1;
+        Ok((class, self.count))
     }
 
     /// The class of an event.
@@ -108,17 +119,16 @@ impl Ties {
 
     fn spill(&mut self) -> io::Result<()> {
         let mut sorter = Sorter::new(&self.scratch);
-        let mut start = 0;
-        for (place, end) in self.events.drain(..) {
-            sorter.push(place, self.bytes.get(start..end).unwrap_or_default())?;
-            start = end;
+        let bytes = std::mem::take(&mut self.bytes);
+        for range in ranges(&std::mem::take(&mut self.ends)) {
+            let bytes = bytes.get(range).unwrap_or_default();
+            sorter.push(self.place(bytes)?, bytes)?;
         }
-        self.bytes.clear();
         self.sorter = Some(sorter);
         Ok(())
     }
 
-    /// Gives all events in their order, and starts anew.
+    /// Gives all events in their order, and starts anew. An event that is alone needs no place.
     ///
     /// # Errors
     ///
@@ -128,23 +138,85 @@ impl Ties {
         mut each: impl FnMut(i64, JsonRecord<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         let (ts, key) = (self.ts, self.key);
-        self.count = 0;
-        self.begins.clear();
-        if let Some(sorter) = self.sorter.take() {
-            return sorter.finish(|_, bytes| each(ts, JsonRecord::again(key, bytes)));
-        }
-        let mut start = 0;
-        let mut events: Vec<(Place, usize, usize)> = Vec::with_capacity(self.events.len());
-        for (place, end) in self.events.drain(..) {
-            events.push((place, start, end));
-            start = end;
-        }
-        events.sort_unstable();
-        for (_, start, end) in events {
-            let bytes = self.bytes.get(start..end).unwrap_or_default();
-            each(ts, JsonRecord::again(key, bytes))?;
-        }
+        let mut give = |bytes: &[u8]| each(ts, JsonRecord::again(key, bytes));
+        let given = match self.sorter.take() {
+            Some(sorter) => sorter.finish(|_, bytes| give(bytes)),
+            None if self.ends.len() == 1 => give(&self.bytes),
+            None => self.give_kept(give),
+        };
         self.bytes.clear();
-        Ok(())
+        self.ends.clear();
+        self.begins.clear();
+        self.count = 0;
+        given
+    }
+
+    fn give_kept(&mut self, mut give: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut events = Vec::with_capacity(self.ends.len());
+        for range in ranges(&std::mem::take(&mut self.ends)) {
+            let bytes = bytes.get(range).unwrap_or_default();
+            events.push((self.place(bytes)?, bytes));
+        }
+        events.sort_unstable_by_key(|(place, _)| *place);
+        events.into_iter().try_for_each(|(_, bytes)| give(bytes))
+    }
+}
+
+/// The places of records, of which the ends are known.
+fn ranges(ends: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    begins.zip(ends.iter().copied()).map(|(begin, end)| begin..end)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::place::PartKeys;
+    use crate::timeline::{Event, JsonEvent};
+
+    /// The packets of events of these phases and durations, in the order in which they are given. A payload makes
+    /// them large.
+    fn order(events: &[(char, Option<i64>)], payload: usize) -> Vec<i64> {
+        let directory = tempfile::tempdir().unwrap();
+        let mut ties = Ties::new(&directory.path().into());
+        let (keys, payload) = (PartKeys::new([(0, 0)]), vec![7; payload]);
+        let mut record = Vec::new();
+        for (packet, &(phase, dur)) in (0..).zip(events) {
+            let event = JsonEvent::new(PartIx(0), packet, phase, JsonThreadIx(0));
+            JsonEvent { dur, payload: &payload, ..event }.write(&mut record);
+            match Event::read(&record, &keys).unwrap() {
+                Event::Json(record) => ties.add(5, record, true).unwrap(),
+                _ => unreachable!(),
+            }
+        }
+        let mut order = Vec::new();
+        ties.give(|ts, record| {
+            assert_eq!(ts, 5);
+            order.push(record.read()?.packet);
+            Ok(())
+        })
+        .unwrap();
+        assert!(ties.is_empty());
+        order
+    }
+
+    #[test]
+    fn js13_ends_come_first_and_longer_slices_before_shorter_ones() {
+        let events = [
+            ('i', None),
+            ('X', Some(5)),
+            ('B', None),
+            ('E', None), // of the B before it
+            ('X', Some(10)),
+            ('E', None),
+            ('X', None),
+        ];
+        // Few bytes, and more than there is room for.
+        for payload in [0, 1 << 20] {
+            assert_eq!(order(&events, payload), [5, 4, 1, 0, 2, 3, 6], "{payload}");
+        }
+        assert_eq!(order(&[('i', None)], 0), [0]);
     }
 }
