@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 
-use timebase_trace::{End, TraceFormat};
+use timebase_trace::{Damage, End, Region, TraceFormat};
 
 use super::{FileSession, Format};
 use crate::definitions::{CounterTrack, Descriptor, TrackOwner};
@@ -62,11 +62,12 @@ impl Format for Csv {
                     })?
                 }
                 _ => {
-                    session.no_record(
+                    let why = Damage::Text {
                         offset,
-                        size,
-                        "is no line of four fields that begins with a time",
-                    );
+                        why: "is no line of four fields that begins with a time",
+                        is_cut: false,
+                    };
+                    session.region(&Region { offset, size, why });
                     ControlFlow::Continue(())
                 }
             };

@@ -4,8 +4,6 @@ use std::io;
 use std::ops::ControlFlow;
 
 use timebase_resolver::{ClockId, Reading, SeqId, Source};
-#[cfg(test)]
-use timebase_trace::Damage;
 use timebase_trace::Region;
 
 use crate::definitions::{JsonThreads, Names};
@@ -125,13 +123,6 @@ impl<'s, 'r> FileSession<'s, 'r> {
         // It is never rejected: each clock has one reading, in its own unit.
         let _ = place.make(Source::Json, Some(part), readings);
         self.frame.tell_made(self.rows);
-    }
-
-    /// Notes bytes that are no record (rule Z1).
-    #[cfg(test)]
-    pub fn no_record(&mut self, offset: u64, size: u64, why: &'static str) {
-        let why = Damage::Text { offset, why, is_cut: false };
-        self.region(&Region { offset, size, why });
     }
 }
 

@@ -1,7 +1,8 @@
 //! The text of an event or a member of a trace in Chrome's JSON format as JSON (rule JS8).
 //!
 //! The import keeps the text as it is in the file, which may have what JSON does not allow (rule JS3). Here each token
-//! becomes one of JSON, and serde_json then says whether the result is a value.
+//! becomes one of JSON, and serde_json then says whether the result is a value. `timebase-trace` reads the same text, but an
+//! extension for other clients would then carry its archives and decompressors.
 
 use std::borrow::Cow;
 

@@ -3,9 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{JsonEvents, Located};
-use crate::arguments::{ArgBuf, ArgValue};
 use crate::timeline::{FlowDirection, OwnLabel};
-use crate::trackers::track_events::{INVALID_FLOW, NO_DIRECTION, NO_ENCLOSING};
+use crate::trackers::track_events::{INVALID_FLOW, NO_DIRECTION, NO_ENCLOSING, flow_args};
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{FlowEvent, FlowId, SliceId, Step, TrackId};
 
@@ -37,7 +36,7 @@ impl JsonEvents {
             flow: FlowId::Legacy(number),
             step,
             packet: event.packet,
-            arg_set_id: args(here, at),
+            arg_set_id: flow_args(event.name, event.category, at),
         };
         if step == Step::In && !event.binds_enclosing {
             return at.world.flows.waits(track, flow);
@@ -84,17 +83,4 @@ impl JsonEvents {
         };
         at.world.flows.step(FlowEvent { flow, step, packet, arg_set_id: None }, slice);
     }
-}
-
-/// The name and the category of a flow.
-fn args(here: &Located<'_>, at: &mut TrackerContext<'_, '_>) -> Option<i64> {
-    let mut args = ArgBuf::default();
-    let names = &mut at.world.definitions.names;
-    for (key, label) in [("name", here.event.name), ("cat", here.event.category)] {
-        let label = OwnLabel::from(label);
-        if let Some(text) = names.text_of(&label).map(str::to_owned) {
-            args.push(key, ArgValue::Text(&text), names);
-        }
-    }
-    at.world.arg_set(args.as_bytes(), at.rows)
 }

@@ -230,7 +230,7 @@ impl TrackEvents {
             flow: FlowId::Legacy(number),
             step,
             packet: event.packet,
-            arg_set_id: self.flow_args(here, at),
+            arg_set_id: flow_args(event.name, event.category, at),
         };
         if step == Step::In && !legacy.binds_enclosing {
             at.world.flows.waits(track, flow);
@@ -242,18 +242,22 @@ impl TrackEvents {
         }
         Ok(())
     }
+}
 
-    fn flow_args(&mut self, here: &OwnedEvent<'_>, at: &mut TrackerContext<'_, '_>) -> Option<i64> {
-        let mut args = ArgBuf::default();
-        let (name, category) = (here.event.name, here.event.category);
-        for (key, label) in [("name", name), ("cat", category)] {
-            if let Some(text) = text(label, at) {
-                let names = &mut at.world.definitions.names;
-                args.push(key, ArgValue::Text(&text), names);
-            }
+/// The arguments of a flow: its name and its category.
+pub(in crate::trackers) fn flow_args(
+    name: Label<'_>,
+    category: Label<'_>,
+    at: &mut TrackerContext<'_, '_>,
+) -> Option<i64> {
+    let mut args = ArgBuf::default();
+    for (key, label) in [("name", name), ("cat", category)] {
+        if let Some(text) = text(label, at) {
+            let names = &mut at.world.definitions.names;
+            args.push(key, ArgValue::Text(&text), names);
         }
-        at.world.arg_set(args.as_bytes(), at.rows)
     }
+    at.world.arg_set(args.as_bytes(), at.rows)
 }
 
 fn text(label: Label<'_>, at: &TrackerContext<'_, '_>) -> Option<String> {

@@ -22,7 +22,7 @@ mod tracks;
 
 pub(in crate::trackers) use self::fault::NO_DIRECTION;
 pub(in crate::trackers) use self::legacy::fault::{INVALID_FLOW, NO_ENCLOSING};
-pub(in crate::trackers) use self::legacy::{AsyncTrack, lane_of};
+pub(in crate::trackers) use self::legacy::{AsyncTrack, flow_args, lane_of};
 use self::legacy::{Legacy, is_async, is_of_no_thread, legacy_args};
 use self::states::States;
 pub(in crate::trackers) use self::tracks::{Lane, OtherTracks};
