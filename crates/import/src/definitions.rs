@@ -13,7 +13,7 @@ mod profiles;
 pub(crate) mod records;
 mod skipped_names;
 mod translations;
-mod v8;
+pub(crate) mod v8;
 
 use crate::manifest::MachineRef;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,7 +37,7 @@ pub(crate) use self::profiles::{ProfileWriter, Profiles, StreamedSample, V8Sampl
 pub(crate) use self::records::{Records, uuid};
 pub(crate) use self::skipped_names::SkippedNames;
 pub(crate) use self::translations::{Hashes, Translated, TranslationRoom, Translations};
-pub(crate) use self::v8::{V8Node, V8Session, V8Sessions, WrittenNode, fault as v8_fault};
+pub(crate) use self::v8::{V8Node, V8Session, V8Sessions};
 use crate::place::TraceTime;
 use crate::timeline::{Label, Name, OwnLabel};
 

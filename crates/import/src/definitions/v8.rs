@@ -1,11 +1,14 @@
-//! V8's profiles in track events (rule FP5): the tree of calls of each session. A node may come after the
-//! samples in it, because the samples of a chunk are older than the chunk.
+//! V8's profiles, in track events (rule FP5) and in JSON traces (rule JS28): the tree of calls of each session. A node may
+//! come after the samples in it, because the samples of a chunk are older than the chunk.
 
 use rustc_hash::FxHashMap;
+use timebase_trace::json::{Number, Value};
 
 use crate::output::Fault;
 use crate::place::PartIx;
 use crate::timeline::Name;
+
+use super::Names;
 
 use self::fault::INVALID_CALLSITE;
 
@@ -67,6 +70,48 @@ pub(crate) struct WrittenNode {
     pub children: Vec<u32>,
     pub function: Option<Name>,
     pub url: Option<Name>,
+}
+
+impl WrittenNode {
+    /// A node of `cpuProfile.nodes`. `None` if it has no number.
+    pub fn of(value: Value<'_>, names: &mut Names) -> Option<WrittenNode> {
+        let frame = last(Some(value), "callFrame");
+        let mut text = |name| {
+            let text = last(frame, name).and_then(Value::string);
+            // A function may have an empty name, but no file has.
+            let text = text.filter(|text| name != "url" || !text.is_empty());
+            text.map(|text| names.number(text.as_bytes()))
+        };
+        Some(WrittenNode {
+            id: node_id(last(Some(value), "id")?)?,
+            parent: last(Some(value), "parent").and_then(node_id),
+            children: items(Some(value), "children").filter_map(node_id).collect(),
+            function: text("functionName"),
+            url: text("url"),
+        })
+    }
+}
+
+/// The number of a node.
+pub(crate) fn node_id(value: Value<'_>) -> Option<u32> {
+    match value.number() {
+        Some(Number::Int(id)) => u32::try_from(id).ok(),
+        _ => None,
+    }
+}
+
+/// The last member with a name.
+pub(crate) fn last<'a>(of: Option<Value<'a>>, name: &str) -> Option<Value<'a>> {
+    let members = of.into_iter().flat_map(Value::members);
+    members.filter(|(key, _)| key.is(name)).last().map(|(_, value)| value)
+}
+
+/// The entries of a list.
+pub(crate) fn items<'a>(
+    of: Option<Value<'a>>,
+    name: &str,
+) -> impl Iterator<Item = Value<'a>> + Clone {
+    last(of, name).into_iter().flat_map(Value::items)
 }
 
 impl V8Sessions {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, params};
 use timebase_resolver::{Clock, Turn, Turns};
-use timebase_schema::{Row as _, tables};
+use timebase_schema::{Row as _, owner, tables};
 
 use crate::options::Conversion;
 
@@ -244,18 +244,16 @@ struct SoFar {
 /// the smallest value.
 fn count(conn: &Connection, turned: &mut BTreeMap<Key, Turned>) -> rusqlite::Result<()> {
     let mut so_far: HashMap<Key, SoFar> = HashMap::new();
-    let mut statement = conn.prepare(
+    let mut statement = conn.prepare(&format!(
         "SELECT c.machine_id, c.clock_id, iif(c.clock_id BETWEEN 64 AND 127, c.seq_id, 0),
-                coalesce(x.file, iif(c.clock_id BETWEEN 64 AND 127 OR p.id >= t.own_from
-                                     OR t.is_pinned AND c.clock_id = 11, c.trace_file_id, -1)),
+                iif(c.clock_id BETWEEN 64 AND 127, c.trace_file_id, coalesce({}, -1)),
                 p.id, c.seq_id, iif(c.is_trace_time, p.ts, p.clock_ts) AS clock_ts, p.ts
          FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
-         LEFT JOIN part AS t ON t.trace_file_id = c.trace_file_id AND t.machine_id = c.machine_id
-         LEFT JOIN packet_clock_record AS x ON x.packet_id = p.id
          WHERE c.clock_id IN (SELECT value FROM json_each(?1)) AND p.ts IS NOT NULL
            AND (c.is_trace_time OR p.clock_ts IS NOT NULL) AND c.type IS NOT 'clock_snapshot'
          ORDER BY p.id",
-    )?;
+        owner("p.id", "c")
+    ))?;
     let ids: Vec<String> = turned.keys().map(|(_, id, ..)| id.to_string()).collect();
     let mut rows = statement.query([format!("[{}]", ids.join(","))])?;
     while let Some(row) = rows.next()? {

@@ -5,8 +5,9 @@
 
 use timebase_trace::json::{Number, Value, nanoseconds};
 
-use super::fields::{Fields, hexadecimal, int};
-use crate::definitions::{JsonThread, Names, WrittenNode, json_fault as fault, v8_fault};
+use super::fields::{Fields, hexadecimal};
+use crate::definitions::v8::{WrittenNode, fault as v8_fault, items, last, node_id};
+use crate::definitions::{JsonThread, json_fault as fault};
 use crate::formats::session::PlacedRecord;
 use crate::place::PartIx;
 use crate::readers::JsonTime;
@@ -43,7 +44,7 @@ pub(super) fn read(fields: &Fields<'_>, event: &JsonEvent<'_>, at: &mut PlacedRe
     let profile = last(Some(data), "cpuProfile");
     for node in items(profile, "nodes") {
         let definitions = &mut at.context.definitions;
-        let node = written(node, &mut definitions.names);
+        let node = WrittenNode::of(node, &mut definitions.names);
         let added = match (definitions.v8.of(key), node) {
             (Some((_, session)), Some(node)) => session.add(&node),
             _ => Err(v8_fault::INVALID_CALLSITE),
@@ -89,36 +90,4 @@ fn process(event: &JsonEvent<'_>, at: &mut PlacedRecord<'_>) -> u32 {
     let threads = at.json_threads();
     let pid = threads.get(event.thread).map(|thread| thread.pid.clone());
     pid.map_or(0, |pid| threads.number(JsonThread { pid, tid: None }).0)
-}
-
-/// The last member with a name.
-fn last<'a>(of: Option<Value<'a>>, name: &str) -> Option<Value<'a>> {
-    let members = of.into_iter().flat_map(Value::members);
-    members.filter(|(key, _)| key.is(name)).last().map(|(_, value)| value)
-}
-
-/// The entries of a list.
-fn items<'a>(of: Option<Value<'a>>, name: &str) -> impl Iterator<Item = Value<'a>> + Clone {
-    last(of, name).into_iter().flat_map(Value::items)
-}
-
-fn node_id(value: Value<'_>) -> Option<u32> {
-    u32::try_from(int(value)?).ok()
-}
-
-fn written(node: Value<'_>, names: &mut Names) -> Option<WrittenNode> {
-    let frame = last(Some(node), "callFrame");
-    let mut text = |name| {
-        let text = last(frame, name).and_then(Value::string);
-        // A function may have an empty name, but no file has.
-        let text = text.filter(|text| name != "url" || !text.is_empty());
-        text.map(|text| names.number(text.as_bytes()))
-    };
-    Some(WrittenNode {
-        id: node_id(last(Some(node), "id")?)?,
-        parent: last(Some(node), "parent").and_then(node_id),
-        children: items(Some(node), "children").filter_map(node_id).collect(),
-        function: text("functionName"),
-        url: text("url"),
-    })
 }

@@ -4,16 +4,17 @@
 //! samples with the time since the sample before. The calls are noted for the whole trace, because
 //! samples are older than the chunk with their calls.
 
-use serde_json::Value;
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::fields::{
     debug_annotation as annotation, debug_annotation_name as name, interned_data as interned,
     track_event as field,
 };
+use timebase_trace::json::{Kind, Value, nanoseconds};
 use timebase_trace::wire::packet::PacketType;
 
 use crate::compact::{Compact, Put};
-use crate::definitions::{Names, V8Sample, Writer, WrittenNode, v8_fault};
+use crate::definitions::v8::{WrittenNode, fault as v8_fault, items, last, node_id};
+use crate::definitions::{V8Sample, Writer};
 use crate::message::{Message, text};
 use crate::output::{BEFORE_ZERO, Fault};
 use crate::place::{PartIx, TraceTime};
@@ -58,9 +59,9 @@ pub(super) fn read(
         if !is_data(annotation, packet, context) {
             continue;
         }
-        let read = serde_json::from_str(&text(json));
-        let read = read.map_err(|_| v8_fault::INVALID_SAMPLE);
-        if let Err(fault) = read.and_then(|data| part.data(&data, context)) {
+        let json = text(json);
+        let read = Value::parse(json.as_bytes()).ok_or(v8_fault::INVALID_SAMPLE);
+        if let Err(fault) = read.and_then(|data| part.data(data, context)) {
             context.faults.add(fault, packet.id);
         }
     }
@@ -91,52 +92,15 @@ fn is_data(
 }
 
 /// A time in microseconds, in nanoseconds.
-fn time(value: &Value) -> Option<i64> {
-    const LIMIT: f64 = i64::MAX as f64;
-    match value.as_i64() {
-        Some(time) => time.checked_mul(NS_PER_US),
-        None => {
-            let time = (value.as_f64()? * NS_PER_US as f64).round();
-            (time.abs() < LIMIT).then_some(time as i64)
-        }
-    }
-}
-
-/// The number of a node.
-fn node_id(value: &Value) -> Option<u32> {
-    u32::try_from(value.as_u64()?).ok()
-}
-
-/// The members of an array; none if it is anything else.
-fn list<'v>(of: &'v Value, name: &str) -> &'v [Value] {
-    let list = of.get(name).and_then(Value::as_array);
-    list.map(Vec::as_slice).unwrap_or_default()
-}
-
-/// A node of the tree of calls.
-fn node(value: &Value, names: &mut Names) -> Option<WrittenNode> {
-    let called = value.get("callFrame");
-    let mut of_frame = |name| {
-        let text = called.and_then(|frame| frame.get(name)?.as_str());
-        text.map(|text| names.number(text.as_bytes()))
-    };
-    let children = list(value, "children").iter();
-    Some(WrittenNode {
-        id: node_id(value.get("id")?)?,
-        parent: value.get("parent").and_then(node_id),
-        children: children.filter_map(node_id).collect(),
-        function: of_frame("functionName"),
-        url: of_frame("url").filter(|url| !names.text(*url).is_empty()),
-    })
+fn time(value: Value<'_>) -> Option<i64> {
+    nanoseconds(value).ok().filter(|_| value.kind() == Kind::Number)
 }
 
 /// An annotation with the start of a profile, as an import of the written trace has to read it (rule RW6).
 /// `None` if it stays as it is.
 pub(super) fn restarted(message: &[u8], to: &mut impl Retime) -> Option<Vec<u8>> {
-    let mut data: Value =
-        serde_json::from_str(&text(Message(message).bytes(annotation::LEGACY_JSON_VALUE)?)).ok()?;
-    let start = data.get_mut(START)?;
-    let ns = u64::try_from(time(start)?).ok()?;
+    let json = text(Message(message).bytes(annotation::LEGACY_JSON_VALUE)?);
+    let ns = u64::try_from(time(last(Value::parse(json.as_bytes()), START)?)?).ok()?;
     let monotonic = to.clock(Some((ClockId::MONOTONIC, SeqId(0))));
     let ts = to.time_now(&monotonic, ns)?;
     let unit = NS_PER_US.unsigned_abs();
@@ -145,7 +109,8 @@ pub(super) fn restarted(message: &[u8], to: &mut impl Retime) -> Option<Vec<u8>>
     if reading == recorded {
         return None;
     }
-    *start = Value::from(reading);
+    let mut data: serde_json::Value = serde_json::from_str(&json).ok()?;
+    *data.get_mut(START)? = reading.into();
     let json = data.to_string();
     let mut out = Vec::new();
     for (number, value, bytes) in fields(message) {
@@ -161,16 +126,15 @@ pub(super) fn restarted(message: &[u8], to: &mut impl Retime) -> Option<Vec<u8>>
 
 impl Part<'_> {
     /// Reads the start of a profile, or a chunk. Returns the reason to leave out the rest.
-    fn data(&self, data: &Value, context: &mut ImportContext) -> Result<(), Fault> {
-        const NO_PROFILE: Value = Value::Null;
-        if let Some(start) = data.get(START) {
+    fn data(&self, data: Value<'_>, context: &mut ImportContext) -> Result<(), Fault> {
+        if let Some(start) = last(Some(data), START) {
             return self.begin(time(start), context);
         }
-        let profile = data.get("cpuProfile").unwrap_or(&NO_PROFILE);
+        let profile = last(Some(data), "cpuProfile");
         let definitions = &mut context.definitions;
-        for written in list(profile, "nodes") {
+        for written in items(profile, "nodes") {
             let session = definitions.v8.of(self.session);
-            let node = node(written, &mut definitions.names);
+            let node = WrittenNode::of(written, &mut definitions.names);
             let added = match (session, node) {
                 (Some((_, session)), Some(node)) => session.add(&node),
                 _ => Err(v8_fault::INVALID_CALLSITE),
@@ -179,11 +143,11 @@ impl Part<'_> {
                 context.faults.add(fault, self.packet.id);
             }
         }
-        let (samples, deltas) = (list(profile, "samples"), list(data, "timeDeltas"));
-        if samples.len() != deltas.len() {
+        let (samples, deltas) = (items(profile, "samples"), items(Some(data), "timeDeltas"));
+        if samples.clone().count() != deltas.clone().count() {
             return Err(v8_fault::INVALID_SAMPLE);
         }
-        for (sample, delta) in samples.iter().zip(deltas) {
+        for (sample, delta) in samples.zip(deltas) {
             self.sample(node_id(sample), time(delta), context)?;
         }
         Ok(())
