@@ -4,15 +4,17 @@
 //!
 //! A format turns the bytes of a file into records and events. A record is a row of `packet` with its place in time;
 //! whatever is known of a packet (its path over snapshots, its doubt, the damage around it) is known of the records of all
-//! formats. An event is the same compact form that a track event of Perfetto has (`timeline/track_event.rs`), so all
-//! that follows the timeline (threads, tracks, slices, flows, arguments, rows) does not know formats.
+//! formats. An event is the same compact form that a track event of Perfetto has (`timeline/track_event.rs`), so
+//! everything after the timeline (threads, tracks, slices, flows, arguments, rows) knows no formats. Only JSON has an
+//! event (`timeline/json_event.rs`) and a tracker (`trackers/json`) of its own.
 //!
 //! A record that is no packet gets the header of a packet that has only a time and a clock. The alternatives were to convert
 //! other formats into packets, which would be parsed again, and to put the place in time behind a trait: for one
 //! more form of a header, each packet would take an indirect call.
 //!
 //! To add a format: a folder or a file here with a type that implements [`Format`], and a line in [`READERS`]. `csv.rs` is an
-//! example, for tests only.
+//! example, for tests only. So are the methods of `PlacedRecord` that it calls: the first format that needs them
+//! removes their `cfg(test)`. ARCHITECTURE.md has all steps.
 
 #[cfg(test)]
 mod csv;

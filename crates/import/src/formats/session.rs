@@ -192,6 +192,7 @@ impl PlacedRecord<'_> {
     }
 }
 
+// The events of a format without a tracker of its own. The first format that needs them removes this attribute.
 #[cfg(test)]
 mod records {
     use super::PlacedRecord;
