@@ -32,7 +32,7 @@ pub(crate) trait Reader {
     /// The parsed payload. It may borrow from the bytes.
     type Payload<'a>: Payload<'a>;
 
-    /// The tables that the reader fills.
+    /// [`Reader::read`] is called only if one of these tables, or any event of the timeline, is wanted; without tables, always.
     const TABLES: &'static [&'static Table] = &[];
 
     /// The large tables that nobody but this reader fills: they are complete after the last packet.
