@@ -982,7 +982,8 @@ pub fn parse() -> Cli {
     })
 }
 
-/// An argument that is a statement and begins with a comment, after a space, so that it is not taken for a flag.
+/// Puts a space in front of a statement that begins with a comment, so that clap does not take it
+/// for a flag.
 fn statement(argument: OsString) -> OsString {
     let is_statement = argument.to_str().is_some_and(|text| {
         let Some(rest) = text.strip_prefix("--") else {

@@ -94,7 +94,7 @@ pub trait VirtualTable: Sized + 'static {
     ) -> Result<()>;
 }
 
-/// What a table is connected with.
+/// The inputs for connecting a table.
 #[derive(Debug)]
 pub struct Connecting<'a, A> {
     /// The connection, which outlives the table.

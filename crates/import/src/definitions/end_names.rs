@@ -2,7 +2,7 @@
 
 use crate::timeline::{Label, Name};
 
-/// Which names the ends of slices have, and whether other ends have none.
+/// The set of names in ends of slices, and whether any end has no name.
 #[derive(Debug, Default)]
 pub(crate) struct EndNames {
     /// A bit for each name.

@@ -20,7 +20,7 @@ pub(crate) mod fault {
         )
         .drops_some(),
     );
-    /// An event whose phase needs what it does not have.
+    /// An event without a member that its phase requires.
     pub const PARSER: Fault = Fault::new(
         Counter::error(
             "json_parser_failure",

@@ -15,7 +15,7 @@ use timebase_trace::wire::packet::{Header, PacketType};
 use super::parts::PartIx;
 use super::time::TraceTime;
 
-/// How many bits of `previous_packet_dropped` are for causes. The lowest bit, for an unknown
+/// The number of bits of `previous_packet_dropped` for causes. The lowest bit, for an unknown
 /// cause, is not one of them.
 pub(crate) const CAUSES: usize = 8;
 
@@ -30,7 +30,7 @@ pub(crate) struct Sequence {
     pub pid: Option<i32>,
     pub packets: u64,
     pub losses: u32,
-    /// How many packets needed its state, and how many of them could not rely on it (rule S4).
+    /// The number of packets that needed its state, and of those that could not rely on it (rule S4).
     needing: u32,
     distrusted: u32,
     /// The smallest and the greatest `ts` of its packets. While there is none, the first is greater
@@ -39,7 +39,7 @@ pub(crate) struct Sequence {
     valid: bool,
     /// Whether it lost packets since its state was cleared.
     lossy: bool,
-    /// How often its state was cleared, and how often it was lost.
+    /// The number of times that its state was cleared, and that it was lost.
     cleared: u32,
     lost: u32,
     default_clock: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Sequence {
 /// Data that hardly any sequence has.
 #[derive(Debug, Default)]
 struct Rare {
-    /// How often the sequence lost packets, for each cause that the recorder knows.
+    /// The number of losses of packets, for each cause that the recorder knows.
     causes: [u32; CAUSES],
     /// The last readings of further incremental clocks.
     accumulated: FxHashMap<u32, u64>,
@@ -144,15 +144,15 @@ impl Sequence {
         }
     }
 
-    /// How often the sequence lost packets, for each cause from the second bit of
+    /// The number of losses of packets, for each cause from the second bit of
     /// `previous_packet_dropped` on.
     pub fn causes(&self) -> [u32; CAUSES] {
         let rare = self.rare.as_ref();
         rare.map_or([0; CAUSES], |rare| rare.causes)
     }
 
-    /// How many packets needed the state and could not rely on it. `None` if any packet that needed
-    /// it could. If `but_last`, the last packet does not count, which needed the state, too.
+    /// The number of packets that could not rely on the state they needed, if none could. With
+    /// `but_last`, without the last packet, which needed it too.
     pub fn never_trusted(&self, but_last: bool) -> Option<u32> {
         let needing = self.needing.saturating_sub(but_last.into());
         let is_lost = but_last && !self.valid;
@@ -171,7 +171,7 @@ impl Sequence {
         self.cleared != 0
     }
 
-    /// How often the state was lost (rule S3).
+    /// The number of losses of the state (rule S3).
     fn lost(&self) -> u32 {
         self.lost
     }
@@ -224,7 +224,7 @@ impl Sequence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Generation {
     pub interval: Interval,
-    /// How often the state was lost before.
+    /// The number of losses of the state before.
     pub lost: u32,
     /// Whether the sequence lost packets since its state was cleared (rule DT10).
     pub lossy: bool,

@@ -1,4 +1,4 @@
-//! What something is called.
+//! The names of events, categories and tracks.
 
 use std::io;
 
@@ -9,8 +9,8 @@ use crate::compact::{Put, Take, cut};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Name(pub u32);
 
-/// What something is called: a text that has a number, or one that has none because
-/// there was no room for it. Two of them are equal if their texts are.
+/// A name, if there is one: a text with a number, or without one if there was no room for it. Two
+/// names are equal if their texts are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Label<'a> {
     None,
@@ -18,7 +18,7 @@ pub(crate) enum Label<'a> {
     Own(&'a str),
 }
 
-/// What something is called, kept.
+/// A name that owns its text.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum OwnLabel {
     #[default]

@@ -100,8 +100,8 @@ impl EstimateCache {
         EstimateCache::default()
     }
 
-    /// A cache for readings of which those of each clock come nearly in order: it searches for each
-    /// line instead of finding all lines of a clock at once.
+    /// A cache for readings that are nearly in order for each clock: it searches for each line instead
+    /// of finding all lines of a clock at once.
     pub fn in_order() -> Self {
         EstimateCache { is_in_order: true, ..EstimateCache::default() }
     }

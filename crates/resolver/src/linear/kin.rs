@@ -8,8 +8,8 @@
 //! one. So these clocks have segments with offsets, not lines with rates, and the error does not
 //! grow: neither between readings, nor outside.
 //!
-//! The search for the steps is like that of `choice.rs`, but a line costs by how far its two
-//! readings differ, so a state is only a reading, and whether a step led there.
+//! The search for the steps is like that of `choice.rs`. The cost of a line depends only on the
+//! difference of its two readings. So a state is a reading and a flag: whether a step led to it.
 
 use std::ops::Range;
 

@@ -3,11 +3,10 @@
 //! # Design
 //!
 //! A table must not be made while the SELECT for it runs: a change of the temp schema ends every
-//! statement that opens another table later, as a subquery for each row does. So all rows wait. They
-//! are written one after the other into bytes, which takes a tenth of the time of the table's own
-//! INSERT, and a buffer that is full goes to a database without a name, which SQLite keeps in a file
-//! of its own that nobody sees. A temporary table of the connection would be a change of the temp
-//! schema, too, and stay there.
+//! statement that opens another table later, as a subquery for each row does. So all rows wait in a
+//! buffer of bytes; that takes a tenth of the time of the table's own INSERT. A full buffer goes to a
+//! database without a name: SQLite keeps it in a file of its own, which nobody sees. A temporary table
+//! of the connection would be a change of the temp schema, too, and stay there.
 
 use rusqlite::Connection;
 

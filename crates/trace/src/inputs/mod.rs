@@ -791,11 +791,11 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// What a file among several is called.
+/// The two names of a file among several.
 struct Named {
-    /// By the manifest and in the tables.
+    /// In the manifest and the tables.
     name: Vec<u8>,
-    /// When the user is told of it.
+    /// In messages.
     title: String,
 }
 

@@ -64,19 +64,19 @@ struct Search<'s, 'm> {
     listing: &'s mut Listing<'m>,
     window: Window,
     before: Before,
-    /// Where a header was expected and is none, and whether that is behind the end.
+    /// The offset at which a header is missing, and whether it is after the end of the archive.
     lost: Option<(u64, bool)>,
-    /// How many blocks of zeros were just read.
+    /// The number of blocks of zeros just read.
     zeros: u64,
     is_ended: bool,
-    /// How far it has come.
+    /// The current offset.
     at: u64,
 }
 
-/// How an archive ends.
+/// The end of an archive.
 enum End {
     Whole,
-    /// What is missing was listed.
+    /// The listing has the missing part.
     Cut,
 }
 
@@ -142,7 +142,7 @@ impl Search<'_, '_> {
         Ok(ControlFlow::Continue(Some((header, stated))))
     }
 
-    /// What a header is of, and its bytes.
+    /// Reads the entry of a header.
     fn entry(&mut self, header: &Header, stated: u64) -> Result<ControlFlow<End>, InputsError> {
         self.listing.count()?;
         let begin = self.at + BLOCK;
@@ -193,7 +193,7 @@ impl Search<'_, '_> {
                 .is_ok_and(|block| Header(block).has_right_checksum())
     }
 
-    /// What is said before a file: its name, or its attributes.
+    /// Takes the name or the attributes that precede a file.
     fn say(&mut self, kind: EntryKind, begin: u64, size: u64) -> Result<(), InputsError> {
         let limit = match kind {
             EntryKind::Name => LONGEST_NAME,
@@ -238,7 +238,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// What is missing where no header follows.
+    /// Lists the damage at the end if a header or a file is missing there.
     fn finish(self) {
         if let Some((lost, is_behind)) = self.lost {
             if !is_behind {

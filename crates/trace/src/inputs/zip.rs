@@ -3,10 +3,10 @@
 //! # Design
 //!
 //! Local headers are read one after the other, and members where they are. The crates `zip`,
-//! `async_zip` and `rc-zip` go by the directory at the end, which a cut archive has not, or read
-//! local headers as a stream but not those of which the sizes stand behind the data (data
-//! descriptors): `zip` 9.8 refuses such a member, and every program that writes a zip archive into a pipe makes only such
-//! members. Neither finds a member after damage. These 640 lines are for both; unpacking is that of `flate2`.
+//! `async_zip` and `rc-zip` need the directory at the end, which a cut archive lacks. As a stream,
+//! they refuse a member with a data descriptor (its sizes come after its data), as `zip` 9.8 does. But
+//! every program that pipes a zip makes only such members. None of the crates finds a member after
+//! damage. This file does both; `flate2` unpacks.
 //!
 //! The directory is a second opinion, for a local header that lacks the size of a member, or has an
 //! impossible one. Without the directory, unpacking a member finds its end; the end of a stored
@@ -125,8 +125,8 @@ impl Header {
         !self.is_encrypted() && matches!(self.method, STORED | DEFLATED)
     }
 
-    /// Takes what has no room in 32 bits from the field for it: those of the sizes, and of
-    /// `others`, that are said to be there, in this order.
+    /// Replaces the sizes and `others` that hold 0xffffffff by the 64-bit values in the extra
+    /// field, in this order.
     fn widen(&mut self, extra: &[u8], others: &mut [&mut u64]) {
         let mut wide = zip64(extra).unwrap_or_default();
         let own = [&mut self.unpacked, &mut self.packed];

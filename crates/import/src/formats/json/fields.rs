@@ -51,7 +51,8 @@ impl<'a> Time<'a> {
         self.usable.map(nanoseconds)
     }
 
-    /// The time of a duration, which is missing if it does not fit, and whether there is a value that is none (rule JS10).
+    /// The duration in nanoseconds, if it is valid; and whether the event has an invalid one (rule
+    /// JS10).
     pub fn optional(&self) -> (Option<i64>, bool) {
         let ns = self.ns().and_then(Result::ok);
         (ns, self.is_there && ns.is_none())

@@ -78,7 +78,7 @@ pub(super) const SERVICE_LOSSES: [(u32, LossKind); 4] = [
     (stats::FLUSHES_FAILED, LossKind::Writer),
 ];
 
-/// What became of the last flush, by `final_flush_outcome`: how often.
+/// The number of last flushes with each `final_flush_outcome`.
 pub(super) static FINAL_FLUSH: [(u32, Counter); 2] = [
     (1, Counter::info("traced_final_flush_succeeded", "last flushes that succeeded").recorded()),
     (2, Counter::data_loss("traced_final_flush_failed", "last flushes that failed").recorded()),
@@ -268,7 +268,7 @@ pub(super) const BUFFER_LOSSES: [u32; 6] = [
     buffer::TRACE_WRITER_PACKET_LOSS,
 ];
 
-/// What the writers into a buffer lost, as their packets say.
+/// The losses of the writers into a buffer, by their packets.
 pub(super) static SEQUENCE_PACKET_LOSS: Counter = Counter::data_loss(
     "traced_buf_sequence_packet_loss",
     "in buffer idx: packets of its writers before which others were \

@@ -93,8 +93,8 @@ impl Function for StripHex {
     }
 }
 
-/// A number begins after `0x`, after what is no letter and no digit, at the beginning of the text,
-/// or at a digit. It needs a digit, except after `0x`.
+/// A number begins after `0x`, after a character that is neither a letter nor a digit, at the
+/// beginning of the text, or at a digit. It needs a digit, except after `0x`.
 fn strip_hex(text: &str, least: usize) -> String {
     let mut stripped = String::with_capacity(text.len());
     let mut before = None;

@@ -65,7 +65,7 @@ pub enum Field<'m> {
     Bytes(u64, &'m [u8]),
 }
 
-/// The fields of a message; `None` for what is no field, which is the last one.
+/// The fields of a message. Ends with `None` at a damaged field, or one of another wire type.
 pub fn fields(message: &[u8]) -> impl Iterator<Item = Option<Field<'_>>> {
     let mut rest = Some(message);
     std::iter::from_fn(move || {
