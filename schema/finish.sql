@@ -494,6 +494,191 @@ CREATE VIEW counters AS
 SELECT c.id, c.ts, c.track_id, c.value, c.arg_set_id, t.name, t.unit
 FROM counter_record AS c JOIN track_record AS t ON t.id = c.track_id;
 
+-- The work of GPUs in traces of PyTorch's profiler (Kineto): a row is a kernel, a copy or a memset, with the call that
+-- launched it and the operator around this call. A launch has the correlation of its kernel. Correlations and external ids
+-- count in each file anew. The external id of a call outside of all operators is its correlation, and can be the number of an
+-- operator elsewhere; so an operator counts only if the launch lies in it. SQLite builds an index on all launches
+-- and one on all operators for each query, so one row takes as long as all.
+CREATE VIEW pytorch_kernel AS
+WITH activity AS MATERIALIZED (
+  SELECT s.id, s.ts, s.dur, s.name, k.machine_id, k.trace_file_id, k.utid,
+         (SELECT value FROM string WHERE string.id = s.category) AS category,
+         CAST(a.args ->> '$."args.device"' AS INTEGER) AS gpu,
+         CAST(a.args ->> '$."args.stream"' AS INTEGER) AS stream,
+         CAST(a.args ->> '$."args.correlation"' AS INTEGER) AS correlation,
+         CAST(coalesce(a.args ->> '$."args.External id"', a.args ->> '$."args.external id"') AS INTEGER) AS external_id,
+         a.args ->> '$."args.Collective name"' AS collective
+  FROM slice_record AS s
+  JOIN track_record AS k ON k.id = s.track_id
+  JOIN trace_file AS f ON f.id = k.trace_file_id AND f.trace_type = 'json'
+  LEFT JOIN arg_set AS a ON a.id = s.arg_set_id
+  WHERE s.category IN (SELECT id FROM string WHERE value IN ('kernel', 'gpu_memcpy', 'gpu_memset', 'Kernel', 'Memcpy', 'Memset'))
+),
+launch AS MATERIALIZED (
+  SELECT k.trace_file_id, CAST(a.args ->> '$."args.correlation"' AS INTEGER) AS correlation, min(s.id) AS id, s.ts
+  FROM slice_record AS s
+  JOIN track_record AS k ON k.id = s.track_id
+  JOIN arg_set AS a ON a.id = s.arg_set_id
+  WHERE s.category IN (SELECT id FROM string WHERE value GLOB '*_runtime' OR value GLOB '*_driver' OR value = 'Runtime')
+  GROUP BY 1, 2
+),
+operator AS MATERIALIZED (
+  SELECT k.trace_file_id,
+         CAST(coalesce(a.args ->> '$."args.External id"', a.args ->> '$."args.external id"') AS INTEGER) AS external_id,
+         min(s.id) AS id, s.ts, s.dur
+  FROM slice_record AS s
+  JOIN track_record AS k ON k.id = s.track_id
+  JOIN arg_set AS a ON a.id = s.arg_set_id
+  WHERE s.category IN (SELECT id FROM string WHERE value IN ('cpu_op', 'Operator'))
+  GROUP BY 1, 2
+),
+launched AS MATERIALIZED (
+  SELECT v.*, coalesce(l.id, (SELECT min(f.slice_out) FROM flow AS f WHERE f.slice_in = v.id)) AS launch_id,
+         coalesce(l.ts, (SELECT s.ts FROM flow AS f JOIN slice_record AS s ON s.id = f.slice_out
+                         WHERE f.slice_in = v.id ORDER BY s.id LIMIT 1)) AS launch_ts
+  FROM activity AS v
+  LEFT JOIN launch AS l ON l.trace_file_id = v.trace_file_id AND l.correlation = v.correlation
+),
+named AS MATERIALIZED (
+  SELECT v.*, o.id AS operator_id
+  FROM launched AS v
+  LEFT JOIN operator AS o
+    ON o.trace_file_id = v.trace_file_id AND o.external_id = v.external_id
+   AND coalesce(v.launch_ts, v.ts) >= o.ts AND (v.launch_ts IS NULL OR o.dur < 0 OR v.launch_ts <= o.ts + o.dur)
+),
+-- The operators around other launches, such as those of graphs.
+around AS MATERIALIZED (
+  SELECT launch_id,
+         (WITH RECURSIVE up (id, parent_id, category, depth) AS (
+            SELECT s.id, s.parent_id, s.category, s.depth FROM slice_record AS s WHERE s.id = l.launch_id
+            UNION ALL
+            SELECT s.id, s.parent_id, s.category, s.depth FROM up JOIN slice_record AS s ON s.id = up.parent_id
+          )
+          SELECT id FROM up
+          WHERE category IN (SELECT id FROM string WHERE value IN ('cpu_op', 'Operator'))
+          ORDER BY depth DESC LIMIT 1) AS operator_id
+  FROM (SELECT DISTINCT launch_id FROM named WHERE operator_id IS NULL AND launch_id IS NOT NULL) AS l
+)
+SELECT v.id, v.ts, v.dur,
+       (SELECT value FROM string WHERE string.id = v.name) AS name,
+       CASE WHEN v.category LIKE '%memcpy' THEN 'memcpy' WHEN v.category LIKE '%memset' THEN 'memset'
+            WHEN v.collective IS NOT NULL OR (SELECT value FROM string WHERE string.id = v.name) LIKE 'nccl%' THEN 'collective'
+            ELSE 'compute' END AS kind,
+       v.machine_id, v.trace_file_id,
+       coalesce(v.gpu, (SELECT p.pid FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid
+                        WHERE t.id = v.utid)) AS gpu,
+       coalesce(v.stream, (SELECT t.tid FROM thread_record AS t WHERE t.id = v.utid)) AS stream,
+       v.correlation, v.launch_id, v.ts - v.launch_ts AS launch_delay,
+       coalesce(v.operator_id, a.operator_id) AS operator_id,
+       (SELECT value FROM string WHERE string.id =
+          (SELECT s.name FROM slice_record AS s WHERE s.id = coalesce(v.operator_id, a.operator_id))) AS operator_name
+FROM named AS v
+LEFT JOIN around AS a ON a.launch_id = iif(v.operator_id IS NULL, v.launch_id, NULL);
+
+-- The gaps in which a GPU did nothing, each with the kernel that ended it. cpu_wait is the part before the call that launched
+-- this kernel: the GPU waited for the CPU.
+CREATE VIEW pytorch_gpu_idle AS
+SELECT idle_ts AS ts, ts - idle_ts AS dur, machine_id, trace_file_id, gpu,
+       max(0, min(ts - idle_ts, ts - launch_delay - idle_ts)) AS cpu_wait,
+       id AS kernel_id, name AS kernel_name, launch_id, operator_id, operator_name
+FROM (
+  SELECT *, max(ts + max(dur, 0)) OVER (
+    PARTITION BY trace_file_id, gpu ORDER BY ts, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+  ) AS idle_ts
+  FROM pytorch_kernel
+)
+WHERE ts > idle_ts;
+
+-- The time of each GPU, by the kinds of its work. In each sum, work of several streams at one time counts once. Nothing changes
+-- between a start or an end and the next one, so the sums are over these pieces.
+CREATE VIEW pytorch_gpu AS
+WITH kernel AS MATERIALIZED (
+  SELECT machine_id, trace_file_id, gpu, ts, ts + max(dur, 0) AS ts_end,
+         kind = 'compute' AS compute, kind = 'collective' AS collective, kind LIKE 'mem%' AS copy
+  FROM pytorch_kernel
+)
+SELECT machine_id, trace_file_id, gpu, min(ts) AS start_ts, max(ts) AS end_ts, sum(is_start) AS activities,
+       sum(iif(compute + collective + copy > 0, dur, 0)) AS busy,
+       sum(iif(compute + collective + copy = 0, dur, 0)) AS idle,
+       sum(iif(compute > 0, dur, 0)) AS compute,
+       sum(iif(collective > 0, dur, 0)) AS collective,
+       sum(iif(collective > 0 AND compute > 0, dur, 0)) AS overlap,
+       sum(iif(copy > 0, dur, 0)) AS copy
+FROM (
+  SELECT machine_id, trace_file_id, gpu, ts, is_start, coalesce(lead(ts) OVER by_time - ts, 0) AS dur,
+         sum(compute) OVER by_time AS compute, sum(collective) OVER by_time AS collective, sum(copy) OVER by_time AS copy
+  FROM (
+    SELECT machine_id, trace_file_id, gpu, ts, 1 AS is_start, compute, collective, copy FROM kernel
+    UNION ALL
+    SELECT machine_id, trace_file_id, gpu, ts_end, 0, -compute, -collective, -copy FROM kernel
+  )
+  WINDOW by_time AS (PARTITION BY trace_file_id, gpu ORDER BY ts ROWS UNBOUNDED PRECEDING)
+)
+GROUP BY trace_file_id, gpu;
+
+-- The kernels of collectives. overlap is the time in which the same GPU also computed: the compute time up to the kernel's
+-- end minus that up to its start, both from running sums over all starts and ends.
+CREATE VIEW pytorch_collective AS
+WITH kernel AS MATERIALIZED (
+  SELECT * FROM pytorch_kernel WHERE kind IN ('compute', 'collective')
+),
+computed AS (
+  SELECT collective_id,
+         sum(iif(running > 0, dur, 0)) OVER (PARTITION BY trace_file_id, gpu ORDER BY ts ROWS UNBOUNDED PRECEDING) AS dur
+  FROM (
+    SELECT collective_id, trace_file_id, gpu, ts, ts - lag(ts) OVER by_time AS dur,
+           sum(change) OVER (by_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS running
+    FROM (
+      SELECT iif(kind = 'collective', id, NULL) AS collective_id, trace_file_id, gpu, ts, kind = 'compute' AS change FROM kernel
+      UNION ALL
+      SELECT iif(kind = 'collective', id, NULL), trace_file_id, gpu, ts + max(dur, 0), -(kind = 'compute') FROM kernel
+    )
+    WINDOW by_time AS (PARTITION BY trace_file_id, gpu ORDER BY ts)
+  )
+)
+SELECT k.id, k.ts, k.dur, k.name, k.machine_id, k.trace_file_id, k.gpu, k.stream, c.overlap,
+       CAST(a.args ->> '$."args.Collective name"' AS TEXT) AS collective,
+       CAST(a.args ->> '$."args.Process Group Name"' AS TEXT) AS process_group,
+       CAST(a.args ->> '$."args.Seq"' AS INTEGER) AS seq,
+       CAST(a.args ->> '$."args.Group size"' AS INTEGER) AS group_size,
+       CAST(a.args ->> '$."args.dtype"' AS TEXT) AS dtype,
+       CAST(a.args ->> '$."args.In msg nelems"' AS INTEGER) AS in_elements,
+       CAST(a.args ->> '$."args.Out msg nelems"' AS INTEGER) AS out_elements,
+       k.launch_id, k.launch_delay, k.operator_id, k.operator_name
+FROM kernel AS k
+JOIN (
+  SELECT collective_id, max(dur) - min(dur) AS overlap FROM computed WHERE collective_id IS NOT NULL GROUP BY collective_id
+) AS c ON c.collective_id = k.id
+JOIN slice_record AS s ON s.id = k.id
+LEFT JOIN arg_set AS a ON a.id = s.arg_set_id;
+
+-- The memory that PyTorch's allocators gave out and took back, with the operator that asked for it.
+CREATE VIEW pytorch_memory AS
+SELECT id, ts, machine_id, trace_file_id, utid, device_type, device_id, bytes, address, allocated, reserved, operator_id,
+       (SELECT value FROM string WHERE string.id = (SELECT o.name FROM slice_record AS o WHERE o.id = m.operator_id)) AS operator_name
+FROM (
+  SELECT s.id, s.ts, k.machine_id, k.trace_file_id, k.utid,
+         CAST(a.args ->> '$."args.Device Type"' AS INTEGER) AS device_type,
+         CAST(a.args ->> '$."args.Device Id"' AS INTEGER) AS device_id,
+         CAST(a.args ->> '$."args.Bytes"' AS INTEGER) AS bytes,
+         CAST(a.args ->> '$."args.Addr"' AS INTEGER) AS address,
+         CAST(a.args ->> '$."args.Total Allocated"' AS INTEGER) AS allocated,
+         CAST(a.args ->> '$."args.Total Reserved"' AS INTEGER) AS reserved,
+         (WITH RECURSIVE up (id, parent_id, category, depth) AS (
+            SELECT s.id, s.parent_id, s.category, s.depth
+            UNION ALL
+            SELECT p.id, p.parent_id, p.category, p.depth FROM up JOIN slice_record AS p ON p.id = up.parent_id
+          )
+          SELECT id FROM up
+          WHERE category IN (SELECT id FROM string WHERE value IN ('cpu_op', 'Operator'))
+          ORDER BY depth DESC LIMIT 1) AS operator_id
+  FROM slice_record AS s
+  JOIN track_record AS k ON k.id = s.track_id
+  JOIN trace_file AS f ON f.id = k.trace_file_id AND f.trace_type = 'json'
+  LEFT JOIN arg_set AS a ON a.id = s.arg_set_id
+  WHERE s.name IN (SELECT id FROM string WHERE value = '[memory]')
+) AS m;
+
 -- Samples of callstacks. This view and the next ones look up their columns row by row, so columns that a query
 -- does not use cost nothing.
 CREATE VIEW stack_sample AS

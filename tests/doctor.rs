@@ -457,7 +457,7 @@ error: 64@3 [sequence_clock_undefined]
          the clock in TracePacket.timestamp_clock_id or TracePacketDefaults.timestamp_clock_id.
 
 1 error
-  clocks     3 clocks, 1 without a way to BOOTTIME
+  clocks     3 clocks, 1 without a way to trace time
   snapshots  1 snapshot
   events     2 of 4 packets on trace time
 "

@@ -119,7 +119,7 @@ fn fill(
         return Ok(());
     }
     let sql = "SELECT group_concat(name, ', ') FROM (
-                 SELECT name FROM trace_file WHERE trace_type IN ('proto', 'json') ORDER BY id)";
+                 SELECT name FROM trace_file WHERE NOT is_container AND trace_type NOT IN ('perfetto_manifest', 'unknown') ORDER BY id)";
     let names: Option<String> = database
         .query_row(sql, [], |row| row.get(0))
         .context("cannot read the names of the trace's files")?;

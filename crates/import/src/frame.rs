@@ -128,18 +128,18 @@ impl Frame {
         self.context.schema.begin(rows);
     }
 
-    /// Starts another file. `is_json` says that its format has a clock of each file's own.
+    /// Starts another file. `has_own_clock` says that its format has a clock of each file's own.
     pub fn begin_file(
         &mut self,
         file: FileTag,
-        is_json: bool,
+        has_own_clock: bool,
         rules: MemberRules,
         rows: &mut Rows<'_>,
     ) {
         rows.at(Some(file.id), None);
         let ImportContext { place, journal, events, .. } = &mut self.context;
         let default_clock = rules.default_clock.map(|clock| ClockId(clock.id()));
-        place.begin_file(file, rules.pinned().is_some(), is_json, default_clock);
+        place.begin_file(file, rules.pinned().is_some(), has_own_clock, default_clock);
         events.latest = Latest::default();
         let sequences = place.sequences.len();
         self.file = OpenFile::new(file, rules, sequences, journal, rows);

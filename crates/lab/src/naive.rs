@@ -65,7 +65,7 @@ impl Reading {
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub readings: Vec<Reading>,
-    /// The source of V2: 0 the tracing service, 1 other writers, 2 pairs of rule I1.
+    /// The source of V2 and X18, a smaller one being better.
     pub source: u32,
     /// Named by a snapshot of the host.
     pub primary: Option<u32>,

@@ -51,6 +51,8 @@ pub enum HopSource {
     /// One machine asked the other for the time.
     RemoteSync,
     Manifest,
+    /// The producer of a JSON trace told the time of its clock.
+    Producer,
     /// An assumption.
     Assumed,
 }
@@ -71,6 +73,7 @@ impl HopSource {
             b"ftrace" => HopSource::Snapshot(Taker::Ftrace),
             b"remote_sync" => HopSource::RemoteSync,
             b"manifest" => HopSource::Manifest,
+            b"json" => HopSource::Producer,
             b"assumed" => HopSource::Assumed,
             _ => HopSource::Snapshot(Taker::Service),
         };

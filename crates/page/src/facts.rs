@@ -20,6 +20,8 @@ pub struct Facts {
     pub trace_clock: i64,
     /// The machine of that clock.
     pub trace_machine: i64,
+    /// The file that owns it, or -1.
+    pub trace_file: i64,
     pub packets: u64,
     pub placed: u64,
     pub unplaced: u64,
@@ -45,7 +47,12 @@ const NOTED: [(&str, &str); 5] = [
 impl Facts {
     /// The clock of trace time.
     pub fn trace_time(&self) -> Key {
-        Key { machine: self.trace_machine, id: self.trace_clock, sequence: 0, file: -1 }
+        Key {
+            machine: self.trace_machine,
+            id: self.trace_clock,
+            sequence: 0,
+            file: self.trace_file,
+        }
     }
 
     /// Reads them from the database.
@@ -84,12 +91,23 @@ impl Facts {
         let number = |name: &str| -> Result<Option<i64>, Error> {
             Ok(fact(database, name)?.and_then(|id| id.parse().ok()))
         };
+        let trace_clock = number("trace_time_clock_id")?.unwrap_or(BOOTTIME);
+        let trace_machine = number("trace_time_machine_id")?.unwrap_or(0);
+        // The clock of a JSON trace belongs to its file, and the first file has trace time.
+        let trace_file = database
+            .query_row(
+                "SELECT coalesce(min(file), -1) FROM clock_record WHERE machine_id = ?1 AND clock_id = ?2",
+                [trace_machine, trace_clock],
+                |row| row.get(0),
+            )
+            .reading("the clock of trace time")?;
         Ok(Facts {
             noted,
             name: file.filter(|file| !file.is_empty()).map(shown),
             is_linear: fact(database, "conversion")?.as_deref() == Some("linear"),
-            trace_clock: number("trace_time_clock_id")?.unwrap_or(BOOTTIME),
-            trace_machine: number("trace_time_machine_id")?.unwrap_or(0),
+            trace_clock,
+            trace_machine,
+            trace_file,
             packets,
             placed,
             unplaced,

@@ -281,6 +281,7 @@ fn said(hops: &[&Hop]) -> (String, String) {
     let related = |by: &str, how: &str| (by.to_owned(), how.to_owned());
     match hops.first().map(|hop| hop.source) {
         Some(HopSource::Manifest) => return related("by the manifest", "an offset"),
+        Some(HopSource::Producer) => return related("by the producer", "an offset"),
         Some(HopSource::Assumed) => return related("assumed the same", "nothing tells"),
         _ => {}
     }
@@ -330,7 +331,7 @@ fn paint(area: &Area<'_>, nodes: &[Node]) -> Result<(), Failure> {
                 source => {
                     let (colour, width) = match source {
                         Some(HopSource::RemoteSync) => (DOT, 5),
-                        Some(HopSource::Manifest) => (BAR, 5),
+                        Some(HopSource::Manifest | HopSource::Producer) => (BAR, 5),
                         _ => (MUTED, 2),
                     };
                     let style = ShapeStyle::from(colour).stroke_width(width);

@@ -48,6 +48,18 @@ impl Source {
         Source::Assumed,
     ];
 
+    /// The place of an origin in [`Source::ALL`], as SQL that reads its name from a column; -1 for any other text.
+    ///
+    /// ```
+    /// use timebase_resolver::Source;
+    /// assert!(Source::rank("s.source").starts_with("CASE s.source WHEN 'manifest' THEN 0 WHEN 'service' THEN 1 "));
+    /// ```
+    pub fn rank(column: &str) -> String {
+        let names =
+            Source::ALL.map(|source| format!(" WHEN '{}' THEN {}", source.name(), source as u8));
+        format!("CASE {column}{} ELSE -1 END", names.concat())
+    }
+
     /// Its name in `clock_snapshot.source`.
     pub fn name(self) -> &'static str {
         match self {

@@ -145,7 +145,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 15] = [
+const UNTOLD: [(&str, &str); 16] = [
     (
         "event_fault misplaced_end m.reason unended_slice event_group ftrace_cpu time_outlier",
         "what goes wrong with events trace processor does not say; tests/event_faults.rs and tests/wrong_clocks.rs",
@@ -204,6 +204,10 @@ const UNTOLD: [(&str, &str); 15] = [
     (
         "gpu_context gpu_counter_group vulkan_memory_allocations",
         "no recorded trace has one; tests/gpu_rules.rs has them",
+    ),
+    (
+        "pytorch_kernel pytorch_gpu_idle pytorch_gpu pytorch_collective pytorch_memory",
+        "no recorded trace is of PyTorch, and trace processor has no such tables",
     ),
     (
         "android_logs android_log_record android_log_thread",

@@ -183,12 +183,12 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
     }
     let mut clocks = counted(summary.clocks, "clock", "clocks");
     match summary.clocks_without_path {
-        0 if summary.clocks > 1 => clocks.push_str(", all with a way to BOOTTIME"),
+        0 if summary.clocks > 1 => clocks.push_str(", all with a way to trace time"),
         0 => {}
         without => {
             let _ = write!(
                 clocks,
-                ", {} without a way to BOOTTIME",
+                ", {} without a way to trace time",
                 HumanCount(without.unsigned_abs())
             );
         }

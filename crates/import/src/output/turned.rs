@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, params};
-use timebase_resolver::{Clock, Turn, Turns};
+use timebase_resolver::{Clock, Source, Turn, Turns};
 use timebase_schema::{Row as _, owner, tables};
 
 use crate::options::Conversion;
@@ -202,11 +202,11 @@ fn taken(
         }
         together.clear();
     };
-    let mut statement = conn.prepare(
-        "SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1), snapshot_id, clock_value, ts, packet_id, id,
-                CASE source WHEN 'service' THEN 1 WHEN 'writer' THEN 2 WHEN 'remote_sync' THEN 3 ELSE 4 END
+    let mut statement = conn.prepare(&format!(
+        "SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1), snapshot_id, clock_value, ts, packet_id, id, {}
          FROM clock_snapshot WHERE source NOT IN ('manifest', 'assumed') ORDER BY id",
-    )?;
+        Source::rank("source")
+    ))?;
     let mut current: Option<i64> = None;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

@@ -152,10 +152,10 @@ impl Clocks {
         &mut self,
         file: FileTag,
         is_pinned: bool,
-        is_json: bool,
+        has_own_clock: bool,
         default_clock: Option<ClockId>,
     ) {
-        self.parts.begin(file, is_pinned, is_json, default_clock);
+        self.parts.begin(file, is_pinned, has_own_clock, default_clock);
         self.is_at_end = false;
     }
 

@@ -100,10 +100,10 @@ impl Place {
         &mut self,
         file: FileTag,
         is_pinned: bool,
-        is_json: bool,
+        has_own_clock: bool,
         default_clock: Option<ClockId>,
     ) {
-        self.clocks.begin_file(file, is_pinned, is_json, default_clock);
+        self.clocks.begin_file(file, is_pinned, has_own_clock, default_clock);
         self.sequences.begin_file();
     }
 

@@ -155,7 +155,7 @@ pub(crate) struct Parts {
     known: FxHashMap<MachineId, u32>,
     file: Option<FileTag>,
     is_pinned: bool,
-    is_json: bool,
+    has_own_clock: bool,
     given_clock: Option<ClockId>,
     nobody: Option<PartIx>,
     last: Option<((MachineId, bool), PartIx)>,
@@ -179,20 +179,20 @@ impl IndexMut<PartIx> for Parts {
 }
 
 impl Parts {
-    /// Begins the next file. The user may have given its default clock (rule FP2). `is_json` says that its
+    /// Begins the next file. The user may have given its default clock (rule FP2). `has_own_clock` says that its
     /// format has a clock of the file's own.
     pub fn begin(
         &mut self,
         file: FileTag,
         is_pinned: bool,
-        is_json: bool,
+        has_own_clock: bool,
         given_clock: Option<ClockId>,
     ) {
         self.here.clear();
         self.last = None;
         self.file = Some(file);
         self.is_pinned = is_pinned;
-        self.is_json = is_json;
+        self.has_own_clock = has_own_clock;
         self.given_clock = given_clock;
     }
 
@@ -227,7 +227,7 @@ impl Parts {
     fn add(&mut self, machine: MachineId, file: FileTag) -> PartIx {
         // A file in JSON reads none of its machine's clocks (rule JS32).
         let may_own =
-            !self.is_json && *self.known.entry(machine).or_insert(file.order) != file.order;
+            !self.has_own_clock && *self.known.entry(machine).or_insert(file.order) != file.order;
         let part = self.push(machine, file, may_own);
         self.here.insert(machine, part);
         part
@@ -240,17 +240,17 @@ impl Parts {
             file,
             machine,
             is_host: false,
-            is_pinned: self.is_pinned || self.is_json,
+            is_pinned: self.is_pinned || self.has_own_clock,
             json: self
-                .is_json
+                .has_own_clock
                 .then(|| JsonClock { is_anchored: self.is_pinned, ..JsonClock::default() }.into()),
             may_own,
             own_from: None,
             default_clock: match self.given_clock {
-                _ if self.is_pinned || self.is_json => ClockId::TRACE_FILE.get(),
+                _ if self.is_pinned || self.has_own_clock => ClockId::TRACE_FILE.get(),
                 given => given.map_or(0, ClockId::get),
             },
-            given_clock: self.given_clock.filter(|_| !(self.is_pinned || self.is_json)),
+            given_clock: self.given_clock.filter(|_| !(self.is_pinned || self.has_own_clock)),
             is_settled: false,
             used_shared: false,
             is_unrelatable: false,

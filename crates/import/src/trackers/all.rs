@@ -290,3 +290,8 @@ pub(crate) fn reads_ftrace(field: u32) -> bool {
 
 /// The kernel events that trackers read, in addition to switches and wakings.
 const READ: Events = OF_SYSTEM.and(&kernel::EVENTS).and(&Processes::EVENTS);
+
+// No other tracker gets the events of `kernel`.
+const _: () = assert!(
+    kernel::EVENTS.is_disjoint(&OF_SYSTEM) && kernel::EVENTS.is_disjoint(&Processes::EVENTS)
+);

@@ -38,6 +38,18 @@ impl Events {
         self
     }
 
+    /// Whether no event is in both sets.
+    pub const fn is_disjoint(&self, other: &Events) -> bool {
+        let mut word = 0;
+        while word < WORDS {
+            if self.0[word] & other.0[word] != 0 {
+                return false;
+            }
+            word += 1;
+        }
+        true
+    }
+
     /// Whether an event is in the set.
     #[inline]
     pub fn has(&self, field: u32) -> bool {

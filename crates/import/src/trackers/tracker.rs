@@ -1,39 +1,20 @@
 //! The trait of trackers, and its context.
 
 use crate::output::Rows;
-use crate::timeline::{Energy, FtraceEvent, LogLine, PacketEvent, Switch, Waking};
+use crate::timeline::{Energy, FtraceEvent, LogLine, PacketEvent};
 use crate::world::{Utid, World};
 
 /// Turns events into rows, in the order of time.
 ///
-/// [`Tracker::begin`] is called after the whole trace has been read. Then each event goes to all
-/// trackers, one after the other in the order of the list (`all.rs`). Events come in the order of
+/// [`Tracker::begin`] is called after the whole trace has been read. Then each kernel event, packet, log line
+/// and energy goes to all trackers, one after the other in the order of the list (`all.rs`). Only the tracker of
+/// its subject gets a kernel event of `kernel/`, and any other event. Events come in the order of
 /// time and, at one time, in the order of the file. At the end, [`Tracker::end`] is called once.
 pub(crate) trait Tracker {
     /// All statements that hold for the whole trace are known, and no event has come yet.
     fn begin(&mut self, _at: &mut TrackerContext<'_, '_>) {}
 
-    /// A CPU switches. `is_begun` is false before rule O6 lets it count.
-    fn switch(
-        &mut self,
-        _ts: i64,
-        _switch: &Switch,
-        _is_begun: bool,
-        _at: &mut TrackerContext<'_, '_>,
-    ) {
-    }
-
-    /// A thread wakes another one.
-    fn waking(
-        &mut self,
-        _ts: i64,
-        _waking: &Waking,
-        _is_begun: bool,
-        _at: &mut TrackerContext<'_, '_>,
-    ) {
-    }
-
-    /// Any other kernel event, of the thread `emitter`.
+    /// A kernel event that is no switch and no waking, of the thread `emitter`.
     fn ftrace(
         &mut self,
         _ts: i64,

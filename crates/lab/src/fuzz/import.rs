@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use rusqlite::{Connection, OpenFlags};
 use timebase_import::{Error, Monitor, Options, Source};
+use timebase_resolver::Source as ClockSource;
 
 use crate::fuzz::scratch;
 
@@ -139,7 +140,9 @@ fn invariants() -> String {
             )
         })
     });
-    counted.chain(references).fold(INVARIANTS.to_owned(), |all, one| all + &one)
+    let sources = ClockSource::ALL.map(|source| format!("'{}'", source.name()));
+    let invariants = INVARIANTS.replace("SOURCES", &sources.join(", "));
+    counted.chain(references).fold(invariants, |all, one| all + &one)
 }
 
 /// Imports a file with these bytes.

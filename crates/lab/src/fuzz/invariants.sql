@@ -26,7 +26,7 @@ SELECT 'sequence: packets of ' || id FROM sequence WHERE packets < 0 OR losses >
 UNION ALL
 SELECT 'clock_snapshot: ' || id FROM clock_snapshot
 WHERE clock_value <> timestamp * unit_multiplier_ns
-  OR source NOT IN ('manifest', 'service', 'writer', 'remote_sync', 'ftrace', 'assumed') OR clock_id = 0 OR clock_id BETWEEN 64 AND 127 AND seq_id = 0
+  OR source NOT IN (SOURCES) OR clock_id = 0 OR clock_id BETWEEN 64 AND 127 AND seq_id = 0
 UNION ALL
 SELECT 'clock_snapshot: no clock for ' || id FROM clock_snapshot AS r
 WHERE NOT EXISTS (SELECT 1 FROM clock AS c

@@ -39,13 +39,10 @@ use crate::unresolved::Unresolved;
 /// The columns that are read. All are integers, which are the fastest type in large numbers if
 /// SQLite cannot load the library.
 fn readings(file: &str) -> String {
-    let mut source = "CASE source".to_owned();
-    for of in Source::ALL {
-        source += &format!(" WHEN '{}' THEN {}", of.name(), of as u8);
-    }
+    let source = Source::rank("source");
     format!(
         "SELECT snapshot_id, machine_id, clock_id, seq_id, clock_value, unit_multiplier_ns, \
-         is_incremental, {source} ELSE -1 END, ts, id, {file} FROM main.clock_snapshot"
+         is_incremental, {source}, ts, id, {file} FROM main.clock_snapshot"
     )
 }
 

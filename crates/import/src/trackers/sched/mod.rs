@@ -114,94 +114,6 @@ impl Tracker for Sched {
         self.cpus.gaps = Gaps::new(gaps.unwrap_or_default());
     }
 
-    fn switch(
-        &mut self,
-        ts: i64,
-        switch: &Switch,
-        is_begun: bool,
-        at: &mut TrackerContext<'_, '_>,
-    ) {
-        let on = (switch.machine, switch.cpu);
-        match switch.prev {
-            Some(_) if !is_begun => self.arrives(ts, on, false, at.rows),
-            Some(prev) => {
-                let machine = switch.machine;
-                let world = &mut *at.world;
-                let next = world.threads.thread(machine, switch.next_pid.into());
-                if let Some(name) = switch.next_comm {
-                    world.threads.name_thread(next, name);
-                }
-                let open = self.cpus.get(on).open.take();
-                let closed = open.filter(|&(_, pid)| pid == prev.pid);
-                let utid = world.threads.thread(machine, prev.pid.into());
-                world.threads.emits(ts, machine, prev.pid.into(), utid);
-                if let Some(name) = prev.comm {
-                    world.threads.name_thread(utid, name);
-                }
-                // Q5: the open row of the CPU never gets an end.
-                let lost = open.filter(|_| closed.is_none());
-                self.arrives(ts, on, lost.is_some(), at.rows);
-                if let Some((lost, _)) = lost {
-                    world.faults.add(MISMATCHED, None);
-                    self.slices.doubt_open(lost, BOTH, Doubt::SwitchMissed);
-                    self.states.lost(lost, &mut self.slices);
-                }
-                let handover = Handover {
-                    prev: utid,
-                    next,
-                    closed: closed.map(|(slice, _)| slice),
-                    passes_gap: false,
-                };
-                self.switched(ts, switch, handover, at);
-            }
-            None => self.compact_switch(ts, switch, is_begun, at),
-        }
-    }
-
-    fn waking(
-        &mut self,
-        ts: i64,
-        waking: &Waking,
-        is_begun: bool,
-        at: &mut TrackerContext<'_, '_>,
-    ) {
-        let machine = waking.machine;
-        let world = &mut *at.world;
-        let (waker, irq_context) = match waking.waker {
-            Waker::Tid(tid) => {
-                let waker = world.threads.emitter(ts, machine, tid.into());
-                (Some(waker), None)
-            }
-            Waker::Running { in_interrupt } => {
-                let cpu = self.cpus.find((machine, waking.cpu));
-                let waker = cpu.and_then(|cpu| cpu.running);
-                (waker, Some(in_interrupt))
-            }
-        };
-        let Some(waker) = waker else { return };
-        let is_plain = irq_context.is_none();
-        if (is_begun || is_plain)
-            && let Some(ucpu) = ucpu(machine, waking.cpu)
-        {
-            world.cpus.see(ucpu);
-        }
-        if !is_begun {
-            return;
-        }
-        if !is_plain {
-            world.threads.emits_running(ts, waker);
-        }
-        let utid = world.threads.thread(machine, waking.pid.into());
-        if let Some(name) = waking.comm {
-            world.threads.name_thread(utid, name);
-        }
-        self.cpus.has_wakings = true;
-        if !world.threads.is_idle(utid) {
-            let wakeup = Wakeup { waker, irq_context };
-            self.wakes(ts, utid, wakeup, (machine, waking.cpu), at);
-        }
-    }
-
     fn ftrace(
         &mut self,
         ts: i64,
@@ -271,6 +183,96 @@ impl Tracker for Sched {
 }
 
 impl Sched {
+    /// A CPU switches. `is_begun` is false before rule O6 lets it count.
+    pub fn switch(
+        &mut self,
+        ts: i64,
+        switch: &Switch,
+        is_begun: bool,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
+        let on = (switch.machine, switch.cpu);
+        match switch.prev {
+            Some(_) if !is_begun => self.arrives(ts, on, false, at.rows),
+            Some(prev) => {
+                let machine = switch.machine;
+                let world = &mut *at.world;
+                let next = world.threads.thread(machine, switch.next_pid.into());
+                if let Some(name) = switch.next_comm {
+                    world.threads.name_thread(next, name);
+                }
+                let open = self.cpus.get(on).open.take();
+                let closed = open.filter(|&(_, pid)| pid == prev.pid);
+                let utid = world.threads.thread(machine, prev.pid.into());
+                world.threads.emits(ts, machine, prev.pid.into(), utid);
+                if let Some(name) = prev.comm {
+                    world.threads.name_thread(utid, name);
+                }
+                // Q5: the open row of the CPU never gets an end.
+                let lost = open.filter(|_| closed.is_none());
+                self.arrives(ts, on, lost.is_some(), at.rows);
+                if let Some((lost, _)) = lost {
+                    world.faults.add(MISMATCHED, None);
+                    self.slices.doubt_open(lost, BOTH, Doubt::SwitchMissed);
+                    self.states.lost(lost, &mut self.slices);
+                }
+                let handover = Handover {
+                    prev: utid,
+                    next,
+                    closed: closed.map(|(slice, _)| slice),
+                    passes_gap: false,
+                };
+                self.switched(ts, switch, handover, at);
+            }
+            None => self.compact_switch(ts, switch, is_begun, at),
+        }
+    }
+
+    /// A thread wakes another one.
+    pub fn waking(
+        &mut self,
+        ts: i64,
+        waking: &Waking,
+        is_begun: bool,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
+        let machine = waking.machine;
+        let world = &mut *at.world;
+        let (waker, irq_context) = match waking.waker {
+            Waker::Tid(tid) => {
+                let waker = world.threads.emitter(ts, machine, tid.into());
+                (Some(waker), None)
+            }
+            Waker::Running { in_interrupt } => {
+                let cpu = self.cpus.find((machine, waking.cpu));
+                let waker = cpu.and_then(|cpu| cpu.running);
+                (waker, Some(in_interrupt))
+            }
+        };
+        let Some(waker) = waker else { return };
+        let is_plain = irq_context.is_none();
+        if (is_begun || is_plain)
+            && let Some(ucpu) = ucpu(machine, waking.cpu)
+        {
+            world.cpus.see(ucpu);
+        }
+        if !is_begun {
+            return;
+        }
+        if !is_plain {
+            world.threads.emits_running(ts, waker);
+        }
+        let utid = world.threads.thread(machine, waking.pid.into());
+        if let Some(name) = waking.comm {
+            world.threads.name_thread(utid, name);
+        }
+        self.cpus.has_wakings = true;
+        if !world.threads.is_idle(utid) {
+            let wakeup = Wakeup { waker, irq_context };
+            self.wakes(ts, utid, wakeup, (machine, waking.cpu), at);
+        }
+    }
+
     /// Takes an event of a CPU that is no switch, with its pid if it has one.
     #[inline]
     pub fn sees(
