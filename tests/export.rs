@@ -143,7 +143,7 @@ fn tree(directory: &Path) -> Vec<String> {
 }
 
 /// Recorded traces of each kind, and sets of several traces.
-const TRACES: [&str; 17] = [
+const TRACES: [&str; 18] = [
     "app.pftrace",
     "desktop.pftrace",
     "desktop-compact.pftrace",
@@ -159,6 +159,7 @@ const TRACES: [&str; 17] = [
     "profiles/11.pftrace",
     "profiles/12.pftrace",
     "profiles/examples/example2.pftrace",
+    "training-rank0.json",
     "merge/merge-01.zip",
     "merge/merge-03.tar",
 ];

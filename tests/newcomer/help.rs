@@ -139,7 +139,7 @@ fn help_for_a_word_that_is_no_name_explains_it() {
         (&["frequency"], "cpu_counter_track"),
         (&["trace", "time"], "the clock of the column `ts`"),
         (&["JSON"], "an object with `traceEvents`"),
-        (&["pytorch"], "a trace in Chrome's JSON format"),
+        (&["pytorch"], "traces of PyTorch's profiler"),
         (&["symbols"], "module_symbols"),
         (&["systems"], "tested on Linux"),
         (&["windows"], "tested on Linux"),

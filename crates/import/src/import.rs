@@ -540,10 +540,10 @@ impl<'a> Job<'a> {
     }
 
     /// The same error for a step of SQLite, which does not distinguish a full disk from a database
-    /// at its size limit.
+    /// at its size limit. A statement that needs several pages at once leaves fewer than the limit.
     fn with_sqlite<T>(&self, conn: &Connection, done: Result<T, WriteError>) -> Result<T, Error> {
         done.map_err(|error| {
-            if error.is_disk_full() && Room::is_full(conn) {
+            if error.is_disk_full() && (Room::is_full(conn) || !self.destination.has_no_room()) {
                 self.limits.disk.exceed();
             }
             self.failure(error)

@@ -47,6 +47,14 @@ impl<'c> Destination<'c> {
         })
     }
 
+    /// Whether nothing more can be written there. A connection's own place is unknown.
+    pub fn has_no_room(&self) -> bool {
+        match self {
+            Destination::File(file) => file.has_no_room(),
+            Destination::Connection(_) => true,
+        }
+    }
+
     /// The error for the user if writing failed.
     pub fn write_error(&self, error: impl Into<WriteError>) -> Error {
         match self {
