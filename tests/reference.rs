@@ -271,6 +271,32 @@ fn every_table_and_column_has_its_place_in_the_reference() {
     assert!(tables >= 17);
 }
 
+#[test]
+fn every_heading_of_a_table_or_function_is_in_the_list_at_the_top() {
+    let text = page("reference.md");
+    let (list, rest) = text.split_once("\n## ").unwrap();
+    for part in rest.split("\n## ").filter(|part| !part.starts_with("Tables behind the views")) {
+        for heading in part.split("\n### `").skip(1) {
+            let name = heading.split('`').next().unwrap();
+            assert!(list.contains(&format!("](#{name})")), "{name} is missing");
+        }
+    }
+}
+
+#[test]
+fn every_type_of_counters_has_its_unit_in_the_reference() {
+    let mut databases = Databases::new();
+    let text = page("reference.md");
+    let known = named(&sections(&text)["Types and units of counters"]);
+    let mut found = BTreeSet::new();
+    for trace in traces().iter().chain(&sets()) {
+        let database = databases.of(trace);
+        found.extend(csv(&database, "SELECT DISTINCT type FROM counter_track"));
+    }
+    let missing: Vec<_> = found.difference(&known).collect();
+    assert!(found.len() > 15 && missing.is_empty(), "{missing:?}");
+}
+
 fn pairs(conn: &Connection, sql: &str) -> Vec<(String, String)> {
     let mut statement = conn.prepare(sql).unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));

@@ -596,18 +596,6 @@ mod tests {
             sequences: of_one,
             buffers: of_one,
         };
-        let kinds = [
-            LossKind::Switch,
-            LossKind::KernelEvents,
-            LossKind::Packets,
-            LossKind::KernelBuffer,
-            LossKind::Setup,
-            LossKind::Buffer,
-            LossKind::Writer,
-            LossKind::Samples,
-            LossKind::Heap,
-            LossKind::Damage,
-        ];
         let of_tables = tables::ALL.iter().filter_map(|table| match table.events? {
             TableEvents::Rows { name, heading, one, noun } => Some(Events {
                 table: name,
@@ -630,7 +618,7 @@ mod tests {
             read: 1,
             unread: BTreeMap::new(),
             events: of_tables.collect(),
-            lost: kinds
+            lost: LossKind::ALL
                 .into_iter()
                 .flat_map(|kind| [lost(kind, true, 1), lost(kind, true, 0), lost(kind, false, 1)])
                 .collect(),

@@ -24,7 +24,6 @@
 //! SQLite never unloads the library. Otherwise data that the functions keep for the life of the
 //! process, such as Perfetto's schema, would be lost and loaded again with each connection.
 
-mod connections;
 mod host;
 pub mod plain;
 mod version;
@@ -34,7 +33,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rusqlite::{Connection, Result, ffi};
 
-use connections::Loaded;
+use version::Loaded;
 
 /// SQLite calls this when it loads `libtimebase`: it derives the name from the file's name.
 ///

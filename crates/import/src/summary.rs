@@ -153,7 +153,8 @@ pub enum LossKind {
 }
 
 impl LossKind {
-    const ALL: [LossKind; 10] = [
+    /// All kinds, the first of `loss` first.
+    pub const ALL: [LossKind; 10] = [
         LossKind::KernelEvents,
         LossKind::Switch,
         LossKind::Packets,

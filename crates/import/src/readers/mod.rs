@@ -15,7 +15,6 @@ mod extension_descriptor;
 mod ftrace;
 mod ftrace_stats;
 mod gpu_counter_event;
-mod latest;
 mod observed;
 mod once;
 mod packet;
@@ -37,8 +36,7 @@ mod vulkan_memory;
 pub(crate) use all::{Parsed, Readers, counters_of_machines, faults_of_machines};
 pub(crate) use context::{ImportContext, JsonTime};
 pub(crate) use corrupt::Corrupt;
-pub(crate) use events::EventSink;
-pub(crate) use latest::Latest;
+pub(crate) use events::{EventSink, Latest};
 pub(crate) use packet::PlacedPacket;
 pub(crate) use packet_schema::PacketSchema;
 pub(crate) use retiming::{
