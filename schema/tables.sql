@@ -973,7 +973,7 @@ CREATE TABLE unsure_record (
 -- Events that made no row, and slices that lack their name: counted by cause and sequence, with the first one.
 CREATE TABLE event_fault (
   id        INTEGER PRIMARY KEY,
-  effect    TEXT NOT NULL,     -- dropped or unnamed
+  effect    TEXT NOT NULL,     -- dropped, unnamed or unmatched
   cause     TEXT NOT NULL,
   machine_id    INTEGER,       -- the sequence; NULL if it is unknown, or if there are very many
   trace_file_id INTEGER,

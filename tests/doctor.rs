@@ -95,7 +95,7 @@ fn each_check_has_a_trace_that_triggers_just_that() {
         assert_eq!(imported.count(sql), imported.count(&own) + follows);
     }
     assert!(wrong.is_empty(), "{wrong}");
-    for file in files("tests/data/doctor", &["pftrace", "tar"]) {
+    for file in files("tests/data/doctor", &["pftrace", "tar", "json"]) {
         assert!(named.contains(&file), "{} is of no check", file.display());
     }
 }
@@ -136,7 +136,7 @@ fn empty() -> Connection {
 #[test]
 fn the_findings_of_every_trace_are_those_that_were_read_and_found_right() {
     let mut traces = files("tests/data", &["pftrace"]);
-    traces.extend(files("tests/data/doctor", &["tar"]));
+    traces.extend(files("tests/data/doctor", &["tar", "json"]));
     let place = repository().join("tests/data");
     let half = traces.len().div_ceil(2);
     let found = thread::scope(|scope| {

@@ -143,14 +143,61 @@ fn archive(traces: &[(&str, &[Packet])], others: &[(&str, &[u8])]) -> Vec<u8> {
 /// The inputs for all checks.
 pub fn of(check: &str) -> Option<Case> {
     let case = |extension, bytes| Case { extension, bytes };
-    match archive_of(check) {
-        Some(bytes) => Some(case("tar", bytes)),
-        None => trace_of(check).map(|bytes| case("pftrace", bytes)),
+    match (archive_of(check), json_of(check)) {
+        (Some(bytes), _) => Some(case("tar", bytes)),
+        (_, Some(text)) => Some(case("json", text.into_bytes())),
+        _ => trace_of(check).map(|bytes| case("pftrace", bytes)),
     }
+}
+
+/// A complete event of a JSON trace, on thread 2 of process 1.
+fn complete(name: &str, ts: &str, dur: &str) -> String {
+    format!(r#"{{"ph":"X","name":"{name}","ts":{ts},"dur":{dur},"pid":1,"tid":2}}"#)
+}
+
+/// A JSON trace whose producer says when its clock began.
+fn json(events: &[String]) -> String {
+    let events = events.join(",\n");
+    format!("{{\"baseTimeNanoseconds\":1700000000000000000,\"traceEvents\":[\n{events}\n]}}\n")
+}
+
+fn json_of(check: &str) -> Option<String> {
+    let one = |ph: char, name: &str, ts: u32| {
+        format!(r#"{{"ph":"{ph}","name":"{name}","ts":{ts},"pid":1,"tid":2}}"#)
+    };
+    let events = match check {
+        "json_end_unmatched" => {
+            vec![one('B', "copy", 100), one('E', "copy done", 150), one('B', "send", 200)]
+        }
+        "json_overlap" => vec![
+            complete("request 1", "100", "50"),
+            complete("request 2", "120", "50"),
+            complete("parse", "130", "5.5"),
+        ],
+        "json_unit" => vec![
+            complete("step 1", "221475.219140", "0.000123"),
+            complete("step 2", "221475.519140", "0.000456"),
+            complete("step 3", "221475.719140", "0.5"),
+        ],
+        "json_clocks_mixed" => vec![
+            complete("request", "1700000000000000", "500"),
+            complete("request", "1700000000001000", "500"),
+            complete("kernel", "221475219140", "20.5"),
+        ],
+        _ => return None,
+    };
+    Some(json(&events))
 }
 
 fn archive_of(check: &str) -> Option<Vec<u8>> {
     let bytes = match check {
+        "json_clock_assumed" => {
+            let events = format!("[{}]", complete("step", "100", "50"));
+            archive(
+                &[("a.pftrace", &[with_realtime(START), placed(START + MS)])],
+                &[("b.json", events.as_bytes())],
+            )
+        }
         "boot_assumed" => archive(
             &[
                 ("a.pftrace", &[with_realtime(START), placed(START + MS)]),

@@ -53,6 +53,8 @@ pub(crate) enum Cause {
     OutsideSlice,
     /// Its duration is negative.
     NegativeDuration,
+    /// It is complete, and has no duration.
+    NoDuration,
     /// It begins inside a complete slice, and ends after it.
     Overlap,
     /// There are 512 slices below it.
@@ -75,12 +77,14 @@ pub(crate) enum Cause {
     NameStateLost,
     /// Its name was not stated, but its sequence may begin later in the trace than it began.
     NameEarly,
+    /// It is an end with a name, and no open slice of its thread has the name, though others are open.
+    NoOpenSlice,
 }
 
 impl Cause {
     /// All causes.
     #[cfg(test)]
-    const ALL: [Cause; 27] = [
+    const ALL: [Cause; 29] = [
         Cause::NoSequenceId,
         Cause::StateLost,
         Cause::NoTime,
@@ -97,6 +101,7 @@ impl Cause {
         Cause::NoId,
         Cause::OutsideSlice,
         Cause::NegativeDuration,
+        Cause::NoDuration,
         Cause::Overlap,
         Cause::TooDeep,
         Cause::UnknownType,
@@ -108,6 +113,7 @@ impl Cause {
         Cause::NameZero,
         Cause::NameStateLost,
         Cause::NameEarly,
+        Cause::NoOpenSlice,
     ];
 
     /// Its word in `event_fault.cause`. `is_ever_cleared` tells whether its sequence ever begins its
@@ -132,6 +138,7 @@ impl Cause {
             Cause::NoId => "no_id",
             Cause::OutsideSlice => "outside_slice",
             Cause::NegativeDuration => "negative_duration",
+            Cause::NoDuration => "no_duration",
             Cause::Overlap => "overlap",
             Cause::TooDeep => "too_deep",
             Cause::UnknownType => "unknown_type",
@@ -141,6 +148,7 @@ impl Cause {
             Cause::TooLarge => "too_large",
             Cause::NameNotDefined => "not_defined",
             Cause::NameZero => "iid_zero",
+            Cause::NoOpenSlice => "no_open_slice",
         }
     }
 
@@ -150,6 +158,7 @@ impl Cause {
             Cause::NameNotDefined | Cause::NameZero | Cause::NameStateLost | Cause::NameEarly => {
                 "unnamed"
             }
+            Cause::NoOpenSlice => "unmatched",
             _ => "dropped",
         }
     }
@@ -268,6 +277,7 @@ mod tests {
             let file = match effect {
                 "dropped" if word == "state_lost" => "state_lost.sql",
                 "dropped" => "events_dropped.sql",
+                "unmatched" => "json_end_unmatched.sql",
                 _ => "names_missing.sql",
             };
             let check = std::fs::read_to_string(repository.join("schema/findings").join(file))?;

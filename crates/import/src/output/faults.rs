@@ -128,6 +128,11 @@ impl Faults {
         }
     }
 
+    /// Notes an event that no counter counts (rule FE1).
+    pub fn note(&mut self, cause: Cause, example: impl FnOnce() -> Example) {
+        self.events.add(cause, None, 1, example);
+    }
+
     fn met(&mut self, fault: Fault, packet: Option<i64>, count: u64) {
         let met = self.met.entry(fault.counter.name).or_insert(Met { fault, count: 0, packet });
         met.count += count;

@@ -22,10 +22,11 @@ use super::misplaced::{ClosedSlice, Misplaced};
 use super::open_slices::{Arena, Losses};
 use super::slice::{EndOfSlice, MadeSlice, NewSlice, SliceId};
 use super::strings::Strings;
+use super::threads::Threads;
 use super::tracks::{Owner, TrackId, Tracks};
 use crate::arguments::with_names;
 use crate::definitions::{EndNames, Names, StatementsOfParts, Translated};
-use crate::output::{Cell, Doubt, Example, Fault, Faults, Rows};
+use crate::output::{Cause, Cell, Doubt, Example, Fault, Faults, Rows};
 use crate::timeline::{Label, OwnLabel};
 
 /// The largest number of slices in a stack (rules B4, E10).
@@ -132,6 +133,23 @@ impl Maker<'_, '_> {
     }
 }
 
+/// The description of an event of a slice.
+fn example(slice: &NewSlice<'_>, tracks: &Tracks, threads: &Threads, names: &Names) -> Example {
+    let name = OwnLabel::from(slice.name);
+    let (tid, pid) = match tracks.owner(slice.track) {
+        Owner::Thread(utid) => threads.ids(utid),
+        Owner::Process(upid) => (None, threads.pid(upid)),
+        _ => (None, None),
+    };
+    Example {
+        packet: slice.packet,
+        ts: Some(slice.ts),
+        name: names.text_of(&name).map(str::to_owned),
+        pid,
+        tid,
+    }
+}
+
 impl World {
     /// Begins a slice (rule E10). Returns `None` if the stack is too deep.
     pub fn begin_slice(
@@ -224,23 +242,16 @@ impl World {
     /// Counts a slice that makes no row (rule FE1).
     #[cold]
     fn dropped(&mut self, slice: &NewSlice<'_>, fault: Fault) {
-        let (tracks, threads, names) = (&self.tracks, &self.threads, &self.definitions.names);
-        let example = || {
-            let name = OwnLabel::from(slice.name);
-            let (tid, pid) = match tracks.owner(slice.track) {
-                Owner::Thread(utid) => threads.ids(utid),
-                Owner::Process(upid) => (None, threads.pid(upid)),
-                _ => (None, None),
-            };
-            Example {
-                packet: slice.packet,
-                ts: Some(slice.ts),
-                name: names.text_of(&name).map(str::to_owned),
-                pid,
-                tid,
-            }
-        };
-        self.faults.add_event(fault, slice.packet, slice.sequence, example);
+        let World { tracks, threads, definitions, faults, .. } = self;
+        let example = || example(slice, tracks, threads, &definitions.names);
+        faults.add_event(fault, slice.packet, slice.sequence, example);
+    }
+
+    /// Notes an end whose name no open slice has (rule JS18): `end` has its time, track, name and packet.
+    #[cold]
+    pub fn unmatched(&mut self, end: &NewSlice<'_>) {
+        let World { tracks, threads, definitions, faults, .. } = self;
+        faults.note(Cause::NoOpenSlice, || example(end, tracks, threads, &definitions.names));
     }
 
     /// Ends the topmost open slice that fits (rules B5, E11), and adds arguments to it.

@@ -209,7 +209,10 @@ fn end(here: &Located<'_>, track: TrackId, at: &mut TrackerContext<'_, '_>) {
         time: event.thread_time,
         ..EndOfSlice::any(here.ts, track)
     };
-    at.world.end_slice(end, event.args, at.rows);
+    let ended = at.world.end_slice(end, event.args, at.rows);
+    if ended.is_none() && event.name != Label::None && at.world.top_slice(track).is_some() {
+        at.world.unmatched(&here.slice(track, event.name));
+    }
 }
 
 impl<'a> Located<'a> {
