@@ -155,10 +155,10 @@ hop_clock AS MATERIALIZED (
   SELECT id, source, drift_ppm, machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop
 ),
 -- The clocks on whose path are hops: the largest drift of hops from machine to machine by a synchronization, NULL if there are none, and of other
--- hops; and whether one is a statement of the manifest.
+-- hops; and whether one is a statement of the manifest or of a producer.
 led AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file, max(iif(source = 'remote_sync', coalesce(abs(drift_ppm), 0), NULL)) AS ppm,
-         coalesce(max(iif(source = 'remote_sync', NULL, abs(drift_ppm))), 0) AS own_ppm, max(source = 'manifest') AS is_manifest
+         coalesce(max(iif(source = 'remote_sync', NULL, abs(drift_ppm))), 0) AS own_ppm, max(source IN ('manifest', 'json')) AS is_told
   FROM hop_clock
   GROUP BY machine_id, clock_id, seq_id, file
 ),

@@ -31,8 +31,8 @@ FROM (
   WHERE s.clock_id NOT IN (2, 4)
     -- Another check reports a clock with a single snapshot.
     AND NOT s.is_single
-    -- A statement of the manifest about clocks is no snapshot.
-    AND NOT ifnull(y.is_manifest, 0)
+    -- A statement of the manifest or of a producer about clocks is no snapshot.
+    AND NOT ifnull(y.is_told, 0)
   -- One synchronization covers all clocks of a machine.
   GROUP BY 1, 2, 3, 4
 )

@@ -580,7 +580,7 @@ impl Estimates {
         });
         match graph.source_of(hop, conversions) {
             Some(Source::Manifest) => Fit::said(knots, from.clock.machine == to.clock.machine),
-            Some(Source::Assumed) => Fit::said(knots, false),
+            Some(Source::Json | Source::Assumed) => Fit::said(knots, false),
             _ => Fit::new(knots, &clocks),
         }
     }

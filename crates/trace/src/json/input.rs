@@ -15,11 +15,25 @@ pub(super) struct Input<R> {
     /// The position of the first byte in use.
     first: u64,
     is_at_end: bool,
+    /// The first damage of the compression.
+    loss: Option<Loss>,
 }
+
+/// Damage of the compression around the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Loss {
+    /// The position in the text.
+    pub at: u64,
+    /// Whether the compressed data ends early.
+    pub is_cut: bool,
+}
+
+/// The byte that stands for lost ones. No JSON has it outside of strings.
+const LOST: u8 = 0xff;
 
 impl<R: Read> Input<R> {
     pub fn new(reader: R) -> Input<R> {
-        Input { reader, bytes: Vec::new(), used: 0..0, first: 0, is_at_end: false }
+        Input { reader, bytes: Vec::new(), used: 0..0, first: 0, is_at_end: false, loss: None }
     }
 
     #[cfg(test)]
@@ -52,7 +66,13 @@ impl<R: Read> Input<R> {
         self.first += size;
     }
 
-    /// Reads more bytes. Without more, the answer is `false`.
+    /// The first damage of the compression until now.
+    pub fn loss(&self) -> Option<Loss> {
+        self.loss
+    }
+
+    /// Reads more bytes. Without more, the answer is `false`. After damage of the compression, the reader may
+    /// continue with other data.
     pub fn fill(&mut self) -> io::Result<bool> {
         if self.is_at_end {
             return Ok(false);
@@ -66,10 +86,30 @@ impl<R: Read> Input<R> {
                     self.is_at_end = size == 0;
                     return Ok(size > 0);
                 }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => match error.kind() {
+                    ErrorKind::Interrupted => {}
+                    ErrorKind::UnexpectedEof => {
+                        self.is_at_end = true;
+                        self.lose(true);
+                        return Ok(false);
+                    }
+                    ErrorKind::InvalidData => {
+                        if let Some(next) = self.bytes.get_mut(self.used.end) {
+                            *next = LOST;
+                            self.used.end += 1;
+                        }
+                        self.lose(false);
+                        return Ok(true);
+                    }
+                    _ => return Err(error),
+                },
             }
         }
+    }
+
+    fn lose(&mut self, is_cut: bool) {
+        let at = self.end();
+        self.loss.get_or_insert(Loss { at, is_cut });
     }
 
     /// Moves the bytes in use to the front if they are the smaller part, or else takes more memory.

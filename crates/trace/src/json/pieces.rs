@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 
 use super::find::{Fail, Finder, Settled, Trial};
-use super::input::Input;
+use super::input::{Input, Loss};
 use super::scan::{Scan, Scanner, is_white};
 use super::value::{Key, Value};
 
@@ -81,6 +81,8 @@ pub struct JsonPieces<R> {
     limit: usize,
     /// The key of a member that is too large.
     key: String,
+    /// Whether a piece told of the damage of the compression.
+    has_told_loss: bool,
 }
 
 /// The place between two pieces.
@@ -130,6 +132,7 @@ impl<R: Read> JsonPieces<R> {
             vain: 0,
             limit,
             key: String::new(),
+            has_told_loss: false,
         }
     }
 
@@ -154,7 +157,10 @@ impl<R: Read> JsonPieces<R> {
             self.input.release(self.at);
             match self.place {
                 Place::Begin => self.begin()?,
-                Place::End => return Ok(None),
+                Place::End => match self.lost() {
+                    Some(lost) => break lost,
+                    None => return Ok(None),
+                },
                 _ => {}
             }
             let found = match self.place {
@@ -493,9 +499,18 @@ impl<R: Read> JsonPieces<R> {
         None
     }
 
+    /// The damage of the compression, after all other pieces and unless a piece shows where the text ends.
+    fn lost(&mut self) -> Option<Found> {
+        let Loss { at: start, is_cut } = self.input.loss()?;
+        let is_told = std::mem::replace(&mut self.has_told_loss, true);
+        let why = if is_cut { COMPRESSION_CUT } else { COMPRESSION_DAMAGED };
+        (!is_told).then_some(Found::Damage { start, size: 0, is_cut, why })
+    }
+
     /// The text ends, but the outer object does not.
     fn missing_end(&mut self) -> Found {
         self.place = Place::End;
+        self.has_told_loss |= self.input.loss().is_some_and(|loss| loss.is_cut);
         Found::Damage { start: self.at, size: 0, is_cut: true, why: NOT_CLOSED }
     }
 
@@ -516,6 +531,7 @@ impl<R: Read> JsonPieces<R> {
         };
         self.has_events |= next.is_some();
         let is_cut = next.is_none() && fail == Some(Fail::Cut);
+        self.has_told_loss |= is_cut && self.input.loss().is_some_and(|loss| loss.is_cut);
         let why = fail.map_or(INVALID, Fail::why);
         Ok(Found::Damage { start, size: end.saturating_sub(start), is_cut, why })
     }
@@ -526,6 +542,8 @@ const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 const INVALID: &str = "is no valid JSON";
 const NOT_CLOSED: &str = "has no end";
+const COMPRESSION_CUT: &str = "is missing, because the compressed data ends early";
+const COMPRESSION_DAMAGED: &str = "is damaged, as its compression shows";
 
 impl Fail {
     fn why(self) -> &'static str {
