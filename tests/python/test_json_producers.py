@@ -261,7 +261,7 @@ def test_js18_the_end_of_a_call_adds_its_arguments(node):
 
 def test_js17_the_main_thread_has_its_name(node):
     _, said, rows = node
-    main = "SELECT pid, is_main_thread, thread.name FROM thread JOIN process USING (upid) WHERE tid IN (SELECT tid FROM thread_slice WHERE name = 'fs.sync.read')"
+    main = "SELECT DISTINCT pid, is_main_thread, thread_name FROM thread_slice WHERE name = 'fs.sync.read'"
     assert rows.execute(main).fetchall() == [(said["pid"], 1, "JavaScriptMainThread")]
 
 
