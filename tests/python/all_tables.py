@@ -12,11 +12,12 @@ from fleet_tables import NOT_COMPARED
 
 
 class AllTables:
-    def __init__(self, directory):
+    def __init__(self, directory, traces=None):
         self.folder = directory / "tables"
-        # Of the directories with traces of random generators and of checks, every third trace.
-        traces = sorted(DATA.glob("*.pftrace"))
-        traces += sorted(DATA.glob("*/**/*.pftrace"))[::3]
+        if traces is None:
+            # Of the directories with traces of random generators and of checks, every third trace.
+            traces = sorted(DATA.glob("*.pftrace"))
+            traces += sorted(DATA.glob("*/**/*.pftrace"))[::3]
         with ThreadPoolExecutor() as pool:
             made = pool.map(self._made, traces, (directory / f"{number}.db" for number in range(len(traces))))
             by_id = {id: (str(trace), database) for trace, (id, database) in zip(traces, made) if id is not None}

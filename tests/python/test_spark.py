@@ -3,6 +3,7 @@
 This test has its own environment (requirements-spark.txt), which tests/run makes; in any other environment it is skipped.
 """
 
+import gzip
 import json
 import os
 import shutil
@@ -126,6 +127,19 @@ def test_the_data_source_reads_the_same(spark, all_tables):
         columns, expected = all_tables.rows(name)
         assert found.column_names == columns, name
         assert exact(name, columns, of_arrow(found)) == exact(name, columns, expected), name
+
+
+def test_traces_in_chromes_json_format_are_rows_of_the_same_table(load, tmp_path):
+    for name in ("training-rank0.json", "sdk.pftrace"):
+        shutil.copy(DATA / name, tmp_path)
+    (tmp_path / "training.json.gz").write_bytes(gzip.compress((DATA / "training.json").read_bytes()))
+    expected = Counter()
+    for path in tmp_path.iterdir():
+        with closing(timebase.connect(path)) as trace:
+            expected.update((path.name, *row) for row in trace.execute("SELECT ts, dur, name, args FROM slice"))
+    rows = load(tmp_path, table="slice").collect()
+    assert Counter((os.path.basename(row.trace_path), row.ts, row.dur, row.name, row.args) for row in rows) == expected
+    assert {name for name, *_ in expected} == {"training-rank0.json", "training.json.gz", "sdk.pftrace"}
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(spark, load, singly):
