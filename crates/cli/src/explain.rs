@@ -24,6 +24,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use timebase_resolver::{
     Clock, ClockId, FileTag, MachineId, SeqId, Unresolved, WallTime, WrittenClock,
 };
+use timebase_trace::json;
 
 use crate::database::{self, Access};
 use crate::flags::{self, ClockArgument, Conversion, ExplainArguments, TsArgument};
@@ -140,7 +141,10 @@ fn target(
     Ok(match &arguments.to {
         // The row of a packet has trace time.
         None if reading.row.is_some() => placed::trace_time(database)?,
-        None => Clock { machine: trace_time_machine(database)?, ..Clock::BOOTTIME },
+        None => match placed::trace_time(database)? {
+            clock if clock.id == ClockId::TRACE_FILE => clock,
+            clock => Clock { machine: clock.machine, ..Clock::BOOTTIME },
+        },
         Some(to) => {
             let (seq, owner) = (arguments.to_seq, reading.owner);
             let clock = chosen::clock(database, ("to", to), seq, owner, arguments)?;
@@ -395,7 +399,7 @@ fn recorded(
 ) -> anyhow::Result<Option<Reading>> {
     let found = database.query_row(
         "SELECT p.timestamp, c.clock_id, p.clock_ts, c.seq_id, p.machine_id, p.unresolved, c.trace_file_id,
-                p.trace_file_id, p.number, f.name, p.ts
+                p.trace_file_id, p.number, f.name, p.ts, iif(p.type = 'json_event', p.data, NULL)
          FROM packet AS p
          LEFT JOIN packet_clock AS c ON c.packet_id = p.id
          LEFT JOIN trace_file AS f ON f.id = p.trace_file_id AND f.id > 0
@@ -407,7 +411,7 @@ fn recorded(
                 (row.get(1)?, row.get(3)?, row.get(4)?);
             let machine = MachineId(machine);
             let clock = id.map(|id| Clock::new(machine, ClockId(id), SeqId(seq.unwrap_or(0))));
-            let clock = clock.map(|clock| chosen::with_file(clock, own.filter(|file| *file != 0)));
+            let clock = clock.map(|clock| chosen::with_file(clock, own));
             let owner = Owner {
                 machine: Some(machine),
                 file: Some(row.get(7)?),
@@ -416,13 +420,15 @@ fn recorded(
             let place = name.map(|name| format!(" ({number} of {name})"));
             let read: (Option<i64>, Option<i64>, Option<String>) =
                 (row.get(0)?, row.get(2)?, row.get(5)?);
-            Ok((read, clock, owner, place.unwrap_or_default(), row.get(10)?))
+            let event: Option<Vec<u8>> = row.get(11)?;
+            let written = event.as_deref().and_then(written_time);
+            Ok((read, clock, owner, place.unwrap_or_default(), row.get(10)?, written))
         },
     );
     let found = found.optional()?.with_context(|| {
         format!("there is no packet {packet}; SELECT count(*) FROM packet tells how many there are")
     })?;
-    let ((timestamp, ts, unresolved), clock, owner, place, trace_time) = found;
+    let ((timestamp, ts, unresolved), clock, owner, place, trace_time, written) = found;
     let Some(timestamp) = timestamp else {
         write!(out, "packet {packet}{place} has no timestamp")?;
         match (trace_time, unresolved) {
@@ -448,7 +454,13 @@ fn recorded(
         return Ok(None);
     };
     let read = format!("packet {packet}{place} has timestamp {timestamp} of {clock}");
-    if timestamp == ts {
+    if let Some(written) = written {
+        let line = [
+            format!("packet {packet}{place} has \"ts\": {written}, microseconds of {clock}:"),
+            format!("{ts} ns"),
+        ];
+        write_folded(&line, "", width, out)?;
+    } else if timestamp == ts {
         writeln!(out, "{read}")?;
     } else {
         let line = [format!("{read},"), format!("which sums up to {ts}")];
@@ -456,6 +468,13 @@ fn recorded(
     }
     let row = Placed { packet, ts: trace_time, unresolved };
     Ok(Some(Reading { clock, ts, owner, row: Some(row) }))
+}
+
+/// The text of the time of an event in a JSON trace.
+fn written_time(event: &[u8]) -> Option<String> {
+    let members = json::Value::parse(event)?.members();
+    let times = members.filter(|(key, _)| key.is("ts"));
+    times.last().map(|(_, time)| String::from_utf8_lossy(time.text()).into_owned())
 }
 
 /// The question in the form that the SQL functions take. They read clocks as they are printed.

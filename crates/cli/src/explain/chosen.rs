@@ -55,9 +55,11 @@ pub fn clock(
             listed(&found, flag, arguments, &source)
         )
     }
-    let file = match written.file() {
-        Some(own) => Some(own),
-        None => own_file(database, likely, owner.file)?,
+    let file = match (written.file(), owner.file) {
+        (Some(own), _) => Some(own),
+        // A single file has no number, but it may own this clock.
+        (None, None) if likely.id == ClockId::TRACE_FILE => own_file(database, likely, Some(0))?,
+        (None, file) => own_file(database, likely, file)?,
     };
     let clock = with_file(likely, file);
     if file.is_some() || owner.file.is_some() {
@@ -207,7 +209,7 @@ fn candidates(
     let rows = statement.query_map(told, |row| {
         let clock = Clock::new(MachineId(row.get(0)?), id, SeqId(row.get(1)?));
         Ok(Candidate {
-            clock: with_file(clock, row.get::<_, Option<u32>>(2)?.filter(|file| *file != 0)),
+            clock: with_file(clock, row.get::<_, Option<u32>>(2)?),
             total: row.get(3)?,
             who: row.get(4)?,
         })

@@ -30,6 +30,7 @@ pub fn note(
         ("remote_sync", Some(packet)) => synchronized(database, packet, clocks.0.id()).map(Some),
         // The first clock of such a pair belongs to the file of the entry.
         ("manifest", _) => manifest(database, machine, file).map(Some),
+        ("json", Some(packet)) => producer(database, packet).map(Some),
         ("assumed", _) => assumed(database, clocks).map(Some),
         _ if clocks.0.id() == clocks.1.id() => {
             Ok(Some(vec!["the wall clock of a file is that of its machine".to_owned()]))
@@ -44,6 +45,23 @@ pub fn is_measured(database: &Connection, snapshot: i64) -> anyhow::Result<bool>
         SELECT 1 FROM clock_snapshot WHERE snapshot_id = ?1 AND source IN ('manifest', 'assumed')
     )";
     Ok(database.query_row(sql, [snapshot], |row| row.get(0))?)
+}
+
+/// Rules JS33 and JS36: the text in which a producer says when its clock began.
+fn producer(database: &Connection, packet: i64) -> anyhow::Result<Note> {
+    /// More of a text is not shown.
+    const MOST: usize = 100;
+    let sql = "SELECT data FROM packet WHERE id = ?1";
+    let data = database.query_row(sql, [packet], |row| row.get::<_, Option<Vec<u8>>>(0));
+    let text = data.optional()?.flatten();
+    let text = text.map(|data| String::from_utf8_lossy(&data).into_owned());
+    let mut said = vec![format!("packet {packet} of the producer says so")];
+    if let Some(text) = text {
+        let shown: String = text.chars().take(MOST).collect();
+        let rest = if shown.len() < text.len() { " …" } else { "" };
+        said = vec![format!("the producer says so in packet {packet}:"), format!("{shown}{rest}")];
+    }
+    Ok(said)
 }
 
 /// Rules X20 and X21: the questions of a machine to another, and their results.

@@ -13,6 +13,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use timebase_resolver::{Clock, ClockId, MachineId, SeqId, Unresolved};
 
+use super::chosen::with_file;
 use super::hops::write_folded;
 use super::{Answer, Asked, Hops, trace_time_machine};
 use crate::flags::Conversion;
@@ -42,7 +43,16 @@ pub fn trace_time(database: &Connection) -> anyhow::Result<Clock> {
     let id = database.query_row(sql, [], |row| row.get::<_, Option<u32>>(0));
     let id = id.optional()?.flatten().map_or(ClockId::BOOTTIME, ClockId);
     let machine: MachineId = trace_time_machine(database)?;
-    Ok(Clock::new(machine, id, SeqId(0)))
+    // The clock of a JSON trace belongs to its file, and the first file has trace time.
+    let file: Option<u32> = match id {
+        ClockId::TRACE_FILE => database.query_row(
+            "SELECT min(trace_file_id) FROM clock WHERE machine_id = ?1 AND clock_id = ?2",
+            [machine.0, id.0],
+            |row| row.get(0),
+        )?,
+        _ => None,
+    };
+    Ok(with_file(Clock::new(machine, id, SeqId(0)), file))
 }
 
 /// The data about a packet whose row differs from the result with all snapshots of the trace.

@@ -4,6 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use timebase_resolver::{ClockId, Reading, SeqId, Source};
+use timebase_schema::tables;
 use timebase_trace::Region;
 
 use crate::definitions::{JsonThreads, Names};
@@ -110,8 +111,14 @@ impl<'s, 'r> FileSession<'s, 'r> {
         message.push(self.rows);
     }
 
+    /// The id of the next record.
+    pub fn next_record(&self) -> i64 {
+        self.rows.count(&tables::packet_record::TABLE)
+    }
+
     /// Adds readings of shared clocks of the file's machine at one instant, at the file's time 0 if `has_own` is set.
-    pub fn anchor(&mut self, part: PartIx, has_own: bool, clocks: &[(ClockId, i64)]) {
+    /// `record` states them.
+    pub fn anchor(&mut self, part: PartIx, has_own: bool, clocks: &[(ClockId, i64)], record: i64) {
         let place = &mut self.frame.context.place.clocks;
         let of = &place.parts[part];
         let own = of.clock(ClockId::TRACE_FILE, SeqId(0));
@@ -122,7 +129,7 @@ impl<'s, 'r> FileSession<'s, 'r> {
         let readings = readings.collect();
         // It is never rejected: each clock has one reading, in its own unit.
         let _ = place.make(Source::Json, Some(part), readings);
-        self.frame.tell_made(self.rows);
+        self.frame.tell_made(record, self.rows);
     }
 }
 

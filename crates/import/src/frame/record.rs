@@ -124,9 +124,9 @@ impl Frame {
         self.part(&Header::default(), rows)
     }
 
-    /// Writes and logs the snapshots that no packet has.
-    pub fn tell_made(&mut self, rows: &mut Rows<'_>) {
-        tell_made(&mut self.context, None, rows);
+    /// Writes and logs the snapshots that a record states.
+    pub fn tell_made(&mut self, record: i64, rows: &mut Rows<'_>) {
+        tell_made(&mut self.context, Some((record, 0)), rows);
     }
 
     /// Watches the memory after so many bytes, and breaks if nobody wants more rows.

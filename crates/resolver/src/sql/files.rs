@@ -189,6 +189,7 @@ impl Owners {
     pub fn hosts_clock(&self, id: ClockId, seq: SeqId) -> Option<Clock> {
         let clock = Clock::new(MachineId::HOST, id, seq);
         match self.scoped {
+            _ if clock.id == ClockId::TRACE_FILE => Some(self.of_only_file(clock)),
             _ if clock.file == FileTag::SHARED => Some(clock),
             Scoped::One(file) => Some(Clock { file, ..clock }),
             Scoped::Several(_) => None,
@@ -204,6 +205,7 @@ impl Owners {
             return Err(no_machine(machines, clock.machine));
         }
         match (file, &self.scoped) {
+            (AskedFile::Any, _) if clock.id == ClockId::TRACE_FILE => Ok(self.of_only_file(clock)),
             (AskedFile::Any, _) if clock.file == FileTag::SHARED => Ok(clock),
             (AskedFile::Any, &Scoped::One(file)) => Ok(Clock { file, ..clock }),
             (AskedFile::Any, Scoped::Several(clocks)) => only(clocks, clock),
@@ -213,6 +215,16 @@ impl Owners {
                 None => Err(NotThere::File),
             },
         }
+    }
+
+    /// The clock that a number means if no file is given. Only one file can own it.
+    #[cold]
+    fn of_only_file(&self, clock: Clock) -> Clock {
+        let only = match self.files.as_deref() {
+            Some(&[only]) => self.of_file(clock, only.id).ok(),
+            _ => None,
+        };
+        only.unwrap_or(clock)
     }
 
     /// The clock that a number means in a file (rule X14).

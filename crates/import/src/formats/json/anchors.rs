@@ -39,16 +39,27 @@ const KEYS: [(Key, &str); 8] = [
 /// Two statements that are further apart contradict each other.
 const CONFLICT_NS: u64 = 1_000_000_000;
 
+/// A statement and its record in `packet`.
+#[derive(Debug, Clone, Copy)]
+struct Stated {
+    /// REALTIME at the file's time 0, or an error if there is no such time.
+    realtime: Result<i64, ()>,
+    record: i64,
+}
+
 /// The statements of a file.
 #[derive(Debug, Default)]
 pub(super) struct Anchors {
-    /// For each of [`KEYS`]: REALTIME at the file's time 0, or an error if there is no such time.
-    realtime: [Option<Result<i64, ()>>; 8],
-    /// Whether the file's times are those of MONOTONIC.
-    is_monotonic: bool,
-    /// MONOTONIC and REALTIME at one instant (rule JS36).
+    /// Those of [`KEYS`].
+    realtime: [Option<Stated>; 8],
+    /// The record that says that the file's times are those of MONOTONIC.
+    monotonic: Option<i64>,
+    /// MONOTONIC and REALTIME at one instant (rule JS36), and the last record that says so.
     parent: Option<i64>,
     wall: Option<i64>,
+    markers: Option<i64>,
+    /// The current record.
+    record: i64,
 }
 
 impl Anchors {
@@ -62,14 +73,16 @@ impl Anchors {
     }
 
     fn state(&mut self, key: Key, ns: Option<i64>) {
-        self.realtime[key as usize] = Some(ns.filter(|ns| WALL_CLOCK_YEARS.contains(ns)).ok_or(()));
+        let realtime = ns.filter(|ns| WALL_CLOCK_YEARS.contains(ns)).ok_or(());
+        self.realtime[key as usize] = Some(Stated { realtime, record: self.record });
     }
 
-    /// Reads a member of the outer object.
-    pub fn member(&mut self, key: &str, value: Option<Value<'_>>) {
+    /// Reads a member of the outer object, which becomes this record.
+    pub fn member(&mut self, key: &str, value: Option<Value<'_>>, record: i64) {
         let Some(value) = value else {
             return;
         };
+        self.record = record;
         match key {
             "baseTimeNanoseconds" => self.set(Key::Base, value, 1),
             "beginningOfTime" => self.set(Key::Beginning, value, 1_000),
@@ -112,7 +125,8 @@ impl Anchors {
             if key.is("clock-offset-since-epoch") {
                 self.set(Key::ClockOffset, value, 1_000);
             } else if key.is("clock-domain") {
-                self.is_monotonic = value.string().as_deref() == Some("LINUX_CLOCK_MONOTONIC");
+                let is_monotonic = value.string().as_deref() == Some("LINUX_CLOCK_MONOTONIC");
+                self.monotonic = is_monotonic.then_some(self.record);
             }
         }
     }
@@ -127,6 +141,7 @@ impl Anchors {
             let value = |name| marker.trim().strip_prefix(name);
             if let Some(seconds) = value("parent_ts=") {
                 self.parent = decimal(seconds, 9).or(self.parent);
+                self.markers = Some(self.record);
             } else if let Some(ms) = value("realtime_ts=") {
                 self.wall = decimal(ms, 6).or(self.wall);
             }
@@ -134,7 +149,8 @@ impl Anchors {
     }
 
     /// The start of the process in the first metadata event that has it.
-    pub fn process_start(&mut self, fields: &Fields<'_>) {
+    pub fn process_start(&mut self, fields: &Fields<'_>, record: i64) {
+        self.record = record;
         let is_first = self.realtime[Key::ProcessStart as usize].is_none();
         let mut members = fields.args.filter(|_| is_first).into_iter().flat_map(Value::members);
         let start = members.find(|(key, _)| key.is("start_time_since_epoch_in_micros"));
@@ -176,15 +192,15 @@ impl Anchors {
             let Some(stated) = self.realtime[key as usize] else {
                 continue;
             };
-            match (stated, realtime) {
+            match (stated.realtime, realtime) {
                 (Err(()), _) => {
                     let text = format!(
                         "{name} is no time of the years 2000 to 2099 in its unit, and does not place the file"
                     );
                     say("json_clock_invalid", text, session);
                 }
-                (Ok(ns), None) => realtime = Some((name, ns)),
-                (Ok(ns), Some((first, at))) if ns.abs_diff(at) > CONFLICT_NS => {
+                (Ok(ns), None) => realtime = Some((name, ns, stated.record)),
+                (Ok(ns), Some((first, at, _))) if ns.abs_diff(at) > CONFLICT_NS => {
                     let seconds = (i128::from(ns) - i128::from(at)) as f64 / 1e9;
                     let text =
                         format!("{name} is {seconds:+.3} s from {first}, which places the file");
@@ -194,19 +210,22 @@ impl Anchors {
             }
         }
         let offset = self.realtime[Key::ClockOffset as usize];
-        let is_monotonic = self.is_monotonic || matches!(offset, Some(Ok(_)));
+        let offset = offset.filter(|stated| stated.realtime.is_ok());
+        let monotonic = self.monotonic.or(offset.map(|stated| stated.record));
         let mut readings = Vec::new();
-        readings.extend(realtime.map(|(_, ns)| (ClockId::REALTIME, ns)));
-        readings.extend(is_monotonic.then_some((ClockId::MONOTONIC, 0)));
-        if !readings.is_empty() {
-            session.anchor(part, true, &readings);
+        readings.extend(realtime.map(|(_, ns, _)| (ClockId::REALTIME, ns)));
+        readings.extend(monotonic.map(|_| (ClockId::MONOTONIC, 0)));
+        if let Some(record) = realtime.map(|(.., record)| record).or(monotonic) {
+            session.anchor(part, true, &readings, record);
         }
         if let Some(json) = session.json_clock(part) {
             json.is_anchored = realtime.is_some();
         }
-        if let (None, Some(parent), Some(wall)) = (realtime, self.parent, self.wall) {
+        if let (None, Some(parent), Some(wall), Some(record)) =
+            (realtime, self.parent, self.wall, self.markers)
+        {
             let readings = [(ClockId::MONOTONIC, parent), (ClockId::REALTIME, wall)];
-            session.anchor(part, false, &readings);
+            session.anchor(part, false, &readings, record);
         }
     }
 }

@@ -124,7 +124,7 @@ impl Events {
             'C' => return self.counter(fields, name.as_deref(), &event, time, at),
             'M' => {
                 if name.as_deref() == Some("process_name") {
-                    anchors.process_start(fields);
+                    anchors.process_start(fields, at.packet.id);
                 }
                 return self.names(fields, name.as_deref(), &event, time, at);
             }

@@ -72,7 +72,7 @@ impl Format for Json {
                 }
                 Piece::Member { offset, size, key, value, text } => {
                     members::member(&key, value, session);
-                    anchors.member(&key, value);
+                    anchors.member(&key, value, session.next_record());
                     member(offset, size, text, session)?
                 }
                 Piece::Damage { offset, size, is_cut, why } => {
