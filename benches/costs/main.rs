@@ -17,6 +17,7 @@ mod functions;
 mod growth;
 mod imports;
 mod inserts;
+mod json;
 mod kernel;
 mod packets;
 mod pairs;
@@ -87,6 +88,12 @@ const SECTIONS: &[Section] = &[
         name: "kernel",
         about: "Importing kernel events that are slices and values, against SQLite's inserts of their rows",
         run: kernel::run,
+        is_extra: false,
+    },
+    Section {
+        name: "json",
+        about: "Importing a trace in JSON, against serde_json, which reads its events into structs",
+        run: json::run,
         is_extra: false,
     },
     Section {

@@ -11,8 +11,10 @@ SELECT 'warning' AS severity, coalesce(p.name || ' (' || p.pid || ')', 'process 
          || iif(c.reason = 'cut', ' and ends with ' || coalesce('''' || (SELECT value FROM string WHERE id = c.by_name) || '''', 'a slice without a name'),
                 ' and ends by an end without a name')
          || iif(c.cross_ns >= 0, ', {worst} before its own end.', '; its own end never came.') AS message,
-       'Give spans that cross tracks of their own (a TrackDescriptor and TrackEvent.track_uuid for each), or end them in the reverse order of their begins. '
-         || 'Write the name of the begin also into each TYPE_SLICE_END (TrackEvent.name or name_iid), so that an end without its slice closes no other one.' AS advice
+       iif(EXISTS (SELECT * FROM trace_file AS f JOIN packet_record AS r JOIN packet_common AS d ON d.id = r.common_id WHERE r.id = c.packet_id AND f.id = d.trace_file_id AND f.trace_type = 'json'),
+           'Write spans that cross as async events (phases b and e with an id), or end them in the reverse order of their begins, each E with the name of its B.',
+           'Give spans that cross tracks of their own (a TrackDescriptor and TrackEvent.track_uuid for each), or end them in the reverse order of their begins. '
+         || 'Write the name of the begin also into each TYPE_SLICE_END (TrackEvent.name or name_iid), so that an end without its slice closes no other one.') AS advice
 FROM (
   -- The columns without a function are those of the largest crossing.
   SELECT k.machine_id, coalesce(k.upid, t.upid) AS upid, total(m.reason IN ('cut', 'early')) AS slices, total(m.reason IN ('slipped', 'owed')) AS slipped,

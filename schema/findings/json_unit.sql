@@ -15,9 +15,8 @@ FROM (
          2 * total(dur > 0 AND dur < 0.001) > total(dur > 0) AS tiny, max(iif(dur > 0 AND dur < 0.001, dur, NULL)) AS typical
   FROM (
     SELECT f.id AS file, r.id, r.ts, c.machine_id, CAST(r.data ->> '$.dur' AS REAL) AS dur
-    FROM trace_file AS f CROSS JOIN packet_common AS c ON c.trace_file_id = f.id AND c.type = 'json_event' CROSS JOIN packet_record AS r ON r.common_id = c.id
-    WHERE f.trace_type = 'json' AND r.ts > 0 AND json_valid(r.data) AND r.data ->> '$.ph' <> 'M'
-      AND r.id < (SELECT min(id) + 1000 FROM packet_record WHERE common_id = c.id)
+    FROM trace_file AS f CROSS JOIN packet_common AS c ON c.trace_file_id = f.id AND c.type = 'json_event' CROSS JOIN packet_record AS r ON r.id >= c.first_id AND r.id < c.first_id + 1000
+    WHERE f.trace_type = 'json' AND +r.common_id = c.id AND +r.ts > 0 AND json_valid(r.data) AND r.data ->> '$.ph' <> 'M'
   )
   GROUP BY file, machine_id
 )

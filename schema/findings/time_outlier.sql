@@ -9,7 +9,9 @@ SELECT 'warning' AS severity, 'machine ' || o.machine_id AS subject, o.machine_i
          || coalesce(': slice "' || (SELECT s.value FROM slice_record AS r JOIN string AS s ON s.id = r.name WHERE r.id = o.slice_id) || '"', '')
          || coalesce(' of thread ' || (SELECT coalesce(t.name || ' ', '') || t.tid FROM slice_record AS r JOIN track_record AS k ON k.id = r.track_id
                                        JOIN thread_record AS t ON t.id = k.utid WHERE r.id = o.slice_id), '') || '.' AS message,
-       'Set TracePacket.timestamp of each event to a reading of its clock (TracePacket.timestamp_clock_id), in nanoseconds, not to 0 or the time since the start.' AS advice
+       iif((SELECT trace_type FROM trace_file AS f JOIN packet_record AS r JOIN packet_common AS d ON d.id = r.common_id WHERE r.id = o.packet_id AND f.id = d.trace_file_id) = 'json',
+           'Write into ts of each event when it happened, in microseconds of one clock, not 0.',
+           'Set TracePacket.timestamp of each event to a reading of its clock (TracePacket.timestamp_clock_id), in nanoseconds, not to 0 or the time since the start.') AS advice
 FROM (
   SELECT g.machine_id, g.is_before, sum(g.times) AS times, min(g.start_ts) AS start_ts,
          max(g.home_start_ts - g.start_ts, g.end_ts - g.home_end_ts) AS away,

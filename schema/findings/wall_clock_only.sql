@@ -8,11 +8,14 @@ SELECT 'warning' AS severity, 'machine ' || machine_id AS subject, machine_id, N
        events, NULL AS worst_ns,
        'Only their wall clocks (REALTIME) relate machine ' || machine_id || ' to machine ' || (SELECT machine_id FROM trace_time)
          || '. The times of {events} are off by the difference of these, which the trace does not say.' AS message,
-       'Record the machine with traced_relay, so that it asks the host for the time (RemoteClockSync); or synchronize REALTIME of both by PTP, or by NTP from one '
-         || 'server; or relate two of their clocks in a manifest (clocks.sync_to).' AS advice
+       iif(is_json, 'Nothing, if both files are of one host. Otherwise synchronize REALTIME of the hosts by PTP, or by NTP from one server; or relate the files in a manifest (clocks.sync_to).',
+           'Record the machine with traced_relay, so that it asks the host for the time (RemoteClockSync); or synchronize REALTIME of both by PTP, or by NTP from one '
+         || 'server; or relate two of their clocks in a manifest (clocks.sync_to).') AS advice
 FROM (
   SELECT t.machine_id, min(t.trace_file_id) AS first_file, max(t.trace_file_id) AS last_file,
-         CAST(total((SELECT sum(s.packets) FROM sequence AS s WHERE s.trace_file_id = t.trace_file_id AND s.machine_id = t.machine_id)) AS INTEGER) AS events
+         CAST(total((SELECT sum(s.packets) FROM sequence AS s WHERE s.trace_file_id = t.trace_file_id AND s.machine_id = t.machine_id))
+              + total((SELECT c.packets FROM clock_record AS c WHERE c.file = t.trace_file_id AND c.machine_id = t.machine_id AND c.clock_id = 11)) AS INTEGER) AS events,
+         max((SELECT trace_type FROM trace_file AS f WHERE f.id = t.trace_file_id) = 'json') AS is_json
   FROM part AS t
   WHERE t.how = 'realtime'
   GROUP BY t.machine_id

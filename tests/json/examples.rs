@@ -1,6 +1,11 @@
 //! The worked examples of the rules, and single files for what no row of a random file shows.
 
 use std::fmt::Display;
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
 
 use crate::merge::archive::{File, zip};
 use crate::support::{Imported, Place, answer, run};
@@ -332,4 +337,95 @@ fn js1_standard_input_is_read_like_a_file() {
     let said = crate::support::run_with_input(&args, &text);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert_eq!(run(&["query", out.to_str().unwrap(), "SELECT name FROM slice"]).code, Some(0));
+}
+
+#[test]
+fn js4_f6_a_compressed_trace_that_is_cut_keeps_its_whole_events() {
+    let events: Vec<String> = (0..40).map(|n| complete(&format!("event {n}"), n * 10, 5)).collect();
+    let text = list(&events);
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    // The text that a decompressor gets out of each beginning, and its whole events.
+    for size in (20..gzip.len()).step_by(7) {
+        let cut = &gzip[..size];
+        let mut readable = Vec::new();
+        GzDecoder::new(cut).read_to_end(&mut readable).unwrap_err();
+        let whole = readable.iter().filter(|&&byte| byte == b'}').count();
+        if whole == 0 {
+            continue;
+        }
+        let imported = Imported::of_bytes(cut, &[]);
+        assert_eq!(imported.count("SELECT count(*) FROM slice"), whole as i64, "{size}");
+        assert_eq!(imported.count("SELECT count(*) FROM import_log WHERE code = 'json_cut'"), 1);
+    }
+}
+
+#[test]
+fn js4_f6_damage_of_a_compression_leaves_out_what_it_hides() {
+    let member = |name: &str| {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(list(&[complete(name, 1, 2)]).as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    };
+    let (first, mut broken, last) = (member("a"), member("b"), member("c"));
+    let middle = broken.len() / 2;
+    broken[middle] ^= 0x55;
+    let imported = Imported::of_bytes(&[first, broken, last].concat(), &[]);
+    let names = imported.lines("SELECT name FROM slice WHERE name IN ('a', 'c') ORDER BY name");
+    assert_eq!(names, ["a", "c"]);
+    assert!(imported.count("SELECT count(*) FROM import_log WHERE code GLOB 'json_*'") >= 1);
+}
+
+#[test]
+fn js18_ends_that_name_no_open_slice_are_noted() {
+    let event = |phase: &str, name: &str, ts: u32| event(phase, name, ts, "");
+    let all = [
+        event("E", "before", 1), // No slice is open.
+        event("B", "a", 2),
+        event("E", "a done", 3),
+        event("E", "a finished", 4),
+        event("E", "a", 5),
+    ];
+    let imported = read(&list(&all));
+    let sql = "SELECT effect || ' ' || cause || ' ' || events || ' ' || name || ' ' || pid || ' ' || tid || ' ' || ts FROM event_fault";
+    assert_eq!(imported.lines(sql), ["unmatched no_open_slice 2 a done 1 1 3000"]);
+    assert_eq!(imported.slices().len(), 1);
+}
+
+#[test]
+fn js17_a_thread_without_a_name_is_no_lost_event() {
+    let named = r#"{"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":""}}"#;
+    let imported = read(&list(&[named.to_owned(), complete("a", 1, 2)]));
+    assert_eq!(imported.stat("json_parser_failure"), 1);
+    assert_eq!(imported.count("SELECT count(*) FROM event_fault"), 0);
+}
+
+#[test]
+fn js31_js33_a_single_file_owns_its_clock_without_a_number() {
+    let text = format!(
+        r#"{{"traceEvents":[{}],"baseTimeNanoseconds":1700000000000000000}}"#,
+        complete("a", 1, 2)
+    );
+    let imported = read(&text);
+    let sql = "SELECT convert_clock('TRACE_FILE', 0, 5, 'REALTIME', 0)";
+    assert_eq!(imported.asked(sql), "1700000000000000005");
+    let statement = "SELECT DISTINCT CAST(data AS TEXT) FROM clock_snapshot AS s JOIN packet AS p ON p.id = s.packet_id";
+    assert_eq!(imported.lines(statement), [r#""baseTimeNanoseconds":1700000000000000000"#]);
+}
+
+#[test]
+fn js33_explain_shows_the_text_of_the_event_and_the_words_of_the_producer() {
+    let text = format!(
+        r#"{{"traceEvents":[{}],"baseTimeNanoseconds":1700000000000000000}}"#,
+        complete("a", "1.5", 2)
+    );
+    let imported = read(&text);
+    let said = answer(&["explain", imported.path(), "--slice", "0", "--to", "REALTIME"]);
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    assert_eq!(lines[1], r#"packet 0 has "ts": 1.5, microseconds of TRACE_FILE: 1500 ns"#);
+    let words = r#"the producer says so in packet 1: "baseTimeNanoseconds":1700000000000000000"#;
+    assert!(lines.contains(&words), "{said}");
+    let result = "TRACE_FILE 1500 is REALTIME 1700000000000001500 ns";
+    assert!(lines.last().unwrap().starts_with(result), "{said}");
 }

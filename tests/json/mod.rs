@@ -11,5 +11,6 @@ mod generate;
 mod model;
 mod outline;
 mod random;
+mod same;
 mod shown;
 mod text;

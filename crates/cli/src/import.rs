@@ -170,14 +170,13 @@ fn screen(
     elapsed: Duration,
 ) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
-    lines.push((
-        "packets",
-        format!(
-            "{} from {}",
-            HumanCount(summary.packets),
-            counted(summary.sequences, "sequence", "sequences")
-        ),
-    ));
+    let packets = HumanCount(summary.packets);
+    // Events of JSON have no sequences.
+    let packets = match summary.sequences {
+        0 => packets.to_string(),
+        sequences => format!("{packets} from {}", counted(sequences, "sequence", "sequences")),
+    };
+    lines.push(("packets", packets));
     if summary.files > 0 || summary.machines > 1 {
         let files = match summary.files {
             0 => String::new(),

@@ -272,7 +272,7 @@ fn text(head: &[u8]) -> Option<OtherFile> {
             OtherFile::new(
                 CHROME_JSON,
                 Remedy::Sentence(
-                    "timebase imports such a trace if an event in it can be read, but does not rewrite it",
+                    "timebase imports such a trace if an event in it can be read; rewrite, view and manifest take only Perfetto traces",
                 ),
             )
         } else if has("\"preprocessedProfileVersion\"")

@@ -32,7 +32,6 @@ pub(crate) mod fault {
     pub const NO_TIME: Fault = TOKENIZER.dropping(Cause::NoTime);
     pub const NO_PHASE: Fault = TOKENIZER.dropping(Cause::UnknownType);
     pub const NO_DURATION: Fault = PARSER.dropping(Cause::NoDuration);
-    pub const INCOMPLETE: Fault = PARSER.dropping(Cause::Incomplete);
     pub const NO_ID: Fault = PARSER.dropping(Cause::NoId);
     pub const NO_VALUE: Fault = PARSER.dropping(Cause::NoValue);
     pub const NEGATIVE_DURATION: Fault = Fault::new(

@@ -199,10 +199,20 @@ fn is_related(part: &Part, boot: Boot, trace_time: Clock, asked: &mut Asked<'_>)
     if is_taken_for_another || matches!(boot, Boot::Differs(_) | Boot::Unknown) {
         return false;
     }
-    let own = part.clock(ClockId::BOOTTIME, SeqId(0));
+    let id = match part.json {
+        Some(_) => ClockId::TRACE_FILE,
+        None => ClockId::BOOTTIME,
+    };
+    let own = part.clock(id, SeqId(0));
     let Some(hops) = asked.hops(own, trace_time) else {
         return true;
     };
+    if part.json.is_some() {
+        // The last assumption of rule JS37.
+        return !hops.into_iter().any(|(from, to, source)| {
+            source == Some(Source::Assumed) && ![from.id, to.id].contains(&ClockId::REALTIME)
+        });
+    }
     // Two BOOTTIMEs of two machines. Wall clocks are at least meant to agree.
     !hops.into_iter().any(|(from, to, source)| {
         source == Some(Source::Assumed)

@@ -243,7 +243,7 @@ impl Events {
             }),
         };
         if given.is_none() {
-            drops(at, fault::INCOMPLETE, fields);
+            at.faults(fault::PARSER, 1);
             return at.mention_json(time, event);
         }
         at.give_json(time, &JsonEvent { payload: &self.payload, ..*event });
