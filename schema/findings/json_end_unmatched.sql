@@ -14,5 +14,5 @@ FROM (
   SELECT f.events, f.packet_id, f.ts, f.name, f.pid, f.tid, c.machine_id, c.trace_file_id AS file,
          (SELECT count(*) FROM unended_slice AS u WHERE u.named_ends) AS open
   FROM event_fault AS f JOIN packet_record AS r ON r.id = f.packet_id JOIN packet_common AS c ON c.id = r.common_id
-  WHERE f.effect = 'unmatched'
+  WHERE f.effect = 'unmatched' AND f.cause = 'no_open_slice'
 )
