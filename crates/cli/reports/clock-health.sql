@@ -73,29 +73,14 @@ GROUP BY machine_id, clock_id, seq_id, file;
 
 -- The problem of a clock, or NULL.
 CREATE TEMP TABLE doubt AS
-WITH RECURSIVE hop (machine_id, clock_id, seq_id, file, to_machine_id, to_clock_id, to_seq_id, to_file) AS (
-  SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1), to_machine_id, to_clock_id, to_seq_id, coalesce(to_trace_file_id, -1)
-  FROM clock_hop
-  UNION ALL
-  SELECT to_machine_id, to_clock_id, to_seq_id, coalesce(to_trace_file_id, -1), machine_id, clock_id, seq_id, coalesce(trace_file_id, -1)
-  FROM clock_hop
-),
--- The clocks with a way to trace time: to BOOTTIME, or to the clock that stands for it. A clock of a file stands for it in the
--- first file.
-reached (machine_id, clock_id, seq_id, file) AS (
-  SELECT * FROM (
-    SELECT machine_id, clock_id, seq_id, file FROM clock_record
-    WHERE machine_id = coalesce((SELECT value FROM fact WHERE name = 'trace_time_machine_id'), 0)
-      AND clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
-    ORDER BY file LIMIT 1)
-  UNION
-  SELECT to_machine_id, to_clock_id, to_seq_id, to_file FROM reached JOIN hop USING (machine_id, clock_id, seq_id, file)
-)
 SELECT clock, c.machine_id, c.clock_id, c.seq_id, c.file, packets,
        CASE
          WHEN NOT is_monotonic THEN 'it went back' || coalesce(printf(' (%d×)', nullif(steps_back, 0)), '')
               || ': nothing is converted from it'
-         WHEN path IS NULL AND (c.machine_id, c.clock_id, c.seq_id, c.file) NOT IN reached THEN 'no chain of snapshots leads from it to trace time'
+         WHEN path IS NULL AND (c.machine_id, c.clock_id, c.seq_id, c.file) NOT IN (
+           SELECT machine_id, clock_id, seq_id, file FROM clock_route
+           WHERE to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
+         ) THEN 'no chain of snapshots leads from it to trace time'
          WHEN c.clock_id = 9 THEN 'it counts ticks of the processor, which are no nanoseconds'
          WHEN c.clock_id IN (2, 4) THEN 'it stands still between two ticks of the kernel: '
               || printf('%.3f ms', abs(max_step_ns) / 1e6) || ' off from one snapshot to another'

@@ -1,5 +1,5 @@
 -- The clocks and events of a trace in numbers: one row.
-WITH RECURSIVE gap AS (
+WITH gap AS (
   SELECT max(ts) - min(ts) AS span, max(gap) AS largest
   FROM (
     SELECT ts, ts - lag(ts) OVER (ORDER BY ts) AS gap
@@ -13,30 +13,14 @@ steady AS (
 fastest AS (
   SELECT from_clock || ' → ' || to_clock AS clocks, drift_ppm FROM steady
   WHERE drift_ppm IS NOT NULL ORDER BY abs(drift_ppm) DESC, id LIMIT 1
-),
-hop (machine_id, clock_id, seq_id, file, to_machine_id, to_clock_id, to_seq_id, to_file) AS (
-  SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1), to_machine_id, to_clock_id, to_seq_id, coalesce(to_trace_file_id, -1)
-  FROM clock_hop
-  UNION ALL
-  SELECT to_machine_id, to_clock_id, to_seq_id, coalesce(to_trace_file_id, -1), machine_id, clock_id, seq_id, coalesce(trace_file_id, -1)
-  FROM clock_hop
-),
--- The clocks with a way to trace time: to BOOTTIME, or to the clock that stands for it. A clock of a file stands for it in the
--- first file.
-reached (machine_id, clock_id, seq_id, file) AS (
-  SELECT * FROM (
-    SELECT machine_id, clock_id, seq_id, file FROM clock_record
-    WHERE machine_id = coalesce((SELECT value FROM fact WHERE name = 'trace_time_machine_id'), 0)
-      AND clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')
-    ORDER BY file LIMIT 1)
-  UNION
-  SELECT to_machine_id, to_clock_id, to_seq_id, to_file FROM reached JOIN hop USING (machine_id, clock_id, seq_id, file)
 )
 SELECT
   (SELECT count(*) FROM trace_file WHERE NOT is_container AND trace_type NOT IN ('perfetto_manifest', 'unknown')) AS files,
   (SELECT count(*) FROM machine) AS machines,
   (SELECT count(*) FROM clock) AS clocks,
-  (SELECT count(*) FROM clock_record WHERE path IS NULL AND (machine_id, clock_id, seq_id, file) NOT IN reached) AS clocks_without_path,
+  (SELECT count(*) FROM clock_record WHERE path IS NULL AND (machine_id, clock_id, seq_id, file) NOT IN (
+    SELECT machine_id, clock_id, seq_id, file FROM clock_route
+    WHERE to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id'))) AS clocks_without_path,
   (SELECT count(DISTINCT snapshot_id) FROM clock_snapshot WHERE source IN ('service', 'writer', 'json')) AS snapshots,
   (SELECT span FROM gap) AS snapshots_span_ns,
   (SELECT largest FROM gap) AS snapshots_largest_gap_ns,

@@ -53,15 +53,13 @@ fn producer(database: &Connection, packet: i64) -> anyhow::Result<Note> {
     const MOST: usize = 100;
     let sql = "SELECT data FROM packet WHERE id = ?1";
     let data = database.query_row(sql, [packet], |row| row.get::<_, Option<Vec<u8>>>(0));
-    let text = data.optional()?.flatten();
-    let text = text.map(|data| String::from_utf8_lossy(&data).into_owned());
-    let mut said = vec![format!("packet {packet} of the producer says so")];
-    if let Some(text) = text {
-        let shown: String = text.chars().take(MOST).collect();
-        let rest = if shown.len() < text.len() { " …" } else { "" };
-        said = vec![format!("the producer says so in packet {packet}:"), format!("{shown}{rest}")];
-    }
-    Ok(said)
+    let Some(data) = data.optional()?.flatten() else {
+        return Ok(vec![format!("packet {packet} of the producer says so")]);
+    };
+    let text = String::from_utf8_lossy(&data);
+    let shown: String = text.chars().take(MOST).collect();
+    let rest = if shown.len() < text.len() { " …" } else { "" };
+    Ok(vec![format!("the producer says so in packet {packet}:"), format!("{shown}{rest}")])
 }
 
 /// Rules X20 and X21: the questions of a machine to another, and their results.

@@ -50,7 +50,7 @@ struct Stated {
 /// The statements of a file.
 #[derive(Debug, Default)]
 pub(super) struct Anchors {
-    /// Those of [`KEYS`].
+    /// The statements of [`KEYS`].
     realtime: [Option<Stated>; 8],
     /// The record that says that the file's times are those of MONOTONIC.
     monotonic: Option<i64>,
