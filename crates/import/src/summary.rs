@@ -68,6 +68,8 @@ pub struct Summary {
 pub struct Placement {
     /// The name of the file.
     pub file: Option<String>,
+    /// Whether the file is in Chrome's JSON format.
+    pub is_json: bool,
     /// The row of the machine.
     pub machine: u32,
     /// The machine's name, from the manifest or from the machine itself.
@@ -90,7 +92,7 @@ pub struct Placement {
 pub enum How {
     /// Its clock is trace time.
     TraceTime,
-    /// Its snapshots.
+    /// Its snapshots; for a file in JSON, the statements of its producer.
     Snapshots,
     /// Its machine asked another machine for the time.
     RemoteSync,

@@ -273,7 +273,7 @@ fn alike(one: Key, other: Key) -> bool {
 }
 
 fn used(clock: &Clock) -> String {
-    counted(clock.packets, "packet", "packets")
+    clock.counted(clock.packets)
 }
 
 /// The texts on a hop: the number of snapshots and the drift, or the other basis of the relation.

@@ -35,6 +35,7 @@ mod hop;
 mod page;
 mod palette;
 mod parts;
+mod said;
 mod strips;
 mod sync;
 mod table;
