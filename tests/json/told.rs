@@ -1,10 +1,69 @@
 //! What the program tells its user about traces in JSON: summaries, warnings and errors.
 
-use crate::support::{Imported, data};
+use crate::support::{Imported, Place, data};
 
 #[test]
 fn the_summary_says_that_producers_placed_the_files() {
     let said = Imported::of(&data("json/merge-build.zip"), &[]).said;
     assert_eq!(said.matches("machine 0: by what its producer says of its clock\n").count(), 2);
     assert!(!said.contains("clock snapshots"), "{said}");
+}
+
+/// The error of an import.
+fn refused(text: &[u8]) -> String {
+    let place = Place::new();
+    let trace = place.write("package.json", text);
+    place.refuse(&trace, &[])
+}
+
+#[test]
+fn js1_json_that_is_no_trace_is_told_what_it_lacks() {
+    const EXPECTED: &str = "It is JSON. A trace in Chrome's JSON format is an object with a list 'traceEvents', \
+                            or a list of objects with a phase 'ph'";
+    for (text, lacks) in [
+        (r#"{"name": "app", "version": "1.0"}"#, "it has no list 'traceEvents'"),
+        ("{}", "it has no list 'traceEvents'"),
+        ("[1, 2, 3]", "no object at the begin of its list has a phase 'ph'"),
+        (r#"[{"name": "app"}, {}]"#, "no object at the begin of its list has a phase 'ph'"),
+    ] {
+        let said = refused(text.as_bytes());
+        assert!(
+            said.contains(&format!("package.json is not a trace: {lacks}. {EXPECTED}")),
+            "{said}"
+        );
+    }
+    let said = refused(br#"{"traceEvents": {"a": 1}}"#);
+    assert!(
+        said.contains("is not a trace: its 'traceEvents' is no list of events. It is a"),
+        "{said}"
+    );
+}
+
+#[test]
+fn js1_text_in_utf_16_is_told_how_to_convert_it() {
+    let text = r#"[{"ph":"i","ts":1}]"#;
+    let (mut little, mut big): (Vec<u8>, Vec<u8>) = (vec![0xff, 0xfe], vec![0xfe, 0xff]);
+    for unit in text.encode_utf16() {
+        little.extend(unit.to_le_bytes());
+        big.extend(unit.to_be_bytes());
+    }
+    for bytes in [&little[..], &big, &little[2..], &big[2..]] {
+        let said = refused(bytes);
+        let expected = "is not a trace: it is no text in UTF-8. It is text in UTF-16. Convert it to UTF-8 first: \
+                        iconv -f UTF-16 -t UTF-8 FILE > trace.json";
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn js2_a_trace_without_events_is_told_so() {
+    for text in ["[[[[[[[[", "[]", "[ ,,", r#"{"traceEvents": [], "displayTimeUnit": "ns"}"#] {
+        let imported = Imported::of_bytes(text.as_bytes(), &[]);
+        assert!(imported.said.contains(": the trace has no events\n"), "{text}: {}", imported.said);
+        let logged =
+            imported.rows("SELECT severity, code FROM import_log WHERE code = 'no_events'");
+        assert_eq!(logged, [["warning", "no_events"]], "{text}");
+    }
+    let imported = Imported::of_bytes(br#"[{"ph":"i","ts":1}]"#, &[]);
+    assert!(!imported.said.contains("no events"), "{}", imported.said);
 }

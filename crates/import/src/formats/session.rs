@@ -116,6 +116,12 @@ impl<'s, 'r> FileSession<'s, 'r> {
         self.rows.count(&tables::packet_record::TABLE)
     }
 
+    /// Logs something about the file, and warns the user of it.
+    pub fn warn(&mut self, message: LogMessage) {
+        self.frame.warn(message.text.clone());
+        message.push(self.rows);
+    }
+
     /// Adds readings of shared clocks of the file's machine at one instant, at the file's time 0 if `has_own` is set.
     /// `record` states them.
     pub fn anchor(&mut self, part: PartIx, has_own: bool, clocks: &[(ClockId, i64)], record: i64) {

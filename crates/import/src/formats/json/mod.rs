@@ -61,7 +61,9 @@ impl Format for Json {
     fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
         let mut pieces = JsonPieces::new(input);
         let (mut events, mut anchors) = (Events::default(), Anchors::default());
+        let mut is_empty = true;
         while let Some(piece) = pieces.next()? {
+            is_empty &= matches!(piece, Piece::Member { .. } | Piece::Trailing { .. });
             let goes_on = match piece {
                 Piece::Event { offset, value } => {
                     events.event(offset, value, &mut anchors, session)?
@@ -92,6 +94,10 @@ impl Format for Json {
             }
         }
         anchors.tell(session);
+        if is_empty {
+            let text = "the trace has no events".to_owned();
+            session.warn(LogMessage::new(Severity::Warning, "no_events", text));
+        }
         Ok(End::Complete)
     }
 }
