@@ -1,6 +1,6 @@
 //! What the program tells its user about traces in JSON: summaries, warnings and errors.
 
-use crate::support::{Imported, Place, data};
+use crate::support::{Imported, Place, data, run};
 
 #[test]
 fn the_summary_says_that_producers_placed_the_files() {
@@ -66,4 +66,40 @@ fn js2_a_trace_without_events_is_told_so() {
     }
     let imported = Imported::of_bytes(br#"[{"ph":"i","ts":1}]"#, &[]);
     assert!(!imported.said.contains("no events"), "{}", imported.said);
+}
+
+#[test]
+fn options_that_mean_nothing_for_json_are_refused_or_told() {
+    let place = Place::new();
+    let json = place.write("a.json", br#"[{"ph":"i","ts":1}]"#);
+    let database = place.path("out.db").display().to_string();
+    let json = json.display().to_string();
+    let import = |more: &[&str]| {
+        let import = ["import", &json, "-o", &database, "--force", "--merge"];
+        run(&[&import, more].concat())
+    };
+    let clock = "its events are on the file's own clock, so a default clock means nothing for them";
+    let split = "nothing in it shows where a recording begins, so it cannot be split";
+    for (flags, said) in [
+        (
+            &["--default-clock", "REALTIME"][..],
+            format!(
+                "{clock}. Leave out --default-clock; a manifest says how this clock relates to others"
+            ),
+        ),
+        (&["--split"], format!("{split}. Leave out --split\n")),
+    ] {
+        let refused = run(&[&["import", &json, "-o", &database], flags].concat());
+        assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+        let expected = format!("timebase: error: {json} is in Chrome's JSON format: {said}");
+        assert!(refused.stderr.starts_with(&expected), "{}", refused.stderr);
+    }
+
+    let perfetto = data("multihop.pftrace").display().to_string();
+    let both = import(&[&perfetto, "--default-clock", "BOOTTIME", "--split"]);
+    assert_eq!(both.code, Some(0), "{}", both.stderr);
+    for why in [clock, split] {
+        let warning = format!("{json}, in Chrome's JSON format: {why}\n");
+        assert_eq!(both.stderr.matches(&warning).count(), 1, "{}", both.stderr);
+    }
 }

@@ -209,7 +209,7 @@ pub struct ImportArguments {
     /// Read a file that consists of several recordings, one after the other, as several files
     ///
     /// The files of a.pftrace are a.pftrace#1, a.pftrace#2 and so on. Otherwise their tracks mix if both
-    /// recordings use the same numbers; timebase doctor says so.
+    /// recordings use the same numbers; timebase doctor says so. JSON traces cannot be split.
     #[arg(long)]
     pub split: bool,
     /// Leave out the bytes of the packets
@@ -261,7 +261,7 @@ pub struct ImportSettings {
     /// Read timestamps that name no clock on this one
     ///
     /// REALTIME is for traces with Unix time and without snapshots of clocks, which 'doctor' names. A manifest can
-    /// say it for single files. The others are REALTIME_COARSE, MONOTONIC, MONOTONIC_COARSE, MONOTONIC_RAW and BOOTTIME.
+    /// say it for single files. JSON traces have no such timestamps. The other clocks are REALTIME_COARSE, MONOTONIC, MONOTONIC_COARSE, MONOTONIC_RAW and BOOTTIME.
     #[arg(long, value_name = "NAME", value_parser = clock_of_name)]
     pub default_clock: Option<Clock>,
     /// Put files on one timeline although nothing says how their clocks relate

@@ -18,7 +18,7 @@ use timebase_resolver::FileTag;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Formats, Inputs, Monitor, Reads, Source, TraceType};
 
-use crate::error::Error;
+use crate::error::{Error, NotForJson};
 use crate::joined::second_begins;
 
 /// A manifest has some hundred bytes a file.
@@ -225,6 +225,35 @@ impl<'a> Files<'a> {
             rules.default_clock = rules.default_clock.or(self.default_clock);
         }
         rules
+    }
+
+    /// The options that mean nothing for a file.
+    pub fn ignored(&self, file: &File, split: bool) -> Vec<NotForJson> {
+        if !file.has_own_clock() {
+            return Vec::new();
+        }
+        let clock = self.rules(file).default_clock.map(|_| NotForJson::DefaultClock);
+        clock.into_iter().chain(split.then_some(NotForJson::Split)).collect()
+    }
+
+    /// Refuses options that mean nothing for any of the files.
+    ///
+    /// # Errors
+    ///
+    /// If there is such an option.
+    pub fn check(&self, split: bool) -> Result<(), Error> {
+        let traces = self.traces();
+        if !traces.iter().all(File::has_own_clock) {
+            return Ok(());
+        }
+        let given = self.default_clock.map(|_| NotForJson::DefaultClock);
+        match (traces.first(), given.or(split.then_some(NotForJson::Split))) {
+            (Some(first), Some(setting)) => {
+                let source_name = self.inputs.title(first.id).to_owned();
+                Err(Error::NotForJson { source_name, setting })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The tags of the files, in the order in which the manifest knows them.

@@ -208,9 +208,10 @@ pub(crate) fn open<'a>(
         },
         split: options.split,
     };
-    let opened = Files::open(sources, opening, scratch, monitor).map(|mut files| {
+    let opened = Files::open(sources, opening, scratch, monitor).and_then(|mut files| {
         files.default_clock = options.default_clock;
-        files
+        files.check(options.split)?;
+        Ok(files)
     });
     opened.map_err(|error| match (error, sources) {
         _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled,
@@ -464,6 +465,9 @@ impl<'a> Job<'a> {
         let mut traces = 0;
         let mut unknown = None;
         for file in read {
+            for setting in files.ignored(&file.file, self.options.split) {
+                warnings.told.push(format!("{}, in Chrome's JSON format: {setting}", file.title));
+            }
             if files.is_alone {
                 let name = &file.title;
                 warnings.told.extend(Verdict { file, name, strict }.warnings()?);

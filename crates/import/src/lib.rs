@@ -80,7 +80,7 @@ mod verdict;
 mod watched;
 mod world;
 
-pub use error::{Error, HowFar};
+pub use error::{Error, HowFar, NotForJson};
 pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
