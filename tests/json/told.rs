@@ -103,3 +103,59 @@ fn options_that_mean_nothing_for_json_are_refused_or_told() {
         assert_eq!(both.stderr.matches(&warning).count(), 1, "{}", both.stderr);
     }
 }
+
+#[test]
+fn json_traces_have_entries_in_a_manifest() {
+    let place = Place::new();
+    let named = |name: &str| {
+        let text = br#"{"traceEvents": [{"ph":"i","ts":1}], "beginningOfTime": 1700000000000000}"#;
+        place.write(name, text).display().to_string()
+    };
+    let (a, b) = (named("a.json"), named("b.json"));
+    let said = run(&["manifest", &a, &b]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.contains(r#"{"path": "a.json"},"#), "{}", said.stdout);
+    assert!(
+        said.stderr.contains("events count as one machine, the host, in all of these"),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        said.stderr.contains(r#""clocks": {"sync_to": {"file": "a.json"}, "offset_ns": …}"#),
+        "{}",
+        said.stderr
+    );
+
+    // The manifest with the suggested addition places the file.
+    let entry = r#"{"path": "b.json"}"#;
+    let moved =
+        r#"{"path": "b.json", "clocks": {"sync_to": {"file": "a.json"}, "offset_ns": 5000}}"#;
+    let manifest = place.write("manifest.json", said.stdout.replace(entry, moved).as_bytes());
+    let database = place.path("out.db").display().to_string();
+    let manifest = manifest.display().to_string();
+    let said = run(&["import", &a, &b, "--manifest", &manifest, "-o", &database]);
+    assert!(said.stderr.contains("b.json, machine 0: as the manifest says"), "{}", said.stderr);
+
+    // Ranks are machines, with names that the import gives (rule JS38).
+    let rank = |name: &str| data(name).display().to_string();
+    let said = run(&["manifest", &rank("training-rank0.json"), &rank("training-rank1.json")]);
+    assert!(!said.stderr.contains("one machine"), "{}", said.stderr);
+}
+
+#[test]
+fn rewrite_takes_no_json() {
+    let place = Place::new();
+    let json = place.write("a.json", br#"[{"ph":"i","ts":1}]"#).display().to_string();
+    let out = place.path("out.zip").display().to_string();
+    let refused = run(&["rewrite", &json, "-o", &out]);
+    let expected = format!(
+        "timebase: error: {json} is a trace in Chrome's JSON format, and timebase rewrites only Perfetto traces. \
+         Its times are on one clock already; import it, or show it as it is with `timebase view`\n"
+    );
+    assert_eq!((refused.code, refused.stderr), (Some(1), expected));
+    let perfetto = data("multihop.pftrace").display().to_string();
+    let both = run(&["rewrite", &json, &perfetto, "-o", &out]);
+    assert_eq!(both.code, Some(0), "{}", both.stderr);
+    let warning = format!("warning: {json}: a trace in Chrome's JSON format, left out\n");
+    assert!(both.stderr.contains(&warning), "{}", both.stderr);
+}

@@ -109,7 +109,8 @@ pub enum Command {
     /// Print a manifest to start from, with the machines that the traces name
     ///
     /// A manifest states which machine recorded a file, and how clocks relate, if the traces do not say it. The
-    /// printed manifest changes nothing. Edit the names in it; standard error suggests additions.
+    /// printed manifest changes nothing. Edit the names in it; standard error suggests additions. JSON traces have
+    /// entries, too.
     Manifest(ManifestArguments),
     /// Print the number of a named clock
     ///

@@ -81,9 +81,11 @@ mod watched;
 mod world;
 
 pub use error::{Error, HowFar, NotForJson};
+pub use formats::FORMATS;
 pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
+pub use ranks::rank;
 pub use rewrite::{LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unmet, rewrite};
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};

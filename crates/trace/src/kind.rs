@@ -294,9 +294,7 @@ fn text(head: &[u8]) -> Option<OtherFile> {
         let json = if has("\"traceEvents\"") || (start.starts_with('[') && has("\"ph\"")) {
             OtherFile::new(
                 CHROME_JSON,
-                Remedy::Sentence(
-                    "timebase imports such a trace if an event in it can be read; rewrite, view and manifest take only Perfetto traces",
-                ),
+                Remedy::Sentence("timebase imports such a trace if an event in it can be read"),
             )
         } else if has("\"preprocessedProfileVersion\"")
             || (has("\"meta\"") && has("\"processType\""))

@@ -52,8 +52,8 @@ use timebase_resolver::{Clock, Estimates};
 use timebase_store::files::NewFile;
 use timebase_store::sort::Scratch;
 use timebase_trace::{
-    Counts, End as EndOfFile, FileKind, InputsError, Monitor, PERFETTO, Pass as Reading, Reads,
-    Source, SourceError, TraceType, file_kind,
+    Counts, End as EndOfFile, FileKind, InputsError, Monitor, Pass as Reading, Reads, Source,
+    SourceError, TraceType, file_kind,
 };
 
 use self::archive::Members;
@@ -68,6 +68,7 @@ use self::waits::{Collected, End, Known};
 use crate::describe::unrelated;
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::{File, Files, Opening};
+use crate::formats::FORMATS;
 use crate::frame::{Frame, Keep, SnapshotPackets};
 use crate::identity::check_database;
 use crate::limits::Limits;
@@ -530,7 +531,12 @@ impl Job<'_> {
         }
         let is_left = |file: &&File| !file.is_trace() && file.kind != TraceType::Manifest;
         for file in files.order.iter().filter(is_left).filter(|_| !files.is_alone) {
-            told.push(format!("{}: not a trace, left out", files.inputs.title(file.id)));
+            let kind = files.inputs.files().get(file.id).and_then(|file| file.kind);
+            let what = match kind {
+                Some(TraceType::Trace(_)) => "a trace in Chrome's JSON format",
+                _ => "not a trace",
+            };
+            told.push(format!("{}: {what}, left out", files.inputs.title(file.id)));
         }
         match traces {
             0 => {
@@ -556,17 +562,27 @@ impl Job<'_> {
     fn open(&self) -> Result<Files<'_>, RewriteError> {
         let manifest = self.options.manifest.as_deref();
         let (sources, monitor) = (self.sources, self.monitor);
-        let formats = &[PERFETTO];
-        let opening = Opening { manifest, formats, reads: Reads::Again, split: false };
+        let opening = Opening { manifest, formats: FORMATS, reads: Reads::Again, split: false };
         let opened = Files::open(sources, opening, &self.scratch, monitor);
-        opened.map_err(|error| match (error, sources) {
+        let opened = opened.map_err(|error| match (error, sources) {
             _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled.into(),
             (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) => {
                 is_database(path)
             }
             (Error::Inputs(InputsError::PutAside(error)), _) => self.failed(error),
             (error, _) => error.into(),
-        })
+        });
+        let mut files = opened?;
+        let has_perfetto = files.traces().iter().any(|file| !file.has_own_clock());
+        if let Some(first) = files.traces().first().filter(|_| !has_perfetto) {
+            let source_name = files.inputs.title(first.id).to_owned();
+            return Err(RewriteError::Json { source_name });
+        }
+        // They are left out like any file that is no trace.
+        for file in files.order.iter_mut().filter(|file| file.has_own_clock()) {
+            file.kind = TraceType::Unknown;
+        }
+        Ok(files)
     }
 
     /// The name of all sources together.
