@@ -1,6 +1,6 @@
 //! What the program tells its user about traces in JSON: summaries, warnings and errors.
 
-use crate::support::{Imported, Place, data, run};
+use crate::support::{Imported, Place, answer, data, run};
 
 #[test]
 fn the_summary_says_that_producers_placed_the_files() {
@@ -158,4 +158,29 @@ fn rewrite_takes_no_json() {
     assert_eq!(both.code, Some(0), "{}", both.stderr);
     let warning = format!("warning: {json}: a trace in Chrome's JSON format, left out\n");
     assert!(both.stderr.contains(&warning), "{}", both.stderr);
+}
+
+#[test]
+fn js9_explain_shows_a_time_that_does_not_fit() {
+    let text = r#"[{"ph":"i","ts":1},{"ph":"i","ts":1e30},{"ph":"i"}]"#;
+    let imported = Imported::of_bytes(text.as_bytes(), &[]);
+    let explain =
+        |imported: &Imported, packet| answer(&["explain", imported.path(), "--packet", packet]);
+    let fits = "in microseconds, which does not fit 64 bits as nanoseconds; so it has no time\n";
+    assert_eq!(explain(&imported, "1"), format!("packet 1 has \"ts\": 1e30, {fits}"));
+    assert_eq!(explain(&imported, "2"), "packet 2 has no timestamp: there is nothing to convert\n");
+    let without = Imported::of_bytes(text.as_bytes(), &["--no-data"]);
+    assert_eq!(explain(&without, "1"), format!("packet 1 has \"ts\", {fits}"));
+}
+
+#[test]
+fn clocks_shows_the_offset_to_the_clock_of_a_json_trace() {
+    let imported = Imported::of(&data("json/merge-build.zip"), &[]);
+    let said = answer(&["clocks", imported.path(), "--format", "csv"]);
+    let last = |name: &str| {
+        let line = said.lines().find(|line| line.contains(name)).unwrap_or_default();
+        line.rsplit(',').take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(last("bazel.json"), ["0", "0"], "{said}");
+    assert_eq!(last("clang-a.json"), ["0", "13724000"], "{said}");
 }

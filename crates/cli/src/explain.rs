@@ -399,7 +399,8 @@ fn recorded(
 ) -> anyhow::Result<Option<Reading>> {
     let found = database.query_row(
         "SELECT p.timestamp, c.clock_id, p.clock_ts, c.seq_id, p.machine_id, p.unresolved, c.trace_file_id,
-                p.trace_file_id, p.number, f.name, p.ts, iif(p.type = 'json_event', p.data, NULL)
+                p.trace_file_id, p.number, f.name, p.ts, iif(p.type = 'json_event', p.data, NULL),
+                p.type = 'json_event' AND p.unresolved = 'overflow'
          FROM packet AS p
          LEFT JOIN packet_clock AS c ON c.packet_id = p.id
          LEFT JOIN trace_file AS f ON f.id = p.trace_file_id AND f.id > 0
@@ -422,14 +423,24 @@ fn recorded(
                 (row.get(0)?, row.get(2)?, row.get(5)?);
             let event: Option<Vec<u8>> = row.get(11)?;
             let written = event.as_deref().and_then(written_time);
-            Ok((read, clock, owner, place.unwrap_or_default(), row.get(10)?, written))
+            let is_too_large = row.get::<_, Option<bool>>(12)?.unwrap_or(false);
+            Ok((read, clock, owner, place.unwrap_or_default(), row.get(10)?, (written, is_too_large)))
         },
     );
     let found = found.optional()?.with_context(|| {
         format!("there is no packet {packet}; SELECT count(*) FROM packet tells how many there are")
     })?;
-    let ((timestamp, ts, unresolved), clock, owner, place, trace_time, written) = found;
+    let ((timestamp, ts, unresolved), clock, owner, place, trace_time, (written, is_too_large)) =
+        found;
     let Some(timestamp) = timestamp else {
+        if is_too_large {
+            let written = written.map(|text| format!(": {text}")).unwrap_or_default();
+            writeln!(
+                out,
+                "packet {packet}{place} has \"ts\"{written}, in microseconds, which does not fit 64 bits as nanoseconds; so it has no time"
+            )?;
+            return Ok(None);
+        }
         write!(out, "packet {packet}{place} has no timestamp")?;
         match (trace_time, unresolved) {
             // The readings of its snapshot are its time.

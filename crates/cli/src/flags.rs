@@ -64,7 +64,7 @@ pub enum Command {
     /// of the shell. If standard input is not a terminal, the shell reads statements from it, without
     /// prompts.
     Shell(ShellArguments),
-    /// List the clocks of a trace, and the path from each to BOOTTIME
+    /// List the clocks of a trace, and the way from each to BOOTTIME or to a JSON trace's own clock
     Clocks(ClocksArguments),
     /// Find problems with the clocks of a trace, and their remedies
     ///
@@ -496,7 +496,8 @@ pub struct ShellArguments {
 #[command(after_help = "\
 A clock of a sequence is written number@sequence. At the first snapshot, a
 reading plus the offset is BOOTTIME, in nanoseconds. The drift is the change of
-the offset from the first to the last snapshot.
+the offset from the first to the last snapshot. If trace time is the clock of a
+JSON trace (TRACE_FILE), the offset leads to that; column ts has these times.
 
 Examples:
   timebase clocks trace.pftrace

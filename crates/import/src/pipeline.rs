@@ -125,8 +125,12 @@ pub(crate) fn run(
             if is_trace {
                 frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
                 let mut session = FileSession::new(frame, rows);
-                let end = formats::read(file.kind, false, &mut input.reader, &mut session)?;
-                stopped(frame, end)?;
+                let end = formats::read(file.kind, false, &mut input.reader, &mut session);
+                // A format passes on the error of its source, which is none of the output.
+                if let Some(failure) = input.failed() {
+                    return Err(failure.into());
+                }
+                stopped(frame, end?)?;
             }
             if let Some(failure) = input.failed() {
                 return Err(failure.into());
@@ -169,11 +173,11 @@ pub(crate) fn survey(
                 let mut input = files.inputs.open_ahead(file.id)?;
                 frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
                 let mut session = FileSession::survey(frame, kept.as_deref_mut(), rows);
-                let end = formats::read(file.kind, true, &mut input.reader, &mut session)?;
-                stopped(frame, end)?;
+                let end = formats::read(file.kind, true, &mut input.reader, &mut session);
                 if let Some(failure) = input.failed() {
                     return Err(failure.into());
                 }
+                stopped(frame, end?)?;
                 frame.end_file(rows)?;
             }
             Ok(())
