@@ -184,3 +184,28 @@ fn clocks_shows_the_offset_to_the_clock_of_a_json_trace() {
     assert_eq!(last("bazel.json"), ["0", "0"], "{said}");
     assert_eq!(last("clang-a.json"), ["0", "13724000"], "{said}");
 }
+
+#[test]
+fn js29_members_that_are_not_read_are_told_once() {
+    let text = r##"{"traceEvents": [{"ph":"i","ts":1}], "stackFrames": {}, "samples": [{"cpu": 0}], "samples": [1],
+                   "systemTraceEvents": "# tracer: nop\n"}"##;
+    let imported = Imported::of_bytes(text.as_bytes(), &[]);
+    let logged = imported
+        .rows("SELECT severity, packet_id, message FROM import_log WHERE code = 'member_not_read'");
+    let message = |what| format!("the member {what}");
+    let samples = message("samples is not read, which has samples of callstacks");
+    let system = message(
+        "systemTraceEvents is not read, which has events of the kernel or the system as text",
+    );
+    assert_eq!(logged, [["info", "2", &samples], ["info", "4", &system]]);
+    for message in [samples, system] {
+        assert_eq!(
+            imported.said.matches(&format!(": {message}\n")).count(),
+            1,
+            "{}",
+            imported.said
+        );
+    }
+    let none = r#"{"traceEvents": [{"ph":"i","ts":1}], "stackFrames": {}, "samples": [], "systemTraceEvents": ""}"#;
+    assert!(!Imported::of_bytes(none.as_bytes(), &[]).said.contains("not read"));
+}

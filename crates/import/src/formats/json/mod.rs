@@ -34,6 +34,7 @@ use timebase_trace::{Damage, End, Region, TraceFormat};
 
 use self::anchors::Anchors;
 use self::event::Events;
+use self::members::Unread;
 use super::{FileSession, Format};
 use crate::frame::{Record, RecordTime};
 use crate::output::{LogMessage, Severity};
@@ -61,7 +62,7 @@ impl Format for Json {
     fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
         let mut pieces = JsonPieces::new(input);
         let (mut events, mut anchors) = (Events::default(), Anchors::default());
-        let mut is_empty = true;
+        let (mut unread, mut is_empty) = (Unread::default(), true);
         while let Some(piece) = pieces.next()? {
             is_empty &= matches!(piece, Piece::Member { .. } | Piece::Trailing { .. });
             let goes_on = match piece {
@@ -74,6 +75,7 @@ impl Format for Json {
                 }
                 Piece::Member { offset, size, key, value, text } => {
                     members::member(&key, value, session);
+                    unread.member(&key, value, session);
                     anchors.member(&key, value, session.next_record());
                     member(offset, size, text, session)?
                 }
