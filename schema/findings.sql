@@ -195,6 +195,8 @@ reading AS MATERIALIZED (
              iif(c.is_trace_time, p.ts, p.clock_ts) AS value, p.ts, 1 AS is_packet
       FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
       WHERE p.ts IS NOT NULL AND (c.is_trace_time OR p.clock_ts IS NOT NULL) AND c.type IS NOT 'clock_snapshot'
+        -- They are on a file's own clock, which source does not have.
+        AND c.type IS NOT 'json_event'
       UNION ALL
       SELECT l.packet_id, p.machine_id, p.trace_file_id, 1, 0, l.timestamp, l.ts, 0
       FROM android_log_record AS l CROSS JOIN packet_record AS q ON q.id = l.packet_id CROSS JOIN packet_common AS p ON p.id = q.common_id
