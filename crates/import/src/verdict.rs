@@ -46,7 +46,7 @@ impl Verdict<'_> {
         // A file in no known format was read as packets, which says nothing about a text.
         let lacks = self.file.other.as_ref().and_then(|other| other.lacks);
         let lacks = lacks.filter(|_| !self.file.file.has_own_clock());
-        let why = lacks.map_or(why, str::to_owned);
+        let why = lacks.map_or(why, |lacks| lacks.to_string());
         match (self.file.other.clone(), self.file.compression) {
             (None, _) => Error::NotATrace { source_name, why },
             (Some(other), None) => Error::OtherFile { source_name, why, other },

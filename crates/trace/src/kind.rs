@@ -59,8 +59,8 @@ pub struct OtherFile {
     pub what: String,
     /// The advice.
     pub remedy: Remedy,
-    /// The part of a trace that a text does not have, as the end of a sentence.
-    pub lacks: Option<&'static str>,
+    /// The reason why a text is no trace.
+    pub lacks: Option<Lacks>,
     /// Whether the type is certain, although the file may look like packets or contain some.
     pub is_sure: bool,
 }
@@ -74,6 +74,31 @@ impl OtherFile {
 impl fmt::Display for OtherFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}. {}", self.what, self.remedy)
+    }
+}
+
+/// The part of a trace that a text does not have, shown as the end of a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lacks {
+    /// An object without a member `traceEvents`.
+    TraceEvents,
+    /// An object whose member `traceEvents` is something else.
+    Events,
+    /// A list without events.
+    Phase,
+    /// A text in another encoding.
+    Utf8,
+}
+
+impl fmt::Display for Lacks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Lacks::TraceEvents => "it has no list 'traceEvents'",
+            Lacks::Events => "its 'traceEvents' is no list of events",
+            Lacks::Phase => "no object at the begin of its list has a phase 'ph'",
+            Lacks::Utf8 => "it is no text in UTF-8",
+        })
     }
 }
 
@@ -279,10 +304,8 @@ fn utf_16(head: &[u8]) -> Option<OtherFile> {
         [b'{' | b'[', 0, next, 0, ..] | [0, b'{' | b'[', 0, next, ..] => *next != 0,
         _ => false,
     };
-    is_utf_16.then(|| OtherFile {
-        lacks: Some("it is no text in UTF-8"),
-        ..OtherFile::new("text in UTF-16", UTF_16)
-    })
+    is_utf_16
+        .then(|| OtherFile { lacks: Some(Lacks::Utf8), ..OtherFile::new("text in UTF-16", UTF_16) })
 }
 
 fn text(head: &[u8]) -> Option<OtherFile> {
@@ -309,9 +332,9 @@ fn text(head: &[u8]) -> Option<OtherFile> {
             OtherFile::new("JSON", JSON)
         };
         let lacks = match (start.starts_with('['), has("\"traceEvents\"")) {
-            (true, _) => "no object at the begin of its list has a phase 'ph'",
-            (false, true) => "its 'traceEvents' is no list of events",
-            (false, false) => "it has no list 'traceEvents'",
+            (true, _) => Lacks::Phase,
+            (false, true) => Lacks::Events,
+            (false, false) => Lacks::TraceEvents,
         };
         OtherFile { lacks: Some(lacks), ..json }
     } else if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
@@ -421,9 +444,9 @@ mod tests {
     #[test]
     fn json_that_is_no_trace_says_what_it_lacks() {
         let lacks = |head: &[u8]| recognize(head).and_then(|other| other.lacks);
-        assert_eq!(lacks(b"{\"name\": \"app\"}"), Some("it has no list 'traceEvents'"));
-        assert_eq!(lacks(b"{\"traceEvents\": {}}"), Some("its 'traceEvents' is no list of events"));
-        assert_eq!(lacks(b"[1, 2]"), Some("no object at the begin of its list has a phase 'ph'"));
+        assert_eq!(lacks(b"{\"name\": \"app\"}"), Some(Lacks::TraceEvents));
+        assert_eq!(lacks(b"{\"traceEvents\": {}}"), Some(Lacks::Events));
+        assert_eq!(lacks(b"[1, 2]"), Some(Lacks::Phase));
         assert_eq!(lacks(b"[workspace]"), None);
     }
 
