@@ -6,6 +6,7 @@
 //!
 //! | question | decided in |
 //! |---|---|
+//! | the relation of clocks by messages alone (rules AL) | `align/` |
 //! | the identity of a clock (rules C) | `clock.rs` |
 //! | how people write a clock, and the likely meaning of a misspelt name | `written.rs` |
 //! | readings and times | `time.rs` |
@@ -45,6 +46,7 @@
 //!   snapshots between conversions, by the hundred thousand, and the cache would start again with
 //!   each.
 
+pub mod align;
 mod cache;
 mod clock;
 mod composed;
