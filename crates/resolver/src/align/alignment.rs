@@ -50,6 +50,14 @@ pub struct AlignmentKnot {
     pub step: bool,
 }
 
+impl AlignmentKnot {
+    /// The distance of the estimate from the farther bound, in ns; `None` if one side says nothing.
+    pub fn error(&self) -> Option<i64> {
+        let (offset, Interval { earliest, latest }) = (self.offset?, self.interval);
+        Some(latest?.saturating_sub(offset).max(offset.saturating_sub(earliest?)))
+    }
+}
+
 /// Why a message is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OutlierKind {

@@ -30,7 +30,7 @@
 //! | the estimate (rule AL16) | `stretch.rs`, `course.rs` |
 //! | the result of a pair | `alignment.rs` |
 //! | the relations that it contradicts (rules AL14, AL18, AL20) | `verdict.rs` |
-//! | several clocks (rule AL17) | `network.rs`, `paths.rs` |
+//! | several clocks (rule AL17) | `network.rs`, `edge.rs`, `paths.rs` |
 //! | collectives that end together (rule AL19) | `ends.rs` |
 //!
 //! Two alternatives were rejected. *One line* (Duda 1987, Trace Compass) is .1 µs off if the drift
@@ -43,6 +43,7 @@ mod alignment;
 mod bins;
 mod cones;
 mod course;
+mod edge;
 mod ends;
 mod message;
 mod network;

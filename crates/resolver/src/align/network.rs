@@ -10,6 +10,7 @@
 use super::alignment::{Alignment, AlignmentKnot, Interval, whole, whole_bounds};
 use super::bins::Medians;
 use super::cones::ROUNDING;
+use super::edge::{Edge, Relation, STEPS, Width};
 use super::ends::{CollectiveEnds, polygons};
 use super::paths::Distances;
 use super::verdict::Evidence;
@@ -93,139 +94,10 @@ struct Group {
     is_contradictory: bool,
 }
 
-#[derive(Debug, Clone)]
-enum Relation {
-    Messages(Box<Alignment>),
-    Measured(Vec<(i64, i64, u64)>),
-}
-
-#[derive(Debug, Clone)]
-struct Edge {
-    a: usize,
-    b: usize,
-    relation: Relation,
-}
-
 /// The times at which shortest paths are computed.
 const TIMES: usize = 4096;
 /// The additions for all of these times: there are fewer times of many clocks.
 const WORK: usize = 2_000_000_000;
-/// Steps to find the reading of A at which B shows a time; each leaves 500 ppm of the error.
-const STEPS: usize = 5;
-
-/// Whether the corridors of estimates or the bounds are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Width {
-    Corridor,
-    Bounds,
-}
-
-impl Edge {
-    /// The bounds of θ less `base` when A shows `at`.
-    fn bounds(&self, at: i64, base: i128, width: Width) -> (f64, f64) {
-        match &self.relation {
-            Relation::Messages(alignment) => {
-                let x = alignment.relative(at);
-                let (lo, hi) = match width {
-                    Width::Corridor => alignment.solved.course.corridor(x),
-                    Width::Bounds => alignment.solved.course.bounds(x),
-                };
-                let more = (alignment.solved.origin.offset - base) as f64;
-                (lo + more, hi + more)
-            }
-            Relation::Measured(readings) => {
-                let Some((offset, error)) = measured(readings, at, base) else {
-                    return (f64::NEG_INFINITY, f64::INFINITY);
-                };
-                (offset - error, offset + error)
-            }
-        }
-    }
-
-    /// θ about: the middle, or the bound that there is.
-    fn about(&self, at: i64) -> Option<i128> {
-        let base = match &self.relation {
-            Relation::Messages(alignment) => alignment.solved.origin.offset,
-            Relation::Measured(readings) => i128::from(readings.first()?.1),
-        };
-        let (lo, hi) = self.bounds(at, base, Width::Corridor);
-        let bound = if lo.is_finite() { lo } else { hi };
-        let middle = (lo + hi) / 2.0;
-        let about = if middle.is_finite() { middle } else { bound };
-        whole(base, about).map(i128::from)
-    }
-
-    /// A reading of A with a message or a measurement.
-    fn start(&self) -> Option<i64> {
-        match &self.relation {
-            Relation::Messages(alignment) => {
-                let span = alignment.solved.course.span()?;
-                whole(alignment.solved.origin.at, span.0)
-            }
-            Relation::Measured(readings) => Some(readings.first()?.0),
-        }
-    }
-
-    /// The reading of the other clock when `clock` shows `at`, about.
-    fn other(&self, clock: usize, at: i64) -> Option<i64> {
-        if clock == self.a {
-            return i64::try_from(i128::from(at) + self.about(at)?).ok();
-        }
-        let mut a = at;
-        if let Some(start) = self.start() {
-            a = i64::try_from(i128::from(at) - self.about(start)?).ok()?;
-        }
-        for _ in 0..STEPS {
-            a = i64::try_from(i128::from(at) - self.about(a)?).ok()?;
-        }
-        Some(a)
-    }
-
-    /// The share of violated messages.
-    fn share(&self) -> f64 {
-        match &self.relation {
-            Relation::Messages(alignment) => {
-                alignment.violated as f64 / (alignment.messages_ab + alignment.messages_ba) as f64
-            }
-            Relation::Measured(_) => 0.0,
-        }
-    }
-
-    /// The readings of A at which the bounds bend.
-    fn bends(&self, width: Width) -> Vec<i64> {
-        match &self.relation {
-            Relation::Messages(alignment) => {
-                let course = &alignment.solved.course;
-                let touching = course.stretches.iter().flat_map(|stretch| match width {
-                    Width::Corridor => stretch.touching(),
-                    Width::Bounds => stretch.touching_bounds(),
-                });
-                let steps = course.steps.iter();
-                let steps = steps.flat_map(|&(from, to)| [from, from + 1.0, to - 1.0, to]);
-                let at = |t: f64| whole(alignment.solved.origin.at, t);
-                touching.chain(steps).filter_map(at).collect()
-            }
-            Relation::Measured(readings) => readings.iter().map(|reading| reading.0).collect(),
-        }
-    }
-}
-
-/// The offset less `base`, and its error.
-fn measured(readings: &[(i64, i64, u64)], at: i64, base: i128) -> Option<(f64, f64)> {
-    let number =
-        |reading: &(i64, i64, u64)| ((i128::from(reading.1) - base) as f64, reading.2 as f64);
-    let next = readings.partition_point(|reading| reading.0 <= at);
-    let before = next.checked_sub(1).and_then(|last| readings.get(last));
-    match (before, readings.get(next)) {
-        (Some(before), Some(after)) => {
-            let part = at.abs_diff(before.0) as f64 / after.0.abs_diff(before.0) as f64;
-            let (from, to) = (number(before), number(after));
-            Some((from.0 + (to.0 - from.0) * part, from.1.max(to.1)))
-        }
-        (Some(reading), None) | (None, Some(reading)) => Some(number(reading)),
-        (None, None) => None,
-    }
-}
 
 impl Network {
     /// Aligns `clocks` clocks, whose numbers are from 0 on, by all pairs. `collectives` are the ends
@@ -423,41 +295,45 @@ impl Network {
 
     /// Whether the bounds of a group do not contradict each other.
     fn solve_group(&self, group: &mut Group, width: Width, collectives: &[CollectiveEnds]) -> bool {
-        let times = self.times(group, width);
         let reference = group.members.first().map_or(0, |member| member.0);
         let ends = polygons(collectives, reference, group.start, &self.base);
+        let has_ends = ends.iter().flatten().count() > 1;
+        // The ends may lead out of the corridors, so the bounds' own bends count.
+        let widths: &[Width] = if has_ends { &[width, Width::Bounds] } else { &[width] };
+        let times = self.times(group, widths);
         group.times.clear();
         group.ahead.clear();
         group.bounded_with = vec![0; group.members.len()];
         for at in times {
-            let distances = self.distances(group, &self.shown(group, at), width);
+            let shown = self.shown(group, at);
+            let distances = self.distances(group, &shown, width);
             if distances.least_loop() < -ROUNDING {
                 return false;
             }
-            let time = (i128::from(at) - i128::from(group.start)) as f64;
             for (place, with) in group.bounded_with.iter_mut().enumerate() {
                 *with = (*with).max(distances.first_bounded(place));
             }
+            let time = (i128::from(at) - i128::from(group.start)) as f64;
             let mut ahead = distances.middles();
+            if has_ends {
+                let goals = goals(group, &ends, time);
+                ahead = self.distances(group, &shown, Width::Bounds).toward(&ahead, &goals);
+            }
             if let Some(&of_reference) = ahead.first() {
                 ahead.iter_mut().for_each(|ahead| *ahead -= of_reference);
             }
-            let goals = goals(group, &ends, time, &ahead);
             group.times.push(time);
-            group.ahead.push(match goals.iter().flatten().count() > 1 {
-                true => distances.toward(&ahead, &goals),
-                false => ahead,
-            });
+            group.ahead.push(ahead);
         }
         true
     }
 
     /// The times of the reference at which a bound of the group bends, in order.
-    fn times(&self, group: &Group, width: Width) -> Vec<i64> {
+    fn times(&self, group: &Group, widths: &[Width]) -> Vec<i64> {
         let mut times = Vec::new();
         for (_, edge) in self.used() {
             if group.members.iter().any(|member| member.0 == edge.a) {
-                let bends = edge.bends(width).into_iter();
+                let bends = widths.iter().flat_map(|&width| edge.bends(width));
                 times.extend(bends.filter_map(|at| self.reference_shows(group, edge.a, at)));
             }
         }
@@ -474,11 +350,8 @@ impl Network {
 }
 
 /// How far each member should be ahead of its base at a time (rule AL19).
-fn goals(group: &Group, ends: &[Option<Medians>], time: f64, ahead: &[f64]) -> Vec<Option<f64>> {
-    let reference = ahead.first().copied().filter(|ahead| ahead.is_finite());
-    let goal = |&(clock, _): &(usize, Option<usize>)| {
-        Some(reference? + ends.get(clock)?.as_ref()?.at(time))
-    };
+fn goals(group: &Group, ends: &[Option<Medians>], time: f64) -> Vec<Option<f64>> {
+    let goal = |member: &(usize, Option<usize>)| Some(ends.get(member.0)?.as_ref()?.at(time));
     group.members.iter().map(goal).collect()
 }
 

@@ -1,5 +1,10 @@
 //! Shortest paths between clocks at one time (rule AL17).
 
+use super::cones::ROUNDING;
+
+/// The part of the way to a goal that is left out if not all pairs allow it.
+const BACK: f64 = 1e-3;
+
 /// What each clock can at most be ahead of each other one: d(i, j), ∞ if nothing bounds it.
 #[derive(Debug, Clone)]
 pub(super) struct Distances {
@@ -76,17 +81,23 @@ impl Distances {
     /// allow. A clock without a goal follows the others.
     pub fn toward(&self, ahead: &[f64], goals: &[Option<f64>]) -> Vec<f64> {
         let goal = |clock: usize| goals.get(clock).copied().flatten();
-        let toward = |(clock, &ahead): (usize, &f64)| {
+        // The least value that allows all goals, and the greatest: the goal, if it is allowed.
+        let allowed = |clock: usize| {
             let goals = (0..self.clocks).filter(|&other| self.is_bounded(other, clock));
             let goals = goals.filter_map(|other| Some((other, goal(other)?)));
-            let (least, most) =
-                goals.fold((f64::NEG_INFINITY, f64::INFINITY), |(least, most), (other, goal)| {
-                    let least = least.max(goal - self.get(clock, other));
-                    (least, most.min(goal + self.get(other, clock)))
-                });
-            let nearest = (least + most) / 2.0;
-            if nearest.is_finite() { nearest } else { ahead }
+            goals.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), (other, goal)| {
+                let least = least.min(goal + self.get(other, clock));
+                (least, most.max(goal - self.get(clock, other)))
+            })
         };
-        ahead.iter().enumerate().map(toward).collect()
+        let allowed: Vec<(f64, f64)> = (0..self.clocks).map(allowed).collect();
+        // At a bound, a rounding would turn its message around.
+        let is_at_bound = allowed.iter().any(|(least, most)| most - least > ROUNDING);
+        let back = if is_at_bound { BACK } else { 0.0 };
+        let toward = |(&ahead, (least, most)): (&f64, &(f64, f64))| {
+            let nearest = (least + most) / 2.0;
+            if nearest.is_finite() { nearest + (ahead - nearest) * back } else { ahead }
+        };
+        ahead.iter().zip(&allowed).map(toward).collect()
     }
 }

@@ -146,7 +146,11 @@ fn al14_a_bound_on_one_side_has_no_estimate() {
     assert_eq!(latest(SECOND), Some(4_000_100_000));
     // 500 ppm of half a second.
     assert_eq!(latest(SECOND / 2), Some(4_000_350_000));
-    assert_eq!(alignment.knots().len(), 3);
+    let knots = alignment.knots();
+    assert_eq!((knots.len(), knots[0].error()), (3, None));
+    let both = solved(&rounds(3)).knots();
+    // The middle of 4,000,100 and 3,999,900 µs, or a little drift beside it.
+    assert!(both.iter().all(|knot| knot.error().is_some_and(|ns| ns.abs_diff(100_000) < 100)));
 }
 
 #[test]
@@ -235,7 +239,7 @@ fn al18_a_measured_relation_outside_of_the_interval() {
     assert_eq!(alignment.contradicts(SECOND, latest + 1_000, 0), None);
     assert_eq!(alignment.contradicts(SECOND, latest + 1_001, 0), Some(1_001));
     assert_eq!(alignment.contradicts(SECOND, latest + 1_001, 1), None);
-    assert_eq!(alignment.contradicts(SECOND, latest - 10_000_000, 50_000).is_some(), true);
+    assert!(alignment.contradicts(SECOND, latest - 10_000_000, 50_000).is_some());
 }
 
 #[test]
