@@ -58,6 +58,13 @@ pub(super) fn slopes(points: &Sides, drift: Slopes) -> Slopes {
     slopes
 }
 
+/// Whether no single rate fits: x of rule AL12 is below −10 ppm.
+pub(super) fn is_unsteady(points: &Sides, drift: Slopes) -> bool {
+    let cones = Cones::new(points, drift);
+    let rates = rates_between(&narrow_places(points, &cones));
+    rates.is_some_and(|(least, most)| (most - least) / 2.0 < BROKEN)
+}
+
 /// Time, lo and hi at the narrowest point of each part of the time.
 fn narrow_places(points: &Sides, cones: &Cones) -> Vec<(f64, f64, f64)> {
     let times = points.times();

@@ -188,38 +188,44 @@ fn without_wrong_rates(part: &mut Part) {
     }
 }
 
+/// least and most of AL12 (2).
+fn rates_between(points: &[Point], (s1, s2): (f64, f64)) -> Option<(f64, f64)> {
+    let mut order = points.to_vec();
+    order.sort_by(|p, q| p.t.total_cmp(&q.t));
+    let (first, last) = (order[0].t, order[order.len() - 1].t);
+    let width = |p: &Point| hi(points, (s1, s2), p.t) - lo(points, (s1, s2), p.t);
+    let mut chosen = Vec::new();
+    for part in 0..96 {
+        let is_in = |p: &&Point| {
+            let place = if last > first { (p.t - first) / (last - first) * 96.0 } else { 0.0 };
+            (place.floor() as usize).min(95) == part
+        };
+        let inside: Points = order.iter().filter(is_in).copied().collect();
+        let least = inside.iter().map(width).fold(f64::INFINITY, f64::min);
+        chosen.extend(inside.into_iter().find(|p| width(p) <= least + 0.0101));
+    }
+    let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
+    for i in &chosen {
+        for j in chosen.iter().filter(|j| j.t > i.t) {
+            let bounds = |p: &Point| (lo(points, (s1, s2), p.t), hi(points, (s1, s2), p.t));
+            let ((lo_i, hi_i), (lo_j, hi_j)) = (bounds(i), bounds(j));
+            most = most.min((hi_j - lo_i) / (j.t - i.t));
+            least = least.max((lo_j - hi_i) / (j.t - i.t));
+        }
+    }
+    (least.is_finite() && most.is_finite()).then_some((least, most))
+}
+
 /// AL12 (2)
 fn slopes(points: &[Point]) -> (f64, f64) {
     let (mut s1, mut s2) = (-R, R);
     if count(points, true) == 0 || count(points, false) == 0 {
         return (s1, s2);
     }
-    let mut order = points.to_vec();
-    order.sort_by(|p, q| p.t.total_cmp(&q.t));
-    let (first, last) = (order[0].t, order[order.len() - 1].t);
     for _ in 0..3 {
-        let width = |p: &Point| hi(points, (s1, s2), p.t) - lo(points, (s1, s2), p.t);
-        let mut chosen = Vec::new();
-        for part in 0..96 {
-            let is_in = |p: &&Point| {
-                let place = if last > first { (p.t - first) / (last - first) * 96.0 } else { 0.0 };
-                (place.floor() as usize).min(95) == part
-            };
-            let inside: Points = order.iter().filter(is_in).copied().collect();
-            let least = inside.iter().map(width).fold(f64::INFINITY, f64::min);
-            chosen.extend(inside.into_iter().find(|p| width(p) <= least + 0.0101));
-        }
-        let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
-        for i in &chosen {
-            for j in chosen.iter().filter(|j| j.t > i.t) {
-                let bounds = |p: &Point| (lo(points, (s1, s2), p.t), hi(points, (s1, s2), p.t));
-                let ((lo_i, hi_i), (lo_j, hi_j)) = (bounds(i), bounds(j));
-                most = most.min((hi_j - lo_i) / (j.t - i.t));
-                least = least.max((lo_j - hi_i) / (j.t - i.t));
-            }
-        }
+        let Some((least, most)) = rates_between(points, (s1, s2)) else { break };
         let x = (most - least) / 2.0;
-        if !x.is_finite() || x < -10e-6 {
+        if x < -10e-6 {
             break;
         }
         let w = 20e-6 + if x < 0.0 { 4.0 * x.abs() } else { x };
@@ -229,6 +235,11 @@ fn slopes(points: &[Point]) -> (f64, f64) {
         }
     }
     (s1, s2)
+}
+
+/// Whether x is below −10 ppm with ±R.
+fn is_unsteady(points: &[Point]) -> bool {
+    rates_between(points, (-R, R)).is_some_and(|(least, most)| (most - least) / 2.0 < -10e-6)
 }
 
 /// How far a point is from the bound of the other side; below 0 if that excludes it.
@@ -349,8 +360,10 @@ impl Stretch {
         let has_both = count(&points, true) > 0 && count(&points, false) > 0;
         let c = has_both.then(|| rate(&points, (s1, s2)));
         let mut corridor = (s1, s2);
+        let is_unsteady = has_both && (s1, s2) == (-R, R) && is_unsteady(&points);
+        let least = if is_unsteady { 100e-6 } else { 20e-6 };
         for w in [20e-6, 50e-6, 100e-6, 250e-6] {
-            if let Some(c) = c {
+            if let Some(c) = c.filter(|_| w >= least) {
                 let slopes = (s1.max(c - w), s2.min(c + w));
                 if !contradict(&points, slopes) {
                     corridor = slopes;
