@@ -101,7 +101,7 @@ pub struct CausalOutlier {
 /// ];
 /// let Ok(alignment) = align(PairClocks::default(), &messages[..]);
 /// assert_eq!(alignment.sides, Evidence::Both);
-/// assert_eq!(alignment.estimate(51_000_000_000), Some(4_000_549_985));
+/// assert_eq!(alignment.estimate(51_000_000_000), Some(4_000_549_989));
 /// let interval = alignment.interval(51_000_000_000);
 /// assert_eq!(interval.earliest.map(|ns| ns / 1000), Some(3_999_124));
 /// assert_eq!(interval.latest.map(|ns| ns / 1000), Some(4_001_975));

@@ -64,7 +64,7 @@ pub struct MeasuredPair {
 /// // Their clocks show slightly different times when they send, so some ns are missing.
 /// assert_eq!(network.estimate(0, 1, 5_000_000_000), Some(4_997));
 /// let interval = network.interval(0, 1, 5_000_000_000);
-/// assert_eq!((interval.earliest, interval.latest), (Some(-15_000), Some(15_000)));
+/// assert_eq!((interval.earliest, interval.latest), (Some(-15_011), Some(15_000)));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Network {
