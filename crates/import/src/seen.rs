@@ -4,7 +4,10 @@
 //! again after that get another number, which costs a row and changes no answer. So memory does not
 //! grow with bytes that never repeat.
 
-use rustc_hash::FxHashMap;
+use std::hash::Hasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
 
 /// The approximate size of an entry in addition to its key.
 const ENTRY: usize = 48;
@@ -12,45 +15,103 @@ const ENTRY: usize = 48;
 /// The bytes that were seen, with their numbers.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    young: FxHashMap<Box<[u8]>, i64>,
-    old: FxHashMap<Box<[u8]>, i64>,
+    young: Generation,
+    old: Generation,
     /// The size of the young generation in bytes, and its limit.
     bytes: usize,
     generation: usize,
 }
 
+/// Keys one after the other, so that a key needs no memory of its own.
+#[derive(Debug, Default)]
+struct Generation {
+    keys: Vec<u8>,
+    entries: HashTable<Entry>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// The place of the key.
+    start: u32,
+    size: u32,
+    id: i64,
+}
+
 impl Seen {
-    /// An empty memory. A generation may take this number of bytes.
+    /// An empty memory. A generation may take this number of bytes, less than 4 GB.
     pub fn new(generation: usize) -> Self {
-        Seen { young: FxHashMap::default(), old: FxHashMap::default(), bytes: 0, generation }
+        let (young, old) = Default::default();
+        Seen { young, old, bytes: 0, generation }
     }
 
     /// The number that these bytes got, if they were seen.
     #[inline]
     pub fn get(&mut self, key: &[u8]) -> Option<i64> {
-        if let Some(&id) = self.young.get(key) {
+        let hash = hash(key);
+        if let Some(id) = self.young.get(hash, key) {
             return Some(id);
         }
-        let (key, id) = self.old.remove_entry(key)?;
-        self.remember(key, id);
+        let id = self.old.remove(hash, key)?;
+        self.remember(hash, key, id);
         Some(id)
     }
 
     /// Remembers a number.
     pub fn insert(&mut self, key: &[u8], id: i64) {
-        self.remember(key.into(), id);
+        self.remember(hash(key), key, id);
     }
 
-    fn remember(&mut self, key: Box<[u8]>, id: i64) {
-        let size = key.len() + ENTRY;
-        if self.bytes + size > self.generation {
-            self.old = std::mem::take(&mut self.young);
+    fn remember(&mut self, hash: u64, key: &[u8], id: i64) {
+        let size = key.len().saturating_add(ENTRY);
+        if self.bytes.saturating_add(size) > self.generation {
+            std::mem::swap(&mut self.old, &mut self.young);
+            self.young.clear();
             self.bytes = 0;
         }
         if size <= self.generation {
             self.bytes += size;
-            self.young.insert(key, id);
+            self.young.insert(hash, key, id);
         }
+    }
+}
+
+fn hash(key: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(key);
+    hasher.finish()
+}
+
+impl Generation {
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.entries.clear();
+    }
+
+    #[inline]
+    fn get(&self, hash: u64, key: &[u8]) -> Option<i64> {
+        let found = self.entries.find(hash, |entry| entry.key(&self.keys) == key);
+        found.map(|entry| entry.id)
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Option<i64> {
+        let found = self.entries.find_entry(hash, |entry| entry.key(&self.keys) == key);
+        found.ok().map(|entry| entry.remove().0.id)
+    }
+
+    /// Adds a key that is not there.
+    fn insert(&mut self, hash_of: u64, key: &[u8], id: i64) {
+        let (start, size) = (self.keys.len() as u32, key.len() as u32);
+        self.keys.extend_from_slice(key);
+        let keys = &self.keys;
+        let entry = Entry { start, size, id };
+        self.entries.insert_unique(hash_of, entry, |entry| hash(entry.key(keys)));
+    }
+}
+
+impl Entry {
+    fn key(self, keys: &[u8]) -> &[u8] {
+        let from = keys.get(self.start as usize..).unwrap_or_default();
+        from.get(..self.size as usize).unwrap_or_default()
     }
 }
 
@@ -69,7 +130,7 @@ mod tests {
                 assert_eq!(seen.get(b"often"), Some(0));
             }
         }
-        let entries = seen.young.len() + seen.old.len();
+        let entries = seen.young.entries.len() + seen.old.entries.len();
         assert!(entries < 2 * GENERATION / ENTRY, "{entries} entries");
         assert_eq!(seen.get(&0i64.to_le_bytes()), None);
         seen.insert(&vec![0; 2 * GENERATION], 7);

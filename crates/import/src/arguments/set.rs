@@ -310,6 +310,14 @@ impl<'a> Key<'a> {
         }
     }
 
+    /// The number of a key without positions, if it has one.
+    pub fn number(&self) -> Option<Name> {
+        match self.flat {
+            Flat::Number(name) if self.is_flat() => Some(name),
+            _ => None,
+        }
+    }
+
     /// Whether the key equals the flat key.
     pub fn is_flat(&self) -> bool {
         self.positions.is_none()

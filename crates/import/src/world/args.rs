@@ -21,7 +21,6 @@
 //! | the same by the view `args` | 1.2 s | 1.7 s |
 //! | all arguments of each set as JSON | 0.1 s | 4.4 s |
 
-use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -32,6 +31,7 @@ use crate::arguments::{ArgValue, Args, EntryContent};
 use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::seen::Seen;
+use crate::timeline::Name;
 
 /// The number of bytes that a generation may take: of sets, and of rows of types.
 const SETS: usize = 2 << 20;
@@ -116,21 +116,34 @@ struct Written {
     flat_keys: Vec<u8>,
     /// The types and flat keys together, as a key to find them again.
     both: Vec<u8>,
-    /// The keys of all entries, one after another, and their places; `None` if the same key comes
-    /// again later.
-    keys: String,
-    places: Vec<Option<Range<usize>>>,
+    keys: Keys,
+}
+
+/// The keys of a set's entries.
+#[derive(Debug, Default)]
+struct Keys {
+    /// The keys that have positions of lists, or no number, one after another.
+    text: String,
+    /// The key of each entry; `None` if the same key comes again later, or if the entry is no argument.
+    all: Vec<Option<SetKey>>,
+}
+
+/// A key: its number, or its place among the texts. If a set has one key that is a text, all are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum SetKey {
+    Number(Name),
+    Text(Range<usize>),
 }
 
 impl Written {
     /// Writes a set. Returns `None` if it has no argument.
     fn write(&mut self, args: &[u8], names: &Names) -> Option<()> {
-        self.find_keys(args, names);
+        self.keys.find(args, names);
         for json in [&mut self.args, &mut self.types, &mut self.flat_keys] {
             json.clear();
         }
-        for (arg, place) in Args::new(args).zip(&self.places) {
-            let key = place.clone().and_then(|place| self.keys.get(place));
+        for (arg, key) in Args::new(args).zip(&self.keys.all) {
+            let key = key.as_ref().and_then(|key| self.keys.text_of(key, names));
             let (Some(key), EntryContent::Value(value)) = (key, arg.what) else {
                 continue;
             };
@@ -150,48 +163,72 @@ impl Written {
         }
         (!self.args.is_empty()).then_some(())
     }
+}
 
+impl Keys {
     /// Finds the keys. If several arguments have one key, the last one counts (rule A1).
-    fn find_keys(&mut self, args: &[u8], names: &Names) {
-        self.keys.clear();
-        self.places.clear();
-        for arg in Args::new(args) {
-            let start = self.keys.len();
-            let place = (arg.what != EntryContent::Count).then(|| {
-                arg.key.write(names, &mut self.keys);
-                start..self.keys.len()
-            });
-            self.places.push(place);
+    fn find(&mut self, args: &[u8], names: &Names) {
+        self.text.clear();
+        self.all.clear();
+        let numbers = Args::new(args).map(|arg| arg.key.number());
+        self.all.extend(numbers.map(|number| number.map(SetKey::Number)));
+        if self.all.contains(&None) {
+            self.write(args, names);
         }
-        match self.places.len() {
+        match self.all.len() {
             0..=FEW => self.compare_all(),
             _ => self.compare_by_hash(),
         }
     }
 
+    fn write(&mut self, args: &[u8], names: &Names) {
+        self.all.clear();
+        for arg in Args::new(args) {
+            let start = self.text.len();
+            let key = (arg.what != EntryContent::Count).then(|| {
+                arg.key.write(names, &mut self.text);
+                SetKey::Text(start..self.text.len())
+            });
+            self.all.push(key);
+        }
+    }
+
+    fn text_of<'a>(&'a self, key: &SetKey, names: &'a Names) -> Option<&'a str> {
+        match key {
+            SetKey::Number(name) => Some(names.text(*name)),
+            SetKey::Text(place) => self.text.get(place.clone()),
+        }
+    }
+
     fn compare_all(&mut self) {
-        let key = |place: &Option<Range<usize>>| self.keys.get(place.clone()?);
-        for at in 0..self.places.len() {
-            let (until, behind) = self.places.split_at_mut(at + 1);
-            let [.., place] = until else { continue };
-            if behind.iter().any(|other| key(other) == key(place)) {
-                *place = None;
+        let text = &self.text;
+        let is_equal = |one: &Option<SetKey>, other: &Option<SetKey>| match (one, other) {
+            (Some(SetKey::Text(one)), Some(SetKey::Text(other))) => {
+                text.get(one.clone()) == text.get(other.clone())
+            }
+            _ => one == other,
+        };
+        for at in 0..self.all.len() {
+            let (until, behind) = self.all.split_at_mut(at + 1);
+            let [.., key] = until else { continue };
+            if behind.iter().any(|other| is_equal(other, key)) {
+                *key = None;
             }
         }
     }
 
     fn compare_by_hash(&mut self) {
-        let mut last = FxHashMap::default();
-        for at in 0..self.places.len() {
-            let place = self.places[at].clone();
-            let Some(key) = place.and_then(|place| self.keys.get(place)) else {
-                continue;
-            };
-            match last.entry(key) {
-                Entry::Occupied(mut before) => self.places[before.insert(at)] = None,
-                Entry::Vacant(place) => {
-                    place.insert(at);
+        let (mut numbers, mut texts) = (FxHashMap::default(), FxHashMap::default());
+        for at in 0..self.all.len() {
+            let before = match self.all[at].clone() {
+                Some(SetKey::Number(name)) => numbers.insert(name, at),
+                Some(SetKey::Text(place)) => {
+                    self.text.get(place).and_then(|key| texts.insert(key, at))
                 }
+                None => None,
+            };
+            if let Some(before) = before {
+                self.all[before] = None;
             }
         }
     }

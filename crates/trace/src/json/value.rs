@@ -11,6 +11,13 @@ use super::text::unescape;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a>(&'a [u8]);
 
+/// `null`.
+impl Default for Value<'_> {
+    fn default() -> Self {
+        Value(b"null")
+    }
+}
+
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use timebase_resolver::ClockId;
-use timebase_trace::json::{NoTime, Number, Value, nanoseconds};
+use timebase_trace::json::{Number, Value, nanoseconds};
 
 use super::fields::{Fields, text};
 use crate::formats::FileSession;
@@ -149,7 +149,7 @@ impl Anchors {
     }
 
     /// The start of the process in the first metadata event that has it.
-    pub fn process_start(&mut self, fields: &Fields<'_>, record: i64) {
+    pub fn process_start(&mut self, fields: &Fields<Value<'_>>, record: i64) {
         self.record = record;
         let is_first = self.realtime[Key::ProcessStart as usize].is_none();
         let mut members = fields.args.filter(|_| is_first).into_iter().flat_map(Value::members);
@@ -160,11 +160,7 @@ impl Anchors {
     }
 
     /// Notes a `clock_sync` event (rule JS35).
-    pub fn clock_sync(
-        fields: &Fields<'_>,
-        ts: Option<Result<i64, NoTime>>,
-        at: &mut PlacedRecord<'_>,
-    ) {
+    pub fn clock_sync(fields: &Fields<Value<'_>>, at: &mut PlacedRecord<'_>) {
         let (mut id, mut issued) = (None, None);
         for (key, value) in fields.args.into_iter().flat_map(Value::members) {
             if key.is("sync_id") {
@@ -173,7 +169,7 @@ impl Anchors {
                 issued = nanoseconds(value).ok();
             }
         }
-        if let (Some(id), Some(Ok(ts))) = (id, ts) {
+        if let (Some(id), Some(Ok(ts))) = (id, fields.ts.ns) {
             at.clock_sync(&id, ts, issued);
         }
     }

@@ -5,14 +5,14 @@ use std::io;
 use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
-use timebase_trace::json::{Integer, Key, NoTime, Number, Value};
+use timebase_trace::json::{Integer, Key, Number, Value};
 
 use super::anchors::Anchors;
 use super::fields::{Fields, flow_id, id, int, real, text};
 use super::profile;
 use super::threads::KnownThreads;
 use crate::arguments::{ArgValue, JsonArgs};
-use crate::definitions::json_fault as fault;
+use crate::definitions::{Names, json_fault as fault};
 use crate::formats::FileSession;
 use crate::formats::session::PlacedRecord;
 use crate::frame::{Record, RecordTime};
@@ -26,23 +26,24 @@ pub(super) struct Events {
     threads: KnownThreads,
     args: JsonArgs,
     payload: Vec<u8>,
+    id: String,
+    bind: String,
 }
 
 impl Events {
-    /// Reads an event.
+    /// Reads an event at an offset.
     ///
     /// # Errors
     ///
     /// If the import needs too much memory.
     pub fn event(
         &mut self,
-        offset: u64,
-        event: Value<'_>,
+        (offset, event): (u64, Value<'_>),
+        fields: &Fields<Value<'_>>,
         anchors: &mut Anchors,
         session: &mut FileSession<'_, '_>,
     ) -> io::Result<ControlFlow<()>> {
-        let fields = Fields::of(event);
-        let ts = fields.ts.ns();
+        let ts = fields.ts.ns;
         let time = match ts {
             None => RecordTime::None,
             Some(Ok(ts)) => RecordTime::OfFile(ts),
@@ -53,18 +54,18 @@ impl Events {
         let record = Record { row_type: "json_event", offset, size, bytes, time };
         session.record(&record, |mut at| {
             if !fields.is_empty {
-                self.read(&fields, ts, anchors, &mut at);
+                self.read(fields, anchors, &mut at);
             }
         })
     }
 
     fn read(
         &mut self,
-        fields: &Fields<'_>,
-        ts: Option<Result<i64, NoTime>>,
+        fields: &Fields<Value<'_>>,
         anchors: &mut Anchors,
         at: &mut PlacedRecord<'_>,
     ) {
+        let ts = fields.ts.ns;
         let phase = fields.phase.and_then(Value::string);
         let Some(phase) = phase.and_then(|phase| phase.chars().next()) else {
             return drops(at, fault::NO_PHASE, fields);
@@ -98,19 +99,18 @@ impl Events {
             instant,
             ..at.json_event(phase, thread)
         };
-        let async_id;
-        let (mut id, mut bind) = (None, None);
+        let mut id = None;
         match phase {
             'X' if dur.is_none() => {
                 drops(at, fault::NO_DURATION, fields);
                 return at.mention_json(time, &event);
             }
             'B' | 'E' | 'X' | 'i' | 'I' | 'R' => {}
-            'b' | 'e' | 'n' | 'S' | 'F' | 'p' => id = Some(fields.async_id()),
-            'T' if dur.is_none() => id = Some(fields.async_id()),
+            'b' | 'e' | 'n' | 'S' | 'F' | 'p' => id = Some(fields.async_id(&mut self.id)),
+            'T' if dur.is_none() => id = Some(fields.async_id(&mut self.id)),
             's' | 't' | 'f' => {
-                async_id = fields.id.and_then(flow_id);
-                event.id = async_id.as_deref();
+                let id = fields.id.and_then(|id| flow_id(id, &mut self.id));
+                event.id = id.map(|()| &*self.id);
                 event.binds_enclosing =
                     fields.binds.and_then(Value::string).as_deref() == Some("e");
                 return at.give_json(time, &event);
@@ -130,54 +130,33 @@ impl Events {
             }
             'P' => return profile::read(fields, &event, at),
             'c' => {
-                Anchors::clock_sync(fields, ts, at);
+                Anchors::clock_sync(fields, at);
                 return at.mention_json(time, &event);
             }
             _ => return at.mention_json(time, &event),
         }
-        if let Some(id) = &id {
-            let Some((id, is_local)) = id else {
+        if let Some(is_local) = id {
+            let Some(is_local) = is_local else {
                 drops(at, fault::NO_ID, fields);
                 return at.mention_json(time, &event);
             };
-            (event.id, event.is_local) = (Some(id.as_str()), *is_local);
+            (event.id, event.is_local) = (Some(&*self.id), is_local);
         }
         if matches!(phase, 'B' | 'X' | 'b' | 'n') {
-            bind = fields.bind_id.and_then(flow_id);
+            let bind = fields.bind_id.and_then(|id| flow_id(id, &mut self.bind));
+            event.bind = bind.map(|()| (&*self.bind, direction(fields)));
         }
-        event.bind = bind.as_deref().map(|id| (id, direction(fields)));
-        self.arguments(phase, dur, fields, at);
+        self.args.clear();
+        let has_room = arguments(&mut self.args, phase, fields, at.names());
+        at.faults(fault::PARSER, u32::from(!has_room));
         event.args = self.args.as_bytes();
         at.give_json(time, &event);
-    }
-
-    /// Decodes the arguments of an event, and adds the one that says its phase (rule JS22).
-    fn arguments(
-        &mut self,
-        phase: char,
-        dur: Option<i64>,
-        fields: &Fields<'_>,
-        at: &mut PlacedRecord<'_>,
-    ) {
-        self.args.clear();
-        let names = at.names();
-        let has_room = fields.args.is_none_or(|args| self.args.decode(args, names));
-        let phase = match phase {
-            'S' => Some("S"),
-            'p' => Some("p"),
-            'T' if dur.is_none() => Some("T"),
-            _ => None,
-        };
-        if let Some(phase) = phase {
-            self.args.push("legacy_event.phase", ArgValue::Text(phase), names);
-        }
-        at.faults(fault::PARSER, u32::from(!has_room));
     }
 
     /// Gives the values of a counter event, each as an event of its own (rule JS26).
     fn counter(
         &mut self,
-        fields: &Fields<'_>,
+        fields: &Fields<Value<'_>>,
         name: Option<&str>,
         event: &JsonEvent<'_>,
         time: JsonTime,
@@ -215,7 +194,7 @@ impl Events {
     /// Gives the name or the index of a thread or process (rule JS17).
     fn names(
         &mut self,
-        fields: &Fields<'_>,
+        fields: &Fields<Value<'_>>,
         name: Option<&str>,
         event: &JsonEvent<'_>,
         time: JsonTime,
@@ -250,9 +229,30 @@ impl Events {
     }
 }
 
+/// Decodes the arguments of an event, and adds the one that says its phase (rule JS22). Returns whether all of them have
+/// found room.
+fn arguments(
+    args: &mut JsonArgs,
+    phase: char,
+    fields: &Fields<Value<'_>>,
+    names: &mut Names,
+) -> bool {
+    let has_room = fields.args.is_none_or(|of_event| args.decode(of_event, names));
+    let phase = match phase {
+        'S' => Some("S"),
+        'p' => Some("p"),
+        'T' => Some("T"),
+        _ => None,
+    };
+    if let Some(phase) = phase {
+        args.push("legacy_event.phase", ArgValue::Text(phase), names);
+    }
+    has_room
+}
+
 /// Counts a fault that drops an event.
 #[cold]
-fn drops(at: &mut PlacedRecord<'_>, fault: Fault, fields: &Fields<'_>) {
+fn drops(at: &mut PlacedRecord<'_>, fault: Fault, fields: &Fields<Value<'_>>) {
     let number = |value| match id(value) {
         Some(Integer::Number(number)) => Some(number),
         _ => None,
@@ -280,7 +280,7 @@ fn last_of_each(object: Value<'_>) -> Vec<(Key<'_>, Value<'_>)> {
 }
 
 /// The place of an instant (rule JS20).
-fn instant(phase: char, fields: &Fields<'_>) -> InstantScope {
+fn instant(phase: char, fields: &Fields<Value<'_>>) -> InstantScope {
     let scope = fields.scope.filter(|_| matches!(phase, 'i' | 'I' | 'R'));
     match scope.and_then(Value::string).as_deref() {
         Some("g") => InstantScope::Global,
@@ -305,7 +305,7 @@ fn has_thread_zero(
     }
 }
 
-fn direction(fields: &Fields<'_>) -> Option<FlowDirection> {
+fn direction(fields: &Fields<Value<'_>>) -> Option<FlowDirection> {
     match (Fields::is_true(fields.flow_in), Fields::is_true(fields.flow_out)) {
         (true, true) => Some(FlowDirection::InOut),
         (true, false) => Some(FlowDirection::In),
@@ -334,7 +334,7 @@ fn low_bits(value: Value<'_>) -> Option<i32> {
 }
 
 /// The state of a thread (rule JS27).
-fn state<'a>(fields: &Fields<'a>) -> ThreadState<'a> {
+fn state<'a>(fields: &Fields<Value<'a>>) -> ThreadState<'a> {
     let mut state = ThreadState::default();
     for (key, value) in fields.args.into_iter().flat_map(Value::members) {
         if key.is("io_wait") {

@@ -1,65 +1,89 @@
 //! The fields of an event.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use timebase_trace::json::{Integer, Kind, NoTime, Number, Value, integer, nanoseconds};
 
-/// The members of an event that rules name. Of equal keys the last counts, or the last one of a type that can be used
-/// (rule JS7).
+/// The members of an event that rules name, as values or as their places. Of equal keys the last counts, or the last one
+/// of a type that can be used (rule JS7).
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Fields<'a> {
-    pub phase: Option<Value<'a>>,
-    pub name: Option<Value<'a>>,
-    pub category: Option<Value<'a>>,
-    pub ts: Time<'a>,
-    pub dur: Time<'a>,
-    pub thread_time: Time<'a>,
-    pub thread_dur: Time<'a>,
-    pub pid: Option<Value<'a>>,
-    pub tid: Option<Value<'a>>,
-    pub id: Option<Value<'a>>,
-    pub id2: Option<Value<'a>>,
-    pub scope: Option<Value<'a>>,
-    pub binds: Option<Value<'a>>,
-    pub bind_id: Option<Value<'a>>,
-    pub flow_in: Option<Value<'a>>,
-    pub flow_out: Option<Value<'a>>,
+pub(super) struct Fields<V> {
+    pub phase: Option<V>,
+    pub name: Option<V>,
+    pub category: Option<V>,
+    pub ts: Time,
+    pub dur: Time,
+    pub thread_time: Time,
+    pub thread_dur: Time,
+    pub pid: Option<V>,
+    pub tid: Option<V>,
+    pub id: Option<V>,
+    pub id2: Option<V>,
+    pub scope: Option<V>,
+    pub binds: Option<V>,
+    pub bind_id: Option<V>,
+    pub flow_in: Option<V>,
+    pub flow_out: Option<V>,
     /// An object.
-    pub args: Option<Value<'a>>,
+    pub args: Option<V>,
     /// Whether the event has no members.
     pub is_empty: bool,
 }
 
-/// A time as the event has it.
+/// A time of an event.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Time<'a> {
-    /// The last value that is a number, or a text of one.
-    usable: Option<Value<'a>>,
+pub(super) struct Time {
+    /// In nanoseconds, from the last value that is a number, or a text of one (rule JS9).
+    pub ns: Option<Result<i64, NoTime>>,
     is_there: bool,
 }
 
-impl<'a> Time<'a> {
-    fn add(&mut self, value: Value<'a>) {
+impl Time {
+    fn add(&mut self, value: Value<'_>) {
         self.is_there = true;
-        if nanoseconds(value) != Err(NoTime::Unusable) {
-            self.usable = Some(value);
+        match nanoseconds(value) {
+            Err(NoTime::Unusable) => {}
+            ns => self.ns = Some(ns),
         }
-    }
-
-    /// The time in nanoseconds (rule JS9); `None` if no value is a number.
-    pub fn ns(&self) -> Option<Result<i64, NoTime>> {
-        self.usable.map(nanoseconds)
     }
 
     /// The duration in nanoseconds, if it is valid; and whether the event has an invalid one (rule
     /// JS10).
     pub fn optional(&self) -> (Option<i64>, bool) {
-        let ns = self.ns().and_then(Result::ok);
+        let ns = self.ns.and_then(Result::ok);
         (ns, self.is_there && ns.is_none())
     }
 }
 
-impl<'a> Fields<'a> {
+impl<V: Copy> Fields<V> {
+    /// The same members in another form.
+    pub fn map<W>(&self, form: impl Fn(V) -> W) -> Fields<W> {
+        let form = |member: Option<V>| member.map(&form);
+        Fields {
+            phase: form(self.phase),
+            name: form(self.name),
+            category: form(self.category),
+            ts: self.ts,
+            dur: self.dur,
+            thread_time: self.thread_time,
+            thread_dur: self.thread_dur,
+            pid: form(self.pid),
+            tid: form(self.tid),
+            id: form(self.id),
+            id2: form(self.id2),
+            scope: form(self.scope),
+            binds: form(self.binds),
+            bind_id: form(self.bind_id),
+            flow_in: form(self.flow_in),
+            flow_out: form(self.flow_out),
+            args: form(self.args),
+            is_empty: self.is_empty,
+        }
+    }
+}
+
+impl<'a> Fields<Value<'a>> {
     /// The fields of an event.
     pub fn of(event: Value<'a>) -> Self {
         let mut fields = Fields { is_empty: true, ..Fields::default() };
@@ -73,20 +97,21 @@ impl<'a> Fields<'a> {
         fields
     }
 
-    /// The id in the form that equal ids have, and whether it belongs to the process (rule JS21).
-    pub fn async_id(&self) -> Option<(String, bool)> {
-        if let Some(id) = self.id.and_then(exact_id) {
-            return Some((id, false));
-        }
+    /// Writes the id in the form that equal ids have. Returns whether it belongs to the process (rule JS21), or `None`
+    /// without an id.
+    pub fn async_id(&self, out: &mut String) -> Option<bool> {
         let (mut global, mut local) = (None, None);
-        for (key, value) in self.id2.into_iter().flat_map(Value::members) {
-            if key.is("global") {
-                global = exact_id(value).or(global);
-            } else if key.is("local") {
-                local = exact_id(value).or(local);
+        if self.id.is_none() {
+            for (key, value) in self.id2.into_iter().flat_map(Value::members) {
+                if key.is("global") {
+                    global = Some(value).filter(|value| is_id(*value)).or(global);
+                } else if key.is("local") {
+                    local = Some(value).filter(|value| is_id(*value)).or(local);
+                }
             }
         }
-        global.map(|id| (id, false)).or(local.map(|id| (id, true)))
+        exact_id(self.id.or(global).or(local)?, out)?;
+        Some(self.id.or(global).is_none())
     }
 
     /// Whether a member is `true`.
@@ -95,7 +120,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-type Set = for<'f, 'a> fn(&'f mut Fields<'a>, Value<'a>);
+type Set = for<'f, 'a> fn(&'f mut Fields<Value<'a>>, Value<'a>);
 
 /// The keys, the most frequent first.
 const KEYS: &[(&str, Set)] = &[
@@ -120,7 +145,7 @@ const KEYS: &[(&str, Set)] = &[
         }
     }),
     ("id", |fields, value| {
-        if exact_id(value).is_some() {
+        if is_id(value) {
             fields.id = Some(value);
         }
     }),
@@ -130,7 +155,7 @@ const KEYS: &[(&str, Set)] = &[
     ("tdur", |fields, value| fields.thread_dur.add(value)),
     ("id2", |fields, value| fields.id2 = Some(value)),
     ("bind_id", |fields, value| {
-        if exact_id(value).is_some() {
+        if is_id(value) {
             fields.bind_id = Some(value);
         }
     }),
@@ -138,26 +163,37 @@ const KEYS: &[(&str, Set)] = &[
     ("flow_out", |fields, value| fields.flow_out = Some(value)),
 ];
 
-/// An id that is a text or an integer, in a form that tells 1 from "1".
-fn exact_id(value: Value<'_>) -> Option<String> {
+/// Whether a value is a text or an integer.
+fn is_id(value: Value<'_>) -> bool {
+    value.kind() == Kind::String || int(value).is_some()
+}
+
+/// Writes an id that is a text or an integer, in a form that tells 1 from "1".
+fn exact_id(value: Value<'_>, out: &mut String) -> Option<()> {
     match (value.string(), value.number()) {
-        (Some(text), _) => Some(format!("s{text}")),
-        (None, Some(Number::Int(id))) => Some(format!("n{id}")),
+        (Some(text), _) => write(out, 's', text),
+        (None, Some(Number::Int(id))) => write(out, 'n', id),
         _ => None,
     }
 }
 
-/// The id of a flow (rule JS23): texts in hexadecimal are numbers.
-pub(super) fn flow_id(value: Value<'_>) -> Option<String> {
+/// Writes the id of a flow (rule JS23): texts in hexadecimal are numbers.
+pub(super) fn flow_id(value: Value<'_>, out: &mut String) -> Option<()> {
     match (value.string(), value.number()) {
         (Some(text), _) if text.is_empty() => None,
-        (Some(text), _) => Some(match hexadecimal(&text) {
-            Some(id) => format!("n{id}"),
-            None => format!("s{text}"),
-        }),
-        (None, Some(Number::Int(id))) => Some(format!("n{}", id as u64)),
+        (Some(text), _) => match hexadecimal(&text) {
+            Some(id) => write(out, 'n', id),
+            None => write(out, 's', text),
+        },
+        (None, Some(Number::Int(id))) => write(out, 'n', id as u64),
         _ => None,
     }
+}
+
+fn write(out: &mut String, kind: char, id: impl Display) -> Option<()> {
+    use std::fmt::Write;
+    out.clear();
+    write!(out, "{kind}{id}").ok()
 }
 
 /// The number that C's `strtoull` reads from a whole text in base 16.

@@ -13,12 +13,14 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
+//! | the two threads that read a file | `ahead.rs` |
 //! | the fields of an event, and what its phase makes of them (rules JS9 to JS29) | `event.rs`, `fields.rs` |
 //! | the thread of an event (rules JS14, JS15) | `threads.rs` |
 //! | V8's profiles (rule JS28) | `profile.rs` |
 //! | facts of the whole trace (rule JS30) | `members.rs` |
 //! | what the producer says of its clock (rules JS32 to JS36) | `anchors.rs` |
 
+mod ahead;
 mod anchors;
 mod event;
 mod fields;
@@ -29,9 +31,10 @@ mod threads;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-use timebase_trace::json::{JsonPieces, Piece, Recognized, recognizes};
+use timebase_trace::json::{Piece, Recognized, recognizes};
 use timebase_trace::{Damage, End, Region, TraceFormat};
 
+use self::ahead::Batch;
 use self::anchors::Anchors;
 use self::event::Events;
 use super::{FileSession, Format};
@@ -59,41 +62,62 @@ impl Format for Json {
     const FORMAT: &'static TraceFormat = &JSON;
 
     fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
-        let mut pieces = JsonPieces::new(input);
-        let (mut events, mut anchors) = (Events::default(), Anchors::default());
-        while let Some(piece) = pieces.next()? {
-            let goes_on = match piece {
-                Piece::Event { offset, value } => {
-                    events.event(offset, value, &mut anchors, session)?
+        ahead::read(input, |batches| take(batches, session))
+    }
+}
+
+/// Takes the pieces of a file.
+fn take(
+    batches: impl Iterator<Item = Batch>,
+    session: &mut FileSession<'_, '_>,
+) -> io::Result<End> {
+    let (mut events, mut anchors) = (Events::default(), Anchors::default());
+    for batch in batches {
+        for (piece, fields) in batch.pieces() {
+            let goes_on = match (piece, fields) {
+                (Piece::Event { offset, value }, Some(fields)) => {
+                    let fields = fields.map(|place| value.part(place));
+                    events.event((offset, value), &fields, &mut anchors, session)?
                 }
-                Piece::NoEvent { offset, text } => {
-                    let code = "json_no_event";
-                    session.corrupt(offset, text, code, "a value in traceEvents is no object")?
-                }
-                Piece::Member { offset, size, key, value, text } => {
-                    members::member(&key, value, session);
-                    anchors.member(&key, value, session.next_record());
-                    member(offset, size, text, session)?
-                }
-                Piece::Damage { offset, size, is_cut, why } => {
-                    let why = Damage::Text { offset, why, is_cut };
-                    session.region(&Region { offset, size, why });
-                    ControlFlow::Continue(())
-                }
-                Piece::Trailing { offset, size } => {
-                    let text = format!("{size} bytes after the end of the JSON text are not read");
-                    let code = "json_trailing_data";
-                    session.say(offset, LogMessage::new(Severity::Warning, code, text));
-                    ControlFlow::Continue(())
-                }
+                (piece, _) => other(piece, &mut anchors, session)?,
             };
             if goes_on.is_break() {
                 return Ok(End::Stopped);
             }
         }
-        anchors.tell(session);
-        Ok(End::Complete)
     }
+    anchors.tell(session);
+    Ok(End::Complete)
+}
+
+/// Takes a piece that is no event.
+fn other(
+    piece: Piece<'_>,
+    anchors: &mut Anchors,
+    session: &mut FileSession<'_, '_>,
+) -> io::Result<ControlFlow<()>> {
+    match piece {
+        Piece::NoEvent { offset, text } => {
+            let code = "json_no_event";
+            return session.corrupt(offset, text, code, "a value in traceEvents is no object");
+        }
+        Piece::Member { offset, size, key, value, text } => {
+            members::member(&key, value, session);
+            anchors.member(&key, value, session.next_record());
+            return member(offset, size, text, session);
+        }
+        Piece::Damage { offset, size, is_cut, why } => {
+            let why = Damage::Text { offset, why, is_cut };
+            session.region(&Region { offset, size, why });
+        }
+        Piece::Trailing { offset, size } => {
+            let text = format!("{size} bytes after the end of the JSON text are not read");
+            let code = "json_trailing_data";
+            session.say(offset, LogMessage::new(Severity::Warning, code, text));
+        }
+        Piece::Event { .. } => {}
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// Writes the row of a member of the outer object (rule JS8). Its text is missing if it is too large.

@@ -16,7 +16,7 @@ use crate::timeline::{JsonEvent, ProfileSample};
 type SessionKey = (PartIx, u64, u32);
 
 /// Reads a part of a profile.
-pub(super) fn read(fields: &Fields<'_>, event: &JsonEvent<'_>, at: &mut PlacedRecord<'_>) {
+pub(super) fn read(fields: &Fields<Value<'_>>, event: &JsonEvent<'_>, at: &mut PlacedRecord<'_>) {
     let Some(id) = fields.id else {
         return;
     };

@@ -1,7 +1,7 @@
 //! The thread of an event (rules JS14, JS15).
 
 use rustc_hash::FxHashMap;
-use timebase_trace::json::Integer;
+use timebase_trace::json::{Integer, Value};
 
 use super::fields::{Fields, id};
 use crate::definitions::{JsonId, JsonThread, JsonThreads};
@@ -22,7 +22,7 @@ impl KnownThreads {
     /// The number of an event's thread. `has_zero` says whether a tid of 0 is a thread of its own.
     pub fn number(
         &mut self,
-        fields: &Fields<'_>,
+        fields: &Fields<Value<'_>>,
         has_zero: bool,
         threads: &mut JsonThreads,
     ) -> JsonThreadIx {
