@@ -14,6 +14,7 @@
 //! | how snapshots are stored | `store.rs`, `rows.rs` |
 //! | the path (rule V3) | `routes.rs`, `targets.rs` |
 //! | the nearest snapshot (rule V2) | `hop.rs` |
+//! | the line of a hop whose corners follow from messages (rules AL16, AL20) | `corners.rs` |
 //! | the whole conversion as a table | `mapping.rs`, `composed.rs` |
 //! | the memory of conversions | `cache.rs`, `recent.rs`, `identity.rs` |
 //! | the time between two snapshots, and its possible error (rules R) | `linear/` |
@@ -48,6 +49,7 @@
 mod cache;
 mod clock;
 mod composed;
+mod corners;
 mod domain;
 mod graph;
 mod hop;
