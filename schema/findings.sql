@@ -349,7 +349,7 @@ unix_part AS MATERIALIZED (
   WHERE c.type IS NOT 'clock_snapshot'
     AND NOT EXISTS (
       SELECT * FROM clock_snapshot AS s CROSS JOIN packet_record AS q ON q.id = s.packet_id CROSS JOIN packet_common AS o ON o.id = q.common_id
-      WHERE s.machine_id = t.machine_id AND o.trace_file_id = t.trace_file_id AND s.source NOT IN ('assumed', 'manifest')
+      WHERE s.machine_id = t.machine_id AND o.trace_file_id = t.trace_file_id AND s.source NOT IN ('assumed', 'causality', 'manifest')
         AND s.packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
     )
   GROUP BY 1, 2
@@ -362,7 +362,7 @@ reading_of AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file, min(clock_value) AS first_value, max(clock_value) AS last_value,
          min(ts) AS first_ts, max(ts) AS last_ts, max(unit_multiplier_ns) AS unit
   FROM clock_snapshot
-  WHERE source NOT IN ('assumed', 'manifest') AND ts IS NOT NULL
+  WHERE source NOT IN ('assumed', 'causality', 'manifest') AND ts IS NOT NULL
     AND packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
   GROUP BY 1, 2, 3, 4
 ),
@@ -372,7 +372,7 @@ apart AS MATERIALIZED (
          min(abs(a.clock_value - b.clock_value)) AS apart, min(b.clock_value) AS first_value, max(b.clock_value) AS last_value,
          min(a.ts - a.clock_value) AS least_offset, max(a.ts - a.clock_value) AS greatest_offset, min(a.ts) AS named_first_ts, max(a.ts) AS named_last_ts
   FROM clock_snapshot AS a CROSS JOIN clock_snapshot AS b ON b.snapshot_id = a.snapshot_id AND b.machine_id = a.machine_id AND b.clock_id <> a.clock_id
-  WHERE b.clock_id IN (6, 3, 1, 5, 10) AND a.source NOT IN ('assumed', 'manifest')
+  WHERE b.clock_id IN (6, 3, 1, 5, 10) AND a.source NOT IN ('assumed', 'causality', 'manifest')
     AND a.packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
   GROUP BY 1, 2, 3, 4, 5
   HAVING min(abs(a.clock_value - b.clock_value)) > 10000000000

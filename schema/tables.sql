@@ -180,7 +180,7 @@ CREATE TABLE clock_snapshot (
   timestamp          INTEGER,           -- as recorded, in the clock's own unit
   unit_multiplier_ns INTEGER NOT NULL DEFAULT 1,
   is_incremental     INTEGER NOT NULL DEFAULT 0,
-  source             TEXT NOT NULL DEFAULT 'service',  -- the origin: manifest, service, writer, remote_sync, ftrace, json; assumed: no measurement
+  source             TEXT NOT NULL DEFAULT 'service',  -- the origin: manifest, service, writer, remote_sync, ftrace, causality, json; assumed: no measurement
   trace_file_id      INTEGER            -- the file that owns the clock; NULL for the machine's
 );
 

@@ -39,10 +39,10 @@ pub fn note(
     }
 }
 
-/// Whether a snapshot was measured, and not stated by a manifest or assumed.
+/// Whether a snapshot was measured, and not stated by a manifest, concluded from messages or assumed.
 pub fn is_measured(database: &Connection, snapshot: i64) -> anyhow::Result<bool> {
     let sql = "SELECT NOT EXISTS (
-        SELECT 1 FROM clock_snapshot WHERE snapshot_id = ?1 AND source IN ('manifest', 'assumed')
+        SELECT 1 FROM clock_snapshot WHERE snapshot_id = ?1 AND source IN ('manifest', 'causality', 'assumed')
     )";
     Ok(database.query_row(sql, [snapshot], |row| row.get(0))?)
 }
