@@ -155,10 +155,10 @@ hop_clock AS MATERIALIZED (
   SELECT id, source, drift_ppm, machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) FROM clock_hop
 ),
 -- The clocks on whose path are hops: the largest drift of hops from machine to machine by a synchronization, NULL if there are none, and of other
--- hops; and whether one is a statement of the manifest or of a producer.
+-- hops; and whether one is a statement of the manifest or of a producer, or follows from messages.
 led AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, file, max(iif(source = 'remote_sync', coalesce(abs(drift_ppm), 0), NULL)) AS ppm,
-         coalesce(max(iif(source = 'remote_sync', NULL, abs(drift_ppm))), 0) AS own_ppm, max(source IN ('manifest', 'json')) AS is_told
+         coalesce(max(iif(source = 'remote_sync', NULL, abs(drift_ppm))), 0) AS own_ppm, max(source IN ('manifest', 'json', 'causality')) AS is_told
   FROM hop_clock
   GROUP BY machine_id, clock_id, seq_id, file
 ),
@@ -195,6 +195,8 @@ reading AS MATERIALIZED (
              iif(c.is_trace_time, p.ts, p.clock_ts) AS value, p.ts, 1 AS is_packet
       FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
       WHERE p.ts IS NOT NULL AND (c.is_trace_time OR p.clock_ts IS NOT NULL) AND c.type IS NOT 'clock_snapshot'
+        -- They are on a file's own clock, which source does not have.
+        AND c.type IS NOT 'json_event'
       UNION ALL
       SELECT l.packet_id, p.machine_id, p.trace_file_id, 1, 0, l.timestamp, l.ts, 0
       FROM android_log_record AS l CROSS JOIN packet_record AS q ON q.id = l.packet_id CROSS JOIN packet_common AS p ON p.id = q.common_id
@@ -349,7 +351,7 @@ unix_part AS MATERIALIZED (
   WHERE c.type IS NOT 'clock_snapshot'
     AND NOT EXISTS (
       SELECT * FROM clock_snapshot AS s CROSS JOIN packet_record AS q ON q.id = s.packet_id CROSS JOIN packet_common AS o ON o.id = q.common_id
-      WHERE s.machine_id = t.machine_id AND o.trace_file_id = t.trace_file_id AND s.source NOT IN ('assumed', 'manifest')
+      WHERE s.machine_id = t.machine_id AND o.trace_file_id = t.trace_file_id AND s.source NOT IN ('assumed', 'causality', 'manifest')
         AND s.packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
     )
   GROUP BY 1, 2
@@ -362,7 +364,7 @@ reading_of AS MATERIALIZED (
   SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1) AS file, min(clock_value) AS first_value, max(clock_value) AS last_value,
          min(ts) AS first_ts, max(ts) AS last_ts, max(unit_multiplier_ns) AS unit
   FROM clock_snapshot
-  WHERE source NOT IN ('assumed', 'manifest') AND ts IS NOT NULL
+  WHERE source NOT IN ('assumed', 'causality', 'manifest') AND ts IS NOT NULL
     AND packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
   GROUP BY 1, 2, 3, 4
 ),
@@ -372,7 +374,7 @@ apart AS MATERIALIZED (
          min(abs(a.clock_value - b.clock_value)) AS apart, min(b.clock_value) AS first_value, max(b.clock_value) AS last_value,
          min(a.ts - a.clock_value) AS least_offset, max(a.ts - a.clock_value) AS greatest_offset, min(a.ts) AS named_first_ts, max(a.ts) AS named_last_ts
   FROM clock_snapshot AS a CROSS JOIN clock_snapshot AS b ON b.snapshot_id = a.snapshot_id AND b.machine_id = a.machine_id AND b.clock_id <> a.clock_id
-  WHERE b.clock_id IN (6, 3, 1, 5, 10) AND a.source NOT IN ('assumed', 'manifest')
+  WHERE b.clock_id IN (6, 3, 1, 5, 10) AND a.source NOT IN ('assumed', 'causality', 'manifest')
     AND a.packet_id NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
   GROUP BY 1, 2, 3, 4, 5
   HAVING min(abs(a.clock_value - b.clock_value)) > 10000000000

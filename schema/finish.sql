@@ -1037,7 +1037,7 @@ WITH machine_of (machine_id) AS (
 near AS (
   SELECT s.machine_id, g.start_ts, min(max(g.start_ts - s.ts, s.ts - g.end_ts, 0)) AS distance
   FROM machine_of AS m CROSS JOIN clock_snapshot AS s ON s.machine_id = m.machine_id CROSS JOIN event_group AS g ON g.machine_id = s.machine_id
-  WHERE s.ts IS NOT NULL AND s.source NOT IN ('assumed', 'manifest')
+  WHERE s.ts IS NOT NULL AND s.source NOT IN ('assumed', 'causality', 'manifest')
     AND ifnull(s.packet_id, -1) NOT IN (SELECT packet_id FROM import_log WHERE code = 'snapshot_of_zeros')
   GROUP BY s.id
 ),

@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 12;
+PRAGMA user_version = 13;
 
 -- The files of an import: the input, and its members if it is an archive or if the user named
 -- several files.
@@ -33,7 +33,7 @@ CREATE TABLE part (
   machine_id    INTEGER NOT NULL,
   own_from      INTEGER,           -- from this packet on, the part uses the file's own clocks; NULL: the machine's
   is_pinned     INTEGER NOT NULL,  -- 1 if packets that name no clock are on the file's private clock
-  how           TEXT NOT NULL,     -- trace_time, snapshots, remote_sync, manifest, realtime, same_clock, assumed, unplaced
+  how           TEXT NOT NULL,     -- trace_time, snapshots, remote_sync, causality, manifest, realtime, same_clock, assumed, unplaced
   offset        INTEGER,           -- trace time minus BOOTTIME of the part, at its first packet
   error         INTEGER,           -- the possible error of that; NULL for an assumption, or if unknown
   boots_differ  INTEGER,           -- how much later the part is by REALTIME than by its place, if it is of another boot
@@ -54,6 +54,67 @@ CREATE TABLE remote_clock_sync (
   offset             INTEGER NOT NULL,  -- the client's clock read this much more
   half_round_trip    INTEGER NOT NULL,  -- the error of offset, in both directions
   used               INTEGER NOT NULL   -- 1 if conversions by rates use it
+);
+
+-- What messages between two clocks say about their relation: a row is a pair of clocks. Offsets are readings of B
+-- minus readings of A.
+CREATE TABLE clock_alignment (
+  id             INTEGER PRIMARY KEY,
+  machine_a      INTEGER NOT NULL,
+  file_a         INTEGER,           -- the file that owns clock A; NULL for the machine's
+  clock_a        INTEGER NOT NULL,
+  machine_b      INTEGER NOT NULL,
+  file_b         INTEGER,
+  clock_b        INTEGER NOT NULL,
+  evidence       TEXT NOT NULL,     -- flows, collectives, pairs, or several of them with +
+  arrival        TEXT NOT NULL,     -- begin or end: when a slice that receives a message got it
+  sides          TEXT NOT NULL,     -- both, upper, lower, none, contradictory
+  from_ts        INTEGER,           -- trace time of the first and the last message
+  to_ts          INTEGER,
+  messages_ab    INTEGER NOT NULL,  -- from A to B
+  messages_ba    INTEGER NOT NULL,
+  accepted_ab    INTEGER NOT NULL,  -- those that are neither violated nor suspect
+  accepted_ba    INTEGER NOT NULL,
+  violated       INTEGER NOT NULL,  -- messages that contradict the others
+  suspect        INTEGER NOT NULL,  -- messages that were probably stamped late
+  unpaired       INTEGER NOT NULL,  -- ids whose sends and arrivals do not pair up
+  undirected     INTEGER NOT NULL,  -- ids without an end
+  stretches      INTEGER NOT NULL,  -- one more than the steps of the clocks
+  offset         INTEGER,           -- in the middle: the estimate and its bounds
+  earliest       INTEGER,
+  latest         INTEGER,
+  rate_ppm       REAL,              -- how much B gains on A
+  rate_error_ppm REAL,              -- how much that may change
+  relation       TEXT,              -- without causality: realtime or same_clock (assumed), measured; NULL if there is none
+  assumed        INTEGER,           -- the offset in the middle without causality; NULL if there is none
+  wrong_by       INTEGER,           -- the largest distance of the relation without causality from the bounds
+  unexplained    INTEGER,           -- the same of a measured relation, less its error
+  inverted       INTEGER NOT NULL,  -- accepted messages that arrive before they were sent by that relation
+  inverted_ab    INTEGER NOT NULL,  -- those of them from A to B
+  worst_out      INTEGER,           -- the packets of the one that arrives the earliest before it was sent
+  worst_in       INTEGER,
+  used           INTEGER NOT NULL,  -- 1 if conversions go over this relation
+  reason         TEXT NOT NULL      -- why it is used or not
+);
+
+-- The course of the offset of two clocks: a row is a corner.
+CREATE TABLE clock_alignment_knot (
+  alignment_id INTEGER NOT NULL,
+  value        INTEGER NOT NULL,  -- a reading of clock A
+  offset       INTEGER,           -- NULL if messages bound one side only
+  earliest     INTEGER,
+  latest       INTEGER,
+  step         INTEGER NOT NULL,  -- 1 if a clock was set or slept between this corner and the next
+  PRIMARY KEY (alignment_id, value)
+) WITHOUT ROWID;
+
+-- Messages that do not count for the relation of their clocks.
+CREATE TABLE causal_outlier (
+  alignment_id INTEGER NOT NULL,
+  packet_out   INTEGER NOT NULL,
+  packet_in    INTEGER NOT NULL,
+  by           INTEGER NOT NULL,  -- how far it is off the bounds of the others, in nanoseconds
+  kind         TEXT NOT NULL      -- violated, suspect
 );
 
 -- The data that the recording lacks: a row is a piece of evidence.
@@ -126,7 +187,7 @@ CREATE TABLE clock_snapshot (
   timestamp          INTEGER,           -- as recorded, in the clock's own unit
   unit_multiplier_ns INTEGER NOT NULL DEFAULT 1,
   is_incremental     INTEGER NOT NULL DEFAULT 0,
-  source             TEXT NOT NULL DEFAULT 'service',  -- the origin: manifest, service, writer, remote_sync, ftrace, json; assumed: no measurement
+  source             TEXT NOT NULL DEFAULT 'service',  -- the origin: manifest, service, writer, remote_sync, ftrace, causality, json; assumed: no measurement
   trace_file_id      INTEGER            -- the file that owns the clock; NULL for the machine's
 );
 

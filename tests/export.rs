@@ -143,7 +143,7 @@ fn tree(directory: &Path) -> Vec<String> {
 }
 
 /// Recorded traces of each kind, and sets of several traces.
-const TRACES: [&str; 18] = [
+const TRACES: [&str; 19] = [
     "app.pftrace",
     "desktop.pftrace",
     "desktop-compact.pftrace",
@@ -162,6 +162,7 @@ const TRACES: [&str; 18] = [
     "training-rank0.json",
     "merge/merge-01.zip",
     "merge/merge-03.tar",
+    "align/pair.tar",
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod align;
 mod argument_rules;
 mod clocks;
 mod damage;

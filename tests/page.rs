@@ -283,6 +283,44 @@ fn fp6_the_tree_of_clocks_has_lines_on_any_trace_time_and_the_span_is_the_import
     assert!(at("REALTIME") < at("MONOTONIC") && at("REALTIME") < at("BOOTTIME"), "{graph}");
 }
 
+#[test]
+fn the_page_of_json_traces_has_no_words_and_plots_of_perfetto() {
+    let shown = |trace: &str| {
+        let page = page(&data(trace).display().to_string());
+        let (own, _) = page.split_once("<section id=\"unplaced\">").unwrap();
+        let own = own.split_once("<body>").unwrap().1;
+        let own = own.replace(between(own, "<section id=\"findings\">", "</section>"), "");
+        for word in ["snapshot", "packet", "hops\"", "circle"] {
+            let uses = own.to_lowercase().matches(word).count();
+            // The names of a section and a fact are for links.
+            let names = own.matches(&format!("id=\"{word}")).count();
+            assert_eq!(uses, names, "{trace}: {word}: {own}");
+        }
+        (text(&own), page)
+    };
+
+    let (said, page) = shown("training.json");
+    assert!(said.contains("Every event stands on TRACE_FILE, the file's own clock."), "{said}");
+    assert_eq!(fact(&page, "packet-count").split_whitespace().next(), Some("400"));
+    assert!(said.contains("TRACE_FILE 0 ns = REALTIME 1727743122000000000 ns"), "{said}");
+    assert!(said.contains("2024-10-01 00:38:42"), "{said}");
+    // The bars fill the picture, although the clock began hours before.
+    let strip = between(&page, "<section id=\"packets\">", "</section>");
+    assert!(strip.matches("<rect").count() > 50, "{strip}");
+    assert!(!text(&page).contains("Coverage by"), "{page}");
+
+    let (said, _) = shown("json/01.json");
+    assert!(said.contains("The trace has one clock, TRACE_FILE."), "{said}");
+    assert!(said.contains("the time of day at which their clocks began is unknown"), "{said}");
+
+    let (said, _) = shown("json/merge-build.zip");
+    assert!(said.contains("the offset from its clock to trace time"), "{said}");
+    assert_eq!(said.matches("by what its producer says of its clock").count(), 2, "{said}");
+
+    let (said, _) = shown("json/merge-nothing-known.zip");
+    assert!(said.contains("assumed: its clock is trace time or the wall clock"), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_terminal_is_not_flooded_with_html() {

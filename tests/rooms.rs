@@ -28,6 +28,7 @@ const PACKAGES: &[&str] = &[
 const ROOMS: &[&str] = &[
     "place",
     "timeline",
+    "evidence",
     "output",
     "definitions",
     "arguments",
@@ -36,10 +37,11 @@ const ROOMS: &[&str] = &[
     "readers",
     "files",
     "frame",
+    "align",
     "formats",
     "pipeline",
-    "rewrite",
     "import",
+    "rewrite",
 ];
 
 /// A module of a package: its path in it, and the names in it.

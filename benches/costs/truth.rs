@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use timebase_lab::accuracy::{
     Case, FewCase, FewMeasured, HardCase, Measured, MeasuredSeeds, SetCase, SetMeasured,
 };
+use timebase_lab::align::{self, AlignCase};
 use timebase_lab::synth::{Expected, Truth};
 
 use crate::table::Table;
@@ -39,6 +40,7 @@ pub fn run(bench: &Bench, _: &mut Table) -> Result<()> {
     println!("{}\n", timebase_lab::accuracy::few(&few));
     let sets = measured_sets(bench, bench.size(200_000, 20_000))?;
     println!("{}\n", timebase_lab::accuracy::set_cases(&sets));
+    println!("{}\n", align::align_cases(&measured_align()));
     let mut left_out = Vec::new();
     for trace in recorded(bench) {
         progress(format_args!("leaving snapshots out of {}", trace.display()));
@@ -89,6 +91,16 @@ fn measured_few() -> Result<Vec<(FewCase, FewMeasured)>> {
         all.push((case, measured));
     }
     Ok(all)
+}
+
+fn measured_align() -> Vec<(AlignCase, align::Measured)> {
+    let mut all = Vec::new();
+    for case in AlignCase::all() {
+        progress(case.name);
+        let measured = case.measure(SEEDS);
+        all.push((case, measured));
+    }
+    all
 }
 
 fn measured_sets(bench: &Bench, records: u64) -> Result<Vec<(SetCase, SetMeasured)>> {

@@ -31,7 +31,7 @@ FROM (
   WHERE s.clock_id NOT IN (2, 4)
     -- Another check reports a clock with a single snapshot.
     AND NOT s.is_single
-    -- A statement of the manifest or of a producer about clocks is no snapshot.
+    -- A statement of the manifest or of a producer about clocks is no snapshot, nor is a message.
     AND NOT ifnull(y.is_told, 0)
   -- One synchronization covers all clocks of a machine.
   GROUP BY 1, 2, 3, 4

@@ -17,6 +17,10 @@ WITH ends AS (
           LEFT JOIN thread_record AS t ON t.id = k.utid JOIN process_record AS p ON p.id = coalesce(k.upid, t.upid)
           WHERE s.id = f.slice_in) AS process_in
   FROM flow_backwards AS f JOIN home AS o ON o.packet_id = f.packet_out JOIN home AS i ON i.packet_id = f.packet_in
+  -- Messages that contradict most others of their clocks are wrong pairs.
+  WHERE (f.packet_out, f.packet_in) NOT IN (
+    SELECT c.packet_out, c.packet_in FROM causal_outlier AS c JOIN clock_alignment AS a ON a.id = c.alignment_id AND a.sides <> 'contradictory'
+  )
 ),
 named AS (
   SELECT e.*, (machine_out, clock_out, seq_out, file_out) = (machine_in, clock_in, seq_in, file_in) AS is_one,

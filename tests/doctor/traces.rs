@@ -96,6 +96,75 @@ fn instant(seq: u32, clock: Option<u32>, timestamp: u64) -> Packet {
     }
 }
 
+/// Fields of track events: a flow goes on, and a flow ends.
+const FLOWS: u32 = 47;
+const ENDING_FLOWS: u32 = 48;
+
+/// An instant event of a flow.
+fn of_flow(boottime: u64, field: u32, id: u64) -> Packet {
+    let event = Message::new().number(9, 3).number(11, 1).text(23, "job").fixed64(field, id);
+    Packet { payload: Some((TRACK_EVENT, event.0)), ..placed(boottime) }
+}
+
+/// The BOOTTIME of a server is so much ahead of that of its client.
+const AHEAD: u64 = 4900 * S;
+
+/// Requests every 10 ms and their answers, which take 100 µs: the events of the client, and those of the server,
+/// which shows `more` than [`AHEAD`] for a message. Ids of messages are from `ids` on.
+fn rounds(count: u64, ids: u64, more: impl Fn(u64) -> u64) -> [Vec<Packet>; 2] {
+    let [mut client, mut server] = [Vec::new(), Vec::new()];
+    for n in 0..count {
+        let (sent, request) = (START + (n + 1) * 10 * MS, ids + 2 * n);
+        let on_server = |after: u64| sent + after + AHEAD + more(n);
+        client.push(of_flow(sent, FLOWS, request));
+        server.push(of_flow(on_server(100_000), ENDING_FLOWS, request));
+        server.push(of_flow(on_server(300_000), FLOWS, request + 1));
+        client.push(of_flow(sent + 400_000, ENDING_FLOWS, request + 1));
+    }
+    [client, server]
+}
+
+/// An archive of a client and a server. The wall clock of the server is so many milliseconds behind.
+pub fn client_and_server([client, server]: [Vec<Packet>; 2], behind: u64) -> Vec<u8> {
+    const MANIFEST: &[u8] = br#"{"perfetto_manifest": {"version": 1, "files": [
+  {"path": "client.pftrace", "machine": {"name": "client"}},
+  {"path": "server.pftrace", "machine": {"name": "server"}}]}}
+"#;
+    let wall_clock = 1_700_000_000 * S + START - behind * MS;
+    let on_server = snapshot(1, &[(REALTIME, wall_clock), (BOOTTIME, START + AHEAD)]);
+    let client = [vec![with_realtime(START)], client].concat();
+    let server = [vec![on_server], server].concat();
+    archive(
+        &[("client.pftrace", &client), ("server.pftrace", &server)],
+        &[("machines.json", MANIFEST)],
+    )
+}
+
+/// The wall clock of the server is 3 ms behind. Ids are from `ids` on, and one of the messages is a wrong pair: it
+/// arrives a second before it is sent.
+pub fn contradicted(count: u64, ids: u64) -> Vec<u8> {
+    let [mut client, mut server] = rounds(count, ids, |_| 0);
+    client.push(of_flow(START + 2 * S, FLOWS, ids + 2 * count));
+    server.push(of_flow(START + S + AHEAD, ENDING_FLOWS, ids + 2 * count));
+    client_and_server([client, server], 3)
+}
+
+/// Leaves out the answers.
+fn every_other(events: &mut Vec<Packet>) {
+    let mut place = 0;
+    events.retain(|_| {
+        place += 1;
+        place % 2 == 1
+    });
+}
+
+/// A host and a machine that asks it for the time, which is [`AHEAD`].
+fn synchronized([host, asking]: [Vec<Packet>; 2]) -> Vec<Packet> {
+    let ask = sync([round(START, AHEAD), round(START + 60 * S, AHEAD)].as_flattened());
+    let asking = asking.into_iter().map(guest);
+    [service(START), ask].into_iter().chain(host).chain(asking).collect()
+}
+
 /// A bundle of a CPU with fields, and with an event of thread 10 at each of these times.
 fn bundle(cpu: u64, fields: &[(u32, u64)], times: &[u64]) -> Packet {
     let bundle = fields
@@ -197,6 +266,21 @@ fn archive_of(check: &str) -> Option<Vec<u8>> {
                 &[("a.pftrace", &[with_realtime(START), placed(START + MS)])],
                 &[("b.json", events.as_bytes())],
             )
+        }
+        // Too few for the import to move the server.
+        "wall_clocks_contradicted" => client_and_server(rounds(5, 100, |_| 0), 3),
+        "alignment_one_sided" => {
+            let mut requests = rounds(5, 100, |_| 0);
+            requests.iter_mut().for_each(every_other);
+            client_and_server(requests, 0)
+        }
+        // Nothing ends where it arrives.
+        "flow_undirected" => {
+            let [client, server] = [0, AHEAD + 100_000].map(|after| {
+                let event = |n: u64| of_flow(START + n * 10 * MS + after, FLOWS, 100 + n);
+                (1..6).map(event).collect()
+            });
+            client_and_server([client, server], 0)
         }
         "boot_assumed" => archive(
             &[
@@ -307,6 +391,10 @@ fn joined() -> Vec<u8> {
 
 fn trace_of(check: &str) -> Option<Vec<u8>> {
     let trace = match check {
+        // The machine shows a millisecond more than it says when it is asked.
+        "causality_contradicts" => synchronized(rounds(5, 100, |_| MS)),
+        // Some of its events have the time of something else.
+        "alignment_contradictory" => synchronized(rounds(6, 100, |n| n % 3 * 5 * MS)),
         "sequence_clock_undefined" => vec![
             service(START),
             packet(3, 64, START + MS),

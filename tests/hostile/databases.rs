@@ -155,12 +155,12 @@ fn values_of_a_reading_that_are_none_are_named() {
         (
             "source",
             "'nobody'",
-            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, json, assumed",
+            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, causality, json, assumed",
         ),
         (
             "source",
             "NULL",
-            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, json, assumed",
+            "snapshot 0: source must be one of manifest, service, writer, remote_sync, ftrace, causality, json, assumed",
         ),
         (
             "is_incremental",
@@ -802,11 +802,15 @@ fn a_name_that_is_no_text_is_an_error() {
     let mut bytes = larger().to_vec();
     let after = |bytes: &[u8], from: usize, text: &str| {
         let found = bytes[from..].windows(text.len()).position(|part| part == text.as_bytes());
-        from + found.unwrap() + text.len()
+        found.map(|place| from + place + text.len())
     };
-    let table = after(&bytes, 0, "CREATE TABLE counter_record (");
-    let column = after(&bytes, table, "  valu");
-    bytes[column] = 0xff;
+    // Pages that are free now can have the text, too.
+    let mut from = 0;
+    while let Some(table) = after(&bytes, from, "CREATE TABLE counter_record (") {
+        let column = after(&bytes, table, "  valu").unwrap();
+        bytes[column] = 0xff;
+        from = table;
+    }
     let place = Place::new();
     let path = place.write("damaged.db", &bytes);
     let path = path.to_str().unwrap();

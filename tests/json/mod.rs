@@ -14,3 +14,4 @@ mod random;
 mod same;
 mod shown;
 mod text;
+mod told;

@@ -270,7 +270,7 @@ def test_a_table_that_needs_the_clocks_is_told(connect, database):
         ("SET clock_value = 1.5", "clock_value must be an integer, not the real number 1.5"),
         ("SET clock_id = x'00'", "clock_id must be an integer, not a blob"),
         ("SET machine_id = -1", "machine_id must be between 0 and 4294967295, not -1"),
-        ("SET source = 7", "source must be one of manifest, service, writer, remote_sync, ftrace, json, assumed"),
+        ("SET source = 7", "source must be one of manifest, service, writer, remote_sync, ftrace, causality, json, assumed"),
     ],
 )
 def test_snapshots_that_cannot_be_are_told(connect, database, change, expected):

@@ -19,6 +19,8 @@ from conftest import DATA
 SEVERAL = DATA / "several"
 PHONE, WATCH, MACHINES = (SEVERAL / name for name in ("phone.pftrace", "watch.pftrace", "machines.json"))
 TAR = SEVERAL / "phone-and-watch.tar"
+#: A client and a server whose wall clocks disagree by 3.4 ms, and their 80 messages.
+TALK = [DATA / "align" / "pair" / name for name in ("client.pftrace", "server.pftrace")]
 FRONTEND, BACKEND = SEVERAL / "frontend.pftrace", SEVERAL / "backend.pftrace"
 
 #: The recorded packets, independent of the files' order in the list or the archive.
@@ -74,6 +76,20 @@ def test_several_traces_with_a_manifest_are_on_one_timeline():
 def test_without_a_manifest_they_are_one_machine():
     placed = asked("SELECT machine_id, how, boots_differ FROM placement ORDER BY trace_file_id", [PHONE, WATCH])
     assert placed == [(0, "trace_time", None), (0, "same_clock", 80_002_000_000)]
+
+
+def test_messages_move_a_machine_unless_the_caller_says_otherwise(tmp_path):
+    placed = "SELECT how, offset FROM placement WHERE trace_file_id = 2"
+    both = "SELECT how, count(clock_alignment.id) FROM placement, clock_alignment WHERE trace_file_id = 2"
+    named = {"manifest": DATA / "align" / "pair" / "machines.json", "force": True}
+    database = tmp_path / "talk.db"
+    moved, assumed = ("causality", -4_899_999_985_910), ("realtime", -4_900_003_400_000)
+    modes = [None, "auto", "flows", "collectives", "pairs", "report", "off"]
+    found = {mode: asked(placed, timebase.import_trace(TALK, database, align=mode, **named)) for mode in modes}
+    assert {mode: [moved] if mode in (None, "auto", "flows") else [assumed] for mode in modes} == found
+    assert asked(both, timebase.import_trace(TALK, database, align="report", **named)) == [("realtime", 1)]
+    with pytest.raises(timebase.ImportFailed, match="invalid value 'never' for align: use one of auto, flows,"):
+        timebase.import_trace(TALK, database, align="never", **named)
 
 
 @pytest.mark.parametrize("kind", ["tar", "tar.gz", "zip"])

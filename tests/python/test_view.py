@@ -77,6 +77,17 @@ def test_the_ui_gets_the_trace_and_the_program_ends(browser, tmp_path):
         assert program.wait(timeout=30) == 0
 
 
+def test_the_ui_gets_a_trace_in_json_as_it_is(browser):
+    command = [os.environ["TIMEBASE_PROGRAM"], "view", DATA / "training.json", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        url = program.stdout.readline().strip().partition("url=")[2]
+        browser.go(UI + "/")
+        status, data = fetched(browser, url)
+        assert status == 200 and bytes(data) == (DATA / "training.json").read_bytes()
+        assert program.wait(timeout=30) == 0
+        assert "in Chrome's JSON format: the UI gets it as it is" in program.stderr.read()
+
+
 def test_no_other_origin_path_or_method_gets_anything(browser):
     with viewed("--keep") as (program, url):
         browser.go(OTHER + "/")

@@ -15,9 +15,11 @@ use timebase_lab::decode;
 use crate::support::{Place, count};
 
 /// The tables about bytes, clocks and damage, for which RW1 promises nothing.
-const OF_BYTES_AND_CLOCKS: [&str; 23] = [
+const OF_BYTES_AND_CLOCKS: [&str; 25] = [
     "trace_file",
     "part",
+    "clock_alignment",
+    "clock_alignment_knot",
     "remote_clock_sync",
     "packet_record",
     "packet_common",

@@ -5,7 +5,7 @@
 -- Trace time is BOOTTIME, unless the trace names another primary clock. Pairs of
 -- kernel events (source ftrace) are microseconds off, and snapshots of other writers
 -- may be, so the report uses the best source of each clock. Statements of a manifest
--- and assumptions (source assumed) are not readings of a clock.
+-- or of a JSON trace's producer, and assumptions (source assumed), are not readings.
 --
 -- column why : the reason not to trust the times of the clock
 -- column went_back : yes if the clock once read less than before
@@ -34,7 +34,7 @@ CREATE TEMP VIEW taken AS
 SELECT *, coalesce(trace_file_id, -1) AS file,
        CASE source WHEN 'service' THEN 0 WHEN 'writer' THEN 1 WHEN 'remote_sync' THEN 2 ELSE 3 END AS rank
 FROM clock_snapshot
-WHERE source NOT IN ('manifest', 'assumed');
+WHERE source NOT IN ('manifest', 'assumed', 'json');
 
 -- A row for each reading on trace time, beside the previous one.
 CREATE TEMP TABLE reading AS
@@ -145,7 +145,9 @@ SELECT count(*) AS snapshots,
 FROM (
   SELECT ts, ts - lag(ts) OVER (ORDER BY ts) AS gap
   FROM (SELECT snapshot_id, min(ts) AS ts FROM taken GROUP BY snapshot_id)
-);
+)
+-- A JSON trace has no snapshots.
+HAVING count(*) > 0 OR EXISTS (SELECT * FROM trace_file WHERE trace_type = 'proto');
 
 -- # Rejected snapshots
 -- timebase rejects such a snapshot completely, so it changes nothing.

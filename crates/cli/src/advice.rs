@@ -3,7 +3,7 @@
 //!
 //! The Python package reads these sentences, and replaces the flags by the names of its arguments.
 
-use timebase_import::{Error, InputsError, Remedy, RewriteError, SourceError};
+use timebase_import::{Error, InputsError, NotForJson, Remedy, RewriteError, SourceError};
 
 /// The continuation of an error's message; empty if there is nothing to type.
 pub fn of(error: &anyhow::Error) -> String {
@@ -44,6 +44,10 @@ fn import(error: &Error, output: Output) -> Option<String> {
             let remedy = of.as_ref().map_or("", |of| remedy(of.remedy, output));
             return Some(format!("{remedy}. Without --strict, the import leaves it out"));
         }
+        Error::NotForJson { setting: NotForJson::DefaultClock, .. } => {
+            ". Leave out --default-clock; a manifest says how this clock relates to others: timebase manifest --help"
+        }
+        Error::NotForJson { .. } => ". Leave out --split",
         Error::Damaged { .. } => ". Without --strict, the import keeps the readable parts",
         Error::Exists { .. } => "; name another file with -o, or replace it with --force",
         Error::NotReplaceable { .. } => "; name another file with -o",
@@ -70,6 +74,7 @@ fn import(error: &Error, output: Output) -> Option<String> {
 fn rewrite(error: &RewriteError) -> Option<String> {
     let advice = match error {
         RewriteError::Read(error) => return import(error, Output::Trace),
+        RewriteError::Json { .. } => "; import it, or show it as it is with `timebase view`",
         RewriteError::Exists { .. } => "; name another file with -o, or replace it with --force",
         RewriteError::IsInput { .. } | RewriteError::NotReplaceable { .. } => {
             "; name another file with -o"

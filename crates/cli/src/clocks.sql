@@ -1,5 +1,5 @@
 -- One row a clock. The offsets are those of the first and of the last step of
--- its conversion to BOOTTIME (clock 6).
+-- its conversion to BOOTTIME (clock 6), or to TRACE_FILE (11) if that is trace time.
 SELECT
   machine_id AS machine,
   (SELECT name FROM machine WHERE machine.id = machine_id) AS machine_name,
@@ -20,12 +20,13 @@ FROM (
     *,
     (SELECT m.offset FROM clock_step AS m
       WHERE m.machine_id = clock.machine_id AND m.clock_id = clock.clock_id
-        AND m.seq_id = clock.seq_id AND m.file = clock.file AND m.to_clock_id = 6
+        AND m.seq_id = clock.seq_id AND m.file = clock.file AND m.to_clock_id = target
       ORDER BY m.start_value ASC LIMIT 1) AS first_offset,
     (SELECT m.offset FROM clock_step AS m
       WHERE m.machine_id = clock.machine_id AND m.clock_id = clock.clock_id
-        AND m.seq_id = clock.seq_id AND m.file = clock.file AND m.to_clock_id = 6
+        AND m.seq_id = clock.seq_id AND m.file = clock.file AND m.to_clock_id = target
       ORDER BY m.start_value DESC LIMIT 1) AS last_offset
-  FROM clock_record AS clock
+  FROM clock_record AS clock,
+    (SELECT coalesce((SELECT 11 FROM fact WHERE name = 'trace_time_clock_id' AND value = 11), 6) AS target)
 )
 ORDER BY machine_id, max(file, 0), clock_id, seq_id

@@ -7,11 +7,14 @@
 //! | the clock of the trace, and the other candidates | `explain/chosen.rs` |
 //! | the packet's row, if all snapshots give another time | `explain/placed.rs` |
 //! | the basis of a hop to another machine or file | `explain/crossing.rs` |
+//! | the messages around a hop that goes by them | `explain/causal.rs` |
 //! | the layout | `explain/hops.rs` |
 
+mod causal;
 mod chosen;
 mod crossing;
 mod hops;
+mod note;
 mod owner;
 mod placed;
 mod question;
@@ -399,7 +402,8 @@ fn recorded(
 ) -> anyhow::Result<Option<Reading>> {
     let found = database.query_row(
         "SELECT p.timestamp, c.clock_id, p.clock_ts, c.seq_id, p.machine_id, p.unresolved, c.trace_file_id,
-                p.trace_file_id, p.number, f.name, p.ts, iif(p.type = 'json_event', p.data, NULL)
+                p.trace_file_id, p.number, f.name, p.ts, iif(p.type = 'json_event', p.data, NULL),
+                p.type = 'json_event' AND p.unresolved = 'overflow'
          FROM packet AS p
          LEFT JOIN packet_clock AS c ON c.packet_id = p.id
          LEFT JOIN trace_file AS f ON f.id = p.trace_file_id AND f.id > 0
@@ -422,14 +426,24 @@ fn recorded(
                 (row.get(0)?, row.get(2)?, row.get(5)?);
             let event: Option<Vec<u8>> = row.get(11)?;
             let written = event.as_deref().and_then(written_time);
-            Ok((read, clock, owner, place.unwrap_or_default(), row.get(10)?, written))
+            let is_too_large = row.get::<_, Option<bool>>(12)?.unwrap_or(false);
+            Ok((read, clock, owner, place.unwrap_or_default(), row.get(10)?, (written, is_too_large)))
         },
     );
     let found = found.optional()?.with_context(|| {
         format!("there is no packet {packet}; SELECT count(*) FROM packet tells how many there are")
     })?;
-    let ((timestamp, ts, unresolved), clock, owner, place, trace_time, written) = found;
+    let ((timestamp, ts, unresolved), clock, owner, place, trace_time, (written, is_too_large)) =
+        found;
     let Some(timestamp) = timestamp else {
+        if is_too_large {
+            let written = written.map(|text| format!(": {text}")).unwrap_or_default();
+            writeln!(
+                out,
+                "packet {packet}{place} has \"ts\"{written}, in microseconds, which does not fit 64 bits as nanoseconds; so it has no time"
+            )?;
+            return Ok(None);
+        }
         write!(out, "packet {packet}{place} has no timestamp")?;
         match (trace_time, unresolved) {
             // The readings of its snapshot are its time.
@@ -519,7 +533,7 @@ impl Asked {
     /// The hops by the snapshots of one database. Another database has their basis.
     fn hops(&self, snapshots: &Connection, database: &Connection) -> anyhow::Result<Vec<Hop>> {
         let mut statement = snapshots.prepare(
-            "SELECT from_clock, to_clock, snapshot_id, from_value, to_value
+            "SELECT from_clock, to_clock, snapshot_id, from_value, to_value, value_in, value_out
              FROM clock_path(?1, ?2, ?3, ?4, ?5) ORDER BY step",
         )?;
         let hops = statement.query_map(params_from_iter(&self.arguments), |row| {
@@ -529,12 +543,16 @@ impl Asked {
                 snapshot: row.get(2)?,
                 from_value: row.get(3)?,
                 to_value: row.get(4)?,
+                readings: whole(row, 5)?.zip(whole(row, 6)?),
+                is_by_lines: false,
                 note: None,
             })
         })?;
         let mut hops: Vec<Hop> = hops.collect::<rusqlite::Result<_>>()?;
         for hop in &mut hops {
-            hop.note = crossing::note(database, (&hop.from, &hop.to), hop.snapshot)?;
+            let clocks = (hop.from.as_str(), hop.to.as_str());
+            hop.note = crossing::note(database, clocks, hop.snapshot, hop.readings)?;
+            hop.is_by_lines = crossing::is_corner(database, hop.snapshot)?;
         }
         Ok(hops)
     }
@@ -572,12 +590,13 @@ impl Asked {
         let mut hops: Vec<LinearHop> = hops.collect::<rusqlite::Result<_>>()?;
         for hop in &mut hops {
             let clocks = (hop.from.as_str(), hop.to.as_str());
+            let readings = hop.value_in.zip(hop.value_out);
             for side in [&mut hop.before, &mut hop.after] {
                 match side {
                     Some(Snapshot { taken: Taken::Together(snapshot), .. })
                         if hop.note.is_none() =>
                     {
-                        hop.note = crossing::note(database, clocks, *snapshot)?;
+                        hop.note = crossing::note(database, clocks, *snapshot, readings)?;
                         hop.is_measured = crossing::is_measured(database, *snapshot)?;
                     }
                     Some(Snapshot { taken: Taken::Asked(known), from, to }) => {

@@ -11,7 +11,7 @@ use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use timebase_import::manifest::Clock;
+use timebase_import::manifest::{Align, Clock};
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
@@ -64,7 +64,7 @@ pub enum Command {
     /// of the shell. If standard input is not a terminal, the shell reads statements from it, without
     /// prompts.
     Shell(ShellArguments),
-    /// List the clocks of a trace, and the path from each to BOOTTIME
+    /// List the clocks of a trace, and the way from each to BOOTTIME or to a JSON trace's own clock
     Clocks(ClocksArguments),
     /// Find problems with the clocks of a trace, and their remedies
     ///
@@ -109,7 +109,8 @@ pub enum Command {
     /// Print a manifest to start from, with the machines that the traces name
     ///
     /// A manifest states which machine recorded a file, and how clocks relate, if the traces do not say it. The
-    /// printed manifest changes nothing. Edit the names in it; standard error suggests additions.
+    /// printed manifest changes nothing. Edit the names in it; standard error suggests additions. JSON traces have
+    /// entries, too.
     Manifest(ManifestArguments),
     /// Print the number of a named clock
     ///
@@ -209,7 +210,7 @@ pub struct ImportArguments {
     /// Read a file that consists of several recordings, one after the other, as several files
     ///
     /// The files of a.pftrace are a.pftrace#1, a.pftrace#2 and so on. Otherwise their tracks mix if both
-    /// recordings use the same numbers; timebase doctor says so.
+    /// recordings use the same numbers; timebase doctor says so. JSON traces cannot be split.
     #[arg(long)]
     pub split: bool,
     /// Leave out the bytes of the packets
@@ -261,9 +262,17 @@ pub struct ImportSettings {
     /// Read timestamps that name no clock on this one
     ///
     /// REALTIME is for traces with Unix time and without snapshots of clocks, which 'doctor' names. A manifest can
-    /// say it for single files. The others are REALTIME_COARSE, MONOTONIC, MONOTONIC_COARSE, MONOTONIC_RAW and BOOTTIME.
+    /// say it for single files. JSON traces have no such timestamps. The other clocks are REALTIME_COARSE, MONOTONIC, MONOTONIC_COARSE, MONOTONIC_RAW and BOOTTIME.
     #[arg(long, value_name = "NAME", value_parser = clock_of_name)]
     pub default_clock: Option<Clock>,
+    /// Say what messages between machines may change
+    ///
+    /// No message arrives before it was sent. 'auto' moves files whose place was only assumed, and is proven wrong by
+    /// flows between machines, collectives of ranks, or the pairs of a manifest. 'flows', 'collectives' and 'pairs' use
+    /// these messages only, and move each assumed place that they bound. 'report' moves nothing, and fills the tables;
+    /// 'off' does neither. Measured relations never move. Without this flag, the manifest decides, or else it is 'auto'.
+    #[arg(long, value_name = "MODE", value_parser = align_of_name)]
+    pub align: Option<Align>,
     /// Put files on one timeline although nothing says how their clocks relate
     ///
     /// Without this flag, 'export' refuses several such files, and 'import' warns: if they are of several machines
@@ -294,6 +303,11 @@ pub struct ImportSettings {
     pub max_memory: Size,
 }
 
+fn align_of_name(name: &str) -> Result<Align, String> {
+    let modes = || Align::ALL.map(Align::name).join(", ");
+    Align::from_name(name).ok_or_else(|| format!("use one of {}", modes()))
+}
+
 /// The clock of a name in upper or lower case.
 fn clock_of_name(name: &str) -> Result<Clock, String> {
     Clock::from_name(&name.to_uppercase()).ok_or_else(|| {
@@ -308,6 +322,7 @@ impl ImportSettings {
         let mut options = Options::default();
         options.manifest.clone_from(&self.manifest);
         options.default_clock = self.default_clock;
+        options.align = self.align;
         options.descriptors.clone_from(&self.descriptor);
         options.strict = self.strict;
         options.max_size = self.max_size;
@@ -495,7 +510,8 @@ pub struct ShellArguments {
 #[command(after_help = "\
 A clock of a sequence is written number@sequence. At the first snapshot, a
 reading plus the offset is BOOTTIME, in nanoseconds. The drift is the change of
-the offset from the first to the last snapshot.
+the offset from the first to the last snapshot. If trace time is the clock of a
+JSON trace (TRACE_FILE), the offset leads to that; column ts has these times.
 
 Examples:
   timebase clocks trace.pftrace
@@ -904,6 +920,12 @@ pub struct RewriteSettings {
     /// 'timebase manifest TRACE...' prints one to start from. An archive may contain its own.
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
+    /// Move files whose assumed place messages between machines prove wrong
+    ///
+    /// The modes are those of 'timebase import --align'. The files are imported first, into a temporary database that
+    /// is dropped. Without this flag, assumptions stay.
+    #[arg(long, value_name = "MODE", value_parser = align_of_name)]
+    pub align: Option<Align>,
     /// Put files on one timeline although nothing says how their clocks relate
     ///
     /// Without this flag, the command warns.
@@ -912,11 +934,23 @@ pub struct RewriteSettings {
 }
 
 impl RewriteSettings {
+    /// Checks that the traces can be read as often as the settings need.
+    pub fn check(&self, traces: &[PathBuf]) -> anyhow::Result<()> {
+        let is_stream = traces.iter().any(|trace| trace.as_os_str() == "-");
+        let is_aligning = self.align.is_some_and(|mode| mode != Align::Off);
+        anyhow::ensure!(
+            !(is_stream && is_aligning),
+            "--align reads traces once more than standard input allows: save it to a file"
+        );
+        Ok(())
+    }
+
     /// The options of a rewriting, with its own defaults for everything else.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.conversion = self.conversion.into();
         options.manifest.clone_from(&self.manifest);
+        options.align = self.align;
         options
     }
 }

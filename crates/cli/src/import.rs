@@ -494,8 +494,10 @@ fn placements(summary: &Summary) -> Vec<(&'static str, String)> {
 fn how(placement: &Placement) -> String {
     let mut text = match placement.how {
         How::TraceTime => "its clock is trace time",
+        How::Snapshots if placement.is_json => "by what its producer says of its clock",
         How::Snapshots => "by its clock snapshots",
         How::RemoteSync => "by asking the other machine for the time",
+        How::Causality => "by messages",
         How::Manifest => "as the manifest says",
         How::Realtime => "assuming that the wall clocks agree, which nothing confirms",
         How::SameClock => "assuming that BOOTTIME is the same, which nothing confirms",

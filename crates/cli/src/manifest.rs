@@ -24,8 +24,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
+use timebase_import::FORMATS;
 use timebase_store::sort::Scratch;
-use timebase_trace::{Inputs, Monitor, PERFETTO, Pass, Reads, Source, TraceType};
+use timebase_trace::{Inputs, Monitor, Pass, Reads, Source, TraceType};
 
 use crate::flags::{ManifestArguments, wrong_usage};
 use crate::messages;
@@ -57,7 +58,7 @@ pub fn run(
 fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
     let sources: Vec<Source> = traces.iter().cloned().map(Source::File).collect();
     let scratch = Scratch::from(&env::temp_dir());
-    let mut inputs = Inputs::open(&sources, None, &[PERFETTO], Reads::Once, &scratch, monitor)?;
+    let mut inputs = Inputs::open(&sources, None, FORMATS, Reads::Once, &scratch, monitor)?;
     monitor.begin(Pass::Only, inputs.total());
 
     let all = inputs.files().first();
@@ -73,6 +74,7 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
             continue;
         };
         let title = inputs.title(id).to_owned();
+        let kind = file.kind;
         if file.kind == Some(TraceType::Manifest) {
             bail!(
                 "{title} already is a manifest, and there can be only one: change it, or leave it out"
@@ -89,7 +91,13 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
         let mut file = Scanned { name: name.clone(), ..Scanned::default() };
         let known = place.and_then(|place: usize| scanned.get_mut(place));
         let known = known.unwrap_or(&mut file);
-        match scan::scan(&mut inputs.open_ahead(id)?, known, monitor)? {
+        let is_json = matches!(kind, Some(TraceType::Trace(format)) if format.has_own_clock);
+        let mut input = inputs.open_ahead(id)?;
+        let found = match is_json {
+            true => scan::json(&mut input, known).map(Ok)?,
+            false => scan::scan(&mut input, known, monitor)?,
+        };
+        match found {
             Ok(()) if place.is_none() => {
                 places.insert(name, scanned.len());
                 scanned.push(file);
@@ -106,6 +114,7 @@ fn read(traces: &[PathBuf], monitor: &Monitor) -> anyhow::Result<Draft> {
         };
         bail!("{} has no trace in it: {why}", inputs.title(0));
     }
+    scan::leave_ranks(&mut scanned);
     let mut draft = Draft::of(&scanned);
     notes.append(&mut draft.notes);
     Ok(Draft { notes, ..draft })

@@ -28,6 +28,7 @@ pub fn run(
 ) -> anyhow::Result<()> {
     let sources: Vec<Source> = sources(&arguments.traces, arguments.pieces);
     let mut options = arguments.settings.options();
+    arguments.settings.check(&arguments.traces)?;
     options.overwrite = arguments.force;
     options.max_size = arguments.max_size;
     let output = arguments.output.as_deref();

@@ -60,6 +60,7 @@ impl ReadTrace<'_> {
         let file = self.files.inputs.files().get(placed.file as usize);
         Placement {
             file: file.and_then(|file| file.name.clone()),
+            is_json: matches!(file.and_then(|file| file.kind), Some(TraceType::Trace(format)) if format.has_own_clock),
             machine: placed.machine,
             machine_name: names.get(placed.machine as usize).cloned().flatten(),
             how: placed.how,

@@ -37,7 +37,7 @@ pub enum Error {
     )]
     NotATrace { source_name: String, why: String },
     #[error("{source_name} is not a trace: {why}. It is {other}")]
-    OtherFile { source_name: String, why: String, other: OtherFile },
+    OtherFile { source_name: String, why: String, other: Box<OtherFile> },
     #[error(
         "{source_name} is compressed with {compression}, and does not contain a Perfetto trace: {why}. It contains {other}"
     )]
@@ -45,8 +45,10 @@ pub enum Error {
         source_name: String,
         compression: &'static str,
         why: String,
-        other: OtherFile,
+        other: Box<OtherFile>,
     },
+    #[error("{source_name} is in Chrome's JSON format: {setting}")]
+    NotForJson { source_name: String, setting: NotForJson },
     #[error("{source_name} is damaged: {why}")]
     Damaged { source_name: String, why: String },
     #[error("{path} exists", path = path.display())]
@@ -131,6 +133,29 @@ pub enum Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// An option of an import that means nothing for traces in Chrome's JSON format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotForJson {
+    /// [`Options::default_clock`](crate::Options::default_clock).
+    DefaultClock,
+    /// [`Options::split`](crate::Options::split).
+    Split,
+}
+
+impl fmt::Display for NotForJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotForJson::DefaultClock => {
+                "its events are on the file's own clock, so a default clock means nothing for them"
+            }
+            NotForJson::Split => {
+                "nothing in it shows where a recording begins, so it cannot be split"
+            }
+        })
     }
 }
 

@@ -11,14 +11,15 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::manifest::{
-    Clock, Manifest, Mapping, Member, MemberKind, MemberRules, Refused, Resolved,
+    Align, Clock, Manifest, Mapping, Member, MemberKind, MemberRules, Refused, Resolved,
 };
+use crate::place::AlignedRelation;
 use crate::ranks;
 use timebase_resolver::FileTag;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Formats, Inputs, Monitor, Reads, Source, TraceType};
 
-use crate::error::Error;
+use crate::error::{Error, NotForJson};
 use crate::joined::second_begins;
 
 /// A manifest has some hundred bytes a file.
@@ -70,6 +71,12 @@ pub(crate) struct Files<'a> {
     pub digests: BTreeMap<usize, Digested>,
     /// The clock of timestamps that name none, unless the manifest says otherwise (rule FP2).
     pub default_clock: Option<Clock>,
+    /// How clocks are aligned by causality; nothing is if it is off.
+    pub align: Align,
+    /// Whether the files can be read again, with the same bytes.
+    pub can_be_read_again: bool,
+    /// The relations of clocks that an earlier pass found.
+    pub relations: Vec<AlignedRelation>,
     /// By the files' ids.
     rules: BTreeMap<usize, MemberRules>,
     /// The names of machines that follow from ranks, after those of the manifest (rule JS38).
@@ -112,6 +119,9 @@ impl<'a> Files<'a> {
             said: None,
             digests: BTreeMap::new(),
             default_clock: None,
+            align: Align::Off,
+            can_be_read_again: false,
+            relations: Vec::new(),
             rules: BTreeMap::new(),
             rank_names: Vec::new(),
         };
@@ -225,6 +235,35 @@ impl<'a> Files<'a> {
             rules.default_clock = rules.default_clock.or(self.default_clock);
         }
         rules
+    }
+
+    /// The options that mean nothing for a file.
+    pub fn ignored(&self, file: &File, split: bool) -> Vec<NotForJson> {
+        if !file.has_own_clock() {
+            return Vec::new();
+        }
+        let clock = self.rules(file).default_clock.map(|_| NotForJson::DefaultClock);
+        clock.into_iter().chain(split.then_some(NotForJson::Split)).collect()
+    }
+
+    /// Refuses options that mean nothing for any of the files.
+    ///
+    /// # Errors
+    ///
+    /// If there is such an option.
+    pub fn check(&self, split: bool) -> Result<(), Error> {
+        let traces = self.traces();
+        if !traces.iter().all(File::has_own_clock) {
+            return Ok(());
+        }
+        let given = self.default_clock.map(|_| NotForJson::DefaultClock);
+        match (traces.first(), given.or(split.then_some(NotForJson::Split))) {
+            (Some(first), Some(setting)) => {
+                let source_name = self.inputs.title(first.id).to_owned();
+                Err(Error::NotForJson { source_name, setting })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The tags of the files, in the order in which the manifest knows them.

@@ -40,6 +40,7 @@ pub(crate) use self::survey::SnapshotPackets;
 pub(crate) use self::timing::{CopiedPacket, TimedPacket};
 use self::types::PacketTypes;
 use crate::definitions::{Definitions, Machines};
+use crate::evidence::Evidence;
 use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
 use crate::output::{
@@ -108,6 +109,7 @@ impl Frame {
                 schema,
                 definitions: Definitions::default(),
                 events: EventSink::new(keep.events.follows(), scratch),
+                evidence: Evidence::new(scratch),
                 writers: Writers::new(scratch),
                 has_zeros: false,
             },

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use timebase_store::sort::{Quota, Scratch};
 use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError};
 
+use crate::align::{self, AlignError, Aligned};
 use crate::describe::{Derived, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
 
@@ -16,16 +17,17 @@ use crate::formats::FORMATS;
 use crate::frame::{Finished, Frame, Keep};
 use crate::identity::check_database;
 use crate::limits::Limits;
-use crate::options::{Conversion, Options};
+use crate::manifest::Align;
+use crate::options::{Conversion, Options, Views};
 use crate::output::{
-    self, Destination, KeyedRow, LateDoubt, LogMessage, NewDatabase, Opened, Pages, Room,
+    self, Destination, KeyedRow, LateDoubt, LogMessage, NewDatabase, Opened, Pages, Placed, Room,
     SettledRows, Severity, Sink, Solved, SolvedSink, Statements, Writer,
 };
 use crate::pipeline::{self, Broken, Ended, FileRead};
 use crate::place::Whole;
-use crate::readers::PacketSchema;
-use crate::subjects::Wanted;
-use crate::summary::Summary;
+use crate::readers::{ImportContext, PacketSchema};
+use crate::subjects::{Subject, Wanted};
+use crate::summary::{How, Summary};
 use crate::unsure;
 use crate::verdict::Verdict;
 use crate::watched::watched;
@@ -71,15 +73,84 @@ pub(crate) fn timed(
     // A file that is not a trace is reported before anything is created at the destination.
     let mut files = open(sources, options, &beside, monitor)
         .map_err(|error| not_put_aside(error, destination, options, &limits, monitor))?;
-    begin(Pass::Only, monitor, &files);
+    twice(&mut files, monitor, |files, aligned| {
+        let schema = PacketSchema::new(&options.descriptors)?;
+        let new = NewDatabase::create(destination, options.overwrite)?;
+        let file = new.file().to_path_buf();
+        let destination = Destination::File(new);
+        let limits = limits.clone();
+        let is_dropped = false;
+        let job = Job { sources, destination, options, monitor, limits, aligned, is_dropped };
+        let scratch = job.scratch();
+        let pages = Pages::create(&file, files.inputs.total(), &scratch)
+            .map_err(|error| job.failure(error))?;
+        job.run(files, schema, pages, stopwatch)
+    })
+}
+
+/// What messages say of clocks (rules AL), from an import with all events into a database that is dropped.
+///
+/// # Errors
+///
+/// Those of [`import()`].
+pub(crate) fn aligned(
+    sources: &[Source],
+    directory: &Path,
+    options: &Options,
+    monitor: &Monitor,
+) -> Result<Option<Aligned>, Error> {
+    let limits = Limits::new(options);
+    let options = &Options {
+        keep_data: false,
+        overwrite: true,
+        subjects: Subject::ALL.to_vec(),
+        views: Views::Named(Vec::new()),
+        ..options.clone()
+    };
+    let mut files = open(sources, options, &Scratch::new(directory, &limits.disk), monitor)?;
+    begin(Pass::First, monitor, &files);
     let schema = PacketSchema::new(&options.descriptors)?;
-    let new = NewDatabase::create(destination, options.overwrite)?;
+    let new = NewDatabase::create(&directory.join("alignment.db"), options.overwrite)?;
     let file = new.file().to_path_buf();
-    let job = Job { sources, destination: Destination::File(new), options, monitor, limits };
-    let scratch = job.scratch();
-    let pages =
-        Pages::create(&file, files.inputs.total(), &scratch).map_err(|error| job.failure(error))?;
-    job.run(&mut files, schema, pages, stopwatch)
+    let destination = Destination::File(new);
+    let job =
+        Job { sources, destination, options, monitor, limits, aligned: None, is_dropped: true };
+    let pages = Pages::create(&file, files.inputs.total(), &job.scratch());
+    let pages = pages.map_err(|error| job.failure(error))?;
+    match job.run(&mut files, schema, pages, &mut Stopwatch::default())? {
+        Ran::Done(_) | Ran::Dropped => Ok(None),
+        Ran::Again(aligned) => Ok(Some(aligned)),
+    }
+}
+
+/// The end of a pass over all files.
+enum Ran {
+    Done(Box<Summary>),
+    /// Messages prove assumptions wrong, so all files are to be read once more.
+    Again(Aligned),
+    /// The database is not wanted, and there are no messages.
+    Dropped,
+}
+
+/// Runs an import, and once more if clocks are aligned after the first pass (rule AL20).
+fn twice(
+    files: &mut Files<'_>,
+    monitor: &Monitor,
+    mut run: impl FnMut(&mut Files<'_>, Option<Aligned>) -> Result<Ran, Error>,
+) -> Result<Summary, Error> {
+    begin(Pass::Only, monitor, files);
+    let mut aligned = None;
+    loop {
+        match run(files, aligned.take())? {
+            Ran::Done(summary) => return Ok(*summary),
+            Ran::Dropped => return Err(Error::Stopped),
+            Ran::Again(found) => {
+                files.relations = found.relations.clone();
+                aligned = Some(found);
+                begin(Pass::Second, monitor, files);
+            }
+        }
+    }
 }
 
 /// Imports into the main database of a connection, in memory or not, that has no tables yet. The
@@ -135,20 +206,25 @@ fn lent(
     options: &Options,
     monitor: &Monitor,
 ) -> Result<Summary, Error> {
-    let job = Job {
-        sources,
-        destination: Destination::Connection(conn),
-        options,
-        monitor,
-        limits: Limits::new(options),
-    };
-    let path = job.destination.path();
-    let mut files = open(sources, options, &job.scratch(), monitor)
-        .map_err(|error| not_put_aside(error, &path, options, &job.limits, monitor))?;
-    begin(Pass::Only, monitor, &files);
-    let schema = PacketSchema::new(&options.descriptors)?;
-    let statements = Statements::create(conn).map_err(|error| job.failure(error.into()))?;
-    job.run(&mut files, schema, statements, &mut Stopwatch::default())
+    let limits = Limits::new(options);
+    let destination = Destination::Connection(conn);
+    let path = destination.path();
+    let scratch = Scratch::new(&destination.directory(), &limits.disk);
+    let mut files = open(sources, options, &scratch, monitor)
+        .map_err(|error| not_put_aside(error, &path, options, &limits, monitor))?;
+    twice(&mut files, monitor, |files, aligned| {
+        if aligned.is_some() {
+            let undone = conn.execute_batch("ROLLBACK TO timebase_import");
+            undone.map_err(|error| Destination::Connection(conn).write_error(error))?;
+        }
+        let destination = Destination::Connection(conn);
+        let limits = limits.clone();
+        let is_dropped = false;
+        let job = Job { sources, destination, options, monitor, limits, aligned, is_dropped };
+        let schema = PacketSchema::new(&options.descriptors)?;
+        let statements = Statements::create(conn).map_err(|error| job.failure(error.into()))?;
+        job.run(files, schema, statements, &mut Stopwatch::default())
+    })
 }
 
 /// Warnings for the user.
@@ -199,18 +275,31 @@ pub(crate) fn open<'a>(
     scratch: &Scratch,
     monitor: &'a Monitor,
 ) -> Result<Files<'a>, Error> {
+    let may_align = sources.len() > 1
+        && options.align.is_none_or(|mode| !matches!(mode, Align::Report | Align::Off));
     let opening = Opening {
         manifest: options.manifest.as_deref(),
         formats: FORMATS,
         reads: match options.conversion {
-            Conversion::Nearest if !options.split => Reads::Once,
+            Conversion::Nearest if !options.split && !may_align => Reads::Once,
             _ => Reads::Again,
         },
         split: options.split,
     };
-    let opened = Files::open(sources, opening, scratch, monitor).map(|mut files| {
+    let opened = Files::open(sources, opening, scratch, monitor).and_then(|mut files| {
         files.default_clock = options.default_clock;
-        files
+        let said = files.said.as_ref().and_then(|manifest| manifest.align.mode);
+        files.align = options.align.or(said).unwrap_or_default();
+        let is_stored = |source: &Source| matches!(source, Source::File(path) if path.is_file());
+        files.can_be_read_again = opening.reads == Reads::Again || sources.iter().all(is_stored);
+        let has_pairs = files.said.as_ref().is_some_and(|said| said.align.pairs.is_some());
+        if files.align == Align::Pairs && !has_pairs {
+            let place = crate::manifest::Place::default().field("align").field("pairs");
+            let what = "is required by the mode 'pairs': a SELECT of packet_out and packet_in";
+            return Err(Error::Manifest(place.refused(what)));
+        }
+        files.check(options.split)?;
+        Ok(files)
     });
     opened.map_err(|error| match (error, sources) {
         _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled,
@@ -262,6 +351,10 @@ struct Job<'a> {
     options: &'a Options,
     monitor: &'a Monitor,
     limits: Limits,
+    /// The result of the first pass, in the second one.
+    aligned: Option<Aligned>,
+    /// Whether only what messages say of clocks is wanted.
+    is_dropped: bool,
 }
 
 impl<'a> Job<'a> {
@@ -272,7 +365,7 @@ impl<'a> Job<'a> {
         schema: PacketSchema,
         sink: impl Sink,
         stopwatch: &mut Stopwatch,
-    ) -> Result<Summary, Error> {
+    ) -> Result<Ran, Error> {
         // A source that is read twice may not change between the passes.
         let size = files.inputs.total();
         let size = size.filter(|_| self.options.conversion == Conversion::Linear);
@@ -285,7 +378,18 @@ impl<'a> Job<'a> {
         // A trace is refused before the indexes are built.
         let warnings = self.warnings(files, &read)?;
         let names = |file: u32| files.inputs.title(file as usize).to_owned();
-        let (conn, derived) = self.finish(writer, &mut frame, settled, &names)?;
+        // The statement of the user may read any view.
+        let views = match files.said.as_ref().is_some_and(|said| said.align.pairs.is_some()) {
+            true => Late::Made(&Views::All),
+            false => Late::Written(&self.options.views),
+        };
+        let (conn, derived) = self.finish(writer, &mut frame, settled, views, &names)?;
+        if let Some(aligned) = self.align(&conn, &mut frame, files, &derived)? {
+            return Ok(Ran::Again(aligned));
+        }
+        if self.is_dropped {
+            return Ok(Ran::Dropped);
+        }
         let archive = files.inputs.digest()?;
         let sizes: u64 = read.iter().map(|file| file.digest.size).sum();
         let is_whole = size.is_none_or(|size| size == sizes.saturating_add(files.read_ahead()))
@@ -312,7 +416,87 @@ impl<'a> Job<'a> {
         };
         summary.warnings = warnings.told;
         summary.database_bytes = self.destination.complete()?;
-        Ok(summary)
+        Ok(Ran::Done(Box::new(summary)))
+    }
+
+    /// Aligns clocks by causality (rules AL): fills the tables, or returns the relations with which everything is read once
+    /// more.
+    fn align(
+        &self,
+        conn: &Connection,
+        frame: &mut Frame,
+        files: &Files<'_>,
+        derived: &Derived,
+    ) -> Result<Option<Aligned>, Error> {
+        if files.align == Align::Off {
+            return Ok(None);
+        }
+        let said = files.said.as_ref().map(|manifest| &manifest.align);
+        let settings = align::Settings {
+            mode: files.align,
+            max_drift_ppm: said.and_then(|said| said.max_drift_ppm).unwrap_or(align::MAX_DRIFT_PPM),
+            pairs: said.and_then(|said| said.pairs.as_deref()),
+            by_lines: self.options.conversion == Conversion::Linear,
+        };
+        let lacks_events = !self.options.subjects.contains(&Subject::Slices);
+        let is_assumed = |placed: &Placed| {
+            matches!(placed.how, How::Realtime | How::SameClock | How::Assumed | How::Unplaced)
+        };
+        let mut other = None;
+        if lacks_events
+            && self.aligned.is_none()
+            && files.can_be_read_again
+            && derived.placed.iter().any(is_assumed)
+            && files.traces().len() > 1
+        {
+            let directory = self.destination.directory();
+            other = aligned(self.sources, &directory, self.options, self.monitor)?;
+            if let Some(other) = other.take_if(|other| !other.relations.is_empty()) {
+                return Ok(Some(other));
+            }
+        }
+        let ImportContext { place, evidence, .. } = &mut frame.context;
+        let (scratch, trace_time) = (self.scratch(), place.trace_time());
+        place.with_estimates(|place, estimates, _| {
+            let known = align::Known {
+                conn,
+                estimates,
+                parts: &place.clocks.parts,
+                placed: &derived.placed,
+                trace_time,
+                scratch: &scratch,
+            };
+            let mut found = None;
+            let aligned = match self.aligned.as_ref().or(other.as_ref()) {
+                Some(aligned) => aligned,
+                None => {
+                    let all = || align::align(&known, evidence, &settings);
+                    match watched(conn, &self.monitor.cancel, all) {
+                        Ok(all) => found = all,
+                        Err(AlignError::Pairs(error)) => {
+                            self.go_on()?;
+                            let place = crate::manifest::Place::default().field("align");
+                            return Err(Error::Manifest(place.field("pairs").refused(error)));
+                        }
+                        Err(AlignError::Write(error)) => {
+                            self.go_on()?;
+                            return self.with_sqlite(conn, Err(error));
+                        }
+                    }
+                    self.go_on()?;
+                    let Some(found) = &mut found else { return Ok(None) };
+                    if !found.relations.is_empty() && !files.can_be_read_again {
+                        found.give_up();
+                    }
+                    found
+                }
+            };
+            if self.is_dropped || self.aligned.is_none() && !aligned.relations.is_empty() {
+                return Ok(found);
+            }
+            self.step(conn, || aligned.write(&known))?;
+            Ok(None)
+        })
     }
 
     /// Reads all files, and writes the rows of their packets.
@@ -464,6 +648,9 @@ impl<'a> Job<'a> {
         let mut traces = 0;
         let mut unknown = None;
         for file in read {
+            for setting in files.ignored(&file.file, self.options.split) {
+                warnings.told.push(format!("{}, in Chrome's JSON format: {setting}", file.title));
+            }
             if files.is_alone {
                 let name = &file.title;
                 warnings.told.extend(Verdict { file, name, strict }.warnings()?);
@@ -543,7 +730,9 @@ impl<'a> Job<'a> {
     /// at its size limit. A statement that needs several pages at once leaves fewer than the limit.
     fn with_sqlite<T>(&self, conn: &Connection, done: Result<T, WriteError>) -> Result<T, Error> {
         done.map_err(|error| {
-            if error.is_disk_full() && (Room::is_full(conn) || !self.destination.has_no_room()) {
+            let limit = self.options.max_size.map(|size| size.0);
+            if error.is_disk_full() && (Room::is_full(conn) || !self.destination.has_no_room(limit))
+            {
                 self.limits.disk.exceed();
             }
             self.failure(error)
@@ -556,6 +745,7 @@ impl<'a> Job<'a> {
         writer: Writer<impl Sink>,
         frame: &mut Frame,
         settled: SettledRows,
+        views: Late<'_>,
         names: &dyn Fn(u32) -> String,
     ) -> Result<(Opened<'a>, Derived), Error> {
         let is_cancelled = || self.monitor.cancel.load(Ordering::Relaxed);
@@ -611,15 +801,24 @@ impl<'a> Job<'a> {
                 bounded(code, text).insert(&conn, (None, None))?;
             }
             output::indexes(&conn, &indexes, &mut room)?;
-            match is_lent {
-                true => output::make_views(&conn, &self.options.views)?,
-                false => output::write_views(&conn, &self.options.views)?,
+            match views {
+                Late::Written(views) if !is_lent => output::write_views(&conn, views)?,
+                Late::Written(views) | Late::Made(views) => output::make_views(&conn, views)?,
             }
             Ok(())
         };
         self.step(&conn, late)?;
         Ok((conn, derived))
     }
+}
+
+/// The views of a database, which are made after all rows.
+#[derive(Clone, Copy)]
+enum Late<'v> {
+    /// The import itself reads them.
+    Made(&'v Views),
+    /// They are first read when the database is opened again, if the import opened it.
+    Written(&'v Views),
 }
 
 /// The message that mappings of clocks are incomplete.

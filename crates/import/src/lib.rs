@@ -43,12 +43,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod align;
 mod arguments;
 mod compact;
 mod damaged;
 mod definitions;
 mod describe;
 mod error;
+mod evidence;
 mod files;
 mod formats;
 mod frame;
@@ -80,10 +82,12 @@ mod verdict;
 mod watched;
 mod world;
 
-pub use error::{Error, HowFar};
+pub use error::{Error, HowFar, NotForJson};
+pub use formats::FORMATS;
 pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
+pub use ranks::rank;
 pub use rewrite::{LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unmet, rewrite};
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};

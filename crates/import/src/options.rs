@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::manifest::Clock;
+use crate::manifest::{Align, Clock};
 use crate::size::Size;
 use crate::subjects::Subject;
 
@@ -75,6 +75,9 @@ pub struct Options {
     /// The clock of timestamps that name none and have no default (rule FP2), in files for which the manifest does not
     /// name it. Otherwise the snapshots of a file decide.
     pub default_clock: Option<Clock>,
+    /// What the alignment of clocks by causality may change (rule AL20); `None`: what the manifest says, or else
+    /// [`Align::Auto`].
+    pub align: Option<Align>,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
     /// The kinds of events inside packets that become rows.
@@ -108,6 +111,7 @@ impl Default for Options {
             manifest: None,
             split: false,
             default_clock: None,
+            align: None,
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
             views: Views::All,

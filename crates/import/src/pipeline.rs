@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
-use crate::manifest::Refused;
+use crate::manifest::{Align, Refused};
 use timebase_trace::{Digested, End, Input, Monitor, OtherFile, SourceError, TraceType};
 
 use crate::error::WriteError;
@@ -125,8 +125,12 @@ pub(crate) fn run(
             if is_trace {
                 frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
                 let mut session = FileSession::new(frame, rows);
-                let end = formats::read(file.kind, false, &mut input.reader, &mut session)?;
-                stopped(frame, end)?;
+                let end = formats::read(file.kind, false, &mut input.reader, &mut session);
+                // A format passes on the error of its source, which is none of the output.
+                if let Some(failure) = input.failed() {
+                    return Err(failure.into());
+                }
+                stopped(frame, end?)?;
             }
             if let Some(failure) = input.failed() {
                 return Err(failure.into());
@@ -169,11 +173,11 @@ pub(crate) fn survey(
                 let mut input = files.inputs.open_ahead(file.id)?;
                 frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
                 let mut session = FileSession::survey(frame, kept.as_deref_mut(), rows);
-                let end = formats::read(file.kind, true, &mut input.reader, &mut session)?;
-                stopped(frame, end)?;
+                let end = formats::read(file.kind, true, &mut input.reader, &mut session);
                 if let Some(failure) = input.failed() {
                     return Err(failure.into());
                 }
+                stopped(frame, end?)?;
                 frame.end_file(rows)?;
             }
             Ok(())
@@ -193,6 +197,10 @@ pub(crate) fn begin(
     if let Some(manifest) = &files.manifest {
         frame.follow_manifest(manifest, &files.tags(), rows);
         stopped(frame, End::Complete)?;
+    }
+    frame.align(&files.relations, rows);
+    if files.align != Align::Off && files.relations.is_empty() {
+        frame.context.evidence.ask(files.traces().len() > 1);
     }
     frame.name_ranks(files.manifest.as_ref(), &files.rank_names);
     let traces = files.traces();

@@ -8,12 +8,18 @@ use std::io::{self, Read};
 
 use timebase_trace::json::{JsonPieces, Number, Piece, Value};
 
-/// The rank in a file; `None` if it has none, or is not readable.
+/// The rank of a file in JSON in a training job; `None` if the file has none, or is not readable.
+///
+/// ```
+/// let trace = r#"{"traceEvents": [], "distributedInfo": {"rank": 3}}"#;
+/// assert_eq!(timebase_import::rank(trace.as_bytes())?, Some(3));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 ///
 /// If the file cannot be read.
-pub(crate) fn rank(input: impl Read) -> io::Result<Option<i64>> {
+pub fn rank(input: impl Read) -> io::Result<Option<i64>> {
     let mut pieces = JsonPieces::new(input);
     while let Some(piece) = pieces.next()? {
         if let Piece::Member { key, value: Some(value), .. } = piece

@@ -68,6 +68,8 @@ pub struct Summary {
 pub struct Placement {
     /// The name of the file.
     pub file: Option<String>,
+    /// Whether the file is in Chrome's JSON format.
+    pub is_json: bool,
     /// The row of the machine.
     pub machine: u32,
     /// The machine's name, from the manifest or from the machine itself.
@@ -90,10 +92,12 @@ pub struct Placement {
 pub enum How {
     /// Its clock is trace time.
     TraceTime,
-    /// Its snapshots.
+    /// Its snapshots; for a file in JSON, the statements of its producer.
     Snapshots,
     /// Its machine asked another machine for the time.
     RemoteSync,
+    /// Messages between machines prove how their clocks relate (rule AL20).
+    Causality,
     /// The manifest says how its clocks relate.
     Manifest,
     /// It is assumed that wall clocks agree.
@@ -117,6 +121,7 @@ impl How {
             How::TraceTime => "trace_time",
             How::Snapshots => "snapshots",
             How::RemoteSync => "remote_sync",
+            How::Causality => "causality",
             How::Manifest => "manifest",
             How::Realtime => "realtime",
             How::SameClock => "same_clock",

@@ -43,10 +43,15 @@ impl Verdict<'_> {
 
     fn not_a_trace(&self, why: String) -> Error {
         let source_name = self.name();
+        // A file in no known format was read as packets, which says nothing about a text.
+        let lacks = self.file.other.as_ref().and_then(|other| other.lacks);
+        let lacks = lacks.filter(|_| !self.file.file.has_own_clock());
+        let why = lacks.map_or(why, |lacks| lacks.to_string());
         match (self.file.other.clone(), self.file.compression) {
             (None, _) => Error::NotATrace { source_name, why },
-            (Some(other), None) => Error::OtherFile { source_name, why, other },
+            (Some(other), None) => Error::OtherFile { source_name, why, other: Box::new(other) },
             (Some(other), Some(compression)) => {
+                let other = Box::new(other);
                 Error::OtherFileInside { source_name, compression, why, other }
             }
         }
@@ -68,6 +73,8 @@ impl Verdict<'_> {
         let mut warnings = Vec::new();
         warnings.extend(self.damage()?);
         warnings.extend(self.corruption()?);
+        let of_format = self.file.read.warnings.iter();
+        warnings.extend(of_format.map(|text| format!("{}: {text}", self.name)));
         if let Some(flaw) = &self.file.flaw {
             let (source_name, why) = (self.name(), flaw.clone());
             if self.strict {

@@ -65,6 +65,7 @@ fn manifest() -> impl Strategy<Value = Manifest> {
         attributes: attributes.into_iter().collect(),
         files,
         trace_time,
+        ..Manifest::default()
     })
 }
 

@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use rusqlite::{Connection, Row};
 
 use crate::error::{Error, Reading};
-use crate::text::shown;
+use crate::text::{counted, shown};
 
 /// The limit for clocks and hops; a trace can have more sequences with their own clocks than a page
 /// should show.
 const MOST: i64 = 5_000;
+
+/// The number of a file's own clock, which events of JSON traces have.
+pub const TRACE_FILE: i64 = 11;
 
 /// A clock, with the columns of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +53,8 @@ pub enum HopSource {
     Snapshot(Taker),
     /// One machine asked the other for the time.
     RemoteSync,
+    /// No message arrives before it is sent.
+    Causality,
     Manifest,
     /// The producer of a JSON trace told the time of its clock.
     Producer,
@@ -72,6 +77,7 @@ impl HopSource {
             b"writer" => HopSource::Snapshot(Taker::Writer),
             b"ftrace" => HopSource::Snapshot(Taker::Ftrace),
             b"remote_sync" => HopSource::RemoteSync,
+            b"causality" => HopSource::Causality,
             b"manifest" => HopSource::Manifest,
             b"json" => HopSource::Producer,
             b"assumed" => HopSource::Assumed,
@@ -107,6 +113,9 @@ pub struct Clock {
     pub label: String,
     pub snapshots: u64,
     pub packets: u64,
+    /// Whether its packets are events of JSON traces.
+    pub is_json: bool,
+    /// Whether it leads to BOOTTIME or to trace time.
     pub has_path: bool,
     pub is_monotonic: bool,
     /// Whether it wrapped or restarted, if the import knows.
@@ -116,6 +125,14 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// A number of its packets, in words.
+    pub fn counted(&self, packets: u64) -> String {
+        match self.is_json {
+            true => counted(packets, "event", "events"),
+            false => counted(packets, "packet", "packets"),
+        }
+    }
+
     /// The reason why nothing is converted from it; `None` if conversions use it.
     pub fn fault(&self) -> Option<&'static str> {
         match self.turned {
@@ -123,6 +140,7 @@ impl Clock {
             Some(Turn::Restarted) => Some("it restarted"),
             None if self.has_path => None,
             None if !self.is_monotonic => Some("it went backwards"),
+            None if self.is_json => Some("leads nowhere"),
             None if self.snapshots == 0 => Some("in no snapshot"),
             None => Some("leads nowhere"),
         }
@@ -220,7 +238,7 @@ pub fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 /// A finite number, so the code never computes with infinity.
-fn finite(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<f64>> {
+pub fn finite(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<f64>> {
     let number: Option<f64> = row.get(column)?;
     Ok(number.filter(|number| number.is_finite()))
 }
@@ -243,9 +261,16 @@ fn label(key: Key, name: Option<String>) -> String {
 
 fn clocks(database: &Connection) -> rusqlite::Result<Vec<Clock>> {
     let mut statement = database.prepare(
-        "SELECT c.machine_id, c.clock_id, c.seq_id, c.name, c.snapshots, c.packets, c.path IS NOT NULL, c.is_monotonic, c.trace_file_id,
-                t.kind, t.worst_ns
+        "SELECT c.machine_id, c.clock_id, c.seq_id, c.name, c.snapshots, c.packets,
+                c.path IS NOT NULL OR (c.machine_id, c.clock_id, c.seq_id, coalesce(c.trace_file_id, -1)) IN (
+                  SELECT machine_id, clock_id, seq_id, file FROM clock_route
+                  WHERE to_clock_id = (SELECT value FROM fact WHERE name = 'trace_time_clock_id')),
+                c.is_monotonic, c.trace_file_id,
+                t.kind, t.worst_ns,
+                iif(c.clock_id = 11, f.trace_type,
+                  (SELECT max(trace_type) FROM trace_file WHERE trace_type IN ('json', 'proto'))) IS 'json'
          FROM clock AS c
+         LEFT JOIN trace_file AS f ON f.id = c.trace_file_id
          LEFT JOIN (
            SELECT machine_id, clock_id, seq_id, trace_file_id, kind, max(worst_ns) AS worst_ns FROM clock_turn GROUP BY 1, 2, 3, 4
          ) AS t
@@ -259,6 +284,7 @@ fn clocks(database: &Connection) -> rusqlite::Result<Vec<Clock>> {
             label: label(key, row.get(3)?),
             snapshots: natural(row, 4)?,
             packets: natural(row, 5)?,
+            is_json: row.get(11)?,
             has_path: row.get(6)?,
             is_monotonic: row.get(7)?,
             turned: match row.get::<_, Option<String>>(9)?.as_deref() {

@@ -4,7 +4,50 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::clocks::{Key, natural};
 use crate::error::{Error, Reading};
-use crate::text::{shown, shown_up_to};
+use crate::text::{counted, shown, shown_up_to};
+
+/// The formats of the traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Formats {
+    Perfetto,
+    Json,
+    Both,
+}
+
+impl Formats {
+    fn read(database: &Connection) -> rusqlite::Result<Formats> {
+        let sql = "SELECT count(*) FILTER (WHERE trace_type = 'json'), count(*) FILTER (WHERE trace_type = 'proto') FROM trace_file";
+        let counts = database.query_row(sql, [], |row| Ok((natural(row, 0)?, natural(row, 1)?)))?;
+        Ok(match counts {
+            (0, _) => Formats::Perfetto,
+            (_, 0) => Formats::Json,
+            _ => Formats::Both,
+        })
+    }
+
+    /// The name of the traces' packets and events.
+    pub fn packets(self) -> &'static str {
+        match self {
+            Formats::Perfetto => "packets",
+            Formats::Json => "events",
+            Formats::Both => "packets and events",
+        }
+    }
+
+    /// The name of one of them.
+    pub fn one(self) -> &'static str {
+        match self {
+            Formats::Perfetto => "packet",
+            Formats::Json => "event",
+            Formats::Both => "packet or event",
+        }
+    }
+
+    /// A number of them.
+    pub fn counted(self, number: u64) -> String {
+        counted(number, self.one(), self.packets())
+    }
+}
 
 /// A trace, in a few numbers.
 #[derive(Debug)]
@@ -13,6 +56,7 @@ pub struct Facts {
     pub noted: Vec<(&'static str, String)>,
     /// The name of the trace.
     pub name: Option<String>,
+    pub formats: Formats,
     /// Whether `ts` is an estimate between two snapshots instead of a conversion by the nearest
     /// one.
     pub is_linear: bool,
@@ -22,6 +66,7 @@ pub struct Facts {
     pub trace_machine: i64,
     /// The file that owns it, or -1.
     pub trace_file: i64,
+    /// Packets, and events of JSON traces.
     pub packets: u64,
     pub placed: u64,
     pub unplaced: u64,
@@ -58,9 +103,11 @@ impl Facts {
     /// Reads them from the database.
     pub fn read(database: &Connection) -> Result<Facts, Error> {
         let (packets, placed, unplaced) = database
-            .query_row("SELECT count(*), count(ts), count(unresolved) FROM packet", [], |row| {
-                Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?))
-            })
+            .query_row(
+                "SELECT count(*) FILTER (WHERE type IS NOT 'json_member'), count(ts), count(unresolved) FROM packet",
+                [],
+                |row| Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?)),
+            )
             .reading("packets")?;
         let wrong = database
             .query_row("SELECT coalesce(sum(packets), 0) FROM clock_turn", [], |row| {
@@ -103,6 +150,7 @@ impl Facts {
             .reading("the clock of trace time")?;
         Ok(Facts {
             noted,
+            formats: Formats::read(database).reading("files")?,
             name: file.filter(|file| !file.is_empty()).map(shown),
             is_linear: fact(database, "conversion")?.as_deref() == Some("linear"),
             trace_clock,
@@ -153,7 +201,7 @@ fn span(database: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
         "SELECT min(start_ts), max(end_ts) FROM (
            SELECT typical_start_ts AS start_ts, typical_end_ts AS end_ts FROM trace_bounds
            UNION ALL
-           SELECT min(ts), max(ts) FROM clock_snapshot WHERE source NOT IN ('manifest', 'assumed')
+           SELECT min(ts), max(ts) FROM clock_snapshot WHERE source NOT IN ('causality', 'manifest', 'assumed', 'json')
          )",
         [],
         both,

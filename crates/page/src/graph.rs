@@ -29,7 +29,7 @@ use crate::facts::BOOTTIME;
 use crate::hop::gigahertz;
 use crate::palette::{BAR, DOT, GRID, INK, MUTED, OUTLIER, PANEL, STEP};
 use crate::parts::Parts;
-use crate::text::{count, counted, digits};
+use crate::text::{count, counted, digits, duration};
 
 /// Up to this many clocks of sequences have their own boxes.
 const ALONE: usize = 5;
@@ -273,7 +273,7 @@ fn alike(one: Key, other: Key) -> bool {
 }
 
 fn used(clock: &Clock) -> String {
-    counted(clock.packets, "packet", "packets")
+    clock.counted(clock.packets)
 }
 
 /// The texts on a hop: the number of snapshots and the drift, or the other basis of the relation.
@@ -282,6 +282,10 @@ fn said(hops: &[&Hop]) -> (String, String) {
     match hops.first().map(|hop| hop.source) {
         Some(HopSource::Manifest) => return related("by the manifest", "an offset"),
         Some(HopSource::Producer) => return related("by the producer", "an offset"),
+        Some(HopSource::Causality) => {
+            let error = hops.iter().map(|hop| hop.worst_ns).fold(0.0, f64::max);
+            return related("by messages", &format!("to {}", duration(error)));
+        }
         Some(HopSource::Assumed) => return related("assumed the same", "nothing tells"),
         _ => {}
     }
@@ -331,6 +335,7 @@ fn paint(area: &Area<'_>, nodes: &[Node]) -> Result<(), Failure> {
                 source => {
                     let (colour, width) = match source {
                         Some(HopSource::RemoteSync) => (DOT, 5),
+                        Some(HopSource::Causality) => (INK, 5),
                         Some(HopSource::Manifest | HopSource::Producer) => (BAR, 5),
                         _ => (MUTED, 2),
                     };

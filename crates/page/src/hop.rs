@@ -1,18 +1,14 @@
 //! A hop: its explanation in a sentence, and its plot.
 
-use plotters::chart::{ChartBuilder, ChartContext};
-use plotters::coord::cartesian::Cartesian2d;
-use plotters::coord::types::RangedCoordf64;
-use plotters::element::{Circle, Cross, PathElement, Polygon, Rectangle, Text, TriangleMarker};
-use plotters::prelude::SVGBackend;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::element::{Circle, PathElement, Polygon};
 use plotters::style::{Color, ShapeStyle};
 
 use crate::band::{Corner, Stretch};
+use crate::chart::{Axes, Chart, bounds, draw_outliers, draw_steps, within};
 use crate::clocks::Hop;
-use crate::draw::{self, Failure, SCALE, TEXT, svg, text, tick};
+use crate::draw::{self, Failure, SCALE, svg};
 use crate::error::Error;
-use crate::palette::{BAND, DOT, GRID, INK, LINE, MUTED, OUTLIER, STEP};
+use crate::palette::{BAND, DOT, LINE};
 use crate::text::{Unit, count, counted, digits, duration};
 use crate::trail::{Dot, Step, Trail};
 
@@ -22,10 +18,6 @@ const SIZE: (i32, i32) = (344, 236);
 
 /// A drift that is worth a sentence, in ppm.
 const LEAST_DRIFT: f64 = 0.05;
-
-/// The part of the width that the size of a step takes. It is written beside the step if there is
-/// room.
-const LABEL: f64 = 0.2;
 
 /// An outlier has its true place up to this many heights of the line's range outside of it, and a
 /// band counts up to this many times the usual error.
@@ -255,15 +247,6 @@ impl Scene {
     }
 }
 
-/// The least and the greatest value; 0 if there are none.
-fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let found = values.filter(|value| value.is_finite()).fold(None, |found, value| {
-        let (low, high): (f64, f64) = found.unwrap_or((value, value));
-        Some((low.min(value), high.max(value)))
-    });
-    found.unwrap_or((0.0, 0.0))
-}
-
 /// The time range of a hop's plot. It is all of the trace up to its last event, because times far
 /// from a reading are less certain. But if the readings would be a speck in it, it is only the
 /// readings and a part of the trace around them.
@@ -331,68 +314,14 @@ fn axis(hop: &Hop, scene: &Scene, unit: Unit, has_steps: bool) -> String {
     format!("{to} − {rate}{from}, {}; less {}", unit.name, less.join(", "))
 }
 
-/// A chart while it is drawn.
-type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-
-/// The ranges and units of the times and values in a chart.
-struct Axes {
-    x: (f64, f64),
-    y: (f64, f64),
-    x_unit: Unit,
-    y_unit: Unit,
-}
-
-impl Axes {
-    fn x(&self, at: f64) -> f64 {
-        at.clamp(self.x.0, self.x.1) / self.x_unit.ns
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        value.clamp(self.y.0, self.y.1) / self.y_unit.ns
-    }
-
-    fn point(&self, (at, value): (f64, f64)) -> (f64, f64) {
-        (self.x(at), self.y(value))
-    }
-
-    /// The left and the right.
-    fn sides(&self) -> (f64, f64) {
-        (self.x(self.x.0), self.x(self.x.1))
-    }
-
-    /// The lowest and the highest.
-    fn heights(&self) -> (f64, f64) {
-        (self.y(self.y.0), self.y(self.y.1))
-    }
-}
-
 fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Result<(), Failure> {
     let axes = Axes { x: scene.x, y: scene.y, x_unit: Unit::of(scene.x.1 - scene.x.0), y_unit };
-    let ((left, right), (bottom, top)) = (axes.sides(), axes.heights());
-    let mut chart = ChartBuilder::on(area)
-        .margin_top(8 * SCALE)
-        .margin_right(14 * SCALE)
-        .y_label_area_size(52 * SCALE)
-        .x_label_area_size(36 * SCALE)
-        .build_cartesian_2d(left..right, bottom..top)?;
-
+    let mut chart = axes.chart(area)?;
     for band in bands(scene, &trail.steps) {
         let points: Vec<(f64, f64)> = band.into_iter().map(|point| axes.point(point)).collect();
         chart.draw_series([Polygon::new(points, BAND.filled())])?;
     }
-    chart
-        .configure_mesh()
-        .light_line_style(GRID.mix(0.0))
-        .bold_line_style(GRID)
-        .axis_style(MUTED)
-        .label_style(text(INK))
-        .x_labels(6)
-        .y_labels(5)
-        .x_label_formatter(&tick)
-        .y_label_formatter(&tick)
-        .x_desc(format!("{} since the trace began", axes.x_unit.name))
-        .axis_desc_style(text(MUTED))
-        .draw()?;
+    axes.mesh(&mut chart, "since the trace began")?;
     draw_steps(&mut chart, &trail.steps, &axes)?;
     let line = outline(scene).into_iter().map(|point| axes.point(point));
     let line: Vec<(f64, f64)> = line.collect();
@@ -400,28 +329,6 @@ fn draw(area: &draw::Area<'_>, trail: &Trail, scene: &Scene, y_unit: Unit) -> Re
     chart.draw_series([PathElement::new(line, style)])?;
     draw_readings(&mut chart, &scene.bars, trail.is_joined(), &axes)?;
     draw_outliers(&mut chart, &scene.outliers, &axes)
-}
-
-/// The times when a clock was set, each with the size of the step if there is room for the text.
-fn draw_steps(chart: &mut Chart<'_>, steps: &[Step], axes: &Axes) -> Result<(), Failure> {
-    let ((left, right), (bottom, top)) = (axes.sides(), axes.heights());
-    let mut labelled = f64::NEG_INFINITY;
-    for step in steps {
-        let Step { from, until, size_ns } = *step;
-        let area = [(axes.x(from), bottom), (axes.x(until), top)];
-        chart.draw_series([Rectangle::new(area, STEP.mix(0.25).filled())])?;
-        let middle = axes.x(from / 2.0 + until / 2.0);
-        if middle - labelled > LABEL * (right - left) {
-            labelled = middle;
-            let is_left = middle - left < (right - left) / 2.0;
-            let side = if is_left { HPos::Left } else { HPos::Right };
-            let sign = if size_ns > 0.0 { "+" } else { "" };
-            let style = text(STEP).pos(Pos::new(side, VPos::Top));
-            let label = format!("{sign}{}", duration(size_ns));
-            chart.draw_series([Text::new(label, (middle, top), style)])?;
-        }
-    }
-    Ok(())
 }
 
 /// The readings: a bar for many readings, or a dot for each.
@@ -441,26 +348,6 @@ fn draw_readings(
             Circle::new(axes.point((*at, *value)), 3 * SCALE, DOT.filled())
         }))?;
     }
-    Ok(())
-}
-
-/// Outliers in their places, or at the edge of the plot if they are beyond it.
-fn draw_outliers(
-    chart: &mut Chart<'_>,
-    outliers: &[(f64, f64)],
-    axes: &Axes,
-) -> Result<(), Failure> {
-    let (low, high) = axes.y;
-    let (near, far): (Vec<_>, Vec<_>) =
-        outliers.iter().partition(|(_, value)| (low..=high).contains(value));
-    let cross = ShapeStyle::from(OUTLIER).stroke_width(4);
-    chart.draw_series(
-        near.into_iter().map(|point| Cross::new(axes.point(point), 4 * SCALE, cross)),
-    )?;
-    chart.draw_series(far.into_iter().map(|point| {
-        let size = if point.1 > high { TEXT / 3 } else { -TEXT / 3 };
-        TriangleMarker::new(axes.point(point), size, OUTLIER.filled())
-    }))?;
     Ok(())
 }
 
@@ -496,25 +383,4 @@ fn bands(scene: &Scene, steps: &[Step]) -> Vec<Vec<(f64, f64)>> {
             band
         })
         .collect()
-}
-
-/// A line with a corner where it leaves the plot, so cutting it off there does not bend the rest.
-fn within(line: &[(f64, f64)], (low, high): (f64, f64)) -> Vec<(f64, f64)> {
-    let mut cut: Vec<(f64, f64)> = Vec::new();
-    for (index, &(x, y)) in line.iter().enumerate() {
-        if let Some(&(before_x, before_y)) = index.checked_sub(1).and_then(|index| line.get(index))
-        {
-            let mut crossings: Vec<f64> = [low, high]
-                .iter()
-                .map(|edge| (edge - before_y) / (y - before_y))
-                .filter(|part| *part > 0.0 && *part < 1.0)
-                .collect();
-            crossings.sort_by(f64::total_cmp);
-            for part in crossings {
-                cut.push((before_x + part * (x - before_x), before_y + part * (y - before_y)));
-            }
-        }
-        cut.push((x, y));
-    }
-    cut
 }

@@ -24,17 +24,22 @@
 //! `kuva` is 95,000 lines, has an incompatible version every other month, and only draws its own
 //! kinds of plots; an axis of `charts-rs` has categories, not numbers.
 
+mod aligned;
 mod band;
+mod chart;
 mod clocks;
+mod corridor;
 mod draw;
 mod error;
 mod facts;
 mod findings;
 mod graph;
 mod hop;
+mod messages;
 mod page;
 mod palette;
 mod parts;
+mod said;
 mod strips;
 mod sync;
 mod table;

@@ -12,13 +12,15 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rusqlite::Connection;
 
-use crate::clocks::{Clocks, Hop, Turn};
+use crate::aligned::{self, Messages};
+use crate::clocks::{Clocks, Hop, HopSource, TRACE_FILE, Turn};
 use crate::error::Error;
-use crate::facts::{BOOTTIME, Facts};
+use crate::facts::{BOOTTIME, Facts, Formats};
 use crate::findings::{Finding, Findings, Severity};
 use crate::graph::Graph;
 use crate::hop::{self, Plot};
 use crate::parts::Parts;
+use crate::said::Said;
 use crate::strips::Strips;
 use crate::sync::{self, Syncs};
 use crate::text::{count, counted, digits, duration, share, shown};
@@ -31,6 +33,15 @@ const STYLE: &str = include_str!("page.css");
 const PLOTS: usize = 24;
 /// The number of hops with a line in the table below.
 const LISTED: usize = 100;
+
+/// The bases of relations between clocks that no snapshot holds together, with their colours.
+const RELATIONS: [(HopSource, &str, &str); 5] = [
+    (HopSource::RemoteSync, "--dot", "one machine asked the other for the time"),
+    (HopSource::Causality, "--ink", "messages say so: none arrives before it is sent"),
+    (HopSource::Manifest, "--bar", "the manifest says so"),
+    (HopSource::Producer, "--bar", "the producer of a JSON trace says so"),
+    (HopSource::Assumed, "--outlier", "dashed: assumed, because nothing measured it"),
+];
 
 /// Up to this many findings of one kind are open; the reader can unfold the others.
 const UNFOLDED: usize = 2;
@@ -45,7 +56,9 @@ pub struct Page<'a> {
     plots: Vec<Plot>,
     strips: Option<Strips>,
     parts: Parts,
+    said: Said,
     syncs: Syncs,
+    messages: Messages,
     reports: &'a [Report],
 }
 
@@ -64,14 +77,17 @@ impl<'a> Page<'a> {
             Some(span) => strips::draw(database, &clocks, span)?,
             None => None,
         };
+        let said = Said::read(database, &clocks)?;
         Ok(Page {
             name: facts.name.clone().unwrap_or_else(|| shown(name)),
             findings: Findings::read(database)?,
             graph: graph::draw(&clocks, &parts, facts.trace_time())?,
             syncs: sync::draw(database, &clocks, begin)?,
+            messages: aligned::draw(database, &clocks, begin)?,
             plots: plots(database, &clocks, &facts)?,
             strips,
             parts,
+            said,
             facts,
             clocks,
             reports,
@@ -130,8 +146,16 @@ impl Page<'_> {
                         @if !self.syncs.shown.is_empty() {
                             (section("sync", "What machines asked each other", &self.sync_section()))
                         }
-                        (section("hops", "How each clock runs", &self.hops_section()))
-                        (section("packets", "Where packets lie, and where the snapshots are", &self.strips_section()))
+                        @if !self.messages.shown.is_empty() {
+                            (section("messages", "What messages say of the clocks", &self.messages_section()))
+                        }
+                        @if self.facts.formats != Formats::Perfetto {
+                            (section("said", "What producers said of their clocks", &self.said_section()))
+                        }
+                        @if self.facts.formats != Formats::Json {
+                            (section("hops", "How each clock runs", &self.hops_section()))
+                        }
+                        (section("packets", self.strips_title(), &self.strips_section()))
                         @for report in self.reports.iter().filter(|report| !report.is_folded) {
                             (section(&report.name, &report.title, &tables(report)))
                         }
@@ -142,8 +166,15 @@ impl Page<'_> {
                     }
                     footer {
                         "Made by timebase " (env!("CARGO_PKG_VERSION"))
-                        ". All times are in the database, and every picture is of its tables clock_snapshot, clock_hop, clock_hop_reading and clock_mapping_linear"
-                        @if self.parts.all > 1 { ", placement and remote_clock_sync" }
+                        ". All times are in the database, and every picture is of its tables "
+                        @match self.facts.formats {
+                            Formats::Json => { "packet and clock_hop" },
+                            _ => {
+                                "clock_snapshot, clock_hop, clock_hop_reading and clock_mapping_linear"
+                                @if self.parts.all > 1 { ", placement and remote_clock_sync" }
+                            }
+                        }
+                        @if !self.messages.shown.is_empty() { ", clock_alignment and clock_alignment_knot" }
                         "."
                     }
                 }
@@ -164,12 +195,12 @@ impl Page<'_> {
                     dt { "On trace time" }
                     dd #share {
                         (share(facts.placed, timed))
-                        small { (count(i128::from(facts.placed))) " of " (counted(timed, "packet", "packets")) " with a timestamp" }
+                        small { (count(i128::from(facts.placed))) " of " (facts.formats.counted(timed)) " with a timestamp" }
                         @if facts.wrong > 0 { small { (count(facts.wrong)) " of these at a wrong time" } }
                     }
                 }
                 div {
-                    dt { "Packets" }
+                    dt { (capital(facts.formats.packets())) }
                     dd #packet-count {
                         (count(i128::from(facts.packets)))
                         @if let Some((begin, end)) = facts.bounds { small { "in " (duration(distance(begin, end))) } }
@@ -191,9 +222,11 @@ impl Page<'_> {
                         small { (counted(self.clocks.all_hops, "hop", "hops")) " between them" }
                     }
                 }
-                div {
-                    dt { "Worst error between snapshots" }
-                    dd #worst { (self.worst()) }
+                @if facts.formats != Formats::Json {
+                    div {
+                        dt { "Worst error between snapshots" }
+                        dd #worst { (self.worst()) }
+                    }
                 }
             }
             p.noted {
@@ -210,9 +243,13 @@ impl Page<'_> {
         let trace_time = self.facts.trace_time();
         let trace_clock = self.clocks.clocks.iter().find(|clock| clock.key == trace_time);
         let trace_clock = trace_clock.map_or("BOOTTIME", |clock| clock.label.as_str());
-        let how = match self.facts.is_linear {
-            true => "by the line between two snapshots",
-            false => "by the nearest snapshot",
+        let how = match (self.facts.formats, self.facts.is_linear) {
+            (Formats::Json, _) if trace_time.id == TRACE_FILE => ", the file's own clock",
+            (Formats::Json, _) => "",
+            (Formats::Perfetto, true) => ", by the line between two snapshots",
+            (Formats::Perfetto, false) => ", by the nearest snapshot",
+            (Formats::Both, true) => "; packets by the line between two snapshots",
+            (Formats::Both, false) => "; packets by the nearest snapshot",
         };
         let facts = &self.facts;
         let placed = facts.placed.saturating_add(facts.inside.0);
@@ -221,9 +258,9 @@ impl Page<'_> {
             return format!("No event stands on {trace_clock}.");
         }
         let mut said = match unplaced {
-            0 => format!("Every event stands on {trace_clock}, {how}"),
+            0 => format!("Every event stands on {trace_clock}{how}"),
             _ => format!(
-                "{} of {} events stand on {trace_clock}, {how}",
+                "{} of {} events stand on {trace_clock}{how}",
                 count(placed),
                 count(placed.saturating_add(unplaced))
             ),
@@ -291,15 +328,31 @@ impl Page<'_> {
         let Some(graph) = &self.graph else {
             return html! { p.none { "The trace has no clocks." } };
         };
+        let is_json = self.facts.formats == Formats::Json;
+        if let [clock] = self.clocks.clocks.as_slice()
+            && is_json
+        {
+            return html! { p.none { "The trace has one clock, " (clock.label) "." } };
+        }
         html! {
-            p.about { "Each clock leads to the one above it on its line, by the snapshots that hold both. ppm: how much faster the clock above runs." }
-            @if !self.clocks.relations.is_empty() {
-                p.about { "Clocks of two machines or files were never read together; the line shows how they relate:" }
-                p.notes.key {
-                    span { i style="background:var(--dot)" {} "one machine asked the other for the time" }
-                    span { i style="background:var(--bar)" {} "the manifest says so" }
-                    span { i style="background:var(--outlier)" {} "dashed: assumed, because nothing measured it" }
+            @if is_json {
+                p.about {
+                    "Each clock leads to the one above it on its line, at a fixed offset"
+                    @if self.clocks.relations.iter().any(|hop| hop.source == HopSource::Causality) { " or along its messages" }
+                    ":"
                 }
+            } @else {
+                p.about { "Each clock leads to the one above it on its line, by the snapshots that hold both. ppm: how much faster the clock above runs." }
+                @if !self.clocks.relations.is_empty() {
+                    p.about { "No snapshot read clocks of two machines or files together; the line shows how they relate:" }
+                }
+            }
+            @if !self.clocks.relations.is_empty() {
+                p.notes.key { @for (source, colour, said) in RELATIONS {
+                    @if self.clocks.relations.iter().any(|hop| hop.source == source) {
+                        span { i style={ "background:var(" (colour) ")" } {} (said) }
+                    }
+                } }
             }
             figure.graph role="img" aria-label="The clock graph" style={ "--width:" (graph.width) "px" } { (PreEscaped(&graph.svg)) }
             @if graph.left_out > 0 {
@@ -312,7 +365,15 @@ impl Page<'_> {
         let parts = &self.parts;
         let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), |ns| duration(ns as f64));
         html! {
-            p.about { "The data of each machine in each file, and the offset from its BOOTTIME to trace time." }
+            p.about {
+                "The data of each machine in each file, and the offset from its "
+                @match self.facts.formats {
+                    Formats::Perfetto => { "BOOTTIME" },
+                    Formats::Json => { "clock" },
+                    Formats::Both => { "BOOTTIME, or from the clock of a JSON trace," },
+                }
+                " to trace time."
+            }
             div.wide { table {
                 thead { tr {
                     @for column in ["file", "machine", "how", "added", "give or take", "clocks"] {
@@ -331,7 +392,7 @@ impl Page<'_> {
                         }
                         td.number { (time(part.offset)) }
                         td.number { (time(part.error)) }
-                        td { @if part.is_isolated { "its own" } @else { "the machine's" } }
+                        td { @if part.has_own_clocks { "its own" } @else { "the machine's" } }
                     }
                 } }
             } }
@@ -360,6 +421,73 @@ impl Page<'_> {
             @if self.syncs.left_out > 0 {
                 p.none { (counted(self.syncs.left_out as u64, "pair of clocks more", "pairs of clocks more")) ", in the table remote_clock_sync." }
             }
+        }
+    }
+
+    fn messages_section(&self) -> Markup {
+        let shown = &self.messages.shown;
+        let has_plot = shown.iter().any(|pair| pair.corridor.is_some());
+        html! {
+            p.about {
+                "No message arrives before it is sent. So each message from one clock to another says how far the other is ahead at most, "
+                "and each one back says how far at least. The true offset lies between."
+            }
+            @if has_plot {
+                p.notes.key {
+                    span { i style="background:var(--band)" {} "the offsets that messages allow" }
+                    span { i style="background:var(--line)" {} "the estimate" }
+                    span { i style="background:var(--dot)" {} "a message that says at most" }
+                    span { i style="background:var(--bar)" {} "one that says at least" }
+                    span { i style="background:var(--outlier)" {} "crosses: violated, they contradict the others" }
+                    span { i style="background:var(--muted)" {} "crosses: suspect, probably stamped late" }
+                    span { i style="background:var(--step)" {} "steps: a clock was set, or slept" }
+                }
+            }
+            div.plots {
+                @for pair in shown {
+                    figure {
+                        h3 { (pair.title) }
+                        @if let Some(corridor) = &pair.corridor {
+                            p.notes { (corridor.axis) }
+                            div role="img" aria-label=(pair.title) { (PreEscaped(&corridor.svg)) }
+                        }
+                        p.notes { (pair.notes) }
+                        p.notes { (pair.verdict) }
+                    }
+                }
+            }
+            @if self.messages.left_out > 0 {
+                p.none { (counted(self.messages.left_out, "pair of clocks more", "pairs of clocks more")) ", in the table clock_alignment." }
+            }
+        }
+    }
+
+    /// The statements of JSON traces' producers about their clocks.
+    fn said_section(&self) -> Markup {
+        let said = &self.said;
+        if said.shown.is_empty() {
+            return html! { p.none { "Nothing: the time of day at which their clocks began is unknown." } };
+        }
+        // An import for a page leaves the texts of packets out.
+        let has_texts = said.shown.iter().any(|statement| statement.text.is_some());
+        html! {
+            p.about { "TRACE_FILE is the clock of the events in a file. These statements relate it to other clocks." }
+            div.wide { table {
+                thead { tr {
+                    @if has_texts { th { "in the trace" } }
+                    th { "so these are one instant" }
+                    th { "time of day (UTC)" }
+                } }
+                tbody { @for statement in &said.shown {
+                    tr {
+                        @if has_texts { td { (statement.text.as_deref().unwrap_or("–")) } }
+                        td { (statement.readings.join(" = ")) }
+                        td { (statement.date.as_deref().unwrap_or("–")) }
+                    }
+                } }
+            } }
+            @let more = said.all.saturating_sub(said.shown.len() as u64);
+            @if more > 0 { p.none { "… and " (count(i128::from(more))) " more, in the table clock_snapshot." } }
         }
     }
 
@@ -403,28 +531,50 @@ impl Page<'_> {
         }
     }
 
+    fn strips_title(&self) -> &'static str {
+        match self.facts.formats {
+            Formats::Perfetto => "Where packets lie, and where the snapshots are",
+            Formats::Json => "Where events lie",
+            Formats::Both => "Where packets and events lie, and where the snapshots are",
+        }
+    }
+
     fn strips_section(&self) -> Markup {
         let Some(strips) = &self.strips else {
-            return html! { p.none { "No packet is on trace time." } };
+            return html! { p.none { "No " (self.facts.formats.one()) " is on trace time." } };
         };
+        let packets = self.facts.formats.packets();
         html! {
-            p.about { "Each bar counts the packets in a part of the trace; the marks below are snapshots of their clock. Far from a snapshot, a time is less certain." }
+            p.about {
+                "Each bar counts the " (packets) " in a part of the trace"
+                @if self.facts.formats == Formats::Json { "." } @else {
+                    "; the marks below are snapshots of their clock. Far from a snapshot, a time is less certain."
+                }
+            }
             figure.one {
                 @for strip in &strips.shown {
                     h3 { (strip.label) }
                     p.notes { (strip.said) }
-                    div role="img" aria-label={ "Packets along the trace, on " (strip.label) } { (PreEscaped(&strip.svg)) }
+                    div role="img" aria-label={ (capital(packets)) " along the trace, on " (strip.label) } { (PreEscaped(&strip.svg)) }
                 }
                 div role="img" aria-label="Time since the trace began" { (PreEscaped(&strips.axis)) }
             }
             @if strips.left_out > 0 {
                 p.none {
-                    (counted(strips.left_out, "clock more", "clocks more")) ", with fewer packets each, "
-                    (counted(strips.packets_left_out, "packet", "packets")) " together."
+                    (counted(strips.left_out, "clock more", "clocks more")) ", with fewer " (packets) " each, "
+                    (self.facts.formats.counted(strips.packets_left_out)) " together."
                 }
             }
         }
     }
+}
+
+/// The text with a capital letter.
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        format!("{}{}", first.to_ascii_uppercase(), chars.as_str())
+    })
 }
 
 fn section(id: &str, title: &str, content: &Markup) -> Markup {

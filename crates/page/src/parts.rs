@@ -20,8 +20,10 @@ pub struct Part {
     pub owner: (i64, i64),
     /// As in the view `placement`.
     pub how: String,
+    /// Whether its file is in JSON.
+    pub is_json: bool,
     /// Whether its clocks are the file's own.
-    pub is_isolated: bool,
+    pub has_own_clocks: bool,
     pub offset: Option<i64>,
     pub error: Option<i64>,
     pub boots_differ: Option<i64>,
@@ -45,11 +47,14 @@ impl Part {
     pub fn how(&self) -> &'static str {
         match self.how.as_str() {
             "trace_time" => "its clock is trace time",
+            "snapshots" if self.is_json => "by what its producer says of its clock",
             "snapshots" => "by its clock snapshots",
             "remote_sync" => "by asking the other machine for the time",
+            "causality" => "by its messages, because they contradict what was assumed",
             "manifest" => "as the manifest says",
             "realtime" => "assumed: the wall clocks of both machines agree",
             "same_clock" => "assumed: BOOTTIME is the same",
+            "assumed" => "assumed: its clock is trace time or the wall clock",
             _ => "nothing relates it to trace time",
         }
     }
@@ -77,17 +82,20 @@ impl Parts {
             |row| Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?)),
         )?;
         let mut statement = database.prepare(
-            "SELECT machine_id, trace_file_id, how, isolated, offset, error, boots_differ
-             FROM placement ORDER BY trace_file_id, machine_id LIMIT ?1",
+            "SELECT machine_id, trace_file_id, how, isolated, offset, error, boots_differ, trace_type IS 'json'
+             FROM placement LEFT JOIN trace_file ON trace_file.id = trace_file_id
+             ORDER BY trace_file_id, machine_id LIMIT ?1",
         )?;
         let parts = statement.query_map([MOST], |row| {
+            let is_json = row.get(7)?;
             Ok(Part {
                 owner: (row.get(0)?, row.get(1)?),
                 how: row.get(2)?,
-                is_isolated: row.get(3)?,
+                has_own_clocks: is_json || row.get(3)?,
                 offset: row.get(4)?,
                 error: row.get(5)?,
                 boots_differ: row.get(6)?,
+                is_json,
             })
         })?;
         Ok(Parts {

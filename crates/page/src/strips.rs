@@ -7,11 +7,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, ShapeStyle};
 use rusqlite::Connection;
 
-use crate::clocks::{Clocks, Key};
+use crate::clocks::{Clock, Clocks, Key};
 use crate::draw::{Area, Failure, SCALE, svg, text, tick};
 use crate::error::{Error, Reading};
 use crate::palette::{BAR, DOT, GRID, INK, MUTED};
-use crate::text::{Unit, count, counted, duration};
+use crate::text::{Unit, count, duration};
 use crate::trail::distance;
 
 /// The number of clocks with a strip.
@@ -31,10 +31,8 @@ const LEFT: i32 = 6;
 
 /// The packets and snapshots of a clock along the trace.
 #[derive(Debug)]
-struct Strip {
-    label: String,
-    /// The number of packets on it, with or without a time.
-    used: u64,
+struct Strip<'a> {
+    clock: &'a Clock,
     packets: Vec<u32>,
     snapshots: Vec<bool>,
     first: Option<i64>,
@@ -73,10 +71,10 @@ pub fn draw(
     let used: Vec<_> = clocks.clocks.iter().filter(|clock| clock.packets > 0).collect();
     let (shown, others) = used.split_at(used.len().min(MOST));
     let mut places = HashMap::new();
-    let mut strips: Vec<Strip> = Vec::new();
+    let mut strips: Vec<Strip<'_>> = Vec::new();
     for clock in shown {
         places.insert(clock.key, strips.len());
-        strips.push(Strip::new(&clock.label, clock.packets));
+        strips.push(Strip::new(clock));
     }
     each(database, SNAPSHOTS, &places, &mut strips, |strip, ts| {
         strip.snapshot(ts, part(ts, span));
@@ -93,7 +91,7 @@ pub fn draw(
     let mut shown = Vec::with_capacity(strips.len());
     for strip in &strips {
         shown.push(Shown {
-            label: strip.label.clone(),
+            label: strip.clock.label.clone(),
             said: strip.said(),
             svg: svg("where packets lie", (WIDTH, STRIP), |area| paint(area, strip, span))?,
         });
@@ -111,9 +109,9 @@ fn part(ts: i64, (begin, end): (i64, i64)) -> usize {
     ((share * PARTS as f64) as usize).min(PARTS - 1)
 }
 
-/// Readings from snapshots, without assumptions.
+/// Readings from snapshots, without assumptions and statements.
 const SNAPSHOTS: &str = "SELECT machine_id, clock_id, seq_id, ts, trace_file_id FROM clock_snapshot
-    WHERE ts IS NOT NULL AND source NOT IN ('manifest', 'assumed')";
+    WHERE ts IS NOT NULL AND source NOT IN ('causality', 'manifest', 'assumed', 'json')";
 
 /// The packets with their clocks, as in the view packet_clock. The view would be computed again for
 /// each packet.
@@ -132,8 +130,8 @@ fn each(
     database: &Connection,
     sql: &str,
     places: &HashMap<Key, usize>,
-    strips: &mut [Strip],
-    note: impl Fn(&mut Strip, i64),
+    strips: &mut [Strip<'_>],
+    note: impl Fn(&mut Strip<'_>, i64),
 ) -> rusqlite::Result<()> {
     let mut statement = database.prepare(sql)?;
     let mut rows = statement.query([])?;
@@ -148,11 +146,10 @@ fn each(
     Ok(())
 }
 
-impl Strip {
-    fn new(label: &str, used: u64) -> Strip {
+impl Strip<'_> {
+    fn new(clock: &Clock) -> Strip<'_> {
         Strip {
-            label: label.to_owned(),
-            used,
+            clock,
             packets: vec![0; PARTS],
             snapshots: vec![false; PARTS],
             first: None,
@@ -189,13 +186,15 @@ impl Strip {
 
     /// The text above a strip, below its name.
     fn said(&self) -> String {
-        let mut said = counted(self.used.max(self.placed), "packet", "packets");
-        match self.used.saturating_sub(self.placed) {
+        let used = self.clock.packets;
+        let mut said = self.clock.counted(used.max(self.placed));
+        match used.saturating_sub(self.placed) {
             0 => {}
             _ if self.placed == 0 => said += ", none of them placed",
             unplaced => said += &format!(", {} not placed", count(i128::from(unplaced))),
         }
-        if self.first.is_none() {
+        // No snapshot reads the clock of a JSON trace.
+        if self.first.is_none() && !self.clock.is_json {
             said += ", no snapshot";
         }
         let outside: Vec<String> =
@@ -242,7 +241,7 @@ fn paint_axis(area: &Area<'_>, span: (i64, i64)) -> Result<(), Failure> {
     area.draw(&Text::new(title, (WIDTH * SCALE / 2, 19 * SCALE), style))
 }
 
-fn paint(area: &Area<'_>, strip: &Strip, span: (i64, i64)) -> Result<(), Failure> {
+fn paint(area: &Area<'_>, strip: &Strip<'_>, span: (i64, i64)) -> Result<(), Failure> {
     let (left, right) = (LEFT * SCALE, (WIDTH - LEFT) * SCALE);
     let room = f64::from(right - left);
     let x = |part: usize| left + (room * part as f64 / PARTS as f64) as i32;
@@ -304,7 +303,19 @@ mod tests {
 
     #[test]
     fn packets_outside_of_the_snapshots_are_told() {
-        let mut strip = Strip::new("64@3", 5);
+        let clock = |packets, is_json| Clock {
+            key: Key { machine: 0, id: 3, sequence: 0, file: -1 },
+            label: "3".to_owned(),
+            snapshots: 0,
+            packets,
+            is_json,
+            has_path: true,
+            is_monotonic: true,
+            turned: None,
+            worst_turn_ns: None,
+        };
+        let of_packets = clock(5, false);
+        let mut strip = Strip::new(&of_packets);
         strip.snapshot(1_000, 1);
         strip.snapshot(2_000, 2);
         for ts in [500, 1_500, 2_000, 32_000] {
@@ -314,7 +325,8 @@ mod tests {
             strip.said(),
             "5 packets, 1 not placed; 1 before the first, 1 after the last snapshot, by up to 30 µs"
         );
-        let unplaced = Strip::new("3", 1);
-        assert_eq!(unplaced.said(), "1 packet, none of them placed, no snapshot");
+        let said = |clock: &Clock| Strip::new(clock).said();
+        assert_eq!(said(&clock(1, false)), "1 packet, none of them placed, no snapshot");
+        assert_eq!(said(&clock(2, true)), "2 events, none of them placed");
     }
 }

@@ -70,6 +70,13 @@ pub struct Step {
     pub size_ns: f64,
 }
 
+impl Step {
+    /// The same step, if time began later.
+    pub fn earlier(self, by: f64) -> Step {
+        Step { from: self.from - by, until: self.until - by, ..self }
+    }
+}
+
 /// The readings of a hop. The dots do not include steps: each dot continues from the previous one.
 #[derive(Debug, Default)]
 pub struct Trail {

@@ -356,3 +356,214 @@ fn the_page_needs_nothing_from_elsewhere() {
     }
     assert!(page.contains("default-src 'none'"));
 }
+
+/// A client and a server, whose clock is 4 s ahead and gains 10 ppm. Messages touch the bounds in turn, one in 10 s,
+/// and one was paired wrongly. The wall clocks were 3.4 ms off.
+fn with_messages(corners: u32) -> Connection {
+    let database = with_snapshots(3);
+    run(
+        &database,
+        &format!(
+            "INSERT INTO trace_file (id, name, is_container, packets) VALUES (1, 'client.pftrace', 0, 1), (2, 'server.pftrace', 0, 1);
+             INSERT INTO part (trace_file_id, machine_id, own_from, is_pinned, how, offset, error, boots_differ)
+             VALUES (1, 0, NULL, 0, 'trace_time', 0, 0, NULL), (2, 1, NULL, 0, 'causality', -4000000000, 100000, NULL);
+             INSERT INTO clock_record VALUES
+               (1, 6, 0, -1, 'BOOTTIME', 'builtin', 1, 0, 1, 3, 0, 0, 1, 'BOOTTIME of machine 1 → BOOTTIME', 1);
+             INSERT INTO clock_hop
+             VALUES (10, 1, 6, 0, NULL, 0, 6, 0, NULL, 'a', 'b', 'causality', 20, NULL, 1.0, -10.0, NULL, 0.0, 100.0, 0, 0, 131000.0, 0.0, NULL);
+             INSERT INTO clock_alignment (id, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts, messages_ab, messages_ba,
+               violated, suspect, unpaired, undirected, stretches, offset, earliest, latest, rate_ppm, rate_error_ppm, assumed, wrong_by,
+               inverted, used, reason, accepted_ab, accepted_ba, inverted_ab) VALUES
+               (0, 0, NULL, 6, 1, NULL, 6, 'flows', 'begin', 'both', 6000000000, 106000000000, 40, 38, 1, 2, 3, 4, 1,
+                4000500000, 4000400000, 4000631000, 10.0, 24.5, 3997100000, 3300000, 40, 1, 'messages contradict the assumption', 40, 37, 40);
+             WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {corners})
+             INSERT INTO clock_alignment_knot
+             SELECT 0, 6000000000 + i * 10000000000, 4000000000 + i * 100000,
+                    4000000000 + i * 100000 - iif(i % 2, 100000, 140000), 4000000000 + i * 100000 + iif(i % 2, 140000, 100000), 0 FROM n;
+             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute, is_trace_time)
+             VALUES (1, 6, 1, 0, 1, 0, 0, 0), (2, 6, 1, 1, 2, 0, 0, 0);
+             INSERT INTO packet_record (id, ts, common_id, timestamp, clock_ts, offset, size)
+             VALUES (10, 7000000000, 1, 5, 5, 0, 9), (11, 7000100000, 2, 5, 5, 0, 9),
+                    (12, 17000000000, 1, 5, 5, 0, 9), (13, 17000100000, 2, 5, 5, 0, 9);
+             INSERT INTO causal_outlier VALUES (0, 10, 11, 70000000, 'violated'), (0, 13, 12, 200000, 'violated'),
+                                               (0, 12, 13, 9000, 'suspect'), (0, 13, 12, 9000, 'suspect');"
+        ),
+    );
+    database
+}
+
+#[test]
+fn al16_the_corridor_of_a_pair_is_drawn_with_what_is_known_about_it() {
+    let page = page(&with_messages(11));
+    let messages = between(&page, "id=\"messages\"", "</section>");
+    for said in [
+        "<h3>Messages moved BOOTTIME of machine 1 by 3.4 ms against BOOTTIME, known to 131 µs</h3>",
+        "BOOTTIME of machine 1 − BOOTTIME, µs; less 4.000000 s, 10 ppm",
+        "flows · 40 messages to BOOTTIME of machine 1, 38 to BOOTTIME · 1 violated · 2 probably stamped late",
+        "3 ids whose sends and arrivals do not pair up · 4 ids without an end",
+        "in the middle 4.000500 s, −100 µs to +131 µs",
+        "without messages, the relation put 40 arrivals before they were sent, and was wrong by 3.3 ms at least",
+        "the relation without messages is beyond the picture, 3.4 ms below",
+        "1 message beyond the picture (triangles), by up to 70 ms",
+        "<p class=\"notes\">Moved: messages contradict the assumption.</p>",
+    ] {
+        assert!(messages.contains(said), "{said}: {messages}");
+    }
+    // Each corner is one message, on the bound that is nearer; one of the violated is beyond.
+    assert_eq!(messages.matches("<circle").count(), 11);
+    assert_eq!(messages.matches("fill=\"#1D5FC2\"").count(), 6);
+    // The area, and the triangle. A cross has two lines.
+    assert_eq!(messages.matches("<polygon").count(), 2);
+    assert_eq!(messages.matches("stroke=\"#C22F2F\"").count(), 2);
+    assert!(!messages.contains("steps, not drawn") && !messages.contains("without messages\n"));
+    assert!(messages.contains("role=\"img\" aria-label=\"Messages moved BOOTTIME of machine 1"));
+    let graph = between(&page, "id=\"graph\"", "</section>");
+    for said in
+        ["\nby messages\n", "\nto 131 µs\n", "messages say so: none arrives before it is sent"]
+    {
+        assert!(graph.contains(said), "{said}: {graph}");
+    }
+    assert!(page.contains("<td>by its messages, because they contradict what was assumed</td>"));
+    assert!(
+        page.contains("placement and remote_clock_sync, clock_alignment and clock_alignment_knot.")
+    );
+    // No messages, no section.
+    assert!(!self::page(&with_snapshots(3)).contains("id=\"messages\""));
+}
+
+#[test]
+fn al20_the_relation_without_messages_is_drawn_if_it_is_near() {
+    let database = with_messages(11);
+    run(
+        &database,
+        "UPDATE clock_alignment SET assumed = 4000700000, used = 0, reason = 'fewer than 10 messages each way are accepted'",
+    );
+    let page = page(&database);
+    let messages = between(&page, "id=\"messages\"", "</section>");
+    assert!(
+        messages.contains("\nwithout messages\n") && !messages.contains("beyond the picture, 200")
+    );
+    assert!(messages.contains(
+        "<h3>BOOTTIME of machine 1 against BOOTTIME by messages, known to 131 µs; times stay</h3>"
+    ));
+    assert!(messages.contains("Not moved: fewer than 10 messages each way are accepted."));
+}
+
+#[test]
+fn al19_a_pair_that_moved_with_others_has_no_dots() {
+    for sql in [
+        "UPDATE clock_alignment SET evidence = 'flows+collectives'",
+        "INSERT INTO clock_alignment (machine_a, clock_a, machine_b, clock_b, evidence, arrival, sides, messages_ab, messages_ba, violated,
+                                      suspect, unpaired, undirected, stretches, inverted, used, reason, accepted_ab, accepted_ba, inverted_ab)
+         VALUES (1, 6, 2, 6, 'pairs', 'begin', 'contradictory', 1, 1, 1, 0, 0, 0, 1, 0, 0, '', 0, 0, 0)",
+    ] {
+        let database = with_messages(11);
+        run(&database, sql);
+        let page = page(&database);
+        let messages = between(&page, "id=\"messages\"", "</section>");
+        assert!(!messages.contains("<circle") && messages.contains("so they have no dots"), "{sql}");
+    }
+}
+
+#[test]
+fn al17_a_pair_can_move_by_way_of_other_clocks() {
+    let database = with_messages(11);
+    run(
+        &database,
+        "INSERT INTO clock_alignment (machine_a, clock_a, machine_b, clock_b, evidence, arrival, sides, messages_ab, messages_ba, violated,
+                                      suspect, unpaired, undirected, stretches, inverted, used, reason, accepted_ab, accepted_ba, inverted_ab)
+         VALUES (0, 6, 2, 6, 'flows', 'begin', 'both', 20, 20, 0, 0, 0, 0, 1, 9, 1, 'messages contradict the assumption', 20, 20, 9),
+                (1, 6, 2, 6, 'flows', 'begin', 'both', 15, 15, 0, 0, 0, 0, 1, 5, 0, 'messages contradict the assumption', 15, 15, 5),
+                (1, 6, 3, 6, 'flows', 'begin', 'both', 5, 5, 0, 0, 0, 0, 1, 5, 0, 'fewer than 10 messages each way are accepted', 5, 5, 5);",
+    );
+    let page = page(&database);
+    let messages = between(&page, "id=\"messages\"", "</section>");
+    let by_others =
+        "Moved by way of other clocks; about this pair: messages contradict the assumption.";
+    assert_eq!(messages.matches(by_others).count(), 1, "{messages}");
+    assert_eq!(messages.matches("Moved: ").count(), 2);
+    assert!(messages.contains("Not moved: fewer than 10 messages each way are accepted."));
+}
+
+#[test]
+fn al14_pairs_without_two_bounds_have_a_sentence() {
+    for (sql, title, figures) in [
+        (
+            "sides = 'upper', used = 0, offset = NULL, earliest = NULL; UPDATE clock_alignment_knot SET offset = NULL, earliest = NULL",
+            "Messages go only one way: BOOTTIME of machine 1 may be any time behind BOOTTIME",
+            1,
+        ),
+        (
+            "sides = 'lower', used = 0, offset = NULL, latest = NULL; UPDATE clock_alignment_knot SET offset = NULL, latest = NULL",
+            "Messages go only one way: BOOTTIME of machine 1 may be any time ahead of BOOTTIME",
+            1,
+        ),
+        (
+            "sides = 'contradictory', used = 0, offset = NULL, earliest = NULL, latest = NULL; DELETE FROM clock_alignment_knot",
+            "Messages between BOOTTIME and BOOTTIME of machine 1 contradict each other",
+            0,
+        ),
+        (
+            "sides = 'none', used = 0, messages_ab = 0, messages_ba = 0, offset = NULL, earliest = NULL, latest = NULL, from_ts = NULL; DELETE FROM clock_alignment_knot",
+            "No message relates BOOTTIME of machine 1 to BOOTTIME",
+            0,
+        ),
+    ] {
+        let database = with_messages(11);
+        run(&database, &format!("UPDATE clock_alignment SET {sql};"));
+        let page = page(&database);
+        let messages = between(&page, "id=\"messages\"", "</section>");
+        assert!(messages.contains(&format!("<h3>{title}</h3>")), "{title}: {messages}");
+        assert_eq!(messages.matches("<svg").count(), figures, "{title}");
+        assert_eq!(messages.matches("<circle").count(), 11 * figures, "{title}");
+        assert!(messages.contains("the offsets that messages allow") == (figures > 0));
+    }
+}
+
+#[test]
+fn al11_a_step_does_not_press_the_corridor_flat() {
+    let database = with_messages(10);
+    run(
+        &database,
+        "UPDATE clock_alignment_knot SET offset = offset + 7000000000, earliest = earliest + 7000000000, latest = latest + 7000000000
+         WHERE value >= 56000000000;
+         UPDATE clock_alignment SET stretches = 2;
+         INSERT INTO clock_alignment_knot VALUES
+           (0, 50000000000, 4000450000, 4000300000, 4000600000, 1), (0, 50000000001, 7500450000, 4000300000, 11000600000, 0),
+           (0, 52000000000, 7500450000, 4000300000, 11000600000, 1), (0, 52000000001, 11000450000, 11000300000, 11000600000, 0);",
+    );
+    let page = page(&database);
+    let messages = between(&page, "id=\"messages\"", "</section>");
+    assert!(messages.contains("\n+7 s\n"), "{messages}");
+    assert!(
+        messages.contains("− BOOTTIME, µs; less 4.000000 s, 10 ppm, steps")
+            && messages.contains(" · 1 step · ")
+    );
+    assert_eq!(messages.matches("<circle").count(), 10);
+}
+
+#[test]
+fn al16_a_corridor_of_many_corners_is_as_small_as_others() {
+    let database = with_messages(9_000);
+    run(
+        &database,
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+         INSERT INTO clock_alignment (id, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts, messages_ab, messages_ba,
+               violated, suspect, unpaired, undirected, stretches, offset, earliest, latest, rate_ppm, rate_error_ppm, assumed, wrong_by,
+               inverted, used, reason, accepted_ab, accepted_ba, inverted_ab) SELECT i, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts,
+           messages_ab, messages_ba, violated, suspect, unpaired, undirected, stretches, offset, earliest, latest, rate_ppm, rate_error_ppm,
+           assumed, wrong_by, inverted, used, reason, accepted_ab, accepted_ba, inverted_ab FROM clock_alignment, n;
+         INSERT INTO clock_alignment_knot SELECT a.id, k.value, k.offset, k.earliest, k.latest, k.step
+         FROM clock_alignment_knot AS k, clock_alignment AS a WHERE a.id BETWEEN 1 AND 9;
+         UPDATE clock_alignment_knot SET earliest = -9223372036854775808, latest = 9223372036854775807 WHERE value % 7 = 1;
+         UPDATE clock_alignment SET rate_ppm = 9e999, assumed = 9223372036854775807 WHERE id = 2;
+         UPDATE clock_alignment SET from_ts = -9223372036854775808, to_ts = 9223372036854775807 WHERE id = 3;",
+    );
+    let page = page(&database);
+    let messages = between(&page, "id=\"messages\"", "</section>");
+    assert_eq!(messages.matches("<figure").count(), 8);
+    assert!(messages.contains("drawn are 302 of 9,000 corners, where messages say most"));
+    assert!(messages.contains("23 pairs of clocks more, in the table clock_alignment."));
+    assert!(messages.len() < 600_000, "{}", messages.len());
+    assert!(!messages.contains("NaN") && !messages.contains("inf\""));
+}

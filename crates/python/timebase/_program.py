@@ -89,6 +89,7 @@ def import_trace(
     manifest: Optional[Manifest] = None,
     merge: bool = False,
     default_clock: Optional[str] = None,
+    align: Optional[str] = None,
     conversion: str = "nearest",
     force: bool = False,
     data: bool = True,
@@ -115,6 +116,11 @@ def import_trace(
 
     `default_clock` is the clock of timestamps that name none: "REALTIME" is for traces with Unix time and without
     snapshots of clocks.
+
+    `align` says what messages between machines may change: "auto" moves files whose place was only assumed, and is
+    proven wrong by messages that would arrive before they were sent; "flows", "collectives" and "pairs" use these
+    messages only, and move each assumed place that they bound; "report" fills the tables and moves nothing; "off" does
+    neither. By default, the manifest decides, or else it is "auto".
 
     ``conversion="linear"`` converts times by lines through all snapshots of the trace, which it reads twice.
     "nearest" uses the nearest snapshot, as Perfetto does.
@@ -191,6 +197,8 @@ def import_trace(
         arguments.append("--merge")
     if default_clock is not None:
         arguments.append(f"--default-clock={default_clock}")
+    if align is not None:
+        arguments.append(f"--align={align}")
     if max_size is not None:
         arguments.append(f"--max-size={max_size}")
     if max_memory is not None:
@@ -398,6 +406,7 @@ _WORDS: List[Tuple[str, str]] = [
     (r"query it with `timebase query`(?: or `timebase shell`)?", "query it with timebase.connect()"),
     (r"\| timebase (?:import - -o trace\.db|rewrite - -o trace\.pftrace)", "> trace.pftrace"),
     (r"'--tables <LIST>'", "tables"),
+    (r"'--align <MODE>'", "align"),
     (r"'--max-size <SIZE>'", "max_size"),
     (r"'--max-memory <SIZE>'", "max_memory"),
     (r"such as -o ", "such as db="),

@@ -41,7 +41,7 @@ pub(crate) struct Around {
 pub(crate) struct Kept {
     generation: u32,
     bytes: usize,
-    /// `None` is a mapping that is too large.
+    /// `None` is a mapping that is too large, or by lines, whose steps nobody counts.
     mappings: FxHashMap<Key, Option<Composed>>,
 }
 
@@ -64,7 +64,10 @@ impl Kept {
         if self.generation != generation {
             *self = Kept { generation, ..Kept::default() };
         }
-        let composed = Composed::new(|| mapping.steps(), KEPT - self.bytes);
+        let composed = match mapping.is_by_lines() {
+            true => None,
+            false => Composed::new(|| mapping.steps(), KEPT - self.bytes),
+        };
         self.bytes += composed.as_ref().map_or(0, Composed::size);
         self.mappings.insert(clocks, composed);
     }

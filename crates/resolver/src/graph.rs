@@ -119,7 +119,7 @@ impl ClockGraph {
         let mut row = std::mem::take(&mut self.row);
         row.clear();
         let result = self
-            .check(readings, trace_time, &mut row)
+            .check(source, readings, trace_time, &mut row)
             .and_then(|sets| self.add_row(source, readings, &row, sets));
         self.row = row;
         result
@@ -130,6 +130,7 @@ impl ClockGraph {
     /// the sets of the same clocks.
     fn check(
         &self,
+        source: Source,
         readings: &[Reading],
         trace_time: Option<Clock>,
         row: &mut Vec<Cell>,
@@ -164,7 +165,7 @@ impl ClockGraph {
         }
         let sets = self.store.find_sets(row);
         let column = |cell: &Cell| Some(readings[cell.reading].clock) == trace_time;
-        let last = self.store.last_row(&sets, row.len());
+        let last = self.store.last_row(&continued(source, sets), row.len());
         let (Some(column), Some(last)) = (row.iter().position(column), last) else {
             return Ok(sets);
         };
@@ -188,7 +189,7 @@ impl ClockGraph {
     ) -> Result<SnapshotId, Rejected> {
         let snapshot = self.snapshots;
         self.snapshots = snapshot.checked_add(1).ok_or(Rejected::TooMany)?;
-        self.exclude_backwards(row, sets);
+        self.exclude_backwards(row, continued(source, sets));
         for cell in row {
             self.record(cell.domain, &readings[cell.reading]);
         }
@@ -296,6 +297,18 @@ impl ClockGraph {
         let index = self.store.find_clock(clock)?;
         self.domains().get(index as usize)
     }
+}
+
+/// The sets whose last reading a snapshot must not go back behind (rule N5). The corners of a
+/// relation (rule AL16) are no readings that clocks showed, so they only continue each other.
+fn continued(source: Source, mut sets: SameClocks) -> SameClocks {
+    let corners = Source::Causality as usize;
+    for (index, set) in sets.iter_mut().enumerate() {
+        if (index == corners) != (source == Source::Causality) {
+            *set = None;
+        }
+    }
+    sets
 }
 
 #[cfg(test)]

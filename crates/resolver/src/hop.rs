@@ -12,16 +12,21 @@
 //! clocks, so every snapshot was stored five more times.
 //!
 //! The cache owns that order, and adds new rows at the next conversion.
+//!
+//! If messages say how the clocks of a hop relate (rule AL20), its snapshots are corners of lines
+//! (see `corners.rs`).
 
 use rustc_hash::FxHashMap;
 
+use crate::corners::{Corner, Level, Straight};
 use crate::routes::{DomainIx, SetIx};
 use crate::rows::partition;
 use crate::snapshot::Source;
 use crate::store::Store;
 use crate::tight;
 
-/// The range of source values for which one snapshot is the nearest. A bound of `None` is no bound.
+/// The range of source values for which one snapshot is the nearest; of a line, the values around
+/// one that have the same rounded offset. A bound of `None` is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub start: Option<i64>,
@@ -29,15 +34,17 @@ pub(crate) struct Stretch {
     /// The readings of the hop's two clocks in the snapshot.
     pub from: i64,
     pub to: i64,
+    /// How much the offset is above that in the snapshot (rule AL20); 0 unless the hop is by lines.
+    pub drift: i128,
     pub row: RowRef,
     /// A guess for the next value (see `Rows::count_until`).
     pub hint: usize,
 }
 
 impl Stretch {
-    /// The offset of this hop. It may need 65 bits.
+    /// The offset of this hop. It may need 65 bits, and of a line 101.
     pub fn offset(self) -> i128 {
-        i128::from(self.to) - i128::from(self.from)
+        i128::from(self.to) - i128::from(self.from) + self.drift
     }
 }
 
@@ -288,8 +295,68 @@ impl Leg<'_> {
         }
     }
 
-    /// The snapshot nearest to `value`, and for which values it is that.
+    /// Whether it is by lines (rule AL20).
+    pub fn is_by_lines(self, store: &Store) -> bool {
+        self.source(store) == Some(Source::Causality)
+    }
+
+    /// The offset around `value`, and for which values it holds: that of the nearest snapshot, or of
+    /// the line from it.
     pub fn nearest(self, store: &Store, value: i64, hint: usize) -> Option<Stretch> {
+        let stretch = self.nearest_snapshot(store, value, hint)?;
+        Some(match store.set(stretch.row.set).source {
+            Source::Causality => self.on_line(store, value, stretch),
+            _ => stretch,
+        })
+    }
+
+    /// The part of a line around `value`, from its nearest corner (rule AL20).
+    #[inline(never)]
+    fn on_line(self, store: &Store, value: i64, stretch: Stretch) -> Stretch {
+        let place = match self {
+            Leg::One { .. } => Some(stretch.row.row as usize),
+            // No relation has more than two clocks, so this is for no import.
+            Leg::Several { rows, .. } => {
+                rows.chunks.iter().flatten().position(|&row| row == stretch.row)
+            }
+        };
+        // After the last corner, the line goes on from the one before.
+        let other = place.and_then(|place| match stretch.end {
+            Some(_) => place.checked_add(1),
+            None => place.checked_sub(1),
+        });
+        let other = other.and_then(|other| self.corner(store, other));
+        let Level { drift, start, end } =
+            Straight::new((stretch.from, stretch.to), other).at(value);
+        Stretch {
+            start: stretch.start.max(start),
+            end: match (stretch.end, end) {
+                (Some(a), Some(b)) => Some(i64::min(a, b)),
+                (a, b) => a.or(b),
+            },
+            drift,
+            ..stretch
+        }
+    }
+
+    /// The readings of both clocks at a place in the order of the source's values.
+    fn corner(self, store: &Store, place: usize) -> Option<Corner> {
+        match self {
+            Leg::One { set, from, to } => {
+                let clocks = store.topology.members(set).len();
+                let rows = &store.set(set).rows;
+                let value = |column| rows.get(clocks, place, column);
+                (place < rows.len()).then(|| (value(from), value(to)))
+            }
+            Leg::Several { from, to, rows } => {
+                let &row = rows.chunks.iter().flatten().nth(place)?;
+                Some((value_of(store, row, from), value_of(store, row, to)))
+            }
+        }
+    }
+
+    /// The snapshot nearest to `value`, and for which values it is that.
+    fn nearest_snapshot(self, store: &Store, value: i64, hint: usize) -> Option<Stretch> {
         match self {
             Leg::One { set, from, to } => {
                 let clocks = store.topology.members(set).len();
@@ -309,6 +376,7 @@ impl Leg<'_> {
                     },
                     from: first,
                     to: rows.get(clocks, row, to),
+                    drift: 0,
                     row: RowRef { set, row: row as u32 },
                     hint: count,
                 })
@@ -412,6 +480,7 @@ impl Merged {
             end: next.map(|next| value_of(store, next, from)),
             from: first,
             to: value_of(store, row, to),
+            drift: 0,
             row,
             hint: 0,
         })

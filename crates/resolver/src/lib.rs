@@ -6,6 +6,7 @@
 //!
 //! | question | decided in |
 //! |---|---|
+//! | the relation of clocks by messages alone (rules AL) | `align/` |
 //! | the identity of a clock (rules C) | `clock.rs` |
 //! | how people write a clock, and the likely meaning of a misspelt name | `written.rs` |
 //! | readings and times | `time.rs` |
@@ -14,6 +15,7 @@
 //! | how snapshots are stored | `store.rs`, `rows.rs` |
 //! | the path (rule V3) | `routes.rs`, `targets.rs` |
 //! | the nearest snapshot (rule V2) | `hop.rs` |
+//! | the line of a hop whose corners follow from messages (rules AL16, AL20) | `corners.rs` |
 //! | the whole conversion as a table | `mapping.rs`, `composed.rs` |
 //! | the memory of conversions | `cache.rs`, `recent.rs`, `identity.rs` |
 //! | the time between two snapshots, and its possible error (rules R) | `linear/` |
@@ -45,9 +47,11 @@
 //!   snapshots between conversions, by the hundred thousand, and the cache would start again with
 //!   each.
 
+pub mod align;
 mod cache;
 mod clock;
 mod composed;
+mod corners;
 mod domain;
 mod graph;
 mod hop;
@@ -76,7 +80,8 @@ pub use clock::{Clock, ClockId, FileTag, MachineId, OwnClocks, Scope, SeqId, bui
 pub use domain::Domain;
 pub use graph::{ClockGraph, Hop, SnapshotId};
 pub use linear::{
-    Estimate, EstimateCache, Estimates, Fit, Kinship, Line, LineKind, LinearHop, OffLine, Sample,
+    CausalKnot, Estimate, EstimateCache, Estimates, Fit, Kinship, Line, LineKind, LinearHop,
+    OffLine, Sample,
 };
 pub use mapping::{Mapping, Step};
 pub use mended::{Mended, ReadAt};

@@ -115,6 +115,29 @@ impl<'g> Mapping<'g> {
         self.legs.iter().map(|leg| leg.len(self.store)).sum()
     }
 
+    /// Whether a hop of it is by lines (rule AL20). Then its steps are of 1 ns and too many for a
+    /// list: up to 500,000 for each second that the clocks run. Use [`Mapping::at`] for the values that occur.
+    ///
+    /// ```
+    /// use timebase_resolver::*;
+    ///
+    /// let (one, other) = (Clock::BOOTTIME, Clock { machine: MachineId(1), ..Clock::BOOTTIME });
+    /// let mut graph = ClockGraph::new();
+    /// for (a, b) in [(0, 500), (1_000_000, 1_000_530)] {
+    ///     let corner = [Reading::new(one, a, 1, false)?, Reading::new(other, b, 1, false)?];
+    ///     graph.add_snapshot(Source::Causality, &corner, None)?;
+    /// }
+    /// let mut cache = ConversionCache::new();
+    /// let mapping = graph.mapping(one, other, &mut cache).unwrap();
+    /// assert!(mapping.is_by_lines());
+    /// let step = mapping.at(500_000);
+    /// assert_eq!((step.start, step.end, step.offset), (Some(483_334), Some(516_667), Some(515)));
+    /// # Ok::<(), Rejected>(())
+    /// ```
+    pub fn is_by_lines(&self) -> bool {
+        self.legs.iter().any(|leg| leg.is_by_lines(self.store))
+    }
+
     /// The step that contains `value`, in its full length.
     pub fn at(&self, value: i64) -> Step {
         let mut hints = self.hints();
@@ -131,7 +154,7 @@ impl<'g> Mapping<'g> {
     }
 
     /// All steps, in order of their values. Neighbouring steps have different
-    /// offsets.
+    /// offsets. There are very many if a hop is by lines (see [`Mapping::is_by_lines`]).
     pub fn steps(&self) -> impl Iterator<Item = Step> {
         let mut hints = self.hints();
         let mut next = Some(self.piece(i64::MIN, &mut hints));

@@ -253,7 +253,7 @@ fn went_back(graph: &ClockGraph, trace_time: Clock) -> Option<Vec<bool>> {
 
 /// Whether no snapshot was taken of the clocks.
 fn is_guessed(source: Source) -> bool {
-    matches!(source, Source::Manifest | Source::Assumed)
+    matches!(source, Source::Manifest | Source::Causality | Source::Assumed)
 }
 
 /// The readings of these clocks, each with the trace time of its snapshot (rule R11).

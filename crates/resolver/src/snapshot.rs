@@ -2,12 +2,13 @@
 
 use crate::clock::{Clock, Scope};
 
-/// The origin of a snapshot (rules V2, X18). A smaller one is better.
+/// The origin of a snapshot (rules V2, X18, AL20). A smaller one is better.
 ///
 /// ```
 /// use timebase_resolver::Source;
 /// assert!(Source::Service < Source::Bundle);
 /// assert_eq!(Source::Bundle.name(), "ftrace");
+/// assert!(Source::Bundle < Source::Causality && Source::Causality < Source::Assumed);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -24,11 +25,14 @@ pub enum Source {
     RemoteSync = 3,
     /// A pair of rule I1, from an ftrace bundle.
     Bundle = 4,
+    /// A corner of the relation that messages between two clocks bound (rules AL16, AL20). The hop
+    /// is by lines in every conversion.
+    Causality = 5,
     /// The statements of a JSON trace's producer about its clock (rule JS32).
-    Json = 5,
+    Json = 6,
     /// An assumption that two clocks agree (rule X26). It is no real source (X18): paths use it
     /// only if there is no path without it.
-    Assumed = 6,
+    Assumed = 7,
 }
 
 impl Source {
@@ -38,12 +42,13 @@ impl Source {
     /// use timebase_resolver::Source;
     /// assert!(Source::ALL.is_sorted());
     /// ```
-    pub const ALL: [Source; 7] = [
+    pub const ALL: [Source; 8] = [
         Source::Manifest,
         Source::Service,
         Source::Writer,
         Source::RemoteSync,
         Source::Bundle,
+        Source::Causality,
         Source::Json,
         Source::Assumed,
     ];
@@ -68,6 +73,7 @@ impl Source {
             Source::Writer => "writer",
             Source::RemoteSync => "remote_sync",
             Source::Bundle => "ftrace",
+            Source::Causality => "causality",
             Source::Json => "json",
             Source::Assumed => "assumed",
         }

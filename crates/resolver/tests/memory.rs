@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::convert::Infallible;
+
+use timebase_resolver::align::{Direction, Evidence, Message, Messages, PairClocks, align};
 use timebase_resolver::{
     Clock, ClockGraph, ClockId, ClockNs, ConversionCache, MachineId, Reading, SeqId, Source,
     Unresolved,
@@ -161,6 +164,45 @@ fn composed_mappings() {
     }
 }
 
+/// Messages that nobody keeps: requests and replies, 0.6 ms apart, and one in five with a wrong partner.
+struct Unkept(i64);
+
+impl Messages for Unkept {
+    type Error = Infallible;
+
+    fn each(&self, visit: &mut dyn FnMut(Message)) -> Result<(), Infallible> {
+        for index in 0..self.0 {
+            let sent = index * 600_000;
+            let is_wrong = noise(index, 5) == 0;
+            let late = if is_wrong { noise(index, self.0) * 600_000 - sent } else { 100_000 };
+            let direction = if index % 2 == 0 { Direction::AToB } else { Direction::BToA };
+            let (from, to) = if index % 2 == 0 { (0, SECOND) } else { (SECOND, 0) };
+            visit(Message {
+                direction,
+                sent: sent + from,
+                arrived: sent + late + noise(index + 1, 100_000) + to,
+                ended: None,
+                packet_out: index,
+                packet_in: index,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// 1,000,000 messages between two clocks (rule AL13).
+fn messages() {
+    let messages = Unkept(1_000_000);
+    let Ok(alignment) = align(PairClocks::default(), &messages);
+    assert_eq!(alignment.sides, Evidence::Both);
+    assert!(alignment.violated > 90_000, "{}", alignment.violated);
+    let off = alignment.estimate(300 * SECOND).unwrap() - SECOND;
+    assert!(off.abs() < 10_000, "{off}");
+    let mut shown = 0;
+    let Ok(()) = alignment.outliers(&messages, &mut |_| shown += 1);
+    assert_eq!(shown, alignment.violated + alignment.suspect);
+}
+
 fn peak_of(case: fn()) -> usize {
     let profiler = dhat::Profiler::builder().testing().build();
     case();
@@ -172,7 +214,8 @@ fn peak_of(case: fn()) -> usize {
 /// A single test, because there is a single heap.
 #[test]
 fn peaks_are_bounded() {
-    let cases: [(&str, fn(), usize); 5] = [
+    let cases: [(&str, fn(), usize); 6] = [
+        ("1,000,000 messages", messages, 4),
         ("1,000,000 service snapshots", service_snapshots, 25),
         ("1,000,000 incremental snapshots", incremental_clocks, 16),
         ("100,000 sequences", sequences, 22),

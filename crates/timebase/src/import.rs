@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use timebase_import::manifest::Align;
 use timebase_import::{
     Error, Monitor, Options, Reader, Source, Subject, Summary, import, import_into,
 };
@@ -50,6 +51,26 @@ impl Import<'_> {
     /// Leaves out the bytes of packets: `packet.data` is NULL, and `packet_json` has nothing to read.
     pub fn without_data(mut self) -> Self {
         self.options.keep_data = false;
+        self
+    }
+
+    /// What messages between machines may change, if nothing measured how their clocks relate. The default is what the
+    /// manifest says, or else [`Align::Auto`]: files move whose place was only assumed, and is proven wrong.
+    ///
+    /// ```
+    /// use timebase::{Align, Import};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = directory.path().join("talk.db");
+    /// // The wall clocks of a client and a server disagree, but the files have their messages.
+    /// let talk = || Import::new("../../tests/data/align/pair.tar").overwrite();
+    /// let moved = talk().into_file(&database)?;
+    /// let assumed = talk().align(Align::Off).into_file(&database)?;
+    /// assert!(moved.placements[1].error.is_some() && assumed.placements[1].error.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn align(mut self, mode: Align) -> Self {
+        self.options.align = Some(mode);
         self
     }
 

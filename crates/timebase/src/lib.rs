@@ -42,6 +42,8 @@ pub use import::Import;
 #[cfg(feature = "import")]
 pub use rewrite::Rewrite;
 #[cfg(feature = "import")]
+pub use timebase_import::manifest::Align;
+#[cfg(feature = "import")]
 pub use timebase_import::{
     ClockCheck, ClockFault, Conversion, Doubtful, Error, Events, HowFar, InputsError, LeftOut,
     LossKind, Lost, Monitor, Moved, OtherFile, Placement, Remedy, RewriteError, Rewritten,

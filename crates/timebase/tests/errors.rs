@@ -4,8 +4,9 @@
 
 use std::error::Error as _;
 use std::fs;
+use std::io::{self, Read};
 
-use timebase::{Error, Import, Rewrite};
+use timebase::{Conversion, Error, Import, Rewrite};
 
 /// The text that `fn main() -> Result<(), Box<dyn Error>>` writes after `Error: `.
 fn by_main(error: impl std::error::Error + 'static) -> String {
@@ -30,7 +31,31 @@ fn a_main_that_returns_an_error_writes_a_sentence() {
     let error = Import::new(place.path().join("none")).into_file(&database).unwrap_err();
     assert!(by_main(error).starts_with("cannot open "));
     let error = Rewrite::new(&json).into_file(place.path().join("new.pftrace")).unwrap_err();
-    assert!(error.source().is_none() && by_main(error).contains("is not a trace"));
+    assert!(error.source().is_none() && by_main(error).contains("rewrites only Perfetto"));
+}
+
+#[test]
+fn a_source_that_fails_is_named_and_not_the_database() {
+    /// A file whose disk fails after its first bytes.
+    struct Failing(&'static [u8]);
+
+    impl Read for Failing {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(room)? {
+                0 => Err(io::Error::other("bad sector")),
+                read => Ok(read),
+            }
+        }
+    }
+
+    let place = tempfile::tempdir().unwrap();
+    let text: &[u8] = br#"[{"ph":"i","ts":1},"#;
+    for conversion in [Conversion::Nearest, Conversion::Linear] {
+        let text: &'static [u8] = Box::leak(text.repeat(10_000).into_boxed_slice());
+        let import = Import::from_reader(Failing(text)).conversion(conversion);
+        let error = import.into_file(place.path().join("out.db")).unwrap_err();
+        assert!(by_main(error).contains("the reader failed after 190000 bytes: bad sector"));
+    }
 }
 
 #[test]

@@ -59,19 +59,46 @@ pub struct OtherFile {
     pub what: String,
     /// The advice.
     pub remedy: Remedy,
+    /// The reason why a text is no trace.
+    pub lacks: Option<Lacks>,
     /// Whether the type is certain, although the file may look like packets or contain some.
     pub is_sure: bool,
 }
 
 impl OtherFile {
     fn new(what: impl Into<String>, remedy: Remedy) -> OtherFile {
-        OtherFile { what: what.into(), remedy, is_sure: false }
+        OtherFile { what: what.into(), remedy, lacks: None, is_sure: false }
     }
 }
 
 impl fmt::Display for OtherFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}. {}", self.what, self.remedy)
+    }
+}
+
+/// The part of a trace that a text does not have, shown as the end of a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lacks {
+    /// An object without a member `traceEvents`.
+    TraceEvents,
+    /// An object whose member `traceEvents` is something else.
+    Events,
+    /// A list without events.
+    Phase,
+    /// A text in another encoding.
+    Utf8,
+}
+
+impl fmt::Display for Lacks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Lacks::TraceEvents => "it has no list 'traceEvents'",
+            Lacks::Events => "its 'traceEvents' is no list of events",
+            Lacks::Phase => "no object at the begin of its list has a phase 'ph'",
+            Lacks::Utf8 => "it is no text in UTF-8",
+        })
     }
 }
 
@@ -130,6 +157,14 @@ const PCAP: &str = "a capture of network packets (pcap)";
 
 const CHROME_JSON: &str = "a trace in Chrome's JSON format";
 
+const JSON: Remedy = Remedy::Sentence(
+    "A trace in Chrome's JSON format is an object with a list 'traceEvents', or a list of objects with a phase 'ph'",
+);
+
+/// A text in another encoding than UTF-8.
+const UTF_16: Remedy =
+    Remedy::Sentence("Convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8 FILE > trace.json");
+
 const NOT_PERFETTO: Remedy =
     Remedy::Sentence("timebase reads what Perfetto records; ui.perfetto.dev may show this one");
 
@@ -147,7 +182,7 @@ pub fn recognize(head: &[u8]) -> Option<OtherFile> {
     if let Some((_, what)) = MARKS.iter().find(|(mark, _)| head.starts_with(mark)) {
         return Some(OtherFile::new(*what, NOT_PERFETTO));
     }
-    let known = archive(head).or_else(|| text(head));
+    let known = archive(head).or_else(|| utf_16(head)).or_else(|| text(head));
     known.or_else(|| bare_packets(head)).or_else(|| {
         let found = infer::get(head)?;
         Some(OtherFile::new(format!("a file of the type {}", found.mime_type()), EXPECTED))
@@ -262,18 +297,27 @@ fn zip(head: &[u8]) -> OtherFile {
     OtherFile::new(what, ARCHIVE)
 }
 
+/// A text in UTF-16: it begins with a byte order mark, or with a brace or a bracket of two bytes.
+fn utf_16(head: &[u8]) -> Option<OtherFile> {
+    let is_utf_16 = match head {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
+        [b'{' | b'[', 0, next, 0, ..] | [0, b'{' | b'[', 0, next, ..] => *next != 0,
+        _ => false,
+    };
+    is_utf_16
+        .then(|| OtherFile { lacks: Some(Lacks::Utf8), ..OtherFile::new("text in UTF-16", UTF_16) })
+}
+
 fn text(head: &[u8]) -> Option<OtherFile> {
     let text = as_text(head)?;
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let has = |word: &str| text.contains(word);
     let lower = start.get(..15).unwrap_or(start).to_ascii_lowercase();
     let other = if begins_json(start) {
-        if has("\"traceEvents\"") || (start.starts_with('[') && has("\"ph\"")) {
+        let json = if has("\"traceEvents\"") || (start.starts_with('[') && has("\"ph\"")) {
             OtherFile::new(
                 CHROME_JSON,
-                Remedy::Sentence(
-                    "timebase imports such a trace if an event in it can be read; rewrite, view and manifest take only Perfetto traces",
-                ),
+                Remedy::Sentence("timebase imports such a trace if an event in it can be read"),
             )
         } else if has("\"preprocessedProfileVersion\"")
             || (has("\"meta\"") && has("\"processType\""))
@@ -285,8 +329,14 @@ fn text(head: &[u8]) -> Option<OtherFile> {
                 ),
             )
         } else {
-            OtherFile::new("JSON", EXPECTED)
-        }
+            OtherFile::new("JSON", JSON)
+        };
+        let lacks = match (start.starts_with('['), has("\"traceEvents\"")) {
+            (true, _) => Lacks::Phase,
+            (false, true) => Lacks::Events,
+            (false, false) => Lacks::TraceEvents,
+        };
+        OtherFile { lacks: Some(lacks), ..json }
     } else if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
         let marks = ["Android System Trace", "trace-viewer", "trace_viewer", "\"trace-data\""];
         if marks.into_iter().any(has) {
@@ -347,8 +397,8 @@ fn begins_json(text: &str) -> bool {
 
 /// The bytes, if they are text, except for a character that is cut at their end.
 fn as_text(head: &[u8]) -> Option<&str> {
-    // A shorter text may be the beginning of a trace by chance.
-    const SHORTEST: usize = 8;
+    // A shorter text may be the beginning of a trace by chance. No field of a trace begins with a brace or a bracket.
+    let shortest = if matches!(head.first(), Some(b'{' | b'[')) { 2 } else { 8 };
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => {
@@ -357,7 +407,7 @@ fn as_text(head: &[u8]) -> Option<&str> {
         Err(_) => return None,
     };
     let is_text = |c: char| !c.is_control() || c.is_ascii_whitespace();
-    (text.len() >= SHORTEST && text.chars().all(is_text)).then_some(text)
+    (text.len() >= shortest && text.chars().all(is_text)).then_some(text)
 }
 
 #[cfg(test)]
@@ -388,6 +438,26 @@ mod tests {
         assert_eq!(what(b"[workspace]\nmembers = []").as_deref(), Some("text"));
         assert_eq!(what(b"[ {\"a\": 1}, 2]").as_deref(), Some("JSON"));
         assert_eq!(what(b"[\n  1, 2, 3]").as_deref(), Some("JSON"));
+        assert_eq!(what(b"{}").as_deref(), Some("JSON"));
+    }
+
+    #[test]
+    fn json_that_is_no_trace_says_what_it_lacks() {
+        let lacks = |head: &[u8]| recognize(head).and_then(|other| other.lacks);
+        assert_eq!(lacks(b"{\"name\": \"app\"}"), Some(Lacks::TraceEvents));
+        assert_eq!(lacks(b"{\"traceEvents\": {}}"), Some(Lacks::Events));
+        assert_eq!(lacks(b"[1, 2]"), Some(Lacks::Phase));
+        assert_eq!(lacks(b"[workspace]"), None);
+    }
+
+    #[test]
+    fn text_in_utf_16_is_told_by_its_mark_or_its_brace() {
+        for head in [&b"\xff\xfe{\0"[..], b"\xfe\xff\0{", b"{\0\"\0", b"\0[\0{", b"[\0\n\0"] {
+            assert_eq!(what(head).as_deref(), Some("text in UTF-16"), "{head:?}");
+        }
+        for head in [&b"{\0\0\0"[..], b"\0\0\0{", b"{\0"] {
+            assert_eq!(what(head), None, "{head:?}");
+        }
     }
 
     #[test]

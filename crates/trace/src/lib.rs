@@ -69,7 +69,7 @@ pub use inputs::{
     ArchiveDamage, Formats, Inputs, InputsError, PERFETTO, Reads, TraceFile, TraceFormat, TraceType,
 };
 pub use interned::{Interned, Interval, Kept};
-pub use kind::{FileKind, OtherFile, Remedy, file_kind, recognize};
+pub use kind::{FileKind, Lacks, OtherFile, Remedy, file_kind, recognize};
 pub use monitor::{Monitor, Pass};
 pub use packets::{Counts, End, Found, Packet, Packets, Payload, Unreadable};
 pub use source::{Digested, Input, Reader, Source, SourceError};

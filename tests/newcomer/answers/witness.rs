@@ -173,7 +173,7 @@ const UNTOLD: [(&str, &str); 16] = [
         "trace processor has no table of packets, and of clocks the readings only (tests/clocks.rs compares these)",
     ),
     (
-        "trace_file placement part remote_clock_sync packets first_ts last_ts",
+        "trace_file placement part remote_clock_sync clock_alignment clock_alignment_knot causal_outlier packets first_ts last_ts",
         "every recorded trace is one file of one machine; tests/merge has those of several",
     ),
     (

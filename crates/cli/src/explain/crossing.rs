@@ -3,14 +3,16 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use timebase_resolver::{ClockId, WrittenClock};
 
-/// The note about such a hop, in parts between which a line can be folded.
-pub type Note = Vec<String>;
+use super::causal;
+use super::note::Note;
 
-/// The relation of two clocks, if it is no snapshot of both on one machine.
+/// The relation of two clocks, if it is no snapshot of both on one machine. `readings` are what both show at the time of
+/// the conversion.
 pub fn note(
     database: &Connection,
     (from, to): (&str, &str),
     snapshot: i64,
+    readings: Option<(i64, i64)>,
 ) -> anyhow::Result<Option<Note>> {
     let found = database.query_row(
         "SELECT source, packet_id, machine_id, trace_file_id FROM clock_snapshot WHERE snapshot_id = ?1
@@ -31,6 +33,7 @@ pub fn note(
         // The first clock of such a pair belongs to the file of the entry.
         ("manifest", _) => manifest(database, machine, file).map(Some),
         ("json", Some(packet)) => producer(database, packet).map(Some),
+        ("causality", _) => causal::note(database, clocks, readings).map(Some),
         ("assumed", _) => assumed(database, clocks).map(Some),
         _ if clocks.0.id() == clocks.1.id() => {
             Ok(Some(vec!["the wall clock of a file is that of its machine".to_owned()]))
@@ -39,10 +42,16 @@ pub fn note(
     }
 }
 
-/// Whether a snapshot was measured, and not stated by a manifest or assumed.
+/// Whether a snapshot is a corner of lines, and no conversion goes by itself alone (rule AL20).
+pub fn is_corner(database: &Connection, snapshot: i64) -> anyhow::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM clock_snapshot WHERE snapshot_id = ?1 AND source = 'causality')";
+    Ok(database.query_row(sql, [snapshot], |row| row.get(0))?)
+}
+
+/// Whether a snapshot was measured, and not stated by a manifest, concluded from messages or assumed.
 pub fn is_measured(database: &Connection, snapshot: i64) -> anyhow::Result<bool> {
     let sql = "SELECT NOT EXISTS (
-        SELECT 1 FROM clock_snapshot WHERE snapshot_id = ?1 AND source IN ('manifest', 'assumed')
+        SELECT 1 FROM clock_snapshot WHERE snapshot_id = ?1 AND source IN ('manifest', 'causality', 'assumed')
     )";
     Ok(database.query_row(sql, [snapshot], |row| row.get(0))?)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::crossing::Note;
+use super::note::Note;
 
 /// A hop of the conversion: two clocks, and their readings in a snapshot.
 pub struct Hop {
@@ -11,12 +11,16 @@ pub struct Hop {
     pub snapshot: i64,
     pub from_value: i64,
     pub to_value: i64,
+    /// The readings of both clocks at the time of the conversion, if they fit 64 bits.
+    pub readings: Option<(i64, i64)>,
+    /// Whether it goes by lines from snapshot to snapshot, so that the note says more than the arithmetic of one.
+    pub is_by_lines: bool,
     /// The basis of the hop, if it leads to another machine or file.
     pub note: Option<Note>,
 }
 
 /// One line for each hop, in columns. If such lines are wider than the terminal, each hop is above
-/// its arithmetic. Only the final value has to fit 64 bits.
+/// its arithmetic. A hop by lines has none: its note says how much the clocks differ. Only the final value has to fit 64 bits.
 pub fn write_hops(
     hops: &[Hop],
     mut value: i128,
@@ -26,29 +30,38 @@ pub fn write_hops(
     let mut lines = Vec::with_capacity(hops.len());
     for hop in hops {
         let Hop { from, to, snapshot, from_value, to_value, .. } = hop;
-        let result = i128::from(*to_value) + (value - i128::from(*from_value));
+        let by_lines = hop.readings.filter(|_| hop.is_by_lines);
+        let result = match by_lines {
+            Some((_, shown)) => i128::from(shown),
+            None => i128::from(*to_value) + (value - i128::from(*from_value)),
+        };
+        let head = vec![format!("{from} {value}"), format!("→ {to} {result}")];
         let subtrahend = in_parentheses_if_negative(*from_value);
-        lines.push([
-            vec![format!("{from} {value}"), format!("→ {to} {result}")],
-            vec![
-                format!("snapshot {snapshot}: {from} {from_value}"),
-                format!("= {to} {to_value};"),
+        lines.push(match by_lines {
+            Some(_) => [head, Vec::new(), Vec::new()],
+            None => [
+                head,
+                vec![
+                    format!("snapshot {snapshot}: {from} {from_value}"),
+                    format!("= {to} {to_value};"),
+                ],
+                vec![
+                    to_value.to_string(),
+                    format!("+ ({value} − {subtrahend})"),
+                    format!("= {result}"),
+                ],
             ],
-            vec![
-                to_value.to_string(),
-                format!("+ ({value} − {subtrahend})"),
-                format!("= {result}"),
-            ],
-        ]);
+        });
         value = result;
     }
     let columns = lines.iter().map(|parts| parts.each_ref().map(|part| part.join(" ")));
     let columns: Vec<[String; 3]> = columns.collect();
     let widths = columns.iter().map(|[hop, ..]| hop.chars().count());
     let width = widths.max().unwrap_or_default();
-    let in_one = columns
-        .iter()
-        .map(|[hop, snapshot, arithmetic]| format!("{hop:width$}   {snapshot}  {arithmetic}"));
+    let in_one = columns.iter().map(|[hop, snapshot, arithmetic]| match snapshot.is_empty() {
+        true => hop.clone(),
+        false => format!("{hop:width$}   {snapshot}  {arithmetic}"),
+    });
     let in_one: Vec<String> = in_one.collect();
     if in_one.iter().all(|line| line.chars().count() <= terminal) {
         for (line, Hop { note, .. }) in in_one.iter().zip(hops) {
@@ -59,8 +72,9 @@ pub fn write_hops(
     }
     for ([hop, snapshot, arithmetic], Hop { note, .. }) in lines.iter().zip(hops) {
         write_folded(hop, "", terminal, out)?;
-        write_folded(snapshot, "  ", terminal, out)?;
-        write_folded(arithmetic, "  ", terminal, out)?;
+        for line in [snapshot, arithmetic].into_iter().filter(|line| !line.is_empty()) {
+            write_folded(line, "  ", terminal, out)?;
+        }
         write_note(note.as_ref(), terminal, out)?;
     }
     Ok(())
@@ -243,8 +257,38 @@ fn in_parentheses_if_negative(value: i64) -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn al20_a_hop_by_lines_has_the_result_of_the_line_and_not_of_its_corner() {
+        let by_lines = Hop {
+            readings: Some((3503, 3710)),
+            is_by_lines: true,
+            note: Some(vec!["by causality".to_owned()]),
+            ..hop("BOOTTIME of machine 1", "BOOTTIME", 2, 3000, 3200)
+        };
+        let hops = [by_lines, hop("BOOTTIME", "MONOTONIC", 1, 3700, 700)];
+        let mut out = Vec::new();
+        write_hops(&hops, 3503, usize::MAX, &mut out).expect("to memory");
+        assert_eq!(
+            String::from_utf8_lossy(&out),
+            "\
+BOOTTIME of machine 1 3503 → BOOTTIME 3710
+  by causality
+BOOTTIME 3710 → MONOTONIC 710                snapshot 1: BOOTTIME 3700 = MONOTONIC 700;  700 + (3710 − 3700) = 710
+"
+        );
+    }
+
     fn hop(from: &str, to: &str, snapshot: i64, from_value: i64, to_value: i64) -> Hop {
-        Hop { from: from.to_owned(), to: to.to_owned(), snapshot, from_value, to_value, note: None }
+        Hop {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            snapshot,
+            from_value,
+            to_value,
+            readings: None,
+            is_by_lines: false,
+            note: None,
+        }
     }
 
     #[test]

@@ -86,6 +86,7 @@ fn notes(files: &[Scanned], names: &HashMap<u32, String>) -> Vec<String> {
     notes.extend(files.iter().flat_map(|file| unrelated(file, names)));
     let pinned = files.iter().filter_map(|file| without_clocks(file, files));
     notes.extend(pinned);
+    notes.extend(of_json(files));
     notes
 }
 
@@ -101,10 +102,15 @@ fn of_one_host(files: &[Scanned], names: &HashMap<u32, String>) -> Option<String
     }
     let listed: Vec<&str> = hosts.iter().map(|(file, _)| file.as_str()).collect();
     let called: HashSet<&str> = hosts.iter().filter_map(|(_, name)| *name).collect();
-    let mut note = format!(
-        "{}: packets without a machine_id count as one machine, the host, in all of these",
-        listed.join(", ")
-    );
+    let is_json = |name: &&String| files.iter().any(|file| file.name == **name && file.is_json);
+    let json = hosts.iter().filter(|(file, _)| is_json(file)).count();
+    let what = match hosts.len() - json {
+        0 => "events",
+        _ if json == 0 => "packets without a machine_id",
+        _ => "packets without a machine_id, and events of JSON traces,",
+    };
+    let mut note =
+        format!("{}: {what} count as one machine, the host, in all of these", listed.join(", "));
     if called.len() > 1 {
         let own =
             hosts.iter().filter_map(|(file, name)| Some(format!("{} in {file}", quoted((*name)?))));
@@ -138,7 +144,8 @@ fn unrelated(file: &Scanned, names: &HashMap<u32, String>) -> Vec<String> {
 
 /// A file whose times are on no clock that another file has.
 fn without_clocks(file: &Scanned, files: &[Scanned]) -> Option<String> {
-    if file.has_snapshots || file.machines.iter().any(|machine| machine.raw_id != 0) {
+    if file.is_json || file.has_snapshots || file.machines.iter().any(|machine| machine.raw_id != 0)
+    {
         return None;
     }
     let other = files.iter().find(|other| other.has_snapshots)?;
@@ -148,6 +155,22 @@ fn without_clocks(file: &Scanned, files: &[Scanned]) -> Option<String> {
         file.name,
         quoted(&other.name)
     ))
+}
+
+/// JSON traces beside other files, to whose clocks the user can relate theirs.
+fn of_json(files: &[Scanned]) -> Option<String> {
+    let other = files.iter().find(|file| !file.is_json).or(files.first())?;
+    let json = files.iter().filter(|file| file.is_json && file.name != other.name);
+    let json: Vec<&str> = json.map(|file| file.name.as_str()).collect();
+    let clock = if other.is_json { "" } else { ", \"clock\": \"BOOTTIME\"" };
+    (!json.is_empty()).then(|| {
+        format!(
+            "{}: the producers' statements place the events, or else assumptions. To place a file by an offset instead: \
+             \"clocks\": {{\"sync_to\": {{\"file\": {}{clock}}}, \"offset_ns\": …}}",
+            json.join(", "),
+            quoted(&other.name)
+        )
+    })
 }
 
 /// A text in JSON.
@@ -188,7 +211,7 @@ mod tests {
                         machines.push(machine);
                     }
                 }
-                Scanned { name, machines, has_snapshots }
+                Scanned { name, machines, has_snapshots, ..Scanned::default() }
             });
             files.collect()
         }

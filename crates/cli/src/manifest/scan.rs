@@ -1,6 +1,7 @@
 //! Reads the trace's statements about its machines: one pass over the headers of its packets, in memory that
 //! does not grow with the trace.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
@@ -25,6 +26,10 @@ pub struct Scanned {
     /// The machines in the order of their first packets.
     pub machines: Vec<Machine>,
     pub has_snapshots: bool,
+    /// Whether it is in JSON.
+    pub is_json: bool,
+    /// Its rank in a training job.
+    pub rank: Option<i64>,
 }
 
 /// One machine in a file.
@@ -87,6 +92,32 @@ fn machine_name(system_info: &[u8]) -> Option<String> {
         }
     }
     name.filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// Notes a file in JSON, all of whose events are the host's.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn json(input: &mut Input<'_>, scanned: &mut Scanned) -> anyhow::Result<()> {
+    scanned.is_json = true;
+    scanned.machine(0);
+    // The import reports damage.
+    scanned.rank = timebase_import::rank(&mut input.reader).unwrap_or_default();
+    match input.failed() {
+        Some(failure) => Err(failure.into()),
+        None => Ok(()),
+    }
+}
+
+/// Leaves out the machines of ranks, to which the import gives names (rule JS38).
+pub fn leave_ranks(files: &mut [Scanned]) {
+    let ranks: BTreeSet<i64> = files.iter().filter_map(|file| file.rank).collect();
+    if ranks.len() > 1 {
+        for file in files.iter_mut().filter(|file| file.rank.is_some()) {
+            file.machines.clear();
+        }
+    }
 }
 
 /// Reads a file, and adds its data to the file's name; if the file is no trace, returns its type.

@@ -9,13 +9,15 @@ mod serve;
 mod taken;
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, anyhow};
-use timebase_import::RewriteTo;
+use timebase_import::{FORMATS, RewriteTo};
+use timebase_store::sort::Scratch;
+use timebase_trace::{Inputs, Monitor, Reads, Source, TraceType};
 
 use self::serve::Served;
 use crate::flags::ViewArguments;
@@ -36,15 +38,23 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
         })?;
     let sources = rewrite::sources(&arguments.traces, false);
     let options = arguments.settings.options();
+    arguments.settings.check(&arguments.traces)?;
     let name = match arguments.traces.as_slice() {
         [trace] => name(trace),
         _ => "traces.zip".to_owned(),
     };
-    let path = signals.temporary_directory()?.join(&name);
-    let to = RewriteTo::File(&path);
-    let rewritten = rewrite::monitored(&sources, to, &options, Progress::Auto, signals)?;
-    messages::warnings(&rewritten.warnings);
-    rewrite::tell_unrelated("view", &arguments.traces, &arguments.settings, &rewritten);
+    let directory = signals.temporary_directory()?;
+    let path = directory.join(&name);
+    if arguments.settings.manifest.is_none() && is_json(&sources, &directory, &path)? {
+        messages::say(format_args!(
+            "{name} is in Chrome's JSON format: the UI gets it as it is, with the times on its own clock"
+        ));
+    } else {
+        let to = RewriteTo::File(&path);
+        let rewritten = rewrite::monitored(&sources, to, &options, Progress::Auto, signals)?;
+        messages::warnings(&rewritten.warnings);
+        rewrite::tell_unrelated("view", &arguments.traces, &arguments.settings, &rewritten);
+    }
     let file = File::open(&path).context("cannot read the trace that was written")?;
     let served = Served::new(file, &name, PORT)?;
     let url = format!("https://ui.perfetto.dev/#!/?url=http://127.0.0.1:{PORT}/{name}");
@@ -59,6 +69,46 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
     }
     served.serve(&listener, arguments.keep)?;
     Ok(())
+}
+
+/// Whether the only source is a file in Chrome's JSON format, which the UI reads itself. If so, this writes its
+/// decompressed text to a path.
+fn is_json(sources: &[Source], directory: &Path, path: &Path) -> anyhow::Result<bool> {
+    // Standard input is read once, by the command that rewrites it.
+    let [Source::File(trace)] = sources else {
+        return Ok(false);
+    };
+    // So is a pipe with a name.
+    if !trace.is_file() {
+        return Ok(false);
+    }
+    let (scratch, monitor) = (Scratch::from(directory), Monitor::default());
+    // The command that rewrites the trace has the error.
+    let Ok(mut inputs) = Inputs::open(sources, None, FORMATS, Reads::Once, &scratch, &monitor)
+    else {
+        return Ok(false);
+    };
+    let [file] = inputs.files() else {
+        return Ok(false);
+    };
+    if !matches!(file.kind, Some(TraceType::Trace(format)) if format.has_own_clock) {
+        return Ok(false);
+    }
+    let mut input = inputs.open_file(0)?;
+    let mut written = File::create(path).context("cannot write a temporary file")?;
+    let copied = io::copy(&mut input.reader, &mut written);
+    if let Some(failure) = input.failed() {
+        return Err(failure.into());
+    }
+    match copied {
+        // The UI shows the readable part of damaged data.
+        Err(error)
+            if !matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) =>
+        {
+            Err(error).context("cannot write a temporary file")
+        }
+        _ => Ok(true),
+    }
 }
 
 /// The UI's name for the trace: the file's name, with only characters that need no quoting in a

@@ -92,7 +92,7 @@ const READERS: &[Reader] = &[
 ];
 
 /// The formats that the import recognizes.
-pub(crate) static FORMATS: Formats = &{
+pub static FORMATS: Formats = &{
     let mut formats = [PERFETTO; READERS.len()];
     let mut number = 0;
     while number < formats.len() {

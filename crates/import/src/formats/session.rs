@@ -8,6 +8,7 @@ use timebase_schema::tables;
 use timebase_trace::Region;
 
 use crate::definitions::{JsonThreads, Names};
+use crate::evidence::{FlowKey, Role};
 use crate::frame::{Frame, Record, SnapshotPackets};
 use crate::output::{About, Counter, Example, Fact, Fault, LogMessage, Rows};
 use crate::place::{ClockSync, JsonClock, PartIx};
@@ -116,6 +117,12 @@ impl<'s, 'r> FileSession<'s, 'r> {
         self.rows.count(&tables::packet_record::TABLE)
     }
 
+    /// Logs something about the file, and warns the user of it.
+    pub fn warn(&mut self, message: LogMessage) {
+        self.frame.warn(message.text.clone());
+        message.push(self.rows);
+    }
+
     /// Adds readings of shared clocks of the file's machine at one instant, at the file's time 0 if `has_own` is set.
     /// `record` states them.
     pub fn anchor(&mut self, part: PartIx, has_own: bool, clocks: &[(ClockId, i64)], record: i64) {
@@ -191,6 +198,13 @@ impl PlacedRecord<'_> {
     /// Gives an event to the timeline.
     pub fn give_json(&mut self, time: JsonTime, event: &JsonEvent<'_>) {
         self.context.json_event(self.packet, time, event);
+    }
+
+    /// Puts an event of a flow aside, with the reading of the record (rule AL2).
+    pub fn flow_moment(&mut self, role: Role, flow: impl FnOnce() -> FlowKey) {
+        if self.context.wants_evidence() {
+            self.context.flow_moment(self.packet, flow(), role);
+        }
     }
 
     /// Counts faults of this record that drop none of its events.

@@ -31,6 +31,8 @@ pub(super) struct OpenFile {
     sequences_before: u32,
     /// The counters of damage before this file.
     counted: Counted,
+    /// Warnings for the user.
+    pub warnings: Vec<String>,
 }
 
 impl OpenFile {
@@ -52,6 +54,7 @@ impl OpenFile {
             before: rows.count(&tables::packet_record::TABLE),
             sequences_before,
             counted: Counted::of(journal),
+            warnings: Vec::new(),
         }
     }
 
@@ -214,6 +217,7 @@ impl OpenFile {
             packets: packets.unsigned_abs(),
             damage: std::mem::take(&mut self.damage),
             counted: Counted::of(journal).since(self.counted),
+            warnings: std::mem::take(&mut self.warnings),
         }
     }
 }
@@ -254,6 +258,8 @@ pub(crate) struct ReadFile {
     pub packets: u64,
     pub damage: Damaged,
     pub counted: Counted,
+    /// Warnings for the user that its format has, in addition to those of damage.
+    pub warnings: Vec<String>,
 }
 
 impl ReadFile {

@@ -7,9 +7,17 @@ use super::Frame;
 use super::snapshots::tell_made;
 use crate::manifest::{MachineRef, MemberRules, RelatedClock, Resolved};
 use crate::output::{LogMessage, Rows, Severity};
-use crate::place::{PartIx, shared};
+use crate::place::{AlignedRelation, PartIx, shared};
 
 impl Frame {
+    /// Adds the relations of clocks that messages prove (rule AL20).
+    pub fn align(&mut self, relations: &[AlignedRelation], rows: &mut Rows<'_>) {
+        for relation in relations {
+            self.context.place.clocks.align(relation);
+            tell_made(&mut self.context, None, rows);
+        }
+    }
+
     /// Applies the manifest's statements about machines and clocks, before the first file (rules X11,
     /// X35, X36).
     pub fn follow_manifest(&mut self, manifest: &Resolved, tags: &[FileTag], rows: &mut Rows<'_>) {

@@ -119,6 +119,11 @@ impl Frame {
         self.file.id
     }
 
+    /// Gives the user a warning about the open file.
+    pub fn warn(&mut self, text: String) {
+        self.file.warnings.push(text);
+    }
+
     /// The part of records that name no machine; `None` if the manifest does not allow it.
     pub fn own_part(&mut self, rows: &mut Rows<'_>) -> Option<PartIx> {
         self.part(&Header::default(), rows)

@@ -56,5 +56,6 @@ pub use resolve::{
 pub(crate) use rules::Mapping;
 pub use rules::{MachineRef, MemberRules};
 pub use types::{
-    Attribute, Clock, ClockReference, Clocks, FileEntry, Machines, Manifest, TraceTimeEntry,
+    Align, AlignEntry, Attribute, Clock, ClockReference, Clocks, FileEntry, Machines, Manifest,
+    TraceTimeEntry,
 };

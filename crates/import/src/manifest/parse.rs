@@ -2,7 +2,8 @@
 
 use crate::manifest::json::{Found, Object, Place, Refused};
 use crate::manifest::types::{
-    Attribute, Clock, ClockReference, Clocks, FileEntry, Machines, Manifest, TraceTimeEntry,
+    Align, AlignEntry, Attribute, Clock, ClockReference, Clocks, FileEntry, Machines, Manifest,
+    TraceTimeEntry,
 };
 
 const NO_NAME: &str = "must be a string; it is one of REALTIME, REALTIME_COARSE, MONOTONIC, MONOTONIC_COARSE, \
@@ -35,7 +36,9 @@ impl Manifest {
             }
         }
         let attributes = manifest.get("attributes").map(attributes).transpose()?;
-        Ok(Manifest { attributes: attributes.unwrap_or_default(), files, trace_time })
+        let attributes = attributes.unwrap_or_default();
+        let align = manifest.get("align").map(align).transpose()?.unwrap_or_default();
+        Ok(Manifest { attributes, files, trace_time, align })
     }
 }
 
@@ -189,6 +192,28 @@ fn trace_time(found: Found<'_>) -> Result<TraceTimeEntry, Refused> {
         clock: clock(&object.require("clock", what)?)?,
         file: optional_string(&object, "file")?,
         machine: optional_string(&object, "machine")?,
+    })
+}
+
+/// Reads `align` (rules AL4, AL9, AL20).
+fn align(found: Found<'_>) -> Result<AlignEntry, Refused> {
+    let object = found.object("must be an object, such as \"align\": {\"mode\": \"auto\"}")?;
+    let mode = object.get("mode").map(|found| {
+        let modes = Align::ALL.map(Align::name).join(", ");
+        let name = found.string(&format!("must be a string; it is one of {modes}"))?;
+        let unknown = || format!("is no mode: '{name}'; use one of {modes}");
+        Align::from_name(&name).ok_or_else(|| found.place.refused(unknown()))
+    });
+    let max_drift_ppm = object.get("max_drift_ppm").map(|found| {
+        let what = "must be a whole number from 1 to 100000";
+        let drift = found.integer(what)?.and_then(|drift| u32::try_from(drift).ok());
+        let drift = drift.filter(|drift| (1..=100_000).contains(drift));
+        drift.ok_or_else(|| found.place.refused(what))
+    });
+    Ok(AlignEntry {
+        mode: mode.transpose()?,
+        max_drift_ppm: max_drift_ppm.transpose()?,
+        pairs: optional_string(&object, "pairs")?,
     })
 }
 

@@ -13,6 +13,67 @@ pub struct Manifest {
     pub files: Vec<FileEntry>,
     /// The clock of the timeline (rule X36).
     pub trace_time: Option<TraceTimeEntry>,
+    /// How clocks are aligned by causality (rule AL20).
+    pub align: AlignEntry,
+}
+
+/// `align` (rules AL4, AL9, AL20).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AlignEntry {
+    /// What alignments may change.
+    pub mode: Option<Align>,
+    /// No clock gains more than this on another one, in millionths.
+    pub max_drift_ppm: Option<u32>,
+    /// A SELECT of pairs of packets: `packet_out`, `packet_in`.
+    pub pairs: Option<String>,
+}
+
+/// What the alignment of clocks by causality may change (rule AL20).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Align {
+    /// Only relations that are assumed and proven wrong.
+    #[default]
+    Auto,
+    /// Each assumed relation that flows bound on both sides.
+    Flows,
+    /// Each assumed relation that collectives bound on both sides.
+    Collectives,
+    /// Each assumed relation that the manifest's pairs bound on both sides.
+    Pairs,
+    /// Nothing: there are only tables and findings.
+    Report,
+    /// Nothing, and there are no tables.
+    Off,
+}
+
+impl Align {
+    /// All modes.
+    pub const ALL: [Align; 6] =
+        [Align::Auto, Align::Flows, Align::Collectives, Align::Pairs, Align::Report, Align::Off];
+
+    /// The name on the command line and in a manifest.
+    ///
+    /// ```
+    /// use timebase_import::manifest::Align;
+    /// assert_eq!(Align::Auto.name(), "auto");
+    /// assert_eq!(Align::from_name("off"), Some(Align::Off));
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Align::Auto => "auto",
+            Align::Flows => "flows",
+            Align::Collectives => "collectives",
+            Align::Pairs => "pairs",
+            Align::Report => "report",
+            Align::Off => "off",
+        }
+    }
+
+    /// The mode with this name.
+    pub fn from_name(name: &str) -> Option<Align> {
+        Align::ALL.into_iter().find(|mode| mode.name() == name)
+    }
 }
 
 /// The value of an attribute.

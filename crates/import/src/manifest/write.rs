@@ -8,7 +8,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::manifest::types::{Attribute, Clocks, FileEntry, Machines, Manifest};
+use crate::manifest::types::{AlignEntry, Attribute, Clocks, FileEntry, Machines, Manifest};
 
 impl fmt::Display for Manifest {
     /// JSON that [`Manifest::parse`] reads as an equal manifest.
@@ -39,6 +39,7 @@ impl fmt::Display for Manifest {
             optional(f, "machine", trace_time.machine.as_deref())?;
             f.write_str("}")?;
         }
+        write_align(f, &self.align)?;
         f.write_str(",\n  \"files\": [")?;
         for (number, file) in self.files.iter().enumerate() {
             f.write_str(if number == 0 { "\n    " } else { ",\n    " })?;
@@ -46,6 +47,21 @@ impl fmt::Display for Manifest {
         }
         f.write_str(if self.files.is_empty() { "]\n}}\n" } else { "\n  ]\n}}\n" })
     }
+}
+
+fn write_align(f: &mut fmt::Formatter<'_>, align: &AlignEntry) -> fmt::Result {
+    let mut begin = ",\n  \"align\": {";
+    let mut next = || std::mem::replace(&mut begin, ", ");
+    if let Some(mode) = align.mode {
+        write!(f, "{}\"mode\": \"{}\"", next(), mode.name())?;
+    }
+    if let Some(drift) = align.max_drift_ppm {
+        write!(f, "{}\"max_drift_ppm\": {drift}", next())?;
+    }
+    if let Some(pairs) = &align.pairs {
+        write!(f, "{}\"pairs\": {}", next(), Text(pairs))?;
+    }
+    f.write_str(if *align == AlignEntry::default() { "" } else { "}" })
 }
 
 fn write_file(f: &mut fmt::Formatter<'_>, file: &FileEntry) -> fmt::Result {

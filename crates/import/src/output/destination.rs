@@ -48,9 +48,9 @@ impl<'c> Destination<'c> {
     }
 
     /// Whether nothing more can be written there. A connection's own place is unknown.
-    pub fn has_no_room(&self) -> bool {
+    pub fn has_no_room(&self, limit: Option<u64>) -> bool {
         match self {
-            Destination::File(file) => file.has_no_room(),
+            Destination::File(file) => file.has_no_room(limit),
             Destination::Connection(_) => true,
         }
     }
@@ -183,7 +183,7 @@ impl NewDatabase {
             }
             return Error::Removed { path };
         }
-        if error.is_disk_full() || (error.is_of_system() && self.has_no_room()) {
+        if error.is_disk_full() || (error.is_of_system() && self.has_no_room(None)) {
             Error::DiskFull { path }
         } else {
             let error = error.into();
@@ -193,8 +193,12 @@ impl NewDatabase {
 
     /// Whether nothing more can be written beside the database. SQLite does not distinguish an
     /// exceeded disk quota of the user from other failures of the system.
-    fn has_no_room(&self) -> bool {
+    fn has_no_room(&self, limit: Option<u64>) -> bool {
         const SOME: usize = 1 << 16;
+        let size = fs::metadata(self.file.path()).map_or(0, |file| file.len());
+        if limit.is_some_and(|limit| size.saturating_add(SOME as u64) > limit) {
+            return false; // Trying would exceed the limit of the user.
+        }
         let path = self.directory().join("room");
         let written = File::create(path)
             .and_then(|mut file| file.write_all(&vec![1; SOME]).and(file.sync_all()));

@@ -82,7 +82,11 @@ fn of_part(part: &Part, trace_time: Clock, asked: &mut Asked<'_>) -> Placed {
         _ => own,
     };
     let (how, is_known) = how(own, trace_time, asked);
-    let first = part.first.and_then(|TraceTime(first)| {
+    // In a file in JSON, metadata before all events may have a time.
+    let of_json = part.json.as_deref().and_then(|json| json.first);
+    let of_json = of_json.and_then(|value| asked.convert(own, ClockNs(value), trace_time));
+    let first = of_json.map(|ClockNs(first)| TraceTime(first)).or(part.first);
+    let first = first.and_then(|TraceTime(first)| {
         let value = match own == trace_time {
             true => ClockNs(first),
             false => asked.convert(trace_time, ClockNs(first), own)?,
@@ -140,6 +144,7 @@ fn how(own: Clock, trace_time: Clock, asked: &mut Asked<'_>) -> (How, bool) {
         () if assumes(true) => (How::Realtime, false),
         () if assumes(false) => (How::SameClock, false),
         () if has(Source::RemoteSync) => (How::RemoteSync, true),
+        () if has(Source::Causality) => (How::Causality, true),
         () if has(Source::Manifest) => (How::Manifest, true),
         () => (How::Snapshots, true),
     }

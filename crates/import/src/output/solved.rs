@@ -6,9 +6,10 @@
 //! A clock of several hops has a row for every step of every clock on its path, so 10,000 clocks
 //! over a MONOTONIC of 1,000 snapshots would have ten million rows. If there are too many rows
 //! together, the clocks of several hops get only the steps and lines that readings of their packets
-//! fall in. The steps of one hop are always complete. Rows of lines are wider, and there are two
-//! lines for a step, so the lines of one hop are limited too. The alternative was a view that
-//! composes the hops in SQL; but every JOIN would compose them again.
+//! fall in. The steps of one hop are complete, unless it is by lines (rule AL20), whose steps are of
+//! 1 ns. Rows of lines are wider, and there are two lines for a step, so the lines of one hop are
+//! limited too. The alternative was a view that composes the hops in SQL; but every JOIN would
+//! compose them again.
 //!
 //! Rows are written as they are found, clock by clock in the order of the tables.
 
@@ -138,7 +139,7 @@ impl<S: SolvedSink> Solver<'_, S> {
             }
             for (partial, whole) in partial.iter_mut().zip(&whole) {
                 let is_far = self.is_far(from, partial.to);
-                let steps = whole.steps || !is_far;
+                let steps = (whole.steps || !is_far) && !self.is_by_lines(from, partial.to);
                 let lines = whole.lines || whole.near_lines && !is_far;
                 let route = self.write_route(from, partial.to, steps, lines)?;
                 if !(steps && lines) {
@@ -180,11 +181,19 @@ impl<S: SolvedSink> Solver<'_, S> {
         path.is_ok_and(|path| path.len() > 2)
     }
 
+    /// Whether a hop from one clock to another is by lines (rule AL20): then its steps are of 1 ns,
+    /// and far too many.
+    fn is_by_lines(&mut self, from: Clock, to: Clock) -> bool {
+        let graph = self.estimates.graph();
+        let mapping = graph.mapping(from, to, self.cache.conversions());
+        mapping.is_ok_and(|mapping| mapping.is_by_lines())
+    }
+
     /// Whether the mappings of the clocks of several hops have few enough rows.
     fn fit(&mut self, all: &[Clock], to: Clock) -> bool {
         let mut room = WHOLE_ROWS;
         all.iter().all(|&from| {
-            if !self.is_far(from, to) {
+            if !self.is_far(from, to) || self.is_by_lines(from, to) {
                 return true;
             }
             let graph = self.estimates.graph();

@@ -131,7 +131,7 @@ fn went_back(conn: &Connection, trace_time: Clock) -> rusqlite::Result<HashMap<K
     let mut last: HashMap<Key, i64> = HashMap::new();
     let mut statement = conn.prepare(
         "SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1), clock_value FROM clock_snapshot
-         WHERE source NOT IN ('manifest', 'assumed') ORDER BY id",
+         WHERE source NOT IN ('manifest', 'causality', 'assumed') ORDER BY id",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -204,7 +204,7 @@ fn taken(
     };
     let mut statement = conn.prepare(&format!(
         "SELECT machine_id, clock_id, seq_id, coalesce(trace_file_id, -1), snapshot_id, clock_value, ts, packet_id, id, {}
-         FROM clock_snapshot WHERE source NOT IN ('manifest', 'assumed') ORDER BY id",
+         FROM clock_snapshot WHERE source NOT IN ('manifest', 'causality', 'assumed') ORDER BY id",
         Source::rank("source")
     ))?;
     let mut current: Option<i64> = None;

@@ -22,6 +22,7 @@ use timebase_resolver::{
 };
 use timebase_trace::wire::packet::{Header, PacketType};
 
+use super::aligned::AlignedRelation;
 use super::parts::{PartIx, Parts};
 use super::samples::Samples;
 use super::sequence::Sequence;
@@ -125,6 +126,8 @@ pub(crate) struct Clocks {
     pub made: Vec<ClockEffect>,
     /// Comparisons of the clocks of two machines (rule X24).
     pub samples: Samples,
+    /// Relations that messages prove.
+    pub aligned: Vec<AlignedRelation>,
     /// The parts in which something waits for trace time to be known (rule X25), each with the
     /// clock of the first such reading, in the order of these readings.
     pending: Vec<(PartIx, Clock)>,
@@ -142,6 +145,7 @@ impl Clocks {
             parts: Parts::default(),
             made: Vec::new(),
             samples: Samples::default(),
+            aligned: Vec::new(),
             pending: Vec::new(),
             is_at_end: false,
         }
@@ -218,6 +222,19 @@ impl Clocks {
         let readings =
             readings.map(|(clock, value)| Reading { clock, value, unit: 1, incremental: false });
         self.make(Source::Manifest, None, readings.to_vec())
+    }
+
+    /// Adds a relation that messages prove, corner by corner (rule AL20).
+    pub fn align(&mut self, relation: &AlignedRelation) {
+        let AlignedRelation { a, b, knots, .. } = relation;
+        for knot in knots {
+            let Some(value) = knot.value.checked_add(knot.offset) else { continue };
+            let reading = |clock, value| Reading { clock, value, unit: 1, incremental: false };
+            let readings = vec![reading(*a, knot.value), reading(*b, value)];
+            // It is not rejected: each of its clocks has one reading, in its own unit.
+            let _ = self.make(Source::Causality, None, readings);
+        }
+        self.aligned.push(relation.clone());
     }
 
     /// Adds a snapshot that has no packet of its own.

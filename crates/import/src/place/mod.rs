@@ -17,6 +17,7 @@
 //!
 //! [`Place`] owns these pieces, and does the steps that need several of them.
 
+mod aligned;
 mod aside;
 mod clocks;
 mod incoming;
@@ -41,13 +42,14 @@ use timebase_store::sort::Scratch;
 use timebase_trace::wire::proto::RemoteClockSync;
 use timebase_trace::{Interned, Kept};
 
+pub(crate) use aligned::AlignedRelation;
 pub(crate) use aside::EventRow;
 use clocks::Clocks;
 pub(crate) use clocks::{ClockEffect, EventClock, Placement, Whole};
 pub(crate) use incoming::IncomingPacket;
 pub(crate) use keys::{file_id, file_key, table_order};
 pub(crate) use parts::{
-    ClockSync, JsonClock, Part, PartIx, PartKey, PartKeys, WALL_CLOCK_YEARS, shared,
+    ClockSync, JsonClock, Part, PartIx, PartKey, PartKeys, Parts, WALL_CLOCK_YEARS, shared,
 };
 use sequence::Sequences;
 pub(crate) use sequence::{CAUSES, Generation, Sequence, SequenceIx};
@@ -351,6 +353,9 @@ impl Place {
     ) -> T {
         let mut estimates = Estimates::new(std::mem::take(&mut self.clocks.graph));
         let used = remote::give(&self.clocks.samples, &mut estimates);
+        for AlignedRelation { a, b, knots, wander } in &self.clocks.aligned {
+            estimates.add_causality(*a, *b, knots.clone(), *wander);
+        }
         let done = with(self, &estimates, &used);
         self.clocks.graph = estimates.into_graph();
         done

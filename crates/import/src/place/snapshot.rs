@@ -153,6 +153,7 @@ pub(crate) fn called(source: Source) -> &'static str {
         Source::RemoteSync => "the pair of clocks of two machines",
         Source::Manifest => "the manifest's statement about clocks",
         Source::Assumed => "the assumption about the machine's clocks",
+        Source::Causality => "the messages between two machines",
         Source::Json => "the producer's statement about its clock",
         _ => "the clock snapshot",
     }

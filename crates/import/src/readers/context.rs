@@ -10,6 +10,7 @@ use super::packet::PlacedPacket;
 use super::packet_schema::PacketSchema;
 use super::sequences::Writers;
 use crate::definitions::Definitions;
+use crate::evidence::{Evidence, FlowKey, FlowMoment, Role};
 use crate::output::{Faults, Journal};
 use crate::place::{EventClock, EventRow, Place, TraceTime, Untimed, WaitingEvent};
 use crate::timeline::{Event, JsonEvent};
@@ -35,6 +36,8 @@ pub(crate) struct ImportContext {
     pub schema: PacketSchema,
     pub definitions: Definitions,
     pub events: EventSink,
+    /// The events that tell how clocks relate.
+    pub evidence: Evidence,
     /// The state of the writers of track events, by their sequences.
     pub writers: Writers,
     /// Whether all clocks of a snapshot read 0 (rule FP1).
@@ -42,6 +45,22 @@ pub(crate) struct ImportContext {
 }
 
 impl ImportContext {
+    /// Whether events of flows are put aside (rule AL2).
+    #[inline]
+    pub fn wants_evidence(&self) -> bool {
+        self.evidence.is_wanted(self.place.clocks.parts.len())
+    }
+
+    /// Puts an event of a flow aside, with the reading of its packet.
+    pub fn flow_moment(&mut self, packet: &PlacedPacket<'_>, flow: FlowKey, role: Role) {
+        let placement = &packet.placement;
+        if let (Some(id), Some(ticks)) = (placement.clock_id, placement.clock_ts) {
+            let clock = self.place.clocks.clock_of(packet.header, packet.part, id);
+            let moment = FlowMoment { part: packet.part, role, clock, ticks, packet: packet.id };
+            self.evidence.add(flow, &moment);
+        }
+    }
+
     /// Gives held track events to the timeline, after the last packet.
     ///
     /// # Errors

@@ -20,6 +20,10 @@ pub enum RewriteError {
         of = of.as_ref().map(|of| format!(", {of}")).unwrap_or_default()
     )]
     IsDatabase { path: PathBuf, of: Option<String> },
+    #[error(
+        "{source_name} is a trace in Chrome's JSON format, and timebase rewrites only Perfetto traces. Its times are on one clock already"
+    )]
+    Json { source_name: String },
     #[error("{path} exists", path = path.display())]
     Exists { path: PathBuf },
     #[error("{path} is a trace that is read", path = path.display())]

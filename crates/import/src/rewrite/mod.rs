@@ -52,8 +52,8 @@ use timebase_resolver::{Clock, Estimates};
 use timebase_store::files::NewFile;
 use timebase_store::sort::Scratch;
 use timebase_trace::{
-    Counts, End as EndOfFile, FileKind, InputsError, Monitor, PERFETTO, Pass as Reading, Reads,
-    Source, SourceError, TraceType, file_kind,
+    Counts, End as EndOfFile, FileKind, InputsError, Monitor, Pass as Reading, Reads, Source,
+    SourceError, TraceType, file_kind,
 };
 
 use self::archive::Members;
@@ -68,9 +68,11 @@ use self::waits::{Collected, End, Known};
 use crate::describe::unrelated;
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::{File, Files, Opening};
+use crate::formats::FORMATS;
 use crate::frame::{Frame, Keep, SnapshotPackets};
 use crate::identity::check_database;
 use crate::limits::Limits;
+use crate::manifest::Align;
 use crate::options::{Conversion, Options};
 use crate::output::{RowType, Rows, parent, placed};
 use crate::pipeline::{self, Broken, FileRead};
@@ -103,8 +105,8 @@ impl RewriteTo<'_> {
     }
 }
 
-/// Rewrites traces so that every time in them is trace time (rules RW), by [`Options::conversion`] and
-/// [`Options::manifest`]. One trace becomes one trace; several files, or one with a manifest, become a zip
+/// Rewrites traces so that every time in them is trace time (rules RW), by [`Options::conversion`],
+/// [`Options::manifest`] and, if it is set, [`Options::align`]. One trace becomes one trace; several files, or one with a manifest, become a zip
 /// (RW9). Of the other options, the limits and [`Options::overwrite`] have an effect.
 ///
 /// ```
@@ -196,6 +198,15 @@ impl Job<'_> {
             let why = "name at least one trace".to_owned();
             let source_name = files.title();
             return Err(Error::NoTrace { source_name, why }.into());
+        }
+        if traces > 1
+            && let Some(mode) = self.options.align
+            && !matches!(mode, Align::Report | Align::Off)
+        {
+            let directory = self.scratch.directory();
+            let found =
+                crate::import::aligned(self.sources, directory, self.options, self.monitor)?;
+            files.relations = found.map(|found| found.relations).unwrap_or_default();
         }
         let packing = match &to {
             RewriteTo::File(path) => Packing::of_name(path),
@@ -530,7 +541,12 @@ impl Job<'_> {
         }
         let is_left = |file: &&File| !file.is_trace() && file.kind != TraceType::Manifest;
         for file in files.order.iter().filter(is_left).filter(|_| !files.is_alone) {
-            told.push(format!("{}: not a trace, left out", files.inputs.title(file.id)));
+            let kind = files.inputs.files().get(file.id).and_then(|file| file.kind);
+            let what = match kind {
+                Some(TraceType::Trace(_)) => "a trace in Chrome's JSON format",
+                _ => "not a trace",
+            };
+            told.push(format!("{}: {what}, left out", files.inputs.title(file.id)));
         }
         match traces {
             0 => {
@@ -556,17 +572,27 @@ impl Job<'_> {
     fn open(&self) -> Result<Files<'_>, RewriteError> {
         let manifest = self.options.manifest.as_deref();
         let (sources, monitor) = (self.sources, self.monitor);
-        let formats = &[PERFETTO];
-        let opening = Opening { manifest, formats, reads: Reads::Again, split: false };
+        let opening = Opening { manifest, formats: FORMATS, reads: Reads::Again, split: false };
         let opened = Files::open(sources, opening, &self.scratch, monitor);
-        opened.map_err(|error| match (error, sources) {
+        let opened = opened.map_err(|error| match (error, sources) {
             _ if monitor.cancel.load(Ordering::Relaxed) => Error::Cancelled.into(),
             (Error::Source(SourceError::IsDatabase { .. }), [Source::File(path)]) => {
                 is_database(path)
             }
             (Error::Inputs(InputsError::PutAside(error)), _) => self.failed(error),
             (error, _) => error.into(),
-        })
+        });
+        let mut files = opened?;
+        let has_perfetto = files.traces().iter().any(|file| !file.has_own_clock());
+        if let Some(first) = files.traces().first().filter(|_| !has_perfetto) {
+            let source_name = files.inputs.title(first.id).to_owned();
+            return Err(RewriteError::Json { source_name });
+        }
+        // They are left out like any file that is no trace.
+        for file in files.order.iter_mut().filter(|file| file.has_own_clock()) {
+            file.kind = TraceType::Unknown;
+        }
+        Ok(files)
     }
 
     /// The name of all sources together.

@@ -153,9 +153,10 @@ impl Pair {
                 timebase_resolver::Reading::new(product(r.clock), r.ticks, r.unit, r.incremental)
             })
             .collect();
-        // An assumption is no source, and the model has none.
-        let sources = Source::ALL.len() - 1;
-        let source = Source::ALL[usize::from(source) % sources];
+        // An assumption is no source, and the model has none. It has no lines either.
+        let is_in_model = |source: &Source| !matches!(source, Source::Causality | Source::Assumed);
+        let sources: Vec<Source> = Source::ALL.into_iter().filter(is_in_model).collect();
+        let source = sources[usize::from(source) % sources.len()];
         let added =
             read.and_then(|read| self.graph.add_snapshot(source, &read, trace_time.map(product)));
 

@@ -12,7 +12,9 @@ use crate::time::{ClockNs, Ticks};
 use crate::unresolved::Unresolved;
 
 /// One hop of a conversion, in the form of a calculation by hand: `value_out = to_value + (value_in
-/// − from_value)`.
+/// − from_value)`. If messages say how the two clocks relate ([`Source::Causality`]), the hop is by
+/// lines: `snapshot` is the corner before the value, or the first one, and `value_out` is on the line
+/// through it and the next corner.
 ///
 /// ```
 /// # use timebase_resolver::{Clock, ClockGraph, ClockNs, ConversionCache, Reading, Source};
@@ -37,7 +39,7 @@ pub struct Hop {
     pub from: Clock,
     /// The clock where it ends.
     pub to: Clock,
-    /// The snapshot that the hop uses (rule V2).
+    /// The snapshot that the hop uses (rules V2, AL20).
     pub snapshot: SnapshotId,
     /// The reading of `from` in it.
     pub from_value: i64,

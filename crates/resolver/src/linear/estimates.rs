@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::causal::{self, CausalKnot, Causality};
 use super::clocks::Clocks;
 use super::fit::Fit;
 use super::kept::{EstimateCache, LINES, Lines, Path, Version, pieces};
@@ -26,7 +27,7 @@ const MISSES: usize = 64;
 pub struct Estimate {
     /// The reading of the target clock.
     pub value: ClockNs,
-    /// Its possible error, in ns (rules R5, R31); infinite if unknown, because the path uses an
+    /// Its possible error, in ns (rules R5, R31, AL16); infinite if unknown, because the path uses an
     /// assumption (rule X26), or a counter that was read once (rule R33).
     pub error_ns: f64,
     /// Its basis.
@@ -147,7 +148,9 @@ pub struct Estimates {
     graph: ClockGraph,
     /// The used samples, by the clocks of client and host.
     samples: FxHashMap<(Clock, Clock), Vec<Sample>>,
-    /// It changes when the samples do.
+    /// What messages say about two clocks, by these clocks.
+    causality: FxHashMap<(Clock, Clock), Causality>,
+    /// It changes when the samples or the messages do.
     identity: Identity,
 }
 
@@ -157,9 +160,10 @@ impl Estimates {
         Estimates { graph, ..Estimates::default() }
     }
 
-    /// Estimates by the snapshots of another graph, with the same samples.
+    /// Estimates by the snapshots of another graph, with the same samples and messages.
     pub(crate) fn of_other(&self, graph: ClockGraph) -> Estimates {
-        Estimates { graph, samples: self.samples.clone(), ..Estimates::default() }
+        let (samples, causality) = (self.samples.clone(), self.causality.clone());
+        Estimates { graph, samples, causality, ..Estimates::default() }
     }
 
     /// The graph.
@@ -227,6 +231,61 @@ impl Estimates {
     pub fn add_used_sync(&mut self, client: Clock, host: Clock, samples: Vec<Sample>) {
         self.samples.insert((client, host), samples);
         self.identity = Identity::default();
+    }
+
+    /// Sets the errors of the relation of two clocks that follows from messages (rule AL16), in any
+    /// order. They replace earlier ones. `wander` is how much the rate of the clocks may change: 4e-5
+    /// for 40 ppm.
+    ///
+    /// The graph has the relation itself: a snapshot of [`Causality`](Source::Causality) for each
+    /// knot, with the readings of both clocks. The knots count for the hop between the two clocks,
+    /// in both directions, unless snapshots of a better source hold both. The error of the hop is
+    /// unknown if it has a corner that is none of the knots.
+    ///
+    /// ```
+    /// use timebase_resolver::*;
+    ///
+    /// let (a, b) = (Clock::BOOTTIME, Clock { machine: MachineId(1), ..Clock::BOOTTIME });
+    /// let knot = |value, offset, error| CausalKnot { value, offset, error };
+    /// let knots = [knot(0, 4_000, 200), knot(1_000_000_000, 14_000, 300)];
+    /// let mut graph = ClockGraph::new();
+    /// for knot in knots {
+    ///     let read = |clock, value| Reading { clock, value, unit: 1, incremental: false };
+    ///     let corner = [read(a, knot.value), read(b, knot.value + knot.offset)];
+    ///     graph.add_snapshot(Source::Causality, &corner, None)?;
+    /// }
+    /// let (mut estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+    /// estimates.add_causality(a, b, knots.to_vec(), 40e-6);
+    ///
+    /// let estimate = estimates.at(a, ClockNs(250_000_000), b, &mut cache).unwrap();
+    /// assert_eq!(estimate.value, ClockNs(250_006_500));
+    /// assert_eq!(estimate.error_ns.round(), 300.0 + 10_000.0);
+    /// // Nearest conversions use the same lines.
+    /// let nearest = estimates.graph().convert(a, ClockNs(250_000_000), b, cache.conversions());
+    /// assert_eq!(nearest, Ok(estimate.value));
+    /// # Ok::<(), Rejected>(())
+    /// ```
+    pub fn add_causality(&mut self, a: Clock, b: Clock, knots: Vec<CausalKnot>, wander: f64) {
+        self.causality.insert((a, b), Causality::new(knots, wander));
+        self.identity = Identity::default();
+    }
+
+    /// Fits a hop to the corners of its relation by causality (rules AL16, AL20).
+    fn fit_causality(&self, clocks: [Clock; 2], mut knots: Vec<Knot>) -> Fit {
+        let Some((relation, from_a)) = causal::of_hop(|pair| self.causality.get(pair), clocks)
+        else {
+            return Fit::of_corners(knots, None);
+        };
+        let errors = knots.iter().map(|knot| match from_a {
+            true => relation.error_at(knot.a, knot.b),
+            false => relation.error_at(knot.b, knot.a),
+        });
+        let errors: Option<Vec<f32>> = errors.collect();
+        let wander = relation.wander().filter(|_| errors.is_some());
+        for (knot, error) in knots.iter_mut().zip(errors.into_iter().flatten()) {
+            knot.error = error;
+        }
+        Fit::of_corners(knots, wander)
     }
 
     /// The samples of a hop, if it is between a client and a host; and whether it starts at the
@@ -581,6 +640,7 @@ impl Estimates {
         match graph.source_of(hop, conversions) {
             Some(Source::Manifest) => Fit::said(knots, from.clock.machine == to.clock.machine),
             Some(Source::Json | Source::Assumed) => Fit::said(knots, false),
+            Some(Source::Causality) => self.fit_causality([from.clock, to.clock], knots),
             _ => Fit::new(knots, &clocks),
         }
     }

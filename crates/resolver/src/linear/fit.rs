@@ -204,6 +204,9 @@ pub struct Fit {
     /// The usual w of the gaps that show changes of the rate, and their usual length.
     usual_wander: f64,
     usual_length: f64,
+    /// The rates, less 1, before the first and after the last corner of a relation that is by lines
+    /// in every conversion (rule AL20); `None` for any other hop, whose rate it is on both sides.
+    pub(super) ends: Option<[f64; 2]>,
     /// False if the error is unknown.
     pub(super) is_known: bool,
     /// The offsets of clocks of one timekeeper, which have no rates.
@@ -315,6 +318,7 @@ impl Fit {
             least_wander: LEAST_WANDER,
             usual_wander: LEAST_WANDER,
             usual_length: f64::INFINITY,
+            ends: None,
             is_known: true,
             offsets: None,
             tells,
@@ -363,6 +367,39 @@ impl Fit {
         fit.find_jumps(&paces, wander);
         fit.rate_doubt = fit.rate_spread + wander + usual.unwrap_or(OSCILLATOR);
         fit.outside = fit.rate_doubt;
+        fit
+    }
+
+    /// The lines through the corners of a relation that follows from messages, each with its error
+    /// (rules AL16, AL20). `wander` is how much the rate may change; the error is unknown without it.
+    /// No corner is left out, and there are no steps: nearest conversions use the same lines.
+    pub(super) fn of_corners(mut knots: Vec<Knot>, wander: Option<f64>) -> Fit {
+        let is_long = |(from, to): &(Knot, Knot)| from.a < to.a;
+        let gain = |(from, to): (Knot, Knot)| moved(from, to, 1.0) / distance(from.a, to.a);
+        let mut rates: Vec<f64> = gaps(&knots).filter(is_long).map(|gap| 1.0 + gain(gap)).collect();
+        let end = |gap: Option<(Knot, Knot)>| gap.filter(is_long).map_or(0.0, gain);
+        let ends = [end(gaps(&knots).next()), end(gaps(&knots).last())];
+        let usual = median(&mut rates).unwrap_or(1.0);
+        for knot in &mut knots {
+            knot.wander = wander.unwrap_or(0.0) as f32;
+        }
+        let mut errors: Vec<f64> = knots.iter().map(|knot| knot.error.into()).collect();
+        let doubt = wander.unwrap_or(f64::INFINITY);
+        let mut fit = Fit {
+            readings: knots.len(),
+            rate: usual,
+            rate_error: doubt,
+            rate_spread: rates.iter().map(|rate| (rate - usual).abs()).fold(0.0, f64::max),
+            noise_ns: median(&mut errors).unwrap_or(0.0),
+            knots,
+            ends: Some(ends),
+            is_known: wander.is_some(),
+            rate_doubt: doubt,
+            is_drift_known: wander.is_some() && !rates.is_empty(),
+            outside: doubt,
+            ..Fit::empty(Tells::Long(0.0))
+        };
+        fit.find_worst();
         fit
     }
 
@@ -812,8 +849,12 @@ impl Fit {
     }
 
     /// The interval between snapshots, in seconds, that keeps nearest neighbour within this many
-    /// nanoseconds; `None` if it always is, or the drift is unknown.
+    /// nanoseconds; `None` if it always is, or the drift is unknown, or the relation follows from
+    /// messages and not from snapshots.
     pub fn interval_s(&self, within_ns: f64) -> Option<f64> {
+        if self.ends.is_some() {
+            return None;
+        }
         if self.nominal_rate == 1.0 {
             self.drift_ppm()?;
         }

@@ -265,7 +265,11 @@ impl Fit {
         Part {
             from: knot.a,
             to: knot.b,
-            slope: self.rate - 1.0,
+            slope: match (self.ends, side) {
+                (None, _) => self.rate - 1.0,
+                (Some([before, _]), 0) => before,
+                (Some([_, after]), _) => after,
+            },
             sure: knot.a,
             error,
             error_slope: if side == 0 { -error_slope } else { error_slope },

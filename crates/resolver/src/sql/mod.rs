@@ -34,12 +34,14 @@
 //! | the data from `clock_snapshot` | `snapshots.rs`, `trace_time.rs` |
 //! | the owner of a clock, among the files of an import | `files.rs` |
 //! | the data from `remote_clock_sync` | `samples.rs` |
+//! | the data from `clock_alignment` | `alignments.rs` |
 //! | the error for a wrong clock | `arguments.rs` |
 //! | the largest number of rows that are read of a table | `read.rs` |
 //!
 //! A call does not change the data from a version of `clock_snapshot`. The session owns the memory
 //! of conversions, so it locks its own memory, not the clock graph.
 
+mod alignments;
 mod arguments;
 mod conversions;
 mod files;

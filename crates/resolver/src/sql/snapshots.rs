@@ -24,6 +24,7 @@ use std::ops::ControlFlow;
 use timebase_schema::{APPLICATION_ID, VERSION};
 use timebase_sql::{Database, Error, Result, Row, Table, ValueRef, Values, unless_interrupted};
 
+use super::alignments;
 use super::files::{Asked, NotThere, Owners};
 use super::read::{MOST, integer, no_file};
 use super::samples;
@@ -272,6 +273,7 @@ fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
     owners.set_clocks(graph.domains());
     let mut estimates = Estimates::new(graph);
     samples::load(database, &owners, &mut estimates)?;
+    alignments::load(database, &owners, &mut estimates)?;
     Ok(Snapshots {
         estimates,
         seen: unless_interrupted(seen(database))?.unwrap_or_default(),

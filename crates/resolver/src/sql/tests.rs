@@ -3,6 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, Error};
 
+mod alignments;
 mod files;
 mod samples;
 

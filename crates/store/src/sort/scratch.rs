@@ -104,6 +104,11 @@ impl Scratch {
         Scratch { directory: directory.to_owned(), quota: quota.clone() }
     }
 
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// The limit for the files.
     pub fn quota(&self) -> &Quota {
         &self.quota

@@ -13,6 +13,7 @@ use super::profile;
 use super::threads::KnownThreads;
 use crate::arguments::{ArgValue, JsonArgs};
 use crate::definitions::{Names, json_fault as fault};
+use crate::evidence::{FlowKey, Role};
 use crate::formats::FileSession;
 use crate::formats::session::PlacedRecord;
 use crate::frame::{Record, RecordTime};
@@ -113,6 +114,12 @@ impl Events {
                 event.id = id.map(|()| &*self.id);
                 event.binds_enclosing =
                     fields.binds.and_then(Value::string).as_deref() == Some("e");
+                if let (Some(id), Some(role)) = (event.id, Role::of_phase(phase)) {
+                    let [category, name] = [&category, &name].map(|text| text.as_deref());
+                    at.flow_moment(role, || {
+                        FlowKey::json(id, category.unwrap_or_default(), name.unwrap_or_default())
+                    });
+                }
                 return at.give_json(time, &event);
             }
             'T' => {
@@ -145,6 +152,9 @@ impl Events {
         if matches!(phase, 'B' | 'X' | 'b' | 'n') {
             let bind = fields.bind_id.and_then(|id| flow_id(id, &mut self.bind));
             event.bind = bind.map(|()| (&*self.bind, direction(fields)));
+            if let Some((id, Some(direction))) = event.bind {
+                at.flow_moment(Role::from(direction), || FlowKey::bind(id));
+            }
         }
         self.args.clear();
         let has_room = arguments(&mut self.args, phase, fields, at.names());

@@ -3,7 +3,7 @@
 use timebase_trace::json::{Kind, Number, Value};
 
 use crate::formats::FileSession;
-use crate::output::{Counter, Fact};
+use crate::output::{Counter, Fact, LogMessage, Severity};
 
 const DISPLAY_TIME_UNIT: Counter = Counter::info(
     "json_display_time_unit",
@@ -27,6 +27,48 @@ pub(super) fn member(key: &str, value: Option<Value<'_>>, session: &mut FileSess
     };
     for (key, value) in value.members() {
         session.fact(format!("{prefix}.{}", key.text()), fact(value));
+    }
+}
+
+/// Members with data that the import does not read (rule JS29), and what they have.
+const UNREAD: [(&str, &str); 3] = [
+    ("systemTraceEvents", "events of the kernel or the system as text"),
+    ("stackFrames", "frames of callstacks"),
+    ("samples", "samples of callstacks"),
+];
+
+/// The members of a file that are not read, each told once.
+#[derive(Default)]
+pub(super) struct Unread {
+    told: [bool; UNREAD.len()],
+}
+
+impl Unread {
+    /// Tells of a member, unless it is empty. `None` is a value that is too large for memory.
+    pub fn member(
+        &mut self,
+        key: &str,
+        value: Option<Value<'_>>,
+        session: &mut FileSession<'_, '_>,
+    ) {
+        for ((name, what), told) in UNREAD.iter().zip(&mut self.told) {
+            if *name == key && !*told && value.is_none_or(has_data) {
+                *told = true;
+                let text = format!("the member {name} is not read, which has {what}");
+                let code = "member_not_read";
+                let message = LogMessage::new(Severity::Info, code, text);
+                session.warn(LogMessage { packet_id: Some(session.next_record()), ..message });
+            }
+        }
+    }
+}
+
+fn has_data(value: Value<'_>) -> bool {
+    match value.kind() {
+        Kind::Object => value.members().next().is_some(),
+        Kind::Array => value.items().next().is_some(),
+        Kind::String => value.string().is_some_and(|text| !text.trim().is_empty()),
+        _ => false,
     }
 }
 

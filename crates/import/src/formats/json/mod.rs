@@ -37,6 +37,7 @@ use timebase_trace::{Damage, End, Region, TraceFormat};
 use self::ahead::Batch;
 use self::anchors::Anchors;
 use self::event::Events;
+use self::members::Unread;
 use super::{FileSession, Format};
 use crate::frame::{Record, RecordTime};
 use crate::output::{LogMessage, Severity};
@@ -72,14 +73,16 @@ fn take(
     session: &mut FileSession<'_, '_>,
 ) -> io::Result<End> {
     let (mut events, mut anchors) = (Events::default(), Anchors::default());
+    let (mut unread, mut is_empty) = (Unread::default(), true);
     for batch in batches {
         for (piece, fields) in batch.pieces() {
+            is_empty &= matches!(piece, Piece::Member { .. } | Piece::Trailing { .. });
             let goes_on = match (piece, fields) {
                 (Piece::Event { offset, value }, Some(fields)) => {
                     let fields = fields.map(|place| value.part(place));
                     events.event((offset, value), &fields, &mut anchors, session)?
                 }
-                (piece, _) => other(piece, &mut anchors, session)?,
+                (piece, _) => other(piece, &mut anchors, &mut unread, session)?,
             };
             if goes_on.is_break() {
                 return Ok(End::Stopped);
@@ -87,6 +90,10 @@ fn take(
         }
     }
     anchors.tell(session);
+    if is_empty {
+        let text = "the trace has no events".to_owned();
+        session.warn(LogMessage::new(Severity::Warning, "no_events", text));
+    }
     Ok(End::Complete)
 }
 
@@ -94,6 +101,7 @@ fn take(
 fn other(
     piece: Piece<'_>,
     anchors: &mut Anchors,
+    unread: &mut Unread,
     session: &mut FileSession<'_, '_>,
 ) -> io::Result<ControlFlow<()>> {
     match piece {
@@ -103,6 +111,7 @@ fn other(
         }
         Piece::Member { offset, size, key, value, text } => {
             members::member(&key, value, session);
+            unread.member(&key, value, session);
             anchors.member(&key, value, session.next_record());
             return member(offset, size, text, session);
         }

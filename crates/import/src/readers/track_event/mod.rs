@@ -21,6 +21,7 @@
 //! | the event in a rewritten trace | `retiming.rs` |
 
 mod arguments;
+mod evidence;
 mod examples;
 mod retiming;
 mod v8;
@@ -377,6 +378,9 @@ impl TrackEvents {
         noted(&made, &mut context.definitions);
         give(&made, time, &self.values, held, &mut context.events);
         given(event, time, packet, context);
+        if context.wants_evidence() && event.time_delta.is_none() && event.time_absolute == 0 {
+            evidence::put_aside(&made, packet, context);
+        }
         Ok(())
     }
 

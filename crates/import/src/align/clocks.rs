@@ -1,0 +1,148 @@
+//! The clocks that are aligned: one for the parts of a machine whose BOOTTIME is one clock, one for each file in JSON.
+
+use std::collections::BTreeMap;
+
+use timebase_resolver::{Clock, ClockId, ClockNs, EstimateCache, Estimates, SeqId, Source, Ticks};
+
+use crate::evidence::{FlowMoment, Located};
+use crate::output::Placed;
+use crate::place::{PartIx, Parts};
+
+/// The clocks, by their numbers. That of trace time has number 0.
+pub(super) struct AlignedClocks<'e> {
+    estimates: &'e Estimates,
+    cache: EstimateCache,
+    pub all: Vec<Clock>,
+    /// The number of each part's clock.
+    of_part: Vec<usize>,
+    /// Whether all readings until now are whole microseconds.
+    counts_micros: Vec<bool>,
+}
+
+/// How two clocks are related without causality.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    Nothing,
+    /// The relation rests on an assumption: that wall clocks agree, or else BOOTTIMEs.
+    Assumed {
+        by_wall_clocks: bool,
+    },
+    Measured,
+}
+
+impl<'e> AlignedClocks<'e> {
+    pub fn new(
+        estimates: &'e Estimates,
+        parts: &Parts,
+        placed: &[Placed],
+        trace_time: Clock,
+    ) -> Self {
+        let clocks: Vec<Clock> = (0..)
+            .map(PartIx)
+            .zip(parts.iter())
+            .map(|(_, part)| {
+                let id = match part.is_pinned {
+                    true => ClockId::TRACE_FILE,
+                    false => ClockId::BOOTTIME,
+                };
+                let own = part.clock(id, SeqId(0));
+                let key = (part.file.id, part.machine.0);
+                let is_other_boot = placed.iter().any(|placed| {
+                    (placed.file, placed.machine) == key && placed.boots_differ.is_some()
+                });
+                match part.is_pinned || is_other_boot {
+                    true => own,
+                    false => part.shared(id),
+                }
+            })
+            .collect();
+        let is_first = |clock: &Clock| {
+            *clock == trace_time
+                || clock.machine == trace_time.machine && clock.file == trace_time.file
+        };
+        let order = |clock: &Clock| (!is_first(clock), clock.machine, clock.file.order);
+        let mut all = clocks.clone();
+        all.sort_unstable_by_key(order);
+        all.dedup();
+        let numbers: BTreeMap<(bool, _, u32), usize> =
+            all.iter().enumerate().map(|(number, clock)| (order(clock), number)).collect();
+        let of_part = clocks.iter().filter_map(|clock| numbers.get(&order(clock)).copied());
+        AlignedClocks {
+            estimates,
+            cache: EstimateCache::new(),
+            of_part: of_part.collect(),
+            counts_micros: vec![true; all.len()],
+            all,
+        }
+    }
+
+    /// The number of a part's clock.
+    pub fn of(&self, PartIx(part): PartIx) -> Option<usize> {
+        self.of_part.get(part as usize).copied()
+    }
+
+    /// A reading of a part's packet, on the part's clock, in nanoseconds.
+    pub fn read(&mut self, part: PartIx, clock: Clock, ticks: Ticks) -> Option<(usize, i64)> {
+        let number = self.of(part)?;
+        let to = *self.all.get(number)?;
+        let unit = self.estimates.graph().domain(clock).map_or(1, |domain| domain.unit);
+        let cache = &mut self.cache;
+        let at = match clock == to {
+            true => ticks.in_units_of(unit),
+            false => self.estimates.convert_ticks(clock, ticks, unit, to, cache).ok(),
+        };
+        let ClockNs(at) = at?;
+        if let Some(counts_micros) = self.counts_micros.get_mut(number) {
+            *counts_micros &= at % 1000 == 0;
+        }
+        Some((number, at))
+    }
+
+    /// An event of a flow, on the clock of its part.
+    pub fn locate(&mut self, moment: &FlowMoment) -> Option<Located> {
+        let (clock, at) = self.read(moment.part, moment.clock, moment.ticks)?;
+        Some(Located { clock, at, role: moment.role, packet: moment.packet })
+    }
+
+    /// The nanoseconds in the unit that a clock counts.
+    pub fn unit(&self, number: usize) -> u32 {
+        match self.counts_micros.get(number) {
+            Some(true) => 1000,
+            _ => 1,
+        }
+    }
+
+    /// How two clocks are related.
+    pub fn known(&mut self, a: usize, b: usize) -> Known {
+        let (Some(&a), Some(&b)) = (self.all.get(a), self.all.get(b)) else {
+            return Known::Nothing;
+        };
+        match self.estimates.fits(a, b, &mut self.cache) {
+            Err(_) => Known::Nothing,
+            Ok(mut hops) => match hops.find(|hop| hop.2 == Some(Source::Assumed)) {
+                Some((from, ..)) => Known::Assumed { by_wall_clocks: from.id == ClockId::REALTIME },
+                None => Known::Measured,
+            },
+        }
+    }
+
+    /// How much more clock B shows than A, when A shows a time, by the conversion of the import.
+    pub fn ahead(&mut self, (a, b): (usize, usize), at: i64, by_lines: bool) -> Option<i64> {
+        let (from, to) = (*self.all.get(a)?, *self.all.get(b)?);
+        let cache = &mut self.cache;
+        let shown = match by_lines {
+            true => self.estimates.convert(from, ClockNs(at), to, cache),
+            false => self.estimates.graph().convert(from, ClockNs(at), to, cache.conversions()),
+        };
+        shown.ok()?.0.checked_sub(at)
+    }
+
+    /// The same by lines, with its possible error.
+    pub fn measured(&mut self, (a, b): (usize, usize), at: i64) -> Option<(i64, u64)> {
+        let (from, to) = (*self.all.get(a)?, *self.all.get(b)?);
+        let estimate = self.estimates.at(from, ClockNs(at), to, &mut self.cache).ok()?;
+        // A producer's statement has no error (rule R10).
+        let error = estimate.error().and_then(|error| u64::try_from(error).ok()).unwrap_or(0);
+        Some((estimate.value.0.checked_sub(at)?, error))
+    }
+}

@@ -1,0 +1,386 @@
+//! What all messages together say, and which relations they replace (rules AL14, AL17, AL18, AL20).
+
+use std::collections::BTreeMap;
+
+use timebase_resolver::Clock;
+use timebase_resolver::align::{
+    AlignedPair, Alignment, AlignmentKnot, CausalOutlier, CollectiveEnds, Compared, Decision,
+    Evidence, MeasuredPair, Network, PairClocks, align,
+};
+
+use super::clocks::{AlignedClocks, Known};
+use super::ends;
+use super::staged::{Kind, Staged, StagedPairs};
+use super::{Settings, relation};
+use crate::error::WriteError;
+use crate::manifest::Align;
+use crate::place::AlignedRelation;
+
+/// The most outliers of a pair that get rows.
+const OUTLIERS: usize = 10_000;
+
+/// A pair of clocks, as `clock_alignment` tells it.
+#[derive(Debug)]
+pub(super) struct PairReport {
+    pub a: Clock,
+    pub b: Clock,
+    pub kinds: [bool; 3],
+    /// Whether messages relate the two clocks, and not only those of other pairs.
+    pub alignment: Option<Numbers>,
+    pub unpaired: i64,
+    pub undirected: i64,
+    /// In the middle.
+    pub knot: Option<AlignmentKnot>,
+    pub rate: Option<(f64, f64)>,
+    pub assumed: Option<i64>,
+    pub known: Known,
+    pub compared: Option<Compared>,
+    pub is_used: bool,
+    pub reason: &'static str,
+    pub knots: Vec<AlignmentKnot>,
+    pub outliers: Vec<CausalOutlier>,
+    /// The possible error of the relation that it confirms.
+    pub error: Option<i64>,
+}
+
+/// The counts of an alignment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbers {
+    pub arrival: &'static str,
+    pub sides: &'static str,
+    /// Readings of A.
+    pub from: i64,
+    pub to: i64,
+    pub messages: [u64; 2],
+    pub accepted: [u64; 2],
+    pub violated: u64,
+    pub suspect: u64,
+    pub stretches: usize,
+}
+
+/// A pair while it is judged.
+struct Judged {
+    a: usize,
+    b: usize,
+    alignment: Alignment,
+    compared: Compared,
+    known: Known,
+    moves: bool,
+    reason: &'static str,
+}
+
+/// Judges all pairs. Returns what the tables tell, and the relations that replace others.
+///
+/// # Errors
+///
+/// If messages cannot be read back.
+pub(super) fn relate(
+    clocks: &mut AlignedClocks<'_>,
+    staged: StagedPairs,
+    collectives: &[CollectiveEnds],
+    settings: &Settings<'_>,
+    ended: &mut ends::Ended<'_>,
+) -> Result<(Vec<PairReport>, Vec<AlignedRelation>), WriteError> {
+    let mut judged = Vec::new();
+    let mut staged = staged.pairs;
+    for (&(a, b), messages) in &mut staged {
+        judged.push(judge((a, b), messages, clocks, settings, ended)?);
+    }
+    let network = network(clocks, &judged, collectives);
+    for (place, of) in judged.iter_mut().enumerate() {
+        if network.dropped().contains(&place) && of.moves {
+            (of.moves, of.reason) = (false, "other pairs contradict it");
+        }
+    }
+    if matches!(settings.mode, Align::Flows | Align::Collectives | Align::Pairs) {
+        for of in judged.iter_mut().filter(|of| of.known != Known::Measured && !of.moves) {
+            let is_one_sided = matches!(of.alignment.sides, Evidence::Upper | Evidence::Lower);
+            let middle = of.alignment.middle();
+            if is_one_sided && network.estimate(of.a, of.b, middle).is_some() {
+                (of.moves, of.reason) = (true, "messages of other clocks bound the other side");
+            }
+        }
+    }
+    let roots = roots(clocks.all.len(), judged.iter().filter(|of| of.moves));
+    let mut moved = moved(&roots, &network, &judged);
+    let mut reports = Vec::new();
+    for of in &judged {
+        let Some(messages) = staged.get(&(of.a, of.b)) else { continue };
+        let by_network = moved.remove(&(of.a, of.b));
+        let mut report = report(of, messages, by_network, clocks)?;
+        let middle = of.alignment.middle();
+        if report.is_used {
+            // Times follow from all pairs, not from this one alone.
+            report.knot = Some(AlignmentKnot {
+                value: middle,
+                offset: network.estimate(of.a, of.b, middle),
+                interval: network.interval(of.a, of.b, middle),
+                step: false,
+            });
+        } else if of.moves {
+            report.reason = "other pairs replace the assumption";
+        }
+        reports.push(report);
+    }
+    for ((a, b), knots) in moved {
+        reports.push(of_others((a, b), knots, clocks));
+    }
+    let relations = reports.iter().filter(|report| report.is_used).filter_map(relation);
+    let relations = relations.collect();
+    Ok((reports, relations))
+}
+
+fn judge(
+    (a, b): (usize, usize),
+    messages: &mut Staged,
+    clocks: &mut AlignedClocks<'_>,
+    settings: &Settings<'_>,
+    ended: &mut ends::Ended<'_>,
+) -> Result<Judged, WriteError> {
+    let pair = PairClocks {
+        unit_a: clocks.unit(a),
+        unit_b: clocks.unit(b),
+        max_drift_ppm: settings.max_drift_ppm,
+    };
+    let mut alignment = align(pair, messages)?;
+    // AL6
+    if 20 * alignment.violated > alignment.messages_ab + alignment.messages_ba {
+        ends::add(messages, ended)?;
+        alignment = align(pair, messages)?;
+    }
+    let known = clocks.known(a, b);
+    let by_lines = settings.by_lines;
+    let compared = match known {
+        // AL18: the measurement counts, not what the import's conversion makes of it.
+        Known::Measured => {
+            alignment.compare_measured(messages, &mut |at| clocks.measured((a, b), at))?
+        }
+        _ => alignment.compare(messages, &mut |at| clocks.ahead((a, b), at, by_lines))?,
+    };
+    let (moves, reason) = decide(&alignment, &compared, known, settings.mode);
+    Ok(Judged { a, b, alignment, compared, known, moves, reason })
+}
+
+/// Rule AL20.
+fn decide(
+    alignment: &Alignment,
+    compared: &Compared,
+    known: Known,
+    mode: Align,
+) -> (bool, &'static str) {
+    let decision = alignment.decision(compared);
+    let moves = match mode {
+        Align::Auto => {
+            let is_better = decision == Decision::Confirm && known == Known::Nothing;
+            decision == Decision::Replace || is_better
+        }
+        Align::Flows | Align::Collectives | Align::Pairs => alignment.sides == Evidence::Both,
+        Align::Report | Align::Off => false,
+    };
+    let reason = match decision {
+        _ if known == Known::Measured => "the relation is measured",
+        Decision::Contradictory => "over a quarter of the messages contradict the others",
+        Decision::OneSided => "messages bound one side only",
+        _ if moves && mode != Align::Auto => "the mode asks for it",
+        Decision::Few => "fewer than 10 messages each way are accepted",
+        Decision::Violated => "over 5 % of the messages contradict the others",
+        Decision::Confirm if known == Known::Nothing => "nothing else relates the clocks",
+        Decision::Confirm => "messages do not contradict the assumption",
+        Decision::Replace if mode == Align::Report => {
+            "messages contradict the assumption, which the mode keeps"
+        }
+        Decision::Replace => "messages contradict the assumption",
+    };
+    (moves && known != Known::Measured, reason)
+}
+
+/// All pairs together with the measured relations of their clocks.
+fn network(
+    clocks: &mut AlignedClocks<'_>,
+    judged: &[Judged],
+    collectives: &[CollectiveEnds],
+) -> Network {
+    let count = clocks.all.len();
+    let spans = judged.iter().filter(|of| of.alignment.from <= of.alignment.to);
+    let mut measured = Vec::new();
+    for of in spans.filter(|of| of.known == Known::Measured) {
+        let times = [of.alignment.from, of.alignment.middle(), of.alignment.to];
+        let mut readings = Vec::new();
+        for at in times {
+            let is_later = readings.last().is_none_or(|(last, ..): &(i64, i64, u64)| *last < at);
+            if let Some((offset, error)) = clocks.measured((of.a, of.b), at).filter(|_| is_later) {
+                readings.push((at, offset, error));
+            }
+        }
+        measured.push(MeasuredPair { a: of.a, b: of.b, readings });
+    }
+    let pairs =
+        judged.iter().map(|of| AlignedPair { a: of.a, b: of.b, alignment: of.alignment.clone() });
+    Network::new(count, pairs.collect(), &measured, collectives)
+}
+
+/// For each clock the least number of those to which pairs lead.
+fn roots<'j>(count: usize, pairs: impl Iterator<Item = &'j Judged>) -> Vec<usize> {
+    let mut roots: Vec<usize> = (0..count).collect();
+    for pair in pairs {
+        let of = |clock: usize| roots.get(clock).copied().unwrap_or(clock);
+        let (one, other) = (of(pair.a), of(pair.b));
+        let (least, most) = (one.min(other), one.max(other));
+        for root in &mut roots {
+            if *root == most {
+                *root = least;
+            }
+        }
+    }
+    roots
+}
+
+/// The corners of each clock that moves, against the root of its group.
+fn moved(
+    roots: &[usize],
+    network: &Network,
+    judged: &[Judged],
+) -> BTreeMap<(usize, usize), Vec<AlignmentKnot>> {
+    let references = self::roots(roots.len(), judged.iter());
+    let mut moved = BTreeMap::new();
+    for (clock, (&root, &reference)) in roots.iter().zip(&references).enumerate() {
+        if clock == root {
+            continue;
+        }
+        let knots = network.knots(clock).into_iter().filter_map(|knot| {
+            if root == reference {
+                return Some(knot);
+            }
+            let shown = network.estimate(reference, root, knot.value)?;
+            let value = knot.value.checked_add(shown)?;
+            let offset = network.estimate(root, clock, value);
+            let interval = network.interval(root, clock, value);
+            Some(AlignmentKnot { value, offset, interval, ..knot })
+        });
+        let mut knots: Vec<AlignmentKnot> = knots.filter(|knot| knot.offset.is_some()).collect();
+        knots.sort_by_key(|knot| knot.value);
+        knots.dedup_by_key(|knot| knot.value);
+        if let Some(of) = judged.iter().find(|of| (of.a, of.b) == (root, clock)) {
+            for at in 1..knots.len() {
+                let [.., knot, next] = &mut knots[..=at] else { continue };
+                let between = knot.value.midpoint(next.value);
+                knot.step = of.alignment.is_in_step(between);
+            }
+        }
+        if !knots.is_empty() {
+            moved.insert((root, clock), knots);
+        }
+    }
+    moved
+}
+
+fn report(
+    of: &Judged,
+    messages: &Staged,
+    by_network: Option<Vec<AlignmentKnot>>,
+    clocks: &mut AlignedClocks<'_>,
+) -> Result<PairReport, WriteError> {
+    let alignment = &of.alignment;
+    let middle = alignment.middle();
+    let mut outliers = Vec::new();
+    alignment.outliers(messages, &mut |outlier| {
+        if outliers.len() < OUTLIERS {
+            outliers.push(outlier);
+        }
+    })?;
+    let count = alignment.messages_ab + alignment.messages_ba;
+    let assumed = clocks.ahead((of.a, of.b), middle, true).filter(|_| count > 0);
+    let interval = alignment.interval(middle);
+    let error = assumed
+        .filter(|_| matches!(of.known, Known::Assumed { .. }) && !of.moves)
+        .and_then(|assumed| {
+            let (earliest, latest) = interval.earliest.zip(interval.latest)?;
+            let farther = latest.saturating_sub(assumed).max(assumed.saturating_sub(earliest));
+            let is_inside = (earliest..=latest).contains(&assumed);
+            (is_inside && of.reason == CONFIRMED).then_some(farther)
+        });
+    let is_used = by_network.is_some();
+    let knots = by_network.unwrap_or_else(|| match alignment.sides {
+        Evidence::Contradictory | Evidence::None => Vec::new(),
+        _ => alignment.knots(),
+    });
+    let sides = match alignment.sides {
+        Evidence::Both => "both",
+        Evidence::Upper => "upper",
+        Evidence::Lower => "lower",
+        Evidence::None => "none",
+        Evidence::Contradictory => "contradictory",
+    };
+    let [a, b] = [of.a, of.b].map(|clock| clocks.all.get(clock).copied());
+    let (Some(a), Some(b)) = (a, b) else { return Err(no_clock()) };
+    Ok(PairReport {
+        a,
+        b,
+        kinds: messages.kinds,
+        alignment: Some(Numbers {
+            arrival: match alignment.arrival {
+                timebase_resolver::align::Arrival::Begin => "begin",
+                timebase_resolver::align::Arrival::End => "end",
+            },
+            sides,
+            from: alignment.from,
+            to: alignment.to,
+            messages: [alignment.messages_ab, alignment.messages_ba],
+            accepted: [of.compared.accepted_ab, of.compared.accepted_ba],
+            violated: alignment.violated,
+            suspect: alignment.suspect,
+            stretches: alignment.stretches(),
+        }),
+        unpaired: messages.unpaired,
+        undirected: messages.undirected,
+        knot: (count > 0).then(|| AlignmentKnot {
+            value: middle,
+            offset: alignment.estimate(middle),
+            interval,
+            step: false,
+        }),
+        rate: alignment.rate(middle).zip(alignment.rates(middle).map(|(least, most)| most - least)),
+        assumed,
+        known: of.known,
+        compared: (of.known != Known::Nothing).then_some(of.compared),
+        is_used,
+        reason: of.reason,
+        knots,
+        outliers,
+        error,
+    })
+}
+
+/// The reason of a pair that confirms an assumption.
+const CONFIRMED: &str = "messages do not contradict the assumption";
+
+/// Two clocks that are related by way of others.
+fn of_others(
+    (a, b): (usize, usize),
+    knots: Vec<AlignmentKnot>,
+    clocks: &mut AlignedClocks<'_>,
+) -> PairReport {
+    let clock = |number: usize| clocks.all.get(number).copied().unwrap_or(Clock::BOOTTIME);
+    PairReport {
+        a: clock(a),
+        b: clock(b),
+        kinds: [false; Kind::ALL.len()],
+        alignment: None,
+        unpaired: 0,
+        undirected: 0,
+        knot: knots.get(knots.len() / 2).copied(),
+        rate: None,
+        assumed: None,
+        known: Known::Nothing,
+        compared: None,
+        is_used: true,
+        reason: "messages of other clocks relate them",
+        knots,
+        outliers: Vec::new(),
+        error: None,
+    }
+}
+
+fn no_clock() -> WriteError {
+    std::io::Error::other("a pair of clocks without a clock").into()
+}

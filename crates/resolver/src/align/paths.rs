@@ -1,0 +1,103 @@
+//! Shortest paths between clocks at one time (rule AL17).
+
+use super::cones::ROUNDING;
+
+/// The part of the way to a goal that is left out if not all pairs allow it.
+const BACK: f64 = 1e-3;
+
+/// What each clock can at most be ahead of each other one: d(i, j), ∞ if nothing bounds it.
+#[derive(Debug, Clone)]
+pub(super) struct Distances {
+    clocks: usize,
+    d: Vec<f64>,
+}
+
+impl Distances {
+    pub fn new(clocks: usize) -> Distances {
+        let mut distances = Distances { clocks, d: vec![f64::INFINITY; clocks * clocks] };
+        for clock in 0..clocks {
+            distances.tighten(clock, clock, 0.0);
+        }
+        distances
+    }
+
+    /// How much j is at most ahead of i.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        self.d.get(i * self.clocks + j).copied().unwrap_or(f64::INFINITY)
+    }
+
+    pub fn tighten(&mut self, i: usize, j: usize, most: f64) {
+        if let Some(d) = self.d.get_mut(i * self.clocks + j) {
+            *d = d.min(most);
+        }
+    }
+
+    /// Follows all paths (Floyd, Warshall).
+    pub fn close(&mut self) {
+        let n = self.clocks;
+        for via in 0..n {
+            let Some(onward) = self.d.get(via * n..(via + 1) * n).map(<[f64]>::to_vec) else {
+                return;
+            };
+            for row in self.d.chunks_exact_mut(n) {
+                let Some(&to_via) = row.get(via) else { continue };
+                if to_via < f64::INFINITY {
+                    for (d, onward) in row.iter_mut().zip(&onward) {
+                        *d = d.min(to_via + onward);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The least of a clock's distances to itself: below 0 if the bounds contradict each other.
+    pub fn least_loop(&self) -> f64 {
+        (0..self.clocks).map(|clock| self.get(clock, clock)).fold(0.0, f64::min)
+    }
+
+    fn is_bounded(&self, i: usize, j: usize) -> bool {
+        self.get(i, j) < f64::INFINITY && self.get(j, i) < f64::INFINITY
+    }
+
+    /// The first clock that bounds this one on both sides; itself, if none does.
+    pub fn first_bounded(&self, clock: usize) -> usize {
+        (0..self.clocks).find(|&other| self.is_bounded(other, clock)).unwrap_or(clock)
+    }
+
+    /// How much each clock is ahead, such that the differences satisfy all pairs, after
+    /// [`Distances::close`]: the mean over all sources that bound it on both sides.
+    pub fn middles(&self) -> Vec<f64> {
+        let middle = |clock| {
+            let sources = (0..self.clocks).filter(|&source| self.is_bounded(source, clock));
+            let (sum, count) = sources.fold((0.0, 0.0), |(sum, count), source| {
+                (sum + (self.get(source, clock) - self.get(clock, source)) / 2.0, count + 1.0)
+            });
+            sum / count
+        };
+        (0..self.clocks).map(middle).collect()
+    }
+
+    /// Rule AL19: goes from `ahead`, which satisfies all pairs, toward `goals` as far as all pairs
+    /// allow. A clock without a goal follows the others.
+    pub fn toward(&self, ahead: &[f64], goals: &[Option<f64>]) -> Vec<f64> {
+        let goal = |clock: usize| goals.get(clock).copied().flatten();
+        // The least value that allows all goals, and the greatest: the goal, if it is allowed.
+        let allowed = |clock: usize| {
+            let goals = (0..self.clocks).filter(|&other| self.is_bounded(other, clock));
+            let goals = goals.filter_map(|other| Some((other, goal(other)?)));
+            goals.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), (other, goal)| {
+                let least = least.min(goal + self.get(other, clock));
+                (least, most.max(goal - self.get(clock, other)))
+            })
+        };
+        let allowed: Vec<(f64, f64)> = (0..self.clocks).map(allowed).collect();
+        // At a bound, a rounding would turn its message around.
+        let is_at_bound = allowed.iter().any(|(least, most)| most - least > ROUNDING);
+        let back = if is_at_bound { BACK } else { 0.0 };
+        let toward = |(&ahead, (least, most)): (&f64, &(f64, f64))| {
+            let nearest = (least + most) / 2.0;
+            if nearest.is_finite() { nearest + (ahead - nearest) * back } else { ahead }
+        };
+        ahead.iter().zip(&allowed).map(toward).collect()
+    }
+}

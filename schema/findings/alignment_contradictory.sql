@@ -1,0 +1,15 @@
+-- Messages between two clocks contradict each other
+-- More than a quarter of the messages do not fit the others, so timebase believes none of them. Their ids do not stand for messages, or the
+-- two events of a message do not have the times at which it was sent and at which it arrived.
+-- Severity: warning, info if the relation of the clocks was measured.
+SELECT iif(relation = 'measured', 'info', 'warning') AS severity, a || ' and ' || b AS subject, machine_b AS machine_id, clock_b AS clock_id, NULL AS seq_id, file_b AS file,
+       (SELECT min(o.packet_in) FROM causal_outlier AS o WHERE o.alignment_id = p.id) AS packet_id, violated AS events, NULL AS worst_ns,
+       printf('%,d of %,d messages between ', violated, messages_ab + messages_ba) || a || ' and ' || b || ' (' || evidence
+         || ') contradict the others, so none of them tells how the clocks relate.' AS message,
+       'Use each flow id for one message, and take the timestamps of its two events when it is sent and when it arrives. The table causal_outlier has the messages. '
+         || 'align.pairs of a manifest can name the right ones.' AS advice
+FROM (
+  SELECT *, iif(file_a IS NULL, 'machine ' || machine_a, 'file ' || file_a) AS a, iif(file_b IS NULL, 'machine ' || machine_b, 'file ' || file_b) AS b
+  FROM clock_alignment
+  WHERE sides = 'contradictory'
+) AS p
