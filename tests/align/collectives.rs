@@ -30,6 +30,13 @@ fn rank(place: &Place, rank: usize, parts: &[Part], names_kernels: bool) -> Stri
             r#"{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{step}","pid":1,"tid":1,"ts":{ts}.000,"dur":99999}}"#
         ));
     }
+    for step in 0..30 {
+        // On a GPU a step is later than on the CPU, and on each rank by another time.
+        let ts = step * 100_000 + ahead + 20_000 + 45_000 * rank as i64;
+        add(format!(
+            r#"{{"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#{step}","pid":0,"tid":7,"ts":{ts}.000,"dur":99999}}"#
+        ));
+    }
     for (id, part) in (100..).zip(parts) {
         let Part { name, start, end, args } = part;
         let (launch, ts, dur) = (start - 50 + ahead, start + ahead, end - start);

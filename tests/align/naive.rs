@@ -4,19 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::import;
 use super::world::{Event, Machine, Role, manifest, write};
+use crate::support::random::Random;
 use crate::support::{Place, rows};
-
-/// Random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
 
 /// Messages each way, ids that are unpaired, ids that are undirected.
 type Counts = [i64; 4];

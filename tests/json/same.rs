@@ -2,24 +2,9 @@
 
 use crate::support::events::{clear, described, event, legacy, thread_named};
 use crate::support::kernel::new;
+use crate::support::random::Random;
 use crate::support::{Imported, rows};
 use timebase_lab::encode::{Message, trace_of};
-
-/// Random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
-    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
 
 /// An event of thread 10 + `thread` of process 1, at a time in nanoseconds.
 struct Event {

@@ -26,3 +26,19 @@ pub fn for_all<C: Debug>(
         Err(TestError::Abort(why)) => panic!("{why}"),
     }
 }
+
+/// Random numbers (xorshift) from a seed other than 0.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    pub fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}

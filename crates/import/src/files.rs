@@ -79,6 +79,8 @@ pub(crate) struct Files<'a> {
     pub relations: Vec<AlignedRelation>,
     /// By the files' ids.
     rules: BTreeMap<usize, MemberRules>,
+    /// The ranks of files in JSON, by the files' ids, if there are several such files.
+    pub ranks: BTreeMap<u32, i64>,
     /// The names of machines that follow from ranks, after those of the manifest (rule JS38).
     pub rank_names: Vec<String>,
 }
@@ -123,6 +125,7 @@ impl<'a> Files<'a> {
             can_be_read_again: false,
             relations: Vec::new(),
             rules: BTreeMap::new(),
+            ranks: BTreeMap::new(),
             rank_names: Vec::new(),
         };
         files.read_manifest()?;
@@ -184,6 +187,8 @@ impl<'a> Files<'a> {
             }
             ranks.extend(rank.map(|rank| (file.id, rank)));
         }
+        // There are fewer than 2³² files.
+        self.ranks = ranks.iter().map(|(file, rank)| (*file as u32, *rank)).collect();
         let machines = ranks::machines(ranks.iter().map(|(_, rank)| *rank));
         let named = self.manifest.as_ref().map_or(0, |manifest| manifest.names.len());
         for (file, rank) in ranks {

@@ -462,6 +462,7 @@ impl<'a> Job<'a> {
                 conn,
                 estimates,
                 parts: &place.clocks.parts,
+                ranks: &files.ranks,
                 placed: &derived.placed,
                 trace_time,
                 scratch: &scratch,

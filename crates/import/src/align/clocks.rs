@@ -1,7 +1,5 @@
 //! The clocks that are aligned: one for the parts of a machine whose BOOTTIME is one clock, one for each file in JSON.
 
-use std::collections::BTreeMap;
-
 use timebase_resolver::{Clock, ClockId, ClockNs, EstimateCache, Estimates, SeqId, Source, Ticks};
 
 use crate::evidence::{FlowMoment, Located};
@@ -19,7 +17,7 @@ pub(super) struct AlignedClocks<'e> {
     counts_micros: Vec<bool>,
 }
 
-/// How two clocks are related without causality.
+/// The relation of two clocks without causality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     Nothing,
@@ -37,10 +35,9 @@ impl<'e> AlignedClocks<'e> {
         placed: &[Placed],
         trace_time: Clock,
     ) -> Self {
-        let clocks: Vec<Clock> = (0..)
-            .map(PartIx)
-            .zip(parts.iter())
-            .map(|(_, part)| {
+        let clocks: Vec<Clock> = parts
+            .iter()
+            .map(|part| {
                 let id = match part.is_pinned {
                     true => ClockId::TRACE_FILE,
                     false => ClockId::BOOTTIME,
@@ -64,13 +61,13 @@ impl<'e> AlignedClocks<'e> {
         let mut all = clocks.clone();
         all.sort_unstable_by_key(order);
         all.dedup();
-        let numbers: BTreeMap<(bool, _, u32), usize> =
-            all.iter().enumerate().map(|(number, clock)| (order(clock), number)).collect();
-        let of_part = clocks.iter().filter_map(|clock| numbers.get(&order(clock)).copied());
+        let of_part =
+            clocks.iter().filter_map(|clock| all.binary_search_by_key(&order(clock), order).ok());
+        let of_part = of_part.collect();
         AlignedClocks {
             estimates,
             cache: EstimateCache::new(),
-            of_part: of_part.collect(),
+            of_part,
             counts_micros: vec![true; all.len()],
             all,
         }
@@ -112,7 +109,7 @@ impl<'e> AlignedClocks<'e> {
         }
     }
 
-    /// How two clocks are related.
+    /// The relation of two clocks.
     pub fn known(&mut self, a: usize, b: usize) -> Known {
         let (Some(&a), Some(&b)) = (self.all.get(a), self.all.get(b)) else {
             return Known::Nothing;
@@ -126,7 +123,7 @@ impl<'e> AlignedClocks<'e> {
         }
     }
 
-    /// How much more clock B shows than A, when A shows a time, by the conversion of the import.
+    /// The reading of clock B less that of A, when A shows a time, by the conversion of the import.
     pub fn ahead(&mut self, (a, b): (usize, usize), at: i64, by_lines: bool) -> Option<i64> {
         let (from, to) = (*self.all.get(a)?, *self.all.get(b)?);
         let cache = &mut self.cache;

@@ -34,8 +34,9 @@ struct Participation {
     start: i64,
     end: i64,
     packet: i64,
-    /// The numbers of its group and of what it says of its data.
+    /// The number of its group.
     group: usize,
+    /// The number of its statements about the data.
     data: usize,
     seq: Option<i64>,
     /// The ranks that the arguments name.
@@ -71,7 +72,7 @@ impl<T: Ord + Clone> Numbered<T> {
     }
 }
 
-/// What a rank says of its data in a collective.
+/// The statements of a rank about its data in a collective.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Said {
     elements: String,
@@ -92,7 +93,7 @@ struct Participations {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Group([String; 4]);
 
-/// What tells one collective of a group from the others.
+/// The difference of a collective to the others of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Which {
     Seq(i64),
@@ -100,7 +101,7 @@ enum Which {
     Step(i64, usize),
 }
 
-/// Adds the messages of all collectives, and returns the ends of those in which all ranks wait for all.
+/// Adds the messages of all collectives of clocks with these ranks, and returns the ends of those in which all ranks wait for all.
 ///
 /// # Errors
 ///
@@ -108,7 +109,7 @@ enum Which {
 pub(super) fn add(
     conn: &Connection,
     clocks: &mut AlignedClocks<'_>,
-    packets: &Packets<'_>,
+    (packets, ranks): (&Packets<'_>, &BTreeMap<usize, i64>),
     staged: &mut StagedPairs,
 ) -> Result<Vec<CollectiveEnds>, WriteError> {
     let mut launches = Launches::default();
@@ -121,7 +122,6 @@ pub(super) fn add(
         steps = Steps::read(conn, clocks, packets)?;
     }
     let Participations { of_files, groups, said } = found;
-    let ranks = ranks(conn, packets, clocks)?;
     let mut all: BTreeMap<(usize, Which), Vec<Participation>> = BTreeMap::new();
     for (file, of_file) in of_files {
         for (key, participation) in identify(file, of_file, &steps) {
@@ -143,9 +143,9 @@ pub(super) fn add(
         let has_empty_split = members.iter().filter_map(of_data).any(|said| said.has_empty_split);
         let is_all_to_all = is_all_to_all(name, has_empty_split);
         let counts = |one: usize, other: usize| first.contains(&one) || first.contains(&other);
-        messages((name, is_all_to_all), &members, &ranks, |out, into| {
+        messages((name, is_all_to_all), &members, ranks, |out, into| {
             match counts(out.clock, into.clock) {
-                true => staged.add(Kind::Collectives, &out.starts(), &into.ends(), None),
+                true => staged.add(Kind::Collectives, &out.starts(), &into.ends()),
                 false => Ok(()),
             }
         })?;
@@ -289,7 +289,8 @@ impl Steps {
         let sql = format!(
             "SELECT {READING}, s.dur, n.value FROM slice_record AS s \
              JOIN string AS n ON n.id = s.name AND n.value LIKE 'ProfilerStep#%' \
-             JOIN packet AS p ON p.id = s.packet_id WHERE s.dur >= 0"
+             JOIN packet AS p ON p.id = s.packet_id WHERE s.dur >= 0 \
+               AND s.category IS NOT (SELECT id FROM string WHERE value = 'gpu_user_annotation')"
         );
         each(conn, &sql, |row| {
             let Some((_, start)) = packets.read(row, clocks)? else { return Ok(()) };
@@ -301,12 +302,16 @@ impl Steps {
             }
             Ok(())
         })?;
+        steps.0.values_mut().for_each(|of_file| of_file.sort_unstable());
         Ok(steps)
     }
 
+    /// The number of the last step that begins before a launch, if the launch is in it.
     fn around(&self, file: i64, at: i64) -> Option<i64> {
-        let mut of_file = self.0.get(&file)?.iter();
-        of_file.find(|(start, end, _)| (*start..*end).contains(&at)).map(|(.., number)| *number)
+        let of_file = self.0.get(&file)?;
+        let begun = of_file.partition_point(|(start, ..)| *start <= at);
+        let (_, end, number) = of_file.get(begun.checked_sub(1)?)?;
+        (at < *end).then_some(*number)
     }
 }
 
@@ -450,25 +455,4 @@ impl Launches {
         })?;
         Ok(())
     }
-}
-
-/// The rank of each clock.
-fn ranks(
-    conn: &Connection,
-    packets: &Packets<'_>,
-    clocks: &AlignedClocks<'_>,
-) -> Result<BTreeMap<usize, i64>, WriteError> {
-    let mut ranks = BTreeMap::new();
-    let sql = "SELECT f.trace_file_id, f.machine_id, m.name FROM part AS f JOIN machine AS m ON m.id = f.machine_id";
-    each(conn, sql, |row| {
-        let name: Option<String> = row.get("name")?;
-        let rank = name.as_deref().and_then(|name| name.strip_prefix("rank ")?.parse().ok());
-        if let (Some(rank), Some(part)) = (rank, packets.part(row)?)
-            && let Some(clock) = clocks.of(part)
-        {
-            ranks.insert(clock, rank);
-        }
-        Ok(())
-    })?;
-    Ok(ranks)
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::Connection;
-use timebase_resolver::align::Messages;
 
 use super::staged::Staged;
 use crate::error::WriteError;
@@ -11,20 +10,14 @@ use crate::error::WriteError;
 /// Tells the durations of the slices that these packets begin.
 pub(super) type Ended<'e> = dyn FnMut(&HashSet<i64>) -> Result<BTreeMap<i64, i64>, WriteError> + 'e;
 
-/// Gives messages the ends of the slices that receive them; `ended` tells the durations of slices by their packets.
+/// Gives messages of flows the ends of the slices that receive them; `ended` tells the durations of slices by their packets.
 ///
 /// # Errors
 ///
 /// If messages or the database cannot be read, or a temporary file cannot be written.
 pub(super) fn add(messages: &mut Staged, ended: &mut Ended<'_>) -> Result<(), WriteError> {
-    let mut received = HashSet::new();
-    messages.each(&mut |message| _ = received.insert(message.packet_in))?;
-    let durations = ended(&received)?;
-    messages.change(|message| {
-        if let Some(dur) = durations.get(&message.packet_in) {
-            message.ended = message.ended.or(message.arrived.checked_add(*dur));
-        }
-    })?;
+    let received = messages.received()?;
+    messages.end(&ended(&received)?)?;
     Ok(())
 }
 

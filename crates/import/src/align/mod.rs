@@ -29,6 +29,7 @@ mod relate;
 mod staged;
 mod tables;
 
+use std::collections::BTreeMap;
 use std::io;
 
 use rusqlite::Connection;
@@ -59,11 +60,13 @@ pub(crate) struct Settings<'a> {
 /// No clock gains more on another one (rule AL9).
 pub(crate) const MAX_DRIFT_PPM: u32 = 500;
 
-/// What is known after the first reading.
+/// The state after the first reading.
 pub(crate) struct Known<'a> {
     pub conn: &'a Connection,
     pub estimates: &'a Estimates,
     pub parts: &'a Parts,
+    /// The ranks of files, by their ids.
+    pub ranks: &'a BTreeMap<u32, i64>,
     pub placed: &'a [Placed],
     pub trace_time: Clock,
     pub scratch: &'a Scratch,
@@ -148,7 +151,7 @@ pub(crate) fn align(
     evidence: &mut Evidence,
     settings: &Settings<'_>,
 ) -> Result<Option<Aligned>, AlignError> {
-    let &Known { conn, estimates, parts, placed, trace_time, scratch } = known;
+    let &Known { conn, estimates, parts, placed, trace_time, scratch, .. } = known;
     let mut clocks = AlignedClocks::new(estimates, parts, placed, trace_time);
     if clocks.all.len() < 2 {
         return Ok(None);
@@ -168,7 +171,11 @@ pub(crate) fn align(
     let mut ends = Vec::new();
     let is_json = |part: &crate::place::Part| part.json.is_some();
     if wants(Kind::Collectives) && parts.iter().filter(|part| is_json(part)).count() > 1 {
-        ends = collectives::add(conn, &mut clocks, &packets, &mut staged)?;
+        let parts = parts.of_files();
+        let ranks =
+            parts.filter_map(|(ix, part)| Some((clocks.of(ix)?, *known.ranks.get(&part.file.id)?)));
+        let ranks = ranks.collect();
+        ends = collectives::add(conn, &mut clocks, (&packets, &ranks), &mut staged)?;
     }
     if let Some(sql) = settings.pairs.filter(|_| wants(Kind::Pairs)) {
         packets.add_pairs(conn, sql, &mut clocks, &mut staged)?;
@@ -196,7 +203,7 @@ fn add_flows(
             Paired::Nothing => {}
             Paired::Messages(messages) => {
                 for (out, into) in messages {
-                    staged.add(Kind::Flows, &out, &into, None)?;
+                    staged.add(Kind::Flows, &out, &into)?;
                 }
             }
             Paired::Unpaired(one, other) => staged.of(one, other).unpaired += 1,

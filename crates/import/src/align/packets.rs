@@ -27,7 +27,7 @@ impl<'p> Packets<'p> {
     }
 
     /// The part of a row's file and machine.
-    pub fn part(&self, row: &Row<'_>) -> rusqlite::Result<Option<PartIx>> {
+    fn part(&self, row: &Row<'_>) -> rusqlite::Result<Option<PartIx>> {
         let file: Option<u32> = row.get("trace_file_id")?;
         let key = (file.unwrap_or(0), row.get("machine_id")?);
         Ok(self.by_key.get(&key).copied())
@@ -74,6 +74,11 @@ impl<'p> Packets<'p> {
         if !statement.readonly() {
             return Err(AlignError::Pairs("must only read".to_owned()));
         }
+        let columns = ["packet_out", "packet_in"];
+        if columns.iter().any(|column| statement.column_index(column).is_err()) {
+            let what = "must have the columns packet_out and packet_in, ids of packets";
+            return Err(AlignError::Pairs(what.to_owned()));
+        }
         let mut rows = statement.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             let mut located = |column: &str, role| -> rusqlite::Result<_> {
@@ -85,7 +90,7 @@ impl<'p> Packets<'p> {
             let out = located("packet_out", Role::Start).map_err(failed)?;
             let into = located("packet_in", Role::End).map_err(failed)?;
             if let (Some(out), Some(into)) = (out, into) {
-                staged.add(Kind::Pairs, &out, &into, None)?;
+                staged.add(Kind::Pairs, &out, &into)?;
             }
         }
         Ok(())

@@ -185,7 +185,7 @@ fn decide(
         Decision::Few => "fewer than 10 messages each way are accepted",
         Decision::Violated => "over 5 % of the messages contradict the others",
         Decision::Confirm if known == Known::Nothing => "nothing else relates the clocks",
-        Decision::Confirm => "messages do not contradict the assumption",
+        Decision::Confirm => CONFIRMED,
         Decision::Replace if mode == Align::Report => {
             "messages contradict the assumption, which the mode keeps"
         }

@@ -6,7 +6,7 @@
 //! few, and stay in memory.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufReader, Read, Seek, Write};
 
 use timebase_resolver::align::{Direction, Message, Messages};
@@ -74,18 +74,12 @@ impl StagedPairs {
         })
     }
 
-    /// Adds a message; `ended` is the end of the slice that receives it. One inside a clock says nothing.
+    /// Adds a message. One inside a clock says nothing.
     ///
     /// # Errors
     ///
     /// If a temporary file cannot be written.
-    pub fn add(
-        &mut self,
-        kind: Kind,
-        out: &Located,
-        into: &Located,
-        ended: Option<i64>,
-    ) -> io::Result<()> {
+    pub fn add(&mut self, kind: Kind, out: &Located, into: &Located) -> io::Result<()> {
         if out.clock == into.clock {
             return Ok(());
         }
@@ -97,21 +91,23 @@ impl StagedPairs {
         if let Some(has) = pair.kinds.get_mut(kind as usize) {
             *has = true;
         }
-        pair.push(&Message {
+        let message = Message {
             direction,
             sent: out.at,
             arrived: into.at,
-            ended,
+            ended: None,
             packet_out: out.packet,
             packet_in: into.packet,
-        })
+        };
+        pair.push(&message, kind == Kind::Flows)
     }
 }
 
 impl Staged {
-    fn push(&mut self, message: &Message) -> io::Result<()> {
-        let flags =
-            u8::from(message.direction == Direction::BToA) | u8::from(message.ended.is_some()) << 1;
+    fn push(&mut self, message: &Message, is_of_flow: bool) -> io::Result<()> {
+        let flags = u8::from(message.direction == Direction::BToA)
+            | u8::from(message.ended.is_some()) << 1
+            | u8::from(is_of_flow) << 2;
         self.buffer.push(flags);
         let numbers = [
             message.sent,
@@ -137,23 +133,56 @@ impl Staged {
 }
 
 impl Staged {
-    /// Changes all messages.
+    /// The packets that receive the messages of flows.
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be read.
+    pub fn received(&self) -> io::Result<HashSet<i64>> {
+        let mut received = HashSet::new();
+        self.each_record(|message, is_of_flow| {
+            if is_of_flow {
+                received.insert(message.packet_in);
+            }
+        })?;
+        Ok(received)
+    }
+
+    /// Sets when the slices ended that receive the messages of flows, by the durations of slices that packets begin.
     ///
     /// # Errors
     ///
     /// If a temporary file cannot be written or read.
-    pub fn change(&mut self, mut change: impl FnMut(&mut Message)) -> io::Result<()> {
+    pub fn end(&mut self, durations: &BTreeMap<i64, i64>) -> io::Result<()> {
         let scratch = self.scratch.clone();
         let empty = Staged { scratch, buffer: Vec::new(), file: RefCell::new(None), ..*self };
         let before = std::mem::replace(self, empty);
         let mut pushed = Ok(());
-        before.each(&mut |mut message| {
-            change(&mut message);
+        before.each_record(|mut message, is_of_flow| {
+            let dur = durations.get(&message.packet_in).filter(|_| is_of_flow);
+            message.ended = dur.and_then(|dur| message.arrived.checked_add(*dur));
             if pushed.is_ok() {
-                pushed = self.push(&message);
+                pushed = self.push(&message, is_of_flow);
             }
         })?;
         pushed
+    }
+
+    /// Gives each message, and whether it is of a flow.
+    fn each_record(&self, mut each: impl FnMut(Message, bool)) -> io::Result<()> {
+        let mut each = |record: &[u8; SIZE]| each(message(record), record[0] & 4 != 0);
+        let mut record = [0; SIZE];
+        if let Some(file) = &mut *self.file.borrow_mut() {
+            let end = file.stream_position()?;
+            file.rewind()?;
+            let mut input = BufReader::with_capacity(BUFFER, (&mut *file).take(end));
+            for _ in 0..end / SIZE as u64 {
+                input.read_exact(&mut record)?;
+                each(&record);
+            }
+        }
+        self.buffer.chunks_exact(SIZE).filter_map(|record| record.first_chunk()).for_each(each);
+        Ok(())
     }
 }
 
@@ -179,20 +208,7 @@ impl Messages for Staged {
     type Error = io::Error;
 
     fn each(&self, visit: &mut dyn FnMut(Message)) -> io::Result<()> {
-        let mut record = [0; SIZE];
-        if let Some(file) = &mut *self.file.borrow_mut() {
-            let end = file.stream_position()?;
-            file.rewind()?;
-            let mut input = BufReader::with_capacity(BUFFER, (&mut *file).take(end));
-            for _ in 0..end / SIZE as u64 {
-                input.read_exact(&mut record)?;
-                visit(message(&record));
-            }
-        }
-        for record in self.buffer.chunks_exact(SIZE) {
-            visit(message(record.first_chunk().unwrap_or(&[0; SIZE])));
-        }
-        Ok(())
+        self.each_record(|message, _| visit(message))
     }
 }
 
@@ -211,9 +227,8 @@ mod tests {
             let mut all = StagedPairs::new(&scratch);
             let at = |clock, at: i64| Located { clock, at, role: Role::Start, packet: at - 7 };
             for i in 0..count {
-                let ended = (i % 2 == 0).then_some(i64::MAX - i);
-                all.add(Kind::Pairs, &at(4, -i), &at(2, i64::MAX - i), ended).unwrap();
-                all.add(Kind::Pairs, &at(4, -i), &at(4, i), ended).unwrap();
+                all.add(Kind::Pairs, &at(4, -i), &at(2, i64::MAX - i)).unwrap();
+                all.add(Kind::Pairs, &at(4, -i), &at(4, i)).unwrap();
             }
             let pair = &all.pairs[&(2, 4)];
             assert_eq!((all.pairs.len(), pair.kinds), (1, [false, false, true]));
@@ -226,7 +241,7 @@ mod tests {
                         direction: Direction::BToA,
                         sent: -i,
                         arrived: i64::MAX - i,
-                        ended: (i % 2 == 0).then_some(i64::MAX - i),
+                        ended: None,
                         packet_out: -i - 7,
                         packet_in: i64::MAX - i - 7,
                     };
@@ -234,5 +249,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn al6_only_flows_may_wait_in_a_slice() {
+        let scratch = Scratch::new(&std::env::temp_dir(), &Quota::default());
+        let mut all = StagedPairs::new(&scratch);
+        let at = |clock, at| Located { clock, at, role: Role::End, packet: at };
+        for (kind, time) in [(Kind::Flows, 10), (Kind::Collectives, 20), (Kind::Flows, 30)] {
+            all.add(kind, &at(0, time), &at(1, time + 1)).unwrap();
+        }
+        let pair = all.of(0, 1);
+        assert_eq!(pair.received().unwrap(), HashSet::from([11, 31]));
+        pair.end(&BTreeMap::from([(11, 5), (21, 5)])).unwrap();
+        let mut ended = Vec::new();
+        pair.each(&mut |message| ended.push(message.ended)).unwrap();
+        assert_eq!(ended, [Some(16), None, None]);
     }
 }

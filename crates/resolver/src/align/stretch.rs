@@ -127,8 +127,8 @@ impl Stretch {
 
 /// c of rule AL16, within these slopes.
 ///
-/// The distance of the lines is a concave function of the rate, so bisection finds its top, and the
-/// ends of what is about as far.
+/// The distance of the lines is a concave function of the rate, so bisection finds its top, and
+/// the two rates at which the lines are nearly as far apart.
 fn parallel_rate(points: &Sides, slopes: Slopes) -> f64 {
     let distance = |rate: f64| {
         let [upper, lower] = BOTH.map(|side| {

@@ -66,11 +66,6 @@ impl<N> Default for Batch<N> {
 }
 
 impl<N> Batch<N> {
-    /// Whether it has no pieces.
-    pub fn is_empty(&self) -> bool {
-        self.kept.is_empty()
-    }
-
     /// The number of bytes that it needs.
     pub fn size(&self) -> usize {
         self.text.len().saturating_add(self.kept.len().saturating_mul(size_of::<Kept<N>>()))
