@@ -123,11 +123,11 @@ fn of_packet(conn: &Connection, packet: i64, said: &str) -> Result<(), String> {
 
 /// Whether the head of a page agrees with the tables.
 fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
-    let between = |start: &str, end: &str| -> String {
-        let (_, rest) = page.split_once(start).unwrap();
-        rest.split_once(end).unwrap().0.to_owned()
+    let between = |start: &str, end: &str| -> Option<String> {
+        let (_, rest) = page.split_once(start)?;
+        Some(rest.split_once(end).unwrap().0.to_owned())
     };
-    let sentence = between("</h1><p class=\"about\">", "</p>").replace(',', "");
+    let sentence = between("</h1><p class=\"about\">", "</p>").unwrap().replace(',', "");
     let worst = between("<dd id=\"worst\">", "</dd>");
     let placed = count(
         conn,
@@ -152,6 +152,16 @@ fn of_page(conn: &Connection, page: &str) -> Result<(), String> {
     if said("at a wrong time") != (wrong > 0) || wrong > 0 && !said(&told) {
         return Err(format!("{sentence:?} says nothing of {wrong} wrong times"));
     }
+    // JSON has no snapshots, and no error between them.
+    let is_json = count(
+        conn,
+        "SELECT count(*) FILTER (WHERE trace_type = 'json') > 0 AND count(*) FILTER (WHERE trace_type = 'proto') = 0
+         FROM trace_file",
+    ) == 1;
+    if worst.is_some() == is_json {
+        return Err(format!("it says {worst:?}, and JSON alone is {is_json}"));
+    }
+    let Some(worst) = worst else { return Ok(()) };
     // It must not say that nothing is wrong if times are wrong or clocks have no path.
     let lacking = count(
         conn,
