@@ -93,7 +93,7 @@ CREATE TABLE clock_alignment (
   inverted_ab    INTEGER NOT NULL,  -- those of them from A to B
   worst_out      INTEGER,           -- the packets of the one that arrives the earliest before it was sent
   worst_in       INTEGER,
-  used           INTEGER NOT NULL,  -- 1 if conversions go over this relation
+  used           INTEGER NOT NULL,  -- 1 if conversions go over this relation, or its bounds limit their error
   reason         TEXT NOT NULL      -- why it is used or not
 );
 

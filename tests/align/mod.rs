@@ -3,6 +3,7 @@
 
 mod collectives;
 mod naive;
+mod tighten;
 mod world;
 
 use std::fs;

@@ -111,3 +111,32 @@ fn flow(event: &Event) -> Message {
         Role::End => new().fixed64(48, event.flow),
     }
 }
+
+/// Writes one trace of a host and a guest. Each ten seconds, two questions for the host's time take 2 ms, of which
+/// the answer takes 700 µs.
+pub fn write_guest(place: &Place, [host, guest]: &[Machine; 2], events: &[Event]) -> String {
+    const RAW_ID: u32 = 98;
+    let mut packets = vec![(0, track()), (0, track().number(RAW_ID, 7))];
+    for second in 0..=60 {
+        packets.push((second * 1_000_000_000, snapshot(host, second * 1_000_000_000)));
+    }
+    for second in (0..=60).step_by(10) {
+        let at = second * 1_000_000_000;
+        let boottime = |value: i64| new().message(1, new().number(1, 6).number(2, value as u64));
+        let question = |at: i64| {
+            let asked = new().message(2, boottime(guest.shows(at)));
+            new().message(1, asked.message(3, boottime(host.shows(at + 1_300_000))))
+        };
+        let rounds = question(at).and(&question(at + 2_000_000));
+        packets.push((at, new().number(RAW_ID, 7).message(107, rounds)));
+    }
+    for event in events {
+        let machine = if event.machine == 0 { host } else { guest };
+        let packet = track_event(machine, event.at, 3, &flow(event));
+        packets
+            .push((event.at, if event.machine == 0 { packet } else { packet.number(RAW_ID, 7) }));
+    }
+    packets.sort_by_key(|(at, _)| *at);
+    let packets: Vec<Message> = packets.into_iter().map(|(_, packet)| packet).collect();
+    text(place.write("guest.pftrace", &trace_of(&packets)))
+}

@@ -187,6 +187,8 @@ struct Answer {
     hops: Hops,
     /// The time by the clocks' rate, and its largest error, if there is a path.
     by_rate: Option<(i64, Option<f64>)>,
+    /// Whether messages bound that error.
+    is_bounded: bool,
 }
 
 enum Hops {
@@ -203,23 +205,19 @@ impl Answer {
         let overflow = || Unresolved::Overflow.code().to_owned();
         let last = linear.last().map(|last| last.value_out);
         let by_rate = last.flatten().map(|value| (value, error));
-        Ok(match (conversion, last) {
-            (Conversion::Linear, Some(value)) => {
-                Answer { result: value.ok_or_else(overflow), hops: Hops::Linear(linear), by_rate }
-            }
+        let is_bounded = causal::is_bounded(database, &linear)?;
+        let (result, hops) = match (conversion, last) {
+            (Conversion::Linear, Some(value)) => (value.ok_or_else(overflow), Hops::Linear(linear)),
             // With lines, no hops means the same as with snapshots: the same clock, or no path.
-            _ => Answer {
-                result: asked.nearest(database)?,
-                hops: Hops::Nearest(asked.hops(database, database)?),
-                by_rate,
-            },
-        })
+            _ => (asked.nearest(database)?, Hops::Nearest(asked.hops(database, database)?)),
+        };
+        Ok(Answer { result, hops, by_rate, is_bounded })
     }
 
     /// The text after the result: its precision.
     fn how(&self) -> Option<String> {
         match (&self.hops, self.by_rate) {
-            (Hops::Linear(_), Some((_, error))) => Some(shown_error(error)),
+            (Hops::Linear(_), Some((_, error))) => Some(shown_error(error) + self.by_messages()),
             (Hops::Nearest(hops), Some(_)) if hops.is_empty() => None,
             (Hops::Nearest(_), Some(_)) => Some(format!("(nearest; {})", self.rate()?)),
             _ => None,
@@ -230,9 +228,14 @@ impl Answer {
     fn rate(&self) -> Option<String> {
         let (value, error) = self.by_rate?;
         let how = error.map_or(", with an unknown error".to_owned(), |error| {
-            format!(" ± {:.0}", error.ceil())
+            format!(" ± {:.0}{}", error.ceil(), self.by_messages())
         });
         Some(format!("by the clocks' rate {value}{how}"))
+    }
+
+    /// The statement that messages limit the error (rule AL18).
+    fn by_messages(&self) -> &'static str {
+        if self.is_bounded { ", within what messages allow" } else { "" }
     }
 
     fn write_hops(

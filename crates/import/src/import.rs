@@ -275,8 +275,11 @@ pub(crate) fn open<'a>(
     scratch: &Scratch,
     monitor: &'a Monitor,
 ) -> Result<Files<'a>, Error> {
-    let may_align = sources.len() > 1
-        && options.align.is_none_or(|mode| !matches!(mode, Align::Report | Align::Off));
+    let may_align = match options.align {
+        Some(Align::Report | Align::Off) => false,
+        Some(Align::Tighten) => true,
+        _ => sources.len() > 1,
+    };
     let opening = Opening {
         manifest: options.manifest.as_deref(),
         formats: FORMATS,

@@ -119,8 +119,8 @@ def import_trace(
 
     `align` says what messages between machines may change: "auto" moves files whose place was only assumed, and is
     proven wrong by messages that would arrive before they were sent; "flows", "collectives" and "pairs" use these
-    messages only, and move each assumed place that they bound; "report" fills the tables and moves nothing; "off" does
-    neither. By default, the manifest decides, or else it is "auto".
+    messages only, and move each assumed place that they bound; "tighten" is "auto", and makes the errors of measured
+    relations less where messages bound them; "report" fills the tables and moves nothing; "off" does neither. By default, the manifest decides, or else it is "auto".
 
     ``conversion="linear"`` converts times by lines through all snapshots of the trace, which it reads twice.
     "nearest" uses the nearest snapshot, as Perfetto does.

@@ -80,8 +80,8 @@ pub use clock::{Clock, ClockId, FileTag, MachineId, OwnClocks, Scope, SeqId, bui
 pub use domain::Domain;
 pub use graph::{ClockGraph, Hop, SnapshotId};
 pub use linear::{
-    CausalKnot, Estimate, EstimateCache, Estimates, Fit, Kinship, Line, LineKind, LinearHop,
-    OffLine, Sample,
+    CausalBound, CausalKnot, Estimate, EstimateCache, Estimates, Fit, Kinship, Line, LineKind,
+    LinearHop, OffLine, Sample,
 };
 pub use mapping::{Mapping, Step};
 pub use mended::{Mended, ReadAt};

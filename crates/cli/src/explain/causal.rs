@@ -1,8 +1,11 @@
 //! The messages around a hop that goes by them (rules AL16, AL20).
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, Row, params};
 use timebase_resolver::WrittenClock;
 
+use super::hops::LinearHop;
 use super::note::Note;
 
 /// A corner of the relation: the bounds of the offset of B when A shows `value`.
@@ -52,6 +55,32 @@ pub fn note(
         None => note.push(format!("{} s, with an unknown error", in_seconds(ahead))),
     }
     Ok(note)
+}
+
+/// Whether messages bound the error of hops between two clocks that are measured (rule AL18).
+pub fn is_bounded(database: &Connection, hops: &[LinearHop]) -> anyhow::Result<bool> {
+    let begins = hops.iter().map(|hop| (hop.from.as_str(), hop.value_in));
+    let ends = hops.iter().map(|hop| (hop.to.as_str(), hop.value_out));
+    let clock = |(clock, shown): (&str, Option<i64>)| {
+        let clock: WrittenClock = clock.parse().ok()?;
+        Some(((clock.clock().machine.0, clock.id().get(), clock.file()), shown?))
+    };
+    let clocks: BTreeMap<_, i64> = begins.chain(ends).filter_map(clock).collect();
+    let mut statement = database.prepare(
+        "SELECT a.machine_a, a.clock_a, a.file_a, a.machine_b, a.clock_b, a.file_b, min(k.value), max(k.value)
+         FROM clock_alignment AS a JOIN clock_alignment_knot AS k ON k.alignment_id = a.id
+         WHERE a.used AND a.relation = 'measured' GROUP BY a.id",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let key = |at: usize| anyhow::Ok((row.get(at)?, row.get(at + 1)?, row.get(at + 2)?));
+        let range = row.get::<_, i64>(6)?..=row.get(7)?;
+        let is_in = clocks.get(&key(0)?).is_some_and(|shown| range.contains(shown));
+        if is_in && clocks.contains_key(&key(3)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A distance in time, in three digits.

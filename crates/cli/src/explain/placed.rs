@@ -127,6 +127,7 @@ impl Contradiction<'_> {
             result,
             hops: Hops::Nearest(asked.hops(&snapshots, self.database)?),
             by_rate: None,
+            is_bounded: false,
         }))
     }
 

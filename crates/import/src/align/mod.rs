@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use rusqlite::Connection;
-use timebase_resolver::{CausalKnot, Clock, Estimates};
+use timebase_resolver::{CausalBound, CausalKnot, Clock, Estimates};
 use timebase_store::sort::Scratch;
 
 use self::clocks::AlignedClocks;
@@ -44,7 +44,7 @@ use crate::error::WriteError;
 use crate::evidence::{Evidence, Paired, pair};
 use crate::manifest::Align;
 use crate::output::Placed;
-use crate::place::{AlignedRelation, Parts};
+use crate::place::{AlignedBy, AlignedRelation, Parts};
 
 /// The choices of the user.
 #[derive(Debug, Clone, Copy)]
@@ -99,8 +99,17 @@ where
 /// The change of a rate that a relation without a rate of its own may have.
 const WANDER: f64 = 40e-6;
 
-/// The relation by a pair's corners.
+/// The relation by a pair's corners, or its bounds if the relation is measured.
 fn relation(report: &PairReport) -> Option<AlignedRelation> {
+    let (a, b) = (report.a, report.b);
+    if report.known == clocks::Known::Measured {
+        let corners = report.knots.iter().filter_map(|knot| {
+            let (earliest, latest) = knot.interval.earliest.zip(knot.interval.latest)?;
+            Some(CausalBound { value: knot.value, earliest, latest })
+        });
+        let by = AlignedBy::Bounds(corners.collect());
+        return Some(AlignedRelation { a, b, by });
+    }
     let knots = report.knots.iter().filter_map(|knot| {
         let offset = knot.offset?;
         let bounds = [knot.interval.earliest, knot.interval.latest];
@@ -110,7 +119,7 @@ fn relation(report: &PairReport) -> Option<AlignedRelation> {
     });
     let knots: Vec<CausalKnot> = knots.collect();
     let wander = report.rate.map_or(WANDER, |(_, width)| width);
-    (!knots.is_empty()).then_some(AlignedRelation { a: report.a, b: report.b, knots, wander })
+    (!knots.is_empty()).then_some(AlignedRelation { a, b, by: AlignedBy::Lines { knots, wander } })
 }
 
 impl Aligned {
@@ -159,7 +168,7 @@ pub(crate) fn align(
     let packets = Packets::new(parts);
     let mut staged = StagedPairs::new(scratch);
     let wants = |kind: Kind| match settings.mode {
-        Align::Auto | Align::Report => true,
+        Align::Auto | Align::Tighten | Align::Report => true,
         Align::Flows => kind == Kind::Flows,
         Align::Collectives => kind == Kind::Collectives,
         Align::Pairs => kind == Kind::Pairs,

@@ -66,6 +66,8 @@ struct Judged {
     compared: Compared,
     known: Known,
     moves: bool,
+    /// Whether the error of a measured relation becomes less (rule AL18).
+    tightens: bool,
     reason: &'static str,
 }
 
@@ -109,7 +111,9 @@ pub(super) fn relate(
         let by_network = moved.remove(&(of.a, of.b));
         let mut report = report(of, messages, by_network, clocks)?;
         let middle = of.alignment.middle();
-        if report.is_used {
+        if of.tightens {
+            (report.is_used, report.knots) = (true, of.alignment.bounds_knots());
+        } else if report.is_used {
             // Times follow from all pairs, not from this one alone.
             report.knot = Some(AlignmentKnot {
                 value: middle,
@@ -157,8 +161,15 @@ fn judge(
         }
         _ => alignment.compare(messages, &mut |at| clocks.ahead((a, b), at, by_lines))?,
     };
-    let (moves, reason) = decide(&alignment, &compared, known, settings.mode);
-    Ok(Judged { a, b, alignment, compared, known, moves, reason })
+    let (moves, mut reason) = decide(&alignment, &compared, known, settings.mode);
+    let tightens = settings.mode == Align::Tighten
+        && known == Known::Measured
+        && matches!(alignment.decision(&compared), Decision::Confirm | Decision::Replace)
+        && !compared.contradicts();
+    if tightens {
+        reason = "messages bound the measured relation";
+    }
+    Ok(Judged { a, b, alignment, compared, known, moves, tightens, reason })
 }
 
 /// Rule AL20.
@@ -170,7 +181,7 @@ fn decide(
 ) -> (bool, &'static str) {
     let decision = alignment.decision(compared);
     let moves = match mode {
-        Align::Auto => {
+        Align::Auto | Align::Tighten => {
             let is_better = decision == Decision::Confirm && known == Known::Nothing;
             decision == Decision::Replace || is_better
         }
@@ -181,7 +192,7 @@ fn decide(
         _ if known == Known::Measured => "the relation is measured",
         Decision::Contradictory => "over a quarter of the messages contradict the others",
         Decision::OneSided => "messages bound one side only",
-        _ if moves && mode != Align::Auto => "the mode asks for it",
+        _ if moves && !matches!(mode, Align::Auto | Align::Tighten) => "the mode asks for it",
         Decision::Few => "fewer than 10 messages each way are accepted",
         Decision::Violated => "over 5 % of the messages contradict the others",
         Decision::Confirm if known == Known::Nothing => "nothing else relates the clocks",

@@ -41,6 +41,8 @@ pub enum Align {
     Collectives,
     /// Each assumed relation that the manifest's pairs bound on both sides.
     Pairs,
+    /// As automatically; and the error of a measured relation becomes less where messages bound it.
+    Tighten,
     /// Nothing: there are only tables and findings.
     Report,
     /// Nothing, and there are no tables.
@@ -49,8 +51,15 @@ pub enum Align {
 
 impl Align {
     /// All modes.
-    pub const ALL: [Align; 6] =
-        [Align::Auto, Align::Flows, Align::Collectives, Align::Pairs, Align::Report, Align::Off];
+    pub const ALL: [Align; 7] = [
+        Align::Auto,
+        Align::Flows,
+        Align::Collectives,
+        Align::Pairs,
+        Align::Tighten,
+        Align::Report,
+        Align::Off,
+    ];
 
     /// The name on the command line and in a manifest.
     ///
@@ -65,6 +74,7 @@ impl Align {
             Align::Flows => "flows",
             Align::Collectives => "collectives",
             Align::Pairs => "pairs",
+            Align::Tighten => "tighten",
             Align::Report => "report",
             Align::Off => "off",
         }

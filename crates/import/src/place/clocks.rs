@@ -22,7 +22,7 @@ use timebase_resolver::{
 };
 use timebase_trace::wire::packet::{Header, PacketType};
 
-use super::aligned::AlignedRelation;
+use super::aligned::{AlignedBy, AlignedRelation};
 use super::parts::{PartIx, Parts};
 use super::samples::Samples;
 use super::sequence::Sequence;
@@ -224,9 +224,14 @@ impl Clocks {
         self.make(Source::Manifest, None, readings.to_vec())
     }
 
-    /// Adds a relation that messages prove, corner by corner (rule AL20).
+    /// Adds a relation that messages prove, corner by corner (rule AL20), or bounds of one that is measured
+    /// (rule AL18).
     pub fn align(&mut self, relation: &AlignedRelation) {
-        let AlignedRelation { a, b, knots, .. } = relation;
+        let AlignedRelation { a, b, by } = relation;
+        let knots = match by {
+            AlignedBy::Lines { knots, .. } => knots.as_slice(),
+            AlignedBy::Bounds(_) => &[],
+        };
         for knot in knots {
             let Some(value) = knot.value.checked_add(knot.offset) else { continue };
             let reading = |clock, value| Reading { clock, value, unit: 1, incremental: false };

@@ -42,7 +42,7 @@ use timebase_store::sort::Scratch;
 use timebase_trace::wire::proto::RemoteClockSync;
 use timebase_trace::{Interned, Kept};
 
-pub(crate) use aligned::AlignedRelation;
+pub(crate) use aligned::{AlignedBy, AlignedRelation};
 pub(crate) use aside::EventRow;
 use clocks::Clocks;
 pub(crate) use clocks::{ClockEffect, EventClock, Placement, Whole};
@@ -353,8 +353,13 @@ impl Place {
     ) -> T {
         let mut estimates = Estimates::new(std::mem::take(&mut self.clocks.graph));
         let used = remote::give(&self.clocks.samples, &mut estimates);
-        for AlignedRelation { a, b, knots, wander } in &self.clocks.aligned {
-            estimates.add_causality(*a, *b, knots.clone(), *wander);
+        for AlignedRelation { a, b, by } in &self.clocks.aligned {
+            match by {
+                AlignedBy::Lines { knots, wander } => {
+                    estimates.add_causality(*a, *b, knots.clone(), *wander);
+                }
+                AlignedBy::Bounds(corners) => estimates.add_bounds(*a, *b, corners.clone()),
+            }
         }
         let done = with(self, &estimates, &used);
         self.clocks.graph = estimates.into_graph();

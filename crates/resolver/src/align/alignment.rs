@@ -214,6 +214,26 @@ impl Alignment {
                 times.extend([(from + 1.0, false), (to - 1.0, true)]);
             }
         }
+        self.knots_at(times)
+    }
+
+    /// The corners of the bounds, in the order of time (rule AL18): between two of them, neither bends but
+    /// toward the other. They begin as long before the first message, and end as long after the last one, as
+    /// the messages last.
+    pub fn bounds_knots(&self) -> Vec<AlignmentKnot> {
+        let course = &self.solved.course;
+        let bends = course.stretches.iter().flat_map(|stretch| stretch.bends());
+        let steps = course.steps.iter().flat_map(|&(from, to)| [from, from + 1.0, to - 1.0, to]);
+        let span = course.span().unwrap_or_default();
+        let is_within = |t: &f64| span.0 <= *t && *t <= span.1;
+        let is_step = |t: f64| course.steps.iter().any(|step| step.0 <= t && t < step.1);
+        let length = span.1 - span.0;
+        let ends = [span.0 - length, span.0, span.1, span.1 + length];
+        let times = bends.chain(steps).filter(is_within).chain(ends);
+        self.knots_at(times.map(|t| (t, is_step(t))).collect())
+    }
+
+    fn knots_at(&self, mut times: Vec<(f64, bool)>) -> Vec<AlignmentKnot> {
         times.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         times.dedup_by_key(|time| time.0);
         let knot = |(t, step): (f64, bool)| {
@@ -221,7 +241,9 @@ impl Alignment {
             let (offset, interval) = (self.estimate(value), self.interval(value));
             Some(AlignmentKnot { value, offset, interval, step })
         };
-        times.into_iter().filter_map(knot).collect()
+        let mut knots: Vec<AlignmentKnot> = times.into_iter().filter_map(knot).collect();
+        knots.dedup_by_key(|knot| knot.value);
+        knots
     }
 
     /// Shows the messages that are not accepted, in their order. It reads them once more.

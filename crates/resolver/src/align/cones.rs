@@ -183,6 +183,14 @@ impl Ceiling {
         let after = self.after.get(next);
         before.min(after.map_or(f64::INFINITY, |least| least + self.slopes.least * x))
     }
+
+    /// Where the cone of an earlier point meets that of a later one, in order.
+    fn meetings(&self) -> impl Iterator<Item = f64> {
+        let width = self.slopes.most - self.slopes.least;
+        let gaps = self.t.windows(2).zip(&self.before).zip(self.after.iter().skip(1));
+        let meetings = gaps.map(move |((gap, before), after)| (gap, (after - before) / width));
+        meetings.filter(|(gap, x)| gap[0] < *x && *x < gap[1]).map(|(_, x)| x)
+    }
 }
 
 /// The bounds of θ from points of both sides: hi and lo of rule AL9.
@@ -212,6 +220,11 @@ impl Cones {
     /// The least θ; −∞ without lower points.
     pub fn lo(&self, x: f64) -> f64 {
         -self.lower.at(x)
+    }
+
+    /// The times at which hi or lo bends, between points, each side in order.
+    pub fn meetings(&self) -> impl Iterator<Item = f64> {
+        self.upper.meetings().chain(self.lower.meetings())
     }
 
     /// How far a point of this side is from what the other side excludes; below 0 if it is excluded.

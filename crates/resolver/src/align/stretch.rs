@@ -92,6 +92,13 @@ impl Stretch {
         self.touching_of(&self.bounds)
     }
 
+    /// The times at which the bounds bend: at points that touch them, and between these.
+    pub fn bends(&self) -> Vec<f64> {
+        let mut times = self.touching_bounds();
+        times.extend(self.bounds.meetings());
+        times
+    }
+
     fn touching_of(&self, cones: &Cones) -> Vec<f64> {
         let mut times = Vec::new();
         for side in BOTH {

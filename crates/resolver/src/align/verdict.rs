@@ -27,6 +27,13 @@ pub struct Compared {
     pub unexplained: i64,
 }
 
+impl Compared {
+    /// Rule AL18: whether the relation, with its error, is outside of the interval by more than 1 µs.
+    pub fn contradicts(&self) -> bool {
+        self.unexplained.unsigned_abs() > MEASURED
+    }
+}
+
 /// Whether causality replaces an assumed relation (rule AL20, `auto`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {

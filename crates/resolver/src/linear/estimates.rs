@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::bounds::{self, Bounded, Bounds, CausalBound};
 use super::causal::{self, CausalKnot, Causality};
 use super::clocks::Clocks;
 use super::fit::Fit;
@@ -150,6 +151,8 @@ pub struct Estimates {
     samples: FxHashMap<(Clock, Clock), Vec<Sample>>,
     /// What messages say about two clocks, by these clocks.
     causality: FxHashMap<(Clock, Clock), Causality>,
+    /// The bounds by messages of clocks that measurements relate, by these clocks.
+    bounds: FxHashMap<(Clock, Clock), Bounds>,
     /// It changes when the samples or the messages do.
     identity: Identity,
 }
@@ -162,8 +165,13 @@ impl Estimates {
 
     /// Estimates by the snapshots of another graph, with the same samples and messages.
     pub(crate) fn of_other(&self, graph: ClockGraph) -> Estimates {
-        let (samples, causality) = (self.samples.clone(), self.causality.clone());
-        Estimates { graph, samples, causality, ..Estimates::default() }
+        Estimates {
+            graph,
+            samples: self.samples.clone(),
+            causality: self.causality.clone(),
+            bounds: self.bounds.clone(),
+            ..Estimates::default()
+        }
     }
 
     /// The graph.
@@ -268,6 +276,46 @@ impl Estimates {
     pub fn add_causality(&mut self, a: Clock, b: Clock, knots: Vec<CausalKnot>, wander: f64) {
         self.causality.insert((a, b), Causality::new(knots, wander));
         self.identity = Identity::default();
+    }
+
+    /// Sets the bounds by messages of two clocks that are related otherwise (rule AL18), in any order. They
+    /// replace earlier ones. Times stay, but for the rounding of lines (rule R6). Where a path leads from one of the clocks to the other, the
+    /// error of these hops becomes the distance from the farther bound, if it is greater or unknown.
+    /// Before the first and after the last corner nothing changes.
+    ///
+    /// ```
+    /// use timebase_resolver::*;
+    ///
+    /// let (a, b) = (Clock::BOOTTIME, Clock { machine: MachineId(1), ..Clock::BOOTTIME });
+    /// let mut graph = ClockGraph::new();
+    /// for value in [0, 10_000_000_000] {
+    ///     let read = |clock, value| Reading { clock, value, unit: 1, incremental: false };
+    ///     graph.add_snapshot(Source::Service, &[read(a, value), read(b, value + 5_000)], None)?;
+    /// }
+    /// let (mut estimates, mut cache) = (Estimates::new(graph), EstimateCache::new());
+    /// let measured = estimates.at(a, ClockNs(4_000_000_000), b, &mut cache).unwrap();
+    /// assert!(measured.error_ns > 1_000.0);
+    ///
+    /// let bound = |value| CausalBound { value, earliest: 4_800, latest: 5_100 };
+    /// estimates.add_bounds(a, b, vec![bound(1_000_000_000), bound(9_000_000_000)]);
+    /// let bounded = estimates.at(a, ClockNs(4_000_000_000), b, &mut cache).unwrap();
+    /// assert_eq!((bounded.value, bounded.error()), (measured.value, Some(200)));
+    /// # Ok::<(), Rejected>(())
+    /// ```
+    pub fn add_bounds(&mut self, a: Clock, b: Clock, corners: Vec<CausalBound>) {
+        self.bounds.insert((a, b), Bounds::new(corners));
+        self.identity = Identity::default();
+    }
+
+    /// The hops of a path that messages bound.
+    fn bounded(&self, from: Clock, to: Clock, cache: &mut EstimateCache) -> Vec<Bounded> {
+        if self.bounds.is_empty() {
+            return Vec::new();
+        }
+        match self.graph.path(from, to, &mut cache.conversions) {
+            Ok(clocks) => bounds::of_path(|pair| self.bounds.get(pair), &clocks),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Fits a hop to the corners of its relation by causality (rules AL16, AL20).
@@ -418,7 +466,9 @@ impl Estimates {
         }
         path.misses += 1;
         let fits = &cache.fits;
-        let around = |value| Parts::around(hops.iter().map(|&hop| &fits[hop]), value).line();
+        let bounded = &path.bounded;
+        let around =
+            |value| Parts::around(hops.iter().map(|&hop| &fits[hop]), bounded, value).line();
         let line: Line = around(value);
         path.recent = line;
         let readings: usize = hops.iter().map(|&hop| fits[hop].readings).sum();
@@ -457,10 +507,11 @@ impl Estimates {
         cache: &'c mut EstimateCache,
     ) -> Result<impl Iterator<Item = Line> + use<'c>, Unresolved> {
         let hops = self.path(from, to, cache)?;
+        let bounded = self.bounded(from, to, cache);
         let fits = &cache.fits;
         Ok(pieces(move |value| match hops.is_empty() {
             true => Line::identity(value),
-            false => Parts::around(hops.iter().map(|&hop| &fits[hop]), value).line(),
+            false => Parts::around(hops.iter().map(|&hop| &fits[hop]), &bounded, value).line(),
         }))
     }
 
@@ -481,7 +532,9 @@ impl Estimates {
             let samples = samples.map_or(0, |(samples, _)| samples.len());
             2 * self.graph.readings(hop, &cache.conversions).max(samples)
         };
-        Ok(2 + hops.iter().map(of_hop).sum::<usize>())
+        let of_hops = hops.iter().map(of_hop).sum::<usize>();
+        let of_bounds = self.bounded(from, to, cache);
+        Ok(2 + of_hops + of_bounds.iter().map(|of| of.bounds.len()).sum::<usize>())
     }
 
     /// The hops of a path, all fitted.
@@ -518,20 +571,24 @@ impl Estimates {
         let hops = self.path(from, to, cache)?;
         let clocks = self.graph.path(from, to, &mut cache.conversions)?;
         let end = self.line(from, ClockNs(value), to, cache)?.convert(value);
+        let bounded = self.bounded(from, to, cache);
         let fits = || hops.iter().map(|&hop| &cache.fits[hop]);
-        let parts = Parts::around(fits(), value);
-        let steps = clocks.windows(2).zip(fits()).zip(parts.with_values(value));
-        let hop = |((clocks, fit), (part, at)): ((&[Clock], &Fit), (&Part, i128))| LinearHop {
-            from: clocks[0],
-            to: clocks[1],
-            before: fit.reading(part.around[0], Side::Before),
-            after: fit.reading(part.around[1], Side::After),
-            rate: part.rate(),
-            error_ns: part.error_at(at),
-            kind: part.kind,
-            value_in: at,
-            value_out: part.value(at),
-        };
+        let parts = Parts::around(fits(), &bounded, value);
+        let steps = clocks.windows(2).zip(fits()).zip(parts.hops(value));
+        let hop =
+            |((clocks, fit), (part, at, error_ns)): ((&[Clock], &Fit), (&Part, i128, f64))| {
+                LinearHop {
+                    from: clocks[0],
+                    to: clocks[1],
+                    before: fit.reading(part.around[0], Side::Before),
+                    after: fit.reading(part.around[1], Side::After),
+                    rate: part.rate(),
+                    error_ns,
+                    kind: part.kind,
+                    value_in: at,
+                    value_out: part.value(at),
+                }
+            };
         let mut steps: Vec<LinearHop> = steps.map(hop).collect();
         // Between corners of whole nanoseconds, all hops together may be off by one.
         if let (Some(last), Some(end)) = (steps.last_mut(), end) {
@@ -605,7 +662,8 @@ impl Estimates {
             let fitted = hops.into_iter().map(|hop| self.fitted(hop, cache));
             fitted.collect()
         });
-        cache.keep_path(key, Path::new(hops));
+        let bounded = self.bounded(from, to, cache);
+        cache.keep_path(key, Path::new(hops, bounded));
     }
 
     /// The index of a hop, fitted.

@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::bounds::{Bounded, CausalBound};
 use super::fit::Fit;
 use super::line::Line;
 use crate::cache::ConversionCache;
@@ -82,6 +83,8 @@ impl Default for Version {
 pub(super) struct Path {
     /// The hops, by their index.
     pub hops: Result<Vec<usize>, Unresolved>,
+    /// Those that messages bound.
+    pub bounded: Vec<Bounded>,
     pub recent: Line,
     pub misses: usize,
     pub all: Option<Lines>,
@@ -136,7 +139,8 @@ impl EstimateCache {
     }
 
     pub(super) fn keep_path(&mut self, key: Key, path: Path) {
-        self.kept += size_of::<Key>() + size_of::<Path>();
+        let bounds = path.bounded.iter().map(|of| of.bounds.len()).sum::<usize>();
+        self.kept += size_of::<Key>() + size_of::<Path>() + bounds * size_of::<CausalBound>();
         self.paths.insert(key, path);
     }
 
@@ -151,8 +155,8 @@ impl EstimateCache {
 }
 
 impl Path {
-    pub fn new(hops: Result<Vec<usize>, Unresolved>) -> Path {
-        Path { hops, recent: Line::NOWHERE, misses: 0, all: None }
+    pub fn new(hops: Result<Vec<usize>, Unresolved>, bounded: Vec<Bounded>) -> Path {
+        Path { hops, bounded, recent: Line::NOWHERE, misses: 0, all: None }
     }
 }
 

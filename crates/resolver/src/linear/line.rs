@@ -1,5 +1,8 @@
 //! Lines: the line of a hop around a value, and the line of a path of hops (rules R4–R6).
 
+use std::ops::Range;
+
+use super::bounds::{Bounded, Segment};
 use super::exact::{real, rounded, truncated};
 use super::fit::Fit;
 use super::kin::Offsets;
@@ -398,6 +401,9 @@ const FAR: f64 = 1e20;
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     parts: Vec<Part>,
+    bounded: Vec<BoundedParts>,
+    /// The numbers of the parts that are no hops.
+    of_bounds: Vec<usize>,
     start: Option<i64>,
     end: Option<i64>,
     /// The first and the last value on the line, as values before the last hop. To find them again
@@ -406,24 +412,71 @@ pub(super) struct Parts {
     rate: f64,
 }
 
+/// Parts of a path that messages bound together (rule AL18).
+#[derive(Debug, Clone)]
+struct BoundedParts {
+    parts: Range<usize>,
+    segment: Segment,
+    /// Whether the first of them starts at clock A of the bounds.
+    from_a: bool,
+}
+
 impl Parts {
-    pub fn around<'f>(hops: impl Iterator<Item = &'f Fit>, value: i64) -> Parts {
+    /// The hops around a value. `bounded` are those that messages bound, in order.
+    pub fn around<'f>(
+        hops: impl Iterator<Item = &'f Fit>,
+        bounded: &[Bounded],
+        value: i64,
+    ) -> Parts {
         let mut path = Parts {
             parts: Vec::new(),
+            bounded: Vec::new(),
+            of_bounds: Vec::new(),
             start: None,
             end: None,
             ends: [i64::MIN, i64::MAX].map(i128::from),
             rate: 1.0,
         };
         let mut at = i128::from(value);
-        for hop in hops {
+        let mut bounded = bounded.iter().peekable();
+        let mut first = 0;
+        for (number, hop) in hops.enumerate() {
+            if let Some(of) = bounded.peek().filter(|of| of.first == number) {
+                if of.from_a {
+                    path.push_bounds(of, value, at);
+                }
+                first = path.parts.len();
+            }
             let part = hop.part(clamp(at));
-            path.narrow(&part, value, at);
+            path.push(part, value, at);
             at = part.value(at);
-            path.rate *= part.rate();
-            path.parts.push(part);
+            if let Some(of) = bounded.next_if(|of| of.end == number + 1) {
+                let parts = first..path.parts.len();
+                if !of.from_a {
+                    path.push_bounds(of, value, at);
+                }
+                let of_a = if of.from_a { parts.start } else { parts.end };
+                let reading = path.with_values(value).nth(of_a).map(|(_, at)| clamp(at));
+                let segment = reading.and_then(|reading| of.bounds.around(reading));
+                let from_a = of.from_a;
+                path.bounded.extend(segment.map(|segment| BoundedParts { parts, segment, from_a }));
+            }
         }
         path
+    }
+
+    /// Ends the line where bounds bend.
+    fn push_bounds(&mut self, of: &Bounded, value: i64, at: i128) {
+        let (start, end) = of.bounds.limits(clamp(at));
+        let same = Part { start, end, error: 0.0, kind: LineKind::Line, ..unfitted() };
+        self.of_bounds.push(self.parts.len());
+        self.push(same, value, at);
+    }
+
+    fn push(&mut self, part: Part, value: i64, at: i128) {
+        self.narrow(&part, value, at);
+        self.rate *= part.rate();
+        self.parts.push(part);
     }
 
     /// The last value that is on the line.
@@ -438,6 +491,28 @@ impl Parts {
             *at = part.value(before);
             Some((part, before))
         })
+    }
+
+    /// The hops at a value: each with its input, and with the part of the error that it adds. The last one of
+    /// several that messages bound has their error.
+    pub fn hops(&self, value: i64) -> Vec<(&Part, i128, f64)> {
+        let values: Vec<i128> = self.with_values(value).map(|(_, at)| at).collect();
+        let parts = self.parts.iter().zip(&values);
+        let mut hops: Vec<_> = parts.map(|(part, &at)| (part, at, part.error_at(at))).collect();
+        for of in &self.bounded {
+            let before = self.parts.get(..of.parts.start).unwrap_or_default();
+            let rate = before.iter().map(Part::rate).product();
+            if let Some((error, _)) = self.lesser_error(of, value, rate, &values)
+                && let Some([before @ .., last]) = hops.get_mut(of.parts.clone())
+            {
+                before.iter_mut().for_each(|hop| hop.2 = 0.0);
+                last.2 = error;
+            }
+        }
+        for &number in self.of_bounds.iter().rev() {
+            hops.remove(number);
+        }
+        hops
     }
 
     /// The end of the path on these lines.
@@ -508,16 +583,7 @@ impl Parts {
             (Some(start), Some(end)) => real(offset(end) - offset(start)) / distance(start, end),
             _ => self.rate - 1.0,
         };
-        let (mut error, mut error_slope, mut rate) = (0.0, 0.0, 1.0);
-        for (part, at) in self.with_values(anchor) {
-            let after = part.rate().abs();
-            error = error * after + part.error_at(at);
-            error_slope = error_slope * after + part.error_slope * rate;
-            rate *= part.rate();
-        }
-        if self.parts.iter().any(|part| part.error == f64::INFINITY) {
-            (error, error_slope) = (f64::INFINITY, 0.0);
-        }
+        let (error, error_slope) = self.error(anchor);
         // The rates of clocks that jump may multiply beyond all numbers.
         let is_finite = [slope, error_slope].into_iter().all(f64::is_finite) && !error.is_nan();
         Line {
@@ -529,6 +595,76 @@ impl Parts {
             error,
             error_slope,
             kind,
+        }
+    }
+
+    /// The error at a value, and its growth in each nanosecond.
+    fn error(&self, anchor: i64) -> (f64, f64) {
+        let values: Vec<i128> = self.with_values(anchor).map(|(_, at)| at).collect();
+        let parts = || self.parts.iter().zip(&values);
+        let mut bounded = self.bounded.iter().peekable();
+        let (mut error, mut error_slope, mut rate) = (0.0, 0.0, 1.0);
+        let (mut number, mut is_known) = (0, true);
+        while let Some((part, &at)) = parts().nth(number) {
+            let together = bounded.next_if(|of| of.parts.start == number);
+            let lesser = together.and_then(|of| self.lesser_error(of, anchor, rate, &values));
+            let (end, own) = match (together, lesser) {
+                (Some(of), Some(lesser)) => (of.parts.end, lesser),
+                _ => (number + 1, (part.error_at(at), part.error_slope * rate)),
+            };
+            let passed = self.parts.get(number..end).unwrap_or_default();
+            let gained: f64 = passed.iter().map(Part::rate).product();
+            error = error * gained.abs() + own.0;
+            error_slope = error_slope * gained.abs() + own.1;
+            rate *= gained;
+            is_known &= own.0 != f64::INFINITY;
+            number = end.max(number + 1);
+        }
+        match is_known {
+            true => (error, error_slope),
+            false => (f64::INFINITY, 0.0),
+        }
+    }
+
+    /// The error by the bounds of messages, and its growth, if it is less than that of the parts (rule
+    /// AL18). `rate` is that of the parts before.
+    fn lesser_error(
+        &self,
+        of: &BoundedParts,
+        anchor: i64,
+        rate: f64,
+        values: &[i128],
+    ) -> Option<(f64, f64)> {
+        let (start, end) = (self.start?, self.end?);
+        let parts = self.parts.get(of.parts.clone())?.iter();
+        let (mut error, mut slope, mut rate) = (0.0, 0.0, rate);
+        for (part, &at) in parts.zip(values.get(of.parts.clone())?) {
+            let after = part.rate().abs();
+            error = error * after + part.error_at(at);
+            slope = slope * after + part.error_slope * rate;
+            rate *= part.rate();
+        }
+        // Both bounds are straight here, so the line between the distances at both ends is no less.
+        let [first, last] = [start, end].map(|value| self.farther(of, value));
+        let (first, last) = (first?, last?);
+        let growth = (last - first) / distance(start, end);
+        let measured = |value: i64| error + slope * distance(anchor, value);
+        let is_less = first + last < measured(start) + measured(end);
+        let by_messages = (first + growth * distance(start, anchor), growth);
+        (is_less || !error.is_finite()).then_some(by_messages)
+    }
+
+    /// The distance of the parts' value from the farther bound by messages.
+    fn farther(&self, of: &BoundedParts, value: i64) -> Option<f64> {
+        let mut values: Vec<i128> = self.with_values(value).map(|(_, at)| at).collect();
+        values.push(self.value(value.into()));
+        let (from, to) = (*values.get(of.parts.start)?, *values.get(of.parts.end)?);
+        let slope = of.segment.slope();
+        match of.from_a {
+            true => Some(of.segment.farther(from, to - from)),
+            // The bounds hold at another reading of A, which is as far away as the error.
+            false if slope < 1.0 => Some(of.segment.farther(to, from - to) / (1.0 - slope)),
+            false => None,
         }
     }
 }

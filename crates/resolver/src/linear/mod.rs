@@ -52,6 +52,7 @@
 //! | the nominal rate, and the noise of the readings (rules R1, R4, R5) | `fit.rs` |
 //! | the used samples of a synchronization with another machine (rule R9) | `sync.rs` |
 //! | the errors of a relation that follows from messages (rules AL16, AL20) | `causal.rs` |
+//! | the bounds by messages of a relation that is measured (rule AL18) | `bounds.rs` |
 //! | the line of a hop around a value, and of a path of hops (rules R4–R6) | `line.rs` |
 //! | the value by that | `estimates.rs` |
 //! | the data that is kept for the next value | `kept.rs` |
@@ -70,6 +71,7 @@
 //! table of all pieces is written without having it in memory, and a conversion needs only its own
 //! piece; an array of all pieces is made only for readings that come in no order.
 
+mod bounds;
 mod causal;
 mod choice;
 mod clocks;
@@ -85,6 +87,7 @@ mod line;
 mod rate;
 mod sync;
 
+pub use bounds::CausalBound;
 pub use causal::CausalKnot;
 pub use estimates::{Estimate, Estimates, LinearHop};
 pub use fit::{Fit, OffLine};

@@ -9,6 +9,7 @@ use crate::snapshot::{Reading, Source};
 use crate::time::ClockNs;
 use crate::unresolved::Unresolved;
 
+mod bounds;
 mod causal;
 mod few;
 mod naive;

@@ -1,5 +1,6 @@
-//! The errors of relations that follow from messages: the tables `clock_alignment` and
-//! `clock_alignment_knot` (rules AL16, AL20). The relations themselves are snapshots.
+//! The errors of relations that follow from messages, and the bounds of measured ones: the tables
+//! `clock_alignment` and `clock_alignment_knot` (rules AL16, AL18, AL20). The relations themselves are
+//! snapshots.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +9,24 @@ use timebase_sql::{Database, Error, Result, Row, ValueRef, Values};
 use super::files::Owners;
 use super::read::{each_row, no_file};
 use crate::clock::Clock;
-use crate::linear::{CausalKnot, Estimates};
+use crate::linear::{CausalBound, CausalKnot, Estimates};
 
 /// Of relations in use. A corner that messages bound on one side only is none of a conversion.
 const KNOTS: &str = "SELECT a.machine_a, a.clock_a, coalesce(a.file_a, -1), a.machine_b, a.clock_b, \
-     coalesce(a.file_b, -1), a.rate_error_ppm, k.value, k.offset, k.earliest, k.latest \
+     coalesce(a.file_b, -1), a.rate_error_ppm, k.value, k.offset, k.earliest, k.latest, \
+     a.relation = 'measured' \
      FROM main.clock_alignment AS a JOIN main.clock_alignment_knot AS k ON k.alignment_id = a.id \
      WHERE a.used AND k.offset IS NOT NULL AND k.earliest IS NOT NULL AND k.latest IS NOT NULL";
 
-/// The knots of two clocks, and how much their rate may change.
-type Relation = (Vec<CausalKnot>, f64);
+/// Two clocks, and what messages say of them.
+#[derive(Default)]
+struct Relation {
+    knots: Vec<CausalKnot>,
+    /// How much their rate may change.
+    wander: f64,
+    /// The bounds of a measured relation.
+    corners: Vec<CausalBound>,
+}
 
 /// Passes the knots to the estimates.
 pub(super) fn load<D: Database + ?Sized>(
@@ -31,13 +40,23 @@ pub(super) fn load<D: Database + ?Sized>(
             clock(row, owners, 0, ["machine_a", "clock_a", "file_a"])?,
             clock(row, owners, 3, ["machine_b", "clock_b", "file_b"])?,
         ];
-        let (knots, wander) = relations.entry(clocks).or_default();
-        *wander = wander.max(rate_error(row)?);
-        knots.push(knot(row)?);
+        let relation = relations.entry(clocks).or_default();
+        match row.value(11) {
+            Some(ValueRef::Integer(1)) => relation.corners.push(corner(row)?),
+            _ => {
+                relation.wander = relation.wander.max(rate_error(row)?);
+                relation.knots.push(knot(row)?);
+            }
+        }
         Ok(())
     })?;
-    for ([a, b], (knots, wander)) in relations {
-        estimates.add_causality(a, b, knots, wander);
+    for ([a, b], relation) in relations {
+        if !relation.knots.is_empty() {
+            estimates.add_causality(a, b, relation.knots, relation.wander);
+        }
+        if !relation.corners.is_empty() {
+            estimates.add_bounds(a, b, relation.corners);
+        }
     }
     Ok(())
 }
@@ -57,6 +76,14 @@ fn knot(row: &Row<'_>) -> Result<CausalKnot> {
     let earliest = offset.saturating_sub(row.integer(9, "earliest")?);
     let latest = row.integer(10, "latest")?.saturating_sub(offset);
     Ok(CausalKnot { value: row.integer(7, "value")?, offset, error: earliest.max(latest) })
+}
+
+fn corner(row: &Row<'_>) -> Result<CausalBound> {
+    Ok(CausalBound {
+        value: row.integer(7, "value")?,
+        earliest: row.integer(9, "earliest")?,
+        latest: row.integer(10, "latest")?,
+    })
 }
 
 /// The clock in these columns, from the first one on: its machine, its number and its file.
