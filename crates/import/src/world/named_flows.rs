@@ -157,7 +157,8 @@ mod tests {
                     0 => FlowName::number(space, space as u32, kind, id),
                     _ => FlowName::text(space, space as u32, kind, &id.to_string()),
                 };
-                let step = if has_step { &order.to_le_bytes()[..] } else { &[] };
+                let bytes = u64::to_le_bytes(order);
+                let step = if has_step { &bytes[..] } else { &[] };
                 flows.add(name, order, step).unwrap();
                 if has_step {
                     expected.entry((number, space)).or_default().push(order);
