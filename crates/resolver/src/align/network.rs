@@ -56,7 +56,7 @@ pub struct KnotsOf {
 ///
 /// ```
 /// use timebase_resolver::align::{
-///     AlignedPair, Direction, Message, Network, PairClocks, align,
+///     AlignedPair, AlignmentKnot, Direction, KnotsOf, Message, Network, PairClocks, align,
 /// };
 ///
 /// // Three clocks, and messages around the ring, one way: 10 µs each.
@@ -75,10 +75,16 @@ pub struct KnotsOf {
 ///     AlignedPair { a, b, alignment }
 /// };
 /// let network = Network::new(3, vec![pair(0, 1), pair(1, 2), pair(2, 0)], &[], &[]);
+/// assert_eq!(network.estimate(0, 1, 5_000_000_000), Some(5_000));
 /// // Their clocks show slightly different times when they send, so some ns are missing.
-/// assert_eq!(network.estimate(0, 1, 5_000_000_000), Some(4_997));
 /// let interval = network.interval(0, 1, 5_000_000_000);
 /// assert_eq!((interval.earliest, interval.latest), (Some(-15_011), Some(15_000)));
+/// // The corners of the estimate, between which lines lead.
+/// let knots = network.knots(&[KnotsOf { from: 0, to: 1, wander: 40e-6 }]);
+/// let inside = |knot: &AlignmentKnot| {
+///     knot.interval.earliest <= knot.offset && knot.offset <= knot.interval.latest
+/// };
+/// assert!(knots[0].len() > 1 && knots[0].iter().all(inside));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Network {
