@@ -14,7 +14,7 @@
 //! | question | where it is decided |
 //! |---|---|
 //! | the clocks that are aligned, and readings on them | `clocks.rs` |
-//! | collectives of ranks (rule AL3) | `collectives.rs` |
+//! | collectives of ranks (rule AL3) | `collectives` |
 //! | the readings of packets, and the user's pairs (rule AL4) | `packets.rs` |
 //! | the ends of receiving slices (rule AL6) | `ends.rs` |
 //! | messages on disk | `staged.rs` |
@@ -184,7 +184,9 @@ pub(crate) fn align(
         let ranks =
             parts.filter_map(|(ix, part)| Some((clocks.of(ix)?, *known.ranks.get(&part.file.id)?)));
         let ranks = ranks.collect();
-        ends = collectives::add(conn, &mut clocks, (&packets, &ranks), &mut staged)?;
+        let clocks = &mut clocks;
+        let mut context = collectives::Context { conn, clocks, packets: &packets, scratch };
+        ends = collectives::add(&mut context, &ranks, &mut staged)?;
     }
     if let Some(sql) = settings.pairs.filter(|_| wants(Kind::Pairs)) {
         packets.add_pairs(conn, sql, &mut clocks, &mut staged)?;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use timebase_resolver::Clock;
 use timebase_resolver::align::{
     AlignedPair, Alignment, AlignmentKnot, CausalOutlier, CollectiveEnds, Compared, Decision,
-    Evidence, MeasuredPair, Network, PairClocks, align,
+    Evidence, KnotsOf, MeasuredPair, Network, PairClocks, align,
 };
 
 use super::clocks::{AlignedClocks, Known};
 use super::ends;
 use super::staged::{Kind, Staged, StagedPairs};
-use super::{Settings, relation};
+use super::{Settings, WANDER, relation};
 use crate::error::WriteError;
 use crate::manifest::Align;
 use crate::place::AlignedRelation;
@@ -252,26 +252,19 @@ fn moved(
     network: &Network,
     judged: &[Judged],
 ) -> BTreeMap<(usize, usize), Vec<AlignmentKnot>> {
-    let references = self::roots(roots.len(), judged.iter());
+    let direct = |of: &KnotsOf| judged.iter().find(|j| (j.a, j.b) == (of.from, of.to));
+    let pairs = roots.iter().enumerate().filter(|(clock, root)| clock != *root);
+    let pairs = pairs.map(|(to, &from)| {
+        let of = KnotsOf { from, to, wander: WANDER };
+        let rate = direct(&of).and_then(|of| rate(&of.alignment));
+        KnotsOf { wander: rate.map_or(WANDER, |(_, width)| width), ..of }
+    });
+    let pairs: Vec<KnotsOf> = pairs.collect();
     let mut moved = BTreeMap::new();
-    for (clock, (&root, &reference)) in roots.iter().zip(&references).enumerate() {
-        if clock == root {
-            continue;
-        }
-        let knots = network.knots(clock).into_iter().filter_map(|knot| {
-            if root == reference {
-                return Some(knot);
-            }
-            let shown = network.estimate(reference, root, knot.value)?;
-            let value = knot.value.checked_add(shown)?;
-            let offset = network.estimate(root, clock, value);
-            let interval = network.interval(root, clock, value);
-            Some(AlignmentKnot { value, offset, interval, ..knot })
-        });
-        let mut knots: Vec<AlignmentKnot> = knots.filter(|knot| knot.offset.is_some()).collect();
+    for (of, mut knots) in pairs.iter().zip(network.knots(&pairs)) {
         knots.sort_by_key(|knot| knot.value);
         knots.dedup_by_key(|knot| knot.value);
-        if let Some(of) = judged.iter().find(|of| (of.a, of.b) == (root, clock)) {
+        if let Some(of) = direct(of) {
             for at in 1..knots.len() {
                 let [.., knot, next] = &mut knots[..=at] else { continue };
                 let between = knot.value.midpoint(next.value);
@@ -279,10 +272,16 @@ fn moved(
             }
         }
         if !knots.is_empty() {
-            moved.insert((root, clock), knots);
+            moved.insert((of.from, of.to), knots);
         }
     }
     moved
+}
+
+/// The rate in the middle, and the width of the possible ones.
+fn rate(alignment: &Alignment) -> Option<(f64, f64)> {
+    let middle = alignment.middle();
+    alignment.rate(middle).zip(alignment.rates(middle).map(|(least, most)| most - least))
 }
 
 fn report(
@@ -350,7 +349,7 @@ fn report(
             interval,
             step: false,
         }),
-        rate: alignment.rate(middle).zip(alignment.rates(middle).map(|(least, most)| most - least)),
+        rate: rate(alignment),
         assumed,
         known: of.known,
         compared: (of.known != Known::Nothing).then_some(of.compared),

@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use timebase_schema::tables::{flow, flow_backwards};
 use timebase_store::sort::{Scratch, Sorter};
 
+use super::named_flows::{FlowName, NamedFlows};
 use super::slice::{MadeSlice, SliceId};
 use super::stage_flows::{StageFlows, StageStep};
 use super::tracks::TrackId;
@@ -49,27 +50,26 @@ impl Step {
 pub(crate) enum FlowId {
     Event(u64),
     Legacy(u64),
-    /// A `bind_id` of a JSON trace that is a number, and the number of another text (rule JS24).
+    /// A `bind_id` of a JSON trace that is a number (rule JS24).
     Json(u64),
-    JsonText(u64),
+    /// Another flow of a JSON trace, which gets its number later.
+    Named(FlowName),
 }
 
 /// Smaller numbers of flows belong to a part, because writers count from 1. From this number on, writers
 /// take 64 random bits, so the flow may go to another part or another machine (rule X43).
 const SHARED: u64 = 1 << 32;
 
-impl FlowId {
-    /// The number, and a number of the space in which it is unique.
-    fn key(self, PartIx(part): PartIx) -> (i64, u64) {
-        match self {
-            FlowId::Event(id) if id >= SHARED => (id as i64, 0),
-            FlowId::Event(id) => (id as i64, u64::from(part) << 2),
-            FlowId::Legacy(id) => (id as i64, u64::from(part) << 2 | 1),
-            FlowId::Json(id) => (id as i64, u64::from(part) << 2 | 2),
-            FlowId::JsonText(id) => (id as i64, u64::from(part) << 2 | 3),
-        }
-    }
+/// The number of the space of a part in which numbers of flows are unique.
+fn space(PartIx(part): PartIx, kind: u64) -> u64 {
+    u64::from(part) << 2 | kind
 }
+
+/// The spaces of a part.
+const EVENT: u64 = 0;
+const NAMED: u64 = 1;
+const BIND: u64 = 2;
+const BIND_TEXT: u64 = 3;
 
 /// A step of a flow, without its slice.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +104,7 @@ pub(crate) struct Flows {
     /// Links that are known already, in their order.
     links: Option<Sorter<(i64, u64)>>,
     stages: StageFlows,
+    named: NamedFlows,
     failure: Option<io::Error>,
     order: u64,
     /// The steps that wait for the next slice of a track.
@@ -165,6 +166,7 @@ impl Flows {
             steps: None,
             links: None,
             stages: StageFlows::new(scratch),
+            named: NamedFlows::new(scratch),
             failure: None,
             order: 0,
             waiting: FxHashMap::default(),
@@ -184,11 +186,54 @@ impl Flows {
             .integer(ts)
             .integer(event.packet)
             .optional(event.arg_set_id);
+        let part = self.part;
+        let key = match event.flow {
+            FlowId::Event(id) if id >= SHARED => (id as i64, EVENT),
+            FlowId::Event(id) => (id as i64, space(part, EVENT)),
+            FlowId::Legacy(id) => (id as i64, space(part, NAMED)),
+            FlowId::Json(id) => (id as i64, space(part, BIND)),
+            FlowId::Named(name) => return self.named(name, true),
+        };
         self.order += 1;
         let scratch = &self.scratch;
         let steps = self.steps.get_or_insert_with(|| Sorter::new(scratch));
         if self.failure.is_none() {
-            self.failure = steps.push(event.flow.key(self.part), &self.record).err();
+            self.failure = steps.push(key, &self.record).err();
+        }
+    }
+
+    /// Adds an event of a named flow; the record has its step, if it has one.
+    fn named(&mut self, name: FlowName, has_step: bool) {
+        let step = if has_step { &self.record[..] } else { &[] };
+        if self.failure.is_none() {
+            self.failure = self.named.add(name, self.order, step).err();
+        }
+        self.order += 1;
+    }
+
+    /// The flow of an id of the current part, among those of a kind. Numbers and texts are different ids.
+    pub fn name(&self, kind: u32, id: Result<u64, &str>) -> FlowId {
+        let space = space(self.part, NAMED);
+        FlowId::Named(match id {
+            Ok(id) => FlowName::number(space, self.part.0, kind, id),
+            Err(id) => FlowName::text(space, self.part.0, kind, id),
+        })
+    }
+
+    /// The flow of a `bind_id` of the current part.
+    pub fn bind(&self, id: Result<u64, &str>) -> FlowId {
+        match id {
+            Ok(id) => FlowId::Json(id),
+            Err(id) => {
+                FlowId::Named(FlowName::text(space(self.part, BIND_TEXT), self.part.0, 0, id))
+            }
+        }
+    }
+
+    /// An event of a flow has no step, or a later one. If it is the first, the flow gets its number here.
+    pub fn mention(&mut self, flow: FlowId) {
+        if let FlowId::Named(name) = flow {
+            self.named(name, false);
         }
     }
 
@@ -215,6 +260,7 @@ impl Flows {
 
     /// Adds a step that belongs to the next slice on a track.
     pub fn waits(&mut self, track: TrackId, event: FlowEvent) {
+        self.mention(event.flow);
         self.waiting.entry(track).or_default().push(event);
     }
 
@@ -233,11 +279,13 @@ impl Flows {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        if self.steps.is_none() && self.links.is_none() && self.stages.is_empty() {
+        let is_empty = self.stages.is_empty() && self.named.is_empty();
+        if self.steps.is_none() && self.links.is_none() && is_empty {
             return Ok(());
         }
         let scratch = &self.scratch;
-        let steps = self.steps.unwrap_or_else(|| Sorter::new(scratch));
+        let mut steps = self.steps.unwrap_or_else(|| Sorter::new(scratch));
+        self.named.steps(|number, step| steps.push(number, step))?;
         let mut links = self.links.unwrap_or_else(|| Sorter::new(scratch));
         let mut record = Vec::new();
         self.stages.links(faults, |(order, from, to)| {

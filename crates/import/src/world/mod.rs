@@ -41,6 +41,7 @@ mod json_threads;
 mod lanes;
 mod machines;
 mod misplaced;
+mod named_flows;
 mod numbered;
 mod open_slices;
 mod outside;

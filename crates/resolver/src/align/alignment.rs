@@ -1,5 +1,7 @@
 //! The result for a pair of clocks.
 
+use std::sync::Arc;
+
 use super::cones::{BOTH, Point};
 use super::evidence::Evidence;
 use super::message::{Arrival, Direction, Message, Messages, PairClocks};
@@ -25,7 +27,8 @@ pub struct Alignment {
     /// The messages that were probably sent before they say (rule AL15).
     pub suspect: u64,
     pub(super) clocks: PairClocks,
-    pub(super) solved: Solved,
+    /// Shared by clones, because it has all points: up to half a megabyte.
+    pub(super) solved: Arc<Solved>,
 }
 
 /// The interval of θ at a time, in ns: rounded away from each other. `None` is no bound.
@@ -154,7 +157,7 @@ impl Alignment {
             violated: solved.violated,
             suspect: solved.left_out.suspects.len() as u64,
             clocks,
-            solved,
+            solved: Arc::new(solved),
         }
     }
 

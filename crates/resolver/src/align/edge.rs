@@ -96,6 +96,14 @@ impl Edge {
         }
     }
 
+    /// The readings of A beside steps (rule AL11).
+    pub fn steps(&self) -> Vec<i64> {
+        let Relation::Messages(alignment) = &self.relation else { return Vec::new() };
+        let steps = alignment.solved.course.steps.iter();
+        let steps = steps.flat_map(|&(from, to)| [from, from + 1.0, to - 1.0, to]);
+        steps.filter_map(|t| whole(alignment.solved.origin.at, t)).collect()
+    }
+
     /// The readings of A at which the bounds bend.
     pub fn bends(&self, width: Width) -> Vec<i64> {
         match &self.relation {
@@ -105,10 +113,8 @@ impl Edge {
                     Width::Corridor => stretch.touching(),
                     Width::Bounds => stretch.touching_bounds(),
                 });
-                let steps = course.steps.iter();
-                let steps = steps.flat_map(|&(from, to)| [from, from + 1.0, to - 1.0, to]);
                 let at = |t: f64| whole(alignment.solved.origin.at, t);
-                touching.chain(steps).filter_map(at).collect()
+                touching.filter_map(at).chain(self.steps()).collect()
             }
             Relation::Measured(readings) => readings.iter().map(|reading| reading.0).collect(),
         }

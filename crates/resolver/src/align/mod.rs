@@ -32,6 +32,7 @@
 //! | what messages bound (rule AL14) | `evidence.rs` |
 //! | the relations that they contradict (rules AL18, AL20) | `verdict.rs` |
 //! | several clocks (rule AL17) | `network.rs`, `edge.rs`, `paths.rs` |
+//! | the corners that a relation keeps (rule AL17) | `corners.rs` |
 //! | collectives that end together (rule AL19) | `ends.rs` |
 //!
 //! Two alternatives were rejected. *One line* (Duda 1987, Trace Compass) is .1 µs off if the drift
@@ -43,6 +44,7 @@
 mod alignment;
 mod bins;
 mod cones;
+mod corners;
 mod course;
 mod edge;
 mod ends;
@@ -62,7 +64,7 @@ pub use alignment::{Alignment, AlignmentKnot, CausalOutlier, Interval, OutlierKi
 pub use ends::CollectiveEnds;
 pub use evidence::Evidence;
 pub use message::{Arrival, Direction, Message, Messages, PairClocks};
-pub use network::{AlignedPair, MeasuredPair, Network};
+pub use network::{AlignedPair, KnotsOf, MeasuredPair, Network};
 pub use verdict::{Compared, Decision};
 
 #[cfg(test)]

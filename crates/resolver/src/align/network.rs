@@ -7,9 +7,12 @@
 //! the least number, and lines connect them. The alternative was a spanning tree of the best pairs:
 //! it ignores the loops, so it turns messages of the other pairs around.
 
+use std::collections::BTreeSet;
+
 use super::alignment::{Alignment, AlignmentKnot, Interval, whole, whole_bounds};
 use super::bins::Medians;
 use super::cones::ROUNDING;
+use super::corners::{Corner, OnLine, bounded, line};
 use super::edge::{Edge, Relation, STEPS, Width};
 use super::ends::{CollectiveEnds, polygons};
 use super::evidence::Evidence;
@@ -38,11 +41,22 @@ pub struct MeasuredPair {
     pub readings: Vec<(i64, i64, u64)>,
 }
 
+/// Two clocks whose corners are asked for, by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KnotsOf {
+    /// The clock whose readings are the times.
+    pub from: usize,
+    /// The other clock.
+    pub to: usize,
+    /// How much the rate of the two clocks may change: 4e-5 for 40 ppm.
+    pub wander: f64,
+}
+
 /// The clocks, aligned by all pairs.
 ///
 /// ```
 /// use timebase_resolver::align::{
-///     AlignedPair, Direction, Message, Network, PairClocks, align,
+///     AlignedPair, AlignmentKnot, Direction, KnotsOf, Message, Network, PairClocks, align,
 /// };
 ///
 /// // Three clocks, and messages around the ring, one way: 10 µs each.
@@ -61,10 +75,16 @@ pub struct MeasuredPair {
 ///     AlignedPair { a, b, alignment }
 /// };
 /// let network = Network::new(3, vec![pair(0, 1), pair(1, 2), pair(2, 0)], &[], &[]);
+/// assert_eq!(network.estimate(0, 1, 5_000_000_000), Some(5_000));
 /// // Their clocks show slightly different times when they send, so some ns are missing.
-/// assert_eq!(network.estimate(0, 1, 5_000_000_000), Some(4_997));
 /// let interval = network.interval(0, 1, 5_000_000_000);
 /// assert_eq!((interval.earliest, interval.latest), (Some(-15_011), Some(15_000)));
+/// // The corners of the estimate, between which lines lead.
+/// let knots = network.knots(&[KnotsOf { from: 0, to: 1, wander: 40e-6 }]);
+/// let inside = |knot: &AlignmentKnot| {
+///     knot.interval.earliest <= knot.offset && knot.offset <= knot.interval.latest
+/// };
+/// assert!(knots[0].len() > 1 && knots[0].iter().all(inside));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Network {
@@ -87,8 +107,8 @@ struct Group {
     start: i64,
     /// Times of the reference, less `start`.
     times: Vec<f64>,
-    /// How far each member is ahead of its base at each time.
-    ahead: Vec<Vec<f64>>,
+    /// How far each member is ahead of its base: the corners of a line.
+    lines: Vec<Vec<(f64, f64)>>,
     /// The first member with which each is bounded on both sides at all times; itself, if none.
     bounded_with: Vec<usize>,
     is_contradictory: bool,
@@ -284,7 +304,7 @@ impl Network {
                 }
                 group.is_contradictory = true;
                 group.times.clear();
-                group.ahead.clear();
+                group.lines.clear();
             }
             if let Some(solved) = self.groups.get_mut(number) {
                 *solved = group;
@@ -301,12 +321,13 @@ impl Network {
         // The ends may lead out of the corridors, so the bounds' own bends count.
         let widths: &[Width] = if has_ends { &[width, Width::Bounds] } else { &[width] };
         let times = self.times(group, widths);
+        let steps = self.steps(group);
+        let mut corners = vec![Vec::with_capacity(times.len()); group.members.len()];
         group.times.clear();
-        group.ahead.clear();
         group.bounded_with = vec![0; group.members.len()];
         for at in times {
             let shown = self.shown(group, at);
-            let distances = self.distances(group, &shown, width);
+            let mut distances = self.distances(group, &shown, width);
             if distances.least_loop() < -ROUNDING {
                 return false;
             }
@@ -317,15 +338,33 @@ impl Network {
             let mut ahead = distances.middles();
             if has_ends {
                 let goals = goals(group, &ends, time);
-                ahead = self.distances(group, &shown, Width::Bounds).toward(&ahead, &goals);
+                distances = self.distances(group, &shown, Width::Bounds);
+                ahead = distances.toward(&ahead, &goals);
             }
-            if let Some(&of_reference) = ahead.first() {
-                ahead.iter_mut().for_each(|ahead| *ahead -= of_reference);
+            let of_reference = ahead.first().copied().unwrap_or_default();
+            let members = corners.iter_mut().zip(&group.members).enumerate();
+            for (place, (corners, &(clock, _))) in members {
+                let room = distances.room(place, &ahead);
+                let ahead = ahead.get(place).map_or(0.0, |ahead| ahead - of_reference);
+                let is_kept = steps.contains(&(at, clock));
+                corners.push(Corner { time, ahead, room, is_kept });
             }
             group.times.push(time);
-            group.ahead.push(ahead);
         }
+        group.lines = corners.iter().map(|corners| line(corners)).collect();
         true
+    }
+
+    /// The times of the reference beside steps, each with the clocks that it may be of.
+    fn steps(&self, group: &Group) -> BTreeSet<(i64, usize)> {
+        let of_group = |edge: &Edge| group.members.iter().any(|member| member.0 == edge.a);
+        let edges = self.used().filter(|(_, edge)| of_group(edge));
+        let steps = edges.flat_map(|(_, edge)| edge.steps().into_iter().map(move |at| (edge, at)));
+        let steps = steps.flat_map(|(edge, at)| {
+            let time = self.reference_shows(group, edge.a, at);
+            time.into_iter().flat_map(|time| [(time, edge.a), (time, edge.b)])
+        });
+        steps.collect()
     }
 
     /// The times of the reference at which a bound of the group bends, in order.
@@ -363,15 +402,14 @@ impl Group {
     /// How far a member is ahead of its base at a time; between times by lines, beyond them at the
     /// rate from the first to the last.
     fn ahead(&self, place: usize, time: f64) -> Option<f64> {
-        let at =
-            |index: usize| Some((*self.times.get(index)?, *self.ahead.get(index)?.get(place)?));
-        let next = self.times.partition_point(|&t| t <= time);
-        let ahead = match (next.checked_sub(1).and_then(at), at(next)) {
-            (Some((t, value)), Some((t_after, after))) => {
+        let line = self.lines.get(place)?;
+        let next = line.partition_point(|corner| corner.0 <= time);
+        let ahead = match (next.checked_sub(1).and_then(|last| line.get(last)), line.get(next)) {
+            (Some(&(t, value)), Some(&(t_after, after))) => {
                 value + (after - value) * ((time - t) / (t_after - t))
             }
-            (Some((t, value)), None) | (None, Some((t, value))) => {
-                let (first, last) = (at(0)?, at(self.times.len().checked_sub(1)?)?);
+            (Some(&(t, value)), None) | (None, Some(&(t, value))) => {
+                let (first, last) = (line.first()?, line.last()?);
                 let rate =
                     if last.0 > first.0 { (last.1 - first.1) / (last.0 - first.0) } else { 0.0 };
                 value + rate * (time - t)
@@ -379,6 +417,24 @@ impl Group {
             (None, None) => return None,
         };
         ahead.is_finite().then_some(ahead)
+    }
+
+    /// Whether the line of a member bends at one of the times.
+    fn bends(&self, place: usize, time: f64) -> bool {
+        let line = self.lines.get(place);
+        line.is_some_and(|line| line.binary_search_by(|corner| corner.0.total_cmp(&time)).is_ok())
+    }
+
+    /// How much more the second member is ahead of its base than the first; `None` if no pairs bound
+    /// it on both sides.
+    fn offset(&self, (from, to): (usize, usize), time: f64) -> Option<f64> {
+        let is_bounded = self.bounded_with.get(from)? == self.bounded_with.get(to)?;
+        is_bounded.then_some(self.ahead(to, time)? - self.ahead(from, time)?)
+    }
+
+    /// Whether pairs bound a member and the reference on both sides.
+    fn is_related(&self, place: usize) -> bool {
+        self.bounded_with.get(place) == Some(&0)
     }
 }
 
@@ -388,7 +444,7 @@ impl Network {
         let place = group.place(clock)?;
         let base = self.base.get(clock)?;
         let less = (i128::from(at) - base - i128::from(group.start)) as f64;
-        let is_related = group.bounded_with.get(place) == Some(&0);
+        let is_related = group.is_related(place);
         let Some(ahead) = group.ahead(place, less).filter(|_| is_related) else {
             let at = self.reference_shows(group, clock, at)?;
             return Some((i128::from(at) - i128::from(group.start)) as f64);
@@ -405,13 +461,9 @@ impl Network {
     pub fn estimate(&self, from: usize, to: usize, at: i64) -> Option<i64> {
         let group = self.group(from)?;
         let places = (group.place(from)?, group.place(to)?);
-        if group.bounded_with.get(places.0)? != group.bounded_with.get(places.1)? {
-            return None;
-        }
-        let time = self.time(group, from, at)?;
-        let ahead = group.ahead(places.1, time)? - group.ahead(places.0, time)?;
+        let offset = group.offset(places, self.time(group, from, at)?)?;
         let base = self.base.get(to)? - self.base.get(from)?;
-        whole(base, ahead.round())
+        whole(base, offset.round())
     }
 
     /// The bounds of what `to` shows, less `at`, when `from` shows `at`, from all pairs.
@@ -433,17 +485,54 @@ impl Network {
         Some(whole_bounds(base, bounds))
     }
 
-    /// The corners of the estimate of a clock against the reference of its group, which is the
-    /// clock with the least number, in the order of time.
-    pub fn knots(&self, clock: usize) -> Vec<AlignmentKnot> {
-        let Some(group) = self.group(clock) else { return Vec::new() };
-        let reference = group.members.first().map_or(0, |member| member.0);
-        let knot = |&time: &f64| {
-            let value = whole(i128::from(group.start), time)?;
-            let offset = self.estimate(reference, clock, value);
-            let interval = self.interval(reference, clock, value);
-            Some(AlignmentKnot { value, offset, interval, step: false })
+    /// The corners of the estimates of pairs, in the order of time (rule AL17): what the second clock
+    /// shows more than the first. Of each pair, they are those between which the interval, which
+    /// grows by `wander` of the time to the nearest one, contains the bounds of all corners of the
+    /// network. A pair that messages do not bound on both sides has none.
+    pub fn knots(&self, pairs: &[KnotsOf]) -> Vec<Vec<AlignmentKnot>> {
+        let mut points: Vec<Vec<OnLine>> = vec![Vec::new(); pairs.len()];
+        for group in &self.groups {
+            let places = pairs.iter().map(|of| Some((group.place(of.from)?, group.place(of.to)?)));
+            let places: Vec<Option<(usize, usize)>> = places.collect();
+            if places.iter().flatten().count() == 0 {
+                continue;
+            }
+            for &time in &group.times {
+                let shown = self.shown_by_lines(group, time);
+                let distances = self.distances(group, &shown, Width::Bounds);
+                for (points, (of, places)) in points.iter_mut().zip(pairs.iter().zip(&places)) {
+                    let Some((from, to)) = *places else { continue };
+                    let base = self.base.get(of.to).zip(self.base.get(of.from));
+                    let base = base.map_or(0, |(to, from)| to - from);
+                    let bounds = (-distances.get(to, from), distances.get(from, to));
+                    let knot = shown.get(from).copied().flatten().and_then(|value| {
+                        let offset = group.offset((from, to), time)?;
+                        let offset = Some(whole(base, offset.round())?);
+                        let interval = whole_bounds(base, bounds);
+                        Some(AlignmentKnot { value, offset, interval, step: false })
+                    });
+                    let is_bend = group.bends(from, time) || group.bends(to, time);
+                    points.extend(knot.map(|knot| (knot, is_bend)));
+                }
+            }
+        }
+        points.iter().zip(pairs).map(|(points, of)| bounded(points, of.wander)).collect()
+    }
+
+    /// What each member shows at a time of the reference.
+    fn shown_by_lines(&self, group: &Group, time: f64) -> Vec<Option<i64>> {
+        let at = whole(i128::from(group.start), time);
+        let are_related = (0..group.members.len()).all(|place| group.is_related(place));
+        let mut shown = match (at, are_related) {
+            (Some(at), false) => self.shown(group, at),
+            _ => vec![None; group.members.len()],
         };
-        group.times.iter().filter_map(knot).collect()
+        for (place, (shown, &(clock, _))) in shown.iter_mut().zip(&group.members).enumerate() {
+            if let Some(ahead) = group.ahead(place, time).filter(|_| group.is_related(place)) {
+                let base = self.base.get(clock).copied().unwrap_or_default();
+                *shown = whole(base + i128::from(group.start), (time + ahead).round());
+            }
+        }
+        shown
     }
 }

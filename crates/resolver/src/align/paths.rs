@@ -77,6 +77,16 @@ impl Distances {
         (0..self.clocks).map(middle).collect()
     }
 
+    /// How far a clock that is this much ahead is from the nearest bound of all its pairs.
+    pub fn room(&self, clock: usize, ahead: &[f64]) -> f64 {
+        let of = |clock: usize| ahead.get(clock).copied().unwrap_or_default();
+        let rooms = (0..self.clocks).filter(|&other| other != clock).flat_map(|other| {
+            let more = of(clock) - of(other);
+            [self.get(other, clock) - more, self.get(clock, other) + more]
+        });
+        rooms.fold(f64::INFINITY, f64::min)
+    }
+
     /// Rule AL19: goes from `ahead`, which satisfies all pairs, toward `goals` as far as all pairs
     /// allow. A clock without a goal follows the others.
     pub fn toward(&self, ahead: &[f64], goals: &[Option<f64>]) -> Vec<f64> {

@@ -7,6 +7,7 @@ use super::message::{Direction, Message, PairClocks};
 use super::sample::Limits;
 use super::*;
 
+mod corners;
 mod naive;
 mod network;
 mod random;

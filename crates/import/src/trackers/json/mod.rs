@@ -25,7 +25,7 @@ use std::io;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::asynchronous::AsyncIds;
-use self::flows::FlowNumbers;
+use self::flows::FlowKinds;
 use self::overflow::OverflowLanes;
 pub(super) use self::ties::Ties;
 use super::sched::{JsonStates, SchedSlices};
@@ -46,7 +46,7 @@ const NO_NAME: Label<'static> = Label::Own("[No name]");
 pub(super) struct JsonEvents {
     overflow: FxHashMap<Utid, OverflowLanes>,
     ids: AsyncIds,
-    flows: FlowNumbers,
+    flows: FlowKinds,
     counters: FxHashMap<(Upid, OwnLabel), TrackId>,
     instants: OtherTracks,
     states: JsonStates,

@@ -52,7 +52,8 @@ fn al17_chains_carry_and_rings_bound_both_sides() {
                 assert!(least <= estimate && estimate <= most_at);
             }
         }
-        assert!(network.knots(2).len() > 10);
+        let knots = network.knots(&[KnotsOf { from: 0, to: 2, wander: 40e-6 }]);
+        assert!(knots.iter().all(|knots| knots.len() > 2));
     }
 }
 
@@ -134,5 +135,72 @@ fn al19_ends_of_collectives_move_the_estimate_not_the_interval() {
         assert!(off(&without) > 900_000 && off(&with) < 5_000, "{}", off(&with));
         assert_eq!(off(&few), off(&without));
         assert_eq!(with.interval(0, 1, at), without.interval(0, 1, at));
+    }
+}
+
+/// What B shows more, when A shows `at`, by the lines through corners, and the interval's distance.
+fn by_corners(knots: &[AlignmentKnot], wander: f64, at: i64) -> (f64, f64) {
+    let next = knots.partition_point(|knot| knot.value <= at).clamp(1, knots.len() - 1);
+    let (before, after) = (knots[next - 1], knots[next]);
+    let [gone, left] = [at - before.value, after.value - at].map(|time| time as f64);
+    let [from, to] = [before, after].map(|knot| knot.offset.unwrap() as f64);
+    let error = before.error().unwrap().max(after.error().unwrap()) as f64;
+    (from + (to - from) * gone / (gone + left), error + wander * gone.min(left).max(0.0))
+}
+
+#[test]
+fn al17_few_corners_tell_what_all_of_them_do() {
+    let mut dice = Dice::new(6);
+    let both = [A_TO_B, B_TO_A];
+    let mut pairs = [(0, 1), (0, 2), (1, 2)].map(|pair| talk(&mut dice, pair, &both)).to_vec();
+    // Clocks 1 and 2 know each other to 2 µs, and clock 0 knows them to 100 µs.
+    let mut near = Vec::new();
+    for round in 0..400 {
+        for direction in both {
+            let sent = round * SECOND / 40 + dice.between(0, SECOND / 50);
+            let arrived = sent + 1_000 + dice.between(0, 3_000);
+            let (from, to) = if direction == A_TO_B { (1, 2) } else { (2, 1) };
+            let (sent, arrived) = (shows(from, sent), shows(to, arrived));
+            near.push(Message { direction, sent, arrived, ..message(direction, 0, 0) });
+        }
+    }
+    pairs[2].alignment = solved(&near);
+    let network = Network::new(3, pairs.clone(), &[], &[]);
+    for message in &near {
+        let (from, to, sent, arrived) = match message.direction {
+            Direction::AToB => (1, 2, message.sent, message.arrived),
+            Direction::BToA => (2, 1, message.sent, message.arrived),
+        };
+        let shown = sent + network.estimate(from, to, sent).unwrap();
+        assert!(shown <= arrived + 1, "{message:?} {shown}");
+    }
+    let width = |pair: &AlignedPair| {
+        let (least, most) = pair.alignment.rates(pair.alignment.middle()).unwrap();
+        most - least
+    };
+    // The way from 0 to 1 may lead by 2.
+    let detour = width(&pairs[2]);
+    let asked = [(0, 1), (0, 2), (1, 2)].map(|(from, to)| {
+        let direct = pairs.iter().find(|pair| (pair.a, pair.b) == (from, to)).unwrap();
+        KnotsOf { from, to, wander: width(direct) + detour }
+    });
+    for (knots, of) in network.knots(&asked).iter().zip(asked) {
+        let mut longer = 0.0;
+        // Of 1,200 messages.
+        assert!((3..500).contains(&knots.len()), "{of:?} {}", knots.len());
+        for t in (10..990).map(|part| part * SECOND / 100) {
+            let (at, truth) = truth(of.from, of.to, t);
+            let (offset, error) = by_corners(knots, of.wander, at);
+            let estimate = network.estimate(of.from, of.to, at).unwrap();
+            assert!((offset - estimate as f64).abs() < 2.0, "{of:?} {offset} {estimate}");
+            assert!((offset - truth as f64).abs() <= error + 1.0, "{of:?} {offset} {truth}");
+            let interval = network.interval(of.from, of.to, at);
+            let (least, most) = (interval.earliest.unwrap(), interval.latest.unwrap());
+            let far = (most - estimate).max(estimate - least) as f64;
+            assert!(far <= error + 2.0, "{of:?} {far} {error}");
+            longer += error / far / 980.0;
+        }
+        // Mostly because an error holds as far as the next corner, and grows on the way.
+        assert!(longer < 1.4, "{of:?} {longer}");
     }
 }
