@@ -123,11 +123,15 @@ pub(super) fn add(
     }
     let Participations { of_files, groups, said } = found;
     let mut all: BTreeMap<(usize, Which), Vec<Participation>> = BTreeMap::new();
+    let mut lost = Lost::default();
     for (file, of_file) in of_files {
+        of_file.iter().for_each(|of| lost.count(of, 1));
         for (key, participation) in identify(file, of_file, &steps) {
+            lost.count(&participation, -1);
             all.entry(key).or_default().push(participation);
         }
     }
+    lost.add_to(staged);
     let known: BTreeSet<usize> = all.values().flatten().map(|of| of.clock).collect();
     let first: BTreeSet<usize> = match known.len() > MANY {
         true => known.iter().copied().take(FIRST).collect(),
@@ -195,6 +199,31 @@ fn text(args: &Map<String, Value>, name: &str) -> String {
 
 fn number(args: &Map<String, Value>, name: &str) -> Option<i64> {
     args.get(&format!("args.{name}"))?.as_i64()
+}
+
+/// Participations that nothing tells apart from others of their group, by group and clock.
+#[derive(Debug, Default)]
+struct Lost(BTreeMap<usize, BTreeMap<usize, i64>>);
+
+impl Lost {
+    fn count(&mut self, of: &Participation, by: i64) {
+        *self.0.entry(of.group).or_default().entry(of.clock).or_default() += by;
+    }
+
+    /// Counts them for each two clocks that may have been in the same collectives. Of many clocks, only pairs with the first
+    /// ones count.
+    fn add_to(mut self, staged: &mut StagedPairs) {
+        for counts in self.0.values_mut() {
+            counts.retain(|_, count| *count > 0);
+            let first = if counts.len() > MANY { FIRST } else { counts.len() };
+            for (place, (&one, &count)) in counts.iter().enumerate().take(first) {
+                for (&other, &of_other) in counts.iter().skip(place + 1) {
+                    let both = count.min(of_other);
+                    staged.add_unpaired(Kind::Collectives, (one, other), both);
+                }
+            }
+        }
+    }
 }
 
 /// Whether all ranks of a collective say the same of their data.
