@@ -77,9 +77,10 @@ CREATE TABLE clock_alignment (
   accepted_ba    INTEGER NOT NULL,
   violated       INTEGER NOT NULL,  -- messages that contradict the others
   suspect        INTEGER NOT NULL,  -- messages that were probably stamped late
-  unpaired       INTEGER NOT NULL,  -- ids whose sends and arrivals do not pair up
+  unpaired       INTEGER NOT NULL,  -- ids and collectives that do not pair up
   undirected     INTEGER NOT NULL,  -- ids without an end
   stretches      INTEGER NOT NULL,  -- one more than the steps of the clocks
+  at_ts          INTEGER,           -- trace time of the middle; of the stretch with the most messages, if a clock was set in the middle
   offset         INTEGER,           -- in the middle: the estimate and its bounds
   earliest       INTEGER,
   latest         INTEGER,

@@ -10,7 +10,11 @@ SELECT 'info' AS severity, a || ' and ' || b AS subject, machine_b AS machine_id
               WHEN room < 0 THEN iif(sides = 'upper', 'early', 'late') || ' by at least {worst} against those of '
               ELSE iif(sides = 'upper', 'late', 'early') || ' by at most {worst} against those of '
             END || a || ', halfway through; they can be too ' || iif(sides = 'upper', 'early', 'late') || ' by any time.' AS message,
-       'Record the answers, too: flow_ids at the send and terminating_flow_ids at the arrival (TrackEvent). With messages in both directions, the import can relate the clocks.' AS advice
+       CASE
+         WHEN instr(evidence, 'collectives') THEN 'Record collectives in which each rank waits for each, too, such as an all-reduce.'
+         WHEN clock_b = 11 THEN 'Record the answers, too: an event with "ph": "s" at the send and one with "ph": "f" at the arrival.'
+         ELSE 'Record the answers, too: flow_ids at the send and terminating_flow_ids at the arrival (TrackEvent).'
+       END || ' With messages in both directions, the import can relate the clocks.' AS advice
 FROM (
   SELECT *, iif(file_a IS NULL, 'machine ' || machine_a, 'file ' || file_a) AS a, iif(file_b IS NULL, 'machine ' || machine_b, 'file ' || file_b) AS b,
          iif(sides = 'upper', latest - assumed, assumed - earliest) AS room

@@ -12,7 +12,10 @@ SELECT iif(used, 'info', 'error') AS severity, a || ' and ' || b AS subject, mac
          || iif(used, ' So the import related the clocks by the messages, not by this assumption.', '') AS message,
        CASE
          WHEN used THEN 'Nothing. ''timebase import --align off'' keeps the times by the assumption.'
-         WHEN sides <> 'both' THEN 'Record messages in the other direction, too: flow_ids at the send and terminating_flow_ids at the arrival (TrackEvent). Or relate the clocks in a manifest '
+         WHEN sides <> 'both' THEN 'Record messages in the other direction, too: '
+           || CASE WHEN instr(evidence, 'collectives') THEN 'collectives in which each rank waits for each, such as an all-reduce'
+                   WHEN clock_b = 11 THEN 'an event with "ph": "s" at the send and one with "ph": "f" at the arrival'
+                   ELSE 'flow_ids at the send and terminating_flow_ids at the arrival (TrackEvent)' END || '. Or relate the clocks in a manifest '
            || '(clocks.sync_to), or synchronize them by PTP, or by NTP from one server.'
          WHEN reason = 'a stream cannot be read again: save it to a file' THEN 'Save the stream to a file and import that, so that the import can relate the clocks by the messages.'
          WHEN reason = 'messages contradict the assumption, which the mode keeps' THEN 'Import with --align auto, which relates the clocks by the messages.'

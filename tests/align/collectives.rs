@@ -7,10 +7,10 @@ use super::{alone, import, one};
 use crate::support::Place;
 
 /// A collective of a rank: its kernel's start and end in µs of true time, and more arguments.
-struct Part {
+pub struct Part {
     name: &'static str,
-    start: i64,
-    end: i64,
+    pub start: i64,
+    pub end: i64,
     args: String,
 }
 
@@ -18,7 +18,7 @@ const AHEAD: [i64; 2] = [0, 40_000];
 
 /// Writes the file of a rank, whose clock is some µs ahead. Each collective has an op, a launch and a kernel; the
 /// profiler's steps are 100 ms long.
-fn rank(place: &Place, rank: usize, parts: &[Part], names_kernels: bool) -> String {
+pub fn rank(place: &Place, rank: usize, parts: &[Part], names_kernels: bool) -> String {
     let mut events = String::new();
     let mut add = |event: String| {
         let _ = write!(events, "{}{event}", if events.is_empty() { "" } else { ",\n" });
@@ -61,7 +61,7 @@ fn rank(place: &Place, rank: usize, parts: &[Part], names_kernels: bool) -> Stri
 }
 
 /// A collective each 50 ms: rank 1 enters later, and both leave together. `args` may tell them apart.
-fn parts(name: &'static str, rank: usize, args: impl Fn(i64) -> String) -> Vec<Part> {
+pub fn parts(name: &'static str, rank: usize, args: impl Fn(i64) -> String) -> Vec<Part> {
     let part = |number: i64| {
         let start = 10_000 + number * 50_000 + rank as i64 * 300;
         Part { name, start, end: 11_000 + number * 50_000, args: args(number) }

@@ -4,6 +4,7 @@
 mod collectives;
 mod naive;
 mod tighten;
+mod told;
 mod world;
 
 use std::fs;
@@ -13,7 +14,13 @@ use rusqlite::Connection;
 
 use self::world::{Event, Machine, Role, manifest, text, write};
 use crate::merge::archive::{File, zip};
+use crate::support::kernel::{self, new};
 use crate::support::{Imported, PROGRAM, Place, Said, answer, data, repository, rows, run};
+use timebase_lab::encode::{Message, trace_of};
+
+/// Fields of `FtraceEvent`.
+const NETIF_RECEIVE_SKB: u32 = 360;
+const NET_DEV_XMIT: u32 = 361;
 
 /// Imports files into `out.db`, which must succeed.
 fn import(place: &Place, files: &[String], args: &[&str]) -> Connection {
@@ -234,14 +241,42 @@ fn al14_nothing_but_wrong_pairs_relates_nothing() {
 #[test]
 fn al5_kernel_events_of_two_machines_are_no_evidence() {
     let place = Place::new();
-    let (files, entries) = write(&place, &machines(50_000_000), &[]);
+    let machines = machines(50_000_000);
+    let (files, entries) = write(&place, &machines, &[]);
+    // One machine sends a packet, and the other receives it and wakes the thread that waits for it. The same the other
+    // way, and each machine wakes a thread with the id of the sender on the other.
+    for (number, file) in files.iter().enumerate() {
+        let events = (0..60).map(|round: u64| {
+            let is_sender = round % 2 == number as u64;
+            let truth = 1_000_000_000 + round as i64 * 500_000_000;
+            let time = |delay: i64| machines[number].shows(truth + delay) as u64;
+            let packet = new().number(1, 1500).text(2, "eth0");
+            match is_sender {
+                true => kernel::event(time(0), 70, NET_DEV_XMIT, packet.number(4, 0xabc0 + round)),
+                false => {
+                    let packet = packet.number(3, 0xabc0 + round);
+                    kernel::event(time(200_000), 0, NETIF_RECEIVE_SKB, packet)
+                }
+            }
+        });
+        let wakings = (0..60).map(|round: u64| {
+            let truth = 1_000_300_000 + round as i64 * 500_000_000;
+            kernel::waking(machines[number].shows(truth) as u64, 0, 70, "server")
+        });
+        let mut events: Vec<Message> = events.chain(wakings).collect();
+        let bundle = kernel::bundle(0, &std::mem::take(&mut events));
+        let more = trace_of(&[bundle]);
+        fs::write(file, [fs::read(file).unwrap(), more].concat()).unwrap();
+    }
     let manifest = manifest(&place, &entries, "");
     let conn = import(&place, &files, &["--manifest", &manifest]);
+    let names = "SELECT name, count(*), count(DISTINCT machine_id) FROM ftrace_event JOIN packet ON packet.id = packet_id \
+                 GROUP BY name ORDER BY name";
+    let names: Vec<Vec<String>> = rows(&conn, names);
+    let expected = [("net_dev_xmit", "60"), ("netif_receive_skb", "60"), ("sched_waking", "120")];
+    assert_eq!(names, expected.map(|(name, count)| [name, count, "2"]));
     assert_eq!(one(&conn, "SELECT count(*) FROM clock_alignment"), 0);
-    let archive = text(data("ftrace-machines.pftrace"));
-    let conn = import(&place, &[archive], &[]);
-    assert!(one(&conn, "SELECT count(*) FROM ftrace_event") > 0);
-    assert_eq!(one(&conn, "SELECT count(*) FROM clock_alignment"), 0);
+    assert_eq!(one(&conn, "SELECT count(*) FROM placement WHERE how = 'realtime'"), 1);
 }
 
 #[test]

@@ -936,12 +936,22 @@ pub struct RewriteSettings {
 impl RewriteSettings {
     /// Checks that the traces can be read as often as the settings need.
     pub fn check(&self, traces: &[PathBuf]) -> anyhow::Result<()> {
-        let is_stream = traces.iter().any(|trace| trace.as_os_str() == "-");
-        let is_aligning = self.align.is_some_and(|mode| mode != Align::Off);
-        anyhow::ensure!(
-            !(is_stream && is_aligning),
-            "--align reads traces once more than standard input allows: save it to a file"
-        );
+        if self.align.is_none_or(|mode| mode == Align::Off) {
+            return Ok(());
+        }
+        for trace in traces {
+            anyhow::ensure!(
+                trace.as_os_str() != "-",
+                "--align reads traces once more than standard input allows: save it to a file"
+            );
+            // A pipe with a name would wait for a second writer.
+            let is_stored = |found: std::fs::Metadata| found.is_file() || found.is_dir();
+            anyhow::ensure!(
+                trace.metadata().map_or(true, is_stored),
+                "--align reads traces once more than the pipe {} allows: save it to a file",
+                trace.display()
+            );
+        }
         Ok(())
     }
 

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
 use timebase_import::{
-    ClockCheck, ClockFault, Conversion, Events, FileKind, How, LossKind, Lost, Monitor, Options,
-    Placement, Source, Summary,
+    CausalCheck, ClockCheck, ClockFault, Conversion, Events, FileKind, How, LossKind, Lost,
+    Monitor, Options, Placement, Source, Summary,
 };
 use timebase_resolver::Unresolved;
 
@@ -499,14 +499,18 @@ fn how(placement: &Placement) -> String {
         How::RemoteSync => "by asking the other machine for the time",
         How::Causality => "by messages",
         How::Manifest => "as the manifest says",
-        How::Realtime => "assuming that the wall clocks agree, which nothing confirms",
-        How::SameClock => "assuming that BOOTTIME is the same, which nothing confirms",
-        How::Assumed => {
-            "assuming that its clock is trace time or the wall clock, which nothing confirms"
-        }
+        How::Realtime => "assuming that the wall clocks agree",
+        How::SameClock => "assuming that BOOTTIME is the same",
+        How::Assumed => "assuming that its clock is trace time or the wall clock",
         _ => "nothing relates it to trace time",
     }
     .to_owned();
+    let is_assumed = matches!(placement.how, How::Realtime | How::SameClock | How::Assumed);
+    text += &match placement.causal {
+        Some(causal) => by_messages(causal),
+        None if is_assumed => ", which nothing confirms".to_owned(),
+        None => String::new(),
+    };
     let error = placement.error.filter(|_| placement.how != How::TraceTime);
     if let Some(error) = error {
         let error = Duration::from_nanos(error.unsigned_abs());
@@ -517,6 +521,27 @@ fn how(placement: &Placement) -> String {
         let _ = write!(text, "; by its wall clock {seconds:+.3} s off, as after a restart");
     }
     text
+}
+
+/// What messages say of a placement, as the rest of a sentence.
+fn by_messages(causal: CausalCheck) -> String {
+    match causal {
+        CausalCheck::Confirmed { messages } => {
+            format!(", which {} confirm", counted(messages, "message", "messages"))
+        }
+        CausalCheck::Contradicted { wrong_by, mode } => {
+            let wrong_by = Duration::from_nanos(wrong_by.unsigned_abs());
+            let follow = match mode {
+                Some(mode) => format!("import with --align {mode} to follow the messages"),
+                None => "'timebase doctor' says what to do".to_owned(),
+            };
+            format!(", which messages contradict: it is wrong by at least {wrong_by:.1?}; {follow}")
+        }
+        CausalCheck::Moved { by } => {
+            format!(", which moved it by {:.1?}", Duration::from_nanos(by))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Whether the summary has a line for a table. Idle CPUs make a process and a thread in every

@@ -46,6 +46,8 @@ pub(crate) struct Derived {
     pub used: Vec<bool>,
     /// The numbers of rows that may be wrong.
     pub tallies: Tallies,
+    /// A warning for the user about the pairs of the manifest.
+    pub warning: Option<String>,
 }
 
 impl ReadTrace<'_> {
@@ -67,6 +69,7 @@ impl ReadTrace<'_> {
             offset: placed.offset,
             error: placed.error,
             boots_differ: placed.boots_differ,
+            causal: placed.causal,
         }
     }
 

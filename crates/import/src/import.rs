@@ -386,8 +386,8 @@ impl<'a> Job<'a> {
             true => Late::Made(&Views::All),
             false => Late::Written(&self.options.views),
         };
-        let (conn, derived) = self.finish(writer, &mut frame, settled, views, &names)?;
-        if let Some(aligned) = self.align(&conn, &mut frame, files, &derived)? {
+        let (conn, mut derived) = self.finish(writer, &mut frame, settled, views, &names)?;
+        if let Some(aligned) = self.align(&conn, &mut frame, files, &mut derived)? {
             return Ok(Ran::Again(aligned));
         }
         if self.is_dropped {
@@ -418,6 +418,7 @@ impl<'a> Job<'a> {
             None => sizes.saturating_add(files.read_ahead()),
         };
         summary.warnings = warnings.told;
+        summary.warnings.extend(derived.warning);
         summary.database_bytes = self.destination.complete()?;
         Ok(Ran::Done(Box::new(summary)))
     }
@@ -429,7 +430,7 @@ impl<'a> Job<'a> {
         conn: &Connection,
         frame: &mut Frame,
         files: &Files<'_>,
-        derived: &Derived,
+        derived: &mut Derived,
     ) -> Result<Option<Aligned>, Error> {
         if files.align == Align::Off {
             return Ok(None);
@@ -499,6 +500,8 @@ impl<'a> Job<'a> {
                 return Ok(found);
             }
             self.step(conn, || aligned.write(&known))?;
+            aligned.tell(&mut derived.placed, trace_time);
+            derived.warning = aligned.warning.as_ref().map(|warning| warning.text.clone());
             Ok(None)
         })
     }
@@ -766,6 +769,7 @@ impl<'a> Job<'a> {
             placed: output::placed(place, estimates),
             used: used.to_vec(),
             tallies: rest.tallies,
+            warning: None,
         });
         let conn = self.destination.open()?;
         let late = || -> Result<(), WriteError> {
@@ -793,8 +797,8 @@ impl<'a> Job<'a> {
                 solved.insert_used(&conn, place)?;
             }
             if lacks_steps {
-                let text = "clock_mapping holds, for clocks of several hops, only the steps that \
-                            readings of their packets fall in";
+                let text = "clock_mapping holds, for clocks of several hops or that messages relate, only the \
+                            steps that readings of their packets fall in";
                 let code = "clock_mapping_bounded";
                 bounded(code, text).insert(&conn, (None, None))?;
             }

@@ -92,7 +92,7 @@ pub use rewrite::{LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unmet, rew
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{
-    ClockCheck, ClockFault, Doubtful, Events, How, LossKind, Lost, Placement, Summary,
+    CausalCheck, ClockCheck, ClockFault, Doubtful, Events, How, LossKind, Lost, Placement, Summary,
 };
 pub use timebase_trace::{
     FileKind, InputsError, Monitor, OtherFile, Pass, Reader, Remedy, Source, SourceError, file_kind,

@@ -84,6 +84,31 @@ pub struct Placement {
     /// If REALTIME shows another boot of the machine, by how much REALTIME puts the part later than it is, in
     /// nanoseconds (rule X28).
     pub boots_differ: Option<i64>,
+    /// What messages between its clock and trace time say; `None` if they say nothing of its place.
+    pub causal: Option<CausalCheck>,
+}
+
+/// What messages say of the place of a part (rule AL20).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CausalCheck {
+    /// They agree with what is assumed.
+    Confirmed {
+        /// The number of messages that do.
+        messages: u64,
+    },
+    /// They contradict what is assumed.
+    Contradicted {
+        /// The assumption is wrong by at least this, in nanoseconds.
+        wrong_by: i64,
+        /// The mode of `import --align` that follows the messages, if one does.
+        mode: Option<&'static str>,
+    },
+    /// They moved the part.
+    Moved {
+        /// By how much, in nanoseconds.
+        by: u64,
+    },
 }
 
 /// The way in which a part came to trace time, named by its least certain step.

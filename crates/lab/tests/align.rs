@@ -12,6 +12,9 @@ fn meet_their_goals(is_group: bool, seeds: u64) {
         let measured = case.measure(seeds);
         let missed = case.missed(&measured);
         assert!(missed.is_empty(), "{}: {missed:?}, {measured:?}", case.name);
+        // AL14
+        let is_refused = case.rms_us.is_none();
+        assert_eq!(measured.refused, if is_refused { seeds } else { 0 }, "{}", case.name);
         // By the wall clocks, a fifth of all messages and more arrive before they were sent.
         let share = measured.inverted_by_wall_clocks as f64 / measured.messages as f64;
         assert!(share > 0.2, "{}: {share}", case.name);

@@ -43,7 +43,7 @@ pub struct Corridor {
     pub svg: String,
     /// The meaning of the vertical axis.
     pub axis: String,
-    /// What is beyond the picture, or left out.
+    /// Notes on everything that is beyond the picture, or left out.
     pub notes: Vec<String>,
 }
 
@@ -171,7 +171,7 @@ fn notes(pair: &Pair, scene: &Scene) -> Vec<String> {
             duration(farthest)
         ));
     }
-    if !scene.is_alone {
+    if !scene.is_alone && pair.has_neighbours {
         notes.push("the bounds are by all clocks together, so they have no dots".to_owned());
     }
     let drawn: usize = scene.stretches.iter().map(Vec::len).sum();
@@ -335,8 +335,8 @@ impl Scene {
             });
             scene.marks.extend(mark);
         }
-        scene.assumed = pair.assumed.zip(pair.span).map(|(assumed, (from, to))| {
-            let at = time(from) / 2.0 + time(to) / 2.0;
+        scene.assumed = pair.assumed.zip(pair.at).map(|(assumed, at)| {
+            let at = time(at);
             (at, distance(origin, assumed) - rate * (at - start) - shift_at(at))
         });
         scene.x = scene.times(pair.span.map(|(from, to)| (time(from), time(to))));

@@ -1,4 +1,4 @@
-//! What messages say of how clocks relate: pairs of clocks, their bounds, and whether they moved (rules AL).
+//! The statements of messages about clocks: pairs of clocks, their bounds, and whether they moved (rules AL).
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -40,6 +40,8 @@ pub struct Pair {
     unpaired: u64,
     undirected: u64,
     pub stretches: u64,
+    /// Trace time of the middle.
+    pub at: Option<i64>,
     pub offset: Option<i64>,
     earliest: Option<i64>,
     latest: Option<i64>,
@@ -51,6 +53,8 @@ pub struct Pair {
     reason: String,
     /// Whether its bounds and its estimate are those of its own messages.
     pub is_alone: bool,
+    /// Whether other pairs have one of its clocks.
+    pub has_neighbours: bool,
     /// Whether it is not used, but both of its clocks are in pairs that are.
     follows_others: bool,
 }
@@ -79,7 +83,7 @@ impl Corner {
 pub struct Outlier {
     /// Trace time of its packet on clock A.
     pub ts: i64,
-    /// How far it is off the bounds of the others.
+    /// The distance from the bounds of the others.
     pub by: i64,
     pub is_from_a: bool,
     pub is_suspect: bool,
@@ -92,7 +96,8 @@ pub fn pairs(database: &Connection, clocks: &Clocks) -> rusqlite::Result<Vec<Pai
                 id, evidence, arrival, sides, from_ts, to_ts, messages_ab, messages_ba, violated, suspect,
                 unpaired, undirected, stretches, offset, earliest, latest, rate_ppm,
                 assumed, wrong_by, inverted, used, reason,
-                NOT used OR evidence <> 'other clocks' AND evidence NOT LIKE '%collectives%' AND NOT EXISTS (
+                evidence <> 'other clocks' AND evidence NOT LIKE '%collectives%',
+                EXISTS (
                   SELECT 1 FROM clock_alignment AS o
                   WHERE o.id <> p.id AND ((o.machine_a, o.clock_a) IN ((p.machine_a, p.clock_a), (p.machine_b, p.clock_b))
                     OR (o.machine_b, o.clock_b) IN ((p.machine_a, p.clock_a), (p.machine_b, p.clock_b)))),
@@ -102,7 +107,8 @@ pub fn pairs(database: &Connection, clocks: &Clocks) -> rusqlite::Result<Vec<Pai
                   WHERE o.used AND ((o.machine_a, o.clock_a, coalesce(o.file_a, -1)) IN (
                       (p.machine_a, p.clock_a, coalesce(p.file_a, -1)), (p.machine_b, p.clock_b, coalesce(p.file_b, -1)))
                     OR (o.machine_b, o.clock_b, coalesce(o.file_b, -1)) IN (
-                      (p.machine_a, p.clock_a, coalesce(p.file_a, -1)), (p.machine_b, p.clock_b, coalesce(p.file_b, -1))))) = 2
+                      (p.machine_a, p.clock_a, coalesce(p.file_a, -1)), (p.machine_b, p.clock_b, coalesce(p.file_b, -1))))) = 2,
+                at_ts
          FROM clock_alignment AS p
          ORDER BY used DESC, sides = 'contradictory' DESC, inverted > 0 DESC, offset IS NOT NULL DESC,
                   messages_ab + messages_ba DESC, id
@@ -111,6 +117,8 @@ pub fn pairs(database: &Connection, clocks: &Clocks) -> rusqlite::Result<Vec<Pai
     let rows = statement.query_map([MOST], |row| {
         let (a, b) = (Key::of_row(row, 0, 3)?, Key::of_row(row, 4, 7)?);
         let (from, to): (Option<i64>, Option<i64>) = (row.get(12)?, row.get(13)?);
+        let (is_used, is_of_its_own, has_neighbours): (bool, bool, bool) =
+            (row.get(28)?, row.get(30)?, row.get(31)?);
         Ok(Pair {
             a,
             a_label: clocks.label(a),
@@ -139,10 +147,12 @@ pub fn pairs(database: &Connection, clocks: &Clocks) -> rusqlite::Result<Vec<Pai
             assumed: row.get(25)?,
             wrong_by: row.get(26)?,
             inverted: natural(row, 27)?,
-            is_used: row.get(28)?,
+            is_used,
             reason: shown(&row.get::<_, String>(29)?),
-            is_alone: row.get(30)?,
-            follows_others: row.get(31)?,
+            is_alone: !is_used || is_of_its_own && !has_neighbours,
+            has_neighbours,
+            follows_others: row.get(32)?,
+            at: row.get(33)?,
         })
     })?;
     rows.collect()
@@ -221,7 +231,7 @@ impl Pair {
         Some(distance(earliest, offset).max(distance(offset, latest)))
     }
 
-    /// How far the relation without messages is above the estimate, or the nearest bound, in the middle.
+    /// The height of the relation without messages over the estimate, or over the nearest bound, in the middle.
     pub fn assumed_above(&self) -> Option<f64> {
         let assumed = self.assumed?;
         let level = self.offset.or(self.latest).or(self.earliest)?;

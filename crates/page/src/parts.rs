@@ -82,8 +82,14 @@ impl Parts {
             |row| Ok((natural(row, 0)?, natural(row, 1)?, natural(row, 2)?)),
         )?;
         let mut statement = database.prepare(
-            "SELECT machine_id, trace_file_id, how, isolated, offset, error, boots_differ, trace_type IS 'json'
-             FROM placement LEFT JOIN trace_file ON trace_file.id = trace_file_id
+            // By messages, it is the error of the pair, which the page tells below.
+            "SELECT machine_id, trace_file_id, how, isolated, offset,
+                    coalesce((SELECT max(a.latest - a.offset, a.offset - a.earliest) FROM clock_alignment AS a
+                              JOIN part AS t ON t.machine_id = a.machine_a AND t.how = 'trace_time'
+                              WHERE a.used AND p.how = 'causality' AND a.machine_b = p.machine_id
+                                AND (a.file_b IS NULL OR a.file_b = p.trace_file_id)), p.error),
+                    boots_differ, trace_type IS 'json'
+             FROM placement AS p LEFT JOIN trace_file ON trace_file.id = trace_file_id
              ORDER BY trace_file_id, machine_id LIMIT ?1",
         )?;
         let parts = statement.query_map([MOST], |row| {

@@ -371,10 +371,10 @@ fn with_messages(corners: u32) -> Connection {
                (1, 6, 0, -1, 'BOOTTIME', 'builtin', 1, 0, 1, 3, 0, 0, 1, 'BOOTTIME of machine 1 → BOOTTIME', 1);
              INSERT INTO clock_hop
              VALUES (10, 1, 6, 0, NULL, 0, 6, 0, NULL, 'a', 'b', 'causality', 20, NULL, 1.0, -10.0, NULL, 0.0, 100.0, 0, 0, 131000.0, 0.0, NULL);
-             INSERT INTO clock_alignment (id, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts, messages_ab, messages_ba,
+             INSERT INTO clock_alignment (id, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts, at_ts, messages_ab, messages_ba,
                violated, suspect, unpaired, undirected, stretches, offset, earliest, latest, rate_ppm, rate_error_ppm, assumed, wrong_by,
                inverted, used, reason, accepted_ab, accepted_ba, inverted_ab) VALUES
-               (0, 0, NULL, 6, 1, NULL, 6, 'flows', 'begin', 'both', 6000000000, 106000000000, 40, 38, 1, 2, 3, 4, 1,
+               (0, 0, NULL, 6, 1, NULL, 6, 'flows', 'begin', 'both', 6000000000, 106000000000, 56000000000, 40, 38, 1, 2, 3, 4, 1,
                 4000500000, 4000400000, 4000631000, 10.0, 24.5, 3997100000, 3300000, 40, 1, 'messages contradict the assumption', 40, 37, 40);
              WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {corners})
              INSERT INTO clock_alignment_knot
@@ -424,6 +424,9 @@ fn al16_the_corridor_of_a_pair_is_drawn_with_what_is_known_about_it() {
         assert!(graph.contains(said), "{said}: {graph}");
     }
     assert!(page.contains("<td>by its messages, because they contradict what was assumed</td>"));
+    // The part and the pair tell one error, the distance to the farther bound.
+    let part = between(&page, "because they contradict what was assumed</td>", "</tr>");
+    assert!(part.contains(">131 µs<") && !part.contains(">100 µs<"), "{part}");
     assert!(
         page.contains("placement and remote_clock_sync, clock_alignment and clock_alignment_knot.")
     );
@@ -447,21 +450,31 @@ fn al20_the_relation_without_messages_is_drawn_if_it_is_near() {
         "<h3>BOOTTIME of machine 1 against BOOTTIME by messages, known to 131 µs; times stay</h3>"
     ));
     assert!(messages.contains("Not moved: fewer than 10 messages each way are accepted."));
+    // It is drawn at the time for which it is told.
+    let place = |page: &str| {
+        between(page, "x=\"", "\nwithout messages\n").rsplit("x=\"").next().map(str::to_owned)
+    };
+    let middle = place(messages);
+    run(&database, "UPDATE clock_alignment SET at_ts = 20000000000");
+    let earlier = self::page(&database);
+    assert_ne!(place(between(&earlier, "id=\"messages\"", "</section>")), middle);
 }
 
 #[test]
 fn al19_a_pair_that_moved_with_others_has_no_dots() {
-    for sql in [
-        "UPDATE clock_alignment SET evidence = 'flows+collectives'",
-        "INSERT INTO clock_alignment (machine_a, clock_a, machine_b, clock_b, evidence, arrival, sides, messages_ab, messages_ba, violated,
+    for (sql, is_of_many) in [
+        ("UPDATE clock_alignment SET evidence = 'flows+collectives'", false),
+        ("INSERT INTO clock_alignment (machine_a, clock_a, machine_b, clock_b, evidence, arrival, sides, messages_ab, messages_ba, violated,
                                       suspect, unpaired, undirected, stretches, inverted, used, reason, accepted_ab, accepted_ba, inverted_ab)
-         VALUES (1, 6, 2, 6, 'pairs', 'begin', 'contradictory', 1, 1, 1, 0, 0, 0, 1, 0, 0, '', 0, 0, 0)",
+         VALUES (1, 6, 2, 6, 'pairs', 'begin', 'contradictory', 1, 1, 1, 0, 0, 0, 1, 0, 0, '', 0, 0, 0)", true),
     ] {
         let database = with_messages(11);
         run(&database, sql);
         let page = page(&database);
         let messages = between(&page, "id=\"messages\"", "</section>");
-        assert!(!messages.contains("<circle") && messages.contains("so they have no dots"), "{sql}");
+        assert!(!messages.contains("<circle"), "{sql}");
+        // Two clocks are no clocks together with others.
+        assert_eq!(messages.contains("so they have no dots"), is_of_many, "{sql}");
     }
 }
 
@@ -548,16 +561,16 @@ fn al16_a_corridor_of_many_corners_is_as_small_as_others() {
     run(
         &database,
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
-         INSERT INTO clock_alignment (id, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts, messages_ab, messages_ba,
+         INSERT INTO clock_alignment (id, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts, at_ts, messages_ab, messages_ba,
                violated, suspect, unpaired, undirected, stretches, offset, earliest, latest, rate_ppm, rate_error_ppm, assumed, wrong_by,
-               inverted, used, reason, accepted_ab, accepted_ba, inverted_ab) SELECT i, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts,
+               inverted, used, reason, accepted_ab, accepted_ba, inverted_ab) SELECT i, machine_a, file_a, clock_a, machine_b, file_b, clock_b, evidence, arrival, sides, from_ts, to_ts, at_ts,
            messages_ab, messages_ba, violated, suspect, unpaired, undirected, stretches, offset, earliest, latest, rate_ppm, rate_error_ppm,
            assumed, wrong_by, inverted, used, reason, accepted_ab, accepted_ba, inverted_ab FROM clock_alignment, n;
          INSERT INTO clock_alignment_knot SELECT a.id, k.value, k.offset, k.earliest, k.latest, k.step
          FROM clock_alignment_knot AS k, clock_alignment AS a WHERE a.id BETWEEN 1 AND 9;
          UPDATE clock_alignment_knot SET earliest = -9223372036854775808, latest = 9223372036854775807 WHERE value % 7 = 1;
          UPDATE clock_alignment SET rate_ppm = 9e999, assumed = 9223372036854775807 WHERE id = 2;
-         UPDATE clock_alignment SET from_ts = -9223372036854775808, to_ts = 9223372036854775807 WHERE id = 3;",
+         UPDATE clock_alignment SET from_ts = -9223372036854775808, to_ts = 9223372036854775807, at_ts = 9223372036854775807 WHERE id = 3;",
     );
     let page = page(&database);
     let messages = between(&page, "id=\"messages\"", "</section>");

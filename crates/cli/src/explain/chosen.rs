@@ -132,6 +132,10 @@ fn of_any_file(
             }
         }
         [] => Found::Clock(clock),
+        // Each file in JSON may be of a machine of its own.
+        _ if machine.is_none() && clock.id == ClockId::TRACE_FILE => {
+            Found::OfFiles(candidates(database, clock.id, (None, Some(clock.seq), None))?)
+        }
         _ => Found::OfFiles(of_machine),
     })
 }

@@ -26,6 +26,15 @@ pub(super) enum Known {
         by_wall_clocks: bool,
     },
     Measured,
+    /// Only the producers of files in JSON say it, with an error that nobody knows.
+    Stated,
+}
+
+impl Known {
+    /// Whether it stays, whatever messages say (rule AL18).
+    pub fn stays(self) -> bool {
+        matches!(self, Known::Measured | Known::Stated)
+    }
 }
 
 impl<'e> AlignedClocks<'e> {
@@ -116,10 +125,20 @@ impl<'e> AlignedClocks<'e> {
         };
         match self.estimates.fits(a, b, &mut self.cache) {
             Err(_) => Known::Nothing,
-            Ok(mut hops) => match hops.find(|hop| hop.2 == Some(Source::Assumed)) {
-                Some((from, ..)) => Known::Assumed { by_wall_clocks: from.id == ClockId::REALTIME },
-                None => Known::Measured,
-            },
+            Ok(mut hops) => {
+                let mut is_stated = true;
+                let assumed = hops.find(|hop| {
+                    is_stated &= hop.2.is_none_or(|source| source == Source::Json);
+                    hop.2 == Some(Source::Assumed)
+                });
+                match assumed {
+                    Some((from, ..)) => {
+                        Known::Assumed { by_wall_clocks: from.id == ClockId::REALTIME }
+                    }
+                    None if is_stated => Known::Stated,
+                    None => Known::Measured,
+                }
+            }
         }
     }
 

@@ -29,6 +29,7 @@ mod relate;
 mod staged;
 mod tables;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -43,8 +44,9 @@ use self::staged::{Kind, StagedPairs};
 use crate::error::WriteError;
 use crate::evidence::{Evidence, Paired, pair};
 use crate::manifest::Align;
-use crate::output::Placed;
-use crate::place::{AlignedBy, AlignedRelation, Parts};
+use crate::output::{LogMessage, Placed};
+use crate::place::{AlignedBy, AlignedRelation, Parts, file_id};
+use crate::summary::How;
 
 /// The choices of the user.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +79,8 @@ pub(crate) struct Known<'a> {
 pub(crate) struct Aligned {
     reports: Vec<PairReport>,
     pub relations: Vec<AlignedRelation>,
+    /// The warning about the user's pairs.
+    pub warning: Option<LogMessage>,
 }
 
 /// The reason why clocks are not aligned.
@@ -102,7 +106,7 @@ const WANDER: f64 = 40e-6;
 /// The relation by a pair's corners, or its bounds if the relation is measured.
 fn relation(report: &PairReport) -> Option<AlignedRelation> {
     let (a, b) = (report.a, report.b);
-    if report.known == clocks::Known::Measured {
+    if report.known.stays() {
         let corners = report.knots.iter().filter_map(|knot| {
             let (earliest, latest) = knot.interval.earliest.zip(knot.interval.latest)?;
             Some(CausalBound { value: knot.value, earliest, latest })
@@ -128,7 +132,26 @@ impl Aligned {
         self.relations.clear();
         for report in self.reports.iter_mut().filter(|report| report.is_used) {
             report.is_used = false;
-            report.reason = "a stream cannot be read again: save it to a file";
+            report.reason = Cow::Borrowed("a stream cannot be read again: save it to a file");
+        }
+    }
+
+    /// Says of parts what messages between their clocks and trace time tell of their place.
+    pub fn tell(&self, placed: &mut [Placed], trace_time: Clock) {
+        let is_first =
+            |clock: Clock| clock.machine == trace_time.machine && clock.file == trace_time.file;
+        for report in self.reports.iter().filter(|report| is_first(report.a)) {
+            let file = file_id(report.b.file);
+            let is_of = |part: &&mut Placed| {
+                part.machine == report.b.machine.0 && file.is_none_or(|file| file == part.file)
+            };
+            for part in placed.iter_mut().filter(is_of) {
+                let is_assumed = matches!(part.how, How::Realtime | How::SameClock | How::Assumed);
+                if is_assumed || part.how == How::Causality && report.is_used {
+                    part.causal = report.about_place();
+                    part.error = part.error.or(report.error.filter(|_| is_assumed));
+                }
+            }
         }
     }
 
@@ -146,6 +169,9 @@ impl Aligned {
         };
         tables::write(known.conn, &self.reports, &mut at)?;
         tables::state_errors(known.conn, &self.reports, known.trace_time)?;
+        if let Some(warning) = &self.warning {
+            warning.insert(known.conn, (None, None))?;
+        }
         Ok(())
     }
 }
@@ -188,16 +214,17 @@ pub(crate) fn align(
         let mut context = collectives::Context { conn, clocks, packets: &packets, scratch };
         ends = collectives::add(&mut context, &ranks, &mut staged)?;
     }
+    let mut warning = None;
     if let Some(sql) = settings.pairs.filter(|_| wants(Kind::Pairs)) {
-        packets.add_pairs(conn, sql, &mut clocks, &mut staged)?;
+        warning = packets.add_pairs(conn, sql, &mut clocks, &mut staged)?.warning();
     }
-    if staged.pairs.is_empty() {
+    if staged.pairs.is_empty() && warning.is_none() {
         return Ok(None);
     }
     let mut durations = |packets: &_| ends::durations(conn, packets);
     let (reports, relations) =
         relate::relate(&mut clocks, staged, &ends, settings, &mut durations)?;
-    Ok(Some(Aligned { reports, relations }))
+    Ok(Some(Aligned { reports, relations, warning }))
 }
 
 /// Adds the messages of flows (rule AL2).
@@ -217,7 +244,7 @@ fn add_flows(
                     staged.add(Kind::Flows, &out, &into)?;
                 }
             }
-            Paired::Unpaired(one, other) => staged.of(one, other).unpaired += 1,
+            Paired::Unpaired(one, other) => staged.add_unpaired(Kind::Flows, (one, other), 1),
             Paired::Undirected(one, other) => staged.of(one, other).undirected += 1,
         }
         Ok(())

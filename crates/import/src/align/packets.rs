@@ -1,6 +1,6 @@
 //! The readings of packets in a database, and the pairs of packets that the user gives (rule AL4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use timebase_resolver::{ClockId, SeqId, Ticks};
@@ -9,6 +9,7 @@ use super::AlignError;
 use super::clocks::AlignedClocks;
 use super::staged::{Kind, StagedPairs};
 use crate::evidence::{Located, Role};
+use crate::output::{LogMessage, Severity};
 use crate::place::{PartIx, Parts};
 
 /// The columns of the view `packet`, here `p`, that tell a reading.
@@ -51,7 +52,7 @@ impl<'p> Packets<'p> {
         Ok(clocks.read(part, clock, Ticks(ticks)))
     }
 
-    /// Adds the pairs that a SELECT gives.
+    /// Adds the pairs that a SELECT gives, and tells which of its rows do not count.
     ///
     /// # Errors
     ///
@@ -62,7 +63,7 @@ impl<'p> Packets<'p> {
         sql: &str,
         clocks: &mut AlignedClocks<'_>,
         staged: &mut StagedPairs,
-    ) -> Result<(), AlignError> {
+    ) -> Result<Ignored, AlignError> {
         let failed = |error: rusqlite::Error| AlignError::Pairs(format!("fails: {error}"));
         let reading = format!("SELECT {READING} FROM packet AS p WHERE p.id = ?1");
         let mut reading = conn.prepare(&reading)?;
@@ -79,21 +80,88 @@ impl<'p> Packets<'p> {
             let what = "must have the columns packet_out and packet_in, ids of packets";
             return Err(AlignError::Pairs(what.to_owned()));
         }
+        let mut ignored = Ignored::default();
+        let mut seen = HashSet::new();
         let mut rows = statement.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            let mut located = |column: &str, role| -> rusqlite::Result<_> {
-                let packet: i64 = row.get(column)?;
+            let [packet_out, packet_in] = columns.map(|column| row.get::<_, i64>(column));
+            let pair = (packet_out.map_err(failed)?, packet_in.map_err(failed)?);
+            if seen.contains(&pair) {
+                ignored.repeated.add(pair);
+                continue;
+            }
+            if seen.len() < REMEMBERED {
+                seen.insert(pair);
+            }
+            let mut located = |packet: i64, role| -> rusqlite::Result<_> {
                 let read = reading.query_row([packet], |row| self.read(row, clocks)).optional()?;
                 let read = read.flatten();
                 Ok(read.map(|(clock, at)| Located { clock, at, role, packet }))
             };
-            let out = located("packet_out", Role::Start).map_err(failed)?;
-            let into = located("packet_in", Role::End).map_err(failed)?;
-            if let (Some(out), Some(into)) = (out, into) {
-                staged.add(Kind::Pairs, &out, &into)?;
+            let out = located(pair.0, Role::Start).map_err(failed)?;
+            let into = located(pair.1, Role::End).map_err(failed)?;
+            match (out, into) {
+                (Some(out), Some(into)) => staged.add(Kind::Pairs, &out, &into)?,
+                (None, _) => ignored.unknown.add(pair.0),
+                (Some(_), None) => ignored.unknown.add(pair.1),
             }
         }
-        Ok(())
+        Ok(ignored)
+    }
+}
+
+/// The pairs among which a row that repeats one is found.
+const REMEMBERED: usize = 1 << 20;
+
+/// Rows of the user's SELECT that are no messages.
+#[derive(Debug, Default)]
+pub(super) struct Ignored {
+    /// Rows of a packet that does not exist or has no time, and that packet.
+    unknown: Rows<i64>,
+    /// Rows that repeat another one.
+    repeated: Rows<(i64, i64)>,
+}
+
+/// A number of rows, and the first of them.
+#[derive(Debug)]
+struct Rows<T> {
+    count: u64,
+    first: Option<T>,
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Rows { count: 0, first: None }
+    }
+}
+
+impl<T> Rows<T> {
+    fn add(&mut self, row: T) {
+        self.count += 1;
+        self.first.get_or_insert(row);
+    }
+}
+
+impl Ignored {
+    /// The warning about them; `None` if there are none.
+    pub fn warning(&self) -> Option<LogMessage> {
+        let rows =
+            |count: u64| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
+        let unknown = self.unknown.first.map(|packet| {
+            let count = rows(self.unknown.count);
+            format!(
+                "{count} with a packet that does not exist or has no time, first packet {packet}"
+            )
+        });
+        let repeated = self.repeated.first.map(|(out, into)| {
+            let repeat = if self.repeated.count == 1 { "repeats" } else { "repeat" };
+            let count = rows(self.repeated.count);
+            format!("{count} that {repeat} another, first packets {out} and {into}")
+        });
+        let all: Vec<String> = [unknown, repeated].into_iter().flatten().collect();
+        let text = format!("align.pairs of the manifest: ignored {}", all.join("; and "));
+        let message = LogMessage::new(Severity::Warning, "align_pairs_ignored", text);
+        (!all.is_empty()).then_some(message)
     }
 }
 

@@ -1,11 +1,12 @@
 //! What all messages together say, and which relations they replace (rules AL14, AL17, AL18, AL20).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use timebase_resolver::Clock;
 use timebase_resolver::align::{
     AlignedPair, Alignment, AlignmentKnot, CausalOutlier, CollectiveEnds, Compared, Decision,
-    Evidence, KnotsOf, MeasuredPair, Network, PairClocks, align,
+    Evidence, KnotsOf, LEAST_INVERTED, MeasuredPair, Network, PairClocks, align,
 };
 
 use super::clocks::{AlignedClocks, Known};
@@ -15,6 +16,7 @@ use super::{Settings, WANDER, relation};
 use crate::error::WriteError;
 use crate::manifest::Align;
 use crate::place::AlignedRelation;
+use crate::summary::CausalCheck;
 
 /// The most outliers of a pair that get rows.
 const OUTLIERS: usize = 10_000;
@@ -36,11 +38,37 @@ pub(super) struct PairReport {
     pub known: Known,
     pub compared: Option<Compared>,
     pub is_used: bool,
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     pub knots: Vec<AlignmentKnot>,
     pub outliers: Vec<CausalOutlier>,
     /// The possible error of the relation that it confirms.
     pub error: Option<i64>,
+}
+
+impl PairReport {
+    /// What the messages say of the place of clock B's part, by its relation to clock A.
+    pub fn about_place(&self) -> Option<CausalCheck> {
+        let numbers = self.alignment.as_ref()?;
+        if self.is_used {
+            let by = self.knot.as_ref()?.offset?.abs_diff(self.assumed?);
+            return Some(CausalCheck::Moved { by });
+        }
+        let compared = self.compared.filter(|_| numbers.sides != "contradictory")?;
+        if self.error.is_some() {
+            return Some(CausalCheck::Confirmed { messages: numbers.accepted.iter().sum() });
+        }
+        let mode = match &*self.reason {
+            _ if numbers.sides != "both" => None,
+            KEPT => Some(Align::Auto.name()),
+            FEW | VIOLATED => self.kinds.iter().position(|has| *has).and_then(|of| {
+                let kind = Kind::ALL.get(of)?;
+                Some(kind.name())
+            }),
+            _ => None,
+        };
+        let is_contradicted = compared.inverted >= LEAST_INVERTED;
+        is_contradicted.then_some(CausalCheck::Contradicted { wrong_by: compared.wrong_by, mode })
+    }
 }
 
 /// The counts of an alignment.
@@ -68,7 +96,7 @@ struct Judged {
     moves: bool,
     /// Whether the error of a measured relation becomes less (rule AL18).
     tightens: bool,
-    reason: &'static str,
+    reason: Cow<'static, str>,
 }
 
 /// Judges all pairs. Returns what the tables tell, and the relations that replace others.
@@ -91,15 +119,16 @@ pub(super) fn relate(
     let network = network(clocks, &judged, collectives);
     for (place, of) in judged.iter_mut().enumerate() {
         if network.dropped().contains(&place) && of.moves {
-            (of.moves, of.reason) = (false, "other pairs contradict it");
+            (of.moves, of.reason) = (false, Cow::Borrowed("other pairs contradict it"));
         }
     }
     if matches!(settings.mode, Align::Flows | Align::Collectives | Align::Pairs) {
-        for of in judged.iter_mut().filter(|of| of.known != Known::Measured && !of.moves) {
+        for of in judged.iter_mut().filter(|of| !of.known.stays() && !of.moves) {
             let is_one_sided = matches!(of.alignment.sides, Evidence::Upper | Evidence::Lower);
             let middle = of.alignment.middle();
             if is_one_sided && network.estimate(of.a, of.b, middle).is_some() {
-                (of.moves, of.reason) = (true, "messages of other clocks bound the other side");
+                let reason = "messages of other clocks bound the other side";
+                (of.moves, of.reason) = (true, Cow::Borrowed(reason));
             }
         }
     }
@@ -122,7 +151,7 @@ pub(super) fn relate(
                 step: false,
             });
         } else if of.moves {
-            report.reason = "other pairs replace the assumption";
+            report.reason = Cow::Borrowed("other pairs replace the assumption");
         }
         reports.push(report);
     }
@@ -156,19 +185,25 @@ fn judge(
     let by_lines = settings.by_lines;
     let compared = match known {
         // AL18: the measurement counts, not what the import's conversion makes of it.
-        Known::Measured => {
+        Known::Measured | Known::Stated => {
             alignment.compare_measured(messages, &mut |at| clocks.measured((a, b), at))?
         }
         _ => alignment.compare(messages, &mut |at| clocks.ahead((a, b), at, by_lines))?,
     };
-    let (moves, mut reason) = decide(&alignment, &compared, known, settings.mode);
+    let (moves, reason) = decide(&alignment, &compared, known, settings.mode);
     let tightens = settings.mode == Align::Tighten
-        && known == Known::Measured
+        && known.stays()
         && matches!(alignment.decision(&compared), Decision::Confirm | Decision::Replace)
         && !compared.contradicts();
-    if tightens {
-        reason = "messages bound the measured relation";
-    }
+    let count = alignment.messages_ab + alignment.messages_ba;
+    let reason = match alignment.too_fast {
+        Some(rate) => Cow::Owned(too_fast(rate)),
+        None if tightens => Cow::Borrowed("messages bound the measured relation"),
+        None if matches!(reason, ONE_SIDED | FEW) && messages.unpaired.unsigned_abs() > count => {
+            Cow::Borrowed("most sends and arrivals do not pair up")
+        }
+        None => Cow::Borrowed(reason),
+    };
     Ok(Judged { a, b, alignment, compared, known, moves, tightens, reason })
 }
 
@@ -190,19 +225,18 @@ fn decide(
     };
     let reason = match decision {
         _ if known == Known::Measured => "the relation is measured",
+        _ if known == Known::Stated => "the producers state the relation",
         Decision::Contradictory => "over a quarter of the messages contradict the others",
-        Decision::OneSided => "messages bound one side only",
+        Decision::OneSided => ONE_SIDED,
         _ if moves && !matches!(mode, Align::Auto | Align::Tighten) => "the mode asks for it",
-        Decision::Few => "fewer than 10 messages each way are accepted",
-        Decision::Violated => "over 5 % of the messages contradict the others",
+        Decision::Few => FEW,
+        Decision::Violated => VIOLATED,
         Decision::Confirm if known == Known::Nothing => "nothing else relates the clocks",
         Decision::Confirm => CONFIRMED,
-        Decision::Replace if mode == Align::Report => {
-            "messages contradict the assumption, which the mode keeps"
-        }
+        Decision::Replace if mode == Align::Report => KEPT,
         Decision::Replace => "messages contradict the assumption",
     };
-    (moves && known != Known::Measured, reason)
+    (moves && !known.stays(), reason)
 }
 
 /// All pairs together with the measured relations of their clocks.
@@ -214,7 +248,7 @@ fn network(
     let count = clocks.all.len();
     let spans = judged.iter().filter(|of| of.alignment.from <= of.alignment.to);
     let mut measured = Vec::new();
-    for of in spans.filter(|of| of.known == Known::Measured) {
+    for of in spans.filter(|of| of.known.stays()) {
         let times = [of.alignment.from, of.alignment.middle(), of.alignment.to];
         let mut readings = Vec::new();
         for at in times {
@@ -354,11 +388,24 @@ fn report(
         known: of.known,
         compared: (of.known != Known::Nothing).then_some(of.compared),
         is_used,
-        reason: of.reason,
+        reason: of.reason.clone(),
         knots,
         outliers,
         error,
     })
+}
+
+/// The reasons of pairs with too few messages.
+const ONE_SIDED: &str = "messages bound one side only";
+const FEW: &str = "fewer than 10 messages each way are accepted";
+/// The reasons of pairs that another mode may move.
+const VIOLATED: &str = "over 5 % of the messages contradict the others";
+const KEPT: &str = "messages contradict the assumption, which the mode keeps";
+
+/// The reason of a pair whose clocks drift too fast.
+fn too_fast(rate: f64) -> String {
+    let ppm = (rate * 1e6).abs();
+    format!("the clocks drift by about {ppm:.0} ppm, more than max_drift_ppm allows")
 }
 
 /// The reason of a pair that confirms an assumption.
@@ -384,7 +431,7 @@ fn of_others(
         known: Known::Nothing,
         compared: None,
         is_used: true,
-        reason: "messages of other clocks relate them",
+        reason: Cow::Borrowed("messages of other clocks relate them"),
         knots,
         outliers: Vec::new(),
         error: None,

@@ -74,6 +74,15 @@ impl StagedPairs {
         })
     }
 
+    /// Counts ids or collectives of two clocks that do not pair up.
+    pub fn add_unpaired(&mut self, kind: Kind, (one, other): (usize, usize), count: i64) {
+        let pair = self.of(one, other);
+        pair.unpaired = pair.unpaired.saturating_add(count);
+        if let Some(has) = pair.kinds.get_mut(kind as usize) {
+            *has = true;
+        }
+    }
+
     /// Adds a message. One inside a clock says nothing.
     ///
     /// # Errors

@@ -23,8 +23,6 @@ pub(super) fn write(
     at: &mut dyn FnMut(Clock, i64) -> Option<i64>,
 ) -> rusqlite::Result<()> {
     let mut pair = conn.prepare(&clock_alignment::TABLE.insert())?;
-    let mut knot = conn.prepare(&clock_alignment_knot::TABLE.insert())?;
-    let mut outlier = conn.prepare(&causal_outlier::TABLE.insert())?;
     for (id, report) in (0_i64..).zip(reports) {
         let numbers = report.alignment.as_ref();
         let mut time = |reading: Option<i64>| reading.and_then(|reading| at(report.a, reading));
@@ -35,7 +33,7 @@ pub(super) fn write(
         let worst = compared.worst.unzip();
         // Without a rate of its own, the relation has the wander that conversions use.
         let wander = report.rate.map(|(_, width)| width).or(report.is_used.then_some(WANDER));
-        let is_measured = report.known == Known::Measured;
+        let is_measured = report.known.stays();
         let row = clock_alignment::Row::<&dyn ToSql> {
             id: &id,
             machine_a: &report.a.machine.0,
@@ -58,6 +56,7 @@ pub(super) fn write(
             unpaired: &report.unpaired,
             undirected: &report.undirected,
             stretches: &(numbers.map_or(1, |of| of.stretches) as i64),
+            at_ts: &time(in_middle.map(|knot| knot.value)),
             offset: &in_middle.and_then(|knot| knot.offset),
             earliest: &in_middle.and_then(|knot| knot.interval.earliest),
             latest: &in_middle.and_then(|knot| knot.interval.latest),
@@ -75,6 +74,14 @@ pub(super) fn write(
             reason: &report.reason,
         };
         pair.execute(row.cells().as_ref())?;
+    }
+    write_corners(conn, reports)?;
+    write_outliers(conn, reports)
+}
+
+fn write_corners(conn: &Connection, reports: &[PairReport]) -> rusqlite::Result<()> {
+    let mut knot = conn.prepare(&clock_alignment_knot::TABLE.insert())?;
+    for (id, report) in (0_i64..).zip(reports) {
         for corner in &report.knots {
             let row = clock_alignment_knot::Row::<&dyn ToSql> {
                 alignment_id: &id,
@@ -86,6 +93,13 @@ pub(super) fn write(
             };
             knot.execute(row.cells().as_ref())?;
         }
+    }
+    Ok(())
+}
+
+fn write_outliers(conn: &Connection, reports: &[PairReport]) -> rusqlite::Result<()> {
+    let mut outlier = conn.prepare(&causal_outlier::TABLE.insert())?;
+    for (id, report) in (0_i64..).zip(reports) {
         for found in &report.outliers {
             let row = causal_outlier::Row::<&dyn ToSql> {
                 alignment_id: &id,
@@ -132,7 +146,7 @@ fn relation(known: Known) -> Option<&'static str> {
         Known::Nothing => None,
         Known::Assumed { by_wall_clocks: true } => Some("realtime"),
         Known::Assumed { by_wall_clocks: false } => Some("same_clock"),
-        Known::Measured => Some("measured"),
+        Known::Measured | Known::Stated => Some("measured"),
     }
 }
 

@@ -8,7 +8,7 @@ use timebase_schema::{Row, tables};
 
 use super::journal::{LogMessage, Severity};
 use crate::place::{Part, Place, TraceTime};
-use crate::summary::How;
+use crate::summary::{CausalCheck, How};
 
 /// If two placements of a part differ by this or more, they belong to two boots of its machine (rule X28).
 const BOOT_NS: u64 = 1_000_000_000;
@@ -30,6 +30,8 @@ pub(crate) struct Placed {
     /// Whether anything relates its clocks to the clocks of the files before it (rule X41); `None` if nothing
     /// of the part was placed.
     pub is_related: Option<bool>,
+    /// What messages say of its place (rule AL20).
+    pub causal: Option<CausalCheck>,
 }
 
 /// All parts, in the order of the table. `estimates` are the estimates of the whole import.
@@ -117,6 +119,7 @@ fn of_part(part: &Part, trace_time: Clock, asked: &mut Asked<'_>) -> Placed {
             Boot::Read | Boot::Agrees | Boot::Unknown => None,
         },
         is_related,
+        causal: None,
     }
 }
 

@@ -13,7 +13,7 @@ use timebase_store::sort::Scratch;
 use crate::error::WriteError;
 
 /// The largest number of columns of a table.
-const MOST_COLUMNS: usize = 36;
+const MOST_COLUMNS: usize = 37;
 
 /// The root pages of the tables and indexes of an empty database.
 pub(crate) struct Roots(HashMap<String, u32>);

@@ -145,6 +145,7 @@ impl AlignCase {
         let delay = |delay| PairWorld { delay, ..SOUND };
         let suspend =
             PairWorld { running: Running::Suspend, fault: Fault::Mispaired(0.05), ..SOUND };
+        let too_fast = PairWorld { running: Running::Even(1000.0), ..SOUND };
         let refused = |name, fault| AlignCase {
             name,
             world: AlignWorld::Pair(PairWorld { fault, ..SOUND }),
@@ -165,6 +166,7 @@ impl AlignCase {
             Self::pair("receiving slices wait", 4.9, fault(Fault::Waits)),
             Self::pair("suspend 7 s, 5 % mispaired", 3.7, suspend),
             refused("all sends 1 ms late", Fault::AllLate(1e6)),
+            AlignCase { world: AlignWorld::Pair(too_fast), ..refused("1,000 ppm", Fault::Sound) },
             refused("ids that mean nothing", Fault::Meaningless),
         ]
     }

@@ -26,6 +26,9 @@ pub struct Alignment {
     pub violated: u64,
     /// The messages that were probably sent before they say (rule AL15).
     pub suspect: u64,
+    /// By how many ns B gains on A in a ns of A, if the messages fit together only at a rate beyond
+    /// [`PairClocks::max_drift_ppm`] (rule AL14).
+    pub too_fast: Option<f64>,
     pub(super) clocks: PairClocks,
     /// Shared by clones, because it has all points: up to half a megabyte.
     pub(super) solved: Arc<Solved>,
@@ -156,6 +159,7 @@ impl Alignment {
             messages_ba,
             violated: solved.violated,
             suspect: solved.left_out.suspects.len() as u64,
+            too_fast: solved.too_fast,
             clocks,
             solved: Arc::new(solved),
         }
@@ -166,9 +170,12 @@ impl Alignment {
         self.solved.course.stretches.len()
     }
 
-    /// The reading of A halfway between the first and the last message.
+    /// The reading of A halfway between the first and the last message. If a clock was set or slept
+    /// then, it is halfway through the stretch with the most accepted messages (rule AL11).
     pub fn middle(&self) -> i64 {
-        self.from.midpoint(self.to)
+        let middle = self.from.midpoint(self.to);
+        let of_stretch = self.solved.course.middle_of_most().filter(|_| self.is_in_step(middle));
+        of_stretch.and_then(|t| whole(self.solved.origin.at, t)).unwrap_or(middle)
     }
 
     /// The bounds of θ when A shows `at` ns.

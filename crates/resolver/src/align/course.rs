@@ -82,6 +82,21 @@ impl Course {
         self.stretches.iter().take(last + 1).skip(last + 1 - count)
     }
 
+    /// The time halfway through the stretch with the most accepted points, if none of it is a step;
+    /// stretches with both sides come before others, and of equals the first counts.
+    pub fn middle_of_most(&self) -> Option<f64> {
+        let middle = |(place, stretch): (usize, &Stretch)| {
+            let since = place.checked_sub(1).and_then(|step| self.steps.get(step));
+            let from = since.map_or(stretch.span.0, |step| step.1.max(stretch.span.0));
+            let to = self.steps.get(place).map_or(stretch.span.1, |s| s.0.min(stretch.span.1));
+            let middle = from + (to - from) / 2.0;
+            let is_alone = from <= to && self.at(middle).nth(1).is_none();
+            is_alone.then_some(((stretch.points.has_both(), stretch.points.len()), middle))
+        };
+        let middles = self.stretches.iter().enumerate().filter_map(middle);
+        middles.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|best| best.1)
+    }
+
     /// lo and hi; in a step the lesser and the greater of both sides.
     pub fn bounds(&self, x: f64) -> (f64, f64) {
         hull(self.at(x).map(|stretch| stretch.bounds(x)))

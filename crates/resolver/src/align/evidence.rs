@@ -14,7 +14,8 @@ pub enum Evidence {
     Lower,
     /// There is no message.
     None,
-    /// Over a quarter of the messages contradict the others, so none is believed.
+    /// Over a quarter of the messages contradict the others, so none is believed; or they agree only if
+    /// the clocks drift by more than is possible.
     Contradictory,
 }
 
@@ -23,6 +24,7 @@ impl Evidence {
         let count: u64 = solved.messages.iter().sum();
         let [upper, lower] = BOTH.map(|side| solved.course.points(side).next().is_some());
         match (upper, lower) {
+            _ if solved.too_fast.is_some() => Evidence::Contradictory,
             _ if 4 * solved.violated > count => Evidence::Contradictory,
             (true, true) => Evidence::Both,
             (true, false) => Evidence::Upper,

@@ -24,6 +24,7 @@
 //! | the bounds of all (rule AL9) | `cones.rs` |
 //! | the messages that contradict the others (rule AL10) | `violated.rs` |
 //! | where a clock was set or slept (rule AL11) | `steps.rs` |
+//! | clocks that drift too fast (rule AL14) | `drift.rs` |
 //! | the possible rates (rule AL12) | `rates.rs`, `bins.rs` |
 //! | the messages to keep of many (rule AL13) | `sample.rs` |
 //! | the messages that were stamped late (rule AL15) | `suspects.rs` |
@@ -46,6 +47,7 @@ mod bins;
 mod cones;
 mod corners;
 mod course;
+mod drift;
 mod edge;
 mod ends;
 mod evidence;
@@ -65,7 +67,7 @@ pub use ends::CollectiveEnds;
 pub use evidence::Evidence;
 pub use message::{Arrival, Direction, Message, Messages, PairClocks};
 pub use network::{AlignedPair, KnotsOf, MeasuredPair, Network};
-pub use verdict::{Compared, Decision};
+pub use verdict::{Compared, Decision, LEAST_INVERTED};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

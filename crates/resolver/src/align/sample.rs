@@ -10,6 +10,7 @@
 use super::bins::median;
 use super::cones::{BOTH, Origin, Point, ROUNDING, Sides, Slopes};
 use super::course::{Before, Course, LeftOut, solve};
+use super::drift;
 use super::message::{Arrival, Direction, Limit, Messages, PairClocks};
 
 /// How much is kept. Tests use less.
@@ -42,6 +43,8 @@ pub(super) struct Solved {
     /// The messages from A and from B.
     pub messages: [u64; 2],
     pub violated: u64,
+    /// The rate of the clocks, if it is beyond the largest drift (rule AL14).
+    pub too_fast: Option<f64>,
     /// Whether a message has an end (rule AL6).
     pub has_ends: bool,
     /// The first and the last reading of A.
@@ -103,7 +106,8 @@ impl Plan {
             points.side_mut(limit.direction).push(solved.origin.point(limit, index));
         }
         points.sort();
-        (solved.course, solved.left_out) = solve(points, self.drift(), &Before::default());
+        (solved.course, solved.left_out) = solve(points.clone(), self.drift(), &Before::default());
+        solved.too_fast = drift::beyond(points, self.drift(), (&solved.course, &solved.left_out));
         match is_all {
             true => solved.violated = solved.left_out.violated.len() as u64,
             false => self.refine(messages, &mut solved)?,

@@ -11,7 +11,7 @@ use super::cones::{Point, Sides, Slopes};
 use super::violated::{conflict, without_conflicts};
 
 /// One more step must explain more violated messages than this.
-const CUT: usize = 5;
+pub(super) const CUT: usize = 5;
 /// The largest number of cuts inside one another.
 const DEPTH: u32 = 12;
 /// The points of each part of a cut.

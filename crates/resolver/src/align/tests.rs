@@ -233,6 +233,57 @@ fn al11_a_clock_that_was_set() {
     assert_eq!((alignment.stretches(), alignment.violated), (1, 5));
 }
 
+/// Requests and replies ten times a second for 20 s; B's clock is ahead by this, in ns, at each time of A.
+fn ahead_by(ahead: impl Fn(i64) -> i64) -> Vec<Message> {
+    let round = |number: i64| {
+        let sent = number * SECOND / 10;
+        let message =
+            |direction, sent, arrived| Message { sent, arrived, ..message(direction, 0, 0) };
+        let (there, back) = (sent + 100_000, sent + 300_000);
+        [
+            message(A_TO_B, sent, there + ahead(there)),
+            message(B_TO_A, back + ahead(back), back + 100_000),
+        ]
+    };
+    (0..200).flat_map(round).collect()
+}
+
+#[test]
+fn al11_the_middle_is_that_of_the_stretch_with_the_most_messages_if_a_clock_was_set_then() {
+    let of = |at: i64, by: i64| {
+        let messages = ahead_by(|t| if t < at { 0 } else { by });
+        let alignment = solved(&messages);
+        assert_eq!(alignment.stretches(), 2);
+        assert!(!alignment.is_in_step(alignment.middle()));
+        alignment.middle()
+    };
+    // The messages are from 0 to 19.9004 s, and none is at the middle of that.
+    assert_eq!(of(5 * SECOND, 20_000_000), 9_950_200_000);
+    // A clock that is set back has as many before as after, so the first stretch counts.
+    assert!((4 * SECOND..6 * SECOND).contains(&of(9_960_000_000, -20_000_000)));
+    // If it is set forward, the last message before it from B fits to both stretches, and is in the second.
+    assert!((14 * SECOND..16 * SECOND).contains(&of(9_960_000_000, 20_000_000)));
+}
+
+#[test]
+fn al14_clocks_that_drift_by_more_than_is_possible_are_refused() {
+    for ppm in [-1_200, 1_000] {
+        let messages = ahead_by(|t| t / 1_000_000 * ppm);
+        let alignment = solved(&messages);
+        assert_eq!(alignment.sides, Evidence::Contradictory);
+        assert_eq!(alignment.too_fast.map(|rate| (rate * 1e6).round() as i64), Some(ppm));
+        assert_eq!((alignment.estimate(SECOND), alignment.knots().len()), (None, 0));
+        let clocks = PairClocks { max_drift_ppm: 2_000, ..PairClocks::default() };
+        let Ok(alignment) = align(clocks, &messages[..]);
+        assert_eq!((alignment.sides, alignment.too_fast), (Evidence::Both, None));
+        assert_eq!((alignment.stretches(), alignment.violated), (1, 0));
+    }
+    // A clock that sleeps each 4 s for 10 ms loses 2,500 ppm, but it does not drift.
+    let alignment = solved(&ahead_by(|t| t.div_euclid(4 * SECOND) * -10_000_000));
+    assert_eq!((alignment.sides, alignment.too_fast), (Evidence::Both, None));
+    assert_eq!((alignment.stretches(), alignment.violated), (5, 0));
+}
+
 #[test]
 fn al15_messages_that_sink_into_the_corridor() {
     let mut messages = rounds(64);

@@ -53,8 +53,8 @@ pub enum Decision {
 
 /// Accepted messages that `auto` needs each way.
 const LEAST_ACCEPTED: u64 = 10;
-/// Accepted messages that the assumption must turn around.
-const LEAST_INVERTED: u64 = 3;
+/// Accepted messages that an assumption must turn around before `auto` replaces it (rule AL20).
+pub const LEAST_INVERTED: u64 = 3;
 /// Measured relations may be this far outside, in ns, plus their error.
 const MEASURED: u64 = 1000;
 

@@ -79,6 +79,7 @@ pub(super) fn add(
         steps = Steps::read(context)?;
     }
     let identified = all.identify(&steps)?;
+    identified.lost.each(|clocks, count| staged.add_unpaired(Kind::Collectives, clocks, count));
     let mut first = identified.clocks.clone();
     if first.len() > MANY {
         first = first.into_iter().take(FIRST).collect();

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timebase_store::sort::{Scratch, Sorter};
 
-use super::Context;
 use super::kernels::{each, push};
 use super::participation::{Order, Participation};
+use super::{Context, FIRST, MANY};
 use crate::align::packets::READING;
 use crate::compact::{Compact, Take};
 use crate::error::WriteError;
@@ -20,8 +20,7 @@ use crate::spill::{Records, SpillQueue};
 /// Participations in the order of their groups and numbers.
 pub(super) struct Numbered {
     with_number: SpillQueue,
-    /// By file, launch, start and place, with no launch first.
-    without: Sorter<Order>,
+    without: Unnumbered,
     /// The files and groups in which a number repeats.
     repeats: BTreeSet<(i64, u64)>,
     has_without: bool,
@@ -44,7 +43,7 @@ impl Numbered {
         scratch: &Scratch,
     ) -> Result<Numbered, WriteError> {
         let mut by_number = Sorter::new(scratch);
-        let mut without = Sorter::new(scratch);
+        let mut without = Unnumbered { launches: Sorter::new(scratch), lost: Lost::default() };
         let (mut has_without, mut record) = (false, Vec::new());
         let mut add = |of: Participation| {
             let place = usize::try_from(of.group).ok().and_then(|group| places.get(group));
@@ -56,7 +55,7 @@ impl Numbered {
                 }
                 None => {
                     has_without = true;
-                    add_without(&mut without, &of, &mut record)
+                    without.add(&of, &mut record)
                 }
             }
         };
@@ -108,14 +107,14 @@ impl Numbered {
         with_number.drain(|record| {
             let of = Participation::take(&mut Take(record))?;
             if repeats.contains(&(of.file, of.group)) {
-                return add_without(&mut without, &of, &mut copy);
+                return without.add(&of, &mut copy);
             }
             clocks.insert(of.clock());
             by_number.push(record);
             Ok::<(), WriteError>(())
         })?;
-        let by_step = steps.count(without, &scratch, &mut clocks)?;
-        Ok(Identified { by_number, by_step, clocks })
+        let (by_step, lost) = steps.count(without, &scratch, &mut clocks)?;
+        Ok(Identified { by_number, by_step, clocks, lost })
     }
 }
 
@@ -127,6 +126,32 @@ pub(super) struct Identified {
     by_step: Sorter<Order>,
     /// The clocks of all.
     pub clocks: BTreeSet<usize>,
+    /// Those whose collective is unknown.
+    pub lost: Lost,
+}
+
+/// How many participations of each group and clock nothing tells apart.
+#[derive(Debug, Default)]
+pub(super) struct Lost(BTreeMap<u64, BTreeMap<usize, i64>>);
+
+impl Lost {
+    fn add(&mut self, of: &Participation) {
+        let count = self.0.entry(of.group).or_default().entry(of.clock()).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// Gives each two clocks that may have been in the same collectives, and in how many. Of many clocks, only pairs
+    /// with the first ones count.
+    pub fn each(&self, mut each: impl FnMut((usize, usize), i64)) {
+        for counts in self.0.values() {
+            let first = if counts.len() > MANY { FIRST } else { counts.len() };
+            for (place, (&one, &count)) in counts.iter().enumerate().take(first) {
+                for (&other, &of_other) in counts.iter().skip(place + 1) {
+                    each((one, other), count.min(of_other));
+                }
+            }
+        }
+    }
 }
 
 impl Identified {
@@ -159,15 +184,25 @@ impl Participation {
     }
 }
 
-/// One without a launch belongs to no collective.
-fn add_without(
-    without: &mut Sorter<Order>,
-    of: &Participation,
-    record: &mut Vec<u8>,
-) -> Result<(), WriteError> {
-    match of.launch {
-        Some(launch) => push(without, [of.file, launch, of.start, of.row], of, record),
-        None => Ok(()),
+/// Participations whose number does not tell them apart.
+struct Unnumbered {
+    /// By file, launch, start and place.
+    launches: Sorter<Order>,
+    lost: Lost,
+}
+
+impl Unnumbered {
+    /// Adds one. Without a launch its collective is unknown.
+    fn add(&mut self, of: &Participation, record: &mut Vec<u8>) -> Result<(), WriteError> {
+        match of.launch {
+            Some(launch) => {
+                push(&mut self.launches, [of.file, launch, of.start, of.row], of, record)
+            }
+            None => {
+                self.lost.add(of);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -247,19 +282,23 @@ impl Steps {
     /// their clocks.
     fn count(
         &self,
-        launches: Sorter<Order>,
+        without: Unnumbered,
         scratch: &Scratch,
         clocks: &mut BTreeSet<usize>,
-    ) -> Result<Sorter<Order>, WriteError> {
+    ) -> Result<(Sorter<Order>, Lost), WriteError> {
         let mut by_step = Sorter::new(scratch);
         let mut launched: BTreeMap<(u64, i64), i64> = BTreeMap::new();
         let mut last = None;
+        let Unnumbered { launches, mut lost } = without;
         launches.finish(|&Order([file, launch, ..]), record| {
             if last.replace(file) != Some(file) {
                 launched.clear();
             }
-            let Some(step) = self.around(file, launch) else { return Ok(()) };
             let of = Participation::take(&mut Take(record))?;
+            let Some(step) = self.around(file, launch) else {
+                lost.add(&of);
+                return Ok(());
+            };
             let place = launched.entry((of.group, step)).or_default();
             *place = place.saturating_add(1);
             clocks.insert(of.clock());
@@ -267,7 +306,7 @@ impl Steps {
                 by_step.push(Order([of.group as i64, step, *place, file]), record)?,
             )
         })?;
-        Ok(by_step)
+        Ok((by_step, lost))
     }
 }
 
