@@ -11,6 +11,7 @@ SELECT 'info' AS severity, a || ' and ' || b AS subject, machine_b AS machine_id
               ELSE iif(sides = 'upper', 'late', 'early') || ' by at most {worst} against those of '
             END || a || ', halfway through; they can be too ' || iif(sides = 'upper', 'early', 'late') || ' by any time.' AS message,
        CASE
+         WHEN unpaired > 0 THEN printf('Give each message an id of its own: the sends and arrivals of %,d id%s do not pair up.', unpaired, iif(unpaired = 1, '', 's'))
          WHEN instr(evidence, 'collectives') THEN 'Record collectives in which each rank waits for each, too, such as an all-reduce.'
          WHEN clock_b = 11 THEN 'Record the answers, too: an event with "ph": "s" at the send and one with "ph": "f" at the arrival.'
          ELSE 'Record the answers, too: flow_ids at the send and terminating_flow_ids at the arrival (TrackEvent).'

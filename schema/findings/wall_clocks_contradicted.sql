@@ -12,6 +12,8 @@ SELECT iif(used, 'info', 'error') AS severity, a || ' and ' || b AS subject, mac
          || iif(used, ' So the import related the clocks by the messages, not by this assumption.', '') AS message,
        CASE
          WHEN used THEN 'Nothing. ''timebase import --align off'' keeps the times by the assumption.'
+         WHEN sides <> 'both' AND unpaired > 0 THEN 'Give each message an id of its own: the sends and arrivals of ' || printf('%,d id%s', unpaired, iif(unpaired = 1, '', 's'))
+           || ' do not pair up. Or relate the clocks in a manifest (clocks.sync_to).'
          WHEN sides <> 'both' THEN 'Record messages in the other direction, too: '
            || CASE WHEN instr(evidence, 'collectives') THEN 'collectives in which each rank waits for each, such as an all-reduce'
                    WHEN clock_b = 11 THEN 'an event with "ph": "s" at the send and one with "ph": "f" at the arrival'
@@ -19,6 +21,8 @@ SELECT iif(used, 'info', 'error') AS severity, a || ' and ' || b AS subject, mac
            || '(clocks.sync_to), or synchronize them by PTP, or by NTP from one server.'
          WHEN reason = 'a stream cannot be read again: save it to a file' THEN 'Save the stream to a file and import that, so that the import can relate the clocks by the messages.'
          WHEN reason = 'messages contradict the assumption, which the mode keeps' THEN 'Import with --align auto, which relates the clocks by the messages.'
+         WHEN reason GLOB 'a clock was set back*' THEN 'Take the timestamps from a clock that is never set, such as MONOTONIC or BOOTTIME.'
+         WHEN reason = 'other pairs contradict it' THEN 'Look at the ids of these messages, and at their times: the messages between three or more clocks do not fit together.'
          ELSE 'Import with --align ' || iif(instr(evidence, '+'), substr(evidence, 1, instr(evidence, '+') - 1), evidence)
            || ', which relates the clocks by the messages. They are not proof enough for --align auto: ' || reason || '.'
        END AS advice

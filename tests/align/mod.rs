@@ -166,8 +166,8 @@ fn al3_collectives_align_ranks() {
 
 /// Two machines whose wall clocks agree, but for this number of ns.
 fn machines(apart: i64) -> [Machine; 2] {
-    let first = Machine { boottime: 100_000_000_000, wall: 0, ppm: 0 };
-    [first, Machine { boottime: 7_000_000_000_000, wall: apart, ppm: 0 }]
+    let first = Machine { boottime: 100_000_000_000, wall: 0, ppm: 0, stop: (0, 0) };
+    [first, Machine { boottime: 7_000_000_000_000, wall: apart, ppm: 0, stop: (0, 0) }]
 }
 
 /// A request and a reply each second, 200 µs each way.
@@ -365,6 +365,7 @@ fn al17_a_ring_of_machines_that_send_one_way_is_aligned() {
         boottime: 1_000_000_000_000 + number * 77_000_000_000,
         wall: number % 7 * 3_000_000,
         ppm: number % 5,
+        stop: (0, 0),
     };
     let machines: Vec<Machine> = (0..COUNT as i64).map(of).collect();
     let mut events = Vec::new();
@@ -452,4 +453,43 @@ fn al20_an_import_without_events_has_the_same_times() {
 fn al20_one_machine_has_no_alignment() {
     let import = Imported::new("system.pftrace", &[]);
     assert_eq!(import.count("SELECT count(*) FROM clock_alignment"), 0);
+}
+
+/// Two machines of which one stops or jumps in the middle, and their messages.
+fn stopped(number: usize, stop: i64, count: i64) -> Connection {
+    let place = Place::new();
+    let mut machines = machines(50_000_000);
+    machines[number].stop = (12_400_000_000, stop);
+    let mut events = talk(count);
+    // A machine that stands still neither sends nor receives.
+    events.retain(|event| !(12_000_000_000..12_500_000_000 + stop.max(0)).contains(&event.at));
+    let (files, entries) = write(&place, &machines, &events);
+    let manifest = manifest(&place, &entries, "");
+    import(&place, &files, &["--manifest", &manifest])
+}
+
+#[test]
+fn al11_a_clock_that_stands_still_or_jumps_loses_no_time() {
+    for (number, stop) in [
+        (1, 7_000_000_000),
+        (0, 7_000_000_000),
+        (1, -2_000_000_000),
+        (0, -2_000_000_000),
+        (1, 50_000_000),
+        (0, -50_000_000),
+    ] {
+        let conn = stopped(number, stop, 40);
+        let case = format!("machine {number} stops for {stop} ns");
+        assert_eq!(alone(&conn, "sides, stretches, used"), ["both", "2", "1"], "{case}");
+        let lost = "SELECT count(*) FROM packet WHERE unresolved IS NOT NULL";
+        assert_eq!(one(&conn, lost), 0, "{case}");
+        assert_eq!(
+            one(&conn, "SELECT count(*) FROM finding WHERE check_name = 'clock_backwards'"),
+            0,
+            "{case}"
+        );
+        let back = "SELECT count(*) FROM (SELECT value + offset - lag(value + offset) OVER (ORDER BY value) AS gone FROM clock_alignment_knot)
+                    WHERE gone < 0";
+        assert_eq!(one(&conn, back), 0, "{case}");
+    }
 }

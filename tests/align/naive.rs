@@ -79,7 +79,12 @@ fn counts(machines: &[Machine], events: &[Event]) -> BTreeMap<(usize, usize), Co
 
 #[test]
 fn al2_messages_are_those_of_a_naive_count() {
-    let machine = |number: i64| Machine { boottime: number * 1_000_000_000_000, wall: 0, ppm: 0 };
+    let machine = |number: i64| Machine {
+        boottime: number * 1_000_000_000_000,
+        wall: 0,
+        ppm: 0,
+        stop: (0, 0),
+    };
     let machines = [1, 2, 3].map(machine);
     let mut seen = Counts::default();
     for seed in 1..=60 {

@@ -110,6 +110,8 @@ fn al18_an_unknown_error_becomes_known() {
         "9020000000000",
     ]);
     assert!(said.contains(", with an unknown error"), "{said}");
+    let page = answer(&["report", database, "-o", "-"]);
+    assert!(page.contains("; times stay, their error is less") && !page.contains("Moved: "));
 }
 
 #[test]

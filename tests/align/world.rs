@@ -16,11 +16,20 @@ pub struct Machine {
     pub boottime: i64,
     pub wall: i64,
     pub ppm: i64,
+    /// From a true time on, both clocks stand still for so long, or jump if it is negative.
+    pub stop: (i64, i64),
 }
 
 impl Machine {
     pub fn shows(&self, truth: i64) -> i64 {
-        truth + self.boottime + truth / 1_000_000 * self.ppm
+        let counted = self.counted(truth);
+        counted + self.boottime + counted / 1_000_000 * self.ppm
+    }
+
+    /// The time that its clocks have counted.
+    fn counted(&self, truth: i64) -> i64 {
+        let (at, stop) = self.stop;
+        if truth <= at { truth } else { (truth - stop).max(at) }
     }
 }
 
@@ -86,7 +95,7 @@ pub fn text(path: PathBuf) -> String {
 fn snapshot(machine: &Machine, truth: i64) -> Message {
     let clock = |id, value: i64| new().number(1, id).number(2, value as u64);
     let boottime = machine.shows(truth);
-    let wall = EPOCH + truth + machine.wall;
+    let wall = EPOCH + machine.counted(truth) + machine.wall;
     let both = new().message(1, clock(6, boottime)).message(1, clock(1, wall));
     new().number(8, boottime as u64).number(58, 6).number(10, 1).message(6, both)
 }

@@ -49,7 +49,10 @@ pub struct Pair {
     pub assumed: Option<i64>,
     wrong_by: Option<i64>,
     inverted: u64,
+    /// Whether it moved.
     pub is_used: bool,
+    /// Whether its bounds limit the error of a measured relation.
+    is_limit: bool,
     reason: String,
     /// Whether its bounds and its estimate are those of its own messages.
     pub is_alone: bool,
@@ -95,7 +98,7 @@ pub fn pairs(database: &Connection, clocks: &Clocks) -> rusqlite::Result<Vec<Pai
         "SELECT machine_a, clock_a, 0, file_a, machine_b, clock_b, 0, file_b,
                 id, evidence, arrival, sides, from_ts, to_ts, messages_ab, messages_ba, violated, suspect,
                 unpaired, undirected, stretches, offset, earliest, latest, rate_ppm,
-                assumed, wrong_by, inverted, used, reason,
+                assumed, wrong_by, inverted, used AND relation IS NOT 'measured', reason,
                 evidence <> 'other clocks' AND evidence NOT LIKE '%collectives%',
                 EXISTS (
                   SELECT 1 FROM clock_alignment AS o
@@ -104,11 +107,11 @@ pub fn pairs(database: &Connection, clocks: &Clocks) -> rusqlite::Result<Vec<Pai
                 p.used = 0 AND (SELECT count(DISTINCT o.machine_a = p.machine_a AND o.clock_a = p.clock_a AND o.file_a IS p.file_a
                                                    OR o.machine_b = p.machine_a AND o.clock_b = p.clock_a AND o.file_b IS p.file_a)
                   FROM clock_alignment AS o
-                  WHERE o.used AND ((o.machine_a, o.clock_a, coalesce(o.file_a, -1)) IN (
+                  WHERE o.used AND o.relation IS NOT 'measured' AND ((o.machine_a, o.clock_a, coalesce(o.file_a, -1)) IN (
                       (p.machine_a, p.clock_a, coalesce(p.file_a, -1)), (p.machine_b, p.clock_b, coalesce(p.file_b, -1)))
                     OR (o.machine_b, o.clock_b, coalesce(o.file_b, -1)) IN (
                       (p.machine_a, p.clock_a, coalesce(p.file_a, -1)), (p.machine_b, p.clock_b, coalesce(p.file_b, -1))))) = 2,
-                at_ts
+                at_ts, used AND relation IS 'measured'
          FROM clock_alignment AS p
          ORDER BY used DESC, sides = 'contradictory' DESC, inverted > 0 DESC, offset IS NOT NULL DESC,
                   messages_ab + messages_ba DESC, id
@@ -153,6 +156,7 @@ pub fn pairs(database: &Connection, clocks: &Clocks) -> rusqlite::Result<Vec<Pai
             has_neighbours,
             follows_others: row.get(32)?,
             at: row.get(33)?,
+            is_limit: row.get(34)?,
         })
     })?;
     rows.collect()
@@ -262,6 +266,9 @@ impl Pair {
             },
             (Sides::Both, false) if self.follows_others => {
                 format!("{b} against {a} by messages{within}")
+            }
+            (Sides::Both, false) if self.is_limit => {
+                format!("{b} against {a} by messages{within}; times stay, their error is less")
             }
             (Sides::Both, false) => format!("{b} against {a} by messages{within}; times stay"),
         }

@@ -132,6 +132,14 @@ pub(super) fn relate(
             }
         }
     }
+    for of in judged.iter_mut().filter(|of| of.moves) {
+        if network.is_contradictory(of.a) {
+            (of.moves, of.reason) = (false, Cow::Borrowed("other pairs contradict it"));
+        } else if network.goes_back(of.a) || network.goes_back(of.b) {
+            let reason = "a clock was set back, so its readings do not tell when it showed them";
+            (of.moves, of.reason) = (false, Cow::Borrowed(reason));
+        }
+    }
     let roots = roots(clocks.all.len(), judged.iter().filter(|of| of.moves));
     let mut moved = moved(&roots, &network, &judged);
     let mut reports = Vec::new();
@@ -298,6 +306,7 @@ fn moved(
     for (of, mut knots) in pairs.iter().zip(network.knots(&pairs)) {
         knots.sort_by_key(|knot| knot.value);
         knots.dedup_by_key(|knot| knot.value);
+        never_back(&mut knots);
         if let Some(of) = direct(of) {
             for at in 1..knots.len() {
                 let [.., knot, next] = &mut knots[..=at] else { continue };
@@ -310,6 +319,19 @@ fn moved(
         }
     }
     moved
+}
+
+/// Takes away what rounding to nanoseconds makes of a clock that stands still.
+fn never_back(knots: &mut [AlignmentKnot]) {
+    let mut last = i64::MIN;
+    for knot in knots {
+        let Some(offset) = knot.offset else { continue };
+        let shown = knot.value.saturating_add(offset).max(last);
+        let offset = shown.saturating_sub(knot.value);
+        knot.offset = Some(offset);
+        knot.interval.latest = knot.interval.latest.map(|latest| latest.max(offset));
+        last = shown;
+    }
 }
 
 /// The rate in the middle, and the width of the possible ones.

@@ -30,6 +30,40 @@ pub(super) struct Corner {
     pub room: f64,
     /// Whether it is kept in any case.
     pub is_kept: bool,
+    /// Whether it is in a step, so that it may be anywhere between the corners beside the step.
+    pub is_in_step: bool,
+}
+
+impl Corner {
+    /// The reading of the clock, less its base.
+    fn shown(&self) -> f64 {
+        self.time + self.ahead
+    }
+}
+
+/// Moves corners in steps so that the clock never goes back: one that stands still for a while shows the middle of
+/// before and after otherwise, and so falls twice. Returns whether it could: a clock may be set back.
+pub(super) fn never_back(corners: &mut [Corner]) -> bool {
+    let mut next = f64::INFINITY;
+    let limits = corners.iter().rev().map(|corner| {
+        let limit = next;
+        if !corner.is_in_step {
+            next = next.min(corner.shown());
+        }
+        limit
+    });
+    let limits: Vec<f64> = limits.collect();
+    let (mut last, mut goes_on) = (f64::NEG_INFINITY, true);
+    for (corner, limit) in corners.iter_mut().zip(limits.into_iter().rev()) {
+        let shown = corner.shown();
+        let moved = if corner.is_in_step { shown.min(limit).max(last) } else { shown };
+        goes_on &= last <= moved + ROUNDING;
+        if moved != shown {
+            (corner.ahead, corner.is_kept) = (moved - corner.time, true);
+        }
+        last = last.max(moved);
+    }
+    goes_on
 }
 
 /// Some of these corners, which are in the order of time: the first, the last, and those between

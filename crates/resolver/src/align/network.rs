@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use super::alignment::{Alignment, AlignmentKnot, Interval, whole, whole_bounds};
 use super::bins::Medians;
 use super::cones::ROUNDING;
-use super::corners::{Corner, OnLine, bounded, line};
+use super::corners::{Corner, OnLine, bounded, line, never_back};
 use super::edge::{Edge, Relation, STEPS, Width};
 use super::ends::{CollectiveEnds, polygons};
 use super::evidence::Evidence;
@@ -112,6 +112,8 @@ struct Group {
     /// The first member with which each is bounded on both sides at all times; itself, if none.
     bounded_with: Vec<usize>,
     is_contradictory: bool,
+    /// Whether each member goes back while the reference goes on.
+    goes_back: Vec<bool>,
 }
 
 /// The times at which shortest paths are computed.
@@ -177,6 +179,13 @@ impl Network {
     /// Whether the pairs of this clock contradict each other, and none has a violated message.
     pub fn is_contradictory(&self, clock: usize) -> bool {
         self.group(clock).is_some_and(|group| group.is_contradictory)
+    }
+
+    /// Whether this clock was set back so far that its readings do not tell when it showed them. Of such a
+    /// clock there is no relation, although messages bound it.
+    pub fn goes_back(&self, clock: usize) -> bool {
+        let back = |group: &Group| group.goes_back.get(group.place(clock)?).copied();
+        self.group(clock).and_then(back).unwrap_or(false)
     }
 
     fn group(&self, clock: usize) -> Option<&Group> {
@@ -342,17 +351,28 @@ impl Network {
                 ahead = distances.toward(&ahead, &goals);
             }
             let of_reference = ahead.first().copied().unwrap_or_default();
+            let is_in_step = self.is_in_step(group, &shown);
             let members = corners.iter_mut().zip(&group.members).enumerate();
             for (place, (corners, &(clock, _))) in members {
                 let room = distances.room(place, &ahead);
                 let ahead = ahead.get(place).map_or(0.0, |ahead| ahead - of_reference);
                 let is_kept = steps.contains(&(at, clock));
-                corners.push(Corner { time, ahead, room, is_kept });
+                corners.push(Corner { time, ahead, room, is_kept, is_in_step });
             }
             group.times.push(time);
         }
+        group.goes_back = corners.iter_mut().map(|corners| !never_back(corners)).collect();
         group.lines = corners.iter().map(|corners| line(corners)).collect();
         true
+    }
+
+    /// Whether a clock of a group may have been set or slept when its members show these times.
+    fn is_in_step(&self, group: &Group, shown: &[Option<i64>]) -> bool {
+        self.used().any(|(_, edge)| {
+            let Relation::Messages(alignment) = &edge.relation else { return false };
+            let at = group.place(edge.a).and_then(|place| *shown.get(place)?);
+            alignment.stretches() > 1 && at.is_some_and(|at| alignment.is_in_step(at))
+        })
     }
 
     /// The times of the reference beside steps, each with the clocks that it may be of.

@@ -1,7 +1,7 @@
 //! Rule AL17: the corners that are kept.
 
 use super::*;
-use crate::align::corners::{Corner, bounded, line};
+use crate::align::corners::{Corner, bounded, line, never_back};
 
 /// A line that wanders, with bounds at random distances, some of them near.
 fn corners(dice: &mut Dice) -> Vec<Corner> {
@@ -11,7 +11,9 @@ fn corners(dice: &mut Dice) -> Vec<Corner> {
         ahead += dice.between(-300, 300);
         let widest = dice.one_of(&[100, 100_000]);
         let room = dice.between(0, widest) as f64;
-        Corner { time: time as f64, ahead: ahead as f64, room, is_kept: dice.between(0, 99) == 0 }
+        let is_kept = dice.between(0, 99) == 0;
+        let (time, ahead) = (time as f64, ahead as f64);
+        Corner { time, ahead, room, is_kept, is_in_step: false }
     };
     (0..300).map(&mut corner).collect()
 }
@@ -84,4 +86,26 @@ fn al17_an_interval_contains_those_of_the_corners_that_are_left_out() {
         }
     }
     assert!((1_000..30_000).contains(&count), "{count}");
+}
+
+#[test]
+fn al17_a_clock_that_stands_still_never_goes_back() {
+    let corner = |time: f64, ahead: f64, is_in_step| Corner {
+        time,
+        ahead,
+        room: 100.0,
+        is_kept: false,
+        is_in_step,
+    };
+    // It stands still for 7 of 10; the middle of before and after falls twice.
+    let step = [(0.0, 50.0, false), (10.0, 50.0, false), (11.0, 46.5, true), (19.0, 46.5, true)];
+    let mut corners: Vec<Corner> = step.map(|(time, ahead, is)| corner(time, ahead, is)).to_vec();
+    corners.push(corner(20.0, 43.0, false));
+    assert!(never_back(&mut corners));
+    let shown: Vec<f64> = corners.iter().map(|corner| corner.time + corner.ahead).collect();
+    assert_eq!(shown, [50.0, 60.0, 60.0, 63.0, 63.0]);
+    // It is set back by more than the time between.
+    let mut corners = [(10.0, 50.0, false), (11.0, 30.0, true), (20.0, 30.0, false)]
+        .map(|(time, ahead, is)| corner(time, ahead, is));
+    assert!(!never_back(&mut corners));
 }
