@@ -46,6 +46,8 @@ SELECT iif(is_one, 'warning', 'error') AS severity, iif(is_one, from_clock, from
          WHEN is_one AND clock_in = 11 THEN 'Write the event with "ph": "s" before the flow causes anything, take each timestamp when the event happens, and use each flow id once.'
          WHEN is_one THEN 'Write TYPE_SLICE_BEGIN with flow_ids before the flow causes anything, take each timestamp when the event happens, and use each flow id once.'
          WHEN clock_in = 11 THEN 'Synchronize REALTIME of the hosts by PTP, or by NTP from one server; or relate the files in a manifest (clocks.sync_to).'
+         WHEN machine_out <> machine_in AND (SELECT count(*) FROM part WHERE machine_id IN (machine_out, machine_in) AND how IN ('realtime', 'same_clock'))
+           THEN 'Import with --align auto, or flows: the clocks of these machines are only assumed to agree. Or synchronize them (RemoteClockSync).'
          WHEN machine_out <> machine_in THEN 'Synchronize the machines more often (RemoteClockSync), or import with --conversion linear; see clock_hop for their drift.'
          ELSE 'Read both clocks together in a ClockSnapshot, more often; see clock_hop for their drift.'
        END AS advice

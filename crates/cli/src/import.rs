@@ -537,6 +537,12 @@ fn by_messages(causal: CausalCheck) -> String {
             };
             format!(", which messages contradict: it is wrong by at least {wrong_by:.1?}; {follow}")
         }
+        CausalCheck::Undecided { messages } => {
+            let messages = counted(messages, "message does", "messages do");
+            format!(
+                ", which nothing confirms; {messages} not decide it: see clock_alignment.reason"
+            )
+        }
         CausalCheck::Moved { by } => {
             format!(", which moved it by {:.1?}", Duration::from_nanos(by))
         }

@@ -104,6 +104,11 @@ pub enum CausalCheck {
         /// The mode of `import --align` that follows the messages, if one does.
         mode: Option<&'static str>,
     },
+    /// They are too few, go one way only, or contradict each other: `clock_alignment.reason` says which.
+    Undecided {
+        /// The number of messages.
+        messages: u64,
+    },
     /// They moved the part.
     Moved {
         /// By how much, in nanoseconds.

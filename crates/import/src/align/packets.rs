@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 use timebase_resolver::{ClockId, SeqId, Ticks};
 
@@ -80,12 +81,19 @@ impl<'p> Packets<'p> {
             let what = "must have the columns packet_out and packet_in, ids of packets";
             return Err(AlignError::Pairs(what.to_owned()));
         }
-        let mut ignored = Ignored::default();
+        let (mut ignored, mut count) = (Ignored::default(), 0_u64);
         let mut seen = HashSet::new();
         let mut rows = statement.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            let [packet_out, packet_in] = columns.map(|column| row.get::<_, i64>(column));
-            let pair = (packet_out.map_err(failed)?, packet_in.map_err(failed)?);
+            count += 1;
+            let id = |column: &str| match row.get_ref(column).map_err(failed)? {
+                ValueRef::Integer(id) => Ok(id),
+                value => Err(AlignError::Pairs(format!(
+                    "has {} in {column} of row {count}, and not the id of a packet; leave such rows out",
+                    value.data_type()
+                ))),
+            };
+            let pair = (id("packet_out")?, id("packet_in")?);
             if seen.contains(&pair) {
                 ignored.repeated.add(pair);
                 continue;

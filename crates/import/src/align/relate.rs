@@ -53,7 +53,14 @@ impl PairReport {
             let by = self.knot.as_ref()?.offset?.abs_diff(self.assumed?);
             return Some(CausalCheck::Moved { by });
         }
-        let compared = self.compared.filter(|_| numbers.sides != "contradictory")?;
+        let undecided = || {
+            let messages: u64 = numbers.messages.iter().sum();
+            (messages > 0).then_some(CausalCheck::Undecided { messages })
+        };
+        if numbers.sides == "contradictory" {
+            return undecided();
+        }
+        let compared = self.compared?;
         if self.error.is_some() {
             return Some(CausalCheck::Confirmed { messages: numbers.accepted.iter().sum() });
         }
@@ -67,7 +74,10 @@ impl PairReport {
             _ => None,
         };
         let is_contradicted = compared.inverted >= LEAST_INVERTED;
-        is_contradicted.then_some(CausalCheck::Contradicted { wrong_by: compared.wrong_by, mode })
+        if is_contradicted {
+            return Some(CausalCheck::Contradicted { wrong_by: compared.wrong_by, mode });
+        }
+        undecided()
     }
 }
 
