@@ -41,6 +41,7 @@ const ROOMS: &[&str] = &[
     "formats",
     "pipeline",
     "import",
+    "emit",
     "rewrite",
 ];
 

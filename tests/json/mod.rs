@@ -7,7 +7,7 @@ mod database;
 mod event;
 mod examples;
 mod fixtures;
-mod generate;
+pub mod generate;
 mod model;
 mod outline;
 mod random;

@@ -103,3 +103,15 @@ def test_the_whole_is_compressed_as_its_name_says(tmp_path):
     assert (tmp_path / "streamed.pftrace").read_bytes() == plain
     piped = subprocess.run([os.environ["TIMEBASE_PROGRAM"], "rewrite", trace, "-o", "-"], capture_output=True, check=True)
     assert piped.stdout == plain
+
+
+def test_rows_of_a_select_are_a_track_and_a_json_trace_is_converted(tmp_path):
+    out = tmp_path / "out.pftrace"
+    tracks = {"long": "SELECT ts, dur, name FROM slice WHERE dur > 1000"}
+    summary = timebase.rewrite(DATA / "training-rank0.json", out, tracks=tracks)
+    [track] = summary["tracks"]
+    assert track["name"] == "long" and track["rows"] > 0 and summary["left_out"] == []
+    names = {packet.track_descriptor.name for packet in decoded(out.read_bytes()) if packet.HasField("track_descriptor")}
+    assert "long" in names
+    with pytest.raises(timebase.RewriteFailed, match="no column ts"):
+        timebase.rewrite(DATA / "app.pftrace", tmp_path / "other.pftrace", tracks={"a": "SELECT 1 AS x"})

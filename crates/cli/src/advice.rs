@@ -74,7 +74,6 @@ fn import(error: &Error, output: Output) -> Option<String> {
 fn rewrite(error: &RewriteError) -> Option<String> {
     let advice = match error {
         RewriteError::Read(error) => return import(error, Output::Trace),
-        RewriteError::Json { .. } => "; import it, or show it as it is with `timebase view`",
         RewriteError::Exists { .. } => "; name another file with -o, or replace it with --force",
         RewriteError::IsInput { .. } | RewriteError::NotReplaceable { .. } => {
             "; name another file with -o"

@@ -870,6 +870,8 @@ Examples:
   timebase rewrite trace.pftrace -o out.pftrace --conversion linear
   timebase rewrite trace.pftrace -o out.pftrace.gz     compressed
   timebase rewrite phone.pftrace watch.pftrace -o both.zip
+  timebase rewrite trace.json -o out.pftrace           a JSON trace as a Perfetto trace
+  timebase rewrite trace.pftrace -o out.pftrace --track 'long=SELECT ts, dur, name FROM slice WHERE dur > 1e6'
   timebase rewrite trace.pftrace --dry-run             what would change
   ssh device cat trace | timebase rewrite - -o - > out.pftrace")]
 pub struct RewriteArguments {
@@ -931,6 +933,26 @@ pub struct RewriteSettings {
     /// Without this flag, the command warns.
     #[arg(long)]
     pub merge: bool,
+    /// Make one trace of several JSON traces, with a machine for each that differs
+    #[arg(long)]
+    pub one_file: bool,
+    #[command(flatten)]
+    pub tracks: TrackFlags,
+}
+
+/// The tracks that are added to a written trace.
+#[derive(Debug, Args)]
+pub struct TrackFlags {
+    /// Add a track of the rows of a SELECT; may be given several times
+    ///
+    /// NAME=SQL or NAME=@FILE. Columns: ts, in ns; dur (none or 0: instants; NULL or -1: no end); name; category; value (a
+    /// counter); utid or upid, the owner; track (a track for each text); flow_to (an arrow to the slice with this id). Other
+    /// columns are arguments. The trace is imported first, into a temporary database.
+    #[arg(long, value_name = "NAME=SQL")]
+    pub track: Vec<String>,
+    /// Add tracks of the losses of the recording, of rows that may be wrong, and of the errors of clocks
+    #[arg(long)]
+    pub marks: bool,
 }
 
 impl RewriteSettings {
@@ -961,6 +983,7 @@ impl RewriteSettings {
         options.conversion = self.conversion.into();
         options.manifest.clone_from(&self.manifest);
         options.align = self.align;
+        options.one_file = self.one_file;
         options
     }
 }
@@ -977,6 +1000,7 @@ pub enum SummaryFormat {
 Examples:
   timebase view trace.pftrace --conversion linear
   timebase view phone.pftrace watch.pftrace
+  timebase view trace.pftrace --marks                  losses, doubts and errors of clocks as tracks
   timebase view trace.pftrace --no-browser --keep      prints the URL, serves until Ctrl-C")]
 pub struct ViewArguments {
     /// The trace, an archive of traces (zip, tar), or several traces; '-' is standard input

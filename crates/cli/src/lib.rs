@@ -36,6 +36,7 @@ pub mod script;
 mod shell;
 mod signals;
 mod statements;
+mod tracks;
 mod unrelated;
 mod view;
 

@@ -11,7 +11,7 @@ use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 use timebase_import::{
-    LeftOut, Monitor, Options, RewriteError, RewriteTo, Rewritten, Source, Unmet,
+    Found, LeftOut, Monitor, Options, RewriteError, RewriteTo, Rewritten, Source, Unmet,
 };
 
 use crate::escape::quoted_path;
@@ -19,7 +19,7 @@ use crate::flags::{RewriteArguments, RewriteSettings, SummaryFormat, wrong_usage
 use crate::import::named;
 use crate::progress::{self, Progress};
 use crate::signals::Signals;
-use crate::{messages, unrelated};
+use crate::{messages, tracks, unrelated};
 
 pub fn run(
     arguments: &RewriteArguments,
@@ -51,7 +51,18 @@ pub fn run(
         None => wrong_usage("rewrite", "name the trace to write with -o OUT, or use --dry-run"),
     };
     let begun = Instant::now();
-    let rewritten = monitored(&sources, to, &options, arguments.progress, signals)?;
+    let tracks = &arguments.settings.tracks;
+    if let RewriteTo::File(path) = to
+        && (!tracks.track.is_empty() || tracks.marks)
+        && !arguments.force
+        && path.exists()
+    {
+        return Err(RewriteError::Exists { path: path.to_owned() }.into());
+    }
+    let how = (arguments.progress, signals);
+    let found = tracks::find(tracks, &arguments.traces, &sources, &options, how)?;
+    let rewritten =
+        monitored(&sources, to, (&options, found.as_ref()), arguments.progress, signals)?;
     match is_json {
         true => writeln!(out, "{}", json(&rewritten))?,
         false => {
@@ -92,7 +103,7 @@ pub fn sources(traces: &[PathBuf], pieces: bool) -> Vec<Source> {
 pub fn monitored(
     sources: &[Source],
     to: RewriteTo<'_>,
-    options: &Options,
+    (options, found): (&Options, Option<&Found>),
     progress: Progress,
     signals: &Signals,
 ) -> anyhow::Result<Rewritten> {
@@ -102,7 +113,7 @@ pub fn monitored(
     let monitor = Arc::new(Monitor::default());
     let rewritten = signals.during_import(&monitor, || {
         progress::shown(progress, &monitor, None, || {
-            timebase_import::rewrite(sources, to, options, &monitor)
+            timebase_import::rewrite_with(sources, to, options, found, &monitor)
         })
     })?;
     match rewritten {
@@ -124,6 +135,19 @@ fn json(rewritten: &Rewritten) -> Value {
         let [_, what] = unmet.what;
         json!({"what": what, "count": unmet.count, "largest_ns": unmet.largest})
     });
+    let unlike = rewritten.unlike.iter().map(|unlike| {
+        let [_, what] = unlike.what;
+        json!({"what": what, "count": unlike.count})
+    });
+    let tracks = rewritten.tracks.iter().map(|track| {
+        json!({
+            "name": track.name,
+            "rows": track.rows,
+            "left_out": track.left_out,
+            "moved": track.moved,
+            "not_reached": track.not_reached,
+        })
+    });
     let moved = &rewritten.moved;
     json!({
         "files": rewritten.files,
@@ -139,6 +163,8 @@ fn json(rewritten: &Rewritten) -> Value {
         },
         "left_out": left_out.collect::<Vec<_>>(),
         "unmet": unmet.collect::<Vec<_>>(),
+        "unlike": unlike.collect::<Vec<_>>(),
+        "tracks": tracks.collect::<Vec<_>>(),
         "source_bytes": rewritten.source_bytes,
         "written_bytes": rewritten.written_bytes,
     })
@@ -152,8 +178,15 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
         Some(_) => "written",
         None => "would be written",
     };
-    lines.push(("packets", format!("{} of {packets} {written}", HumanCount(rewritten.written))));
-    lines.push(("times", times(rewritten)));
+    let count = HumanCount(rewritten.written);
+    if rewritten.is_converted {
+        let text = format!("{packets} events and members read, {count} packets {written}");
+        lines.push(("packets", text));
+        lines.push(("times", format!("on {}, to the nanosecond", rewritten.trace_time_clock)));
+    } else {
+        lines.push(("packets", format!("{count} of {packets} {written}")));
+        lines.push(("times", times(rewritten)));
+    }
     if rewritten.unplaced > 0 {
         let packets = counted(rewritten.unplaced, ["packet has", "packets have"]);
         let text = format!("{packets} no known time, and the clock and the timestamp as recorded");
@@ -162,6 +195,14 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
     let mut heading = "left out";
     for left in &rewritten.left_out {
         lines.push((std::mem::take(&mut heading), left_out(left)));
+    }
+    let mut heading = "tracks";
+    for track in &rewritten.tracks {
+        lines.push((std::mem::take(&mut heading), tracks::told(track)));
+    }
+    let mut heading = "differs";
+    for unlike in &rewritten.unlike {
+        lines.push((std::mem::take(&mut heading), counted(unlike.count, unlike.what)));
     }
     let mut heading = "off";
     for unmet in &rewritten.unmet {

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::{anyhow, ensure};
 use rusqlite::ErrorCode;
+use rusqlite::types::ValueRef;
 
 use crate::database::Database;
 use crate::dialect::{self, Form};
@@ -112,6 +113,61 @@ pub fn run_parquet(
     messages::warnings(&hints::left_out(database, &asked.join("\n")));
     dialect::tell_notes(database, asked.last().copied().unwrap_or_default());
     written.ok_or_else(|| anyhow!("no statement has a result for the Parquet file"))
+}
+
+/// A step through the rows of a statement.
+pub enum Step<'a> {
+    /// The names of its columns.
+    Columns(&'a [&'a str]),
+    /// The values of a row.
+    Row(&'a [ValueRef<'a>]),
+}
+
+/// Runs the statements of a script, and gives the rows of the last one to `each`.
+pub fn rows_of(
+    database: &Database,
+    script: &Script<'_>,
+    each: &mut dyn FnMut(Step<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let parameters = Parameters::default();
+    let count = script.statements.len();
+    for (index, part) in script.statements.iter().enumerate() {
+        let place = match count {
+            1 => String::new(),
+            _ => format!("{}: ", script::place(index, part.title.as_deref())),
+        };
+        let sql = part.sql;
+        let form = dialect::form(database, sql, &place, &parameters)?;
+        if matches!(form, Form::Ran) {
+            ensure!(index + 1 < count, "{place}the last statement has no rows");
+            continue;
+        }
+        let describe = |error| failure(database, &form, &error, sql, &place);
+        let mut statement = database.prepare(form.text(sql)).map_err(describe)?;
+        parameters
+            .bind(&mut statement)
+            .map_err(|error| anyhow!("{place}{error:#}\n{}", excerpt(sql, None)))?;
+        let columns: Vec<String> =
+            statement.column_names().into_iter().map(str::to_owned).collect();
+        let is_last = index + 1 == count;
+        if is_last {
+            ensure!(!columns.is_empty(), "{place}the last statement has no rows");
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            each(Step::Columns(&columns))?;
+        }
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().map_err(describe)? {
+            if is_last {
+                let values = (0..columns.len())
+                    .map(|index| row.get_ref(index))
+                    .collect::<rusqlite::Result<Vec<_>>>()
+                    .map_err(describe)?;
+                each(Step::Row(&values))?;
+            }
+        }
+    }
+    ensure!(count > 0, "there is no statement");
+    Ok(())
 }
 
 fn run_all(

@@ -73,19 +73,45 @@ pub(crate) fn timed(
     // A file that is not a trace is reported before anything is created at the destination.
     let mut files = open(sources, options, &beside, monitor)
         .map_err(|error| not_put_aside(error, destination, options, &limits, monitor))?;
-    twice(&mut files, monitor, |files, aligned| {
-        let schema = PacketSchema::new(&options.descriptors)?;
-        let new = NewDatabase::create(destination, options.overwrite)?;
-        let file = new.file().to_path_buf();
-        let destination = Destination::File(new);
-        let limits = limits.clone();
-        let is_dropped = false;
-        let job = Job { sources, destination, options, monitor, limits, aligned, is_dropped };
-        let scratch = job.scratch();
-        let pages = Pages::create(&file, files.inputs.total(), &scratch)
-            .map_err(|error| job.failure(error))?;
-        job.run(files, schema, pages, stopwatch)
-    })
+    let into = Into { sources, destination, options, limits: &limits, monitor };
+    into.import(&mut files, stopwatch)
+}
+
+/// A new database, and the settings of the import that makes it.
+pub(crate) struct Into<'a> {
+    pub sources: &'a [Source],
+    pub destination: &'a Path,
+    pub options: &'a Options,
+    pub limits: &'a Limits,
+    pub monitor: &'a Monitor,
+}
+
+impl Into<'_> {
+    /// Imports files that are open.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`import()`].
+    pub fn import(
+        &self,
+        files: &mut Files<'_>,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Summary, Error> {
+        let Into { sources, options, monitor, .. } = *self;
+        twice(files, monitor, |files, aligned| {
+            let schema = PacketSchema::new(&options.descriptors)?;
+            let new = NewDatabase::create(self.destination, options.overwrite)?;
+            let file = new.file().to_path_buf();
+            let destination = Destination::File(new);
+            let limits = self.limits.clone();
+            let is_dropped = false;
+            let job = Job { sources, destination, options, monitor, limits, aligned, is_dropped };
+            let scratch = job.scratch();
+            let pages = Pages::create(&file, files.inputs.total(), &scratch)
+                .map_err(|error| job.failure(error))?;
+            job.run(files, schema, pages, stopwatch)
+        })
+    }
 }
 
 /// What messages say of clocks (rules AL), from an import with all events into a database that is dropped.

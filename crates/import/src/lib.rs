@@ -49,6 +49,7 @@ mod compact;
 mod damaged;
 mod definitions;
 mod describe;
+mod emit;
 mod error;
 mod evidence;
 mod files;
@@ -82,13 +83,16 @@ mod verdict;
 mod watched;
 mod world;
 
+pub use emit::{Found, FoundError, FoundTrack, FoundTracks};
 pub use error::{Error, HowFar, NotForJson};
 pub use formats::FORMATS;
 pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
 pub use ranks::rank;
-pub use rewrite::{LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unmet, rewrite};
+pub use rewrite::{
+    LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unlike, Unmet, rewrite, rewrite_with,
+};
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{

@@ -78,6 +78,9 @@ pub struct Options {
     /// What the alignment of clocks by causality may change (rule AL20); `None`: what the manifest says, or else
     /// [`Align::Auto`].
     pub align: Option<Align>,
+    /// Whether [`rewrite`](crate::rewrite()) makes one trace of several in Chrome's JSON format. Of an import, it has no
+    /// effect.
+    pub one_file: bool,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
     /// The kinds of events inside packets that become rows.
@@ -112,6 +115,7 @@ impl Default for Options {
             split: false,
             default_clock: None,
             align: None,
+            one_file: false,
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
             views: Views::All,

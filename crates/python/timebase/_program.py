@@ -20,7 +20,7 @@ import warnings
 from contextlib import closing, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, BinaryIO, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
+from typing import IO, Any, BinaryIO, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from ._progress import Progress, Reporter, State, reporter
 
@@ -227,6 +227,8 @@ def rewrite(
     merge: bool = False,
     force: bool = False,
     max_size: Optional[Union[int, str]] = None,
+    tracks: Optional[Mapping[str, str]] = None,
+    marks: bool = False,
     progress: Progress = None,
 ) -> Dict[str, Any]:
     """Writes a trace again, with every time on one clock, for tools that know fewer clocks (``docs/rewrite.md``).
@@ -234,7 +236,9 @@ def rewrite(
     `source`, `manifest`, `merge` and `progress` are those of `import_trace`. `destination` is the path of the new
     trace, or of a zip if there are several files or a manifest. A path that ends in ``.gz`` or ``.zst`` compresses it.
     The file appears when it is complete, or not at all; `force` replaces an existing file. `max_size` limits the file
-    and the temporary files together.
+    and the temporary files together. `tracks` adds the rows of SELECTs to the trace, each as a track of its name, and
+    `marks` adds losses, rows that may be wrong, and errors of clocks. A trace in Chrome's JSON format becomes a Perfetto
+    trace.
 
     Returns the summary. Counts are of packets, if nothing else is said:
 
@@ -246,6 +250,8 @@ def rewrite(
     - ``left_out``: a mapping for each kind of damage (``what``, ``count``, ``bytes``)
     - ``unmet``: a mapping for each kind of times that the format cannot express (``what``, ``count``, and
       ``largest_ns``, None if one stays as recorded)
+    - ``unlike``: a mapping for each kind of things that differ in what was made of a JSON trace (``what``, ``count``)
+    - ``tracks``: a mapping for each track that was added (``name``, ``rows``, ``left_out``, ``moved``, ``not_reached``)
     - ``source_bytes``, ``written_bytes``: sizes
 
     Raises `RewriteFailed` with the program's message, and warns of damage with a `TraceWarning`.
@@ -265,6 +271,10 @@ def rewrite(
         arguments.append("--merge")
     if max_size is not None:
         arguments.append(f"--max-size={max_size}")
+    for name, sql in (tracks or {}).items():
+        arguments.append(f"--track={name}={sql}")
+    if marks:
+        arguments.append("--marks")
     printed = _said(several(source), manifest, arguments, [_path(destination)], progress, _OF_REWRITE)
     summary: Dict[str, Any] = json.loads(printed)
     return summary

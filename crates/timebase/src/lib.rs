@@ -45,7 +45,7 @@ pub use rewrite::Rewrite;
 pub use timebase_import::manifest::Align;
 #[cfg(feature = "import")]
 pub use timebase_import::{
-    CausalCheck, ClockCheck, ClockFault, Conversion, Doubtful, Error, Events, HowFar, InputsError,
-    LeftOut, LossKind, Lost, Monitor, Moved, OtherFile, Placement, Remedy, RewriteError, Rewritten,
-    SourceError, Subject, Summary, Unmet,
+    CausalCheck, ClockCheck, ClockFault, Conversion, Doubtful, Error, Events, FoundTrack, HowFar,
+    InputsError, LeftOut, LossKind, Lost, Monitor, Moved, OtherFile, Placement, Remedy,
+    RewriteError, Rewritten, SourceError, Subject, Summary, Unlike, Unmet,
 };

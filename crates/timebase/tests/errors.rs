@@ -30,8 +30,8 @@ fn a_main_that_returns_an_error_writes_a_sentence() {
     // An error inside of another one is no less a sentence.
     let error = Import::new(place.path().join("none")).into_file(&database).unwrap_err();
     assert!(by_main(error).starts_with("cannot open "));
-    let error = Rewrite::new(&json).into_file(place.path().join("new.pftrace")).unwrap_err();
-    assert!(error.source().is_none() && by_main(error).contains("rewrites only Perfetto"));
+    let error = Rewrite::new(&json).into_file(place.path().join("new.json")).unwrap_err();
+    assert!(error.source().is_none() && by_main(error).contains("does not write Chrome's JSON"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::flags::ViewArguments;
 use crate::output::Named;
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::{messages, rewrite};
+use crate::{messages, rewrite, tracks};
 
 /// The port that the UI may fetch from.
 const PORT: u16 = 9001;
@@ -39,19 +39,30 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
     let sources = rewrite::sources(&arguments.traces, false);
     let options = arguments.settings.options();
     arguments.settings.check(&arguments.traces)?;
-    let name = match arguments.traces.as_slice() {
+    let mut name = match arguments.traces.as_slice() {
         [trace] => name(trace),
         _ => "traces.zip".to_owned(),
     };
+    // Its temporary database is gone before the trace is written.
+    let tracks = &arguments.settings.tracks;
+    let found =
+        tracks::find(tracks, &arguments.traces, &sources, &options, (Progress::Auto, signals))?;
     let directory = signals.temporary_directory()?;
-    let path = directory.join(&name);
-    if arguments.settings.manifest.is_none() && is_json(&sources, &directory, &path)? {
+    let mut path = directory.join(&name);
+    let is_as_it_is = arguments.settings.manifest.is_none() && found.is_none();
+    if is_as_it_is && is_json(&sources, &directory, &path)? {
         messages::say(format_args!(
             "{name} is in Chrome's JSON format: the UI gets it as it is, with the times on its own clock"
         ));
     } else {
+        // A JSON trace with tracks is written as a Perfetto trace.
+        if name.ends_with(".json") {
+            name = Path::new(&name).with_extension("pftrace").display().to_string();
+            path = directory.join(&name);
+        }
         let to = RewriteTo::File(&path);
-        let rewritten = rewrite::monitored(&sources, to, &options, Progress::Auto, signals)?;
+        let with = (&options, found.as_ref());
+        let rewritten = rewrite::monitored(&sources, to, with, Progress::Auto, signals)?;
         messages::warnings(&rewritten.warnings);
         rewrite::tell_unrelated("view", &arguments.traces, &arguments.settings, &rewritten);
     }

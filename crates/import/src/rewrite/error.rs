@@ -21,9 +21,20 @@ pub enum RewriteError {
     )]
     IsDatabase { path: PathBuf, of: Option<String> },
     #[error(
-        "{source_name} is a trace in Chrome's JSON format, and timebase rewrites only Perfetto traces. Its times are on one clock already"
+        "{path}: timebase does not write Chrome's JSON format, which has no place for most of what a trace holds, and rounds times to microseconds in many readers; name a file such as {instead}",
+        path = path.display(), instead = path.with_extension("pftrace").display()
     )]
-    Json { source_name: String },
+    ToJson { path: PathBuf },
+    #[error(
+        "the tracks of found rows belong into one trace, and these are several, or have a manifest; put each track into the trace that has its rows"
+    )]
+    TracksOfSeveral,
+    #[error(
+        "{source_name}: several traces in Chrome's JSON format become one trace, in which all of them are of one machine, only with --one-file"
+    )]
+    SeveralJson { source_name: String },
+    #[error("cannot read the rows of {source_name}: {error}")]
+    Rows { source_name: String, error: String },
     #[error("{path} exists", path = path.display())]
     Exists { path: PathBuf },
     #[error("{path} is a trace that is read", path = path.display())]

@@ -8,6 +8,7 @@
 //! | the times of a packet, and times that wait for a later snapshot | `times.rs`, `waits.rs` |
 //! | which reading of a clock leads to a time | `target.rs`, `inverse.rs` |
 //! | the output of several files | `several.rs`, `archive.rs` |
+//! | traces in Chrome's JSON format | `converted.rs`, and the room `emit` |
 //! | the counts of the summary | `tally.rs` |
 //!
 //! # Design
@@ -30,6 +31,7 @@
 
 mod archive;
 mod behind;
+mod converted;
 mod error;
 mod header;
 mod inverse;
@@ -66,6 +68,7 @@ use self::target::Target;
 use self::times::{Times, Waits};
 use self::waits::{Collected, End, Known};
 use crate::describe::unrelated;
+use crate::emit::Found;
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::{File, Files, Opening};
 use crate::formats::FORMATS;
@@ -82,7 +85,7 @@ use crate::subjects::Wanted;
 use crate::verdict::Verdict;
 
 pub use error::RewriteError;
-pub use tally::{LeftOut, Moved, Rewritten, Unmet};
+pub use tally::{LeftOut, Moved, Rewritten, Unlike, Unmet};
 
 /// The destination of a written trace.
 pub enum RewriteTo<'a> {
@@ -130,6 +133,21 @@ pub fn rewrite(
     options: &Options,
     monitor: &Monitor,
 ) -> Result<Rewritten, RewriteError> {
+    rewrite_with(sources, to, options, None, monitor)
+}
+
+/// The same with tracks of rows that were found in the trace (rules CN). [`FoundTracks`] has an example.
+///
+/// # Errors
+///
+/// Those of [`rewrite()`].
+pub fn rewrite_with(
+    sources: &[Source],
+    to: RewriteTo<'_>,
+    options: &Options,
+    found: Option<&Found>,
+    monitor: &Monitor,
+) -> Result<Rewritten, RewriteError> {
     let limits = Limits::new(options);
     let new = match to {
         RewriteTo::File(path) => Some(create(path, sources, options.overwrite)?),
@@ -143,6 +161,7 @@ pub fn rewrite(
         sources,
         path: to.path(),
         options,
+        found,
         monitor,
         scratch: Scratch::new(&directory, &limits.disk),
         limits,
@@ -155,13 +174,14 @@ struct Job<'a> {
     sources: &'a [Source],
     path: PathBuf,
     options: &'a Options,
+    found: Option<&'a Found>,
     monitor: &'a Monitor,
     scratch: Scratch,
     limits: Limits,
 }
 
 /// The results of the passes before the one that writes.
-struct Found {
+struct Surveyed {
     known: Known,
     whole: Option<Whole>,
     /// The manifest's statements if several files are written.
@@ -179,7 +199,7 @@ struct Found {
 enum AtOnce {
     Written(Box<Passed>),
     /// Something waits for a later packet. The file has no part of the trace.
-    Found(Box<Found>, Option<Written>),
+    Found(Box<Surveyed>, Option<Written>),
 }
 
 /// The result of a pass.
@@ -199,6 +219,12 @@ impl Job<'_> {
             let source_name = files.title();
             return Err(Error::NoTrace { source_name, why }.into());
         }
+        if self.found.is_some() && (traces > 1 || files.manifest.is_some()) {
+            return Err(RewriteError::TracksOfSeveral);
+        }
+        if files.traces().iter().all(File::has_own_clock) {
+            return self.convert(files, new, to);
+        }
         if traces > 1
             && let Some(mode) = self.options.align
             && !matches!(mode, Align::Report | Align::Off)
@@ -208,18 +234,7 @@ impl Job<'_> {
                 crate::import::aligned(self.sources, directory, self.options, self.monitor)?;
             files.relations = found.map(|found| found.relations).unwrap_or_default();
         }
-        let packing = match &to {
-            RewriteTo::File(path) => Packing::of_name(path),
-            RewriteTo::Writer(_) | RewriteTo::Nowhere => Packing::Plain,
-        };
-        let file = match (&new, &to) {
-            (Some(new), _) => new.file().try_clone().map(|file| Some(Written::File(file))),
-            (None, RewriteTo::Writer(_)) => {
-                self.scratch.file().map(|file| Some(Written::Aside(file)))
-            }
-            _ => Ok(None),
-        };
-        let file = file.map_err(|error| self.failed(error))?;
+        let (file, packing) = self.destination(new.as_ref(), &to)?;
         if traces > 1 || files.manifest.is_some() {
             let found = self.find_several(&mut files)?;
             let unrelated = found.unrelated.clone();
@@ -232,6 +247,26 @@ impl Job<'_> {
             AtOnce::Found(found, file) => self.write(&mut files, *found, (file, packing))?,
         };
         self.end(&files, new, to, passed)
+    }
+
+    /// The file that is written, if there is one, and its compression.
+    fn destination(
+        &self,
+        new: Option<&NewFile>,
+        to: &RewriteTo<'_>,
+    ) -> Result<(Option<Written>, Packing), RewriteError> {
+        let packing = match to {
+            RewriteTo::File(path) => Packing::of_name(path),
+            RewriteTo::Writer(_) | RewriteTo::Nowhere => Packing::Plain,
+        };
+        let file = match (new, to) {
+            (Some(new), _) => new.file().try_clone().map(|file| Some(Written::File(file))),
+            (None, RewriteTo::Writer(_)) => {
+                self.scratch.file().map(|file| Some(Written::Aside(file)))
+            }
+            _ => Ok(None),
+        };
+        Ok((file.map_err(|error| self.failed(error))?, packing))
     }
 
     /// Goes through one trace, and writes it as long as it needs nothing from later packets.
@@ -282,7 +317,7 @@ impl Job<'_> {
         let file = others.output.map(|output| output.abandon(&self.scratch, &self.limits.disk));
         let file = file.transpose().map_err(|error| self.failed(error))?;
         let known = others.collected.known();
-        let found = Found {
+        let found = Surveyed {
             known: known.map_err(|error| self.failed(error))?,
             whole,
             several: None,
@@ -298,10 +333,10 @@ impl Job<'_> {
     fn write(
         &self,
         files: &mut Files<'_>,
-        found: Found,
+        found: Surveyed,
         (file, packing): (Option<Written>, Packing),
     ) -> Result<Passed, RewriteError> {
-        let Found { known, whole, several, target, trace_time, counts, .. } = found;
+        let Surveyed { known, whole, several, target, trace_time, counts, .. } = found;
         // Several files are stored temporarily until all are written.
         let (aside, file) = match &several {
             Some(_) => (file, None),
@@ -374,7 +409,7 @@ impl Job<'_> {
 
     /// Goes through several files twice: first for their machines and clocks, and then for the data about the
     /// whole written trace.
-    fn find_several(&self, files: &mut Files<'_>) -> Result<Found, RewriteError> {
+    fn find_several(&self, files: &mut Files<'_>) -> Result<Surveyed, RewriteError> {
         let mut surveyed = self.survey(files, None)?;
         let several = Several::of(files, &mut surveyed).map_err(Error::Manifest)?;
         let whole = match self.options.conversion {
@@ -393,7 +428,7 @@ impl Job<'_> {
             unrelated(files, &placed(place, estimates))
         };
         let unrelated = place.with_estimates(of_files);
-        Ok(Found {
+        Ok(Surveyed {
             known: known.map_err(|error| self.failed(error))?,
             whole,
             several: Some(several),
@@ -418,6 +453,7 @@ impl Job<'_> {
                 packets: 0,
                 surveyed: None,
                 ends_early: false,
+                inserted: self.found.map(Found::packets),
                 failure: None,
             },
         }
@@ -487,9 +523,29 @@ impl Job<'_> {
         let tally = &mut others.times.tally;
         tally.left(Left::Region, count, damaged);
         tally.left(Left::Packet, packets, bytes);
-        let output = others.output.map(Output::finish).transpose();
+        let written_bytes = self.put(others.output, new, to)?;
+        Ok(Rewritten {
+            packets: read.iter().map(|file| file.read.packets).sum(),
+            trace_time_clock: source.context.place.trace_time().to_string(),
+            files: read.len() as u64,
+            source_bytes: read.iter().map(|file| file.digest.size).sum(),
+            written_bytes,
+            warnings,
+            tracks: self.found.map(|found| found.told().to_vec()).unwrap_or_default(),
+            ..others.times.tally.told()
+        })
+    }
+
+    /// Puts the output, if there is one, into its place. Returns its size.
+    fn put(
+        &self,
+        output: Option<Output>,
+        new: Option<NewFile>,
+        to: RewriteTo<'_>,
+    ) -> Result<u64, RewriteError> {
+        let output = output.map(Output::finish).transpose();
         let output = output.map_err(|error| self.failed(error))?;
-        let mut written_bytes = output.as_ref().map_or(0, |(_, size)| *size);
+        let written_bytes = output.as_ref().map_or(0, |(_, size)| *size);
         match (output, to) {
             (Some((Written::Aside(mut file), _)), RewriteTo::Writer(writer)) => {
                 let copied = file
@@ -500,20 +556,12 @@ impl Job<'_> {
             }
             (Some(_), _) => {
                 if let Some(new) = new {
-                    written_bytes = self.complete(new)?;
+                    return self.complete(new);
                 }
             }
             (None, _) => {}
         }
-        Ok(Rewritten {
-            packets: read.iter().map(|file| file.read.packets).sum(),
-            trace_time_clock: source.context.place.trace_time().to_string(),
-            files: read.len() as u64,
-            source_bytes: read.iter().map(|file| file.digest.size).sum(),
-            written_bytes,
-            warnings,
-            ..others.times.tally.told()
-        })
+        Ok(written_bytes)
     }
 
     /// The warnings for the user about the files.
@@ -584,9 +632,8 @@ impl Job<'_> {
         });
         let mut files = opened?;
         let has_perfetto = files.traces().iter().any(|file| !file.has_own_clock());
-        if let Some(first) = files.traces().first().filter(|_| !has_perfetto) {
-            let source_name = files.inputs.title(first.id).to_owned();
-            return Err(RewriteError::Json { source_name });
+        if !has_perfetto {
+            return Ok(files);
         }
         // They are left out like any file that is no trace.
         for file in files.order.iter_mut().filter(|file| file.has_own_clock()) {
@@ -696,6 +743,7 @@ fn read(
             late = late.saturating_add(u64::from(is_placed(&settled)));
             Ok(())
         })?;
+        others.insert(None);
         if let Some(members) = &mut others.members
             && let Some(output) = others.output.take()
         {
@@ -755,6 +803,9 @@ fn is_database(path: &Path) -> RewriteError {
 /// Checks that the destination is free, or may be replaced, and makes an empty file beside it.
 fn create(path: &Path, sources: &[Source], overwrite: bool) -> Result<NewFile, RewriteError> {
     let path_buf = || path.to_path_buf();
+    if converted::is_json_name(path) {
+        return Err(RewriteError::ToJson { path: path_buf() });
+    }
     let failed = |error| RewriteError::Create { path: path_buf(), error };
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -14,6 +14,7 @@ use super::tally::{Left, Missed};
 use super::target::Target;
 use super::times::{Converter, Times, Waits};
 use super::waits::Collected;
+use crate::emit::Packets;
 use crate::frame::{CopiedPacket, Frame, SnapshotPackets, TimedPacket};
 use crate::output::Rows;
 use crate::place::{PartIx, Placement, TraceTime};
@@ -42,6 +43,8 @@ pub(crate) struct Others {
     pub surveyed: Option<SnapshotPackets>,
     /// Whether the pass ended early, because the rest of the trace is known from `surveyed`.
     pub ends_early: bool,
+    /// The packets of rows that were found, as far as they are not written (rule CN2).
+    pub inserted: Option<Packets>,
     /// The reason why the pass cannot go on.
     pub failure: Option<io::Error>,
 }
@@ -486,6 +489,40 @@ impl Others {
             && let Err(error) = output.packet(bytes)
         {
             self.failure.get_or_insert(error);
+        }
+        if let Some(inserted) = &mut self.inserted {
+            if is_snapshot {
+                inserted.begin();
+            }
+            // The time of a snapshot is none of those that a packet without a time may get (rule O2).
+            let latest = ts.filter(|_| !is_snapshot).max(self.times.latest);
+            if let Some(TraceTime(ts)) = latest {
+                self.times.latest = latest;
+                self.insert(Some(ts));
+            }
+        }
+    }
+
+    /// Writes the packets of found rows up to a time, or all that are left.
+    pub fn insert(&mut self, until: Option<i64>) {
+        let (Some(inserted), true) = (&mut self.inserted, self.times.writes) else {
+            return;
+        };
+        loop {
+            let packet = match inserted.until(until) {
+                Ok(Some(packet)) => packet,
+                Ok(None) => return,
+                Err(error) => {
+                    self.failure.get_or_insert(error);
+                    return;
+                }
+            };
+            if let Some(output) = &mut self.output
+                && let Err(error) = output.packet(&packet)
+            {
+                self.failure.get_or_insert(error);
+                return;
+            }
         }
     }
 }

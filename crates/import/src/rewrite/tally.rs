@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::emit::FoundTrack;
 use crate::readers::Fixed;
 
 /// The results of a rewrite.
@@ -21,6 +22,12 @@ pub struct Rewritten {
     pub left_out: Vec<LeftOut>,
     /// Times to which no reading of the required clock leads (rule RW6).
     pub unmet: Vec<Unmet>,
+    /// Things that differ in the trace that was made of a JSON trace (rule CV1).
+    pub unlike: Vec<Unlike>,
+    /// The tracks of rows that were found (rules CN).
+    pub tracks: Vec<FoundTrack>,
+    /// Whether the source is in Chrome's JSON format.
+    pub is_converted: bool,
     /// The clock of trace time.
     pub trace_time_clock: String,
     /// The number of files written. Several files are members of a zip.
@@ -73,6 +80,16 @@ pub struct Unmet {
     /// The largest distance from the right time, in nanoseconds; `None` if one has a reading that
     /// leads nowhere.
     pub largest: Option<u64>,
+}
+
+/// Things of a JSON trace that are not the same in the written trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unlike {
+    /// The things and their fate, as singular and plural.
+    pub what: [&'static str; 2],
+    /// The number of things.
+    pub count: u64,
 }
 
 /// The reason why something is left out.

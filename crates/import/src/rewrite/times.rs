@@ -30,6 +30,8 @@ pub(crate) struct Times {
     pub tally: Tally,
     /// Whether times are converted by rates, so that the nearest snapshot may give other times.
     pub has_rates: bool,
+    /// The greatest time until now.
+    pub latest: Option<TraceTime>,
     /// The reason why the times that waited cannot be read back.
     pub failure: Option<std::io::Error>,
 }
@@ -43,6 +45,7 @@ impl Times {
             references: FxHashMap::default(),
             tally: Tally::default(),
             has_rates,
+            latest: None,
             failure: None,
         }
     }
@@ -76,6 +79,7 @@ impl Times {
         ticks: Ticks,
         TraceTime(ts): TraceTime,
     ) {
+        self.latest = self.latest.max(Some(TraceTime(ts)));
         let nearest = match self.has_rates && clock != place.trace_time() {
             true => place.clocks.nearest(clock, ticks),
             false => None,

@@ -1,0 +1,261 @@
+//! Imports a JSON trace and the Perfetto trace that is made of it, and compares their rows (rule CV1).
+
+use std::fs;
+use std::path::Path;
+
+use rusqlite::Connection;
+use timebase_import::{Monitor, Options, RewriteTo, Rewritten, Source, import, rewrite};
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+
+use crate::json::generate;
+use crate::support::random::for_all;
+use crate::support::{Imported, Place, data, rows, run};
+
+/// Owners of rows by their numbers, where they keep them; of equal numbers by names. Numbers of processes that a
+/// Perfetto trace cannot have become the greatest ones that are unused.
+const OWNERS: &str = "
+    p AS (SELECT upid, pid, name,
+                 CASE WHEN pid BETWEEN 0 AND 2147483000 THEN pid ELSE '?' END || ' ' || ifnull(name, '') AS c
+          FROM process
+          WHERE pid IS NOT 0 OR EXISTS (SELECT * FROM process_counter_track AS x JOIN counter ON track_id = x.id WHERE x.upid = process.upid)
+             OR EXISTS (SELECT * FROM process_track AS x JOIN slice ON track_id = x.id WHERE x.upid = process.upid)
+             OR EXISTS (SELECT * FROM thread_track AS x JOIN slice ON track_id = x.id JOIN thread USING (utid) WHERE thread.upid = process.upid)),
+    t AS (SELECT utid, p.c || '/' || CASE WHEN is_main_thread THEN 'main' WHEN tid IS NULL OR tid BETWEEN 2147483000 AND 2147483647 THEN '?' ELSE tid END
+                 || CASE WHEN pid = 0 AND tid = 0 THEN '' ELSE ' ' || ifnull(thread.name, '') END AS c
+          FROM thread JOIN p USING (upid)),
+    k AS (SELECT track.id,
+                 CASE type WHEN 'thread_execution' THEN 'thread' WHEN 'chrome_process_instant' THEN 'process instants'
+                           WHEN 'legacy_chrome_global_instants' THEN 'instants' ELSE 'lane' END
+                 || ' ' || coalesce((SELECT c FROM thread_track JOIN t USING (utid) WHERE thread_track.id = track.id),
+                                    (SELECT c FROM process_track JOIN p USING (upid) WHERE process_track.id = track.id), 'all') AS c
+          FROM track WHERE name IS NOT 'thread state'),
+    s AS (SELECT slice.*, k.c || ' ' || ts || ' ' || dur || ' ' || depth || ' ' || ifnull(name, '') || ' ' || ifnull(category, '') AS c,
+                 k.c AS owner
+          FROM slice JOIN k ON k.id = track_id WHERE ts >= 0)";
+
+const SLICES: &str = "
+    SELECT s.c, ifnull(parent.c, ''), ifnull(s.thread_ts, ''),
+           CASE WHEN s.thread_ts IS NULL THEN '' WHEN s.dur = 0 THEN 0 ELSE ifnull(nullif(s.thread_dur, 0), '') END,
+           ifnull((SELECT group_concat(key || ' (' || flat_key || ') ' || value_type || '=' || ifnull(display_value, ''), char(31) ORDER BY key, value_type, display_value)
+                   FROM args WHERE arg_set_id = s.arg_set_id), '')
+    FROM s LEFT JOIN s AS parent ON parent.id = s.parent_id ORDER BY 1, 2, 3, 4, 5";
+
+const COUNTERS: &str = "
+    SELECT p.c || ' ' || ifnull(x.name, '') || ' ' || ts || ' ' || ifnull(value, '')
+    FROM counter JOIN process_counter_track AS x ON x.id = track_id JOIN p USING (upid) WHERE ts >= 0 ORDER BY 1";
+
+const FLOWS: &str = "
+    SELECT CASE WHEN o.ts = i.ts AND o.c > i.c THEN i.c || ' ' || o.c ELSE o.c || ' ' || i.c END,
+           ifnull((SELECT group_concat(key || '=' || ifnull(string_value, ''), ' ' ORDER BY key) FROM args WHERE arg_set_id = f.arg_set_id), '')
+    FROM flow AS f JOIN s AS o ON o.id = f.slice_out JOIN s AS i ON i.id = f.slice_in ORDER BY 1, 2";
+
+const PROCESSES: &str = "
+    SELECT p.c, ifnull((SELECT int_value FROM args JOIN process AS x USING (arg_set_id) WHERE x.upid = p.upid AND key = 'process_sort_index_hint'), '')
+    FROM p ORDER BY 1, 2";
+
+const THREADS: &str = "
+    SELECT t.c, ifnull((SELECT int_value FROM args JOIN thread AS x USING (arg_set_id) WHERE x.utid = t.utid AND key = 'thread_sort_index_hint'), '')
+    FROM t ORDER BY 1, 2";
+
+const TABLES: [(&str, &str); 5] = [
+    ("slice", SLICES),
+    ("counter", COUNTERS),
+    ("flow", FLOWS),
+    ("process", PROCESSES),
+    ("thread", THREADS),
+];
+
+/// The databases of a JSON trace and of what was made of it.
+pub struct Converted {
+    a: Connection,
+    b: Connection,
+    told: Rewritten,
+    _place: Place,
+}
+
+impl Converted {
+    pub fn of(source: &Path) -> Converted {
+        let place = Place::new();
+        let out = place.path("out.pftrace");
+        let options = Options::default();
+        let made = |from: &Path, to: &Path| {
+            let source = [Source::File(from.to_path_buf())];
+            import(&source, to, &options, &Monitor::default()).unwrap();
+            Connection::open(to).unwrap()
+        };
+        let a = made(source, &place.path("a.db"));
+        let sources = [Source::File(source.to_path_buf())];
+        let told = rewrite(&sources, RewriteTo::File(&out), &options, &Monitor::default());
+        let told = told.unwrap();
+        let b = made(&out, &place.path("b.db"));
+        Converted { a, b, told, _place: place }
+    }
+
+    /// The first rows that only one of the databases has.
+    pub fn differences(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (table, sql) in TABLES {
+            let sql = format!("WITH {OWNERS} {sql}");
+            let (a, b) = (rows(&self.a, &sql), rows(&self.b, &sql));
+            let mut left = b.clone();
+            let mut missing = Vec::new();
+            for row in &a {
+                match left.iter().position(|other| other == row) {
+                    Some(at) => drop(left.remove(at)),
+                    None => missing.push(row),
+                }
+            }
+            found.extend(missing.iter().take(5).map(|row| format!("{table}: missing {row:?}")));
+            found.extend(left.iter().take(5).map(|row| format!("{table}: extra {row:?}")));
+        }
+        found
+    }
+
+    /// Whether the summary names something that makes other rows: depths without what is before time 0, ends that
+    /// readers give to others, and arguments that no annotation can hold.
+    fn is_excepted(&self) -> bool {
+        const EXCEPTED: [&str; 4] = ["before time 0", "ends before one", "fit 64 bits", "argument"];
+        let mut told = self.told.unlike.iter();
+        told.any(|unlike| EXCEPTED.iter().any(|what| unlike.what[0].contains(what)))
+    }
+}
+
+#[test]
+fn cv1_fixtures_have_the_same_rows() {
+    let mut found = Vec::new();
+    let mut compared = 0;
+    for entry in fs::read_dir(data("json")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let converted = Converted::of(&path);
+        let differences = converted.differences();
+        if !differences.is_empty() && !converted.is_excepted() {
+            found.push(format!("{}\n{}", path.display(), differences.join("\n")));
+        }
+        compared += 1;
+    }
+    assert!(compared > 60 && found.is_empty(), "{compared}\n{}", found.join("\n"));
+}
+
+#[test]
+fn cv1_any_json_trace_has_the_same_rows() {
+    let compared = Cell::new(0);
+    let place = Place::new();
+    for_all(2, generate::case(), |case| {
+        let source = place.write("s.json", case.text.as_bytes());
+        let made = import(
+            &[Source::File(source.clone())],
+            &place.path("try.db"),
+            &{
+                let mut options = Options::default();
+                options.overwrite = true;
+                options
+            },
+            &Monitor::default(),
+        );
+        if made.is_err() {
+            return Ok(()); // there is no event in it
+        }
+        let converted = Converted::of(&source);
+        if converted.is_excepted() {
+            return Ok(());
+        }
+        compared.set(compared.get() + 1);
+        let found = converted.differences();
+        prop_assert!(found.is_empty(), "{:?}\n{}", converted.told.unlike, found.join("\n"));
+        Ok(())
+    });
+    assert!(compared.get() > 60, "only {} compared", compared.get());
+}
+
+/// A JSON trace of these events, as the program converts it.
+fn made(events: &str) -> (Imported, String) {
+    let place = Place::new();
+    let source = place.write("s.json", format!("[{events}]").as_bytes());
+    let out = place.path("o.pftrace");
+    let said = run(&["rewrite", source.to_str().unwrap(), "-o", out.to_str().unwrap()]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    (Imported::of(&out, &[]), said.stderr)
+}
+
+#[test]
+fn cv1_arguments_keep_their_keys_and_types() {
+    let args =
+        r#"{"a": [1, null, {"b": 2.5}], "c.d": "x", "e[0]": true, "f": [[], {}, 3], "": "empty"}"#;
+    let event =
+        format!(r#"{{"ph":"X","name":"n","ts":1,"dur":1.5,"pid":1,"tid":2,"args":{args}}}"#);
+    let (b, _) = made(&event);
+    let found = b.rows("SELECT key || ' ' || flat_key || ' ' || value_type || ' ' || display_value FROM args JOIN slice USING (arg_set_id) ORDER BY key");
+    let found: Vec<&str> = found.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(
+        found,
+        [
+            "args. args. string empty",
+            "args.a[0] args.a int 1",
+            "args.a[1].b args.a.b real 2.5",
+            "args.c.d args.c.d string x",
+            "args.e[0] args.e[0] bool true",
+            "args.f[2] args.f int 3",
+        ]
+    );
+}
+
+#[test]
+fn cv1_what_differs_is_told() {
+    let (b, said) = made(
+        r#"{"ph":"X","name":"a","ts":-5,"dur":2,"pid":1,"tid":1}, {"ph":"i","name":"b","ts":5,"pid":"Spans","tid":1},
+           {"ph":"T","name":"Running","ts":6,"dur":2,"pid":1,"tid":1,"args":{"cpu":3}}"#,
+    );
+    assert!(said.contains("1 event before time 0, left out"), "{said}");
+    assert!(said.contains("with another number") || said.contains("with other numbers"), "{said}");
+    assert!(
+        said.contains("1 state of a thread, which is a slice on a track 'thread state'"),
+        "{said}"
+    );
+    let pids = "SELECT pid FROM process WHERE name = 'Spans'";
+    assert_eq!(b.rows(pids), [["2147483647"]]);
+    let states = "SELECT slice.name, ts, dur, track.name FROM slice JOIN track ON track.id = track_id WHERE track.name = 'thread state'";
+    assert_eq!(b.rows(states), [["Running", "6000", "2000", "thread state"]]);
+}
+
+#[test]
+fn cv2_several_json_traces_become_one_with_one_file() {
+    let place = Place::new();
+    let rank = |n: u32| {
+        let text = format!(
+            r#"{{"distributedInfo":{{"rank":{n}}},"baseTimeNanoseconds":1700000000000000000,
+                "traceEvents":[{{"ph":"X","name":"r{n}","ts":{n}1.5,"dur":2,"pid":7,"tid":7}}]}}"#
+        );
+        place.write(&format!("{n}.json"), text.as_bytes())
+    };
+    let (one, two) = (rank(1), rank(2));
+    let out = place.path("o.pftrace");
+    let names = [&one, &two, &out].map(|path| path.to_str().unwrap());
+    let said = run(&["rewrite", names[0], names[1], "-o", names[2]]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("--one-file") && !out.exists(), "{}", said.stderr);
+    let said = run(&["rewrite", names[0], names[1], "-o", names[2], "--one-file"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let slices = "SELECT s.name, s.ts, s.dur, p.pid FROM slice AS s JOIN thread_track AS k ON k.id = s.track_id
+                  JOIN thread USING (utid) JOIN process AS p USING (upid) ORDER BY s.ts";
+    let found = Imported::of(&out, &[]);
+    assert_eq!(found.rows(slices), [["r1", "11500", "2000", "7"], ["r2", "21500", "2000", "7"]]);
+    assert_eq!(found.count("SELECT count(DISTINCT machine_id) FROM thread WHERE tid = 7"), 2);
+}
+
+#[test]
+fn cv3_json_is_not_written() {
+    let place = Place::new();
+    for name in ["o.json", "o.JSON.gz"] {
+        let out = place.path(name);
+        let said = run(&["rewrite", "tests/data/app.pftrace", "-o", out.to_str().unwrap()]);
+        assert_eq!(said.code, Some(1));
+        assert!(said.stderr.contains("does not write Chrome's JSON format"), "{}", said.stderr);
+    }
+    assert!(place.files().is_empty());
+}
