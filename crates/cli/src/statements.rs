@@ -147,8 +147,7 @@ pub fn rows_of(
         parameters
             .bind(&mut statement)
             .map_err(|error| anyhow!("{place}{error:#}\n{}", excerpt(sql, None)))?;
-        let columns: Vec<String> =
-            statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let is_last = index + 1 == count;
         if is_last {
             ensure!(!columns.is_empty(), "{place}the last statement has no rows");
