@@ -148,12 +148,14 @@ fn head(conn: &Connection, about: &mut Sequence, out: &mut Sink<'_>) -> Result<(
     Ok(())
 }
 
-/// Slices that cannot be complete events or instants: one inside ends later, or is longer than an instant.
+/// Slices that cannot be complete events or instants: one inside ends later, begins at their end, or is longer than an
+/// instant.
 fn outlasted(conn: &Connection) -> rusqlite::Result<HashSet<i64>> {
     let mut statement = conn.prepare(
         "WITH RECURSIVE found (id) AS (
            SELECT p.id FROM slice_record AS c JOIN slice_record AS p ON p.id = c.parent_id
-           WHERE p.dur >= 0 AND (c.dur < 0 OR c.ts + c.dur > p.ts + p.dur OR p.dur = 0 AND c.dur <> 0)
+           WHERE p.dur >= 0 AND (c.dur < 0 OR c.ts + c.dur > p.ts + p.dur OR p.dur > 0 AND c.ts = p.ts + p.dur
+                              OR p.dur = 0 AND c.dur <> 0)
            UNION
            SELECT p.id FROM found JOIN slice_record AS c ON c.id = found.id
            JOIN slice_record AS p ON p.id = c.parent_id WHERE p.dur = 0)
