@@ -1,5 +1,6 @@
 //! `timebase rewrite`: the rewritten trace has the same import as the source (rules RW).
 
+mod cut;
 mod random;
 mod tables;
 

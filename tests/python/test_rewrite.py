@@ -103,3 +103,12 @@ def test_the_whole_is_compressed_as_its_name_says(tmp_path):
     assert (tmp_path / "streamed.pftrace").read_bytes() == plain
     piped = subprocess.run([os.environ["TIMEBASE_PROGRAM"], "rewrite", trace, "-o", "-"], capture_output=True, check=True)
     assert piped.stdout == plain
+
+
+def test_a_part_is_cut_out(tmp_path):
+    start, end = 3086000000000, 3087000000000
+    summary = timebase.rewrite(DATA / "desktop.pftrace", tmp_path / "part.pftrace", start=start, end=end)
+    assert (summary["cut"]["from"], summary["cut"]["to"]) == (start, end)
+    assert summary["written"] < summary["packets"] and summary["cut"]["carried"] > 0
+    written = decoded((tmp_path / "part.pftrace").read_bytes())
+    assert written is not None and len(written) == summary["written"]

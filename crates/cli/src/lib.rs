@@ -38,6 +38,7 @@ mod signals;
 mod statements;
 mod unrelated;
 mod view;
+mod window;
 
 use std::process::ExitCode;
 

@@ -88,7 +88,9 @@ pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
 pub use ranks::rank;
-pub use rewrite::{LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unmet, rewrite};
+pub use rewrite::{
+    Cut, LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unmet, Window, cut, rewrite,
+};
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{

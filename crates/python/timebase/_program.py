@@ -224,6 +224,8 @@ def rewrite(
     *,
     conversion: str = "nearest",
     manifest: Optional[Manifest] = None,
+    start: Optional[Union[int, str]] = None,
+    end: Optional[Union[int, str]] = None,
     merge: bool = False,
     force: bool = False,
     max_size: Optional[Union[int, str]] = None,
@@ -236,6 +238,9 @@ def rewrite(
     The file appears when it is complete, or not at all; `force` replaces an existing file. `max_size` limits the file
     and the temporary files together.
 
+    `start` and `end` cut a part out: from the one to before the other, as trace time in nanoseconds, or as a date and a
+    time. The new trace has the state at `start`: names, open slices, running threads, last values.
+
     Returns the summary. Counts are of packets, if nothing else is said:
 
     - ``files``, ``packets``: what was read; ``written``: what was written; ``unresolved``: those without a known
@@ -247,6 +252,8 @@ def rewrite(
     - ``unmet``: a mapping for each kind of times that the format cannot express (``what``, ``count``, and
       ``largest_ns``, None if one stays as recorded)
     - ``source_bytes``, ``written_bytes``: sizes
+    - ``cut``: None, or the part that was cut out: ``from``, ``to``, and the trace's ``trace_from`` and ``trace_to``;
+      ``carried``: packets from before it; ``added``: packets that say what was known
 
     Raises `RewriteFailed` with the program's message, and warns of damage with a `TraceWarning`.
 
@@ -263,6 +270,10 @@ def rewrite(
         arguments.append("--force")
     if merge:
         arguments.append("--merge")
+    if start is not None:
+        arguments.append(f"--from={start}")
+    if end is not None:
+        arguments.append(f"--to={end}")
     if max_size is not None:
         arguments.append(f"--max-size={max_size}")
     printed = _said(several(source), manifest, arguments, [_path(destination)], progress, _OF_REWRITE)
