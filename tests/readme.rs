@@ -88,6 +88,11 @@ fn every_example_prints_what_the_page_about_several_machines_shows() {
 }
 
 #[test]
+fn every_example_prints_what_the_page_about_rewriting_shows() {
+    assert_prints_what_is_shown("docs/rewrite.md", 1);
+}
+
+#[test]
 fn every_example_prints_what_the_page_about_pytorch_shows() {
     assert_prints_what_is_shown("docs/pytorch.md", 15);
 }

@@ -1,6 +1,7 @@
 //! `timebase rewrite`: the rewritten trace has the same import as the source (rules RW).
 
 mod converted;
+mod cut;
 mod found;
 mod random;
 mod tables;

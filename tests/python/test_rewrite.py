@@ -115,3 +115,12 @@ def test_rows_of_a_select_are_a_track_and_a_json_trace_is_converted(tmp_path):
     assert "long" in names
     with pytest.raises(timebase.RewriteFailed, match="no column ts"):
         timebase.rewrite(DATA / "app.pftrace", tmp_path / "other.pftrace", tracks={"a": "SELECT 1 AS x"})
+
+
+def test_a_part_is_cut_out(tmp_path):
+    start, end = 3086000000000, 3087000000000
+    summary = timebase.rewrite(DATA / "desktop.pftrace", tmp_path / "part.pftrace", start=start, end=end)
+    assert (summary["cut"]["from"], summary["cut"]["to"]) == (start, end)
+    assert summary["written"] < summary["packets"] and summary["cut"]["carried"] > 0
+    written = decoded((tmp_path / "part.pftrace").read_bytes())
+    assert written is not None and len(written) == summary["written"]

@@ -873,6 +873,7 @@ Examples:
   timebase rewrite trace.json -o out.pftrace           a JSON trace as a Perfetto trace
   timebase rewrite trace.pftrace -o out.pftrace --track 'long=SELECT ts, dur, name FROM slice WHERE dur > 1e6'
   timebase rewrite trace.pftrace --dry-run             what would change
+  timebase rewrite trace.pftrace -o second.pftrace --during 'frame*' --margin 50ms
   ssh device cat trace | timebase rewrite - -o - > out.pftrace")]
 pub struct RewriteArguments {
     /// The trace, an archive of traces (zip, tar), or several traces; '-' is standard input
@@ -889,6 +890,8 @@ pub struct RewriteArguments {
     /// Say what would change, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub window: WindowArguments,
     #[command(flatten)]
     pub settings: RewriteSettings,
     /// The format of the summary: text on standard error, or JSON on standard output
@@ -909,6 +912,51 @@ pub struct RewriteArguments {
     /// The pieces have the same form as for 'import'.
     #[arg(long)]
     pub pieces: bool,
+}
+
+/// The part of a trace to cut out.
+#[derive(Debug, Args)]
+pub struct WindowArguments {
+    /// Cut: only from this time on; trace time in ns, or a date and a time such as 2026-11-21T16:21:30.5
+    ///
+    /// The new trace has the names, the open slices, the running threads and the last values of that time.
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub from: Option<TsArgument>,
+    /// Cut: only before this time
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub to: Option<TsArgument>,
+    /// Cut: only the time of this slice, by its id in the table 'slice' of an import
+    #[arg(long, value_name = "ID", conflicts_with_all = ["from", "to", "during"])]
+    pub slice: Option<i64>,
+    /// Cut: only the time of the first slice with this name, which may be a pattern (GLOB)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "to"])]
+    pub during: Option<String>,
+    /// Cut: this much more on both sides, for example 50ms
+    #[arg(long, value_name = "DUR", value_parser = duration_of)]
+    pub margin: Option<i64>,
+}
+
+impl WindowArguments {
+    /// Whether a part of the trace is wanted.
+    pub fn is_any(&self) -> bool {
+        self.from.is_some() || self.to.is_some() || self.slice.is_some() || self.during.is_some()
+    }
+}
+
+/// A duration in nanoseconds, from a number and its unit.
+fn duration_of(text: &str) -> Result<i64, String> {
+    let expected = || "must be a number and a unit: ns, us, ms or s, for example 50ms".to_owned();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return Err(expected()),
+    };
+    let number: i64 = number.parse().map_err(|_| expected())?;
+    number.checked_mul(unit).ok_or_else(|| "must fit 64 bits in nanoseconds".to_owned())
 }
 
 /// The flags of a rewriting, for all commands that rewrite.

@@ -30,6 +30,7 @@ use crate::messages;
 use crate::output::file::{self, Existing};
 use crate::page::name;
 use crate::signals::Signals;
+pub use samples::time;
 use samples::{Query, Samples};
 
 /// The form of the output, by the name of the file.

@@ -39,6 +39,7 @@ mod statements;
 mod tracks;
 mod unrelated;
 mod view;
+mod window;
 
 use std::process::ExitCode;
 

@@ -11,7 +11,8 @@ use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 use timebase_import::{
-    Found, LeftOut, Monitor, Options, RewriteError, RewriteTo, Rewritten, Source, Unmet,
+    Cut, Found, LeftOut, Monitor, Options, RewriteError, RewriteTo, Rewritten, Source, Unmet,
+    Window,
 };
 
 use crate::escape::quoted_path;
@@ -19,7 +20,7 @@ use crate::flags::{RewriteArguments, RewriteSettings, SummaryFormat, wrong_usage
 use crate::import::named;
 use crate::progress::{self, Progress};
 use crate::signals::Signals;
-use crate::{messages, tracks, unrelated};
+use crate::{messages, tracks, unrelated, window};
 
 pub fn run(
     arguments: &RewriteArguments,
@@ -51,18 +52,40 @@ pub fn run(
         None => wrong_usage("rewrite", "name the trace to write with -o OUT, or use --dry-run"),
     };
     let begun = Instant::now();
+    let window = arguments.window.is_any().then_some(&arguments.window);
+    if window.is_none() && arguments.window.margin.is_some() {
+        wrong_usage(
+            "rewrite",
+            "--margin widens a window; say which: --during, --slice, or --from and --to",
+        );
+    }
     let tracks = &arguments.settings.tracks;
+    let has_tracks = !tracks.track.is_empty() || tracks.marks;
+    if window.is_some() && has_tracks {
+        wrong_usage(
+            "rewrite",
+            "--track and --marks add to a whole trace: cut it first, and then add them to the result",
+        );
+    }
     if let RewriteTo::File(path) = to
-        && (!tracks.track.is_empty() || tracks.marks)
+        && has_tracks
         && !arguments.force
         && path.exists()
     {
         return Err(RewriteError::Exists { path: path.to_owned() }.into());
     }
     let how = (arguments.progress, signals);
-    let found = tracks::find(tracks, &arguments.traces, &sources, &options, how)?;
-    let rewritten =
-        monitored(&sources, to, (&options, found.as_ref()), arguments.progress, signals)?;
+    let rewritten = match window {
+        None => {
+            let found = tracks::find(tracks, &arguments.traces, &sources, &options, how)?;
+            monitored(&sources, to, (&options, found.as_ref()), arguments.progress, signals)?
+        }
+        Some(window) => ended(shown(arguments.progress, signals, |monitor| {
+            let choose =
+                |path: &Path| window::chosen(path, window).map_err(|why| format!("{why:#}"));
+            timebase_import::cut(&sources, to, &options, choose, monitor)
+        })?)?,
+    };
     match is_json {
         true => writeln!(out, "{}", json(&rewritten))?,
         false => {
@@ -110,12 +133,22 @@ pub fn monitored(
     if sources.contains(&Source::Stdin) && io::stdin().is_terminal() {
         bail!("standard input is a terminal; pipe a trace into it");
     }
+    ended(shown(progress, signals, |monitor| {
+        timebase_import::rewrite_with(sources, to, options, found, monitor)
+    })?)
+}
+
+/// Runs with a progress display, so that Ctrl-C stops it.
+fn shown<T>(
+    progress: Progress,
+    signals: &Signals,
+    run: impl FnOnce(&Monitor) -> T,
+) -> anyhow::Result<T> {
     let monitor = Arc::new(Monitor::default());
-    let rewritten = signals.during_import(&monitor, || {
-        progress::shown(progress, &monitor, None, || {
-            timebase_import::rewrite_with(sources, to, options, found, &monitor)
-        })
-    })?;
+    signals.during_import(&monitor, || progress::shown(progress, &monitor, None, || run(&monitor)))
+}
+
+fn ended(rewritten: Result<Rewritten, RewriteError>) -> anyhow::Result<Rewritten> {
     match rewritten {
         // The reader of the pipe is gone, which is no failure.
         Err(RewriteError::Write { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -165,6 +198,14 @@ fn json(rewritten: &Rewritten) -> Value {
         "unmet": unmet.collect::<Vec<_>>(),
         "unlike": unlike.collect::<Vec<_>>(),
         "tracks": tracks.collect::<Vec<_>>(),
+        "cut": rewritten.cut.as_ref().map(|cut| json!({
+            "from": cut.window.from,
+            "to": cut.window.to,
+            "trace_from": cut.of.from,
+            "trace_to": cut.of.to,
+            "carried": cut.carried,
+            "added": cut.added,
+        })),
         "source_bytes": rewritten.source_bytes,
         "written_bytes": rewritten.written_bytes,
     })
@@ -185,6 +226,7 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
         lines.push(("times", format!("on {}, to the nanosecond", rewritten.trace_time_clock)));
     } else {
         lines.push(("packets", format!("{count} of {packets} {written}")));
+        lines.extend(rewritten.cut.as_ref().map(|cut| ("cut", cut_out(cut))));
         lines.push(("times", times(rewritten)));
     }
     if rewritten.unplaced > 0 {
@@ -233,6 +275,23 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
         let _ = write!(screen, "\nNext: timebase view {}", quoted_path(&output));
     }
     screen
+}
+
+/// The part of the time that was cut out, and what it needed from before.
+fn cut_out(cut: &Cut) -> String {
+    let seconds = |window: &Window| {
+        let ns = window.to.saturating_sub(window.from).max(0);
+        format!("{:.3} s", ns as f64 / 1e9)
+    };
+    let carried = counted(cut.carried, ["packet", "packets"]);
+    let added = counted(cut.added, ["packet", "packets"]);
+    format!(
+        "{} of {}, from {} to {}; {carried} from before for the state at its begin, {added} added",
+        seconds(&cut.window),
+        seconds(&cut.of),
+        cut.window.from,
+        cut.window.to
+    )
 }
 
 /// The clock of the times, and the number of times that it moves.

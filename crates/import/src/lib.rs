@@ -91,7 +91,8 @@ pub use import::{import, import_into};
 pub use options::{Conversion, Options, Views};
 pub use ranks::rank;
 pub use rewrite::{
-    LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unlike, Unmet, rewrite, rewrite_with,
+    Cut, LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unlike, Unmet, Window, cut, rewrite,
+    rewrite_with,
 };
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};

@@ -224,6 +224,8 @@ def rewrite(
     *,
     conversion: str = "nearest",
     manifest: Optional[Manifest] = None,
+    start: Optional[Union[int, str]] = None,
+    end: Optional[Union[int, str]] = None,
     merge: bool = False,
     force: bool = False,
     max_size: Optional[Union[int, str]] = None,
@@ -240,6 +242,9 @@ def rewrite(
     `marks` adds losses, rows that may be wrong, and errors of clocks. A trace in Chrome's JSON format becomes a Perfetto
     trace.
 
+    `start` and `end` cut a part out: from the one to before the other, as trace time in nanoseconds, or as a date and a
+    time. The new trace has the state at `start`: names, open slices, running threads, last values.
+
     Returns the summary. Counts are of packets, if nothing else is said:
 
     - ``files``, ``packets``: what was read; ``written``: what was written; ``unresolved``: those without a known
@@ -253,6 +258,8 @@ def rewrite(
     - ``unlike``: a mapping for each kind of things that differ in what was made of a JSON trace (``what``, ``count``)
     - ``tracks``: a mapping for each track that was added (``name``, ``rows``, ``left_out``, ``moved``, ``not_reached``)
     - ``source_bytes``, ``written_bytes``: sizes
+    - ``cut``: None, or the part that was cut out: ``from``, ``to``, and the trace's ``trace_from`` and ``trace_to``;
+      ``carried``: packets from before it; ``added``: packets that say what was known
 
     Raises `RewriteFailed` with the program's message, and warns of damage with a `TraceWarning`.
 
@@ -269,6 +276,10 @@ def rewrite(
         arguments.append("--force")
     if merge:
         arguments.append("--merge")
+    if start is not None:
+        arguments.append(f"--from={start}")
+    if end is not None:
+        arguments.append(f"--to={end}")
     if max_size is not None:
         arguments.append(f"--max-size={max_size}")
     for name, sql in (tracks or {}).items():

@@ -213,7 +213,7 @@ impl Query {
 }
 
 /// The trace time of an argument.
-fn time(
+pub fn time(
     database: &Connection,
     flag: &str,
     given: Option<&TsArgument>,

@@ -1,6 +1,10 @@
 //! All readers, by the types of their packets.
 
 use timebase_schema::Table;
+use timebase_schema::fields::{
+    android_energy_estimation_breakdown as breakdown, entity_state_residency, gpu_counter_event,
+    gpu_render_stage_event, power_rails, vulkan_api_event,
+};
 use timebase_trace::Kept;
 use timebase_trace::wire::packet::{Header, PacketType};
 
@@ -31,6 +35,7 @@ use super::trace_stats::TraceStats;
 use super::track_event::TrackEvents;
 use super::translation_table::TranslationTables;
 use super::vulkan_memory::VulkanMemoryEvents;
+use super::windowing::Windowed::{self, *};
 use crate::output::{Counter, Fault, Rows};
 use crate::place::{CountsFor, SettledEvent, Snapshot};
 
@@ -44,9 +49,10 @@ macro_rules! reader_type {
     };
 }
 
-/// Declares the readers: the form of each parsed payload, its reader and its packet type.
+/// Declares the readers: the form of each parsed payload, its reader, its packet type, and what a window does
+/// with it.
 macro_rules! declare {
-    ($($name:ident: $reader:ty = $packet_type:ident,)*) => {
+    ($($name:ident: $reader:ty = $packet_type:ident => $window:expr,)*) => {
 
         /// The readers with their state.
         #[derive(Debug, Default)]
@@ -115,6 +121,17 @@ macro_rules! declare {
             }
         }
 
+        /// What a window does with the packets of a type; `None` if the type has no reader.
+        pub(crate) fn windowed(packet_type: PacketType) -> Option<Windowed> {
+            match packet_type {
+                $(PacketType::$packet_type => Some($window),)*
+                _ => None,
+            }
+        }
+
+        #[cfg(test)]
+        const WINDOWED: &[(&str, Windowed)] = &[$((stringify!($name), $window),)*];
+
         #[cfg(test)]
         const TIMES: &[(&str, Times)] = &[$((stringify!($name), <$reader as Reader>::TIMES),)*];
 
@@ -172,67 +189,67 @@ macro_rules! declare {
 
 /// Gives readers of several packet types their type.
 macro_rules! readers {
-    ($($name:ident: $reader:ident $(<$any:tt>)? = $packet_type:ident,)*) => {
-        declare! { $($name: reader_type!($reader, $packet_type $(, $any)?) = $packet_type,)* }
+    ($($name:ident: $reader:ident $(<$any:tt>)? = $packet_type:ident => $window:expr,)*) => {
+        declare! { $($name: reader_type!($reader, $packet_type $(, $any)?) = $packet_type => $window,)* }
     };
 }
 
 readers! {
-    Ftrace: Ftrace = FTRACE_EVENTS,
-    ClockSnapshot: Snapshots = CLOCK_SNAPSHOT,
-    AndroidLog: AndroidLog = ANDROID_LOG,
-    ExtensionDescriptor: Extensions = EXTENSION_DESCRIPTOR,
-    TraceUuid: TraceUuids = TRACE_UUID,
-    SystemInfo: SystemInfos = SYSTEM_INFO,
-    CpuInfo: CpuInfos = CPU_INFO,
-    ServiceEvent: ServiceEvents = SERVICE_EVENT,
-    FtraceStats: FtraceStats = FTRACE_STATS,
-    TraceConfig: TraceConfigs = TRACE_CONFIG,
-    TraceStats: TraceStats = TRACE_STATS,
-    TraceAttributes: TraceAttributes = TRACE_ATTRIBUTES,
-    Trigger: Triggers = TRIGGER,
-    CloneSnapshotTrigger: Ordered<_> = CLONE_SNAPSHOT_TRIGGER,
-    ChromeTrigger: Ordered<_> = CHROME_TRIGGER,
-    ChromeEvents: Ordered<_> = CHROME_EVENTS,
-    ChromeMetadata: ChromeMetadata = CHROME_METADATA,
-    ChromeBenchmarkMetadata: BenchmarkMetadata = CHROME_BENCHMARK_METADATA,
-    UiState: UiStates = UI_STATE,
-    TranslationTable: TranslationTables = TRANSLATION_TABLE,
-    RangeOfInterest: RangesOfInterest = TRACK_EVENT_RANGE_OF_INTEREST,
-    ProcessTree: ProcessTrees = PROCESS_TREE,
-    SysStats: Observed<_> = SYS_STATS,
-    ProcessStats: Observed<_> = PROCESS_STATS,
-    ProfilePacket: HeapProfiles = PROFILE_PACKET,
-    Battery: Observed<_> = BATTERY,
-    PowerRails: PowerRails = POWER_RAILS,
-    ProcessDescriptor: Observed<_> = PROCESS_DESCRIPTOR,
-    TrackEvent: TrackEvents = TRACK_EVENT,
-    ThreadDescriptor: ThreadDescriptors = THREAD_DESCRIPTOR,
-    GpuCounterEvent: GpuCounterEvents = GPU_COUNTER_EVENT,
-    GpuRenderStageEvent: RenderStages = GPU_RENDER_STAGE_EVENT,
-    StreamingProfile: StreamingProfiles = STREAMING_PROFILE_PACKET,
-    TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR,
-    ModuleSymbols: Profiled<_> = MODULE_SYMBOLS,
-    VulkanMemoryEvent: VulkanMemoryEvents = VULKAN_MEMORY_EVENT,
-    GpuLog: Observed<_> = GPU_LOG,
-    VulkanApiEvent: Observed<_> = VULKAN_API_EVENT,
-    PerfSample: Profiled<_> = PERF_SAMPLE,
-    SmapsPacket: Profiled<_> = SMAPS_PACKET,
-    InitialDisplayState: Observed<_> = INITIAL_DISPLAY_STATE,
-    GpuMemTotalEvent: Observed<_> = GPU_MEM_TOTAL_EVENT,
-    FrameTimelineEvent: FrameEvents = FRAME_TIMELINE_EVENT,
-    EnergyBreakdown: EnergyBreakdowns = ANDROID_ENERGY_ESTIMATION_BREAKDOWN,
-    AndroidSystemProperty: SystemProperties = ANDROID_SYSTEM_PROPERTY,
-    EntityStateResidency: EntityStates = ENTITY_STATE_RESIDENCY,
-    GenericTaskState: Observed<_> = GENERIC_KERNEL_TASK_STATE_EVENT,
-    GenericCpuFrequency: Observed<_> = GENERIC_KERNEL_CPU_FREQ_EVENT,
-    CpuPerUidData: Observed<_> = CPU_PER_UID_DATA,
-    GenericTaskRename: Observed<_> = GENERIC_KERNEL_TASK_RENAME_EVENT,
-    GenericProcessTree: Observed<_> = GENERIC_KERNEL_PROCESS_TREE,
-    GpuInfo: Observed<_> = GPU_INFO,
-    GenericGpuFrequency: Observed<_> = GENERIC_GPU_FREQUENCY_EVENT,
-    StackSample: Profiled<_> = STACK_SAMPLE,
-    RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC,
+    Ftrace: Ftrace = FTRACE_EVENTS => KernelEvents,
+    ClockSnapshot: Snapshots = CLOCK_SNAPSHOT => Snapshot,
+    AndroidLog: AndroidLog = ANDROID_LOG => LogLines,
+    ExtensionDescriptor: Extensions = EXTENSION_DESCRIPTOR => Always,
+    TraceUuid: TraceUuids = TRACE_UUID => Always,
+    SystemInfo: SystemInfos = SYSTEM_INFO => Always,
+    CpuInfo: CpuInfos = CPU_INFO => Always,
+    ServiceEvent: ServiceEvents = SERVICE_EVENT => Always,
+    FtraceStats: FtraceStats = FTRACE_STATS => Always,
+    TraceConfig: TraceConfigs = TRACE_CONFIG => Always,
+    TraceStats: TraceStats = TRACE_STATS => Always,
+    TraceAttributes: TraceAttributes = TRACE_ATTRIBUTES => Always,
+    Trigger: Triggers = TRIGGER => ByTime,
+    CloneSnapshotTrigger: Ordered<_> = CLONE_SNAPSHOT_TRIGGER => ByTime,
+    ChromeTrigger: Ordered<_> = CHROME_TRIGGER => ByTime,
+    ChromeEvents: Ordered<_> = CHROME_EVENTS => ByTime,
+    ChromeMetadata: ChromeMetadata = CHROME_METADATA => Always,
+    ChromeBenchmarkMetadata: BenchmarkMetadata = CHROME_BENCHMARK_METADATA => Always,
+    UiState: UiStates = UI_STATE => Always,
+    TranslationTable: TranslationTables = TRANSLATION_TABLE => Always,
+    RangeOfInterest: RangesOfInterest = TRACK_EVENT_RANGE_OF_INTEREST => Always,
+    ProcessTree: ProcessTrees = PROCESS_TREE => ByTime,
+    SysStats: Observed<_> = SYS_STATS => ByTime,
+    ProcessStats: Observed<_> = PROCESS_STATS => ByTime,
+    ProfilePacket: HeapProfiles = PROFILE_PACKET => HeapDumps,
+    Battery: Observed<_> = BATTERY => ByTime,
+    PowerRails: PowerRails = POWER_RAILS => Described(&[power_rails::RAIL_DESCRIPTOR, power_rails::SESSION_UUID]),
+    ProcessDescriptor: Observed<_> = PROCESS_DESCRIPTOR => Always,
+    TrackEvent: TrackEvents = TRACK_EVENT => TrackEvent,
+    ThreadDescriptor: ThreadDescriptors = THREAD_DESCRIPTOR => Always,
+    GpuCounterEvent: GpuCounterEvents = GPU_COUNTER_EVENT => Described(&[gpu_counter_event::COUNTER_DESCRIPTOR, gpu_counter_event::GPU_ID]),
+    GpuRenderStageEvent: RenderStages = GPU_RENDER_STAGE_EVENT => Described(&[gpu_render_stage_event::SPECIFICATIONS, gpu_render_stage_event::GPU_ID]),
+    StreamingProfile: StreamingProfiles = STREAMING_PROFILE_PACKET => StreamedSamples,
+    TrackDescriptor: TrackDescriptors = TRACK_DESCRIPTOR => Always,
+    ModuleSymbols: Profiled<_> = MODULE_SYMBOLS => Always,
+    VulkanMemoryEvent: VulkanMemoryEvents = VULKAN_MEMORY_EVENT => ByTime,
+    GpuLog: Observed<_> = GPU_LOG => ByTime,
+    VulkanApiEvent: Observed<_> = VULKAN_API_EVENT => Described(&[vulkan_api_event::VK_DEBUG_UTILS_OBJECT_NAME]),
+    PerfSample: Profiled<_> = PERF_SAMPLE => ByTime,
+    SmapsPacket: Profiled<_> = SMAPS_PACKET => ByTime,
+    InitialDisplayState: Observed<_> = INITIAL_DISPLAY_STATE => ByTime,
+    GpuMemTotalEvent: Observed<_> = GPU_MEM_TOTAL_EVENT => ByTime,
+    FrameTimelineEvent: FrameEvents = FRAME_TIMELINE_EVENT => ByTime,
+    EnergyBreakdown: EnergyBreakdowns = ANDROID_ENERGY_ESTIMATION_BREAKDOWN => Described(&[breakdown::ENERGY_CONSUMER_DESCRIPTOR]),
+    AndroidSystemProperty: SystemProperties = ANDROID_SYSTEM_PROPERTY => ByTime,
+    EntityStateResidency: EntityStates = ENTITY_STATE_RESIDENCY => Described(&[entity_state_residency::POWER_ENTITY_STATE]),
+    GenericTaskState: Observed<_> = GENERIC_KERNEL_TASK_STATE_EVENT => ByTime,
+    GenericCpuFrequency: Observed<_> = GENERIC_KERNEL_CPU_FREQ_EVENT => ByTime,
+    CpuPerUidData: Observed<_> = CPU_PER_UID_DATA => ByTime,
+    GenericTaskRename: Observed<_> = GENERIC_KERNEL_TASK_RENAME_EVENT => Always,
+    GenericProcessTree: Observed<_> = GENERIC_KERNEL_PROCESS_TREE => Always,
+    GpuInfo: Observed<_> = GPU_INFO => Always,
+    GenericGpuFrequency: Observed<_> = GENERIC_GPU_FREQUENCY_EVENT => ByTime,
+    StackSample: Profiled<_> = STACK_SAMPLE => ByTime,
+    RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC => Always,
 }
 
 /// The recorder's counters that every machine of a file has, even if they count nothing.
@@ -280,6 +297,17 @@ mod tests {
                 ("TrackDescriptor", Times::References),
                 ("VulkanMemoryEvent", Times::Inside),
             ]
+        );
+    }
+
+    #[test]
+    fn ct3_readers_whose_packets_are_not_only_kept_by_their_time_are_known() {
+        let is_special = |(_, window): &&(&str, Windowed)| *window != ByTime;
+        let special = WINDOWED.iter().filter(is_special).map(|(name, _)| *name);
+        // To add a reader here, say in docs/rules/rewrite.md what a window does with its packets.
+        assert_eq!(
+            special.collect::<Vec<_>>().join(" "),
+            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent EnergyBreakdown EntityStateResidency GenericTaskRename GenericProcessTree GpuInfo RemoteClockSync"
         );
     }
 }

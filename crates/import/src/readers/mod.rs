@@ -32,8 +32,9 @@ mod trace_stats;
 mod track_event;
 mod translation_table;
 mod vulkan_memory;
+mod windowing;
 
-pub(crate) use all::{Parsed, Readers, counters_of_machines, faults_of_machines};
+pub(crate) use all::{Parsed, Readers, counters_of_machines, faults_of_machines, windowed};
 pub(crate) use context::{ImportContext, JsonTime};
 pub(crate) use corrupt::Corrupt;
 pub(crate) use events::{EventSink, Latest};
@@ -43,3 +44,4 @@ pub(crate) use retiming::{
     Fixed, References, Retime, Retimed, Rewritten, fields, put_bytes, put_number,
 };
 pub(crate) use sequences::Writers;
+pub(crate) use windowing::Windowed;

@@ -30,6 +30,13 @@ struct Member {
     packing: Packing,
 }
 
+/// The manifest of a zip: its name, its place among the files that were read, and its text.
+pub(crate) struct Statement {
+    pub name: String,
+    pub id: Option<usize>,
+    pub text: String,
+}
+
 impl Members {
     pub fn new(scratch: &Scratch) -> Members {
         Members { scratch: scratch.clone(), written: Vec::new() }
@@ -72,20 +79,35 @@ impl Members {
     /// # Errors
     ///
     /// If the disk or a limit does not take it.
-    pub fn zip(mut self, several: Several, file: Written, quota: &Quota) -> io::Result<Counted> {
+    pub fn zip(self, several: Several, file: Written, quota: &Quota) -> io::Result<Counted> {
+        let (name, id) = (several.name.clone(), several.id);
+        let is_written = |name: &str| self.written.iter().any(|member| member.name == name);
+        let text = several.text(is_written);
+        self.zip_with(&Statement { name, id, text }, file, quota)
+    }
+
+    /// Writes all of them into a zip, with a manifest as it is.
+    ///
+    /// # Errors
+    ///
+    /// If the disk or a limit does not take it.
+    pub fn zip_with(
+        mut self,
+        manifest: &Statement,
+        file: Written,
+        quota: &Quota,
+    ) -> io::Result<Counted> {
+        let Statement { name, id, text: manifest } = manifest;
         let writer = BufWriter::with_capacity(BUFFER, Counted::new(file, quota));
         let mut zip = ZipWriter::new(writer);
         self.written.sort_by_key(|member| member.id);
-        let (name, id) = (several.name.clone(), several.id);
-        let is_written = |name: &str| self.written.iter().any(|member| member.name == name);
-        let manifest = several.text(is_written);
         let is_before = |member: &Member| id.is_none_or(|id| member.id < id);
         let behind = self.written.partition_point(is_before);
         let behind = self.written.split_off(behind);
         for member in self.written {
             put(&mut zip, member)?;
         }
-        zip.start_file(&name, options(Packing::Plain, manifest.len() as u64))?;
+        zip.start_file(name, options(Packing::Plain, manifest.len() as u64))?;
         zip.write_all(manifest.as_bytes())?;
         for member in behind {
             put(&mut zip, member)?;

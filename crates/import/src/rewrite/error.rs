@@ -69,6 +69,8 @@ pub enum RewriteError {
         "{source_name} changed while timebase read it, more than once; nothing was written. Rewrite it again when nothing writes to it, or rewrite a copy"
     )]
     Changed { source_name: String },
+    #[error("{why}")]
+    Window { why: String },
 }
 
 /// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.

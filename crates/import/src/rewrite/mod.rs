@@ -10,6 +10,7 @@
 //! | the output of several files | `several.rs`, `archive.rs` |
 //! | traces in Chrome's JSON format | `converted.rs`, and the room `emit` |
 //! | the counts of the summary | `tally.rs` |
+//! | the part of a trace that is cut out | `cut/` |
 //!
 //! # Design
 //!
@@ -32,6 +33,7 @@
 mod archive;
 mod behind;
 mod converted;
+mod cut;
 mod error;
 mod header;
 mod inverse;
@@ -84,6 +86,7 @@ use crate::readers::PacketSchema;
 use crate::subjects::Wanted;
 use crate::verdict::Verdict;
 
+pub use cut::{Cut, Window};
 pub use error::RewriteError;
 pub use tally::{LeftOut, Moved, Rewritten, Unlike, Unmet};
 
@@ -167,6 +170,96 @@ pub fn rewrite_with(
         limits,
     };
     job.run(new, to)
+}
+
+/// Rewrites traces as [`rewrite()`] does, and cuts a window out of the result (rules CT). `choose` gets the path of a
+/// database of the whole trace, and chooses the window, or says why it cannot.
+///
+/// ```
+/// use timebase_import::{Monitor, Options, RewriteTo, Source, Window, cut};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let out = directory.path().join("out.pftrace");
+/// let trace = Source::File("../../tests/data/nearest.pftrace".into());
+/// let (options, monitor) = (Options::default(), Monitor::default());
+/// let window = Window { from: 0, to: 1_000_000_000_000 };
+/// let cut = cut(&[trace], RewriteTo::File(&out), &options, |_| Ok(window), &monitor)?;
+/// assert_eq!(cut.cut.map(|cut| cut.window), Some(window));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`RewriteError`] says what was wrong. The destination is then as it was before.
+pub fn cut(
+    sources: &[Source],
+    to: RewriteTo<'_>,
+    options: &Options,
+    choose: impl FnOnce(&Path) -> Result<Window, String>,
+    monitor: &Monitor,
+) -> Result<Rewritten, RewriteError> {
+    let limits = Limits::new(options);
+    let path = to.path();
+    let failed = |error| RewriteError::Write { path: path.clone(), error };
+    let new = match to {
+        RewriteTo::File(path) => create(path, sources, options.overwrite)?,
+        RewriteTo::Writer(_) | RewriteTo::Nowhere => {
+            NewFile::at(&std::env::temp_dir().join("cut")).map_err(failed)?
+        }
+    };
+    let directory = new.directory();
+    let (whole, database) = (directory.join("whole"), directory.join("whole.db"));
+    let told = rewrite(sources, RewriteTo::File(&whole), options, monitor)?;
+    let of_import = Options {
+        max_size: options.max_size,
+        max_memory: options.max_memory,
+        ..Options::default()
+    };
+    crate::import::import(&[Source::File(whole.clone())], &database, &of_import, monitor)?;
+    let window = choose(&database).map_err(|why| RewriteError::Window { why })?;
+    let names = sources.iter().map(|source| match source {
+        Source::File(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        other => Some(other.to_string()),
+    });
+    let job = cut::Job {
+        whole: &whole,
+        database: &database,
+        window,
+        source: names.flatten().collect::<Vec<_>>().join(", "),
+        sha256: told.sha256.join(", "),
+        scratch: &Scratch::new(directory, &limits.disk),
+        monitor,
+    };
+    let (packing, file) = match &to {
+        RewriteTo::File(path) => (Packing::of_name(path), new.file().try_clone()),
+        RewriteTo::Writer(_) | RewriteTo::Nowhere => (Packing::Plain, new.file().try_clone()),
+    };
+    let done = job.run(Written::File(file.map_err(failed)?), packing);
+    let (output, counts, written) = done.map_err(|error| match error {
+        cut::Failed::Read(error) => RewriteError::Read(error),
+        cut::Failed::Write(error) if is_full(&error) => {
+            RewriteError::DiskFull { path: path.clone() }
+        }
+        cut::Failed::Write(error) => failed(error),
+    })?;
+    let (file, mut written_bytes) = output.finish().map_err(failed)?;
+    match (file, to) {
+        (Written::File(mut file), RewriteTo::Writer(writer)) => {
+            let copied = file.rewind().and_then(|()| io::copy(&mut file, writer));
+            copied.and_then(|_| writer.flush()).map_err(failed)?;
+        }
+        (_, RewriteTo::File(path)) => {
+            written_bytes = new.complete(options.overwrite).map_err(|error| {
+                let path = path.to_path_buf();
+                match error.kind() {
+                    ErrorKind::AlreadyExists => RewriteError::Exists { path },
+                    _ => RewriteError::Write { path, error },
+                }
+            })?;
+        }
+        _ => {}
+    }
+    Ok(Rewritten { written, written_bytes, cut: Some(counts), ..told })
 }
 
 /// The traces to rewrite, and the limits.
@@ -530,6 +623,7 @@ impl Job<'_> {
             files: read.len() as u64,
             source_bytes: read.iter().map(|file| file.digest.size).sum(),
             written_bytes,
+            sha256: read.iter().filter_map(|file| file.digest.sha256.clone()).collect(),
             warnings,
             tracks: self.found.map(|found| found.told().to_vec()).unwrap_or_default(),
             ..others.times.tally.told()

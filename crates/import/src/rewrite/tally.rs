@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::emit::FoundTrack;
 use crate::readers::Fixed;
+use crate::rewrite::cut::Cut;
 
 /// The results of a rewrite.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,6 +37,10 @@ pub struct Rewritten {
     pub source_bytes: u64,
     /// The size of the output in bytes.
     pub written_bytes: u64,
+    /// The SHA-256 of each file that was read.
+    pub sha256: Vec<String>,
+    /// The part that was cut out, if not all of the trace was wanted.
+    pub cut: Option<Cut>,
     /// Warnings for the user about the source.
     pub warnings: Vec<String>,
     /// The files whose clocks have no relation to the clocks of the files before, so that the order

@@ -1,0 +1,411 @@
+//! The events of a bundle that a cut keeps (rules CT1, CT2k).
+
+use timebase_descriptor::field::Value;
+use timebase_schema::fields::{
+    ftrace_event as event, ftrace_event_bundle as field,
+    ftrace_event_bundle_compact_sched as column, print_ftrace_event as print,
+    sched_switch_ftrace_event as switch, sched_waking_ftrace_event as waking,
+};
+
+use crate::compact::Put;
+use crate::message::Message;
+use crate::readers::{fields, put_bytes, put_number};
+use crate::rewrite::cut::plan::{Kernel, KernelEvent, Prev};
+use crate::rewrite::cut::window::Window;
+
+/// A bundle, and the events of it that stay.
+pub(super) struct Bundle<'a> {
+    pub payload: &'a [u8],
+    pub window: Window,
+    /// The difference of trace time to the readings of the bundle.
+    pub offset: i64,
+    /// The events from before the window.
+    pub carried: &'a [KernelEvent],
+    /// Whether the bundle stays although it has no event: it has the times from which its CPU recorded (rule O6).
+    pub stays: bool,
+}
+
+/// The columns of switches, and of wakings.
+const SWITCHES: [u32; 5] = [
+    column::SWITCH_TIMESTAMP,
+    column::SWITCH_PREV_STATE,
+    column::SWITCH_NEXT_PID,
+    column::SWITCH_NEXT_PRIO,
+    column::SWITCH_NEXT_COMM_INDEX,
+];
+const WAKINGS: [u32; 6] = [
+    column::WAKING_TIMESTAMP,
+    column::WAKING_PID,
+    column::WAKING_TARGET_CPU,
+    column::WAKING_PRIO,
+    column::WAKING_COMM_INDEX,
+    column::WAKING_COMMON_FLAGS,
+];
+
+/// The outcome for a bundle.
+pub(super) enum Kept {
+    All,
+    Some(Vec<u8>),
+    None,
+}
+
+/// The fate of an event.
+enum Fate<'a> {
+    Stays,
+    Goes,
+    Carried(&'a Kernel),
+}
+
+/// The events of a bundle, as far as they were read.
+#[derive(Default)]
+struct Events {
+    kept: u64,
+    dropped: u64,
+    changed: u64,
+    /// The earliest event, and the earliest one that stays.
+    first: Option<u64>,
+    first_kept: Option<u64>,
+    last: Option<u64>,
+    /// Events that were in columns, the last one first.
+    plain: Vec<(u64, Vec<u8>)>,
+}
+
+impl Events {
+    /// Writes the events that were in columns up to a time.
+    fn plain_until(&mut self, timestamp: u64, out: &mut Vec<u8>) {
+        while self.plain.last().is_some_and(|(at, _)| *at <= timestamp) {
+            if let Some((_, plain)) = self.plain.pop() {
+                put_bytes(out, field::EVENT, &plain);
+            }
+        }
+    }
+
+    fn count(&mut self, timestamp: u64, stays: bool) {
+        let least =
+            |known: Option<u64>| Some(known.map_or(timestamp, |known| known.min(timestamp)));
+        self.first = least(self.first);
+        self.last = self.last.max(Some(timestamp));
+        match stays {
+            true => {
+                self.first_kept = least(self.first_kept);
+                self.kept += 1;
+            }
+            false => self.dropped += 1,
+        }
+    }
+}
+
+impl Bundle<'_> {
+    /// Keeps the events of the window and those that are carried over. Also returns the time of the last event.
+    pub fn cut(&self) -> (Kept, Option<i64>) {
+        let mut events = Events::default();
+        let kept = self.kept(&mut events);
+        (kept, events.last.map(|last| self.ts(last)))
+    }
+
+    fn kept(&self, events: &mut Events) -> Kept {
+        let mut out = Vec::with_capacity(self.payload.len());
+        let mut describes = self.stays;
+        let compact: Vec<&[u8]> = Message(self.payload).each(field::COMPACT_SCHED).collect();
+        let compact = Compact::of(&compact);
+        let columns = compact.map(|compact| self.compact(&compact, events));
+        events.plain.sort_by_key(|(timestamp, _)| std::cmp::Reverse(*timestamp));
+        for (number, value, bytes) in fields(self.payload) {
+            match (number, value) {
+                (field::EVENT, Value::Bytes(one)) => self.event(one, bytes, events, &mut out),
+                (field::COMPACT_SCHED | field::LOST_EVENTS, _) => {}
+                _ => {
+                    describes |= number == field::GENERIC_EVENT_DESCRIPTORS;
+                    out.extend_from_slice(bytes);
+                }
+            }
+        }
+        events.plain_until(u64::MAX, &mut out);
+        if let Some(columns) = columns.filter(|columns| !columns.is_empty()) {
+            put_bytes(&mut out, field::COMPACT_SCHED, &columns);
+        }
+        if events.dropped == 0 && events.changed == 0 {
+            return match describes || events.kept > 0 {
+                true => Kept::All,
+                false => Kept::None,
+            };
+        }
+        if events.kept == 0 && !describes {
+            return Kept::None;
+        }
+        if events.first == events.first_kept {
+            for (number, _, bytes) in fields(self.payload) {
+                if number == field::LOST_EVENTS {
+                    out.extend_from_slice(bytes);
+                }
+            }
+        }
+        Kept::Some(out)
+    }
+
+    fn ts(&self, timestamp: u64) -> i64 {
+        (timestamp as i64).wrapping_add(self.offset)
+    }
+
+    fn fate(&self, timestamp: u64, fits: impl Fn(&Kernel) -> bool) -> Fate<'_> {
+        let ts = self.ts(timestamp);
+        if self.window.contains(ts) {
+            return Fate::Stays;
+        }
+        let carried = self.carried.iter().find(|event| event.ts == ts && fits(&event.kind));
+        carried.map_or(Fate::Goes, |event| Fate::Carried(&event.kind))
+    }
+
+    fn event(&self, one: &[u8], bytes: &[u8], events: &mut Events, out: &mut Vec<u8>) {
+        let message = Message(one);
+        let Some(timestamp) = message.number(event::TIMESTAMP) else {
+            // It has no time and makes nothing.
+            events.dropped += 1;
+            return;
+        };
+        let fate = self.fate(timestamp, |kind| is_such(message, kind));
+        events.count(timestamp, !matches!(fate, Fate::Goes));
+        if !matches!(fate, Fate::Goes) {
+            events.plain_until(timestamp, out);
+        }
+        match fate {
+            Fate::Goes => {}
+            Fate::Carried(Kernel::Switch { prev: None, .. })
+                if let Some(changed) = without_prev(message) =>
+            {
+                events.changed += 1;
+                put_bytes(out, field::EVENT, &changed);
+            }
+            Fate::Stays | Fate::Carried(_) => out.extend_from_slice(bytes),
+        }
+    }
+
+    /// The columns of the events that stay in them.
+    fn compact(&self, compact: &Compact<'_>, events: &mut Events) -> Vec<u8> {
+        let mut kept = [Vec::new(), Vec::new()];
+        for (row, &timestamp) in compact.switches[0].iter().enumerate() {
+            let fate = self.fate(timestamp, |kind| matches!(kind, Kernel::Switch { .. }));
+            events.count(timestamp, !matches!(fate, Fate::Goes));
+            match fate {
+                Fate::Goes => {}
+                Fate::Carried(Kernel::Switch { prev, is_first: false }) => {
+                    events.changed += 1;
+                    let plain = compact.switch(row, timestamp, prev.as_ref());
+                    events.plain.push((timestamp, plain));
+                }
+                Fate::Stays | Fate::Carried(_) => kept[0].push(row),
+            }
+        }
+        for (row, &timestamp) in compact.wakings[0].iter().enumerate() {
+            let pid = compact.wakings[1].get(row).copied();
+            let fits = |kind: &Kernel| matches!(kind, Kernel::Waking { wakee, .. } if pid.map(|pid| pid as u32) == Some(*wakee));
+            let fate = self.fate(timestamp, fits);
+            events.count(timestamp, !matches!(fate, Fate::Goes));
+            match fate {
+                Fate::Carried(Kernel::Waking { waker, .. }) => {
+                    events.changed += 1;
+                    let plain = compact.waking(row, timestamp, *waker);
+                    events.plain.push((timestamp, plain));
+                }
+                Fate::Goes | Fate::Carried(_) => {}
+                Fate::Stays => kept[1].push(row),
+            }
+        }
+        compact.write(&kept)
+    }
+}
+
+/// Whether an event is of the kind that is carried.
+fn is_such(message: Message<'_>, kind: &Kernel) -> bool {
+    let has = |number| message.bytes(number).is_some();
+    let printed = || {
+        let buf = message.bytes(event::PRINT).and_then(|print| Message(print).bytes(print::BUF));
+        buf.and_then(|buf| buf.first().copied())
+    };
+    match kind {
+        Kernel::Switch { .. } => has(event::SCHED_SWITCH),
+        Kernel::Waking { wakee, .. } => {
+            let woken = message.bytes(event::SCHED_WAKING).map(|message| (message, waking::PID));
+            let begun = message.bytes(event::TASK_NEWTASK).map(|message| (message, waking::COMM));
+            let pid = woken.or(begun).and_then(|(message, pid)| Message(message).number(pid));
+            pid.map(|pid| pid as u32) == Some(*wakee)
+        }
+        Kernel::Slice => {
+            !has(event::SCHED_SWITCH)
+                && !has(event::SCHED_WAKING)
+                && !matches!(printed(), Some(b'C' | b'E'))
+        }
+        Kernel::Counter => {
+            !has(event::SCHED_SWITCH)
+                && !has(event::SCHED_WAKING)
+                && matches!(printed(), None | Some(b'C'))
+        }
+        Kernel::Named(field) => has(*field),
+    }
+}
+
+/// The event with the idle thread as the one that ran before; `None` if it is that already.
+fn without_prev(message: Message<'_>) -> Option<Vec<u8>> {
+    let old = Message(message.bytes(event::SCHED_SWITCH)?);
+    if old.number(switch::PREV_PID).unwrap_or(0) == 0 {
+        return None;
+    }
+    let mut new = Vec::new();
+    for (number, _, bytes) in fields(old.0) {
+        match number {
+            switch::PREV_COMM | switch::PREV_PID | switch::PREV_PRIO | switch::PREV_STATE => {}
+            _ => new.extend_from_slice(bytes),
+        }
+    }
+    put_number(&mut new, switch::PREV_PID, 0);
+    put_number(&mut new, switch::PREV_PRIO, 0);
+    put_number(&mut new, switch::PREV_STATE, 0);
+    let mut out = Vec::new();
+    for (number, _, bytes) in fields(message.0) {
+        match number {
+            event::PID => put_number(&mut out, event::PID, 0),
+            event::SCHED_SWITCH => put_bytes(&mut out, number, &new),
+            _ => out.extend_from_slice(bytes),
+        }
+    }
+    Some(out)
+}
+
+/// The columns of a bundle, with absolute times.
+struct Compact<'a> {
+    comms: Vec<&'a [u8]>,
+    switches: [Vec<u64>; 5],
+    wakings: [Vec<u64>; 6],
+}
+
+impl<'a> Compact<'a> {
+    fn of(messages: &[&'a [u8]]) -> Option<Compact<'a>> {
+        if messages.is_empty() {
+            return None;
+        }
+        let column = |number: u32| -> Vec<u64> {
+            messages.iter().flat_map(|message| Message(message).numbers(number)).collect()
+        };
+        let mut switches = SWITCHES.map(column);
+        let mut wakings = WAKINGS.map(column);
+        for times in [&mut switches[0], &mut wakings[0]] {
+            let mut last = 0u64;
+            for time in times {
+                last = last.wrapping_add(*time);
+                *time = last;
+            }
+        }
+        // Rows are as many as all columns have; flags may be missing.
+        let rows = |columns: &[Vec<u64>]| columns.iter().map(Vec::len).min().unwrap_or(0);
+        let (of_switches, of_wakings) = (rows(&switches), rows(&wakings[..5]));
+        switches.iter_mut().for_each(|column| column.truncate(of_switches));
+        wakings.iter_mut().for_each(|column| column.truncate(of_wakings));
+        let comms = messages.iter().flat_map(|message| Message(message).each(column::INTERN_TABLE));
+        Some(Compact { comms: comms.collect(), switches, wakings })
+    }
+
+    fn comm(&self, index: Option<&u64>) -> &'a [u8] {
+        let index = index.and_then(|index| usize::try_from(*index).ok());
+        index.and_then(|index| self.comms.get(index)).copied().unwrap_or_default()
+    }
+
+    /// A switch as an event of its own.
+    fn switch(&self, row: usize, timestamp: u64, prev: Option<&Prev>) -> Vec<u8> {
+        let [_, state, pid, prio, comm] = &self.switches;
+        let of = |column: &Vec<u64>| column.get(row).copied().unwrap_or(0);
+        let mut message = Vec::new();
+        if let Some(prev) = prev {
+            put_bytes(&mut message, switch::PREV_COMM, prev.comm.as_bytes());
+        }
+        put_number(&mut message, switch::PREV_PID, prev.map_or(0, |prev| prev.pid as u64));
+        put_number(&mut message, switch::PREV_PRIO, prev.map_or(0, |prev| prev.prio as u64));
+        put_number(&mut message, switch::PREV_STATE, if prev.is_some() { of(state) } else { 0 });
+        put_bytes(&mut message, switch::NEXT_COMM, self.comm(comm.get(row)));
+        put_number(&mut message, switch::NEXT_PID, of(pid));
+        put_number(&mut message, switch::NEXT_PRIO, of(prio));
+        let mut out = Vec::new();
+        put_number(&mut out, event::TIMESTAMP, timestamp);
+        put_number(&mut out, event::PID, prev.map_or(0, |prev| prev.pid as u64));
+        put_bytes(&mut out, event::SCHED_SWITCH, &message);
+        out
+    }
+
+    /// A waking as an event of its own.
+    fn waking(&self, row: usize, timestamp: u64, waker: i64) -> Vec<u8> {
+        let [_, pid, cpu, prio, comm, _] = &self.wakings;
+        let of = |column: &Vec<u64>| column.get(row).copied().unwrap_or(0);
+        let mut message = Vec::new();
+        put_bytes(&mut message, waking::COMM, self.comm(comm.get(row)));
+        put_number(&mut message, waking::PID, of(pid));
+        put_number(&mut message, waking::PRIO, of(prio));
+        put_number(&mut message, waking::SUCCESS, 1);
+        put_number(&mut message, waking::TARGET_CPU, of(cpu));
+        let mut out = Vec::new();
+        put_number(&mut out, event::TIMESTAMP, timestamp);
+        put_number(&mut out, event::PID, waker as u64);
+        put_bytes(&mut out, event::SCHED_WAKING, &message);
+        out
+    }
+
+    /// The rows that stay. Only the names that they use stay with them.
+    fn write(&self, [switches, wakings]: &[Vec<usize>; 2]) -> Vec<u8> {
+        let mut out = Vec::new();
+        if switches.is_empty() && wakings.is_empty() {
+            return out;
+        }
+        let mut names = Names { compact: self, used: Vec::new() };
+        let mut columns = Vec::new();
+        for (number, column) in SWITCHES.iter().zip(&self.switches) {
+            put_column(&mut columns, *number, column, switches, &mut names);
+        }
+        for (number, column) in WAKINGS.iter().zip(&self.wakings) {
+            put_column(&mut columns, *number, column, wakings, &mut names);
+        }
+        for index in &names.used {
+            put_bytes(&mut out, column::INTERN_TABLE, self.comm(Some(index)));
+        }
+        out.extend_from_slice(&columns);
+        out
+    }
+}
+
+/// The names that the rows use, in the order of their first use.
+struct Names<'a> {
+    compact: &'a Compact<'a>,
+    used: Vec<u64>,
+}
+
+impl Names<'_> {
+    fn index(&mut self, index: u64) -> u64 {
+        let is_known = usize::try_from(index).is_ok_and(|at| at < self.compact.comms.len());
+        if !is_known {
+            // It stays beyond the table.
+            return u64::from(u32::MAX);
+        }
+        let at = self.used.iter().position(|used| *used == index);
+        at.unwrap_or_else(|| {
+            self.used.push(index);
+            self.used.len() - 1
+        }) as u64
+    }
+}
+
+fn put_column(out: &mut Vec<u8>, number: u32, of: &[u64], rows: &[usize], names: &mut Names<'_>) {
+    let mut packed = Vec::new();
+    let mut last = 0u64;
+    for value in rows.iter().filter_map(|row| of.get(*row).copied()) {
+        let value = match number {
+            column::SWITCH_TIMESTAMP | column::WAKING_TIMESTAMP => {
+                let delta = value.wrapping_sub(last);
+                last = value;
+                delta
+            }
+            column::SWITCH_NEXT_COMM_INDEX | column::WAKING_COMM_INDEX => names.index(value),
+            _ => value,
+        };
+        Put(&mut packed).natural(value);
+    }
+    if !packed.is_empty() {
+        put_bytes(out, number, &packed);
+    }
+}

@@ -1,0 +1,623 @@
+//! The packets and events from before a window that the state at its begin comes from (rules CT2, CT2k, CT2p).
+//!
+//! # Design
+//!
+//! The whole trace is imported into a temporary database, and SQL asks it what was open, running, woken and last counted
+//! when the window begins. So one place, the trackers of the import, knows what state is. The answer is small: it has the
+//! open slices, tracks, CPUs and threads of one moment, and stays in memory. The alternative was to follow the state in
+//! the pass that writes, which would need all trackers a second time.
+//!
+//! A row says when it began, and mostly not by which event. So a plan has times, and the pass takes the events of that
+//! time which can make such a row.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, OptionalExtension, Params, named_params};
+use timebase_schema::fields::ftrace_event as event;
+
+use crate::rewrite::cut::track_event::Use;
+use crate::rewrite::cut::window::Window;
+
+/// What a packet is carried over for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carried {
+    /// It stays as it is.
+    Whole,
+    Event(Use),
+}
+
+/// A kernel event that is carried over.
+#[derive(Debug, Clone)]
+pub(super) struct KernelEvent {
+    pub ts: i64,
+    pub kind: Kernel,
+}
+
+/// The kinds of kernel events that are carried over.
+#[derive(Debug, Clone)]
+pub(super) enum Kernel {
+    /// The last switch of a CPU. A CPU's first one in the compact encoding starts nothing.
+    Switch {
+        prev: Option<Prev>,
+        is_first: bool,
+    },
+    /// The last time that a thread was woken.
+    Waking {
+        wakee: u32,
+        waker: i64,
+    },
+    Slice,
+    Counter,
+    /// An event of a queue, by its field in `FtraceEvent`.
+    Named(u32),
+}
+
+/// The thread that a CPU ran before a switch.
+#[derive(Debug, Clone)]
+pub(super) struct Prev {
+    pub pid: i64,
+    pub comm: String,
+    pub prio: i64,
+}
+
+/// The packets of a trace that stay although they are outside of a window.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub packets: BTreeMap<i64, Vec<Carried>>,
+    pub events: BTreeMap<i64, Vec<KernelEvent>>,
+    /// The packets with lines of logs in the window.
+    pub lines: BTreeSet<i64>,
+    /// The processes and threads of each machine when the window begins, and when it ends.
+    pub living: [BTreeMap<i64, Living>; 2],
+}
+
+/// The processes and threads of a machine at one time.
+#[derive(Debug, Default)]
+pub(super) struct Living {
+    pub processes: Vec<Process>,
+    pub threads: Vec<Thread>,
+}
+
+#[derive(Debug)]
+pub(super) struct Process {
+    pub pid: i64,
+    pub parent: i64,
+    pub name: Option<String>,
+    pub cmdline: Option<String>,
+    pub uid: Option<i64>,
+    pub start_ts: Option<i64>,
+    pub is_kthread: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub tid: i64,
+    pub pid: i64,
+    pub name: Option<String>,
+}
+
+/// Queues whose state is more than their open slice: the names of their tracks or slices, and their events.
+const QUEUES: [(&str, &[(&str, u32)]); 4] = [
+    (
+        "drm_sched_ring",
+        &[
+            ("drm_sched_job", event::DRM_SCHED_JOB),
+            ("drm_run_job", event::DRM_RUN_JOB),
+            ("drm_sched_process_job", event::DRM_SCHED_PROCESS_JOB),
+            ("drm_sched_job_queue", event::DRM_SCHED_JOB_QUEUE),
+            ("drm_sched_job_run", event::DRM_SCHED_JOB_RUN),
+            ("drm_sched_job_done", event::DRM_SCHED_JOB_DONE),
+        ],
+    ),
+    (
+        "drm_fence",
+        &[
+            ("dma_fence_init", event::DMA_FENCE_INIT),
+            ("dma_fence_emit", event::DMA_FENCE_EMIT),
+            ("dma_fence_signaled", event::DMA_FENCE_SIGNALED),
+        ],
+    ),
+    (
+        "wakesource_wakelock",
+        &[
+            ("wakeup_source_activate", event::WAKEUP_SOURCE_ACTIVATE),
+            ("wakeup_source_deactivate", event::WAKEUP_SOURCE_DEACTIVATE),
+        ],
+    ),
+    (
+        "binder",
+        &[
+            ("binder_transaction", event::BINDER_TRANSACTION),
+            ("binder_transaction_received", event::BINDER_TRANSACTION_RECEIVED),
+            ("binder_lock", event::BINDER_LOCK),
+            ("binder_locked", event::BINDER_LOCKED),
+            ("binder_unlock", event::BINDER_UNLOCK),
+            ("binder_transaction_alloc_buf", event::BINDER_TRANSACTION_ALLOC_BUF),
+            ("binder_command", event::BINDER_COMMAND),
+            ("binder_return", event::BINDER_RETURN),
+        ],
+    ),
+];
+
+impl Plan {
+    /// Asks a database.
+    pub fn of(conn: &Connection, window: Window) -> rusqlite::Result<Plan> {
+        let mut plan = Plan::default();
+        let asked = Asked { conn, window };
+        let from = named_params! {":from": window.from};
+        conn.prepare(OVER)?.execute(from)?;
+        asked.slices(&mut plan)?;
+        asked.names(&mut plan)?;
+        asked.states(&mut plan)?;
+        asked.counters(&mut plan)?;
+        asked.last_of_types(&mut plan)?;
+        asked.snapshots(&mut plan)?;
+        asked.heap_dumps(&mut plan)?;
+        asked.switches(&mut plan)?;
+        asked.wakings(&mut plan)?;
+        plan.lines = asked.lines()?;
+        plan.living = [asked.living(window.from)?, asked.living(window.to)?];
+        Ok(plan)
+    }
+
+    fn packet(&mut self, id: i64, carried: Carried) {
+        let known = self.packets.entry(id).or_default();
+        if !known.contains(&carried) {
+            known.push(carried);
+        }
+    }
+
+    fn event(&mut self, packet: i64, ts: i64, kind: Kernel) {
+        self.events.entry(packet).or_default().push(KernelEvent { ts, kind });
+    }
+}
+
+/// A database, and the window.
+struct Asked<'a> {
+    conn: &'a Connection,
+    window: Window,
+}
+
+/// The slices that reach into the window, and those that they are in.
+const OPEN_SLICES: &str = "
+    WITH RECURSIVE reaching (id) AS (
+      SELECT s.id FROM slice_record AS s
+      WHERE s.ts < :from
+        AND (s.ts + s.dur >= :from AND s.dur > 0 OR s.dur = -1 AND s.track_id NOT IN (SELECT id FROM temp.ended_track))
+    ),
+    stack (id) AS (
+      SELECT id FROM reaching
+      UNION
+      SELECT s.parent_id FROM stack JOIN slice_record AS s ON s.id = stack.id WHERE s.parent_id IS NOT NULL
+    )
+    SELECT s.id, s.ts, s.dur, s.packet_id, s.track_id, k.type,
+           (SELECT value FROM string WHERE string.id = s.name)
+    FROM stack JOIN slice_record AS s ON s.id = stack.id JOIN track_record AS k ON k.id = s.track_id";
+
+/// The tracks of processes and threads that have ended, or whose numbers others have, when the window begins.
+const OVER: &str = "
+    CREATE TEMP TABLE ended_track AS
+    WITH process_over (id) AS (
+      SELECT p.id FROM process_record AS p
+      WHERE p.end_ts < :from
+         OR EXISTS (SELECT 1 FROM process_record AS n
+                    WHERE n.pid = p.pid AND n.machine_id = p.machine_id AND n.id > p.id AND n.start_ts < :from)
+    ),
+    thread_over (id) AS (
+      SELECT t.id FROM thread_record AS t
+      WHERE t.end_ts < :from OR t.upid IN (SELECT id FROM process_over)
+         OR EXISTS (SELECT 1 FROM thread_record AS n
+                    WHERE n.tid = t.tid AND n.machine_id = t.machine_id AND n.id > t.id AND n.start_ts < :from)
+    )
+    SELECT k.id FROM track_record AS k
+    WHERE k.utid IN (SELECT id FROM thread_over) OR k.upid IN (SELECT id FROM process_over)";
+
+/// Packets of one time that are no kernel events and no track events.
+const OTHERS_AT: &str = "
+    SELECT p.id, coalesce(c.type, '') FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id
+    WHERE p.ts = ?1 AND coalesce(c.type, '') NOT IN
+      ('ftrace_events', 'clock_snapshot', 'process_tree', 'perf_sample', 'stack_sample', 'profile_packet',
+       'streaming_profile_packet', 'android_log', 'smaps_packet')";
+
+impl Asked<'_> {
+    fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        of: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        let mut statement = self.conn.prepare(sql)?;
+        statement.query_map(params, of)?.collect()
+    }
+
+    fn slices(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        type Open = (i64, i64, i64, Option<i64>, i64, String, Option<String>);
+        let from = named_params! {":from": self.window.from};
+        let open: Vec<Open> = self.rows(OPEN_SLICES, from, |row| {
+            let name = (row.get(5)?, row.get(6)?);
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, name.0, name.1))
+        })?;
+        let mut queues: BTreeMap<usize, i64> = BTreeMap::new();
+        for (id, ts, dur, packet, track, kind, name) in open {
+            if let Some(packet) = packet {
+                let has_flows = self.has_flows(id)?;
+                plan.packet(packet, Carried::Event(Use::Begin { has_flows }));
+                if dur >= 0 && ts + dur < self.window.from {
+                    self.end(packet, ts + dur, plan)?;
+                }
+                continue;
+            }
+            let is_binder = name.is_some_and(|name| name.starts_with("binder "));
+            let queue =
+                QUEUES.iter().position(|(of, _)| *of == kind || is_binder && *of == "binder");
+            if let Some(queue) = queue {
+                let since = self.busy_since(track, ts)?;
+                let known = queues.entry(queue).or_insert(since);
+                *known = since.min(*known);
+                continue;
+            }
+            self.kernel_events_at(ts, Kernel::Slice, plan)?;
+            self.others_at(ts, None, plan)?;
+        }
+        for (queue, since) in queues {
+            let (_, events) = QUEUES[queue];
+            for (name, field) in events {
+                let sql = "SELECT packet_id, ts FROM ftrace_record
+                    WHERE name_id = (SELECT id FROM ftrace_name WHERE name = ?1) AND ts >= ?2 AND ts < ?3";
+                let of = (name, since, self.window.from);
+                for (packet, ts) in self.rows(sql, of, |row| Ok((row.get(0)?, row.get(1)?)))? {
+                    plan.event(packet, ts, Kernel::Named(*field));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a flow leads from a slice to one in the window.
+    fn has_flows(&self, slice: i64) -> rusqlite::Result<bool> {
+        let sql =
+            "SELECT EXISTS (SELECT 1 FROM flow AS f JOIN slice_record AS s ON s.id = f.slice_in
+            WHERE f.slice_out = ?1 AND s.ts >= ?2 AND s.ts < ?3)";
+        let of = (slice, self.window.from, self.window.to);
+        self.conn.prepare(sql)?.query_row(of, |row| row.get(0))
+    }
+
+    /// The packet that ended a slice, if it is the only one of its time and sequence.
+    fn end(&self, begin: i64, ts: i64, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "SELECT p.id FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id
+            WHERE p.ts = ?2 AND c.type = 'track_event' AND c.seq_id =
+              (SELECT b.seq_id FROM packet_record AS a JOIN packet_common AS b ON b.id = a.common_id WHERE a.id = ?1)";
+        let ends: Vec<i64> = self.rows(sql, (begin, ts), |row| row.get(0))?;
+        if let [end] = ends.as_slice() {
+            plan.packet(*end, Carried::Event(Use::End));
+        }
+        Ok(())
+    }
+
+    /// The time since which a track has had an open slice without a break.
+    fn busy_since(&self, track: i64, ts: i64) -> rusqlite::Result<i64> {
+        let sql = "SELECT min(ts) FROM slice_record
+            WHERE track_id = ?1 AND ts < ?2 AND (dur < 0 OR ts + dur >= ?2)";
+        let mut since = ts;
+        loop {
+            let of = (track, since);
+            let before: Option<i64> = self.conn.prepare(sql)?.query_row(of, |row| row.get(0))?;
+            match before {
+                Some(before) => since = before,
+                None => return Ok(since),
+            }
+        }
+    }
+
+    fn kernel_events_at(&self, ts: i64, kind: Kernel, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "SELECT DISTINCT packet_id FROM ftrace_record WHERE ts = ?1";
+        for packet in self.rows(sql, [ts], |row| row.get(0))? {
+            plan.event(packet, ts, kind.clone());
+        }
+        Ok(())
+    }
+
+    /// Carries packets of a time; track events for a use.
+    fn others_at(&self, ts: i64, events: Option<Use>, plan: &mut Plan) -> rusqlite::Result<()> {
+        let found: Vec<(i64, String)> =
+            self.rows(OTHERS_AT, [ts], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for (packet, kind) in found {
+            match (kind == "track_event", events) {
+                (true, Some(wanted)) => plan.packet(packet, Carried::Event(wanted)),
+                (true, None) => {}
+                (false, _) => plan.packet(packet, Carried::Whole),
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries the first event of each track that is named by it.
+    fn names(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "
+            WITH used (track_group) AS (
+              SELECT DISTINCT coalesce(k.track_group_id, -k.id)
+              FROM track_record AS k
+              WHERE k.type GLOB '*merged_track_event'
+                AND EXISTS (SELECT 1 FROM slice_record AS s WHERE s.track_id = k.id AND (s.ts >= :from OR s.dur < 0 OR s.ts + s.dur >= :from))
+            ),
+            first (packet_id, name, track_name) AS (
+              SELECT s.packet_id, s.name, k.name
+              FROM track_record AS k JOIN slice_record AS s ON s.track_id = k.id
+              WHERE coalesce(k.track_group_id, -k.id) IN (SELECT track_group FROM used)
+              GROUP BY coalesce(k.track_group_id, -k.id) HAVING s.ts = min(s.ts) AND s.ts < :from
+            )
+            SELECT packet_id FROM first
+            WHERE packet_id IS NOT NULL AND coalesce(track_name, '') = coalesce((SELECT value FROM string WHERE id = first.name), '')";
+        let from = named_params! {":from": self.window.from};
+        for packet in self.rows(sql, from, |row| row.get(0))? {
+            plan.packet(packet, Carried::Event(Use::Name));
+        }
+        let sql = "SELECT min(s.ts) AS first FROM state_record AS s JOIN track_record AS k ON k.id = s.track_id
+            GROUP BY k.id HAVING s.ts = min(s.ts) AND s.ts < :from AND coalesce(k.name, '') = (SELECT value FROM string WHERE id = s.value)";
+        for ts in self.rows(sql, from, |row| row.get(0))? {
+            self.others_at(ts, Some(Use::State), plan)?;
+        }
+        Ok(())
+    }
+
+    fn states(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "SELECT DISTINCT ts FROM state_record
+            WHERE ts < :from AND (dur = -1 OR ts + dur >= :from)";
+        for ts in self.rows(sql, named_params! {":from": self.window.from}, |row| row.get(0))? {
+            self.others_at(ts, Some(Use::State), plan)?;
+        }
+        // Generic kernel events make slices of the scheduler.
+        if !self.has_packets("generic_kernel_task_state_event")? {
+            return Ok(());
+        }
+        let sql = "SELECT DISTINCT ts FROM thread_state
+            WHERE ts < :from AND (dur = -1 OR ts + dur >= :from)";
+        for ts in self.rows(sql, named_params! {":from": self.window.from}, |row| row.get(0))? {
+            self.others_at(ts, None, plan)?;
+        }
+        Ok(())
+    }
+
+    fn counters(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "SELECT k.id, (SELECT max(ts) FROM counter_record AS c WHERE c.track_id = k.id AND c.ts < :from),
+                   k.type = 'diskstat'
+            FROM track_record AS k
+            WHERE k.is_counter AND k.id NOT IN (SELECT id FROM temp.ended_track)
+              AND k.type NOT IN ('perf_cpu_counter', 'stack_sample_cpu_counter', 'stack_sample_session_counter')";
+        let from = named_params! {":from": self.window.from};
+        let last: Vec<(i64, Option<i64>, bool)> =
+            self.rows(sql, from, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let times: BTreeSet<i64> = last.iter().filter_map(|(_, ts, _)| *ts).collect();
+        for ts in times {
+            self.kernel_events_at(ts, Kernel::Counter, plan)?;
+            self.others_at(ts, Some(Use::Values), plan)?;
+        }
+        // A disk's values are differences, so its next one needs the sample before it.
+        if last.iter().any(|(_, _, is_difference)| *is_difference) {
+            self.last_packets("sys_stats", 8, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Carries the last packets of types whose rows do not have their times.
+    fn last_of_types(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        for (kind, count) in
+            [("power_rails", 2), ("streaming_profile_packet", 1), ("gpu_counter_event", 1)]
+        {
+            self.last_packets(kind, count, plan)?;
+        }
+        Ok(())
+    }
+
+    fn has_packets(&self, kind: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM packet_common WHERE type = ?1)";
+        self.conn.prepare(sql)?.query_row([kind], |row| row.get(0))
+    }
+
+    /// Carries the last packets of a type, of each sequence.
+    fn last_packets(&self, kind: &str, count: i64, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "SELECT id FROM (
+              SELECT p.id, row_number() OVER (PARTITION BY c.trace_file_id, c.machine_id, c.seq_id ORDER BY p.ts DESC, p.id DESC) AS nth
+              FROM packet_common AS c JOIN packet_record AS p ON p.common_id = c.id
+              WHERE c.type = ?1 AND p.ts < ?2
+            ) WHERE nth <= ?3";
+        if self.has_packets(kind)? {
+            for packet in self.rows(sql, (kind, self.window.from, count), |row| row.get(0))? {
+                plan.packet(packet, Carried::Whole);
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries the first snapshot of each machine, and the last one of each set of clocks.
+    fn snapshots(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "
+            WITH snapshot AS (
+              SELECT s.packet_id, min(s.ts) AS ts, s.machine_id, c.trace_file_id,
+                     group_concat(s.clock_id || '/' || s.seq_id ORDER BY s.clock_id, s.seq_id) AS clocks
+              FROM clock_snapshot AS s
+              JOIN packet_record AS p ON p.id = s.packet_id JOIN packet_common AS c ON c.id = p.common_id
+              WHERE c.type = 'clock_snapshot'
+              GROUP BY s.snapshot_id
+            )
+            SELECT max(packet_id) FROM snapshot WHERE ts < ?1 GROUP BY machine_id, trace_file_id, clocks
+            UNION
+            SELECT min(packet_id) FROM snapshot GROUP BY machine_id, trace_file_id
+            UNION
+            SELECT packet_id FROM snapshot WHERE ts IS NULL OR ts >= ?1 AND ts < ?2";
+        let window = (self.window.from, self.window.to);
+        for packet in self.rows(sql, window, |row| row.get(0))? {
+            plan.packet(packet, Carried::Whole);
+        }
+        Ok(())
+    }
+
+    /// Carries the last dump of each heap, because the next one is a difference to it.
+    fn heap_dumps(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "SELECT min(last) FROM (
+              SELECT max(ts_end) AS last FROM heap_profile WHERE ts_end < ?1 GROUP BY upid, heap_name)";
+        let last: Option<i64> =
+            self.conn.query_row(sql, [self.window.from], |row| row.get(0)).optional()?.flatten();
+        let Some(last) = last else {
+            return Ok(());
+        };
+        // MONOTONIC_COARSE is some milliseconds behind.
+        let sql =
+            "SELECT p.id FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id
+            WHERE c.type = 'profile_packet' AND p.ts >= ?1 AND p.ts < ?2";
+        let times = (last.saturating_sub(20_000_000), self.window.from);
+        for packet in self.rows(sql, times, |row| row.get(0))? {
+            plan.packet(packet, Carried::Whole);
+        }
+        Ok(())
+    }
+
+    fn lines(&self) -> rusqlite::Result<BTreeSet<i64>> {
+        let sql = "SELECT DISTINCT packet_id FROM android_log_record WHERE ts >= ?1 AND ts < ?2";
+        let window = (self.window.from, self.window.to);
+        Ok(self.rows(sql, window, |row| row.get(0))?.into_iter().collect())
+    }
+
+    /// Carries the last switch of each CPU.
+    fn switches(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        let from = self.window.from;
+        let cpus: BTreeSet<i64> = self
+            .rows("SELECT DISTINCT ucpu FROM sched_record WHERE ts < ?1", [from], |row| row.get(0))?
+            .into_iter()
+            .collect();
+        let mut found = BTreeSet::new();
+        let sql = "SELECT e.ts, e.packet_id, e.cpu,
+              (SELECT c.machine_id FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id WHERE p.id = e.packet_id),
+              e.id
+            FROM ftrace_record AS e
+            WHERE e.name_id = (SELECT id FROM ftrace_name WHERE name = 'sched_switch') AND e.ts < ?1
+            ORDER BY e.ts DESC, e.id DESC";
+        let mut statement = self.conn.prepare(sql)?;
+        let mut rows = statement.query([from])?;
+        while !cpus.is_subset(&found)
+            && let Some(row) = rows.next()?
+        {
+            let (ts, packet): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (cpu, machine): (i64, i64) = (row.get(2)?, row.get(3)?);
+            let ucpu = machine * 4096 + cpu;
+            if found.insert(ucpu) {
+                let prev = self.asleep_since(row.get(4)?, machine, ts)?;
+                plan.event(packet, ts, Kernel::Switch { prev, is_first: false });
+            }
+        }
+        // The first switch of a CPU in the compact encoding starts nothing, but names the thread that ran.
+        let sql = "SELECT e.ts, e.packet_id, e.cpu,
+              (SELECT c.machine_id FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id WHERE p.id = e.packet_id)
+            FROM ftrace_partial AS e JOIN ftrace_name AS n ON n.id = e.name_id
+            WHERE n.name = 'sched_switch' AND e.ts < ?1";
+        let first: Vec<(i64, i64, i64, i64)> =
+            self.rows(sql, [from], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+        for (ts, packet, cpu, machine) in first {
+            if found.insert(machine * 4096 + cpu) {
+                plan.event(packet, ts, Kernel::Switch { prev: None, is_first: true });
+            }
+        }
+        Ok(())
+    }
+
+    /// The thread that a switch put to sleep, if it was still in that state when the window begins.
+    fn asleep_since(&self, event: i64, machine: i64, ts: i64) -> rusqlite::Result<Option<Prev>> {
+        let sql = "SELECT json_extract(args, '$.prev_pid'), json_extract(args, '$.prev_comm'), json_extract(args, '$.prev_prio')
+            FROM ftrace_args WHERE id = (SELECT args_id FROM ftrace_record WHERE id = ?1)";
+        let prev = self.conn.prepare(sql)?.query_row([event], |row| {
+            let pid: Option<i64> = row.get(0)?;
+            let comm: Option<String> = row.get(1)?;
+            let prio: Option<i64> = row.get(2)?;
+            let comm = comm.unwrap_or_default();
+            Ok(pid.map(|pid| Prev { pid, comm, prio: prio.unwrap_or(0) }))
+        });
+        let Some(prev) = prev.optional()?.flatten().filter(|prev| prev.pid != 0) else {
+            return Ok(None);
+        };
+        let sql = "SELECT EXISTS (SELECT 1 FROM thread_record AS t JOIN thread_state AS s ON s.utid = t.id
+            WHERE t.tid = ?1 AND t.machine_id = ?2 AND s.ts = ?3 AND s.state IS NOT 'Running' AND (s.dur = -1 OR s.ts + s.dur >= ?4)
+              AND NOT EXISTS (SELECT 1 FROM sched_record AS n WHERE n.utid = t.id AND n.ts >= ?3 AND n.ts < ?4)
+              AND NOT EXISTS (SELECT 1 FROM thread_state_record AS n WHERE n.utid = t.id AND n.ts > ?3 AND n.ts < ?4))";
+        let of = (prev.pid, machine, ts, self.window.from);
+        let sleeps: bool = self.conn.prepare(sql)?.query_row(of, |row| row.get(0))?;
+        Ok(sleeps.then_some(prev))
+    }
+
+    /// Carries the last wakeup of each thread that waits for a CPU.
+    fn wakings(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        let sql = "
+            SELECT t.tid, s.ts + s.dur + s.after
+            FROM thread_record AS t
+            JOIN sched_record AS s ON s.utid = t.id
+              AND s.ts = (SELECT max(ts) FROM sched_record WHERE utid = t.id AND ts < :from)
+            WHERE s.runnable IS NOT NULL AND s.ts + s.dur + s.after < :from
+              AND (s.runnable = -1 OR s.ts + s.dur + s.after + s.runnable >= :from)
+              AND NOT EXISTS (SELECT 1 FROM thread_state_record AS n
+                              WHERE n.utid = s.utid AND n.ts > s.ts + s.dur + s.after AND n.ts < :from)
+            UNION
+            SELECT t.tid, s.ts FROM thread_state_record AS s JOIN thread_record AS t ON t.id = s.utid
+            WHERE s.ts < :from AND (s.dur = -1 OR s.ts + s.dur >= :from)
+              AND s.state = (SELECT id FROM string WHERE value = 'R')
+              AND NOT EXISTS (SELECT 1 FROM sched_record AS n
+                              WHERE n.utid = s.utid AND n.ts > s.ts AND n.ts < :from)
+              AND NOT EXISTS (SELECT 1 FROM thread_state_record AS n
+                              WHERE n.utid = s.utid AND n.ts > s.ts AND n.ts < :from)";
+        let from = named_params! {":from": self.window.from};
+        let woken: Vec<(i64, i64)> = self.rows(sql, from, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let sql = "SELECT e.packet_id, e.tid FROM ftrace_record AS e JOIN ftrace_name AS n ON n.id = e.name_id
+            WHERE e.ts = ?1 AND n.name IN ('sched_waking', 'task_newtask')";
+        for (tid, ts) in woken {
+            let found: Vec<(i64, Option<i64>)> =
+                self.rows(sql, [ts], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            for (packet, waker) in found {
+                let (wakee, waker) = (tid as u32, waker.unwrap_or(0));
+                plan.event(packet, ts, Kernel::Waking { wakee, waker });
+            }
+        }
+        Ok(())
+    }
+
+    /// The processes and threads of each machine that live at a time: the newest ones of their numbers.
+    fn living(&self, at: i64) -> rusqlite::Result<BTreeMap<i64, Living>> {
+        let mut living: BTreeMap<i64, Living> = BTreeMap::new();
+        let sql = "
+            SELECT p.machine_id, p.pid, q.pid, p.name, p.cmdline, p.uid, p.start_ts,
+                   (SELECT json_extract(a.args, '$.is_kthread') FROM arg_set AS a WHERE a.id = p.arg_set_id)
+            FROM process_record AS p LEFT JOIN process_record AS q ON q.id = p.parent_upid
+            WHERE p.id IN (SELECT max(id) FROM process_record
+                WHERE coalesce(start_ts, ?1 - 1) < ?1 GROUP BY machine_id, pid)
+              AND coalesce(p.end_ts, ?1) >= ?1 AND p.pid > 0
+            ORDER BY p.machine_id, p.pid";
+        let of = |row: &rusqlite::Row<'_>| {
+            Ok((
+                row.get(0)?,
+                Process {
+                    pid: row.get(1)?,
+                    parent: row.get::<_, Option<i64>>(2)?.unwrap_or(0),
+                    name: row.get(3)?,
+                    cmdline: row.get(4)?,
+                    uid: row.get(5)?,
+                    start_ts: row.get(6)?,
+                    is_kthread: row.get::<_, Option<bool>>(7)?.unwrap_or(false),
+                },
+            ))
+        };
+        for (machine, process) in self.rows(sql, [at], of)? {
+            living.entry(machine).or_default().processes.push(process);
+        }
+        let sql = "
+            SELECT t.machine_id, t.tid, p.pid, t.name
+            FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid
+            WHERE t.id IN (SELECT max(id) FROM thread_record
+                WHERE coalesce(start_ts, ?1 - 1) < ?1 GROUP BY machine_id, tid)
+              AND coalesce(t.end_ts, ?1) >= ?1 AND coalesce(p.end_ts, ?1) >= ?1 AND t.tid > 0 AND p.pid > 0
+            ORDER BY t.machine_id, p.pid, t.tid <> p.pid, t.tid";
+        let of = |row: &rusqlite::Row<'_>| {
+            Ok((row.get(0)?, Thread { tid: row.get(1)?, pid: row.get(2)?, name: row.get(3)? }))
+        };
+        for (machine, thread) in self.rows(sql, [at], of)? {
+            living.entry(machine).or_default().threads.push(thread);
+        }
+        Ok(living)
+    }
+}

@@ -1,0 +1,172 @@
+//! The state of a packet sequence that packets left out would have made (rule CT5).
+//!
+//! # Design
+//!
+//! A packet that is left out may clear the state of its sequence, set its defaults, and intern data. All this waits until
+//! the sequence writes its next packet, and is written before it as a packet without a payload. So packets of the new
+//! trace find the state that they had, and a sequence that writes nothing leaves nothing. The interned data waits in a
+//! temporary file. The alternative was to write all state at the begin of the window. A packet that is carried over from
+//! before needs it earlier, and one of an older interval needs another one.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use timebase_schema::fields::trace_packet as field;
+use timebase_store::sort::ScratchFile;
+use timebase_trace::wire::packet::Header;
+
+use crate::readers::{put_bytes, put_number};
+
+/// The interned data of packets that were left out.
+pub(super) struct Spool {
+    file: ScratchFile,
+    size: u64,
+}
+
+impl Spool {
+    pub fn new(file: ScratchFile) -> Spool {
+        Spool { file, size: 0 }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<Piece> {
+        self.file.seek(SeekFrom::Start(self.size))?;
+        self.file.write_all(bytes)?;
+        let piece = Piece { start: self.size, size: bytes.len() as u64 };
+        self.size += piece.size;
+        Ok(piece)
+    }
+
+    fn get(&mut self, piece: &Piece, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(piece.start))?;
+        Read::by_ref(&mut self.file).take(piece.size).read_to_end(bytes).map(drop)
+    }
+}
+
+/// A place in the spool.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    start: u64,
+    size: u64,
+}
+
+/// The number of bytes of interned data in a packet that states them again. One message may be larger.
+const LARGEST: usize = 1 << 18;
+
+/// The state that waits for a sequence's next packet.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    is_cleared: bool,
+    /// The flag of a loss, if the state was lost after the last packet that was written.
+    lost: u32,
+    defaults: Option<Vec<u8>>,
+    interned: Vec<Piece>,
+    /// Whether the packets that were written so far left a valid state.
+    is_valid: bool,
+    /// Whether a packet of this interval was written.
+    has_written: bool,
+}
+
+impl Pending {
+    /// Whether a packet of this interval was written.
+    pub fn has_written(&self) -> bool {
+        self.has_written
+    }
+
+    /// Keeps the state that a packet makes that is left out.
+    pub fn keep(&mut self, header: &Header<'_>, spool: &mut Spool) -> io::Result<()> {
+        self.begin(header);
+        if let Some(defaults) = header.trace_packet_defaults {
+            self.defaults = Some(defaults.to_vec());
+        }
+        if let Some(interned) = header.interned_data.filter(|interned| !interned.is_empty()) {
+            let piece = spool.put(interned)?;
+            match self.interned.last_mut() {
+                Some(last)
+                    if last.start + last.size == piece.start
+                        && last.size + piece.size < LARGEST as u64 =>
+                {
+                    last.size += piece.size;
+                }
+                _ => self.interned.push(piece),
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the flags of a packet: they end an interval, or its state.
+    fn begin(&mut self, header: &Header<'_>) {
+        if header.clears_state() {
+            let is_valid = self.is_valid;
+            *self = Pending { is_cleared: true, is_valid, ..Pending::default() };
+        } else if header.previous_packet_dropped != 0 {
+            let is_valid = self.is_valid;
+            let lost = header.previous_packet_dropped;
+            *self = Pending { lost, is_valid, ..Pending::default() };
+        }
+    }
+
+    /// Writes what waits before a packet that is written.
+    pub fn state(
+        &mut self,
+        header: &Header<'_>,
+        spool: &mut Spool,
+        mut write: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.begin(header);
+        // The packet itself says so.
+        let is_stated = header.clears_state();
+        let is_lost = self.lost != 0 && self.is_valid && header.previous_packet_dropped == 0;
+        let waits = !is_stated
+            && (self.is_cleared || is_lost || self.defaults.is_some() || !self.interned.is_empty());
+        if waits {
+            let mut packet = start(header);
+            if self.is_cleared {
+                put_number(&mut packet, field::SEQUENCE_FLAGS, 1);
+            } else if is_lost {
+                put_number(&mut packet, field::PREVIOUS_PACKET_DROPPED, self.lost.into());
+            }
+            if let Some(defaults) = &self.defaults {
+                put_bytes(&mut packet, field::TRACE_PACKET_DEFAULTS, defaults);
+            }
+            let mut interned = Vec::new();
+            for piece in &self.interned {
+                if !interned.is_empty() && interned.len() as u64 + piece.size > LARGEST as u64 {
+                    put_bytes(&mut packet, field::INTERNED_DATA, &interned);
+                    write(&packet)?;
+                    packet = start(header);
+                    interned.clear();
+                }
+                spool.get(piece, &mut interned)?;
+            }
+            if !interned.is_empty() {
+                put_bytes(&mut packet, field::INTERNED_DATA, &interned);
+            }
+            write(&packet)?;
+        }
+        let is_valid = match (is_stated || self.is_cleared, self.lost != 0) {
+            (true, _) => true,
+            (false, true) => false,
+            (false, false) => self.is_valid,
+        };
+        *self = Pending { is_valid, has_written: true, ..Pending::default() };
+        Ok(())
+    }
+}
+
+/// A packet of the same writer.
+fn start(header: &Header<'_>) -> Vec<u8> {
+    let mut packet = Vec::new();
+    if let Some(uid) = header.trusted_uid {
+        put_number(&mut packet, field::TRUSTED_UID, i64::from(uid) as u64);
+    }
+    if header.has_sequence {
+        let sequence = header.trusted_packet_sequence_id;
+        put_number(&mut packet, field::TRUSTED_PACKET_SEQUENCE_ID, sequence.into());
+    }
+    if let Some(pid) = header.trusted_pid {
+        put_number(&mut packet, field::TRUSTED_PID, i64::from(pid) as u64);
+    }
+    if header.machine_id != 0 {
+        put_number(&mut packet, field::MACHINE_ID, header.machine_id.into());
+    }
+    packet
+}

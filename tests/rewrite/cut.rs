@@ -1,0 +1,315 @@
+//! `timebase rewrite --from --to`: what is cut out is imported as it was (rules CT).
+
+mod tables;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use timebase_import::{
+    Monitor, Options, RewriteTo, Rewritten, Source, Views, Window, cut, import, rewrite,
+};
+use timebase_lab::encode::{Message, trace_of};
+
+use crate::model::threads::{
+    frame_generate, generate, generate_events, generate_generic, generate_gpu, kernel_generate,
+    profile_generate,
+};
+use crate::support::{Place, answer, count, data, files, rows, run};
+use tables::{differences, prepare};
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.views = Views::All;
+    options.overwrite = true;
+    options
+}
+
+/// A trace and its database.
+struct Whole {
+    place: Place,
+    trace: PathBuf,
+    database: Connection,
+}
+
+impl Whole {
+    /// `None` if the trace cannot be imported.
+    fn of(trace: &Path) -> Option<Whole> {
+        let place = Place::new();
+        let database = imported(trace, &place.path("a.db"))?;
+        Some(Whole { place, trace: trace.to_owned(), database })
+    }
+
+    fn of_bytes(trace: &[u8]) -> Option<Whole> {
+        let place = Place::new();
+        let path = place.write("s.pftrace", trace);
+        let database = imported(&path, &place.path("a.db"))?;
+        Some(Whole { place, trace: path, database })
+    }
+
+    fn cut(&self, trace: &Path, window: Window, to: &str) -> Rewritten {
+        let (source, to) = (Source::File(trace.to_owned()), self.place.path(to));
+        let to = RewriteTo::File(&to);
+        cut(&[source], to, &options(), |_| Ok(window), &Monitor::default()).unwrap()
+    }
+
+    /// The differences between the window in the trace and in what is cut out.
+    fn differences(&self, window: Window) -> Vec<String> {
+        self.cut(&self.trace, window, "o.pftrace");
+        let o = self.place.path("o.pftrace");
+        let b = imported(&o, &self.place.path("b.db")).expect("what is cut out is imported");
+        let mut found = differences(&self.database, &b, window);
+        // CT6
+        self.cut(&o, window, "oo.pftrace");
+        if fs::read(&o).unwrap() != fs::read(self.place.path("oo.pftrace")).unwrap() {
+            found.push("CT6: another trace".to_owned());
+        }
+        let again = self.place.path("again.pftrace");
+        let to = RewriteTo::File(&again);
+        rewrite(&[Source::File(o.clone())], to, &options(), &Monitor::default()).unwrap();
+        if fs::read(&o).unwrap() != fs::read(again).unwrap() {
+            found.push("RW10: another trace".to_owned());
+        }
+        found
+    }
+
+    /// Windows: in the middle, to the end, from the begin, at a packet's time, and a short one.
+    fn windows(&self, seed: u64) -> Vec<Window> {
+        let bounds = "SELECT start_ts, end_ts FROM trace_bounds";
+        let bounds = self.database.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        let Ok((start, end)): Result<(i64, i64), _> = bounds else {
+            return Vec::new();
+        };
+        let all = (end - start).max(1);
+        let at = format!(
+            "SELECT ts FROM packet WHERE ts BETWEEN {start} AND {end} ORDER BY (id + 1) * {} % 7919 LIMIT 1",
+            seed + 17
+        );
+        let packet = self.database.query_row(&at, [], |row| row.get(0)).unwrap_or(start);
+        let short = start + all / 100 * (seed as i64 % 97);
+        let windows = [
+            (start + all * 2 / 5, start + all * 3 / 5 + 1),
+            (start + all * 4 / 5, end + 1),
+            (start, start + all / 4 + 1),
+            (packet, packet + all / 7 + 1),
+            (short, short + (all / 1000).max(1)),
+        ];
+        windows.map(|(from, to)| Window { from, to }).to_vec()
+    }
+}
+
+fn imported(trace: &Path, to: &Path) -> Option<Connection> {
+    let source = Source::File(trace.to_owned());
+    import(&[source], to, &options(), &Monitor::default()).ok()?;
+    let conn = Connection::open(to).unwrap();
+    prepare(&conn);
+    Some(conn)
+}
+
+/// The size in bytes from which on a trace has two windows, for the time of the test.
+const LARGE: u64 = 100_000;
+
+/// Checks five windows of a trace.
+fn check(name: &str, whole: &Whole, seed: u64, wrong: &mut Vec<String>) -> usize {
+    let mut windows = whole.windows(seed);
+    if fs::metadata(&whole.trace).unwrap().len() > LARGE {
+        windows.truncate(2);
+    }
+    let count = windows.len();
+    for window in windows {
+        let found = whole.differences(window);
+        if !found.is_empty() {
+            wrong.push(format!("{name}, {window:?}:\n{}", found.join("\n")));
+        }
+    }
+    count
+}
+
+#[test]
+fn ct1_ct6_rw10_windows_of_every_recorded_trace_are_imported_alike() {
+    let (mut wrong, mut windows) = (Vec::new(), 0);
+    for trace in files("tests/data", &["pftrace"]) {
+        if let Some(whole) = Whole::of(&trace) {
+            windows += check(&trace.display().to_string(), &whole, 1, &mut wrong);
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {windows}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(windows >= 60, "{windows}");
+}
+
+/// A generator of random traces.
+type Generator = fn(u64) -> Vec<Message>;
+
+/// The generators, and the least share of their windows without a difference, in percent. The other windows fall under
+/// CT1a: these traces use the same few numbers for all threads, and break most rules of the format.
+const GENERATORS: [(&str, Generator, usize); 7] = [
+    ("threads", generate::trace, 20),
+    ("events", generate_events::trace, 80),
+    ("generic", generate_generic::trace, 35),
+    ("gpu", generate_gpu::sound_trace, 35),
+    ("kernel", kernel_generate::trace, 70),
+    ("frames", frame_generate::trace, 55),
+    ("profiles", profile_generate::trace, 90),
+];
+
+#[test]
+fn ct1_windows_of_random_traces_are_mostly_imported_alike() {
+    for (name, trace, least) in GENERATORS {
+        let (mut wrong, mut windows) = (Vec::new(), 0);
+        for seed in 0..6 {
+            if let Some(whole) = Whole::of_bytes(&trace_of(&trace(seed))) {
+                windows += check(&format!("{name} {seed}"), &whole, seed, &mut wrong);
+            }
+        }
+        let alike = 100 * (windows - wrong.len()) / windows;
+        assert!(alike >= least, "{name}: {alike} %\n{}", wrong.join("\n"));
+    }
+}
+
+const BOOTTIME: u64 = 6;
+const CLEARED: u64 = 1;
+const NEEDED: u64 = 2;
+
+fn snapshot() -> Message {
+    let clocks =
+        [(BOOTTIME, 500), (3, 100)].iter().fold(Message::new(), |clocks, (id, reading)| {
+            clocks.message(1, Message::new().number(1, *id).number(2, *reading))
+        });
+    Message::new().number(10, 1).message(6, clocks)
+}
+
+/// A track event of sequence 7.
+fn at(time: u64, event: Message) -> Message {
+    Message::new().number(8, time).number(10, 7).number(13, NEEDED).message(11, event)
+}
+
+/// The window from 2000 to 3000 of a trace, imported.
+fn window_of(packets: &[Message]) -> (Whole, Connection) {
+    let whole = Whole::of_bytes(&trace_of(packets)).unwrap();
+    let window = Window { from: 2000, to: 3000 };
+    assert_eq!(whole.differences(window), Vec::<String>::new());
+    let b = Connection::open(whole.place.path("b.db")).unwrap();
+    (whole, b)
+}
+
+#[test]
+fn ct2_ct5_open_slices_and_the_names_that_they_refer_to_stay() {
+    let named = |iid: u64, name: &str| Message::new().number(1, iid).text(2, name);
+    let interned = Message::new()
+        .message(2, named(1, "work"))
+        .message(2, named(2, "tick"))
+        .message(2, named(3, "gone"));
+    let defaults = Message::new().message(11, Message::new().number(11, 5));
+    let track = Message::new().number(1, 5).message(4, Message::new().number(1, 30).number(2, 31));
+    let state = Message::new()
+        .number(10, 7)
+        .number(13, CLEARED)
+        .message(12, interned)
+        .message(59, defaults)
+        .message(60, track);
+    let begin = |iid: u64| Message::new().number(9, 1).number(10, iid);
+    let end = || Message::new().number(9, 2);
+    let (_, b) = window_of(&[
+        snapshot(),
+        state,
+        at(1100, begin(1)),
+        at(1200, begin(3)),
+        at(1300, end()),
+        at(2500, Message::new().number(9, 3).number(10, 2)),
+        at(3500, end()),
+    ]);
+    let slices = rows(&b, "SELECT ts, dur, name, depth FROM slice ORDER BY ts");
+    assert_eq!(slices, [["1100", "-1", "work", "0"], ["2500", "0", "tick", "1"]]);
+    assert_eq!(rows(&b, "SELECT tid FROM thread WHERE tid > 0"), [["30"], ["31"]]);
+}
+
+#[test]
+fn ct5_deltas_that_are_left_out_are_added_to_the_next_one() {
+    let counter =
+        Message::new().number(1, 9).text(2, "bytes").message(8, Message::new().number(5, 1));
+    let value = |value: u64| Message::new().number(9, 4).number(11, 9).number(30, value);
+    let (_, b) = window_of(&[
+        snapshot(),
+        Message::new().number(10, 7).number(13, CLEARED).message(60, counter),
+        at(1000, value(5)),
+        at(1200, value(1)),
+        at(1500, value(7)),
+        at(2500, value(2)),
+        at(3500, value(8)),
+    ]);
+    let values = rows(&b, "SELECT ts, CAST(value AS INTEGER) FROM counter ORDER BY ts");
+    assert_eq!(values, [["1500", "13"], ["2500", "15"]]);
+}
+
+#[test]
+fn ct2k_the_thread_that_ran_at_the_begin_is_known() {
+    let compact = Message::new()
+        .text(5, "a")
+        .text(5, "b")
+        .packed(1, &[1000, 500, 500, 1000])
+        .packed(2, &[1, 1, 1, 1])
+        .packed(3, &[11, 12, 11, 12])
+        .packed(4, &[120, 120, 120, 120])
+        .packed(6, &[0, 1, 0, 1]);
+    let bundle = Message::new().number(1, 0).message(4, compact);
+    let (_, b) =
+        window_of(&[snapshot(), Message::new().number(8, 3100).number(10, 2).message(1, bundle)]);
+    let sched = "SELECT s.ts, s.dur, t.tid, t.name FROM sched AS s JOIN thread AS t USING (utid)";
+    assert_eq!(rows(&b, sched), [["1500", "500", "12", "b"], ["2000", "-1", "11", "a"]]);
+}
+
+#[test]
+fn ct4_the_new_trace_says_where_it_is_from() {
+    let (whole, b) = window_of(&[snapshot(), at(2500, Message::new().number(9, 3).text(23, "x"))]);
+    let started = "SELECT value FROM fact WHERE name = 'all_data_source_started_ns'";
+    assert_eq!(rows(&b, started), [["2000"]]);
+    let own = "SELECT count(*) FROM packet WHERE type = 'trace_attributes' AND seq_id = 1668641841";
+    assert_eq!(count(&b, own), 1);
+    // Another window replaces it.
+    whole.cut(&whole.place.path("o.pftrace"), Window { from: 2400, to: 2600 }, "other.pftrace");
+    let other = imported(&whole.place.path("other.pftrace"), &whole.place.path("c.db")).unwrap();
+    assert_eq!(rows(&other, started), [["2400"]]);
+    assert_eq!(count(&other, own), 1);
+}
+
+#[test]
+fn ct1_a_window_that_is_none_is_an_error_and_leaves_no_file() {
+    let place = Place::new();
+    let out = place.path("out.pftrace").display().to_string();
+    let trace = data("desktop.pftrace").display().to_string();
+    let wrong: [(&[&str], &str); 7] = [
+        (&["--from", "5", "--to", "4"], "is empty"),
+        (&["--from", "5", "--to", "6"], "is outside of the trace, which lasts from 3084"),
+        (&["--slice", "99999999"], "the trace has no such slice; the ids go from 0 to"),
+        (&["--during", "fetch_1"], "no slice has this name; did you mean"),
+        (&["--margin", "5ms"], "--margin widens a window"),
+        (&["--slice", "1", "--margin", "5"], "must be a number and a unit"),
+        (&["--slice", "1", "--during", "x"], "cannot be used with"),
+    ];
+    for (arguments, expected) in wrong {
+        let said = run(&[&["rewrite", trace.as_str(), "-o", out.as_str()], arguments].concat());
+        assert!(
+            said.code != Some(0) && said.stderr.contains(expected),
+            "{arguments:?}: {}",
+            said.stderr
+        );
+        assert_eq!(place.files(), Vec::<String>::new());
+    }
+    fs::write(&out, "").unwrap();
+    let said = run(&["rewrite", &trace, "-o", &out, "--slice", "1"]);
+    assert!(said.stderr.contains("exists"), "{}", said.stderr);
+}
+
+#[test]
+fn ct1_the_summary_says_what_was_cut_out() {
+    let place = Place::new();
+    let out = place.path("out.pftrace").display().to_string();
+    let trace = data("desktop.pftrace").display().to_string();
+    let second = ["--from", "3086000000000", "--to", "3087000000000"];
+    let said = run(&[&["rewrite", trace.as_str(), "-o", out.as_str()], &second[..]].concat());
+    assert!(said.stderr.contains("1.000 s of "), "{}", said.stderr);
+    let named = ["--during", "fetch *", "--margin", "50ms", "--dry-run", "--format", "json"];
+    let summary = answer(&[&["rewrite", trace.as_str()], &named[..]].concat());
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert!(summary["cut"]["carried"].as_u64() > Some(0), "{summary}");
+}
