@@ -429,12 +429,14 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// Carries the first snapshot of each machine, and the last one of each set of clocks.
+    /// Carries the first snapshot of each machine, the first one with BOOTTIME, which is then the default clock (rule T2), and
+    /// the last one of each set of clocks.
     fn snapshots(&self, plan: &mut Plan) -> rusqlite::Result<()> {
         let sql = "
             WITH snapshot AS (
               SELECT s.packet_id, min(s.ts) AS ts, s.machine_id, c.trace_file_id,
-                     group_concat(s.clock_id || '/' || s.seq_id ORDER BY s.clock_id, s.seq_id) AS clocks
+                     group_concat(s.clock_id || '/' || s.seq_id ORDER BY s.clock_id, s.seq_id) AS clocks,
+                     max(s.clock_id = 6) AS has_boottime
               FROM clock_snapshot AS s
               JOIN packet_record AS p ON p.id = s.packet_id JOIN packet_common AS c ON c.id = p.common_id
               WHERE c.type = 'clock_snapshot'
@@ -443,6 +445,8 @@ impl Asked<'_> {
             SELECT max(packet_id) FROM snapshot WHERE ts < ?1 GROUP BY machine_id, trace_file_id, clocks
             UNION
             SELECT min(packet_id) FROM snapshot GROUP BY machine_id, trace_file_id
+            UNION
+            SELECT min(packet_id) FROM snapshot WHERE has_boottime GROUP BY machine_id, trace_file_id
             UNION
             SELECT packet_id FROM snapshot WHERE ts IS NULL OR ts >= ?1 AND ts < ?2";
         let window = (self.window.from, self.window.to);
