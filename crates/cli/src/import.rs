@@ -523,7 +523,7 @@ fn how(placement: &Placement) -> String {
     text
 }
 
-/// What messages say of a placement, as the rest of a sentence.
+/// The statement of messages about a placement, as the rest of a sentence.
 fn by_messages(causal: CausalCheck) -> String {
     match causal {
         CausalCheck::Confirmed { messages } => {

@@ -46,7 +46,7 @@ pub(super) struct PairReport {
 }
 
 impl PairReport {
-    /// What the messages say of the place of clock B's part, by its relation to clock A.
+    /// The statement of the messages about the place of clock B's part, by its relation to clock A.
     pub fn about_place(&self) -> Option<CausalCheck> {
         let numbers = self.alignment.as_ref()?;
         if self.is_used {

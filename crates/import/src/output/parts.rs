@@ -30,7 +30,7 @@ pub(crate) struct Placed {
     /// Whether anything relates its clocks to the clocks of the files before it (rule X41); `None` if nothing
     /// of the part was placed.
     pub is_related: Option<bool>,
-    /// What messages say of its place (rule AL20).
+    /// The statement of messages about its place (rule AL20).
     pub causal: Option<CausalCheck>,
 }
 

@@ -121,7 +121,7 @@ macro_rules! declare {
             }
         }
 
-        /// What a window does with the packets of a type; `None` if the type has no reader.
+        /// The effect of a window on the packets of a type; `None` if the type has no reader.
         pub(crate) fn windowed(packet_type: PacketType) -> Option<Windowed> {
             match packet_type {
                 $(PacketType::$packet_type => Some($window),)*

@@ -139,7 +139,7 @@ pub fn rewrite(
     rewrite_with(sources, to, options, None, monitor)
 }
 
-/// The same with tracks of rows that were found in the trace (rules CN). [`FoundTracks`] has an example.
+/// The same with tracks of rows that were found in the trace (rules CN). [`FoundTracks`](crate::FoundTracks) has an example.
 ///
 /// # Errors
 ///

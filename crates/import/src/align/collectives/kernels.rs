@@ -2,7 +2,7 @@
 //!
 //! # Design
 //!
-//! What belongs together is sorted by what it has in common, so that memory holds none of the maps that took 200 to
+//! Records that belong together are sorted by what they have in common, so that memory holds none of the maps that took 200 to
 //! 670 MB for 400,000 kernels. A kernel finds its launch among records of both, and then the launch's operator likewise.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::align::packets::READING;
 use crate::compact::{Compact, Put, Take, records};
 use crate::error::WriteError;
 
-/// What the kernels need from other events.
+/// The facts from other events that kernels need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamedBy {
     /// Kernels name their collective and its number.

@@ -126,11 +126,11 @@ pub(super) struct Identified {
     by_step: Sorter<Order>,
     /// The clocks of all.
     pub clocks: BTreeSet<usize>,
-    /// Those whose collective is unknown.
+    /// The participations whose collective is unknown.
     pub lost: Lost,
 }
 
-/// How many participations of each group and clock nothing tells apart.
+/// The participations of each group and clock that nothing tells apart, counted.
 #[derive(Debug, Default)]
 pub(super) struct Lost(BTreeMap<u64, BTreeMap<usize, i64>>);
 

@@ -17,7 +17,7 @@ pub(super) struct Participation {
     pub packet: i64,
     /// The number of its group.
     pub group: u64,
-    /// What it says of its data, as a hash.
+    /// A hash of its statements about its data.
     pub data: u64,
     pub has_empty_split: bool,
     pub seq: Option<i64>,
