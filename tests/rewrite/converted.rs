@@ -68,7 +68,7 @@ const TABLES: [(&str, &str); 5] = [
     ("thread", THREADS),
 ];
 
-/// The databases of a JSON trace and of what was made of it.
+/// The databases of a JSON trace and of its conversion.
 pub struct Converted {
     a: Connection,
     b: Connection,

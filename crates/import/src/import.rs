@@ -114,7 +114,7 @@ impl Into<'_> {
     }
 }
 
-/// What messages say of clocks (rules AL), from an import with all events into a database that is dropped.
+/// The statement of messages about clocks (rules AL), from an import with all events into a database that is dropped.
 ///
 /// # Errors
 ///

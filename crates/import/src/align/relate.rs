@@ -1,4 +1,4 @@
-//! What all messages together say, and which relations they replace (rules AL14, AL17, AL18, AL20).
+//! The statement of all messages together, and the relations that they replace (rules AL14, AL17, AL18, AL20).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

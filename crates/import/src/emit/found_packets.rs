@@ -65,7 +65,7 @@ impl FoundRow {
     }
 }
 
-/// A lane, and the ends of what is open on it.
+/// A lane, and the ends of its open rows.
 struct Lane {
     id: i64,
     open: Vec<i64>,

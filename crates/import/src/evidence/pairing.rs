@@ -7,7 +7,7 @@ use super::Role;
 pub(crate) struct Located {
     /// The number of the clock.
     pub clock: usize,
-    /// What it showed, in nanoseconds.
+    /// Its reading, in nanoseconds.
     pub at: i64,
     pub role: Role,
     /// The row of its packet.

@@ -257,7 +257,7 @@ fn al11_the_middle_is_that_of_the_stretch_with_the_most_messages_if_a_clock_was_
         assert!(!alignment.is_in_step(alignment.middle()));
         alignment.middle()
     };
-    // The messages are from 0 to 19.9004 s, and none is at the middle of that.
+    // The messages are from 0 to 19.9004 s. None is in the middle of that time.
     assert_eq!(of(5 * SECOND, 20_000_000), 9_950_200_000);
     // A clock that is set back has as many before as after, so the first stretch counts.
     assert!((4 * SECOND..6 * SECOND).contains(&of(9_960_000_000, -20_000_000)));
