@@ -84,10 +84,12 @@ def test_messages_move_a_machine_unless_the_caller_says_otherwise(tmp_path):
     named = {"manifest": DATA / "align" / "pair" / "machines.json", "force": True}
     database = tmp_path / "talk.db"
     moved, assumed = ("causality", -4_899_999_985_910), ("realtime", -4_900_003_400_000)
-    modes = [None, "auto", "flows", "collectives", "pairs", "tighten", "report", "off"]
+    modes = [None, "auto", "flows", "collectives", "tighten", "report", "off"]
     found = {mode: asked(placed, timebase.import_trace(TALK, database, align=mode, **named)) for mode in modes}
     assert {mode: [moved] if mode in (None, "auto", "flows", "tighten") else [assumed] for mode in modes} == found
     assert asked(both, timebase.import_trace(TALK, database, align="report", **named)) == [("realtime", 1)]
+    with pytest.raises(timebase.ImportFailed, match="align.pairs is required by the mode 'pairs': a SELECT"):
+        timebase.import_trace(TALK, database, align="pairs", **named)
     with pytest.raises(timebase.ImportFailed, match="invalid value 'never' for align: use one of auto, flows,"):
         timebase.import_trace(TALK, database, align="never", **named)
 

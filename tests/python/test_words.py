@@ -17,8 +17,8 @@ MULTIHOP = DATA / "multihop.pftrace"
 # The sources with the messages of an import.
 SOURCES = ["crates/import/src", "crates/trace/src", "crates/cli/src/advice.rs", "crates/cli/src/import.rs", "crates/cli/src/messages.rs"]
 FLAG = re.compile(r"(?<![\w-])--?[a-z][\w-]*(?![\w-])|timebase (?:import|query|shell|clocks|explain)\b")
-# Flags of other programs, flags that the package passes by itself, and the name of a track.
-NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces", "-funcgraph"}
+# Flags of other programs, flags that the package passes by itself or never, the command of an origin, the name of a track.
+NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces", "-funcgraph", "-f", "-t", "--split", "--from", "--to", "--help"}
 
 
 def messages():

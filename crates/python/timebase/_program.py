@@ -227,6 +227,7 @@ def rewrite(
     start: Optional[Union[int, str]] = None,
     end: Optional[Union[int, str]] = None,
     merge: bool = False,
+    one_file: bool = False,
     force: bool = False,
     max_size: Optional[Union[int, str]] = None,
     tracks: Optional[Mapping[str, str]] = None,
@@ -240,7 +241,7 @@ def rewrite(
     The file appears when it is complete, or not at all; `force` replaces an existing file. `max_size` limits the file
     and the temporary files together. `tracks` adds the rows of SELECTs to the trace, each as a track of its name, and
     `marks` adds losses, rows that may be wrong, and errors of clocks. A trace in Chrome's JSON format becomes a Perfetto
-    trace.
+    trace; ``one_file=True`` makes one of several, in which all of them are of one machine.
 
     `start` and `end` cut a part out: from the one to before the other, as trace time in nanoseconds, or as a date and a
     time. The new trace has the state at `start`: names, open slices, running threads, last values.
@@ -276,6 +277,8 @@ def rewrite(
         arguments.append("--force")
     if merge:
         arguments.append("--merge")
+    if one_file:
+        arguments.append("--one-file")
     if start is not None:
         arguments.append(f"--from={start}")
     if end is not None:
@@ -443,6 +446,9 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--manifest", "manifest="),
     (r"--conversion linear", 'conversion="linear"'),
     (r"--default-clock REALTIME", 'default_clock="REALTIME"'),
+    (r"--default-clock", "default_clock="),
+    (r"--align ", "align="),
+    (r"--one-file", "one_file=True"),
     (r"--descriptor", "descriptors="),
     (r"standard input", "the file object"),
 ]

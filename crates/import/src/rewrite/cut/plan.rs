@@ -335,7 +335,7 @@ impl Asked<'_> {
     fn names(&self, plan: &mut Plan) -> rusqlite::Result<()> {
         let sql = "
             WITH used (track_group) AS (
-              SELECT DISTINCT coalesce(k.track_group_id, -k.id)
+              SELECT DISTINCT coalesce(k.track_group_id, - k.id)
               FROM track_record AS k
               WHERE k.type GLOB '*merged_track_event'
                 AND EXISTS (SELECT 1 FROM slice_record AS s WHERE s.track_id = k.id AND (s.ts >= :from OR s.dur < 0 OR s.ts + s.dur >= :from))
@@ -343,8 +343,8 @@ impl Asked<'_> {
             first (packet_id, name, track_name) AS (
               SELECT s.packet_id, s.name, k.name
               FROM track_record AS k JOIN slice_record AS s ON s.track_id = k.id
-              WHERE coalesce(k.track_group_id, -k.id) IN (SELECT track_group FROM used)
-              GROUP BY coalesce(k.track_group_id, -k.id) HAVING s.ts = min(s.ts) AND s.ts < :from
+              WHERE coalesce(k.track_group_id, - k.id) IN (SELECT track_group FROM used)
+              GROUP BY coalesce(k.track_group_id, - k.id) HAVING s.ts = min(s.ts) AND s.ts < :from
             )
             SELECT packet_id FROM first
             WHERE packet_id IS NOT NULL AND coalesce(track_name, '') = coalesce((SELECT value FROM string WHERE id = first.name), '')";
