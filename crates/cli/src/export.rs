@@ -10,6 +10,8 @@
 //! Without names, the tables are those that the reference lists for queries. The tables behind the views can
 //! be named.
 
+mod many;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -76,6 +78,9 @@ pub fn run(
     let output = arguments.output.as_deref().unwrap_or(Path::new("-"));
     if output == "-" {
         wrong_usage("export", "name the folder for the tables with -o DIR");
+    }
+    if arguments.traces.iter().any(|given| given.is_dir()) {
+        return many::run(arguments, output, signals);
     }
     let kind = kind(arguments)?;
     let mut options = timebase_export::Options {

@@ -329,6 +329,31 @@ impl ImportSettings {
         options.max_memory = Some(self.max_memory);
         options
     }
+
+    /// The same settings as arguments for another process, without those that relate several files.
+    pub fn flags(&self) -> Vec<OsString> {
+        let mut flags: Vec<OsString> = Vec::new();
+        if let Some(clock) = self.default_clock {
+            flags.push(format!("--default-clock={}", clock.name()).into());
+        }
+        if let Some(align) = self.align {
+            flags.push(format!("--align={}", align.name()).into());
+        }
+        for descriptor in &self.descriptor {
+            let mut flag = OsString::from("--descriptor=");
+            flag.push(descriptor);
+            flags.push(flag);
+        }
+        if self.strict {
+            flags.push("--strict".into());
+        }
+        if let Some(Size(bytes)) = self.max_size {
+            flags.push(format!("--max-size={bytes}").into());
+        }
+        let Size(bytes) = self.max_memory;
+        flags.push(format!("--max-memory={bytes}").into());
+        flags
+    }
 }
 
 impl ImportArguments {
@@ -558,6 +583,9 @@ Examples:
 pub struct ExportArguments {
     /// A database that 'import' made, or the input of 'import': a trace, an archive of traces, or several traces
     /// that belong together; '-' is standard input
+    ///
+    /// A folder stands for each trace below it by itself, with its path in a column trace_path of all tables. Files
+    /// and folders whose names begin with '.' or '_' do not count.
     #[arg(value_name = "TRACE-or-DB", required_unless_present = "schema")]
     pub traces: Vec<PathBuf>,
     /// The folder; the command creates it if necessary
@@ -578,6 +606,9 @@ pub struct ExportArguments {
     /// Replace the trace if the folder already has it
     #[arg(short, long)]
     pub force: bool,
+    /// Of a folder, export this many traces at a time [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = jobs_of)]
+    pub jobs: Option<usize>,
     /// Print the columns of the tables and their types, as JSON, and export nothing
     #[arg(long, conflicts_with_all = ["traces", "output", "labels", "force"])]
     pub schema: bool,
@@ -594,6 +625,14 @@ pub struct ExportArguments {
     /// {"tables":N,"of":N,"rows":N,"phase":"exporting"}.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Progress::Auto)]
     pub progress: Progress,
+}
+
+/// A number of processes, at least one.
+pub fn jobs_of(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|jobs| (1..=1024).contains(jobs))
+        .ok_or_else(|| "use a number from 1 to 1024".to_owned())
 }
 
 /// A name and a value of `--label`. Without a value, it is the name of the trace's file.
@@ -621,6 +660,17 @@ pub enum Compression {
     Snappy,
     /// No compression
     None,
+}
+
+impl Compression {
+    /// The name as an argument.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Zstd => "zstd",
+            Compression::Snappy => "snappy",
+            Compression::None => "none",
+        }
+    }
 }
 
 impl From<Compression> for timebase_export::Compression {
@@ -1071,6 +1121,13 @@ pub enum Conversion {
     Nearest,
     /// Use lines through all snapshots; reads the trace twice, and copies a pipe to a temporary file
     Linear,
+}
+
+impl Conversion {
+    /// The name as an argument.
+    pub fn name(self) -> &'static str {
+        timebase_import::Conversion::from(self).name()
+    }
 }
 
 impl From<Conversion> for timebase_import::Conversion {

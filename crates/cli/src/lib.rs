@@ -7,6 +7,7 @@
 
 mod advice;
 mod changes;
+mod children;
 mod clocks;
 mod database;
 mod datasette;
@@ -22,6 +23,7 @@ mod guard;
 mod help;
 mod hints;
 mod import;
+mod jobs;
 mod manifest;
 mod messages;
 mod output;

@@ -19,7 +19,7 @@
 //!   Then the import ends, too, because nobody needs it.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -34,6 +34,7 @@ use indicatif::{
 use serde_json::json;
 use timebase_import::{Monitor, Pass};
 
+use crate::children::Children;
 use crate::messages;
 
 /// The interval between two displays: short enough to look alive.
@@ -120,6 +121,62 @@ pub fn shown_export<T>(
                     json!({ "tables": tables, "of": of, "rows": rows, "phase": "exporting" });
                 if messages::is_gone(line) {
                     monitor.cancel.store(true, Ordering::Relaxed);
+                }
+            }))
+        }
+    }
+}
+
+/// The jobs that have ended, of all.
+pub struct Counts {
+    phase: &'static str,
+    of: usize,
+    done: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Counts {
+    /// No job of so many has ended. `phase` names the work.
+    pub fn new(phase: &'static str, of: usize) -> Counts {
+        Counts { phase, of, done: AtomicUsize::new(0), failed: AtomicUsize::new(0) }
+    }
+
+    /// Counts a job that has ended.
+    pub fn one_more(&self, has_failed: bool) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.failed.fetch_add(usize::from(has_failed), Ordering::Relaxed);
+    }
+
+    fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    fn failed(&self) -> usize {
+        self.failed.load(Ordering::Relaxed)
+    }
+}
+
+/// Does `work`, which runs jobs, while another thread shows how many have ended.
+pub fn shown_jobs<T>(
+    progress: Progress,
+    counts: &Arc<Counts>,
+    children: &Arc<Children>,
+    work: impl FnOnce() -> T,
+) -> anyhow::Result<T> {
+    let shown = Arc::clone(counts);
+    match progress {
+        Progress::Auto if io::stderr().is_terminal() => {
+            let mut bar = Bar::new()?;
+            Ok(during(work, move || bar.draw_jobs(&shown)))
+        }
+        Progress::Auto | Progress::Never => Ok(work()),
+        Progress::Lines => {
+            let children = Arc::clone(children);
+            Ok(during(work, move || {
+                let (traces, failed) = (shown.done(), shown.failed());
+                let line = json!({ "traces": traces, "of": shown.of, "failed": failed, "phase": shown.phase });
+                if messages::is_gone(line) {
+                    children.stop();
                 }
             }))
         }
@@ -425,6 +482,28 @@ impl Bar {
         ];
         let room = usize::from(width).saturating_sub(2);
         self.bar.set_style(self.with_spinner.clone());
+        self.bar.set_message(fitting(parts, room));
+        self.bar.tick();
+    }
+
+    fn draw_jobs(&mut self, counts: &Counts) {
+        let width = usize::from(self.terminal.width());
+        self.bar.set_length(u64::try_from(counts.of).unwrap_or(u64::MAX));
+        self.bar.set_position(u64::try_from(counts.done()).unwrap_or(u64::MAX));
+        let mut parts = vec![part(3, format!("{} of {} traces", counts.done(), counts.of))];
+        if counts.failed() > 0 {
+            parts.push(part(2, format!("{} failed", counts.failed())));
+        }
+        let eta = self.bar.eta();
+        if !eta.is_zero() {
+            parts.push(part(1, format!("{:#} left", HumanDuration(eta))));
+        }
+        parts.push(part(0, format!("{:#}", HumanDuration(self.bar.elapsed()))));
+        let bar = SHORTEST_BAR + 1;
+        let has_bar = width >= 3 * bar;
+        let room = if has_bar { width - bar } else { width };
+        let style = if has_bar { &self.with_bar } else { &self.text_only };
+        self.bar.set_style(style.clone());
         self.bar.set_message(fitting(parts, room));
         self.bar.tick();
     }

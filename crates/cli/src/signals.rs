@@ -15,6 +15,7 @@ use rusqlite::InterruptHandle;
 use timebase_import::Monitor;
 use timebase_store::files::WorkDir;
 
+use crate::children::Children;
 use crate::messages;
 
 /// The exit code after a signal, as a shell reports it for a program that Ctrl-C killed.
@@ -32,6 +33,8 @@ enum Busy {
     Query(Arc<InterruptHandle>),
     /// Statements whose rows another thread writes.
     Export(Arc<InterruptHandle>, Arc<timebase_export::Monitor>),
+    /// Other processes of this program.
+    Jobs(Arc<Children>),
     /// A statement typed in a shell. The shell continues.
     Statement(Arc<InterruptHandle>),
 }
@@ -96,6 +99,11 @@ impl Signals {
     ) -> T {
         let handle = Arc::new(handle);
         self.during(Busy::Export(handle, Arc::clone(monitor)), work)
+    }
+
+    /// Does `work`, which runs other processes. A signal ends these.
+    pub fn during_jobs<T>(&self, children: &Arc<Children>, work: impl FnOnce() -> T) -> T {
+        self.during(Busy::Jobs(Arc::clone(children)), work)
     }
 
     /// The same for a statement typed in a shell: a signal interrupts it, and does not end the
@@ -195,6 +203,7 @@ fn stop(shared: &Arc<Mutex<State>>) {
         }
         Busy::Import(monitor) => monitor.cancel.store(true, Ordering::Relaxed),
         Busy::Query(handle) => interrupt(handle, state.work, shared),
+        Busy::Jobs(children) => children.stop(),
         Busy::Export(handle, monitor) => {
             monitor.cancel.store(true, Ordering::Relaxed);
             interrupt(handle, state.work, shared);
