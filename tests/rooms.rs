@@ -14,6 +14,7 @@ const PACKAGES: &[&str] = &[
     "extension",
     "timebase",
     "page",
+    "compare",
     "export",
     "import",
     "resolver",

@@ -1,0 +1,223 @@
+//! The values of all runs.
+//!
+//! A comparison may have millions of values, so a value takes 16 bytes: the numbers of its line, run and statistic in
+//! 8, and the value. The value of all rows is stored apart, in 12 bytes, and only if it is another one: most runs
+//! lose nothing. Values come in the order of runs and stay in it; a comparison makes an index by lines, of 4 bytes a
+//! value. The alternative was a table with a column for each run: most lines are in few runs, so most of it is empty.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
+
+use crate::error::{Error, Result};
+use crate::line::{Family, Line, Stat};
+use crate::run::{Facts, Run, RunId, Side};
+
+/// More lines are an error.
+const MAX_LINES: usize = 1_000_000;
+/// The runs that fit into the number of a value.
+const MAX_RUNS: usize = 1 << 26;
+/// Values grow by pieces, so that no growth copies them.
+const PIECE: usize = 1 << 16;
+
+/// The two values of a statistic (rule CM10).
+///
+/// ```
+/// use timebase_compare::Value;
+/// assert_eq!(Value::sure(3.0), Value { sure: Some(3.0), all: Some(3.0) });
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Value {
+    /// Without rows that may be wrong.
+    pub sure: Option<f64>,
+    /// With all rows. If it is missing, it is the sure value.
+    pub all: Option<f64>,
+}
+
+impl Value {
+    /// A value without doubt.
+    pub fn sure(value: f64) -> Value {
+        Value { sure: Some(value), all: Some(value) }
+    }
+}
+
+/// A value with its line, run and statistic as numbers.
+#[derive(Clone, Copy)]
+struct Stored {
+    line: u32,
+    /// The run, a bit that says whether the value of all rows is another one, and 5 bits for the statistic.
+    rest: u32,
+    /// NaN if there is no sure value.
+    sure: f64,
+}
+
+/// One value: of which run, which statistic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Given {
+    pub stat: Stat,
+    pub run: u32,
+    pub value: Value,
+}
+
+/// The values of all runs of a comparison.
+///
+/// ```
+/// use timebase_compare::{Facts, Family, Line, Side, Stat, Value, Values};
+///
+/// let mut values = Values::new();
+/// let layout = Line::new(Family::SelfTime, "app", "layout");
+/// let old = values.run("old/1", Side::Before, Facts::default())?;
+/// values.add(old, &layout, Stat::Total, Value::sure(251e6))?;
+/// let new = values.run("new/1", Side::After, Facts::default())?;
+/// values.add(new, &layout, Stat::Total, Value { sure: Some(290e6), all: Some(303e6) })?;
+/// assert_eq!(values.lines(), 1);
+/// # Ok::<(), timebase_compare::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Values {
+    runs: Vec<Run>,
+    names: HashMap<String, RunId>,
+    texts: Texts,
+    /// Family, process and name by the number of a line.
+    lines: Vec<(Family, u32, u32)>,
+    numbers: HashMap<(Family, u32, u32), u32>,
+    /// The parents of some lines, as texts.
+    parents: HashMap<u32, u32>,
+    pieces: Vec<Vec<Stored>>,
+    /// Values of all rows that are not the sure ones: the numbers of their values, in order, and themselves.
+    others: (Vec<u32>, Vec<f64>),
+}
+
+/// Texts by number, each once.
+#[derive(Default)]
+struct Texts {
+    all: Vec<Rc<str>>,
+    numbers: HashMap<Rc<str>, u32>,
+}
+
+impl Texts {
+    fn number(&mut self, text: &str) -> Result<u32> {
+        if let Some(&number) = self.numbers.get(text) {
+            return Ok(number);
+        }
+        let number = u32::try_from(self.all.len()).map_err(|_| Error::TooManyValues)?;
+        let text: Rc<str> = text.into();
+        self.all.push(Rc::clone(&text));
+        self.numbers.insert(text, number);
+        Ok(number)
+    }
+
+    fn text(&self, number: u32) -> &str {
+        self.all.get(number as usize).map_or("", |text| text)
+    }
+}
+
+impl Values {
+    /// No values yet.
+    pub fn new() -> Values {
+        Values::default()
+    }
+
+    /// Adds a run. Its name must be new.
+    pub fn run(&mut self, name: &str, side: Side, facts: Facts) -> Result<RunId> {
+        if let Some(other) = self.names.get(name).and_then(|id| self.runs.get(id.index())) {
+            let run = name.to_owned();
+            // CM2
+            return Err(if other.side == side {
+                Error::RunTwice { run }
+            } else {
+                Error::OnBothSides { run }
+            });
+        }
+        let number = u32::try_from(self.runs.len()).map_err(|_| Error::TooManyValues)?;
+        if self.runs.len() >= MAX_RUNS {
+            return Err(Error::TooManyValues);
+        }
+        let id = RunId(number);
+        self.runs.push(Run { name: name.to_owned(), side, facts });
+        self.names.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    /// Adds the values of a statistic of a line in a run. Without any value, it adds nothing.
+    pub fn add(&mut self, run: RunId, line: &Line, stat: Stat, value: Value) -> Result<()> {
+        let given = [value.sure, value.all].into_iter().flatten();
+        if let Some(wrong) = given.clone().find(|value| !value.is_finite()) {
+            let value = wrong.to_string();
+            return Err(Error::NotFinite {
+                run: self.name(run.0),
+                line: line.to_string(),
+                stat: stat.name(),
+                value,
+            });
+        }
+        if given.count() == 0 {
+            return Ok(());
+        }
+        let line = self.line_number(line)?;
+        let differs = value.all.is_some() && value.all != value.sure;
+        if let (true, Some(all)) = (differs, value.all) {
+            let at = u32::try_from(self.len()).map_err(|_| Error::TooManyValues)?;
+            self.others.0.push(at);
+            self.others.1.push(all);
+        }
+        let rest = run.0 << 6 | u32::from(differs) << 5 | u32::from(stat as u8);
+        let stored = Stored { line, rest, sure: value.sure.unwrap_or(f64::NAN) };
+        match self.pieces.last_mut().filter(|piece| piece.len() < PIECE) {
+            Some(piece) => piece.push(stored),
+            None => {
+                let mut piece = Vec::with_capacity(PIECE);
+                piece.push(stored);
+                self.pieces.push(piece);
+            }
+        }
+        Ok(())
+    }
+
+    /// States the line around a line, such as the slice around slices (rule CM19).
+    pub fn parent(&mut self, line: &Line, parent: &str) -> Result<()> {
+        let line = self.line_number(line)?;
+        let parent = self.texts.number(parent)?;
+        self.parents.insert(line, parent);
+        Ok(())
+    }
+
+    /// The number of lines.
+    pub fn lines(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        let full = self.pieces.len().saturating_sub(1) * PIECE;
+        self.pieces.last().map_or(0, |last| full + last.len())
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The runs, in the order in which they were added.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    fn line_number(&mut self, line: &Line) -> Result<u32> {
+        let key = (line.family, self.texts.number(&line.process)?, self.texts.number(&line.name)?);
+        let new = self.lines.len();
+        match self.numbers.entry(key) {
+            Entry::Occupied(known) => Ok(*known.get()),
+            Entry::Vacant(_) if new >= MAX_LINES => Err(Error::TooManyLines { limit: MAX_LINES }),
+            Entry::Vacant(free) => {
+                self.lines.push(key);
+                Ok(*free.insert(u32::try_from(new).map_err(|_| Error::TooManyValues)?))
+            }
+        }
+    }
+
+    /// The name of a run, for messages.
+    fn name(&self, run: u32) -> String {
+        self.runs.get(run as usize).map_or_else(String::new, |run| run.name.clone())
+    }
+}
