@@ -15,6 +15,7 @@ use timebase_import::manifest::{Align, Clock};
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
+use crate::compare::arguments::CompareArguments;
 use crate::messages;
 use crate::output::Format;
 use crate::parameters::{self, Parameter};
@@ -100,6 +101,12 @@ pub enum Command {
     /// A function is as wide as its share of the samples, or of the memory. The page is one self-contained HTML
     /// file, with search and zoom. Other forms are for other tools: folded lines, and profiles for pprof.
     Flamegraph(FlamegraphArguments),
+    /// Say what got slower, or changed otherwise, between two groups of runs
+    ///
+    /// A run is a trace. Each line, such as the slices with one name, has one value for each run; the command says
+    /// which lines changed by more than runs of one side differ, and how sure that is. Rows that the recording's losses
+    /// may have made false do not count.
+    Compare(CompareArguments),
     /// Make a page about the clocks of a trace, to look at and to share
     ///
     /// The page is one self-contained HTML file. It shows the findings of the doctor, the clock graph, a

@@ -25,6 +25,8 @@ pub struct Settings {
     /// How many run at a time; the default is one for each processor.
     pub at_once: Option<usize>,
     pub progress: Progress,
+    /// The place of temporary files of all processes.
+    pub temporary: PathBuf,
     /// The work, as lines of progress name it.
     pub phase: &'static str,
 }
@@ -41,8 +43,7 @@ pub fn run<T: Send>(
     job: impl Fn(&Path, &Children) -> anyhow::Result<T> + Sync,
     mut each: impl FnMut(usize, anyhow::Result<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let temporary = signals.temporary_directory()?;
-    let children = Arc::new(Children::new(temporary));
+    let children = Arc::new(Children::new(settings.temporary.clone()));
     let at_once = settings.at_once.unwrap_or_else(processors).min(traces.len()).max(1);
     let counts = Arc::new(Counts::new(settings.phase, traces.len()));
     let work = || {

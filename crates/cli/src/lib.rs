@@ -9,6 +9,7 @@ mod advice;
 mod changes;
 mod children;
 mod clocks;
+mod compare;
 mod database;
 mod datasette;
 mod dialect;
@@ -74,6 +75,8 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
     let mut out = Out::standard();
     // The verdict of a command that was successful and wrote its answer.
     let mut verdict = Ok(());
+    // The exit code of a successful command.
+    let mut code = ExitCode::SUCCESS;
     let result = match command {
         Command::Import(arguments) => import::run(arguments, signals),
         Command::Query(arguments) => query::run(arguments, signals, &mut out),
@@ -87,6 +90,9 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
         Command::Rewrite(arguments) => rewrite::run(arguments, signals, &mut out),
         Command::View(arguments) => view::run(arguments, signals),
         Command::Flamegraph(arguments) => flamegraph::run(arguments, signals, &mut out),
+        Command::Compare(arguments) => {
+            compare::run(arguments, signals, &mut out).map(|decided| code = decided)
+        }
         Command::Report(arguments) => page::run(arguments, signals, &mut out),
         Command::Manifest(arguments) => manifest::run(arguments, signals, &mut out),
         Command::ClockId { name } => clocks::id(name, &mut out),
@@ -100,7 +106,7 @@ fn run(command: &Command, signals: &Signals) -> anyhow::Result<ExitCode> {
     result?;
     written?;
     verdict?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {

@@ -70,3 +70,49 @@ pub struct Run {
     /// Its facts.
     pub facts: Facts,
 }
+
+impl Facts {
+    /// The facts as rows: name, statistic and value.
+    ///
+    /// ```
+    /// use timebase_compare::Facts;
+    /// let facts = Facts { ns: 2e9, ..Facts::default() };
+    /// assert_eq!(facts.rows()[0], ("length", "ns", 2e9));
+    /// ```
+    pub fn rows(&self) -> Vec<(&'static str, &'static str, f64)> {
+        let mut rows = vec![
+            ("length", "ns", self.ns),
+            ("frames", "count", self.frames),
+            ("lost", "share", self.lost),
+            ("errors", "count", self.errors as f64),
+        ];
+        rows.extend(self.start.map(|start| ("start", "ns", start as f64)));
+        rows.extend(
+            self.left_out.iter().map(|(family, share)| ("left_out", family.name(), *share)),
+        );
+        rows
+    }
+
+    /// Sets the fact of a row: its name, statistic and value. Others are ignored.
+    ///
+    /// ```
+    /// use timebase_compare::Facts;
+    /// let mut facts = Facts::default();
+    /// facts.put("length", "ns", 2e9);
+    /// assert_eq!(facts.ns, 2e9);
+    /// ```
+    pub fn put(&mut self, name: &str, stat: &str, value: f64) {
+        match name {
+            "length" => self.ns = value,
+            "frames" => self.frames = value,
+            "lost" => self.lost = value,
+            "errors" => self.errors = value as u64,
+            "left_out" => {
+                if let Some(family) = Family::parse(stat) {
+                    self.left_out.push((family, value));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -34,8 +34,12 @@ pub fn run(arguments: &ExportArguments, output: &Path, signals: &Signals) -> any
     let traces = traces(arguments)?;
     let begun = Instant::now();
     let mut totals = Totals::default();
-    let settings =
-        Settings { at_once: arguments.jobs, progress: arguments.progress, phase: "exporting" };
+    let settings = Settings {
+        at_once: arguments.jobs,
+        progress: arguments.progress,
+        temporary: signals.temporary_directory()?,
+        phase: "exporting",
+    };
     // It stays open, so that it is there for all, and goes if none came into it.
     let folder = Folder::at(output)?;
     let flags = flags(arguments, output);

@@ -3,6 +3,7 @@
 //! | functions | decided in |
 //! |---|---|
 //! | the bounds of the trace, and units of time | `time.rs` |
+//! | names without their numbers | `pattern.rs` |
 //! | percentiles and the median, texts, regular expressions, base64, symbols, numbers | `perfetto/intrinsics`, whose functions these are under their public names |
 //!
 //! ```
@@ -22,6 +23,7 @@
 //! functions, and the percentiles of one with those (SF2). A client may call them from an index or a view of its own, and
 //! to replace them could only slow it down.
 
+mod pattern;
 mod time;
 
 use std::collections::HashSet;
@@ -30,6 +32,8 @@ use rusqlite::Connection;
 
 use crate::perfetto::intrinsics;
 use crate::{Functions, Result};
+
+pub use pattern::pattern;
 
 /// Registers all functions on a connection.
 ///
@@ -51,6 +55,7 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
 /// If SQLite refuses one.
 pub fn add(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result<()> {
     time::add(to)?;
+    pattern::add(to)?;
     intrinsics::add(to, has)
 }
 

@@ -1,0 +1,193 @@
+//! `timebase compare`: the changes between two groups of runs (rules CM).
+//!
+//! # Design
+//!
+//! Each run is measured in a process of its own (`measuring.rs`), which imports the trace, writes some thousand values
+//! to a small file (`run_file.rs`) and drops the database. So memory and disk are those of one import at a time for
+//! each process, and a trace that cannot be read ends only its process. This process reads the values
+//! (`gather.rs`) and leaves all judgement to the crate `timebase-compare`.
+//!
+//! The rows of a result are a table in memory, which the writers of `query` print. The alternative was a writer for
+//! each format here.
+
+pub mod arguments;
+mod gather;
+mod inputs;
+mod measuring;
+mod rows;
+mod run_file;
+mod tables;
+mod text;
+mod value_file;
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use timebase_compare::{Comparison, FailOn, Pairs, Per, Settings, Side, Verdict, compare, judge};
+
+use crate::database::Database;
+use crate::flags::wrong_usage;
+use crate::output::file::{self, Existing};
+use crate::output::{self, Format};
+use crate::signals::Signals;
+use crate::{messages, statements};
+use arguments::{CompareArguments, Undecided};
+use gather::Gathered;
+use inputs::Inputs;
+
+/// The form of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Rows(Format),
+    Parquet,
+}
+
+pub fn run(
+    arguments: &CompareArguments,
+    signals: &Signals,
+    out: &mut dyn Write,
+) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &arguments.measure {
+        measuring::run(arguments, path, signals)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // All arguments are checked before anything is measured.
+    let form = form(arguments)?;
+    let settings = settings(arguments)?;
+    let conditions: Vec<FailOn> =
+        arguments.fail_on.iter().map(|text| FailOn::parse(text)).collect::<Result<_, _>>()?;
+    measuring::metrics(&arguments.metric)?;
+    let existing = Existing::forced(arguments.force);
+    if let Some(path) = arguments.output.as_deref().filter(|path| *path != "-") {
+        existing.check(path)?;
+    }
+    if let Some(path) = &arguments.values {
+        value_file::check(path)?;
+        existing.check(path)?;
+    }
+    let inputs = inputs(arguments)?;
+    let gathered = gather::gather(arguments, &inputs, false, signals)?;
+    if let Some(path) = &arguments.values {
+        file::write(path, existing, signals, |out| value_file::write(&gathered, path, out))?;
+    }
+    if arguments.after.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    gather::check_sides(&gathered.values)?;
+    let comparison = compare(&gathered.values, &settings)?;
+    let verdict = judge(&gathered.values, &comparison, &conditions);
+    match arguments.output.as_deref().filter(|path| *path != "-") {
+        Some(path) => {
+            file::write(path, existing, signals, |out| {
+                write(arguments, form, &gathered, &comparison, None, out)
+            })?;
+        }
+        None => {
+            let width = output::terminal_width();
+            write(arguments, form, &gathered, &comparison, width, out)?;
+        }
+    }
+    Ok(tell(&conditions, &verdict, arguments.undecided))
+}
+
+fn write(
+    arguments: &CompareArguments,
+    form: Form,
+    gathered: &Gathered,
+    comparison: &Comparison,
+    terminal: Option<u16>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    match form {
+        Form::Text => {
+            let text = text::of(comparison, gathered, arguments.top);
+            Ok(out.write_all(text.as_bytes())?)
+        }
+        Form::Rows(format) => {
+            let database = Database::from(rows::table(comparison)?);
+            statements::run(&database, rows::ALL, format, terminal, out)
+        }
+        Form::Parquet => {
+            let conn = rows::table(comparison)?;
+            let types = timebase_export::declared_types(&conn, rows::ALL)?;
+            timebase_export::write_result(&mut conn.prepare(rows::ALL)?, &types, out)?;
+            Ok(())
+        }
+    }
+}
+
+/// Writes the outcomes of conditions, and returns the exit code.
+fn tell(conditions: &[FailOn], verdict: &Verdict, undecided: Undecided) -> ExitCode {
+    for (condition, judged) in conditions.iter().zip(&verdict.conditions) {
+        messages::say(text::judged(condition, judged));
+    }
+    verdict.exit_code(undecided == Undecided::Pass).into()
+}
+
+fn form(arguments: &CompareArguments) -> anyhow::Result<Form> {
+    let ending = arguments.output.as_deref().and_then(Path::extension).and_then(|e| e.to_str());
+    let by_name = match ending {
+        _ if arguments.format.is_some() => None,
+        None | Some("txt") => Some(Form::Text),
+        Some("csv") => Some(Form::Rows(Format::Csv)),
+        Some("json") => Some(Form::Rows(Format::Json)),
+        Some("jsonl") => Some(Form::Rows(Format::Jsonl)),
+        Some("md") => Some(Form::Rows(Format::Markdown)),
+        Some("parquet") => Some(Form::Parquet),
+        Some(other) => bail!(
+            "--output: unknown extension .{other}. Known are .txt, .csv, .json, .jsonl, .md and .parquet; \
+             for any other name use --format"
+        ),
+    };
+    let form = by_name.or(arguments.format.map(Form::Rows)).unwrap_or(Form::Text);
+    if form == Form::Parquet && arguments.output.is_none() && std::io::stdout().is_terminal() {
+        wrong_usage(
+            "compare",
+            "cannot show Parquet on a terminal; name a file with -o diff.parquet",
+        );
+    }
+    Ok(form)
+}
+
+fn settings(arguments: &CompareArguments) -> anyhow::Result<Settings> {
+    let [before, after] = arguments.labels.as_slice() else {
+        bail!("--labels takes two names, such as --labels old,new");
+    };
+    let pairs = match &arguments.pair_by {
+        Some(text) => {
+            Some(Pairs::By(regex::Regex::new(text).with_context(|| format!("--pair-by {text}"))?))
+        }
+        None => arguments.paired.then_some(Pairs::Order),
+    };
+    Ok(Settings {
+        min_share: arguments.min_share,
+        max_loss: arguments.max_loss,
+        absolute: arguments.absolute,
+        pairs,
+        skip_first: arguments.skip_first,
+        leave_out: arguments.leave_out.clone(),
+        per: match arguments.per.as_str() {
+            "run" => Per::Run,
+            "second" => Per::Second,
+            "frame" => Per::Frame,
+            name => Per::Slice(name.to_owned()),
+        },
+        labels: [before.clone(), after.clone()],
+    })
+}
+
+fn inputs(arguments: &CompareArguments) -> anyhow::Result<Inputs> {
+    let mut inputs = Inputs::default();
+    let by = arguments.by.as_deref();
+    for given in &arguments.before {
+        inputs.add(given, Side::Before, by)?;
+    }
+    for given in &arguments.after {
+        inputs.add(given, Side::After, by)?;
+    }
+    inputs.check()?;
+    Ok(inputs)
+}

@@ -1,0 +1,549 @@
+//! The result as text (rule CM22): lines that changed first, the largest change of time first.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use timebase_compare::{
+    Appearance, Call, Compared, Comparison, FailOn, Family, Judged, Line, LineResult, Mark,
+    NameResult, Note, Outcome, Row, Scale, Stat, Unit, Unused, Why,
+};
+
+use super::gather::Gathered;
+use crate::escape::printable;
+
+/// The report of a comparison, with `top` lines of each section.
+pub fn of(comparison: &Comparison, gathered: &Gathered, top: usize) -> String {
+    let report = Report { comparison, gathered, top };
+    let mut text = String::new();
+    report.head(&mut text);
+    report.notes(&mut text);
+    report.sections(&mut text);
+    report.names(&mut text);
+    report.rest(&mut text);
+    text
+}
+
+struct Report<'a> {
+    comparison: &'a Comparison,
+    gathered: &'a Gathered,
+    top: usize,
+}
+
+impl Report<'_> {
+    fn labels(&self) -> [&str; 2] {
+        let [before, after] = &self.comparison.settings.labels;
+        [before, after]
+    }
+
+    /// The numbers of runs and lines, and the change that all lines share.
+    fn head(&self, text: &mut String) {
+        let counts = &self.comparison.counts;
+        let [before, after] = self.labels();
+        let [n_before, n_after] = counts.runs;
+        let runs = if n_before == 1 { "run" } else { "runs" };
+        let _ = write!(text, "{n_before} {runs} {before}, {n_after} {after}: ");
+        let least = n_before.min(n_after);
+        let _ = match (counts.called, least) {
+            (_, 0..=1) => writeln!(text, "ratios only, because one run shows no spread"),
+            (_, 2) => writeln!(text, "{} lines, without verdicts", counts.tested),
+            (0, _) => writeln!(text, "{} lines tested, none changed", counts.tested),
+            (called, 3..=4) => writeln!(
+                text,
+                "{} lines tested, {called} stand out; verdicts need 5 runs on each side",
+                counts.tested
+            ),
+            (called, _) => writeln!(
+                text,
+                "{} lines tested, {called} changed (at most 5 % of them by chance)",
+                counts.tested
+            ),
+        };
+        if let Some(shift) = &self.comparison.shift {
+            let _ = write!(text, "all together  {}", change(shift.estimate.d.exp()));
+            if let Some(ends) = shift.estimate.interval(0.05) {
+                let _ = write!(text, " {}", interval(ends.map(f64::exp), Scale::Ratio));
+            }
+            let _ = writeln!(
+                text,
+                "  {}",
+                match self.comparison.settings.absolute {
+                    true => "machine or whole program; lines include it",
+                    false => "machine or whole program; lines are beyond it",
+                }
+            );
+        }
+    }
+
+    /// Marks of runs, and remarks.
+    fn notes(&self, text: &mut String) {
+        let mut notes = Vec::new();
+        for run in &self.comparison.runs {
+            notes.extend(run.marks.iter().map(|mark| marked(run, *mark)));
+            if let Some(unused) = run.unused {
+                notes.push(format!("{} {}", run.run.name, unused_because(unused)));
+            }
+        }
+        notes.extend(self.comparison.notes.iter().filter_map(|note| self.noted(note)));
+        for note in notes {
+            let _ = writeln!(text, "! {}", printable(&note));
+        }
+    }
+
+    fn noted(&self, note: &Note) -> Option<String> {
+        let name = |run: timebase_compare::RunId| {
+            self.comparison.runs.get(run.index()).map_or("", |run| run.run.name.as_str())
+        };
+        let [before, after] = self.labels();
+        Some(match note {
+            Note::LengthsDiffer { shortest, longest } => format!(
+                "the runs differ in length, from {} to {}: --per second, or --per 'SLICE NAME', makes counts and totals comparable",
+                name(*shortest),
+                name(*longest)
+            ),
+            Note::LossDiffers { family, shares: [one, other] } => format!(
+                "{} lost: {} of {before}, {} of {after}; the sides differ in what they show",
+                family.map_or("parts of the recording".to_owned(), |family| format!(
+                    "rows of {}",
+                    family.name()
+                )),
+                percent(*one),
+                percent(*other)
+            ),
+            Note::OneDirection { up, down, of } => {
+                let (called, way) = if up >= down { (up, "slower") } else { (down, "faster") };
+                format!(
+                    "{called} of {of} time lines are {way}: this many lines and a change of all together cannot be told apart"
+                )
+            }
+            Note::Interleave => format!(
+                "all runs of one side were recorded before those of the other; record {before} and {after} in turns, and use --paired"
+            ),
+            Note::OddRun { run, factor } => {
+                format!("{} is {} in all lines than its side", name(*run), slower(*factor))
+            }
+            Note::FirstSlowest { run, factor } => format!(
+                "{} is first and slowest, by {}: --skip-first 1?",
+                name(*run),
+                change(factor.exp())
+            ),
+            Note::FewRuns { needed: Some(needed) } => format!(
+                "{needed} runs on each side would show a change of 10 % in half of the lines"
+            ),
+            Note::FewRuns { needed: None } => return None,
+            Note::Unpaired { run } => format!("{} has no partner", name(*run)),
+        })
+    }
+
+    /// A table for each family with lines to show.
+    fn sections(&self, text: &mut String) {
+        for family in Family::ALL {
+            let lines = self.comparison.lines.iter().filter(|line| line.line.family == family);
+            let has_verdicts = self.comparison.counts.runs.iter().all(|runs| *runs > 2);
+            let lines: Vec<&LineResult> = match has_verdicts {
+                true => lines.filter(|line| line.call != Call::No).collect(),
+                false => lines.filter(|line| !line.rows.is_empty()).collect(),
+            };
+            if !lines.is_empty()
+                && (has_verdicts || Stat::ALL.iter().any(|stat| family.tests(*stat)))
+            {
+                self.section(family, &lines, text);
+            }
+        }
+    }
+
+    fn section(&self, family: Family, lines: &[&LineResult], text: &mut String) {
+        let [before, after] = self.labels();
+        let beyond = match self.comparison.shift {
+            Some(_) if family.is_time() && !self.comparison.settings.absolute => "beyond all",
+            _ => "interval",
+        };
+        let unit = weight_of(family).map_or("", |stat| match stat.unit() {
+            Unit::Time => " ms",
+            Unit::Bytes => " KiB",
+            Unit::Share => " points",
+            _ => "",
+        });
+        let mut rows = vec![vec![
+            format!("Δ{unit}/{}", self.per(family)),
+            before.to_owned(),
+            after.to_owned(),
+            "change".to_owned(),
+            beyond.to_owned(),
+            family.name().to_owned(),
+        ]];
+        rows.extend(lines.iter().take(self.top).filter_map(|line| self.cells(family, line)));
+        text.push('\n');
+        aligned(&rows, text);
+        if lines.len() > self.top {
+            let _ = writeln!(text, "{} more: --top {}", lines.len() - self.top, lines.len());
+        }
+    }
+
+    /// The thing by which counts and totals are divided.
+    fn per(&self, family: Family) -> &str {
+        use timebase_compare::Per;
+        match (&self.comparison.settings.per, weight_of(family)) {
+            (_, Some(stat)) if !matches!(stat, Stat::Total | Stat::Count) => "run",
+            (Per::Run, _) => "run",
+            (Per::Second, _) => "s",
+            (Per::Frame, _) => "frame",
+            (Per::Slice(name), _) => name,
+        }
+    }
+
+    fn rows(&self, line: &LineResult) -> &[Row] {
+        self.comparison.rows.get(line.rows.clone()).unwrap_or_default()
+    }
+
+    fn cells(&self, family: Family, line: &LineResult) -> Option<Vec<String>> {
+        let rows = self.rows(line);
+        let of = |stat: Stat| rows.iter().find(|row| row.stat == stat);
+        let main = weight_of(family).and_then(of).or_else(|| rows.first())?;
+        let decisive = decisive(rows, main);
+        let beyond = match decisive.interval() {
+            None => String::new(),
+            Some(ends) => {
+                let stat = match decisive.stat == main.stat {
+                    true => String::new(),
+                    false => format!("{} ", decisive.stat.name()),
+                };
+                let effect = shown(decisive.effect(), decisive.scale);
+                format!("{stat}{effect} {}", interval(ends, decisive.scale))
+            }
+        };
+        let mut what = self.path(&line.line);
+        if let (Some(count), true) = (of(Stat::Count), main.stat == Stat::Total) {
+            what.push_str(&count_and_call(count, main));
+        }
+        if matches!(decisive.stat, Stat::P90 | Stat::P99)
+            && of(Stat::P50).is_some_and(|p50| p50.call == Call::No)
+        {
+            what.push_str("  only slow calls");
+        }
+        if line.left_out > 0.0005 {
+            let _ = write!(what, "  {} left out", percent(line.left_out));
+        }
+        Some(vec![
+            signed(main.unit, main.delta()),
+            number(main.unit, main.mean[0]),
+            number(main.unit, main.mean[1]),
+            absolute(main),
+            beyond,
+            printable(&what),
+        ])
+    }
+
+    /// The line with the names around it, outermost first.
+    fn path(&self, line: &Line) -> String {
+        let mut names = vec![line.name.clone()];
+        let mut seen = BTreeSet::from([line.name.clone()]);
+        let mut inner = line.clone();
+        // A recursion ends the path.
+        while let Some(parents) = self.gathered.parents.get(&inner)
+            && let Some((parent, _)) = parents.iter().max_by_key(|(_, count)| **count)
+            && seen.insert(parent.clone())
+        {
+            names.push(parent.clone());
+            inner = Line { name: parent.clone(), ..inner };
+        }
+        names.reverse();
+        let path = names.join(" › ");
+        match (line.process.as_str(), path.as_str()) {
+            ("", path) => path.to_owned(),
+            (process, "") => process.to_owned(),
+            (process, path) => format!("{process}/{path}"),
+        }
+    }
+
+    /// New and gone names.
+    fn names(&self, text: &mut String) {
+        let names = &self.comparison.names;
+        let of = |appearance: Appearance| -> Vec<&NameResult> {
+            let names = names.iter().filter(|name| name.appearance == appearance);
+            names.filter(|name| name.call != Call::No).collect()
+        };
+        for (title, appearance) in [("new", Appearance::New), ("gone", Appearance::Gone)] {
+            let found = of(appearance);
+            if found.is_empty() {
+                continue;
+            }
+            let side = usize::from(appearance == Appearance::New);
+            let all = self.comparison.counts.runs[side];
+            let told: Vec<String> = found
+                .iter()
+                .take(self.top)
+                .map(|name| {
+                    let renamed = name.renamed.and_then(|other| names.get(other));
+                    let renamed = renamed
+                        .filter(|_| appearance == Appearance::New)
+                        .map_or_else(String::new, |other| {
+                            format!("; renamed from {}?", other.line)
+                        });
+                    format!(
+                        "{} ({} of {all} runs, {}{renamed})",
+                        printable(&name.line.to_string()),
+                        name.runs[side],
+                        with_unit(name.unit, name.mean)
+                    )
+                })
+                .collect();
+            let more = found.len().saturating_sub(told.len());
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            let _ = writeln!(text, "\n{title}: {}{more}", told.join(", "));
+        }
+    }
+
+    /// Lines that are not called: why, or what would have been seen.
+    fn rest(&self, text: &mut String) {
+        let mut whys = Vec::new();
+        let mut smallest = Vec::new();
+        let mut unseen = 0;
+        for line in self.comparison.lines.iter().filter(|line| line.call == Call::No) {
+            let rows = self.rows(line);
+            if let Some(row) = rows.iter().find(|row| row.why.is_some()) {
+                whys.push((line, row));
+            }
+            if line.p.is_none() {
+                continue;
+            }
+            unseen += 1;
+            let main = weight_of(line.line.family)
+                .and_then(|stat| rows.iter().find(|row| row.stat == stat && row.p.is_some()))
+                .or_else(|| rows.iter().find(|row| row.p.is_some()));
+            if let Some(row) = main
+                && row.scale == Scale::Ratio
+                && let Some(change) = row.smallest()
+            {
+                smallest.push(change);
+            }
+        }
+        for (line, row) in whys.iter().take(self.top) {
+            let why = match row.why {
+                Some(Why::Loss) => "with the rows that may be wrong it is not seen",
+                Some(Why::Shared) | None => "it is no more than what all lines share",
+            };
+            let _ = writeln!(
+                text,
+                "not called: {} {} {}: {why}",
+                printable(&self.path(&line.line)),
+                row.stat.name(),
+                shown(row.effect(), row.scale)
+            );
+        }
+        if unseen == 0 {
+            return;
+        }
+        smallest.sort_by(f64::total_cmp);
+        let median = smallest.get(smallest.len() / 2).filter(|change| change.is_finite());
+        let would = median.map_or_else(String::new, |median| {
+            format!("; for half of them {} would be", change(*median))
+        });
+        let lines = if unseen == 1 { "line" } else { "lines" };
+        let _ = writeln!(text, "\n{unseen} {lines}: no change seen{would}");
+    }
+}
+
+/// Writes rows of cells below one another: numbers to the right, the last two columns to the left.
+fn aligned(rows: &[Vec<String>], text: &mut String) {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..columns)
+        .map(|at| {
+            let cells = rows.iter().filter_map(|row| row.get(at));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+        })
+        .collect();
+    for row in rows {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(width.saturating_sub(cell.chars().count()));
+            let _ = match columns.saturating_sub(at) > 2 {
+                true => write!(line, "{gap}{cell}  "),
+                false => write!(line, "{cell}{gap}  "),
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+/// The statistic that stands for a line of a family.
+fn weight_of(family: Family) -> Option<Stat> {
+    Some(match family {
+        Family::Counter => Stat::Mean,
+        Family::Sample => Stat::Share,
+        Family::Heap => Stat::Size,
+        Family::Log => Stat::Count,
+        Family::Metric => Stat::Value,
+        _ => Stat::Total,
+    })
+}
+
+/// The called statistic with the least probability; the main one if it is called, or none is.
+fn decisive<'a>(rows: &'a [Row], main: &'a Row) -> &'a Row {
+    if main.call != Call::No {
+        return main;
+    }
+    let called = rows.iter().filter(|row| row.call != Call::No);
+    let least = called
+        .min_by(|a, b| a.p.unwrap_or(1.0).total_cmp(&b.p.unwrap_or(1.0)).then(a.stat.cmp(&b.stat)));
+    least.unwrap_or(main)
+}
+
+/// How the count and the time of a call changed.
+fn count_and_call(count: &Row, total: &Row) -> String {
+    let same = |row: &Row| row.call == Call::No;
+    let count_ratio = count.mean[1] / count.mean[0];
+    let call_ratio = (total.mean[1] / total.mean[0]) / count_ratio;
+    if !count_ratio.is_finite() || !call_ratio.is_finite() {
+        return String::new();
+    }
+    let told = |ratio: f64, is_same: bool| match is_same || (ratio - 1.0).abs() < 0.005 {
+        true => "=".to_owned(),
+        false => change(ratio),
+    };
+    format!(
+        "  count {}  per call {}",
+        told(count_ratio, same(count)),
+        told(call_ratio, same(total) && same(count))
+    )
+}
+
+/// The outcome of a condition.
+pub fn judged(condition: &FailOn, judged: &Judged) -> String {
+    let interval = judged.interval.map_or_else(String::new, |[low, high]| {
+        format!(": the interval is {low:+.1} to {high:+.1}")
+    });
+    let by = match (&condition.metric, &judged.decided_by) {
+        (None, Some((line, stat))) => format!(" by {line} {}", stat.name()),
+        _ => String::new(),
+    };
+    let text = &condition.text;
+    match judged.outcome {
+        Outcome::Passes => format!("passes: {text}{interval}"),
+        Outcome::Fails => format!("fails: {text}{by}{interval}"),
+        Outcome::Undecided => format!("undecided: {text}{by}{interval}; more runs would decide"),
+        Outcome::Unknown => format!("unknown: {text}: no line has this name and statistic"),
+        Outcome::FewRuns => format!("unknown: {text}: it needs 3 runs on each side"),
+        Outcome::WrongUnit => format!("unknown: {text}: its values are not of this unit"),
+    }
+}
+
+fn marked(run: &Compared, mark: Mark) -> String {
+    let name = &run.run.name;
+    match mark {
+        Mark::LeftOut(family, share) => {
+            format!(
+                "{name}: {} of its {} may be wrong, and is left out",
+                percent(share),
+                family.name()
+            )
+        }
+        Mark::Lost(share) => format!("{name} lost {} of its time", percent(share)),
+        Mark::Errors(1) => format!("{name}: timebase doctor finds an error"),
+        Mark::Errors(errors) => format!("{name}: timebase doctor finds {errors} errors"),
+    }
+}
+
+fn unused_because(unused: Unused) -> &'static str {
+    match unused {
+        Unused::LeftOut | Unused::Lossy => "is left out",
+        Unused::First => "is skipped as a first run",
+        Unused::Unpaired => "has no partner, and is left out",
+    }
+}
+
+fn slower(log: f64) -> String {
+    let ratio = log.exp();
+    match ratio >= 1.0 {
+        true => format!("slower by {}", change(ratio)),
+        false => format!("faster by {}", change(ratio)),
+    }
+}
+
+/// A share in percent.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() < 10.0 {
+        true => format!("{percent:.1} %"),
+        false => format!("{percent:.0} %"),
+    }
+}
+
+/// A ratio as people say it.
+fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if !ratio.is_finite() {
+        "?".to_owned()
+    } else if !(0.5..2.0).contains(&ratio) {
+        format!("×{ratio:.2}")
+    } else if percent.abs() >= 9.95 {
+        format!("{percent:+.0} %")
+    } else {
+        format!("{percent:+.1} %")
+    }
+}
+
+/// An effect: a ratio, or a difference of shares in points.
+fn shown(effect: f64, scale: Scale) -> String {
+    match scale {
+        Scale::Ratio => change(effect),
+        Scale::Difference => format!("{effect:+.3}"),
+    }
+}
+
+fn interval([low, high]: [f64; 2], scale: Scale) -> String {
+    match scale {
+        Scale::Ratio if low >= 0.5 && high < 2.0 => {
+            format!("[{:+.1}, {:+.1}]", (low - 1.0) * 100.0, (high - 1.0) * 100.0)
+        }
+        Scale::Ratio => format!("[×{low:.2}, ×{high:.2}]"),
+        Scale::Difference => format!("[{low:+.3}, {high:+.3}]"),
+    }
+}
+
+/// The change of a row as it is, not beyond all lines.
+fn absolute(row: &Row) -> String {
+    match (row.scale, row.unit) {
+        (Scale::Ratio, _) => change(row.change.d.exp()),
+        (Scale::Difference, Unit::Share) => format!("{:+.1} points", row.delta() * 100.0),
+        (Scale::Difference, _) => change(row.mean[1] / row.mean[0]),
+    }
+}
+
+/// A value in the unit of its column.
+fn scaled(unit: Unit, value: f64) -> f64 {
+    match unit {
+        Unit::Time => value / 1e6,
+        Unit::Bytes => value / 1024.0,
+        Unit::Share => value * 100.0,
+        Unit::Count | Unit::Plain => value,
+    }
+}
+
+fn digits(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 1.0 || v == 0.0 => 1,
+        v if v >= 0.1 => 2,
+        v if v >= 0.01 => 3,
+        _ => 4,
+    }
+}
+
+fn number(unit: Unit, value: f64) -> String {
+    let value = scaled(unit, value);
+    if value.is_nan() { "–".to_owned() } else { format!("{value:.*}", digits(value)) }
+}
+
+fn signed(unit: Unit, value: f64) -> String {
+    let value = scaled(unit, value);
+    if value.is_nan() { "–".to_owned() } else { format!("{value:+.*}", digits(value)) }
+}
+
+fn with_unit(unit: Unit, value: f64) -> String {
+    let name = match unit {
+        Unit::Time => " ms",
+        Unit::Bytes => " KiB",
+        Unit::Share => " %",
+        Unit::Count | Unit::Plain => "",
+    };
+    format!("{}{name}", number(unit, value))
+}

@@ -1,0 +1,284 @@
+//! The values of one run, from its database (rules CM4 to CM11).
+//!
+//! # Design
+//!
+//! The rows come from SQL over public tables: `lasting.sql` has a row for each thing that lasts, `other.sql` one for
+//! each other value. [`METRICS`] is the same as one statement, for fleets. Here the rows that last are added up
+//! outside of SQL, in one pass: SQLite's window functions take several times as long, and would read the slices once
+//! more for the parents of lines, and again for distributions. A sorter keeps durations in bounded memory.
+
+mod lasting;
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::path::Path;
+
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::types::ValueRef;
+
+use crate::line::{Family, Line, Stat};
+use crate::pattern::Names;
+use crate::run::Facts;
+use crate::values::Value;
+use lasting::Lasting;
+
+/// The rows that last.
+const LASTING: &str = include_str!("lasting.sql");
+
+/// All other values.
+const OTHER: &str = include_str!("other.sql");
+
+/// The tables and views that values come from.
+pub const TABLES: [&str; 25] = [
+    "actual_frame_timeline_slice",
+    "android_logs",
+    "clock_snapshot",
+    "counter",
+    "counter_track",
+    "cpu_time_by_thread",
+    "expected_frame_timeline_slice",
+    "finding",
+    "heap_profile_allocation",
+    "loss",
+    "process",
+    "process_counter_track",
+    "process_track",
+    "slice",
+    "slice_self_dur",
+    "stack_profile_callsite",
+    "stack_profile_frame",
+    "stack_profile_mapping",
+    "stack_sample",
+    "stack_sample_task_context",
+    "thread",
+    "thread_slice",
+    "thread_state",
+    "thread_track",
+    "trace_bounds",
+];
+
+/// One statement with the values of a run: `family`, `process`, `name`, `stat`, `value`, `value_all` (rule CM25).
+///
+/// It needs timebase's SQL functions. Rows of the family `run` are facts. It leaves out the errors of the doctor and
+/// the parents of lines.
+pub const METRICS: &str = concat!(
+    "WITH shown AS MATERIALIZED (\n",
+    include_str!("lasting.sql"),
+    "),\nlasting AS MATERIALIZED (\n",
+    "  SELECT family, pattern(process) AS process, pattern(name) AS name, dur, sure FROM shown\n",
+    "  UNION ALL\n",
+    "  SELECT 'self', pattern(process), pattern(name), self_dur, sure FROM shown WHERE self_dur IS NOT NULL\n",
+    "),\n",
+    include_str!("metrics.sql"),
+    include_str!("other.sql"),
+);
+
+/// The reason why a run has no values.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeasureError {
+    /// The database cannot be read.
+    #[error("cannot read the values: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// Durations do not fit the disk.
+    #[error("cannot sort durations: {0}")]
+    Sort(#[from] std::io::Error),
+    /// A metric of the user fails, or gives something else than numbers.
+    #[error("the metric {metric}: {reason}")]
+    Metric {
+        /// Its name.
+        metric: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// A metric of the user (rule CM6): a SELECT with a number, or with columns name and value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// The name.
+    pub name: String,
+    /// The statement.
+    pub sql: String,
+}
+
+/// The choices of a user.
+#[derive(Clone, Debug)]
+pub struct Measuring {
+    /// The replacements in names.
+    pub names: Names,
+    /// The metrics of the user.
+    pub metrics: Vec<Metric>,
+    /// Whether to keep the distributions of durations and the callstacks, for a page.
+    pub details: bool,
+}
+
+/// The values of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// The facts.
+    pub facts: Facts,
+    /// The values, in the order of lines.
+    pub values: Vec<(Line, Stat, Value)>,
+    /// For lines on threads, how often each other name is around them.
+    pub parents: Vec<(Line, String, u64)>,
+    /// The numbers of durations in buckets of 2 %, by line (rule CM4).
+    pub buckets: Vec<(Line, i32, u64)>,
+    /// The weights of callstacks, outermost function first, of samples and of heap profiles.
+    pub stacks: Vec<(Family, String, f64)>,
+}
+
+/// Measures a run in its database, which is open for reading and has timebase's SQL functions. Durations that do not
+/// fit into memory go to files in `scratch`.
+///
+/// # Errors
+///
+/// If a table is missing or damaged, a metric fails, or the disk is full.
+pub fn measure(
+    conn: &Connection,
+    measuring: &Measuring,
+    scratch: &Path,
+) -> Result<Measured, MeasureError> {
+    let names = measuring.names.clone();
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    conn.create_scalar_function("pattern", 1, flags, move |call| {
+        Ok(match call.get_raw(0) {
+            ValueRef::Text(text) => {
+                Some(names.pattern(&String::from_utf8_lossy(text)).into_owned())
+            }
+            _ => None,
+        })
+    })?;
+    let mut measured = Measured::default();
+    Lasting::read(conn, measuring, scratch)?.put(&mut measured, measuring.details)?;
+    other(conn, &mut measured)?;
+    for metric in &measuring.metrics {
+        user(conn, metric, &mut measured)?;
+    }
+    if measuring.details {
+        stacks(conn, &mut measured)?;
+    }
+    measured.values.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+    Ok(measured)
+}
+
+/// Reads the values of `other.sql`.
+fn other(conn: &Connection, measured: &mut Measured) -> Result<(), MeasureError> {
+    let mut statement = conn.prepare(OTHER)?;
+    let mut rows = statement.query([])?;
+    let mut lost_ns = 0.0;
+    while let Some(row) = rows.next()? {
+        let (family, process, name): (String, String, String) =
+            (row.get(0)?, row.get(1)?, row.get(2)?);
+        let stat: String = row.get(3)?;
+        let value: Option<f64> = row.get(4)?;
+        match (Family::parse(&family), value) {
+            (Some(family), _) => {
+                let Some(stat) = Stat::parse(&stat) else { continue };
+                let value = Value { sure: value, all: row.get(5)? };
+                measured.values.push((Line { family, process, name }, stat, value));
+            }
+            (None, Some(_)) if name == "start" => measured.facts.start = row.get(4)?,
+            (None, Some(value)) => match name.as_str() {
+                "lost" => lost_ns = value,
+                _ => measured.facts.put(&name, &stat, value),
+            },
+            (None, None) => {}
+        }
+    }
+    if measured.facts.ns > 0.0 {
+        measured.facts.lost = lost_ns / measured.facts.ns;
+    }
+    let sql = "SELECT count(*) FROM finding WHERE severity = 'error'";
+    let errors: i64 = conn.query_row(sql, [], |row| row.get(0))?;
+    measured.facts.errors = u64::try_from(errors).unwrap_or_default();
+    Ok(())
+}
+
+/// Runs a metric of the user.
+fn user(conn: &Connection, metric: &Metric, measured: &mut Measured) -> Result<(), MeasureError> {
+    let wrong = |reason: String| MeasureError::Metric { metric: metric.name.clone(), reason };
+    let failed = |error: rusqlite::Error| match error {
+        rusqlite::Error::SqlInputError { msg, .. } => wrong(msg),
+        rusqlite::Error::SqliteFailure(_, Some(text)) => wrong(text),
+        error => wrong(error.to_string()),
+    };
+    let mut statement = conn.prepare(&metric.sql).map_err(failed)?;
+    if !statement.readonly() {
+        return Err(wrong("it would change the database; write a SELECT".to_owned()));
+    }
+    let columns: Vec<String> =
+        statement.column_names().map(|name| name.to_ascii_lowercase()).collect();
+    let place = |wanted: &str| columns.iter().position(|column| column == wanted);
+    let (name_at, value_at) = match (columns.len(), place("name"), place("value")) {
+        (1, ..) => (None, 0),
+        (_, Some(name), Some(value)) => (Some(name), value),
+        _ => {
+            return Err(wrong("it must have one column, or the columns name and value".to_owned()));
+        }
+    };
+    let mut found: BTreeMap<String, Option<f64>> = BTreeMap::new();
+    let mut rows = statement.query([]).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let name = match name_at {
+            None if !found.is_empty() => {
+                return Err(wrong(
+                    "it has several rows; give one number, or columns name and value".to_owned(),
+                ));
+            }
+            None => String::new(),
+            Some(at) => match row.get_ref(at).map_err(failed)? {
+                ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                ValueRef::Integer(number) => number.to_string(),
+                _ => return Err(wrong("a name must be a text".to_owned())),
+            },
+        };
+        let value = match row.get_ref(value_at).map_err(failed)? {
+            ValueRef::Null => None,
+            ValueRef::Integer(value) => Some(value as f64),
+            ValueRef::Real(value) if value.is_finite() => Some(value),
+            ValueRef::Real(value) => return Err(wrong(format!("{value} is no finite number"))),
+            ValueRef::Text(text) => {
+                let text = String::from_utf8_lossy(text);
+                return Err(wrong(format!("the text '{text}' is no number")));
+            }
+            ValueRef::Blob(_) => return Err(wrong("a blob is no number".to_owned())),
+        };
+        if found.insert(name.clone(), value).is_some() {
+            return Err(wrong(format!("it gives '{name}' twice")));
+        }
+    }
+    for (name, value) in found {
+        let line = Line { family: Family::Metric, process: metric.name.clone(), name };
+        measured.values.push((line, Stat::Value, Value { sure: value, all: value }));
+    }
+    Ok(())
+}
+
+/// Adds up callstacks of samples and heap profiles.
+fn stacks(conn: &Connection, measured: &mut Measured) -> Result<(), MeasureError> {
+    let of = [
+        (
+            Family::Sample,
+            "SELECT callsite_id, count(*) FROM stack_sample WHERE callsite_id IS NOT NULL GROUP BY 1",
+        ),
+        (Family::Heap, "SELECT callsite_id, sum(size) FROM heap_profile_allocation GROUP BY 1"),
+    ];
+    for (family, sql) in of {
+        let mut sums: HashMap<String, f64> = HashMap::new();
+        let mut statement =
+            conn.prepare(&format!("SELECT callstack(callsite_id), * FROM ({sql})"))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let stack: Option<String> = row.get(0)?;
+            let weight: f64 = row.get(2)?;
+            let Some(stack) = stack else { continue };
+            *sums.entry(stack).or_default() += weight;
+        }
+        let sums = sums.into_iter().filter(|(_, weight)| *weight > 0.0);
+        measured.stacks.extend(sums.map(|(stack, weight)| (family, stack, weight)));
+    }
+    measured.stacks.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    Ok(())
+}

@@ -1,0 +1,76 @@
+-- Values that are no durations: a row for each line and statistic. Rows are added up by number before names are made.
+-- CPU time: by thread, and by process.
+SELECT 'cpu' AS family, coalesce(pattern(process_name), '') AS process, coalesce(pattern(thread_name), '') AS name, 'total' AS stat,
+       total(cpu_time) AS value, total(cpu_time + doubtful_time) AS value_all
+FROM cpu_time_by_thread GROUP BY 2, 3
+UNION ALL
+SELECT 'cpu of process', coalesce(pattern(process_name), ''), '', 'total', total(cpu_time), total(cpu_time + doubtful_time)
+FROM cpu_time_by_thread GROUP BY 2
+UNION ALL
+-- Jank: the share of frames that were late for a known reason.
+SELECT 'frame', coalesce(pattern(p.name), ''), coalesce(pattern(f.layer_name), 'display'), 'jank', avg(jank), avg(jank)
+FROM (
+  SELECT upid, layer_name, jank_type NOT IN ('None', 'Unspecified', 'Buffer Stuffing') AS jank
+  FROM actual_frame_timeline_slice WHERE dur >= 0 AND jank_type IS NOT NULL
+) AS f LEFT JOIN process AS p USING (upid)
+GROUP BY 2, 3
+UNION ALL
+-- Counters: a value counts until the next one. Tracks of one name (CPUs) share a line. Memory is among them.
+SELECT 'counter', process, name, stat, iif(stat = 'mean', mean, largest), iif(stat = 'mean', mean, largest)
+FROM (
+  SELECT coalesce(pattern(p.name), '') AS process, pattern(k.name) AS name,
+         total(h.weighed) / nullif(total(h.ns), 0) AS mean, max(h.largest) AS largest
+  FROM (
+    SELECT track_id, total(value * ns) AS weighed, total(ns) AS ns, max(value) AS largest
+    FROM (
+      SELECT track_id, value, coalesce(lead(ts) OVER (PARTITION BY track_id ORDER BY ts, id), (SELECT end_ts FROM trace_bounds)) - ts AS ns
+      FROM counter
+    )
+    GROUP BY track_id
+  ) AS h
+  JOIN counter_track AS k ON k.id = h.track_id
+  LEFT JOIN process_counter_track AS t ON t.id = k.id
+  LEFT JOIN process AS p USING (upid)
+  WHERE k.name IS NOT NULL
+  GROUP BY 1, 2
+), (SELECT 'mean' AS stat UNION ALL SELECT 'max')
+UNION ALL
+-- Log lines of level E and F, by tag.
+SELECT 'log', coalesce(pattern(p.name), ''), coalesce(pattern(a.tag), ''), 'count', count(*), count(*)
+FROM android_logs AS a LEFT JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
+WHERE a.prio >= 6 GROUP BY 2, 3
+UNION ALL
+-- Samples by function: of the innermost frame (self). A comparison divides by the sum of the run.
+SELECT 'sample', coalesce(pattern(p.name), ''), coalesce(nullif(pattern(f.name), ''), '[unknown]'), 'self', sum(s.samples), sum(s.samples)
+FROM (
+  SELECT s.callsite_id, coalesce(c.upid, t.upid) AS upid, count(*) AS samples
+  FROM stack_sample AS s
+  LEFT JOIN stack_sample_task_context AS c ON c.id = s.task_context_id
+  LEFT JOIN thread AS t ON t.utid = c.utid
+  WHERE s.callsite_id IS NOT NULL
+  GROUP BY 1, 2
+) AS s
+LEFT JOIN process AS p ON p.upid = s.upid
+JOIN stack_profile_callsite AS k ON k.id = s.callsite_id
+JOIN stack_profile_frame AS f ON f.id = k.frame_id
+GROUP BY 2, 3
+UNION ALL
+-- Memory that was allocated and not freed, by function.
+SELECT 'heap', coalesce(pattern(p.name), ''), coalesce(nullif(pattern(f.name), ''), '[unknown]'), 'size', total(h.size), total(h.size)
+FROM (SELECT upid, callsite_id, sum(size) AS size FROM heap_profile_allocation GROUP BY 1, 2) AS h
+LEFT JOIN process AS p USING (upid)
+JOIN stack_profile_callsite AS k ON k.id = h.callsite_id
+JOIN stack_profile_frame AS f ON f.id = k.frame_id
+GROUP BY 2, 3
+UNION ALL
+-- Facts of the run: `start` is of the wall clock.
+SELECT 'run', '', 'length', 'ns', end_ts - start_ts, end_ts - start_ts FROM trace_bounds
+UNION ALL
+SELECT 'run', '', 'start', 'ns', to_realtime(start_ts), to_realtime(start_ts) FROM trace_bounds WHERE start_ts > 0
+UNION ALL
+SELECT 'run', '', 'frames', 'count', count(*), count(*) FROM actual_frame_timeline_slice WHERE dur >= 0 AND layer_name IS NOT NULL
+UNION ALL
+SELECT 'run', '', 'left_out', 'cpu', total(doubtful_time) / nullif(total(cpu_time + doubtful_time), 0), NULL FROM cpu_time_by_thread
+UNION ALL
+SELECT 'run', '', 'lost', 'ns', total(end_ts - start_ts), NULL
+FROM (SELECT start_ts, end_ts FROM loss WHERE severity = 'data_loss' AND end_ts > start_ts GROUP BY start_ts, end_ts)
