@@ -6,6 +6,7 @@
 mod align;
 mod argument_rules;
 mod clocks;
+mod compare;
 mod damage;
 mod descriptor_rules;
 mod doctor;
