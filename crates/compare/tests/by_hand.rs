@@ -517,3 +517,33 @@ fn cm21_both_values_judge() {
     assert_eq!(judged(&values, &all_lines(), &["startup > +5 %"]).1, 3);
     assert_eq!(judged(&values, &all_lines(), &["startup > +50 %"]).1, 0);
 }
+
+#[test]
+fn cm4_families_and_their_tested_statistics() {
+    let tested = |family: Family| {
+        let stats = Stat::ALL.into_iter().filter(|&stat| family.tests(stat)).map(Stat::name);
+        format!("{} {}", family.name(), stats.collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(
+        Family::ALL.map(tested),
+        [
+            "self count total p50 p90 p99",
+            "async count p50 p90 p99",
+            "cpu total",
+            "wait count total p50 p99",
+            "blocked count total p50 p99",
+            "frame count p50 p90 p99 jank",
+            "counter mean",
+            "sample self",
+            "heap size",
+            "log count",
+            "metric value",
+            "slice ",
+            "cpu of process ",
+        ]
+    );
+    for family in Family::ALL {
+        assert_eq!(Family::parse(family.name()), Some(family));
+    }
+    assert!(Stat::ALL.into_iter().all(|stat| Stat::parse(stat.name()) == Some(stat)));
+}

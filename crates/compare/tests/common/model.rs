@@ -448,7 +448,7 @@ fn judge(result: &mut Result) {
             for row in &mut result.rows {
                 if (row.family, &row.name) == (key.0, &key.1) && row.p.is_some() {
                     row.alpha = alpha;
-                    row.is_called = row.p.unwrap() <= alpha;
+                    row.is_called = row.p <= Some(alpha);
                     if !row.is_called && row.sure_p <= alpha {
                         row.why = Some(if row.is_own { "loss" } else { "shared" });
                     }
