@@ -22,15 +22,12 @@ const BY_HAND: [(&str, [[i64; 5]; 2]); 4] = [
 
 /// A JSON trace with these slices of one thread, one after the other: name and duration in µs.
 fn trace(slices: &[(&str, i64)]) -> String {
-    let mut text = String::from(
-        r#"[{"ph":"M","name":"process_name","pid":7,"tid":7,"args":{"name":"app"}}"#,
-    );
+    let mut text =
+        String::from(r#"[{"ph":"M","name":"process_name","pid":7,"tid":7,"args":{"name":"app"}}"#);
     let mut ts = 0;
     for (name, dur) in slices {
-        let _ = write!(
-            text,
-            r#",{{"ph":"X","pid":7,"tid":7,"name":"{name}","ts":{ts},"dur":{dur}}}"#
-        );
+        let _ =
+            write!(text, r#",{{"ph":"X","pid":7,"tid":7,"name":"{name}","ts":{ts},"dur":{dur}}}"#);
         ts += dur + 10;
     }
     text.push(']');
@@ -109,11 +106,16 @@ fn cm22_the_text_has_the_line_that_changed_and_says_how_sure_the_rest_is() {
     let said = compare(&place, &["./old", "--with", "./new"]);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
     let lines: Vec<&str> = said.stdout.lines().collect();
-    assert!(lines[0].starts_with("5 runs before, 5 after: 4 lines tested, 1 changed"), "{lines:#?}");
+    assert!(
+        lines[0].starts_with("5 runs before, 5 after: 4 lines tested, 1 changed"),
+        "{lines:#?}"
+    );
     let changed: Vec<&&str> = lines.iter().filter(|line| line.contains("app/")).collect();
     assert_eq!(changed.len(), 1, "{lines:#?}");
     assert!(changed[0].contains("+21.0") && changed[0].contains("app/layout"), "{changed:?}");
-    assert!(lines.iter().any(|line| line.starts_with("3 lines: no change seen; for half of them +")));
+    assert!(
+        lines.iter().any(|line| line.starts_with("3 lines: no change seen; for half of them +"))
+    );
 }
 
 #[test]
@@ -136,8 +138,7 @@ fn cm2_traces_databases_folders_patterns_archives_tables_and_values_give_equal_r
     let before: Vec<&str> = before.iter().map(String::as_str).collect();
     let after: Vec<&str> = after.iter().map(String::as_str).collect();
     let json = ["-F", "json"];
-    let of_databases =
-        run(&[&["compare"], before.as_slice(), &["--with"], &after, &json].concat());
+    let of_databases = run(&[&["compare"], before.as_slice(), &["--with"], &after, &json].concat());
     assert_eq!(rows(&of_databases), folders, "databases");
     let patterns = compare(&place, &["./old/*.json", "--with", "./new/[0-4].json", "-F", "json"]);
     assert_eq!(rows(&patterns), folders, "patterns");
@@ -203,8 +204,7 @@ fn cm4_one_statement_gives_the_values_of_the_program() {
     let mut compared = 0;
     for trace in files("tests/data", &["pftrace", "json"]) {
         let database = place.path("trace.db");
-        let arguments =
-            ["import", trace.to_str().unwrap(), "-f", "-o", database.to_str().unwrap()];
+        let arguments = ["import", trace.to_str().unwrap(), "-f", "-o", database.to_str().unwrap()];
         if run(&arguments).code != Some(0) {
             continue;
         }
@@ -233,7 +233,13 @@ fn cm4_one_statement_gives_the_values_of_the_program() {
                 _ => a == b,
             };
             let is_same = same(found_sure, sure) && (same(found_all, all) || all.is_empty());
-            assert!(is_same, "{}: {key:?} {:?} is not {:?}", trace.display(), found[key], expected[key]);
+            assert!(
+                is_same,
+                "{}: {key:?} {:?} is not {:?}",
+                trace.display(),
+                found[key],
+                expected[key]
+            );
         }
         compared += expected.len();
     }

@@ -78,7 +78,7 @@ pub fn run(
     }
     gather::check_sides(&gathered.values)?;
     let comparison = compare(&gathered.values, &settings)?;
-    let verdict = judge(&gathered.values, &comparison, &conditions);
+    let verdict = judge(&gathered.values, &comparison, &conditions)?;
     match arguments.output.as_deref().filter(|path| *path != "-") {
         Some(path) => {
             file::write(path, existing, signals, |out| {

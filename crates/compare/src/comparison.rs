@@ -252,6 +252,8 @@ pub struct NameResult {
     pub appearance: Appearance,
     /// The runs that have it, before and after.
     pub runs: [u32; 2],
+    /// The used runs of each side.
+    pub of: [u32; 2],
     /// The mean of its time, samples, bytes or count, in the runs that have it.
     pub mean: f64,
     /// The unit of the mean.

@@ -75,7 +75,9 @@ impl FailOn {
             _ => return Err(wrong()),
         };
         let metric = metric.trim();
-        if metric.is_empty() {
+        // Nothing shrinks by more than all of it.
+        let has_no_log = unit == LimitUnit::Percent && number <= -100.0;
+        if metric.is_empty() || has_no_log {
             return Err(wrong());
         }
         Ok(FailOn {

@@ -1,4 +1,5 @@
-//! Runs, the unit of a comparison (rule CM1).
+//! Runs, the unit of a comparison: each statistic has one value for each run, because the events of a run share its
+//! machine.
 
 use crate::line::Family;
 

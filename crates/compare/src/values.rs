@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::rc::Rc;
 
 use crate::error::{Error, Result};
@@ -57,6 +58,23 @@ pub(crate) struct Given {
     pub stat: Stat,
     pub run: u32,
     pub value: Value,
+}
+
+/// The values by line.
+pub(crate) struct Index {
+    /// For each line, the begin of its places.
+    starts: Vec<usize>,
+    /// The numbers of values.
+    places: Vec<u32>,
+    /// The lines, by family, process and name: no result depends on the order in which they came.
+    pub lines: Vec<u32>,
+}
+
+impl Index {
+    fn range(&self, line: usize) -> Range<usize> {
+        let bound = |at: usize| self.starts.get(at).copied().unwrap_or(0);
+        bound(line)..bound(line + 1)
+    }
 }
 
 /// The values of all runs of a comparison.
@@ -201,6 +219,117 @@ impl Values {
     /// The runs, in the order in which they were added.
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+
+    /// The places of the values of each line, and the lines in the order of their names. Two values of one
+    /// statistic are an error.
+    pub(crate) fn index(&self) -> Result<Index> {
+        let mut starts = vec![0; self.lines.len() + 1];
+        for stored in self.pieces.iter().flatten() {
+            if let Some(start) = starts.get_mut(stored.line as usize + 1) {
+                *start += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut places = vec![0; self.len()];
+        for (at, stored) in (0..).zip(self.pieces.iter().flatten()) {
+            if let Some(next) = next.get_mut(stored.line as usize) {
+                if let Some(place) = places.get_mut(*next) {
+                    *place = at;
+                }
+                *next += 1;
+            }
+        }
+        let mut lines: Vec<u32> = (0..).take(self.lines.len()).collect();
+        lines.sort_unstable_by_key(|&line| {
+            let (family, process, name) = self.key(line);
+            (family, self.texts.text(process), self.texts.text(name))
+        });
+        let mut index = Index { starts, places, lines };
+        for line in 0..self.lines.len() {
+            self.sort(&mut index, line)?;
+        }
+        Ok(index)
+    }
+
+    /// Sorts the values of a line by statistic and run.
+    fn sort(&self, index: &mut Index, line: usize) -> Result<()> {
+        let range = index.range(line);
+        let places = index.places.get_mut(range).unwrap_or_default();
+        let key = |&at: &u32| self.stored(at).map(|stored| (stored.rest & 31, stored.rest >> 6));
+        places.sort_unstable_by_key(key);
+        for pair in places.windows(2) {
+            let [Some(one), Some(other)] = [pair.first().and_then(key), pair.get(1).and_then(key)]
+            else {
+                continue;
+            };
+            if one == other {
+                let stat = Stat::ALL.get(one.0 as usize).map_or("", |stat| stat.name());
+                let line = self.line(u32::try_from(line).unwrap_or(u32::MAX)).to_string();
+                return Err(Error::ValueTwice { run: self.name(one.1), line, stat });
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of a line, by statistic, then run.
+    pub(crate) fn of_line<'a>(
+        &'a self,
+        index: &'a Index,
+        line: u32,
+    ) -> impl Iterator<Item = Given> + 'a {
+        let places = index.places.get(index.range(line as usize)).unwrap_or_default();
+        places.iter().filter_map(|&at| self.given(at))
+    }
+
+    fn given(&self, at: u32) -> Option<Given> {
+        let stored = self.stored(at)?;
+        let stat = *Stat::ALL.get(stored.rest as usize & 31)?;
+        let sure = Some(stored.sure).filter(|sure| !sure.is_nan());
+        let all = if stored.rest & 32 == 0 {
+            sure
+        } else {
+            let other = self.others.0.binary_search(&at).ok();
+            other.and_then(|other| self.others.1.get(other)).copied()
+        };
+        Some(Given { stat, run: stored.rest >> 6, value: Value { sure, all } })
+    }
+
+    fn stored(&self, at: u32) -> Option<&Stored> {
+        let at = at as usize;
+        self.pieces.get(at / PIECE)?.get(at % PIECE)
+    }
+
+    fn key(&self, line: u32) -> (Family, u32, u32) {
+        self.lines.get(line as usize).copied().unwrap_or((Family::Metric, u32::MAX, u32::MAX))
+    }
+
+    /// The family of a line.
+    pub(crate) fn family(&self, line: u32) -> Family {
+        self.key(line).0
+    }
+
+    /// A line by its number.
+    pub(crate) fn line(&self, line: u32) -> Line {
+        let (family, process, name) = self.key(line);
+        Line::new(family, self.texts.text(process), self.texts.text(name))
+    }
+
+    /// The number of a line.
+    pub(crate) fn number(&self, line: &Line) -> Option<u32> {
+        let text = |text: &String| self.texts.numbers.get(text.as_str()).copied();
+        let key = (line.family, text(&line.process)?, text(&line.name)?);
+        self.numbers.get(&key).copied()
+    }
+
+    /// The line around a line, if it is known.
+    pub(crate) fn parent_of(&self, line: u32) -> Option<&str> {
+        self.parents.get(&line).map(|&parent| self.texts.text(parent))
     }
 
     fn line_number(&mut self, line: &Line) -> Result<u32> {
