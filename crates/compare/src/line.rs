@@ -100,6 +100,11 @@ impl Family {
         }
     }
 
+    /// Whether any statistic of the family is tested.
+    pub fn is_tested(self) -> bool {
+        Stat::ALL.into_iter().any(|stat| self.tests(stat))
+    }
+
     /// Whether the factor that all lines share is taken out of the family's times (rule CM14).
     pub fn is_time(self) -> bool {
         matches!(self, Family::SelfTime | Family::Async | Family::Cpu | Family::Frame)

@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use timebase_compare::{
-    Appearance, Call, Compared, Comparison, FailOn, Family, Judged, Line, LineResult, Mark,
+    Appearance, Call, Comparison, FailOn, Family, Judged, LimitUnit, Line, LineResult, Mark,
     NameResult, Note, Outcome, Row, Scale, Stat, Unit, Unused, Why,
 };
 
 use super::gather::Gathered;
 use crate::escape::printable;
+
+/// A sentence about many runs names so many.
+const RUNS: usize = 3;
 
 /// The report of a comparison, with `top` lines of each section.
 pub fn of(comparison: &Comparison, gathered: &Gathered, top: usize) -> String {
@@ -77,11 +80,24 @@ impl Report<'_> {
     /// Marks of runs, and remarks.
     fn notes(&self, text: &mut String) {
         let mut notes = Vec::new();
+        // A sentence that holds for many runs is one line.
+        let mut said: Vec<(String, Vec<&str>)> = Vec::new();
         for run in &self.comparison.runs {
-            notes.extend(run.marks.iter().map(|mark| marked(run, *mark)));
-            if let Some(unused) = run.unused {
-                notes.push(format!("{} {}", run.run.name, unused_because(unused)));
+            let marks = run.marks.iter().map(|mark| marked(*mark));
+            let unused = run.unused.map(|unused| unused_because(unused).to_owned());
+            for text in marks.chain(unused) {
+                match said.iter_mut().find(|(other, _)| *other == text) {
+                    Some((_, names)) => names.push(&run.run.name),
+                    None => said.push((text, vec![&run.run.name])),
+                }
             }
+        }
+        for (text, names) in said {
+            let shown = names.iter().take(RUNS).copied().collect::<Vec<_>>().join(", ");
+            notes.push(match names.len().saturating_sub(RUNS) {
+                0 => format!("{shown}: {text}"),
+                more => format!("{shown} and {more} more: {text}"),
+            });
         }
         notes.extend(self.comparison.notes.iter().filter_map(|note| self.noted(note)));
         for note in notes {
@@ -144,7 +160,7 @@ impl Report<'_> {
                 false => lines.filter(|line| !line.rows.is_empty()).collect(),
             };
             if !lines.is_empty()
-                && (has_verdicts || Stat::ALL.iter().any(|stat| family.tests(*stat)))
+                && (has_verdicts || family.is_tested())
             {
                 self.section(family, &lines, text);
             }
@@ -200,20 +216,21 @@ impl Report<'_> {
         let of = |stat: Stat| rows.iter().find(|row| row.stat == stat);
         let main = weight_of(family).and_then(of).or_else(|| rows.first())?;
         let decisive = decisive(rows, main);
-        let beyond = match decisive.interval() {
-            None => String::new(),
-            Some(ends) => {
-                let stat = match decisive.stat == main.stat {
-                    true => String::new(),
-                    false => format!("{} ", decisive.stat.name()),
-                };
-                let effect = shown(decisive.effect(), decisive.scale);
-                format!("{stat}{effect} {}", interval(ends, decisive.scale))
+        let beyond = decisive.interval().map_or_else(String::new, |ends| {
+            let is_main = decisive.stat == main.stat;
+            let mut said = String::new();
+            if !is_main {
+                let _ = write!(said, "{} ", decisive.stat.name());
             }
-        };
+            if !is_main || decisive.beyond.is_some() {
+                let _ = write!(said, "{} ", shown(decisive.effect(), decisive.scale));
+            }
+            said + &interval(ends, decisive.scale)
+        });
         let mut what = self.path(&line.line);
         if let (Some(count), true) = (of(Stat::Count), main.stat == Stat::Total) {
-            what.push_str(&count_and_call(count, main));
+            let is_slower = of(Stat::P50).is_none_or(|p50| p50.call != Call::No);
+            what.push_str(&count_and_call(count, main, is_slower));
         }
         if matches!(decisive.stat, Stat::P90 | Stat::P99)
             && of(Stat::P50).is_some_and(|p50| p50.call == Call::No)
@@ -388,29 +405,37 @@ fn decisive<'a>(rows: &'a [Row], main: &'a Row) -> &'a Row {
     least.unwrap_or(main)
 }
 
-/// How the count and the time of a call changed.
-fn count_and_call(count: &Row, total: &Row) -> String {
-    let same = |row: &Row| row.call == Call::No;
-    let count_ratio = count.mean[1] / count.mean[0];
-    let call_ratio = (total.mean[1] / total.mean[0]) / count_ratio;
-    if !count_ratio.is_finite() || !call_ratio.is_finite() {
+/// How the count and the time of a call changed. A call is as before if its median is.
+fn count_and_call(count: &Row, total: &Row, is_slower: bool) -> String {
+    let counts = count.mean[1] / count.mean[0];
+    let calls = (total.mean[1] / total.mean[0]) / counts;
+    if !counts.is_finite() || !calls.is_finite() {
         return String::new();
     }
-    let told = |ratio: f64, is_same: bool| match is_same || (ratio - 1.0).abs() < 0.005 {
-        true => "=".to_owned(),
-        false => change(ratio),
+    let told = |ratio: f64, has_changed: bool| match has_changed {
+        true => change(ratio),
+        false => "=".to_owned(),
     };
-    format!(
-        "  count {}  per call {}",
-        told(count_ratio, same(count)),
-        told(call_ratio, same(total) && same(count))
-    )
+    let has_more = count.call != Call::No;
+    format!("  count {}  per call {}", told(counts, has_more), told(calls, is_slower))
 }
 
 /// The outcome of a condition.
 pub fn judged(condition: &FailOn, judged: &Judged) -> String {
-    let interval = judged.interval.map_or_else(String::new, |[low, high]| {
-        format!(": the interval is {low:+.1} to {high:+.1}")
+    let unit = match condition.unit {
+        LimitUnit::Percent => " %",
+        LimitUnit::Points => " points",
+        LimitUnit::Time => " ms",
+        LimitUnit::Plain => "",
+    };
+    let interval = judged.interval.map_or_else(String::new, |ends| {
+        let scale = match condition.unit {
+            LimitUnit::Time => 1e-6,
+            LimitUnit::Points => 100.0,
+            LimitUnit::Percent | LimitUnit::Plain => 1.0,
+        };
+        let [low, high] = ends.map(|end| end * scale);
+        format!(": the change is from {low:+.1} to {high:+.1}{unit}")
     });
     let by = match (&condition.metric, &judged.decided_by) {
         (None, Some((line, stat))) => format!(" by {line} {}", stat.name()),
@@ -427,27 +452,22 @@ pub fn judged(condition: &FailOn, judged: &Judged) -> String {
     }
 }
 
-fn marked(run: &Compared, mark: Mark) -> String {
-    let name = &run.run.name;
+fn marked(mark: Mark) -> String {
     match mark {
         Mark::LeftOut(family, share) => {
-            format!(
-                "{name}: {} of its {} may be wrong, and is left out",
-                percent(share),
-                family.name()
-            )
+            format!("{} of the {} may be wrong, and is left out", percent(share), family.name())
         }
-        Mark::Lost(share) => format!("{name} lost {} of its time", percent(share)),
-        Mark::Errors(1) => format!("{name}: timebase doctor finds an error"),
-        Mark::Errors(errors) => format!("{name}: timebase doctor finds {errors} errors"),
+        Mark::Lost(share) => format!("{} of the time is lost", percent(share)),
+        Mark::Errors(1) => "timebase doctor finds an error".to_owned(),
+        Mark::Errors(errors) => format!("timebase doctor finds {errors} errors"),
     }
 }
 
 fn unused_because(unused: Unused) -> &'static str {
     match unused {
-        Unused::LeftOut | Unused::Lossy => "is left out",
-        Unused::First => "is skipped as a first run",
-        Unused::Unpaired => "has no partner, and is left out",
+        Unused::LeftOut | Unused::Lossy => "left out",
+        Unused::First => "skipped, as a first run",
+        Unused::Unpaired => "left out without a partner",
     }
 }
 

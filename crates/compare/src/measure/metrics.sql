@@ -3,7 +3,7 @@ ranked AS (
   SELECT family, process, name, dur, sure,
          row_number() OVER (PARTITION BY family, process, name ORDER BY dur) AS nr,
          count(*) OVER line AS n,
-         iif(sure, sum(sure) OVER (PARTITION BY family, process, name ORDER BY dur ROWS UNBOUNDED PRECEDING), 0) AS sure_nr,
+         iif(sure, sum(sure) OVER (PARTITION BY family, process, name ORDER BY dur ROWS UNBOUNDED PRECEDING), NULL) AS sure_nr,
          sum(sure) OVER line AS sure_n
   FROM lasting WINDOW line AS (PARTITION BY family, process, name)
 )

@@ -338,7 +338,7 @@ pub fn compare(case: &Case) -> Result {
             result.rows.extend(row(line, stat, taken));
         }
     }
-    for line in &names {
+    for line in names.iter().filter(|line| !["slice", "cpu of process"].contains(&line.family)) {
         let p = (case.n[0] >= 3 && case.n[1] >= 3).then(|| fisher(line.runs(), case.n));
         result.names.push((format!("{}:{}", line.family, line.name), p, false));
     }
