@@ -1,5 +1,5 @@
 //! Runs the examples of the README, of the tour, of the six tasks, and of the pages about several
-//! machines and files, PyTorch, builds and rewriting: the output must be the one shown.
+//! machines and files, PyTorch, builds, comparisons and rewriting: the output must be the one shown.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -100,6 +100,11 @@ fn every_example_prints_what_the_page_about_pytorch_shows() {
 #[test]
 fn every_example_prints_what_the_page_about_builds_shows() {
     assert_prints_what_is_shown("docs/builds.md", 10);
+}
+
+#[test]
+fn every_example_prints_what_the_page_about_comparisons_shows() {
+    assert_prints_what_is_shown("docs/compare.md", 2);
 }
 
 /// With a checkout of Perfetto, which the environment variable TIMEBASE_PERFETTO names.

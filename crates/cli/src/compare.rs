@@ -10,8 +10,8 @@
 //! The rows of a result are a table in memory, which the writers of `query` print. The alternative was a writer for
 //! each format here.
 
-pub mod arguments;
 mod gather;
+mod gathered;
 mod inputs;
 mod measuring;
 mod rows;
@@ -28,13 +28,12 @@ use anyhow::{Context, bail};
 use timebase_compare::{Comparison, FailOn, Pairs, Per, Settings, Side, Verdict, compare, judge};
 
 use crate::database::Database;
-use crate::flags::wrong_usage;
+use crate::flags::{CompareArguments, Undecided, wrong_usage};
 use crate::output::file::{self, Existing};
 use crate::output::{self, Format};
 use crate::signals::Signals;
 use crate::{messages, statements};
-use arguments::{CompareArguments, Undecided};
-use gather::Gathered;
+use gathered::Gathered;
 use inputs::Inputs;
 
 /// The form of the result.

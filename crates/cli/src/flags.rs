@@ -1,5 +1,7 @@
 //! The definition of the command line. Help, man page and completions are made from it.
 
+mod compare;
+
 use std::convert::Infallible;
 use std::env;
 use std::ffi::OsString;
@@ -15,12 +17,12 @@ use timebase_import::manifest::{Align, Clock};
 use timebase_import::{FileKind, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
-use crate::compare::arguments::CompareArguments;
 use crate::messages;
 use crate::output::Format;
 use crate::parameters::{self, Parameter};
 use crate::progress::Progress;
 use crate::reports::Report;
+pub use compare::{CompareArguments, Undecided};
 
 /// Turn Perfetto traces into SQLite databases with every event on one clock
 #[derive(Debug, Parser)]

@@ -22,6 +22,13 @@ pub struct Names {
     numbers: bool,
 }
 
+impl Default for Names {
+    /// No replacements but those of numbers.
+    fn default() -> Names {
+        Names { replacements: Vec::new(), numbers: true }
+    }
+}
+
 impl Names {
     /// Replacements written as `REGEX=TEXT`; `TEXT` is after the last `=`, and may name groups as `$1`. With
     /// `numbers`, [`pattern`] replaces the numbers as well.

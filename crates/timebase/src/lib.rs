@@ -16,6 +16,7 @@
 //!
 //! [`Import`] says what to read, how, and where to write it: into a file, which is fastest, or into
 //! any connection of rusqlite. [`Rewrite`] writes the trace again, with every time on that clock.
+//! [`Compare`] says what changed between two groups of traces.
 //! [`sql::register`] adds the SQL functions to a connection. The
 //! [reference] describes the tables and the functions. If you only need conversions, without a
 //! database, use `timebase-resolver`.
@@ -30,6 +31,8 @@
 //! [reference]: https://github.com/timebase/timebase/blob/main/docs/reference.md
 
 #[cfg(feature = "import")]
+mod compare;
+#[cfg(feature = "import")]
 mod import;
 #[cfg(feature = "import")]
 mod rewrite;
@@ -38,9 +41,13 @@ pub mod sql;
 mod steps;
 
 #[cfg(feature = "import")]
+pub use compare::{Compare, CompareError};
+#[cfg(feature = "import")]
 pub use import::Import;
 #[cfg(feature = "import")]
 pub use rewrite::Rewrite;
+#[cfg(feature = "import")]
+pub use timebase_compare as comparing;
 #[cfg(feature = "import")]
 pub use timebase_import::manifest::Align;
 #[cfg(feature = "import")]

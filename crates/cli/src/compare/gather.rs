@@ -1,30 +1,19 @@
 //! All values of all runs.
 
-use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use timebase_compare::{Line, RunId, Side, Values};
+use timebase_compare::{Side, Values};
 
-use super::arguments::CompareArguments;
+use super::gathered::Gathered;
 use super::inputs::{From, Input, Inputs};
-use super::run_file::RunFile;
 use super::value_file;
 use crate::children::Children;
+use crate::flags::CompareArguments;
 use crate::jobs::{self, Settings};
 use crate::messages;
 use crate::signals::Signals;
-
-/// The values, and the files of the runs that were measured here.
-#[derive(Default)]
-pub struct Gathered {
-    pub values: Values,
-    /// The names around lines, with how often they are in all runs.
-    pub parents: HashMap<Line, BTreeMap<String, i64>>,
-    /// The file of each run.
-    pub files: Vec<(RunId, PathBuf)>,
-}
 
 /// Measures all runs, and reads files of values.
 pub fn gather(
@@ -163,45 +152,6 @@ fn kept(cache: &Path, input: &Input, flags: &std::ffi::OsStr) -> anyhow::Result<
     let how = format!("{} {}", env!("CARGO_PKG_VERSION"), flags.to_string_lossy());
     let how = timebase_resolver::ClockId::of_global_name(&how).get();
     Ok(Some(cache.join(format!("{id}-{how:08x}.db"))))
-}
-
-impl Gathered {
-    fn add(&mut self, input: &Input, path: &Path) -> anyhow::Result<()> {
-        let unreadable = || format!("cannot read the values of {}", input.name);
-        let file = RunFile::open(path).with_context(unreadable)?;
-        let run =
-            self.values.run(&input.name, input.side, file.facts().with_context(unreadable)?)?;
-        file.values::<anyhow::Error>(|line, stat, value| {
-            let line = grouped(line, input.group.as_deref());
-            Ok(self.values.add(run, &line, stat, value)?)
-        })?;
-        file.parents(|line, parent, count| {
-            let line = grouped(&line, input.group.as_deref());
-            let sum = self.parents.entry(line).or_default().entry(parent).or_default();
-            *sum = sum.saturating_add(count);
-        })
-        .with_context(unreadable)?;
-        self.files.push((run, path.to_owned()));
-        Ok(())
-    }
-
-    /// States the most frequent name around each line.
-    fn state_parents(&mut self) -> anyhow::Result<()> {
-        for (line, parents) in &self.parents {
-            if let Some((parent, _)) = parents.iter().max_by_key(|(_, count)| **count) {
-                self.values.parent(line, parent)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The line of a group: its process has the value of the label in front.
-pub fn grouped(line: &Line, group: Option<&str>) -> Line {
-    match group {
-        None => line.clone(),
-        Some(group) => Line { process: format!("{group}: {}", line.process), ..line.clone() },
-    }
 }
 
 /// Whether there are runs of both sides.

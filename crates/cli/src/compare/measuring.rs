@@ -7,10 +7,9 @@ use rusqlite::Connection;
 use timebase_compare::{Measuring, Metric, Names, measure};
 use timebase_import::{FileKind, Monitor, Options, Source, Subject, Views};
 
-use super::arguments::CompareArguments;
 use super::{run_file, tables};
 use crate::database::{self, Access, Database};
-use crate::flags::WindowArguments;
+use crate::flags::{CompareArguments, WindowArguments};
 use crate::progress::Progress;
 use crate::script::Script;
 use crate::signals::Signals;
@@ -93,7 +92,6 @@ fn open(
     options.strict = arguments.strict;
     options.subjects = Subject::ALL.to_vec();
     if measuring.metrics.is_empty() {
-        options.subjects.retain(|subject| *subject != Subject::KernelEvents);
         options.views = Views::Named(timebase_compare::TABLES.map(str::to_owned).to_vec());
     }
     let source = Source::File(given.to_owned());

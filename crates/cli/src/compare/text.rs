@@ -8,7 +8,7 @@ use timebase_compare::{
     NameResult, Note, Outcome, Row, Scale, Stat, Unit, Unused, Why,
 };
 
-use super::gather::Gathered;
+use super::gathered::Gathered;
 use crate::escape::printable;
 
 /// A sentence about many runs names so many.
@@ -159,9 +159,7 @@ impl Report<'_> {
                 true => lines.filter(|line| line.call != Call::No).collect(),
                 false => lines.filter(|line| !line.rows.is_empty()).collect(),
             };
-            if !lines.is_empty()
-                && (has_verdicts || family.is_tested())
-            {
+            if !lines.is_empty() && (has_verdicts || family.is_tested()) {
                 self.section(family, &lines, text);
             }
         }
@@ -541,6 +539,7 @@ fn scaled(unit: Unit, value: f64) -> f64 {
 
 fn digits(value: f64) -> usize {
     match value.abs() {
+        v if v >= 1000.0 => 0,
         v if v >= 1.0 || v == 0.0 => 1,
         v if v >= 0.1 => 2,
         v if v >= 0.01 => 3,

@@ -11,7 +11,7 @@ use rusqlite::types::Value as Sql;
 use timebase_compare::{Facts, Family, Line, RunId, Stat, Value, Values};
 use timebase_export::ParquetTable;
 
-use super::gather::{Gathered, grouped};
+use super::gathered::{Gathered, grouped};
 use super::inputs::ValueFile;
 use super::run_file::RunFile;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::flags::{Conversion, TsArgument, jobs_of};
+use super::{Conversion, TsArgument, jobs_of};
 use crate::output::Format;
 use crate::progress::Progress;
 
