@@ -57,8 +57,8 @@ mod values;
 
 pub use compare::{Dots, compare, dots};
 pub use comparison::{
-    Appearance, Call, Compared, Comparison, Counts, LineResult, Mark, NameResult, Note, Row, Scale,
-    Shift, Unused, Why,
+    Appearance, Call, Centre, Compared, Comparison, Counts, LineResult, Mark, NameResult, Note,
+    Row, Scale, Shift, Unused, Why,
 };
 pub use error::{Error, Result};
 pub use estimate::Estimate;
