@@ -252,8 +252,10 @@ fn outcome(condition: &FailOn, tested: &Tested, alpha: f64) -> Outcome {
         LimitUnit::Percent => (condition.limit / 100.0).ln_1p(),
         _ => condition.limit,
     };
-    let ends = tested.both.map(|effect| effect.estimate.interval(alpha));
-    let [Some(sure), Some(all)] = ends else { return Outcome::FewRuns };
+    let [sure, all] = tested.both.map(|effect| effect.estimate);
+    let Some(ends) = sure.interval(alpha) else { return Outcome::FewRuns };
+    let of_all = if all == sure { Some(ends) } else { all.interval(alpha) };
+    let (sure, Some(all)) = (ends, of_all) else { return Outcome::FewRuns };
     let is_above = |end: f64| end > limit;
     let is_below = |end: f64| end < limit;
     let above = is_above(sure[0]) && is_above(all[0]);

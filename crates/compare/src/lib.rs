@@ -26,8 +26,8 @@
 //! It gives numbers and types, no text: a terminal, a table and a page say the same thing in different words.
 //!
 //! The functions of distributions are those of `statrs`. Its incomplete beta function is exact to 10⁻¹⁰, compared
-//! with scipy; its inverse is not, and `student.rs` repairs that. Code of our own would be the same series without
-//! the users.
+//! with scipy; `student.rs` inverts it, because its own inverse is not. Code of our own would be the same series
+//! without the users.
 //!
 //! A rank test was rejected: at five runs a side it calls nothing among many lines. So was a bootstrap of runs, whose
 //! intervals are too narrow at less than ten runs. [Rule CM15] has the figures.
