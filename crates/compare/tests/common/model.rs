@@ -262,8 +262,11 @@ impl Line<'_> {
     }
 }
 
+/// The factors of runs, and the shifts as in [`Result`].
+type Taken = ([Vec<f64>; 2], [[f64; 4]; 2]);
+
 /// CM14
-fn shift(case: &Case, lines: &[Line<'_>]) -> Option<([Vec<f64>; 2], [[f64; 4]; 2])> {
+fn shift(case: &Case, lines: &[Line<'_>]) -> Option<Taken> {
     let mut used = Vec::new();
     let mut count = 0;
     for line in lines.iter().filter(|line| is_time_line(line.family)) {
@@ -352,11 +355,7 @@ pub fn compare(case: &Case) -> Result {
     result
 }
 
-fn row(
-    line: &Line<'_>,
-    stat: &'static str,
-    taken: Option<&([Vec<f64>; 2], [[f64; 4]; 2])>,
-) -> Option<Row> {
+fn row(line: &Line<'_>, stat: &'static str, taken: Option<&Taken>) -> Option<Row> {
     if line.flat(stat, false).is_empty() && line.flat(stat, true).is_empty() {
         return None;
     }
