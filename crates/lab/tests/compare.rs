@@ -1,5 +1,7 @@
 //! How often comparisons of simulated runs are wrong. `cargo bench -- compare` prints the figures.
 
+#![allow(clippy::unwrap_used)]
+
 use timebase_lab::compare::{CompareCase, share_of_failures};
 
 /// Comparisons of each case; the bench has more.
