@@ -196,7 +196,7 @@ pub struct Row {
     pub change: Estimate,
     /// The change beyond that of all lines, if it is what is tested (rule CM14).
     pub beyond: Option<Estimate>,
-    /// What is tested, by the values of all rows (rule CM10).
+    /// The tested estimate, by the values of all rows (rule CM10).
     pub all: Estimate,
     /// The probability; `None` if the statistic is only shown or has too few runs.
     pub p: Option<f64>,

@@ -5,7 +5,7 @@ use crate::estimate::{Estimate, mean};
 use crate::line::{Family, Stat, Unit};
 use crate::table::{Column, ENOUGH, Table, Which};
 
-/// What all lines share, as far as it is taken out.
+/// The factors and the shift that all lines share, as far as they are taken out.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a> {
     pub factors: &'a [f64],
@@ -84,7 +84,7 @@ pub(crate) struct Beyond {
     pub is_own: bool,
 }
 
-/// What is tested, of a column's estimate without the factors of runs: it loses the shift as well, if that is shared.
+/// The tested estimate, from one without the factors of runs: it loses the shift as well, if that is shared.
 pub(crate) fn beyond(own: Estimate, which: Which, shared: Option<Shared<'_>>) -> Beyond {
     let Some(Shared { shift, .. }) = shared else {
         return Beyond { estimate: own, is_own: true };

@@ -44,7 +44,8 @@ fn random_case(random: &mut Random) -> Case {
     for number in 0..lines {
         let kind = if random.chance(0.7) { random.below(3) } else { random.below(FAMILIES.len()) };
         let name = format!("line {number}");
-        line(random, FAMILIES[kind], name, shared, &machines, &mut data);
+        let (family, stats) = FAMILIES[kind];
+        line(random, (family, stats, name), shared, &machines, &mut data);
     }
     random.shuffle(&mut data);
     let min_share = [0.0, 0.001, 0.02][random.below(3)];
@@ -54,8 +55,7 @@ fn random_case(random: &mut Random) -> Case {
 /// The values of a line in all runs.
 fn line(
     random: &mut Random,
-    (family, stats): (&'static str, &[&'static str]),
-    name: String,
+    (family, stats, name): (&'static str, &[&'static str], String),
     shared: f64,
     machines: &[Vec<f64>; 2],
     data: &mut Vec<Datum>,

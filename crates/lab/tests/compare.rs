@@ -1,4 +1,4 @@
-//! How often comparisons of simulated runs are wrong. `cargo bench -- compare` prints the figures.
+//! Comparisons of simulated runs are wrong as seldom as they should be. `cargo bench -- compare` prints the figures.
 
 #![allow(clippy::unwrap_used)]
 

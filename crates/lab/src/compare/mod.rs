@@ -16,13 +16,13 @@ use timebase_compare::{Call, Comparison, FailOn, Outcome, Scale, Settings, Stat,
 pub struct CompareCase {
     /// Its special feature.
     pub name: &'static str,
-    /// How it is simulated.
+    /// The simulated runs.
     pub world: World,
     /// The goals; the cases without them show what a rule is for.
     pub goals: Option<CompareGoals>,
 }
 
-/// What is expected.
+/// The expected results.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompareGoals {
     /// At most that share of comparisons calls anything falsely, if nothing changed; and at most that
@@ -37,17 +37,17 @@ pub struct CompareGoals {
 pub struct Compared {
     /// The number of comparisons.
     pub comparisons: u64,
-    /// Those with any false call.
+    /// The comparisons with any false call.
     pub any_false: u64,
     /// The sum of the shares of false calls among the calls of each comparison, and of their squares.
     false_shares: [f64; 2],
     /// The lines that changed.
     pub changed: u64,
-    /// Those that are called, in their direction.
+    /// The changed lines that are called, in their direction.
     pub found: u64,
     /// The tested rows.
     pub rows: u64,
-    /// Those whose 95 % interval contains the truth.
+    /// The tested rows whose 95 % interval contains the truth.
     pub inside: u64,
     /// The shifts, and those whose 95 % interval contains the truth.
     pub shifts: [u64; 2],

@@ -1,12 +1,10 @@
 //! Runs of a program, with a known truth.
 
-use timebase_compare::{
-    Facts, Family, Line, Pairs, Result, RunId, Settings, Side, Stat, Value, Values,
-};
+use timebase_compare::{Facts, Family, Line, Pairs, Result, Settings, Side, Stat, Value, Values};
 
 use crate::synth::Random;
 
-/// How runs are made. All figures are logs of ratios, so 0.04 is about 4 %.
+/// The making of runs. All figures are logs of ratios, so 0.04 is about 4 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct World {
     /// The runs before and after.
@@ -110,7 +108,9 @@ impl World {
                 let wider = if *side == Side::Before { self.wider_before } else { 1.0 };
                 // The deviation of two modes is that of the modes.
                 let spread = if has_modes { 0.01 } else { spread * wider };
-                self.add(&mut values, (*run, *side), &line, [log, spread], &mut dice)?;
+                for (stat, value) in self.statistics(*side, [log, spread], &mut dice) {
+                    values.add(*run, &line, stat, value)?;
+                }
             }
         }
         Ok(values)
@@ -133,15 +133,13 @@ impl World {
             .collect()
     }
 
-    /// Adds the statistics of a line in a run; they share half of their variance.
-    fn add(
+    /// The statistics of a line in a run, which share half of their variance.
+    fn statistics(
         &self,
-        values: &mut Values,
-        (run, side): (RunId, Side),
-        line: &Line,
+        side: Side,
         [log, spread]: [f64; 2],
         dice: &mut Dice,
-    ) -> Result<()> {
+    ) -> [(Stat, Value); 5] {
         let shared = dice.normal();
         let mut noise = || spread * (shared + dice.normal()) / 2_f64.sqrt();
         let time = noise();
@@ -154,17 +152,13 @@ impl World {
             (Stat::P99, 500e3 * (log + 2.0 * noise()).exp()),
             (Stat::Count, count),
         ];
-        for (stat, all) in stats {
+        stats.map(|(stat, all)| {
             let is_sum = matches!(stat, Stat::Total | Stat::Count);
             let lost = if side == Side::After { self.lost } else { 0.0 };
             let share = if is_sum { lost * (0.5 + dice.even()) } else { 0.0 };
-            let sure = if stat == Stat::Count {
-                (all * (1.0 - share)).round()
-            } else {
-                all * (1.0 - share)
-            };
-            values.add(run, line, stat, Value { sure: Some(sure), all: Some(all) })?;
-        }
-        Ok(())
+            let sure = all * (1.0 - share);
+            let sure = if stat == Stat::Count { sure.round() } else { sure };
+            (stat, Value { sure: Some(sure), all: Some(all) })
+        })
     }
 }
