@@ -9,6 +9,7 @@
 
 mod bombs;
 mod child;
+mod compare;
 mod conversions;
 mod events;
 mod export;
@@ -163,6 +164,12 @@ const SECTIONS: &[Section] = &[
         is_extra: true,
     },
     Section {
+        name: "compare",
+        about: "How often comparisons of runs are wrong, in a table of its own; only if it is named",
+        run: compare::run,
+        is_extra: true,
+    },
+    Section {
         name: "bombs",
         about: "Traces that are made to fill memory or disk; only if it is named, and it takes half an hour",
         run: bombs::run,
@@ -178,7 +185,7 @@ const SECTIONS: &[Section] = &[
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench --", bin_name = "cargo bench --", max_term_width = 100)]
 struct Arguments {
-    /// The sections to run; without a name, all but 'truth' and 'bombs'
+    /// The sections to run; without a name, all but 'truth', 'compare' and 'bombs'
     #[arg(value_name = "SECTION", value_parser = sections())]
     sections: Vec<String>,
     /// A smaller version of everything, in under two minutes

@@ -93,12 +93,34 @@ pub enum Mark {
 pub struct Shift {
     /// As a log of a ratio: `estimate.interval(0.05)` has its 95 % interval.
     pub estimate: Estimate,
-    /// The difference that is taken out of the lines, which have lost their runs' factors.
-    pub centre: f64,
-    /// The error of the centre.
-    pub error: f64,
+    /// The same by the values of all rows (rule CM10).
+    pub all: Estimate,
+    /// The centres of the lines' differences, which are taken out of the lines: of sure values, and of all.
+    pub centres: [Centre; 2],
     /// The time lines by which it was found.
     pub lines: usize,
+}
+
+impl Shift {
+    /// Loss, if the 95 % interval excludes no shift, and that of all rows does not, or is on the other side.
+    pub fn why(&self) -> Option<Why> {
+        let side = |estimate: &Estimate| match estimate.interval(0.05) {
+            Some([low, _]) if low > 0.0 => 1,
+            Some([_, high]) if high < 0.0 => -1,
+            _ => 0,
+        };
+        let [sure, all] = [side(&self.estimate), side(&self.all)];
+        (sure != 0 && sure != all).then_some(Why::Loss)
+    }
+}
+
+/// The robust centre of many differences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Centre {
+    /// Its place, the log of a ratio.
+    pub at: f64,
+    /// Its error.
+    pub error: f64,
 }
 
 /// A line of the report.
@@ -174,7 +196,7 @@ pub struct Row {
     pub change: Estimate,
     /// The change beyond that of all lines, if it is what is tested (rule CM14).
     pub beyond: Option<Estimate>,
-    /// What is tested, by the values of all rows (rule CM10).
+    /// The tested estimate, by the values of all rows (rule CM10).
     pub all: Estimate,
     /// The probability; `None` if the statistic is only shown or has too few runs.
     pub p: Option<f64>,

@@ -207,7 +207,10 @@ impl Judge<'_> {
         let shared =
             self.shared.filter(|_| family.tests(column.stat) && rows::loses_shift(family, column));
         let both = [Which::Sure, Which::All].map(|which| match unit {
-            LimitUnit::Percent => rows::beyond(&self.table, column, which, shared),
+            LimitUnit::Percent => {
+                let factors = shared.map(|shared| shared.factors);
+                rows::beyond(self.table.estimate(column, which, factors), which, shared)
+            }
             _ => self.difference(column, which, shared),
         });
         Some(Tested { n, both })
@@ -221,15 +224,16 @@ impl Judge<'_> {
         };
         let factor = |run: u32| factors.get(run as usize).copied().unwrap_or(0.0);
         let own = self.table.of_values(column, which, |_, run, value| value * (-factor(run)).exp());
+        let centre = shift.centres[which as usize];
         // Half of the shift is taken from each side, so that swapped sides have the same difference.
         let level = |side, run, value: f64| {
-            let half = shift.centre / 2.0;
+            let half = centre.at / 2.0;
             value * (if side == Side::After { -half } else { half } - factor(run)).exp()
         };
         let beyond = self.table.of_values(column, which, level);
         let mut all = self.table.all_of(column, which);
         all.sort_unstable_by(f64::total_cmp);
-        let beyond = beyond.less(0.0, shift.error * mean(&all));
+        let beyond = beyond.less(0.0, centre.error * mean(&all));
         Beyond { estimate: beyond, is_own: rows::is_own(own.d, beyond.d) }
     }
 }
@@ -248,8 +252,10 @@ fn outcome(condition: &FailOn, tested: &Tested, alpha: f64) -> Outcome {
         LimitUnit::Percent => (condition.limit / 100.0).ln_1p(),
         _ => condition.limit,
     };
-    let ends = tested.both.map(|effect| effect.estimate.interval(alpha));
-    let [Some(sure), Some(all)] = ends else { return Outcome::FewRuns };
+    let [sure, all] = tested.both.map(|effect| effect.estimate);
+    let Some(ends) = sure.interval(alpha) else { return Outcome::FewRuns };
+    let of_all = if all == sure { Some(ends) } else { all.interval(alpha) };
+    let (sure, Some(all)) = (ends, of_all) else { return Outcome::FewRuns };
     let is_above = |end: f64| end > limit;
     let is_below = |end: f64| end < limit;
     let above = is_above(sure[0]) && is_above(all[0]);

@@ -28,8 +28,8 @@
 //! They give numbers and types, no text: a terminal, a table and a page say the same thing in different words.
 //!
 //! The functions of distributions are those of `statrs`. Its incomplete beta function is exact to 10⁻¹⁰, compared
-//! with scipy; its inverse is not, and `student.rs` repairs that. Code of our own would be the same series without
-//! the users.
+//! with scipy; `student.rs` inverts it, because its own inverse is not. Code of our own would be the same series
+//! without the users.
 //!
 //! A rank test was rejected: at five runs a side it calls nothing among many lines. So was a bootstrap of runs, whose
 //! intervals are too narrow at less than ten runs. [Rule CM15] has the figures.
@@ -60,8 +60,8 @@ mod values;
 
 pub use compare::{Dots, compare, dots};
 pub use comparison::{
-    Appearance, Call, Compared, Comparison, Counts, LineResult, Mark, NameResult, Note, Row, Scale,
-    Shift, Unused, Why,
+    Appearance, Call, Centre, Compared, Comparison, Counts, LineResult, Mark, NameResult, Note,
+    Row, Scale, Shift, Unused, Why,
 };
 pub use error::{Error, Result};
 pub use estimate::Estimate;

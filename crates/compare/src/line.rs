@@ -131,7 +131,7 @@ impl Family {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Stat {
-    /// How many there are.
+    /// The number of events.
     Count,
     /// Their time together.
     Total,

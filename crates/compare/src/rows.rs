@@ -5,7 +5,7 @@ use crate::estimate::{Estimate, mean};
 use crate::line::{Family, Stat, Unit};
 use crate::table::{Column, ENOUGH, Table, Which};
 
-/// What all lines share, as far as it is taken out.
+/// The factors and the shift that all lines share, as far as they are taken out.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a> {
     pub factors: &'a [f64],
@@ -31,11 +31,16 @@ pub(crate) fn row(
     let n = table.n_of(column);
     let is_tested = family.tests(column.stat) && n.iter().all(|&n| n >= ENOUGH);
     let shared = shared.filter(|_| is_tested && loses_shift(family, column));
-    let judge = |which| beyond(table, column, which, shared);
-    let sure = judge(Which::Sure);
-    let all = if column.differs { judge(Which::All) } else { sure };
+    let factors = shared.map(|shared| shared.factors);
+    let own = table.estimate(column, Which::Sure, factors);
+    let sure = beyond(own, Which::Sure, shared);
+    let own = if column.differs { table.estimate(column, Which::All, factors) } else { own };
+    let all = beyond(own, Which::All, shared);
+    let sure_p = sure.estimate.p().unwrap_or(1.0);
+    let all_p = if all == sure { sure_p } else { all.estimate.p().unwrap_or(1.0) };
     // CM10: the larger probability, if both go in one direction.
-    let p = if sure.estimate.d * all.estimate.d > 0.0 { sure.p().max(all.p()) } else { 1.0 };
+    let agree = sure.estimate.d * all.estimate.d > 0.0 && sure.is_own && all.is_own;
+    let p = if agree { sure_p.max(all_p) } else { 1.0 };
     let row = Row {
         stat: column.stat,
         unit: unit(family, column.stat),
@@ -56,8 +61,7 @@ pub(crate) fn row(
         call: Call::No,
         why: None,
     };
-    let alone = sure.estimate.p().unwrap_or(1.0);
-    Tried { row, sure: alone, is_shared: !sure.is_own }
+    Tried { row, sure: sure_p, is_shared: !sure.is_own }
 }
 
 /// The unit of a row.
@@ -74,30 +78,19 @@ pub(crate) fn loses_shift(family: Family, column: &Column) -> bool {
 }
 
 /// An estimate, and whether the change is the line's own.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Beyond {
     pub estimate: Estimate,
     pub is_own: bool,
 }
 
-impl Beyond {
-    fn p(&self) -> f64 {
-        if self.is_own { self.estimate.p().unwrap_or(1.0) } else { 1.0 }
-    }
-}
-
-/// What is tested: beyond the shift, if it is taken out.
-pub(crate) fn beyond(
-    table: &Table<'_>,
-    column: &Column,
-    which: Which,
-    shared: Option<Shared<'_>>,
-) -> Beyond {
-    let Some(Shared { factors, shift }) = shared else {
-        return Beyond { estimate: table.estimate(column, which, None), is_own: true };
+/// The tested estimate, from one without the factors of runs: it loses the shift as well, if that is shared.
+pub(crate) fn beyond(own: Estimate, which: Which, shared: Option<Shared<'_>>) -> Beyond {
+    let Some(Shared { shift, .. }) = shared else {
+        return Beyond { estimate: own, is_own: true };
     };
-    let own = table.estimate(column, which, Some(factors));
-    let beyond = own.less(shift.centre, shift.error);
+    let centre = shift.centres[which as usize];
+    let beyond = own.less(centre.at, centre.error);
     Beyond { estimate: beyond, is_own: is_own(own.d, beyond.d) }
 }
 

@@ -4,7 +4,7 @@
 //! the runs of a side equal. The centre of all lines' changes makes the sides equal. A mean would follow the lines
 //! that changed; the biweight gives these no weight, and keeps most of the precision of a mean.
 
-use crate::comparison::{Scale, Shift};
+use crate::comparison::{Centre, Scale, Shift};
 use crate::estimate::{Estimate, mean, median};
 use crate::line::Stat;
 use crate::table::{Column, ENOUGH, Large, Table, Which};
@@ -23,28 +23,36 @@ pub(crate) struct Common {
     pub shift: Shift,
 }
 
+/// The differences of all sharing columns, by the sure values and by all.
+type Differences = [Vec<Estimate>; 2];
+
 /// The factors and the shift, if there are enough lines.
 pub(crate) fn common(table: &Table<'_>, large: &[Large], runs: usize) -> Option<Common> {
+    let time_lines = || large.iter().filter(|large| table.values.family(large.line).is_time());
     let mut deviations: Vec<Vec<f64>> = vec![Vec::new(); runs];
-    let mut lines = Vec::new();
-    for large in large.iter().filter(|large| table.values.family(large.line).is_time()) {
+    let mut lines = 0;
+    for large in time_lines() {
         let columns = sharing(table, large);
         columns.iter().for_each(|column| deviate(table, column, &mut deviations));
-        if !columns.is_empty() {
-            lines.push(columns);
-        }
+        lines += usize::from(!columns.is_empty());
     }
-    if lines.len() < LEAST_LINES {
+    if lines < LEAST_LINES {
         return None;
     }
-    let factors: Vec<f64> = deviations.iter_mut().map(|all| median(all).unwrap_or(0.0)).collect();
-    let columns = lines.iter().flatten();
-    let estimates: Vec<Estimate> =
-        columns.map(|column| table.estimate(column, Which::Sure, Some(&factors))).collect();
-    let (centre, error) = centre(&estimates);
+    let factors: Vec<f64> =
+        deviations.into_iter().map(|mut all| median(&mut all).unwrap_or(0.0)).collect();
+    let mut differences = Differences::default();
+    for column in time_lines().flat_map(|large| sharing(table, large)) {
+        let sure = table.estimate(&column, Which::Sure, Some(&factors));
+        let all = || table.estimate(&column, Which::All, Some(&factors));
+        differences[0].push(sure);
+        differences[1].push(if column.differs { all() } else { sure });
+    }
     let of_factors = table.of_factors(&factors);
-    let estimate = of_factors.less(-centre, error);
-    Some(Common { factors, shift: Shift { estimate, centre, error, lines: lines.len() } })
+    let [sure, all] = differences.map(|estimates| centre(&estimates));
+    let estimate = |centre: Centre| of_factors.less(-centre.at, centre.error);
+    let shift = Shift { estimate: estimate(sure), all: estimate(all), centres: [sure, all], lines };
+    Some(Common { factors, shift })
 }
 
 /// The tested totals and medians of a line, with logs in enough runs.
@@ -75,27 +83,21 @@ fn deviate(table: &Table<'_>, column: &Column, deviations: &mut [Vec<f64>]) {
 }
 
 /// The biweight centre of differences, and its error.
-fn centre(estimates: &[Estimate]) -> (f64, f64) {
+fn centre(estimates: &[Estimate]) -> Centre {
     let mut sorted: Vec<f64> = estimates.iter().map(|estimate| estimate.d).collect();
     let mut centre = median(&mut sorted).unwrap_or(0.0);
     for _ in 0..MOST_STEPS {
         let before = centre;
-        let sums = weigh(estimates, centre);
-        centre = sums.centre;
+        centre = weigh(estimates, centre).at;
         if (centre - before).abs() <= CONVERGED {
             break;
         }
     }
-    (centre, weigh(estimates, centre).error)
+    Centre { at: centre, error: weigh(estimates, centre).error }
 }
 
-/// A step to the centre.
-struct Weighed {
-    centre: f64,
-    error: f64,
-}
-
-fn weigh(estimates: &[Estimate], m: f64) -> Weighed {
+/// The next centre, and the error of this one.
+fn weigh(estimates: &[Estimate], m: f64) -> Centre {
     let mut distances: Vec<f64> = estimates.iter().map(|estimate| (estimate.d - m).abs()).collect();
     let spread = 1.4826 * median(&mut distances).unwrap_or(0.0);
     let [mut sum, mut moved, mut off, mut squares] = [0.0; 4];
@@ -112,8 +114,8 @@ fn weigh(estimates: &[Estimate], m: f64) -> Weighed {
     }
     if sum > 0.0 {
         let error = 1.1 * (off * squares / sum).sqrt() / sum;
-        Weighed { centre: m + moved / sum, error }
+        Centre { at: m + moved / sum, error }
     } else {
-        Weighed { centre: m, error: 0.0 }
+        Centre { at: m, error: 0.0 }
     }
 }

@@ -17,7 +17,7 @@ const ROUNDED: f64 = 0.29;
 /// CM12, CM19: a ratio needs values in three runs of a side.
 pub(crate) const ENOUGH: usize = 3;
 
-/// Which of the two values (rule CM10).
+/// One of the two values (rule CM10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     /// Without rows with doubt.
@@ -365,27 +365,28 @@ fn divisor(stat: Stat, used: Used) -> [f64; 2] {
 
 /// CM8, CM9: the divisors and samples of all runs.
 fn divide(values: &Values, index: &Index, runs: &mut [Compared], per: &Per) -> Result<()> {
+    let mut sums = vec![[0.0; 2]; runs.len()];
     match per {
         Per::Run => {}
         Per::Second => runs.iter_mut().for_each(|run| run.divisor = [run.run.facts.ns / 1e9; 2]),
         Per::Frame => runs.iter_mut().for_each(|run| run.divisor = [run.run.facts.frames; 2]),
         Per::Slice(name) => {
-            runs.iter_mut().for_each(|run| run.divisor = [0.0; 2]);
             let patterned = pattern(name);
             for &line in &index.lines {
                 let line_name = || values.line(line).name;
                 let is_meant = || line_name() == *name || line_name() == patterned;
                 if values.family(line) == Family::Slice && is_meant() {
-                    add(values, index, line, Stat::Count, runs, |run| &mut run.divisor);
+                    add(values, index, (line, Stat::Count), &mut sums);
                 }
             }
+            runs.iter_mut().zip(&sums).for_each(|(run, sum)| run.divisor = *sum);
+            sums.fill([0.0; 2]);
         }
     }
-    for &line in &index.lines {
-        if values.family(line) == Family::Sample {
-            add(values, index, line, Stat::Share, runs, |run| &mut run.samples);
-        }
+    for &line in index.lines.iter().filter(|&&line| values.family(line) == Family::Sample) {
+        add(values, index, (line, Stat::Share), &mut sums);
     }
+    runs.iter_mut().zip(sums).for_each(|(run, sum)| run.samples = sum);
     let has_some = |run: &Compared| run.unused.is_none() && run.divisor[1] > 0.0;
     if runs.iter().any(|run| run.unused.is_none()) && !runs.iter().any(has_some) {
         let what = match per {
@@ -398,19 +399,11 @@ fn divide(values: &Values, index: &Index, runs: &mut [Compared], per: &Per) -> R
     Ok(())
 }
 
-/// Adds the values of a line to sums of its runs.
-fn add(
-    values: &Values,
-    index: &Index,
-    line: u32,
-    stat: Stat,
-    runs: &mut [Compared],
-    sums: impl Fn(&mut Compared) -> &mut [f64; 2],
-) {
+/// Adds the values of a statistic of a line to sums, by the number of a run.
+fn add(values: &Values, index: &Index, (line, stat): (u32, Stat), sums: &mut [[f64; 2]]) {
     for given in values.of_line(index, line).filter(|given| given.stat == stat) {
-        if let Some(run) = runs.get_mut(given.run as usize) {
+        if let Some(sums) = sums.get_mut(given.run as usize) {
             let Value { sure, all } = given.value;
-            let sums = sums(run);
             sums[0] += sure.unwrap_or(0.0);
             sums[1] += all.or(sure).unwrap_or(0.0);
         }

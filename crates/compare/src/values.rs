@@ -261,17 +261,23 @@ impl Values {
     fn sort(&self, index: &mut Index, line: usize) -> Result<()> {
         let range = index.range(line);
         let places = index.places.get_mut(range).unwrap_or_default();
-        let key = |&at: &u32| self.stored(at).map(|stored| (stored.rest & 31, stored.rest >> 6));
-        places.sort_unstable_by_key(key);
-        for pair in places.windows(2) {
-            let [Some(one), Some(other)] = [pair.first().and_then(key), pair.get(1).and_then(key)]
-            else {
-                continue;
-            };
-            if one == other {
-                let stat = Stat::ALL.get(one.0 as usize).map_or("", |stat| stat.name());
-                let line = self.line(u32::try_from(line).unwrap_or(u32::MAX)).to_string();
-                return Err(Error::ValueTwice { run: self.name(one.1), line, stat });
+        // Statistic, run and place as one number: they are read once, not in each comparison.
+        let key = |at: u32| {
+            let rest = self.stored(at).map_or(0, |stored| stored.rest);
+            u64::from((rest & 31) << 26 | rest >> 6) << 32 | u64::from(at)
+        };
+        let mut keys: Vec<u64> = places.iter().map(|&at| key(at)).collect();
+        keys.sort_unstable();
+        for (place, key) in places.iter_mut().zip(&keys) {
+            *place = *key as u32;
+        }
+        for pair in keys.windows(2) {
+            let &[one, other] = pair else { continue };
+            if one >> 32 == other >> 32 {
+                let (stat, run) = (one >> 58, one >> 32 & ((1 << 26) - 1));
+                let stat = Stat::ALL.get(stat as usize).map_or("", |stat| stat.name());
+                let line = self.line(line as u32).to_string();
+                return Err(Error::ValueTwice { run: self.name(run as u32), line, stat });
             }
         }
         Ok(())

@@ -44,7 +44,8 @@ fn random_case(random: &mut Random) -> Case {
     for number in 0..lines {
         let kind = if random.chance(0.7) { random.below(3) } else { random.below(FAMILIES.len()) };
         let name = format!("line {number}");
-        line(random, FAMILIES[kind], name, shared, &machines, &mut data);
+        let (family, stats) = FAMILIES[kind];
+        line(random, (family, stats, name), shared, &machines, &mut data);
     }
     random.shuffle(&mut data);
     let min_share = [0.0, 0.001, 0.02][random.below(3)];
@@ -54,8 +55,7 @@ fn random_case(random: &mut Random) -> Case {
 /// The values of a line in all runs.
 fn line(
     random: &mut Random,
-    (family, stats): (&'static str, &[&'static str]),
-    name: String,
+    (family, stats, name): (&'static str, &[&'static str], String),
     shared: f64,
     machines: &[Vec<f64>; 2],
     data: &mut Vec<Datum>,
@@ -144,11 +144,14 @@ fn check(case: &Case) -> [usize; 3] {
     assert_eq!(is.rows.len(), by_rules.rows.len());
     assert_eq!(is.counts.tested, by_rules.tested);
     assert_eq!(is.shift.is_some(), by_rules.shift.is_some());
-    if let (Some(shift), Some([d, se, centre, error])) = (is.shift, by_rules.shift) {
-        near(shift.estimate.d, d, "shift");
-        near(shift.estimate.se, se, "shift");
-        near(shift.centre, centre, "centre");
-        near(shift.error, error, "error");
+    if let (Some(shift), Some(by_rules)) = (is.shift, by_rules.shift) {
+        let both = [shift.estimate, shift.all].into_iter().zip(shift.centres);
+        for ((estimate, centre), [d, se, m, error]) in both.zip(by_rules) {
+            near(estimate.d, d, "shift");
+            near(estimate.se, se, "shift");
+            near(centre.at, m, "centre");
+            near(centre.error, error, "error");
+        }
     }
     for (run, factor) in is.runs.iter().zip(by_rules.factors.iter().flatten().flatten()) {
         near(run.factor.unwrap(), *factor, "factor");

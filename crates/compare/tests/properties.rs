@@ -8,7 +8,7 @@ use common::random::Random;
 use common::{all_lines, comparison, row_of, runs};
 use timebase_compare::{
     Appearance, Call, Comparison, Estimate, Facts, FailOn, Family, Line, Note, Pairs, Row, RunId,
-    Scale, Settings, Side, Stat, Value, Values, compare, judge,
+    Scale, Settings, Side, Stat, Value, Values, Why, compare, judge,
 };
 
 /// A value of a run: side and number of the run, line, statistic.
@@ -259,6 +259,32 @@ fn cm14_a_hot_run_hides_no_line() {
     assert_eq!(is.counts.called, 1);
     let absolute = compare(&values, &Settings { absolute: true, ..all_lines() }).unwrap();
     assert_eq!(absolute.counts.called, 0);
+}
+
+#[test]
+fn cm10_cm14_a_side_that_lost_events_has_no_shift() {
+    let (mut values, sides) = runs(5, 5);
+    let mut random = Random(6);
+    for number in 0..40 {
+        let line = Line::new(Family::SelfTime, "app", &number.to_string());
+        for side in Side::BOTH {
+            for id in &sides[side.index()] {
+                let all = 1e6 * (0.01 * random.normal()).exp();
+                let lost = if side == Side::After { 0.1 } else { 0.0 };
+                let value = Value { sure: Some(all * (1.0 - lost)), all: Some(all) };
+                values.add(*id, &line, Stat::Total, value).unwrap();
+                let middle = Value::sure(1e3 * (0.01 * random.normal()).exp());
+                values.add(*id, &line, Stat::P50, middle).unwrap();
+            }
+        }
+    }
+    let is = comparison(&values);
+    let shift = is.shift.unwrap();
+    // The sure values alone show one, between that of totals and that of medians.
+    assert!(shift.estimate.interval(0.05).unwrap()[1] < -0.02, "{shift:?}");
+    assert!(shift.all.d.abs() < 0.01, "{shift:?}");
+    assert_eq!(shift.why(), Some(Why::Loss));
+    assert_eq!(is.counts.called, 0);
 }
 
 #[test]

@@ -65,8 +65,8 @@ pub struct Row {
 pub struct Result {
     pub rows: Vec<Row>,
     pub factors: Option<[Vec<f64>; 2]>,
-    /// The shift, its error, the centre, and the centre's error.
-    pub shift: Option<[f64; 4]>,
+    /// The shift, its error, the centre, and the centre's error: by sure values, and by all.
+    pub shift: Option<[[f64; 4]; 2]>,
     /// The names of rule CM19 with their probabilities, and whether they are called.
     pub names: Vec<(String, Option<f64>, bool)>,
     pub tested: usize,
@@ -262,8 +262,11 @@ impl Line<'_> {
     }
 }
 
+/// The factors of runs, and the shifts as in [`Result`].
+type Taken = ([Vec<f64>; 2], [[f64; 4]; 2]);
+
 /// CM14
-fn shift(case: &Case, lines: &[Line<'_>]) -> Option<([Vec<f64>; 2], [f64; 4])> {
+fn shift(case: &Case, lines: &[Line<'_>]) -> Option<Taken> {
     let mut used = Vec::new();
     let mut count = 0;
     for line in lines.iter().filter(|line| is_time_line(line.family)) {
@@ -291,8 +294,18 @@ fn shift(case: &Case, lines: &[Line<'_>]) -> Option<([Vec<f64>; 2], [f64; 4])> {
         };
         (0..case.n[side]).map(factor).collect::<Vec<_>>()
     });
-    let all: Vec<Estimate> =
-        used.iter().map(|(line, stat)| line.estimate(stat, false, Some(&factors))).collect();
+    let of_runs = [0, 1].map(|side| factors[side].iter().copied().enumerate().collect());
+    let of_factors = difference(case, &of_runs, 0.002);
+    let shift = [false, true].map(|all| {
+        let all: Vec<Estimate> =
+            used.iter().map(|(line, stat)| line.estimate(stat, all, Some(&factors))).collect();
+        let (m, error) = centre(&all);
+        [m + of_factors.d, of_factors.se.hypot(error), m, error]
+    });
+    Some((factors, shift))
+}
+
+fn centre(all: &[Estimate]) -> (f64, f64) {
     let mut m = median(&all.iter().map(|e| e.d).collect::<Vec<_>>());
     let mut weights = Vec::new();
     for _ in 0..300 {
@@ -308,11 +321,7 @@ fn shift(case: &Case, lines: &[Line<'_>]) -> Option<([Vec<f64>; 2], [f64; 4])> {
     let sum: f64 = weights.iter().sum();
     let off: f64 = all.iter().zip(&weights).map(|(e, w)| w * (e.d - m).powi(2)).sum();
     let squares: f64 = weights.iter().map(|w| w * w).sum();
-    let error = 1.1 * (off * squares / sum).sqrt() / sum;
-    let of_runs = [0, 1].map(|side| factors[side].iter().copied().enumerate().collect());
-    let of_factors = difference(case, &of_runs, 0.002);
-    let shift = [m + of_factors.d, of_factors.se.hypot(error), m, error];
-    Some((factors, shift))
+    (m, 1.1 * (off * squares / sum).sqrt() / sum)
 }
 
 /// The comparison by the rules.
@@ -346,11 +355,7 @@ pub fn compare(case: &Case) -> Result {
     result
 }
 
-fn row(
-    line: &Line<'_>,
-    stat: &'static str,
-    taken: Option<&([Vec<f64>; 2], [f64; 4])>,
-) -> Option<Row> {
+fn row(line: &Line<'_>, stat: &'static str, taken: Option<&Taken>) -> Option<Row> {
     if line.flat(stat, false).is_empty() && line.flat(stat, true).is_empty() {
         return None;
     }
@@ -360,9 +365,10 @@ fn row(
     let taken =
         taken.filter(|_| tests && is_time_line(line.family) && percentile && line.is_log(stat));
     let tried = |all| -> (Estimate, bool) {
-        let Some((factors, [_, _, m, error])) = taken else {
+        let Some((factors, shift)) = taken else {
             return (line.estimate(stat, all, None), true);
         };
+        let [_, _, m, error] = shift[usize::from(all)];
         let own = line.estimate(stat, all, Some(factors));
         let beyond = Estimate { d: own.d - m, se: (own.se.powi(2) + error.powi(2)).sqrt(), ..own };
         let same = (own.d > 0.0 && beyond.d > 0.0) || (own.d < 0.0 && beyond.d < 0.0);
