@@ -6,6 +6,7 @@ use super::cones::{BOTH, Point};
 use super::evidence::Evidence;
 use super::message::{Arrival, Direction, Message, Messages, PairClocks};
 use super::sample::{LIMITS, Limits, Plan, Solved};
+use crate::linear::{real, truncated};
 
 /// How messages relate two clocks. All offsets are θ: what B shows, minus a, when A shows a.
 #[derive(Debug, Clone)]
@@ -267,18 +268,28 @@ impl Alignment {
         show: &mut dyn FnMut(CausalOutlier),
     ) -> Result<(), M::Error> {
         self.each(messages, &mut |message, point, kind| {
-            let Some(kind) = kind else { return };
-            let by = match (kind, message.direction) {
-                (OutlierKind::Violated, side) => -self.solved.course.room(side, &point),
-                (OutlierKind::Suspect, Direction::AToB) => self.bounds(point.t).1 - point.most,
-                (OutlierKind::Suspect, Direction::BToA) => -point.most - self.bounds(point.t).0,
-            };
-            show(CausalOutlier { message, by: by.max(0.0) as i64, kind });
+            if let Some(kind) = kind {
+                show(self.outlier(message, &point, kind));
+            }
         })
     }
 
     fn bounds(&self, x: f64) -> (f64, f64) {
         self.solved.course.bounds(x)
+    }
+
+    pub(super) fn outlier(
+        &self,
+        message: Message,
+        point: &Point,
+        kind: OutlierKind,
+    ) -> CausalOutlier {
+        let by = match (kind, message.direction) {
+            (OutlierKind::Violated, side) => -self.solved.course.room(side, point),
+            (OutlierKind::Suspect, Direction::AToB) => self.bounds(point.t).1 - point.most,
+            (OutlierKind::Suspect, Direction::BToA) => -point.most - self.bounds(point.t).0,
+        };
+        CausalOutlier { message, by: by.max(0.0) as i64, kind }
     }
 
     /// Each message, its point, and why it is not accepted.
@@ -316,7 +327,7 @@ impl Alignment {
     }
 
     pub(super) fn relative(&self, at: i64) -> f64 {
-        (i128::from(at) - self.solved.origin.at) as f64
+        real(i128::from(at) - self.solved.origin.at)
     }
 
     /// A number relative to the origin as an offset; `None` if it is infinite or too large.
@@ -328,7 +339,7 @@ impl Alignment {
 /// A whole number after `base`; `None` if that is infinite or too large.
 pub(super) fn whole(base: i128, after: f64) -> Option<i64> {
     let is_small = after.abs() < 2f64.powi(80);
-    is_small.then(|| i64::try_from(base + after as i128).ok()).flatten()
+    is_small.then(|| i64::try_from(base + truncated(after)).ok()).flatten()
 }
 
 /// The bounds in whole numbers after `base`, rounded away from each other, but for what is only the

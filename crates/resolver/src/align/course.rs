@@ -118,10 +118,16 @@ impl Course {
 
     /// How far a point of this side is from what the other side excludes; below 0 if it is excluded.
     pub fn room(&self, side: Direction, point: &Point) -> f64 {
-        let (lo, hi) = self.bounds(point.t);
+        // Of each message, so only the bound that counts.
         match side {
-            Direction::AToB => point.most - lo,
-            Direction::BToA => point.most + hi,
+            Direction::AToB => {
+                let lo = self.at(point.t).map(|stretch| stretch.lo(point.t)).reduce(f64::min);
+                point.most - lo.unwrap_or(f64::NEG_INFINITY)
+            }
+            Direction::BToA => {
+                let hi = self.at(point.t).map(|stretch| stretch.hi(point.t)).reduce(f64::max);
+                point.most + hi.unwrap_or(f64::INFINITY)
+            }
         }
     }
 

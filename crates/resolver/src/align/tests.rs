@@ -87,7 +87,7 @@ fn al18_an_error_explains_a_part_of_the_distance() {
     let alignment = solved(&messages);
     let compare = |error| {
         let measured = &mut |_| Some((4_004_000_000, error));
-        let Ok(compared) = alignment.compare_measured(&messages[..], measured);
+        let Ok(compared) = alignment.compare_measured(&messages[..], measured, &mut |_| {});
         (compared.wrong_by / 1000, compared.unexplained / 1000)
     };
     assert_eq!(compare(0), (3_700, 3_700));
@@ -429,7 +429,7 @@ fn al13_of_many_messages_are_those_of_the_naive_model() {
             continue;
         }
         let numbers = [FEW.sample as usize, FEW.parts, FEW.tightest, FEW.beyond];
-        let (naive, excluded) = naive::solve_many(&naive_points(&messages), numbers);
+        let (mut naive, excluded) = naive::solve_many(&naive_points(&messages), numbers);
         let left_out = &alignment.solved.left_out;
         assert_eq!(places(&left_out.violated), naive.violated, "seed {seed}: {world:?}");
         let violated: BTreeSet<u64> = excluded.union(&naive.violated).copied().collect();
