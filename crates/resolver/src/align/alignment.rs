@@ -6,6 +6,7 @@ use super::cones::{BOTH, Point};
 use super::evidence::Evidence;
 use super::message::{Arrival, Direction, Message, Messages, PairClocks};
 use super::sample::{LIMITS, Limits, Plan, Solved};
+use super::tails::Tail;
 use crate::linear::{real, truncated};
 
 /// How messages relate two clocks. All offsets are θ: what B shows, minus a, when A shows a.
@@ -225,6 +226,8 @@ impl Alignment {
                 times.extend([(from + 1.0, false), (to - 1.0, true)]);
             }
         }
+        let tails = course.tails.iter().flat_map(Tail::times);
+        times.extend(tails.map(|t| (t, course.steps.iter().any(|s| s.0 <= t && t < s.1))));
         self.knots_at(times)
     }
 
@@ -240,7 +243,8 @@ impl Alignment {
         let is_step = |t: f64| course.steps.iter().any(|step| step.0 <= t && t < step.1);
         let length = span.1 - span.0;
         let ends = [span.0 - length, span.0, span.1, span.1 + length];
-        let times = bends.chain(steps).filter(is_within).chain(ends);
+        let tails = course.tails.iter().flat_map(Tail::times);
+        let times = bends.chain(steps).chain(tails).filter(is_within).chain(ends);
         self.knots_at(times.map(|t| (t, is_step(t))).collect())
     }
 
@@ -274,10 +278,6 @@ impl Alignment {
         })
     }
 
-    fn bounds(&self, x: f64) -> (f64, f64) {
-        self.solved.course.bounds(x)
-    }
-
     pub(super) fn outlier(
         &self,
         message: Message,
@@ -290,6 +290,10 @@ impl Alignment {
             (OutlierKind::Suspect, Direction::BToA) => -point.most - self.bounds(point.t).0,
         };
         CausalOutlier { message, by: by.max(0.0) as i64, kind }
+    }
+
+    fn bounds(&self, x: f64) -> (f64, f64) {
+        self.solved.course.bounds(x)
     }
 
     /// Each message, its point, and why it is not accepted.
