@@ -48,11 +48,12 @@ pub(super) struct PairReport {
 impl PairReport {
     /// The statement of the messages about the place of clock B's part, by its relation to clock A.
     pub fn about_place(&self) -> Option<CausalCheck> {
-        let numbers = self.alignment.as_ref()?;
         if self.is_used {
+            // Also if only messages of other clocks relate the two.
             let by = self.knot.as_ref()?.offset?.abs_diff(self.assumed?);
             return Some(CausalCheck::Moved { by });
         }
+        let numbers = self.alignment.as_ref()?;
         let undecided = || {
             let messages: u64 = numbers.messages.iter().sum();
             (messages > 0).then_some(CausalCheck::Undecided { messages })
@@ -450,6 +451,8 @@ fn of_others(
     knots: Vec<AlignmentKnot>,
     clocks: &mut AlignedClocks<'_>,
 ) -> PairReport {
+    let knot = knots.get(knots.len() / 2).copied();
+    let assumed = knot.and_then(|knot| clocks.ahead((a, b), knot.value, true));
     let clock = |number: usize| clocks.all.get(number).copied().unwrap_or(Clock::BOOTTIME);
     PairReport {
         a: clock(a),
@@ -458,9 +461,9 @@ fn of_others(
         alignment: None,
         unpaired: 0,
         undirected: 0,
-        knot: knots.get(knots.len() / 2).copied(),
+        knot,
         rate: None,
-        assumed: None,
+        assumed,
         known: Known::Nothing,
         compared: None,
         is_used: true,
