@@ -239,6 +239,7 @@ fn add_flows(
         events.extend(moments.iter().filter_map(|moment| clocks.locate(moment)));
         match pair(&events) {
             Paired::Nothing => {}
+            Paired::Message(out, into) => staged.add(Kind::Flows, &out, &into)?,
             Paired::Messages(messages) => {
                 for (out, into) in messages {
                     staged.add(Kind::Flows, &out, &into)?;

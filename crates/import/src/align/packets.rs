@@ -13,8 +13,12 @@ use crate::evidence::{Located, Role};
 use crate::output::{LogMessage, Severity};
 use crate::place::{PartIx, Parts};
 
-/// The columns of the view `packet`, here `p`, that tell a reading.
+/// The columns of the view `packet`, here `p`, that tell a reading. They are the first of a statement.
 pub(super) const READING: &str = "p.trace_file_id, p.machine_id, p.clock_id, p.seq_id, p.clock_ts";
+/// The place of the file among them. Names would be looked up for each row.
+pub(super) const FILE: usize = 0;
+/// The number of these columns.
+pub(super) const COUNT: usize = 5;
 
 /// The parts of packets.
 pub(super) struct Packets<'p> {
@@ -30,8 +34,8 @@ impl<'p> Packets<'p> {
 
     /// The part of a row's file and machine.
     fn part(&self, row: &Row<'_>) -> rusqlite::Result<Option<PartIx>> {
-        let file: Option<u32> = row.get("trace_file_id")?;
-        let key = (file.unwrap_or(0), row.get("machine_id")?);
+        let file: Option<u32> = row.get(FILE)?;
+        let key = (file.unwrap_or(0), row.get(FILE + 1)?);
         Ok(self.by_key.get(&key).copied())
     }
 
@@ -43,12 +47,12 @@ impl<'p> Packets<'p> {
     ) -> rusqlite::Result<Option<(usize, i64)>> {
         let (Some(part), Some(id), Some(ticks)) = (
             self.part(row)?,
-            row.get::<_, Option<u32>>("clock_id")?,
-            row.get::<_, Option<i64>>("clock_ts")?,
+            row.get::<_, Option<u32>>(FILE + 2)?,
+            row.get::<_, Option<i64>>(FILE + 4)?,
         ) else {
             return Ok(None);
         };
-        let seq = SeqId(row.get::<_, Option<u32>>("seq_id")?.unwrap_or(0));
+        let seq = SeqId(row.get::<_, Option<u32>>(FILE + 3)?.unwrap_or(0));
         let clock = self.parts[part].clock(ClockId(id), seq);
         Ok(clocks.read(part, clock, Ticks(ticks)))
     }

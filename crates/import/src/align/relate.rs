@@ -48,11 +48,12 @@ pub(super) struct PairReport {
 impl PairReport {
     /// The statement of the messages about the place of clock B's part, by its relation to clock A.
     pub fn about_place(&self) -> Option<CausalCheck> {
-        let numbers = self.alignment.as_ref()?;
         if self.is_used {
+            // Also if only messages of other clocks relate the two.
             let by = self.knot.as_ref()?.offset?.abs_diff(self.assumed?);
             return Some(CausalCheck::Moved { by });
         }
+        let numbers = self.alignment.as_ref()?;
         let undecided = || {
             let messages: u64 = numbers.messages.iter().sum();
             (messages > 0).then_some(CausalCheck::Undecided { messages })
@@ -102,6 +103,7 @@ struct Judged {
     b: usize,
     alignment: Alignment,
     compared: Compared,
+    outliers: Vec<CausalOutlier>,
     known: Known,
     moves: bool,
     /// Whether the error of a measured relation becomes less (rule AL18).
@@ -153,7 +155,7 @@ pub(super) fn relate(
     let roots = roots(clocks.all.len(), judged.iter().filter(|of| of.moves));
     let mut moved = moved(&roots, &network, &judged);
     let mut reports = Vec::new();
-    for of in &judged {
+    for of in &mut judged {
         let Some(messages) = staged.get(&(of.a, of.b)) else { continue };
         let by_network = moved.remove(&(of.a, of.b));
         let mut report = report(of, messages, by_network, clocks)?;
@@ -201,13 +203,18 @@ fn judge(
     }
     let known = clocks.known(a, b);
     let by_lines = settings.by_lines;
-    let compared = match known {
-        // AL18: the measurement counts, not what the import's conversion makes of it.
-        Known::Measured | Known::Stated => {
-            alignment.compare_measured(messages, &mut |at| clocks.measured((a, b), at))?
+    let mut outliers = Vec::new();
+    let mut show = |outlier| {
+        if outliers.len() < OUTLIERS {
+            outliers.push(outlier);
         }
-        _ => alignment.compare(messages, &mut |at| clocks.ahead((a, b), at, by_lines))?,
     };
+    let mut relation = |at| match known {
+        // AL18: the measurement counts, not what the import's conversion makes of it.
+        Known::Measured | Known::Stated => clocks.measured((a, b), at),
+        _ => Some((clocks.ahead((a, b), at, by_lines)?, 0)),
+    };
+    let compared = alignment.compare_measured(messages, &mut relation, &mut show)?;
     let (moves, reason) = decide(&alignment, &compared, known, settings.mode);
     let tightens = settings.mode == Align::Tighten
         && known.stays()
@@ -222,7 +229,7 @@ fn judge(
         }
         None => Cow::Borrowed(reason),
     };
-    Ok(Judged { a, b, alignment, compared, known, moves, tightens, reason })
+    Ok(Judged { a, b, alignment, compared, outliers, known, moves, tightens, reason })
 }
 
 /// Rule AL20.
@@ -351,19 +358,14 @@ fn rate(alignment: &Alignment) -> Option<(f64, f64)> {
 }
 
 fn report(
-    of: &Judged,
+    of: &mut Judged,
     messages: &Staged,
     by_network: Option<Vec<AlignmentKnot>>,
     clocks: &mut AlignedClocks<'_>,
 ) -> Result<PairReport, WriteError> {
+    let outliers = std::mem::take(&mut of.outliers);
     let alignment = &of.alignment;
     let middle = alignment.middle();
-    let mut outliers = Vec::new();
-    alignment.outliers(messages, &mut |outlier| {
-        if outliers.len() < OUTLIERS {
-            outliers.push(outlier);
-        }
-    })?;
     let count = alignment.messages_ab + alignment.messages_ba;
     let assumed = clocks.ahead((of.a, of.b), middle, true).filter(|_| count > 0);
     let interval = alignment.interval(middle);
@@ -449,6 +451,8 @@ fn of_others(
     knots: Vec<AlignmentKnot>,
     clocks: &mut AlignedClocks<'_>,
 ) -> PairReport {
+    let knot = knots.get(knots.len() / 2).copied();
+    let assumed = knot.and_then(|knot| clocks.ahead((a, b), knot.value, true));
     let clock = |number: usize| clocks.all.get(number).copied().unwrap_or(Clock::BOOTTIME);
     PairReport {
         a: clock(a),
@@ -457,9 +461,9 @@ fn of_others(
         alignment: None,
         unpaired: 0,
         undirected: 0,
-        knot: knots.get(knots.len() / 2).copied(),
+        knot,
         rate: None,
-        assumed: None,
+        assumed,
         known: Known::Nothing,
         compared: None,
         is_used: true,

@@ -19,6 +19,8 @@ pub(crate) struct Located {
 pub(crate) enum Paired {
     /// It says nothing about clocks.
     Nothing,
+    /// A send and its arrival.
+    Message(Located, Located),
     /// Each send and its arrival.
     Messages(Vec<(Located, Located)>),
     /// Sends and arrivals on these two clocks do not pair up.
@@ -29,6 +31,15 @@ pub(crate) enum Paired {
 
 /// Finds the messages of a flow.
 pub(crate) fn pair(events: &[Located]) -> Paired {
+    // Mostly: without lists.
+    if let [one, other] = events {
+        match (one.role == Role::End, other.role == Role::End) {
+            _ if one.clock == other.clock => return Paired::Nothing,
+            (false, true) => return Paired::Message(*one, *other),
+            (true, false) => return Paired::Message(*other, *one),
+            _ => {}
+        }
+    }
     let (mut ends, mut others): (Vec<&Located>, Vec<&Located>) =
         events.iter().partition(|event| event.role == Role::End);
     let Some(receiver) = ends.first().map(|end| end.clock) else {
@@ -100,6 +111,7 @@ mod tests {
 
     fn messages(text: &str) -> Vec<(i64, i64)> {
         match pair(&events(text)) {
+            Paired::Message(out, into) => vec![(out.packet, into.packet)],
             Paired::Messages(messages) => {
                 messages.iter().map(|(out, into)| (out.packet, into.packet)).collect()
             }

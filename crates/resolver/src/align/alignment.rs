@@ -6,6 +6,8 @@ use super::cones::{BOTH, Point};
 use super::evidence::Evidence;
 use super::message::{Arrival, Direction, Message, Messages, PairClocks};
 use super::sample::{LIMITS, Limits, Plan, Solved};
+use super::tails::Tail;
+use crate::linear::{real, truncated};
 
 /// How messages relate two clocks. All offsets are θ: what B shows, minus a, when A shows a.
 #[derive(Debug, Clone)]
@@ -224,6 +226,8 @@ impl Alignment {
                 times.extend([(from + 1.0, false), (to - 1.0, true)]);
             }
         }
+        let tails = course.tails.iter().flat_map(Tail::times);
+        times.extend(tails.map(|t| (t, course.steps.iter().any(|s| s.0 <= t && t < s.1))));
         self.knots_at(times)
     }
 
@@ -239,7 +243,8 @@ impl Alignment {
         let is_step = |t: f64| course.steps.iter().any(|step| step.0 <= t && t < step.1);
         let length = span.1 - span.0;
         let ends = [span.0 - length, span.0, span.1, span.1 + length];
-        let times = bends.chain(steps).filter(is_within).chain(ends);
+        let tails = course.tails.iter().flat_map(Tail::times);
+        let times = bends.chain(steps).chain(tails).filter(is_within).chain(ends);
         self.knots_at(times.map(|t| (t, is_step(t))).collect())
     }
 
@@ -267,14 +272,24 @@ impl Alignment {
         show: &mut dyn FnMut(CausalOutlier),
     ) -> Result<(), M::Error> {
         self.each(messages, &mut |message, point, kind| {
-            let Some(kind) = kind else { return };
-            let by = match (kind, message.direction) {
-                (OutlierKind::Violated, side) => -self.solved.course.room(side, &point),
-                (OutlierKind::Suspect, Direction::AToB) => self.bounds(point.t).1 - point.most,
-                (OutlierKind::Suspect, Direction::BToA) => -point.most - self.bounds(point.t).0,
-            };
-            show(CausalOutlier { message, by: by.max(0.0) as i64, kind });
+            if let Some(kind) = kind {
+                show(self.outlier(message, &point, kind));
+            }
         })
+    }
+
+    pub(super) fn outlier(
+        &self,
+        message: Message,
+        point: &Point,
+        kind: OutlierKind,
+    ) -> CausalOutlier {
+        let by = match (kind, message.direction) {
+            (OutlierKind::Violated, side) => -self.solved.course.room(side, point),
+            (OutlierKind::Suspect, Direction::AToB) => self.bounds(point.t).1 - point.most,
+            (OutlierKind::Suspect, Direction::BToA) => -point.most - self.bounds(point.t).0,
+        };
+        CausalOutlier { message, by: by.max(0.0) as i64, kind }
     }
 
     fn bounds(&self, x: f64) -> (f64, f64) {
@@ -316,7 +331,7 @@ impl Alignment {
     }
 
     pub(super) fn relative(&self, at: i64) -> f64 {
-        (i128::from(at) - self.solved.origin.at) as f64
+        real(i128::from(at) - self.solved.origin.at)
     }
 
     /// A number relative to the origin as an offset; `None` if it is infinite or too large.
@@ -328,7 +343,7 @@ impl Alignment {
 /// A whole number after `base`; `None` if that is infinite or too large.
 pub(super) fn whole(base: i128, after: f64) -> Option<i64> {
     let is_small = after.abs() < 2f64.powi(80);
-    is_small.then(|| i64::try_from(base + after as i128).ok()).flatten()
+    is_small.then(|| i64::try_from(base + truncated(after)).ok()).flatten()
 }
 
 /// The bounds in whole numbers after `base`, rounded away from each other, but for what is only the

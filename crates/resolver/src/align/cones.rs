@@ -4,6 +4,7 @@
 //! written once, for upper points, and the lower ones are stored with the other sign.
 
 use super::message::{Direction, Limit};
+use crate::linear::real;
 
 /// The origin of the numbers of a pair, so that floating-point numbers hold nanoseconds exactly: a
 /// wall clock is 1.7e18 ns ahead of a clock that counts from the start of the machine.
@@ -25,12 +26,12 @@ pub(super) struct Point {
 
 impl Origin {
     pub fn point(self, limit: Limit, index: u64) -> Point {
-        let offset = (limit.offset - self.offset) as f64;
+        let offset = real(limit.offset - self.offset);
         let most = match limit.direction {
             Direction::AToB => offset,
             Direction::BToA => -offset,
         };
-        Point { t: (limit.at - self.at) as f64, most, index }
+        Point { t: real(limit.at - self.at), most, index }
     }
 }
 
@@ -145,11 +146,56 @@ impl Sides {
     }
 }
 
+/// Times in order, with the first of each of as many equal parts of the time. A search in all takes
+/// a dozen steps, and one in a part two; each message is searched four times.
+#[derive(Debug, Clone)]
+struct Times {
+    t: Vec<f64>,
+    /// The parts in a ns.
+    density: f64,
+    /// The place of the first time in each part, and the number of times.
+    starts: Vec<u32>,
+}
+
+impl Times {
+    fn new(t: Vec<f64>) -> Times {
+        let length = t.first().zip(t.last()).map_or(0.0, |(first, last)| last - first);
+        let density = if length > 0.0 { t.len() as f64 / length } else { 0.0 };
+        let mut times = Times { t, density, starts: Vec::new() };
+        let mut starts = Vec::with_capacity(times.t.len() + 2);
+        for (place, &t) in (0..).zip(&times.t) {
+            while starts.len() <= times.part(t) {
+                starts.push(place);
+            }
+        }
+        starts.push(times.t.len() as u32);
+        times.starts = starts;
+        times
+    }
+
+    fn part(&self, x: f64) -> usize {
+        let first = self.t.first().copied().unwrap_or_default();
+        ((x - first) * self.density) as usize
+    }
+
+    /// The number of times that are not after `x`.
+    fn until(&self, x: f64) -> usize {
+        let part = self.part(x);
+        let (Some(&from), Some(&to)) =
+            (self.starts.get(part), self.starts.get(part.saturating_add(1)))
+        else {
+            return self.t.len();
+        };
+        let inside = self.t.get(from as usize..to as usize).unwrap_or_default();
+        from as usize + inside.partition_point(|&t| t <= x)
+    }
+}
+
 /// The least of the cones of one side: running minima over the points before and after.
 #[derive(Debug, Clone)]
 struct Ceiling {
     slopes: Slopes,
-    t: Vec<f64>,
+    times: Times,
     /// The least of `most − slopes.most·t` so far.
     before: Vec<f64>,
     /// The least of `most − slopes.least·t` from here on.
@@ -172,12 +218,13 @@ impl Ceiling {
         let mut after: Vec<f64> =
             points.iter().rev().map(|p| running(p.most - slopes.least * p.t)).collect();
         after.reverse();
-        Ceiling { slopes, t: points.iter().map(|p| p.t).collect(), before, after }
+        let times = Times::new(points.iter().map(|p| p.t).collect());
+        Ceiling { slopes, times, before, after }
     }
 
     /// ∞ without points.
     fn at(&self, x: f64) -> f64 {
-        let next = self.t.partition_point(|&t| t <= x);
+        let next = self.times.until(x);
         let before = next.checked_sub(1).and_then(|last| self.before.get(last));
         let before = before.map_or(f64::INFINITY, |least| least + self.slopes.most * x);
         let after = self.after.get(next);
@@ -187,7 +234,7 @@ impl Ceiling {
     /// Where the cone of an earlier point meets that of a later one, in order.
     fn meetings(&self) -> impl Iterator<Item = f64> {
         let width = self.slopes.most - self.slopes.least;
-        let gaps = self.t.windows(2).zip(&self.before).zip(self.after.iter().skip(1));
+        let gaps = self.times.t.windows(2).zip(&self.before).zip(self.after.iter().skip(1));
         let meetings = gaps.map(move |((gap, before), after)| (gap, (after - before) / width));
         meetings.filter(|(gap, x)| gap[0] < *x && *x < gap[1]).map(|(_, x)| x)
     }

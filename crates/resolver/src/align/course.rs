@@ -6,6 +6,7 @@ use super::rates;
 use super::steps;
 use super::stretch::Stretch;
 use super::suspects;
+use super::tails::Tail;
 
 /// What was found of violated messages before (rule AL13).
 #[derive(Debug, Clone, Default)]
@@ -21,6 +22,8 @@ pub(super) struct Course {
     pub stretches: Vec<Stretch>,
     /// The times between which each step is: after `.0`, before `.1`.
     pub steps: Vec<(f64, f64)>,
+    /// Where a clock may have been set near an end.
+    pub tails: Vec<Tail>,
 }
 
 /// The points that are not accepted.
@@ -64,7 +67,7 @@ impl Course {
             [before, after] => Some(step(before, after)),
             _ => None,
         });
-        Course { steps: steps.collect(), stretches }
+        Course { steps: steps.collect(), stretches, tails: Vec::new() }
     }
 
     /// With cones of the largest drift (rule AL13).
@@ -97,9 +100,11 @@ impl Course {
         middles.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|best| best.1)
     }
 
-    /// lo and hi; in a step the lesser and the greater of both sides.
+    /// lo and hi; in a step the lesser and the greater of both sides, and so behind one near an end.
     pub fn bounds(&self, x: f64) -> (f64, f64) {
-        hull(self.at(x).map(|stretch| stretch.bounds(x)))
+        let bounds = hull(self.at(x).map(|stretch| stretch.bounds(x)));
+        let tails = self.tails.iter().filter(|tail| tail.holds(x));
+        tails.fold(bounds, |bounds, tail| tail.widened(bounds))
     }
 
     /// The corridor of the estimate, likewise.
@@ -116,12 +121,19 @@ impl Course {
         }
     }
 
-    /// How far a point of this side is from what the other side excludes; below 0 if it is excluded.
+    /// How far a point of this side is from what the other side excludes, without a step near an end; below 0 if
+    /// it is excluded.
     pub fn room(&self, side: Direction, point: &Point) -> f64 {
-        let (lo, hi) = self.bounds(point.t);
+        // Of each message, so only the bound that counts.
         match side {
-            Direction::AToB => point.most - lo,
-            Direction::BToA => point.most + hi,
+            Direction::AToB => {
+                let lo = self.at(point.t).map(|stretch| stretch.lo(point.t)).reduce(f64::min);
+                point.most - lo.unwrap_or(f64::NEG_INFINITY)
+            }
+            Direction::BToA => {
+                let hi = self.at(point.t).map(|stretch| stretch.hi(point.t)).reduce(f64::max);
+                point.most + hi.unwrap_or(f64::INFINITY)
+            }
         }
     }
 

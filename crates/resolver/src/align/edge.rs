@@ -1,6 +1,7 @@
 //! The relation of a pair of clocks, of messages or measured (rule AL17).
 
 use super::alignment::{Alignment, whole};
+use super::tails::Tail;
 
 #[derive(Debug, Clone)]
 pub(super) enum Relation {
@@ -99,8 +100,9 @@ impl Edge {
     /// The readings of A beside steps (rule AL11).
     pub fn steps(&self) -> Vec<i64> {
         let Relation::Messages(alignment) = &self.relation else { return Vec::new() };
-        let steps = alignment.solved.course.steps.iter();
-        let steps = steps.flat_map(|&(from, to)| [from, from + 1.0, to - 1.0, to]);
+        let course = &alignment.solved.course;
+        let steps = course.steps.iter().flat_map(|&(from, to)| [from, from + 1.0, to - 1.0, to]);
+        let steps = steps.chain(course.tails.iter().flat_map(Tail::times));
         steps.filter_map(|t| whole(alignment.solved.origin.at, t)).collect()
     }
 

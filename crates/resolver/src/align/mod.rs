@@ -24,6 +24,7 @@
 //! | the bounds of all (rule AL9) | `cones.rs` |
 //! | the messages that contradict the others (rule AL10) | `violated.rs` |
 //! | where a clock was set or slept (rule AL11) | `steps.rs` |
+//! | where it may have been, near an end (rule AL11) | `tails.rs` |
 //! | clocks that drift too fast (rule AL14) | `drift.rs` |
 //! | the possible rates (rule AL12) | `rates.rs`, `bins.rs` |
 //! | the messages to keep of many (rule AL13) | `sample.rs` |
@@ -59,6 +60,7 @@ mod sample;
 mod steps;
 mod stretch;
 mod suspects;
+mod tails;
 mod verdict;
 mod violated;
 

@@ -16,7 +16,7 @@ use super::corners::{Corner, OnLine, bounded, line, never_back};
 use super::edge::{Edge, Relation, STEPS, Width};
 use super::ends::{CollectiveEnds, polygons};
 use super::evidence::Evidence;
-use super::paths::Distances;
+use super::paths::{Around, Distances, Limit};
 
 /// Two clocks, by their numbers, and how messages relate them.
 #[derive(Debug, Clone)]
@@ -271,8 +271,8 @@ impl Network {
         chain.into_iter().try_fold(at, |at, (edge, clock)| edge.other(clock, at))
     }
 
-    /// The distances of the members of a group, when they show these times.
-    fn distances(&self, group: &Group, shown: &[Option<i64>], width: Width) -> Distances {
+    /// The limits that pairs set to the members of a group, when they show these times.
+    fn limits(&self, group: &Group, shown: &[Option<i64>], width: Width) -> Vec<Limit> {
         let mut place_of = vec![usize::MAX; self.base.len()];
         for (place, member) in group.members.iter().enumerate() {
             if let Some(place_of) = place_of.get_mut(member.0) {
@@ -281,13 +281,22 @@ impl Network {
         }
         let place = |clock: usize| place_of.get(clock).copied().unwrap_or(usize::MAX);
         let base = |clock: usize| self.base.get(clock).copied().unwrap_or_default();
-        let mut distances = Distances::new(group.members.len());
+        let mut limits = Vec::new();
         for (_, edge) in self.used() {
             let (a, b) = (place(edge.a), place(edge.b));
             let Some(at) = shown.get(a).copied().flatten() else { continue };
             let (lo, hi) = edge.bounds(at, base(edge.b) - base(edge.a), width);
-            distances.tighten(a, b, hi);
-            distances.tighten(b, a, -lo);
+            limits.push(Limit { from: a, to: b, most: hi });
+            limits.push(Limit { from: b, to: a, most: -lo });
+        }
+        limits
+    }
+
+    /// The distances of the members of a group, when they show these times.
+    fn distances(&self, group: &Group, shown: &[Option<i64>], width: Width) -> Distances {
+        let mut distances = Distances::new(group.members.len());
+        for limit in self.limits(group, shown, width) {
+            distances.tighten(limit.from, limit.to, limit.most);
         }
         distances.close();
         distances
@@ -499,10 +508,10 @@ impl Network {
         if let Some(shown) = shown.get_mut(place_from) {
             *shown = Some(at);
         }
-        let distances = self.distances(group, &shown, Width::Bounds);
+        let limits = self.limits(group, &shown, Width::Bounds);
+        let around = Around::new(group.members.len(), place_from, &limits);
         let base = self.base.get(to)? - self.base.get(from)?;
-        let bounds = (-distances.get(place_to, place_from), distances.get(place_from, place_to));
-        Some(whole_bounds(base, bounds))
+        Some(whole_bounds(base, around.bounds(place_to)))
     }
 
     /// The corners of the estimates of pairs, in the order of time (rule AL17): what the second clock
@@ -519,12 +528,20 @@ impl Network {
             }
             for &time in &group.times {
                 let shown = self.shown_by_lines(group, time);
-                let distances = self.distances(group, &shown, Width::Bounds);
+                let limits = self.limits(group, &shown, Width::Bounds);
+                // Mostly all are of one clock.
+                let mut around: Option<(usize, Around)> = None;
                 for (points, (of, places)) in points.iter_mut().zip(pairs.iter().zip(&places)) {
                     let Some((from, to)) = *places else { continue };
                     let base = self.base.get(of.to).zip(self.base.get(of.from));
                     let base = base.map_or(0, |(to, from)| to - from);
-                    let bounds = (-distances.get(to, from), distances.get(from, to));
+                    let bounds = match &around {
+                        Some((clock, around)) if *clock == from => around.bounds(to),
+                        _ => {
+                            let of = Around::new(group.members.len(), from, &limits);
+                            around.insert((from, of)).1.bounds(to)
+                        }
+                    };
                     let knot = shown.get(from).copied().flatten().and_then(|value| {
                         let offset = group.offset((from, to), time)?;
                         let offset = Some(whole(base, offset.round())?);

@@ -12,6 +12,7 @@ use super::cones::{BOTH, Origin, Point, ROUNDING, Sides, Slopes};
 use super::course::{Before, Course, LeftOut, solve};
 use super::drift;
 use super::message::{Arrival, Direction, Limit, Messages, PairClocks};
+use super::tails::{self, Seen};
 
 /// How much is kept. Tests use less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub(super) struct Solved {
     pub origin: Origin,
     pub course: Course,
     pub left_out: LeftOut,
+    /// The messages near the ends, if there were too many to keep.
+    pub seen: Seen,
     /// What excludes the other messages, if there were too many to keep.
     pub excluding: Option<Course>,
     /// The messages from A and from B.
@@ -112,6 +115,10 @@ impl Plan {
             true => solved.violated = solved.left_out.violated.len() as u64,
             false => self.refine(messages, &mut solved)?,
         }
+        let (course, left_out) = (&solved.course, &solved.left_out);
+        let (seen, messages) = (&solved.seen, solved.messages);
+        solved.course.tails =
+            tails::Known { course, left_out, seen, messages, drift: self.drift() }.tails();
         Ok(solved)
     }
 
@@ -155,7 +162,7 @@ impl Plan {
         });
         let mut tightest = Tightest::new(&solved.course, self.limits);
         let mut before = Before::default();
-        let (mut excluded, mut excluded_not_sample, mut index) = (0, 0, 0);
+        let (mut excluded, mut excluded_not_sample, mut index) = ([0; 2], [0; 2], 0);
         let mut seen = [0u64; 2];
         let mut beyond = [0; 2];
         let strides = solved.messages.map(|count| self.stride(count));
@@ -167,12 +174,13 @@ impl Plan {
             *seen += 1;
             index += 1;
             let room = excluding.room(side, &point);
+            solved.seen.add(side, point, room < -ROUNDING);
             if room >= -ROUNDING {
                 tightest.add(side, point);
                 return;
             }
-            excluded += 1;
-            excluded_not_sample += u64::from(!is_sample);
+            *of(&mut excluded, side) += 1;
+            *of(&mut excluded_not_sample, side) += u64::from(!is_sample);
             if -room < usual.get(place(side)).copied().unwrap_or_default() {
                 *of(&mut beyond, side) += 1;
                 let times = of(&mut before.beyond, side);
@@ -182,13 +190,15 @@ impl Plan {
             }
         })?;
         if beyond.iter().any(|&beyond| beyond > self.limits.beyond) {
-            solved.violated = excluded_not_sample + solved.left_out.violated.len() as u64;
+            solved.seen.violated = excluded_not_sample;
         } else {
-            before.is_any_violated = excluded > 0;
+            solved.seen.violated = excluded;
+            before.is_any_violated = excluded != [0; 2];
             let points = tightest.points();
             (solved.course, solved.left_out) = solve(points, self.drift(), &before);
-            solved.violated = excluded + solved.left_out.violated.len() as u64;
         }
+        let others: u64 = solved.seen.violated.iter().sum();
+        solved.violated = others + solved.left_out.violated.len() as u64;
         solved.excluding = Some(excluding);
         Ok(())
     }

@@ -70,11 +70,17 @@ impl Stretch {
 
     /// lo and hi; infinite without points of the side.
     pub fn bounds(&self, x: f64) -> (f64, f64) {
+        (self.lo(x), self.hi(x))
+    }
+
+    pub fn lo(&self, x: f64) -> f64 {
         let inside = x.clamp(self.span.0, self.span.1);
-        (
-            -self.beyond.negated().reach(inside, -self.bounds.lo(inside), x),
-            self.beyond.reach(inside, self.bounds.hi(inside), x),
-        )
+        -self.beyond.negated().reach(inside, -self.bounds.lo(inside), x)
+    }
+
+    pub fn hi(&self, x: f64) -> f64 {
+        let inside = x.clamp(self.span.0, self.span.1);
+        self.beyond.reach(inside, self.bounds.hi(inside), x)
     }
 
     /// The corridor of the estimate.

@@ -87,7 +87,7 @@ fn al18_an_error_explains_a_part_of_the_distance() {
     let alignment = solved(&messages);
     let compare = |error| {
         let measured = &mut |_| Some((4_004_000_000, error));
-        let Ok(compared) = alignment.compare_measured(&messages[..], measured);
+        let Ok(compared) = alignment.compare_measured(&messages[..], measured, &mut |_| {});
         (compared.wrong_by / 1000, compared.unexplained / 1000)
     };
     assert_eq!(compare(0), (3_700, 3_700));
@@ -248,6 +248,71 @@ fn ahead_by(ahead: impl Fn(i64) -> i64) -> Vec<Message> {
     (0..200).flat_map(round).collect()
 }
 
+/// Rounds of which the first or the last ones are those of a B that was set by so many µs before or after.
+fn rounds_set_near_an_end(is_first: bool, messages_behind: usize, by: i64) -> Vec<Message> {
+    let mut messages = rounds(100);
+    let behind = |place: usize| match is_first {
+        true => place < messages_behind,
+        false => place >= 200 - messages_behind,
+    };
+    for (_, message) in (0..).zip(&mut messages).filter(|(place, _)| behind(*place)) {
+        match message.direction {
+            A_TO_B => message.arrived += by * 1000,
+            B_TO_A => message.sent += by * 1000,
+        }
+    }
+    messages
+}
+
+#[test]
+fn al11_behind_a_step_near_an_end_the_interval_has_both() {
+    for (is_first, by) in [(true, 20_000), (true, -20_000), (false, 20_000), (false, -20_000)] {
+        for behind in 2..=9 {
+            let case = format!("{by} µs, {behind} messages, first: {is_first}");
+            let alignment = solved(&rounds_set_near_an_end(is_first, behind, by));
+            assert_eq!((alignment.sides, alignment.stretches()), (Evidence::Both, 1), "{case}");
+            let (end, near) = if is_first { (0, 10) } else { (99, 89) };
+            let width = |second: i64| {
+                let interval = alignment.interval(second * SECOND);
+                let (least, most) = (interval.earliest.unwrap(), interval.latest.unwrap());
+                assert!((least..=most).contains(&(4 * SECOND)), "{case}");
+                (least, most, most - least)
+            };
+            assert!(width(50).2 < 300_000 && width(near).2 < 300_000, "{case}");
+            let (least, most, _) = width(end);
+            assert!((least..=most).contains(&(4 * SECOND + by * 1000)), "{case}: {least} {most}");
+            // The estimate stays.
+            let estimate = alignment.estimate(end * SECOND).unwrap();
+            assert!(estimate.abs_diff(4 * SECOND) < 100_000, "{case}: {estimate}");
+            let wide = |knot: &AlignmentKnot| knot.error().unwrap() > 19_000_000;
+            let knots = alignment.knots();
+            assert!(knots.iter().any(wide) && !knots.iter().all(wide), "{case}");
+        }
+    }
+}
+
+#[test]
+fn al11_a_wrong_pair_near_an_end_is_left_out_as_any_other() {
+    let width = |wrong: &[usize]| {
+        let mut messages = rounds(100);
+        for &place in wrong {
+            match messages[place].direction {
+                A_TO_B => messages[place].arrived -= 50_000_000,
+                B_TO_A => messages[place].sent += 50_000_000,
+            }
+        }
+        let alignment = solved(&messages);
+        assert_eq!(alignment.violated, wrong.len() as u64, "{wrong:?}");
+        let interval = alignment.interval(99 * SECOND + 1_000_000);
+        interval.latest.unwrap() - interval.earliest.unwrap()
+    };
+    // One that a later message contradicts, and the last one of some.
+    assert!(width(&[196]) < 300_000);
+    assert!(width(&[20, 64, 110, 150, 199]) < 300_000);
+    // The only one, which nothing contradicts.
+    assert!(width(&[199]) > 50_000_000);
+}
+
 #[test]
 fn al11_the_middle_is_that_of_the_stretch_with_the_most_messages_if_a_clock_was_set_then() {
     let of = |at: i64, by: i64| {
@@ -367,12 +432,14 @@ fn places(sides: &cones::Sides) -> BTreeSet<u64> {
 
 #[test]
 fn al9_to_al16_are_those_of_the_naive_model() {
-    let mut seen = (0, 0, 0, 0, 0);
+    let mut seen = (0, 0, 0, 0, 0, 0);
     for seed in 0..500 {
         let world = World::random(seed);
         let messages = world.messages();
         let alignment = solved(&messages);
-        let naive = naive::solve(&naive_points(&messages), &naive::Before::default());
+        let mut naive = naive::solve(&naive_points(&messages), &naive::Before::default());
+        naive.find_tails(&naive_points(&messages), &naive.violated.clone());
+        seen.5 += naive.tails.len();
         let left_out = &alignment.solved.left_out;
         assert_eq!(places(&left_out.violated), naive.violated, "seed {seed}: {world:?}");
         assert_eq!(places(&left_out.suspects), naive.suspects, "seed {seed}: {world:?}");
@@ -412,6 +479,7 @@ fn al9_to_al16_are_those_of_the_naive_model() {
         assert_eq!(compared.inverted, 0, "seed {seed}: {world:?}");
     }
     assert!(seen.0 > 1000 && seen.1 > 300 && seen.2 > 30 && seen.3 > 10 && seen.4 > 3, "{seen:?}");
+    assert!(seen.5 > 10, "{seen:?}");
 }
 
 /// A small edition of rule AL13.
@@ -419,7 +487,7 @@ const FEW: Limits = Limits { side: 64, sample: 32, parts: 16, tightest: 4, beyon
 
 #[test]
 fn al13_of_many_messages_are_those_of_the_naive_model() {
-    let mut seen = (0, 0, 0);
+    let mut seen = (0, 0, 0, 0);
     for seed in 0..200 {
         let mut world = World::random(seed);
         world.count = 400;
@@ -429,10 +497,12 @@ fn al13_of_many_messages_are_those_of_the_naive_model() {
             continue;
         }
         let numbers = [FEW.sample as usize, FEW.parts, FEW.tightest, FEW.beyond];
-        let (naive, excluded) = naive::solve_many(&naive_points(&messages), numbers);
+        let (mut naive, excluded) = naive::solve_many(&naive_points(&messages), numbers);
         let left_out = &alignment.solved.left_out;
         assert_eq!(places(&left_out.violated), naive.violated, "seed {seed}: {world:?}");
         let violated: BTreeSet<u64> = excluded.union(&naive.violated).copied().collect();
+        naive.find_tails(&naive_points(&messages), &violated);
+        seen.3 += naive.tails.len();
         assert_eq!(alignment.violated, violated.len() as u64, "seed {seed}: {world:?}");
         seen.0 += excluded.len();
         seen.1 += naive.suspects.len();
@@ -456,5 +526,5 @@ fn al13_of_many_messages_are_those_of_the_naive_model() {
             assert!(is_same(lo + base, naive_lo) && is_same(hi + base, naive_hi), "seed {seed}");
         }
     }
-    assert!(seen.0 > 1000 && seen.1 > 100 && seen.2 > 3, "{seen:?}");
+    assert!(seen.0 > 1000 && seen.1 > 100 && seen.2 > 3 && seen.3 > 5, "{seen:?}");
 }

@@ -1,9 +1,10 @@
 //! What the messages of a pair say of a relation that was assumed or measured (rules AL14, AL18,
 //! AL20).
 
-use super::alignment::{Alignment, whole};
+use super::alignment::{Alignment, CausalOutlier, whole};
 use super::evidence::Evidence;
 use super::message::{Direction, Messages};
+use crate::linear::real;
 
 /// A relation of two clocks from elsewhere, held against an alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,11 +71,11 @@ impl Alignment {
         messages: &M,
         offset: &mut dyn FnMut(i64) -> Option<i64>,
     ) -> Result<Compared, M::Error> {
-        self.compare_measured(messages, &mut |at| Some((offset(at)?, 0)))
+        self.compare_measured(messages, &mut |at| Some((offset(at)?, 0)), &mut |_| {})
     }
 
     /// The same with a relation that has an error: `measured` is its θ when A shows a time, and by how
-    /// many ns that may be wrong.
+    /// many ns that may be wrong. Shows the messages that are not accepted, in their order.
     ///
     /// # Errors
     ///
@@ -83,11 +84,15 @@ impl Alignment {
         &self,
         messages: &M,
         measured: &mut dyn FnMut(i64) -> Option<(i64, u64)>,
+        show: &mut dyn FnMut(CausalOutlier),
     ) -> Result<Compared, M::Error> {
         let mut compared = Compared::default();
         let mut earliest = 0.0;
         let origin = self.solved.origin;
         self.each(messages, &mut |message, point, kind| {
+            if let Some(kind) = kind {
+                show(self.outlier(message, &point, kind));
+            }
             let is_accepted = kind.is_none();
             let accepted = match message.direction {
                 Direction::AToB => &mut compared.accepted_ab,
@@ -96,7 +101,7 @@ impl Alignment {
             *accepted += u64::from(is_accepted);
             let Some(at) = whole(origin.at, point.t) else { return };
             let Some((offset, error)) = measured(at) else { return };
-            let offset = (i128::from(offset) - origin.offset) as f64;
+            let offset = real(i128::from(offset) - origin.offset);
             let is_to_b = message.direction == Direction::AToB;
             let early = if is_to_b { offset } else { -offset } - point.most;
             let is_inverted = early > 0.0;

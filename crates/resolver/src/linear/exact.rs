@@ -6,7 +6,7 @@
 
 /// The nearest number.
 #[inline]
-pub(super) fn real(number: i128) -> f64 {
+pub(crate) fn real(number: i128) -> f64 {
     match i64::try_from(number) {
         Ok(number) => number as f64,
         Err(_) => number as f64,
@@ -15,7 +15,7 @@ pub(super) fn real(number: i128) -> f64 {
 
 /// The number without its fraction, as `as` does it.
 #[inline]
-pub(super) fn truncated(number: f64) -> i128 {
+pub(crate) fn truncated(number: f64) -> i128 {
     const FITS: f64 = (1u64 << 63) as f64;
     match number.abs() < FITS {
         true => i128::from(number as i64),

@@ -96,6 +96,8 @@ pub use kin::Kinship;
 pub use line::{Line, LineKind};
 pub use sync::Sample;
 
+pub(crate) use exact::{real, truncated};
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;

@@ -55,7 +55,7 @@ impl<'a> Value<'a> {
     /// The part at a place that [`Value::place_of`] told of an equal value.
     pub fn part(self, place: Place) -> Value<'a> {
         let from = self.text().get(place.at as usize..).unwrap_or_default();
-        Value::new(from.get(..place.size as usize).unwrap_or_default())
+        Value::parsed(from.get(..place.size as usize).unwrap_or_default())
     }
 }
 
@@ -104,13 +104,13 @@ impl<N> Batch<N> {
     pub fn pieces(&self) -> impl Iterator<Item = (Piece<'_>, Option<&N>)> {
         self.kept.iter().map(|kept| match kept {
             Kept::Event { offset, text, note } => {
-                (Piece::Event { offset: *offset, value: Value::new(self.at(text)) }, Some(note))
+                (Piece::Event { offset: *offset, value: Value::parsed(self.at(text)) }, Some(note))
             }
             Kept::NoEvent { offset, text } => {
                 (Piece::NoEvent { offset: *offset, text: self.at(text) }, None)
             }
             Kept::Member { offset, size, key, value, text } => {
-                let value = value.as_ref().map(|value| Value::new(self.at(value)));
+                let value = value.as_ref().map(|value| Value::parsed(self.at(value)));
                 let text = text.as_ref().map(|text| self.at(text));
                 let key = Cow::Borrowed(&**key);
                 (Piece::Member { offset: *offset, size: *size, key, value, text }, None)

@@ -187,13 +187,13 @@ impl<R: Read> JsonPieces<R> {
     fn piece(&self, found: Found) -> Piece<'_> {
         let text = |start| self.input.between(start, self.at);
         match found {
-            Found::Event(offset) => Piece::Event { offset, value: Value::new(text(offset)) },
+            Found::Event(offset) => Piece::Event { offset, value: Value::parsed(text(offset)) },
             Found::NoEvent(offset) => Piece::NoEvent { offset, text: text(offset) },
             Found::Member { start, key, value } => Piece::Member {
                 offset: start,
                 size: self.at.saturating_sub(start),
                 key: Key::quoted(self.input.between(start, key)).text(),
-                value: Some(Value::new(text(value))),
+                value: Some(Value::parsed(text(value))),
                 text: Some(text(start)),
             },
             Found::LargeMember { start } => Piece::Member {

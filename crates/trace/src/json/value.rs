@@ -60,11 +60,6 @@ pub enum Token<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The caller has validated the text, and there is no white space around the value.
-    pub(super) fn new(text: &'a [u8]) -> Value<'a> {
-        Value(text)
-    }
-
     /// The value with this text, which may have white space around it; `None` if the text is no
     /// valid value.
     pub fn parse(text: &'a [u8]) -> Option<Value<'a>> {
@@ -76,6 +71,19 @@ impl<'a> Value<'a> {
             Scan::Bad(_) => false,
         };
         is_whole.then_some(Value(text))
+    }
+
+    /// The value of a text that is valid, and has no white space around it: what [`Value::text`] gave, or
+    /// what was written by a program that can be relied on. Of another text it has any members.
+    ///
+    /// ```
+    /// use timebase_trace::json::Value;
+    ///
+    /// let value = Value::parsed(br#"{"args.n":1}"#);
+    /// assert!(value.members().all(|(key, value)| key.is("args.n") && value.text() == b"1"));
+    /// ```
+    pub fn parsed(text: &'a [u8]) -> Value<'a> {
+        Value(text)
     }
 
     /// The text of the value, without white space around it.

@@ -1,32 +1,38 @@
 //! The arguments of kernels and operators.
 
-use std::fmt;
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use serde_core::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
+use timebase_trace::json::{Number, Value};
 
 /// The arguments that tell something of a collective.
 const NAMES: [&str; 14] = [
-    "Process Group Name",
-    "Process Group Ranks",
-    "Group size",
-    "Collective name",
-    "In split size",
-    "Out split size",
-    "In msg nelems",
-    "dtype",
-    "Seq",
-    "Src Rank",
-    "Dst Rank",
-    "Root Rank",
-    "correlation",
-    "External id",
+    "args.Process Group Name",
+    "args.Process Group Ranks",
+    "args.Group size",
+    "args.Collective name",
+    "args.In split size",
+    "args.Out split size",
+    "args.In msg nelems",
+    "args.dtype",
+    "args.Seq",
+    "args.Src Rank",
+    "args.Dst Rank",
+    "args.Root Rank",
+    "args.correlation",
+    "args.External id",
 ];
+
+/// What the keys of arguments of events in JSON begin with.
+const PREFIX: &str = "args.";
+
+/// Those that tell the group.
+const OF_GROUP: [&str; 4] =
+    ["Process Group Name", "Process Group Ranks", "Group size", "Collective name"];
 
 /// Some arguments of an event. Most events have a dozen others, which are not kept.
 #[derive(Debug, Default)]
-pub(super) struct Arguments([Option<Value>; NAMES.len()]);
+pub(super) struct Arguments<'a>([Option<Value<'a>>; NAMES.len()]);
 
 /// The group and the name of a collective.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +42,11 @@ impl Group {
     pub fn name(&self) -> &str {
         let Group([.., name]) = self;
         name
+    }
+
+    /// Whether these arguments name it.
+    pub fn is_of(&self, args: &Arguments<'_>) -> bool {
+        OF_GROUP.iter().zip(&self.0).all(|(name, own)| args.text(name) == **own)
     }
 }
 
@@ -47,99 +58,58 @@ pub(super) struct Said {
     pub has_empty_split: bool,
 }
 
-impl Arguments {
+impl<'a> Arguments<'a> {
     /// The arguments in the text of an `arg_set`; none if it is no object.
-    pub fn of(text: &[u8]) -> Arguments {
-        serde_json::from_slice(text).unwrap_or_default()
+    pub fn of(text: &'a [u8]) -> Arguments<'a> {
+        let mut arguments = Arguments::default();
+        for (key, value) in Value::parsed(text).members() {
+            let place = NAMES.iter().position(|name| key.is(name));
+            if let Some(place) = place.and_then(|place| arguments.0.get_mut(place)) {
+                *place = Some(value);
+            }
+        }
+        arguments
     }
 
     /// Replaces the arguments that others have too, and adds the others.
-    pub fn extend(&mut self, others: Arguments) {
+    pub fn extend(&mut self, others: Arguments<'a>) {
         for (own, other) in self.0.iter_mut().zip(others.0) {
-            *own = other.or(own.take());
+            *own = other.or(*own);
         }
     }
 
-    fn get(&self, name: &str) -> Option<&Value> {
-        let place = NAMES.iter().position(|other| *other == name)?;
-        self.0.get(place)?.as_ref()
+    fn get(&self, name: &str) -> Option<Value<'a>> {
+        let place = NAMES.iter().position(|other| other.strip_prefix(PREFIX) == Some(name))?;
+        *self.0.get(place)?
     }
 
     pub fn number(&self, name: &str) -> Option<i64> {
-        self.get(name)?.as_i64()
+        match self.get(name)?.number()? {
+            Number::Int(number) => Some(number),
+            _ => None,
+        }
     }
 
     pub fn names_collective(&self) -> bool {
         self.get("Collective name").is_some()
     }
 
-    fn text(&self, name: &str) -> String {
-        match self.get(name) {
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
-            None => String::new(),
-        }
+    fn text(&self, name: &str) -> Cow<'a, str> {
+        let Some(value) = self.get(name) else { return Cow::Borrowed("") };
+        value.string().unwrap_or_else(|| String::from_utf8_lossy(value.text()))
     }
 
     pub fn group(&self) -> Group {
-        let names = ["Process Group Name", "Process Group Ranks", "Group size", "Collective name"];
-        Group(names.map(|name| self.text(name)))
+        Group(OF_GROUP.map(|name| self.text(name).into_owned()))
     }
 
     pub fn said(&self) -> Said {
-        let splits = ["In split size", "Out split size"].map(|name| self.text(name)).concat();
-        let mut sizes = splits.split(|c: char| !c.is_ascii_digit());
-        let has_empty_split = sizes.any(|size| size == "0");
+        let has_empty_split = ["In split size", "Out split size"].iter().any(|name| {
+            self.text(name).split(|c: char| !c.is_ascii_digit()).any(|size| size == "0")
+        });
         let mut hasher = DefaultHasher::new();
         let data = ["In msg nelems", "dtype"].map(|name| self.text(name));
         (data, has_empty_split).hash(&mut hasher);
         Said { hash: hasher.finish(), has_empty_split }
-    }
-}
-
-/// The place of an argument, by its key in an `arg_set`; `None` of another argument.
-struct Place(Option<usize>);
-
-impl<'de> Deserialize<'de> for Place {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Place, D::Error> {
-        struct Key;
-        impl Visitor<'_> for Key {
-            type Value = Place;
-
-            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-                to.write_str("a key")
-            }
-
-            fn visit_str<E>(self, key: &str) -> Result<Place, E> {
-                let name = key.strip_prefix("args.");
-                Ok(Place(name.and_then(|name| NAMES.iter().position(|other| *other == name))))
-            }
-        }
-        deserializer.deserialize_str(Key)
-    }
-}
-
-impl<'de> Deserialize<'de> for Arguments {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arguments, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Arguments;
-
-            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-                to.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Arguments, A::Error> {
-                let mut arguments = Arguments::default();
-                while let Some(Place(place)) = map.next_key()? {
-                    match place.and_then(|place| arguments.0.get_mut(place)) {
-                        Some(place) => *place = Some(map.next_value()?),
-                        None => drop(map.next_value::<IgnoredAny>()?),
-                    }
-                }
-                Ok(arguments)
-            }
-        }
-        deserializer.deserialize_map(Object)
     }
 }

@@ -12,7 +12,7 @@ use timebase_store::sort::{Scratch, Sorter};
 use super::kernels::{each, push};
 use super::participation::{Order, Participation};
 use super::{Context, FIRST, MANY};
-use crate::align::packets::READING;
+use crate::align::packets::{COUNT, FILE, READING};
 use crate::compact::{Compact, Take};
 use crate::error::WriteError;
 use crate::spill::{Records, SpillQueue};
@@ -258,10 +258,10 @@ impl Steps {
         each(context.conn, &sql, |row| {
             let reading = context.packets.read(row, context.clocks)?;
             let Some((_, start)) = reading else { return Ok(()) };
-            let (dur, name): (i64, String) = (row.get("dur")?, row.get("value")?);
+            let (dur, name): (i64, String) = (row.get(COUNT)?, row.get(COUNT + 1)?);
             let number = name.rsplit('#').next().and_then(|number| number.parse().ok());
             if let Some(number) = number {
-                let of_file = steps.0.entry(row.get("trace_file_id")?).or_default();
+                let of_file = steps.0.entry(row.get(FILE)?).or_default();
                 of_file.push((start, start.saturating_add(dur), number));
             }
             Ok(())

@@ -33,6 +33,16 @@ pub struct Result {
     pub steps: Vec<(f64, f64)>,
     pub violated: BTreeSet<u64>,
     pub suspects: BTreeSet<u64>,
+    pub tails: Vec<Tail>,
+}
+
+/// Where a clock may have been set near an end: after a time (or before), by how much θ may be less or more.
+#[derive(Debug, Clone, Copy)]
+pub struct Tail {
+    pub from: f64,
+    pub is_last: bool,
+    pub by: f64,
+    pub is_upper: bool,
 }
 
 /// AL9
@@ -550,8 +560,67 @@ impl Result {
     }
 
     pub fn bounds(&self, x: f64) -> (f64, f64) {
+        let (mut lo, mut hi) = self.bounds_without_tails(x);
+        for tail in &self.tails {
+            let holds = if tail.is_last { x > tail.from } else { x < tail.from };
+            match tail.is_upper {
+                true if holds => lo -= tail.by,
+                false if holds => hi += tail.by,
+                _ => {}
+            }
+        }
+        (lo, hi)
+    }
+
+    fn bounds_without_tails(&self, x: f64) -> (f64, f64) {
         let bounds = self.at(x).into_iter().map(|stretch| stretch.bounds(x));
         bounds.reduce(outer).unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
+    }
+
+    /// AL11, of all messages, those of them that are violated, and those that were solved with.
+    pub fn find_tails(&mut self, all: &[Point], violated: &BTreeSet<u64>) {
+        let suspects = all.iter().filter(|p| self.suspects.contains(&p.index));
+        let used: Points =
+            self.stretches.iter().flat_map(|s| &s.points).chain(suspects).copied().collect();
+        let mut tails = Vec::new();
+        for (is_upper, is_last) in [(true, true), (true, false), (false, true), (false, false)] {
+            // As if the last end were meant.
+            let order = |t: f64| if is_last { t } else { -t };
+            let stretch = if is_last { self.stretches.last() } else { self.stretches.first() };
+            let step = if is_last {
+                self.steps.last().map(|s| s.1)
+            } else {
+                self.steps.first().map(|s| s.0)
+            };
+            let side = || all.iter().filter(|p| p.is_upper == is_upper);
+            let accepted = side().filter(|p| !violated.contains(&p.index)).map(|p| order(p.t));
+            let (Some(last), Some(stretch)) = (accepted.max_by(f64::total_cmp), stretch) else {
+                continue;
+            };
+            let last = last.max(step.map_or(f64::NEG_INFINITY, order));
+            let behind = |after: f64| -> Points {
+                let is_behind = |p: &&Point| violated.contains(&p.index) && order(p.t) > after;
+                side().filter(is_behind).copied().collect()
+            };
+            let tail = behind(last);
+            let against = used.iter().filter(|q| tail.iter().any(|p| conflict(p, q, (-R, R))));
+            let Some(from) = against.map(|q| order(q.t)).max_by(f64::total_cmp) else { continue };
+            let tail = behind(last.max(from));
+            let n = tail.len() as i32;
+            let (others, all) = (violated.len() - tail.len(), all.len() - tail.len());
+            let share = others as f64 / all.max(1) as f64;
+            let room = |p: &Point| {
+                let (lo, hi) = self.bounds_without_tails(p.t);
+                if is_upper { p.theta - lo } else { hi - p.theta }
+            };
+            let usual = stretch.points.iter().filter(|p| p.is_upper == is_upper).map(room);
+            let beyond = tail.iter().map(|p| -room(p)).fold(0.0, f64::max);
+            let Some(usual) = usual.max_by(f64::total_cmp) else { continue };
+            if n > 0 && share.powi(n) < 0.01 {
+                tails.push(Tail { from: order(from), is_last, by: beyond + usual, is_upper });
+            }
+        }
+        self.tails = tails;
     }
 
     pub fn estimate(&self, x: f64) -> Option<f64> {

@@ -85,7 +85,7 @@ fn nesting_of_a_million_is_no_recursion() {
         let (_, lines) = read(Cursor::new(format!("[{text}]")));
         assert_eq!(lines.len(), 1);
         assert!(lines[0].starts_with("1 event"));
-        let value = Value::new(text.as_bytes());
+        let value = Value::parsed(text.as_bytes());
         let (_, inner) = value.members().next().unwrap();
         assert_eq!(inner.text().len(), text.len() - 6);
         let depth =
@@ -124,7 +124,7 @@ fn ten_million_keys_are_read() {
 fn numbers_of_a_million_digits_are_read() {
     let digits = "7".repeat(1_000_000);
     let zeros = "0".repeat(1_000_000);
-    let time = |text: &str| nanoseconds(Value::new(text.as_bytes()));
+    let time = |text: &str| nanoseconds(Value::parsed(text.as_bytes()));
     assert_eq!(time(&digits), Err(NoTime::Overflow));
     assert_eq!(time(&format!("\"1.5{digits}\"")), Ok(1578));
     assert_eq!(time(&format!("{zeros}2.{zeros}1")), Ok(2000));
@@ -132,7 +132,7 @@ fn numbers_of_a_million_digits_are_read() {
     assert_eq!(time(&format!("1{zeros}e-1000000")), Ok(1000));
     assert_eq!(time(&format!("1e{digits}")), Err(NoTime::Overflow));
     assert_eq!(time(&format!("1e-{digits}")), Ok(0));
-    let number = |text: &str| Value::new(text.as_bytes()).number();
+    let number = |text: &str| Value::parsed(text.as_bytes()).number();
     assert_eq!(number(&digits), Some(Number::Real(f64::INFINITY)));
     assert_eq!(number(&format!("0.{zeros}1")), Some(Number::Real(0.0)));
 }

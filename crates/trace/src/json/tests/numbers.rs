@@ -93,11 +93,11 @@ proptest! {
 
         let expected = format!("{minus}{}", scaled(&digits, power + 3, true));
         let quoted = if is_text { format!("\"{text}\"") } else { text.clone() };
-        let found = nanoseconds(Value::new(quoted.as_bytes()));
+        let found = nanoseconds(Value::parsed(quoted.as_bytes()));
         prop_assert_eq!(found, expected.parse().map_err(|_| NoTime::Overflow), "{}", quoted);
 
         let expected = format!("{minus}{}", scaled(&digits, power, false));
         let expected = expected.parse().map_or(Integer::Text(text.as_str().into()), Integer::Number);
-        prop_assert_eq!(integer(Value::new(text.as_bytes())), Some(expected), "{}", &text);
+        prop_assert_eq!(integer(Value::parsed(text.as_bytes())), Some(expected), "{}", &text);
     }
 }

@@ -7,7 +7,7 @@ use crate::json::{
 };
 
 fn value(text: &str) -> Value<'_> {
-    Value::new(text.as_bytes())
+    Value::parsed(text.as_bytes())
 }
 
 fn pieces(text: &str) -> Vec<String> {
@@ -240,7 +240,7 @@ fn js6_escapes_are_characters() {
     ] {
         assert_eq!(value(text).string().unwrap(), expected, "{text}");
     }
-    let invalid = Value::new(b"\"\xff\xc3(\\n\xe2\x82\"");
+    let invalid = Value::parsed(b"\"\xff\xc3(\\n\xe2\x82\"");
     assert_eq!(invalid.string().unwrap(), "\u{fffd}\u{fffd}(\n\u{fffd}");
     assert_eq!(value("1").string(), None);
 }
