@@ -328,3 +328,36 @@ fn cn1_a_statement_without_an_end_is_interrupted_and_leaves_nothing() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(place.files(), ["s.pftrace"]);
 }
+
+#[test]
+fn cn3_the_tracks_of_a_report_are_its_rows_with_a_time() {
+    let place = Place::new();
+    let (trace, out) = (data("desktop.pftrace"), place.path("o.pftrace"));
+    let given = ["rewrite", trace.to_str().unwrap(), "-o", out.to_str().unwrap()];
+    let said = run(&[&given[..], &["--report", "sched-latency", "--report", "slices"]].concat());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let asked = ["query", trace.to_str().unwrap(), "--report", "sched-latency", "-F", "jsonl"];
+    let report = run(&asked);
+    let rows = report.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let waits: Vec<(i64, i64)> = rows
+        .filter(|line| line["title"] == "Longest waits")
+        .map(|line| {
+            let ns = line["row"]["waited_us"].as_f64().unwrap() * 1000.0;
+            (line["row"]["since"].as_i64().unwrap(), ns.round() as i64)
+        })
+        .collect();
+    assert!(waits.len() >= 10, "{}", report.stdout);
+    let b = Imported::of(&out, &[]);
+    for (ts, ns) in waits {
+        // The report rounds to 100 ns.
+        let sql = format!(
+            "SELECT count(*) FROM thread_slice WHERE name GLOB 'wait *' AND ts = {ts} AND abs(dur - {ns}) <= 50"
+        );
+        assert_eq!(b.rows(&sql), [["1"]], "{ts}");
+    }
+    let slowest = "SELECT count(*) FROM slice JOIN track ON track.id = track_id WHERE track.name = 'slowest slices'";
+    assert_ne!(b.rows(slowest), [["0"]]);
+    let said = run(&[&given[..], &["-f", "--report", "counters"]].concat());
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("--report counters: this report has no rows with a time"));
+}

@@ -199,6 +199,7 @@ CROSS JOIN sched_record AS s
  AND (:doubtful OR NOT ifnull(s.doubt & 7, 0))
 GROUP BY w.nr, s.utid;
 
+-- # track longest waits for a CPU: SELECT ts, dur, utid, 'wait ' || nr AS name, is_woken FROM worst
 -- # Longest waits
 -- woken_by is NULL for preempted threads; (interrupt) means that an interrupt woke the thread while
 -- the named thread ran. ran_instead is the thread that had most of the CPU, on which the thread ran

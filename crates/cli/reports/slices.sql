@@ -104,6 +104,7 @@ UNION ALL
 SELECT 'no slices', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE NOT EXISTS (SELECT * FROM shown)
 ORDER BY total_ms DESC, name;
 
+-- # track slowest slices: SELECT s.ts, s.dur, p.utid, (SELECT value FROM string WHERE id = s.name) AS name, s.id AS slice FROM of_name AS f JOIN shown AS w ON w.nr BETWEEN max(first_nr, last_nr - :worst + 1) AND last_nr JOIN slice_record AS s ON s.id = w.id JOIN place AS p ON p.id = s.track_id
 -- # Slowest of each name
 -- For the names above. times_p50 is the ratio to the median. A slice that is on no thread's track has
 -- the name of its track.

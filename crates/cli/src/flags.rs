@@ -1057,6 +1057,9 @@ pub struct TrackFlags {
     /// columns are arguments. The trace is imported first, into a temporary database.
     #[arg(long, value_name = "NAME=SQL")]
     pub track: Vec<String>,
+    /// Add the tracks of a report: sched-latency the longest waits for a CPU, slices the slowest slices
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub report: Vec<Report>,
     /// Add tracks of the losses of the recording, of rows that may be wrong, and of the errors of clocks
     #[arg(long)]
     pub marks: bool,

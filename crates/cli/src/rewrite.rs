@@ -60,7 +60,7 @@ pub fn run(
         );
     }
     let tracks = &arguments.settings.tracks;
-    let has_tracks = !tracks.track.is_empty() || tracks.marks;
+    let has_tracks = !tracks.track.is_empty() || !tracks.report.is_empty() || tracks.marks;
     if window.is_some() && has_tracks {
         wrong_usage(
             "rewrite",

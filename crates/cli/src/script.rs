@@ -35,6 +35,18 @@ pub struct Statement<'a> {
     pub title: Option<String>,
     /// The names after `:`, `@`, `$` and `#`, each once.
     pub parameters: Vec<&'a str>,
+    /// The tracks of the lines `-- # track NAME: SELECT …` between the previous statement and this one. They read the
+    /// tables that earlier statements make.
+    pub tracks: Vec<Track<'a>>,
+}
+
+/// A track for a timeline, which a line `-- # track NAME: SELECT …` states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Track<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The statement with its rows.
+    pub sql: &'a str,
 }
 
 /// A parameter that a line `-- param name type = value : description` declares.
@@ -97,6 +109,7 @@ impl<'a> Script<'a> {
         let mut script = Script { statements: Vec::new(), declared: Vec::new(), is_complete: true };
         let mut seen = Seen::Nothing;
         let mut next_title = None;
+        let mut tracks = Vec::new();
         let mut parameters = Vec::new();
         let mut start = 0;
         let mut is_open = false;
@@ -105,7 +118,10 @@ impl<'a> Script<'a> {
             if seen == Seen::Nothing {
                 start = token.start;
                 if token.is_line_comment() && starts_line(text, start) {
-                    next_title = title(token.text).or(next_title);
+                    match track(token.text) {
+                        Some(track) => tracks.push(track),
+                        None => next_title = title(token.text).or(next_title),
+                    }
                     if script.statements.is_empty() {
                         script.declared.extend(declared(token.text));
                     }
@@ -125,6 +141,7 @@ impl<'a> Script<'a> {
                     sql: &text[start..token.end()],
                     title: next_title.take(),
                     parameters: std::mem::take(&mut parameters),
+                    tracks: std::mem::take(&mut tracks),
                 });
             }
         }
@@ -134,6 +151,7 @@ impl<'a> Script<'a> {
                 sql: &text[start..],
                 title: next_title,
                 parameters,
+                tracks,
             });
         }
         script
@@ -194,6 +212,15 @@ fn title(comment: &str) -> Option<String> {
     // A title is one line, in every format.
     let printable = |c: char| if c.is_control() { ' ' } else { c };
     is_marker.then(|| text.trim().chars().map(printable).collect())
+}
+
+/// The track in a comment: `-- # track NAME: SELECT …`.
+fn track(comment: &str) -> Option<Track<'_>> {
+    let text = comment.strip_prefix("--")?.trim().strip_prefix('#')?;
+    let text = text.trim_start().strip_prefix("track ")?;
+    let (name, sql) = text.split_once(": ")?;
+    let (name, sql) = (name.trim(), sql.trim());
+    (!name.is_empty() && !sql.is_empty()).then_some(Track { name, sql })
 }
 
 /// The declaration in a comment: `-- param name type = value : description`, without the type, or

@@ -131,42 +131,76 @@ pub fn rows_of(
 ) -> anyhow::Result<()> {
     let parameters = Parameters::default();
     let count = script.statements.len();
+    let mut nothing = |_: Step<'_>| Ok(());
     for (index, part) in script.statements.iter().enumerate() {
         let place = match count {
             1 => String::new(),
             _ => format!("{}: ", script::place(index, part.title.as_deref())),
         };
-        let sql = part.sql;
-        let form = dialect::form(database, sql, &place, &parameters)?;
-        if matches!(form, Form::Ran) {
-            ensure!(index + 1 < count, "{place}the last statement has no rows");
-            continue;
-        }
-        let describe = |error| failure(database, &form, &error, sql, &place);
-        let mut statement = database.prepare(form.text(sql)).map_err(describe)?;
-        parameters
-            .bind(&mut statement)
-            .map_err(|error| anyhow!("{place}{error:#}\n{}", excerpt(sql, None)))?;
-        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let part = Part { sql: part.sql, place: &place, title: None };
         let is_last = index + 1 == count;
-        if is_last {
-            ensure!(!columns.is_empty(), "{place}the last statement has no rows");
-            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-            each(Step::Columns(&columns))?;
-        }
-        let mut rows = statement.raw_query();
-        while let Some(row) = rows.next().map_err(describe)? {
-            if is_last {
-                let values = (0..columns.len())
-                    .map(|index| row.get_ref(index))
-                    .collect::<rusqlite::Result<Vec<_>>>()
-                    .map_err(describe)?;
-                each(Step::Row(&values))?;
-            }
-        }
+        let each = if is_last { &mut *each } else { &mut nothing };
+        let has_rows = step_through(database, part, &parameters, each)?;
+        ensure!(has_rows || !is_last, "{place}the last statement has no rows");
     }
     ensure!(count > 0, "there is no statement");
     Ok(())
+}
+
+/// Runs the statements of a script, and gives the rows of the tracks that its comments state to `each`, with their
+/// names.
+pub fn tracks_of(
+    database: &Database,
+    script: &Script<'_>,
+    each: &mut dyn FnMut(&str, Step<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let parameters = Parameters::of(script, &[])?;
+    for (index, part) in script.statements.iter().enumerate() {
+        for track in &part.tracks {
+            let place = format!("the track {}: ", track.name);
+            let part = Part { sql: track.sql, place: &place, title: None };
+            step_through(database, part, &parameters, &mut |step| each(track.name, step))?;
+        }
+        let place = format!("{}: ", script::place(index, part.title.as_deref()));
+        // The lists of a report are no tables that a track could read.
+        if part.title.is_none() {
+            let part = Part { sql: part.sql, place: &place, title: None };
+            step_through(database, part, &parameters, &mut |_| Ok(()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a statement, gives its rows to `each`, and returns whether it can have any.
+fn step_through(
+    database: &Database,
+    Part { sql, place, .. }: Part<'_>,
+    parameters: &Parameters,
+    each: &mut dyn FnMut(Step<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<bool> {
+    let form = dialect::form(database, sql, place, parameters)?;
+    if matches!(form, Form::Ran) {
+        return Ok(false);
+    }
+    let describe = |error| failure(database, &form, &error, sql, place);
+    let mut statement = database.prepare(form.text(sql)).map_err(describe)?;
+    parameters
+        .bind(&mut statement)
+        .map_err(|error| anyhow!("{place}{error:#}\n{}", excerpt(sql, None)))?;
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    if !columns.is_empty() {
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        each(Step::Columns(&columns))?;
+    }
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(describe)? {
+        let values = (0..columns.len())
+            .map(|index| row.get_ref(index))
+            .collect::<rusqlite::Result<Vec<_>>>()
+            .map_err(describe)?;
+        each(Step::Row(&values))?;
+    }
+    Ok(!columns.is_empty())
 }
 
 fn run_all(

@@ -49,6 +49,21 @@ const ERRORS: &str = "
 const MARKS: [(&str, &str); 3] =
     [("losses", LOSSES), ("may be wrong", DOUBTS), ("error (ns)", ERRORS)];
 
+/// The reports that have tracks.
+fn reports(flags: &TrackFlags) -> anyhow::Result<Vec<(String, Script<'static>)>> {
+    let mut scripts = Vec::new();
+    for report in &flags.report {
+        let script = Script::parse(report.sql());
+        ensure!(
+            script.statements.iter().any(|statement| !statement.tracks.is_empty()),
+            "--report {}: this report has no rows with a time of their own; use sched-latency or slices",
+            report.name()
+        );
+        scripts.push((report.name(), script));
+    }
+    Ok(scripts)
+}
+
 /// Runs the statements of all tracks, if there are any, and returns the tracks.
 pub fn find(
     flags: &TrackFlags,
@@ -65,12 +80,14 @@ pub fn find(
         };
         wanted.extend(MARKS.iter().map(mark));
     }
-    let Some(first) = traces.first().filter(|_| !wanted.is_empty()) else {
+    let reports = reports(flags)?;
+    let has_any = !wanted.is_empty() || !reports.is_empty();
+    let Some(first) = traces.first().filter(|_| has_any) else {
         return Ok(None);
     };
     ensure!(
         traces.iter().all(|trace| trace.as_os_str() != "-"),
-        "--track and --marks read the trace twice, which standard input does not allow: save it to a file"
+        "--track, --report and --marks read the trace twice, which standard input does not allow: save it to a file"
     );
     let mut options = options.clone();
     options.keep_data = true;
@@ -80,6 +97,12 @@ pub fn find(
     for one in &wanted {
         let handle = database.get_interrupt_handle();
         signals.during_query(handle, || rows(&database, one, &mut tracks))?;
+    }
+    for (name, script) in &reports {
+        let handle = database.get_interrupt_handle();
+        signals
+            .during_query(handle, || of_report(&database, script, &mut tracks))
+            .with_context(|| format!("report {name}"))?;
     }
     let found = tracks.finish(&std::env::temp_dir()).context("cannot write the tracks")?;
     Ok(Some(found))
@@ -106,20 +129,41 @@ fn rows(database: &Database, wanted: &Wanted, tracks: &mut FoundTracks<'_>) -> a
     let name = &wanted.name;
     let script = Script::parse(&wanted.sql);
     let mut row = 0u64;
-    let mut step = |step: Step<'_>| {
-        let done = match step {
-            Step::Columns(columns) => tracks.begin(name, columns),
-            Step::Row(values) => {
-                row += 1;
-                tracks.row(values)
-            }
-        };
-        done.map_err(|error| match error {
-            FoundError::Value(why) if row > 0 => anyhow!("row {row}: {why}"),
-            other => anyhow!("{other}"),
-        })
-    };
+    let mut step = |step: Step<'_>| add(tracks, name, step, &mut row);
     statements::rows_of(database, &script, &mut step).with_context(|| format!("track '{name}'"))
+}
+
+/// Adds the tracks of a report.
+fn of_report(
+    database: &Database,
+    script: &Script<'_>,
+    tracks: &mut FoundTracks<'_>,
+) -> anyhow::Result<()> {
+    let mut row = 0u64;
+    statements::tracks_of(database, script, &mut |name, step| add(tracks, name, step, &mut row))
+}
+
+/// Adds the columns or a row of a track, and counts the row.
+fn add(
+    tracks: &mut FoundTracks<'_>,
+    name: &str,
+    step: Step<'_>,
+    row: &mut u64,
+) -> anyhow::Result<()> {
+    let done = match step {
+        Step::Columns(columns) => {
+            *row = 0;
+            tracks.begin(name, columns)
+        }
+        Step::Row(values) => {
+            *row += 1;
+            tracks.row(values)
+        }
+    };
+    done.map_err(|error| match error {
+        FoundError::Value(why) if *row > 0 => anyhow!("row {row}: {why}"),
+        other => anyhow!("{other}"),
+    })
 }
 
 /// The summary's words about a track.
