@@ -88,6 +88,12 @@ fn measure_all(
     {
         bail!("{first}; without --strict, the run is left out");
     }
+    // CM17: without it, each later run would have another partner.
+    if arguments.paired
+        && let Some(first) = failures.first()
+    {
+        bail!("{first}; --paired needs all runs: leave its partner out, too, or use --pair-by");
+    }
     for failure in failures {
         messages::warning(format_args!("left out: {failure}"));
     }
