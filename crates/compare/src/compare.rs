@@ -43,7 +43,9 @@ pub fn compare(values: &Values, settings: &Settings) -> Result<Comparison> {
     let (names, lines): (Vec<Large>, Vec<Large>) =
         large.into_iter().partition(|large| names::is_name(large, table.n));
     // CM19: a name that only repeats one of another family is no name of its own.
-    let names = Vec::from_iter(names.into_iter().filter(|large| values.line(large.line).family.is_tested()));
+    let names = Vec::from_iter(
+        names.into_iter().filter(|large| values.line(large.line).family.is_tested()),
+    );
     let common = common(&table, &lines, runs.len());
     if let Some(common) = &common {
         for (run, factor) in runs.iter_mut().zip(&common.factors) {
