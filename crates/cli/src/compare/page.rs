@@ -205,6 +205,7 @@ fn shown_line(report: &Report<'_>, line: &LineResult, plots: &Plots) -> Option<p
     Some(page::Line {
         name: line.line.to_string(),
         cells: report.cells(line)?,
+        remarks: report.remarks(line).trim().replace("  ", " · "),
         change: change(decisive),
         plots: plots.lines.get(&line.line).cloned(),
     })

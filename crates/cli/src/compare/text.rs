@@ -210,7 +210,11 @@ impl<'a> Report<'a> {
 
     fn section(&self, family: Family, lines: &[&LineResult], text: &mut String) {
         let mut rows = vec![self.columns(family)];
-        rows.extend(lines.iter().take(self.top).filter_map(|line| self.cells(line)));
+        rows.extend(lines.iter().take(self.top).filter_map(|line| {
+            let mut cells = self.cells(line)?;
+            cells[5].push_str(&self.remarks(line));
+            Some(cells)
+        }));
         text.push('\n');
         aligned(&rows, text);
         if lines.len() > self.top {
@@ -267,7 +271,6 @@ impl<'a> Report<'a> {
 
     /// The texts of a line's columns.
     pub fn cells(&self, line: &LineResult) -> Option<[String; 6]> {
-        let of = |stat: Stat| self.rows(line).iter().find(|row| row.stat == stat);
         let [main, decisive] = self.main_and_decisive(line)?;
         let beyond = decisive.interval().map_or_else(String::new, |ends| {
             let is_main = decisive.stat == main.stat;
@@ -280,27 +283,34 @@ impl<'a> Report<'a> {
             }
             said + &interval(ends, decisive.scale, decisive.unit)
         });
-        let mut what = self.path(&line.line);
-        if let (Some(count), true) = (of(Stat::Count), main.stat == Stat::Total) {
-            let is_slower = of(Stat::P50).is_none_or(|p50| p50.call != Call::No);
-            what.push_str(&count_and_call(count, main, is_slower));
-        }
-        if matches!(decisive.stat, Stat::P90 | Stat::P99)
-            && of(Stat::P50).is_some_and(|p50| p50.call == Call::No)
-        {
-            what.push_str("  only slow calls");
-        }
-        if line.left_out > 0.0005 {
-            let _ = write!(what, "  {} left out", percent(line.left_out));
-        }
         Some([
             signed(main.unit, main.delta()),
             number(main.unit, main.mean[0]),
             number(main.unit, main.mean[1]),
             absolute(main),
             beyond,
-            what,
+            self.path(&line.line),
         ])
+    }
+
+    /// Remarks on a line, each with two spaces before it.
+    pub fn remarks(&self, line: &LineResult) -> String {
+        let of = |stat: Stat| self.rows(line).iter().find(|row| row.stat == stat);
+        let mut said = String::new();
+        let Some([main, decisive]) = self.main_and_decisive(line) else { return said };
+        if let (Some(count), true) = (of(Stat::Count), main.stat == Stat::Total) {
+            let is_slower = of(Stat::P50).is_none_or(|p50| p50.call != Call::No);
+            said.push_str(&count_and_call(count, main, is_slower));
+        }
+        if matches!(decisive.stat, Stat::P90 | Stat::P99)
+            && of(Stat::P50).is_some_and(|p50| p50.call == Call::No)
+        {
+            said.push_str("  only slow calls");
+        }
+        if line.left_out > 0.0005 {
+            let _ = write!(said, "  {} left out", percent(line.left_out));
+        }
+        said
     }
 
     /// The line with the names around it, outermost first.

@@ -76,7 +76,7 @@ pub fn draw(dots: &Dots, runs: &[Run], order: &Order, labels: &[String; 2]) -> M
         @for value in axis.ticks(4) { (across(axis.at(value), sides, &tick(value))) }
         @if let Some([from, to]) = ends {
             rect.interval x=(place(LEFT)) width=(place(WIDTH - 6.0 - LEFT)) y=(place(y(to))) height=(place((y(from) - y(to)).max(1.0))) {
-                title { "the interval of the change, around the mean after: " (dots.said) }
+                title { "the interval of the change, around the mean after: " (text::minus(&dots.said)) }
             }
         }
         @for (index, mean) in dots.means.iter().enumerate() {
@@ -104,7 +104,7 @@ pub fn draw(dots: &Dots, runs: &[Run], order: &Order, labels: &[String; 2]) -> M
         figure.runs data-stat=(dots.stat) {
             h4 { (dots.stat) " of each run" (unit) }
             (svg(HEIGHT, &label, &inside))
-            @if !dots.said.is_empty() { figcaption { (dots.said) } }
+            @if !dots.said.is_empty() { figcaption { (text::minus(&dots.said)) } }
         }
     }
 }

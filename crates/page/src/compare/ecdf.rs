@@ -3,8 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::model::Distribution;
-use super::model::Unit;
+use super::model::{Distribution, Unit};
 use super::plot::{Axis, WIDTH, across, down, place, side, svg, tick, unit_of};
 
 const HEIGHT: f64 = 190.0;
@@ -55,7 +54,7 @@ pub fn draw(distribution: &Distribution) -> Markup {
         @for percent in [0, 25, 50, 75, 100] {
             (across(y.at(f64::from(percent) / 100.0), [LEFT, WIDTH - 10.0], &format!("{percent} %")))
         }
-        @for value in x.ticks(4) { (down(x.at(value), [TOP, BOTTOM], &tick(value))) }
+        @for value in x.ticks(5) { (down(x.at(value), [TOP, BOTTOM], &tick(value))) }
         @for (index, shares) in sides.iter().enumerate() {
             @if !shares.is_empty() { polygon.band.(side(index)) points=(band(shares).join(" ")) {} }
         }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::dots::percents;
 use super::model::{Change, Forest, Interval};
 use super::plot::{Axis, WIDTH, bounds, down, place, svg, tick, unit_of};
+use crate::text::minus;
 
 const ROW: f64 = 26.0;
 const TOP: f64 = 6.0;
@@ -77,9 +78,9 @@ fn axis(forest: &Forest, none: f64) -> Option<Axis> {
 /// Round changes with their words.
 fn ticks(is_ratio: bool, axis: &Axis, size: f64) -> Vec<(f64, String)> {
     if !is_ratio {
-        return axis.ticks(3).into_iter().map(|value| (value, tick(value / size))).collect();
+        return axis.ticks(4).into_iter().map(|value| (value, tick(value / size))).collect();
     }
-    let ratios = axis.ticks(3);
+    let ratios = axis.ticks(4);
     let is_near = ratios.iter().all(|ratio| (0.5..=2.0).contains(ratio));
     let said = |ratio: f64| match ((ratio - 1.0).abs() < 1e-9, is_near) {
         (true, _) => "=".to_owned(),
@@ -95,7 +96,7 @@ fn interval(row: &Interval, axis: &Axis, y: f64) -> Markup {
     let x = axis.at(row.effect);
     html! {
         g.(class) data-stat=(row.stat) data-effect=(row.effect) {
-            title { (row.title) }
+            title { (minus(&row.title)) }
             text.tick.end x=(place(LEFT - 6.0)) y=(place(y + 4.0)) { (row.stat) }
             @if let Some(ends) = row.ends {
                 line.bar x1=(place(axis.at(ends[0]))) x2=(place(axis.at(ends[1]))) y1=(place(y)) y2=(place(y)) {}
@@ -112,7 +113,7 @@ fn interval(row: &Interval, axis: &Axis, y: f64) -> Markup {
                 }
             }
             rect x=(place(x - 3.5)) y=(place(y - 3.5)) width="7" height="7" {}
-            text.tick x=(place(RIGHT + 4.0)) y=(place(y + 4.0)) { (row.said) }
+            text.tick x=(place(RIGHT + 4.0)) y=(place(y + 4.0)) { (minus(&row.said)) }
         }
     }
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::model::{Change, Line, Plots, Run, Section};
 use super::{dots, ecdf, forest};
-use crate::text::{count, shown, shown_up_to};
+use crate::text::{count, minus, shown, shown_up_to};
 
 /// A longer text in a column of numbers is not measured.
 const WIDEST: usize = 30;
@@ -26,11 +26,11 @@ pub fn section(section: &Section, shared: &Shared<'_>, is_first: bool) -> Markup
             div.row.head aria-hidden="true" { @for column in &section.columns { span { (column) } } }
             @for (index, line) in section.lines.iter().enumerate() {
                 @match &line.plots {
-                    Some(found) => details.line data-line=(line.name) open[is_first && index == 0] {
+                    Some(found) => details.line data-line=(shown_up_to(LONGEST, &line.name)) open[is_first && index == 0] {
                         summary.row { (cells(line, section)) }
                         (plots(found, shared))
                     },
-                    None => div.line.row data-line=(line.name) { (cells(line, section)) },
+                    None => div.line.row data-line=(shown_up_to(LONGEST, &line.name)) { (cells(line, section)) },
                 }
             }
         }
@@ -54,10 +54,13 @@ fn cells(line: &Line, section: &Section) -> Markup {
     html! {
         @for (index, (cell, column)) in line.cells.iter().zip(&section.columns).enumerate() {
             @match index {
-                0 | 3 => span.number.more[is_more].less[is_less] data-label=(column) { (cell) },
-                1 | 2 => span.number data-label=(column) { (cell) },
-                4 => span.beyond data-label=(column) { (cell) },
-                _ => span.what { (shown_up_to(LONGEST, cell)) },
+                0 | 3 => span.number.more[is_more].less[is_less] data-label=(column) { (minus(cell)) },
+                1 | 2 => span.number data-label=(column) { (minus(cell)) },
+                4 => span.beyond data-label=(column) { (minus(cell)) },
+                _ => span.what {
+                    b { (shown_up_to(LONGEST, cell)) }
+                    @if !line.remarks.is_empty() { " " small { (minus(&line.remarks)) } }
+                },
             }
         }
     }

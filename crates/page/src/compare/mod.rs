@@ -38,7 +38,7 @@ pub use model::{
 };
 
 use crate::document;
-use crate::text::{count, counted, shown, shown_up_to};
+use crate::text::{count, counted, minus, shown, shown_up_to};
 use dots::Order;
 use lines::Shared;
 
@@ -93,8 +93,8 @@ fn head(compared: &Compared, [before, after]: [&str; 2]) -> Markup {
         p.said { (shown_up_to(LONGEST, &compared.said)) }
         @if let Some(together) = &compared.together {
             p.together {
-                "all together " b { (together.change) } " "
-                @if let Some(interval) = &together.interval { (interval) " " }
+                "all together " b { (minus(&together.change)) } " "
+                @if let Some(interval) = &together.interval { (minus(interval)) " " }
                 span.about { (together.meaning) }
             }
         }
@@ -118,11 +118,12 @@ fn changed(compared: &Compared, shared: &Shared<'_>) -> Markup {
             @if compared.sections.is_empty() { p.none { "No line." } }
             @if has_plots {
                 p.key.notes {
-                    span { i.before {} (before) }
-                    span { i.after {} (after) }
-                    span { "lines: the means of the sides" }
-                    span { "band: the interval of the change" }
-                    span { "bars: intervals at the level at which each change was judged" }
+                    span { i.before {} (before) ", dashed" }
+                    span { i.after {} (after) ", solid" }
+                    span { "lines: means, with the interval of the change" }
+                    span { i.more {} "more after" }
+                    span { i.less {} "less" }
+                    span { "bars: intervals at the level at which a change is judged" }
                 }
             }
             @for (index, section) in compared.sections.iter().enumerate() {
@@ -195,7 +196,7 @@ fn not_seen(unseen: &Unseen) -> Markup {
                     } }
                     tbody { @for row in &unseen.rows { tr {
                         @for (index, cell) in row.iter().enumerate() {
-                            @if index < 2 { td { (shown_up_to(LONGEST, cell)) } } @else { td.number { (cell) } }
+                            @if index < 2 { td { (shown_up_to(LONGEST, cell)) } } @else { td.number { (minus(cell)) } }
                         }
                     } } }
                 } }

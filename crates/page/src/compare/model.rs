@@ -81,8 +81,10 @@ pub struct Section {
 pub struct Line {
     /// Its name, as conditions write it.
     pub name: String,
-    /// The texts of its columns.
+    /// The texts of its columns: five numbers and the name.
     pub cells: [String; 6],
+    /// Remarks on it.
+    pub remarks: String,
     /// The direction of its change.
     pub change: Change,
     /// Its plots.
