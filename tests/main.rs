@@ -7,6 +7,7 @@ mod align;
 mod argument_rules;
 mod clocks;
 mod compare;
+mod compare_page;
 mod damage;
 mod descriptor_rules;
 mod doctor;

@@ -338,7 +338,8 @@ fn cn3_the_tracks_of_a_report_are_its_rows_with_a_time() {
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let asked = ["query", trace.to_str().unwrap(), "--report", "sched-latency", "-F", "jsonl"];
     let report = run(&asked);
-    let rows = report.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let rows =
+        report.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let waits: Vec<(i64, i64)> = rows
         .filter(|line| line["title"] == "Longest waits")
         .map(|line| {

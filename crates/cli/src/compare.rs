@@ -14,6 +14,7 @@ mod gather;
 mod gathered;
 mod inputs;
 mod measuring;
+mod page;
 mod rows;
 mod run_file;
 mod tables;
@@ -40,6 +41,7 @@ use inputs::Inputs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Text,
+    Page,
     Rows(Format),
     Parquet,
 }
@@ -68,7 +70,7 @@ pub fn run(
         existing.check(path)?;
     }
     let inputs = inputs(arguments)?;
-    let gathered = gather::gather(arguments, &inputs, false, signals)?;
+    let gathered = gather::gather(arguments, &inputs, form == Form::Page, signals)?;
     if let Some(path) = &arguments.values {
         file::write(path, existing, signals, |out| value_file::write(&gathered, path, out))?;
     }
@@ -105,6 +107,10 @@ fn write(
             let text = text::of(comparison, gathered, arguments.top);
             Ok(out.write_all(text.as_bytes())?)
         }
+        Form::Page => {
+            let page = page::of(comparison, gathered, arguments)?;
+            Ok(out.write_all(page.as_bytes())?)
+        }
         Form::Rows(format) => {
             let database = Database::from(rows::table(comparison)?);
             statements::run(&database, rows::ALL, format, terminal, out)
@@ -131,13 +137,14 @@ fn form(arguments: &CompareArguments) -> anyhow::Result<Form> {
     let by_name = match ending {
         _ if arguments.format.is_some() => None,
         None | Some("txt") => Some(Form::Text),
+        Some("html") => Some(Form::Page),
         Some("csv") => Some(Form::Rows(Format::Csv)),
         Some("json") => Some(Form::Rows(Format::Json)),
         Some("jsonl") => Some(Form::Rows(Format::Jsonl)),
         Some("md") => Some(Form::Rows(Format::Markdown)),
         Some("parquet") => Some(Form::Parquet),
         Some(other) => bail!(
-            "--output: unknown extension .{other}. Known are .txt, .csv, .json, .jsonl, .md and .parquet; \
+            "--output: unknown extension .{other}. Known are .txt, .html, .csv, .json, .jsonl, .md and .parquet; \
              for any other name use --format"
         ),
     };

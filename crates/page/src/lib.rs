@@ -1,5 +1,5 @@
 //! Makes a page about the clocks of a trace: their problems, their connections, how each clock runs, and the
-//! events without a time. The page is one self-contained HTML file.
+//! events without a time. The page is one self-contained HTML file. [`compare`] makes one about two groups of runs.
 //!
 //! ```no_run
 //! use rusqlite::Connection;
@@ -28,7 +28,9 @@ mod aligned;
 mod band;
 mod chart;
 mod clocks;
+pub mod compare;
 mod corridor;
+mod document;
 mod draw;
 mod error;
 mod facts;

@@ -5,11 +5,8 @@
 //! `maud` puts text into HTML, and escapes all of it. The alternative was a template in a file of
 //! its own (`askama`), but the page consists of many small parts, made from Rust values. Only text
 //! that this crate makes is not escaped: drawings and the style.
-//!
-//! The page has no script, font or picture from elsewhere, so people can send the file. A policy in
-//! its head tells the browser to load nothing.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use rusqlite::Connection;
 
 use crate::aligned::{self, Messages};
@@ -25,9 +22,7 @@ use crate::strips::Strips;
 use crate::sync::{self, Syncs};
 use crate::text::{count, counted, digits, duration, share, shown};
 use crate::trail::distance;
-use crate::{Report, band, graph, palette, strips, trail};
-
-const STYLE: &str = include_str!("page.css");
+use crate::{Report, band, document, graph, strips, trail};
 
 /// The number of hops with a plot.
 const PLOTS: usize = 24;
@@ -122,65 +117,50 @@ fn plots(database: &Connection, clocks: &Clocks, facts: &Facts) -> Result<Vec<Pl
 impl Page<'_> {
     /// The page as HTML.
     pub fn html(&self) -> String {
-        let style = PreEscaped([palette::css().as_str(), STYLE].concat());
-        html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-                    meta name="color-scheme" content="light dark";
-                    link rel="icon" href="data:,";
-                    title { (self.name) " – clocks of a trace" }
-                    style { (style) }
+        let body = html! {
+            header { (self.head()) }
+            main {
+                (section("findings", "What the doctor found", &listed(&self.findings)))
+                (section("graph", "How the clocks are connected", &self.graph_section()))
+                @if self.parts.all > 1 {
+                    (section("placed", "How the files were placed", &self.placed_section()))
                 }
-                body {
-                    header { (self.head()) }
-                    main {
-                        (section("findings", "What the doctor found", &listed(&self.findings)))
-                        (section("graph", "How the clocks are connected", &self.graph_section()))
-                        @if self.parts.all > 1 {
-                            (section("placed", "How the files were placed", &self.placed_section()))
-                        }
-                        @if !self.syncs.shown.is_empty() {
-                            (section("sync", "What machines asked each other", &self.sync_section()))
-                        }
-                        @if !self.messages.shown.is_empty() {
-                            (section("messages", "What messages say of the clocks", &self.messages_section()))
-                        }
-                        @if self.facts.formats != Formats::Perfetto {
-                            (section("said", "What producers said of their clocks", &self.said_section()))
-                        }
-                        @if self.facts.formats != Formats::Json {
-                            (section("hops", "How each clock runs", &self.hops_section()))
-                        }
-                        (section("packets", self.strips_title(), &self.strips_section()))
-                        @for report in self.reports.iter().filter(|report| !report.is_folded) {
-                            (section(&report.name, &report.title, &tables(report)))
-                        }
-                        @let folded = || self.reports.iter().filter(|report| report.is_folded);
-                        @if folded().next().is_some() {
-                            (section("tables", "Tables", &html! { @for report in folded() { (reported(report)) } }))
-                        }
-                    }
-                    footer {
-                        "Made by timebase " (env!("CARGO_PKG_VERSION"))
-                        ". All times are in the database, and every picture is of its tables "
-                        @match self.facts.formats {
-                            Formats::Json => { "packet and clock_hop" },
-                            _ => {
-                                "clock_snapshot, clock_hop, clock_hop_reading and clock_mapping_linear"
-                                @if self.parts.all > 1 { ", placement and remote_clock_sync" }
-                            }
-                        }
-                        @if !self.messages.shown.is_empty() { ", clock_alignment and clock_alignment_knot" }
-                        "."
-                    }
+                @if !self.syncs.shown.is_empty() {
+                    (section("sync", "What machines asked each other", &self.sync_section()))
+                }
+                @if !self.messages.shown.is_empty() {
+                    (section("messages", "What messages say of the clocks", &self.messages_section()))
+                }
+                @if self.facts.formats != Formats::Perfetto {
+                    (section("said", "What producers said of their clocks", &self.said_section()))
+                }
+                @if self.facts.formats != Formats::Json {
+                    (section("hops", "How each clock runs", &self.hops_section()))
+                }
+                (section("packets", self.strips_title(), &self.strips_section()))
+                @for report in self.reports.iter().filter(|report| !report.is_folded) {
+                    (section(&report.name, &report.title, &tables(report)))
+                }
+                @let folded = || self.reports.iter().filter(|report| report.is_folded);
+                @if folded().next().is_some() {
+                    (section("tables", "Tables", &html! { @for report in folded() { (reported(report)) } }))
                 }
             }
-        }
-        .into_string()
+            footer {
+                "Made by timebase " (env!("CARGO_PKG_VERSION"))
+                ". All times are in the database, and every picture is of its tables "
+                @match self.facts.formats {
+                    Formats::Json => { "packet and clock_hop" },
+                    _ => {
+                        "clock_snapshot, clock_hop, clock_hop_reading and clock_mapping_linear"
+                        @if self.parts.all > 1 { ", placement and remote_clock_sync" }
+                    }
+                }
+                @if !self.messages.shown.is_empty() { ", clock_alignment and clock_alignment_knot" }
+                "."
+            }
+        };
+        document::html(&format!("{} – clocks of a trace", self.name), &[], &body)
     }
 
     fn head(&self) -> Markup {

@@ -120,6 +120,20 @@ pub fn signed(text: String) -> String {
     }
 }
 
+/// The same of all numbers in a text: a hyphen before a digit is a minus, unless it is within a word.
+pub fn minus(text: &str) -> String {
+    let mut all = String::with_capacity(text.len());
+    let mut last = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let is_minus =
+            c == '-' && !last.is_alphanumeric() && rest.peek().is_some_and(char::is_ascii_digit);
+        all.push(if is_minus { '−' } else { c });
+        last = c;
+    }
+    all
+}
+
 /// A share, which is 100 % only if nothing is missing.
 pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -162,6 +176,7 @@ mod tests {
         assert_eq!(digits(-0.012_345), "−0.0123");
         assert_eq!(digits(1e-12), "1.00e-12");
         assert_eq!(signed("-0.00".to_owned()), "0.00");
+        assert_eq!(minus("a-1 -5 % [-1.0, -2.0]"), "a-1 −5 % [−1.0, −2.0]");
     }
 
     #[test]

@@ -15,8 +15,16 @@ pub struct Gathered {
     pub values: Values,
     /// The names around lines, with how often they are in all runs.
     pub parents: HashMap<Line, BTreeMap<String, i64>>,
-    /// The file of each run.
-    pub files: Vec<(RunId, PathBuf)>,
+    /// The files of runs.
+    pub files: Vec<File>,
+}
+
+/// The file of a run.
+pub struct File {
+    pub run: RunId,
+    pub path: PathBuf,
+    /// The value of the label of `--by`.
+    pub group: Option<String>,
 }
 
 impl Gathered {
@@ -36,7 +44,8 @@ impl Gathered {
             *sum = sum.saturating_add(count);
         })
         .with_context(unreadable)?;
-        self.files.push((run, path.to_owned()));
+        let group = input.group.clone();
+        self.files.push(File { run, path: path.to_owned(), group });
         Ok(())
     }
 
@@ -55,6 +64,17 @@ impl Gathered {
 pub fn grouped(line: &Line, group: Option<&str>) -> Line {
     match group {
         None => line.clone(),
+        Some(group) if line.process.is_empty() => {
+            Line { process: group.to_owned(), ..line.clone() }
+        }
         Some(group) => Line { process: format!("{group}: {}", line.process), ..line.clone() },
     }
+}
+
+/// The line as it is in the file of a run; `None` if it is of another group.
+pub fn ungrouped(line: &Line, group: Option<&str>) -> Option<Line> {
+    let Some(group) = group else { return Some(line.clone()) };
+    let rest = line.process.strip_prefix(group)?;
+    let process = if rest.is_empty() { rest } else { rest.strip_prefix(": ")? };
+    Some(Line { process: process.to_owned(), ..line.clone() })
 }

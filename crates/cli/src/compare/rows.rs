@@ -108,7 +108,10 @@ fn put(
         high95,
         row.p,
         row.call == Call::Changed,
-        row.why.map(|why| why.name()),
+        match row.call {
+            Call::StandsOut => Some("few_runs"),
+            _ => row.why.map(|why| why.name()),
+        },
         left_out,
         row.smallest(),
         absolute_low,

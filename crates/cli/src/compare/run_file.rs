@@ -57,6 +57,10 @@ fn put(conn: &mut Connection, measured: &Measured) -> rusqlite::Result<()> {
             let count = i64::try_from(*count).unwrap_or(i64::MAX);
             bucket.execute(params![family.name(), process, name, number, count])?;
         }
+        if !measured.buckets.is_empty() {
+            transaction
+                .execute_batch("CREATE INDEX bucket_of_line ON bucket (family, process, name)")?;
+        }
         let mut stack = transaction.prepare("INSERT INTO stack VALUES (?, ?, ?)")?;
         for (family, text, weight) in &measured.stacks {
             stack.execute(params![family.name(), text, weight])?;

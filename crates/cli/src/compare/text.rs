@@ -19,20 +19,44 @@ pub fn of(comparison: &Comparison, gathered: &Gathered, top: usize) -> String {
     let report = Report { comparison, gathered, top };
     let mut text = String::new();
     report.head(&mut text);
-    report.notes(&mut text);
+    for note in report.notes() {
+        let _ = writeln!(text, "! {}", printable(&note));
+    }
     report.sections(&mut text);
     report.names(&mut text);
     report.rest(&mut text);
     text
 }
 
-struct Report<'a> {
-    comparison: &'a Comparison,
-    gathered: &'a Gathered,
-    top: usize,
+/// The words about a comparison.
+pub struct Report<'a> {
+    pub comparison: &'a Comparison,
+    pub gathered: &'a Gathered,
+    pub top: usize,
 }
 
-impl Report<'_> {
+/// The change that all lines share, in words.
+pub struct Together {
+    pub change: String,
+    pub interval: Option<String>,
+    pub meaning: &'static str,
+}
+
+/// Names that are new, or gone.
+pub struct Names {
+    pub title: &'static str,
+    pub told: Vec<String>,
+    pub more: usize,
+}
+
+/// Lines without a change.
+pub struct Unseen<'a> {
+    pub said: String,
+    /// Each with the row that stands for it.
+    pub lines: Vec<(&'a LineResult, &'a Row)>,
+}
+
+impl<'a> Report<'a> {
     fn labels(&self) -> [&str; 2] {
         let [before, after] = &self.comparison.settings.labels;
         [before, after]
@@ -40,45 +64,52 @@ impl Report<'_> {
 
     /// The numbers of runs and lines, and the change that all lines share.
     fn head(&self, text: &mut String) {
+        let _ = writeln!(text, "{}", self.said());
+        if let Some(Together { change, interval, meaning }) = self.together() {
+            let interval = interval.map_or_else(String::new, |interval| format!(" {interval}"));
+            let _ = writeln!(text, "all together  {change}{interval}  {meaning}");
+        }
+    }
+
+    /// The numbers of runs and lines.
+    pub fn said(&self) -> String {
         let counts = &self.comparison.counts;
         let [before, after] = self.labels();
         let [n_before, n_after] = counts.runs;
         let runs = if n_before == 1 { "run" } else { "runs" };
-        let _ = write!(text, "{n_before} {runs} {before}, {n_after} {after}: ");
         let least = n_before.min(n_after);
-        let _ = match (counts.called, least) {
-            (_, 0..=1) => writeln!(text, "ratios only, because one run shows no spread"),
-            (_, 2) => writeln!(text, "{} lines, without verdicts", counts.tested),
-            (0, _) => writeln!(text, "{} lines tested, none changed", counts.tested),
-            (called, 3..=4) => writeln!(
-                text,
+        let lines = match (counts.called, least) {
+            (_, 0..=1) => "ratios only, because one run shows no spread".to_owned(),
+            (_, 2) => format!("{} lines, without verdicts", counts.tested),
+            (0, _) => format!("{} lines tested, none changed", counts.tested),
+            (called, 3..=4) => format!(
                 "{} lines tested, {called} stand out; verdicts need 5 runs on each side",
                 counts.tested
             ),
-            (called, _) => writeln!(
-                text,
+            (called, _) => format!(
                 "{} lines tested, {called} changed (at most 5 % of them by chance)",
                 counts.tested
             ),
         };
-        if let Some(shift) = &self.comparison.shift {
-            let _ = write!(text, "all together  {}", change(shift.estimate.d.exp()));
-            if let Some(ends) = shift.estimate.interval(0.05) {
-                let _ = write!(text, " {}", interval(ends.map(f64::exp), Scale::Ratio));
-            }
-            let _ = writeln!(
-                text,
-                "  {}",
-                match self.comparison.settings.absolute {
-                    true => "machine or whole program; lines include it",
-                    false => "machine or whole program; lines are beyond it",
-                }
-            );
-        }
+        format!("{n_before} {runs} {before}, {n_after} {after}: {lines}")
+    }
+
+    /// The change that all lines share.
+    pub fn together(&self) -> Option<Together> {
+        let estimate = self.comparison.shift.as_ref()?.estimate;
+        let ends = estimate.interval(0.05);
+        Some(Together {
+            change: change(estimate.d.exp()),
+            interval: ends.map(|ends| interval(ends.map(f64::exp), Scale::Ratio, Unit::Plain)),
+            meaning: match self.comparison.settings.absolute {
+                true => "machine or whole program; lines include it",
+                false => "machine or whole program; lines are beyond it",
+            },
+        })
     }
 
     /// Marks of runs, and remarks.
-    fn notes(&self, text: &mut String) {
+    pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         // A sentence that holds for many runs is one line.
         let mut said: Vec<(String, Vec<&str>)> = Vec::new();
@@ -100,12 +131,11 @@ impl Report<'_> {
             });
         }
         notes.extend(self.comparison.notes.iter().filter_map(|note| self.noted(note)));
-        for note in notes {
-            let _ = writeln!(text, "! {}", printable(&note));
-        }
+        notes
     }
 
-    fn noted(&self, note: &Note) -> Option<String> {
+    /// A remark in words.
+    pub fn noted(&self, note: &Note) -> Option<String> {
         let name = |run: timebase_compare::RunId| {
             self.comparison.runs.get(run.index()).map_or("", |run| run.run.name.as_str())
         };
@@ -150,22 +180,50 @@ impl Report<'_> {
         })
     }
 
-    /// A table for each family with lines to show.
-    fn sections(&self, text: &mut String) {
-        for family in Family::ALL {
+    /// The families with lines to show, and these lines.
+    pub fn families(&self) -> Vec<(Family, Vec<&'a LineResult>)> {
+        let has_verdicts = self.has_verdicts();
+        let of = |family: Family| -> Vec<&'a LineResult> {
             let lines = self.comparison.lines.iter().filter(|line| line.line.family == family);
-            let has_verdicts = self.comparison.counts.runs.iter().all(|runs| *runs > 2);
-            let lines: Vec<&LineResult> = match has_verdicts {
+            match has_verdicts {
                 true => lines.filter(|line| line.call != Call::No).collect(),
                 false => lines.filter(|line| !line.rows.is_empty()).collect(),
-            };
-            if !lines.is_empty() && (has_verdicts || family.is_tested()) {
-                self.section(family, &lines, text);
             }
+        };
+        let families = Family::ALL.into_iter().map(|family| (family, of(family)));
+        families
+            .filter(|(family, lines)| !lines.is_empty() && (has_verdicts || family.is_tested()))
+            .collect()
+    }
+
+    /// Whether there are enough runs to call a line.
+    pub fn has_verdicts(&self) -> bool {
+        self.comparison.counts.runs.iter().all(|runs| *runs > 2)
+    }
+
+    /// A table for each family with lines to show.
+    fn sections(&self, text: &mut String) {
+        for (family, lines) in self.families() {
+            self.section(family, &lines, text);
         }
     }
 
     fn section(&self, family: Family, lines: &[&LineResult], text: &mut String) {
+        let mut rows = vec![self.columns(family)];
+        rows.extend(lines.iter().take(self.top).filter_map(|line| {
+            let mut cells = self.cells(line)?;
+            cells[5].push_str(&self.remarks(line));
+            Some(cells)
+        }));
+        text.push('\n');
+        aligned(&rows, text);
+        if lines.len() > self.top {
+            let _ = writeln!(text, "{} more: --top {}", lines.len() - self.top, lines.len());
+        }
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self, family: Family) -> [String; 6] {
         let [before, after] = self.labels();
         let beyond = match self.comparison.shift {
             Some(_) if family.is_time() && !self.comparison.settings.absolute => "beyond all",
@@ -177,20 +235,14 @@ impl Report<'_> {
             Unit::Share => " points",
             _ => "",
         });
-        let mut rows = vec![vec![
+        [
             format!("Δ{unit}/{}", self.per(family)),
             before.to_owned(),
             after.to_owned(),
             "change".to_owned(),
             beyond.to_owned(),
             family.name().to_owned(),
-        ]];
-        rows.extend(lines.iter().take(self.top).filter_map(|line| self.cells(family, line)));
-        text.push('\n');
-        aligned(&rows, text);
-        if lines.len() > self.top {
-            let _ = writeln!(text, "{} more: --top {}", lines.len() - self.top, lines.len());
-        }
+        ]
     }
 
     /// The thing by which counts and totals are divided.
@@ -205,15 +257,21 @@ impl Report<'_> {
         }
     }
 
-    fn rows(&self, line: &LineResult) -> &[Row] {
+    pub fn rows(&self, line: &LineResult) -> &'a [Row] {
         self.comparison.rows.get(line.rows.clone()).unwrap_or_default()
     }
 
-    fn cells(&self, family: Family, line: &LineResult) -> Option<Vec<String>> {
+    /// The row that stands for a line, and the one by which it is called.
+    pub fn main_and_decisive(&self, line: &LineResult) -> Option<[&'a Row; 2]> {
         let rows = self.rows(line);
         let of = |stat: Stat| rows.iter().find(|row| row.stat == stat);
-        let main = weight_of(family).and_then(of).or_else(|| rows.first())?;
-        let decisive = decisive(rows, main);
+        let main = weight_of(line.line.family).and_then(of).or_else(|| rows.first())?;
+        Some([main, decisive(rows, main)])
+    }
+
+    /// The texts of a line's columns.
+    pub fn cells(&self, line: &LineResult) -> Option<[String; 6]> {
+        let [main, decisive] = self.main_and_decisive(line)?;
         let beyond = decisive.interval().map_or_else(String::new, |ends| {
             let is_main = decisive.stat == main.stat;
             let mut said = String::new();
@@ -221,35 +279,42 @@ impl Report<'_> {
                 let _ = write!(said, "{} ", decisive.stat.name());
             }
             if !is_main || decisive.beyond.is_some() {
-                let _ = write!(said, "{} ", shown(decisive.effect(), decisive.scale));
+                let _ = write!(said, "{} ", effect(decisive));
             }
-            said + &interval(ends, decisive.scale)
+            said + &interval(ends, decisive.scale, decisive.unit)
         });
-        let mut what = self.path(&line.line);
-        if let (Some(count), true) = (of(Stat::Count), main.stat == Stat::Total) {
-            let is_slower = of(Stat::P50).is_none_or(|p50| p50.call != Call::No);
-            what.push_str(&count_and_call(count, main, is_slower));
-        }
-        if matches!(decisive.stat, Stat::P90 | Stat::P99)
-            && of(Stat::P50).is_some_and(|p50| p50.call == Call::No)
-        {
-            what.push_str("  only slow calls");
-        }
-        if line.left_out > 0.0005 {
-            let _ = write!(what, "  {} left out", percent(line.left_out));
-        }
-        Some(vec![
+        Some([
             signed(main.unit, main.delta()),
             number(main.unit, main.mean[0]),
             number(main.unit, main.mean[1]),
             absolute(main),
             beyond,
-            printable(&what),
+            self.path(&line.line),
         ])
     }
 
+    /// Remarks on a line, each with two spaces before it.
+    pub fn remarks(&self, line: &LineResult) -> String {
+        let of = |stat: Stat| self.rows(line).iter().find(|row| row.stat == stat);
+        let mut said = String::new();
+        let Some([main, decisive]) = self.main_and_decisive(line) else { return said };
+        if let (Some(count), true) = (of(Stat::Count), main.stat == Stat::Total) {
+            let is_slower = of(Stat::P50).is_none_or(|p50| p50.call != Call::No);
+            said.push_str(&count_and_call(count, main, is_slower));
+        }
+        if matches!(decisive.stat, Stat::P90 | Stat::P99)
+            && of(Stat::P50).is_some_and(|p50| p50.call == Call::No)
+        {
+            said.push_str("  only slow calls");
+        }
+        if line.left_out > 0.0005 {
+            let _ = write!(said, "  {} left out", percent(line.left_out));
+        }
+        said
+    }
+
     /// The line with the names around it, outermost first.
-    fn path(&self, line: &Line) -> String {
+    pub fn path(&self, line: &Line) -> String {
         let mut names = vec![line.name.clone()];
         let mut seen = BTreeSet::from([line.name.clone()]);
         let mut inner = line.clone();
@@ -272,102 +337,120 @@ impl Report<'_> {
 
     /// New and gone names.
     fn names(&self, text: &mut String) {
+        for Names { title, told, more } in self.appearances() {
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            let _ = writeln!(text, "\n{title}: {}{more}", printable(&told.join(", ")));
+        }
+    }
+
+    /// The names that are called new or gone.
+    pub fn appearances(&self) -> Vec<Names> {
         let names = &self.comparison.names;
         let of = |appearance: Appearance| -> Vec<&NameResult> {
             let names = names.iter().filter(|name| name.appearance == appearance);
             names.filter(|name| name.call != Call::No).collect()
         };
+        let mut all = Vec::new();
         for (title, appearance) in [("new", Appearance::New), ("gone", Appearance::Gone)] {
             let found = of(appearance);
             if found.is_empty() {
                 continue;
             }
-            let side = usize::from(appearance == Appearance::New);
-            let all = self.comparison.counts.runs[side];
-            let told: Vec<String> = found
-                .iter()
-                .take(self.top)
-                .map(|name| {
-                    let renamed = name.renamed.and_then(|other| names.get(other));
-                    let renamed = renamed
-                        .filter(|_| appearance == Appearance::New)
-                        .map_or_else(String::new, |other| {
-                            format!("; renamed from {}?", other.line)
-                        });
-                    format!(
-                        "{} ({} of {all} runs, {}{renamed})",
-                        printable(&name.line.to_string()),
-                        name.runs[side],
-                        with_unit(name.unit, name.mean)
-                    )
-                })
-                .collect();
-            let more = found.len().saturating_sub(told.len());
-            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-            let _ = writeln!(text, "\n{title}: {}{more}", told.join(", "));
+            let told: Vec<String> =
+                found.iter().take(self.top).map(|name| self.appeared(name)).collect();
+            all.push(Names { title, more: found.len().saturating_sub(told.len()), told });
         }
+        all
+    }
+
+    /// A new or gone name in words.
+    fn appeared(&self, name: &NameResult) -> String {
+        let side = usize::from(name.appearance == Appearance::New);
+        let all = self.comparison.counts.runs[side];
+        let renamed = name.renamed.and_then(|other| self.comparison.names.get(other));
+        let renamed = renamed
+            .filter(|_| name.appearance == Appearance::New)
+            .map_or_else(String::new, |other| format!("; renamed from {}?", other.line));
+        format!(
+            "{} ({} of {all} runs, {}{renamed})",
+            name.line,
+            name.runs[side],
+            with_unit(name.unit, name.mean)
+        )
     }
 
     /// Lines that are not called: why, or what would have been seen.
     fn rest(&self, text: &mut String) {
-        let mut whys = Vec::new();
+        for said in self.not_called().iter().take(self.top) {
+            let _ = writeln!(text, "not called: {}", printable(said));
+        }
+        if let Some(unseen) = self.unseen() {
+            let _ = writeln!(text, "\n{}", unseen.said);
+        }
+    }
+
+    /// Lines whose interval has no 0, and which are not called, with the reason.
+    pub fn not_called(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for line in self.comparison.lines.iter().filter(|line| line.call == Call::No) {
+            let Some(row) = self.rows(line).iter().find(|row| row.why.is_some()) else { continue };
+            let why = match row.why {
+                Some(Why::Loss) => "with the rows that may be wrong it is not seen",
+                Some(Why::Shared) | None => "it is no more than what all lines share",
+            };
+            all.push(format!(
+                "{} {} {}: {why}",
+                self.path(&line.line),
+                row.stat.name(),
+                effect(row)
+            ));
+        }
+        all
+    }
+
+    /// The lines without a change, and what would have been seen.
+    pub fn unseen(&self) -> Option<Unseen<'a>> {
         let mut smallest = Vec::new();
-        let mut unseen = 0;
+        let mut lines = Vec::new();
         for line in self.comparison.lines.iter().filter(|line| line.call == Call::No) {
             let rows = self.rows(line);
-            if let Some(row) = rows.iter().find(|row| row.why.is_some()) {
-                whys.push((line, row));
-            }
-            if line.p.is_none() {
-                continue;
-            }
-            unseen += 1;
             let main = weight_of(line.line.family)
                 .and_then(|stat| rows.iter().find(|row| row.stat == stat && row.p.is_some()))
                 .or_else(|| rows.iter().find(|row| row.p.is_some()));
-            if let Some(row) = main
-                && row.scale == Scale::Ratio
+            let Some(row) = main else { continue };
+            lines.push((line, row));
+            if row.scale == Scale::Ratio
                 && let Some(change) = row.smallest()
             {
                 smallest.push(change);
             }
         }
-        for (line, row) in whys.iter().take(self.top) {
-            let why = match row.why {
-                Some(Why::Loss) => "with the rows that may be wrong it is not seen",
-                Some(Why::Shared) | None => "it is no more than what all lines share",
-            };
-            let _ = writeln!(
-                text,
-                "not called: {} {} {}: {why}",
-                printable(&self.path(&line.line)),
-                row.stat.name(),
-                shown(row.effect(), row.scale)
-            );
-        }
-        if unseen == 0 {
-            return;
+        let number = lines.len();
+        if number == 0 {
+            return None;
         }
         smallest.sort_by(f64::total_cmp);
         let median = smallest.get(smallest.len() / 2).filter(|change| change.is_finite());
         let would = median.map_or_else(String::new, |median| {
             format!("; for half of them {} would be", change(*median))
         });
-        let lines = if unseen == 1 { "line" } else { "lines" };
-        let _ = writeln!(text, "\n{unseen} {lines}: no change seen{would}");
+        let noun = if number == 1 { "line" } else { "lines" };
+        Some(Unseen { said: format!("{number} {noun}: no change seen{would}"), lines })
     }
 }
 
 /// Writes rows of cells below one another: numbers to the right, the last two columns to the left.
-fn aligned(rows: &[Vec<String>], text: &mut String) {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+fn aligned(rows: &[[String; 6]], text: &mut String) {
+    let rows: Vec<[String; 6]> =
+        rows.iter().map(|row| row.each_ref().map(|cell| printable(cell))).collect();
+    let columns = 6;
     let widths: Vec<usize> = (0..columns)
         .map(|at| {
             let cells = rows.iter().filter_map(|row| row.get(at));
             cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
         })
         .collect();
-    for row in rows {
+    for row in &rows {
         let mut line = String::new();
         for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
             let gap = " ".repeat(width.saturating_sub(cell.chars().count()));
@@ -450,7 +533,7 @@ pub fn judged(condition: &FailOn, judged: &Judged) -> String {
     }
 }
 
-fn marked(mark: Mark) -> String {
+pub fn marked(mark: Mark) -> String {
     match mark {
         Mark::LeftOut(family, share) => {
             format!("{} of the {} may be wrong, and is left out", percent(share), family.name())
@@ -461,7 +544,7 @@ fn marked(mark: Mark) -> String {
     }
 }
 
-fn unused_because(unused: Unused) -> &'static str {
+pub fn unused_because(unused: Unused) -> &'static str {
     match unused {
         Unused::LeftOut | Unused::Lossy => "left out",
         Unused::First => "skipped, as a first run",
@@ -500,26 +583,33 @@ fn change(ratio: f64) -> String {
     }
 }
 
-/// An effect: a ratio, or a difference of shares in points.
-fn shown(effect: f64, scale: Scale) -> String {
-    match scale {
-        Scale::Ratio => change(effect),
-        Scale::Difference => format!("{effect:+.3}"),
+/// The judged effect of a row.
+pub fn effect(row: &Row) -> String {
+    shown(row.effect(), row.scale, row.unit)
+}
+
+/// An effect: a ratio, or a difference in the unit of a table.
+pub fn shown(effect: f64, scale: Scale, unit: Unit) -> String {
+    match (scale, unit) {
+        (Scale::Ratio, _) => change(effect),
+        (Scale::Difference, Unit::Share) => format!("{:+.1} points", effect * 100.0),
+        (Scale::Difference, unit) => signed(unit, effect),
     }
 }
 
-fn interval([low, high]: [f64; 2], scale: Scale) -> String {
+/// An interval of a row, as its effect is shown.
+pub fn interval([low, high]: [f64; 2], scale: Scale, unit: Unit) -> String {
     match scale {
         Scale::Ratio if low >= 0.5 && high < 2.0 => {
             format!("[{:+.1}, {:+.1}]", (low - 1.0) * 100.0, (high - 1.0) * 100.0)
         }
         Scale::Ratio => format!("[×{low:.2}, ×{high:.2}]"),
-        Scale::Difference => format!("[{low:+.3}, {high:+.3}]"),
+        Scale::Difference => format!("[{}, {}]", signed(unit, low), signed(unit, high)),
     }
 }
 
 /// The change of a row as it is, not beyond all lines.
-fn absolute(row: &Row) -> String {
+pub fn absolute(row: &Row) -> String {
     match (row.scale, row.unit) {
         (Scale::Ratio, _) => change(row.change.d.exp()),
         (Scale::Difference, Unit::Share) => format!("{:+.1} points", row.delta() * 100.0),
@@ -547,7 +637,7 @@ fn digits(value: f64) -> usize {
     }
 }
 
-fn number(unit: Unit, value: f64) -> String {
+pub fn number(unit: Unit, value: f64) -> String {
     let value = scaled(unit, value);
     if value.is_nan() { "–".to_owned() } else { format!("{value:.*}", digits(value)) }
 }
@@ -557,7 +647,7 @@ fn signed(unit: Unit, value: f64) -> String {
     if value.is_nan() { "–".to_owned() } else { format!("{value:+.*}", digits(value)) }
 }
 
-fn with_unit(unit: Unit, value: f64) -> String {
+pub fn with_unit(unit: Unit, value: f64) -> String {
     let name = match unit {
         Unit::Time => " ms",
         Unit::Bytes => " KiB",

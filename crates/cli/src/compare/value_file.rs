@@ -212,10 +212,10 @@ pub fn write(gathered: &Gathered, path: &Path, out: &mut dyn Write) -> anyhow::R
     )?;
     {
         let mut insert = conn.prepare("INSERT INTO value VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
-        for (run, file) in &gathered.files {
-            let Some(run) = gathered.values.runs().get(run.index()) else { continue };
+        for file in &gathered.files {
+            let Some(run) = gathered.values.runs().get(file.run.index()) else { continue };
             let side = ["before", "after"][run.side.index()];
-            let file = RunFile::open(file)?;
+            let file = RunFile::open(&file.path)?;
             for (name, stat, value) in run.facts.rows() {
                 insert.execute((&run.name, side, FACTS, "", name, stat, value, value))?;
             }
