@@ -1,9 +1,9 @@
 """`compare`: the changes between two groups of runs, as a pandas data frame.
 
 The program does all of it (`timebase compare`), and writes the rows to a temporary file. `compare` is an object
-that can be called, because the SQL of the values belongs to it: ``timebase.compare.METRICS``. The SQL is a file of
-the package, which a test holds equal to the program's own. The alternative was to ask the program for it, which
-would need a process for a constant.
+that can be called, because the SQL of the values belongs to it: ``timebase.compare.METRICS``. The package has this SQL
+as a file, and a test compares the file with the program's sources. The alternative was a program that prints it: a
+process for a constant.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TEXTS = ("line", "family", "process", "name", "stat", "unit", "why")
 
 
 class Condition(NamedTuple):
-    """What became of a condition of ``fail_on``.
+    """The outcome of a condition of ``fail_on``.
 
     >>> import timebase
     >>> timebase.Condition._fields
@@ -172,7 +172,7 @@ class Compare:
         return "<function timebase.compare>"
 
 
-#: What users call.
+#: The object that users call.
 compare = Compare()
 
 
@@ -193,8 +193,10 @@ def _texts(given: Union[str, Iterable[str]]) -> List[str]:
 
 
 def _check_pair(argument: str, key: str, value: str, not_in_key: str) -> None:
-    """Whether the program reads ``key=value`` as it is meant: the name of a metric is before the first ``=``, and the
-    text for a name is after the last one.
+    """Checks that the program will split ``key=value`` there: the name of a metric ends at the first ``=``, and the
+    text for a name starts after the last ``=``.
+
+    Raises ValueError for another key or value.
     """
     if not key.strip() or (not_in_key and (not_in_key in key or key.startswith("@"))):
         raise ValueError(f"{argument}: {key!r} is no name; it must have text, no =, and no @ in front")
@@ -215,7 +217,7 @@ def _compared(
         code, said, _ = _run([*command, "--", *before], None, told)
         names = [*before, *after]
         verbatim = [text for text in (*names, *map(os.path.basename, names), *given) if text]
-        # Also before an error, which may only say that no run was left.
+        # They come before an error, which may only say that no run was left.
         for line in said:
             if line.startswith(_WARNING):
                 text = _OF_COMPARE.in_python(line[len(_WARNING) :], verbatim)
@@ -247,9 +249,9 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
 
 
 def _judged(conditions: Sequence[str], said: Sequence[str]) -> List[Condition]:
-    """What the program says of each condition: ``passes: CONDITION: REASON``, in their order, at the end."""
+    """The outcomes, which the program prints last and in the order of the conditions: ``passes: CONDITION: REASON``."""
     judged = []
     for condition, line in zip(conditions, said[len(said) - len(conditions) :]):
         outcome, _, text = line.partition(": ")
-        judged.append(Condition(condition, outcome, text[len(condition) :].lstrip(": ")))
+        judged.append(Condition(condition, outcome, text[len(condition) :].strip(": ")))
     return judged
