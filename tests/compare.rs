@@ -199,7 +199,7 @@ fn values(place: &Place, trace: &Path) -> BTreeMap<[String; 4], [String; 2]> {
 }
 
 #[test]
-fn cm4_one_statement_gives_the_values_of_the_program() {
+fn cm4_cm25_one_statement_gives_the_values_of_the_program() {
     let place = Place::new();
     let mut compared = 0;
     for trace in files("tests/data", &["pftrace", "json"]) {
@@ -210,6 +210,11 @@ fn cm4_one_statement_gives_the_values_of_the_program() {
         }
         let said = run(&["query", database.to_str().unwrap(), METRICS, "-F", "csv"]);
         assert_eq!(said.code, Some(0), "{}: {}", trace.display(), said.stderr);
+        let parquet = place.path("values.parquet");
+        let arguments =
+            ["query", database.to_str().unwrap(), METRICS, "-o", parquet.to_str().unwrap()];
+        let to_parquet = run(&arguments);
+        assert_eq!(to_parquet.code, Some(0), "{}: {}", trace.display(), to_parquet.stderr);
         let mut reader = csv::Reader::from_reader(said.stdout.as_bytes());
         let mut expected = BTreeMap::new();
         for row in reader.records() {

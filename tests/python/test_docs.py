@@ -45,7 +45,7 @@ def test_it_prints_what_is_shown(example, expected, in_repository):
 
 
 def test_all_examples_are_found():
-    assert len(EXAMPLES) == PAGE.count("```text\n") == 13
+    assert len(EXAMPLES) == PAGE.count("```text\n") == 14
 
 
 def test_sql_cells(in_repository):

@@ -14,11 +14,22 @@ from timebase import _program
 
 MULTIHOP = DATA / "multihop.pftrace"
 
-# The sources with the messages of an import.
-SOURCES = ["crates/import/src", "crates/trace/src", "crates/cli/src/advice.rs", "crates/cli/src/import.rs", "crates/cli/src/messages.rs"]
+# The sources with the messages of an import and of a comparison.
+SOURCES = [
+    "crates/import/src",
+    "crates/trace/src",
+    "crates/cli/src/advice.rs",
+    "crates/cli/src/import.rs",
+    "crates/cli/src/messages.rs",
+    "crates/cli/src/compare.rs",
+    "crates/cli/src/compare",
+    "crates/compare/src",
+]
 FLAG = re.compile(r"(?<![\w-])--?[a-z][\w-]*(?![\w-])|timebase (?:import|query|shell|clocks|explain)\b")
 # Flags of other programs, flags that the package passes by itself or never, the command of an origin, the name of a track.
-NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces", "-funcgraph", "-f", "-t", "--split", "--from", "--to", "--help"}
+NOT_OURS = {"--include_imports", "--descriptor_set_out", "-dc", "--long", "-so", "-xf", "--txt", "-c", "-r", "--sparse", "--pieces", "-funcgraph", "-f", "-t", "--split", "--help"}
+# Flags of a comparison that no call passes, or that only its text and its pages name.
+NOT_OURS |= {"--labels", "--format", "--values", "--measure", "--top", "--with", "--label"}
 
 
 def messages():
@@ -30,7 +41,7 @@ def messages():
             text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
             for literal in re.findall(r'"((?:[^"\\]|\\(?:.|\n))*)"', text):
                 literal = re.sub(r"\\\n\s*", "", literal)
-                if FLAG.search(literal) and " " in literal and not literal.startswith("\\nNext: "):
+                if FLAG.search(literal) and " " in literal and not literal.startswith(("\\nNext: ", "Examples:")):
                     yield pytest.param(literal, id=f"{file.name}: {literal[:60]}")
 
 
@@ -43,7 +54,7 @@ def test_the_messages_are_found():
         assert any(part in text for text in texts), part
 
 
-@pytest.mark.parametrize("words", ["_OF_IMPORT", "_OF_TEMPORARY", "_OF_REWRITE"])
+@pytest.mark.parametrize("words", ["_OF_IMPORT", "_OF_TEMPORARY", "_OF_REWRITE", "_OF_COMPARE"])
 @pytest.mark.parametrize("message", MESSAGES)
 def test_no_message_names_a_flag(message, words):
     said = getattr(_program, words).in_python(message, [])

@@ -10,7 +10,8 @@
 
 `connect` takes a trace, several traces or a database. `import_trace` makes a database, and `read_sql` returns
 the result of a query as a pandas data frame. The connection's `perfetto_sql` runs PerfettoSQL. `doctor`
-returns the problems with the clocks of a trace, and `report` makes a page about the clocks.
+returns the problems with the clocks of a trace, and `report` makes a page about the clocks. `compare` says what
+changed between two groups of traces.
 
 Where the functions come from
 -----------------------------
@@ -22,14 +23,17 @@ call the extension's library. `Connection.functions` tells which way it was, and
 missing functions in the last case.
 """
 
+from ._compare import Condition, compare
 from ._connection import Connection, connect
 from ._extension import ExtensionError, extension_path
 from ._frame import read_sql
 from ._perfetto import QueryWarning
-from ._program import ImportFailed, RewriteFailed, TraceWarning, import_trace, rewrite
+from ._program import CompareFailed, ImportFailed, RewriteFailed, TraceWarning, import_trace, rewrite
 from ._report import Finding, Report, ReportFailed, doctor, report
 
 __all__ = [
+    "CompareFailed",
+    "Condition",
     "Connection",
     "ExtensionError",
     "Finding",
@@ -39,6 +43,7 @@ __all__ = [
     "ReportFailed",
     "RewriteFailed",
     "TraceWarning",
+    "compare",
     "connect",
     "doctor",
     "extension_path",
@@ -50,6 +55,8 @@ __all__ = [
 
 # Messages contain these names, and users only know the package's name.
 for _public in (
+    CompareFailed,
+    Condition,
     Connection,
     ExtensionError,
     Finding,

@@ -294,6 +294,16 @@ def rewrite(
     return summary
 
 
+class CompareFailed(RuntimeError):
+    """Runs could not be compared. The message is the program's.
+
+    >>> import timebase
+    >>> timebase.compare("tests/data/runs/before", "tests/data/runs/after", min_share=7)
+    Traceback (most recent call last):
+    timebase.CompareFailed: invalid value '7' for min_share: use a share from 0 to 1, or from 0% to 100%
+    """
+
+
 def import_temporarily(
     traces: Sequence[Trace], db: Path, manifest: Optional[Manifest], conversion: Optional[str], progress: Progress
 ) -> Path:
@@ -433,6 +443,18 @@ _WORDS: List[Tuple[str, str]] = [
     (r"'--align <MODE>'", "align"),
     (r"'--max-size <SIZE>'", "max_size"),
     (r"'--max-memory <SIZE>'", "max_memory"),
+    (r"'--min-share <SHARE>'", "min_share"),
+    (r"'--max-loss <SHARE>'", "max_loss"),
+    (r"'--skip-first <N>'", "skip_first"),
+    (r"'--jobs <N>'", "jobs"),
+    (r"'--during <NAME>'", "during"),
+    (r"'--from <TIME>'", "start"),
+    (r"'--to <TIME>'", "end"),
+    (r"export the traces to a folder of tables with --label first", "export them with timebase.dataset.Dataset(…, folder=…, labels=…) first"),
+    (r"--name 'REGEX=TEXT'", "names={regex: text}"),
+    (r"--pair-by REGEX", "pair_by=REGEX"),
+    (r"--by ", "by="),
+    (r"--cache:", "cache:"),
     (r"such as -o ", "such as db="),
     (r"(?:--output|-o)(?: OUT\.db)?", "db="),
     (r"--force", "force=True"),
@@ -449,6 +471,20 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--default-clock", "default_clock="),
     (r"--align ", "align="),
     (r"--one-file", "one_file=True"),
+    (r"--during", "during="),
+    (r"--from", "start="),
+    (r"--to", "end="),
+    (r"--per '(?:SLICE )?NAME'", "per='SLICE NAME'"),
+    (r"--per divides", "per= divides"),
+    (r"--per ", "per="),
+    (r"--per", "per="),
+    (r"--metric:", "metrics:"),
+    (r"--metric", "metrics="),
+    (r"--leave-out", "leave_out="),
+    (r"--skip-first ", "skip_first="),
+    (r"--paired", "paired=True"),
+    (r"--pair-by ", "pair_by="),
+    (r"--pair-by", "pair_by="),
     (r"--descriptor", "descriptors="),
     (r"standard input", "the file object"),
 ]
@@ -491,6 +527,7 @@ class _Words:
 _OF_IMPORT = _Words(ImportFailed, [])
 _OF_TEMPORARY = _Words(ImportFailed, _WORDS_OF_TEMPORARY)
 _OF_REWRITE = _Words(RewriteFailed, _WORDS_OF_REWRITE)
+_OF_COMPARE = _Words(CompareFailed, _WORDS_OF_TEMPORARY)
 
 
 def reason(said: Sequence[str]) -> str:
@@ -503,11 +540,13 @@ def reason(said: Sequence[str]) -> str:
 
 
 def _progress(line: str) -> Optional[State]:
-    """The content of a line of ``timebase import --progress=lines``; None for any other line."""
-    if not line.startswith('{"bytes":'):
+    """The content of a line of ``--progress=lines``, of an import or a comparison; None for any other line."""
+    if not line.startswith(('{"bytes":', '{"failed":')):
         return None
     try:
         said = json.loads(line)
+        if "failed" in said:
+            return State(said["traces"], said["of"], said["failed"], said["phase"], "failed", "run")
         return State(said["bytes"], said["of"], said["packets"], said["phase"])
     except (ValueError, KeyError):
         return None

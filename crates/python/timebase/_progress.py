@@ -21,11 +21,11 @@ _PATIENCE = 1.0
 
 
 #: The text for a phase.
-_DOING = {"copying": "copying", "surveying": "reading snapshots", "writing": "writing indexes"}
+_DOING = {"copying": "copying", "surveying": "reading snapshots", "writing": "writing indexes", "measuring": "measuring"}
 
 
 class State(NamedTuple):
-    """The progress of an import."""
+    """The progress of an import, or of a comparison, which counts runs in place of bytes."""
 
     bytes_read: int
     #: None if the total is unknown, as for a file object.
@@ -35,6 +35,8 @@ class State(NamedTuple):
     phase: str
     #: The name of the things in `packets`, if they are not packets.
     counted: str = "packets"
+    #: The unit of `bytes_read` and `bytes_total`.
+    unit: str = "B"
 
     def doing(self) -> str:
         return _DOING.get(self.phase, "importing")
@@ -110,8 +112,8 @@ def _bar(state: State) -> Union[_TqdmBar, _Line]:
                 total=state.bytes_total,
                 initial=state.bytes_read,
                 desc=state.doing(),
-                unit="B",
-                unit_scale=True,
+                unit=state.unit,
+                unit_scale=state.unit == "B",
                 leave=False,
                 dynamic_ncols=True,
             )
@@ -144,7 +146,7 @@ class _Line:
 
     def show(self, state: State) -> None:
         read, total = state.bytes_read, state.bytes_total
-        share = f"{100 * read // total} % of {_size(total)}" if total else _size(read)
+        share = f"{100 * read // total} % of {_size(total, state.unit)}" if total else _size(read, state.unit)
         self._write(f"{state.doing()}: {share}, {state.packets:,} {state.counted}")
 
     def close(self) -> None:
@@ -159,5 +161,5 @@ class _Line:
         self._width = len(text)
 
 
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB"
+def _size(count: int, unit: str) -> str:
+    return f"{count / 1e6:,.1f} MB" if unit == "B" else f"{count:,} {unit}s"

@@ -61,8 +61,9 @@ pub const TABLES: [&str; 25] = [
 /// One statement with the values of a run: `family`, `process`, `name`, `stat`, `value`, `value_all` (rule CM25).
 ///
 /// It needs timebase's SQL functions. Rows of the family `run` are facts. It leaves out the errors of the doctor and
-/// the parents of lines.
+/// the parents of lines. Values are real numbers in all rows, because a column of Parquet has one type.
 pub const METRICS: &str = concat!(
+    "SELECT family, process, name, stat, CAST(value AS REAL) AS value, CAST(value_all AS REAL) AS value_all FROM (\n",
     "WITH shown AS MATERIALIZED (\n",
     include_str!("lasting.sql"),
     "),\nlasting AS MATERIALIZED (\n",
@@ -72,6 +73,7 @@ pub const METRICS: &str = concat!(
     "),\n",
     include_str!("metrics.sql"),
     include_str!("other.sql"),
+    ")\n",
 );
 
 /// The reason why a run has no values.
@@ -167,7 +169,6 @@ pub fn measure(
 fn other(conn: &Connection, measured: &mut Measured) -> Result<(), MeasureError> {
     let mut statement = conn.prepare(OTHER)?;
     let mut rows = statement.query([])?;
-    let mut lost_ns = 0.0;
     while let Some(row) = rows.next()? {
         let (family, process, name): (String, String, String) =
             (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -180,15 +181,9 @@ fn other(conn: &Connection, measured: &mut Measured) -> Result<(), MeasureError>
                 measured.values.push((Line { family, process, name }, stat, value));
             }
             (None, Some(_)) if name == "start" => measured.facts.start = row.get(4)?,
-            (None, Some(value)) => match name.as_str() {
-                "lost" => lost_ns = value,
-                _ => measured.facts.put(&name, &stat, value),
-            },
+            (None, Some(value)) => measured.facts.put(&name, &stat, value),
             (None, None) => {}
         }
-    }
-    if measured.facts.ns > 0.0 {
-        measured.facts.lost = lost_ns / measured.facts.ns;
     }
     let sql = "SELECT count(*) FROM finding WHERE severity = 'error'";
     let errors: i64 = conn.query_row(sql, [], |row| row.get(0))?;

@@ -72,5 +72,5 @@ SELECT 'run', '', 'frames', 'count', count(*), count(*) FROM actual_frame_timeli
 UNION ALL
 SELECT 'run', '', 'left_out', 'cpu', total(doubtful_time) / nullif(total(cpu_time + doubtful_time), 0), NULL FROM cpu_time_by_thread
 UNION ALL
-SELECT 'run', '', 'lost', 'ns', total(end_ts - start_ts), NULL
+SELECT 'run', '', 'lost', 'share', total(end_ts - start_ts) / nullif((SELECT end_ts - start_ts FROM trace_bounds), 0), NULL
 FROM (SELECT start_ts, end_ts FROM loss WHERE severity = 'data_loss' AND end_ts > start_ts GROUP BY start_ts, end_ts)
