@@ -81,6 +81,28 @@ fn values(place: &Place) -> BTreeMap<(String, String, String), f64> {
         .collect()
 }
 
+/// The means of the sides are those of their dots.
+fn means_are_those_of_dots(page: &str) {
+    let mut seen = 0;
+    for figure in page.split("<figure class=\"runs\"").skip(1) {
+        let figure = figure.split("</figure>").next().unwrap();
+        for side in ["before", "after"] {
+            let of_side = figure
+                .split("<circle")
+                .skip(1)
+                .filter(|dot| attribute(dot, "class") == format!("dot {side}"));
+            let values: Vec<f64> =
+                of_side.map(|dot| attribute(dot, "data-value").parse().unwrap()).collect();
+            let (_, line) = figure.split_once(&format!("<line class=\"mean {side}\"")).unwrap();
+            let mean: f64 = attribute(line, "data-mean").parse().unwrap();
+            let expected = values.iter().sum::<f64>() / values.len() as f64;
+            seen += 1;
+            assert!((mean - expected).abs() <= 1e-9 * expected, "{mean} {expected}");
+        }
+    }
+    assert!(seen > 0);
+}
+
 /// Nothing of the page comes from elsewhere, and nothing runs.
 fn is_alone(page: &str) {
     for wrong in
@@ -117,22 +139,7 @@ fn cm24_dots_are_the_values_of_the_lines_that_changed() {
     for (key, value) in &dots {
         assert_eq!(values.get(key), Some(value), "{key:?}");
     }
-    // The means are those of the dots.
-    for figure in page.split("<figure class=\"runs\"").skip(1) {
-        let figure = figure.split("</figure>").next().unwrap();
-        for side in ["before", "after"] {
-            let of_side = figure
-                .split("<circle")
-                .skip(1)
-                .filter(|dot| attribute(dot, "class") == format!("dot {side}"));
-            let values: Vec<f64> =
-                of_side.map(|dot| attribute(dot, "data-value").parse().unwrap()).collect();
-            let (_, line) = figure.split_once(&format!("<line class=\"mean {side}\"")).unwrap();
-            let mean: f64 = attribute(line, "data-mean").parse().unwrap();
-            let expected = values.iter().sum::<f64>() / values.len() as f64;
-            assert!((mean - expected).abs() <= 1e-9 * expected, "{mean} {expected}");
-        }
-    }
+    means_are_those_of_dots(&page);
     // The words are those of the text.
     let said = run(&["compare", &before, "--with", &after]).stdout;
     let first = said.lines().next().unwrap();
@@ -166,7 +173,7 @@ fn hostile(place: &Place, names: [&str; 2]) {
             text.push(']');
             let name =
                 if number == 0 { "<b>'&x.json".to_owned() } else { format!("{number}.json") };
-            fs::write(place.path(&format!("{folder}/{name}")), text).unwrap();
+            fs::write(place.path(format!("{folder}/{name}")), text).unwrap();
         }
     }
 }
@@ -280,10 +287,10 @@ fn cm24_the_graph_of_samples_has_the_mean_shares_and_marks_called_functions() {
     for number in 0..5 {
         let old =
             profiles::recording(&place, "old.pftrace", &samples(60 + number, 30 - number, 10));
-        fs::rename(old, place.path(&format!("old/{number}.pftrace"))).unwrap();
+        fs::rename(old, place.path(format!("old/{number}.pftrace"))).unwrap();
         let new =
             profiles::recording(&place, "new.pftrace", &samples(40 - number, 50 + number, 10));
-        fs::rename(new, place.path(&format!("new/{number}.pftrace"))).unwrap();
+        fs::rename(new, place.path(format!("new/{number}.pftrace"))).unwrap();
     }
     let (_, page) = compare(&place, &["./old", "--with", "./new"]);
     assert_eq!(page.matches("<svg class=\"flame\"").count(), 2, "samples and heap");
@@ -313,5 +320,6 @@ fn cm24_the_graph_of_samples_has_the_mean_shares_and_marks_called_functions() {
         );
         assert_eq!(called, is_called, "{name}: {frames:?}");
     }
+    means_are_those_of_dots(&page);
     is_alone(&page);
 }

@@ -7,7 +7,8 @@ mod common;
 use common::{all_lines, comparison, row_of, runs};
 use timebase_compare::{
     Appearance, Call, Comparison, Error, Estimate, Facts, FailOn, Family, Judged, Line, Mark, Note,
-    Outcome, Pairs, Per, Scale, Settings, Side, Stat, Unused, Value, Values, Why, compare, judge,
+    Outcome, Pairs, Per, Scale, Settings, Side, Stat, Unused, Value, Values, Why, compare, dots,
+    judge,
 };
 
 /// Four lines of one statistic, in ms, five runs a side.
@@ -27,6 +28,28 @@ fn by_hand() -> Values {
         }
     }
     values
+}
+
+#[test]
+fn cm24_dots_of_samples_are_shares_with_the_mean_of_their_row() {
+    let (mut values, [before, after]) = runs(3, 3);
+    for (name, samples) in [("draw", 10.0), ("layout", 30.0)] {
+        let line = Line::new(Family::Sample, "app", name);
+        for run in before.iter().chain(&after) {
+            values.add(*run, &line, Stat::Share, Value::sure(samples)).unwrap();
+        }
+    }
+    let comparison = comparison(&values);
+    let lines: Vec<usize> = (0..comparison.lines.len()).collect();
+    let dots = dots(&values, &comparison, &lines).unwrap();
+    assert_eq!(dots.len(), 2);
+    for dots in dots {
+        let line = &comparison.lines[dots.line];
+        let share = if line.line.name == "draw" { 0.25 } else { 0.75 };
+        assert_eq!(comparison.rows[line.rows.start].mean, [share; 2]);
+        assert_eq!(dots.values.len(), 6);
+        assert!(dots.values.iter().all(|(_, value)| *value == Value::sure(share)), "{dots:?}");
+    }
 }
 
 #[test]

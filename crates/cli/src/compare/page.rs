@@ -368,7 +368,8 @@ fn interval_of(row: &Row) -> page::Interval {
         effect: row.effect(),
         ends,
         title: format!("{}: {words}{around}{tested}", stat(row.stat)),
-        said: words,
+        // The heading has the unit.
+        said: words.trim_end_matches(" points").to_owned(),
         change: change(row),
     }
 }

@@ -299,7 +299,7 @@ impl<'a> Report<'a> {
         let mut said = String::new();
         let Some([main, decisive]) = self.main_and_decisive(line) else { return said };
         if let (Some(count), true) = (of(Stat::Count), main.stat == Stat::Total) {
-            let is_slower = of(Stat::P50).is_none_or(|p50| p50.call != Call::No);
+            let is_slower = of(Stat::P50).is_none_or(|p50| p50.call != Call::No || p50.p.is_none());
             said.push_str(&count_and_call(count, main, is_slower));
         }
         if matches!(decisive.stat, Stat::P90 | Stat::P99)
@@ -486,7 +486,7 @@ fn decisive<'a>(rows: &'a [Row], main: &'a Row) -> &'a Row {
     least.unwrap_or(main)
 }
 
-/// How the count and the time of a call changed. A call is as before if its median is.
+/// How the count and the time of a call changed. A call is as before if its median is. Without tests, all is said.
 fn count_and_call(count: &Row, total: &Row, is_slower: bool) -> String {
     let counts = count.mean[1] / count.mean[0];
     let calls = (total.mean[1] / total.mean[0]) / counts;
@@ -497,7 +497,7 @@ fn count_and_call(count: &Row, total: &Row, is_slower: bool) -> String {
         true => change(ratio),
         false => "=".to_owned(),
     };
-    let has_more = count.call != Call::No;
+    let has_more = count.call != Call::No || count.p.is_none();
     format!("  count {}  per call {}", told(counts, has_more), told(calls, is_slower))
 }
 
@@ -572,6 +572,8 @@ fn percent(share: f64) -> String {
 /// A ratio as people say it.
 fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
+    // No change has no minus.
+    let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
     if !ratio.is_finite() {
         "?".to_owned()
     } else if !(0.5..2.0).contains(&ratio) {

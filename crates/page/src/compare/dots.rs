@@ -65,7 +65,8 @@ pub fn draw(dots: &Dots, runs: &[Run], order: &Order, labels: &[String; 2]) -> M
     // A wide interval is cut off, so that the dots stay apart.
     let reach = (high - low).max(high.abs().max(low.abs()) * 0.02);
     let ends = dots.interval.iter().flatten().copied();
-    let ends = bounds(ends).map(|ends| ends.map(|end| end.clamp(low - reach, high + reach)));
+    let least = if low >= 0.0 { (low - reach).max(0.0) } else { low - reach };
+    let ends = bounds(ends).map(|ends| ends.map(|end| end.clamp(least, high + reach)));
     let [low, high] = ends.map_or([low, high], |[from, to]| [low.min(from), high.max(to)]);
     let pad = (high - low) * 0.06;
     let (name, size) = unit_of(dots.unit, high.abs().max(low.abs()));
@@ -104,7 +105,7 @@ pub fn draw(dots: &Dots, runs: &[Run], order: &Order, labels: &[String; 2]) -> M
         figure.runs data-stat=(dots.stat) {
             h4 { (dots.stat) " of each run" (unit) }
             (svg(HEIGHT, &label, &inside))
-            @if !dots.said.is_empty() { figcaption { (text::minus(&dots.said)) } }
+            @if !dots.said.is_empty() { figcaption { @for part in dots.said.split("; ") { div { (text::minus(part)) } } } }
         }
     }
 }
@@ -127,7 +128,7 @@ pub fn factors(runs: &[Run], order: &Order) -> Markup {
                 @if run.odd.is_some() { circle.odd cx=(place(x)) cy=(y) r=(order.radius() + 3.0) {} }
                 circle.dot.(side(run.side)) cx=(place(x)) cy=(y) r=(order.radius()) data-run=(index) data-factor=(factor) {
                     title {
-                        (text::shown(&run.name)) ": " (percents(percent(factor)))
+                        (text::shown(&run.name)) ": " (said(factor))
                         @if run.odd.is_some() { " (odd)" }
                     }
                 }
@@ -137,10 +138,16 @@ pub fn factors(runs: &[Run], order: &Order) -> Markup {
     };
     html! {
         figure.factors {
-            h4 { "how much slower than its side each run is in all lines" }
+            h4 { "common factor of each run" }
             (svg(HEIGHT, "the common factor of each run, as dots", &inside))
+            figcaption { "how much slower than its side the run is in all lines" }
         }
     }
+}
+
+/// A factor as a change in percent.
+pub fn said(factor: f64) -> String {
+    text::minus(&format!("{:+.1} %", (factor - 1.0) * 100.0))
 }
 
 /// A change in percent.

@@ -3,8 +3,8 @@
 
 use maud::{Markup, html};
 
-use super::model::{Distribution, Unit};
-use super::plot::{Axis, WIDTH, across, down, place, side, svg, tick, unit_of};
+use super::model::Distribution;
+use super::plot::{Axis, Unit, WIDTH, across, down, place, side, spaced, svg, tick, unit_of};
 
 const HEIGHT: f64 = 190.0;
 const LEFT: f64 = 46.0;
@@ -50,11 +50,12 @@ pub fn draw(distribution: &Distribution) -> Markup {
             corners.iter().zip(shares).rev().map(|(corner, [least, _, _])| point(*corner, *least));
         up.chain(back).collect()
     };
+    let ticks = x.ticks(5).into_iter().map(|value| (value, tick(value))).collect();
     let inside = html! {
         @for percent in [0, 25, 50, 75, 100] {
             (across(y.at(f64::from(percent) / 100.0), [LEFT, WIDTH - 10.0], &format!("{percent} %")))
         }
-        @for value in x.ticks(5) { (down(x.at(value), [TOP, BOTTOM], &tick(value))) }
+        @for (value, label) in spaced(&x, ticks, 0.0) { (down(x.at(value), [TOP, BOTTOM], &label)) }
         @for (index, shares) in sides.iter().enumerate() {
             @if !shares.is_empty() { polygon.band.(side(index)) points=(band(shares).join(" ")) {} }
         }

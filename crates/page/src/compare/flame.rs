@@ -14,7 +14,7 @@ use std::rc::Rc;
 use maud::{Markup, html};
 
 use super::plot::place;
-use crate::text::{count, digits, shown_up_to, signed};
+use crate::text::{count, shown_up_to, signed};
 
 /// The height of a function, in pixels.
 const ROW: f64 = 19.0;
@@ -222,10 +222,10 @@ fn table(flame: &Flame) -> Markup {
         details {
             summary { "The largest changes as a table" }
             div.wide { table {
-                thead { tr { th { "before" } th { "after" } th { "points" } th { "function" } th { "called by" } } }
+                thead { tr { th { "before" } th { "after" } th { "points" } th { "function" } th { "within" } } }
                 tbody { @for frame in changed.iter().take(ROWS) { tr {
-                    td.number { (digits(frame.shares[0] * 100.0)) " %" }
-                    td.number { (digits(frame.shares[1] * 100.0)) " %" }
+                    td.number { (format!("{:.2} %", frame.shares[0] * 100.0)) }
+                    td.number { (format!("{:.2} %", frame.shares[1] * 100.0)) }
                     td.number { (points(frame.change())) }
                     td { @if flame.called.contains(&*frame.name) { b { (shown_up_to(120, &frame.name)) } } @else { (shown_up_to(120, &frame.name)) } }
                     td { (shown_up_to(120, flame.frames.get(frame.around).map_or("", |around| &around.name))) }

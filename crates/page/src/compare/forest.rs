@@ -4,13 +4,13 @@ use maud::{Markup, html};
 
 use super::dots::percents;
 use super::model::{Change, Forest, Interval};
-use super::plot::{Axis, WIDTH, bounds, down, place, svg, tick, unit_of};
+use super::plot::{Axis, WIDTH, bounds, down, place, spaced, svg, tick, unit_of};
 use crate::text::minus;
 
 const ROW: f64 = 26.0;
 const TOP: f64 = 6.0;
 const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 76.0;
+const RIGHT: f64 = WIDTH - 72.0;
 
 /// The class of a change.
 pub fn change(change: Change) -> &'static str {
@@ -31,8 +31,10 @@ pub fn draw(forest: &Forest) -> Markup {
         true => ("", 1.0),
         false => unit_of(forest.unit, largest(rows)),
     };
+    // A difference of shares is in points.
+    let name = if name == "%" { "points" } else { name };
     let inside = html! {
-        @for (value, label) in ticks(forest.is_ratio, &axis, size) {
+        @for (value, label) in spaced(&axis, ticks(forest.is_ratio, &axis, size), none) {
             (down(axis.at(value), [TOP, bottom], &label))
         }
         line.zero x1=(place(axis.at(none))) x2=(place(axis.at(none))) y1=(place(TOP)) y2=(place(bottom)) {}

@@ -90,7 +90,7 @@ pub fn runs(shared: &Shared<'_>) -> Markup {
                 td { (shown(&run.name)) }
                 td { (shown(shared.labels.get(run.side).map_or("", String::as_str))) }
                 @if has_factors {
-                    td.number { @if let Some(factor) = run.factor { (dots::percents((factor - 1.0) * 100.0)) } @else { "–" } }
+                    td.number { @if let Some(factor) = run.factor { (dots::said(factor)) } @else { "–" } }
                 }
                 td { (remarks(run)) }
             } } }
@@ -98,8 +98,9 @@ pub fn runs(shared: &Shared<'_>) -> Markup {
     }
 }
 
-/// Marks of a run, with the reason why it is not used.
-pub fn remarks(run: &Run) -> String {
-    let all = run.unused.iter().chain(&run.odd).chain(&run.marks);
+/// Marks of a run, with the reason why it is not used. The sentence about an odd run stands at the plot.
+fn remarks(run: &Run) -> String {
+    let odd = run.odd.as_ref().map(|_| "odd".to_owned());
+    let all = run.unused.iter().chain(&odd).chain(&run.marks);
     all.map(|text| shown(text)).collect::<Vec<_>>().join("; ")
 }

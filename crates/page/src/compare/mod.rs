@@ -34,8 +34,9 @@ use maud::{Markup, html};
 pub use flame::Flame;
 pub use model::{
     Change, Compared, Distribution, Dot, Dots, Forest, Interval, Line, Names, Plots, Run, Section,
-    Together, Unit, Unseen,
+    Together, Unseen,
 };
+pub use plot::Unit;
 
 use crate::document;
 use crate::text::{count, counted, minus, shown, shown_up_to};

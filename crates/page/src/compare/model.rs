@@ -1,6 +1,7 @@
 //! The data of the page: sentences as the caller says them, and numbers to draw.
 
 use super::flame::Flame;
+use super::plot::Unit;
 
 /// A comparison of two groups of runs.
 #[derive(Clone, Debug, Default)]
@@ -112,20 +113,6 @@ pub struct Plots {
     pub forests: Vec<Forest>,
     /// The durations of its events.
     pub distribution: Option<Distribution>,
-}
-
-/// The kind of values on an axis.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
-    /// Nanoseconds.
-    Time,
-    /// Bytes.
-    Bytes,
-    /// A part of 1.
-    Share,
-    /// Numbers of things, and other numbers.
-    #[default]
-    Plain,
 }
 
 /// The values of a statistic in the runs.

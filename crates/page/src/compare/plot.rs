@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::model::Unit;
 use crate::text;
 
 /// The width of a drawing, in its own units. The page shows it at about this many pixels.
@@ -10,6 +9,20 @@ pub const WIDTH: f64 = 340.0;
 
 /// At most this many ticks are on an axis.
 const MOST: usize = 12;
+
+/// The kind of values on an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// A part of 1.
+    Share,
+    /// Numbers of things, and other numbers.
+    #[default]
+    Plain,
+}
 
 /// A scale from values to places.
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +189,24 @@ pub fn down(x: f64, [top, bottom]: [f64; 2], label: &str) -> Markup {
     }
 }
 
+/// The ticks whose labels do not overlap. One at `first` stays.
+pub fn spaced(axis: &Axis, ticks: Vec<(f64, String)>, first: f64) -> Vec<(f64, String)> {
+    let reach = |label: &str| label.chars().count() as f64 * 3.5 + 3.0;
+    let (mut all, rest): (Vec<_>, Vec<_>) =
+        ticks.into_iter().partition(|(value, _)| (value - first).abs() < 1e-9);
+    all.extend(rest);
+    let mut kept: Vec<(f64, String)> = Vec::new();
+    for (value, label) in all {
+        let is_free = kept.iter().all(|(other, text)| {
+            (axis.at(*other) - axis.at(value)).abs() >= reach(text) + reach(&label)
+        });
+        if is_free {
+            kept.push((value, label));
+        }
+    }
+    kept
+}
+
 /// The class of a side's shapes.
 pub fn side(side: usize) -> &'static str {
     if side == 0 { "before" } else { "after" }
@@ -197,6 +228,14 @@ mod tests {
             assert!(Axis::linear([low, high], [0.0, 1.0]).ticks(5).len() <= MOST);
             assert!(Axis::log([low, high], [0.0, 1.0]).ticks(5).len() <= MOST);
         }
+    }
+
+    #[test]
+    fn labels_do_not_overlap() {
+        let axis = Axis::linear([0.0, 10.0], [0.0, 100.0]);
+        let ticks = [0.0, 2.0, 5.0, 7.0, 10.0].map(|value| (value, "long text".to_owned()));
+        let kept = spaced(&axis, ticks.to_vec(), 10.0);
+        assert_eq!(kept.iter().map(|(value, _)| *value).collect::<Vec<_>>(), [10.0, 0.0]);
     }
 
     #[test]
