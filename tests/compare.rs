@@ -72,7 +72,7 @@ fn number(row: &Json, column: &str) -> f64 {
 }
 
 #[test]
-fn cm13_the_worked_example_has_its_printed_digits() {
+fn cm1_cm13_the_worked_example_has_its_printed_digits() {
     let place = Place::new();
     by_hand(&place);
     let rows = rows(&compare(&place, &["./old", "--with", "./new", "-F", "json"]));
@@ -119,7 +119,7 @@ fn cm22_the_text_has_the_line_that_changed_and_says_how_sure_the_rest_is() {
 }
 
 #[test]
-fn cm2_traces_databases_folders_patterns_archives_tables_and_values_give_equal_rows() {
+fn cm2_cm23_traces_databases_folders_patterns_archives_tables_and_values_give_equal_rows() {
     let place = Place::new();
     by_hand(&place);
     let path = |name: &str| place.path(name).to_str().unwrap().to_owned();

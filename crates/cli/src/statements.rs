@@ -131,7 +131,6 @@ pub fn rows_of(
 ) -> anyhow::Result<()> {
     let parameters = Parameters::default();
     let count = script.statements.len();
-    let mut nothing = |_: Step<'_>| Ok(());
     for (index, part) in script.statements.iter().enumerate() {
         let place = match count {
             1 => String::new(),
@@ -139,9 +138,10 @@ pub fn rows_of(
         };
         let part = Part { sql: part.sql, place: &place, title: None };
         let is_last = index + 1 == count;
-        let each = if is_last { &mut *each } else { &mut nothing };
-        let has_rows = step_through(database, part, &parameters, each)?;
-        ensure!(has_rows || !is_last, "{place}the last statement has no rows");
+        match is_last {
+            true => step_through(database, part, &parameters, Rows::Needed(each))?,
+            false => step_through(database, part, &parameters, Rows::Ignored)?,
+        }
     }
     ensure!(count > 0, "there is no statement");
     Ok(())
@@ -154,33 +154,48 @@ pub fn tracks_of(
     script: &Script<'_>,
     each: &mut dyn FnMut(&str, Step<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let parameters = Parameters::of(script, &[])?;
+    let mut parameters = Parameters::of(script, &[])?;
+    parameters.resolve(database)?;
+    // Another script may make tables of the same names.
+    database.execute_batch("SAVEPOINT tracks")?;
     for (index, part) in script.statements.iter().enumerate() {
         for track in &part.tracks {
             let place = format!("the track {}: ", track.name);
             let part = Part { sql: track.sql, place: &place, title: None };
-            step_through(database, part, &parameters, &mut |step| each(track.name, step))?;
+            let mut each = |step: Step<'_>| each(track.name, step);
+            step_through(database, part, &parameters, Rows::Needed(&mut each))?;
         }
         let place = format!("{}: ", script::place(index, part.title.as_deref()));
         // The lists of a report are no tables that a track could read.
         if part.title.is_none() {
             let part = Part { sql: part.sql, place: &place, title: None };
-            step_through(database, part, &parameters, &mut |_| Ok(()))?;
+            step_through(database, part, &parameters, Rows::Ignored)?;
         }
     }
+    database.execute_batch("ROLLBACK TO tracks; RELEASE tracks")?;
     Ok(())
 }
 
-/// Runs a statement, gives its rows to `each`, and returns whether it can have any.
+/// The receiver of a statement's rows.
+enum Rows<'e> {
+    Ignored,
+    Needed(&'e mut dyn FnMut(Step<'_>) -> anyhow::Result<()>),
+}
+
+/// Runs a statement. One whose rows are needed, and that can have none, is refused before it runs.
 fn step_through(
     database: &Database,
     Part { sql, place, .. }: Part<'_>,
     parameters: &Parameters,
-    each: &mut dyn FnMut(Step<'_>) -> anyhow::Result<()>,
-) -> anyhow::Result<bool> {
+    mut each: Rows<'_>,
+) -> anyhow::Result<()> {
+    let no_rows = || anyhow!("{place}the last statement has no rows");
     let form = dialect::form(database, sql, place, parameters)?;
     if matches!(form, Form::Ran) {
-        return Ok(false);
+        return match each {
+            Rows::Ignored => Ok(()),
+            Rows::Needed(_) => Err(no_rows()),
+        };
     }
     let describe = |error| failure(database, &form, &error, sql, place);
     let mut statement = database.prepare(form.text(sql)).map_err(describe)?;
@@ -188,19 +203,24 @@ fn step_through(
         .bind(&mut statement)
         .map_err(|error| anyhow!("{place}{error:#}\n{}", excerpt(sql, None)))?;
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    if !columns.is_empty() {
+    if let Rows::Needed(each) = &mut each {
+        if columns.is_empty() {
+            return Err(no_rows());
+        }
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         each(Step::Columns(&columns))?;
     }
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next().map_err(describe)? {
-        let values = (0..columns.len())
-            .map(|index| row.get_ref(index))
-            .collect::<rusqlite::Result<Vec<_>>>()
-            .map_err(describe)?;
-        each(Step::Row(&values))?;
+        if let Rows::Needed(each) = &mut each {
+            let values = (0..columns.len())
+                .map(|index| row.get_ref(index))
+                .collect::<rusqlite::Result<Vec<_>>>()
+                .map_err(describe)?;
+            each(Step::Row(&values))?;
+        }
     }
-    Ok(!columns.is_empty())
+    Ok(())
 }
 
 fn run_all(

@@ -178,6 +178,9 @@ fn other(conn: &Connection, measured: &mut Measured) -> Result<(), MeasureError>
             (Some(family), _) => {
                 let Some(stat) = Stat::parse(&stat) else { continue };
                 let value = Value { sure: value, all: row.get(5)? };
+                if value == Value::default() {
+                    continue;
+                }
                 measured.values.push((Line { family, process, name }, stat, value));
             }
             (None, Some(_)) if name == "start" => measured.facts.start = row.get(4)?,

@@ -6,7 +6,7 @@ use super::cones::{BOTH, Point};
 use super::evidence::Evidence;
 use super::message::{Arrival, Direction, Message, Messages, PairClocks};
 use super::sample::{LIMITS, Limits, Plan, Solved};
-use super::tails::Tail;
+use super::tail::Tail;
 use crate::linear::{real, truncated};
 
 /// How messages relate two clocks. All offsets are θ: what B shows, minus a, when A shows a.

@@ -6,7 +6,7 @@ use super::rates;
 use super::steps;
 use super::stretch::Stretch;
 use super::suspects;
-use super::tails::Tail;
+use super::tail::Tail;
 
 /// What was found of violated messages before (rule AL13).
 #[derive(Debug, Clone, Default)]

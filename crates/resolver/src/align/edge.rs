@@ -1,7 +1,7 @@
 //! The relation of a pair of clocks, of messages or measured (rule AL17).
 
 use super::alignment::{Alignment, whole};
-use super::tails::Tail;
+use super::tail::Tail;
 
 #[derive(Debug, Clone)]
 pub(super) enum Relation {

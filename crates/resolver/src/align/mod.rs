@@ -60,6 +60,7 @@ mod sample;
 mod steps;
 mod stretch;
 mod suspects;
+mod tail;
 mod tails;
 mod verdict;
 mod violated;

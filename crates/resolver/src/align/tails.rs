@@ -12,60 +12,13 @@ use std::collections::BTreeMap;
 use super::cones::{BOTH, Point, Slopes};
 use super::course::{Course, LeftOut};
 use super::message::Direction;
+use super::tail::{ENDS, End, Tail};
 use super::violated::conflict;
 
 /// The messages of a side that are remembered at each end, of many.
 const KEPT: usize = 64;
 /// As many violated messages in a row are no chance if less probable.
 const CHANCE: f64 = 0.01;
-
-/// A time beyond which a clock may have been set.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Tail {
-    pub from: f64,
-    end: End,
-    /// By how much θ may be lower, and higher.
-    down: f64,
-    up: f64,
-}
-
-/// An end of the messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    First,
-    Last,
-}
-
-const ENDS: [End; 2] = [End::First, End::Last];
-
-impl End {
-    /// The time from the other end on.
-    fn order(self, t: f64) -> f64 {
-        match self {
-            End::First => -t,
-            End::Last => t,
-        }
-    }
-}
-
-impl Tail {
-    pub fn holds(&self, x: f64) -> bool {
-        self.end.order(x) > self.end.order(self.from)
-    }
-
-    /// The times between which the interval gets longer.
-    pub fn times(&self) -> [f64; 2] {
-        match self.end {
-            End::First => [self.from - 1.0, self.from],
-            End::Last => [self.from, self.from + 1.0],
-        }
-    }
-
-    /// The bounds with those of the time behind the step.
-    pub fn widened(&self, (lo, hi): (f64, f64)) -> (f64, f64) {
-        (lo - self.down, hi + self.up)
-    }
-}
 
 /// The first and the last of some messages of a side, and the place in the order of each end from which on they are kept.
 #[derive(Debug, Clone, Default)]
