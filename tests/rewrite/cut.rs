@@ -140,18 +140,21 @@ fn ct1_ct6_rw10_windows_of_every_recorded_trace_are_imported_alike() {
 /// A generator of random traces.
 type Generator = fn(u64) -> Vec<Message>;
 
-/// The generators, and the least share of their windows without a difference, in percent.
+/// The generators, and the least share of their windows without a difference, in percent, of very many traces. The rest
+/// breaks rules in ways of which each is rare: a CPU's switches in both encodings before its buffer began, queues of
+/// GPUs whose names change, keys of slices that begin twice.
 const GENERATORS: [(&str, Generator, usize); 7] = [
     ("threads", generate::trace, 94),
-    ("events", generate_events::trace, 94),
+    ("events", generate_events::trace, 96),
     ("generic", generate_generic::trace, 98),
-    ("gpu", generate_gpu::sound_trace, 94),
-    ("kernel", kernel_generate::trace, 94),
+    ("gpu", generate_gpu::sound_trace, 95),
+    ("kernel", kernel_generate::trace, 92),
     ("frames", frame_generate::trace, 94),
     ("profiles", profile_generate::trace, 98),
 ];
 
-fn check_random(seeds: std::ops::Range<u64>) {
+/// Checks windows of random traces. Each has to be cut alike, or the share of its generator.
+fn check_random(seeds: std::ops::Range<u64>, is_each: bool) {
     for (name, trace, least) in GENERATORS {
         let (mut wrong, mut windows) = (Vec::new(), 0);
         for seed in seeds.clone() {
@@ -162,6 +165,7 @@ fn check_random(seeds: std::ops::Range<u64>) {
         }
         let is_other = |found: &&String| found.contains("CT6") || found.contains("RW10");
         assert_eq!(wrong.iter().find(is_other), None);
+        let least = if is_each { 100 } else { least };
         let alike = 100 * (windows - wrong.len()) / windows;
         assert!(alike >= least, "{name}: {alike} %\n{}", wrong.join("\n"));
     }
@@ -169,13 +173,13 @@ fn check_random(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn ct1_ct6_rw10_windows_of_random_traces_are_imported_alike() {
-    check_random(0..8);
+    check_random(0..8, true);
 }
 
 #[test]
 #[ignore = "heavy"]
-fn ct1_ct6_rw10_windows_of_very_many_random_traces_are_imported_alike() {
-    check_random(0..500);
+fn ct1_ct6_rw10_windows_of_very_many_random_traces_are_mostly_imported_alike() {
+    check_random(0..500, false);
 }
 
 #[test]

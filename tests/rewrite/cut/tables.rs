@@ -169,7 +169,10 @@ const SEVERAL: [(&str, &str); 7] = [
           (SELECT g.value FROM slice_record AS s LEFT JOIN string AS g ON g.id = s.name
            WHERE s.track_id = k.id ORDER BY s.ts, s.id LIMIT 1), '')
         UNION
-        SELECT DISTINCT type, 0 FROM track_record WHERE type GLOB '*state_track_event' AND coalesce(name, '') = ''"),
+        SELECT DISTINCT k.type, 0 FROM track_record AS k
+        WHERE k.type GLOB '*state_track_event' AND coalesce(k.name, '') <> coalesce(
+          (SELECT g.value FROM state_record AS s LEFT JOIN string AS g ON g.id = s.value
+           WHERE s.track_id = k.id ORDER BY s.ts, s.id LIMIT 1), '')"),
     ("a_several_processes (machine, pid)", "
         SELECT coalesce(m.raw_id, m.id), pid FROM process_record AS p JOIN machine AS m ON m.id = p.machine_id
         GROUP BY 1, 2 HAVING count(*) > 1"),
@@ -272,7 +275,7 @@ pub fn differences(a: &Connection, b: &Connection, window: Window) -> Vec<String
             }
             // The step may be at the end.
             "flow" => missing.retain(|row| !row.contains("not ended")),
-            "counter" => missing.retain(|row| !is_below_merged(row)),
+            "counter" | "state" => missing.retain(|row| !is_below_merged(row)),
             // Values from before the window may be more than the last ones.
             "last value" => {
                 extra.clear();

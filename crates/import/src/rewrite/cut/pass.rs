@@ -95,8 +95,8 @@ pub(super) struct Pass<'a> {
     output: &'a mut Output,
     sequences: FxHashMap<(u32, u32), Sequence>,
     incremental: Incremental,
-    /// The counters of GPUs of machines whose last value is about the time until the next one.
-    gpu_counters: FxHashSet<(i64, u64)>,
+    /// The counters of machines' GPUs, with the descriptor that their packet names, whose last value is about the time until the next one.
+    gpu_counters: FxHashSet<(i64, Option<u64>, u64)>,
     /// The CPUs that have had a bundle.
     cpus: FxHashSet<(u32, u64)>,
     machines: FxHashMap<i64, Machine>,
@@ -409,14 +409,15 @@ impl<'a> Pass<'a> {
                 || one.float(gpu_counter::DOUBLE_VALUE).is_some()
         };
         let ids = Message(payload).each(gpu_counter_event::COUNTERS).map(Message);
-        let ids = ids.filter(has_value);
-        let ids = ids.map(|one| (machine, one.number(gpu_counter::COUNTER_ID).unwrap_or(0)));
+        let ids = ids.filter(has_value).filter_map(|one| one.number(gpu_counter::COUNTER_ID));
+        let described = Message(payload).number(gpu_counter_event::COUNTER_DESCRIPTOR_IID);
+        let ids = ids.map(|id| (machine, described, id));
         match time {
             Some(time) if time < self.window.to => {
                 self.gpu_counters.extend(ids);
                 false
             }
-            Some(_) => ids.fold(false, |closes, id| self.gpu_counters.remove(&id) || closes),
+            Some(_) => ids.filter(|id| self.gpu_counters.remove(id)).count() > 0,
             None => false,
         }
     }
