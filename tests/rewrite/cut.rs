@@ -144,12 +144,12 @@ type Generator = fn(u64) -> Vec<Message>;
 /// breaks rules in ways of which each is rare: a CPU's switches in both encodings before its buffer began, queues of
 /// GPUs whose names change, keys of slices that begin twice.
 const GENERATORS: [(&str, Generator, usize); 7] = [
-    ("threads", generate::trace, 94),
-    ("events", generate_events::trace, 96),
-    ("generic", generate_generic::trace, 98),
-    ("gpu", generate_gpu::sound_trace, 95),
-    ("kernel", kernel_generate::trace, 92),
-    ("frames", frame_generate::trace, 94),
+    ("threads", generate::trace, 92),
+    ("events", generate_events::trace, 91),
+    ("generic", generate_generic::trace, 97),
+    ("gpu", generate_gpu::sound_trace, 94),
+    ("kernel", kernel_generate::trace, 91),
+    ("frames", frame_generate::trace, 90),
     ("profiles", profile_generate::trace, 98),
 ];
 
