@@ -244,8 +244,8 @@ readers! {
     GenericTaskState: Observed<_> = GENERIC_KERNEL_TASK_STATE_EVENT => ByTime,
     GenericCpuFrequency: Observed<_> = GENERIC_KERNEL_CPU_FREQ_EVENT => ByTime,
     CpuPerUidData: Observed<_> = CPU_PER_UID_DATA => ByTime,
-    GenericTaskRename: Observed<_> = GENERIC_KERNEL_TASK_RENAME_EVENT => Always,
-    GenericProcessTree: Observed<_> = GENERIC_KERNEL_PROCESS_TREE => Always,
+    GenericTaskRename: Observed<_> = GENERIC_KERNEL_TASK_RENAME_EVENT => ByTime,
+    GenericProcessTree: Observed<_> = GENERIC_KERNEL_PROCESS_TREE => ByTime,
     GpuInfo: Observed<_> = GPU_INFO => Always,
     GenericGpuFrequency: Observed<_> = GENERIC_GPU_FREQUENCY_EVENT => ByTime,
     StackSample: Profiled<_> = STACK_SAMPLE => ByTime,
@@ -307,7 +307,7 @@ mod tests {
         // To add a reader here, say in docs/rules/rewrite.md what a window does with its packets.
         assert_eq!(
             special.collect::<Vec<_>>().join(" "),
-            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent EnergyBreakdown EntityStateResidency GenericTaskRename GenericProcessTree GpuInfo RemoteClockSync"
+            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync"
         );
     }
 }

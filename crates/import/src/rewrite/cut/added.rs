@@ -1,9 +1,11 @@
 //! The packets that a cut adds: who lived when the window begins and ends, and the origin of the trace (rules CT2p, CT4).
 
 use timebase_schema::fields::{
-    process_tree, process_tree_process as process, process_tree_thread as thread, trace_attributes,
-    trace_attributes_attribute as attribute, trace_packet as packet,
-    tracing_service_event as service,
+    generic_kernel_process_tree, generic_kernel_process_tree_process as generic_process,
+    generic_kernel_process_tree_thread as generic_thread,
+    generic_kernel_task_rename_event as rename, process_tree, process_tree_process as process,
+    process_tree_thread as thread, trace_attributes, trace_attributes_attribute as attribute,
+    trace_packet as packet, tracing_service_event as service,
 };
 
 use crate::message::Message;
@@ -44,8 +46,67 @@ impl Stamp {
         out
     }
 
-    /// The processes and threads of a machine.
-    pub fn tree(&self, ts: i64, living: &Living, has_boot_time: bool) -> Vec<u8> {
+    /// The processes and threads of a machine, as its kernel describes them.
+    pub fn trees(&self, ts: i64, living: &Living, has_boot_time: bool) -> Vec<Vec<u8>> {
+        match living.is_generic {
+            true => self.generic(ts, living),
+            false => vec![self.tree(ts, living, has_boot_time)],
+        }
+    }
+
+    /// The same in packets of a kernel that is not Linux (rule GK5).
+    fn generic(&self, ts: i64, living: &Living) -> Vec<Vec<u8>> {
+        let mut tree = Vec::new();
+        let mut room = Vec::new();
+        for one in &living.processes {
+            let Some(name) = &one.name else {
+                continue;
+            };
+            room.clear();
+            put_number(&mut room, generic_process::PID, one.pid as u64);
+            put_number(&mut room, generic_process::PPID, one.parent as u64);
+            // The name ends before the first blank.
+            let cmdline =
+                one.cmdline.as_ref().filter(|cmdline| cmdline.split(' ').next() == Some(name));
+            put_bytes(&mut room, generic_process::CMDLINE, cmdline.unwrap_or(name).as_bytes());
+            put_bytes(&mut tree, generic_kernel_process_tree::PROCESSES, &room);
+        }
+        let mut packets = Vec::new();
+        let mut rename = |tid: i64, name: Option<&String>| {
+            let mut message = Vec::new();
+            put_number(&mut message, rename::TID, tid as u64);
+            if let Some(name) = name {
+                put_bytes(&mut message, rename::COMM, name.as_bytes());
+            }
+            packets.push(self.packet(Some(ts), packet::GENERIC_KERNEL_TASK_RENAME_EVENT, &message));
+        };
+        // A tree cuts a name before its first blank.
+        let whole = living.processes.iter().filter_map(|one| Some((one.pid, one.name.as_ref()?)));
+        whole
+            .filter(|(_, name)| name.contains(' '))
+            .for_each(|(pid, name)| rename(pid, Some(name)));
+        for one in &living.threads {
+            room.clear();
+            let Some(pid) = one.pid else {
+                rename(one.tid, one.name.as_ref());
+                continue;
+            };
+            put_number(&mut room, generic_thread::TID, one.tid as u64);
+            put_number(&mut room, generic_thread::PID, pid as u64);
+            if let Some(name) = &one.name {
+                put_bytes(&mut room, generic_thread::COMM, name.as_bytes());
+            }
+            put_number(&mut room, generic_thread::IS_MAIN_THREAD, one.is_main.into());
+            put_number(&mut room, generic_thread::IS_IDLE, one.is_idle.into());
+            put_bytes(&mut tree, generic_kernel_process_tree::THREADS, &room);
+        }
+        if !tree.is_empty() {
+            packets.insert(0, self.packet(Some(ts), packet::GENERIC_KERNEL_PROCESS_TREE, &tree));
+        }
+        packets
+    }
+
+    fn tree(&self, ts: i64, living: &Living, has_boot_time: bool) -> Vec<u8> {
         let mut tree = Vec::new();
         let mut room = Vec::new();
         for one in &living.processes {
@@ -56,9 +117,12 @@ impl Stamp {
             }
         }
         for one in &living.threads {
+            let Some(pid) = one.pid else {
+                continue;
+            };
             room.clear();
             put_number(&mut room, thread::TID, one.tid as u64);
-            put_number(&mut room, thread::TGID, one.pid as u64);
+            put_number(&mut room, thread::TGID, pid as u64);
             if let Some(name) = &one.name {
                 put_bytes(&mut room, thread::NAME, name.as_bytes());
             }

@@ -106,6 +106,9 @@ impl Bundle<'_> {
     fn kept(&self, events: &mut Events) -> Kept {
         let mut out = Vec::with_capacity(self.payload.len());
         let mut describes = self.stays;
+        if Message(self.payload).number(field::FTRACE_CLOCK).is_some() {
+            return self.unresolved();
+        }
         let compact: Vec<&[u8]> = Message(self.payload).each(field::COMPACT_SCHED).collect();
         let compact = Compact::of(&compact);
         let columns = compact.map(|compact| self.compact(&compact, events));
@@ -143,16 +146,50 @@ impl Bundle<'_> {
         Kept::Some(out)
     }
 
+    /// Only a bundle whose events have no known times names a clock. What it has of other times is not known either.
+    fn unresolved(&self) -> Kept {
+        const TIMED: [u32; 8] = [
+            field::EVENT,
+            field::COMPACT_SCHED,
+            field::LOST_EVENTS,
+            field::FTRACE_CLOCK,
+            field::FTRACE_TIMESTAMP,
+            field::BOOT_TIMESTAMP,
+            field::LAST_READ_EVENT_TIMESTAMP,
+            field::PREVIOUS_BUNDLE_END_TIMESTAMP,
+        ];
+        let mut out = Vec::new();
+        let mut describes = self.stays;
+        for (number, _, bytes) in fields(self.payload) {
+            describes |= number == field::GENERIC_EVENT_DESCRIPTORS;
+            if !TIMED.contains(&number) {
+                out.extend_from_slice(bytes);
+            }
+        }
+        if describes { Kept::Some(out) } else { Kept::None }
+    }
+
+    /// The last plain switch of a time, by the place of its bytes.
+    fn last_switch(&self, timestamp: u64) -> Option<*const u8> {
+        let is_one = |one: &&[u8]| {
+            let message = Message(one);
+            message.number(event::TIMESTAMP) == Some(timestamp)
+                && message.bytes(event::SCHED_SWITCH).is_some()
+        };
+        let last = Message(self.payload).each(field::EVENT).filter(is_one).last();
+        last.map(<[u8]>::as_ptr)
+    }
+
     fn ts(&self, timestamp: u64) -> i64 {
         (timestamp as i64).wrapping_add(self.offset)
     }
 
-    fn fate(&self, timestamp: u64, fits: impl Fn(&Kernel) -> bool) -> Fate<'_> {
+    fn fate(&self, timestamp: u64, fits: impl Fn(&KernelEvent) -> bool) -> Fate<'_> {
         let ts = self.ts(timestamp);
         if self.window.contains(ts) {
             return Fate::Stays;
         }
-        let carried = self.carried.iter().find(|event| event.ts == ts && fits(&event.kind));
+        let carried = self.carried.iter().find(|event| event.ts == ts && fits(event));
         carried.map_or(Fate::Goes, |event| Fate::Carried(&event.kind))
     }
 
@@ -163,14 +200,20 @@ impl Bundle<'_> {
             events.dropped += 1;
             return;
         };
-        let fate = self.fate(timestamp, |kind| is_such(message, kind));
+        let is_last = |timestamp| self.last_switch(timestamp) == Some(one.as_ptr());
+        let tid = message.number(event::PID).map(|tid| i64::from(tid as u32));
+        let fate = self.fate(timestamp, |carried| {
+            is_such(message, &carried.kind)
+                && (carried.tid.is_none() || carried.tid == tid)
+                && (!matches!(carried.kind, Kernel::Switch { .. }) || is_last(timestamp))
+        });
         events.count(timestamp, !matches!(fate, Fate::Goes));
         if !matches!(fate, Fate::Goes) {
             events.plain_until(timestamp, out);
         }
         match fate {
             Fate::Goes => {}
-            Fate::Carried(Kernel::Switch { prev: None, .. })
+            Fate::Carried(Kernel::Switch { prev: None, is_first: false })
                 if let Some(changed) = without_prev(message) =>
             {
                 events.changed += 1;
@@ -184,7 +227,13 @@ impl Bundle<'_> {
     fn compact(&self, compact: &Compact<'_>, events: &mut Events) -> Vec<u8> {
         let mut kept = [Vec::new(), Vec::new()];
         for (row, &timestamp) in compact.switches[0].iter().enumerate() {
-            let fate = self.fate(timestamp, |kind| matches!(kind, Kernel::Switch { .. }));
+            // Of switches of one time, the last one counts; plain ones follow compact ones (rule O3).
+            let is_last = || {
+                compact.switches[0].get(row + 1) != Some(&timestamp)
+                    && self.last_switch(timestamp).is_none()
+            };
+            let fate = self
+                .fate(timestamp, |event| matches!(event.kind, Kernel::Switch { .. }) && is_last());
             events.count(timestamp, !matches!(fate, Fate::Goes));
             match fate {
                 Fate::Goes => {}
@@ -198,7 +247,7 @@ impl Bundle<'_> {
         }
         for (row, &timestamp) in compact.wakings[0].iter().enumerate() {
             let pid = compact.wakings[1].get(row).copied();
-            let fits = |kind: &Kernel| matches!(kind, Kernel::Waking { wakee, .. } if pid.map(|pid| pid as u32) == Some(*wakee));
+            let fits = |event: &KernelEvent| matches!(event.kind, Kernel::Waking { wakee, .. } if pid.map(|pid| pid as u32) == Some(wakee));
             let fate = self.fate(timestamp, fits);
             events.count(timestamp, !matches!(fate, Fate::Goes));
             match fate {
@@ -234,6 +283,11 @@ fn is_such(message: Message<'_>, kind: &Kernel) -> bool {
             !has(event::SCHED_SWITCH)
                 && !has(event::SCHED_WAKING)
                 && !matches!(printed(), Some(b'C' | b'E'))
+        }
+        Kernel::End => {
+            !has(event::SCHED_SWITCH)
+                && !has(event::SCHED_WAKING)
+                && !matches!(printed(), Some(b'B' | b'C'))
         }
         Kernel::Counter => {
             !has(event::SCHED_SWITCH)

@@ -176,8 +176,19 @@ impl Reading<'_> {
         let mut statement = self.conn.prepare(sql)?;
         let mut rows = statement.query([first])?;
         let mut differences = self.conn.prepare(DIFFERENCES)?;
-        let rows_of_events = differences.query([])?;
-        let mut offsets = Differences { rows: rows_of_events, next: None, has_more: true };
+        let mut offsets = OfPackets::new(differences.query([])?);
+        let mut of_lines = self.conn.prepare(LINES)?;
+        let window = (self.job.window.from, self.job.window.to);
+        let mut lines = OfPackets::new(of_lines.query(window)?);
+        if self.has_counters()? {
+            let mut input = files.inputs.open_ahead(id)?;
+            Packets::new(&mut input.reader).for_each(|found| {
+                if let Found::Packet(packet) = found {
+                    pass.descriptor(packet.header);
+                }
+                ControlFlow::Continue(Payload::Sound)
+            });
+        }
         let mut input = files.inputs.open_ahead(id)?;
         let mut failed = None;
         Packets::new(&mut input.reader).for_each(|found| {
@@ -190,8 +201,9 @@ impl Reading<'_> {
                 };
                 let (id, common): (i64, i64) = (row.get(0)?, row.get(2)?);
                 let machine = machines.get(&common).copied().unwrap_or(0);
-                let offset = offsets.of_packet(id)?;
-                let placed = Placed { id, ts: row.get(1)?, machine, offset };
+                let offset = offsets.of_packet(id)?.unwrap_or(0);
+                let has_lines = lines.of_packet(id)?.is_some();
+                let placed = Placed { id, ts: row.get(1)?, machine, offset, has_lines };
                 Ok(pass.packet(packet, placed)?)
             };
             match next() {
@@ -216,6 +228,13 @@ impl Reading<'_> {
         Ok(())
     }
 
+    /// Whether descriptors can say that values of counters are increments.
+    fn has_counters(&self) -> rusqlite::Result<bool> {
+        let sql =
+            "SELECT EXISTS (SELECT 1 FROM track_record WHERE type GLOB '*counter_track_event')";
+        self.conn.query_row(sql, [], |row| row.get(0))
+    }
+
     /// Whether trace time is BOOTTIME.
     fn has_boot_time(&self) -> rusqlite::Result<bool> {
         let sql = "SELECT NOT EXISTS (SELECT 1 FROM fact WHERE name = 'trace_time_clock_id' AND value <> 6)";
@@ -223,19 +242,28 @@ impl Reading<'_> {
     }
 }
 
-/// The differences of trace time to the readings of kernel events, in the order of packets.
-struct Differences<'a> {
+/// Values of packets, in the order of packets.
+struct OfPackets<'a> {
     rows: rusqlite::Rows<'a>,
     next: Option<(i64, i64)>,
     has_more: bool,
 }
 
+/// The differences of trace time to the readings of kernel events.
 const DIFFERENCES: &str = "SELECT packet_id, ts - timestamp FROM ftrace_record
     WHERE timestamp IS NOT NULL AND ts IS NOT NULL ORDER BY id";
 
-impl Differences<'_> {
-    /// The difference in a bundle. The caller asks for ever later ones.
-    fn of_packet(&mut self, id: i64) -> rusqlite::Result<i64> {
+/// The packets with lines of logs in the window.
+const LINES: &str = "SELECT DISTINCT packet_id, 0 FROM android_log_record
+    WHERE ts >= ?1 AND ts < ?2 ORDER BY packet_id";
+
+impl<'a> OfPackets<'a> {
+    fn new(rows: rusqlite::Rows<'a>) -> OfPackets<'a> {
+        OfPackets { rows, next: None, has_more: true }
+    }
+
+    /// The first value of a packet. The caller asks for ever later ones.
+    fn of_packet(&mut self, id: i64) -> rusqlite::Result<Option<i64>> {
         while self.has_more && self.next.is_none_or(|(packet, _)| packet < id) {
             self.next = match self.rows.next()? {
                 Some(row) => Some((row.get(0)?, row.get(1)?)),
@@ -245,6 +273,6 @@ impl Differences<'_> {
                 }
             };
         }
-        Ok(self.next.filter(|(packet, _)| *packet == id).map_or(0, |(_, difference)| difference))
+        Ok(self.next.filter(|(packet, _)| *packet == id).map(|(_, value)| value))
     }
 }

@@ -3,8 +3,11 @@
 use std::io;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use timebase_resolver::ClockId;
 use timebase_schema::fields::{
-    ftrace_event_bundle as bundle, gpu_counter_event, interned_data, power_rails,
+    clock_snapshot, clock_snapshot_clock, ftrace_event_bundle as bundle,
+    generic_kernel_task_state_event as task_state, gpu_counter_event,
+    gpu_counter_event_gpu_counter as gpu_counter, interned_data, power_rails,
     power_rails_energy_data, profile_packet, streaming_profile_packet, trace_packet,
     vulkan_memory_event,
 };
@@ -15,13 +18,13 @@ use crate::message::Message;
 use crate::readers::{Windowed, fields, put_number, windowed};
 use crate::rewrite::cut::added::{Origin, SEQUENCE, Stamp, is_started, window_of};
 use crate::rewrite::cut::kernel::{Bundle, Kept};
-use crate::rewrite::cut::plan::{Carried, Plan};
+use crate::rewrite::cut::plan::{Carried, Plan, TaskState};
 use crate::rewrite::cut::sequences::{Pending, Spool};
 use crate::rewrite::cut::track_event::{
     Deltas, Incremental, Use, only_name, only_values, serves, without_flows,
 };
 use crate::rewrite::cut::window::Window;
-use crate::rewrite::header::{self, NewPayload, NewTime};
+use crate::rewrite::header::{self, NewClock, NewPayload, NewTime};
 use crate::rewrite::output::Output;
 
 /// Types without a reader that hold for the whole trace: lists of packages, and others that tools read.
@@ -30,6 +33,9 @@ const ALWAYS: [u32; 3] = [
     trace_packet::TRACE_PROVENANCE,
     trace_packet::RECOVERED_TRACE_INFO,
 ];
+
+/// The clock in packets.
+const BOOTTIME: u32 = ClockId::BOOTTIME.0;
 
 /// The counts of a pass.
 #[derive(Debug, Default)]
@@ -48,11 +54,22 @@ pub(super) struct Placed {
     pub machine: i64,
     /// The difference of trace time to the readings of its kernel events.
     pub offset: i64,
+    /// Whether it has lines of a log in the window.
+    pub has_lines: bool,
 }
+
+/// The interned data of stages of GPUs.
+const OF_STAGES: [u32; 3] = [
+    interned_data::EVENT_NAMES,
+    interned_data::GRAPHICS_CONTEXTS,
+    interned_data::GPU_SPECIFICATIONS,
+];
 
 /// The state of a packet sequence.
 #[derive(Debug, Default)]
 struct Sequence {
+    /// Whether a stage of a GPU was written.
+    has_stages: bool,
     pending: Pending,
     deltas: Deltas,
     /// Whether a packet behind the window was written that is about the time before it.
@@ -78,16 +95,20 @@ pub(super) struct Pass<'a> {
     output: &'a mut Output,
     sequences: FxHashMap<(u32, u32), Sequence>,
     incremental: Incremental,
+    /// The counters of machines' GPUs, with the descriptor that their packet names, whose last value is about the time until the next one.
+    gpu_counters: FxHashSet<(i64, Option<u64>, u64)>,
     /// The CPUs that have had a bundle.
     cpus: FxHashSet<(u32, u64)>,
     machines: FxHashMap<i64, Machine>,
-    /// Whether the file has had a snapshot of clocks.
-    has_snapshot: bool,
+    /// The machines that have had a snapshot from which on a packet need not name its clock (rule T2).
+    have_default_clock: FxHashSet<u32>,
+    /// The machine of the last packet.
+    machine: u32,
     /// The clock of the last packet with a time.
     stamp: Option<Stamp>,
     /// The greatest time so far (rule O2).
     seen: Option<i64>,
-    /// Whether the packets that an earlier cut added stay, because it cut out the same window.
+    /// Whether an earlier cut left nothing but this window (rule CT6).
     is_same_cut: bool,
     is_begun: bool,
     /// Whether trace time is BOOTTIME.
@@ -112,9 +133,11 @@ impl<'a> Pass<'a> {
             output,
             sequences: FxHashMap::default(),
             incremental: Incremental::default(),
+            gpu_counters: FxHashSet::default(),
             cpus: FxHashSet::default(),
             machines: FxHashMap::default(),
-            has_snapshot: false,
+            have_default_clock: FxHashSet::default(),
+            machine: 0,
             stamp: None,
             seen: None,
             is_same_cut: false,
@@ -129,6 +152,13 @@ impl<'a> Pass<'a> {
         Pass { has_boot_time, ..self }
     }
 
+    /// Reads a descriptor of a track before the pass, because descriptors hold for the whole trace (rule U1).
+    pub fn descriptor(&mut self, header: &Header<'_>) {
+        if let Some((PacketType::TRACK_DESCRIPTOR, payload)) = header.payload {
+            self.incremental.read(payload);
+        }
+    }
+
     /// Handles the next packet.
     pub fn packet(&mut self, packet: &Packet<'_>, placed: Placed) -> io::Result<()> {
         let header = packet.header;
@@ -136,20 +166,30 @@ impl<'a> Pass<'a> {
             self.origin(header)?;
         }
         self.counted.packets += 1;
-        if header.trusted_packet_sequence_id == SEQUENCE {
-            return self.added_before(packet);
+        if self.is_same_cut {
+            self.counted.written += 1;
+            return self.output.packet(packet.bytes);
         }
+        if header.trusted_packet_sequence_id == SEQUENCE {
+            // It is of an earlier cut.
+            return Ok(());
+        }
+        self.machine = header.machine_id;
         let time = self.time(header, &placed);
         self.begin(header, &placed, time)?;
         let key = (header.machine_id, header.trusted_packet_sequence_id);
-        self.has_snapshot |= header.packet_type() == Some(PacketType::CLOCK_SNAPSHOT);
-        let mut sequence = self.sequences.remove(&key).unwrap_or_default();
+        if header.payload.is_some_and(sets_default_clock) {
+            self.have_default_clock.insert(header.machine_id);
+        }
+        // A packet of no sequence is not of sequence 0.
+        let known = header.has_sequence.then(|| self.sequences.remove(&key)).flatten();
+        let mut sequence = known.unwrap_or_default();
         sequence.deltas.begin(header);
         let fate = self.fate(header, &placed, time, &mut sequence);
         let done = match fate {
             Fate::Goes => {
                 let done = sequence.pending.keep(header, &mut self.spool);
-                done.and_then(|()| self.symbols(header, time, &mut sequence))
+                done.and_then(|()| self.late_names(header, &mut sequence))
             }
             Fate::Stays => self.write(packet, None, &mut sequence, time),
             Fate::Is(payload) => self.write(packet, Some(&payload), &mut sequence, time),
@@ -162,6 +202,9 @@ impl<'a> Pass<'a> {
 
     /// Ends the file: writes the trees that no later packet had behind it.
     pub fn end(mut self) -> io::Result<Counted> {
+        if self.is_same_cut {
+            return Ok(self.counted);
+        }
         let mut machines: Vec<(i64, Machine)> =
             self.machines.iter().map(|(machine, known)| (*machine, *known)).collect();
         machines.sort_unstable_by_key(|(machine, _)| *machine);
@@ -171,9 +214,16 @@ impl<'a> Pass<'a> {
             self.trees(machine, &mut known, stamp, i64::MAX)?;
         }
         if !self.is_begun {
-            self.start(self.stamp.unwrap_or_default())?;
+            let clock = if self.has_default_clock(self.machine) { 0 } else { BOOTTIME };
+            let stamp = Stamp { offset: 0, clock, machine: self.machine };
+            self.start(self.stamp.unwrap_or(stamp))?;
         }
         Ok(self.counted)
+    }
+
+    /// Whether packets of a machine that name no clock have a known one.
+    fn has_default_clock(&self, machine: u32) -> bool {
+        self.have_default_clock.contains(&machine) || self.have_default_clock.contains(&0)
     }
 
     /// The time of a packet; the greatest one before it if it has none.
@@ -192,7 +242,7 @@ impl<'a> Pass<'a> {
             }
             (Some(ts), _) => Some(ts),
             (None, Some(_)) => None,
-            (None, None) => Some(self.seen.unwrap_or(i64::MIN)),
+            (None, None) => Some(self.seen.unwrap_or(0)),
         }
     }
 
@@ -204,7 +254,8 @@ impl<'a> Pass<'a> {
             // A clock of a sequence is no other sequence's.
             // Before the first snapshot, a clock that is not named is not known yet.
             (Some(ts), Some(timestamp))
-                if !(64..128).contains(&clock) && (clock != 0 || self.has_snapshot) =>
+                if !(64..128).contains(&clock)
+                    && (clock != 0 || self.has_default_clock(machine)) =>
             {
                 let offset = ts.saturating_sub(timestamp as i64);
                 self.stamp = Some(Stamp { offset, clock, machine });
@@ -220,7 +271,12 @@ impl<'a> Pass<'a> {
         let kind = header.packet_type();
         let has_threads = matches!(
             kind,
-            Some(PacketType::FTRACE_EVENTS | PacketType::PROCESS_TREE | PacketType::PROCESS_STATS)
+            Some(
+                PacketType::FTRACE_EVENTS
+                    | PacketType::PROCESS_TREE
+                    | PacketType::PROCESS_STATS
+                    | PacketType::GENERIC_KERNEL_TASK_STATE_EVENT
+            )
         );
         let known = self.machines.get(&placed.machine).copied();
         let new = || Machine { stamp: None, machine, is_begun: false, is_ended: false };
@@ -253,10 +309,7 @@ impl<'a> Pass<'a> {
     /// Writes the event at which a viewer begins.
     fn start(&mut self, stamp: Stamp) -> io::Result<()> {
         self.is_begun = true;
-        match self.is_same_cut {
-            true => Ok(()),
-            false => self.add(&stamp.started(self.window.from)),
-        }
+        self.add(&stamp.started(self.window.from))
     }
 
     fn trees(
@@ -274,8 +327,10 @@ impl<'a> Pass<'a> {
                 continue;
             }
             *done = true;
-            if let Some(living) = living.get(&machine).filter(|_| !self.is_same_cut) {
-                self.add(&stamp.tree(at, living, self.has_boot_time))?;
+            if let Some(living) = living.get(&machine) {
+                for tree in stamp.trees(at, living, self.has_boot_time) {
+                    self.add(&tree)?;
+                }
             }
         }
         Ok(())
@@ -285,14 +340,6 @@ impl<'a> Pass<'a> {
         self.counted.added += 1;
         self.counted.written += 1;
         self.output.packet(packet)
-    }
-
-    /// A packet that an earlier cut added.
-    fn added_before(&mut self, packet: &Packet<'_>) -> io::Result<()> {
-        match self.is_same_cut {
-            true => self.add(packet.bytes),
-            false => Ok(()),
-        }
     }
 
     fn fate(
@@ -307,28 +354,29 @@ impl<'a> Pass<'a> {
             // It only has state, which waits for the next packet.
             return if is_in { Fate::Stays } else { Fate::Goes };
         };
-        let carried = self.plan.packets.get(&placed.id).map_or(&[][..], Vec::as_slice);
-        // An earlier cut of the same window left nothing else.
-        let is_left = self.is_same_cut && time.is_some_and(|time| time < self.window.from);
+        let mut carried = self.plan.packets.get(&placed.id).map_or(&[][..], Vec::as_slice);
+        if header.timestamp.is_none()
+            && carried.is_empty()
+            && let Some(time) = time.filter(|time| *time < self.window.from)
+        {
+            carried = self.plan.untimed.get(&time).map_or(&[][..], Vec::as_slice);
+        }
         // Only track events are carried for a part of what they say.
-        let stays = is_in || is_left || !carried.is_empty();
+        let stays = is_in || !carried.is_empty();
         let by = |stays: bool| if stays { Fate::Stays } else { Fate::Goes };
         match windowed(kind) {
-            Some(Windowed::Always) => self.always(kind, payload),
-            Some(Windowed::Snapshot) => by(is_left || carried.contains(&Carried::Whole)),
+            Some(Windowed::Always) => by(kind != PacketType::SERVICE_EVENT || !is_started(payload)),
+            Some(Windowed::Snapshot) => by(stays),
             Some(Windowed::KernelEvents) => self.bundle(header, placed, payload),
-            Some(Windowed::TrackEvent) => {
-                self.track_event(payload, is_in || is_left, carried, sequence)
-            }
+            Some(Windowed::TrackEvent) => self.track_event(payload, is_in, carried, sequence),
             Some(Windowed::StreamedSamples) => {
                 self.samples(payload, stays || self.closes(time, sequence), sequence)
             }
             Some(Windowed::HeapDumps) => by(stays || self.closes_dump(payload, time, sequence)),
-            Some(Windowed::LogLines) => by(is_left || self.plan.lines.contains(&placed.id)),
+            Some(Windowed::LogLines) => by(placed.has_lines),
             Some(Windowed::Described(described)) => {
                 let closes = kind == PacketType::GPU_COUNTER_EVENT
-                    && Message(payload).each(gpu_counter_event::COUNTERS).next().is_some()
-                    && self.closes(time, sequence);
+                    && self.closes_counters(payload, time, placed.machine);
                 match stays || closes || has_rails_in(kind, payload, self.window) {
                     true => Fate::Stays,
                     false => described_only(payload, described),
@@ -338,7 +386,10 @@ impl<'a> Pass<'a> {
                 let own = Message(payload).number(vulkan_memory_event::TIMESTAMP);
                 let own =
                     own.and_then(|own| i64::try_from(own).ok()).filter(|_| self.has_boot_time);
-                by(is_left || own.map_or(stays, |own| self.window.contains(own)))
+                by(own.map_or(stays, |own| self.window.contains(own)))
+            }
+            Some(Windowed::ByTime) if kind == PacketType::GENERIC_KERNEL_TASK_STATE_EVENT => {
+                by(is_in || carried.iter().any(|carried| is_task_state(payload, *carried)))
             }
             Some(Windowed::ByTime) => by(stays),
             None => by(stays || ALWAYS.contains(&kind.0)),
@@ -351,6 +402,26 @@ impl<'a> Pass<'a> {
         is_behind && !std::mem::replace(&mut sequence.is_closed, true)
     }
 
+    /// Whether a packet is the first behind the window with a counter that has a value before.
+    fn closes_counters(&mut self, payload: &[u8], time: Option<i64>, machine: i64) -> bool {
+        let has_value = |one: &Message<'_>| {
+            one.number(gpu_counter::INT_VALUE).is_some()
+                || one.float(gpu_counter::DOUBLE_VALUE).is_some()
+        };
+        let ids = Message(payload).each(gpu_counter_event::COUNTERS).map(Message);
+        let ids = ids.filter(has_value).filter_map(|one| one.number(gpu_counter::COUNTER_ID));
+        let described = Message(payload).number(gpu_counter_event::COUNTER_DESCRIPTOR_IID);
+        let ids = ids.map(|id| (machine, described, id));
+        match time {
+            Some(time) if time < self.window.to => {
+                self.gpu_counters.extend(ids);
+                false
+            }
+            Some(_) => ids.filter(|id| self.gpu_counters.remove(id)).count() > 0,
+            None => false,
+        }
+    }
+
     /// Whether a packet is of the first dump that ends behind the window.
     fn closes_dump(&self, payload: &[u8], time: Option<i64>, sequence: &mut Sequence) -> bool {
         let is_behind = time.is_some_and(|time| time >= self.window.to);
@@ -361,21 +432,11 @@ impl<'a> Pass<'a> {
         closes
     }
 
-    fn always(&mut self, kind: PacketType, payload: &[u8]) -> Fate {
-        if kind == PacketType::TRACK_DESCRIPTOR {
-            self.incremental.read(payload);
-        }
-        let is_replaced = kind == PacketType::SERVICE_EVENT && is_started(payload);
-        if is_replaced { Fate::Goes } else { Fate::Stays }
-    }
-
     fn bundle(&mut self, header: &Header<'_>, placed: &Placed, payload: &[u8]) -> Fate {
         let carried = self.plan.events.get(&placed.id).map_or(&[][..], Vec::as_slice);
         let cpu = Message(payload).number(bundle::CPU).unwrap_or(0);
         let stays = self.cpus.insert((header.machine_id, cpu));
-        // An earlier cut of the same window left no other events from before it.
-        let from = if self.is_same_cut { i64::MIN } else { self.window.from };
-        let (window, offset) = (Window { from, ..self.window }, placed.offset);
+        let (window, offset) = (self.window, placed.offset);
         let (kept, last) = (Bundle { payload, window, offset, carried, stays }).cut();
         self.seen = self.seen.max(last);
         match kept {
@@ -397,7 +458,7 @@ impl<'a> Pass<'a> {
             false => {
                 let uses = carried.iter().filter_map(|carried| match carried {
                     Carried::Event(wanted) => Some(*wanted),
-                    Carried::Whole => None,
+                    Carried::Whole | Carried::TaskState(_) => None,
                 });
                 let mut uses: Vec<Use> = uses.filter(|wanted| serves(payload, *wanted)).collect();
                 uses.sort_unstable_by_key(|wanted| match wanted {
@@ -448,19 +509,17 @@ impl<'a> Pass<'a> {
         Fate::Is(out)
     }
 
-    /// Names of the kernel's functions that a later packet of a sequence states (rule W4).
-    fn symbols(
-        &mut self,
-        header: &Header<'_>,
-        time: Option<i64>,
-        sequence: &mut Sequence,
-    ) -> io::Result<()> {
+    /// Names that a later packet of a sequence states for earlier ones: of the kernel's functions (rule W4), and of stages of
+    /// GPUs (rule GP1).
+    fn late_names(&mut self, header: &Header<'_>, sequence: &mut Sequence) -> io::Result<()> {
+        let has = |number: u32| {
+            let interned = header.interned_data.map(Message);
+            interned.is_some_and(|interned| interned.each(number).next().is_some())
+        };
         let has_symbols = matches!(header.packet_type(), None | Some(PacketType::FTRACE_EVENTS))
-            && header.interned_data.is_some_and(|interned| {
-                Message(interned).each(interned_data::KERNEL_SYMBOLS).next().is_some()
-            });
-        let is_behind = time.is_none_or(|time| time >= self.window.from);
-        if !has_symbols || !is_behind || !sequence.pending.has_written() {
+            && has(interned_data::KERNEL_SYMBOLS);
+        let has_names = has_symbols || sequence.has_stages && OF_STAGES.iter().any(|one| has(*one));
+        if !has_names || !sequence.pending.has_written() {
             return Ok(());
         }
         let (output, counted) = (&mut *self.output, &mut self.counted);
@@ -472,6 +531,26 @@ impl<'a> Pass<'a> {
         })
     }
 
+    /// A carried packet without a timestamp gets its time (rule O2), because the packets before it may be left out.
+    fn new_time(&self, header: &Header<'_>, time: Option<i64>) -> NewTime {
+        let kind = header.packet_type().and_then(windowed);
+        let has_no_time = matches!(
+            kind,
+            None | Some(Windowed::Always | Windowed::KernelEvents | Windowed::Snapshot)
+        );
+        let is_carried =
+            |time: &i64| *time < self.window.from && self.plan.untimed.contains_key(time);
+        match time.filter(is_carried) {
+            Some(time) if header.timestamp.is_none() && !has_no_time => {
+                let stamp = self.stamp.unwrap_or_default();
+                let clock =
+                    if stamp.clock == 0 { NewClock::Same } else { NewClock::Is(stamp.clock) };
+                NewTime { timestamp: u64::try_from(time.saturating_sub(stamp.offset)).ok(), clock }
+            }
+            _ => NewTime::SAME,
+        }
+    }
+
     fn write(
         &mut self,
         packet: &Packet<'_>,
@@ -480,6 +559,7 @@ impl<'a> Pass<'a> {
         time: Option<i64>,
     ) -> io::Result<()> {
         let header = packet.header;
+        let new_time = self.new_time(header, time);
         let (output, counted) = (&mut *self.output, &mut self.counted);
         if header.has_sequence {
             sequence.pending.state(header, &mut self.spool, |packet| {
@@ -490,16 +570,41 @@ impl<'a> Pass<'a> {
         }
         counted.written += 1;
         counted.carried += u64::from(time.is_some_and(|time| time < self.window.from));
-        match payload {
-            None => output.packet(packet.bytes),
-            Some(payload) => {
-                let mut bytes = Vec::with_capacity(packet.bytes.len());
-                let payload = NewPayload::Is(payload);
-                header::write(packet.bytes, header, NewTime::SAME, payload, &mut bytes);
-                output.packet(&bytes)
-            }
+        sequence.has_stages |= header.packet_type() == Some(PacketType::GPU_RENDER_STAGE_EVENT);
+        if payload.is_none() && new_time == NewTime::SAME {
+            return output.packet(packet.bytes);
         }
+        let mut bytes = Vec::with_capacity(packet.bytes.len());
+        let payload = payload.map_or(NewPayload::Same, NewPayload::Is);
+        header::write(packet.bytes, header, new_time, payload, &mut bytes);
+        output.packet(&bytes)
     }
+}
+
+/// Whether an event of a kernel that is not Linux is the carried one.
+fn is_task_state(event: &[u8], carried: Carried) -> bool {
+    let event = Message(event);
+    let of = |number: u32| event.number(number).unwrap_or(0) as i64;
+    match carried {
+        Carried::TaskState(TaskState { tid, state, cpu }) => {
+            of(task_state::TID) == tid
+                && of(task_state::STATE) == state
+                && cpu.is_none_or(|cpu| of(task_state::CPU) == cpu)
+        }
+        Carried::Whole | Carried::Event(_) => false,
+    }
+}
+
+/// Whether a payload is a snapshot after which packets need not name their clock.
+fn sets_default_clock((kind, payload): (PacketType, &[u8])) -> bool {
+    let snapshot = Message(payload);
+    let has_boottime = || {
+        let mut readings = snapshot.each(clock_snapshot::CLOCKS).map(Message);
+        let boottime = u64::from(BOOTTIME);
+        readings.any(|reading| reading.number(clock_snapshot_clock::CLOCK_ID) == Some(boottime))
+    };
+    kind == PacketType::CLOCK_SNAPSHOT
+        && (snapshot.number(clock_snapshot::PRIMARY_TRACE_CLOCK).is_some() || has_boottime())
 }
 
 /// A payload with only the fields that hold for the whole trace.

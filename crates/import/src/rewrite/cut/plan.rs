@@ -24,6 +24,16 @@ pub(super) enum Carried {
     /// It stays as it is.
     Whole,
     Event(Use),
+    TaskState(TaskState),
+}
+
+/// An event of a kernel that is not Linux (rule GK1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TaskState {
+    pub tid: i64,
+    pub state: i64,
+    /// The CPU, if the thread runs.
+    pub cpu: Option<i64>,
 }
 
 /// A kernel event that is carried over.
@@ -31,6 +41,8 @@ pub(super) enum Carried {
 pub(super) struct KernelEvent {
     pub ts: i64,
     pub kind: Kernel,
+    /// The thread that emitted it, if its row says so.
+    pub tid: Option<i64>,
 }
 
 /// The kinds of kernel events that are carried over.
@@ -47,6 +59,8 @@ pub(super) enum Kernel {
         waker: i64,
     },
     Slice,
+    /// The end of a slice.
+    End,
     Counter,
     /// An event of a queue, by its field in `FtraceEvent`.
     Named(u32),
@@ -64,9 +78,9 @@ pub(super) struct Prev {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub packets: BTreeMap<i64, Vec<Carried>>,
+    /// The same for packets without a timestamp, by their times (rule O2).
+    pub untimed: BTreeMap<i64, Vec<Carried>>,
     pub events: BTreeMap<i64, Vec<KernelEvent>>,
-    /// The packets with lines of logs in the window.
-    pub lines: BTreeSet<i64>,
     /// The processes and threads of each machine when the window begins, and when it ends.
     pub living: [BTreeMap<i64, Living>; 2],
 }
@@ -74,6 +88,8 @@ pub(super) struct Plan {
 /// The processes and threads of a machine at one time.
 #[derive(Debug, Default)]
 pub(super) struct Living {
+    /// Whether its kernel is not Linux.
+    pub is_generic: bool,
     pub processes: Vec<Process>,
     pub threads: Vec<Thread>,
 }
@@ -92,8 +108,10 @@ pub(super) struct Process {
 #[derive(Debug)]
 pub(super) struct Thread {
     pub tid: i64,
-    pub pid: i64,
+    pub pid: Option<i64>,
     pub name: Option<String>,
+    pub is_main: bool,
+    pub is_idle: bool,
 }
 
 /// Queues whose state is more than their open slice: the names of their tracks or slices, and their events.
@@ -139,6 +157,9 @@ const QUEUES: [(&str, &[(&str, u32)]); 4] = [
     ),
 ];
 
+/// The texts of states, in the order of their numbers from 1.
+const TASK_STATES: [&str; 7] = ["Created", "R", "Running", "S", "D", "T", "Z"];
+
 impl Plan {
     /// Asks a database.
     pub fn of(conn: &Connection, window: Window) -> rusqlite::Result<Plan> {
@@ -155,7 +176,6 @@ impl Plan {
         asked.heap_dumps(&mut plan)?;
         asked.switches(&mut plan)?;
         asked.wakings(&mut plan)?;
-        plan.lines = asked.lines()?;
         plan.living = [asked.living(window.from)?, asked.living(window.to)?];
         Ok(plan)
     }
@@ -167,8 +187,15 @@ impl Plan {
         }
     }
 
+    fn untimed(&mut self, ts: i64, carried: Carried) {
+        let known = self.untimed.entry(ts).or_default();
+        if !known.contains(&carried) {
+            known.push(carried);
+        }
+    }
+
     fn event(&mut self, packet: i64, ts: i64, kind: Kernel) {
-        self.events.entry(packet).or_default().push(KernelEvent { ts, kind });
+        self.events.entry(packet).or_default().push(KernelEvent { ts, kind, tid: None });
     }
 }
 
@@ -191,7 +218,7 @@ const OPEN_SLICES: &str = "
       SELECT s.parent_id FROM stack JOIN slice_record AS s ON s.id = stack.id WHERE s.parent_id IS NOT NULL
     )
     SELECT s.id, s.ts, s.dur, s.packet_id, s.track_id, k.type,
-           (SELECT value FROM string WHERE string.id = s.name)
+           (SELECT value FROM string WHERE string.id = s.name), (SELECT tid FROM thread_record AS t WHERE t.id = k.utid)
     FROM stack JOIN slice_record AS s ON s.id = stack.id JOIN track_record AS k ON k.id = s.track_id";
 
 /// The tracks of processes and threads that have ended, or whose numbers others have, when the window begins.
@@ -231,14 +258,15 @@ impl Asked<'_> {
     }
 
     fn slices(&self, plan: &mut Plan) -> rusqlite::Result<()> {
-        type Open = (i64, i64, i64, Option<i64>, i64, String, Option<String>);
+        type Open = (i64, i64, i64, Option<i64>, i64, String, Option<String>, Option<i64>);
         let from = named_params! {":from": self.window.from};
         let open: Vec<Open> = self.rows(OPEN_SLICES, from, |row| {
-            let name = (row.get(5)?, row.get(6)?);
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, name.0, name.1))
+            let (kind, name, tid) = (row.get(5)?, row.get(6)?, row.get(7)?);
+            let (ts, dur, packet) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok((row.get(0)?, ts, dur, packet, row.get(4)?, kind, name, tid))
         })?;
         let mut queues: BTreeMap<usize, i64> = BTreeMap::new();
-        for (id, ts, dur, packet, track, kind, name) in open {
+        for (id, ts, dur, packet, track, kind, name, tid) in open {
             if let Some(packet) = packet {
                 let has_flows = self.has_flows(id)?;
                 plan.packet(packet, Carried::Event(Use::Begin { has_flows }));
@@ -256,7 +284,10 @@ impl Asked<'_> {
                 *known = since.min(*known);
                 continue;
             }
-            self.kernel_events_at(ts, Kernel::Slice, plan)?;
+            self.kernel_events_at(ts, tid, Kernel::Slice, plan)?;
+            if dur >= 0 && ts + dur < self.window.from {
+                self.kernel_events_at(ts + dur, tid, Kernel::End, plan)?;
+            }
             self.others_at(ts, None, plan)?;
         }
         for (queue, since) in queues {
@@ -309,10 +340,17 @@ impl Asked<'_> {
         }
     }
 
-    fn kernel_events_at(&self, ts: i64, kind: Kernel, plan: &mut Plan) -> rusqlite::Result<()> {
+    fn kernel_events_at(
+        &self,
+        ts: i64,
+        tid: Option<i64>,
+        kind: Kernel,
+        plan: &mut Plan,
+    ) -> rusqlite::Result<()> {
         let sql = "SELECT DISTINCT packet_id FROM ftrace_record WHERE ts = ?1";
         for packet in self.rows(sql, [ts], |row| row.get(0))? {
-            plan.event(packet, ts, kind.clone());
+            let events = plan.events.entry(packet).or_default();
+            events.push(KernelEvent { ts, kind: kind.clone(), tid });
         }
         Ok(())
     }
@@ -327,6 +365,10 @@ impl Asked<'_> {
                 (true, None) => {}
                 (false, _) => plan.packet(packet, Carried::Whole),
             }
+        }
+        plan.untimed(ts, Carried::Whole);
+        if let Some(wanted) = events {
+            plan.untimed(ts, Carried::Event(wanted));
         }
         Ok(())
     }
@@ -366,14 +408,45 @@ impl Asked<'_> {
         for ts in self.rows(sql, named_params! {":from": self.window.from}, |row| row.get(0))? {
             self.others_at(ts, Some(Use::State), plan)?;
         }
-        // Generic kernel events make slices of the scheduler.
+        self.task_states(plan)
+    }
+
+    /// Carries the last states of threads, and of CPUs, of kernels that are not Linux.
+    fn task_states(&self, plan: &mut Plan) -> rusqlite::Result<()> {
         if !self.has_packets("generic_kernel_task_state_event")? {
             return Ok(());
         }
-        let sql = "SELECT DISTINCT ts FROM thread_state
-            WHERE ts < :from AND (dur = -1 OR ts + dur >= :from)";
-        for ts in self.rows(sql, named_params! {":from": self.window.from}, |row| row.get(0))? {
-            self.others_at(ts, None, plan)?;
+        let sql = "
+            SELECT s.ts, t.machine_id, t.tid, s.cpu,
+                   s.state
+            FROM thread_state AS s JOIN thread_record AS t ON t.id = s.utid
+            WHERE s.ts < :from AND s.state <> 'X'
+              AND (s.dur = -1 OR s.ts + s.dur >= :from
+                -- Between two events that it runs, it did not.
+                OR EXISTS (SELECT 1 FROM sched_record AS n WHERE n.utid = s.utid AND n.ts = s.ts + s.dur
+                           AND n.ts < :from AND (n.dur = -1 OR n.ts + n.dur >= :from)))
+            UNION
+            SELECT s.ts, t.machine_id, t.tid, s.ucpu & 4095, 'Running'
+            FROM sched_record AS s JOIN thread_record AS t ON t.id = s.utid
+            WHERE s.ts < :from AND (s.dur = -1 OR s.ts + s.dur >= :from)";
+        type Row = (i64, i64, i64, Option<i64>, String);
+        let from = named_params! {":from": self.window.from};
+        let states: Vec<Row> = self.rows(sql, from, |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        })?;
+        let sql =
+            "SELECT p.id FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id
+            WHERE p.ts = ?1 AND c.type = 'generic_kernel_task_state_event' AND c.machine_id = ?2";
+        for (ts, machine, tid, cpu, state) in states {
+            let Some(state) = TASK_STATES.iter().position(|known| *known == state) else {
+                continue;
+            };
+            let state = state as i64 + 1;
+            let carried = Carried::TaskState(TaskState { tid, state, cpu });
+            for packet in self.rows(sql, (ts, machine), |row| row.get(0))? {
+                plan.packet(packet, carried);
+            }
+            plan.untimed(ts, carried);
         }
         Ok(())
     }
@@ -389,7 +462,7 @@ impl Asked<'_> {
             self.rows(sql, from, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let times: BTreeSet<i64> = last.iter().filter_map(|(_, ts, _)| *ts).collect();
         for ts in times {
-            self.kernel_events_at(ts, Kernel::Counter, plan)?;
+            self.kernel_events_at(ts, None, Kernel::Counter, plan)?;
             self.others_at(ts, Some(Use::Values), plan)?;
         }
         // A disk's values are differences, so its next one needs the sample before it.
@@ -448,9 +521,8 @@ impl Asked<'_> {
             UNION
             SELECT min(packet_id) FROM snapshot WHERE has_boottime GROUP BY machine_id, trace_file_id
             UNION
-            SELECT packet_id FROM snapshot WHERE ts IS NULL OR ts >= ?1 AND ts < ?2";
-        let window = (self.window.from, self.window.to);
-        for packet in self.rows(sql, window, |row| row.get(0))? {
+            SELECT packet_id FROM snapshot WHERE ts IS NULL";
+        for packet in self.rows(sql, [self.window.from], |row| row.get(0))? {
             plan.packet(packet, Carried::Whole);
         }
         Ok(())
@@ -476,19 +548,11 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn lines(&self) -> rusqlite::Result<BTreeSet<i64>> {
-        let sql = "SELECT DISTINCT packet_id FROM android_log_record WHERE ts >= ?1 AND ts < ?2";
-        let window = (self.window.from, self.window.to);
-        Ok(self.rows(sql, window, |row| row.get(0))?.into_iter().collect())
-    }
-
     /// Carries the last switch of each CPU.
     fn switches(&self, plan: &mut Plan) -> rusqlite::Result<()> {
         let from = self.window.from;
-        let cpus: BTreeSet<i64> = self
-            .rows("SELECT DISTINCT ucpu FROM sched_record WHERE ts < ?1", [from], |row| row.get(0))?
-            .into_iter()
-            .collect();
+        let cpus: BTreeSet<i64> =
+            self.rows("SELECT id FROM cpu_record", [], |row| row.get(0))?.into_iter().collect();
         let mut found = BTreeSet::new();
         let sql = "SELECT e.ts, e.packet_id, e.cpu,
               (SELECT c.machine_id FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id WHERE p.id = e.packet_id),
@@ -505,6 +569,11 @@ impl Asked<'_> {
             let (cpu, machine): (i64, i64) = (row.get(2)?, row.get(3)?);
             let ucpu = machine * 4096 + cpu;
             if found.insert(ucpu) {
+                // What makes no row (rule O6) stays as it is, and is remembered.
+                if !self.makes_row(ucpu, ts)? {
+                    plan.event(packet, ts, Kernel::Switch { prev: None, is_first: true });
+                    continue;
+                }
                 let prev = self.asleep_since(row.get(4)?, machine, ts)?;
                 plan.event(packet, ts, Kernel::Switch { prev, is_first: false });
             }
@@ -522,6 +591,12 @@ impl Asked<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a switch made a row.
+    fn makes_row(&self, ucpu: i64, ts: i64) -> rusqlite::Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sched_record WHERE ts = ?2 AND ucpu = ?1)";
+        self.conn.prepare(sql)?.query_row((ucpu, ts), |row| row.get(0))
     }
 
     /// The thread that a switch put to sleep, if it was still in that state when the window begins.
@@ -581,16 +656,24 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// The processes and threads of each machine that live at a time: the newest ones of their numbers.
+    /// The processes and threads of each machine that live at a time. Of those of one number, it is the newest one that is
+    /// known to have been there, or the first one.
     fn living(&self, at: i64) -> rusqlite::Result<BTreeMap<i64, Living>> {
         let mut living: BTreeMap<i64, Living> = BTreeMap::new();
         let sql = "
             SELECT p.machine_id, p.pid, q.pid, p.name, p.cmdline, p.uid, p.start_ts,
                    (SELECT json_extract(a.args, '$.is_kthread') FROM arg_set AS a WHERE a.id = p.arg_set_id)
             FROM process_record AS p LEFT JOIN process_record AS q ON q.id = p.parent_upid
-            WHERE p.id IN (SELECT max(id) FROM process_record
-                WHERE coalesce(start_ts, ?1 - 1) < ?1 GROUP BY machine_id, pid)
-              AND coalesce(p.end_ts, ?1) >= ?1 AND p.pid > 0
+            WHERE p.id IN (
+                SELECT coalesce(max(iif(several > 1 AND id < bound AND (start_ts < ?1 OR was_used), id, NULL)), min(id))
+                FROM (SELECT id, machine_id, pid, start_ts, count(*) OVER (PARTITION BY machine_id, pid) AS several,
+                        (SELECT coalesce(min(id), 1 << 62) FROM process_record WHERE start_ts >= ?1) AS bound,
+                        EXISTS (SELECT 1 FROM thread_record AS t WHERE t.upid = o.id
+                          AND (EXISTS (SELECT 1 FROM sched_record AS s WHERE s.utid = t.id AND s.ts < ?1)
+                            OR EXISTS (SELECT 1 FROM thread_state_record AS s WHERE s.utid = t.id AND s.ts < ?1))) AS was_used
+                      FROM process_record AS o WHERE coalesce(end_ts, ?1) >= ?1)
+                GROUP BY machine_id, pid)
+              AND coalesce(p.start_ts, ?1 - 1) < ?1
             ORDER BY p.machine_id, p.pid";
         let of = |row: &rusqlite::Row<'_>| {
             Ok((
@@ -610,17 +693,37 @@ impl Asked<'_> {
             living.entry(machine).or_default().processes.push(process);
         }
         let sql = "
-            SELECT t.machine_id, t.tid, p.pid, t.name
-            FROM thread_record AS t JOIN process_record AS p ON p.id = t.upid
-            WHERE t.id IN (SELECT max(id) FROM thread_record
-                WHERE coalesce(start_ts, ?1 - 1) < ?1 GROUP BY machine_id, tid)
-              AND coalesce(t.end_ts, ?1) >= ?1 AND coalesce(p.end_ts, ?1) >= ?1 AND t.tid > 0 AND p.pid > 0
+            SELECT t.machine_id, t.tid, p.pid, t.name, t.is_main_thread, t.is_idle
+            FROM thread_record AS t LEFT JOIN process_record AS p ON p.id = t.upid
+            WHERE t.id IN (
+                SELECT coalesce(max(iif(several > 1 AND id < bound AND (start_ts < ?1 OR was_used), id, NULL)), min(id))
+                FROM (SELECT id, machine_id, tid, start_ts, count(*) OVER (PARTITION BY machine_id, tid) AS several,
+                        (SELECT coalesce(min(id), 1 << 62) FROM thread_record WHERE start_ts >= ?1) AS bound,
+                        EXISTS (SELECT 1 FROM sched_record AS s WHERE s.utid = o.id AND s.ts < ?1)
+                          OR EXISTS (SELECT 1 FROM thread_state_record AS s WHERE s.utid = o.id AND s.ts < ?1) AS was_used
+                      FROM thread_record AS o WHERE coalesce(end_ts, ?1) >= ?1)
+                GROUP BY machine_id, tid)
+              AND coalesce(t.start_ts, ?1 - 1) < ?1 AND coalesce(p.end_ts, ?1) >= ?1 AND t.tid <> 0
             ORDER BY t.machine_id, p.pid, t.tid <> p.pid, t.tid";
         let of = |row: &rusqlite::Row<'_>| {
-            Ok((row.get(0)?, Thread { tid: row.get(1)?, pid: row.get(2)?, name: row.get(3)? }))
+            Ok((
+                row.get(0)?,
+                Thread {
+                    tid: row.get(1)?,
+                    pid: row.get(2)?,
+                    name: row.get(3)?,
+                    is_main: row.get::<_, Option<bool>>(4)?.unwrap_or(false),
+                    is_idle: row.get::<_, Option<bool>>(5)?.unwrap_or(false),
+                },
+            ))
         };
         for (machine, thread) in self.rows(sql, [at], of)? {
             living.entry(machine).or_default().threads.push(thread);
+        }
+        let sql = "SELECT DISTINCT machine_id FROM packet_common WHERE type GLOB 'generic_kernel_*'
+              AND type <> 'generic_kernel_cpu_freq_event'";
+        for machine in self.rows(sql, [], |row| row.get(0))? {
+            living.entry(machine).or_default().is_generic = true;
         }
         Ok(living)
     }

@@ -77,7 +77,10 @@ impl Pending {
         if let Some(defaults) = header.trace_packet_defaults {
             self.defaults = Some(defaults.to_vec());
         }
-        if let Some(interned) = header.interned_data.filter(|interned| !interned.is_empty()) {
+        // A packet adds nothing to a state that is lost, but events still find what was there (rule S3).
+        let is_valid = self.lost == 0 && (self.is_cleared || self.is_valid);
+        let interned = header.interned_data.filter(|interned| is_valid && !interned.is_empty());
+        if let Some(interned) = interned {
             let piece = spool.put(interned)?;
             match self.interned.last_mut() {
                 Some(last)
@@ -92,15 +95,13 @@ impl Pending {
         Ok(())
     }
 
-    /// Applies the flags of a packet: they end an interval, or its state.
+    /// Applies the flags of a packet that is left out: they end an interval, or its state.
     fn begin(&mut self, header: &Header<'_>) {
         if header.clears_state() {
             let is_valid = self.is_valid;
             *self = Pending { is_cleared: true, is_valid, ..Pending::default() };
         } else if header.previous_packet_dropped != 0 {
-            let is_valid = self.is_valid;
-            let lost = header.previous_packet_dropped;
-            *self = Pending { lost, is_valid, ..Pending::default() };
+            self.lost = header.previous_packet_dropped;
         }
     }
 
@@ -111,18 +112,15 @@ impl Pending {
         spool: &mut Spool,
         mut write: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        self.begin(header);
-        // The packet itself says so.
-        let is_stated = header.clears_state();
-        let is_lost = self.lost != 0 && self.is_valid && header.previous_packet_dropped == 0;
-        let waits = !is_stated
-            && (self.is_cleared || is_lost || self.defaults.is_some() || !self.interned.is_empty());
-        if waits {
+        if header.clears_state() {
+            *self = Pending { is_valid: true, has_written: true, ..Pending::default() };
+            return Ok(());
+        }
+        let had_state = self.is_cleared || self.is_valid;
+        if self.is_cleared || self.defaults.is_some() || !self.interned.is_empty() {
             let mut packet = start(header);
             if self.is_cleared {
                 put_number(&mut packet, field::SEQUENCE_FLAGS, 1);
-            } else if is_lost {
-                put_number(&mut packet, field::PREVIOUS_PACKET_DROPPED, self.lost.into());
             }
             if let Some(defaults) = &self.defaults {
                 put_bytes(&mut packet, field::TRACE_PACKET_DEFAULTS, defaults);
@@ -142,11 +140,14 @@ impl Pending {
             }
             write(&packet)?;
         }
-        let is_valid = match (is_stated || self.is_cleared, self.lost != 0) {
-            (true, _) => true,
-            (false, true) => false,
-            (false, false) => self.is_valid,
-        };
+        // The packet itself may say that the state is lost.
+        let is_stated = header.previous_packet_dropped != 0;
+        if self.lost != 0 && had_state && !is_stated {
+            let mut packet = start(header);
+            put_number(&mut packet, field::PREVIOUS_PACKET_DROPPED, self.lost.into());
+            write(&packet)?;
+        }
+        let is_valid = had_state && self.lost == 0 && !is_stated;
         *self = Pending { is_valid, has_written: true, ..Pending::default() };
         Ok(())
     }
