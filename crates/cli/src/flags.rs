@@ -108,7 +108,7 @@ pub enum Command {
     /// A run is a trace. Each line, such as the slices with one name, has one value for each run; the command says
     /// which lines changed by more than runs of one side differ, and how sure that is. Rows that the recording's losses
     /// may have made false do not count.
-    Compare(CompareArguments),
+    Compare(Box<CompareArguments>),
     /// Make a page about the clocks of a trace, to look at and to share
     ///
     /// The page is one self-contained HTML file. It shows the findings of the doctor, the clock graph, a

@@ -97,7 +97,7 @@ impl Inputs {
         for (trace_id, record) in records(folder)? {
             let label =
                 |name: &str| record.get("labels").and_then(|labels| labels.get(name)?.as_str());
-            for (name, _) in conditions.iter().filter(|(name, _)| label(name).is_none()) {
+            if let Some((name, _)) = conditions.iter().find(|(name, _)| label(name).is_none()) {
                 bail!("{}: trace {trace_id} has no label {name}", folder.display());
             }
             if conditions.iter().any(|(name, value)| label(name) != Some(value)) {
