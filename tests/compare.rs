@@ -202,7 +202,12 @@ fn values(place: &Place, trace: &Path) -> BTreeMap<[String; 4], [String; 2]> {
 fn cm4_cm25_one_statement_gives_the_values_of_the_program() {
     let place = Place::new();
     let mut compared = 0;
-    for trace in files("tests/data", &["pftrace", "json"]) {
+    // All recorded traces, and some of the others.
+    let chosen =
+        files("tests/data", &["pftrace", "json"]).into_iter().zip(0..).filter(|(trace, at)| {
+            at % 8 == 0 || trace.parent().is_some_and(|folder| folder.ends_with("data"))
+        });
+    for (trace, _) in chosen {
         let database = place.path("trace.db");
         let arguments = ["import", trace.to_str().unwrap(), "-f", "-o", database.to_str().unwrap()];
         if run(&arguments).code != Some(0) {

@@ -413,6 +413,58 @@ fn many_traces_are_beside_each_other_and_one_is_replaced_by_force_alone() {
 }
 
 #[test]
+fn a_folder_stands_for_each_trace_below_it() {
+    let place = Place::new();
+    let traces = place.path("traces");
+    fs::create_dir_all(traces.join("inner")).unwrap();
+    fs::create_dir_all(traces.join(".hidden")).unwrap();
+    let copies = [
+        ("dst.pftrace", "a.pftrace"),
+        ("multihop.pftrace", "inner/b.pftrace"),
+        ("training.json", "inner/c.json"),
+        ("sdk.pftrace", ".hidden/d.pftrace"),
+        ("sdk.pftrace", "_e.pftrace"),
+    ];
+    for (from, to) in copies {
+        fs::copy(data(from), traces.join(to)).unwrap();
+    }
+    let path = |name: &str| traces.join(name).to_str().unwrap().to_owned();
+    // A database beside its trace is the same run.
+    assert_eq!(run(&["import", &path("a.pftrace")]).code, Some(0));
+    fs::write(traces.join("notes.txt"), "no trace").unwrap();
+    let (folder, alone) = (place.path("tables"), place.path("alone"));
+    let given = traces.to_str().unwrap();
+    let tables = ["--tables", "slice,clock_snapshot", "--progress", "lines"];
+    let arguments = ["export", given, "-o", folder.to_str().unwrap(), "--jobs", "3"];
+    let said = run(&[&arguments[..], &tables].concat());
+    assert_eq!(said.code, Some(1));
+    let told: Vec<&str> = said.stderr.lines().filter(|line| !line.starts_with('{')).collect();
+    assert_eq!(told.len(), 3, "{told:#?}");
+    assert!(told[0].contains("notes.txt is not a trace"), "{told:#?}");
+    assert!(told[1].contains(": 3 of 4 traces exported, 1 failed, in "), "{told:#?}");
+    assert!(told[2].contains("error: 1 of 4 traces were not exported"), "{told:#?}");
+    let last = said.stderr.lines().rfind(|line| line.starts_with('{')).unwrap();
+    assert_eq!(last, r#"{"failed":1,"of":4,"phase":"exporting","traces":4}"#);
+    // Each is as if it was exported alone.
+    for name in ["a.pftrace", "inner/b.pftrace", "inner/c.json"] {
+        let label = format!("trace_path={}", path(name));
+        export(&["--tables", "slice,clock_snapshot", "--label", &label, &path(name)], &alone);
+    }
+    assert_eq!(tree(&folder), tree(&alone));
+    for name in tree(&folder).iter().filter(|name| name.ends_with(".parquet")) {
+        assert!(fs::read(folder.join(name)).unwrap() == fs::read(alone.join(name)).unwrap());
+    }
+    fs::remove_file(traces.join("notes.txt")).unwrap();
+    let again = run(&[&arguments[..], &tables[..2]].concat());
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert!(again.stderr.contains(": 0 of 3 traces exported, 3 were there already, in "));
+    let said = run(&[&arguments[..], &["--manifest", "x.json"]].concat());
+    assert!(said.stderr.contains("--manifest and --merge relate files on one timeline"));
+    let said = run(&["export", given, "-o", "x", "--jobs", "0"]);
+    assert!(said.stderr.contains("use a number from 1 to 1024"), "{}", said.stderr);
+}
+
+#[test]
 fn what_cannot_be_exported_is_told_with_what_to_do() {
     let place = Place::new();
     let folder = place.path("traces");
@@ -432,9 +484,9 @@ fn what_cannot_be_exported_is_told_with_what_to_do() {
             "cannot open nothing.pftrace: No such file or directory (os error 2)",
         ),
         (
-            &["tests/data", "-o", new],
+            &["tests/data", trace, "-o", new],
             1,
-            "tests/data is a directory, neither a trace nor a database",
+            "tests/data/dst.pftrace is no folder: a folder stands for traces that are exported one by one",
         ),
         (
             &[trace, "-o", file],

@@ -39,6 +39,12 @@ impl Rewrite<'_> {
         Rewrite::from_sources([Source::Reader(Reader::new(reader))])
     }
 
+    /// Makes one trace of several JSON traces, with a machine for each that differs (rule CV2).
+    pub fn one_file(mut self) -> Self {
+        self.options.one_file = true;
+        self
+    }
+
     /// Writes a new file, which appears when it is complete. A name that ends in `.gz` or `.zst` compresses
     /// it.
     ///

@@ -155,7 +155,7 @@ const UNTOLD: [(&str, &str); 16] = [
         "no recorded trace has callstacks of track events; tests/producers.rs has one that does",
     ),
     (
-        "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both str_split hash cat_stacks experimental_profile
+        "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both pattern str_split hash cat_stacks experimental_profile
          trace_start trace_end trace_dur time_from_ns time_from_us time_from_ms
          time_from_s time_from_min time_from_hours time_from_days time_to_ns time_to_us
          time_to_ms time_to_s time_to_min time_to_hours time_to_days percentile

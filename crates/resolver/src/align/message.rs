@@ -11,6 +11,15 @@ pub enum Direction {
     BToA,
 }
 
+/// The side of something that there is once for A and once for B.
+pub(super) fn of<T>(both: &mut [T; 2], direction: Direction) -> &mut T {
+    let [a, b] = both;
+    match direction {
+        Direction::AToB => a,
+        Direction::BToA => b,
+    }
+}
+
 /// An event on one clock that happened before an event on the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Message {

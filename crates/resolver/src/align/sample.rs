@@ -11,7 +11,7 @@ use super::bins::median;
 use super::cones::{BOTH, Origin, Point, ROUNDING, Sides, Slopes};
 use super::course::{Before, Course, LeftOut, solve};
 use super::drift;
-use super::message::{Arrival, Direction, Limit, Messages, PairClocks};
+use super::message::{Arrival, Direction, Limit, Messages, PairClocks, of};
 use super::tails::{self, Seen};
 
 /// How much is kept. Tests use less.
@@ -66,15 +66,6 @@ fn place(direction: Direction) -> usize {
     match direction {
         Direction::AToB => 0,
         Direction::BToA => 1,
-    }
-}
-
-/// The side of something that there is once for A and once for B.
-pub(super) fn of<T>(both: &mut [T; 2], direction: Direction) -> &mut T {
-    let [a, b] = both;
-    match direction {
-        Direction::AToB => a,
-        Direction::BToA => b,
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::cones::{BOTH, Point, Slopes};
 use super::course::{Course, LeftOut};
-use super::message::Direction;
+use super::message::{Direction, of};
 use super::tail::{ENDS, End, Tail};
 use super::violated::conflict;
 
@@ -53,7 +53,7 @@ pub(super) struct Seen {
 impl Seen {
     pub fn add(&mut self, side: Direction, point: Point, is_excluded: bool) {
         let seen = if is_excluded { &mut self.excluded } else { &mut self.accepted };
-        super::sample::of(seen, side).add(point);
+        of(seen, side).add(point);
     }
 }
 
