@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use serde_json::Value as Json;
 use timebase_compare::{METRICS, TABLES};
 
+use crate::support::random::Random;
 use crate::support::{Place, Said, data, files, run};
 
 /// The worked example of the rules: the durations of one slice each, in ms, before and after.
@@ -97,6 +98,40 @@ fn cm1_cm13_the_worked_example_has_its_printed_digits() {
     }
     assert!((number(total("layout"), "p") - 0.00001).abs() < 0.000_005);
     assert!((number(total("decode"), "p") - 0.338).abs() < 0.000_5);
+}
+
+#[test]
+fn cm15_one_slower_slice_among_2000_is_the_first_line_and_no_other_is_called() {
+    let place = Place::new();
+    let mut random = Random(7);
+    let names: Vec<String> = (0..2_000).map(|n| format!("w{n}")).collect();
+    for (folder, slower) in [("old", 1.0), ("new", 1.1)] {
+        fs::create_dir(place.path(folder)).unwrap();
+        for number in 0..10 {
+            // The sum of twelve is nearly normal; its deviation is 3 %.
+            let mut noisy = |usual: f64| {
+                let sum: f64 = (0..12).map(|_| random.below(1_000_001) as f64 / 1e6).sum();
+                (usual * (1.0 + 0.03 * (sum - 6.0))).round() as i64
+            };
+            let slices: Vec<(&str, i64)> = names
+                .iter()
+                .enumerate()
+                .map(|(at, name)| {
+                    let usual = 10_000.0 + 10.0 * (at % 100) as f64;
+                    (name.as_str(), noisy(if at == 1234 { usual * slower } else { usual }))
+                })
+                .collect();
+            fs::write(place.path(format!("{folder}/{number}.json")), trace(&slices)).unwrap();
+        }
+    }
+    let said = compare(&place, &["./old", "--with", "./new", "--min-share", "0", "-F", "json"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let rows: Vec<Json> = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(rows[0]["line"], "all together");
+    assert_eq!(rows[1]["line"], "self:app/w1234");
+    let called = rows.iter().filter(|row| row["called"] == 1);
+    let called: Vec<&str> = called.map(|row| row["name"].as_str().unwrap()).collect();
+    assert!(!called.is_empty() && called.iter().all(|name| *name == "w1234"), "{called:?}");
 }
 
 #[test]

@@ -86,7 +86,8 @@ impl Whole {
         let Ok((start, end)): Result<(i64, i64), _> = bounds else {
             return Vec::new();
         };
-        let all = (end - start).max(1);
+        // Times may be far apart.
+        let all = end.saturating_sub(start).clamp(1, i64::MAX / 100);
         let at = format!(
             "SELECT ts FROM packet WHERE ts BETWEEN {start} AND {end} ORDER BY (id + 1) * {} % 7919 LIMIT 1",
             seed + 17
