@@ -130,7 +130,9 @@ impl TableFunction for Frames {
     }
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Frame>> {
-        let start: Value = args.get(0)?;
+        let start: Value = args.get(0).map_err(|_| {
+            Error::new(format_args!("{}(): argument 1 (callsite_id) must be UTF-8", Self::NAME))
+        })?;
         let values = [ValueRef::from(&start)];
         let arguments = Arguments::new(Self::NAME, &values[..]);
         let Some(start) = arguments.integer(0, "callsite_id")? else {

@@ -46,7 +46,9 @@ impl TableFunction for Callsites {
     }
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Callsite>> {
-        let start: Value = args.get(0)?;
+        let start: Value = args.get(0).map_err(|_| {
+            Error::new(format_args!("{}(): argument 1 (start_id) must be UTF-8", Self::NAME))
+        })?;
         let values = [ValueRef::from(&start)];
         let arguments = Arguments::new(Self::NAME, &values[..]);
         let Some(start) = arguments.integer(0, "start_id")? else {
@@ -139,6 +141,13 @@ mod tests {
         let joined = "SELECT c.id, frame_id FROM (SELECT 2 AS id UNION ALL SELECT 3) AS c,
             experimental_ancestor_stack_profile_callsite(c.id)";
         assert_eq!(rows(&conn, joined), ["2 70", "2 71", "3 70"]);
+        assert_eq!(
+            error(
+                &conn,
+                "SELECT * FROM experimental_ancestor_stack_profile_callsite(CAST(x'ff' AS TEXT))"
+            ),
+            "experimental_ancestor_stack_profile_callsite(): argument 1 (start_id) must be UTF-8"
+        );
         assert_eq!(
             error(&conn, "SELECT * FROM experimental_ancestor_stack_profile_callsite(9)"),
             "experimental_ancestor_stack_profile_callsite(): argument 1 (start_id) must be the id of a \
