@@ -451,6 +451,27 @@ fn cm21_the_exit_code_tells_the_outcome_of_conditions() {
     assert!(wrong.stderr.contains("\"layout\" is no condition: write for example"));
 }
 
+fn number_of_metric(rows: &BTreeMap<(String, String), Json>) -> f64 {
+    number(&rows[&("metric:one".to_owned(), "value".to_owned())], "mean_after")
+}
+
+#[test]
+fn cm23_a_result_replaces_no_input_and_values_are_not_written_twice() {
+    let place = Place::new();
+    by_hand(&place);
+    let values = compare(&place, &["./old", "./new", "--values", "./v.csv"]);
+    assert_eq!(values.code, Some(0), "{}", values.stderr);
+    assert!(values.stderr.starts_with("the values of 10 runs are in "), "{}", values.stderr);
+    let of = |side: &str| {
+        format!("{},run={}/0.json", place.path("v.csv").display(), place.path(side).display())
+    };
+    let (old, new) = (of("old"), of("new"));
+    let replacing = compare(&place, &[&old, "--with", &new, "-f", "-o", "./v.csv"]);
+    assert!(replacing.stderr.contains("v.csv is an input"), "{}", replacing.stderr);
+    let twice = compare(&place, &[&old, "--with", &new, "--values", "./w.csv"]);
+    assert!(twice.stderr.contains("v.csv has values already"), "{}", twice.stderr);
+}
+
 #[test]
 fn cm3_a_cache_keeps_the_values_of_each_trace() {
     let place = Place::new();
@@ -462,6 +483,18 @@ fn cm3_a_cache_keeps_the_values_of_each_trace() {
     assert_eq!(fs::read_dir(place.path("cache")).unwrap().count(), 10);
     assert_eq!(compared(), first);
     assert_eq!(fs::read_dir(place.path("cache")).unwrap().count(), 10);
+    // A file of metrics that changed is another way to measure.
+    let metrics = place.path("m.sql");
+    let with = format!("@{}", metrics.display());
+    let mut means = Vec::new();
+    for number in [1, 2] {
+        fs::write(&metrics, format!("-- # one\nSELECT {number};")).unwrap();
+        let arguments =
+            ["./old", "--with", "./new", "-F", "json", "--cache", "./other", "--metric", &with];
+        let rows = rows(&compare(&place, &arguments));
+        means.push(number_of_metric(&rows));
+    }
+    assert_eq!(means, [1.0, 2.0]);
     // Another trace of the same name is measured.
     fs::write(place.path("old/0.json"), trace(&[("layout", 500_000)])).unwrap();
     assert_ne!(compared(), first);

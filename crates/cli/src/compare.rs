@@ -70,9 +70,21 @@ pub fn run(
         existing.check(path)?;
     }
     let inputs = inputs(arguments)?;
+    for path in [&arguments.output, &arguments.values].into_iter().flatten() {
+        inputs.check_output(path)?;
+    }
+    if let (Some(values), Some(given)) = (&arguments.values, inputs.values.first()) {
+        bail!(
+            "--values {}: {} has values already; name traces, databases or folders",
+            values.display(),
+            given.path.display()
+        );
+    }
     let gathered = gather::gather(arguments, &inputs, form == Form::Page, signals)?;
     if let Some(path) = &arguments.values {
         file::write(path, existing, signals, |out| value_file::write(&gathered, path, out))?;
+        let runs = gathered.files.len();
+        messages::say(format_args!("the values of {runs} runs are in {}", path.display()));
     }
     if arguments.after.is_empty() {
         return Ok(ExitCode::SUCCESS);

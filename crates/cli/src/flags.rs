@@ -615,7 +615,7 @@ pub struct ExportArguments {
     /// Replace the trace if the folder already has it
     #[arg(short, long)]
     pub force: bool,
-    /// Of a folder, export this many traces at a time [default: one for each processor]
+    /// Export this many traces of a folder at a time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = jobs_of)]
     pub jobs: Option<usize>,
     /// Print the columns of the tables and their types, as JSON, and export nothing

@@ -22,7 +22,7 @@ use crate::signals::Signals;
 
 /// The way to run the jobs.
 pub struct Settings {
-    /// How many run at a time; the default is one for each processor.
+    /// The number that runs at a time; the default is one for each processor.
     pub at_once: Option<usize>,
     pub progress: Progress,
     /// The place of temporary files of all processes.

@@ -1,6 +1,7 @@
 //! All values of all runs.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -39,7 +40,11 @@ fn measure_all(
     gathered: &mut Gathered,
 ) -> anyhow::Result<()> {
     let flags = flags(arguments, details);
-    let key = flags.join(" ".as_ref());
+    // A file of metrics may change under its name.
+    let metrics = super::measuring::metrics(&arguments.metric)?;
+    let mut key = DefaultHasher::new();
+    (env!("CARGO_PKG_VERSION"), timebase_schema::VERSION, &flags, &metrics).hash(&mut key);
+    let key = key.finish();
     let places: Vec<PathBuf> = inputs.runs.iter().map(place).collect();
     let directory = signals.temporary_directory()?;
     let settings = Settings {
@@ -58,7 +63,7 @@ fn measure_all(
         let input = inputs.runs.get(index).context("a run without a place")?;
         let file = directory.join(format!("{index}.db"));
         let kept = match &arguments.cache {
-            Some(cache) => kept(cache, input, &key)?,
+            Some(cache) => Some(kept(cache, input, key)?),
             None => None,
         };
         if let Some(kept) = &kept
@@ -148,16 +153,14 @@ fn of_run(input: &Input, flags: &[OsString], file: &Path) -> Vec<OsString> {
     all
 }
 
-/// The file of a run in the cache: its name has the hash of the trace, the program's version and the flags.
-fn kept(cache: &Path, input: &Input, flags: &std::ffi::OsStr) -> anyhow::Result<Option<PathBuf>> {
+/// The file of a run in the cache: its name has the hash of the trace, and that of the way it is measured.
+fn kept(cache: &Path, input: &Input, key: u64) -> anyhow::Result<PathBuf> {
     let id = match &input.from {
         From::File(path) => timebase_import::trace_id(path)
             .with_context(|| format!("cannot read {}", path.display()))?,
         From::Tables { trace_id, .. } => trace_id.clone(),
     };
-    let how = format!("{} {}", env!("CARGO_PKG_VERSION"), flags.to_string_lossy());
-    let how = timebase_resolver::ClockId::of_global_name(&how).get();
-    Ok(Some(cache.join(format!("{id}-{how:08x}.db"))))
+    Ok(cache.join(format!("{id}-{key:016x}.db")))
 }
 
 /// Whether there are runs of both sides.

@@ -124,6 +124,24 @@ impl Inputs {
         Ok(())
     }
 
+    /// Refuses a result that would replace an input.
+    pub fn check_output(&self, output: &Path) -> anyhow::Result<()> {
+        let runs = self.runs.iter().filter_map(|run| match &run.from {
+            From::File(path) => Some(path),
+            From::Tables { .. } => None,
+        });
+        let output = fs::canonicalize(output).ok();
+        for input in runs.chain(self.values.iter().map(|file| &file.path)) {
+            if output.is_some() && fs::canonicalize(input).ok() == output {
+                bail!(
+                    "{} is an input, which the result would replace; name another file",
+                    input.display()
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses a run that is on both sides, and drops one that a side names twice.
     pub fn check(&mut self) -> anyhow::Result<()> {
         let mut known: HashMap<PathBuf, Side> = HashMap::new();

@@ -486,7 +486,7 @@ fn decisive<'a>(rows: &'a [Row], main: &'a Row) -> &'a Row {
     least.unwrap_or(main)
 }
 
-/// How the count and the time of a call changed. A call is as before if its median is. Without tests, all is said.
+/// The changes of the count and of the time of a call. A call is as before if its median is. Without tests, all is said.
 fn count_and_call(count: &Row, total: &Row, is_slower: bool) -> String {
     let counts = count.mean[1] / count.mean[0];
     let calls = (total.mean[1] / total.mean[0]) / counts;

@@ -15,13 +15,13 @@ use crate::signals::Signals;
 /// The column with the path of the trace.
 const PATH: &str = "trace_path";
 
-/// What became of a trace.
+/// The outcome for a trace.
 enum Became {
     Exported { has_warnings: bool },
     Present,
 }
 
-/// How many traces became what.
+/// The numbers of traces by outcome.
 #[derive(Default)]
 struct Totals {
     exported: usize,

@@ -66,7 +66,7 @@ pub struct CompareArguments {
     /// repeat this flag.
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<String>,
-    /// What an undecided condition is: 3, or a pass
+    /// Give an undecided condition the exit code 3, or let it pass
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Undecided::Three)]
     pub undecided: Undecided,
     /// Replace a part of names: REGEX=TEXT, before numbers are replaced by '#'

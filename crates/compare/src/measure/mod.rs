@@ -97,7 +97,7 @@ pub enum MeasureError {
 }
 
 /// A metric of the user (rule CM6): a SELECT with a number, or with columns name and value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Metric {
     /// The name.
     pub name: String,
