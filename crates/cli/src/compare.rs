@@ -62,7 +62,7 @@ pub fn run(
         arguments.fail_on.iter().map(|text| FailOn::parse(text)).collect::<Result<_, _>>()?;
     measuring::metrics(&arguments.metric)?;
     let existing = Existing::forced(arguments.force);
-    if let Some(path) = arguments.output.as_deref().filter(|path| *path != "-") {
+    if let Some(path) = arguments.output.as_deref().filter(|path| path.as_os_str() != "-") {
         existing.check(path)?;
     }
     if let Some(path) = &arguments.values {
@@ -92,7 +92,7 @@ pub fn run(
     gather::check_sides(&gathered.values)?;
     let comparison = compare(&gathered.values, &settings)?;
     let verdict = judge(&gathered.values, &comparison, &conditions)?;
-    match arguments.output.as_deref().filter(|path| *path != "-") {
+    match arguments.output.as_deref().filter(|path| path.as_os_str() != "-") {
         Some(path) => {
             file::write(path, existing, signals, |out| {
                 write(arguments, form, &gathered, &comparison, None, out)

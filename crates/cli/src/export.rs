@@ -76,7 +76,7 @@ pub fn run(
         wrong_usage("export", &error.to_string());
     }
     let output = arguments.output.as_deref().unwrap_or(Path::new("-"));
-    if output == "-" {
+    if output.as_os_str() == "-" {
         wrong_usage("export", "name the folder for the tables with -o DIR");
     }
     if arguments.traces.iter().any(|given| given.is_dir()) {
@@ -213,7 +213,7 @@ fn refuse_present(
         return Ok(());
     };
     // A pipe can be read only once.
-    let is_known = trace != "-" && trace.is_file();
+    let is_known = trace.as_os_str() != "-" && trace.is_file();
     if arguments.force || !is_known || folder.is_empty() {
         return Ok(());
     }

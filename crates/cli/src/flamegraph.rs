@@ -71,7 +71,7 @@ pub fn run(
     signals: &Signals,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let file = arguments.output.as_deref().filter(|path| *path != "-");
+    let file = arguments.output.as_deref().filter(|path| path.as_os_str() != "-");
     let form = match file {
         Some(path) => Form::of(path)?,
         None if arguments.output.is_none() && io::stdout().is_terminal() => wrong_usage(

@@ -38,7 +38,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let output = arguments.output.as_deref();
-    let file = output.filter(|path| *path != "-");
+    let file = output.filter(|path| path.as_os_str() != "-");
     let existing = Existing::forced(arguments.force);
     match file {
         Some(path) => {

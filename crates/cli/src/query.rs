@@ -39,7 +39,7 @@ pub fn run(
         Err(error) if !error.is::<WrongDefault>() => wrong_usage("query", &format!("{error:#}")),
         parameters => parameters?,
     };
-    let output = arguments.output.as_deref().filter(|path| *path != "-");
+    let output = arguments.output.as_deref().filter(|path| path.as_os_str() != "-");
     if let Some(output) = output {
         file::check(output, &arguments.source)?;
     }
@@ -186,7 +186,7 @@ fn views(sql: &str) -> anyhow::Result<Views> {
 
 /// Adds the name of the file or report to an error, if there is one.
 fn named<T>(arguments: &QueryArguments, result: anyhow::Result<T>) -> anyhow::Result<T> {
-    let file = arguments.file.as_deref().filter(|file| *file != "-");
+    let file = arguments.file.as_deref().filter(|file| file.as_os_str() != "-");
     let report = arguments.report.map(Report::name);
     match file.map(|file| file.display().to_string()).or(report) {
         Some(name) => result.context(name),

@@ -221,7 +221,7 @@ impl Expansion<'_> {
                 return Err(at(&outermost(call.name.place()), message));
             }
             if self.work > WORK {
-                let message = format_args!("the macro {}! makes too many calls", call.name.text());
+                let message = format!("the macro {}! makes too many calls", call.name.text());
                 return Err(at(&outermost(call.name.place()), message));
             }
             let replaced = match built_in(&call)? {
@@ -302,7 +302,7 @@ fn call(pieces: &[Piece], index: usize) -> Result<Option<Found<'_>>> {
         return Ok(None);
     };
     let (arguments, end) = divided(pieces, open).ok_or_else(|| {
-        let message = format_args!("the arguments of {}! have no end", name.text());
+        let message = format!("the arguments of {}! have no end", name.text());
         at(&name.place(), message)
     })?;
     Ok(Some(Found { name, arguments, end }))

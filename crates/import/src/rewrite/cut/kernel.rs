@@ -213,11 +213,14 @@ impl Bundle<'_> {
         }
         match fate {
             Fate::Goes => {}
-            Fate::Carried(Kernel::Switch { prev: None, is_first: false })
-                if let Some(changed) = without_prev(message) =>
-            {
-                events.changed += 1;
-                put_bytes(out, field::EVENT, &changed);
+            Fate::Carried(Kernel::Switch { prev: None, is_first: false }) => {
+                match without_prev(message) {
+                    Some(changed) => {
+                        events.changed += 1;
+                        put_bytes(out, field::EVENT, &changed);
+                    }
+                    None => out.extend_from_slice(bytes),
+                }
             }
             Fate::Stays | Fate::Carried(_) => out.extend_from_slice(bytes),
         }

@@ -68,8 +68,8 @@ pub(super) fn packet(
         (stats::NUM_SOFTIRQ_TOTAL, &SOFTIRQ_TOTAL),
     ] {
         if let Some(value) = message.number(field) {
-            let name = format_args!("{}", counter.track_type());
-            sample.put_global(counter, &[], name, value as f64);
+            let track_type = counter.track_type();
+            sample.put_global(counter, &[], format_args!("{track_type}"), value as f64);
         }
     }
     let machine = sample.at.world.definitions.machines.get(sample.machine);
