@@ -76,7 +76,8 @@ pub fn generate() -> Result<String> {
     for Check { name, title, meaning, severity, sql } in &checks {
         writeln!(
             code,
-            "Check {{ name: {name:?}, title: {title:?}, meaning: {meaning:?}, severity: {severity:?}, sql: {sql:?} }},"
+            "Check {{ name: {name:?}, title: {title:?}, meaning: {meaning:?}, severity: {severity:?}, can_be_error: {}, sql: {sql:?} }},",
+            sql.contains("'error'")
         )?;
     }
     writeln!(code, "];")?;

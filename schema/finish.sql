@@ -448,7 +448,7 @@ SELECT s.id, s.ts, s.dur, s.track_id,
        k.upid,
        json_extract(a.args, '$."Layer name"') AS layer_name
 FROM track_record AS k
-JOIN slice_record AS s ON s.track_id = k.id
+CROSS JOIN slice_record AS s ON s.track_id = k.id
 LEFT JOIN arg_set AS a ON a.id = s.arg_set_id
 WHERE k.type = 'android_expected_frame_timeline';
 
@@ -475,7 +475,7 @@ SELECT s.id, s.ts, s.dur, s.track_id,
        json_extract(a.args, '$."Addressable unsignaled latch count"') AS addressable_unsignaled_latch_count,
        json_extract(a.args, '$."Latched fence state"') AS latched_fence_state
 FROM track_record AS k
-JOIN slice_record AS s ON s.track_id = k.id
+CROSS JOIN slice_record AS s ON s.track_id = k.id
 LEFT JOIN arg_set AS a ON a.id = s.arg_set_id
 WHERE k.type = 'android_actual_frame_timeline';
 

@@ -58,10 +58,15 @@ fn compare(place: &Place, arguments: &[&str]) -> Said {
     run(&[&["compare"], arguments.as_slice()].concat())
 }
 
+/// A comparison as JSON.
+fn document(said: &Said) -> Json {
+    serde_json::from_str(&said.stdout).unwrap()
+}
+
 /// The rows of a comparison, by line and statistic.
 fn rows(said: &Said) -> BTreeMap<(String, String), Json> {
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let rows: Vec<Json> = serde_json::from_str(&said.stdout).unwrap();
+    let rows = document(said)["rows"].as_array().unwrap().clone();
     let key = |row: &Json| {
         (row["line"].as_str().unwrap().to_owned(), row["stat"].as_str().unwrap().to_owned())
     };
@@ -126,7 +131,7 @@ fn cm15_one_slower_slice_among_2000_is_the_first_line_and_no_other_is_called() {
     }
     let said = compare(&place, &["./old", "--with", "./new", "--min-share", "0", "-F", "json"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let rows: Vec<Json> = serde_json::from_str(&said.stdout).unwrap();
+    let rows = document(&said)["rows"].as_array().unwrap().clone();
     assert_eq!(rows[0]["line"], "all together");
     assert_eq!(rows[1]["line"], "self:app/w1234");
     let called = rows.iter().filter(|row| row["called"] == 1);
@@ -518,4 +523,33 @@ fn cm5_a_line_shows_the_names_around_it() {
     }
     let said = compare(&place, &["./old", "--with", "./new"]);
     assert!(said.stdout.contains("frame › work › layout"), "{}", said.stdout);
+}
+
+#[test]
+fn cm23_the_document_has_the_runs_and_the_notes_beside_the_rows() {
+    let place = Place::new();
+    by_hand(&place);
+    let leave_out = place.path("new/4.json");
+    let leave_out = leave_out.to_str().unwrap();
+    let document = document(&compare(
+        &place,
+        &["./old", "--with", "./new", "-F", "json", "--leave-out", leave_out],
+    ));
+    let names: Vec<&String> = document.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["notes", "rows", "runs"]);
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 10);
+    let sides = runs.iter().map(|run| run["side"].as_str().unwrap());
+    assert!(sides.eq(["before"; 5].into_iter().chain(["after"; 5])));
+    for run in runs {
+        let is_unused = run["run"] == leave_out;
+        let unused = if is_unused { Json::from("left_out") } else { Json::Null };
+        assert_eq!(run["unused"], unused, "{run}");
+        assert!(number(run, "length") > 200e6 && run["errors"] == 0 && run["marks"].is_null());
+    }
+    let notes = document["notes"].as_array().unwrap();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!((&notes[0]["note"], &notes[0]["run"]), (&Json::from("few_runs"), &Json::Null));
+    let text = compare(&place, &["./old", "--with", "./new", "--leave-out", leave_out]).stdout;
+    assert!(text.contains(notes[0]["text"].as_str().unwrap()), "{text}");
 }

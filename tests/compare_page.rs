@@ -122,7 +122,8 @@ fn cm24_dots_are_the_values_of_the_lines_that_changed() {
     is_alone(&page);
     let (values, dots) = (values(&place), dots(&page));
     let rows = run(&["compare", &before, "--with", &after, "-F", "json"]);
-    let rows: Vec<serde_json::Value> = serde_json::from_str(&rows.stdout).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&rows.stdout).unwrap();
+    let rows = document["rows"].as_array().unwrap();
     let mut lines = Vec::new();
     for row in rows.iter().filter(|row| row["called"] == 1) {
         if let Some(line) = row["line"].as_str().filter(|_| row["mean_before"].is_number()) {

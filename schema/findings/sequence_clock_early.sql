@@ -26,6 +26,8 @@ FROM (
     SELECT p.machine_id, p.clock_id, p.seq_id, p.trace_file_id, p.id, 1, 0
     FROM packet AS p
     WHERE p.clock_id BETWEEN 64 AND 127 AND p.ts IS NOT NULL AND p.type IS NOT 'clock_snapshot'
+      -- So only the packets before the last of these snapshots are read.
+      AND p.id < (SELECT max(f.packet_id) FROM first_snapshot AS f)
       AND p.id < (SELECT f.packet_id FROM first_snapshot AS f
                   WHERE f.machine_id = p.machine_id AND f.clock_id = p.clock_id AND f.seq_id = p.seq_id AND f.file = p.trace_file_id)
   ) AS u

@@ -240,6 +240,8 @@ pub struct Check {
     pub meaning: &'static str,
     /// How severe its findings are (`error`, `warning` or `info`), and when.
     pub severity: &'static str,
+    /// Whether some of its findings are errors.
+    pub can_be_error: bool,
     /// Its SELECT, for [`with_parts`].
     pub sql: &'static str,
 }
@@ -268,6 +270,43 @@ pub fn with_parts(select: &str) -> String {
         true => select.to_owned(),
         false => format!("WITH RECURSIVE\n{}\n{select}", parts.join(",\n")),
     }
+}
+
+/// [`TABLES`] with only those indexes for whose names `is_wanted` is true.
+///
+/// ```
+/// let tables = timebase_schema::tables_with(|index| index == "packet_ts");
+/// assert!(tables.contains("PRAGMA user_version") && tables.contains("CREATE TABLE packet_record ("));
+/// assert_eq!(tables.matches("CREATE INDEX").count(), 1);
+/// ```
+pub fn tables_with(is_wanted: impl Fn(&str) -> bool) -> String {
+    let statements = Statement::all(TABLES);
+    let is_made = |one: &&Statement<'_>| {
+        let index = one.sql.trim_start().strip_prefix("CREATE INDEX ");
+        index.is_none_or(|rest| rest.split(' ').next().is_some_and(&is_wanted))
+    };
+    let made = statements.iter().filter(is_made).map(|one| one.sql);
+    // Settings of the database stand before the first statement.
+    let before = TABLES.split("\nCREATE ").take(1);
+    before.chain(made).collect()
+}
+
+/// The number of errors in the view `finding`, as a statement that does not need the view.
+///
+/// It leaves out the checks that only warn, which read all packets, and it is a tenth of the text of the view, which
+/// takes SQLite longer to read than many a trace.
+///
+/// ```
+/// let statement = timebase_schema::count_of_errors();
+/// assert!(statement.starts_with("WITH RECURSIVE\n") && !statement.contains("drifting"));
+/// ```
+pub fn count_of_errors() -> String {
+    let checks = CHECKS.iter().filter(|check| check.can_be_error);
+    let counts = checks.map(|check| {
+        format!("SELECT count(*) AS errors FROM (\n{}\n) WHERE severity = 'error'", check.sql)
+    });
+    let counts: Vec<String> = counts.collect();
+    with_parts(&format!("SELECT sum(errors) FROM (\n{}\n)", counts.join("\nUNION ALL\n")))
 }
 
 impl Table {

@@ -16,6 +16,7 @@ import sys
 import threading
 import warnings
 
+import duckdb
 import pandas
 import pyarrow
 import pytest
@@ -61,6 +62,46 @@ def test_cm25_the_sql_is_that_of_the_program():
     if "TIMEBASE_WRITE" in os.environ:
         (PACKAGE / "timebase" / "_metrics.sql").write_text(sql, encoding="utf-8")
     assert timebase.compare.METRICS == sql
+
+
+def test_cm26_the_sql_over_tables_is_that_of_the_program():
+    sql = (MEASURE / "tables.sql").read_text(encoding="utf-8")
+    if "TIMEBASE_WRITE" in os.environ:
+        (PACKAGE / "timebase" / "_metrics_of_tables.sql").write_text(sql, encoding="utf-8")
+    assert timebase.compare.METRICS_OF_TABLES == sql
+
+
+def by_name(rows):
+    """Values by trace, family, process, name and statistic, without missing ones and what tables do not show."""
+    values = {tuple(row[:5]): tuple(row[5:]) for row in rows}
+    return {key: value for key, value in values.items() if value != (None, None) and key[3] not in ("start", "errors")}
+
+
+def test_cm26_duckdb_has_the_same_values_of_a_folder_of_tables(tmp_path):
+    command = [os.environ["TIMEBASE_SYNTH"], "--fleet=8", "--damaged=0", tmp_path / "traces"]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    recorded = ["app.pftrace", "desktop.pftrace", "late-frame.pftrace", "logs.pftrace", "sdk.pftrace", "system.pftrace", "training.json"]
+    traces = [*(tmp_path / "traces").iterdir(), *(DATA / name for name in recorded), *sorted(BEFORE.iterdir())[:2]]
+    with Dataset(traces, tables=timebase.compare.TABLES) as tables, duckdb.connect() as lake:
+        columns = ["trace_id", "family", "process", "name", "stat", "value", "value_all"]
+        expected = by_name(tables.sql(timebase.compare.METRICS).select(columns).to_pandas().astype(object).where(lambda f: f.notna(), None).values)
+        for name in timebase.compare.TABLES:
+            lake.register(name, tables.dataset(name))
+        lake.execute(timebase.compare.PATTERN)
+        found = by_name(lake.execute(timebase.compare.METRICS_OF_TABLES).fetchall())
+        assert [column[0] for column in lake.description] == columns
+    assert found.keys() == expected.keys()
+    assert {key[1] for key in found} >= {"slice", "self", "async", "cpu", "wait", "blocked", "counter", "log", "run"}
+    for key, value in expected.items():
+        assert found[key] == pytest.approx(value, rel=1e-12, nan_ok=True), key
+
+
+@pytest.mark.parametrize("name", ["Binder:123_4", "frame 12-13", "conv2d 0x1F", "a 0123456789abcdef01 b", "é12", "1a2 3", "x_1.2",
+                                  "7c9e6679-7425-40de-944b-e07fc1f90ae7/2", "", "0x", "#1#", "ABCDEF0123456789", "10 20 30"])
+def test_cm26_duckdb_makes_the_same_patterns(name):
+    with duckdb.connect() as lake, timebase.connect(DATA / "sdk.pftrace") as trace:
+        lake.execute(timebase.compare.PATTERN)
+        assert lake.execute("SELECT pattern(?)", [name]).fetchone() == trace.execute("SELECT pattern(?)", [name]).fetchone()
 
 
 def test_cm25_a_fleet_is_compared_where_its_traces_are(values, tmp_path):
@@ -156,7 +197,7 @@ def test_each_option_is_the_programs(tmp_path):
         "--max-loss=7%", "--leave-out", BEFORE / "3.json", "--skip-first=1", "--absolute", "--conversion=linear",
     ]
     rows = timebase.compare(BEFORE, AFTER, **options)
-    expected = json.loads(program("compare", BEFORE, "--with", AFTER, "-F", "json", *flags).stdout)
+    expected = json.loads(program("compare", BEFORE, "--with", AFTER, "-F", "json", *flags).stdout)["rows"]
     assert rows.line.tolist() == [row["line"] for row in expected] and "self:app/inode" in set(rows.line)
     assert rows.ratio.fillna(0).tolist() == [row["ratio"] or 0 for row in expected]
     assert len(list((tmp_path / "cache").iterdir())) == 20
@@ -185,7 +226,7 @@ def test_cm21_conditions_have_outcomes():
     assert [one.condition for one in judged] == conditions
     assert [one.outcome for one in judged] == ["fails", "undecided", "passes", "unknown"]
     assert judged[0].reason.startswith("the change is from +")
-    assert judged[3].reason == "no line has this name and statistic"
+    assert judged[3].reason.startswith("no line has this name and statistic; write ")
     assert timebase.compare(BEFORE, AFTER).attrs["fail_on"] == []
     with pytest.raises(timebase.CompareFailed, match='^"wrong" is no condition'):
         timebase.compare(BEFORE, AFTER, fail_on="wrong")

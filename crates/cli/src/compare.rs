@@ -123,6 +123,15 @@ fn write(
             let page = page::of(comparison, gathered, arguments)?;
             Ok(out.write_all(page.as_bytes())?)
         }
+        Form::Rows(Format::Json) => {
+            let report = text::Report { comparison, gathered, top: arguments.top };
+            let database = Database::from(rows::document(&report)?);
+            for ((name, sql), before) in rows::PARTS.into_iter().zip(["{", ",", ","]) {
+                write!(out, "{before}\"{name}\":")?;
+                statements::run(&database, sql, Format::Json, terminal, out)?;
+            }
+            Ok(out.write_all(b"}\n")?)
+        }
         Form::Rows(format) => {
             let database = Database::from(rows::table(comparison)?);
             statements::run(&database, rows::ALL, format, terminal, out)

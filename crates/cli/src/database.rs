@@ -367,7 +367,9 @@ fn import_temporarily(
         "timebase imports a trace into a temporary database; the variable TMPDIR selects its directory",
     )?;
     let path = directory.join("trace.db");
-    let (summary, _) = import::monitored(sources, &path, options, progress, signals)
+    let mut options = options.clone();
+    options.is_synced = false;
+    let (summary, _) = import::monitored(sources, &path, &options, progress, signals)
         .map_err(|error| unwritable(error, &directory))?;
     messages::warnings(&summary.warnings);
     Ok((path, summary))

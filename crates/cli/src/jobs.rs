@@ -31,7 +31,7 @@ pub struct Settings {
     pub phase: &'static str,
 }
 
-/// Calls `job` for each trace, several at a time, and `each` with the results, in the order of the traces.
+/// Calls `job` for each trace and its index, several at a time, and `each` with the results, in the order of the traces.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn run<T: Send>(
     traces: &[PathBuf],
     settings: &Settings,
     signals: &Signals,
-    job: impl Fn(&Path, &Children) -> anyhow::Result<T> + Sync,
+    job: impl Fn(usize, &Path, &Children) -> anyhow::Result<T> + Sync,
     mut each: impl FnMut(usize, anyhow::Result<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let children = Arc::new(Children::new(settings.temporary.clone()));
@@ -57,7 +57,7 @@ pub fn run<T: Send>(
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(trace) = traces.get(index) else { return };
-                        if send.send((index, job(trace, children))).is_err() {
+                        if send.send((index, job(index, trace, children))).is_err() {
                             return;
                         }
                     }

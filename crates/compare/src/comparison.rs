@@ -265,6 +265,22 @@ pub enum Appearance {
     Seldom,
 }
 
+impl Unused {
+    /// The name in a table of runs.
+    ///
+    /// ```
+    /// assert_eq!(timebase_compare::Unused::Lossy.name(), "lossy");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Unused::LeftOut => "left_out",
+            Unused::Lossy => "lossy",
+            Unused::First => "first",
+            Unused::Unpaired => "unpaired",
+        }
+    }
+}
+
 /// A name that too few runs of a side have for a ratio (rule CM19).
 #[derive(Clone, Debug)]
 pub struct NameResult {
@@ -342,4 +358,38 @@ pub enum Note {
         /// The run.
         run: RunId,
     },
+}
+
+impl Note {
+    /// The name in a table of notes.
+    ///
+    /// ```
+    /// assert_eq!(timebase_compare::Note::Interleave.name(), "interleave");
+    /// ```
+    pub fn name(&self) -> &'static str {
+        match self {
+            Note::LengthsDiffer { .. } => "lengths_differ",
+            Note::LossDiffers { .. } => "loss_differs",
+            Note::OneDirection { .. } => "one_direction",
+            Note::Interleave => "interleave",
+            Note::OddRun { .. } => "odd_run",
+            Note::FirstSlowest { .. } => "first_slowest",
+            Note::FewRuns { .. } => "few_runs",
+            Note::Unpaired { .. } => "unpaired",
+        }
+    }
+
+    /// The run that it is about, if it is about one.
+    ///
+    /// ```
+    /// assert_eq!(timebase_compare::Note::Interleave.run(), None);
+    /// ```
+    pub fn run(&self) -> Option<RunId> {
+        match self {
+            Note::OddRun { run, .. } | Note::FirstSlowest { run, .. } | Note::Unpaired { run } => {
+                Some(*run)
+            }
+            _ => None,
+        }
+    }
 }

@@ -68,7 +68,9 @@ pub use estimate::Estimate;
 pub use fail_on::{Direction, FailOn, LimitUnit};
 pub use judge::{Judged, Outcome, Verdict, judge};
 pub use line::{Family, Line, Stat, Unit};
-pub use measure::{METRICS, MeasureError, Measured, Measuring, Metric, TABLES, measure};
+pub use measure::{
+    INDEXES, METRICS, MeasureError, Measured, Measuring, Metric, TABLES, measure, views,
+};
 pub use pattern::Names;
 pub use run::{Facts, Run, RunId, Side};
 pub use settings::{Pairs, Per, Settings};

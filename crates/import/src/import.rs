@@ -100,14 +100,14 @@ impl Into<'_> {
         let Into { sources, options, monitor, .. } = *self;
         twice(files, monitor, |files, aligned| {
             let schema = PacketSchema::new(&options.descriptors)?;
-            let new = NewDatabase::create(self.destination, options.overwrite)?;
+            let new = NewDatabase::create(self.destination, options)?;
             let file = new.file().to_path_buf();
             let destination = Destination::File(new);
             let limits = self.limits.clone();
             let is_dropped = false;
             let job = Job { sources, destination, options, monitor, limits, aligned, is_dropped };
             let scratch = job.scratch();
-            let pages = Pages::create(&file, files.inputs.total(), &scratch)
+            let pages = Pages::create(&file, files.inputs.total(), &options.indexes, &scratch)
                 .map_err(|error| job.failure(error))?;
             job.run(files, schema, pages, stopwatch)
         })
@@ -136,12 +136,12 @@ pub(crate) fn aligned(
     let mut files = open(sources, options, &Scratch::new(directory, &limits.disk), monitor)?;
     begin(Pass::First, monitor, &files);
     let schema = PacketSchema::new(&options.descriptors)?;
-    let new = NewDatabase::create(&directory.join("alignment.db"), options.overwrite)?;
+    let new = NewDatabase::create(&directory.join("alignment.db"), options)?;
     let file = new.file().to_path_buf();
     let destination = Destination::File(new);
     let job =
         Job { sources, destination, options, monitor, limits, aligned: None, is_dropped: true };
-    let pages = Pages::create(&file, files.inputs.total(), &job.scratch());
+    let pages = Pages::create(&file, files.inputs.total(), &options.indexes, &job.scratch());
     let pages = pages.map_err(|error| job.failure(error))?;
     match job.run(&mut files, schema, pages, &mut Stopwatch::default())? {
         Ran::Done(_) | Ran::Dropped => Ok(None),
@@ -248,7 +248,8 @@ fn lent(
         let is_dropped = false;
         let job = Job { sources, destination, options, monitor, limits, aligned, is_dropped };
         let schema = PacketSchema::new(&options.descriptors)?;
-        let statements = Statements::create(conn).map_err(|error| job.failure(error.into()))?;
+        let statements = Statements::create(conn, &options.indexes)
+            .map_err(|error| job.failure(error.into()))?;
         job.run(files, schema, statements, &mut Stopwatch::default())
     })
 }

@@ -88,7 +88,7 @@ pub use error::{Error, HowFar, NotForJson};
 pub use formats::FORMATS;
 pub use identity::{check_database, trace_id};
 pub use import::{import, import_into};
-pub use options::{Conversion, Options, Views};
+pub use options::{Conversion, Indexes, Options, Views};
 pub use ranks::rank;
 pub use rewrite::{
     Cut, LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unlike, Unmet, Window, cut, rewrite,

@@ -1,5 +1,6 @@
 //! The options of an import.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use crate::manifest::{Align, Clock};
@@ -61,6 +62,31 @@ impl Views {
     }
 }
 
+/// The indexes of a database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Indexes {
+    /// All indexes.
+    #[default]
+    All,
+    /// Only the indexes with these names, of those that `schema/tables.sql` declares. This is for a temporary
+    /// database with known queries: sorting and writing the entries of all rows takes a fifth of an import.
+    Named(Vec<String>),
+}
+
+impl Indexes {
+    /// The statements that create the tables.
+    pub(crate) fn tables(&self) -> Cow<'static, str> {
+        match self {
+            Indexes::All => timebase_schema::TABLES.into(),
+            Indexes::Named(names) => {
+                let is_named = |index: &str| names.iter().any(|name| name == index);
+                timebase_schema::tables_with(is_named).into()
+            }
+        }
+    }
+}
+
 /// The options of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -87,6 +113,8 @@ pub struct Options {
     pub subjects: Vec<Subject>,
     /// The views of the database.
     pub views: Views,
+    /// The indexes of the database.
+    pub indexes: Indexes,
     /// Files that extend the schema of packets, each a serialized
     /// `FileDescriptorSet`.
     pub descriptors: Vec<PathBuf>,
@@ -94,6 +122,9 @@ pub struct Options {
     pub strict: bool,
     /// Whether to replace an existing database.
     pub overwrite: bool,
+    /// Whether the database is on the disk when the import is done, so that it is complete after a crash of the system.
+    /// A temporary one need not be.
+    pub is_synced: bool,
     /// The size limit of the database and the temporary files together. `None` means no limit
     /// except the disk.
     pub max_size: Option<Size>,
@@ -119,9 +150,11 @@ impl Default for Options {
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
             views: Views::All,
+            indexes: Indexes::All,
             descriptors: Vec::new(),
             strict: false,
             overwrite: false,
+            is_synced: true,
             max_size: None,
             max_memory: Some(Options::MEMORY),
         }

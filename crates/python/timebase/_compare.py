@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
@@ -29,6 +30,10 @@ Share = Union[float, str]
 
 #: The columns of the result with texts. All others have numbers.
 _TEXTS = ("line", "family", "process", "name", "stat", "unit", "why")
+
+
+#: The parts of the SQL over tables, which are no tables.
+_PARTS = {"lasting", "ranked", "percentile", "lasted", "counted", "weighed", "found"}
 
 
 class Condition(NamedTuple):
@@ -78,7 +83,7 @@ class Compare:
 
     ``timebase.compare.METRICS`` is the SQL that gives the values of one run. `timebase.dataset.Dataset.sql` and the
     option ``sql`` of `timebase.spark` run it where the traces are, and its rows in a Parquet file are runs to compare
-    (``docs/fleet.md``).
+    (``docs/fleet.md``). ``METRICS_OF_TABLES`` gives the same of a folder of tables, in DuckDB or Spark.
 
     Raises `CompareFailed` with the program's message, and ModuleNotFoundError without pandas.
 
@@ -99,6 +104,19 @@ class Compare:
 
     #: One statement with the values of a run: family, process, name, stat, value, value_all.
     METRICS: str = Path(__file__).with_name("_metrics.sql").read_text(encoding="utf-8")
+
+    #: The same over the tables of many traces, for DuckDB and Spark: it has a column trace_id, and needs the function `PATTERN`.
+    METRICS_OF_TABLES: str = Path(__file__).with_name("_metrics_of_tables.sql").read_text(encoding="utf-8")
+
+    #: The tables that it reads.
+    TABLES: Tuple[str, ...] = tuple(sorted(set(re.findall(r"(?:FROM|JOIN) ([a-z_]+)", METRICS_OF_TABLES)) - _PARTS))
+
+    #: The statement with which DuckDB gets the function ``pattern``, which replaces numbers in names by ``#``.
+    PATTERN: str = (
+        "CREATE OR REPLACE MACRO pattern(name) AS regexp_replace(regexp_replace(regexp_replace(name, "
+        "'[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}', '#', 'g'), "
+        "'0x[0-9a-fA-F]+|[0-9a-fA-F]{16,}', '#', 'g'), '(^|[^A-Za-z0-9])[0-9]+', '\\1#', 'g')"
+    )
 
     def __call__(
         self,
@@ -163,8 +181,10 @@ class Compare:
         arguments += [f"--leave-out={name}" for name in _texts(leave_out)]
         arguments += [f"--fail-on={condition}" for condition in conditions]
         given += [*map(str, options.values()), *_texts(leave_out), *conditions]
-        rows, said = _compared(sides, arguments, given, progress)
-        frame = _frame(rows)
+        document, said = _compared(sides, arguments, given, progress)
+        frame = _frame(document["rows"])
+        frame.attrs["runs"] = document["runs"]
+        frame.attrs["notes"] = [note["text"] for note in document["notes"]]
         frame.attrs["fail_on"] = _judged(conditions, said)
         return frame
 
@@ -206,8 +226,8 @@ def _check_pair(argument: str, key: str, value: str, not_in_key: str) -> None:
 
 def _compared(
     sides: Sequence[Sequence[str]], arguments: Sequence[str], given: Sequence[str], progress: Progress
-) -> Tuple[List[Dict[str, Any]], List[str]]:
-    """The rows of the program, and its messages."""
+) -> Tuple[Dict[str, List[Dict[str, Any]]], List[str]]:
+    """The rows, runs and notes of the program, and its messages."""
     before, after = sides
     told = reporter(progress)
     scratch = Scratch()
@@ -225,8 +245,8 @@ def _compared(
         if not file.exists() or any(line.startswith(_ERROR) for line in said):
             why = reason([line for line in said if not line.startswith(_WARNING)])
             raise CompareFailed(_OF_COMPARE.in_python(why or f"timebase compare ended with code {code}", verbatim))
-        rows: List[Dict[str, Any]] = json.loads(file.read_bytes())
-        return rows, said
+        document: Dict[str, List[Dict[str, Any]]] = json.loads(file.read_bytes())
+        return document, said
     finally:
         scratch.remove()
 

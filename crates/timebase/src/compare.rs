@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 use timebase_compare::{
-    Comparison, MeasureError, Measuring, Metric, Names, Settings, Side, Values, compare, measure,
+    Comparison, INDEXES, MeasureError, Measuring, Metric, Names, Settings, Side, Values, compare,
+    measure,
 };
-use timebase_import::{FileKind, Monitor, Options, Source, file_kind, import};
+use timebase_import::{FileKind, Indexes, Monitor, Options, Source, Views, file_kind, import};
 
 /// The reason why there is no comparison.
 #[derive(Debug)]
@@ -106,6 +107,7 @@ impl Compare {
         let measuring = Measuring { names: Names::default(), metrics: Vec::new(), details: false };
         let mut options = Options::default();
         options.keep_data = false;
+        options.is_synced = false;
         Compare { runs, settings: Settings::default(), measuring, options }
     }
 
@@ -138,7 +140,11 @@ impl Compare {
     /// # Errors
     ///
     /// The first run that cannot be read or measured, and a run that is on both sides.
-    pub fn run(self) -> Result<Comparison, CompareError> {
+    pub fn run(mut self) -> Result<Comparison, CompareError> {
+        if self.measuring.metrics.is_empty() {
+            self.options.views = Views::Named(timebase_compare::views());
+            self.options.indexes = Indexes::Named(INDEXES.map(str::to_owned).to_vec());
+        }
         let mut values = Values::new();
         for (side, runs) in [Side::Before, Side::After].into_iter().zip(&self.runs) {
             for run in runs {

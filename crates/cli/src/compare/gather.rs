@@ -58,8 +58,7 @@ fn measure_all(
         std::fs::create_dir_all(cache)
             .with_context(|| format!("--cache: cannot make {}", cache.display()))?;
     }
-    let job = |place: &Path, children: &Children| -> anyhow::Result<PathBuf> {
-        let index = places.iter().position(|other| other == place).unwrap_or_default();
+    let job = |index: usize, _: &Path, children: &Children| -> anyhow::Result<PathBuf> {
         let input = inputs.runs.get(index).context("a run without a place")?;
         let file = directory.join(format!("{index}.db"));
         let kept = match &arguments.cache {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use rusqlite::Connection;
 use timebase_compare::{Measuring, Metric, Names, measure};
-use timebase_import::{FileKind, Monitor, Options, Source, Subject, Views};
+use timebase_import::{FileKind, Indexes, Monitor, Options, Source, Subject, Views};
 
 use super::{run_file, tables};
 use crate::database::{self, Access, Database};
@@ -92,7 +92,8 @@ fn open(
     options.strict = arguments.strict;
     options.subjects = Subject::ALL.to_vec();
     if measuring.metrics.is_empty() {
-        options.views = Views::Named(timebase_compare::TABLES.map(str::to_owned).to_vec());
+        options.views = Views::Named(timebase_compare::views());
+        options.indexes = Indexes::Named(timebase_compare::INDEXES.map(str::to_owned).to_vec());
     }
     let source = Source::File(given.to_owned());
     if !is_cut {

@@ -1,10 +1,24 @@
 //! The result as a table: a row for each statistic of each line (rule CM23).
 
 use rusqlite::{Connection, params};
-use timebase_compare::{Appearance, Call, Comparison, Line, NameResult, Row, Scale};
+use timebase_compare::{Appearance, Call, Comparison, Line, NameResult, Row, Scale, Side};
+
+use super::text::{self, Report};
 
 /// All rows, in the order of the report.
 pub const ALL: &str = "SELECT * FROM comparison ORDER BY rowid";
+
+/// The parts of a document: each with its name, and a statement over the tables of [`document()`].
+pub const PARTS: [(&str, &str); 3] = [
+    ("runs", "SELECT * FROM run ORDER BY rowid"),
+    ("notes", "SELECT * FROM note ORDER BY rowid"),
+    ("rows", ALL),
+];
+
+const OF_DOCUMENT: &str = "
+    CREATE TABLE run (run TEXT, side TEXT, start INTEGER, length REAL, frames REAL, lost REAL, errors INTEGER,
+        factor REAL, marks TEXT, unused TEXT);
+    CREATE TABLE note (note TEXT, run TEXT, text TEXT);";
 
 const TABLE: &str = "CREATE TABLE comparison (
     line TEXT, family TEXT, process TEXT, name TEXT, stat TEXT, unit TEXT,
@@ -33,6 +47,43 @@ pub fn table(comparison: &Comparison) -> rusqlite::Result<Connection> {
         }
     }
     transaction.commit()?;
+    Ok(conn)
+}
+
+/// A database in memory with the tables of all rows, runs and notes.
+pub fn document(report: &Report<'_>) -> rusqlite::Result<Connection> {
+    let comparison = report.comparison;
+    let conn = table(comparison)?;
+    conn.execute_batch(OF_DOCUMENT)?;
+    {
+        let mut insert = conn.prepare("INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        for compared in &comparison.runs {
+            let facts = &compared.run.facts;
+            let marks: Vec<String> =
+                compared.marks.iter().map(|mark| text::marked(*mark)).collect();
+            insert.execute(params![
+                compared.run.name,
+                match compared.run.side {
+                    Side::Before => "before",
+                    Side::After => "after",
+                },
+                facts.start,
+                facts.ns,
+                facts.frames,
+                facts.lost,
+                i64::try_from(facts.errors).unwrap_or(i64::MAX),
+                compared.factor.map(f64::exp),
+                Some(marks.join("; ")).filter(|marks| !marks.is_empty()),
+                compared.unused.map(|unused| unused.name()),
+            ])?;
+        }
+        let mut insert = conn.prepare("INSERT INTO note VALUES (?, ?, ?)")?;
+        for note in &comparison.notes {
+            let Some(text) = report.noted(note) else { continue };
+            let run = note.run().and_then(|run| comparison.runs.get(run.index()));
+            insert.execute(params![note.name(), run.map(|run| &run.run.name), text])?;
+        }
+    }
     Ok(conn)
 }
 

@@ -527,7 +527,9 @@ pub fn judged(condition: &FailOn, judged: &Judged) -> String {
         Outcome::Passes => format!("passes: {text}{interval}"),
         Outcome::Fails => format!("fails: {text}{by}{interval}"),
         Outcome::Undecided => format!("undecided: {text}{by}{interval}; more runs would decide"),
-        Outcome::Unknown => format!("unknown: {text}: no line has this name and statistic"),
+        Outcome::Unknown => format!(
+            "unknown: {text}: no line has this name and statistic; write FAMILY:PROCESS/NAME and the statistic, as in 'self:app/layout total > +5 %'"
+        ),
         Outcome::FewRuns => format!("unknown: {text}: it needs 3 runs on each side"),
         Outcome::WrongUnit => format!("unknown: {text}: its values are not of this unit"),
     }

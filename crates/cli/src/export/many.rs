@@ -43,7 +43,7 @@ pub fn run(arguments: &ExportArguments, output: &Path, signals: &Signals) -> any
     // It stays open, so that it is there for all, and goes if none came into it.
     let folder = Folder::at(output)?;
     let flags = flags(arguments, output);
-    let job = |trace: &Path, children: &crate::children::Children| {
+    let job = |_: usize, trace: &Path, children: &crate::children::Children| {
         if !arguments.force
             && let Ok(id) = timebase_import::trace_id(trace)
             && folder.has(&id)

@@ -1,25 +1,41 @@
-//! Things that last: slices, waits and frames, added up by line.
+//! Things that last, added up by line: slices, waits and frames.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use rusqlite::types::ValueRef;
+use rustc_hash::FxHashMap;
 use timebase_store::sort::{
     Key, LONGEST_NUMBER, Quota, Scratch, Sorter, put_difference, take_difference,
 };
 
-use super::{LASTING, MeasureError, Measured, Measuring};
-use crate::line::{Family, Line, Stat};
-use crate::pattern::Names;
+use super::lines::Lines;
+use super::ranks::Ranks;
+use super::{MeasureError, Measured, Measuring, slices};
+use crate::line::{Family, Stat};
 use crate::values::Value;
+
+/// Threads but idle ones, with the name of their process.
+const THREADS: &str = "
+    SELECT utid, coalesce(p.name, ''), coalesce(t.name, '') FROM thread AS t LEFT JOIN process AS p USING (upid)
+    WHERE NOT coalesce(t.is_idle, 0)";
+
+/// Threads that wait for a CPU, or in the kernel. A join would keep SQLite from leaving out other states at once.
+const WAITS: &str = "
+    SELECT state GLOB 'R*', utid, dur, doubt IS NULL FROM thread_state
+    WHERE dur >= 0 AND (state IN ('R', 'R+') OR state GLOB 'D*')";
+
+/// Frames, which have no doubt.
+const FRAMES: &str = "
+    SELECT coalesce(p.name, ''), coalesce(f.layer_name, 'display'), f.dur
+    FROM actual_frame_timeline_slice AS f LEFT JOIN process AS p USING (upid) WHERE f.dur >= 0";
 
 /// A duration of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Lasted {
-    line: i64,
-    dur: i64,
-    is_sure: bool,
+pub struct Lasted {
+    pub line: i64,
+    pub dur: i64,
+    pub is_sure: bool,
 }
 
 impl Key for Lasted {
@@ -49,88 +65,20 @@ impl Key for Lasted {
 
 /// The sums of a line: of sure rows, and of all.
 #[derive(Clone, Copy, Default)]
-struct Sums {
-    sure: u64,
-    all: u64,
+pub struct Sums {
+    pub sure: u64,
+    pub all: u64,
     sure_ns: f64,
     all_ns: f64,
 }
 
 /// The things that last, of one run.
 pub struct Lasting {
-    lines: Lines,
+    pub lines: Lines,
     sums: Vec<Sums>,
     sorter: Sorter<Lasted, ()>,
     /// How often a name is around the slices of a line of self time.
-    parents: HashMap<(i64, i64), u64>,
-}
-
-/// Lines by number. Each raw name becomes a pattern once.
-struct Lines {
-    names: Names,
-    texts: HashMap<String, u32>,
-    patterns: Vec<String>,
-    of_pattern: HashMap<String, u32>,
-    numbers: HashMap<(Family, u32, u32), i64>,
-    all: Vec<(Family, u32, u32)>,
-}
-
-impl Lines {
-    /// The number of the pattern of a raw name.
-    fn text(&mut self, raw: &[u8]) -> u32 {
-        let raw = String::from_utf8_lossy(raw);
-        if let Some(number) = self.texts.get(&*raw) {
-            return *number;
-        }
-        let pattern = self.names.pattern(&raw).into_owned();
-        let new = u32::try_from(self.patterns.len()).unwrap_or(u32::MAX);
-        let number = *self.of_pattern.entry(pattern.clone()).or_insert(new);
-        if number == new {
-            self.patterns.push(pattern);
-        }
-        self.texts.insert(raw.into_owned(), number);
-        number
-    }
-
-    fn line(&mut self, family: Family, process: u32, name: u32) -> i64 {
-        let new = i64::try_from(self.all.len()).unwrap_or(i64::MAX);
-        let number = *self.numbers.entry((family, process, name)).or_insert(new);
-        if number == new {
-            self.all.push((family, process, name));
-        }
-        number
-    }
-
-    /// The line of a number.
-    fn of(&self, number: i64) -> Option<Line> {
-        let at = usize::try_from(number).ok()?;
-        let (family, process, name) = *self.all.get(at)?;
-        Some(Line { family, process: self.pattern(process), name: self.pattern(name) })
-    }
-
-    fn pattern(&self, number: u32) -> String {
-        self.patterns.get(number as usize).cloned().unwrap_or_default()
-    }
-}
-
-/// The open slices of each track: their ids, and the numbers of their lines of self time.
-#[derive(Default)]
-struct Stacks(HashMap<i64, Vec<(i64, i64)>>);
-
-impl Stacks {
-    /// Notes a slice, and returns the line of the one around it. Slices of a track come in the order of their ids, and
-    /// an outer one has the lesser id.
-    fn enter(&mut self, track: i64, (id, line): (i64, i64), parent: Option<i64>) -> Option<i64> {
-        let stack = self.0.entry(track).or_default();
-        let parent = parent.unwrap_or(i64::MIN);
-        // The slice around it may have no name, and be no row.
-        while stack.last().is_some_and(|(inner, _)| *inner > parent) {
-            stack.pop();
-        }
-        let around = stack.last().filter(|(outer, _)| *outer == parent).map(|(_, line)| *line);
-        stack.push((id, line));
-        around
-    }
+    parents: FxHashMap<(i64, i64), u64>,
 }
 
 impl Lasting {
@@ -140,57 +88,60 @@ impl Lasting {
         measuring: &Measuring,
         scratch: &Path,
     ) -> Result<Lasting, MeasureError> {
-        let names = measuring.names.clone();
-        let lines = Lines {
-            names,
-            texts: HashMap::new(),
-            patterns: Vec::new(),
-            of_pattern: HashMap::new(),
-            numbers: HashMap::new(),
-            all: Vec::new(),
+        let mut lasting = Lasting {
+            lines: Lines::new(measuring.names.clone()),
+            sums: Vec::new(),
+            sorter: Sorter::new(Scratch::new(scratch, &Quota::default())),
+            parents: FxHashMap::default(),
         };
-        let sorter = Sorter::new(Scratch::new(scratch, &Quota::default()));
-        let mut lasting = Lasting { lines, sums: Vec::new(), sorter, parents: HashMap::new() };
-        let mut stacks = Stacks::default();
-        let mut statement = conn.prepare(LASTING)?;
-        let mut rows = statement.query([])?;
-        let bytes = |value: ValueRef<'_>| value.as_bytes().map(<[u8]>::to_vec).unwrap_or_default();
-        let mut last: Option<(Vec<u8>, Family)> = None;
-        while let Some(row) = rows.next()? {
-            let family = row.get_ref(0)?;
-            let family = match &last {
-                Some((name, family_before)) if family.as_bytes() == Ok(name) => *family_before,
-                _ => {
-                    let name = bytes(family);
-                    let Some(family) = Family::parse(&String::from_utf8_lossy(&name)) else {
-                        continue;
-                    };
-                    last = Some((name, family));
-                    family
-                }
-            };
-            let process = lasting.lines.text(row.get_ref(1)?.as_bytes().unwrap_or_default());
-            let name = lasting.lines.text(row.get_ref(2)?.as_bytes().unwrap_or_default());
-            let (dur, is_sure): (i64, bool) = (row.get(3)?, row.get(5)?);
-            let line = lasting.lines.line(family, process, name);
-            lasting.add(line, dur, is_sure)?;
-            let self_dur: Option<i64> = row.get(4)?;
-            if let Some(self_dur) = self_dur {
-                let line = lasting.lines.line(Family::SelfTime, process, name);
-                lasting.add(line, self_dur, is_sure)?;
-                let (track, id, parent) = (row.get(6)?, row.get(7)?, row.get(8)?);
-                if let Some(parent) = stacks.enter(track, (id, line), parent) {
-                    *lasting.parents.entry((line, parent)).or_default() += 1;
-                }
-            }
-        }
+        slices::read(conn, &mut lasting)?;
+        lasting.waits(conn)?;
+        lasting.frames(conn)?;
         Ok(lasting)
     }
 
-    fn add(&mut self, line: i64, dur: i64, is_sure: bool) -> Result<(), MeasureError> {
+    fn waits(&mut self, conn: &Connection) -> Result<(), MeasureError> {
+        let mut threads: HashMap<i64, (u32, u32)> = HashMap::new();
+        let mut statement = conn.prepare(THREADS)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let process = self.lines.text(row.get_ref(1)?.as_bytes().unwrap_or_default());
+            let name = self.lines.text(row.get_ref(2)?.as_bytes().unwrap_or_default());
+            threads.insert(row.get(0)?, (process, name));
+        }
+        let mut statement = conn.prepare(WAITS)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let Some((process, name)) = threads.get(&row.get(1)?) else { continue };
+            let family = if row.get(0)? { Family::Wait } else { Family::Blocked };
+            let line = self.lines.line(family, *process, *name);
+            self.add(line, row.get(2)?, row.get(3)?)?;
+        }
+        Ok(())
+    }
+
+    fn frames(&mut self, conn: &Connection) -> Result<(), MeasureError> {
+        let mut statement = conn.prepare(FRAMES)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let process = self.lines.text(row.get_ref(0)?.as_bytes().unwrap_or_default());
+            let name = self.lines.text(row.get_ref(1)?.as_bytes().unwrap_or_default());
+            let line = self.lines.line(Family::Frame, process, name);
+            self.add(line, row.get(2)?, true)?;
+        }
+        Ok(())
+    }
+
+    /// Notes that the slice of a line is inside one of another line.
+    pub fn note_parent(&mut self, line: i64, around: i64) {
+        *self.parents.entry((line, around)).or_default() += 1;
+    }
+
+    /// Adds a duration of a line.
+    pub fn add(&mut self, line: i64, dur: i64, is_sure: bool) -> Result<(), MeasureError> {
         let at = usize::try_from(line).unwrap_or(usize::MAX);
         if at >= self.sums.len() {
-            self.sums.resize(self.lines.all.len(), Sums::default());
+            self.sums.resize(self.lines.count(), Sums::default());
         }
         if let Some(sums) = self.sums.get_mut(at) {
             sums.all += 1;
@@ -242,89 +193,9 @@ impl Lasting {
     }
 }
 
-/// The percentiles of one line after another, from durations in order.
-struct Ranks {
-    details: bool,
-    line: Option<i64>,
-    of: Sums,
-    seen: Sums,
-    found: [Value; 4],
-    buckets: Vec<(i32, u64)>,
-}
-
-const PERCENTILES: [(Stat, u64); 4] =
-    [(Stat::P50, 50), (Stat::P90, 90), (Stat::P99, 99), (Stat::Max, 100)];
-
-/// The rank of a percentile among `n`, from 1 (rule CM4: nearest rank).
-fn rank(percent: u64, n: u64) -> u64 {
-    let product = u128::from(percent) * u128::from(n);
-    u64::try_from(product.div_ceil(100)).unwrap_or(u64::MAX)
-}
-
-impl Ranks {
-    fn new(details: bool) -> Ranks {
-        Ranks {
-            details,
-            line: None,
-            of: Sums::default(),
-            seen: Sums::default(),
-            found: [Value::default(); 4],
-            buckets: Vec::new(),
-        }
-    }
-
-    fn begin(&mut self, line: i64, of: Sums) {
-        *self = Ranks { line: Some(line), of, ..Ranks::new(self.details) };
-    }
-
-    fn next(&mut self, lasted: &Lasted) {
-        self.seen.all += 1;
-        self.seen.sure += u64::from(lasted.is_sure);
-        for ((_, percent), found) in PERCENTILES.iter().zip(&mut self.found) {
-            if self.seen.all == rank(*percent, self.of.all) {
-                found.all = Some(lasted.dur as f64);
-            }
-            if lasted.is_sure && self.seen.sure == rank(*percent, self.of.sure) {
-                found.sure = Some(lasted.dur as f64);
-            }
-        }
-        if self.details {
-            let bucket = bucket(lasted.dur);
-            match self.buckets.last_mut() {
-                Some((last, count)) if *last == bucket => *count += 1,
-                _ => self.buckets.push((bucket, 1)),
-            }
-        }
-    }
-
-    fn end(&mut self, lines: &Lines, measured: &mut Measured) {
-        let Some(line) = self.line.take().and_then(|line| lines.of(line)) else { return };
-        for ((stat, _), found) in PERCENTILES.iter().zip(self.found) {
-            measured.values.push((line.clone(), *stat, found));
-        }
-        let buckets = self.buckets.drain(..);
-        measured.buckets.extend(buckets.map(|(bucket, count)| (line.clone(), bucket, count)));
-    }
-}
-
-/// The number of the bucket of a duration: each is 2 % wider than the one before (rule CM4).
-fn bucket(dur: i64) -> i32 {
-    // 1.02 ^ bucket ns; nothing is shorter than 1 ns.
-    let dur = dur.max(1) as f64;
-    (dur.ln() / 1.02_f64.ln()).floor() as i32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cm4_a_percentile_is_the_row_of_the_nearest_rank() {
-        assert_eq!([rank(50, 1), rank(99, 1), rank(100, 1)], [1, 1, 1]);
-        assert_eq!([rank(50, 5), rank(90, 5), rank(99, 5), rank(100, 5)], [3, 5, 5, 5]);
-        assert_eq!([rank(50, 100), rank(90, 100), rank(99, 100)], [50, 90, 99]);
-        assert_eq!(rank(100, u64::MAX), u64::MAX);
-    }
 
     #[test]
     fn cm4_durations_come_back_from_the_disk_in_order() {

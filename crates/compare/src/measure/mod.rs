@@ -2,12 +2,16 @@
 //!
 //! # Design
 //!
-//! The rows come from SQL over public tables: `lasting.sql` has a row for each thing that lasts, `other.sql` one for
-//! each other value. [`METRICS`] is the same as one statement, for fleets. Here the rows that last are added up
-//! outside of SQL, in one pass: SQLite's window functions take several times as long, and would read the slices once
-//! more for the parents of lines, and again for distributions. A sorter keeps durations in bounded memory.
+//! The rows come from SQL over public tables. [`METRICS`] is one statement, for fleets: `lasting.sql` has a row for
+//! each thing that lasts, `other.sql` one for each other value. Here the things that last are read from their tables
+//! in one pass, and added up outside of SQL: SQLite's joins and window functions take several times as long, and would
+//! read the slices once more for the time inside them, for the parents of lines, and for distributions. A sorter keeps
+//! durations in bounded memory.
 
 mod lasting;
+mod lines;
+mod ranks;
+mod slices;
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -23,14 +27,11 @@ use crate::run::Facts;
 use crate::values::Value;
 use lasting::Lasting;
 
-/// The rows that last.
-const LASTING: &str = include_str!("lasting.sql");
-
 /// All other values.
 const OTHER: &str = include_str!("other.sql");
 
 /// The tables and views that values come from.
-pub const TABLES: [&str; 25] = [
+pub const TABLES: [&str; 23] = [
     "actual_frame_timeline_slice",
     "android_logs",
     "clock_snapshot",
@@ -45,17 +46,37 @@ pub const TABLES: [&str; 25] = [
     "process_counter_track",
     "process_track",
     "slice",
-    "slice_self_dur",
     "stack_profile_callsite",
     "stack_profile_frame",
     "stack_profile_mapping",
     "stack_sample",
     "stack_sample_task_context",
     "thread",
-    "thread_slice",
     "thread_state",
     "thread_track",
     "trace_bounds",
+];
+
+/// The views and tables that [`measure()`] reads in a database: all but the findings, which it finds itself.
+///
+/// ```
+/// assert!(!timebase_compare::views().contains(&"finding".to_owned()));
+/// ```
+pub fn views() -> Vec<String> {
+    TABLES.iter().filter(|name| **name != "finding").map(|name| (*name).to_owned()).collect()
+}
+
+/// The indexes that help to read these tables.
+pub const INDEXES: [&str; 9] = [
+    "android_log_record_ts",
+    "counter_record_track",
+    "fact_name",
+    "ftrace_record_ts",
+    "heap_profile_allocation_record_ts",
+    "packet_unresolved",
+    "sched_record_utid",
+    "slice_record_track",
+    "stack_sample_record_ts",
 ];
 
 /// One statement with the values of a run: `family`, `process`, `name`, `stat`, `value`, `value_all` (rule CM25).
@@ -188,10 +209,20 @@ fn other(conn: &Connection, measured: &mut Measured) -> Result<(), MeasureError>
             (None, None) => {}
         }
     }
-    let sql = "SELECT count(*) FROM finding WHERE severity = 'error'";
-    let errors: i64 = conn.query_row(sql, [], |row| row.get(0))?;
-    measured.facts.errors = u64::try_from(errors).unwrap_or_default();
+    measured.facts.errors = u64::try_from(errors(conn)?).unwrap_or_default();
     Ok(())
+}
+
+/// The number of the doctor's errors.
+fn errors(conn: &Connection) -> rusqlite::Result<i64> {
+    let is_table =
+        "SELECT EXISTS (SELECT * FROM sqlite_schema WHERE name = 'finding' AND type = 'table')";
+    // The folder of a fleet has the findings themselves; a database has tables to find them in.
+    let sql = match conn.query_row(is_table, [], |row| row.get(0))? {
+        true => "SELECT count(*) FROM finding WHERE severity = 'error'".to_owned(),
+        false => timebase_schema::count_of_errors(),
+    };
+    conn.query_row(&sql, [], |row| row.get(0))
 }
 
 /// Runs a metric of the user.

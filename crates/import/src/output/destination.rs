@@ -13,6 +13,7 @@ use timebase_store::files::NewFile;
 use timebase_trace::{FileKind, file_kind};
 
 use crate::error::{Error, WriteError, is_full};
+use crate::options::Options;
 
 /// The destination of an import's database.
 pub(crate) enum Destination<'c> {
@@ -134,13 +135,16 @@ impl Opened<'_> {
 pub(crate) struct NewDatabase {
     path: PathBuf,
     overwrite: bool,
+    /// Whether the file has to be on the disk.
+    is_synced: bool,
     file: NewFile,
 }
 
 impl NewDatabase {
     /// Checks that the destination is free, or may be replaced, and makes an
     /// empty file beside it.
-    pub fn create(path: &Path, overwrite: bool) -> Result<NewDatabase, Error> {
+    pub fn create(path: &Path, options: &Options) -> Result<NewDatabase, Error> {
+        let Options { overwrite, is_synced, .. } = *options;
         check(path, overwrite)?;
         let file = NewFile::at(path).map_err(|error| {
             let (path, directory) = (path.to_path_buf(), parent(path).to_path_buf());
@@ -153,7 +157,7 @@ impl NewDatabase {
                 Error::Create { path, error }
             }
         })?;
-        Ok(NewDatabase { path: path.to_path_buf(), overwrite, file })
+        Ok(NewDatabase { path: path.to_path_buf(), overwrite, is_synced, file })
     }
 
     /// Opens the unfinished database.
@@ -219,7 +223,11 @@ impl NewDatabase {
         // A program may have opened the older database meanwhile.
         check_beside(&self.path)?;
         let path = self.path;
-        self.file.complete(self.overwrite).map_err(|error| {
+        let completed = match self.is_synced {
+            true => self.file.complete(self.overwrite),
+            false => self.file.complete_unsynced(self.overwrite),
+        };
+        completed.map_err(|error| {
             if error.kind() == ErrorKind::AlreadyExists {
                 Error::Exists { path }
             } else if is_full(&error) {

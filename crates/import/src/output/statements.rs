@@ -2,12 +2,13 @@
 
 use rusqlite::types::Value as Owned;
 use rusqlite::{Connection, Statement, params_from_iter};
-use timebase_schema::{Row, TABLES, Table, tables};
+use timebase_schema::{Row, Table, tables};
 use timebase_store::btree::Value;
 
 use super::sink::{RouteRow, Sink, SolvedSink, StepRow};
 use super::writer::owned;
 use crate::error::WriteError;
+use crate::options::Indexes;
 
 /// The tables of a connection, with a statement for each.
 pub(crate) struct Statements<'c> {
@@ -18,8 +19,8 @@ pub(crate) struct Statements<'c> {
 
 impl<'c> Statements<'c> {
     /// Makes the tables, in the caller's transaction.
-    pub fn create(conn: &'c Connection) -> rusqlite::Result<Self> {
-        conn.execute_batch(TABLES)?;
+    pub fn create(conn: &'c Connection, indexes: &Indexes) -> rusqlite::Result<Self> {
+        conn.execute_batch(&indexes.tables())?;
         Ok(Statements { conn, inserts: tables::ALL.iter().map(|_| None).collect() })
     }
 

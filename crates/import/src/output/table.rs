@@ -85,8 +85,10 @@ impl BulkTable {
         declared: &'static Table,
         scratch: &Scratch,
     ) -> Result<Self, WriteError> {
-        let before = std::iter::once(None).chain(declared.indexes.iter().map(Some));
-        let indexes = declared.indexes.iter().zip(before);
+        // The database may have only some of them.
+        let made = || declared.indexes.iter().filter(|index| roots.of(index.name) != 0);
+        let before = std::iter::once(None).chain(made().map(Some));
+        let indexes = made().zip(before);
         let indexes = indexes.map(|(index, before)| BulkIndex {
             declared: index,
             root: roots.of(index.name),

@@ -71,20 +71,32 @@ impl NewFile {
     /// If writing or moving fails; with the kind [`ErrorKind::AlreadyExists`] if another file is
     /// there. The destination is then as before.
     pub fn complete(self, replace: bool) -> io::Result<u64> {
+        self.file.sync_all()?;
+        let directory = parent(&self.destination).to_owned();
+        let size = self.complete_unsynced(replace)?;
+        #[cfg(unix)]
+        let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        Ok(size)
+    }
+
+    /// As [`NewFile::complete`], but the data may still be in the system's memory. This is for temporary files: if
+    /// the system crashes, nobody reads them.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn complete_unsynced(self, replace: bool) -> io::Result<u64> {
         #[cfg(unix)]
         if replace && let Ok(other) = fs::metadata(&self.destination) {
             // Some file systems do not support permissions.
             let _ = self.file.set_permissions(other.permissions());
         }
-        self.file.sync_all()?;
         let size = self.file.metadata()?.len();
         if replace {
             fs::rename(&self.path, &self.destination)?;
         } else {
             move_to_free(&self.path, &self.destination)?;
         }
-        #[cfg(unix)]
-        let _ = File::open(parent(&self.destination)).and_then(|directory| directory.sync_all());
         Ok(size)
     }
 }

@@ -1,0 +1,143 @@
+//! Slices, with the time without those inside them.
+//!
+//! # Design
+//!
+//! One pass over the slices, in the order of their ids, gives their own time and the names around them. A slice gets
+//! its id when it begins, so an outer one has the lesser id, and a slice is over for its track when a later one has a
+//! parent with a lesser id. The view `slice_self_dur` would read each slice and its parent once more, and sort them.
+
+use rusqlite::Connection;
+use rustc_hash::FxHashMap;
+
+use super::MeasureError;
+use super::lasting::Lasting;
+use crate::line::Family;
+
+/// Slices, in the order in which they began.
+const SLICES: &str =
+    "SELECT id, ts, dur, track_id, name, parent_id, doubt IS NULL FROM slice ORDER BY id";
+
+/// The tracks of threads and processes; all others have no process.
+const TRACKS: &str = "
+    SELECT t.id, 1, coalesce(p.name, '') FROM thread_track AS t JOIN thread USING (utid) LEFT JOIN process AS p USING (upid)
+    UNION ALL
+    SELECT t.id, 0, coalesce(p.name, '') FROM process_track AS t LEFT JOIN process AS p USING (upid)";
+
+/// The tracks of frames, which are a family of their own.
+const FRAMES: &str = "
+    SELECT track_id FROM expected_frame_timeline_slice UNION ALL SELECT track_id FROM actual_frame_timeline_slice";
+
+/// A track with slices.
+enum Track {
+    /// Of a thread, with the number of its process's name, and the slices that are not over.
+    Thread(u32, Vec<Open>),
+    /// Another one, with the number of its process's name.
+    Other(u32),
+    /// Its slices are frames.
+    Frames,
+}
+
+/// A slice on a thread, inside of which others may begin.
+struct Open {
+    id: i64,
+    ts: i64,
+    dur: i64,
+    /// The time of the slices inside.
+    inner: i64,
+    /// The line of its own time; `None` if it has no name or no end, and does not count.
+    line: Option<i64>,
+    is_sure: bool,
+}
+
+impl Open {
+    /// Notes a slice that begins inside of this one. It counts up to the end of this one, as does one without an end.
+    fn add(&mut self, ts: i64, dur: i64) {
+        let dur = if dur < 0 { self.dur } else { dur };
+        let left = self.ts.saturating_add(self.dur).saturating_sub(ts);
+        self.inner = self.inner.saturating_add(dur.min(left).max(0));
+    }
+}
+
+/// Adds all slices.
+pub fn read(conn: &Connection, lasting: &mut Lasting) -> Result<(), MeasureError> {
+    let mut tracks = tracks(conn, lasting)?;
+    let no_process = lasting.lines.text(b"");
+    let mut statement = conn.prepare(SLICES)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, ts, dur): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let track = tracks.entry(row.get(3)?).or_insert(Track::Other(no_process));
+        let is_sure: bool = row.get(6)?;
+        let name = row.get_ref(4)?.as_bytes_or_null().ok().flatten().filter(|_| dur >= 0);
+        let name = name.map(|name| lasting.lines.text(name));
+        match track {
+            Track::Frames => {}
+            Track::Other(process) => {
+                if let Some(name) = name {
+                    let line = lasting.lines.line(Family::Async, *process, name);
+                    lasting.add(line, dur, is_sure)?;
+                }
+            }
+            Track::Thread(process, open) => {
+                let line = match name {
+                    Some(name) => {
+                        let line = lasting.lines.line(Family::Slice, *process, name);
+                        lasting.add(line, dur, is_sure)?;
+                        Some(lasting.lines.line(Family::SelfTime, *process, name))
+                    }
+                    None => None,
+                };
+                let parent: Option<i64> = row.get(5)?;
+                close(open, parent, lasting)?;
+                if let Some(outer) = open.last_mut().filter(|outer| Some(outer.id) == parent) {
+                    outer.add(ts, dur);
+                    if let (Some(line), Some(around)) = (line, outer.line) {
+                        lasting.note_parent(line, around);
+                    }
+                }
+                open.push(Open { id, ts, dur, inner: 0, line, is_sure });
+            }
+        }
+    }
+    for track in tracks.values_mut() {
+        if let Track::Thread(_, open) = track {
+            close(open, None, lasting)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends the slices of a track that are not around a slice with this parent.
+fn close(
+    open: &mut Vec<Open>,
+    parent: Option<i64>,
+    lasting: &mut Lasting,
+) -> Result<(), MeasureError> {
+    while let Some(over) = open.pop_if(|last| parent.is_none_or(|parent| last.id > parent)) {
+        if let Some(line) = over.line {
+            lasting.add(line, over.dur.saturating_sub(over.inner), over.is_sure)?;
+        }
+    }
+    Ok(())
+}
+
+/// The tracks of threads, processes and frames.
+fn tracks(conn: &Connection, lasting: &mut Lasting) -> Result<FxHashMap<i64, Track>, MeasureError> {
+    let mut tracks = FxHashMap::default();
+    let mut statement = conn.prepare(TRACKS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let process = lasting.lines.text(row.get_ref(2)?.as_bytes().unwrap_or_default());
+        let track = match row.get(1)? {
+            true => Track::Thread(process, Vec::new()),
+            false => Track::Other(process),
+        };
+        tracks.insert(row.get(0)?, track);
+    }
+    let mut statement = conn.prepare(FRAMES)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        tracks.insert(row.get(0)?, Track::Frames);
+    }
+    Ok(tracks)
+}
