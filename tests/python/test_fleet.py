@@ -8,7 +8,7 @@ from timebase.dataset import Dataset
 
 
 def test_all_of_the_page_is_found():
-    assert len(BLOCKS) == PAGE.count("```text\n") == 10 and len(QUESTIONS) == 4
+    assert len(BLOCKS) == PAGE.count("```text\n") == 11 and len(QUESTIONS) == 4
 
 
 def test_its_python_prints_what_is_shown(fleet, in_repository, capsys):
