@@ -535,8 +535,8 @@ fn cm23_the_document_has_the_runs_and_the_notes_beside_the_rows() {
         &place,
         &["./old", "--with", "./new", "-F", "json", "--leave-out", leave_out],
     ));
-    let names: Vec<&String> = document.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["notes", "rows", "runs"]);
+    assert_eq!(document.as_object().unwrap().len(), 3, "runs, notes and rows");
+    assert!(!document["rows"].as_array().unwrap().is_empty());
     let runs = document["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 10);
     let sides = runs.iter().map(|run| run["side"].as_str().unwrap());

@@ -31,7 +31,8 @@ pub struct Settings {
     pub phase: &'static str,
 }
 
-/// Calls `job` for each trace and its index, several at a time, and `each` with the results, in the order of the traces.
+/// Calls `job` for each trace and its index, several at a time, and `each` with the results, in the order of the
+/// traces.
 ///
 /// # Errors
 ///
