@@ -545,11 +545,13 @@ fn cm23_the_document_has_the_runs_and_the_notes_beside_the_rows() {
         let is_unused = run["run"] == leave_out;
         let unused = if is_unused { Json::from("left_out") } else { Json::Null };
         assert_eq!(run["unused"], unused, "{run}");
-        assert!(number(run, "length") > 200e6 && run["errors"] == 0 && run["marks"].is_null());
+        assert!(number(run, "length") > 150e6 && run["errors"] == 0 && run["marks"].is_null());
     }
     let notes = document["notes"].as_array().unwrap();
-    assert_eq!(notes.len(), 1, "{notes:?}");
-    assert_eq!((&notes[0]["note"], &notes[0]["run"]), (&Json::from("few_runs"), &Json::Null));
+    let names: Vec<&str> = notes.iter().map(|note| note["note"].as_str().unwrap()).collect();
+    assert_eq!(names, ["lengths_differ", "few_runs"]);
     let text = compare(&place, &["./old", "--with", "./new", "--leave-out", leave_out]).stdout;
-    assert!(text.contains(notes[0]["text"].as_str().unwrap()), "{text}");
+    for note in notes {
+        assert!(text.contains(note["text"].as_str().unwrap()), "{text}");
+    }
 }
