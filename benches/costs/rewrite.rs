@@ -50,7 +50,35 @@ pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
             table.add(row.target(RATIO));
             table.add(Row::new(format!("{name}: memory")).memory(memory).target(MEMORY));
         }
+        cut(bench, &trace, (&grouped(records), what), table)?;
     }
+    Ok(())
+}
+
+/// Cuts the middle seventh of a trace's time out, compared with rewriting all of it.
+fn cut(bench: &Bench, trace: &Trace, (count, what): (&str, &str), table: &mut Table) -> Result<()> {
+    let name = format!("a cut of {count} {what}");
+    progress(format_args!("rewriting {name}"));
+    let Some((first, last)) = trace.made.as_ref().map(|made| (made.begin_ns, made.end_ns)) else {
+        return Ok(());
+    };
+    let part = (last - first) / 7;
+    let (from, to) = ((first + 3 * part).to_string(), (first + 4 * part).to_string());
+    let written = bench.directory().join("cut.pftrace");
+    let mut memory = 0;
+    let pairs = Pairs::run(
+        bench.runs(),
+        || {
+            let cut = ["rewrite", "--from", &from, "--to", &to];
+            let Cost { time, peak_memory } = done(&cut, &trace.path, &written)?;
+            memory = memory.max(peak_memory);
+            Ok(time)
+        },
+        || Ok(done(&["rewrite"], &trace.path, &written)?.time),
+    )?;
+    let row = Row::new(&name).memory(memory).pairs(&pairs, "rewriting all of it");
+    table.add(row);
+    table.add(Row::new(format!("{name}: memory")).memory(memory).target(MEMORY));
     Ok(())
 }
 

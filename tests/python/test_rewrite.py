@@ -124,3 +124,12 @@ def test_a_part_is_cut_out(tmp_path):
     assert summary["written"] < summary["packets"] and summary["cut"]["carried"] > 0
     written = decoded((tmp_path / "part.pftrace").read_bytes())
     assert written is not None and len(written) == summary["written"]
+
+
+def test_tracks_are_added_to_a_part(tmp_path):
+    window = {"start": 3086000000000, "end": 3087000000000}
+    tracks = {"all": "SELECT ts, dur, name FROM slice"}
+    part = timebase.rewrite(DATA / "desktop.pftrace", tmp_path / "part.pftrace", **window, tracks=tracks)
+    [track] = part["tracks"]
+    whole = timebase.rewrite(DATA / "desktop.pftrace", tmp_path / "whole.pftrace", tracks=tracks)
+    assert part["cut"]["from"] == window["start"] and 0 < track["rows"] < whole["tracks"][0]["rows"]

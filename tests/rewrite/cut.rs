@@ -55,7 +55,7 @@ impl Whole {
     fn cut(&self, trace: &Path, window: Window, to: &str) -> Rewritten {
         let (source, to) = (Source::File(trace.to_owned()), self.place.path(to));
         let to = RewriteTo::File(&to);
-        cut(&[source], to, &options(), |_| Ok(window), &Monitor::default()).unwrap()
+        cut(&[source], to, &options(), window, &Monitor::default()).unwrap()
     }
 
     /// The differences between the window in the trace and in what is cut out.
@@ -286,6 +286,29 @@ fn ct2_ct5_open_slices_and_the_names_that_they_refer_to_stay() {
     let slices = rows(&b, "SELECT ts, dur, name, depth FROM slice ORDER BY ts");
     assert_eq!(slices, [["1100", "-1", "work", "0"], ["2500", "0", "tick", "1"]]);
     assert_eq!(rows(&b, "SELECT tid FROM thread WHERE tid > 0"), [["30"], ["31"]]);
+}
+
+/// A counter whose parent is unknown has no track (U4), and the counter behind it has one.
+#[test]
+fn ct2_a_value_behind_one_whose_track_cannot_exist_is_carried() {
+    let counter = |uuid: u64, name: &str| {
+        Message::new().number(1, uuid).text(2, name).message(8, Message::new())
+    };
+    let descriptor = |track: Message| Message::new().number(10, 7).message(60, track);
+    let both = Message::new().number(9, 3).text(23, "x");
+    let both = both.number(31, 9).number(12, 5).number(31, 10).number(12, 6);
+    let thread = Message::new().number(1, 5).message(4, Message::new().number(1, 30).number(2, 31));
+    let (_, b) = window_of(&[
+        snapshot(),
+        Message::new().number(10, 7).number(13, CLEARED).message(60, thread),
+        descriptor(counter(9, "lost").number(5, 77)),
+        descriptor(counter(10, "kept").number(5, 5)),
+        at(1500, both.number(11, 5)),
+        at(2500, Message::new().number(9, 3).text(23, "y").number(11, 5)),
+    ]);
+    let values =
+        "SELECT c.ts, k.name, value FROM counter AS c JOIN track AS k ON k.id = c.track_id";
+    assert_eq!(rows(&b, values), [["1500", "kept", "6"]]);
 }
 
 #[test]

@@ -49,6 +49,31 @@ fn text(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(|row| row.join("|").replace("[NULL]", "")).collect()
 }
 
+/// The statements see what is cut out: `work` has no end there, and `later` is not there.
+#[test]
+fn cn1_ct1_tracks_are_added_to_what_is_cut_out() {
+    let place = Place::new();
+    let source = place.write("s.pftrace", &trace());
+    let out = place.path("o.pftrace");
+    let said = run(&[
+        "rewrite",
+        source.to_str().unwrap(),
+        "-o",
+        out.to_str().unwrap(),
+        "--from",
+        "2000",
+        "--to",
+        "5000",
+        "--track",
+        "mine=SELECT ts, dur, name FROM slice",
+    ]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stderr.contains("2 rows on 'mine'"), "{}", said.stderr);
+    assert!(said.stderr.contains("from 2000 to 5000"), "{}", said.stderr);
+    let found = text(&Imported::of(&out, &[]).rows(OTHERS));
+    assert_eq!(found, ["1000|-1|work||mine||", "3000|1000|step||mine||"]);
+}
+
 #[test]
 fn cn1_ts_dur_name_and_category() {
     let (b, _) = with(&["mine=SELECT column1 AS ts, column2 AS dur, column3 AS name, column4 AS category

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 use timebase_import::{
@@ -16,11 +16,14 @@ use timebase_import::{
 };
 
 use crate::escape::quoted_path;
-use crate::flags::{RewriteArguments, RewriteSettings, SummaryFormat, wrong_usage};
+use crate::flags::{
+    RewriteArguments, RewriteSettings, SummaryFormat, TrackFlags, WindowArguments, wrong_usage,
+};
 use crate::import::named;
 use crate::progress::{self, Progress};
 use crate::signals::Signals;
-use crate::{messages, tracks, unrelated, window};
+use crate::window::ByArguments;
+use crate::{messages, tracks, unrelated};
 
 pub fn run(
     arguments: &RewriteArguments,
@@ -61,12 +64,6 @@ pub fn run(
     }
     let tracks = &arguments.settings.tracks;
     let has_tracks = !tracks.track.is_empty() || !tracks.report.is_empty() || tracks.marks;
-    if window.is_some() && has_tracks {
-        wrong_usage(
-            "rewrite",
-            "--track and --marks add to a whole trace: cut it first, and then add them to the result",
-        );
-    }
     if let RewriteTo::File(path) = to
         && has_tracks
         && !arguments.force
@@ -80,10 +77,12 @@ pub fn run(
             let found = tracks::find(tracks, &arguments.traces, &sources, &options, how)?;
             monitored(&sources, to, (&options, found.as_ref()), arguments.progress, signals)?
         }
+        Some(window) if has_tracks => {
+            let what = (sources.as_slice(), window, tracks);
+            cut_with_tracks(what, to, &options, how)?
+        }
         Some(window) => ended(shown(arguments.progress, signals, |monitor| {
-            let choose =
-                |path: &Path| window::chosen(path, window).map_err(|why| format!("{why:#}"));
-            timebase_import::cut(&sources, to, &options, choose, monitor)
+            timebase_import::cut(&sources, to, &options, ByArguments(window), monitor)
         })?)?,
     };
     match is_json {
@@ -136,6 +135,32 @@ pub fn monitored(
     ended(shown(progress, signals, |monitor| {
         timebase_import::rewrite_with(sources, to, options, found, monitor)
     })?)
+}
+
+/// Cuts a part out, and then adds tracks to it. The statements see the part.
+fn cut_with_tracks(
+    (sources, window, tracks): (&[Source], &WindowArguments, &TrackFlags),
+    to: RewriteTo<'_>,
+    options: &Options,
+    how @ (progress, signals): (Progress, &Signals),
+) -> anyhow::Result<Rewritten> {
+    let place = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let part = place.path().join("part.pftrace");
+    let cut = ended(shown(progress, signals, |monitor| {
+        let to = RewriteTo::File(&part);
+        timebase_import::cut(sources, to, options, ByArguments(window), monitor)
+    })?)?;
+    // Its times are right already, and the manifest was for the whole trace.
+    let mut of_part = Options::default();
+    of_part.overwrite = options.overwrite;
+    of_part.max_size = options.max_size;
+    let source = [Source::File(part.clone())];
+    let found = tracks::find(tracks, std::slice::from_ref(&part), &source, &of_part, how)?;
+    let added = monitored(&source, to, (&of_part, found.as_ref()), progress, signals)?;
+    let mut told = cut;
+    (told.written, told.written_bytes) = (added.written, added.written_bytes);
+    told.tracks = added.tracks;
+    Ok(told)
 }
 
 /// Runs with a progress display, so that Ctrl-C stops it.

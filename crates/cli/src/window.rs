@@ -4,23 +4,50 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use rusqlite::{Connection, OptionalExtension};
-use timebase_import::Window;
+use timebase_import::{Choice, Window};
 
 use crate::database::{self, Access};
-use crate::flags::WindowArguments;
+use crate::flags::{TsArgument, WindowArguments};
 use crate::{flamegraph, hints};
+
+/// The choice that arguments make.
+pub struct ByArguments<'a>(pub &'a WindowArguments);
+
+impl Choice for ByArguments<'_> {
+    fn known(&self) -> Option<Window> {
+        let arguments = self.0;
+        if arguments.slice.is_some() || arguments.during.is_some() {
+            return None;
+        }
+        let time = |given: Option<&TsArgument>, missing: i64| match given {
+            Some(TsArgument::Ticks(time)) => Some(*time),
+            Some(TsArgument::Shown(..)) => None,
+            None => Some(missing),
+        };
+        let margin = arguments.margin.unwrap_or(0);
+        Some(Window {
+            from: time(arguments.from.as_ref(), i64::MIN)?.saturating_sub(margin),
+            to: time(arguments.to.as_ref(), i64::MAX)?.saturating_add(margin),
+        })
+    }
+
+    fn choose(self, database: &Path) -> Result<Window, String> {
+        chosen(database, self.0).map_err(|why| format!("{why:#}"))
+    }
+}
 
 /// The window, by a database of the whole trace.
 ///
 /// # Errors
 ///
 /// If the arguments name nothing, or nothing of the trace.
-pub fn chosen(database: &Path, arguments: &WindowArguments) -> anyhow::Result<Window> {
+fn chosen(database: &Path, arguments: &WindowArguments) -> anyhow::Result<Window> {
     let database = database::open_file(database, Access::CLOCKS)?;
-    // A packet may be all that a trace has of a time, as after an earlier cut.
-    let bounds = "SELECT min(start_ts, coalesce((SELECT min(ts) FROM packet_record), start_ts)),
-               max(end_ts, coalesce((SELECT max(ts) FROM packet_record), end_ts))
-        FROM trace_bounds";
+    // A packet may be all that a trace has of a time, as after an earlier cut. The database has no rows of kernel events.
+    let bounds = "SELECT min(ts), max(ts) FROM (
+            SELECT start_ts AS ts FROM trace_bounds UNION ALL SELECT end_ts FROM trace_bounds
+            UNION ALL SELECT min(ts) FROM packet_record UNION ALL SELECT max(ts) FROM packet_record
+            UNION ALL SELECT first_ts FROM ftrace_cpu UNION ALL SELECT last_ts FROM ftrace_cpu)";
     let (start, end): (Option<i64>, Option<i64>) =
         database.query_row(bounds, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (Some(start), Some(end)) = (start, end) else {

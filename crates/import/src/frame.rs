@@ -27,6 +27,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
+use rustc_hash::FxHashMap;
 use timebase_resolver::{ClockId, FileTag};
 use timebase_schema::tables;
 use timebase_store::sort::Scratch;
@@ -86,6 +87,8 @@ pub(crate) struct Finished {
     pub settled: SettledRows,
     /// The names of the machines.
     pub machines: Vec<Option<String>>,
+    /// The last switch of each CPU before a window that made no row, if only the state there is wanted.
+    pub rowless: FxHashMap<u32, i64>,
 }
 
 /// The counter of chunks that a ring buffer dropped.
@@ -248,7 +251,11 @@ impl Frame {
         self.faults(rows);
         rows.hand_over();
         let nothing = SettledRows::new(&self.scratch);
-        Ok(Finished { settled: std::mem::replace(&mut self.settled, nothing), machines: names })
+        Ok(Finished {
+            settled: std::mem::replace(&mut self.settled, nothing),
+            machines: names,
+            rowless: rows.take_rowless(),
+        })
     }
 
     /// Counts and logs the faults of the trace.

@@ -370,7 +370,8 @@ pub(crate) fn frame(
     limits: &Limits,
     whole: Option<Whole>,
 ) -> Frame {
-    let keep = Keep { data: options.keep_data, events: Wanted::of(&options.subjects) };
+    let events = Wanted::of(&options.subjects).with_state_of(options.state_of);
+    let keep = Keep { data: options.keep_data, events };
     Frame::new(schema, keep, scratch, limits.memory.watch(), whole)
 }
 
@@ -400,8 +401,9 @@ impl<'a> Job<'a> {
         let size = files.inputs.total();
         let size = size.filter(|_| self.options.conversion == Conversion::Linear);
         let mut writer = Writer::new(sink);
-        let Ended { mut frame, files: read, finished: Finished { settled, machines }, rows } =
+        let Ended { mut frame, files: read, finished, rows } =
             self.read(files, schema, &mut writer, stopwatch)?;
+        let Finished { settled, machines, rowless } = finished;
         if !frame.context.place.clocks.are_as_found() {
             return Err(self.changed());
         }
@@ -414,6 +416,9 @@ impl<'a> Job<'a> {
             false => Late::Written(&self.options.views),
         };
         let (conn, mut derived) = self.finish(writer, &mut frame, settled, views, &names)?;
+        if self.options.state_of.is_some() {
+            self.step(&conn, || output::write_rowless(&conn, &rowless))?;
+        }
         if let Some(aligned) = self.align(&conn, &mut frame, files, &mut derived)? {
             return Ok(Ran::Again(aligned));
         }

@@ -91,8 +91,8 @@ pub use import::{import, import_into};
 pub use options::{Conversion, Indexes, Options, Views};
 pub use ranks::rank;
 pub use rewrite::{
-    Cut, LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unlike, Unmet, Window, cut, rewrite,
-    rewrite_with,
+    Choice, Cut, LeftOut, Moved, RewriteError, RewriteTo, Rewritten, Unlike, Unmet, Window, cut,
+    rewrite, rewrite_with,
 };
 pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};

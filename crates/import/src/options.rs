@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::manifest::{Align, Clock};
 use crate::size::Size;
-use crate::subjects::Subject;
+use crate::subjects::{StateOf, Subject};
 
 /// The method of conversion to trace time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct Options {
     pub keep_data: bool,
     /// The kinds of events inside packets that become rows.
     pub subjects: Vec<Subject>,
+    /// The window of a cut, if the import is only for the state at its begin.
+    pub(crate) state_of: Option<StateOf>,
     /// The views of the database.
     pub views: Views,
     /// The indexes of the database.
@@ -149,6 +151,7 @@ impl Default for Options {
             one_file: false,
             keep_data: true,
             subjects: Subject::ALL.to_vec(),
+            state_of: None,
             views: Views::All,
             indexes: Indexes::All,
             descriptors: Vec::new(),

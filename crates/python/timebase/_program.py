@@ -244,7 +244,8 @@ def rewrite(
     trace; ``one_file=True`` makes one of several, in which all of them are of one machine.
 
     `start` and `end` cut a part out: from the one to before the other, as trace time in nanoseconds, or as a date and a
-    time. The new trace has the state at `start`: names, open slices, running threads, last values.
+    time. The new trace has the state at `start`: names, open slices, running threads, last values. The SELECTs of `tracks`
+    then see only this part.
 
     Returns the summary. Counts are of packets, if nothing else is said:
 

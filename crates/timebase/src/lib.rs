@@ -52,7 +52,7 @@ pub use timebase_compare as comparing;
 pub use timebase_import::manifest::Align;
 #[cfg(feature = "import")]
 pub use timebase_import::{
-    CausalCheck, ClockCheck, ClockFault, Conversion, Doubtful, Error, Events, FoundTrack, HowFar,
-    InputsError, LeftOut, LossKind, Lost, Monitor, Moved, OtherFile, Placement, Remedy,
+    CausalCheck, ClockCheck, ClockFault, Conversion, Cut, Doubtful, Error, Events, FoundTrack,
+    HowFar, InputsError, LeftOut, LossKind, Lost, Monitor, Moved, OtherFile, Placement, Remedy,
     RewriteError, Rewritten, SourceError, Subject, Summary, Unlike, Unmet,
 };

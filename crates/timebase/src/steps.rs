@@ -2,7 +2,7 @@
 
 /// Builds a struct of `sources`, `options` and `monitor` step by step.
 macro_rules! steps {
-    ($name:ident) => {
+    ($name:ident $(, $field:ident: $value:expr)?) => {
         impl<'m> $name<'m> {
             /// Reads a file: a trace, compressed or not, or an archive of traces.
             pub fn new(path: impl Into<std::path::PathBuf>) -> Self {
@@ -21,6 +21,7 @@ macro_rules! steps {
                     sources: sources.into_iter().collect(),
                     options: Options::default(),
                     monitor: None,
+                    $($field: $value,)?
                 }
             }
 

@@ -10,10 +10,11 @@ use timebase_import::{FileKind, Indexes, Monitor, Options, Source, Subject, View
 use super::{run_file, tables};
 use crate::database::{self, Access, Database};
 use crate::flags::{CompareArguments, WindowArguments};
+use crate::messages;
 use crate::progress::Progress;
 use crate::script::Script;
 use crate::signals::Signals;
-use crate::{messages, window};
+use crate::window::ByArguments;
 
 /// Measures the run that the arguments name, into a file.
 pub fn run(arguments: &CompareArguments, out: &Path, signals: &Signals) -> anyhow::Result<()> {
@@ -118,12 +119,11 @@ fn cut(given: &Path, arguments: &CompareArguments, directory: &Path) -> anyhow::
         during: arguments.during.clone(),
         margin: None,
     };
-    let choose = |path: &Path| window::chosen(path, &chosen).map_err(|why| format!("{why:#}"));
     let mut options = Options::default();
     options.conversion = arguments.conversion.map(Into::into).unwrap_or_default();
     let to = timebase_import::RewriteTo::File(&part);
     let source = Source::File(given.to_owned());
-    timebase_import::cut(&[source], to, &options, choose, &Monitor::default())?;
+    timebase_import::cut(&[source], to, &options, ByArguments(&chosen), &Monitor::default())?;
     Ok(part)
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, Statement, ToSql};
+use rustc_hash::FxHashMap;
 use timebase_resolver::{Clock, ClockId, ClockNs, builtin_name};
 use timebase_schema::{Row, Table, tables};
 use timebase_trace::TraceFile;
@@ -27,6 +28,16 @@ impl<'c> Inserts<'c> {
         self.0.execute(row.cells().as_ref())?;
         Ok(())
     }
+}
+
+/// Makes a table of the last switch of each CPU that made no row of `sched`, for a cut.
+pub(crate) fn write_rowless(
+    conn: &Connection,
+    switches: &FxHashMap<u32, i64>,
+) -> rusqlite::Result<()> {
+    conn.execute_batch("CREATE TABLE rowless_switch (ucpu INTEGER PRIMARY KEY, ts INTEGER)")?;
+    let mut insert = conn.prepare("INSERT INTO rowless_switch VALUES (?1, ?2)")?;
+    switches.iter().try_for_each(|(ucpu, ts)| insert.execute((ucpu, ts)).map(drop))
 }
 
 /// Fills the table `clock`, and returns the number of clocks.

@@ -53,7 +53,7 @@ pub(crate) use faults::{
 pub(crate) use journal::{Journal, LogMessage, Severity};
 pub(crate) use late::{
     Stat, Stats, clocks, drop_indexes, facts, indexes, remote_clock_syncs, sequences, stats,
-    trace_files,
+    trace_files, write_rowless,
 };
 pub(crate) use loss::Loss;
 pub(crate) use pages::{Pages, resume};

@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use rustc_hash::FxHashMap;
 use timebase_schema::{Row, Table, tables};
 use timebase_trace::Monitor;
 
-use crate::subjects::Wanted;
+use crate::subjects::{StateOf, Wanted};
 
 use super::batch::{Batch, Cell, Complete, PacketRow};
 use super::doubt::LateDoubt;
@@ -29,6 +30,9 @@ pub(crate) struct Rows<'a> {
     stopped: bool,
     /// The file and the machine of the next messages in the log.
     here: (Option<u32>, Option<u32>),
+    /// The last switch of each CPU before a window that made no row of `sched`, if only the state at the begin of the
+    /// window is wanted.
+    rowless: FxHashMap<u32, i64>,
 }
 
 impl<'a> Rows<'a> {
@@ -40,7 +44,26 @@ impl<'a> Rows<'a> {
             wanted,
             stopped: false,
             here: (None, None),
+            rowless: FxHashMap::default(),
         }
+    }
+
+    /// The window whose state at its begin is all that is wanted.
+    #[inline]
+    pub fn state_of(&self) -> Option<StateOf> {
+        self.wanted.state_of()
+    }
+
+    /// Notes a switch of a CPU that makes no row of `sched` (rules O6, Q3).
+    pub fn rowless_switch(&mut self, ucpu: u32, ts: i64) {
+        if self.state_of().is_some_and(|of| ts < of.from) {
+            self.rowless.insert(ucpu, ts);
+        }
+    }
+
+    /// The switches of CPUs before a window that made no rows.
+    pub fn take_rowless(&mut self) -> FxHashMap<u32, i64> {
+        std::mem::take(&mut self.rowless)
     }
 
     /// The next messages are about this file and this machine, or about the whole trace without

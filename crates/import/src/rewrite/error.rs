@@ -71,6 +71,8 @@ pub enum RewriteError {
     Changed { source_name: String },
     #[error("{why}")]
     Window { why: String },
+    #[error("track '{name}': {why}")]
+    Track { name: String, why: String },
 }
 
 /// As a sentence: a `main` that returns this error, and `unwrap`, write its Debug to the user.

@@ -78,15 +78,15 @@ use crate::frame::{Frame, Keep, SnapshotPackets};
 use crate::identity::check_database;
 use crate::limits::Limits;
 use crate::manifest::Align;
-use crate::options::{Conversion, Options};
+use crate::options::{Conversion, Options, Views};
 use crate::output::{RowType, Rows, parent, placed};
 use crate::pipeline::{self, Broken, FileRead};
 use crate::place::{Place, Settled, Uses, Whole};
 use crate::readers::PacketSchema;
-use crate::subjects::Wanted;
+use crate::subjects::{StateOf, Subject, Wanted};
 use crate::verdict::Verdict;
 
-pub use cut::{Cut, Window};
+pub use cut::{Choice, Cut, Window};
 pub use error::RewriteError;
 pub use tally::{LeftOut, Moved, Rewritten, Unlike, Unmet};
 
@@ -172,8 +172,8 @@ pub fn rewrite_with(
     job.run(new, to)
 }
 
-/// Rewrites traces as [`rewrite()`] does, and cuts a window out of the result (rules CT). `choose` gets the path of a
-/// database of the whole trace, and chooses the window, or says why it cannot.
+/// Rewrites traces as [`rewrite()`] does, and cuts a window out of the result (rules CT): a [`Window`], or what a
+/// function chooses in a database of the whole trace.
 ///
 /// ```
 /// use timebase_import::{Monitor, Options, RewriteTo, Source, Window, cut};
@@ -183,7 +183,7 @@ pub fn rewrite_with(
 /// let trace = Source::File("../../tests/data/nearest.pftrace".into());
 /// let (options, monitor) = (Options::default(), Monitor::default());
 /// let window = Window { from: 0, to: 1_000_000_000_000 };
-/// let cut = cut(&[trace], RewriteTo::File(&out), &options, |_| Ok(window), &monitor)?;
+/// let cut = cut(&[trace], RewriteTo::File(&out), &options, window, &monitor)?;
 /// assert_eq!(cut.cut.map(|cut| cut.window), Some(window));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -195,7 +195,7 @@ pub fn cut(
     sources: &[Source],
     to: RewriteTo<'_>,
     options: &Options,
-    choose: impl FnOnce(&Path) -> Result<Window, String>,
+    choice: impl Choice,
     monitor: &Monitor,
 ) -> Result<Rewritten, RewriteError> {
     let limits = Limits::new(options);
@@ -210,13 +210,7 @@ pub fn cut(
     let directory = new.directory();
     let (whole, database) = (directory.join("whole"), directory.join("whole.db"));
     let told = rewrite(sources, RewriteTo::File(&whole), options, monitor)?;
-    let of_import = Options {
-        max_size: options.max_size,
-        max_memory: options.max_memory,
-        ..Options::default()
-    };
-    crate::import::import(&[Source::File(whole.clone())], &database, &of_import, monitor)?;
-    let window = choose(&database).map_err(|why| RewriteError::Window { why })?;
+    let window = learn(&whole, &database, options, choice, monitor)?;
     let names = sources.iter().map(|source| match source {
         Source::File(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
         other => Some(other.to_string()),
@@ -260,6 +254,39 @@ pub fn cut(
         _ => {}
     }
     Ok(Rewritten { written, written_bytes, cut: Some(counts), ..told })
+}
+
+/// Imports a written trace for the state at the begin of a window, and returns the window. If the window is not known, an
+/// import of the slices comes first, from which it is chosen.
+fn learn(
+    whole: &Path,
+    database: &Path,
+    options: &Options,
+    choice: impl Choice,
+    monitor: &Monitor,
+) -> Result<Window, RewriteError> {
+    let of_import = Options {
+        max_size: options.max_size,
+        max_memory: options.max_memory,
+        keep_data: false,
+        overwrite: true,
+        views: Views::Named(vec!["thread_state".to_owned()]),
+        ..Options::default()
+    };
+    let sources = [Source::File(whole.to_owned())];
+    let refused = |why| RewriteError::Window { why };
+    let state_of =
+        |Window { from, to }| Options { state_of: Some(StateOf { from, to }), ..of_import.clone() };
+    if let Some(known) = choice.known() {
+        crate::import::import(&sources, database, &state_of(known), monitor)?;
+        return choice.choose(database).map_err(refused);
+    }
+    let all = Window { from: i64::MIN, to: i64::MAX };
+    let of_slices = Options { subjects: vec![Subject::Slices], ..state_of(all) };
+    crate::import::import(&sources, database, &of_slices, monitor)?;
+    let window = choice.choose(database).map_err(refused)?;
+    crate::import::import(&sources, database, &state_of(window), monitor)?;
+    Ok(window)
 }
 
 /// The traces to rewrite, and the limits.

@@ -19,7 +19,7 @@ use super::World;
 use super::args::ArgSets;
 use super::groups::{Groups, TimeOf};
 use super::misplaced::{ClosedSlice, Misplaced};
-use super::open_slices::{Arena, Losses};
+use super::open_slices::{Arena, Losses, Slice};
 use super::slice::{EndOfSlice, MadeSlice, NewSlice, SliceId};
 use super::strings::Strings;
 use super::threads::Threads;
@@ -105,6 +105,9 @@ struct Maker<'a, 'o> {
 impl Maker<'_, '_> {
     /// The number of a slice's set of arguments, with names instead of hashes (rule TN3).
     fn set(&mut self, args: &[u8], track: TrackId) -> Option<i64> {
+        if self.rows.state_of().is_some() {
+            return None;
+        }
         let named = match self.has_translations {
             false => None,
             true => {
@@ -121,6 +124,32 @@ impl Maker<'_, '_> {
     #[inline]
     fn sees(&mut self, ts: i64) {
         self.groups.see(TimeOf::Slice, self.machine, ts);
+    }
+
+    /// Writes the row of a slice.
+    fn row(&mut self, slice: &Slice, track: TrackId, (depth, parent): (u32, Option<i64>)) {
+        let arg_set_id = self.set(slice.args(), track);
+        let category = self.text(slice.category());
+        let name = self.text(slice.name());
+        let [time, instructions] = slice.spent();
+        self.rows.count_slice(slice.doubt().is_some());
+        self.rows.push(slice_record::Row {
+            id: Cell::from(slice.id),
+            ts: Cell::from(slice.ts),
+            dur: Cell::from(slice.dur().unwrap_or(-1)),
+            track_id: Cell::from(track.0),
+            category,
+            name,
+            depth: Cell::from(depth.saturating_sub(1)),
+            parent_id: Cell::or_null(parent),
+            arg_set_id: Cell::or_null(arg_set_id),
+            packet_id: Cell::or_null(slice.packet()),
+            thread_ts: Cell::or_null(time.before),
+            thread_dur: Cell::or_null(time.within),
+            thread_instruction_count: Cell::or_null(instructions.before),
+            thread_instruction_delta: Cell::or_null(instructions.within),
+            doubt: Cell::or_null(slice.doubt().map(Doubt::number)),
+        });
     }
 
     /// The number of a text in the table `string`.
@@ -603,30 +632,11 @@ impl Slices {
         let Some(slice) = self.arena.get(top) else {
             return;
         };
-        let arg_set_id = maker.set(slice.args(), track);
         let below = slice.below();
-        let parent = below.and_then(|below| self.arena.get(below));
-        let category = maker.text(slice.category());
-        let name = maker.text(slice.name());
-        let [time, instructions] = slice.spent();
-        maker.rows.count_slice(slice.doubt().is_some());
-        maker.rows.push(slice_record::Row {
-            id: Cell::from(slice.id),
-            ts: Cell::from(slice.ts),
-            dur: Cell::from(slice.dur().unwrap_or(-1)),
-            track_id: Cell::from(track.0),
-            category,
-            name,
-            depth: Cell::from(stack.depth.saturating_sub(1)),
-            parent_id: Cell::or_null(parent.map(|parent| parent.id)),
-            arg_set_id: Cell::or_null(arg_set_id),
-            packet_id: Cell::or_null(slice.packet()),
-            thread_ts: Cell::or_null(time.before),
-            thread_dur: Cell::or_null(time.within),
-            thread_instruction_count: Cell::or_null(instructions.before),
-            thread_instruction_delta: Cell::or_null(instructions.within),
-            doubt: Cell::or_null(slice.doubt().map(Doubt::number)),
-        });
+        let parent = below.and_then(|below| self.arena.get(below)).map(|parent| parent.id);
+        if maker.rows.state_of().is_none_or(|of| slice.ts < of.to) {
+            maker.row(slice, track, (stack.depth, parent));
+        }
         let was_closed = !slice.is_open();
         self.arena.remove(top);
         *self.stack(track) = Stack {

@@ -53,6 +53,9 @@ impl Measurement {
         arg_set_id: Option<i64>,
         rows: &mut Rows<'_>,
     ) {
+        if rows.state_of().is_some_and(|of| self.ts >= of.from) {
+            return;
+        }
         rows.push(counter_record::Row {
             id: Cell::from(self.id),
             ts: Cell::from(self.ts),

@@ -142,6 +142,8 @@ impl Reader for Ftrace {
             waiting: None,
             corrupt: 0,
             nameless: 0,
+            has_arguments: rows.wants(&ftrace_args::TABLE),
+            has_differed: false,
             context,
             rows,
             packet,
@@ -256,6 +258,10 @@ struct BundleImport<'i, 'o> {
     corrupt: u64,
     /// Compact events that name a thread by a number without a name in the table.
     nameless: u64,
+    /// Whether arguments become rows.
+    has_arguments: bool,
+    /// Whether an event was read whose reading differs from its time.
+    has_differed: bool,
 }
 
 /// The first event of a bundle.
@@ -299,16 +305,16 @@ impl BundleImport<'_, '_> {
         self.nameless += u64::from(switch.next_comm.is_none());
         let state = &mut *self.state;
         let prev = state.running.here.as_ref();
-        let message = state.arguments.begin(self.machine, field::SCHED_SWITCH, None);
+        if self.has_arguments {
+            let message = state.arguments.begin(self.machine, field::SCHED_SWITCH, None);
+            match prev {
+                Some(prev) => switch.write(prev, message),
+                None => switch.write_partly(message),
+            }
+        }
         let (table, tid) = match prev {
-            Some(prev) => {
-                switch.write(prev, message);
-                (&ftrace_record::TABLE, Some(prev.pid as i32))
-            }
-            None => {
-                switch.write_partly(message);
-                (&ftrace_partial::TABLE, None)
-            }
+            Some(prev) => (&ftrace_record::TABLE, Some(prev.pid as i32)),
+            None => (&ftrace_partial::TABLE, None),
         };
         state.event.clear();
         if let Some(here) = self.here {
@@ -326,9 +332,10 @@ impl BundleImport<'_, '_> {
     fn waking(&mut self, waking: &CompactWaking<'_>) {
         self.nameless += u64::from(waking.comm.is_none());
         let state = &mut *self.state;
-        let flags = waking.common_flags;
-        let message = state.arguments.begin(self.machine, field::SCHED_WAKING, flags);
-        waking.write(message);
+        if self.has_arguments {
+            let flags = waking.common_flags;
+            waking.write(state.arguments.begin(self.machine, field::SCHED_WAKING, flags));
+        }
         let (table, tid) = match &state.running.here {
             Some(running) => (&ftrace_record::TABLE, Some(running.pid as i32)),
             None => (&ftrace_partial::TABLE, None),
@@ -350,7 +357,10 @@ impl BundleImport<'_, '_> {
         timestamp: u64,
         (tid, is_idle): (Option<i32>, bool),
     ) {
-        let (name, args) = self.arguments(number);
+        let (name, args) = match self.has_arguments {
+            true => self.arguments(number),
+            false => (0, None),
+        };
         self.record(&RecordFields { table, timestamp: Some(timestamp), tid, name, args, is_idle });
     }
 
@@ -482,6 +492,12 @@ impl BundleImport<'_, '_> {
             (Some(timestamp), _) => Cell::timestamp(timestamp),
             (None, _) => Cell::Null,
         };
+        // A cut only needs the difference of the bundle's readings to trace time.
+        if self.rows.state_of().is_some()
+            && (recorded == Cell::Null || std::mem::replace(&mut self.has_differed, true))
+        {
+            return;
+        }
         let cells = ftrace_record::Row {
             id: Cell::from(row.id),
             ts: Cell::or_null(ts),

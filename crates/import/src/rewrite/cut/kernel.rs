@@ -10,19 +10,82 @@ use timebase_schema::fields::{
 use crate::compact::Put;
 use crate::message::Message;
 use crate::readers::{fields, put_bytes, put_number};
-use crate::rewrite::cut::plan::{Kernel, KernelEvent, Prev};
+use crate::rewrite::cut::plan::{Kernel, KernelEvent, KernelEvents};
 use crate::rewrite::cut::window::Window;
 
 /// A bundle, and the events of it that stay.
 pub(super) struct Bundle<'a> {
     pub payload: &'a [u8],
     pub window: Window,
+    /// The machine, and the CPU in the import.
+    pub ucpu: i64,
     /// The difference of trace time to the readings of the bundle.
     pub offset: i64,
     /// The events from before the window.
-    pub carried: &'a [KernelEvent],
+    pub carried: &'a KernelEvents,
     /// Whether the bundle stays although it has no event: it has the times from which its CPU recorded (rule O6).
     pub stays: bool,
+    /// The last bundle of the CPU with switches.
+    pub before: &'a [u8],
+}
+
+/// A thread that a CPU runs.
+#[derive(Debug, Clone, Copy)]
+struct Thread<'a> {
+    pid: u64,
+    prio: u64,
+    comm: &'a [u8],
+}
+
+/// The times of a bundle.
+#[derive(Debug, Default)]
+pub(super) struct Span {
+    /// The least and the greatest reading.
+    readings: Option<(u64, u64)>,
+    /// Whether it has switches.
+    pub has_switches: bool,
+}
+
+impl Span {
+    /// The times of a bundle's events.
+    pub fn of(payload: &[u8]) -> Span {
+        let mut span = Span::default();
+        let mut switches = 0u64;
+        let mut wakings = 0u64;
+        for (number, value) in Message(payload).fields() {
+            match (number, value) {
+                (field::EVENT, Value::Bytes(one)) => {
+                    let one = Message(one);
+                    span.has_switches |= one.bytes(event::SCHED_SWITCH).is_some();
+                    one.number(event::TIMESTAMP).into_iter().for_each(|time| span.add(time));
+                }
+                (field::COMPACT_SCHED, Value::Bytes(columns)) => {
+                    for delta in Message(columns).numbers(column::SWITCH_TIMESTAMP) {
+                        switches = switches.wrapping_add(delta);
+                        span.add(switches);
+                        span.has_switches = true;
+                    }
+                    for delta in Message(columns).numbers(column::WAKING_TIMESTAMP) {
+                        wakings = wakings.wrapping_add(delta);
+                        span.add(wakings);
+                    }
+                }
+                _ => {}
+            }
+        }
+        span
+    }
+
+    fn add(&mut self, time: u64) {
+        let (first, last) = self.readings.unwrap_or((time, time));
+        self.readings = Some((first.min(time), last.max(time)));
+    }
+
+    /// The times of the first and the last event.
+    pub fn times(&self, offset: i64) -> Option<(i64, i64)> {
+        let ts = |reading: u64| (reading as i64).wrapping_add(offset);
+        self.readings.map(|(first, last)| (ts(first), ts(last)))
+    }
 }
 
 /// The columns of switches, and of wakings.
@@ -65,7 +128,6 @@ struct Events {
     /// The earliest event, and the earliest one that stays.
     first: Option<u64>,
     first_kept: Option<u64>,
-    last: Option<u64>,
     /// Events that were in columns, the last one first.
     plain: Vec<(u64, Vec<u8>)>,
 }
@@ -84,7 +146,6 @@ impl Events {
         let least =
             |known: Option<u64>| Some(known.map_or(timestamp, |known| known.min(timestamp)));
         self.first = least(self.first);
-        self.last = self.last.max(Some(timestamp));
         match stays {
             true => {
                 self.first_kept = least(self.first_kept);
@@ -96,11 +157,18 @@ impl Events {
 }
 
 impl Bundle<'_> {
-    /// Keeps the events of the window and those that are carried over. Also returns the time of the last event.
-    pub fn cut(&self) -> (Kept, Option<i64>) {
-        let mut events = Events::default();
-        let kept = self.kept(&mut events);
-        (kept, events.last.map(|last| self.ts(last)))
+    /// Keeps the events of the window and those that are carried over.
+    pub fn cut(&self, span: &Span) -> Kept {
+        let (first, last) = span.times(self.offset).unwrap_or((i64::MAX, i64::MIN));
+        let is_outside = first >= self.window.to || last < self.window.from;
+        let describes = || {
+            let mut all = Message(self.payload).fields();
+            all.any(|(number, _)| number == field::GENERIC_EVENT_DESCRIPTORS)
+        };
+        match is_outside && !self.carried.has_any(first, last) && !self.stays && !describes() {
+            true => Kept::None,
+            false => self.kept(&mut Events::default()),
+        }
     }
 
     fn kept(&self, events: &mut Events) -> Kept {
@@ -189,8 +257,13 @@ impl Bundle<'_> {
         if self.window.contains(ts) {
             return Fate::Stays;
         }
-        let carried = self.carried.iter().find(|event| event.ts == ts && fits(event));
+        let carried = self.carried.at(ts).iter().find(|event| fits(event));
         carried.map_or(Fate::Goes, |event| Fate::Carried(&event.kind))
+    }
+
+    /// Whether a switch of this CPU is carried.
+    fn is_switch(&self, carried: &KernelEvent) -> bool {
+        matches!(carried.kind, Kernel::Switch { ucpu, .. } if ucpu == self.ucpu)
     }
 
     fn event(&self, one: &[u8], bytes: &[u8], events: &mut Events, out: &mut Vec<u8>) {
@@ -205,15 +278,24 @@ impl Bundle<'_> {
         let fate = self.fate(timestamp, |carried| {
             is_such(message, &carried.kind)
                 && (carried.tid.is_none() || carried.tid == tid)
-                && (!matches!(carried.kind, Kernel::Switch { .. }) || is_last(timestamp))
+                && (!matches!(carried.kind, Kernel::Switch { .. })
+                    || self.is_switch(carried) && is_last(timestamp))
         });
+        let fate = match fate {
+            Fate::Goes if self.carried.is_queued(message, self.ts(timestamp)) => {
+                Fate::Carried(&Kernel::Slice)
+            }
+            fate => fate,
+        };
         events.count(timestamp, !matches!(fate, Fate::Goes));
         if !matches!(fate, Fate::Goes) {
             events.plain_until(timestamp, out);
         }
         match fate {
             Fate::Goes => {}
-            Fate::Carried(Kernel::Switch { prev: None, is_first: false }) => {
+            Fate::Carried(Kernel::Switch { asleep, is_first: false, .. })
+                if !asleep.contains(&prev_of(message)) =>
+            {
                 match without_prev(message) {
                     Some(changed) => {
                         events.changed += 1;
@@ -235,14 +317,15 @@ impl Bundle<'_> {
                 compact.switches[0].get(row + 1) != Some(&timestamp)
                     && self.last_switch(timestamp).is_none()
             };
-            let fate = self
-                .fate(timestamp, |event| matches!(event.kind, Kernel::Switch { .. }) && is_last());
+            let fate = self.fate(timestamp, |event| self.is_switch(event) && is_last());
             events.count(timestamp, !matches!(fate, Fate::Goes));
             match fate {
                 Fate::Goes => {}
-                Fate::Carried(Kernel::Switch { prev, is_first: false }) => {
+                Fate::Carried(Kernel::Switch { asleep, is_first: false, .. }) => {
                     events.changed += 1;
-                    let plain = compact.switch(row, timestamp, prev.as_ref());
+                    let prev = self.running(compact, timestamp, row);
+                    let prev = prev.filter(|prev| asleep.contains(&(prev.pid as i64)));
+                    let plain = compact.switch(row, timestamp, prev);
                     events.plain.push((timestamp, plain));
                 }
                 Fate::Stays | Fate::Carried(_) => kept[0].push(row),
@@ -250,13 +333,16 @@ impl Bundle<'_> {
         }
         for (row, &timestamp) in compact.wakings[0].iter().enumerate() {
             let pid = compact.wakings[1].get(row).copied();
-            let fits = |event: &KernelEvent| matches!(event.kind, Kernel::Waking { wakee, .. } if pid.map(|pid| pid as u32) == Some(wakee));
+            let fits = |event: &KernelEvent| matches!(event.kind, Kernel::Waking { wakee } if pid.map(|pid| pid as u32) == Some(wakee));
             let fate = self.fate(timestamp, fits);
             events.count(timestamp, !matches!(fate, Fate::Goes));
             match fate {
-                Fate::Carried(Kernel::Waking { waker, .. }) => {
+                Fate::Carried(Kernel::Waking { .. }) => {
                     events.changed += 1;
-                    let plain = compact.waking(row, timestamp, *waker);
+                    let switches = &compact.switches[0];
+                    let before = switches.iter().rposition(|time| *time <= timestamp);
+                    let waker = self.running(compact, timestamp, before.map_or(0, |row| row + 1));
+                    let plain = compact.waking(row, timestamp, waker.map_or(0, |waker| waker.pid));
                     events.plain.push((timestamp, plain));
                 }
                 Fate::Goes | Fate::Carried(_) => {}
@@ -265,6 +351,56 @@ impl Bundle<'_> {
         }
         compact.write(&kept)
     }
+}
+
+impl<'a> Bundle<'a> {
+    /// The thread that the CPU runs at a time, before a row of the switches in columns.
+    fn running<'b>(&'b self, compact: &'b Compact<'a>, at: u64, row: usize) -> Option<Thread<'b>> {
+        let in_columns = row.checked_sub(1).and_then(|row| compact.next(row));
+        let plain = last_plain(self.payload, at);
+        let latest = match (in_columns, plain) {
+            (Some(one), Some(other)) if other.0 > one.0 => Some(other),
+            (one, other) => one.or(other),
+        };
+        latest.map(|(_, thread)| thread).or_else(|| last_running(self.before))
+    }
+}
+
+/// The thread that a CPU runs behind a bundle.
+fn last_running(payload: &[u8]) -> Option<Thread<'_>> {
+    let compact: Vec<&[u8]> = Message(payload).each(field::COMPACT_SCHED).collect();
+    let in_columns = Compact::of(&compact).and_then(|compact| {
+        compact.switches[0].len().checked_sub(1).and_then(|row| compact.next(row))
+    });
+    let plain = last_plain(payload, u64::MAX);
+    match (in_columns, plain) {
+        (Some(one), Some(other)) if other.0 >= one.0 => Some(other.1),
+        (one, other) => one.or(other).map(|(_, thread)| thread),
+    }
+}
+
+/// The last plain switch before a time, and the thread that it begins to run.
+fn last_plain(payload: &[u8], before: u64) -> Option<(u64, Thread<'_>)> {
+    let is_one = |one: &&[u8]| {
+        let message = Message(one);
+        message.number(event::TIMESTAMP).is_some_and(|time| time < before)
+            && message.bytes(event::SCHED_SWITCH).is_some()
+    };
+    let last = Message(payload).each(field::EVENT).filter(is_one).last()?;
+    let time = Message(last).number(event::TIMESTAMP)?;
+    let next = Message(Message(last).bytes(event::SCHED_SWITCH)?);
+    let thread = Thread {
+        pid: next.number(switch::NEXT_PID).unwrap_or(0),
+        prio: next.number(switch::NEXT_PRIO).unwrap_or(0),
+        comm: next.bytes(switch::NEXT_COMM).unwrap_or_default(),
+    };
+    Some((time, thread))
+}
+
+/// The number of the thread that ran before a plain switch.
+fn prev_of(message: Message<'_>) -> i64 {
+    let switch = message.bytes(event::SCHED_SWITCH).map(Message);
+    switch.and_then(|switch| switch.number(switch::PREV_PID)).unwrap_or(0) as i64
 }
 
 /// Whether an event is of the kind that is carried.
@@ -276,7 +412,7 @@ fn is_such(message: Message<'_>, kind: &Kernel) -> bool {
     };
     match kind {
         Kernel::Switch { .. } => has(event::SCHED_SWITCH),
-        Kernel::Waking { wakee, .. } => {
+        Kernel::Waking { wakee } => {
             let woken = message.bytes(event::SCHED_WAKING).map(|message| (message, waking::PID));
             let begun = message.bytes(event::TASK_NEWTASK).map(|message| (message, waking::COMM));
             let pid = woken.or(begun).and_then(|(message, pid)| Message(message).number(pid));
@@ -297,7 +433,6 @@ fn is_such(message: Message<'_>, kind: &Kernel) -> bool {
                 && !has(event::SCHED_WAKING)
                 && matches!(printed(), None | Some(b'C'))
         }
-        Kernel::Named(field) => has(*field),
     }
 }
 
@@ -366,29 +501,36 @@ impl<'a> Compact<'a> {
         index.and_then(|index| self.comms.get(index)).copied().unwrap_or_default()
     }
 
+    /// The time of a switch, and the thread that it begins to run.
+    fn next(&self, row: usize) -> Option<(u64, Thread<'a>)> {
+        let [times, _, pid, prio, comm] = &self.switches;
+        let (pid, prio) = (*pid.get(row)?, *prio.get(row)?);
+        Some((*times.get(row)?, Thread { pid, prio, comm: self.comm(comm.get(row)) }))
+    }
+
     /// A switch as an event of its own.
-    fn switch(&self, row: usize, timestamp: u64, prev: Option<&Prev>) -> Vec<u8> {
+    fn switch(&self, row: usize, timestamp: u64, prev: Option<Thread<'_>>) -> Vec<u8> {
         let [_, state, pid, prio, comm] = &self.switches;
         let of = |column: &Vec<u64>| column.get(row).copied().unwrap_or(0);
         let mut message = Vec::new();
         if let Some(prev) = prev {
-            put_bytes(&mut message, switch::PREV_COMM, prev.comm.as_bytes());
+            put_bytes(&mut message, switch::PREV_COMM, prev.comm);
         }
-        put_number(&mut message, switch::PREV_PID, prev.map_or(0, |prev| prev.pid as u64));
-        put_number(&mut message, switch::PREV_PRIO, prev.map_or(0, |prev| prev.prio as u64));
+        put_number(&mut message, switch::PREV_PID, prev.map_or(0, |prev| prev.pid));
+        put_number(&mut message, switch::PREV_PRIO, prev.map_or(0, |prev| prev.prio));
         put_number(&mut message, switch::PREV_STATE, if prev.is_some() { of(state) } else { 0 });
         put_bytes(&mut message, switch::NEXT_COMM, self.comm(comm.get(row)));
         put_number(&mut message, switch::NEXT_PID, of(pid));
         put_number(&mut message, switch::NEXT_PRIO, of(prio));
         let mut out = Vec::new();
         put_number(&mut out, event::TIMESTAMP, timestamp);
-        put_number(&mut out, event::PID, prev.map_or(0, |prev| prev.pid as u64));
+        put_number(&mut out, event::PID, prev.map_or(0, |prev| prev.pid));
         put_bytes(&mut out, event::SCHED_SWITCH, &message);
         out
     }
 
     /// A waking as an event of its own.
-    fn waking(&self, row: usize, timestamp: u64, waker: i64) -> Vec<u8> {
+    fn waking(&self, row: usize, timestamp: u64, waker: u64) -> Vec<u8> {
         let [_, pid, cpu, prio, comm, _] = &self.wakings;
         let of = |column: &Vec<u64>| column.get(row).copied().unwrap_or(0);
         let mut message = Vec::new();
@@ -399,7 +541,7 @@ impl<'a> Compact<'a> {
         put_number(&mut message, waking::TARGET_CPU, of(cpu));
         let mut out = Vec::new();
         put_number(&mut out, event::TIMESTAMP, timestamp);
-        put_number(&mut out, event::PID, waker as u64);
+        put_number(&mut out, event::PID, waker);
         put_bytes(&mut out, event::SCHED_WAKING, &message);
         out
     }

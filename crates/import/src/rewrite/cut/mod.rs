@@ -45,7 +45,7 @@ use crate::rewrite::archive::{Members, Statement};
 use crate::rewrite::output::{Output, Packing};
 use crate::rewrite::packed::Written;
 
-pub use window::{Cut, Window};
+pub use window::{Choice, Cut, Window};
 
 /// A rewritten trace, its database, and the window to cut out.
 pub(super) struct Job<'a> {

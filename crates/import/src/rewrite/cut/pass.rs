@@ -15,11 +15,11 @@ use timebase_trace::Packet;
 use timebase_trace::wire::packet::{Header, PacketType};
 
 use crate::message::Message;
-use crate::readers::{Windowed, fields, put_number, windowed};
+use crate::readers::{Windowed, fields, put_bytes, put_number, windowed};
 use crate::rewrite::cut::added::{Origin, SEQUENCE, Stamp, is_started, window_of};
-use crate::rewrite::cut::kernel::{Bundle, Kept};
+use crate::rewrite::cut::kernel::{Bundle, Kept, Span};
 use crate::rewrite::cut::plan::{Carried, Plan, TaskState};
-use crate::rewrite::cut::sequences::{Pending, Spool};
+use crate::rewrite::cut::sequences::{Pending, Spool, start};
 use crate::rewrite::cut::track_event::{
     Deltas, Incremental, Use, only_name, only_values, serves, without_flows,
 };
@@ -97,8 +97,8 @@ pub(super) struct Pass<'a> {
     incremental: Incremental,
     /// The counters of machines' GPUs, with the descriptor that their packet names, whose last value is about the time until the next one.
     gpu_counters: FxHashSet<(i64, Option<u64>, u64)>,
-    /// The CPUs that have had a bundle.
-    cpus: FxHashSet<(u32, u64)>,
+    /// The CPUs that have had a bundle, with the last one before the window that had switches.
+    cpus: FxHashMap<(u32, u64), Vec<u8>>,
     machines: FxHashMap<i64, Machine>,
     /// The machines that have had a snapshot from which on a packet need not name its clock (rule T2).
     have_default_clock: FxHashSet<u32>,
@@ -121,6 +121,8 @@ enum Fate {
     Goes,
     Stays,
     Is(Vec<u8>),
+    /// It becomes several packets.
+    Are(Vec<Vec<u8>>),
 }
 
 impl<'a> Pass<'a> {
@@ -134,7 +136,7 @@ impl<'a> Pass<'a> {
             sequences: FxHashMap::default(),
             incremental: Incremental::default(),
             gpu_counters: FxHashSet::default(),
-            cpus: FxHashSet::default(),
+            cpus: FxHashMap::default(),
             machines: FxHashMap::default(),
             have_default_clock: FxHashSet::default(),
             machine: 0,
@@ -193,6 +195,7 @@ impl<'a> Pass<'a> {
             }
             Fate::Stays => self.write(packet, None, &mut sequence, time),
             Fate::Is(payload) => self.write(packet, Some(&payload), &mut sequence, time),
+            Fate::Are(payloads) => self.write_all(packet, &payloads, &mut sequence, time),
         };
         if header.has_sequence {
             self.sequences.insert(key, sequence);
@@ -433,12 +436,29 @@ impl<'a> Pass<'a> {
     }
 
     fn bundle(&mut self, header: &Header<'_>, placed: &Placed, payload: &[u8]) -> Fate {
-        let carried = self.plan.events.get(&placed.id).map_or(&[][..], Vec::as_slice);
         let cpu = Message(payload).number(bundle::CPU).unwrap_or(0);
-        let stays = self.cpus.insert((header.machine_id, cpu));
+        let before = self.cpus.get_mut(&(header.machine_id, cpu));
+        let stays = before.is_none();
+        let mut before = before.map(std::mem::take).unwrap_or_default();
         let (window, offset) = (self.window, placed.offset);
-        let (kept, last) = (Bundle { payload, window, offset, carried, stays }).cut();
-        self.seen = self.seen.max(last);
+        let span = Span::of(payload);
+        let times = span.times(offset);
+        let kept = Bundle {
+            payload,
+            window,
+            ucpu: placed.machine.saturating_mul(4096).saturating_add_unsigned(cpu),
+            offset,
+            carried: &self.plan.events,
+            stays,
+            before: &before,
+        }
+        .cut(&span);
+        self.seen = self.seen.max(times.map(|(_, last)| last));
+        if span.has_switches && times.is_some_and(|(first, _)| first < window.from) {
+            before.clear();
+            before.extend_from_slice(payload);
+        }
+        self.cpus.insert((header.machine_id, cpu), before);
         match kept {
             Kept::All => Fate::Stays,
             Kept::Some(payload) => Fate::Is(payload),
@@ -477,7 +497,10 @@ impl<'a> Pass<'a> {
         let event = summed.as_deref().unwrap_or(payload);
         let changed = match wanted {
             Use::Begin { has_flows: false } => without_flows(event),
-            Use::Values => only_values(event, &sequence.deltas),
+            Use::Values => match only_values(event, &sequence.deltas) {
+                Some(events) => return Fate::Are(events),
+                None => None,
+            },
             Use::Name => Some(only_name(event)),
             _ => None,
         };
@@ -551,6 +574,22 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Writes a packet of a track event as several. The first one has the state that the packet makes.
+    fn write_all(
+        &mut self,
+        packet: &Packet<'_>,
+        payloads: &[Vec<u8>],
+        sequence: &mut Sequence,
+        time: Option<i64>,
+    ) -> io::Result<()> {
+        let Some((first, others)) = payloads.split_first() else {
+            return sequence.pending.keep(packet.header, &mut self.spool);
+        };
+        let new_time = self.new_time(packet.header, time);
+        self.write(packet, Some(first), sequence, time)?;
+        others.iter().try_for_each(|payload| self.add(&like(packet.header, new_time, payload)))
+    }
+
     fn write(
         &mut self,
         packet: &Packet<'_>,
@@ -579,6 +618,27 @@ impl<'a> Pass<'a> {
         header::write(packet.bytes, header, new_time, payload, &mut bytes);
         output.packet(&bytes)
     }
+}
+
+/// A packet like another one of its sequence, at the same time, with another payload and without state.
+fn like(header: &Header<'_>, new: NewTime, payload: &[u8]) -> Vec<u8> {
+    const NEEDS_STATE: u32 = 2;
+    let mut out = start(header);
+    if let Some(timestamp) = new.timestamp.or(header.timestamp) {
+        put_number(&mut out, trace_packet::TIMESTAMP, timestamp);
+    }
+    let clock = match new.clock {
+        NewClock::Is(clock) => clock,
+        _ => header.timestamp_clock_id,
+    };
+    if clock != 0 {
+        put_number(&mut out, trace_packet::TIMESTAMP_CLOCK_ID, clock.into());
+    }
+    if header.sequence_flags & NEEDS_STATE != 0 {
+        put_number(&mut out, trace_packet::SEQUENCE_FLAGS, NEEDS_STATE.into());
+    }
+    put_bytes(&mut out, trace_packet::TRACK_EVENT, payload);
+    out
 }
 
 /// Whether an event of a kernel that is not Linux is the carried one.

@@ -3,9 +3,10 @@
 //! # Design
 //!
 //! The whole trace is imported into a temporary database, and SQL asks it what was open, running, woken and last counted
-//! when the window begins. So one place, the trackers of the import, knows what state is. The answer is small: it has the
-//! open slices, tracks, CPUs and threads of one moment, and stays in memory. The alternative was to follow the state in
-//! the pass that writes, which would need all trackers a second time.
+//! when the window begins. So one place, the trackers of the import, knows what state is. The import only makes rows that
+//! tell this (`subjects.rs`, `StateOf`). The answer is small: it has the open slices, tracks, CPUs and threads of one
+//! moment, and stays in memory. The alternative was to follow the state in the pass that writes, which would need all
+//! trackers a second time.
 //!
 //! A row says when it began, and mostly not by which event. So a plan has times, and the pass takes the events of that
 //! time which can make such a row.
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, OptionalExtension, Params, named_params};
 use timebase_schema::fields::ftrace_event as event;
 
+use crate::message::Message;
 use crate::rewrite::cut::track_event::Use;
 use crate::rewrite::cut::window::Window;
 
@@ -48,30 +50,64 @@ pub(super) struct KernelEvent {
 /// The kinds of kernel events that are carried over.
 #[derive(Debug, Clone)]
 pub(super) enum Kernel {
-    /// The last switch of a CPU. A CPU's first one in the compact encoding starts nothing.
+    /// The last switch of a CPU, with the threads that have been asleep since then. A CPU's first one in the compact
+    /// encoding starts nothing.
     Switch {
-        prev: Option<Prev>,
+        ucpu: i64,
+        asleep: Vec<i64>,
         is_first: bool,
     },
     /// The last time that a thread was woken.
     Waking {
         wakee: u32,
-        waker: i64,
     },
     Slice,
     /// The end of a slice.
     End,
     Counter,
-    /// An event of a queue, by its field in `FtraceEvent`.
-    Named(u32),
 }
 
-/// The thread that a CPU ran before a switch.
-#[derive(Debug, Clone)]
-pub(super) struct Prev {
-    pub pid: i64,
-    pub comm: String,
-    pub prio: i64,
+/// The kernel events that are carried over.
+#[derive(Debug, Default)]
+pub(super) struct KernelEvents {
+    /// In the order of time.
+    events: Vec<KernelEvent>,
+    /// Events of queues, by their fields in `FtraceEvent`, and the time since which a queue is not empty.
+    queued: Vec<(u32, i64)>,
+    /// The begin of the window, which ends the queues.
+    from: i64,
+}
+
+impl KernelEvents {
+    fn add(&mut self, ts: i64, kind: Kernel, tid: Option<i64>) {
+        self.events.push(KernelEvent { ts, kind, tid });
+    }
+
+    /// Those of one time.
+    pub fn at(&self, ts: i64) -> &[KernelEvent] {
+        self.between(ts, ts)
+    }
+
+    fn between(&self, first: i64, last: i64) -> &[KernelEvent] {
+        let start = self.events.partition_point(|event| event.ts < first);
+        let end = self.events.partition_point(|event| event.ts <= last);
+        self.events.get(start..end).unwrap_or_default()
+    }
+
+    /// Whether events between two times may be carried.
+    pub fn has_any(&self, first: i64, last: i64) -> bool {
+        let has_queued = || {
+            let mut queued = self.queued.iter();
+            first < self.from && queued.any(|(_, since)| last >= *since)
+        };
+        !self.between(first, last).is_empty() || has_queued()
+    }
+
+    /// Whether an event is of a queue that was not empty then.
+    pub fn is_queued(&self, event: Message<'_>, ts: i64) -> bool {
+        let mut queued = self.queued.iter();
+        ts < self.from && queued.any(|(field, since)| ts >= *since && event.bytes(*field).is_some())
+    }
 }
 
 /// The packets of a trace that stay although they are outside of a window.
@@ -80,7 +116,7 @@ pub(super) struct Plan {
     pub packets: BTreeMap<i64, Vec<Carried>>,
     /// The same for packets without a timestamp, by their times (rule O2).
     pub untimed: BTreeMap<i64, Vec<Carried>>,
-    pub events: BTreeMap<i64, Vec<KernelEvent>>,
+    pub events: KernelEvents,
     /// The processes and threads of each machine when the window begins, and when it ends.
     pub living: [BTreeMap<i64, Living>; 2],
 }
@@ -115,44 +151,31 @@ pub(super) struct Thread {
 }
 
 /// Queues whose state is more than their open slice: the names of their tracks or slices, and their events.
-const QUEUES: [(&str, &[(&str, u32)]); 4] = [
+const QUEUES: [(&str, &[u32]); 4] = [
     (
         "drm_sched_ring",
         &[
-            ("drm_sched_job", event::DRM_SCHED_JOB),
-            ("drm_run_job", event::DRM_RUN_JOB),
-            ("drm_sched_process_job", event::DRM_SCHED_PROCESS_JOB),
-            ("drm_sched_job_queue", event::DRM_SCHED_JOB_QUEUE),
-            ("drm_sched_job_run", event::DRM_SCHED_JOB_RUN),
-            ("drm_sched_job_done", event::DRM_SCHED_JOB_DONE),
+            event::DRM_SCHED_JOB,
+            event::DRM_RUN_JOB,
+            event::DRM_SCHED_PROCESS_JOB,
+            event::DRM_SCHED_JOB_QUEUE,
+            event::DRM_SCHED_JOB_RUN,
+            event::DRM_SCHED_JOB_DONE,
         ],
     ),
-    (
-        "drm_fence",
-        &[
-            ("dma_fence_init", event::DMA_FENCE_INIT),
-            ("dma_fence_emit", event::DMA_FENCE_EMIT),
-            ("dma_fence_signaled", event::DMA_FENCE_SIGNALED),
-        ],
-    ),
-    (
-        "wakesource_wakelock",
-        &[
-            ("wakeup_source_activate", event::WAKEUP_SOURCE_ACTIVATE),
-            ("wakeup_source_deactivate", event::WAKEUP_SOURCE_DEACTIVATE),
-        ],
-    ),
+    ("drm_fence", &[event::DMA_FENCE_INIT, event::DMA_FENCE_EMIT, event::DMA_FENCE_SIGNALED]),
+    ("wakesource_wakelock", &[event::WAKEUP_SOURCE_ACTIVATE, event::WAKEUP_SOURCE_DEACTIVATE]),
     (
         "binder",
         &[
-            ("binder_transaction", event::BINDER_TRANSACTION),
-            ("binder_transaction_received", event::BINDER_TRANSACTION_RECEIVED),
-            ("binder_lock", event::BINDER_LOCK),
-            ("binder_locked", event::BINDER_LOCKED),
-            ("binder_unlock", event::BINDER_UNLOCK),
-            ("binder_transaction_alloc_buf", event::BINDER_TRANSACTION_ALLOC_BUF),
-            ("binder_command", event::BINDER_COMMAND),
-            ("binder_return", event::BINDER_RETURN),
+            event::BINDER_TRANSACTION,
+            event::BINDER_TRANSACTION_RECEIVED,
+            event::BINDER_LOCK,
+            event::BINDER_LOCKED,
+            event::BINDER_UNLOCK,
+            event::BINDER_TRANSACTION_ALLOC_BUF,
+            event::BINDER_COMMAND,
+            event::BINDER_RETURN,
         ],
     ),
 ];
@@ -164,6 +187,7 @@ impl Plan {
     /// Asks a database.
     pub fn of(conn: &Connection, window: Window) -> rusqlite::Result<Plan> {
         let mut plan = Plan::default();
+        plan.events.from = window.from;
         let asked = Asked { conn, window };
         let from = named_params! {":from": window.from};
         conn.prepare(OVER)?.execute(from)?;
@@ -176,6 +200,7 @@ impl Plan {
         asked.heap_dumps(&mut plan)?;
         asked.switches(&mut plan)?;
         asked.wakings(&mut plan)?;
+        plan.events.events.sort_by_key(|event| event.ts);
         plan.living = [asked.living(window.from)?, asked.living(window.to)?];
         Ok(plan)
     }
@@ -192,10 +217,6 @@ impl Plan {
         if !known.contains(&carried) {
             known.push(carried);
         }
-    }
-
-    fn event(&mut self, packet: i64, ts: i64, kind: Kernel) {
-        self.events.entry(packet).or_default().push(KernelEvent { ts, kind, tid: None });
     }
 }
 
@@ -284,22 +305,15 @@ impl Asked<'_> {
                 *known = since.min(*known);
                 continue;
             }
-            self.kernel_events_at(ts, tid, Kernel::Slice, plan)?;
+            plan.events.add(ts, Kernel::Slice, tid);
             if dur >= 0 && ts + dur < self.window.from {
-                self.kernel_events_at(ts + dur, tid, Kernel::End, plan)?;
+                plan.events.add(ts + dur, Kernel::End, tid);
             }
             self.others_at(ts, None, plan)?;
         }
         for (queue, since) in queues {
             let (_, events) = QUEUES[queue];
-            for (name, field) in events {
-                let sql = "SELECT packet_id, ts FROM ftrace_record
-                    WHERE name_id = (SELECT id FROM ftrace_name WHERE name = ?1) AND ts >= ?2 AND ts < ?3";
-                let of = (name, since, self.window.from);
-                for (packet, ts) in self.rows(sql, of, |row| Ok((row.get(0)?, row.get(1)?)))? {
-                    plan.event(packet, ts, Kernel::Named(*field));
-                }
-            }
+            plan.events.queued.extend(events.iter().map(|field| (*field, since)));
         }
         Ok(())
     }
@@ -338,21 +352,6 @@ impl Asked<'_> {
                 None => return Ok(since),
             }
         }
-    }
-
-    fn kernel_events_at(
-        &self,
-        ts: i64,
-        tid: Option<i64>,
-        kind: Kernel,
-        plan: &mut Plan,
-    ) -> rusqlite::Result<()> {
-        let sql = "SELECT DISTINCT packet_id FROM ftrace_record WHERE ts = ?1";
-        for packet in self.rows(sql, [ts], |row| row.get(0))? {
-            let events = plan.events.entry(packet).or_default();
-            events.push(KernelEvent { ts, kind: kind.clone(), tid });
-        }
-        Ok(())
     }
 
     /// Carries packets of a time; track events for a use.
@@ -462,7 +461,7 @@ impl Asked<'_> {
             self.rows(sql, from, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let times: BTreeSet<i64> = last.iter().filter_map(|(_, ts, _)| *ts).collect();
         for ts in times {
-            self.kernel_events_at(ts, None, Kernel::Counter, plan)?;
+            plan.events.add(ts, Kernel::Counter, None);
             self.others_at(ts, Some(Use::Values), plan)?;
         }
         // A disk's values are differences, so its next one needs the sample before it.
@@ -551,75 +550,35 @@ impl Asked<'_> {
     /// Carries the last switch of each CPU.
     fn switches(&self, plan: &mut Plan) -> rusqlite::Result<()> {
         let from = self.window.from;
-        let cpus: BTreeSet<i64> =
-            self.rows("SELECT id FROM cpu_record", [], |row| row.get(0))?.into_iter().collect();
-        let mut found = BTreeSet::new();
-        let sql = "SELECT e.ts, e.packet_id, e.cpu,
-              (SELECT c.machine_id FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id WHERE p.id = e.packet_id),
-              e.id
-            FROM ftrace_record AS e
-            WHERE e.name_id = (SELECT id FROM ftrace_name WHERE name = 'sched_switch') AND e.ts < ?1
-            ORDER BY e.ts DESC, e.id DESC";
-        let mut statement = self.conn.prepare(sql)?;
-        let mut rows = statement.query([from])?;
-        while !cpus.is_subset(&found)
-            && let Some(row) = rows.next()?
-        {
-            let (ts, packet): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let (cpu, machine): (i64, i64) = (row.get(2)?, row.get(3)?);
-            let ucpu = machine * 4096 + cpu;
-            if found.insert(ucpu) {
-                // What makes no row (rule O6) stays as it is, and is remembered.
-                if !self.makes_row(ucpu, ts)? {
-                    plan.event(packet, ts, Kernel::Switch { prev: None, is_first: true });
-                    continue;
-                }
-                let prev = self.asleep_since(row.get(4)?, machine, ts)?;
-                plan.event(packet, ts, Kernel::Switch { prev, is_first: false });
+        let pairs = |sql: &str| -> rusqlite::Result<BTreeMap<i64, i64>> {
+            let rows = self.rows(sql, [from], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.into_iter().collect())
+        };
+        let last = pairs("SELECT ucpu, max(ts) FROM sched_record WHERE ts < ?1 GROUP BY ucpu")?;
+        // What makes no row (rule O6) stays as it is, and is remembered.
+        let rowless = pairs("SELECT ucpu, ts FROM rowless_switch WHERE ts < ?1")?;
+        for (&ucpu, &ts) in &rowless {
+            if last.get(&ucpu).is_none_or(|last| *last < ts) {
+                let kind = Kernel::Switch { ucpu, asleep: Vec::new(), is_first: true };
+                plan.events.add(ts, kind, None);
             }
         }
-        // The first switch of a CPU in the compact encoding starts nothing, but names the thread that ran.
-        let sql = "SELECT e.ts, e.packet_id, e.cpu,
-              (SELECT c.machine_id FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id WHERE p.id = e.packet_id)
-            FROM ftrace_partial AS e JOIN ftrace_name AS n ON n.id = e.name_id
-            WHERE n.name = 'sched_switch' AND e.ts < ?1";
-        let first: Vec<(i64, i64, i64, i64)> =
-            self.rows(sql, [from], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-        for (ts, packet, cpu, machine) in first {
-            if found.insert(machine * 4096 + cpu) {
-                plan.event(packet, ts, Kernel::Switch { prev: None, is_first: true });
+        for (&ucpu, &ts) in &last {
+            if rowless.get(&ucpu).is_none_or(|last| *last <= ts) {
+                let asleep = self.asleep_since(ucpu >> 12, ts)?;
+                plan.events.add(ts, Kernel::Switch { ucpu, asleep, is_first: false }, None);
             }
         }
         Ok(())
     }
 
-    /// Whether a switch made a row.
-    fn makes_row(&self, ucpu: i64, ts: i64) -> rusqlite::Result<bool> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM sched_record WHERE ts = ?2 AND ucpu = ?1)";
-        self.conn.prepare(sql)?.query_row((ucpu, ts), |row| row.get(0))
-    }
-
-    /// The thread that a switch put to sleep, if it was still in that state when the window begins.
-    fn asleep_since(&self, event: i64, machine: i64, ts: i64) -> rusqlite::Result<Option<Prev>> {
-        let sql = "SELECT json_extract(args, '$.prev_pid'), json_extract(args, '$.prev_comm'), json_extract(args, '$.prev_prio')
-            FROM ftrace_args WHERE id = (SELECT args_id FROM ftrace_record WHERE id = ?1)";
-        let prev = self.conn.prepare(sql)?.query_row([event], |row| {
-            let pid: Option<i64> = row.get(0)?;
-            let comm: Option<String> = row.get(1)?;
-            let prio: Option<i64> = row.get(2)?;
-            let comm = comm.unwrap_or_default();
-            Ok(pid.map(|pid| Prev { pid, comm, prio: prio.unwrap_or(0) }))
-        });
-        let Some(prev) = prev.optional()?.flatten().filter(|prev| prev.pid != 0) else {
-            return Ok(None);
-        };
-        let sql = "SELECT EXISTS (SELECT 1 FROM thread_record AS t JOIN thread_state AS s ON s.utid = t.id
-            WHERE t.tid = ?1 AND t.machine_id = ?2 AND s.ts = ?3 AND s.state IS NOT 'Running' AND (s.dur = -1 OR s.ts + s.dur >= ?4)
-              AND NOT EXISTS (SELECT 1 FROM sched_record AS n WHERE n.utid = t.id AND n.ts >= ?3 AND n.ts < ?4)
-              AND NOT EXISTS (SELECT 1 FROM thread_state_record AS n WHERE n.utid = t.id AND n.ts > ?3 AND n.ts < ?4))";
-        let of = (prev.pid, machine, ts, self.window.from);
-        let sleeps: bool = self.conn.prepare(sql)?.query_row(of, |row| row.get(0))?;
-        Ok(sleeps.then_some(prev))
+    /// The threads that went to sleep at a time, and were still in that state when the window begins.
+    fn asleep_since(&self, machine: i64, ts: i64) -> rusqlite::Result<Vec<i64>> {
+        let sql = "SELECT t.tid FROM thread_state AS s JOIN thread_record AS t ON t.id = s.utid
+            WHERE t.machine_id = ?1 AND t.tid <> 0 AND s.ts = ?2 AND s.state IS NOT 'Running' AND (s.dur = -1 OR s.ts + s.dur >= ?3)
+              AND NOT EXISTS (SELECT 1 FROM sched_record AS n WHERE n.utid = t.id AND n.ts >= ?2 AND n.ts < ?3)
+              AND NOT EXISTS (SELECT 1 FROM thread_state_record AS n WHERE n.utid = t.id AND n.ts > ?2 AND n.ts < ?3)";
+        self.rows(sql, (machine, ts, self.window.from), |row| row.get(0))
     }
 
     /// Carries the last wakeup of each thread that waits for a CPU.
@@ -643,15 +602,8 @@ impl Asked<'_> {
                               WHERE n.utid = s.utid AND n.ts > s.ts AND n.ts < :from)";
         let from = named_params! {":from": self.window.from};
         let woken: Vec<(i64, i64)> = self.rows(sql, from, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let sql = "SELECT e.packet_id, e.tid FROM ftrace_record AS e JOIN ftrace_name AS n ON n.id = e.name_id
-            WHERE e.ts = ?1 AND n.name IN ('sched_waking', 'task_newtask')";
         for (tid, ts) in woken {
-            let found: Vec<(i64, Option<i64>)> =
-                self.rows(sql, [ts], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            for (packet, waker) in found {
-                let (wakee, waker) = (tid as u32, waker.unwrap_or(0));
-                plan.event(packet, ts, Kernel::Waking { wakee, waker });
-            }
+            plan.events.add(ts, Kernel::Waking { wakee: tid as u32 }, None);
         }
         Ok(())
     }

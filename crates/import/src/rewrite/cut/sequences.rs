@@ -154,7 +154,7 @@ impl Pending {
 }
 
 /// A packet of the same writer.
-fn start(header: &Header<'_>) -> Vec<u8> {
+pub(super) fn start(header: &Header<'_>) -> Vec<u8> {
     let mut packet = Vec::new();
     if let Some(uid) = header.trusted_uid {
         put_number(&mut packet, field::TRUSTED_UID, i64::from(uid) as u64);

@@ -305,51 +305,32 @@ pub(super) fn without_flows(event: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// An event of a slice or another thing, as an event of its values only. A counter's event stays as it is.
-pub(super) fn only_values(event: &[u8], deltas: &Deltas) -> Option<Vec<u8>> {
+/// An event of a slice or another thing, as an event for each of its values. A counter's event stays as it is. One event
+/// with all values would have the first counter as its own, and be lost with it if that one's track cannot exist (rule
+/// U4).
+pub(super) fn only_values(event: &[u8], deltas: &Deltas) -> Option<Vec<Vec<u8>>> {
     let message = Message(event);
     if message.number(field::TYPE) == Some(COUNTER) {
         return None;
     }
-    let whole: Vec<u64> = message.numbers(field::EXTRA_COUNTER_VALUES).collect();
-    let fractions: Vec<u64> = message.fixed(field::EXTRA_DOUBLE_COUNTER_VALUES).collect();
-    let mut uuids: Vec<u64> = deltas.extra(message, EXTRA);
-    let mut double_uuids = deltas.extra(message, EXTRA_DOUBLE);
-    uuids.truncate(whole.len());
-    double_uuids.truncate(fractions.len());
-    let mut out = Vec::new();
-    put_number(&mut out, field::TYPE, COUNTER);
-    // The first one is the event's own.
-    let (whole, fractions) = match (uuids.split_first(), double_uuids.split_first()) {
-        (Some((own, _)), _) => {
-            put_number(&mut out, field::TRACK_UUID, *own);
-            put_number(&mut out, field::COUNTER_VALUE, whole.first().copied().unwrap_or(0));
-            uuids.remove(0);
-            (whole.get(1..).unwrap_or_default(), &fractions[..])
-        }
-        (None, Some((own, _))) => {
-            put_number(&mut out, field::TRACK_UUID, *own);
-            put_fixed(
-                &mut out,
-                field::DOUBLE_COUNTER_VALUE,
-                fractions.first().copied().unwrap_or(0),
-            );
-            double_uuids.remove(0);
-            (&whole[..], fractions.get(1..).unwrap_or_default())
-        }
-        (None, None) => return Some(out),
+    let start = |uuid: u64| {
+        let mut out = Vec::new();
+        put_number(&mut out, field::TYPE, COUNTER);
+        put_number(&mut out, field::TRACK_UUID, uuid);
+        out
     };
-    for uuid in &uuids {
-        put_number(&mut out, field::EXTRA_COUNTER_TRACK_UUIDS, *uuid);
-    }
-    for value in whole {
-        put_number(&mut out, field::EXTRA_COUNTER_VALUES, *value);
-    }
-    for uuid in &double_uuids {
-        put_number(&mut out, field::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, *uuid);
-    }
-    for value in fractions {
-        put_fixed(&mut out, field::EXTRA_DOUBLE_COUNTER_VALUES, *value);
-    }
-    Some(out)
+    let whole = deltas.extra(message, EXTRA).into_iter();
+    let whole = whole.zip(message.numbers(field::EXTRA_COUNTER_VALUES)).map(|(uuid, value)| {
+        let mut out = start(uuid);
+        put_number(&mut out, field::COUNTER_VALUE, value);
+        out
+    });
+    let fractions = deltas.extra(message, EXTRA_DOUBLE).into_iter();
+    let fractions = fractions.zip(message.fixed(field::EXTRA_DOUBLE_COUNTER_VALUES));
+    let fractions = fractions.map(|(uuid, bits)| {
+        let mut out = start(uuid);
+        put_fixed(&mut out, field::DOUBLE_COUNTER_VALUE, bits);
+        out
+    });
+    Some(whole.chain(fractions).collect())
 }

@@ -1,5 +1,7 @@
 //! The time that is cut out, and the counts of a cut.
 
+use std::path::Path;
+
 /// A part of a trace's time, in nanoseconds of trace time.
 ///
 /// ```
@@ -20,6 +22,40 @@ impl Window {
     /// Whether a time lies in it.
     pub fn contains(&self, ts: i64) -> bool {
         (self.from..self.to).contains(&ts)
+    }
+}
+
+/// The choice of the window: a [`Window`], or a function that gets the path of a database with the slices of the whole
+/// trace, and says why it cannot choose.
+pub trait Choice {
+    /// A window that has the chosen one, if one is known before the trace is read. It saves an import of the slices.
+    fn known(&self) -> Option<Window>;
+
+    /// Chooses by a database of the whole trace. If a window was known, the database has no slices behind it.
+    ///
+    /// # Errors
+    ///
+    /// The reason, for the user, why there is no such window.
+    fn choose(self, database: &Path) -> Result<Window, String>;
+}
+
+impl Choice for Window {
+    fn known(&self) -> Option<Window> {
+        Some(*self)
+    }
+
+    fn choose(self, _: &Path) -> Result<Window, String> {
+        Ok(self)
+    }
+}
+
+impl<F: FnOnce(&Path) -> Result<Window, String>> Choice for F {
+    fn known(&self) -> Option<Window> {
+        None
+    }
+
+    fn choose(self, database: &Path) -> Result<Window, String> {
+        self(database)
     }
 }
 

@@ -152,6 +152,7 @@ impl Tracker for Sched {
 
     fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         if packet.field == GENERIC_KERNEL_TASK_STATE_EVENT {
+            self.slices.keeps_all = true;
             self.generic.event(ts, packet, &mut self.slices, at);
         }
     }
@@ -192,8 +193,14 @@ impl Sched {
         at: &mut TrackerContext<'_, '_>,
     ) {
         let on = (switch.machine, switch.cpu);
+        if at.rows.state_of().is_some_and(|of| ts >= of.from) {
+            return self.names(ts, switch, is_begun, at);
+        }
         match switch.prev {
-            Some(_) if !is_begun => self.arrives(ts, on, false, at.rows),
+            Some(_) if !is_begun => {
+                self.arrives(ts, on, false, at.rows);
+                makes_no_row(ts, switch, at.rows);
+            }
             Some(prev) => {
                 let machine = switch.machine;
                 let world = &mut *at.world;
@@ -225,6 +232,28 @@ impl Sched {
                 self.switched(ts, switch, handover, at);
             }
             None => self.compact_switch(ts, switch, is_begun, at),
+        }
+    }
+
+    /// Takes of a switch behind the only moment that is wanted what it says of threads.
+    fn names(&mut self, ts: i64, switch: &Switch, is_begun: bool, at: &mut TrackerContext<'_, '_>) {
+        if switch.prev.is_some() && !is_begun {
+            return;
+        }
+        let (machine, threads) = (switch.machine, &mut at.world.threads);
+        let next = threads.thread(machine, switch.next_pid.into());
+        if let Some(name) = switch.next_comm {
+            threads.name_thread(next, name);
+        }
+        self.slices.uses(ts, next);
+        match switch.prev {
+            Some(prev) => {
+                let utid = threads.thread(machine, prev.pid.into());
+                if let Some(name) = prev.comm {
+                    threads.name_thread(utid, name);
+                }
+            }
+            None => self.cpus.get((machine, switch.cpu)).running = Some(next),
         }
     }
 
@@ -266,6 +295,9 @@ impl Sched {
         if let Some(name) = waking.comm {
             world.threads.name_thread(utid, name);
         }
+        if at.rows.state_of().is_some_and(|of| ts >= of.from) {
+            return self.slices.uses(ts, utid);
+        }
         self.cpus.has_wakings = true;
         if !world.threads.is_idle(utid) {
             let wakeup = Wakeup { waker, irq_context };
@@ -283,6 +315,9 @@ impl Sched {
         is_begun: bool,
         at: &mut TrackerContext<'_, '_>,
     ) {
+        if at.rows.state_of().is_some_and(|of| ts >= of.from) {
+            return;
+        }
         let cpu = self.cpus.get(on);
         let other = pid.filter(|&pid| is_begun && cpu.running.is_some() && pid != cpu.pid);
         match other {
@@ -354,7 +389,7 @@ impl Sched {
         let cpu = self.cpus.get(on);
         let before = cpu.running.replace(next);
         (cpu.pid, cpu.is_told, cpu.is_compact) = (switch.next_pid, false, true);
-        let Some(prev) = before else { return };
+        let Some(prev) = before else { return makes_no_row(ts, switch, at.rows) };
         world.threads.emits_running(ts, prev);
         if is_begun {
             let handover = Handover {
@@ -368,6 +403,7 @@ impl Sched {
             if let Some(ucpu) = ucpu(switch.machine, switch.cpu) {
                 world.cpus.see(ucpu);
             }
+            makes_no_row(ts, switch, at.rows);
         }
     }
 
@@ -445,5 +481,12 @@ impl Sched {
         cpu.is_compact = is_compact;
         cpu.open = Some((slice, switch.next_pid));
         (cpu.is_told, cpu.blurs) = (false, false);
+    }
+}
+
+/// Notes a switch that makes no row of `sched`.
+fn makes_no_row(ts: i64, switch: &Switch, rows: &mut Rows<'_>) {
+    if let Some(ucpu) = ucpu(switch.machine, switch.cpu) {
+        rows.rowless_switch(ucpu, ts);
     }
 }

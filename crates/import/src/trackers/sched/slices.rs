@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_schema::tables::sched_record;
 
 use super::numbers::FreeNumbers;
@@ -64,6 +64,18 @@ impl SchedSlice {
     fn is_complete(&self) -> bool {
         (self.dur >= 0 || self.is_lost) && !self.runs
     }
+
+    /// Whether the slice and the states after it have ended before a time. If the state after it is a row of
+    /// `thread_state_record`, only the slice knows the CPU that the thread left, so it is not over.
+    fn is_over(&self, ts: i64) -> bool {
+        let after = match (self.after, self.is_state && self.end_state.is_some()) {
+            (None, true) => return false,
+            (after, _) => after.unwrap_or(0),
+        };
+        let durations = [self.dur, after, self.runnable.map_or(0, |woken| woken.dur)];
+        let end = durations.iter().fold(self.ts, |end, dur| end.saturating_add(*dur));
+        durations.iter().all(|dur| *dur >= 0) && end < ts
+    }
 }
 
 /// The rows of a CPU's slice, in `sched` and in `thread_state`.
@@ -80,6 +92,13 @@ pub(crate) struct SchedSlices {
     long: FxHashMap<SchedSliceId, SchedSlice>,
     /// The numbers that slices leave to states of no slice.
     pub(super) numbers: FreeNumbers,
+    /// The threads that have had a row, if only the state at the begin of a window is wanted.
+    ran: FxHashSet<Utid>,
+    /// Whether slices stay although they are over: the events of a kernel that is not Linux are found by the slice before.
+    pub(super) keeps_all: bool,
+    /// The threads that were used behind that begin, and the first use of each.
+    used: FxHashSet<Utid>,
+    uses: Vec<(i64, Utid)>,
     /// The time from the first slice to the last.
     pub span: Option<(i64, i64)>,
 }
@@ -104,7 +123,7 @@ impl SchedSlices {
         if let Some(slice) = self.ring.pop_front() {
             self.first += 1;
             if slice.is_complete() {
-                push(id, &slice, rows);
+                self.push(id, &slice, rows);
             } else {
                 self.long.insert(id, slice);
             }
@@ -167,21 +186,45 @@ impl SchedSlices {
     /// Writes a slice that is out of the ring, if it is complete now.
     pub(super) fn settle(&mut self, id: SchedSliceId, rows: &mut Rows<'_>) {
         if id.0 < self.first
-            && let Some(slice) = self.long.get(&id)
+            && let Some(slice) = self.long.get(&id).copied()
             && slice.is_complete()
         {
-            push(id, slice, rows);
+            self.push(id, &slice, rows);
             self.long.remove(&id);
+        }
+    }
+
+    /// Writes a slice, unless it tells nothing of the only moment that is wanted.
+    fn push(&mut self, id: SchedSliceId, slice: &SchedSlice, rows: &mut Rows<'_>) {
+        if let Some(of) = rows.state_of()
+            && !self.ran.insert(slice.utid)
+            && !self.keeps_all
+            && slice.is_over(of.from)
+        {
+            return;
+        }
+        push(id, slice, rows);
+    }
+
+    /// Notes that a thread was used behind the only moment that is wanted. The first use of a thread becomes a row,
+    /// which tells that it was there.
+    pub(super) fn uses(&mut self, ts: i64, utid: Utid) {
+        if self.used.insert(utid) {
+            self.uses.push((ts, utid));
         }
     }
 
     /// Writes all slices.
     pub fn end(&mut self, rows: &mut Rows<'_>) {
+        let next = self.first.saturating_add(self.ring.len() as i64);
         for (id, slice) in (self.first..).zip(std::mem::take(&mut self.ring)) {
-            push(SchedSliceId(id), &slice, rows);
+            self.push(SchedSliceId(id), &slice, rows);
         }
         for (id, slice) in std::mem::take(&mut self.long) {
-            push(id, &slice, rows);
+            self.push(id, &slice, rows);
+        }
+        for (id, (ts, utid)) in (next..).zip(std::mem::take(&mut self.uses)) {
+            push(SchedSliceId(id), &SchedSlice::new(ts, 0, utid, 0, false), rows);
         }
     }
 }
