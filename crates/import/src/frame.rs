@@ -45,7 +45,8 @@ use crate::evidence::Evidence;
 use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
 use crate::output::{
-    About, Cause, Example, Faults, FaultySequence, LogMessage, Rows, SettledRows, Severity,
+    About, Cause, Example, Faults, FaultySequence, LastSwitch, LogMessage, Rows, SettledRows,
+    Severity,
 };
 use crate::place::{Place, TraceTime, Whole};
 use crate::readers::{EventSink, ImportContext, Latest, PacketSchema, Readers, Writers};
@@ -87,8 +88,8 @@ pub(crate) struct Finished {
     pub settled: SettledRows,
     /// The names of the machines.
     pub machines: Vec<Option<String>>,
-    /// The last switch of each CPU before a window that made no row, if only the state there is wanted.
-    pub rowless: FxHashMap<u32, i64>,
+    /// The last switch of each CPU before a window, if only the state there is wanted.
+    pub switches: FxHashMap<u32, LastSwitch>,
 }
 
 /// The counter of chunks that a ring buffer dropped.
@@ -254,7 +255,7 @@ impl Frame {
         Ok(Finished {
             settled: std::mem::replace(&mut self.settled, nothing),
             machines: names,
-            rowless: rows.take_rowless(),
+            switches: rows.take_switches(),
         })
     }
 

@@ -403,7 +403,7 @@ impl<'a> Job<'a> {
         let mut writer = Writer::new(sink);
         let Ended { mut frame, files: read, finished, rows } =
             self.read(files, schema, &mut writer, stopwatch)?;
-        let Finished { settled, machines, rowless } = finished;
+        let Finished { settled, machines, switches } = finished;
         if !frame.context.place.clocks.are_as_found() {
             return Err(self.changed());
         }
@@ -417,7 +417,7 @@ impl<'a> Job<'a> {
         };
         let (conn, mut derived) = self.finish(writer, &mut frame, settled, views, &names)?;
         if self.options.state_of.is_some() {
-            self.step(&conn, || output::write_rowless(&conn, &rowless))?;
+            self.step(&conn, || output::write_switches(&conn, &switches))?;
         }
         if let Some(aligned) = self.align(&conn, &mut frame, files, &mut derived)? {
             return Ok(Ran::Again(aligned));

@@ -13,6 +13,7 @@ use timebase_trace::TraceFile;
 use super::counter::{Counter, Meaning};
 use super::facts::FactRow;
 use super::room::Room;
+use super::rows::LastSwitch;
 use crate::error::WriteError;
 use crate::place::{Place, Sequence, file_id, file_key, shared};
 
@@ -30,14 +31,14 @@ impl<'c> Inserts<'c> {
     }
 }
 
-/// Makes a table of the last switch of each CPU that made no row of `sched`, for a cut.
-pub(crate) fn write_rowless(
+/// Makes a table of the last switch of each CPU before a window, for a cut.
+pub(crate) fn write_switches(
     conn: &Connection,
-    switches: &FxHashMap<u32, i64>,
+    switches: &FxHashMap<u32, LastSwitch>,
 ) -> rusqlite::Result<()> {
-    conn.execute_batch("CREATE TABLE rowless_switch (ucpu INTEGER PRIMARY KEY, ts INTEGER)")?;
-    let mut insert = conn.prepare("INSERT INTO rowless_switch VALUES (?1, ?2)")?;
-    switches.iter().try_for_each(|(ucpu, ts)| insert.execute((ucpu, ts)).map(drop))
+    conn.execute_batch("CREATE TABLE last_switch (ucpu INTEGER PRIMARY KEY, ts INTEGER)")?;
+    let mut insert = conn.prepare("INSERT INTO last_switch VALUES (?1, ?2)")?;
+    switches.iter().try_for_each(|(ucpu, (_, ts))| insert.execute((ucpu, ts)).map(drop))
 }
 
 /// Fills the table `clock`, and returns the number of clocks.

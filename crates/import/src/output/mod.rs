@@ -53,13 +53,13 @@ pub(crate) use faults::{
 pub(crate) use journal::{Journal, LogMessage, Severity};
 pub(crate) use late::{
     Stat, Stats, clocks, drop_indexes, facts, indexes, remote_clock_syncs, sequences, stats,
-    trace_files, write_rowless,
+    trace_files, write_switches,
 };
 pub(crate) use loss::Loss;
 pub(crate) use pages::{Pages, resume};
 pub(crate) use parts::{Placed, insert as insert_parts, placed};
 pub(crate) use room::Room;
-pub(crate) use rows::{Outlet, Rows};
+pub(crate) use rows::{LastSwitch, Outlet, Rows};
 pub(crate) use settled::SettledRows;
 pub(crate) use sink::{Sink, SolvedSink};
 pub(crate) use solved::Solved;

@@ -19,6 +19,9 @@ pub(crate) struct Outlet<'a> {
     pub monitor: &'a Monitor,
 }
 
+/// A switch of a CPU: whether it tells the thread that ran before, and its time. The last one that tells it counts.
+pub(crate) type LastSwitch = (bool, i64);
+
 /// Takes rows. It takes them even if nobody is left to write them, or if the user wants no more.
 /// They are then dropped, and [`Rows::stopped`] tells the code that goes through the trace.
 pub(crate) struct Rows<'a> {
@@ -30,9 +33,8 @@ pub(crate) struct Rows<'a> {
     stopped: bool,
     /// The file and the machine of the next messages in the log.
     here: (Option<u32>, Option<u32>),
-    /// The last switch of each CPU before a window that made no row of `sched`, if only the state at the begin of the
-    /// window is wanted.
-    rowless: FxHashMap<u32, i64>,
+    /// The last switch of each CPU before a window, if only the state at the begin of the window is wanted.
+    switches: FxHashMap<u32, LastSwitch>,
 }
 
 impl<'a> Rows<'a> {
@@ -44,7 +46,7 @@ impl<'a> Rows<'a> {
             wanted,
             stopped: false,
             here: (None, None),
-            rowless: FxHashMap::default(),
+            switches: FxHashMap::default(),
         }
     }
 
@@ -54,16 +56,15 @@ impl<'a> Rows<'a> {
         self.wanted.state_of()
     }
 
-    /// Notes a switch of a CPU that makes no row of `sched` (rules O6, Q3).
-    pub fn rowless_switch(&mut self, ucpu: u32, ts: i64) {
-        if self.state_of().is_some_and(|of| ts < of.from) {
-            self.rowless.insert(ucpu, ts);
-        }
+    /// Notes a switch of a CPU before the window. Many make no row of `sched` (rules O5, O6, Q3).
+    pub fn switch_before(&mut self, ucpu: u32, switch: LastSwitch) {
+        let last = self.switches.entry(ucpu).or_insert(switch);
+        *last = switch.max(*last);
     }
 
-    /// The switches of CPUs before a window that made no rows.
-    pub fn take_rowless(&mut self) -> FxHashMap<u32, i64> {
-        std::mem::take(&mut self.rowless)
+    /// The last switches of CPUs before the window.
+    pub fn take_switches(&mut self) -> FxHashMap<u32, LastSwitch> {
+        std::mem::take(&mut self.switches)
     }
 
     /// The next messages are about this file and this machine, or about the whole trace without

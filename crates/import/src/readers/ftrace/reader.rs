@@ -24,7 +24,7 @@ use super::sched::{self, OfCpu};
 use super::unresolved::Stretches;
 use crate::compact::Put;
 use crate::definitions::{BundleTimes, Gap, WaitingEnd};
-use crate::output::{Cell, Counter, Loss, Rows, Severity};
+use crate::output::{Cell, Counter, LastSwitch, Loss, Rows, Severity};
 use crate::place::{
     CountsFor, EventClock, EventRow, SettledEvent, Snapshot, TraceTime, WaitingEvent,
 };
@@ -144,6 +144,7 @@ impl Reader for Ftrace {
             nameless: 0,
             has_arguments: rows.wants(&ftrace_args::TABLE),
             has_differed: false,
+            last_switch: None,
             context,
             rows,
             packet,
@@ -262,6 +263,8 @@ struct BundleImport<'i, 'o> {
     has_arguments: bool,
     /// Whether an event was read whose reading differs from its time.
     has_differed: bool,
+    /// The last switch before a window, if only the state at its begin is wanted.
+    last_switch: Option<LastSwitch>,
 }
 
 /// The first event of a bundle.
@@ -288,6 +291,7 @@ struct RecordFields {
     tid: Option<i32>,
     name: i64,
     args: Option<i64>,
+    is_switch: bool,
     /// Whether the CPU was idle. A compact switch from a thread that is not known tells it by the thread's state,
     /// because only the idle thread and those that were preempted are runnable.
     is_idle: bool,
@@ -361,7 +365,8 @@ impl BundleImport<'_, '_> {
             true => self.arguments(number),
             false => (0, None),
         };
-        self.record(&RecordFields { table, timestamp: Some(timestamp), tid, name, args, is_idle });
+        let (timestamp, is_switch) = (Some(timestamp), number == field::SCHED_SWITCH);
+        self.record(&RecordFields { table, timestamp, tid, name, args, is_switch, is_idle });
     }
 
     /// The numbers of an event's name and of its arguments; `None` if the arguments are unreadable.
@@ -463,6 +468,7 @@ impl BundleImport<'_, '_> {
             tid: event.tid,
             name,
             args,
+            is_switch: matches!(event.kind, Some((field::SCHED_SWITCH, _))),
             is_idle: event.tid.is_none_or(|tid| tid == 0),
         });
     }
@@ -483,6 +489,10 @@ impl BundleImport<'_, '_> {
             }
             let (first, last) = self.times.unwrap_or((ts, ts));
             self.times = Some((first.min(ts), last.max(ts)));
+            if fields.is_switch && self.rows.state_of().is_some_and(|of| ts < of.from) {
+                let is_whole = fields.table.number == ftrace_record::TABLE.number;
+                self.last_switch = self.last_switch.max(Some((is_whole, ts)));
+            }
         }
         if let Some((timestamp, Err(reason))) = fields.timestamp.zip(placed) {
             self.waits(timestamp, fields, reason);
@@ -591,6 +601,11 @@ impl BundleImport<'_, '_> {
     /// Reports the problems of the bundle.
     fn end(&mut self, bundle: &Bundle<'_>) {
         self.loss(bundle);
+        if let Some(switch) = self.last_switch
+            && let Some(ucpu) = bundle.cpu.and_then(|cpu| ucpu(self.packet.machine, cpu))
+        {
+            self.rows.switch_before(ucpu, switch);
+        }
         // Sections of atrace and the kernel's slices end without a name.
         self.context.definitions.end_names.end(timeline::Label::None);
         let journal = &mut self.context.journal;

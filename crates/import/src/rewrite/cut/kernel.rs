@@ -339,9 +339,7 @@ impl Bundle<'_> {
             match fate {
                 Fate::Carried(Kernel::Waking { .. }) => {
                     events.changed += 1;
-                    let switches = &compact.switches[0];
-                    let before = switches.iter().rposition(|time| *time <= timestamp);
-                    let waker = self.running(compact, timestamp, before.map_or(0, |row| row + 1));
+                    let waker = self.running(compact, timestamp, compact.switches_before(row));
                     let plain = compact.waking(row, timestamp, waker.map_or(0, |waker| waker.pid));
                     events.plain.push((timestamp, plain));
                 }
@@ -506,6 +504,18 @@ impl<'a> Compact<'a> {
         let [times, _, pid, prio, comm] = &self.switches;
         let (pid, prio) = (*pid.get(row)?, *prio.get(row)?);
         Some((*times.get(row)?, Thread { pid, prio, comm: self.comm(comm.get(row)) }))
+    }
+
+    /// The number of switches before a waking: of one time, switches come first.
+    fn switches_before(&self, waking: usize) -> usize {
+        let mut switches = self.switches[0].iter().peekable();
+        let mut count = 0;
+        for time in self.wakings[0].iter().take(waking.saturating_add(1)) {
+            while switches.next_if(|switch| *switch <= time).is_some() {
+                count += 1;
+            }
+        }
+        count
     }
 
     /// A switch as an event of its own.

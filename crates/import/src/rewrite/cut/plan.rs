@@ -554,20 +554,17 @@ impl Asked<'_> {
             let rows = self.rows(sql, [from], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(rows.into_iter().collect())
         };
-        let last = pairs("SELECT ucpu, max(ts) FROM sched_record WHERE ts < ?1 GROUP BY ucpu")?;
-        // What makes no row (rule O6) stays as it is, and is remembered.
-        let rowless = pairs("SELECT ucpu, ts FROM rowless_switch WHERE ts < ?1")?;
-        for (&ucpu, &ts) in &rowless {
-            if last.get(&ucpu).is_none_or(|last| *last < ts) {
-                let kind = Kernel::Switch { ucpu, asleep: Vec::new(), is_first: true };
-                plan.events.add(ts, kind, None);
-            }
+        let mut last = pairs("SELECT ucpu, ts FROM last_switch WHERE ts < ?1")?;
+        let of_rows = pairs("SELECT ucpu, max(ts) FROM sched_record WHERE ts < ?1 GROUP BY ucpu")?;
+        for (&ucpu, &ts) in &of_rows {
+            let known = last.entry(ucpu).or_insert(ts);
+            *known = ts.max(*known);
         }
-        for (&ucpu, &ts) in &last {
-            if rowless.get(&ucpu).is_none_or(|last| *last <= ts) {
-                let asleep = self.asleep_since(ucpu >> 12, ts)?;
-                plan.events.add(ts, Kernel::Switch { ucpu, asleep, is_first: false }, None);
-            }
+        for (ucpu, ts) in last {
+            // What makes no row (rule O6) stays as it is, and is remembered.
+            let is_first = of_rows.get(&ucpu) != Some(&ts);
+            let asleep = if is_first { Vec::new() } else { self.asleep_since(ucpu >> 12, ts)? };
+            plan.events.add(ts, Kernel::Switch { ucpu, asleep, is_first }, None);
         }
         Ok(())
     }

@@ -197,10 +197,7 @@ impl Sched {
             return self.names(ts, switch, is_begun, at);
         }
         match switch.prev {
-            Some(_) if !is_begun => {
-                self.arrives(ts, on, false, at.rows);
-                makes_no_row(ts, switch, at.rows);
-            }
+            Some(_) if !is_begun => self.arrives(ts, on, false, at.rows),
             Some(prev) => {
                 let machine = switch.machine;
                 let world = &mut *at.world;
@@ -389,7 +386,7 @@ impl Sched {
         let cpu = self.cpus.get(on);
         let before = cpu.running.replace(next);
         (cpu.pid, cpu.is_told, cpu.is_compact) = (switch.next_pid, false, true);
-        let Some(prev) = before else { return makes_no_row(ts, switch, at.rows) };
+        let Some(prev) = before else { return };
         world.threads.emits_running(ts, prev);
         if is_begun {
             let handover = Handover {
@@ -403,7 +400,6 @@ impl Sched {
             if let Some(ucpu) = ucpu(switch.machine, switch.cpu) {
                 world.cpus.see(ucpu);
             }
-            makes_no_row(ts, switch, at.rows);
         }
     }
 
@@ -481,12 +477,5 @@ impl Sched {
         cpu.is_compact = is_compact;
         cpu.open = Some((slice, switch.next_pid));
         (cpu.is_told, cpu.blurs) = (false, false);
-    }
-}
-
-/// Notes a switch that makes no row of `sched`.
-fn makes_no_row(ts: i64, switch: &Switch, rows: &mut Rows<'_>) {
-    if let Some(ucpu) = ucpu(switch.machine, switch.cpu) {
-        rows.rowless_switch(ucpu, ts);
     }
 }
