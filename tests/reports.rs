@@ -29,6 +29,7 @@ const REPORTS: [&str; 9] = [
     "counters",
     "cpu-profile",
     "heap-profile",
+    "java-heap",
 ];
 const ALL: [&str; 8] = [SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP, DESKTOP, APP];
 

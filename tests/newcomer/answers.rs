@@ -229,6 +229,10 @@ const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 9] = [
         "heap-profile: ",
         "no recorded trace has heap profiles; tests/profile_reports.rs has traces with them",
     ),
+    (
+        "java-heap: ",
+        "no recorded trace has a Java heap; tests/model/java_heap compares random ones",
+    ),
 ];
 
 #[test]

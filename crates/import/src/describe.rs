@@ -15,7 +15,8 @@ use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
 use crate::output::{
-    self, About, Counter, Fact, FactRow, Meaning, OF_TRACE, PARSER_ERROR, Placed, Stat, Stats, Tallies,
+    self, About, Counter, Fact, FactRow, Meaning, OF_TRACE, PARSER_ERROR, Placed, Stat, Stats,
+    Tallies,
 };
 use crate::pipeline::FileRead;
 use crate::readers::{self, counters_of_machines};

@@ -198,6 +198,13 @@ const UNTOLD: [(&str, &str); 16] = [
         "no recorded trace has a profile; tests/profiles.rs compares all of them",
     ),
     (
+        "heap_graph heap_graph_class heap_graph_object heap_graph_reference heap_graph_object_data
+         heap_graph_primitive heap_graph_field heap_graph_object_record heap_graph_reference_record
+         heap_graph_object_data_record heap_graph_primitive_record heap_graph_path heap_graph_dominator
+         experimental_flamegraph",
+        "no recorded trace has a Java heap; tests/model/java_heap compares random ones",
+    ),
+    (
         "experimental_missing_chrome_processes",
         "no recorded trace misses a process of Chrome; tests/descriptor_rules.rs has traces that do",
     ),

@@ -309,7 +309,7 @@ mod tests {
         // To add a reader here, say in docs/rules/rewrite.md what a window does with its packets.
         assert_eq!(
             special.collect::<Vec<_>>().join(" "),
-            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync"
+            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent DeobfuscationMapping EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync"
         );
     }
 }

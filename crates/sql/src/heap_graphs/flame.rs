@@ -86,7 +86,9 @@ impl TableFunction for Flamegraph {
         }
         let (Some(Given::Integer(ts)), Some(Given::Integer(upid))) = (given.get(1), given.get(3))
         else {
-            return Err(wrong("arguments 2 (ts) and 4 (upid) must be those of a row of heap_graph"));
+            return Err(wrong(
+                "arguments 2 (ts) and 4 (upid) must be those of a row of heap_graph",
+            ));
         };
         let of = (*upid, *ts);
         let focus = match given.get(5) {
@@ -94,7 +96,9 @@ impl TableFunction for Flamegraph {
             _ => None,
         };
         let Ok(mut queries) = self.queries.try_borrow_mut() else {
-            return Err(wrong("it reads the tables of Java heaps, so a view of these must not call it"));
+            return Err(wrong(
+                "it reads the tables of Java heaps, so a view of these must not call it",
+            ));
         };
         let mut budget = Budget::new(Self::NAME);
         let heap = Heap::read(&mut queries, of, &mut budget)?;
@@ -211,8 +215,8 @@ impl Tree {
             Some(root) => format!("{name} [{root}]"),
             None => name.to_owned(),
         });
-        let native = (object.native_size != 0)
-            .then(|| name.as_ref().map(|name| format!("[native] {name}")));
+        let native =
+            (object.native_size != 0).then(|| name.as_ref().map(|name| format!("[native] {name}")));
         let node = self.node(parent, name)?;
         self.count(node, object.self_size);
         if let Some(name) = native {

@@ -93,4 +93,3 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     table_function::register::<dominator::Dominators>(conn)?;
     table_function::register::<flame::Flamegraph>(conn)
 }
-

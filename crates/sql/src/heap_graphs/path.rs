@@ -78,8 +78,8 @@ impl TableFunction for Path {
                 Ok(ControlFlow::Break(()))
             })?;
             // Each step is nearer to a root, unless someone changed the table.
-            let Some(step) = found
-                .filter(|step| path.last().is_none_or(|last| step.distance < last.distance))
+            let Some(step) =
+                found.filter(|step| path.last().is_none_or(|last| step.distance < last.distance))
             else {
                 break;
             };

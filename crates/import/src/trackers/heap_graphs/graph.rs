@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use timebase_descriptor::field::Value;
 use timebase_schema::fields::{
-    heap_graph as graph, heap_graph_object as object, heap_graph_root as root, heap_graph_type as described,
-    interned_string as text,
+    heap_graph as graph, heap_graph_object as object, heap_graph_root as root,
+    heap_graph_type as described, interned_string as text,
 };
 
 use super::classes::{Classes, kind};

@@ -47,7 +47,8 @@ mod tests {
             assert_eq!(one.take(&mut next) % 2, 1);
             other.take(&mut next);
         }
-        let rows = |ids: &RowIds| (0..ids.count()).map(|number| ids.row(number)).collect::<Vec<_>>();
+        let rows =
+            |ids: &RowIds| (0..ids.count()).map(|number| ids.row(number)).collect::<Vec<_>>();
         assert_eq!((rows(&one), rows(&other)), (vec![7, 8, 10, 11], vec![9, 12]));
     }
 }

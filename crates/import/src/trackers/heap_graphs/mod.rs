@@ -152,12 +152,7 @@ impl HeapGraphs {
 }
 
 /// Counts the faults of a packet.
-fn count(
-    faults: &PacketFaults,
-    Upid(upid): Upid,
-    packet: i64,
-    at: &mut TrackerContext<'_, '_>,
-) {
+fn count(faults: &PacketFaults, Upid(upid): Upid, packet: i64, at: &mut TrackerContext<'_, '_>) {
     if let Some(process) = faults.missing {
         indexed(&MISSING_PACKET, (process, 1), Some(packet), at);
     }

@@ -59,11 +59,7 @@ const KNOWN: &[(bool, &str, &str)] = &[
     (false, "DevicePersonalizationPrebuilt", "com.google.android.as"),
     (false, "MatchMaker", "com.google.android.as"),
     (false, "DeviceIntelligenceNetworkPrebuilt", "com.google.android.as.oss"),
-    (
-        false,
-        "SettingsIntelligenceGooglePrebuilt",
-        "com.google.android.settings.intelligence",
-    ),
+    (false, "SettingsIntelligenceGooglePrebuilt", "com.google.android.settings.intelligence"),
     (true, "/product/app/PrebuiltGmail/PrebuiltGmail.apk", "com.google.android.gm"),
     (false, "PrebuiltGmsCore", "com.google.android.gms"),
     (false, "com.google.android.gms", "com.google.android.gms"),
