@@ -45,10 +45,11 @@ fn add(model: &Model, object: usize, above: &[String], taken: &mut [bool], paths
     let of = &model.objects[object];
     let class = &model.classes[of.class];
     let name = class.deobfuscated.clone().or(class.name.clone());
-    let name = name.map(|name| match of.root {
-        Some(root) => format!("{name} [{}]", root_type(root)),
+    // A class without a name is an empty text before something.
+    let name = match of.root {
+        Some(root) => Some(format!("{} [{}]", name.unwrap_or_default(), root_type(root))),
         None => name,
-    });
+    };
     let shown = name.clone().unwrap_or_else(|| NULL.to_owned());
     let path: Vec<String> = above.iter().cloned().chain([shown.clone()]).collect();
     let mut count = |path: &[String], size: i64| {
@@ -57,7 +58,7 @@ fn add(model: &Model, object: usize, above: &[String], taken: &mut [bool], paths
     };
     count(&path, of.size);
     if of.native != 0 {
-        let native = name.map_or_else(|| NULL.to_owned(), |name| format!("[native] {name}"));
+        let native = format!("[native] {}", name.unwrap_or_default());
         let path: Vec<String> = path.iter().cloned().chain([native]).collect();
         count(&path, of.native);
     }

@@ -211,16 +211,16 @@ impl Tree {
     fn add(&mut self, heap: &Heap, object: &Object, parent: Option<usize>) -> Result<usize> {
         let name = heap.class(object).and_then(|class| class.shown());
         let root = object.root_type.and_then(root_type);
-        let name = name.map(|name| match root {
-            Some(root) => format!("{name} [{root}]"),
-            None => name.to_owned(),
-        });
-        let native =
-            (object.native_size != 0).then(|| name.as_ref().map(|name| format!("[native] {name}")));
+        let name = match root {
+            Some(root) => Some(format!("{} [{root}]", name.unwrap_or_default())),
+            None => name.map(str::to_owned),
+        };
+        let native = (object.native_size != 0)
+            .then(|| format!("[native] {}", name.as_deref().unwrap_or_default()));
         let node = self.node(parent, name)?;
         self.count(node, object.self_size);
         if let Some(name) = native {
-            let native = self.node(Some(node), name)?;
+            let native = self.node(Some(node), Some(name))?;
             self.count(native, object.native_size);
         }
         Ok(node)

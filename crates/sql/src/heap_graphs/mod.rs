@@ -2,7 +2,7 @@
 //!
 //! | function | result |
 //! |---|---|
-//! | `heap_graph_path(object_id)` | the shortest path from a root to an object: why the object is alive |
+//! | `heap_graph_path(object)` | the shortest path from a root to an object: why the object is alive |
 //! | `heap_graph_dominator(upid, ts)` | for each object of a dump that is alive, the object that keeps it alive alone, and what it keeps alive itself |
 //! | `experimental_flamegraph('graph', ts, NULL, upid, NULL, focus)` | the dump as a tree of classes, as in trace processor |
 //!
@@ -34,7 +34,7 @@
 //! # Design
 //!
 //! A path follows the column `root_reference_id`, which the import fills by one search from all roots. The others read
-//! their dump into memory: a million objects with three million references take about 150 MB. The alternative was to
+//! their dump into memory: a million objects with three million references take about 220 MB. The alternative was to
 //! fill dominators at the import. Each import would take longer, and few people ask for them.
 
 mod dominator;

@@ -37,7 +37,7 @@ impl TableFunction for Path {
     const COLUMNS: &'static [&'static str] =
         &["distance", "object_id", "field_name", "class_name", "self_size", "root_type"];
     const TEXTS: &'static [&'static str] = &["field_name", "class_name", "root_type"];
-    const ARGUMENTS: &'static [&'static str] = &["object_id"];
+    const ARGUMENTS: &'static [&'static str] = &["object"];
     const ESTIMATE: Option<(f64, i64)> = Some((100.0, 10));
     type Row = Step;
 
@@ -48,11 +48,11 @@ impl TableFunction for Path {
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Step>> {
         let start: Value = args.get(0).map_err(|_| {
-            Error::new(format_args!("{}(): argument 1 (object_id) must be UTF-8", Self::NAME))
+            Error::new(format_args!("{}(): argument 1 (object) must be UTF-8", Self::NAME))
         })?;
         let values = [ValueRef::from(&start)];
         let arguments = Arguments::new(Self::NAME, &values[..]);
-        let mut at = arguments.integer(0, "object_id")?;
+        let mut at = arguments.integer(0, "object")?;
         let Ok(mut queries) = self.0.try_borrow_mut() else {
             return Err(Error::new(format_args!(
                 "{}() reads the tables of Java heaps, so a view of these must not call it",

@@ -22,8 +22,6 @@ pub(super) struct Ending<'a> {
     pub fields: &'a mut Fields,
     pub next: &'a mut NextRows,
     pub names: &'a mut Names,
-    /// The package of the graph's process, for classes whose file names none.
-    pub package: Option<Name>,
 }
 
 /// The faults of a graph's end.
@@ -121,8 +119,13 @@ impl<'a> Finished<'a> {
                 self.graph.objects.set_size(object, of.object_size);
             }
             if !WITHOUT_NAMES.contains(&of.kind) {
-                for &(_, object) in of_class(&without_names, class) {
-                    self.name_references(object, (id, of), &above);
+                // Names are the same each time that an object was described, but faults count again.
+                for same in of_class(&without_names, class).chunk_by(|one, other| one == other) {
+                    let Some(&(_, object)) = same.first() else { continue };
+                    let faults = self.name_references(object, (id, of), &above);
+                    let times = i64::try_from(same.len()).unwrap_or(i64::MAX);
+                    let more = faults.saturating_mul(times);
+                    self.faults.malformed = self.faults.malformed.saturating_add(more);
                 }
             }
             let classloader = (of.classloader != 0).then(|| {
@@ -156,7 +159,7 @@ impl<'a> Finished<'a> {
         }
     }
 
-    /// The package of a class by its file, or else by its process (rule HG11).
+    /// The package of a class by its file (rule HG12).
     fn package(&mut self, location: Option<Name>) -> Option<Name> {
         let names = &mut *self.to.names;
         let by_path = location.map(|location| match package(names.text(location)) {
@@ -166,13 +169,14 @@ impl<'a> Finished<'a> {
                 None
             }
         });
-        let by_path = by_path.flatten().map(|package| names.number(package.as_bytes()));
-        by_path.or(self.to.package)
+        by_path.flatten().map(|package| names.number(package.as_bytes()))
     }
 
-    /// Names the references of an object by the fields of its class and of the classes above it.
-    fn name_references(&mut self, object: ObjectIx, of: (u64, &Type), above: &Above<'_>) {
-        let Some(set) = self.graph.objects.set(object) else { return };
+    /// Names the references of an object by the fields of its class and of the classes above it. Returns the number
+    /// of faults.
+    fn name_references(&mut self, object: ObjectIx, of: (u64, &Type), above: &Above<'_>) -> i64 {
+        let Some(set) = self.graph.objects.set(object) else { return 0 };
+        let mut faults = 0;
         let (mut class, mut fields) = (of.0, of.1.fields.iter());
         for place in self.graph.references.of(set) {
             let mut field = fields.next();
@@ -183,17 +187,17 @@ impl<'a> Finished<'a> {
                 field = fields.next();
             }
             let Some(field) = field else {
-                self.faults.malformed += 1;
-                return;
+                return faults + 1;
             };
             let Some(name) = self.graph.fields.first(*field) else {
-                self.faults.malformed += 1;
+                faults += 1;
                 continue;
             };
             if let Some(form) = self.graph.references.fields.get_mut(place as usize) {
                 *form = settled(Some(self.to.fields.again(of_settled(*form), name)));
             }
         }
+        faults
     }
 
     /// The roots that exist, in order (rule HG7).

@@ -119,7 +119,6 @@ impl HeapGraphs {
             fields: &mut self.fields,
             next: &mut self.next,
             names: &mut at.world.definitions.names,
-            package: None,
         };
         let faults = Finished::new(graph, to).end(at.rows);
         indexed(&MALFORMED, (upid, faults.malformed), packet, at);

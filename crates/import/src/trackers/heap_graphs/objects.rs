@@ -4,8 +4,8 @@
 //!
 //! A dump may have a million objects with three million references. So an object takes about forty bytes, and a
 //! reference eight: each property is a vector of its own, references are numbers of objects, and the table that
-//! finds an object has four bytes for each. The alternative was a struct for each object in a map by its number: it
-//! took three times as much.
+//! finds an object has four bytes for each. The alternative was a struct for each object in a map by its number. The
+//! map alone would have 16 bytes for each object, and three vectors for its references 72.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::ops::Range;
