@@ -818,6 +818,37 @@ CREATE VIEW heap_profile_allocation AS
 SELECT id, ts, upid, (SELECT value FROM string WHERE string.id = h.heap_name) AS heap_name, callsite_id, count, size
 FROM heap_profile_allocation_record AS h;
 
+-- The objects of Java heaps. root_type says why an object is alive by itself.
+CREATE VIEW heap_graph_object AS
+SELECT id, upid, graph_sample_ts, self_size, native_size, reference_set_id, root_distance >= 0 AS reachable,
+       CASE heap_type WHEN 1 THEN 'HEAP_TYPE_APP' WHEN 2 THEN 'HEAP_TYPE_ZYGOTE' WHEN 3 THEN 'HEAP_TYPE_BOOT_IMAGE' END
+         AS heap_type,
+       type_id,
+       CASE root_type WHEN 0 THEN 'ROOT_UNKNOWN' WHEN 1 THEN 'ROOT_JNI_GLOBAL' WHEN 2 THEN 'ROOT_JNI_LOCAL'
+                      WHEN 3 THEN 'ROOT_JAVA_FRAME' WHEN 4 THEN 'ROOT_NATIVE_STACK' WHEN 5 THEN 'ROOT_STICKY_CLASS'
+                      WHEN 6 THEN 'ROOT_THREAD_BLOCK' WHEN 7 THEN 'ROOT_MONITOR_USED' WHEN 8 THEN 'ROOT_THREAD_OBJECT'
+                      WHEN 9 THEN 'ROOT_INTERNED_STRING' WHEN 10 THEN 'ROOT_FINALIZING' WHEN 11 THEN 'ROOT_DEBUGGER'
+                      WHEN 12 THEN 'ROOT_REFERENCE_CLEANUP' WHEN 13 THEN 'ROOT_VM_INTERNAL'
+                      WHEN 14 THEN 'ROOT_JNI_MONITOR' END AS root_type,
+       root_distance, object_data_id
+FROM heap_graph_object_record;
+
+CREATE VIEW heap_graph_reference AS
+SELECT r.id, reference_set_id, owner_id, owned_id, f.name AS field_name, f.type_name AS field_type_name,
+       f.deobfuscated_name AS deobfuscated_field_name
+FROM heap_graph_reference_record AS r LEFT JOIN heap_graph_field AS f ON f.id = r.field_id;
+
+CREATE VIEW heap_graph_object_data AS
+SELECT id, field_set_id, NULL AS value_string, NULL AS array_element_type, NULL AS array_element_count,
+       NULL AS array_data_id, NULL AS array_data_hash
+FROM heap_graph_object_data_record;
+
+CREATE VIEW heap_graph_primitive AS
+SELECT id, field_set_id, field_name, field_type, NULL AS bool_value, NULL AS byte_value, NULL AS char_value,
+       NULL AS short_value, iif(field_type = 'int', value, NULL) AS int_value,
+       iif(field_type = 'long', value, NULL) AS long_value, NULL AS float_value, NULL AS double_value
+FROM heap_graph_primitive_record;
+
 CREATE VIEW profiler_smaps AS
 SELECT id, upid, ts, iif(is_deleted, path_trimmed || ' (deleted)', path_trimmed) AS path, path_trimmed, aggregate_count,
        is_deleted, size_kb, private_dirty_kb, swap_kb, file_name, start_address, module_timestamp, module_debugid,

@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 13;
+PRAGMA user_version = 14;
 
 -- The files of an import: the input, and its members if it is an archive or if the user named
 -- several files.
@@ -763,6 +763,84 @@ CREATE TABLE heap_profile_allocation_record (
 );
 
 CREATE INDEX heap_profile_allocation_record_ts ON heap_profile_allocation_record (ts);
+
+-- Dumps of the Java heap: a row is a process and a time.
+-- Events: Java heap: dump, dumps in heap_graph
+CREATE TABLE heap_graph (
+  id          INTEGER PRIMARY KEY,
+  ts          INTEGER NOT NULL,
+  upid        INTEGER NOT NULL,
+  dump_reason TEXT,
+  heap_size   INTEGER,            -- the bytes that the heap had allocated
+  truncated   INTEGER NOT NULL    -- 1 if packets of the dump are missing
+);
+
+-- The classes of the objects of Java heaps.
+-- Events: part of heap_graph
+CREATE TABLE heap_graph_class (
+  id                INTEGER PRIMARY KEY,
+  name              TEXT,     -- NULL if the dump does not describe it
+  deobfuscated_name TEXT,
+  location          TEXT,     -- the file that has the class
+  superclass_id     INTEGER,
+  classloader_id    INTEGER,  -- in heap_graph_object
+  kind              TEXT      -- KIND_NORMAL, KIND_STRING, KIND_ARRAY, KIND_WEAK_REFERENCE and others
+);
+
+-- The objects of Java heaps.
+-- Events: part of heap_graph
+-- Order: any
+CREATE TABLE heap_graph_object_record (
+  id                INTEGER PRIMARY KEY,
+  upid              INTEGER NOT NULL,
+  graph_sample_ts   INTEGER NOT NULL,  -- the time of the dump
+  self_size         INTEGER NOT NULL,  -- in bytes; -1 if the dump does not describe it
+  native_size       INTEGER NOT NULL,  -- the bytes outside of the heap that it owns
+  reference_set_id  INTEGER,           -- its references, by their reference_set_id
+  heap_type         INTEGER,           -- 1 for APP, 2 for ZYGOTE, 3 for BOOT_IMAGE
+  type_id           INTEGER NOT NULL,  -- in heap_graph_class
+  root_type         INTEGER,           -- the number of the type of a root; NULL if it is none
+  root_distance     INTEGER NOT NULL,  -- the least number of references from a root; -1 if no root leads to it
+  root_reference_id INTEGER,           -- the last reference of such a path; NULL for a root
+  object_data_id    INTEGER            -- in heap_graph_object_data
+);
+
+-- The references of objects to other objects.
+-- Events: part of heap_graph
+-- Order: any
+CREATE TABLE heap_graph_reference_record (
+  id               INTEGER PRIMARY KEY,
+  reference_set_id INTEGER NOT NULL,
+  owner_id         INTEGER NOT NULL,  -- in heap_graph_object
+  owned_id         INTEGER,           -- in heap_graph_object; NULL if the field is null
+  field_id         INTEGER            -- in heap_graph_field; NULL without a name
+);
+
+-- The fields that references are in, with their names.
+-- Events: part of heap_graph
+CREATE TABLE heap_graph_field (
+  id                INTEGER PRIMARY KEY,
+  name              TEXT,
+  type_name         TEXT,
+  deobfuscated_name TEXT
+);
+
+-- The objects with values of fields.
+-- Events: part of heap_graph
+CREATE TABLE heap_graph_object_data_record (
+  id           INTEGER PRIMARY KEY,
+  field_set_id INTEGER NOT NULL      -- the values, by their field_set_id
+);
+
+-- The values of fields.
+-- Events: part of heap_graph
+CREATE TABLE heap_graph_primitive_record (
+  id           INTEGER PRIMARY KEY,
+  field_set_id INTEGER NOT NULL,
+  field_name   TEXT NOT NULL,
+  field_type   TEXT NOT NULL,     -- int, long
+  value        INTEGER NOT NULL
+);
 
 -- The memory mappings of processes.
 -- Events: smaps: mapping, mappings in profiler_smaps

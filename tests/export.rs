@@ -143,10 +143,11 @@ fn tree(directory: &Path) -> Vec<String> {
 }
 
 /// Recorded traces of each kind, and sets of several traces.
-const TRACES: [&str; 19] = [
+const TRACES: [&str; 21] = [
     "app.pftrace",
     "desktop.pftrace",
     "desktop-compact.pftrace",
+    "java-heap.pftrace",
     "logs-dst.pftrace",
     "ftrace-clocks.pftrace",
     "ftrace-damaged.pftrace",
@@ -159,6 +160,7 @@ const TRACES: [&str; 19] = [
     "profiles/11.pftrace",
     "profiles/12.pftrace",
     "profiles/examples/example2.pftrace",
+    "rest/04.pftrace",
     "training-rank0.json",
     "merge/merge-01.zip",
     "merge/merge-03.tar",

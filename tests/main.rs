@@ -22,6 +22,7 @@ mod generic_kernel;
 mod gpu_rules;
 mod hostile;
 mod import;
+mod java_heap;
 mod json;
 mod kernel_events;
 mod kernel_rules;

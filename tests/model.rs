@@ -3,6 +3,7 @@
 
 mod database;
 pub mod generate;
+mod java_heap;
 pub mod threads;
 
 use crate::support::random::for_all;

@@ -98,6 +98,11 @@ fn every_example_prints_what_the_page_about_pytorch_shows() {
 }
 
 #[test]
+fn every_example_prints_what_the_page_about_java_heaps_shows() {
+    assert_prints_what_is_shown("docs/java-heap.md", 4);
+}
+
+#[test]
 fn every_example_prints_what_the_page_about_builds_shows() {
     assert_prints_what_is_shown("docs/builds.md", 10);
 }

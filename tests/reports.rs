@@ -19,7 +19,7 @@ const LATE_FRAME: &str = "tests/data/late-frame.pftrace";
 const MULTIHOP: &str = "tests/data/multihop.pftrace";
 const DESKTOP: &str = "tests/data/desktop.pftrace";
 const APP: &str = "tests/data/app.pftrace";
-const REPORTS: [&str; 9] = [
+const REPORTS: [&str; 10] = [
     "clock-health",
     "unplaced",
     "time-spent",
@@ -29,6 +29,7 @@ const REPORTS: [&str; 9] = [
     "counters",
     "cpu-profile",
     "heap-profile",
+    "java-heap",
 ];
 const ALL: [&str; 8] = [SYSTEM, SDK, DST, LOGS_DST, LATE_FRAME, MULTIHOP, DESKTOP, APP];
 

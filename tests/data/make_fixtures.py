@@ -16,6 +16,7 @@ misreading of timebase cannot be in the fixtures, too.
     *.pftrace, *.descriptor    the traces that synthetic.py describes
     several/*                  those that several.py does
     profiles/viewer.pftrace    a recording by profilers, which sampled.py does
+    java-heap.pftrace          two dumps of a Java heap, which java_heap.py does
 """
 
 import json
@@ -27,6 +28,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
 
+import java_heap
 import sampled
 import several
 import synthetic
@@ -361,6 +363,7 @@ def main():
         write(DATA / "several" / name, data)
     for name, data in sampled.files().items():
         write(DATA / "profiles" / name, data)
+    write(DATA / "java-heap.pftrace", java_heap.leak())
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ fn what_a_report_says_is_what_trace_processors_tables_give() {
 }
 
 /// Results of reports that are not compared, with the reason.
-const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 9] = [
+const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 10] = [
     (
         "clock-health: ",
         "of clocks trace processor has the readings only; tests/reports.rs and tests/clocks.rs",
@@ -228,6 +228,10 @@ const NOT_OF_TRACE_PROCESSORS: [(&str, &str); 9] = [
     (
         "heap-profile: ",
         "no recorded trace has heap profiles; tests/profile_reports.rs has traces with them",
+    ),
+    (
+        "java-heap: ",
+        "no recorded trace has a Java heap; tests/model/java_heap compares random ones",
     ),
 ];
 

@@ -178,6 +178,7 @@ fn every_column_of_every_report_has_help() {
         "cpu-profile",
         "flows",
         "heap-profile",
+        "java-heap",
         "sched-latency",
         "slices",
         "time-spent",

@@ -414,7 +414,7 @@ fn fp7_someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
         assert!(tip(sql).contains(page), "{sql}: {}", tip(sql));
     }
     for (sql, packets) in [
-        ("SELECT * FROM heap_graph_object", "heap_graph"),
+        ("SELECT * FROM package_list", "packages_list"),
         ("SELECT * FROM android_network_packets", "network_packet"),
         ("SELECT * FROM memory_snapshot_node", "memory_tracker_snapshot"),
     ] {
@@ -422,8 +422,8 @@ fn fp7_someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
         let of_type = format!("WHERE type = '{packets}', and read them with packet_json(data)");
         assert!(said.contains(&of_type), "{said}");
     }
-    let heap = tip("SELECT * FROM Heap_Graph_Object");
-    assert!(heap.contains("WHERE type = 'heap_graph'"), "{heap}");
+    let snapshot = tip("SELECT * FROM Memory_Snapshot");
+    assert!(snapshot.contains("WHERE type = 'memory_tracker_snapshot'"), "{snapshot}");
 }
 
 #[test]
@@ -529,21 +529,24 @@ fn every_table_that_is_said_to_be_left_out_is_empty_then() {
 }
 
 #[test]
-fn someone_imports_a_trace_of_heap_graphs_and_reads_where_they_are() {
+fn someone_imports_a_trace_of_memory_dumps_and_reads_where_they_are() {
     let packet = |field: u32, timestamp: u64| {
         let payload = Message::new().number(1, 7).0;
         Packet { timestamp: Some(timestamp), payload: Some((field, payload)), ..Packet::default() }
     };
-    let mut packets: Vec<Packet> = (0..1200).map(|n| packet(56, n)).collect();
+    let mut packets: Vec<Packet> = (0..1200).map(|n| packet(73, n)).collect();
     packets.extend((0..3).map(|n| packet(88, n)));
     let bytes = trace(&packets);
     let place = Place::new();
     let file = place.write("profile.pftrace", &bytes);
     let (conn, said) = place.import(&file, &[]);
-    assert!(said.contains("no table    1,200  heap_graph\n"), "{said}");
+    assert!(said.contains("no table    1,200  memory_tracker_snapshot\n"), "{said}");
     assert!(said.contains("                3  network_packet\n"), "{said}");
     assert!(said.contains("packet_json(data)"), "{said}");
-    assert_eq!(count(&conn, "SELECT count(*) FROM packet WHERE type = 'heap_graph'"), 1200);
+    assert_eq!(
+        count(&conn, "SELECT count(*) FROM packet WHERE type = 'memory_tracker_snapshot'"),
+        1200
+    );
     let (_, said) = place.import(&file, &["--no-data"]);
     assert!(said.contains("without --no-data"), "{said}");
     // If a trace has tables for all but a few packets, it says nothing about them.

@@ -291,7 +291,7 @@ conn = load(GIVEN[0])
 answers = refusals = 0
 unnamed = []
 TABLES = {"clock_path": 7, "ancestor_slice": 1, "descendant_slice": 1, "following_flow": 1, "preceding_flow": 1,
-          "directly_connected_flow": 1}
+          "directly_connected_flow": 1, "heap_graph_path": 1, "heap_graph_dominator": 2}
 for name, most in [*CALLS.items(), *TABLES.items()]:
     of_table = name in TABLES
     for count in range(most + 2):

@@ -731,6 +731,8 @@ pub enum FlameOf {
     Allocations,
     /// Callstacks that programs gave their own events
     Slices,
+    /// Bytes of the Java heap, by the classes of the objects that keep them alive alone
+    Java,
 }
 
 #[derive(Debug, Args)]
@@ -739,6 +741,7 @@ Examples:
   timebase flamegraph trace.pftrace -o flame.html
   timebase flamegraph trace.db -o frame.html --process com.example.app --during 'frame *'
   timebase flamegraph new.pftrace --diff old.pftrace -o change.html
+  timebase flamegraph trace.db --of java -o heap.html
   timebase flamegraph trace.db -o heap.pb.gz --of heap && go tool pprof -top heap.pb.gz")]
 pub struct FlamegraphArguments {
     /// A trace, or the database that 'import' made of one; '-' is a trace on standard input
@@ -774,7 +777,8 @@ pub struct FlamegraphArguments {
     pub reverse: bool,
     /// Color the change from another trace or database to this one, as shares of all samples
     ///
-    /// A page also lists the functions that only the other trace has.
+    /// A page also lists the functions that only the other trace has. With --of java, the same trace again stands for
+    /// its first dump of each process, and this one for the last.
     #[arg(long, value_name = "TRACE-or-DB")]
     pub diff: Option<PathBuf>,
     /// The conversion of the trace's readings to one clock [default: nearest]

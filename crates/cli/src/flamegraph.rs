@@ -10,10 +10,13 @@
 //! weight. The crate `inferno` draws them (`graph.rs`): it is the port of the original flame graph scripts, and its
 //! SVG has search, zoom and any width without a network. `pprof.rs` writes frames with their files and lines instead.
 //!
+//! Dumps of Java heaps have no callstacks: `java.rs` makes stacks of classes of them.
+//!
 //! The graph has the functions of all threads together, as trace processor's. A root for each process or thread would
 //! show a function in many places; `--process` and `--thread` do this on request.
 
 mod graph;
+mod java;
 mod pprof;
 mod samples;
 mod vanished;
@@ -98,6 +101,10 @@ pub fn run(
     let query = Query::of(arguments, &database)?;
     let samples = select(&database, &arguments.source, &query, signals)?;
     tell(&samples, &arguments.source);
+    ensure!(
+        form != Form::Pprof || samples.classes.is_none(),
+        "a file for pprof has callstacks, but a Java heap has none; name a .html, .svg or .folded file"
+    );
     let bytes = match form {
         Form::Pprof => interruptible(&database, signals, || pprof::encode(&database, &samples))?,
         form => {
@@ -173,11 +180,16 @@ fn tell(samples: &Samples, source: &Path) {
             messages::note(format_args!("{without} samples have no callstack, and are left out"))
         }
     }
-    if samples.lost > 0 {
-        messages::warning(format_args!(
+    match (samples.lost, samples.classes.is_some()) {
+        (0, _) => {}
+        (_, false) => messages::warning(format_args!(
             "{}: the recording lost samples, so shares may be wrong; the table loss has the places",
             source.display()
-        ));
+        )),
+        (_, true) => messages::warning(format_args!(
+            "{}: packets of a dump are missing, so shares may be wrong; heap_graph.truncated marks the dump",
+            source.display()
+        )),
     }
 }
 
@@ -189,9 +201,15 @@ fn of_other(
     signals: &Signals,
 ) -> anyhow::Result<Folded> {
     let database = open(other, arguments, signals)?;
-    let samples = select(&database, other, query, signals)?;
+    let is_same = is_same(other, &arguments.source);
+    let samples = select(&database, other, &query.before(is_same), signals)?;
     tell(&samples, other);
     interruptible(&database, signals, || folded(&database, &samples))
+}
+
+/// Whether two paths are one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// The trace that another one is compared with.
@@ -207,7 +225,10 @@ fn folded(database: &Database, samples: &Samples) -> anyhow::Result<Folded> {
     let mut stack = database.prepare("SELECT callstack(?1)")?;
     let mut lines = Folded::new();
     for (callsite, weight) in &samples.weights {
-        let text: Option<String> = stack.query_row([callsite], |row| row.get(0))?;
+        let text: Option<String> = match &samples.classes {
+            Some(classes) => Some(classes.text(*callsite)),
+            None => stack.query_row([callsite], |row| row.get(0))?,
+        };
         // A line cannot contain line feeds.
         let text = text.unwrap_or_default().replace(['\n', '\r'], " ");
         let sum = lines.entry(text).or_default();

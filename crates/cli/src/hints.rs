@@ -24,11 +24,7 @@ const MOST: usize = 3;
 const PAGE: &str = "'timebase help coming-from-trace-processor'";
 
 /// Tables of trace processor that do not exist here, by the type of their packets.
-const PACKETS: [(&str, &[&str]); 6] = [
-    (
-        "heap_graph",
-        &["heap_graph", "heap_graph_object", "heap_graph_class", "heap_graph_reference"],
-    ),
+const PACKETS: [(&str, &[&str]); 5] = [
     ("packages_list", &["package_list"]),
     ("network_packet", &["android_network_packets"]),
     (
@@ -137,6 +133,14 @@ const TABLES: [(&str, &[&str]); 7] = [
             "callstack_frame",
             "heap_profile",
             "heap_profile_allocation",
+            "heap_graph",
+            "heap_graph_class",
+            "heap_graph_object",
+            "heap_graph_reference",
+            "heap_graph_object_data",
+            "heap_graph_primitive",
+            "heap_graph_path",
+            "heap_graph_dominator",
             "profiler_smaps",
             "process_memory_mappings",
         ],
@@ -414,7 +418,7 @@ mod tests {
                 assert!(!is_here(&views) && !is_here(timebase_schema::TABLES), "{name}");
             }
         }
-        assert!(is_described("perf_sample") && !is_described("heap_graph"));
+        assert!(is_described("perf_sample") && !is_described("network_packet"));
     }
 
     #[test]

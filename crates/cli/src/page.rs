@@ -122,6 +122,7 @@ fn has_subject(database: &Database, report: Report) -> anyhow::Result<bool> {
         Report::Counters => "counter_record",
         Report::CpuProfile => "stack_sample_record",
         Report::HeapProfile => "heap_profile_allocation_record",
+        Report::JavaHeap => "heap_graph_object_record",
     };
     let sql = format!("SELECT EXISTS (SELECT * FROM {table})");
     Ok(database.query_row(&sql, [], |row| row.get(0))?)

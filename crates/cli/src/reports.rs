@@ -25,6 +25,8 @@ pub enum Report {
     CpuProfile,
     /// Heap profiles: the memory that functions allocated and did not free
     HeapProfile,
+    /// Java heaps: what is alive, by class, and the objects that keep the most alive
+    JavaHeap,
 }
 
 impl Report {
@@ -66,6 +68,11 @@ impl Report {
                 "there are no heap profiles in this trace: record them with heapprofd (data source android.heapprofd); the \
                  report counters has the memory of processes",
             ),
+            Report::JavaHeap => (
+                "heap_graph",
+                "there are no dumps of a Java heap in this trace: record them with ART's profiler (data source \
+                 android.java_hprof); the report counters has the memory of processes",
+            ),
             _ => return Ok(None),
         };
         let sql = format!("SELECT EXISTS (SELECT * FROM {table})");
@@ -85,6 +92,7 @@ impl Report {
             Report::Counters => include_str!("../reports/counters.sql"),
             Report::CpuProfile => include_str!("../reports/cpu-profile.sql"),
             Report::HeapProfile => include_str!("../reports/heap-profile.sql"),
+            Report::JavaHeap => include_str!("../reports/java-heap.sql"),
         }
     }
 }

@@ -128,6 +128,11 @@ impl Names {
         name
     }
 
+    /// The number that a text has.
+    pub fn find(&self, text: &[u8]) -> Option<Name> {
+        self.numbers.get(text).copied()
+    }
+
     /// The number of a text, if it has one or there is room for it. A text that gets no number at
     /// the first call never gets one. So two texts are the same if their numbers are equal, or if
     /// they have no numbers and are equal.

@@ -15,7 +15,8 @@ use crate::frame::{Frame, counters};
 use crate::identity::{ID_DIGITS, id_of};
 use crate::options::Conversion;
 use crate::output::{
-    self, About, Counter, Fact, FactRow, Meaning, PARSER_ERROR, Placed, Stat, Stats, Tallies,
+    self, About, Counter, Fact, FactRow, Meaning, OF_TRACE, PARSER_ERROR, Placed, Stat, Stats,
+    Tallies,
 };
 use crate::pipeline::FileRead;
 use crate::readers::{self, counters_of_machines};
@@ -355,7 +356,7 @@ fn stats(frame: &Frame, trace: &ReadTrace<'_>, summary: &Summary) -> Stats {
     let recorded = frame.context.journal.all_recorded();
     stats.extend(recorded.map(|(key, counter, value)| Stat {
         idx: key.idx,
-        of: Some((key.file, key.machine)),
+        of: Some((key.file, key.machine)).filter(|of| *of != OF_TRACE),
         ..Stat::new(counter, value)
     }));
     stats

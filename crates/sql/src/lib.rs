@@ -2,7 +2,7 @@
 //! SQLite's C interface nor that of any other caller.
 //!
 //! The functions that need no clocks are here: for arguments ([`args`]), slices and flows
-//! ([`slices`]), callstacks ([`callstacks`]), packets ([`packets`]), kernel events as text ([`ftrace`]), and what trace processor
+//! ([`slices`]), callstacks ([`callstacks`]), dumps of Java heaps ([`heap_graphs`]), packets ([`packets`]), kernel events as text ([`ftrace`]), and what trace processor
 //! has without a module ([`standard`]). The functions for clocks are in `timebase-resolver`.
 //!
 //! ```
@@ -71,6 +71,7 @@ mod error;
 mod fixture;
 pub mod ftrace;
 mod function;
+pub mod heap_graphs;
 mod held_marks;
 mod lookup;
 mod mark;

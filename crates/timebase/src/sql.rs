@@ -29,6 +29,7 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     timebase_sql::args::register(conn)?;
     timebase_sql::slices::register(conn)?;
     timebase_sql::callstacks::register(conn)?;
+    timebase_sql::heap_graphs::register(conn)?;
     timebase_sql::ftrace::register(conn)?;
     timebase_sql::standard::register(conn)?;
     timebase_resolver::sql::add_intrinsics(&mut &*conn)?;

@@ -2,7 +2,7 @@
 //! written as plainly as possible from the rules: all events of a trace, in order, one after the
 //! other. There is a file for each part of the rules.
 
-mod agreement;
+pub mod agreement;
 mod args;
 mod arguments;
 mod counters;
@@ -62,7 +62,7 @@ mod tracks;
 mod translations;
 mod uuids;
 mod vulkan;
-mod wire;
+pub mod wire;
 mod world;
 
 use crate::support::statements::{Answers, answer, statements};

@@ -145,7 +145,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 16] = [
+const UNTOLD: [(&str, &str); 17] = [
     (
         "event_fault misplaced_end m.reason unended_slice event_group ftrace_cpu time_outlier",
         "what goes wrong with events trace processor does not say; tests/event_faults.rs and tests/wrong_clocks.rs",
@@ -196,6 +196,13 @@ const UNTOLD: [(&str, &str); 16] = [
          stack_sample_execution_record stack_sample_counter_track_record stack_sample_record
          heap_profile_allocation_record smaps_record",
         "no recorded trace has a profile; tests/profiles.rs compares all of them",
+    ),
+    (
+        "heap_graph heap_graph_class heap_graph_object heap_graph_reference heap_graph_object_data
+         heap_graph_primitive heap_graph_field heap_graph_object_record heap_graph_reference_record
+         heap_graph_object_data_record heap_graph_primitive_record heap_graph_path heap_graph_dominator
+         experimental_flamegraph",
+        "no recorded trace has a Java heap; tests/model/java_heap compares random ones",
     ),
     (
         "experimental_missing_chrome_processes",

@@ -156,6 +156,7 @@ pub fn encode(database: &Database, samples: &Samples) -> anyhow::Result<Vec<u8>>
     match samples.of {
         FlameOf::Cpu => builder.value_type("samples", "count"),
         FlameOf::Slices => builder.value_type("events", "count"),
+        FlameOf::Java => builder.value_type("space", "bytes"),
         FlameOf::Heap => {
             builder.value_type("inuse_objects", "count");
             builder.value_type("inuse_space", "bytes");
@@ -191,6 +192,7 @@ pub fn encode(database: &Database, samples: &Samples) -> anyhow::Result<Vec<u8>>
         let location_id = location_id.collect();
         let value = match samples.of {
             FlameOf::Cpu | FlameOf::Slices => vec![weight.count],
+            FlameOf::Java => vec![weight.size],
             FlameOf::Heap | FlameOf::Allocations => vec![weight.count, weight.size],
         };
         builder.profile.sample.push(Sample { location_id, value });

@@ -6,9 +6,11 @@ use anyhow::{Context, ensure};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
+use super::java::Stacks;
 use crate::flags::{FlameOf, FlamegraphArguments, TsArgument};
 
 /// The filters of the command line. A process and a thread are names, or the kernel's numbers.
+#[derive(Clone)]
 pub struct Query {
     of: FlameOf,
     process: Option<String>,
@@ -17,6 +19,8 @@ pub struct Query {
     from: Option<i64>,
     to: Option<i64>,
     during: Option<String>,
+    /// Whether the first dump of a Java heap counts instead of the last one.
+    is_first: bool,
 }
 
 /// The number of samples of a callstack, or the memory that it allocated.
@@ -32,11 +36,11 @@ impl Weight {
     pub fn value(self, of: FlameOf) -> i64 {
         match of {
             FlameOf::Cpu | FlameOf::Slices => self.count,
-            FlameOf::Heap | FlameOf::Allocations => self.size,
+            FlameOf::Heap | FlameOf::Allocations | FlameOf::Java => self.size,
         }
     }
 
-    fn add(&mut self, count: i64, size: i64) {
+    pub fn add(&mut self, count: i64, size: i64) {
         self.count = self.count.saturating_add(count);
         self.size = self.size.saturating_add(size);
     }
@@ -45,8 +49,10 @@ impl Weight {
 /// The samples that were selected.
 pub struct Samples {
     pub of: FlameOf,
-    /// By callsite.
+    /// By callsite, or by the number of a stack of classes.
     pub weights: BTreeMap<i64, Weight>,
+    /// The stacks of classes of a Java heap.
+    pub classes: Option<Stacks>,
     pub without_stack: i64,
     /// The number of losses of samples in the recording.
     pub lost: i64,
@@ -58,7 +64,7 @@ impl FlameOf {
         match self {
             FlameOf::Cpu => "samples",
             FlameOf::Slices => "events",
-            FlameOf::Heap | FlameOf::Allocations => "bytes",
+            FlameOf::Heap | FlameOf::Allocations | FlameOf::Java => "bytes",
         }
     }
 
@@ -68,6 +74,7 @@ impl FlameOf {
             FlameOf::Heap => "Memory that was not freed",
             FlameOf::Allocations => "Allocated memory",
             FlameOf::Slices => "Callstacks of events",
+            FlameOf::Java => "Retained memory of the Java heap",
         }
     }
 
@@ -86,11 +93,13 @@ impl FlameOf {
                 most = Some((rows, of));
             }
         }
-        let (_, of) = most.context(
+        let sql = "SELECT EXISTS (SELECT * FROM heap_graph)";
+        let has_java: bool = database.query_row(sql, [], |row| row.get(0))?;
+        let java = || has_java.then_some(FlameOf::Java);
+        most.map(|(_, of)| of).or_else(java).context(
             "there are no callstacks: neither samples (data source linux.perf, Chrome's profiler) nor heap profiles \
-             (android.heapprofd) nor track events with callstacks",
-        )?;
-        Ok(of)
+             (android.heapprofd) nor track events with callstacks nor dumps of a Java heap (android.java_hprof)",
+        )
     }
 }
 
@@ -100,8 +109,8 @@ impl Query {
             Some(of) => of,
             None => FlameOf::most(database)?,
         };
-        if matches!(of, FlameOf::Heap | FlameOf::Allocations) {
-            let heaps = "heap profiles are of whole processes";
+        if matches!(of, FlameOf::Heap | FlameOf::Allocations | FlameOf::Java) {
+            let heaps = "heaps are of whole processes";
             ensure!(arguments.thread.is_none(), "--thread: {heaps}");
             ensure!(arguments.during.is_none(), "--during: {heaps}");
         }
@@ -112,14 +121,19 @@ impl Query {
             from: time(database, "--from", arguments.from.as_ref())?,
             to: time(database, "--to", arguments.to.as_ref())?,
             during: arguments.during.clone(),
+            is_first: false,
         })
+    }
+
+    /// The same query of what is compared with it, in this file. Of two dumps in one file, that is the first one.
+    pub fn before(&self, is_same_file: bool) -> Query {
+        Query { is_first: is_same_file, ..self.clone() }
     }
 
     /// The data that exists instead, for a query without a result.
     pub fn told(&self, database: &Connection) -> anyhow::Result<String> {
         let table = self.table();
-        let sql =
-            format!("SELECT count(*), min(ts), max(ts) FROM {table} WHERE callsite_id IS NOT NULL");
+        let sql = format!("SELECT count(*), min(ts), max(ts) FROM {table}{}", self.with_stack());
         type Found = (i64, Option<i64>, Option<i64>);
         let (rows, first, last): Found =
             database.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -137,8 +151,17 @@ impl Query {
         Ok(format!("{table} has {rows} rows from {first} to {last} ns{processes}"))
     }
 
+    /// The condition of rows that have a callstack.
+    fn with_stack(&self) -> &'static str {
+        match self.of {
+            FlameOf::Java => "",
+            _ => " WHERE callsite_id IS NOT NULL",
+        }
+    }
+
     fn table(&self) -> &'static str {
         match self.of {
+            FlameOf::Java => "heap_graph",
             FlameOf::Cpu => "stack_sample",
             FlameOf::Heap | FlameOf::Allocations => "heap_profile_allocation",
             FlameOf::Slices => "track_event_callstack",
@@ -153,6 +176,7 @@ impl Query {
                         t.utid, s.callsite_id, 1 AS count, 0 AS size
                  FROM stack_sample AS s LEFT JOIN stack_sample_task_context AS t ON t.id = s.task_context_id"
             }
+            FlameOf::Java => "SELECT ts, upid, NULL AS utid, NULL AS callsite_id, 0, 0 FROM heap_graph",
             FlameOf::Heap => {
                 "SELECT ts, upid, NULL AS utid, callsite_id, count, size FROM heap_profile_allocation"
             }
@@ -239,6 +263,17 @@ pub fn time(
 impl Samples {
     pub fn select(database: &Connection, query: &Query) -> anyhow::Result<Samples> {
         let (conditions, values) = query.conditions(database)?;
+        if query.of == FlameOf::Java {
+            let (classes, weights) = Stacks::read(database, (&conditions, values), query.is_first)?;
+            let lost = "SELECT count(*) FROM heap_graph WHERE truncated";
+            return Ok(Samples {
+                of: query.of,
+                weights,
+                classes: Some(classes),
+                without_stack: 0,
+                lost: database.query_row(lost, [], |row| row.get(0))?,
+            });
+        }
         let slices = match &query.during {
             None => None,
             Some(name) => Some(Slices::of(database, name)?),
@@ -259,17 +294,18 @@ impl Samples {
         weights.retain(|_, weight| weight.value(query.of) > 0);
         let without_stack = match query.of {
             FlameOf::Cpu => "SELECT count(*) FROM stack_sample_record WHERE callsite_id IS NULL",
-            FlameOf::Heap | FlameOf::Allocations | FlameOf::Slices => "SELECT 0",
+            _ => "SELECT 0",
         };
         let kind = match query.of {
             FlameOf::Cpu => "samples",
             FlameOf::Heap | FlameOf::Allocations => "heap",
             // A lost event is no sample of what the program does.
-            FlameOf::Slices => "",
+            FlameOf::Slices | FlameOf::Java => "",
         };
         Ok(Samples {
             of: query.of,
             weights,
+            classes: None,
             without_stack: database.query_row(without_stack, [], |row| row.get(0))?,
             lost: database.query_row(
                 "SELECT count(*) FROM loss WHERE kind = ?1",

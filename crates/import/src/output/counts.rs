@@ -9,6 +9,9 @@ use super::journal::Journal;
 /// several.
 type Key = (&'static str, (u32, u32), Option<i64>);
 
+/// The file and the machine of a counter that is about the whole trace.
+pub(crate) const OF_TRACE: (u32, u32) = (u32::MAX, u32::MAX);
+
 /// Counters of files and machines.
 #[derive(Debug, Default)]
 pub(crate) struct Counts(BTreeMap<Key, (&'static Counter, i64)>);

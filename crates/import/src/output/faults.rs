@@ -33,6 +33,11 @@ impl Fault {
         self.counter
     }
 
+    /// The counter of a fault that lasts.
+    pub const fn counter_ref(&'static self) -> &'static Counter {
+        &self.counter
+    }
+
     /// The same fault, but only for the log: other code counts it for each file, machine or object.
     pub const fn counted(self) -> Fault {
         Fault { is_counted: true, ..self }

@@ -42,7 +42,7 @@ mod zeros;
 
 pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
 pub(crate) use counter::{Counter, Meaning};
-pub(crate) use counts::Counts;
+pub(crate) use counts::{Counts, OF_TRACE};
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};
 pub(crate) use doubt::{Doubt, Doubts, LateDoubt, RowPart, Tallies, mark_misplaced};
 pub(crate) use event_faults::{Cause, EventFaults, Example, FaultySequence};

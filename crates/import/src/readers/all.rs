@@ -233,6 +233,8 @@ readers! {
     VulkanMemoryEvent: VulkanMemoryEvents = VULKAN_MEMORY_EVENT => ByTime,
     GpuLog: Observed<_> = GPU_LOG => ByTime,
     VulkanApiEvent: Observed<_> = VULKAN_API_EVENT => Described(&[vulkan_api_event::VK_DEBUG_UTILS_OBJECT_NAME]),
+    HeapGraph: Profiled<_> = HEAP_GRAPH => ByTime,
+    DeobfuscationMapping: Profiled<_> = DEOBFUSCATION_MAPPING => Always,
     PerfSample: Profiled<_> = PERF_SAMPLE => ByTime,
     SmapsPacket: Profiled<_> = SMAPS_PACKET => ByTime,
     InitialDisplayState: Observed<_> = INITIAL_DISPLAY_STATE => ByTime,
@@ -307,7 +309,7 @@ mod tests {
         // To add a reader here, say in docs/rules/rewrite.md what a window does with its packets.
         assert_eq!(
             special.collect::<Vec<_>>().join(" "),
-            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync"
+            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent DeobfuscationMapping EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync"
         );
     }
 }

@@ -48,9 +48,13 @@ pub(super) struct Shared {
 
 impl Shared {
     /// There are no more events.
-    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be read.
+    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) -> io::Result<()> {
         self.processes.end(at);
-        self.profiles.end(at);
+        self.profiles.end(at)
     }
 }
 

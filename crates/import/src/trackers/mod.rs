@@ -16,6 +16,7 @@ mod counters;
 mod events;
 mod frames;
 mod gpu;
+mod heap_graphs;
 mod interrupts;
 mod json;
 mod kernel;

@@ -68,7 +68,7 @@ pub(crate) fn follow(
     })?;
     ties.give(|ts, record| give(ts, &Event::Json(record)))?;
     let worlds = parts.end(&mut shared.slices, &mut world, rows);
-    shared.end(&mut TrackerContext { world: &mut world, rows });
+    shared.end(&mut TrackerContext { world: &mut world, rows })?;
     drop(shared);
     world.end(keys, worlds, rows)
 }

@@ -14,7 +14,7 @@ use crate::fuzz::scratch;
 const INVARIANTS: &str = include_str!("invariants.sql");
 
 /// Tables whose ids are 0, 1, 2 …
-const COUNTED: [&str; 9] = [
+const COUNTED: [&str; 12] = [
     "packet_record",
     "clock_snapshot",
     "process_record",
@@ -24,6 +24,9 @@ const COUNTED: [&str; 9] = [
     "slice_record",
     "state_record",
     "counter_record",
+    "heap_graph_object_record",
+    "heap_graph_reference_record",
+    "heap_graph_field",
 ];
 
 /// Tables, their columns that are ids of other tables, and those tables.
@@ -117,6 +120,28 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
     ("gpu_slice_record", &[("id", "slice_record"), ("upid", "process_record")]),
     ("counter_record", &[("track_id", "track_record"), ("arg_set_id", "arg_set")]),
     ("gpu_record", &[("machine_id", "machine"), ("arg_set_id", "arg_set")]),
+    ("heap_graph", &[("upid", "process_record")]),
+    (
+        "heap_graph_class",
+        &[("superclass_id", "heap_graph_class"), ("classloader_id", "heap_graph_object_record")],
+    ),
+    (
+        "heap_graph_object_record",
+        &[
+            ("upid", "process_record"),
+            ("type_id", "heap_graph_class"),
+            ("root_reference_id", "heap_graph_reference_record"),
+            ("object_data_id", "heap_graph_object_data_record"),
+        ],
+    ),
+    (
+        "heap_graph_reference_record",
+        &[
+            ("owner_id", "heap_graph_object_record"),
+            ("owned_id", "heap_graph_object_record"),
+            ("field_id", "heap_graph_field"),
+        ],
+    ),
     ("arg_set", &[("type_id", "arg_type")]),
     ("descriptor", &[("packet_id", "packet_record")]),
     ("import_log", &[("packet_id", "packet_record")]),

@@ -20,7 +20,10 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
-use timebase_schema::fields::trace_packet as field;
+use timebase_schema::fields::{
+    heap_graph as graph, heap_graph_object as heap_object, heap_graph_root as heap_root,
+    heap_graph_type as heap_type, interned_string, trace_packet as field,
+};
 
 use crate::synth::encode::{bytes, message, number, varint};
 
@@ -166,6 +169,7 @@ pub const BOMBS: &[Bomb] = &[
     of("cpus", "CPUs of ftrace bundles", MILLION, cpus),
     of("descriptors", "extension descriptors", 10_000, descriptors),
     of("arguments", "arguments of slices, none like another", 2 * MILLION, arguments),
+    of("java-heap", "objects of a Java heap, each with three references", MILLION, java_heap),
     of("corrupt", "packets whose payload cannot be read", MILLION, corrupt),
     of("small", "packets of four bytes", 20 * MILLION, small),
 ];
@@ -933,6 +937,67 @@ fn arguments(count: u64, out: Out<'_>) -> io::Result<()> {
             message(event, 4, |annotation| {
                 text(annotation, 10, &format!("key {}", i / 2));
                 text(annotation, 6, &format!("value {i}"));
+            });
+        });
+    })
+}
+
+/// A dump whose objects are a tree, each with one more reference to any other.
+fn java_heap(count: u64, out: Out<'_>) -> io::Result<()> {
+    const PACKET_OF: u64 = 1000;
+    const CLASSES: u64 = 1000;
+    const FIELDS: u64 = 3;
+    let address = |object: u64| 0x1000_0000 + 8 * object;
+    let packets = count.div_ceil(PACKET_OF);
+    each(packets + 1, out, |index, packet| {
+        timestamp(packet, 1000);
+        number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, 1);
+        message(packet, field::HEAP_GRAPH, |dump| {
+            number(dump, graph::PID, 100);
+            number(dump, graph::INDEX, index);
+            let objects = index * PACKET_OF..count.min((index + 1) * PACKET_OF);
+            for object in objects {
+                message(dump, graph::OBJECTS, |out| {
+                    match object % PACKET_OF {
+                        0 => number(out, heap_object::ID, address(object)),
+                        _ => number(out, heap_object::ID_DELTA, 8),
+                    }
+                    number(out, heap_object::TYPE_ID, 1 + object % CLASSES);
+                    let to = [2 * object + 1, 2 * object + 2, object * 7919 % count];
+                    let to = to.map(|object| if object < count { address(object) } else { 0 });
+                    let mut references = Vec::new();
+                    to.into_iter().for_each(|to| varint(&mut references, to));
+                    bytes(out, heap_object::REFERENCE_OBJECT_ID, &references);
+                });
+            }
+            if index < packets {
+                return number(dump, graph::CONTINUED, 1);
+            }
+            for class in 1..=CLASSES {
+                message(dump, graph::TYPES, |out| {
+                    number(out, heap_type::ID, class);
+                    text(out, heap_type::CLASS_NAME, &format!("com.example.Class{class}"));
+                    number(out, heap_type::OBJECT_SIZE, 24);
+                    let mut fields = Vec::new();
+                    let own = FIELDS * class..FIELDS * (class + 1);
+                    own.for_each(|field| varint(&mut fields, field));
+                    bytes(out, heap_type::REFERENCE_FIELD_ID, &fields);
+                    number(out, heap_type::KIND, 1);
+                });
+            }
+            for name in FIELDS..FIELDS * (CLASSES + 1) {
+                message(dump, graph::FIELD_NAMES, |out| {
+                    number(out, interned_string::IID, name);
+                    text(
+                        out,
+                        interned_string::STR,
+                        &format!("T com.example.Class{}.f", name / FIELDS),
+                    );
+                });
+            }
+            message(dump, graph::ROOTS, |out| {
+                number(out, heap_root::OBJECT_IDS, address(0));
+                number(out, heap_root::ROOT_TYPE, 5);
             });
         });
     })

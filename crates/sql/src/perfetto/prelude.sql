@@ -44,6 +44,30 @@ SELECT id, context_id, pid, api FROM main.gpu_context;
 CREATE TEMP VIEW __intrinsic_gpu_counter_group AS
 SELECT id, group_id, track_id, name, description FROM main.gpu_counter_group;
 
+CREATE TEMP VIEW __intrinsic_heap_graph AS
+SELECT id, ts, upid, dump_reason, heap_size, truncated FROM main.heap_graph;
+
+CREATE TEMP VIEW __intrinsic_heap_graph_class AS
+SELECT id, name, deobfuscated_name, location, superclass_id, classloader_id, kind FROM main.heap_graph_class;
+
+CREATE TEMP VIEW __intrinsic_heap_graph_object AS
+SELECT id, upid, graph_sample_ts, self_size, native_size, reference_set_id, reachable, heap_type, type_id, root_type,
+       root_distance, object_data_id
+FROM main.heap_graph_object;
+
+CREATE TEMP VIEW __intrinsic_heap_graph_object_data AS
+SELECT id, field_set_id, value_string, array_element_type, array_element_count, array_data_id, array_data_hash
+FROM main.heap_graph_object_data;
+
+CREATE TEMP VIEW __intrinsic_heap_graph_primitive AS
+SELECT id, field_set_id, field_name, field_type, bool_value, byte_value, char_value, short_value, int_value,
+       long_value, float_value, double_value
+FROM main.heap_graph_primitive;
+
+CREATE TEMP VIEW __intrinsic_heap_graph_reference AS
+SELECT id, reference_set_id, owner_id, owned_id, field_name, field_type_name, deobfuscated_field_name
+FROM main.heap_graph_reference WHERE owner_id IS NOT x'';
+
 CREATE TEMP VIEW __intrinsic_heap_profile AS
 SELECT id, ts, ts_end, dur, upid, heap_name FROM main.heap_profile;
 

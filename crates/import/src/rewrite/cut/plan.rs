@@ -265,7 +265,7 @@ const OTHERS_AT: &str = "
     SELECT p.id, coalesce(c.type, '') FROM packet_record AS p JOIN packet_common AS c ON c.id = p.common_id
     WHERE p.ts = ?1 AND coalesce(c.type, '') NOT IN
       ('ftrace_events', 'clock_snapshot', 'process_tree', 'perf_sample', 'stack_sample', 'profile_packet',
-       'streaming_profile_packet', 'android_log', 'smaps_packet')";
+       'streaming_profile_packet', 'android_log', 'smaps_packet', 'heap_graph')";
 
 impl Asked<'_> {
     fn rows<T>(

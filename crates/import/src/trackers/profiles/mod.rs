@@ -53,6 +53,7 @@ use self::stack_sample::{KnownAsync, StackSamples};
 use self::stacks::KnownStacks;
 use self::track_event_stacks::{Stack, TrackEventStacks};
 use self::v8::V8Profiles;
+use super::heap_graphs::HeapGraphs;
 use super::track_events::Stacked;
 use super::tracker::TrackerContext;
 use crate::timeline::{JsonEvent, ProfileEvent, ProfileSample, TrackEvent};
@@ -98,6 +99,7 @@ pub(super) struct Profiles {
     profiled: Profiled,
     track_event_stacks: TrackEventStacks,
     v8: V8Profiles,
+    heap_graphs: HeapGraphs,
 }
 
 impl Profiles {
@@ -141,6 +143,8 @@ impl Profiles {
             }
             PacketType::MODULE_SYMBOLS => symbols::symbolize(packet, callstacks, at),
             PacketType::SMAPS_PACKET => smaps::packet(packet, at),
+            PacketType::HEAP_GRAPH => self.heap_graphs.packet(ts, event, writer, at),
+            PacketType::DEOBFUSCATION_MAPPING => self.heap_graphs.mapping(event, at)?,
             _ => {}
         }
         self.has_come(event.interval, at);
@@ -191,12 +195,18 @@ impl Profiles {
     }
 
     /// Writes the rest of the rows, because there are no more events.
-    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be read.
+    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) -> io::Result<()> {
+        self.heap_graphs.end(at)?;
         self.v8.end(&mut self.callstacks, at);
         let world = &mut *at.world;
         let names = &world.definitions.names;
         self.callstacks.end(names, &mut world.faults, at.rows);
         self.samples.end(names, at.rows);
         self.perf.end(at.rows);
+        Ok(())
     }
 }

@@ -82,6 +82,23 @@ impl Gather for Gathered {
     }
 }
 
+/// The ids of the nodes that the root reaches, each with its dominator's, which comes before it. The root is not among
+/// them.
+///
+/// # Errors
+///
+/// If the statement was interrupted.
+pub fn dominators(graph: &Graph, root: u32, watch: &mut Watch<'_>) -> Result<Vec<(u32, u32)>> {
+    let Some(root) = graph.index(root) else {
+        return Ok(Vec::new());
+    };
+    let tree = Tree::reached(graph, root, watch)?;
+    let dominators = Solver::new(&tree).dominators(watch)?;
+    let id = |number: usize| graph.id(tree.nodes.get(number).copied().unwrap_or_default());
+    let nodes = dominators.iter().enumerate().skip(1);
+    Ok(nodes.map(|(number, &above)| (id(number), id(above))).collect())
+}
+
 /// The nodes that the root reaches, numbered in the order of a search in depth.
 struct Tree {
     /// The node of each number.

@@ -94,6 +94,10 @@ mod text;
 mod trees;
 mod wire;
 
+pub(crate) use dominators::dominators;
+pub(crate) use graph::Edges;
+pub(crate) use limits::{Budget, Watch};
+
 use rusqlite::Connection;
 
 use crate::{Functions, Result};
