@@ -753,7 +753,8 @@ SELECT id, ts, utid,
         )
         SELECT group_concat(replace(name, ';', ':'), ';')
         FROM (
-          SELECT coalesce(nullif(y.name, ''), nullif(f.name, ''),
+          SELECT coalesce(nullif(iif(y.name IS f.name, coalesce(f.deobfuscated_name, y.name), y.name), ''),
+                          nullif(f.deobfuscated_name, ''), nullif(f.name, ''),
                           coalesce(nullif(m.name, ''), '[unknown]') || '+0x' || printf('%llx', f.rel_pc)) AS name
           FROM up
           JOIN stack_profile_frame AS f ON f.id = up.frame_id
@@ -763,6 +764,15 @@ SELECT id, ts, utid,
         )) AS stack,
        unwind_error, perf_session_id
 FROM perf_sample AS s;
+
+-- The mappings with frames that have no name, neither from the recorder nor from symbols.
+CREATE VIEW unsymbolized_mapping AS
+SELECT m.name, m.build_id, count(*) AS frames
+FROM stack_profile_frame AS f
+JOIN stack_profile_mapping AS m ON m.id = f.mapping
+WHERE f.symbol_set_id IS NULL AND ifnull(f.name, '') = ''
+GROUP BY m.name, m.build_id
+ORDER BY frames DESC, m.name, m.build_id;
 
 -- The number of samples of each callstack, and the memory that it allocated: by itself, and together with the
 -- callstacks that it leads to. For heap profiles, source is heap: and the name of the heap; counts and sizes are those

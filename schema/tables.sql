@@ -628,7 +628,7 @@ CREATE TABLE stack_profile_frame (
   mapping           INTEGER NOT NULL,  -- in stack_profile_mapping
   rel_pc            INTEGER NOT NULL,  -- the address in the file
   symbol_set_id     INTEGER,           -- in stack_profile_symbol
-  deobfuscated_name TEXT,              -- always NULL
+  deobfuscated_name TEXT,              -- the name in the source, by a mapping of R8 or ProGuard
   type              TEXT               -- native, kernel, interpreted, ...
 );
 
@@ -651,7 +651,7 @@ CREATE TABLE stack_profile_symbol (
   name          TEXT,
   source_file   TEXT,
   line_number   INTEGER,
-  inlined       INTEGER            -- always NULL
+  inlined       INTEGER            -- 1 if it was inlined into the next row's function, 0 if not; NULL if the trace does not say it
 );
 
 CREATE INDEX stack_profile_symbol_set ON stack_profile_symbol (symbol_set_id);

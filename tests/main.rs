@@ -56,6 +56,7 @@ mod slice_tables;
 mod slices;
 mod summary;
 mod support;
+mod symbols;
 mod threads;
 mod track_event_rules;
 mod track_rules;

@@ -15,6 +15,7 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use timebase_import::{Conversion, FileKind, Options, Source, Subject, Summary, Views};
 
 use crate::changes::Changes;
+use crate::flags::NameArguments;
 use crate::guard::{self, Denied};
 use crate::progress::Progress;
 use crate::signals::Signals;
@@ -22,7 +23,7 @@ use crate::{import, messages};
 
 /// The parts of a file that a command needs, and the purpose.
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
+pub struct Access<'a> {
     /// The kinds of events inside packets that it needs, in addition to clocks and packets.
     pub subjects: &'static [Subject],
     /// Whether it needs the bytes of packets.
@@ -33,26 +34,30 @@ pub struct Access {
     pub is_strict: bool,
     /// The method of conversion; `None` if a database with any method will do.
     pub conversion: Option<Conversion>,
+    /// The files with names, for a trace.
+    pub names: Option<&'a NameArguments>,
 }
 
-impl Access {
+impl Access<'_> {
     /// Access to clocks and packets.
-    pub const CLOCKS: Access = Access {
+    pub const CLOCKS: Access<'static> = Access {
         subjects: &[],
         to_data: false,
         is_writing: false,
         is_strict: false,
         conversion: None,
+        names: None,
     };
 
     /// Access to everything with a reading of a clock, and to slices, which have flows.
-    pub const READINGS: Access = Access {
+    pub const READINGS: Access<'static> = Access {
         subjects: &[Subject::KernelEvents, Subject::Logs, Subject::Slices],
         ..Access::CLOCKS
     };
 
     /// Access to everything in a trace.
-    pub const ALL: Access = Access { subjects: &Subject::ALL, to_data: true, ..Access::CLOCKS };
+    pub const ALL: Access<'static> =
+        Access { subjects: &Subject::ALL, to_data: true, ..Access::CLOCKS };
 }
 
 /// A database with timebase's SQL functions.
@@ -177,18 +182,23 @@ fn number(metadata: &fs::Metadata) -> u64 {
 }
 
 /// Opens a database, or imports a trace into a temporary one.
-pub fn open(given: &Path, access: Access, signals: &Signals) -> anyhow::Result<Database> {
+pub fn open(given: &Path, access: Access<'_>, signals: &Signals) -> anyhow::Result<Database> {
     open_for(given, access, || Ok(Views::All), signals)
 }
 
 /// Opens a database, or imports a trace into a temporary one with the views that `views` returns.
 pub fn open_for(
     given: &Path,
-    access: Access,
+    access: Access<'_>,
     views: impl FnOnce() -> anyhow::Result<Views>,
     signals: &Signals,
 ) -> anyhow::Result<Database> {
     if kind(given)? == FileKind::Database {
+        ensure!(
+            access.names.is_none_or(NameArguments::are_none),
+            "{} is a database, and --symbols and --mapping are for traces: import its trace again with them",
+            given.display()
+        );
         return open_file(given, access);
     }
     ensure!(
@@ -203,13 +213,16 @@ pub fn open_for(
     options.subjects = access.subjects.to_vec();
     options.views = views()?;
     options.strict = access.is_strict;
+    if let Some(names) = access.names {
+        names.set(&mut options);
+    }
     let source = Source::from_arg(given.as_os_str());
     let opened = open_traces(given, &[source], &options, Progress::Auto, signals);
     opened.map(|(database, _)| database)
 }
 
 /// Opens a database that is a file.
-pub fn open_file(given: &Path, access: Access) -> anyhow::Result<Database> {
+pub fn open_file(given: &Path, access: Access<'_>) -> anyhow::Result<Database> {
     // Before the file is read, so that no change is missed.
     let file = OpenFile::of(given).ok();
     let mut database = open_path(given, given.to_owned(), access)?;
@@ -232,7 +245,7 @@ pub fn open_traces(
 }
 
 /// Opens a database. Errors call it `given`.
-fn open_path(given: &Path, path: PathBuf, access: Access) -> anyhow::Result<Database> {
+fn open_path(given: &Path, path: PathBuf, access: Access<'_>) -> anyhow::Result<Database> {
     let flags = if access.is_writing {
         OpenFlags::SQLITE_OPEN_READ_WRITE
     } else {

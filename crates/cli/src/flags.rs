@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use timebase_import::manifest::{Align, Clock};
-use timebase_import::{FileKind, Options, Size, Subject};
+use timebase_import::{FileKind, MappingFile, Options, Size, Subject};
 use timebase_resolver::{NotAClock, NotATime, WallTime, WrittenClock};
 
 use crate::messages;
@@ -295,6 +295,8 @@ pub struct ImportSettings {
     /// descriptors in the trace itself.
     #[arg(long, value_name = "FILE")]
     pub descriptor: Vec<PathBuf>,
+    #[command(flatten)]
+    pub names: NameArguments,
     /// Fail if the trace is damaged, instead of importing the readable parts
     #[arg(long)]
     pub strict: bool,
@@ -310,6 +312,47 @@ pub struct ImportSettings {
     /// try to exhaust the memory do.
     #[arg(long, value_name = "SIZE", default_value_t = Options::MEMORY)]
     pub max_memory: Size,
+}
+
+/// Files with names for callstacks and Java heaps, for all commands that import.
+#[derive(Debug, Clone, Default, Args)]
+pub struct NameArguments {
+    /// Name the native functions of callstacks by ELF files in this directory, with symbols or DWARF
+    ///
+    /// You can repeat this flag. A file counts if it has the build id that the trace states; its name and its place below DIR
+    /// do not matter. The trace's own symbols are before those of files. The view unsymbolized_mapping has what still lacks names.
+    #[arg(long, value_name = "DIR")]
+    pub symbols: Vec<PathBuf>,
+    /// Name the Java classes and methods that R8 or ProGuard renamed, by its mapping.txt
+    ///
+    /// You can repeat this flag. With PACKAGE=FILE, the mapping holds only for this package, such as com.example.app. The trace's
+    /// own mappings are before files, and the first file before the others.
+    #[arg(long, value_name = "[PACKAGE=]FILE", value_parser = mapping_file)]
+    pub mapping: Vec<MappingFile>,
+}
+
+impl NameArguments {
+    /// Whether none is given.
+    pub fn are_none(&self) -> bool {
+        self.symbols.is_empty() && self.mapping.is_empty()
+    }
+
+    /// Sets them in the options of an import.
+    pub fn set(&self, options: &mut Options) {
+        options.symbols.clone_from(&self.symbols);
+        options.mappings.clone_from(&self.mapping);
+    }
+}
+
+/// `mapping.txt` or `com.example.app=mapping.txt`; a package has no slashes.
+fn mapping_file(text: &str) -> Result<MappingFile, Infallible> {
+    let named = text.split_once('=').filter(|(package, _)| !package.contains(['/', '\\']));
+    Ok(match named {
+        Some((package, path)) if !Path::new(text).exists() => {
+            MappingFile { path: path.into(), package: Some(package.to_owned()) }
+        }
+        _ => MappingFile { path: text.into(), package: None },
+    })
 }
 
 fn align_of_name(name: &str) -> Result<Align, String> {
@@ -333,6 +376,7 @@ impl ImportSettings {
         options.default_clock = self.default_clock;
         options.align = self.align;
         options.descriptors.clone_from(&self.descriptor);
+        self.names.set(&mut options);
         options.strict = self.strict;
         options.max_size = self.max_size;
         options.max_memory = Some(self.max_memory);
@@ -351,6 +395,20 @@ impl ImportSettings {
         for descriptor in &self.descriptor {
             let mut flag = OsString::from("--descriptor=");
             flag.push(descriptor);
+            flags.push(flag);
+        }
+        for directory in &self.names.symbols {
+            let mut flag = OsString::from("--symbols=");
+            flag.push(directory);
+            flags.push(flag);
+        }
+        for MappingFile { path, package } in &self.names.mapping {
+            let mut flag = OsString::from("--mapping=");
+            if let Some(package) = package {
+                flag.push(package);
+                flag.push("=");
+            }
+            flag.push(path);
             flags.push(flag);
         }
         if self.strict {
@@ -439,6 +497,8 @@ pub struct QueryArguments {
     /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
+    #[command(flatten)]
+    pub names: NameArguments,
     #[command(flatten)]
     pub packages: SqlPackages,
     /// Fail if the trace is damaged, instead of querying the readable parts
@@ -536,6 +596,8 @@ pub struct ShellArguments {
     /// Let statements change the database, and say what they changed
     #[arg(long)]
     pub write: bool,
+    #[command(flatten)]
+    pub names: NameArguments,
     #[command(flatten)]
     pub packages: SqlPackages,
 }
@@ -786,6 +848,8 @@ pub struct FlamegraphArguments {
     /// A database was imported with one conversion; the other one is an error.
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversion: Option<Conversion>,
+    #[command(flatten)]
+    pub names: NameArguments,
 }
 
 #[derive(Debug, Args)]

@@ -141,8 +141,12 @@ fn open(
     arguments: &FlamegraphArguments,
     signals: &Signals,
 ) -> anyhow::Result<Database> {
-    let access =
-        Access { to_data: false, conversion: arguments.conversion.map(Into::into), ..Access::ALL };
+    let access = Access {
+        to_data: false,
+        conversion: arguments.conversion.map(Into::into),
+        names: Some(&arguments.names),
+        ..Access::ALL
+    };
     database::open(source, access, signals)
 }
 

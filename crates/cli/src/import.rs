@@ -15,7 +15,7 @@ use anyhow::bail;
 use indicatif::{HumanBytes, HumanCount};
 use timebase_import::{
     CausalCheck, ClockCheck, ClockFault, Conversion, Events, FileKind, How, LossKind, Lost,
-    Monitor, Options, Placement, Source, Summary,
+    Monitor, Options, Placement, Source, Summary, Unnamed,
 };
 use timebase_resolver::Unresolved;
 
@@ -198,6 +198,7 @@ fn screen(
 
     lines.extend(misplaced_and_dropped(summary));
     lines.extend(lost(summary));
+    lines.extend(without_name(summary));
     lines.extend(without_table(summary, has_data));
 
     lines.push(("snapshots", snapshots(summary)));
@@ -358,6 +359,14 @@ fn lost(summary: &Summary) -> Option<(&'static str, String)> {
         (false, None) => Some(("lost", texts.join(", "))),
         (false, Some(doubtful)) => Some(("lost", format!("{}; {doubtful}", texts.join(", ")))),
     }
+}
+
+/// The number of frames without a name, if there are any.
+fn without_name(summary: &Summary) -> Option<(&'static str, String)> {
+    let Unnamed { frames, mappings } = summary.unnamed;
+    let frames = (frames > 0).then(|| counted(frames, "frame", "frames"))?;
+    let mappings = counted(mappings, "mapping", "mappings");
+    Some(("symbols", format!("none for {frames} of {mappings}, in unsymbolized_mapping")))
 }
 
 /// The number of rows that may be wrong.
@@ -642,6 +651,7 @@ mod tests {
         Summary {
             misplaced: 0,
             dropped: Vec::new(),
+            unnamed: Unnamed { frames: 1, mappings: 1 },
             packets: 1,
             sequences: 1,
             on_trace_time: 1,
@@ -694,6 +704,7 @@ mod tests {
             "1 damaged place,",
             "1 sample of profilers,",
             "allocations of 1 heap dump;",
+            "none for 1 frame of 1 mapping,",
             "; 1 of 1 slice may be wrong\n",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
@@ -711,6 +722,7 @@ mod tests {
         let summary = Summary {
             misplaced: 0,
             dropped: Vec::new(),
+            unnamed: Unnamed::default(),
             packets: 1300,
             sequences: 1,
             on_trace_time: 999,

@@ -48,6 +48,7 @@ pub fn run(
         is_writing: arguments.write,
         is_strict: arguments.strict,
         conversion: arguments.conversion.map(Into::into),
+        names: Some(&arguments.names),
         ..Access::ALL
     };
     let database = database::open_for(&arguments.source, access, || views(&sql), signals)?;

@@ -60,6 +60,7 @@ pub fn run(arguments: &ShellArguments, signals: &Signals) -> anyhow::Result<Exit
     let access = Access {
         is_writing: arguments.write,
         conversion: arguments.conversion.map(Into::into),
+        names: Some(&arguments.names),
         ..Access::ALL
     };
     let mut out = BufWriter::new(Named::standard());

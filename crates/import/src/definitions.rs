@@ -7,6 +7,7 @@ mod energy;
 mod gpu_counters;
 mod json;
 mod kernel_buffers;
+mod name_files;
 mod namespaces;
 mod parts;
 mod profiles;
@@ -31,6 +32,7 @@ pub(crate) use self::gpu_counters::{
 };
 pub(crate) use self::json::{JsonId, JsonThread, JsonThreads, fault as json_fault};
 pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers, WaitingEnd};
+pub(crate) use self::name_files::NameFiles;
 pub(crate) use self::namespaces::Namespaces;
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
 pub(crate) use self::profiles::{ProfileWriter, Profiles, StreamedSample, V8Sample};
@@ -63,6 +65,8 @@ pub(crate) struct Definitions {
     pub translation_room: TranslationRoom,
     /// The writers of profiles.
     pub profiles: Profiles,
+    /// The files of the user with names for frames and classes.
+    pub name_files: NameFiles,
     /// The threads that the events of JSON traces name.
     pub json_threads: JsonThreads,
     /// The calls in V8's profiles.

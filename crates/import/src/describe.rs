@@ -20,7 +20,7 @@ use crate::output::{
 };
 use crate::pipeline::FileRead;
 use crate::readers::{self, counters_of_machines};
-use crate::summary::{Doubtful, Dropped, Events, LossKind, Lost, Placement, Summary};
+use crate::summary::{Doubtful, Dropped, Events, LossKind, Lost, Placement, Summary, Unnamed};
 use crate::trackers;
 
 /// The data about a finished import, for its tables.
@@ -154,6 +154,7 @@ pub(crate) fn summarize(
         doubtful: doubtful(&trace.derived.tallies),
         misplaced,
         dropped,
+        unnamed: unnamed(conn)?,
         trace_time_clock: frame.context.place.trace_time().to_string(),
         start_ts,
         end_ts,
@@ -171,7 +172,7 @@ pub(crate) fn summarize(
         unrelated: unrelated(trace.files, &trace.derived.placed),
         source_bytes: 0,
         database_bytes: 0,
-        warnings: Vec::new(),
+        warnings: unreadable_symbols(conn)?,
     })
 }
 
@@ -198,6 +199,36 @@ fn lost(conn: &Connection) -> rusqlite::Result<Vec<Lost>> {
         }))
     })?;
     rows.filter_map(Result::transpose).collect()
+}
+
+/// The frames without a name, whose mappings are in the view `unsymbolized_mapping`.
+fn unnamed(conn: &Connection) -> rusqlite::Result<Unnamed> {
+    let sql = "SELECT count(*), count(DISTINCT m.name || '/' || m.build_id)
+        FROM stack_profile_frame AS f JOIN stack_profile_mapping AS m ON m.id = f.mapping
+        WHERE f.symbol_set_id IS NULL AND ifnull(f.name, '') = ''";
+    conn.query_row(sql, [], |row| {
+        let number = |column| Ok::<u64, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
+        Ok(Unnamed { frames: number(0)?, mappings: number(1)? })
+    })
+}
+
+/// Warnings about the files with symbols that cannot be read.
+fn unreadable_symbols(conn: &Connection) -> rusqlite::Result<Vec<String>> {
+    /// More are in the log.
+    const MOST: usize = 5;
+
+    let sql = "SELECT message FROM import_log WHERE code = 'symbols_unreadable' ORDER BY id";
+    let mut statement = conn.prepare(sql)?;
+    let mut told: Vec<String> =
+        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let more = told.len().saturating_sub(MOST);
+    if more > 0 {
+        told.truncate(MOST);
+        told.push(format!(
+            "{more} more files with symbols cannot be read; import_log has their names, with the code symbols_unreadable"
+        ));
+    }
+    Ok(told)
 }
 
 /// The number of slices that have the end of another one.

@@ -8,6 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::manifest::Refused;
+use timebase_symbols::{MappingError, SymbolError};
 use timebase_trace::{InputsError, OtherFile, SourceError};
 
 use crate::size::Size;
@@ -99,6 +100,10 @@ pub enum Error {
         path = path.display()
     )]
     Descriptor { path: PathBuf, why: String },
+    #[error(transparent)]
+    Symbols(#[from] SymbolError),
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
     #[error(
         "{source_name} changed during the import, which reads it twice for linear conversion; nothing was written. Import it again when nothing writes to it, or import a copy"
     )]

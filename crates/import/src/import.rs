@@ -9,6 +9,7 @@ use timebase_store::sort::{Quota, Scratch};
 use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError};
 
 use crate::align::{self, AlignError, Aligned};
+use crate::definitions::NameFiles;
 use crate::describe::{Derived, ReadTrace, describe, summarize};
 use crate::error::{Error, HowFar, WriteError, is_full};
 
@@ -449,7 +450,7 @@ impl<'a> Job<'a> {
             Some(archive) => archive.size,
             None => sizes.saturating_add(files.read_ahead()),
         };
-        summary.warnings = warnings.told;
+        summary.warnings.splice(0..0, warnings.told);
         summary.warnings.extend(derived.warning);
         summary.database_bytes = self.destination.complete()?;
         Ok(Ran::Done(Box::new(summary)))
@@ -547,6 +548,10 @@ impl<'a> Job<'a> {
         stopwatch: &mut Stopwatch,
     ) -> Result<Ended, Error> {
         let (options, monitor) = (self.options, self.monitor);
+        let name_files = match self.is_dropped {
+            false => NameFiles::open(options)?,
+            true => NameFiles::default(),
+        };
         let scratch = self.scratch();
         let whole = match options.conversion {
             Conversion::Nearest => None,
@@ -555,7 +560,8 @@ impl<'a> Job<'a> {
         if whole.is_some() {
             begin(Pass::Second, monitor, files);
         }
-        let frame = frame(schema, options, &scratch, &self.limits, whole);
+        let mut frame = frame(schema, options, &scratch, &self.limits, whole);
+        frame.context.definitions.name_files = name_files;
         let read = pipeline::run(files, frame, monitor, |batch| {
             let begun = Instant::now();
             writer.write(batch)?;

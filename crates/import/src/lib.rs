@@ -98,7 +98,9 @@ pub use size::{NotASize, Size};
 pub use subjects::{Subject, UnknownSubject};
 pub use summary::{
     CausalCheck, ClockCheck, ClockFault, Doubtful, Events, How, LossKind, Lost, Placement, Summary,
+    Unnamed,
 };
+pub use timebase_symbols::{MappingError, MappingFile, SymbolError};
 pub use timebase_trace::{
     FileKind, InputsError, Monitor, OtherFile, Pass, Reader, Remedy, Source, SourceError, file_kind,
 };

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use timebase_symbols::MappingFile;
+
 use crate::manifest::{Align, Clock};
 use crate::size::Size;
 use crate::subjects::{StateOf, Subject};
@@ -120,6 +122,10 @@ pub struct Options {
     /// Files that extend the schema of packets, each a serialized
     /// `FileDescriptorSet`.
     pub descriptors: Vec<PathBuf>,
+    /// Directories and files with symbols: names for frames of native code (rules SB).
+    pub symbols: Vec<PathBuf>,
+    /// Mappings of R8 or ProGuard: names for Java frames and classes (rules DM).
+    pub mappings: Vec<MappingFile>,
     /// Whether to refuse a trace that is cut or damaged anywhere.
     pub strict: bool,
     /// Whether to replace an existing database.
@@ -155,6 +161,8 @@ impl Default for Options {
             views: Views::All,
             indexes: Indexes::All,
             descriptors: Vec::new(),
+            symbols: Vec::new(),
+            mappings: Vec::new(),
             strict: false,
             overwrite: false,
             is_synced: true,

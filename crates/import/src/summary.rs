@@ -40,6 +40,8 @@ pub struct Summary {
     pub misplaced: u64,
     /// Events that made no row although their packet could be placed, by cause, the most first.
     pub dropped: Vec<Dropped>,
+    /// Frames of callstacks without a name.
+    pub unnamed: Unnamed,
     /// The clock of `ts`.
     pub trace_time_clock: String,
     /// The number of files that were read; 0 if there is only one.
@@ -315,6 +317,15 @@ pub struct Doubtful {
     pub rows: u64,
     /// The number of rows that may be wrong.
     pub doubtful: u64,
+}
+
+/// Frames without a name: neither the recorder nor symbols have one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unnamed {
+    /// The number of frames.
+    pub frames: u64,
+    /// The number of mappings with such frames: rows of the view `unsymbolized_mapping`.
+    pub mappings: u64,
 }
 
 /// Events that made no row.

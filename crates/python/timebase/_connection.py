@@ -30,7 +30,7 @@ from urllib.parse import parse_qsl, quote
 
 from . import _extension, _perfetto
 from ._functions import Functions, Statement, load
-from ._program import Manifest, Trace, Traces, TraceWarning, callers, check_conversion, import_temporarily, several
+from ._program import Files, Manifest, Mappings, Trace, Traces, TraceWarning, callers, check_conversion, import_temporarily, several
 from ._progress import Progress
 from ._scratch import Scratch
 
@@ -335,6 +335,8 @@ def connect(
     write: bool = False,
     functions: str = "auto",
     conversion: Optional[str] = None,
+    symbols: Optional[Files] = None,
+    mapping: Optional[Mappings] = None,
     progress: Progress = None,
     **arguments: Any,
 ) -> Connection:
@@ -342,8 +344,8 @@ def connect(
 
     It imports a trace (a path or a file object, optionally compressed; or an archive, or a list of traces) into a
     temporary database. It removes this database when the connection is closed or collected, or the process ends;
-    after a kill, the next process removes it. `manifest`, `conversion` and `progress` work as for `import_trace`; a
-    database with another conversion is an error. All other `arguments` go to ``sqlite3.connect``.
+    after a kill, the next process removes it. `manifest`, `conversion`, `symbols`, `mapping` and `progress` work as for
+    `import_trace`; a database with another conversion is an error. All other `arguments` go to ``sqlite3.connect``.
 
     The connection is read-only: statements cannot change the file, but can create
     temporary tables and views. ``write=True`` opens a database for writing;
@@ -362,7 +364,7 @@ def connect(
     Raises `ExtensionError` if no requested way works, FileNotFoundError for a missing
     path, and `ImportFailed` if the import of a trace fails. Raises ValueError for a trace
     with ``write=True``, because its changes would be lost; for a database with a
-    `manifest`, among several traces, or with another conversion. Raises sqlite3.Error as
+    `manifest`, `symbols` or `mapping`, among several traces, or with another conversion. Raises sqlite3.Error as
     sqlite3 does. You can open a database that is not timebase's, with a `TraceWarning`; the
     clock functions then raise an error.
 
@@ -400,6 +402,10 @@ def connect(
     traces = several(db_or_trace)
     database = database_of(traces, manifest, arguments.get("uri", False))
     if database is not None:
+        if symbols is not None or mapping is not None:
+            raise ValueError(
+                f"{os.fspath(database)} is a database, and symbols and mapping are for traces: import its trace again with them"
+            )
         connection = (_open if write else _open_read_only)(database, functions, arguments)
         _warn_if_foreign(connection, database)
         if conversion is not None:
@@ -413,7 +419,9 @@ def connect(
         )
     scratch = Scratch()
     try:
-        made = import_temporarily(traces, scratch.path / "trace.db", manifest, conversion, progress)
+        made = import_temporarily(
+            traces, scratch.path / "trace.db", manifest, conversion, progress, symbols, mapping
+        )
         connection = _open_read_only(made, functions, {**arguments, "uri": False})
     except BaseException:
         scratch.remove()

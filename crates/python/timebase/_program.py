@@ -32,6 +32,12 @@ Traces = Union[Trace, Iterable[Trace]]
 #: A file that says how several traces and their machines are related.
 Manifest = Union[str, "os.PathLike[str]"]
 
+#: A file or a folder, or several.
+Files = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
+
+#: Mappings of R8 or ProGuard: files for all packages, or a file for each package.
+Mappings = Union[Files, Mapping[str, Union[str, "os.PathLike[str]"]]]
+
 
 class ImportFailed(RuntimeError):
     """A trace, or one of several, could not be imported. The message is the program's.
@@ -97,6 +103,8 @@ def import_trace(
     tables: Optional[Iterable[str]] = None,
     strict: bool = False,
     descriptors: Iterable[Union[str, "os.PathLike[str]"]] = (),
+    symbols: Optional[Files] = None,
+    mapping: Optional[Mappings] = None,
     max_size: Optional[Union[int, str]] = None,
     max_memory: Optional[Union[int, str]] = None,
     progress: Progress = None,
@@ -132,6 +140,10 @@ def import_trace(
     and threads. `strict` fails if the trace is damaged, instead of importing the
     readable parts with a `TraceWarning`. `descriptors` are files that extend the
     schema of packets, each a serialized ``FileDescriptorSet``.
+
+    `symbols` is a folder of ELF files, or a list of folders: they name the native functions of callstacks, by build
+    id. `mapping` is a mapping of R8 or ProGuard, or a list, and names obfuscated Java classes and methods; in a dict
+    of packages, each mapping holds for its package: ``{"com.example.app": "mapping.txt"}``.
 
     `max_size` limits the database and the temporary files together, and `max_memory`
     limits the memory: a number of bytes, or a text such as "500M", "2G" or "4GiB". An import
@@ -205,7 +217,9 @@ def import_trace(
         arguments.append(f"--max-memory={max_memory}")
     files = [os.fspath(file) for file in descriptors]
     arguments += ["--descriptor=" + file for file in files]
-    return _import(traces, db, manifest, arguments, [*(chosen or ()), *files], progress)
+    named, names = name_arguments(symbols, mapping)
+    arguments += named
+    return _import(traces, db, manifest, arguments, [*(chosen or ()), *files, *names], progress)
 
 
 class RewriteFailed(RuntimeError):
@@ -306,11 +320,36 @@ class CompareFailed(RuntimeError):
 
 
 def import_temporarily(
-    traces: Sequence[Trace], db: Path, manifest: Optional[Manifest], conversion: Optional[str], progress: Progress
+    traces: Sequence[Trace],
+    db: Path,
+    manifest: Optional[Manifest],
+    conversion: Optional[str],
+    progress: Progress,
+    symbols: Optional[Files] = None,
+    mapping: Optional[Mappings] = None,
 ) -> Path:
     """Makes a database at a path that the caller did not choose."""
-    arguments = [] if conversion is None else _conversion(conversion)
-    return _import(traces, db, manifest, arguments, [], progress, is_temporary=True)
+    named, names = name_arguments(symbols, mapping)
+    arguments = [*([] if conversion is None else _conversion(conversion)), *named]
+    return _import(traces, db, manifest, arguments, names, progress, is_temporary=True)
+
+
+def name_arguments(symbols: Optional[Files], mapping: Optional[Mappings]) -> Tuple[List[str], List[str]]:
+    """The arguments for files with names, and the names of these files."""
+    folders = [_path(folder) for folder in _each(symbols)]
+    if isinstance(mapping, Mapping):
+        files = [(f"{package}=", _path(file)) for package, file in mapping.items()]
+    else:
+        files = [("", _path(file)) for file in _each(mapping)]
+    arguments = ["--symbols=" + folder for folder in folders]
+    arguments += ["--mapping=" + package + file for package, file in files]
+    return arguments, [*folders, *(file for _, file in files)]
+
+
+def _each(files: Optional[Files]) -> Iterable[Union[str, "os.PathLike[str]"]]:
+    if files is None:
+        return ()
+    return (files,) if isinstance(files, (str, os.PathLike)) else files
 
 
 def _conversion(conversion: str) -> List[str]:
@@ -486,6 +525,7 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--paired", "paired=True"),
     (r"--pair-by ", "pair_by="),
     (r"--pair-by", "pair_by="),
+    (r"--symbols and --mapping", "symbols and mapping"),
     (r"--descriptor", "descriptors="),
     (r"standard input", "the file object"),
 ]

@@ -6,7 +6,7 @@
 //! | `callstack_frame(callsite_id)` | its frames, the outermost first: `depth`, `name`, `mapping`, `source`, `line` |
 //!
 //! The text is the folded form that tools for flame graphs read. A function without a name is the name of
-//! its mapping and the offset in it: `libc.so+0x1f40`. A `;` in a name is `:` in the text. A frame into
+//! its mapping and the offset in it: `libc.so+0x1f40`. A name that a mapping of R8 gives is before the obfuscated one. A `;` in a name is `:` in the text. A frame into
 //! which the compiler inlined functions has a row for each function, all of one depth.
 //!
 //! ```
@@ -15,11 +15,11 @@
 //! let conn = Connection::open_in_memory()?;
 //! conn.execute_batch(
 //!     "CREATE TABLE stack_profile_mapping (id INTEGER PRIMARY KEY, name);
-//!      CREATE TABLE stack_profile_frame (id INTEGER PRIMARY KEY, name, mapping, rel_pc, symbol_set_id);
+//!      CREATE TABLE stack_profile_frame (id INTEGER PRIMARY KEY, name, mapping, rel_pc, symbol_set_id, deobfuscated_name);
 //!      CREATE TABLE stack_profile_symbol (id INTEGER PRIMARY KEY, symbol_set_id, name, source_file, line_number);
 //!      CREATE TABLE stack_profile_callsite (id INTEGER PRIMARY KEY, depth, parent_id, frame_id);
 //!      INSERT INTO stack_profile_mapping VALUES (0, '/bin/app');
-//!      INSERT INTO stack_profile_frame VALUES (0, 'main', 0, 16, NULL), (1, NULL, 0, 255, NULL);
+//!      INSERT INTO stack_profile_frame VALUES (0, 'main', 0, 16, NULL, NULL), (1, NULL, 0, 255, NULL, NULL);
 //!      INSERT INTO stack_profile_callsite VALUES (0, 0, NULL, 0), (1, 1, 0, 1);",
 //! )?;
 //! timebase_sql::callstacks::register(&conn)?;
@@ -56,7 +56,8 @@ macro_rules! frames {
          ),
          frame (depth, name, mapping, source, line) AS (
            SELECT up.depth,
-                  coalesce(nullif(s.name, ''), nullif(f.name, ''),
+                  coalesce(nullif(iif(s.name IS f.name, coalesce(f.deobfuscated_name, s.name), s.name), ''),
+                           nullif(f.deobfuscated_name, ''), nullif(f.name, ''),
                            coalesce(nullif(m.name, ''), '[unknown]') || '+0x' || printf('%llx', f.rel_pc)),
                   m.name, s.source_file, s.line_number
            FROM up

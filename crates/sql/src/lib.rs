@@ -96,6 +96,7 @@ pub use error::{Error, Result, unless_interrupted};
 pub use function::{Call, Function, Functions};
 pub use lookup::Lookup;
 pub use mark::{Key, Mark, Prepared};
+pub use perfetto::intrinsics::symbols::demangled;
 pub use session::{Session, Table};
 pub use value::{ValueRef, Values};
 pub use virtual_table::{Queries, caught};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use timebase_import::manifest::Align;
 use timebase_import::{
-    Error, Monitor, Options, Reader, Source, Subject, Summary, import, import_into,
+    Error, MappingFile, Monitor, Options, Reader, Source, Subject, Summary, import, import_into,
 };
 
 use crate::steps::steps;
@@ -77,6 +77,41 @@ impl Import<'_> {
     /// A serialized `FileDescriptorSet` that extends the schema of packets.
     pub fn descriptor(mut self, path: impl Into<PathBuf>) -> Self {
         self.options.descriptors.push(path.into());
+        self
+    }
+
+    /// A directory with ELF files, or one such file, whose symbols name the functions of callstacks.
+    ///
+    /// ```
+    /// use timebase::Import;
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = directory.path().join("named.db");
+    /// let summary = Import::new("../../tests/data/sdk.pftrace")
+    ///     .symbols(directory.path())
+    ///     .into_file(&database)?;
+    /// assert_eq!(summary.unnamed.frames, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn symbols(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.options.symbols.push(directory.into());
+        self
+    }
+
+    /// A mapping of R8 or ProGuard, which names obfuscated classes and methods of all packages, or of one.
+    ///
+    /// ```
+    /// use timebase::{Import, MappingFile};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (database, path) = (directory.path().join("named.db"), directory.path().join("mapping.txt"));
+    /// std::fs::write(&path, "org.Good -> a.b:\n    void run() -> c\n")?;
+    /// let mapping = MappingFile { path, package: Some("org.example".to_owned()) };
+    /// Import::new("../../tests/data/sdk.pftrace").mapping(mapping).into_file(&database)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mapping(mut self, mapping: MappingFile) -> Self {
+        self.options.mappings.push(mapping);
         self
     }
 

@@ -53,6 +53,7 @@ pub use timebase_import::manifest::Align;
 #[cfg(feature = "import")]
 pub use timebase_import::{
     CausalCheck, ClockCheck, ClockFault, Conversion, Cut, Doubtful, Error, Events, FoundTrack,
-    HowFar, InputsError, LeftOut, LossKind, Lost, Monitor, Moved, OtherFile, Placement, Remedy,
-    RewriteError, Rewritten, SourceError, Subject, Summary, Unlike, Unmet,
+    HowFar, InputsError, LeftOut, LossKind, Lost, MappingError, MappingFile, Monitor, Moved,
+    OtherFile, Placement, Remedy, RewriteError, Rewritten, SourceError, Subject, Summary,
+    SymbolError, Unlike, Unmet, Unnamed,
 };

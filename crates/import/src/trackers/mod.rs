@@ -20,6 +20,7 @@ mod heap_graphs;
 mod interrupts;
 mod json;
 mod kernel;
+mod mappings;
 mod missing_processes;
 mod parts;
 mod processes;

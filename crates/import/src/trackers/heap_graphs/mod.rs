@@ -32,19 +32,21 @@ mod roots;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::io;
 
+use rustc_hash::FxHashMap;
 use timebase_schema::fields::heap_graph as field;
 use timebase_schema::tables::{heap_graph, heap_graph_object_record};
 
 use self::classes::Classes;
-use self::deobfuscate::Mappings;
+pub(super) use self::deobfuscate::Renaming;
 use self::faults::{INVALID_STRING, MALFORMED, MISSING_PACKET, NOT_FINALIZED, UNKNOWN_PACKAGE};
 use self::fields::Fields;
 use self::finish::{Ending, Finished};
 use self::graph::{Graph, NextRows, PacketFaults, Shared};
+use self::objects::ClassId;
+pub(super) use self::plain::package;
 use super::tracker::TrackerContext;
-use crate::definitions::ProfileWriter;
+use crate::definitions::{Names, ProfileWriter};
 use crate::message::Message;
 use crate::output::{Counter, Fault, OF_TRACE};
 use crate::timeline::ProfileEvent;
@@ -58,7 +60,6 @@ pub(super) struct HeapGraphs {
     classes: Classes,
     fields: Fields,
     next: NextRows,
-    mappings: Mappings,
 }
 
 impl HeapGraphs {
@@ -92,19 +93,6 @@ impl HeapGraphs {
         }
     }
 
-    /// Takes a mapping of names, which counts at the end.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be stored.
-    pub fn mapping(
-        &mut self,
-        event: &ProfileEvent<'_>,
-        at: &mut TrackerContext<'_, '_>,
-    ) -> io::Result<()> {
-        self.mappings.add(event.payload, &at.world.scratch)
-    }
-
     /// Ends a graph (rules HG6 to HG10).
     fn finish(&mut self, graph: Graph, packet: Option<i64>, at: &mut TrackerContext<'_, '_>) {
         let (upid, ts) = (graph.upid, graph.ts);
@@ -126,12 +114,8 @@ impl HeapGraphs {
         at.world.faults.add_many(UNKNOWN_PACKAGE, packet, faults.unknown_packages);
     }
 
-    /// Ends the graphs that have no last packet, and writes the rest of the rows.
-    ///
-    /// # Errors
-    ///
-    /// If mappings cannot be read back.
-    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) -> io::Result<()> {
+    /// Ends the graphs that have no last packet.
+    pub fn end_graphs(&mut self, at: &mut TrackerContext<'_, '_>) {
         let unfinished = std::mem::take(&mut self.graphs);
         if !unfinished.is_empty() {
             at.world.faults.add(NOT_FINALIZED, None);
@@ -139,14 +123,22 @@ impl HeapGraphs {
         for graph in unfinished.into_values() {
             self.finish(*graph, None, at);
         }
+    }
+
+    /// What mappings may rename, after all graphs have ended.
+    pub fn renaming<'a>(&'a mut self, names: &'a Names) -> Renaming<'a> {
+        Renaming::new(&self.classes, &mut self.fields, names)
+    }
+
+    /// Writes the rest of the rows, with the deobfuscated names of classes.
+    pub fn end(
+        &mut self,
+        deobfuscated: &FxHashMap<ClassId, String>,
+        at: &mut TrackerContext<'_, '_>,
+    ) {
         let names = &at.world.definitions.names;
-        let (classes, mut fields) =
-            (std::mem::take(&mut self.classes), std::mem::take(&mut self.fields));
-        let deobfuscated =
-            std::mem::take(&mut self.mappings).apply(&classes, &mut fields, names)?;
-        fields.end(names, at.rows);
-        classes.end(&deobfuscated, names, at.rows);
-        Ok(())
+        std::mem::take(&mut self.fields).end(names, at.rows);
+        std::mem::take(&mut self.classes).end(deobfuscated, names, at.rows);
     }
 }
 

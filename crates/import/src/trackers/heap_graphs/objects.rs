@@ -21,7 +21,7 @@ pub(super) struct ObjectIx(pub u32);
 
 /// A row of `heap_graph_class`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct ClassId(pub u32);
+pub(in crate::trackers) struct ClassId(pub u32);
 
 /// No object, no set.
 const NONE: u32 = u32::MAX;

@@ -74,10 +74,10 @@ const KNOWN: &[(bool, &str, &str)] = &[
 
 /// The path of an app that a package has installed names no package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NoPackage;
+pub(in crate::trackers) struct NoPackage;
 
 /// The package that has a file; `None` for other files (rule HG12).
-pub(super) fn package(path: &str) -> Result<Option<&str>, NoPackage> {
+pub(in crate::trackers) fn package(path: &str) -> Result<Option<&str>, NoPackage> {
     let fits = |&&(is_start, text, _): &&(bool, &str, &str)| match is_start {
         true => path.starts_with(text),
         false => path.contains(text),

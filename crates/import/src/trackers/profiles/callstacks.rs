@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use timebase_schema::tables::{
     stack_profile_callsite, stack_profile_frame, stack_profile_mapping, stack_profile_symbol,
 };
+use timebase_symbols::Loaded;
 
 use super::faults::TMP_WITHOUT_BUILD_ID;
 use crate::definitions::Names;
@@ -15,7 +16,7 @@ use crate::timeline::Name;
 /// Rows of `stack_profile_mapping`, `_frame` and `_callsite`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct MappingId(pub u32);
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct FrameId(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CallsiteId(pub u32);
@@ -48,10 +49,17 @@ pub(super) struct SymbolLine {
     pub source: Source,
 }
 
+/// The file of a mapping.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MappedFile {
+    pub name: Name,
+    pub build_id: Option<Name>,
+    pub loaded: Loaded,
+}
+
 #[derive(Debug)]
 struct Mapping {
-    name: Name,
-    build_id: Option<Name>,
+    file: MappedFile,
     is_dummy: bool,
     frames: Vec<FrameId>,
 }
@@ -62,7 +70,10 @@ struct Frame {
     mapping: MappingId,
     rel_pc: u64,
     symbol_set: Option<i64>,
+    /// The first line in the symbols.
+    line: Option<u32>,
     kind: Option<Name>,
+    deobfuscated: Option<Name>,
 }
 
 /// All rows of callstacks.
@@ -152,7 +163,10 @@ impl Callstacks {
     ) -> MappingId {
         let id = MappingId(self.mappings.len() as u32);
         let NewMapping { name, build_id, .. } = new;
-        self.mappings.push(Mapping { name, build_id, is_dummy, frames: Vec::new() });
+        let NewMapping { exact_offset, start_offset, load_bias, .. } = new;
+        let loaded = Loaded { exact_offset, start_offset, load_bias };
+        let file = MappedFile { name, build_id, loaded };
+        self.mappings.push(Mapping { file, is_dummy, frames: Vec::new() });
         let named = self.named.entry((new.machine, name, build_id));
         named.or_default().push(id);
         let build_id = rows.text(build_id.map_or("", |build_id| names.text(build_id)));
@@ -205,7 +219,8 @@ impl Callstacks {
             let function = name;
             symbol_set(&[SymbolLine { function, source }], names, rows)
         });
-        let id = self.add_frame(Frame { name, mapping, rel_pc, symbol_set, kind: None });
+        let line = source.and_then(|source| source.line);
+        let id = self.add_frame(Frame { symbol_set, line, ..Frame::new(name, mapping, rel_pc) });
         self.by_address.insert(key, id);
         id
     }
@@ -223,13 +238,8 @@ impl Callstacks {
             return known;
         }
         let symbol_set = Some(symbol_set(&[line], names, rows));
-        let id = self.add_frame(Frame {
-            name: line.function,
-            mapping,
-            rel_pc: 0,
-            symbol_set,
-            kind: None,
-        });
+        let frame = Frame::new(line.function, mapping, 0);
+        let id = self.add_frame(Frame { symbol_set, line: line.source.line, ..frame });
         self.in_dummies.insert(key, id);
         id
     }
@@ -250,11 +260,38 @@ impl Callstacks {
         }
     }
 
-    /// Gives a frame the symbols of a set, and replaces earlier symbols (rule SY2).
-    pub fn symbolize(&mut self, FrameId(id): FrameId, set: i64) {
+    /// Gives a frame the symbols of a set, of which `line` is the first line, and replaces earlier symbols (rule SY2).
+    pub fn symbolize(&mut self, FrameId(id): FrameId, set: i64, line: Option<u32>) {
         if let Some(frame) = self.frames.get_mut(id as usize) {
             frame.symbol_set = Some(set);
+            frame.line = line;
         }
+    }
+
+    /// Gives a frame the name of a mapping of R8 (rule DM4).
+    pub fn rename(&mut self, FrameId(id): FrameId, name: Name) {
+        if let Some(frame) = self.frames.get_mut(id as usize) {
+            frame.deobfuscated = Some(name);
+        }
+    }
+
+    /// The frames without symbols, with their addresses and files.
+    pub fn without_symbols(&self) -> impl Iterator<Item = (FrameId, u64, &MappedFile)> {
+        let frames = (0..).map(FrameId).zip(&self.frames);
+        let frames = frames.filter(|(_, frame)| frame.symbol_set.is_none());
+        frames.filter_map(|(id, frame)| {
+            let mapping = self.mappings.get(frame.mapping.0 as usize)?;
+            (!mapping.is_dummy).then_some((id, frame.rel_pc, &mapping.file))
+        })
+    }
+
+    /// The frames with a name: the name, that of the mapping, and the first line.
+    pub fn named(&self) -> impl Iterator<Item = (FrameId, Name, Name, Option<u32>)> {
+        let frames = (0..).map(FrameId).zip(&self.frames);
+        frames.filter_map(|(id, frame)| {
+            let mapping = self.mappings.get(frame.mapping.0 as usize)?;
+            Some((id, frame.name?, mapping.file.name, frame.line))
+        })
     }
 
     /// The row of a callsite (rule CS3). `depth` is the number of frames around it.
@@ -282,6 +319,8 @@ impl Callstacks {
     pub fn end(&mut self, names: &Names, faults: &mut Faults, rows: &mut Rows<'_>) {
         for (id, frame) in (0i64..).zip(&self.frames) {
             let name = rows.optional_text(frame.name.map(|name| names.text(name)));
+            let renamed = frame.deobfuscated.map(|name| names.text(name));
+            let renamed = rows.optional_text(renamed);
             let kind = rows.optional_text(frame.kind.map(|kind| names.text(kind)));
             rows.push(stack_profile_frame::Row {
                 id: Cell::from(id),
@@ -289,14 +328,15 @@ impl Callstacks {
                 mapping: Cell::from(frame.mapping.0),
                 rel_pc: Cell::from(frame.rel_pc as i64),
                 symbol_set_id: Cell::or_null(frame.symbol_set),
-                deobfuscated_name: Cell::Null,
+                deobfuscated_name: renamed,
                 r#type: kind,
             });
         }
         // Counts mappings of `/data/local/tmp/` without a build id (rule SY3).
         let lacks_build_id = |mapping: &&Mapping| {
-            let build_id = mapping.build_id.map_or("", |build_id| names.text(build_id));
-            build_id.is_empty() && names.text(mapping.name).starts_with("/data/local/tmp/")
+            let MappedFile { name, build_id, .. } = mapping.file;
+            let build_id = build_id.map_or("", |build_id| names.text(build_id));
+            build_id.is_empty() && names.text(name).starts_with("/data/local/tmp/")
         };
         let lacking = self.mappings.iter().filter(lacks_build_id).count();
         let lacking = u32::try_from(lacking).unwrap_or(u32::MAX);
@@ -304,21 +344,40 @@ impl Callstacks {
     }
 }
 
+impl Frame {
+    fn new(name: Option<Name>, mapping: MappingId, rel_pc: u64) -> Frame {
+        let (symbol_set, line, kind, deobfuscated) = (None, None, None, None);
+        Frame { name, mapping, rel_pc, symbol_set, line, kind, deobfuscated }
+    }
+}
+
 /// Makes the rows of a symbol set, and returns its number.
 pub(super) fn symbol_set(lines: &[SymbolLine], names: &Names, rows: &mut Rows<'_>) -> i64 {
     let set = rows.count(&stack_profile_symbol::TABLE);
     for line in lines {
-        let id = rows.count(&stack_profile_symbol::TABLE);
-        let name = rows.optional_text(line.function.map(|name| names.text(name)));
-        let file = rows.optional_text(line.source.file.map(|file| names.text(file)));
-        rows.push(stack_profile_symbol::Row {
-            id: Cell::from(id),
-            symbol_set_id: Cell::from(set),
-            name,
-            source_file: file,
-            line_number: Cell::or_null(line.source.line),
-            inlined: Cell::Null,
-        });
+        let name = line.function.map(|name| names.text(name));
+        let file = line.source.file.map(|file| names.text(file));
+        push_symbol(set, (name, (file, line.source.line)), None, rows);
     }
     set
+}
+
+/// Adds a row to a symbol set: a function, its file and its line.
+pub(super) fn push_symbol(
+    set: i64,
+    (name, (file, line)): (Option<&str>, (Option<&str>, Option<u32>)),
+    is_inlined: Option<bool>,
+    rows: &mut Rows<'_>,
+) {
+    let id = rows.count(&stack_profile_symbol::TABLE);
+    let name = rows.optional_text(name);
+    let file = rows.optional_text(file);
+    rows.push(stack_profile_symbol::Row {
+        id: Cell::from(id),
+        symbol_set_id: Cell::from(set),
+        name,
+        source_file: file,
+        line_number: Cell::or_null(line),
+        inlined: Cell::or_null(is_inlined.map(u32::from)),
+    });
 }

@@ -10,6 +10,8 @@
 //! | samples in the common form, and their counters | `stack_sample.rs`, `counters.rs` |
 //! | Chrome's samples | `streamed.rs` |
 //! | V8's profiles in track events | `v8.rs` |
+//! | names from files with symbols | `native.rs` |
+//! | names from mappings of R8 | `obfuscated.rs` |
 //! | frames that are in the event itself | `inline.rs` |
 //! | callstacks of track events | `track_event_stacks.rs` |
 //! | heap profiles, the stacks inside them, and their counters | `heap.rs`, `heap_stacks.rs`, `heap_stats.rs` |
@@ -25,6 +27,8 @@ mod heap;
 mod heap_stacks;
 mod heap_stats;
 mod inline;
+mod native;
+mod obfuscated;
 mod packet;
 mod perf;
 mod perf_events;
@@ -39,13 +43,14 @@ mod v8;
 
 use std::io;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_schema::fields::interned_data as interned;
 use timebase_trace::wire::packet::PacketType;
 use timebase_trace::{Interval, Kept};
 
 use self::callstacks::Callstacks;
 use self::heap::{Dumps, Profiled};
+use self::obfuscated::Methods;
 use self::packet::Packet;
 use self::perf::Perf;
 use self::samples::Samples;
@@ -54,6 +59,7 @@ use self::stacks::KnownStacks;
 use self::track_event_stacks::{Stack, TrackEventStacks};
 use self::v8::V8Profiles;
 use super::heap_graphs::HeapGraphs;
+use super::mappings::Mappings;
 use super::track_events::Stacked;
 use super::tracker::TrackerContext;
 use crate::timeline::{JsonEvent, ProfileEvent, ProfileSample, TrackEvent};
@@ -100,6 +106,7 @@ pub(super) struct Profiles {
     track_event_stacks: TrackEventStacks,
     v8: V8Profiles,
     heap_graphs: HeapGraphs,
+    mappings: Mappings,
 }
 
 impl Profiles {
@@ -144,7 +151,9 @@ impl Profiles {
             PacketType::MODULE_SYMBOLS => symbols::symbolize(packet, callstacks, at),
             PacketType::SMAPS_PACKET => smaps::packet(packet, at),
             PacketType::HEAP_GRAPH => self.heap_graphs.packet(ts, event, writer, at),
-            PacketType::DEOBFUSCATION_MAPPING => self.heap_graphs.mapping(event, at)?,
+            PacketType::DEOBFUSCATION_MAPPING => {
+                self.mappings.add(event.payload, &at.world.scratch)?;
+            }
             _ => {}
         }
         self.has_come(event.interval, at);
@@ -194,14 +203,38 @@ impl Profiles {
         }
     }
 
+    /// Gives frames, classes and fields the names of mappings (rules DM).
+    fn rename(&mut self, at: &mut TrackerContext<'_, '_>) -> io::Result<()> {
+        let mappings = std::mem::take(&mut self.mappings);
+        let definitions = &at.world.definitions;
+        let (names, files) = (&definitions.names, &definitions.name_files.mappings);
+        if mappings.are_none(files) {
+            self.heap_graphs.end(&FxHashMap::default(), at);
+            return Ok(());
+        }
+        let mut methods = Methods::new(&self.callstacks, names);
+        let mut renaming = self.heap_graphs.renaming(names);
+        let wanted: FxHashSet<&str> = methods.wanted().chain(renaming.wanted()).collect();
+        mappings.each(files, &wanted, |source, class| {
+            methods.take(source, class);
+            renaming.take(source, class);
+        })?;
+        let (of_frames, of_classes) = (methods.end(), renaming.end());
+        obfuscated::rename(of_frames, &mut self.callstacks, at);
+        self.heap_graphs.end(&of_classes, at);
+        Ok(())
+    }
+
     /// Writes the rest of the rows, because there are no more events.
     ///
     /// # Errors
     ///
     /// If a temporary file cannot be read.
     pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) -> io::Result<()> {
-        self.heap_graphs.end(at)?;
         self.v8.end(&mut self.callstacks, at);
+        native::symbolize(&mut self.callstacks, at);
+        self.heap_graphs.end_graphs(at);
+        self.rename(at)?;
         let world = &mut *at.world;
         let names = &world.definitions.names;
         self.callstacks.end(names, &mut world.faults, at.rows);

@@ -32,12 +32,13 @@ pub(super) fn symbolize(
         if lines.is_empty() {
             continue;
         }
+        let line = lines.iter().find_map(|line| line.source.line);
         let set = symbol_set(&lines, names, at.rows);
         match frames.get(&symbols.number(symbols::ADDRESS).unwrap_or(0)) {
             None => world.faults.add(INVALID_FRAME, id),
             Some(frames) => {
                 for &frame in frames {
-                    callstacks.symbolize(frame, set);
+                    callstacks.symbolize(frame, set, line);
                 }
             }
         }

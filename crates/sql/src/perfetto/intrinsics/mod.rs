@@ -83,7 +83,7 @@ mod profile;
 mod rows;
 mod scan;
 mod span_join;
-mod symbols;
+pub(crate) mod symbols;
 mod table;
 mod table_pointer;
 mod tables;

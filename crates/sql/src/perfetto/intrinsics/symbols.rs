@@ -35,7 +35,12 @@ impl Function for Demangle {
     }
 }
 
-fn demangled(name: &str) -> Option<String> {
+/// The name of a function as in its source, from a mangled name of C++ (`_Z…`) or Rust (`_R…`); `None` for other names.
+///
+/// ```
+/// assert_eq!(timebase_sql::demangled("_ZN3foo3barEi").as_deref(), Some("foo::bar(int)"));
+/// ```
+pub fn demangled(name: &str) -> Option<String> {
     let is_itanium = ["_Z", "__Z", "___Z", "____Z"].iter().any(|start| name.starts_with(start));
     let mut out = Bounded(String::new());
     if is_itanium {
