@@ -20,6 +20,7 @@ const PACKAGES: &[&str] = &[
     "resolver",
     "sql",
     "trace",
+    "symbols",
     "store",
     "descriptor",
     "schema",

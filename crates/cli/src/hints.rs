@@ -128,6 +128,7 @@ const TABLES: [(&str, &[&str]); 7] = [
             "stack_profile_frame",
             "stack_profile_mapping",
             "stack_profile_symbol",
+            "unsymbolized_mapping",
             "callsite_total",
             "callstack",
             "callstack_frame",

@@ -188,6 +188,7 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
         &["callsite_id", "self_count", "total_count", "self_size", "total_size"],
     ),
     ("callsite_total", Type::String, &["source"]),
+    ("unsymbolized_mapping", Type::Int64, &["frames"]),
     ("perf_session", Type::String, &["cmdline"]),
     ("perf_counter_track", Type::Int64, &["perf_session_id", "cpu", "is_timebase"]),
     ("cpu_profile_stack_sample", Type::Int64, &["process_priority"]),

@@ -55,6 +55,10 @@ impl<'e> Debug<'e> {
     ///
     /// If the DWARF is damaged.
     pub fn lines(&mut self, address: u64) -> Result<Vec<Line>, SymbolError> {
+        // addr2line looks for the range from an address to the next one.
+        if address == u64::MAX {
+            return Ok(Vec::new());
+        }
         if read(&self.sections).saturating_sub(self.read) > READ {
             self.context = context(self.elf, &self.sections)?;
             self.read = read(&self.sections);

@@ -16,17 +16,15 @@
 //! unsafe code, and the process ends if somebody shortens the file.
 //!
 //! The crates `addr2line` and `gimli` decode DWARF. They take any reader, are maintained with each other, and are what
-//! the standard library prints its backtraces with. The alternatives have more than is needed:
-//!
-//! | | packages | seconds of a processor to build them |
-//! |---|---|---|
-//! | `addr2line`, `gimli` | 2 | SECONDS |
-//! | `symbolic` with `debuginfo`, `symcache`, `demangle` | 119 | SECONDS |
-//! | `wholesym` | 209 | SECONDS |
+//! the standard library prints its backtraces with. They are 2 packages, which take 5 s of a processor to build. With the
+//! features that matter here, `symbolic` is 119 packages, and `wholesym` 209. For 2,000 functions of a program with 205 MB,
+//! mostly DWARF, the debug build of this crate takes 0.7 s and 310 MB of memory, `llvm-symbolizer` 0.6 s and 470 MB, and `addr2line` of
+//! binutils 11 s and 1.2 GB. The functions are those of `llvm-symbolizer`, but for two that have several names.
 //!
 //! `symbolic` turns a whole file into a cache first, which pays if many traces ask for one file. `wholesym` also asks
-//! servers, and an import does not go into a network. Of mappings, `proguard` would be the crate. It has 24 packages,
-//! needs the file in memory, and resolves stack traces, not the classes of a heap; `mapping.rs` reads lines as they come.
+//! servers, and an import does not go into a network. For mappings, there is `proguard`. It is 24 packages, which
+//! take 16 s of a processor, needs the file in memory, and resolves stack traces, not the classes of a heap. `mapping.rs` reads
+//! lines as they come.
 
 mod bytes;
 mod contents;

@@ -46,6 +46,17 @@ pub struct LookedUp {
 impl SymbolFile {
     /// The functions at sorted addresses, which are relative to the module as it was `loaded`. Compressed sections are
     /// decompressed into `scratch`. `is_stopped` ends the search early.
+    ///
+    /// ```
+    /// use timebase_store::sort::{Quota, Scratch};
+    /// use timebase_symbols::{Loaded, SymbolFile};
+    ///
+    /// let file = SymbolFile { path: std::env::current_exe()?, is_by_name: false };
+    /// let scratch = Scratch::new(&std::env::temp_dir(), &Quota::default());
+    /// let found = file.look_up(&[0], Loaded::default(), &scratch, &|| false);
+    /// assert!(found.lines == [[]] && found.problem.is_none());
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn look_up(
         &self,
         addresses: &[u64],

@@ -190,7 +190,7 @@ const UNTOLD: [(&str, &str); 17] = [
         "stack_sample stack_sample_session stack_sample_task_context stack_sample_async_context
          stack_sample_execution_context stack_sample_counter_track stack_sample_counter perf_sample
          perf_sample_with_stack callsite_total perf_session perf_counter_track cpu_profile_stack_sample
-         stack_profile_callsite stack_profile_frame stack_profile_mapping stack_profile_symbol heap_profile
+         stack_profile_callsite stack_profile_frame stack_profile_mapping stack_profile_symbol unsymbolized_mapping heap_profile
          heap_profile_allocation profiler_smaps process_memory_mappings callstack callstack_frame
          stack_sample_source stack_sample_session_record stack_sample_task_record stack_sample_async_record
          stack_sample_execution_record stack_sample_counter_track_record stack_sample_record
