@@ -590,6 +590,21 @@ def test_a_trace_may_be_a_file_object_or_compressed(connect, tmp_path):
             assert ask(connection, "SELECT to_boottime(64, 2, 3503)") == 7703
 
 
+def test_files_with_names_are_passed_on(connect, database, tmp_path):
+    mapping = tmp_path / "mapping.txt"
+    mapping.write_text("org.Good -> a.b:\n    void run() -> c\n")
+    for given in (mapping, str(mapping), [mapping], {"org.app": mapping}):
+        with closing(connect(MULTIHOP, symbols=tmp_path, mapping=given)) as trace:
+            assert ask(trace, "SELECT count(*) FROM unsymbolized_mapping") == 0
+    with pytest.raises(timebase.ImportFailed, match="none: No such file"):
+        timebase.import_trace(MULTIHOP, tmp_path / "named.db", symbols=[tmp_path, tmp_path / "none"])
+    mapping.write_text("org.Good\n")
+    with pytest.raises(timebase.ImportFailed, match="mapping.txt, line 1: 'org.Good' is not 'name -> name'"):
+        connect(MULTIHOP, mapping=mapping)
+    with pytest.raises(ValueError, match="is a database, and symbols and mapping are for traces"):
+        connect(database, symbols=tmp_path)
+
+
 def test_arguments_of_sqlite3_are_passed_on(connect, database):
     with closing(connect(f"{database.as_uri()}?mode=ro", uri=True)) as trace:
         assert ask(trace, "SELECT to_boottime(64, 2, 3503)") == 7703

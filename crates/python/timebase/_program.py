@@ -525,7 +525,6 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--paired", "paired=True"),
     (r"--pair-by ", "pair_by="),
     (r"--pair-by", "pair_by="),
-    (r"--symbols and --mapping", "symbols and mapping"),
     (r"--descriptor", "descriptors="),
     (r"standard input", "the file object"),
 ]
