@@ -43,6 +43,7 @@ impl<'e> Debug<'e> {
         if let Some(shared) = shared {
             sections.load_sup(|id| contents(shared, id.name(), scratch))?;
         }
+        #[allow(clippy::arc_with_non_send_sync)] // addr2line takes no Rc
         let sections = Arc::new(sections);
         let context = context(elf, &sections)?;
         let read = read(&sections);

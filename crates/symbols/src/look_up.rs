@@ -146,7 +146,7 @@ fn correction(elf: &Elf, loaded: Loaded) -> u64 {
     if offset == 0 && aligned(segment.offset) != 0 {
         return 0;
     }
-    let bias = aligned(segment.address).checked_sub(offset).unwrap_or_default();
+    let bias = aligned(segment.address).saturating_sub(offset);
     bias.saturating_sub(loaded.load_bias)
 }
 

@@ -42,7 +42,7 @@ impl Numbers {
 fn look_up(directory: &Path, bytes: &[u8]) -> usize {
     let path = directory.join("lib.so");
     fs::write(&path, bytes).unwrap();
-    let files = SymbolFiles::new(&[path.clone()]).unwrap();
+    let files = SymbolFiles::new(std::slice::from_ref(&path)).unwrap();
     let module = |id: &str| Module { build_id: id.to_owned(), name: "/lib.so".to_owned() };
     let found = files.find(&[module("ab12cd34"), module("")], &|| false);
     for problem in &found.problems {
