@@ -205,7 +205,7 @@ fn sb2_sb5_every_address_has_the_functions_and_lines_that_binutils_finds() {
 }
 
 #[test]
-fn sb2_a_file_with_another_build_id_is_not_taken_and_the_mapping_is_listed() {
+fn sb2_sb8_a_file_with_another_build_id_is_not_taken_and_the_mapping_is_listed() {
     let place = Place::new();
     let other = BUILD_ID.replace("ab", "ac");
     library(&place, "libfoo.so", &[&SHARED[..], &[&with_id(&other)]].concat());
@@ -395,7 +395,7 @@ fn mapping_flag(place: &Place, package: &str) -> String {
 }
 
 #[test]
-fn dm3_dm4_dm5_frames_have_the_names_and_lines_of_a_mapping() {
+fn dm3_to_dm6_frames_have_the_names_and_lines_of_a_mapping() {
     let place = Place::new();
     let trace = place.write("a.pftrace", &trace(&APP, &FRAMES, &[]));
     for (package, expected) in [("", true), ("org.app=", true), ("org.other=", false)] {

@@ -44,15 +44,17 @@ pub(crate) struct Elf {
     pub build_id: Option<Vec<u8>>,
     /// The first executable segment.
     pub executable: Option<Segment>,
+    has_loaded: bool,
     pub sections: Vec<Section>,
 }
 
 /// A segment that is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
-    pub offset: u64,
     pub address: u64,
     pub align: u64,
+    /// Whether no other segment is loaded before it.
+    pub is_first: bool,
 }
 
 /// A section.
@@ -102,6 +104,7 @@ impl Elf {
             machine: 0,
             build_id: None,
             executable: None,
+            has_loaded: false,
             sections: Vec::new(),
         };
         let tables = elf.header().map_err(|error| elf.damaged("its header", &error))?;
@@ -163,8 +166,12 @@ impl Elf {
             flags = entry.read_u32()?;
         }
         let align = word(&mut entry, self.is_64)?;
-        if kind == SEGMENT_LOAD && flags & EXECUTABLE != 0 && self.executable.is_none() {
-            self.executable = Some(Segment { offset, address, align });
+        if kind == SEGMENT_LOAD {
+            if flags & EXECUTABLE != 0 && self.executable.is_none() {
+                let is_first = !self.has_loaded;
+                self.executable = Some(Segment { address, align, is_first });
+            }
+            self.has_loaded = true;
         }
         if kind == SEGMENT_NOTE && self.build_id.is_none() {
             self.build_id = self.note(offset, size);

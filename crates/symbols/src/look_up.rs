@@ -143,7 +143,8 @@ fn correction(elf: &Elf, loaded: Loaded) -> u64 {
         align => offset - offset % align,
     };
     let offset = aligned(loaded.exact_offset.saturating_sub(loaded.start_offset));
-    if offset == 0 && aligned(segment.offset) != 0 {
+    // The executable segment is not at the start of the file, so the trace does not know where it is.
+    if offset == 0 && !segment.is_first {
         return 0;
     }
     let bias = aligned(segment.address).saturating_sub(offset);
