@@ -53,7 +53,7 @@ impl SymbolFile {
     ///
     /// let file = SymbolFile { path: std::env::current_exe()?, is_by_name: false };
     /// let scratch = Scratch::new(&std::env::temp_dir(), &Quota::default());
-    /// let found = file.look_up(&[0], Loaded::default(), &scratch, &|| false);
+    /// let found = file.look_up(&[u64::MAX], Loaded::default(), &scratch, &|| false);
     /// assert!(found.lines == [[]] && found.problem.is_none());
     /// # std::io::Result::Ok(())
     /// ```
