@@ -10,7 +10,7 @@ use crate::bytes::Bytes;
 use crate::contents::contents;
 use crate::elf::Elf;
 use crate::error::SymbolError;
-use crate::look_up::Line;
+use crate::line::Line;
 
 /// The number of bytes that are read before everything that was made of them is dropped. The addresses are sorted, so
 /// hardly any unit is read twice.
@@ -36,7 +36,7 @@ impl<'e> Debug<'e> {
         shared: Option<&Elf>,
         scratch: &Scratch,
     ) -> Result<Option<Debug<'e>>, SymbolError> {
-        if !has_debug(elf) {
+        if !elf.has_debug() {
             return Ok(None);
         }
         let mut sections = Dwarf::load(|id| contents(elf, id.name(), scratch))?;
@@ -90,11 +90,6 @@ impl<'e> Debug<'e> {
         }
         Ok(lines)
     }
-}
-
-/// Whether a file has DWARF.
-pub(crate) fn has_debug(elf: &Elf) -> bool {
-    [".debug_info", ".zdebug_info"].iter().any(|name| elf.section_named(name).is_some())
 }
 
 fn context(elf: &Elf, sections: &Arc<Dwarf<Bytes>>) -> Result<Context<Bytes>, SymbolError> {

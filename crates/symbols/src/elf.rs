@@ -269,4 +269,9 @@ impl Elf {
         let mut sections = self.sections.iter();
         sections.find(|section| section.kind != SECTION_NO_BITS && section.name == name)
     }
+
+    /// Whether the file has DWARF.
+    pub fn has_debug(&self) -> bool {
+        [".debug_info", ".zdebug_info"].iter().any(|name| self.section_named(name).is_some())
+    }
 }

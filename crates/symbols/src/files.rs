@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::debug::has_debug;
 use crate::elf::{Elf, SECTION_SYMBOLS};
 use crate::error::SymbolError;
 
@@ -248,7 +247,7 @@ impl Search<'_> {
 
 fn contents(elf: &Elf) -> Contents {
     let has_table = elf.sections.iter().any(|section| section.kind == SECTION_SYMBOLS);
-    match (has_debug(elf), has_table) {
+    match (elf.has_debug(), has_table) {
         (true, _) => Contents::Debug,
         (false, true) => Contents::Symbols,
         (false, false) => Contents::Nothing,

@@ -32,6 +32,7 @@ mod debug;
 mod elf;
 mod error;
 mod files;
+mod line;
 mod look_up;
 mod mapping;
 mod pages;
@@ -39,5 +40,6 @@ mod table;
 
 pub use error::SymbolError;
 pub use files::{FoundFiles, Module, SymbolFile, SymbolFiles};
-pub use look_up::{Line, Loaded, LookedUp};
+pub use line::Line;
+pub use look_up::{Loaded, LookedUp};
 pub use mapping::{Class, MappingError, MappingFile, Member};

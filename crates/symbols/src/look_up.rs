@@ -9,18 +9,8 @@ use crate::debug::Debug;
 use crate::elf::Elf;
 use crate::error::SymbolError;
 use crate::files::SymbolFile;
+use crate::line::Line;
 use crate::table::{Named, names};
-
-/// A function at an address.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Line {
-    /// The name of the function as the file has it: mangled, if it is.
-    pub function: Option<String>,
-    /// The path of its source.
-    pub file: Option<String>,
-    /// The line in its source.
-    pub line: Option<u32>,
-}
 
 /// What the trace says of how a module was loaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
