@@ -171,6 +171,11 @@ pub fn read(source: &Arc<Source>, raw: Raw, macros: &dyn Macros) -> Result<State
     Reader::of(&all).statement(source)
 }
 
+/// Whether a statement is one call of a function that stands for a statement of the dialect, and so has no rows.
+pub fn is_call(source: &Arc<Source>, raw: Raw) -> bool {
+    Reader::of(&pieces(source, raw.start, raw.end)).call().is_some()
+}
+
 /// A list of tokens, read from the front.
 struct Reader<'p> {
     pieces: &'p [Piece],
