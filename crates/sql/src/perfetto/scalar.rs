@@ -17,6 +17,7 @@ use rusqlite::ffi;
 use super::dialect::Column;
 use super::expand::{Sql, pieces};
 use super::held::Held;
+use super::intrinsics::BYTES;
 use super::pool::{Pool, Pools, locked};
 use super::prepared::Prepared;
 use super::source::Source;
@@ -65,6 +66,8 @@ struct Calls {
     in_chain: HashSet<i64>,
     /// With NULL, which is not kept.
     known: HashMap<i64, Held>,
+    /// The bytes of the known texts and blobs.
+    bytes: usize,
     /// The call whose result the running body lacks.
     asked: Option<i64>,
 }
@@ -78,11 +81,16 @@ impl Calls {
         self.in_chain.insert(key) && self.chain.len() <= Self::DEEPEST
     }
 
-    fn pop(&mut self, result: Held) {
+    /// Ends the last call. Says whether all results together are not too large.
+    fn pop(&mut self, result: Held) -> bool {
+        if let Held::Text(bytes) | Held::Blob(bytes) = &result {
+            self.bytes = self.bytes.saturating_add(bytes.len());
+        }
         if let Some(key) = self.chain.pop() {
             self.in_chain.remove(&key);
             self.known.insert(key, result);
         }
+        self.bytes <= BYTES
     }
 }
 
@@ -377,7 +385,12 @@ impl Scalar {
                     if let Some(memo) = locked(&self.memo).as_mut() {
                         memo.keep(key, result.clone());
                     }
-                    self.with_calls(|calls| calls.pop(result.clone()));
+                    if self.with_calls(|calls| calls.pop(result.clone())) == Some(false) {
+                        return Err(Error::new(format_args!(
+                            "{}(): its results need more than 2 GiB of memory",
+                            self.name
+                        )));
+                    }
                 }
             }
         }

@@ -108,6 +108,8 @@ use rusqlite::Connection;
 
 use crate::{Functions, Result};
 
+pub(super) use limits::BYTES;
+
 /// Adds the functions that Perfetto's library declares under other names than `__intrinsic_…` (SF): of
 /// texts, patterns, numbers and symbols. `has` tells which functions SQLite has itself.
 pub(crate) fn add(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result<()> {
