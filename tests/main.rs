@@ -10,6 +10,7 @@ mod compare;
 mod compare_page;
 mod damage;
 mod descriptor_rules;
+mod dialect;
 mod doctor;
 mod doubt;
 mod event_faults;

@@ -27,7 +27,9 @@ const REASONS: [&str; 8] = [
 ];
 
 /// Functions that only modules of Perfetto's standard library call.
-const FOR_MODULES: [&str; 4] = [
+const FOR_MODULES: [&str; 6] = [
+    "import",
+    "package_lookup",
     "repeatedfield",
     "experimental_ancestor_stack_profile_callsite",
     "extract_metadata_for_trace",

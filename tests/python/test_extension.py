@@ -123,6 +123,12 @@ CALLS = [
     "to_boottime(64, 2, 3503)",
     "to_boottime('MONOTONIC', 0, 3503)",
     "to_boottime(64, 2, 3503, 0)",
+    "extract_metadata('trace_type')",
+    "android_package_lookup(1001000)",
+    "__intrinsic_arg_set_to_json(0)",
+    "hex(substr(__intrinsic_zstd_compress('abc'), 1, 4))",
+    "(SELECT count(*) FROM experimental_slice_layout('0,1,2,3'))",
+    "(SELECT group_concat(col_type) FROM perfetto_table_info('__intrinsic_counter'))",
     "to_boottime(64, 2, 3503, 0, NULL)",
     "to_boottime(64, 2, NULL)",
     "to_boottime(99, 9, 5)",
@@ -284,13 +290,15 @@ VALUES = ["NULL", "0", "-1", "3", "64", "4294967295", "4294967296", "92233720368
           "-9223372036854775808", "1e308", "-0.0", "9e999", "''", "'MONOTONIC'", "'64@2'", "'2026-11-21'", "'x' || char(0)",
           "CAST(x'ff' AS TEXT)", "x''", "x'40d008'", "zeroblob(100000)", "randomblob(1000)",
           "printf('%.*c', 100000, '[')", "'track_event.' || char(0)"]
-CALLS = {"to_boottime": 5, "convert_clock": 7, "why_unresolved": 7, "clock_id": 1, "clock_name": 1,
+CALLS = {"extract_metadata": 1, "android_package_lookup": 1, "__intrinsic_arg_set_to_json": 1,
+         "__intrinsic_zstd_compress": 1, "to_boottime": 5, "convert_clock": 7, "why_unresolved": 7, "clock_id": 1, "clock_name": 1,
          "packet_json": 1, "packet_field": 2, "extract_arg": 2, "slice_is_ancestor": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2,
          "from_abs_time_str": 1}
 conn = load(GIVEN[0])
 answers = refusals = 0
 unnamed = []
-TABLES = {"clock_path": 7, "ancestor_slice": 1, "descendant_slice": 1, "following_flow": 1, "preceding_flow": 1,
+TABLES = {"experimental_slice_layout": 1, "experimental_annotated_callstack": 1, "perfetto_table_info": 1,
+          "clock_path": 7, "ancestor_slice": 1, "descendant_slice": 1, "following_flow": 1, "preceding_flow": 1,
           "directly_connected_flow": 1, "heap_graph_path": 1, "heap_graph_dominator": 2}
 for name, most in [*CALLS.items(), *TABLES.items()]:
     of_table = name in TABLES

@@ -53,7 +53,8 @@ pub fn run(
     };
     let database = database::open_for(&arguments.source, access, || views(&sql), signals)?;
     named(arguments, parameters.resolve(&database))?;
-    if may_be_dialect(&sql) {
+    // A table lists the modules of the folders.
+    if may_be_dialect(&sql) || !arguments.packages.folders.is_empty() {
         dialect::add_packages(&database, &arguments.packages.folders, arguments.file.as_deref())?;
     }
     let asked = Asked {

@@ -113,6 +113,7 @@ impl<'a> Script<'a> {
         let mut parameters = Vec::new();
         let mut start = 0;
         let mut is_open = false;
+        let mut macros = Macros::default();
         for token in Tokens::of(text) {
             is_open = token.is_open();
             if seen == Seen::Nothing {
@@ -127,9 +128,12 @@ impl<'a> Script<'a> {
                     }
                 }
             }
-            // The variables of a declaration in PerfettoSQL are its arguments.
+            macros.follow(token);
+            // The variables of a declaration in PerfettoSQL are its arguments, and a macro that scans a graph
+            // takes a query of $table.
             if let Some(name) = parameter(token)
                 && !parameters.contains(&name)
+                && !(macros.is_inside() && token.text == "$table")
                 && !is_declaration(&text[start..token.start])
             {
                 parameters.push(name);
@@ -155,6 +159,34 @@ impl<'a> Script<'a> {
             });
         }
         script
+    }
+}
+
+/// The place in calls of macros, `name!(…)`.
+#[derive(Default)]
+struct Macros {
+    is_after_bang: bool,
+    /// The open parentheses from that of the outermost call on.
+    depth: usize,
+}
+
+impl Macros {
+    fn follow(&mut self, token: Token<'_>) {
+        if token.kind.is_blank() {
+            return;
+        }
+        if token.is_sign("(") && (self.is_after_bang || self.is_inside()) {
+            self.depth += 1;
+        } else if token.is_sign(")") {
+            self.depth = self.depth.saturating_sub(1);
+        } else if token.is_sign(";") {
+            self.depth = 0;
+        }
+        self.is_after_bang = token.is_sign("!");
+    }
+
+    fn is_inside(&self) -> bool {
+        self.depth > 0
     }
 }
 
@@ -263,6 +295,15 @@ mod tests {
     use proptest::prelude::*;
     use rusqlite::fallible_iterator::FallibleIterator;
     use rusqlite::{Batch, Connection};
+
+    #[test]
+    fn pq9_the_table_of_a_scan_is_no_parameter() {
+        let names = |text| Script::parse(text).statements.remove(0).parameters;
+        let scan = "SELECT * FROM scan!(g, i, (x), (SELECT id, $x FROM $table AS t GROUP BY (id)))";
+        assert_eq!(names(scan), ["x"]);
+        assert_eq!(names("SELECT $table, m!(1)"), ["table"]);
+        assert_eq!(names("SELECT m ! (f(1), $table), $table"), ["table"]);
+    }
 
     fn pieces(text: &str) -> Vec<&str> {
         let statements = Script::parse(text).statements.into_iter();

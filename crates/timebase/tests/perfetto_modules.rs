@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use timebase::Import;
-use timebase_sql::perfetto::{self, Packages};
+use timebase_sql::perfetto::{self, Declared, DeclaredKind, Packages};
 
 /// The modules that wait for something, and the beginning of the reason.
 const WAITING: &[(&str, &str)] = &[];
@@ -24,8 +24,11 @@ const NEWER: &[(&str, &str)] =
 /// The page with the table of the modules.
 const PAGE: &str = "../../docs/perfettosql.md";
 
-/// The head of the table.
+/// The head of the table, and the sentence before it, which the test writes, too.
 const HEAD: &str = "| package | modules | tables that are empty |\n|---|---|---|\n";
+
+/// The traces on which every module is run: from the system, and from an app.
+const TRACES: [&str; 2] = ["desktop", "app"];
 
 /// The folder of the standard library.
 fn library() -> Option<PathBuf> {
@@ -165,6 +168,63 @@ fn refused(library: &Path, all: &BTreeSet<String>, trace: Import<'_>) -> Vec<Str
         }
     }
     wrong
+}
+
+/// The statements that use what a module declares: each table and view is read to its end, and each function is
+/// called once. Macros have no statement of their own; the module's other objects use them.
+fn uses(object: &Declared) -> Option<String> {
+    let argument = |declared: &str| match declared.split('(').next().unwrap_or_default() {
+        "STRING" => "'a'",
+        "DOUBLE" | "FLOAT" => "1.5",
+        "BYTES" | "PROTO" => "x'00'",
+        "TIMESTAMP" => "(SELECT start_ts FROM trace_bounds)",
+        "DURATION" => "1000000",
+        _ => "1",
+    };
+    let arguments = object.arguments.iter();
+    let arguments = arguments.map(|name| argument(&name.declared.to_ascii_uppercase()));
+    let call = format!("{}({})", object.name, arguments.collect::<Vec<_>>().join(", "));
+    match object.kind {
+        DeclaredKind::Table | DeclaredKind::View => Some(format!("SELECT * FROM {}", object.name)),
+        DeclaredKind::Function if object.returns.eq_ignore_ascii_case("TABLE") => {
+            Some(format!("SELECT * FROM {call}"))
+        }
+        DeclaredKind::Function => Some(format!("SELECT {call}")),
+        _ => None,
+    }
+}
+
+/// The first use of each module that fails, by the module.
+fn failures(library: &Path, all: &BTreeSet<String>, trace: &str) -> BTreeMap<String, String> {
+    let mut packages = Packages::default();
+    packages.add(library.to_str().unwrap()).unwrap();
+    let mut conn = Connection::open_in_memory().unwrap();
+    let path = format!("../../tests/data/{trace}.pftrace");
+    Import::new(path).into_connection(&mut conn).unwrap();
+    timebase::sql::register(&conn).unwrap();
+    let mut failures = BTreeMap::new();
+    for module in all {
+        let mut statements = vec![format!("INCLUDE PERFETTO MODULE {module}")];
+        let declared = packages.declared(module).unwrap().unwrap();
+        statements.extend(declared.iter().filter_map(uses));
+        let failed = statements.iter().find_map(|statement| {
+            let error = run_to_the_end(&conn, statement, &packages).err()?;
+            Some(format!("{statement}: {error}"))
+        });
+        if let Some(failed) = failed {
+            failures.insert(module.clone(), failed);
+        }
+    }
+    failures
+}
+
+fn run_to_the_end(conn: &Connection, sql: &str, packages: &Packages) -> Result<(), String> {
+    let statement = perfetto::run(conn, sql, packages).map_err(|error| error.to_string())?;
+    if let Some(mut statement) = statement {
+        let mut rows = statement.raw_query();
+        while rows.next().map_err(|error| error.to_string())?.is_some() {}
+    }
+    Ok(())
 }
 
 /// An action that SQLite compiles.
@@ -319,21 +379,44 @@ impl<'l> Survey<'l> {
     }
 }
 
+/// The sentences before the table: how many modules run, and which do not.
+fn told(all: &BTreeSet<String>, failures: &BTreeMap<String, String>) -> String {
+    let counted = all.iter().filter(|module| !module.starts_with("prelude.")).count();
+    let mut told = format!(
+        "Of {counted} modules, {} run: a test includes each, reads its tables and views to the end, and calls its functions, on {} and {}.\n",
+        counted - failures.len(),
+        TRACES[0],
+        TRACES[1]
+    );
+    for (module, why) in failures {
+        let why = why.lines().next().unwrap_or_default();
+        writeln!(told, "`{module}` does not: {why}.").unwrap();
+    }
+    told
+}
+
 /// `TIMEBASE_WRITE=1` writes the table again.
 #[test]
-fn the_table_of_the_modules_says_which_tables_are_empty() {
+fn the_table_of_the_modules_says_which_run_and_which_tables_are_empty() {
     let Some(library) = library() else { return };
     let mut all = BTreeSet::new();
     modules(&library, "", &mut all);
+    let mut failing = BTreeMap::new();
+    for trace in TRACES {
+        failing.extend(failures(&library, &all, trace));
+    }
+    eprintln!("{failing:#?}");
     let mut survey = Survey::new(&library);
     for module in &all {
         survey.include(module);
     }
-    let table = survey.table();
+    let table = format!("{}\n{}", told(&all, &failing), survey.table());
     let page = std::fs::read_to_string(PAGE).unwrap().replace("\r\n", "\n");
     let (before, rest) = page.split_once(HEAD).unwrap();
+    // The paragraph before the table is the test's.
+    let start = before.trim_end().rfind("\n\n").map_or(0, |end| end + 2);
     let end = rest.find("\n\n").map_or(rest.len(), |end| end + 1);
-    let page_now = format!("{before}{table}{}", &rest[end..]);
+    let page_now = format!("{}{table}{}", &before[..start], &rest[end..]);
     if std::env::var_os("TIMEBASE_WRITE").is_some() {
         std::fs::write(PAGE, page_now).unwrap();
         return;

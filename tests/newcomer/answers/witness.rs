@@ -155,7 +155,9 @@ const UNTOLD: [(&str, &str); 17] = [
         "no recorded trace has callstacks of track events; tests/producers.rs has one that does",
     ),
     (
-        "perfetto_sql perfetto_query perfetto_rows perfetto_notes experimental_memoize fib long_slice slices_of r both pattern str_split hash cat_stacks experimental_profile
+        "perfetto_sql perfetto_query perfetto_rows perfetto_notes create_function create_view_function import in_ms slices_from experimental_memoize fib long_slice
+         perfetto_table_info experimental_slice_layout experimental_annotated_callstack extract_metadata android_package_lookup last_non_null value_at_max_ts
+         acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees floor log log10 log2 mod pi pow power radians sin sinh tan tanh trunc slices_of r both pattern str_split hash cat_stacks experimental_profile
          trace_start trace_end trace_dur time_from_ns time_from_us time_from_ms
          time_from_s time_from_min time_from_hours time_from_days time_to_ns time_to_us
          time_to_ms time_to_s time_to_min time_to_hours time_to_days percentile

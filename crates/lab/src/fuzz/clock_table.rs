@@ -63,7 +63,7 @@ const QUERIES: [&str; 16] = [
     "SELECT from_abs_time_str('2026-11-21T16:21:30.5')",
     "SELECT packet_json(x'40d0085a024801'), packet_field(x'40d008', 'timestamp')",
     "SELECT * FROM ancestor_slice(1)",
-    "SELECT * FROM descendant_slice(0)",
+    "SELECT id FROM descendant_slice(0) UNION ALL SELECT id FROM experimental_slice_layout('0,1,2')",
     "SELECT * FROM following_flow(1)",
     "SELECT * FROM preceding_flow(1)",
     "SELECT * FROM directly_connected_flow(1), slice_is_ancestor(0, 1)",

@@ -182,6 +182,15 @@ impl<'t> Reader<'t> {
                 object.returns = returns.to_owned();
                 if kind == DeclaredKind::Function && returns.eq_ignore_ascii_case("TABLE") {
                     object.columns = self.list();
+                } else if kind == DeclaredKind::Function && self.is_next("(") {
+                    // JOINID(slice.id)
+                    object.returns.push('(');
+                    while let Some((text, _)) = self.next() {
+                        object.returns += text;
+                        if text == ")" {
+                            break;
+                        }
+                    }
                 }
             }
         }

@@ -63,6 +63,40 @@ pub enum Dropped {
     Macro,
 }
 
+/// A function whose call, as a statement, is one of the dialect's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calling {
+    CreateFunction,
+    CreateViewFunction,
+    Import,
+    Memoize,
+}
+
+impl Calling {
+    pub const ALL: [Calling; 4] =
+        [Calling::CreateFunction, Calling::CreateViewFunction, Calling::Import, Calling::Memoize];
+
+    /// The name of the function.
+    pub fn name(self) -> &'static str {
+        match self {
+            Calling::CreateFunction => "create_function",
+            Calling::CreateViewFunction => "create_view_function",
+            Calling::Import => "import",
+            Calling::Memoize => "experimental_memoize",
+        }
+    }
+
+    /// The names of its arguments, all of which are texts.
+    pub fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Calling::CreateFunction => &["prototype", "type", "sql"],
+            Calling::CreateViewFunction => &["prototype", "columns", "sql"],
+            Calling::Import => &["module"],
+            Calling::Memoize => &["function"],
+        }
+    }
+}
+
 /// The action of a statement.
 #[derive(Debug)]
 pub enum Action {
@@ -81,6 +115,10 @@ pub enum Action {
     Macro(Macro),
     Include(String),
     Drop(Dropped, String),
+    /// `SELECT create_function(…)` and its like: an old form of the dialect's statements.
+    Call(Calling, Sql),
+    /// `experimental_memoize`, of a function.
+    Memoize(String),
     /// A statement of SQLite's.
     Sqlite(Plain),
 }
@@ -131,6 +169,11 @@ pub fn read(source: &Arc<Source>, raw: Raw, macros: &dyn Macros) -> Result<State
         false => expand(all, macros)?,
     };
     Reader::of(&all).statement(source)
+}
+
+/// Whether a statement is one call of a function that stands for a statement of the dialect, and so has no rows.
+pub fn is_call(source: &Arc<Source>, raw: Raw) -> bool {
+    Reader::of(&pieces(source, raw.start, raw.end)).call().is_some()
 }
 
 /// A list of tokens, read from the front.
@@ -219,10 +262,47 @@ impl<'p> Reader<'p> {
             Action::Include(self.module()?)
         } else if self.words(&["DROP", "PERFETTO"]) {
             self.dropped()?
+        } else if let Some(call) = self.call() {
+            call
         } else {
             Action::Sqlite(self.plain())
         };
         Ok(Statement { place, is_replacing, action })
+    }
+
+    /// `SELECT create_function(…) [AS name]`, and nothing more.
+    fn call(&mut self) -> Option<Action> {
+        let before = self.at;
+        let found = self.found_call();
+        if found.is_none() {
+            self.at = before;
+        }
+        found
+    }
+
+    fn found_call(&mut self) -> Option<Action> {
+        if !self.word("SELECT") {
+            return None;
+        }
+        let called = Calling::ALL.into_iter().find(|calling| self.word(calling.name()))?;
+        if !self.sign("(") {
+            return None;
+        }
+        let start = self.at;
+        let mut depth = 1usize;
+        while depth > 0 {
+            let piece = self.next()?;
+            depth = match piece {
+                piece if piece.is_sign("(") => depth.saturating_add(1),
+                piece if piece.is_sign(")") => depth.saturating_sub(1),
+                _ => depth,
+            };
+        }
+        let arguments = self.pieces.get(start..self.at.saturating_sub(1))?;
+        if self.word("AS") {
+            self.name("a name").ok()?;
+        }
+        self.peek().is_none().then(|| Action::Call(called, Sql::of(arguments)))
     }
 
     fn created(&mut self) -> Result<Action> {

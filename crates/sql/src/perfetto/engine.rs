@@ -1,7 +1,10 @@
 //! Running statements: those of the dialect here, all others by SQLite.
 
+mod calls;
 mod functions;
 mod modules;
+
+pub use calls::text_of;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -84,7 +87,7 @@ impl<'c> Engine<'c> {
     /// Runs a statement of a user's script, if it is one of the dialect.
     pub fn step(&self, source: &Arc<Source>, raw: Raw) -> Result<Step> {
         self.prepare_tables(source, raw)?;
-        let statement = read(source, raw, self.shared.as_ref())?;
+        let statement = self.resolved(read(source, raw, self.shared.as_ref())?)?;
         let place = statement.place;
         match statement.action {
             Action::Sqlite(plain) => Ok(Step::Sql(self.user_form(plain)?)),
@@ -139,7 +142,8 @@ impl<'c> Engine<'c> {
             }
             Action::Include(module) => self.include(&module, place, depth),
             Action::Drop(kind, name) => self.drop(kind, &name, place),
-            Action::Sqlite(_) => Ok(()),
+            Action::Memoize(function) => self.memoize(&function),
+            Action::Sqlite(_) | Action::Call(..) => Ok(()),
         }
     }
 
@@ -185,6 +189,7 @@ impl<'c> Engine<'c> {
         made?;
         read.extend(self.unread_by(&select.text));
         let mut state = locked(&self.shared.state);
+        state.tables.insert(name.to_ascii_lowercase());
         match read.is_empty() {
             true => state.unread.remove(&name.to_ascii_lowercase()),
             false => state.unread.insert(name.to_ascii_lowercase(), read),
@@ -298,7 +303,11 @@ impl<'c> Engine<'c> {
                 false => missing("INDEX"),
             },
             Dropped::Table => match kind(self.conn, name)?.as_deref() {
-                Some("table") => self.drop_object("TABLE", name).map_err(busy),
+                Some("table") => {
+                    self.drop_object("TABLE", name).map_err(busy)?;
+                    locked(&self.shared.state).tables.remove(&name.to_ascii_lowercase());
+                    Ok(())
+                }
                 _ => missing("TABLE"),
             },
             Dropped::View => match kind(self.conn, name)?.as_deref() {

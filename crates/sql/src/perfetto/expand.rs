@@ -106,6 +106,14 @@ impl Sql {
         sql
     }
 
+    /// The same, after other words.
+    pub fn after(&self, words: &str) -> Sql {
+        let origins = self.origins.iter();
+        let moved =
+            origins.map(|(start, piece)| (start.saturating_add(words.len()), piece.clone()));
+        Sql { text: format!("{words}{}", self.text), origins: moved.collect() }
+    }
+
     fn push(&mut self, piece: &Piece) {
         let follows = self.origins.last().is_some_and(|(start, last)| {
             let length = self.text.len().saturating_sub(*start);
@@ -238,6 +246,9 @@ impl Expansion<'_> {
     fn replaced(&self, call: &Found<'_>) -> Result<Vec<Piece>> {
         let name = call.name.text();
         let Some(found) = self.macros.find(name) else {
+            if let Some(cast) = cast(call)? {
+                return Ok(cast);
+            }
             let message = format_args!(
                 "no such macro: {name}!; include the module that declares it, or declare it with CREATE PERFETTO MACRO"
             );
@@ -347,6 +358,25 @@ fn built_in(call: &Found<'_>) -> Result<Option<Vec<Piece>>> {
         _ => return Ok(None),
     };
     apply(call, joiner, is_prefix).map(Some)
+}
+
+/// The result of a macro of trace processor's prelude that needs no INCLUDE: `cast_int!(x)` is
+/// `CAST(x AS INT)`. `None` if the call is of another one.
+fn cast(call: &Found<'_>) -> Result<Option<Vec<Piece>>> {
+    let to = match call.name.text() {
+        "cast_int" => " AS INT)",
+        "cast_double" => " AS REAL)",
+        "cast_string" => " AS TEXT)",
+        _ => return Ok(None),
+    };
+    let [argument] = call.arguments.as_slice() else {
+        return Err(wrong_count(call, "1"));
+    };
+    let via = via(call);
+    let mut cast = made("CAST(", &via);
+    cast.extend_from_slice(argument);
+    cast.extend(made(to, &via));
+    Ok(Some(cast))
 }
 
 /// Tokens that no source has.

@@ -1,5 +1,5 @@
 //! The dialect in SQL: `perfetto_sql`, `perfetto_query`, `perfetto_rows`, `perfetto_result`,
-//! `perfetto_notes`, and `experimental_memoize`.
+//! `perfetto_notes`, and the older forms of its statements, such as `create_function`.
 //!
 //! All of them run any statement, so only a statement of the user may call them, and no view.
 
@@ -12,7 +12,8 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo, VTabConfig, dequote};
 use rusqlite::{Connection, Result, ffi};
 
-use super::engine::{Engine, Step};
+use super::dialect::Calling;
+use super::engine::{Engine, Step, text_of};
 use super::expand::Sql;
 use super::last::{self, Finished};
 use super::package::{Root, roots};
@@ -60,21 +61,21 @@ pub fn register(conn: &Connection) -> Result<()> {
             Ok((!notes.is_empty()).then(|| notes.join("\n")))
         })?;
     }
-    conn.create_scalar_function("experimental_memoize", 1, flags, |ctx| {
-        let name = text(ctx.get_raw(0), "experimental_memoize", 1, "function")?;
-        // SAFETY: the connection is open during the call, and stays in it.
-        let conn = unsafe { ctx.get_connection() }?;
-        let engine = Engine::of(&conn)?;
-        let key = (name.to_ascii_lowercase(), 1);
-        let function = locked(&engine.shared().state).functions.get(&key).cloned();
-        match function.is_some_and(|function| function.memoize()) {
-            true => Ok(None::<i64>),
-            false => Err(Error::new(format_args!(
-                "experimental_memoize(): {name} must be a function with one argument, an integer, made with CREATE PERFETTO FUNCTION"
-            ))
-            .into()),
-        }
-    })?;
+    for called in Calling::ALL {
+        let names = called.arguments();
+        let count = c_int::try_from(names.len()).unwrap_or_default();
+        conn.create_scalar_function(called.name(), count, flags, move |ctx| {
+            let values = names.iter().enumerate();
+            let values = values.map(|(at, name)| text_of(called, at, name, ctx.get_raw(at)));
+            let values = values.collect::<crate::Result<Vec<String>>>()?;
+            // SAFETY: the connection is open during the call, and stays in it.
+            let conn = unsafe { ctx.get_connection() }?;
+            let engine = Engine::of(&conn)?;
+            add_packages(&engine, None)?;
+            engine.call(called, &values)?;
+            Ok(None::<i64>)
+        })?;
+    }
     module::register_function::<Rows>(conn, "perfetto_rows", None)?;
     module::register_table::<Outcome>(conn, "perfetto_result", Some(Results::default()))
 }
@@ -97,7 +98,7 @@ fn text(value: ValueRef<'_>, function: &str, place: u8, name: &str) -> Result<St
 }
 
 /// Adds the packages of a call. A connection without any has those of the environment.
-fn add_packages(engine: &Engine<'_>, given: Option<&str>) -> crate::Result<()> {
+pub fn add_packages(engine: &Engine<'_>, given: Option<&str>) -> crate::Result<()> {
     let list: Vec<Root> = match given {
         Some(given) => roots(given)?,
         None if engine.shared().roots().is_empty() => match std::env::var(VARIABLE) {

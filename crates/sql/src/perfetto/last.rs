@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
+use super::dialect::is_call;
 use super::engine::{Engine, Step};
 use super::expand::Sql;
 use super::prepared::Bound;
@@ -32,7 +33,7 @@ pub struct Finished {
 pub fn run(engine: &Engine<'_>, conn: &Connection, script: &str) -> Result<Finished> {
     let source = Source::new(None, script);
     let raws: Vec<Raw> = Statements::of(script).collect();
-    let later_query = raws.iter().rposition(|raw| raw.is_query);
+    let later_query = raws.iter().rposition(|raw| raw.is_query && !is_call(&source, *raw));
     let mut finished = Finished { statements: raws.len(), last: None };
     for (index, raw) in raws.iter().enumerate() {
         let Step::Sql(sql) = engine.step(&source, *raw)? else {

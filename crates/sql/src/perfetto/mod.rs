@@ -25,8 +25,9 @@
 //! | what a statement of the dialect says | `dialect.rs`, `types.rs` |
 //! | what it does | `engine.rs` |
 //! | which types and indexes a table has, and where its rows wait | `table.rs`, `waiting.rs` |
+//! | how trace processor would store a table | `table_info.rs`, `stored.txt` |
 //! | how functions run, and keep their statements | `scalar.rs`, `tabular.rs`, `pool.rs`, `prepared.rs` |
-//! | where a module is, and what it declares | `package.rs`, `declared.rs` |
+//! | where a module is, and what it declares | `package.rs`, `declared.rs`, `stdlib_objects.rs` |
 //! | what is there before the first module, and what modules must not do | `prelude.rs`, `prelude.sql`, `unread.txt`, `unread.rs` |
 //! | what a connection keeps | `state.rs` |
 //! | what a script returns | `last.rs` |
@@ -61,7 +62,9 @@ mod scalar;
 mod script;
 mod source;
 mod state;
+mod stdlib_objects;
 mod table;
+mod table_info;
 mod tabular;
 mod types;
 mod unread;
@@ -97,6 +100,8 @@ pub use script::may_be_dialect;
 pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     intrinsics::register(conn)?;
     Shared::register(conn)?;
+    table_info::register(conn)?;
+    stdlib_objects::register(conn)?;
     face::register(conn)
 }
 

@@ -28,6 +28,8 @@ pub struct Pools {
     /// Whether statements can be kept now.
     is_open: AtomicBool,
     depth: AtomicUsize,
+    /// The number of results so far that were handed out as NULL because they were not known yet.
+    provisional: AtomicUsize,
     pools: Mutex<Vec<Weak<Pool>>>,
 }
 
@@ -68,6 +70,16 @@ impl Pools {
         }
         pools.push(Arc::downgrade(&pool));
         pool
+    }
+
+    /// Says that a function hands out a result that it does not know yet.
+    pub fn hand_out_provisional(&self) {
+        self.provisional.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The number of such results: if it stays the same, what was computed meanwhile is right.
+    pub fn provisional(&self) -> usize {
+        self.provisional.load(Ordering::Relaxed)
     }
 
     /// One call deeper, until the result is dropped.

@@ -38,7 +38,10 @@ const FUNCTIONS: [(&str, &str, &str); 5] = [
 
 /// Functions of timebase that a prelude or a module declares, too. SQLite replaces none while a statement runs;
 /// then they stay.
-pub const OURS: [&str; 18] = [
+pub const OURS: [&str; 21] = [
+    "extract_metadata",
+    "extract_metadata_for_machine",
+    "extract_metadata_for_trace",
     "slice_is_ancestor",
     "trace_start",
     "trace_end",
@@ -60,7 +63,8 @@ pub const OURS: [&str; 18] = [
 ];
 
 /// Functions of timebase and SQLite that a prelude declares by delegation, and that do the same.
-pub const SAME: [&str; 14] = [
+pub const SAME: [&str; 15] = [
+    "android_package_lookup",
     "abs_time_str",
     "to_monotonic",
     "to_realtime",
@@ -202,7 +206,9 @@ const STATEMENTS: [&str; 11] = [
 ];
 
 /// Functions and tables that read or write files, or load code, in any client of SQLite.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
+    "create_function",
+    "create_view_function",
     "load_extension",
     "readfile",
     "writefile",

@@ -1,6 +1,6 @@
 //! The division of a text into statements (PQ1), in one pass over its tokens.
 
-use crate::token::{Token, Tokens};
+use crate::token::{Token, Tokens, is_name_byte};
 
 /// A statement of a script, without the semicolon and the blanks around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,12 +124,22 @@ pub fn may_be_dialect(text: &str) -> bool {
         };
         match byte {
             b'!' => rest.get(1) != Some(&b'='),
+            b'c' | b'C' => begins(b"create_") || (begins(b"create") && is_word(bytes, at, 6)),
+            b'e' | b'E' => begins(b"experimental_memoize"),
+            b'i' | b'I' => begins(b"import") && is_word(bytes, at, 6),
             b'p' | b'P' => begins(b"perfetto"),
             b's' | b'S' => begins(b"span_"),
             b'_' => begins(b"_auto_id"),
             _ => false,
         }
     })
+}
+
+/// Whether a word of some length begins at a place, and is not a part of a longer name.
+fn is_word(bytes: &[u8], at: usize, length: usize) -> bool {
+    let is_name =
+        |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| is_name_byte(*byte));
+    !is_name(at.checked_sub(1)) && !is_name(at.checked_add(length))
 }
 
 #[cfg(test)]
@@ -175,7 +185,14 @@ mod tests {
             assert_eq!(found.is_dialect, expected, "{text}");
             assert!(may_be_dialect(text) || !expected || text.starts_with("CREATE TABLE"));
         }
-        assert!(!may_be_dialect("SELECT a != b FROM process, sched"));
+        assert!(!may_be_dialect(
+            "SELECT a != b, c.id, created FROM process AS c, sched, irq, import_log"
+        ));
+        for text in ["CREATE TABLE t(a)", "SELECT Create_Function('f()', 'INT', 'SELECT 1')"] {
+            assert!(may_be_dialect(text), "{text}");
+        }
+        assert!(may_be_dialect("SELECT import('a.b')"));
+        assert!(may_be_dialect("SELECT EXPERIMENTAL_MEMOIZE('f')"));
         assert!(may_be_dialect("CREATE VIRTUAL TABLE x USING Span_Join(a, b)"));
     }
 

@@ -50,6 +50,8 @@ pub struct State {
     pub macros: HashMap<String, Arc<Macro>>,
     pub functions: HashMap<FunctionKey, Arc<Scalar>>,
     pub modules: HashMap<String, Progress>,
+    /// The names, in small letters, under which `CREATE PERFETTO TABLE` made tables.
+    pub tables: BTreeSet<String>,
     /// The number of preludes that have run.
     pub preludes: usize,
     /// The tables that were made from tables without rows, by their name in small letters.

@@ -19,7 +19,7 @@ use super::dialect::Column;
 use super::held::Held;
 use super::pool::{Pool, Pools, Taken, locked};
 use super::prepared::Rows;
-use super::types::told;
+use super::types::{Type, told};
 use crate::Error;
 use crate::module::{self, Connecting, VirtualTable};
 use crate::query::quoted;
@@ -165,7 +165,7 @@ impl VirtualTable for Table {
             cursor.arguments.push(Held::of(value));
             let argument = definition.arguments.get(index);
             let code = code(value);
-            if let Some(argument) = argument.filter(|argument| !argument.declared.takes(code)) {
+            if let Some(argument) = argument.filter(|argument| !takes(argument.declared, code)) {
                 return Err(Error::new(format_args!(
                     "{}(): argument {} ({}) must be {}, not {}",
                     definition.name,
@@ -204,6 +204,13 @@ impl VirtualTable for Table {
         };
         ctx.set_result(ToSqlOutput::Borrowed(value))
     }
+}
+
+/// Whether an argument takes a value with a type code. Trace processor does not check the arguments of a function
+/// with rows, and callers give it whole numbers for real ones.
+fn takes(declared: Type, code: c_int) -> bool {
+    let is_number = |code: c_int| matches!(code, ffi::SQLITE_INTEGER | ffi::SQLITE_FLOAT);
+    declared.takes(code) || (declared.takes_numbers() && is_number(code))
 }
 
 fn code(value: ValueRef<'_>) -> c_int {

@@ -59,6 +59,11 @@ impl Type {
         }
     }
 
+    /// Whether its values are numbers.
+    pub fn takes_numbers(self) -> bool {
+        matches!(self, Type::Long | Type::Bool | Type::Id | Type::Double)
+    }
+
     /// Whether an argument of this type takes a value with a type code of SQLite. NULL always
     /// passes. Trace processor takes no integer for a `DOUBLE`.
     pub fn takes(self, code: i32) -> bool {

@@ -44,6 +44,7 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     let known = known(conn)?;
     let has = |name: &str| known.contains(name);
     add(&mut &*conn, has)?;
+    intrinsics::add_mathematics(&mut &*conn, has)?;
     intrinsics::register_aggregates(conn, has)
 }
 

@@ -97,12 +97,13 @@ impl Engine<'_> {
             (self.has_function(to, key.1)?, self.has_function(name, key.1)?);
         if !has_target {
             // SQLite or timebase has what trace processor calls so.
-            if has_name && to.eq_ignore_ascii_case(&format!("__intrinsic_{name}")) {
+            let is_intrinsic = to.trim_start_matches('_').starts_with("intrinsic_");
+            if has_name && is_intrinsic && !self.shared.has_slot(&key) {
                 return Ok(());
             }
             // A function of trace processor's that nothing has yet: what calls it fails, and the
             // rest of the module does not.
-            if to.trim_start_matches('_').starts_with("intrinsic_") {
+            if is_intrinsic {
                 return self
                     .shared
                     .define(self.conn, &key, name, None)
@@ -111,20 +112,10 @@ impl Engine<'_> {
             let message = format!("{name}(): no such function: {to}");
             return Err(at(head.place, message));
         }
-        if is_variadic {
-            let message = format!(
-                "{name}(): a function with any number of arguments (...) cannot delegate here"
-            );
-            return Err(at(head.place, message));
-        }
-        let names: Vec<String> =
-            arguments.iter().map(|argument| format!("${}", argument.name)).collect();
-        let text = format!("SELECT {}({})", quoted(to), names.join(", "));
-        let source = Source::new(Some(format!("{name}()")), &text);
-        let sql = Sql::of(&pieces(&source, 0, text.len()));
-        let body = self.body(&sql)?;
-        let scalar = Scalar::new(name, arguments.clone(), &sql, &self.shared.pools, &body);
-        drop(body);
+        let scalar = match is_variadic {
+            true => Scalar::passing_on(name, to, &self.shared.pools),
+            false => self.passing_on(&head, to)?,
+        };
         let defined = self.shared.define(self.conn, &key, name, Some(Arc::new(scalar.unchecked())));
         match defined {
             // A function of SQLite's cannot be replaced while a statement runs.
@@ -142,8 +133,21 @@ impl Engine<'_> {
         }
     }
 
+    /// The function of a declaration with a fixed number of arguments, which calls another one.
+    fn passing_on(&self, head: &Head<'_>, to: &str) -> Result<Scalar> {
+        let Head { name, arguments, .. } = head;
+        let names: Vec<String> =
+            arguments.iter().map(|argument| format!("${}", argument.name)).collect();
+        let text = format!("SELECT {}({})", quoted(to), names.join(", "));
+        let source = Source::new(Some(format!("{name}()")), &text);
+        let sql = Sql::of(&pieces(&source, 0, text.len()));
+        let body = self.body(&sql)?;
+        Ok(Scalar::new(name, arguments.clone(), &sql, &self.shared.pools, &body))
+    }
+
+    /// Whether there is a function with a number of arguments; −1 is any of them.
     fn has_function(&self, name: &str, count: i32) -> Result<bool> {
-        let sql = "SELECT 1 FROM pragma_function_list WHERE name = ?1 COLLATE NOCASE AND (narg = ?2 OR narg < 0)";
+        let sql = "SELECT 1 FROM pragma_function_list WHERE name = ?1 COLLATE NOCASE AND (narg = ?2 OR narg < 0 OR ?2 < 0)";
         let mut statement = self.conn.prepare(sql)?;
         Ok(statement.exists((name, count))?)
     }

@@ -159,6 +159,10 @@ impl Engine<'_> {
         for raw in Statements::of(&source.text) {
             self.prepare_tables(source, raw)?;
             let statement = read(source, raw, self.shared.as_ref())?;
+            if let Action::Call(_, arguments) = &statement.action {
+                prelude::check_module_statement(arguments, &statement.place)?;
+            }
+            let statement = self.resolved(statement)?;
             let place = statement.place;
             match statement.action {
                 Action::Sqlite(plain) => {

@@ -41,8 +41,12 @@
 //! | who was to blame for a wait | `critical_path.rs` |
 //! | trees with values | `trees.rs` |
 //! | texts, regular expressions, numbers, names of symbols | `text.rs`, `patterns.rs`, `numbers.rs`, `symbols.rs` |
-//! | percentiles | `percentile.rs` |
-//! | values and callers from the tables of a trace | `tables.rs`, `callsites.rs` |
+//! | percentiles, and last values | `percentile.rs`, `last.rs` |
+//! | values, packages and callers from the tables of a trace | `tables.rs`, `packages.rs`, `callsites.rs` |
+//! | a set of arguments as JSON | `arg_json.rs` |
+//! | how slices are drawn without overlaps | `slice_layout.rs` |
+//! | how frames of Android's runtime ran | `annotated.rs` |
+//! | compressed texts and blobs | `compress.rs` |
 //! | how stacks become a profile | `profile.rs`, `wire.rs` |
 //! | which spans a span join joins, and how | `span_join/` |
 //!
@@ -63,18 +67,23 @@
 //! with the id 4,000,000,000 takes 100 GB. Here ids are mapped to indexes first.
 
 mod again;
+mod annotated;
+mod arg_json;
 mod arrays;
 mod bounded;
 mod call;
 mod callsites;
+mod compress;
 mod counters;
 mod created;
 mod critical_path;
 mod dominators;
 mod graph;
 mod intervals;
+mod last;
 mod limits;
 mod numbers;
+mod packages;
 mod partition;
 mod patterns;
 mod percentile;
@@ -82,6 +91,7 @@ mod pointer;
 mod profile;
 mod rows;
 mod scan;
+mod slice_layout;
 mod span_join;
 pub(crate) mod symbols;
 mod table;
@@ -102,6 +112,8 @@ use rusqlite::Connection;
 
 use crate::{Functions, Result};
 
+pub(super) use limits::BYTES;
+
 /// Adds the functions that Perfetto's library declares under other names than `__intrinsic_…` (SF): of
 /// texts, patterns, numbers and symbols. `has` tells which functions SQLite has itself.
 pub(crate) fn add(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result<()> {
@@ -109,6 +121,11 @@ pub(crate) fn add(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result
     patterns::add(to)?;
     numbers::add(to, has)?;
     symbols::add(to)
+}
+
+/// Adds the mathematical functions that are SQLite's in some builds; `has` tells.
+pub(crate) fn add_mathematics(to: &mut impl Functions, has: impl Fn(&str) -> bool) -> Result<()> {
+    numbers::add_mathematics(to, has)
 }
 
 /// Registers aggregates that are functions of SQLite in some builds; `has` tells.
@@ -144,6 +161,12 @@ pub(super) fn register(conn: &Connection) -> rusqlite::Result<()> {
     symbols::register(conn)?;
     tables::register(conn)?;
     callsites::register(conn)?;
+    annotated::register(conn)?;
+    packages::register(conn)?;
+    arg_json::register(conn)?;
+    slice_layout::register(conn)?;
+    compress::register(conn)?;
+    last::register(conn)?;
     profile::register(conn)?;
     span_join::register(conn)
 }

@@ -2,12 +2,13 @@
 //!
 //! | function | result |
 //! |---|---|
-//! | `extract_metadata_for_trace(trace_id, name)` | the value with this name of a trace in `metadata`; NULL if there is none |
+//! | `extract_metadata(name)` | the value of the first row with this name in `metadata`; NULL if there is none |
+//! | `extract_metadata_for_trace(trace_id, name)` | the same for a trace |
 //! | `extract_metadata_for_machine(machine_id, name)` | the same for a machine |
 //! | `__intrinsic_perf_counter_for_sample(sample_id, name)` | the value of the counter with this name in a sample of perf; NULL if there is none |
 //!
 //! They read the tables by their names alone, so that those of the prelude come before those of the
-//! database.
+//! database. A value is `str_value`, or else `int_value`.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -24,6 +25,8 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     let of_machine = Lookup::new(
         "SELECT coalesce(str_value, int_value) FROM metadata WHERE machine_id = ?1 AND name = ?2",
     );
+    let of_all = Lookup::new("SELECT coalesce(str_value, int_value) FROM metadata WHERE name = ?1");
+    to.add("extract_metadata", 1, Metadata(of_all))?;
     let of_sample = Lookup::new(
         "SELECT counter.value FROM __intrinsic_profiler_sample AS sample
          JOIN __intrinsic_profiler_counter_set AS member USING (counter_set_id)
@@ -40,6 +43,19 @@ pub fn register(conn: &Connection) -> rusqlite::Result<()> {
     let name = "__intrinsic_perf_counter_for_sample";
     to.add(name, 2, LookupByName(name, of_sample))?;
     Ok(())
+}
+
+/// `extract_metadata(name)`; NULL of NULL.
+struct Metadata(Lookup);
+
+impl Function for Metadata {
+    fn call<C: Call>(&self, call: &C) -> Result<Answer> {
+        const NAME: &str = "extract_metadata";
+        match Arguments::new(NAME, call).text(0, "name")? {
+            Some(name) => self.0.value(NAME, call, &[ValueRef::Text(name.as_bytes())]),
+            None => Ok(Answer::Null),
+        }
+    }
 }
 
 /// A lookup by an id and a name; NULL if one of them is.
@@ -65,7 +81,7 @@ mod tests {
     use super::super::testing::{connection, error, rows};
 
     #[test]
-    fn pq9_metadata_of_a_trace_and_of_a_machine() {
+    fn pq15_metadata_of_a_trace_and_of_a_machine() {
         let conn = connection();
         assert!(
             error(&conn, "SELECT extract_metadata_for_trace(0, 'a')")
@@ -80,6 +96,14 @@ mod tests {
             "SELECT extract_metadata_for_trace(0, 'size'), extract_metadata_for_trace(1, 'size'),
             extract_metadata_for_machine(3, 'type'), extract_metadata_for_machine(NULL, 'type')";
         assert_eq!(rows(&conn, sql), ["7 NULL proto NULL"]);
+        let sql =
+            "SELECT extract_metadata('size'), extract_metadata('type'), extract_metadata('none'),
+            extract_metadata(NULL)";
+        assert_eq!(rows(&conn, sql), ["7 proto NULL NULL"]);
+        assert_eq!(
+            error(&conn, "SELECT extract_metadata(5)"),
+            "extract_metadata(): argument 1 (name) must be a text, not 5"
+        );
     }
 
     #[test]

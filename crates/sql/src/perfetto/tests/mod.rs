@@ -1,5 +1,6 @@
 //! The dialect on a connection.
 
+mod calls;
 mod functions;
 mod modules;
 mod objects;
@@ -15,14 +16,14 @@ use tempfile::TempDir;
 use super::{Packages, register, run};
 
 /// A connection with the dialect and an empty database.
-fn connect() -> Connection {
+pub fn connect() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     register(&conn).unwrap();
     conn
 }
 
 /// A folder with modules: names and texts.
-fn folder(modules: &[(&str, &str)]) -> (TempDir, Packages) {
+pub fn folder(modules: &[(&str, &str)]) -> (TempDir, Packages) {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), modules);
     let mut packages = Packages::default();
@@ -39,7 +40,7 @@ fn write(folder: &Path, modules: &[(&str, &str)]) {
 }
 
 /// The rows of a script's last statement: values separated by blanks, rows by line breaks.
-fn try_rows(conn: &Connection, script: &str, packages: &Packages) -> Result<String, String> {
+pub fn try_rows(conn: &Connection, script: &str, packages: &Packages) -> Result<String, String> {
     let told = |error: &dyn std::fmt::Display| error.to_string();
     let statement = run(conn, script, packages).map_err(|error| told(&error))?;
     let Some(mut statement) = statement else {
@@ -61,10 +62,10 @@ fn try_rows(conn: &Connection, script: &str, packages: &Packages) -> Result<Stri
     Ok(lines.join("\n"))
 }
 
-fn rows(conn: &Connection, script: &str) -> String {
+pub fn rows(conn: &Connection, script: &str) -> String {
     try_rows(conn, script, &Packages::default()).unwrap()
 }
 
-fn refusal(conn: &Connection, script: &str) -> String {
+pub fn refusal(conn: &Connection, script: &str) -> String {
     try_rows(conn, script, &Packages::default()).unwrap_err()
 }
