@@ -7,6 +7,7 @@
 //! | `finish.sql` | the views, which it creates last |
 //! | `findings.sql`, `findings/` | the checks of `timebase doctor`: one file for each, and their shared part |
 //! | `perfetto.descriptor` | all messages of a trace, made by `make_descriptor.py` |
+//! | `proto/newer.proto` | what `make_descriptor.py` adds to the messages of older sources |
 //! | `proto/trace.proto` | the few messages that are needed to place packets in time |
 //!
 //! ```

@@ -56,6 +56,7 @@ packet_types! {
     VULKAN_MEMORY_EVENT
     GPU_LOG
     VULKAN_API_EVENT
+    FRAME_TIMELINE_EVENT
     PERF_SAMPLE
     CPU_INFO
     SMAPS_PACKET
@@ -86,9 +87,6 @@ packet_types! {
 }
 
 impl PacketType {
-    /// `frame_timeline_event`, an extension
-    pub const FRAME_TIMELINE_EVENT: PacketType = PacketType(76);
-
     /// Perfetto's name of the payload field; `None` for a field that is newer than our schema.
     ///
     /// ```
