@@ -9,9 +9,11 @@ mod json;
 mod kernel_buffers;
 mod namespaces;
 mod parts;
+mod process_events;
 mod profiles;
 pub(crate) mod records;
 mod skipped_names;
+mod statements;
 mod translations;
 pub(crate) mod v8;
 
@@ -33,9 +35,13 @@ pub(crate) use self::json::{JsonId, JsonThread, JsonThreads, fault as json_fault
 pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers, WaitingEnd};
 pub(crate) use self::namespaces::Namespaces;
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
+pub(crate) use self::process_events::{BINDER_DIED, PROCESS_START, is_process_event};
 pub(crate) use self::profiles::{ProfileWriter, Profiles, StreamedSample, V8Sample};
 pub(crate) use self::records::{Records, uuid};
 pub(crate) use self::skipped_names::SkippedNames;
+pub(crate) use self::statements::{
+    Says, Stated, StatedBy, counters as stated_counters, statement,
+};
 pub(crate) use self::translations::{Hashes, Translated, TranslationRoom, Translations};
 pub(crate) use self::v8::{V8Node, V8Session, V8Sessions};
 use crate::place::TraceTime;

@@ -29,7 +29,7 @@ pub enum Subject {
     Slices,
     /// `counter`: values over time.
     Counters,
-    /// `stack_sample`: samples of callstacks, heap profiles, and memory mappings.
+    /// `stack_sample`: samples of callstacks, heap profiles, dumps of Java heaps, and memory mappings.
     Profiles,
 }
 
@@ -79,7 +79,7 @@ impl Subject {
 
     /// The subject of a table or view.
     fn of(name: &str) -> Subject {
-        if matches!(name, "heap_profile_allocation" | "profiler_smaps") {
+        if matches!(name, "heap_profile_allocation" | "profiler_smaps" | "heap_graph") {
             return Subject::Profiles;
         }
         if name == "state" {

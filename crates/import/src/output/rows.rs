@@ -73,6 +73,16 @@ impl<'a> Rows<'a> {
         self.make_room();
     }
 
+    /// Adds a row of values in the order of the columns.
+    pub fn push_cells(&mut self, table: &'static Table, cells: &[Cell]) {
+        debug_assert_eq!(table.columns.len(), cells.len());
+        self.counts[table.number] += 1;
+        if self.wanted.has(table) {
+            self.batch.push(table, cells);
+        }
+        self.make_room();
+    }
+
     /// Adds a packet, with its bytes if they are kept.
     #[inline]
     pub fn packet(&mut self, mut row: PacketRow, data: Option<&[u8]>) {

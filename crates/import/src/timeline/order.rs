@@ -5,6 +5,7 @@ use std::io;
 use timebase_store::sort::{Scratch, Sorter};
 
 use super::event::Event;
+use super::streams::{self, Streams};
 use crate::limits::Watch;
 use crate::place::{PartKeys, TraceTime};
 
@@ -52,7 +53,8 @@ impl Timeline {
     pub fn push_at(&mut self, TraceTime(ts): TraceTime, place: u64, event: &[u8]) {
         let is_kept = ts >= 0 || Event::may_be_negative(event);
         if is_kept && self.failure.is_none() {
-            self.failure = self.events.push((ts, place), event).err();
+            let key = streams::key(Event::stream(event), place);
+            self.failure = self.events.push((ts, key), event).err();
         }
     }
 
@@ -74,13 +76,16 @@ impl Timeline {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        self.events.finish(|&(ts, _), record| {
+        let mut streams = Streams::default();
+        let mut give = |ts, record: &[u8]| match Event::read(record, parts) {
+            Ok(ref event) => each(TraceTime(ts), event),
+            Err(error) => Err(error),
+        };
+        self.events.finish(|&key, record| {
             watch.after(record.len())?;
-            match Event::read(record, parts) {
-                Ok(ref event) => each(TraceTime(ts), event),
-                Err(error) => Err(error),
-            }
-        })
+            streams.next(key, record, &mut give)
+        })?;
+        streams.flush(&mut give)
     }
 }
 

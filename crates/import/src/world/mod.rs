@@ -30,6 +30,7 @@
 //! | how sets of arguments are kept (rules A2, A3, H6) | `args.rs` |
 //! | values of counters (rules M1, M4) | `values.rs`, with those of threads' processes (`thread_counters.rs`) |
 //! | how far the times of events are from each other (rule FE6) | `groups.rs` |
+//! | which dumps of Java heaps there are (rule HG10) | `java_heaps.rs` |
 //! | machines and CPUs (rules H1 to H3) | `machines.rs` |
 //! | GPUs (rule H4) | `gpus.rs` |
 
@@ -37,6 +38,7 @@ mod args;
 mod flows;
 mod gpus;
 mod groups;
+mod java_heaps;
 mod json_threads;
 mod lanes;
 mod machines;
@@ -67,6 +69,7 @@ pub(crate) use args::ArgSets;
 pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use groups::{Groups, TimeOf};
+pub(crate) use java_heaps::JavaHeaps;
 use json_threads::JsonOwners;
 pub(crate) use lanes::{Begins, Lanes, SetId};
 pub(crate) use machines::{CPUS, Cpus, rows as machine_rows, ucpu};
@@ -114,6 +117,7 @@ pub(crate) struct World {
     pub counts: Counts,
     pub flows: Flows,
     values: Values,
+    pub java_heaps: JavaHeaps,
     /// The reason why slices and states that begin with the current event may be wrong (rule FE9).
     pub doubt: Option<Doubt>,
     /// The times of all slices, values and runs.
@@ -154,6 +158,7 @@ impl World {
             counts: Counts::default(),
             flows: Flows::new(scratch),
             values: Values::new(scratch),
+            java_heaps: JavaHeaps::default(),
             doubt: None,
             groups: Groups::new(rows),
             part: PartKey::default(),
@@ -219,6 +224,7 @@ impl World {
             mut faults,
             counts,
             flows,
+            java_heaps,
             ..
         } = self;
         groups.end(rows);
@@ -229,6 +235,7 @@ impl World {
         tracks.end(keys, &mut cpus, &gpus, &mut definitions.names, &mut set, rows);
         cpus.end(&definitions.machines, &mut definitions.names, &mut set, rows);
         gpus.end(rows);
+        java_heaps.end(rows);
         threads.end(&definitions.names, &mut set, rows);
         let wanted = tables::ALL.iter().filter(|table| rows.wants(table));
         let known: Vec<_> =

@@ -14,10 +14,12 @@
 //! | callstacks of track events | `track_event_stacks.rs` |
 //! | heap profiles, the stacks inside them, and their counters | `heap.rs`, `heap_stacks.rs`, `heap_stats.rs` |
 //! | smaps | `smaps.rs` |
+//! | processes of Android's runtime that ran out of memory | `art.rs` |
 //!
 //! The state of a sequence's interval is dropped after the interval's last event, so that it does not grow
 //! with the trace.
 
+mod art;
 mod callstacks;
 mod counters;
 mod faults;
@@ -44,6 +46,7 @@ use timebase_schema::fields::interned_data as interned;
 use timebase_trace::wire::packet::PacketType;
 use timebase_trace::{Interval, Kept};
 
+use self::art::Runtime;
 use self::callstacks::Callstacks;
 use self::heap::{Dumps, Profiled};
 use self::packet::Packet;
@@ -98,6 +101,7 @@ pub(super) struct Profiles {
     profiled: Profiled,
     track_event_stacks: TrackEventStacks,
     v8: V8Profiles,
+    runtime: Runtime,
 }
 
 impl Profiles {
@@ -141,6 +145,7 @@ impl Profiles {
             }
             PacketType::MODULE_SYMBOLS => symbols::symbolize(packet, callstacks, at),
             PacketType::SMAPS_PACKET => smaps::packet(packet, at),
+            PacketType::ART_PROCESS_METADATA => self.runtime.packet(packet, callstacks, at),
             _ => {}
         }
         self.has_come(event.interval, at);
