@@ -815,7 +815,7 @@ CREATE TABLE package_list (
   version_code           INTEGER NOT NULL   -- 0 for a package that only a process named
 );
 
--- What Android does for games, in each of their modes.
+-- Games, and Android's interventions in each of their modes.
 -- Events: part of thread
 CREATE TABLE android_game_intervention_list (
   id                      INTEGER PRIMARY KEY,
@@ -903,7 +903,7 @@ CREATE TABLE heap_graph_thread_callsite (
   callsite_id   INTEGER            -- in stack_profile_callsite; NULL if no frame has a name
 );
 
--- What a process asked for when it ran out of memory.
+-- Processes that ran out of memory.
 -- Events: part of heap_graph
 CREATE TABLE heap_graph_java_oome_details (
   id                    INTEGER PRIMARY KEY,
@@ -942,7 +942,7 @@ CREATE TABLE android_track_event_process (
   process_start_delay_ms    INTEGER
 );
 
--- What the configuration of a recording does to its data, and how to do better.
+-- Settings of the recording that cost data or time.
 CREATE TABLE trace_diagnostics (
   id          INTEGER PRIMARY KEY,
   key         TEXT NOT NULL,

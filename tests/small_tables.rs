@@ -50,7 +50,8 @@ fn rt12_to_rt16_known_rows() {
     known_rows("an_", 3);
 }
 
-const COUNTS: &str = "SELECT name, value FROM stats WHERE value > 0 AND severity = 'error' ORDER BY name";
+const COUNTS: &str =
+    "SELECT name, value FROM stats WHERE value > 0 AND severity = 'error' ORDER BY name";
 
 #[test]
 fn rt1_to_rt4_lists_hold_for_the_whole_trace() {
@@ -61,13 +62,21 @@ fn rt1_to_rt4_lists_hold_for_the_whole_trace() {
     let user = |kind: &str, uid| new().text(1, kind).number(2, uid);
     let interrupt = |id, name: &str| new().number(1, id).text(2, name);
     let trace = imported(&[
-        packet(10, PACKAGES, new().message(1, package("a", 10_001)).message(1, package("b", 10_002))),
+        packet(
+            10,
+            PACKAGES,
+            new().message(1, package("a", 10_001)).message(1, package("b", 10_002)),
+        ),
         packet(9, PACKAGES, new().message(1, package("a", 10_003)).number(2, 1).number(3, 1)),
         packet(8, PACKAGES, new().number(2, 0)),
         packet(10, GAMES, new().message(1, games).number(2, 1)),
         packet(10, USERS, new().message(1, user("full.SYSTEM", 0)).message(1, user("x", 10))),
         packet(10, USERS, new().message(1, user("full.SECONDARY", 10)).number(2, -1_i64 as u64)),
-        packet(10, INTERRUPTS, new().message(1, interrupt(1, "gic")).message(1, new().number(1, 2))),
+        packet(
+            10,
+            INTERRUPTS,
+            new().message(1, interrupt(1, "gic")).message(1, new().number(1, 2)),
+        ),
         packet(10, INTERRUPTS, new().message(1, interrupt(1, "timer"))),
     ]);
     gives(&trace, "SELECT * FROM package_list", &["0 a 10001 0 0 7", "1 b 10002 0 0 7"]);
@@ -85,7 +94,11 @@ fn rt1_to_rt4_lists_hold_for_the_whole_trace() {
     gives(
         &trace,
         COUNTS,
-        &["game_intervention_has_parse_errors 1", "packages_list_has_read_errors 1", "user_list_errors 1"],
+        &[
+            "game_intervention_has_parse_errors 1",
+            "packages_list_has_read_errors 1",
+            "user_list_errors 1",
+        ],
     );
 }
 
@@ -102,7 +115,10 @@ fn rt5_lines_of_the_journal_are_logs() {
     gives(
         &trace,
         sql,
-        &["10 11 3 systemd_journald hello uid=1000,comm=sh,transport=stdout", "20 - 3 systemd_journald hello -"],
+        &[
+            "10 11 3 systemd_journald hello uid=1000,comm=sh,transport=stdout",
+            "20 - 3 systemd_journald hello -",
+        ],
     );
     gives(&trace, "SELECT count(*) FROM android_logs", &["0"]);
     let totals = "SELECT name, value FROM stats WHERE name GLOB 'systemd_journal_*' ORDER BY name";
@@ -140,7 +156,8 @@ fn rt6_rt8_other_recordings_are_states() {
 
 #[test]
 fn rt7_rt8_a_list_of_flags_with_an_error_makes_no_row() {
-    let flag = new().text(2, "f").text(3, "pkg").number(7, 2).number(8, 3).number(9, 1).number(10, 9);
+    let flag =
+        new().text(2, "f").text(3, "pkg").number(7, 2).number(8, 3).number(9, 1).number(10, 9);
     let trace = imported(&[
         packet(10, FLAGS, new().message(1, flag.clone())),
         packet(20, FLAGS, new().message(1, flag).text(2, "broken")),
@@ -178,7 +195,11 @@ fn rt9_a_process_out_of_memory_has_a_callstack() {
     let frames = "SELECT c.depth, f.name, y.line_number, m.name FROM stack_profile_callsite AS c
         JOIN stack_profile_frame AS f ON f.id = c.frame_id JOIN stack_profile_mapping AS m ON m.id = f.mapping
         JOIN stack_profile_symbol AS y USING (symbol_set_id) ORDER BY c.depth";
-    gives(&trace, frames, &["0 a.A.main 9 art_process_metadata", "1 a.A.leaf 3 art_process_metadata"]);
+    gives(
+        &trace,
+        frames,
+        &["0 a.A.main 9 art_process_metadata", "1 a.A.leaf 3 art_process_metadata"],
+    );
     let threads = "SELECT heap_graph_id, tid, callsite_id FROM heap_graph_thread_callsite JOIN thread USING (utid)";
     gives(&trace, threads, &["1 50 1", "2 50 1"]);
     gives(&trace, "SELECT package_name, uid, version_code FROM package_list", &["a 10001 0"; 3]);

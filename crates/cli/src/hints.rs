@@ -24,12 +24,8 @@ const MOST: usize = 3;
 const PAGE: &str = "'timebase help coming-from-trace-processor'";
 
 /// Tables of trace processor that do not exist here, by the type of their packets.
-const PACKETS: [(&str, &[&str]); 6] = [
-    (
-        "heap_graph",
-        &["heap_graph", "heap_graph_object", "heap_graph_class", "heap_graph_reference"],
-    ),
-    ("packages_list", &["package_list"]),
+const PACKETS: [(&str, &[&str]); 5] = [
+    ("heap_graph", &["heap_graph_object", "heap_graph_class", "heap_graph_reference"]),
     ("network_packet", &["android_network_packets"]),
     (
         "memory_tracker_snapshot",
@@ -414,7 +410,7 @@ mod tests {
                 assert!(!is_here(&views) && !is_here(timebase_schema::TABLES), "{name}");
             }
         }
-        assert!(is_described("perf_sample") && !is_described("heap_graph"));
+        assert!(is_described("perf_sample") && !is_described("no_such_packet"));
     }
 
     #[test]

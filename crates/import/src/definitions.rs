@@ -39,9 +39,7 @@ pub(crate) use self::process_events::{BINDER_DIED, PROCESS_START, is_process_eve
 pub(crate) use self::profiles::{ProfileWriter, Profiles, StreamedSample, V8Sample};
 pub(crate) use self::records::{Records, uuid};
 pub(crate) use self::skipped_names::SkippedNames;
-pub(crate) use self::statements::{
-    Says, Stated, StatedBy, counters as stated_counters, statement,
-};
+pub(crate) use self::statements::{Says, Stated, StatedBy, counters as stated_counters, statement};
 pub(crate) use self::translations::{Hashes, Translated, TranslationRoom, Translations};
 pub(crate) use self::v8::{V8Node, V8Session, V8Sessions};
 use crate::place::TraceTime;

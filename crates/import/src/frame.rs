@@ -8,7 +8,7 @@
 //! | add snapshots of clocks, and write their rows | `frame/snapshots.rs` |
 //! | record the damage of the open file, and the packets that are doubtful because of it | `frame/file.rs` |
 //! | count the types with and without a reader | `frame/types.rs` |
-//! | tell what the configuration does to the data | `frame/diagnostics.rs` |
+//! | diagnose the configuration | `frame/diagnostics.rs` |
 //! | give waiting packets and events their time | `frame/settle.rs` |
 //! | read ahead for snapshots only | `frame/survey.rs` |
 //! | place packets, and nothing else | `frame/timing.rs` |

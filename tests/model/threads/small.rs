@@ -101,8 +101,13 @@ impl Model {
 
     /// RT6
     fn session(&mut self, event: &Event, said: &Message) {
-        let names =
-            ["DISABLED", "CONFIGURED", "STARTED", "DISABLING_WAITING_STOP_ACKS", "CLONED_READ_ONLY"];
+        let names = [
+            "DISABLED",
+            "CONFIGURED",
+            "STARTED",
+            "DISABLING_WAITING_STOP_ACKS",
+            "CLONED_READ_ONLY",
+        ];
         let number = said.unsigned(1) as i32;
         let place = usize::try_from(number - 1).ok();
         let Some(&value) = place.and_then(|place| names.get(place)) else {
@@ -144,9 +149,8 @@ impl Model {
         let top = slices.iter_mut().rev().find(|slice| slice.dur < 0);
         let uint = |key: &str, field| (key.to_owned(), format!("uint={}", fields.signed(field)));
         let small = |key: &str, field| (key.to_owned(), format!("uint={}", fields.id(field)));
-        let int = |key: &str, field| {
-            (key.to_owned(), format!("int={}", fields.unsigned(field) as i32))
-        };
+        let int =
+            |key: &str, field| (key.to_owned(), format!("int={}", fields.unsigned(field) as i32));
         let (reason, args) = match of_kernel.kind {
             476 | 588 => {
                 slices.push(Hyp { ts: event.time, dur: -1, depth, args: Args::new() });
@@ -206,7 +210,8 @@ impl Model {
         for ((of, is_app, cluster), sum) in self.totals.clone() {
             let kind = if is_app { "Apps" } else { "System" };
             let dimensions = format!("cluster int={cluster}\u{1f}type string={kind}");
-            let track = ("android_cpu_per_uid_totals", dimensions, format!("CPU for {kind} CL{cluster}"));
+            let track =
+                ("android_cpu_per_uid_totals", dimensions, format!("CPU for {kind} CL{cluster}"));
             if of == machine {
                 self.sparse(machine, track, event.time, sum);
             }
@@ -217,7 +222,8 @@ impl Model {
         let groups = groups.map(|((_, uid, cluster), sum)| ((uid, cluster), sum));
         for ((uid, cluster), value) in own.chain(groups).collect::<Vec<_>>() {
             let dimensions = format!("cluster int={cluster}\u{1f}uid int={uid}");
-            let track = ("android_cpu_per_uid", dimensions, format!("CPU for UID {uid} CL{cluster}"));
+            let track =
+                ("android_cpu_per_uid", dimensions, format!("CPU for UID {uid} CL{cluster}"));
             self.sparse(machine, track, event.time, value);
         }
     }
@@ -251,7 +257,8 @@ impl Model {
             held.or_insert_with(|| (kind.clone(), 0)).1 += time;
         }
         for (name, (kind, sum)) in locks.held.clone() {
-            let dimensions = format!("wakelock_name string={name}\u{1f}wakelock_type string={kind}");
+            let dimensions =
+                format!("wakelock_name string={name}\u{1f}wakelock_type string={kind}");
             let track = ("android_kernel_wakelock", dimensions, name);
             self.sparse(machine, track, event.time, sum * 1_000_000);
         }
@@ -289,7 +296,13 @@ impl Model {
         for ((_, cpu), slices) in &self.hyp {
             for slice in slices {
                 let (ts, dur) = (slice.ts.to_string(), slice.dur.to_string());
-                hyp.push(vec![ts, dur, cpu.to_string(), slice.depth.to_string(), joined(&slice.args)]);
+                hyp.push(vec![
+                    ts,
+                    dur,
+                    cpu.to_string(),
+                    slice.depth.to_string(),
+                    joined(&slice.args),
+                ]);
             }
         }
         let counters = rows.entry("an_counters").or_default();
@@ -341,7 +354,8 @@ fn diagnoses(config: &Message, packets: &Packets) -> Vec<(&'static str, String)>
         let after = print.rsplit_once(':').map(|(_, after)| after.to_owned());
         after.is_some_and(|after| after.split('/').next() == Some("user"))
     });
-    let has_video = packets.all.iter().any(|packet| matches!(packet.payload, Some((1000 | 1001, _))));
+    let has_video =
+        packets.all.iter().any(|packet| matches!(packet.payload, Some((1000 | 1001, _))));
     let or_lost = |confidence: f64| if loses { 0.9 } else { confidence };
     let mut found: Vec<(&'static str, f64)> = Vec::new();
     let buffers = config.messages(1);

@@ -26,9 +26,18 @@ fn new() -> Message {
 /// The packets of a random trace.
 pub fn trace(seed: u64) -> Vec<Message> {
     let mut random = Random(seed);
+    let subject = random.below(6);
+    of_subject(random, subject)
+}
+
+/// The packets of a random trace of other recordings or of hypervisors, whose rows do not depend on what comes later.
+pub fn trace_of_states(seed: u64) -> Vec<Message> {
+    of_subject(Random(seed), seed % 2)
+}
+
+fn of_subject(mut random: Random, subject: u64) -> Vec<Message> {
     let now = random.any(&[1000, LATE + 7]);
     let count = 3 + random.below(40);
-    let subject = random.below(6);
     let mut generator = Generator { random, now, packets: Vec::new() };
     let clocks = new().message(1, new().number(1, 6).number(2, now));
     generator.packets.push(new().number(10, 1).message(6, clocks));
@@ -88,7 +97,12 @@ impl Generator {
     fn session(&mut self) {
         let mut session = self.maybe(
             new(),
-            &[(1, &[1, 2, 2, 3, 4, 5, 6]), (3, &[1, 2, 1 << 63]), (4, &[7, u64::MAX]), (5, &[0, 3])],
+            &[
+                (1, &[1, 2, 2, 3, 4, 5, 6]),
+                (3, &[1, 2, 1 << 63]),
+                (4, &[7, u64::MAX]),
+                (5, &[0, 3]),
+            ],
         );
         if self.random.one_in(3) {
             session = session.text(2, self.random.any(&["", "mine"]));
@@ -106,7 +120,8 @@ impl Generator {
             self.now += self.random.below(3);
             let kind = self.random.any(&HYP);
             let values: &[u64] = &[0, 1, 7, u64::MAX - 1];
-            let fields = self.maybe(new(), &[(1, values), (2, values), (3, values), (6, values), (7, values)]);
+            let fields = self
+                .maybe(new(), &[(1, values), (2, values), (3, values), (6, values), (7, values)]);
             let mut event = new().number(1, self.now);
             if !self.random.one_in(10) {
                 event = event.number(2, 5);
@@ -140,7 +155,8 @@ impl Generator {
             data = data.message(1, lock);
         }
         for _ in 0..self.random.below(4) {
-            data = data.number(2, 1 + self.random.below(4)).number(3, self.random.any(&[0, 0, 1, 6]));
+            data =
+                data.number(2, 1 + self.random.below(4)).number(3, self.random.any(&[0, 0, 1, 6]));
         }
         let data = self.maybe(data, &[(4, &[0, 1, 2, 5, 7])]);
         self.push(115, data);
@@ -151,10 +167,12 @@ impl Generator {
         if self.random.one_in(2) {
             self.push(69, new().number(2, 1));
         }
-        let print = self.random.any(&["a/b:12/c/d:user/keys", "a:userdebug/keys", "x:user", "user"]);
+        let print =
+            self.random.any(&["a/b:12/c/d:user/keys", "a:userdebug/keys", "x:user", "user"]);
         self.push(45, new().text(2, print));
         if self.random.one_in(4) {
-            self.push(1000 + self.random.below(2) as u32, new().number(1, 1));
+            let video = self.random.any(&[1000, 1001]);
+            self.push(video, new().number(1, 1));
         }
     }
 
@@ -180,7 +198,8 @@ impl Generator {
             }
             config = config.message(2, new().message(1, source));
         }
-        let config = self.maybe(config, &[(8, &[0, 1, 1]), (9, &[0, 5000, 604_799_999, 604_800_000])]);
+        let config =
+            self.maybe(config, &[(8, &[0, 1, 1]), (9, &[0, 5000, 604_799_999, 604_800_000])]);
         self.push(CONFIG, config);
     }
 

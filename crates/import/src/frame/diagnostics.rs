@@ -1,4 +1,4 @@
-//! What the configuration of a recording does to its data: rows of `trace_diagnostics` (rule RT10).
+//! Diagnoses of a recording's configuration: rows of `trace_diagnostics` (rule RT10).
 //!
 //! # Design
 //!
@@ -94,7 +94,7 @@ const VIDEO_FRAME_ERROR: u32 = 1001;
 const WITH_SYMBOLS: [&str; 2] = ["workqueue/workqueue_execute_start", "sched/sched_blocked_reason"];
 const OF_SYSCALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 
-/// What is known of a file beside its configuration.
+/// The facts about a file beside its configuration.
 pub(super) struct OfFile<'a> {
     pub file: u32,
     pub journal: &'a Journal,
@@ -150,13 +150,9 @@ impl OfFile<'_> {
     pub fn rows(&self, config: Message<'_>, rows: &mut Rows<'_>) {
         for (diagnosis, confidence) in self.diagnoses(config) {
             let id = rows.count(&trace_diagnostics::TABLE);
-            let [key, title, description, remediation] = [
-                diagnosis.key,
-                diagnosis.title,
-                diagnosis.description,
-                diagnosis.remediation,
-            ]
-            .map(|text| rows.text(text));
+            let [key, title, description, remediation] =
+                [diagnosis.key, diagnosis.title, diagnosis.description, diagnosis.remediation]
+                    .map(|text| rows.text(text));
             rows.push(trace_diagnostics::Row {
                 id: Cell::from(id),
                 key,
@@ -191,9 +187,8 @@ impl OfFile<'_> {
                 }
             }
             let name = source.bytes(source::NAME);
-            let has_video = || {
-                [VIDEO_FRAME, VIDEO_FRAME_ERROR].into_iter().any(|kind| self.types.has(kind))
-            };
+            let has_video =
+                || [VIDEO_FRAME, VIDEO_FRAME_ERROR].into_iter().any(|kind| self.types.has(kind));
             if name == Some(b"android.display.video") && self.is_for_users() && !has_video() {
                 found.push((&VIDEO, 0.7));
             }

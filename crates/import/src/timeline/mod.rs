@@ -1,5 +1,5 @@
 //! The timeline: the events of all CPUs and sequences in one order: by time, and with equal times
-//! by their position in the file (rules O1, O3, RT12).
+//! by streams and their position in the file (rules O1, O3, RT12).
 //!
 //! # Design
 //!

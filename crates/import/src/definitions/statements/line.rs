@@ -21,7 +21,7 @@ pub(crate) struct Statement {
     pub says: &'static [(u32, Says, &'static Counter)],
 }
 
-/// Which entries of a machine with an equal field count.
+/// The entries that count among those of a machine with an equal field.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Which {
     Each,
@@ -29,7 +29,7 @@ pub(super) enum Which {
     Last(u32),
 }
 
-/// What a field of a payload tells a counter.
+/// The meaning of a payload's field for a counter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Says {
     /// The counter is whether the last packet has it.

@@ -18,8 +18,8 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use self::line::{Says, StatedBy, Statement};
 use self::line::Which;
+pub(crate) use self::line::{Says, StatedBy, Statement};
 use self::table::TABLE;
 use crate::message::Message;
 use crate::output::{Counter, Rows};

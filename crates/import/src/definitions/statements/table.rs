@@ -1,8 +1,8 @@
 //! The table of payloads that are lists of statements.
 
 use timebase_schema::fields::{
-    android_aflags as aflags, android_aflags_flag as flag,
-    android_game_intervention_list as games, android_game_intervention_list_game_mode_info as mode,
+    android_aflags as aflags, android_aflags_flag as flag, android_game_intervention_list as games,
+    android_game_intervention_list_game_mode_info as mode,
     android_game_intervention_list_game_package_info as game, android_user_list as users,
     android_user_list_user_info as user, interrupt_info as interrupts,
     interrupt_info_interrupt_mapping as interrupt, packages_list as packages,

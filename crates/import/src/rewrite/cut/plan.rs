@@ -115,7 +115,29 @@ pub(super) struct Thread {
 }
 
 /// Queues whose state is more than their open slice: the names of their tracks or slices, and their events.
-const QUEUES: [(&str, &[(&str, u32)]); 4] = [
+const QUEUES: [(&str, &[(&str, u32)]); 5] = [
+    (
+        "pkvm_hypervisor",
+        &[
+            ("hyp_enter", event::HYP_ENTER),
+            ("hypervisor_hyp_enter", event::HYPERVISOR_HYP_ENTER),
+            ("hyp_exit", event::HYP_EXIT),
+            ("hypervisor_hyp_exit", event::HYPERVISOR_HYP_EXIT),
+            ("host_hcall", event::HOST_HCALL),
+            ("hypervisor_host_hcall", event::HYPERVISOR_HOST_HCALL),
+            ("host_smc", event::HOST_SMC),
+            ("hypervisor_host_smc", event::HYPERVISOR_HOST_SMC),
+            ("host_mem_abort", event::HOST_MEM_ABORT),
+            ("hypervisor_host_mem_abort", event::HYPERVISOR_HOST_MEM_ABORT),
+            ("host_ffa_call", event::HOST_FFA_CALL),
+            ("iommu_idmap", event::IOMMU_IDMAP),
+            ("hypervisor_iommu_idmap", event::HYPERVISOR_IOMMU_IDMAP),
+            ("psci_mem_protect", event::PSCI_MEM_PROTECT),
+            ("hypervisor_psci_mem_protect", event::HYPERVISOR_PSCI_MEM_PROTECT),
+            ("hypervisor_iommu_idmap_complete", event::HYPERVISOR_IOMMU_IDMAP_COMPLETE),
+            ("hypervisor_vcpu_illegal_trap", event::HYPERVISOR_VCPU_ILLEGAL_TRAP),
+        ],
+    ),
     (
         "drm_sched_ring",
         &[
@@ -395,7 +417,9 @@ impl Asked<'_> {
             plan.packet(packet, Carried::Event(Use::Name));
         }
         let sql = "SELECT min(s.ts) AS first FROM state_record AS s JOIN track_record AS k ON k.id = s.track_id
-            GROUP BY k.id HAVING s.ts = min(s.ts) AND s.ts < :from AND coalesce(k.name, '') = (SELECT value FROM string WHERE id = s.value)";
+            GROUP BY k.id HAVING s.ts = min(s.ts) AND s.ts < :from
+              AND (k.type = 'concurrent_tracing_sessions'
+                   OR coalesce(k.name, '') = (SELECT value FROM string WHERE id = s.value))";
         for ts in self.rows(sql, from, |row| row.get(0))? {
             self.others_at(ts, Some(Use::State), plan)?;
         }
@@ -474,9 +498,14 @@ impl Asked<'_> {
 
     /// Carries the last packets of types whose rows do not have their times.
     fn last_of_types(&self, plan: &mut Plan) -> rusqlite::Result<()> {
-        for (kind, count) in
-            [("power_rails", 2), ("streaming_profile_packet", 1), ("gpu_counter_event", 1)]
-        {
+        for (kind, count) in [
+            ("power_rails", 2),
+            ("streaming_profile_packet", 1),
+            ("gpu_counter_event", 1),
+            // They have differences since the state of their sequence was cleared.
+            ("kernel_wakelock_data", i64::MAX),
+            ("cpu_per_uid_data", i64::MAX),
+        ] {
             self.last_packets(kind, count, plan)?;
         }
         Ok(())

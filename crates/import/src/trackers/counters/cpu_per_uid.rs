@@ -86,7 +86,7 @@ impl CpuPerUid {
         }
     }
 
-    /// Writes what each track has counted (rule RT14).
+    /// Writes the time that each track has counted (rule RT14).
     pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         let mut machines: Vec<_> = std::mem::take(&mut self.machines).into_iter().collect();
         machines.sort_unstable_by_key(|(machine, _)| *machine);

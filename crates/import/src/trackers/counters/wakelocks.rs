@@ -1,4 +1,4 @@
-//! How long the kernel's wakelocks were held (rule RT15).
+//! The time for which the kernel's wakelocks were held (rule RT15).
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ static TOO_LARGE: Counter = Counter::data_loss(
 )
 .recorded();
 
-/// What the recorder noticed, by its bits.
+/// The recorder's observations, by their bits.
 pub(in super::super) const NOTICED: [(u64, &Counter); 3] =
     [(1, &ZERO), (2, &NOT_MONOTONIC), (4, &TOO_LARGE)];
 
@@ -73,7 +73,7 @@ struct Sequence {
     held: BTreeMap<Name, Held>,
 }
 
-/// How long the wakelocks of a name were held.
+/// The time for which the wakelocks of a name were held.
 #[derive(Debug)]
 struct Held {
     kind: &'static str,

@@ -8,11 +8,9 @@ use crate::output::{Cell, Counter};
 use crate::timeline::PacketEvent;
 use crate::trackers::tracker::TrackerContext;
 
-static TOTAL: Counter = Counter::info(
-    "systemd_journal_num_total",
-    "lines of systemd's journal that the recorder saw",
-)
-.recorded();
+static TOTAL: Counter =
+    Counter::info("systemd_journal_num_total", "lines of systemd's journal that the recorder saw")
+        .recorded();
 static FAILED: Counter = Counter::error(
     "systemd_journal_num_failed",
     "lines of systemd's journal that the recorder could not read",
@@ -46,8 +44,7 @@ pub(super) fn packet(ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<
     }
     let pid = message.small(journal::PID).unwrap_or(0);
     let tid = message.small(journal::TID).unwrap_or(pid);
-    let utid =
-        (pid != 0).then(|| at.world.threads.bind(packet.machine, tid.into(), pid.into()));
+    let utid = (pid != 0).then(|| at.world.threads.bind(packet.machine, tid.into(), pid.into()));
     let mut args = ArgBuf::default();
     let names = &mut at.world.definitions.names;
     if let Some(uid) = message.small(journal::UID) {

@@ -16,9 +16,9 @@ mod told;
 
 use timebase_schema::fields::trace_packet as packet;
 
-pub(super) use self::sessions::UNKNOWN_STATE;
 use self::processes::StartedProcesses;
 use self::sessions::Sessions;
+pub(super) use self::sessions::UNKNOWN_STATE;
 use super::tracker::TrackerContext;
 use crate::definitions::{BINDER_DIED, PROCESS_START};
 use crate::output::Counter;

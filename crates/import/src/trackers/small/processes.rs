@@ -46,7 +46,7 @@ const LARGE: [u32; 3] =
 #[derive(Debug, Default)]
 pub(super) struct StartedProcesses(BTreeMap<Upid, Started>);
 
-/// What the framework said of a process. A later statement replaces an earlier one.
+/// The framework's statements about a process. A later statement replaces an earlier one.
 #[derive(Debug)]
 struct Started {
     start: i64,

@@ -224,7 +224,7 @@ fn pq11_the_rows_of_an_earlier_script_stay_while_they_are_read() {
 #[test]
 fn pq11_perfetto_notes_gives_what_the_user_should_know() {
     let (_folder, packages) = folder(&[
-        ("prelude.p", "CREATE PERFETTO VIEW heap AS SELECT * FROM __intrinsic_heap_graph"),
+        ("prelude.p", "CREATE PERFETTO VIEW heap AS SELECT * FROM __intrinsic_jit_code"),
         ("a.m", "CREATE PERFETTO TABLE made AS SELECT * FROM heap"),
     ]);
     let conn = connect();
@@ -236,7 +236,7 @@ fn pq11_perfetto_notes_gives_what_the_user_should_know() {
         "CREATE PERFETTO INDEX i was left out: other is part of the database, which has its own indexes"
     );
     assert_eq!(rows(&conn, "SELECT perfetto_notes()"), "NULL");
-    let lacks = "the result may lack rows: timebase does not fill __intrinsic_heap_graph yet";
+    let lacks = "the result may lack rows: timebase does not fill __intrinsic_jit_code yet";
     rows(&conn, "SELECT * FROM heap");
     assert_eq!(rows(&conn, "SELECT perfetto_notes()"), lacks);
     let of_made = "SELECT perfetto_notes('SELECT * FROM made')";
