@@ -68,7 +68,7 @@ fn rt1_to_rt4_lists_hold_for_the_whole_trace() {
             new().message(1, package("a", 10_001)).message(1, package("b", 10_002)),
         ),
         packet(9, PACKAGES, new().message(1, package("a", 10_003)).number(2, 1).number(3, 1)),
-        packet(8, PACKAGES, new().number(2, 0)),
+        packet(8, PACKAGES, new().number(3, 1)),
         packet(10, GAMES, new().message(1, games).number(2, 1)),
         packet(10, USERS, new().message(1, user("full.SYSTEM", 0)).message(1, user("x", 10))),
         packet(10, USERS, new().message(1, user("full.SECONDARY", 10)).number(2, -1_i64 as u64)),
@@ -116,7 +116,7 @@ fn rt5_lines_of_the_journal_are_logs() {
         &trace,
         sql,
         &[
-            "10 11 3 systemd_journald hello uid=1000,comm=sh,transport=stdout",
+            "10 11 3 systemd_journald hello comm=sh,transport=stdout,uid=1000",
             "20 - 3 systemd_journald hello -",
         ],
     );

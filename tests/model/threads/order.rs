@@ -4,7 +4,7 @@ use super::packets::{Packets, Read};
 use super::sequences::Streamed;
 use super::wire::Message;
 use super::world::World;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Something that happened on a machine at a time.
 #[derive(Clone, Debug)]
@@ -168,39 +168,9 @@ pub fn events(packets: &Packets, world: &World<'_>) -> Vec<Event> {
     }
     events.retain(|event| !is_before_the_start(packets, event));
     mark_partial(packets, &mut events);
-    merged(events)
-}
-
-/// The stream of an event (RT12): packets, then the kernel events of each cpu.
-fn stream(event: &Event) -> u32 {
-    match &event.what {
-        EventKind::Ftrace(Ftrace { cpu, .. })
-        | EventKind::Switch { cpu, .. }
-        | EventKind::Waking { cpu, .. } => cpu + 1,
-        _ => 0,
-    }
-}
-
-/// O3 within a stream, and RT12 between streams.
-fn merged(mut events: Vec<Event>) -> Vec<Event> {
+    // O3
     events.sort_by_key(|event| (event.time, event.late, event.packet, event.place));
-    let mut streams: BTreeMap<u32, VecDeque<Event>> = BTreeMap::new();
-    for event in events {
-        streams.entry(stream(&event)).or_default().push_back(event);
-    }
-    let mut merged = Vec::new();
-    loop {
-        let next = streams.iter().filter_map(|(number, own)| Some((own.front()?.time, *number)));
-        let Some((_, first)) = next.min() else {
-            return merged;
-        };
-        let others = streams.iter().filter(|(number, _)| **number != first);
-        let until = others.filter_map(|(_, own)| Some(own.front()?.time)).min();
-        let own = streams.get_mut(&first).unwrap();
-        while own.front().is_some_and(|event| until.is_none_or(|until| event.time <= until)) {
-            merged.extend(own.pop_front());
-        }
-    }
+    events
 }
 
 /// Whether a bundle is left out: it has no cpu, or an unknown clock.

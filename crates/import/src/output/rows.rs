@@ -129,6 +129,13 @@ impl<'a> Rows<'a> {
         self.batch.doubts.push(doubt);
     }
 
+    /// Gives a slice another number, at the end of the import.
+    pub fn renumber(&mut self, old: i64, new: i64) {
+        if self.wanted.has(&tables::slice_record::TABLE) {
+            self.batch.renumbered.push((old, new));
+        }
+    }
+
     /// Counts the rows of `thread_state` that a row of `sched_record` stands for, or a row of
     /// `thread_state_record`.
     #[inline]

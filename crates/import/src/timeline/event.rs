@@ -240,18 +240,6 @@ impl<'a> Event<'a> {
         Take(record).natural().is_ok_and(|kind| kind == PACKETS_LOST)
     }
 
-    /// The stream of a record (rule RT12): 0 for packets, and one more than the CPU for kernel events.
-    #[inline]
-    pub fn stream(record: &[u8]) -> u64 {
-        let mut take = Take(record);
-        if take.natural().is_ok_and(|kind| kind > FTRACE) {
-            return 0;
-        }
-        // The part comes before the CPU.
-        let cpu = take.natural().and_then(|_| take.natural());
-        cpu.map_or(0, |cpu| cpu.saturating_add(1))
-    }
-
     /// Whether a record holds an event of a JSON trace, which may be before time 0 (rule JS11).
     pub fn may_be_negative(record: &[u8]) -> bool {
         Take(record).natural().is_ok_and(|kind| kind == JSON)

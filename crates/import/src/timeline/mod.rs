@@ -1,5 +1,5 @@
 //! The timeline: the events of all CPUs and sequences in one order: by time, and with equal times
-//! by streams and their position in the file (rules O1, O3, RT12).
+//! by their position in the file (rules O1, O3).
 //!
 //! # Design
 //!
@@ -14,14 +14,13 @@
 //! does this for streaming sessions, so its tables depend on how the trace was flushed.
 //!
 //! `docs/benchmarks.md` has the cost. `event.rs`, `track_event.rs` and `legacy.rs` define the events, and
-//! `order.rs` their order, with `streams.rs` for those of one time.
+//! `order.rs` their order.
 
 mod event;
 mod json_event;
 mod label;
 mod legacy;
 mod order;
-mod streams;
 mod track_event;
 
 pub(crate) use event::{

@@ -5,7 +5,6 @@ use std::io;
 use timebase_store::sort::{Scratch, Sorter};
 
 use super::event::Event;
-use super::streams::{self, Streams};
 use crate::limits::Watch;
 use crate::place::{PartKeys, TraceTime};
 
@@ -53,8 +52,7 @@ impl Timeline {
     pub fn push_at(&mut self, TraceTime(ts): TraceTime, place: u64, event: &[u8]) {
         let is_kept = ts >= 0 || Event::may_be_negative(event);
         if is_kept && self.failure.is_none() {
-            let key = streams::key(Event::stream(event), place);
-            self.failure = self.events.push((ts, key), event).err();
+            self.failure = self.events.push((ts, place), event).err();
         }
     }
 
@@ -76,16 +74,13 @@ impl Timeline {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        let mut streams = Streams::default();
-        let mut give = |ts, record: &[u8]| match Event::read(record, parts) {
-            Ok(ref event) => each(TraceTime(ts), event),
-            Err(error) => Err(error),
-        };
-        self.events.finish(|&key, record| {
+        self.events.finish(|&(ts, _), record| {
             watch.after(record.len())?;
-            streams.next(key, record, &mut give)
-        })?;
-        streams.flush(&mut give)
+            match Event::read(record, parts) {
+                Ok(ref event) => each(TraceTime(ts), event),
+                Err(error) => Err(error),
+            }
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The dumps of Java heaps: rows of `heap_graph` (rules HG10, RT9).
+//! The dumps of Java heaps: rows of `heap_graph` (rule RT9).
 
 use timebase_schema::tables::heap_graph;
 
