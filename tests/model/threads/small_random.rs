@@ -59,7 +59,7 @@ fn wrong(packets: &[Message]) -> Answered {
 
 #[test]
 fn rt6_rt10_rt12_to_rt15_any_trace_gives_the_rows_of_the_model() {
-    all_agree(500, small_generate::trace, wrong);
+    all_agree(128, small_generate::trace, wrong);
 }
 
 #[test]
