@@ -11,12 +11,13 @@ use crate::trackers::open_state::OpenState;
 use crate::trackers::tracker::TrackerContext;
 use crate::world::{NewTrack, Owner, TrackId};
 
-const COUNTER: Counter = Counter::error(
-    "concurrent_session_event_unknown_state",
-    "a concurrent recording has a state that is not known, which is left out",
-)
-.drops(Cause::UnknownType);
-pub(in crate::trackers) const UNKNOWN_STATE: Fault = Fault::new(COUNTER);
+pub(in crate::trackers) const UNKNOWN_STATE: Fault = Fault::new(
+    Counter::error(
+        "concurrent_session_event_unknown_state",
+        "a concurrent recording has a state that is not known, which is left out",
+    )
+    .drops(Cause::UnknownType),
+);
 
 const TYPE: &str = "concurrent_tracing_sessions";
 
@@ -45,7 +46,7 @@ impl Sessions {
         let Some(value) = place.and_then(|place| STATES.get(place)) else {
             at.world.faults.add(UNKNOWN_STATE, packet.id);
             let state = ArgValue::Int((state as i32).into());
-            return told((ts, packet), &COUNTER, ("state", state), at);
+            return told((ts, packet), &UNKNOWN_STATE.counter(), ("state", state), at);
         };
         let track = self.track(packet, state, at);
         let names = &mut at.world.definitions.names;
