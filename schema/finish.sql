@@ -25,7 +25,7 @@ SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name,
            AND e.id <= u.last_id
        ) END AS unresolved,
        coalesce(e.timestamp, e.ts) AS timestamp,
-       (SELECT a.common_flags FROM ftrace_args AS a WHERE a.id = e.args_id) AS common_flags,
+       coalesce((SELECT a.common_flags FROM ftrace_args AS a WHERE a.id = e.args_id), 0) AS common_flags,
        (SELECT t.utid FROM thread_emitting AS t
         WHERE t.machine_id = (SELECT p.machine_id FROM packet AS p WHERE p.id = e.packet_id)
           AND t.tid = e.tid & 4294967295 AND t.ts <= e.ts
@@ -48,7 +48,7 @@ SELECT e.id, e.ts, e.packet_id, e.cpu, e.tid, n.name, a.args,
            AND e.id <= u.last_id
        ) END AS unresolved,
        coalesce(e.timestamp, e.ts) AS timestamp,
-       a.common_flags
+       coalesce(a.common_flags, 0) AS common_flags
 FROM ftrace_partial AS e
 LEFT JOIN ftrace_name AS n ON n.id = e.name_id
 LEFT JOIN ftrace_args AS a ON a.id = e.args_id;
@@ -58,6 +58,45 @@ CREATE VIEW android_logs AS
 SELECT id, ts, packet_id, pid, tid, uid, log_id, prio, tag, msg, args, timestamp, unresolved,
        (SELECT utid FROM android_log_thread AS t WHERE t.id = l.id) AS utid
 FROM android_log_record AS l;
+
+-- Lines of Android's log and of systemd's journal.
+CREATE VIEW logs AS
+SELECT id, ts, utid, prio, 'android_logcat' AS log_source, tag, msg, NULL AS arg_set_id
+FROM android_logs
+WHERE ts IS NOT NULL
+UNION ALL
+SELECT id + 4611686018427387904, ts, utid, prio, 'systemd_journald', tag, msg, arg_set_id
+FROM journald_record;
+
+-- Tables under the names that trace processor has for them.
+CREATE VIEW __intrinsic_android_user_list AS
+SELECT id, type, android_user_id FROM android_user_list;
+
+CREATE VIEW _linux_interrupt_mapping AS
+SELECT id, irq_id, name, machine_id FROM linux_interrupt_mapping;
+
+CREATE VIEW __intrinsic_android_aflags AS
+SELECT id, ts, package, name, flag_namespace, container, value, staged_value, permission, value_picked_from,
+       storage_backend, type
+FROM android_aflags;
+
+CREATE VIEW _trace_import_logs AS
+SELECT id, trace_id, ts, NULL AS byte_offset, severity, name, arg_set_id FROM trace_import_log;
+
+CREATE VIEW __intrinsic_heap_graph_java_oome_details AS
+SELECT id, heap_graph_id, allocation_size_bytes, total_bytes_free, free_bytes_until_oom, error_msg
+FROM heap_graph_java_oome_details;
+
+CREATE VIEW __intrinsic_trace_diagnostics AS
+SELECT id, key, title, description, remediation, confidence, trace_id FROM trace_diagnostics;
+
+CREATE VIEW __intrinsic_android_cpu_per_uid_track AS
+SELECT id, track_id, uid, cluster, total_cpu_millis FROM android_cpu_per_uid_track;
+
+CREATE VIEW __intrinsic_android_track_event_process AS
+SELECT id, upid, start_seq_id, package_uid, caller_uid, defining_uid, fw_start_ts, fw_end_ts, trigger_type,
+       hosting_type, hosting_name, bind_application_delay_ms, process_start_delay_ms
+FROM android_track_event_process;
 
 CREATE VIEW process AS
 SELECT id, id AS upid, pid, name, start_ts, end_ts, parent_upid, uid,
@@ -224,7 +263,7 @@ WHERE type IN ('gpu_render_stage', 'vulkan_events', 'gpu_log', 'drm_vblank', 'dr
 CREATE VIEW state_track AS
 SELECT id, name, parent_id, type, dimension_arg_set_id, source_arg_set_id, machine_id
 FROM track_record
-WHERE type IN ('thread_state_track_event', 'process_state_track_event', 'global_state_track_event');
+WHERE type IN ('thread_state_track_event', 'process_state_track_event', 'global_state_track_event', 'concurrent_tracing_sessions');
 
 CREATE VIEW process_state_track AS
 SELECT id, name, type, parent_id, source_arg_set_id, machine_id, upid

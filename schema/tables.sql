@@ -871,6 +871,155 @@ CREATE TABLE smaps_record (
   swap_pss_kb               INTEGER NOT NULL
 );
 
+-- Android's packages and their user ids.
+-- Events: part of thread
+CREATE TABLE package_list (
+  id                     INTEGER PRIMARY KEY,
+  package_name           TEXT,
+  uid                    INTEGER NOT NULL,  -- the user id; divided by 100000 it is Android's user, and the rest is the app
+  debuggable             INTEGER NOT NULL,  -- 1 if a debugger may attach to it
+  profileable_from_shell INTEGER NOT NULL,  -- 1 if the shell may profile it
+  version_code           INTEGER NOT NULL   -- 0 for a package that only a process named
+);
+
+-- Games, and Android's interventions in each of their modes.
+-- Events: part of thread
+CREATE TABLE android_game_intervention_list (
+  id                      INTEGER PRIMARY KEY,
+  package_name            TEXT,
+  uid                     INTEGER NOT NULL,
+  current_mode            INTEGER NOT NULL,  -- 1 standard, 2 performance, 3 battery
+  standard_mode_supported INTEGER NOT NULL,  -- 1 if the game has this mode; if not, its other columns are NULL
+  standard_mode_downscale REAL,              -- the factor of its resolution
+  standard_mode_use_angle INTEGER,           -- 1 if ANGLE draws it
+  standard_mode_fps       REAL,              -- the limit of its frames per second
+  perf_mode_supported     INTEGER NOT NULL,
+  perf_mode_downscale     REAL,
+  perf_mode_use_angle     INTEGER,
+  perf_mode_fps           REAL,
+  battery_mode_supported  INTEGER NOT NULL,
+  battery_mode_downscale  REAL,
+  battery_mode_use_angle  INTEGER,
+  battery_mode_fps        REAL
+);
+
+-- Android's users.
+-- Events: part of thread
+CREATE TABLE android_user_list (
+  id              INTEGER PRIMARY KEY,
+  type            TEXT,              -- the kind of the user: full.SYSTEM, full.SECONDARY, ...
+  android_user_id INTEGER NOT NULL
+);
+
+-- The names of interrupts.
+-- Events: part of thread
+CREATE TABLE linux_interrupt_mapping (
+  id         INTEGER PRIMARY KEY,
+  irq_id     INTEGER NOT NULL,
+  name       TEXT NOT NULL,
+  machine_id INTEGER NOT NULL
+);
+
+-- The values of Android's feature flags.
+-- Events: part of thread
+CREATE TABLE android_aflags (
+  id                INTEGER PRIMARY KEY,
+  ts                INTEGER NOT NULL,
+  package           TEXT,
+  name              TEXT,
+  flag_namespace    TEXT,
+  container         TEXT,
+  value             TEXT,
+  staged_value      TEXT,              -- the value after the next boot
+  permission        TEXT NOT NULL,     -- read-only, read-write, unspecified
+  value_picked_from TEXT NOT NULL,     -- default, server, local, unspecified
+  storage_backend   TEXT NOT NULL,     -- none, aconfigd, device_config, unspecified
+  type              TEXT NOT NULL      -- boolean, integer, unspecified
+);
+
+-- Lines of systemd's journal.
+-- Events: part of thread
+CREATE TABLE journald_record (
+  id         INTEGER PRIMARY KEY,
+  ts         INTEGER NOT NULL,
+  packet_id  INTEGER NOT NULL,
+  utid       INTEGER,           -- the thread that wrote it; NULL without a pid
+  prio       INTEGER NOT NULL,  -- as in syslog: 0 emergency ... 7 debug
+  tag        TEXT,
+  msg        TEXT,
+  arg_set_id INTEGER
+);
+
+-- The packets that the import did not understand as a whole, each with what was wrong.
+-- Events: part of thread
+CREATE TABLE trace_import_log (
+  id         INTEGER PRIMARY KEY,
+  trace_id   INTEGER NOT NULL,  -- the file, in trace_file
+  ts         INTEGER NOT NULL,  -- the time of the packet
+  severity   TEXT NOT NULL,     -- that of the counter
+  name       TEXT NOT NULL,     -- the counter in stats that counts it
+  arg_set_id INTEGER
+);
+
+-- The thread that ran out of memory, with its callstack.
+-- Events: part of heap_graph
+CREATE TABLE heap_graph_thread_callsite (
+  id            INTEGER PRIMARY KEY,
+  heap_graph_id INTEGER NOT NULL,
+  utid          INTEGER NOT NULL,
+  callsite_id   INTEGER            -- in stack_profile_callsite; NULL if no frame has a name
+);
+
+-- Processes that ran out of memory.
+-- Events: part of heap_graph
+CREATE TABLE heap_graph_java_oome_details (
+  id                    INTEGER PRIMARY KEY,
+  heap_graph_id         INTEGER NOT NULL,
+  allocation_size_bytes INTEGER NOT NULL,
+  total_bytes_free      INTEGER NOT NULL,
+  free_bytes_until_oom  INTEGER NOT NULL,
+  error_msg             TEXT
+);
+
+-- The time of CPUs that each track of android_cpu_per_uid has counted.
+-- Events: part of thread
+CREATE TABLE android_cpu_per_uid_track (
+  id               INTEGER PRIMARY KEY,
+  track_id         INTEGER NOT NULL,
+  uid              INTEGER NOT NULL,  -- a user id, or the first of a range that shares a track
+  cluster          INTEGER NOT NULL,  -- the cluster of CPUs
+  total_cpu_millis INTEGER NOT NULL   -- the milliseconds from its first value to its last one
+);
+
+-- The starts and deaths of processes, as Android's framework sees them.
+-- Events: part of thread
+CREATE TABLE android_track_event_process (
+  id                        INTEGER PRIMARY KEY,
+  upid                      INTEGER NOT NULL,
+  start_seq_id              INTEGER,
+  package_uid               INTEGER,
+  caller_uid                INTEGER,
+  defining_uid              INTEGER,
+  fw_start_ts               INTEGER,  -- when the framework started it
+  fw_end_ts                 INTEGER,  -- when the framework learned of its death
+  trigger_type              TEXT,
+  hosting_type              TEXT,     -- what it was started for
+  hosting_name              TEXT,
+  bind_application_delay_ms INTEGER,
+  process_start_delay_ms    INTEGER
+);
+
+-- Settings of the recording that cost data or time.
+CREATE TABLE trace_diagnostics (
+  id          INTEGER PRIMARY KEY,
+  key         TEXT NOT NULL,
+  title       TEXT NOT NULL,
+  description TEXT NOT NULL,
+  remediation TEXT NOT NULL,  -- what to change
+  confidence  REAL NOT NULL,  -- from 0 to 1
+  trace_id    INTEGER NOT NULL
+);
+
 -- Processes of Chrome whose events the trace lacks.
 -- Events: part of thread
 CREATE TABLE experimental_missing_chrome_processes (

@@ -143,7 +143,7 @@ fn tree(directory: &Path) -> Vec<String> {
 }
 
 /// Recorded traces of each kind, and sets of several traces.
-const TRACES: [&str; 21] = [
+const TRACES: [&str; 28] = [
     "app.pftrace",
     "desktop.pftrace",
     "desktop-compact.pftrace",
@@ -161,6 +161,13 @@ const TRACES: [&str; 21] = [
     "profiles/12.pftrace",
     "profiles/examples/example2.pftrace",
     "rest/04.pftrace",
+    "rest/02.pftrace",
+    "rest/10.pftrace",
+    "rest/14.pftrace",
+    "rest/18.pftrace",
+    "rest/19.pftrace",
+    "rest/27.pftrace",
+    "rest/30.pftrace",
     "training-rank0.json",
     "merge/merge-01.zip",
     "merge/merge-03.tar",

@@ -55,6 +55,7 @@ mod rules;
 mod scale;
 mod slice_tables;
 mod slices;
+mod small_tables;
 mod summary;
 mod support;
 mod symbols;

@@ -284,7 +284,7 @@ fn md15_every_machine_has_its_rows() {
         GROUP BY name HAVING count(*) <> 2 OR count(trace_id) <> 2 OR total(value) <> 0";
     assert!(rows(&found, not_of_each).is_empty());
     let of_each = "SELECT count(DISTINCT name) FROM stats WHERE machine_id = 1";
-    assert_eq!(rows(&found, of_each), ["49"]);
+    assert_eq!(rows(&found, of_each), ["63"]);
 }
 
 #[test]
@@ -296,6 +296,7 @@ fn ft1_gk1_ot1_ke32_counters_of_other_rules_have_their_rows() {
     assert_eq!(
         rows(&found, told),
         [
+            "concurrent_session_event_unknown_state error 0",
             "energy_breakdown_missing_values error 0",
             "energy_descriptor_invalid error 0",
             "energy_uid_breakdown_missing_values error 0",
@@ -305,6 +306,8 @@ fn ft1_gk1_ot1_ke32_counters_of_other_rules_have_their_rows() {
             "frame_timeline_unpaired_end_event info 0",
             "ftrace_abi_errors_skipped_zero_data_length info 0",
             "generic_task_state_invalid_order error 0",
+            "kernel_wakelock_reused_id error 0",
+            "kernel_wakelock_unknown_id error 0",
             "task_state_invalid error 0",
             "track_event_parser_errors error 0",
             "track_event_range_of_interest_missing_start_us error 0",

@@ -495,7 +495,7 @@ fn m7_m8_sys_stats_in_their_order() {
             "buddyinfo mem.buddyinfo[0][DMA][8 kB] - 10 7",
             "psi psi.cpu.full - 10 1",
             "thermal_temperature_sys cpu C 10 40",
-            "gpu_frequency gpufreq kHz 10 300000",
+            "gpu_frequency gpufreq kHz 10 300",
             "slabinfo mem.slab.a bytes 10 24576",
             "diskstat diskstat.[sda].read_amount MB 20 2",
             "diskstat diskstat.[sda].read_throughput MB/s 20 500",

@@ -301,14 +301,14 @@ def test_all_of_perfettos_modules_load_in_pythons_sqlite_but_for_those_that_the_
 
 def test_a_table_without_rows_is_told(one, tmp_path):
     # If a folder `prelude` is given, trace processor's own tables exist (PQ2a).
-    modules = {"prelude/p.sql": "CREATE PERFETTO VIEW heap AS SELECT * FROM __intrinsic_heap_graph", "a/m.sql": "CREATE PERFETTO TABLE made AS SELECT * FROM heap"}
+    modules = {"prelude/p.sql": "CREATE PERFETTO VIEW heap AS SELECT * FROM __intrinsic_jit_code", "a/m.sql": "CREATE PERFETTO TABLE made AS SELECT * FROM heap"}
     folder = write(tmp_path / "with_prelude", modules)
     one.perfetto_sql("INCLUDE PERFETTO MODULE a.m", packages=folder)
     for table in ("heap", "made"):
         with pytest.warns(timebase.QueryWarning) as told:
             assert one.perfetto_sql(f"SELECT count(*) FROM {table}").fetchall() == [(0,)]
         [warning] = told
-        assert str(warning.message) == "the result may lack rows: timebase does not fill __intrinsic_heap_graph yet"
+        assert str(warning.message) == "the result may lack rows: timebase does not fill __intrinsic_jit_code yet"
         assert warning.filename == __file__
     with pytest.warns(timebase.QueryWarning, match="may lack rows"):
         timebase.read_sql("/* PERFETTO */ SELECT count(*) FROM made", one)

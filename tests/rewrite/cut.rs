@@ -14,7 +14,7 @@ use timebase_lab::encode::{Message, trace_of};
 
 use crate::model::threads::{
     frame_generate, generate, generate_events, generate_generic, generate_gpu, kernel_generate,
-    profile_generate,
+    profile_generate, small_generate,
 };
 use crate::support::{Place, answer, count, data, files, rows, run};
 use tables::{differences, prepare, timed};
@@ -144,7 +144,7 @@ type Generator = fn(u64) -> Vec<Message>;
 /// The generators, and the least share of their windows without a difference, in percent, of many traces. The rest
 /// breaks rules in ways of which each is rare: a CPU's switches in both encodings before its buffer began, queues of
 /// GPUs whose names change, keys of slices that begin twice.
-const GENERATORS: [(&str, Generator, usize); 7] = [
+const GENERATORS: [(&str, Generator, usize); 8] = [
     ("threads", generate::trace, 92),
     ("events", generate_events::trace, 91),
     ("generic", generate_generic::trace, 97),
@@ -152,6 +152,7 @@ const GENERATORS: [(&str, Generator, usize); 7] = [
     ("kernel", kernel_generate::trace, 91),
     ("frames", frame_generate::trace, 90),
     ("profiles", profile_generate::trace, 98),
+    ("small", small_generate::trace_of_states, 90),
 ];
 
 /// Checks windows of random traces. Each has to be cut alike, or the share of its generator.

@@ -58,11 +58,14 @@ impl Type {
 /// Columns without a declared type, because views compute them. A CAST in the view does not help: SQLite 3.40 has no
 /// type for it either, and a query that compares the column would no longer use an index.
 const COMPUTED: &[(&str, Type, &[&str])] = &[
-    ("ftrace_event", Type::Int64, &["timestamp", "ucpu"]),
+    ("ftrace_event", Type::Int64, &["timestamp", "common_flags", "ucpu"]),
     ("ftrace_event", Type::String, &["unresolved"]),
-    ("raw", Type::Int64, &["ucpu"]),
-    ("ftrace_event_partial", Type::Int64, &["timestamp"]),
+    ("raw", Type::Int64, &["common_flags", "ucpu"]),
+    ("ftrace_event_partial", Type::Int64, &["timestamp", "common_flags"]),
     ("ftrace_event_partial", Type::String, &["unresolved"]),
+    ("logs", Type::Int64, &["arg_set_id"]),
+    ("logs", Type::String, &["log_source"]),
+    ("_trace_import_logs", Type::Int64, &["byte_offset"]),
     ("process", Type::Int64, &["android_appid", "android_user_id"]),
     ("sched", Type::Int64, &["ts_end"]),
     ("sched", Type::String, &["doubt"]),

@@ -435,7 +435,7 @@ fn add_stats_of_machines(frame: &Frame, stats: &mut Stats) {
             stats.extend([Stat::new(&counter, count)]);
         }
     }
-    for counter in counters_of_machines() {
+    for counter in counters_of_machines().chain(trackers::counters_of_machines()) {
         stats.of_parts(counter, 0);
     }
 }

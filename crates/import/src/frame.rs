@@ -8,11 +8,13 @@
 //! | add snapshots of clocks, and write their rows | `frame/snapshots.rs` |
 //! | record the damage of the open file, and the packets that are doubtful because of it | `frame/file.rs` |
 //! | count the types with and without a reader | `frame/types.rs` |
+//! | diagnose the configuration | `frame/diagnostics.rs` |
 //! | give waiting packets and events their time | `frame/settle.rs` |
 //! | read ahead for snapshots only | `frame/survey.rs` |
 //! | place packets, and nothing else | `frame/timing.rs` |
 
 pub(crate) mod counters;
+mod diagnostics;
 mod file;
 mod packet;
 mod parts;
@@ -33,6 +35,7 @@ use timebase_schema::tables;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Counts, End, Found, Packets, Payload};
 
+use self::diagnostics::OfFile;
 use self::file::OpenFile;
 pub(crate) use self::file::ReadFile;
 pub(crate) use self::record::{Record, RecordTime};
@@ -44,6 +47,7 @@ use crate::definitions::{Definitions, Machines};
 use crate::evidence::Evidence;
 use crate::limits::Watch;
 use crate::manifest::{MemberRules, Refused};
+use crate::message::Message;
 use crate::output::{
     About, Cause, Example, Faults, FaultySequence, LastSwitch, LogMessage, Rows, SettledRows,
     Severity,
@@ -248,8 +252,12 @@ impl Frame {
             self.state_begins();
             self.kernel_buffers(rows);
         }
-        self.records(rows);
+        let configs = self.records(rows);
         self.faults(rows);
+        for (file, config) in &configs {
+            let (journal, types) = (&self.context.journal, &self.types);
+            OfFile { file: *file, journal, types }.rows(Message(config), rows);
+        }
         rows.hand_over();
         let nothing = SettledRows::new(&self.scratch);
         Ok(Finished {
@@ -326,10 +334,12 @@ impl Frame {
         }
     }
 
-    /// Keeps the facts that the recording states about itself, for which the order of time counts.
-    fn records(&mut self, rows: &mut Rows<'_>) {
+    /// Keeps the facts that the recording states about itself, for which the order of time counts. Returns the last
+    /// configuration of each file.
+    fn records(&mut self, rows: &mut Rows<'_>) -> Vec<(u32, Box<[u8]>)> {
         let ImportContext { journal, definitions, schema, .. } = &mut self.context;
         let mut records = std::mem::take(&mut definitions.records);
+        let mut configs = Vec::new();
         for (file, said) in records.files() {
             let about = About::trace(file);
             if let Some(uuid) = said.uuid
@@ -346,6 +356,7 @@ impl Frame {
                         LogMessage::new(Severity::Warning, code, text).push(rows);
                     }
                 }
+                configs.push((file, config));
             }
         }
         records.counts.tell(journal);
@@ -354,6 +365,7 @@ impl Frame {
         if left_out > 0 {
             journal.count(counters::FACTS_LEFT_OUT, left_out);
         }
+        configs
     }
 
     /// Whether the database keeps the bytes of packets.

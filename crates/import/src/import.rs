@@ -825,6 +825,7 @@ impl<'a> Job<'a> {
             KeyedRow::insert_all(&rest.keyed, &conn)?;
             derived.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
             derived.tallies.slices.doubtful += output::mark_misplaced(&conn)?;
+            output::renumber(&conn, &rest.renumbered)?;
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(());

@@ -171,7 +171,7 @@ impl World<'_> {
         }
         for frequency in stats.numbers(17) {
             let of = TrackOwner::Gpu(machine, 0);
-            let frequency = frequency as f64 * 1000.0;
+            let frequency = frequency as f64;
             self.at(time).with_unit(of, "gpu_frequency", "gpufreq", "kHz", frequency);
         }
         let page_size = self.machines[machine].page_size();

@@ -215,6 +215,15 @@ const UNTOLD: [(&str, &str); 17] = [
         "no recorded trace has one; tests/gpu_rules.rs has them",
     ),
     (
+        "package_list android_game_intervention_list android_user_list android_aflags linux_interrupt_mapping logs
+         journald_record trace_import_log android_cpu_per_uid_track android_track_event_process trace_diagnostics
+         heap_graph heap_graph_java_oome_details heap_graph_thread_callsite __intrinsic_android_user_list
+         _linux_interrupt_mapping __intrinsic_android_aflags _trace_import_logs
+         __intrinsic_heap_graph_java_oome_details __intrinsic_trace_diagnostics
+         __intrinsic_android_cpu_per_uid_track __intrinsic_android_track_event_process",
+        "no recorded trace has one; tests/small_tables.rs compares all of them",
+    ),
+    (
         "pytorch_kernel pytorch_gpu_idle pytorch_gpu pytorch_collective pytorch_memory",
         "no recorded trace is of PyTorch, and trace processor has no such tables",
     ),

@@ -5,10 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
 use timebase_descriptor::field::Value;
 use timebase_descriptor::{Field, MessageId, Scalar};
+use timebase_schema::fields::track_event as event;
 
 use super::decoder::{Decoder, Interning, Unknown};
 use super::key::Fault;
 use super::set::ArgValue;
+use crate::definitions::is_process_event;
 use crate::message::{self, Message};
 
 /// Fields of `TrackEvent` that are arguments, besides all extensions (rule A9).
@@ -28,9 +30,11 @@ impl<I: Interning> Decoder<'_, I> {
             return;
         };
         let mut places = Places::default();
-        for (number, value) in Message(event).fields() {
+        let message = Message(event);
+        for (number, value) in message.fields() {
             let field = self.pool.field(track_event, number);
-            if field.is_some_and(|field| !is_argument(field)) {
+            let is_row = || is_process_event(number, message.number(event::TYPE));
+            if field.is_some_and(|field| !is_argument(field) || is_row()) {
                 continue;
             }
             let added = self.field(field, value, Unknown::Counted, &mut places);

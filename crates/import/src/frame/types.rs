@@ -23,6 +23,11 @@ impl PacketTypes {
         }
     }
 
+    /// Whether the trace has packets of a type without a reader.
+    pub fn has(&self, number: u32) -> bool {
+        self.unread.contains_key(&number)
+    }
+
     /// The number of packets without a reader, by the name of their type.
     pub fn all_unread(&self) -> BTreeMap<String, u64> {
         let name = |number| match PacketType(number).name() {

@@ -107,6 +107,8 @@ pub(crate) struct Batch {
     pub complete: Vec<Complete>,
     /// Doubts about rows of earlier batches.
     pub doubts: Vec<LateDoubt>,
+    /// The old and the new numbers of slices (rule RT12).
+    pub renumbered: Vec<(i64, i64)>,
     /// The numbers of rows of the batch that may be wrong.
     pub tallies: Tallies,
 }
@@ -128,6 +130,7 @@ impl Default for Batch {
             cells: 0,
             complete: Vec::new(),
             doubts: Vec::new(),
+            renumbered: Vec::new(),
             tallies: Tallies::default(),
         }
     }
@@ -203,6 +206,7 @@ impl Batch {
         self.cells = 0;
         self.complete.clear();
         self.doubts.clear();
+        self.renumbered.clear();
         self.tallies = Tallies::default();
         for cells in &mut self.tables {
             release_or_clear(cells);

@@ -28,6 +28,7 @@ mod late;
 mod loss;
 mod pages;
 mod parts;
+mod renumbered;
 mod room;
 mod rows;
 mod settled;
@@ -58,6 +59,7 @@ pub(crate) use late::{
 pub(crate) use loss::Loss;
 pub(crate) use pages::{Pages, resume};
 pub(crate) use parts::{Placed, insert as insert_parts, placed};
+pub(crate) use renumbered::renumber;
 pub(crate) use room::Room;
 pub(crate) use rows::{LastSwitch, Outlet, Rows};
 pub(crate) use settled::SettledRows;

@@ -97,6 +97,16 @@ impl<'a> Rows<'a> {
         self.make_room();
     }
 
+    /// Adds a row of values in the order of the columns.
+    pub fn push_cells(&mut self, table: &'static Table, cells: &[Cell]) {
+        debug_assert_eq!(table.columns.len(), cells.len());
+        self.counts[table.number] += 1;
+        if self.wanted.has(table) {
+            self.batch.push(table, cells);
+        }
+        self.make_room();
+    }
+
     /// Adds a packet, with its bytes if they are kept.
     #[inline]
     pub fn packet(&mut self, mut row: PacketRow, data: Option<&[u8]>) {
@@ -141,6 +151,13 @@ impl<'a> Rows<'a> {
     /// Adds a doubt about a row of `sched_record` that was pushed before.
     pub fn doubt(&mut self, doubt: LateDoubt) {
         self.batch.doubts.push(doubt);
+    }
+
+    /// Gives a slice another number, at the end of the import.
+    pub fn renumber(&mut self, old: i64, new: i64) {
+        if self.wanted.has(&tables::slice_record::TABLE) {
+            self.batch.renumbered.push((old, new));
+        }
     }
 
     /// Counts the rows of `thread_state` that a row of `sched_record` stands for, or a row of

@@ -20,6 +20,7 @@ pub(crate) struct Writer<S> {
     keyed: Vec<KeyedRow>,
     /// Doubts about rows that are already written. They are few, too.
     doubts: Vec<LateDoubt>,
+    renumbered: Vec<(i64, i64)>,
     tallies: Tallies,
 }
 
@@ -46,6 +47,8 @@ pub(crate) struct Rest {
     pub postponed: Vec<&'static str>,
     pub keyed: Vec<KeyedRow>,
     pub doubts: Vec<LateDoubt>,
+    /// The old and the new numbers of slices.
+    pub renumbered: Vec<(i64, i64)>,
     /// The number of rows that may be wrong, without the doubts above.
     pub tallies: Tallies,
 }
@@ -58,6 +61,7 @@ impl<S: Sink> Writer<S> {
             commons: Commons::default(),
             keyed: Vec::new(),
             doubts: Vec::new(),
+            renumbered: Vec::new(),
             tallies: Tallies::default(),
         }
     }
@@ -79,6 +83,7 @@ impl<S: Sink> Writer<S> {
             }
         }
         self.doubts.extend_from_slice(&batch.doubts);
+        self.renumbered.extend_from_slice(&batch.renumbered);
         self.tallies.states.add(batch.tallies.states);
         self.tallies.slices.add(batch.tallies.slices);
         self.tallies.values.add(batch.tallies.values);
@@ -103,8 +108,13 @@ impl<S: Sink> Writer<S> {
             self.sink.complete(declared, waiting)?;
         }
         let (solved, postponed) = self.sink.solved()?;
-        let rest =
-            Rest { postponed, keyed: self.keyed, doubts: self.doubts, tallies: self.tallies };
+        let rest = Rest {
+            postponed,
+            keyed: self.keyed,
+            doubts: self.doubts,
+            renumbered: self.renumbered,
+            tallies: self.tallies,
+        };
         Ok((solved, rest))
     }
 

@@ -30,6 +30,7 @@ use super::records::{
 };
 use super::remote_clock_sync::RemoteClockSyncs;
 use super::retiming::{Retime, Retimed, Rewritten, Times};
+use super::stated::Stated;
 use super::trace_config::TraceConfigs;
 use super::trace_stats::TraceStats;
 use super::track_event::TrackEvents;
@@ -252,6 +253,15 @@ readers! {
     GenericGpuFrequency: Observed<_> = GENERIC_GPU_FREQUENCY_EVENT => ByTime,
     StackSample: Profiled<_> = STACK_SAMPLE => ByTime,
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC => Always,
+    PackagesList: Stated<_> = PACKAGES_LIST => Always,
+    GameInterventions: Stated<_> = ANDROID_GAME_INTERVENTION_LIST => Always,
+    UserList: Stated<_> = USER_LIST => Always,
+    InterruptInfo: Stated<_> = INTERRUPT_INFO => Always,
+    KernelWakelocks: Observed<_> = KERNEL_WAKELOCK_DATA => ByTime,
+    AndroidAflags: Observed<_> = ANDROID_AFLAGS => ByTime,
+    ArtProcessMetadata: Profiled<_> = ART_PROCESS_METADATA => ByTime,
+    JournaldEvent: Observed<_> = JOURNALD_EVENT => ByTime,
+    ConcurrentSession: Observed<_> = CONCURRENT_SESSION_EVENT => ByTime,
 }
 
 /// The recorder's counters that every machine of a file has, even if they count nothing.
@@ -260,7 +270,7 @@ pub(crate) fn counters_of_machines() -> impl Iterator<Item = &'static Counter> {
     let read = read.chain(super::trace_config::counters());
     let read = read.chain(crate::definitions::records::counters());
     let stated = super::trace_stats::counters().chain(super::ftrace_stats::counters());
-    read.chain(stated)
+    read.chain(stated).chain(crate::definitions::stated_counters())
 }
 
 /// The faults of readers for which every machine of a file has a counter, even without such faults
@@ -309,7 +319,7 @@ mod tests {
         // To add a reader here, say in docs/rules/rewrite.md what a window does with its packets.
         assert_eq!(
             special.collect::<Vec<_>>().join(" "),
-            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent DeobfuscationMapping EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync"
+            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent DeobfuscationMapping EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync PackagesList GameInterventions UserList InterruptInfo"
         );
     }
 }

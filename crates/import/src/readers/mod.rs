@@ -27,6 +27,7 @@ mod records;
 mod remote_clock_sync;
 mod retiming;
 mod sequences;
+mod stated;
 mod trace_config;
 mod trace_stats;
 mod track_event;

@@ -7,7 +7,7 @@ use timebase_trace::wire::packet::PacketType;
 
 use super::atrace::Atrace;
 use super::buffers::Buffers;
-use super::counters::{Counters, ENERGY_FAULTS};
+use super::counters::{Counters, ENERGY_FAULTS, WAKELOCK_FAULTS, WAKELOCKS_NOTICED};
 use super::events::Events;
 use super::frames::{self, Frames};
 use super::gpu::Gpu;
@@ -19,9 +19,10 @@ use super::profiles::{self, Profiles};
 use super::records::Recording;
 use super::sched::{self, Sched, SchedSlices};
 use super::signals::Signals;
+use super::small::{self, SmallTables};
 use super::track_events::TrackEvents;
 use super::tracker::{Tracker, TrackerContext};
-use crate::output::{Doubt, Fault};
+use crate::output::{Counter, Doubt, Fault};
 use crate::place::TraceTime;
 use crate::timeline::{Event, Waker};
 use crate::world::ucpu;
@@ -31,7 +32,13 @@ use crate::world::ucpu;
 pub(crate) fn faults_of_machines() -> impl Iterator<Item = Fault> {
     let kernel = [sched::INVALID_ORDER, sched::INVALID_STATE, kernel::TRUNCATED];
     let frames = [frames::PARSER_ERROR, frames::UNPAIRED];
-    frames.into_iter().chain(kernel).chain(ENERGY_FAULTS)
+    let small = [small::UNKNOWN_STATE].into_iter().chain(WAKELOCK_FAULTS);
+    frames.into_iter().chain(kernel).chain(ENERGY_FAULTS).chain(small)
+}
+
+/// The trackers' counters that every machine of a file has, even if nothing was counted (rules RT).
+pub(crate) fn counters_of_machines() -> impl Iterator<Item = &'static Counter> {
+    small::counters().chain(WAKELOCKS_NOTICED.map(|(_, counter)| counter))
 }
 
 /// The trackers of the import: processes, threads, mappings and frames belong to machines, and what the
@@ -67,6 +74,7 @@ pub(super) struct Trackers {
     frames: Option<Box<Frames>>,
     kernel: Option<Box<Kernel>>,
     json: Option<Box<JsonEvents>>,
+    small: Option<Box<SmallTables>>,
 }
 
 /// Declares the trackers of a part's system: a field and a type for each. The type has the kernel events that it takes.
@@ -194,6 +202,10 @@ impl Trackers {
                 let frames = self.frames.get_or_insert_default();
                 frames.packet(ts, packet, at);
             }
+            Event::Packet(packet) if small::reads(packet.field) => {
+                let small = self.small.get_or_insert_default();
+                small.packet(ts, packet, at);
+            }
             Event::Packet(packet) => {
                 shared.processes.packet(ts, packet, at);
                 if describes(packet.field) {
@@ -249,6 +261,9 @@ impl Trackers {
         }
         if let Some(kernel) = &mut self.kernel {
             kernel.end(at);
+        }
+        if let Some(small) = &mut self.small {
+            small.end(at);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::limits::Watch;
 use crate::output::{Counts, Faults, Rows};
 use crate::place::{PartIx, PartKey, PartKeys, TraceTime};
 use crate::timeline::{Event, Timeline};
-use crate::world::{PartWorld, PartWorlds, World};
+use crate::world::{PartWorld, PartWorlds, World, stream};
 
 /// Gives all events of a trace to all trackers. Returns the contradictions in the trace, the counts
 /// for files and machines, and what the recording says of itself.
@@ -45,6 +45,7 @@ pub(crate) fn follow(
         event => match event.part() {
             Some(part) => {
                 let of_part = parts.enter(part, &mut shared.slices, &mut world, rows);
+                world.comes(ts, stream(event), rows);
                 let at = &mut TrackerContext { world: &mut world, rows };
                 of_part.event(ts, event, &mut shared, at)
             }

@@ -23,6 +23,7 @@
 //! | which of several lanes a slice is on (rules B6, GP3) | `lanes.rs` |
 //! | the state of one part (rule X42) | `parts.rs` |
 //! | which slice is inside which (rules B4, B5, E9 to E13) | `slices.rs`, with the begins and ends of slices (`slice.rs`) and the slices that are not rows yet (`open_slices.rs`) |
+//! | which numbers slices of one time have (rule RT12) | `slice_order.rs` |
 //! | which ends belong to other slices than the ones that they end (rule DT9) | `misplaced.rs` |
 //! | flows from slice to slice (rules G) | `flows.rs` |
 //! | flows of the GPUs' render stages (rule GP9) | `stage_flows.rs` |
@@ -30,7 +31,7 @@
 //! | how sets of arguments are kept (rules A2, A3, H6) | `args.rs` |
 //! | values of counters (rules M1, M4) | `values.rs`, with those of threads' processes (`thread_counters.rs`) |
 //! | how far the times of events are from each other (rule FE6) | `groups.rs` |
-//! | which dumps of Java heaps there are (rule HG10) | `java_heaps.rs` |
+//! | which dumps of Java heaps there are (rules HG10, RT9) | `java_heaps.rs` |
 //! | machines and CPUs (rules H1 to H3) | `machines.rs` |
 //! | GPUs (rule H4) | `gpus.rs` |
 
@@ -49,6 +50,7 @@ mod open_slices;
 mod outside;
 mod parts;
 mod slice;
+mod slice_order;
 mod slices;
 mod stage_flows;
 pub(crate) mod strings;
@@ -77,6 +79,7 @@ pub(crate) use numbered::Numbered;
 pub(crate) use outside::ThreadNumbers;
 pub(crate) use parts::{PartWorld, PartWorlds};
 pub(crate) use slice::{EndOfSlice, MadeSlice, NewSlice, SliceId, Spent};
+pub(crate) use slice_order::stream;
 pub(crate) use slices::Slices;
 pub(crate) use stage_flows::StageStep;
 pub(crate) use strings::Strings;

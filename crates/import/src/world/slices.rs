@@ -21,6 +21,7 @@ use super::groups::{Groups, TimeOf};
 use super::misplaced::{ClosedSlice, Misplaced};
 use super::open_slices::{Arena, Losses, Slice};
 use super::slice::{EndOfSlice, MadeSlice, NewSlice, SliceId};
+use super::slice_order::SliceOrder;
 use super::strings::Strings;
 use super::threads::Threads;
 use super::tracks::{Owner, TrackId, Tracks};
@@ -79,6 +80,7 @@ pub(crate) struct Slices {
     /// By track.
     stacks: Vec<Stack>,
     next: i64,
+    order: SliceOrder,
     /// The number of packet losses, by sequence.
     losses: Losses,
     misplaced: Misplaced,
@@ -332,6 +334,12 @@ impl World {
         }
     }
 
+    /// An event of a stream comes (rule RT12).
+    #[inline]
+    pub fn comes(&mut self, ts: i64, stream: u32, rows: &mut Rows<'_>) {
+        self.slices.order.event(ts, stream, rows);
+    }
+
     /// A sequence lost packets.
     pub fn packets_lost(&mut self, sequence: u32) {
         self.slices.losses.add(sequence);
@@ -347,6 +355,7 @@ impl World {
     /// Writes the remaining slices; open ones have no end (rule E13).
     pub(super) fn end_slices(&mut self, rows: &mut Rows<'_>) {
         self.doubt_open_slices();
+        self.slices.order.end(rows);
         let (slices, mut maker) = self.slices_and_maker(rows);
         slices.end(&mut maker);
         if let Some((start, end)) = slices.span {
@@ -428,6 +437,8 @@ impl Slices {
         }
         let id = self.next;
         self.next += 1;
+        let parent = stack.top.and_then(|top| self.arena.get(top));
+        self.order.begins(id, parent.map(|parent| parent.id));
         self.seen(ts);
         maker.sees(ts);
         if let Some(end) = end.filter(|&end| end != ts) {

@@ -142,6 +142,23 @@ const REFERENCES: &[(&str, &[(&str, &str)])] = &[
             ("field_id", "heap_graph_field"),
         ],
     ),
+    ("linux_interrupt_mapping", &[("machine_id", "machine")]),
+    (
+        "journald_record",
+        &[("packet_id", "packet_record"), ("utid", "thread_record"), ("arg_set_id", "arg_set")],
+    ),
+    ("trace_import_log", &[("trace_id", "trace_file"), ("arg_set_id", "arg_set")]),
+    ("heap_graph_java_oome_details", &[("heap_graph_id", "heap_graph")]),
+    (
+        "heap_graph_thread_callsite",
+        &[
+            ("heap_graph_id", "heap_graph"),
+            ("utid", "thread_record"),
+            ("callsite_id", "stack_profile_callsite"),
+        ],
+    ),
+    ("android_cpu_per_uid_track", &[("track_id", "track_record")]),
+    ("android_track_event_process", &[("upid", "process_record")]),
     ("arg_set", &[("type_id", "arg_type")]),
     ("descriptor", &[("packet_id", "packet_record")]),
     ("import_log", &[("packet_id", "packet_record")]),

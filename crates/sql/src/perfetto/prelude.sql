@@ -11,6 +11,12 @@ CREATE TEMP VIEW __intrinsic_args AS
 SELECT id + ((arg_set_id & 1) << 62) AS id, arg_set_id, flat_key, key, int_value, string_value, real_value, value_type
 FROM main.args;
 
+CREATE TEMP VIEW __intrinsic_android_game_intervention_list AS
+SELECT id, package_name, uid, current_mode, standard_mode_supported, standard_mode_downscale, standard_mode_use_angle,
+       standard_mode_fps, perf_mode_supported, perf_mode_downscale, perf_mode_use_angle, perf_mode_fps,
+       battery_mode_supported, battery_mode_downscale, battery_mode_use_angle, battery_mode_fps
+FROM main.android_game_intervention_list;
+
 CREATE TEMP VIEW __intrinsic_chrome_stack_sample_extras AS
 SELECT id, id AS profiler_sample_id, process_priority FROM main.stack_sample_record WHERE process_priority IS NOT NULL;
 
@@ -68,6 +74,9 @@ CREATE TEMP VIEW __intrinsic_heap_graph_reference AS
 SELECT id, reference_set_id, owner_id, owned_id, field_name, field_type_name, deobfuscated_field_name
 FROM main.heap_graph_reference WHERE owner_id IS NOT x'';
 
+CREATE TEMP VIEW __intrinsic_heap_graph_thread_callsite AS
+SELECT id, heap_graph_id, utid, callsite_id FROM main.heap_graph_thread_callsite;
+
 CREATE TEMP VIEW __intrinsic_heap_profile AS
 SELECT id, ts, ts_end, dur, upid, heap_name FROM main.heap_profile;
 
@@ -76,8 +85,7 @@ SELECT id, ts, upid, heap_name, callsite_id, count, size FROM main.heap_profile_
 WHERE size IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_logs AS
-SELECT id, ts, utid, prio, 'android_logcat' AS log_source, tag, msg, NULL AS arg_set_id FROM main.android_logs
-WHERE prio IS NOT x'';
+SELECT id, ts, utid, prio, log_source, tag, msg, arg_set_id FROM main.logs WHERE prio IS NOT x'';
 
 CREATE TEMP VIEW __intrinsic_machine AS
 SELECT id, raw_id, name, sysname, release, version, arch, num_cpus, android_build_fingerprint,
@@ -88,6 +96,9 @@ CREATE TEMP VIEW __intrinsic_metadata AS
 SELECT id, name, key_type, int_value, str_value, machine_id, trace_id
 FROM main.metadata
 WHERE machine_id IS NOT x'';
+
+CREATE TEMP VIEW __intrinsic_package_list AS
+SELECT id, package_name, uid, debuggable, profileable_from_shell, version_code FROM main.package_list;
 
 CREATE TEMP VIEW __intrinsic_process AS
 SELECT id, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, arg_set_id,
@@ -164,9 +175,13 @@ CREATE TEMP VIEW __intrinsic_thread_state AS
 SELECT id, ts, dur, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu
 FROM main.thread_state;
 
+CREATE TEMP VIEW __intrinsic_trace_import_logs AS
+SELECT id, trace_id, ts, byte_offset, (SELECT key FROM main.stats WHERE stats.name = l.name LIMIT 1) AS stat_key, arg_set_id
+FROM main._trace_import_logs AS l;
+
 CREATE TEMP VIEW __intrinsic_track AS
 SELECT id, name, parent_id, source_arg_set_id, machine_id, type, dimension_arg_set_id, track_group_id,
-       CASE WHEN is_counter THEN 'counter' WHEN type LIKE '%\_state\_track\_event' ESCAPE '\' THEN 'state' ELSE 'slice' END
+       CASE WHEN is_counter THEN 'counter' WHEN type LIKE '%\_state\_track\_event' ESCAPE '\' OR type = 'concurrent_tracing_sessions' THEN 'state' ELSE 'slice' END
          AS event_type,
        unit AS counter_unit, utid, upid
 FROM main.track_record;

@@ -5,10 +5,14 @@ use timebase_descriptor::field::{Fields, Malformed, Value};
 use timebase_schema::fields::track_event as field;
 
 use super::legacy::RawLegacy;
+use crate::definitions::{BINDER_DIED, PROCESS_START};
 use crate::message::Message;
 
 /// The field `gpu_correlation`, an extension of `TrackEvent`.
 pub(in crate::readers) const GPU_CORRELATION: u32 = 3000;
+
+/// The field `active_processes`, an extension of `TrackEvent` (rule RT11).
+const ACTIVE_PROCESSES: u32 = 1042;
 
 /// A `TrackEvent`: the value of each field that occurs once, and for each field that may occur
 /// several times, whether it occurs.
@@ -36,6 +40,8 @@ pub(crate) struct RawTrackEvent<'a> {
     pub has_arguments: bool,
     /// Its `ChromeActiveProcesses`, which is also an argument.
     pub active_processes: Option<Message<'a>>,
+    /// Whether it may say something of a process (rule RT16).
+    pub has_process: bool,
     /// Its callstack, as a number or as a message, and what it counts for (rule FP4).
     pub callstack_iid: Option<u64>,
     pub callstack: Option<&'a [u8]>,
@@ -118,8 +124,12 @@ impl<'a> RawTrackEvent<'a> {
             (field::CALLSTACK_WEIGHT, Value::Fixed64(bits)) => {
                 self.callstack_weight = Some(f64::from_bits(bits));
             }
-            (field::CHROME_ACTIVE_PROCESSES, Value::Bytes(bytes)) => {
+            (field::CHROME_ACTIVE_PROCESSES | ACTIVE_PROCESSES, Value::Bytes(bytes)) => {
                 self.active_processes = Some(Message(bytes));
+                self.has_arguments = true;
+            }
+            (PROCESS_START | BINDER_DIED, Value::Bytes(_)) => {
+                self.has_process = true;
                 self.has_arguments = true;
             }
             _ => self.has_arguments = true,

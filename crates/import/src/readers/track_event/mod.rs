@@ -28,6 +28,7 @@ mod v8;
 
 use std::borrow::Cow;
 
+use timebase_descriptor::field::Value;
 use timebase_resolver::{ClockId, SeqId};
 use timebase_schema::fields::{
     debug_annotation as annotation, interned_data as interned, interned_string as entry,
@@ -49,7 +50,7 @@ use super::sequences::NS_PER_US;
 use super::sequences::counters::{EventValues, HeldValues};
 use super::sequences::event::{GPU_CORRELATION, RawTrackEvent};
 use super::sequences::writers::SequenceState;
-use crate::definitions::{Definitions, Names, Uuids, Writer};
+use crate::definitions::{Definitions, Names, Uuids, Writer, is_process_event};
 use crate::message::Message;
 use crate::output::{BEFORE_ZERO, Cause, Counter, Fault, NOT_INTERNED, PARSER_ERROR, Rows};
 use crate::place::{CountsFor, Place, TraceTime};
@@ -287,6 +288,15 @@ fn given(
     }
     if let Some(processes) = event.active_processes {
         observe(PacketType::TRACK_EVENT, processes, packet, context);
+    }
+    if event.has_process {
+        for (field, value) in event.message.fields() {
+            if let Value::Bytes(said) = value
+                && is_process_event(field, event.event_type)
+            {
+                observe(PacketType(field), Message(said), packet, context);
+            }
+        }
     }
 }
 

@@ -27,12 +27,8 @@ use crate::rewrite::cut::window::Window;
 use crate::rewrite::header::{self, NewClock, NewPayload, NewTime};
 use crate::rewrite::output::Output;
 
-/// Types without a reader that hold for the whole trace: lists of packages, and others that tools read.
-const ALWAYS: [u32; 3] = [
-    trace_packet::PACKAGES_LIST,
-    trace_packet::TRACE_PROVENANCE,
-    trace_packet::RECOVERED_TRACE_INFO,
-];
+/// Types without a reader that hold for the whole trace, and that tools read.
+const ALWAYS: [u32; 2] = [trace_packet::TRACE_PROVENANCE, trace_packet::RECOVERED_TRACE_INFO];
 
 /// The clock in packets.
 const BOOTTIME: u32 = ClockId::BOOTTIME.0;

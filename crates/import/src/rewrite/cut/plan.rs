@@ -151,7 +151,29 @@ pub(super) struct Thread {
 }
 
 /// Queues whose state is more than their open slice: the names of their tracks or slices, and their events.
-const QUEUES: [(&str, &[u32]); 4] = [
+const QUEUES: [(&str, &[u32]); 5] = [
+    (
+        "pkvm_hypervisor",
+        &[
+            event::HYP_ENTER,
+            event::HYPERVISOR_HYP_ENTER,
+            event::HYP_EXIT,
+            event::HYPERVISOR_HYP_EXIT,
+            event::HOST_HCALL,
+            event::HYPERVISOR_HOST_HCALL,
+            event::HOST_SMC,
+            event::HYPERVISOR_HOST_SMC,
+            event::HOST_MEM_ABORT,
+            event::HYPERVISOR_HOST_MEM_ABORT,
+            event::HOST_FFA_CALL,
+            event::IOMMU_IDMAP,
+            event::HYPERVISOR_IOMMU_IDMAP,
+            event::PSCI_MEM_PROTECT,
+            event::HYPERVISOR_PSCI_MEM_PROTECT,
+            event::HYPERVISOR_IOMMU_IDMAP_COMPLETE,
+            event::HYPERVISOR_VCPU_ILLEGAL_TRAP,
+        ],
+    ),
     (
         "drm_sched_ring",
         &[
@@ -394,7 +416,9 @@ impl Asked<'_> {
             plan.packet(packet, Carried::Event(Use::Name));
         }
         let sql = "SELECT min(s.ts) AS first FROM state_record AS s JOIN track_record AS k ON k.id = s.track_id
-            GROUP BY k.id HAVING s.ts = min(s.ts) AND s.ts < :from AND coalesce(k.name, '') = (SELECT value FROM string WHERE id = s.value)";
+            GROUP BY k.id HAVING s.ts = min(s.ts) AND s.ts < :from
+              AND (k.type = 'concurrent_tracing_sessions'
+                   OR coalesce(k.name, '') = (SELECT value FROM string WHERE id = s.value))";
         for ts in self.rows(sql, from, |row| row.get(0))? {
             self.others_at(ts, Some(Use::State), plan)?;
         }
@@ -473,9 +497,14 @@ impl Asked<'_> {
 
     /// Carries the last packets of types whose rows do not have their times.
     fn last_of_types(&self, plan: &mut Plan) -> rusqlite::Result<()> {
-        for (kind, count) in
-            [("power_rails", 2), ("streaming_profile_packet", 1), ("gpu_counter_event", 1)]
-        {
+        for (kind, count) in [
+            ("power_rails", 2),
+            ("streaming_profile_packet", 1),
+            ("gpu_counter_event", 1),
+            // They have differences since the state of their sequence was cleared.
+            ("kernel_wakelock_data", i64::MAX),
+            ("cpu_per_uid_data", i64::MAX),
+        ] {
             self.last_packets(kind, count, plan)?;
         }
         Ok(())

@@ -1,19 +1,17 @@
-//! The time that CPUs ran for each user of Android (rules CU).
-//!
-//! # Design
-//!
-//! Each packet gives a value to every track of its sequence, although most values have not changed.
-//! Among equal values, only the first and the last become rows. The last value is remembered, and
-//! becomes a row when another value follows it.
+//! The time that CPUs ran for each user of Android (rules CU, RT14).
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use timebase_schema::fields::cpu_per_uid_data as data;
+use timebase_schema::tables::android_cpu_per_uid_track;
 
 use super::series::{CounterSample, CounterType, Told, Which};
+use super::sparse::Sparse;
 use crate::message::Message;
+use crate::output::Cell;
 use crate::timeline::PacketEvent;
+use crate::trackers::tracker::TrackerContext;
 use crate::world::{Owner, TrackId};
 
 const OF_UID: CounterType = CounterType::with_unit("android_cpu_per_uid", "ms");
@@ -27,7 +25,7 @@ type Key = (u32, u32);
 pub(super) struct CpuPerUid {
     sequences: FxHashMap<(u32, u32), Sequence>,
     machines: FxHashMap<u32, Totals>,
-    written: FxHashMap<TrackId, Written>,
+    sparse: Sparse,
 }
 
 /// The values of a sequence since its state was cleared.
@@ -48,14 +46,10 @@ struct Totals {
     sums: BTreeMap<(bool, u32), u64>,
     /// By the first uid of a range, and cluster.
     groups: BTreeMap<Key, u64>,
-}
-
-/// The last value of a track.
-#[derive(Debug)]
-struct Written {
-    value: u64,
-    /// The time of the last equal value after its row.
-    again: Option<i64>,
+    /// The same for each uid outside of a range.
+    single: BTreeMap<Key, u64>,
+    /// The tracks of uids and ranges.
+    tracks: BTreeMap<Key, TrackId>,
 }
 
 impl CpuPerUid {
@@ -74,13 +68,12 @@ impl CpuPerUid {
         }
         let totals = self.machines.entry(packet.machine).or_default();
         sequence.read(message, totals);
-        let written = &mut self.written;
         for (&(is_app, cluster), &value) in &totals.sums {
             let kind = if is_app { "Apps" } else { "System" };
             let which = [("type", kind.into()), ("cluster", cluster.into())];
             let name = format_args!("CPU for {kind} CL{cluster}");
             let track = sample.track(&TOTALS, Owner::None, &which, name);
-            put(written, track, value, sample);
+            self.sparse.put(track, value, sample);
         }
         let single = sequence.values.iter();
         let single = single.filter(|((uid, _), _)| range(*uid).is_none());
@@ -88,7 +81,27 @@ impl CpuPerUid {
             let which: Which<'_> = &[("uid", Told::from(uid)), ("cluster", cluster.into())];
             let name = format_args!("CPU for UID {uid} CL{cluster}");
             let track = sample.track(&OF_UID, Owner::None, which, name);
-            put(written, track, value, sample);
+            totals.tracks.insert((uid, cluster), track);
+            self.sparse.put(track, value, sample);
+        }
+    }
+
+    /// Writes the time that each track has counted (rule RT14).
+    pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
+        let mut machines: Vec<_> = std::mem::take(&mut self.machines).into_iter().collect();
+        machines.sort_unstable_by_key(|(machine, _)| *machine);
+        for (_, totals) in machines {
+            for (key @ (uid, cluster), track) in &totals.tracks {
+                let sum = totals.groups.get(key).or(totals.single.get(key));
+                let id = at.rows.count(&android_cpu_per_uid_track::TABLE);
+                at.rows.push(android_cpu_per_uid_track::Row {
+                    id: Cell::from(id),
+                    track_id: Cell::from(track.0),
+                    uid: Cell::from(*uid),
+                    cluster: Cell::from(*cluster),
+                    total_cpu_millis: Cell::from(sum.copied().unwrap_or(0).cast_signed()),
+                });
+            }
         }
     }
 }
@@ -121,10 +134,11 @@ impl Totals {
         let is_app = package(group.unwrap_or(uid)) >= FIRST_APP;
         let sum = self.sums.entry((is_app, cluster)).or_default();
         *sum = sum.saturating_add(grown);
-        if let Some(group) = group {
-            let sum = self.groups.entry((group, cluster)).or_default();
-            *sum = sum.saturating_add(grown);
-        }
+        let sum = match group {
+            Some(group) => self.groups.entry((group, cluster)).or_default(),
+            None => self.single.entry((uid, cluster)).or_default(),
+        };
+        *sum = sum.saturating_add(grown);
     }
 }
 
@@ -142,31 +156,4 @@ fn range(uid: u32) -> Option<u32> {
     const RANGE: u32 = 10_000;
     let is_in_range = matches!(package(uid), 50_000..60_000 | 90_000..100_000);
     is_in_range.then(|| uid - uid % RANGE)
-}
-
-/// Writes a value as a row, unless the previous one is equal (rule CU4).
-fn put(
-    written: &mut FxHashMap<TrackId, Written>,
-    track: TrackId,
-    value: u64,
-    sample: &mut CounterSample<'_, '_, '_>,
-) {
-    let now = Written { value, again: None };
-    match written.get_mut(&track) {
-        Some(before) if before.value == value => {
-            before.again = Some(sample.ts);
-            return;
-        }
-        Some(before) => {
-            if let Some(ts) = before.again {
-                let (world, rows) = (&mut *sample.at.world, &mut *sample.at.rows);
-                world.value(ts, track, before.value as f64, None, rows);
-            }
-            *before = now;
-        }
-        None => {
-            written.insert(track, now);
-        }
-    }
-    sample.put_on(track, value as f64, &[]);
 }

@@ -18,7 +18,8 @@
 //! | M11, M12, and GPUs (H4) | `gpu.rs` |
 //! | M13 | `properties.rs` |
 //! | OT2, OT3 | `energy.rs` |
-//! | CU | `cpu_per_uid.rs` |
+//! | CU, RT14 | `cpu_per_uid.rs`, with `sparse.rs` |
+//! | RT15 | `wakelocks.rs`, with `sparse.rs` |
 
 mod cpu_per_uid;
 mod energy;
@@ -30,10 +31,12 @@ mod process_stats;
 mod properties;
 mod series;
 mod sizes;
+mod sparse;
 mod sys_stats;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod wakelocks;
 
 use cpu_per_uid::CpuPerUid;
 pub(super) use energy::ENERGY_FAULTS;
@@ -45,6 +48,8 @@ use series::{CounterSample, CounterTracks};
 use sys_stats::Disks;
 use timebase_schema::fields::ftrace_event::GPU_MEM_TOTAL;
 use timebase_schema::fields::trace_packet as packet;
+use wakelocks::Wakelocks;
+pub(super) use wakelocks::{NOTICED as WAKELOCKS_NOTICED, WAKELOCK_FAULTS};
 
 use super::events::Events;
 use super::tracker::{Tracker, TrackerContext};
@@ -63,6 +68,7 @@ pub(crate) struct Counters {
     energy: EnergyTracks,
     gpu: GpuCounters,
     cpu_per_uid: CpuPerUid,
+    wakelocks: Wakelocks,
 }
 
 impl Counters {
@@ -106,6 +112,7 @@ impl Tracker for Counters {
             packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN => self.energy.breakdown(ts, packet, at),
             packet::ENTITY_STATE_RESIDENCY => self.energy.residency(ts, packet, at),
             packet::CPU_PER_UID_DATA => self.cpu_per_uid.packet(packet, message, &mut sample),
+            packet::KERNEL_WAKELOCK_DATA => self.wakelocks.packet(packet, message, &mut sample),
             packet::GENERIC_KERNEL_CPU_FREQ_EVENT => {
                 ftrace::generic_cpu_frequency(message, &mut sample)
             }
@@ -123,6 +130,7 @@ impl Tracker for Counters {
 
     fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         self.gpu.end(at);
+        self.cpu_per_uid.end(at);
         if self.tracks.beyond_cpus > 0 {
             let text = format!(
                 "{} counter values of CPUs above {} are left out",

@@ -99,7 +99,7 @@ pub(super) fn packet(
         idle_states(cpu, sample);
     }
     for mhz in message.numbers(stats::GPUFREQ_MHZ) {
-        gpu_frequency(Some(0), mhz as f64 * 1000.0, sample);
+        gpu_frequency(Some(0), mhz as f64, sample);
     }
     for cache in message.messages(stats::SLAB_INFO) {
         slab(cache, page_size, sample);

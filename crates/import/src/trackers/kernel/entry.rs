@@ -41,6 +41,7 @@ pub(super) type Pattern = &'static [Value];
 pub(super) enum Kind {
     Int,
     Uint,
+    Bool,
     Text,
 }
 
@@ -63,6 +64,10 @@ pub(super) const fn int(key: &'static str, value: Value) -> Argument {
 
 pub(super) const fn uint(key: &'static str, value: Value) -> Argument {
     Argument::One(key, Kind::Uint, value)
+}
+
+pub(super) const fn boolean(key: &'static str, value: Value) -> Argument {
+    Argument::One(key, Kind::Bool, value)
 }
 
 pub(super) const fn text(key: &'static str, value: Value) -> Argument {
@@ -140,6 +145,8 @@ pub(super) enum Does {
     /// The open slice ends, and another one begins.
     Turn,
     Instant,
+    /// The topmost open slice with the name and the category gets arguments.
+    Mark,
     /// A value of a counter.
     Count(Value),
     /// The sum of all values of the track so far, divided.
@@ -197,6 +204,10 @@ pub(super) const fn turn(event: u32, on: Target, name: Pattern) -> Entry {
 
 pub(super) const fn instant(event: u32, on: Target, name: Pattern) -> Entry {
     Entry::new(event, Does::Instant, on).named(name)
+}
+
+pub(super) const fn mark(event: u32, on: Target, name: Pattern) -> Entry {
+    Entry::new(event, Does::Mark, on).named(name)
 }
 
 pub(super) const fn count(event: u32, on: Track, value: Value) -> Entry {

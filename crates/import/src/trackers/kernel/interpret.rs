@@ -74,6 +74,7 @@ impl Interpreter {
             Does::Instant => {
                 here.instant(track, called, args, at);
             }
+            Does::Mark => here.mark(track, called, args, at),
             Does::Count(value) => here.value(track, real(value, here, at), args, at),
             Does::Sum(value, divisor) => {
                 let Found::Number(value) = found(value, here, "", at) else {
@@ -102,6 +103,7 @@ impl Interpreter {
                     let found = found(value, here, "", at);
                     let value = match (&found, kind) {
                         (Found::Number(value), Kind::Uint) => ArgValue::Uint(*value as u64),
+                        (Found::Number(value), Kind::Bool) => ArgValue::Bool(*value != 0),
                         (Found::Number(value), _) => ArgValue::Int(*value),
                         (Found::Text(Some(text)), _) => ArgValue::Text(text),
                         (Found::Text(None), _) => ArgValue::NoText,

@@ -130,6 +130,18 @@ impl<'a> KernelEvent<'a> {
         at.world.end_slice(end, args, at.rows)
     }
 
+    /// The topmost open slice with this name and category gets arguments, if there is one.
+    pub fn mark(
+        &self,
+        track: TrackId,
+        called: Called<'_>,
+        args: &[u8],
+        at: &mut TrackerContext<'_, '_>,
+    ) {
+        let (category, name) = called.labels(at);
+        at.world.mark_slice(track, category, name, args);
+    }
+
     /// A value of a counter.
     pub fn value(&self, track: TrackId, value: f64, args: &[u8], at: &mut TrackerContext<'_, '_>) {
         let args = at.world.arg_set(args, at.rows);

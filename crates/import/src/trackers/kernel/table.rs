@@ -16,9 +16,13 @@ use timebase_schema::fields::{
     f2fs_write_checkpoint_ftrace_event as f2fs_write_checkpoint,
     fastrpc_dma_stat_ftrace_event as fastrpc_dma_stat, ftrace_event as event,
     funcgraph_entry_ftrace_event as funcgraph_entry, funcgraph_exit_ftrace_event as funcgraph_exit,
-    gpu_power_state_ftrace_event as gpu_power_state,
-    hrtimer_expire_entry_ftrace_event as hrtimer_expire_entry, kfree_skb_ftrace_event as kfree_skb,
-    kprobe_event, mali_gpu_power_state_ftrace_event as mali_gpu_power_state,
+    gpu_power_state_ftrace_event as gpu_power_state, host_ffa_call_ftrace_event as host_ffa_call,
+    host_hcall_ftrace_event as host_hcall, host_mem_abort_ftrace_event as host_mem_abort,
+    host_smc_ftrace_event as host_smc, hrtimer_expire_entry_ftrace_event as hrtimer_expire_entry,
+    hypervisor_iommu_idmap_complete_ftrace_event as iommu_idmap_complete,
+    hypervisor_vcpu_illegal_trap_ftrace_event as vcpu_illegal_trap,
+    iommu_idmap_ftrace_event as iommu_idmap, kfree_skb_ftrace_event as kfree_skb, kprobe_event,
+    mali_gpu_power_state_ftrace_event as mali_gpu_power_state,
     mm_shrink_slab_end_ftrace_event as mm_shrink_slab_end,
     mm_shrink_slab_start_ftrace_event as mm_shrink_slab_start,
     mm_vmscan_direct_reclaim_begin_ftrace_event as mm_vmscan_direct_reclaim_begin,
@@ -28,7 +32,8 @@ use timebase_schema::fields::{
     napi_gro_receive_entry_ftrace_event as napi_gro_receive_entry,
     napi_gro_receive_exit_ftrace_event as napi_gro_receive_exit,
     net_dev_xmit_ftrace_event as net_dev_xmit, netif_receive_skb_ftrace_event as netif_receive_skb,
-    rpm_status_ftrace_event as rpm_status, sched_cpu_util_cfs_ftrace_event as sched_cpu_util_cfs,
+    psci_mem_protect_ftrace_event as psci_mem_protect, rpm_status_ftrace_event as rpm_status,
+    sched_cpu_util_cfs_ftrace_event as sched_cpu_util_cfs,
     scm_call_start_ftrace_event as scm_call_start,
     suspend_resume_minimal_ftrace_event as suspend_resume_minimal,
     tcp_retransmit_skb_ftrace_event as tcp_retransmit_skb,
@@ -38,8 +43,8 @@ use timebase_schema::fields::{
 };
 
 use super::entry::{
-    Entry, Pattern, Scope, Target, Track, Value, When, begin, count, each, end, instant, int, sum,
-    text, turn, uint,
+    Argument, Entry, Pattern, Scope, Target, Track, Value, When, begin, boolean, count, each, end,
+    instant, int, mark, sum, text, turn, uint,
 };
 use super::kernel_event::KernelEvent;
 
@@ -157,7 +162,45 @@ const RUNNING: Track = Track::counter(
 )
 .of(Scope::Cpu(U32(sched_cpu_util_cfs::CPU)));
 
-/// The table (rules KE).
+const HYPERVISOR: Target = Target::Track(
+    Track::new("pkvm_hypervisor", &[Lit("pkvm Hypervisor CPU "), Cpu]).of(Scope::Cpu(Cpu)),
+);
+const HYP: Pattern = &[Lit("hyp")];
+const HYP_CATEGORY: &str = "pkvm_hyp";
+
+/// A reason why the hypervisor was entered (rule RT13): an argument of its open slice.
+const fn entered(event: u32, args: &'static [Argument]) -> Entry {
+    mark(event, HYPERVISOR, HYP).in_category(HYP_CATEGORY).with(args)
+}
+
+const HYP_HCALL: &[Argument] = &[
+    text("hyp_enter_reason", Lit("host_hcall")),
+    uint("id", U32(host_hcall::ID)),
+    uint("invalid", U32(host_hcall::INVALID)),
+];
+const HYP_SMC: &[Argument] = &[
+    text("hyp_enter_reason", Lit("host_smc")),
+    uint("id", U64(host_smc::ID)),
+    uint("forwarded", U32(host_smc::FORWARDED)),
+];
+const HYP_MEM_ABORT: &[Argument] = &[
+    text("hyp_enter_reason", Lit("host_mem_abort")),
+    uint("esr", U64(host_mem_abort::ESR)),
+    uint("addr", U64(host_mem_abort::ADDR)),
+];
+const HYP_IOMMU_IDMAP: &[Argument] = &[
+    text("hyp_enter_reason", Lit("iommu_idmap")),
+    uint("from", U64(iommu_idmap::FROM)),
+    uint("to", U64(iommu_idmap::TO)),
+    int("prot", I32(iommu_idmap::PROT)),
+];
+const HYP_MEM_PROTECT: &[Argument] = &[
+    text("hyp_enter_reason", Lit("psci_mem_protect")),
+    uint("count", U64(psci_mem_protect::COUNT)),
+    uint("was", U64(psci_mem_protect::WAS)),
+];
+
+/// The table (rules KE, RT13).
 pub(super) const TABLE: &[Entry] = &[
     begin(event::MM_VMSCAN_DIRECT_RECLAIM_BEGIN, Target::Thread, DIRECT_RECLAIM).with(&[
         int("direct_reclaim_order", I32(mm_vmscan_direct_reclaim_begin::ORDER)),
@@ -168,6 +211,43 @@ pub(super) const TABLE: &[Entry] = &[
         "direct_reclaim_nr_reclaimed",
         U64(mm_vmscan_direct_reclaim_end::NR_RECLAIMED),
     )]),
+    begin(event::HYP_ENTER, HYPERVISOR, HYP).in_category(HYP_CATEGORY),
+    begin(event::HYPERVISOR_HYP_ENTER, HYPERVISOR, HYP).in_category(HYP_CATEGORY),
+    end(event::HYP_EXIT, HYPERVISOR),
+    end(event::HYPERVISOR_HYP_EXIT, HYPERVISOR),
+    entered(event::HOST_HCALL, HYP_HCALL),
+    entered(event::HYPERVISOR_HOST_HCALL, HYP_HCALL),
+    entered(event::HOST_SMC, HYP_SMC),
+    entered(event::HYPERVISOR_HOST_SMC, HYP_SMC),
+    entered(event::HOST_MEM_ABORT, HYP_MEM_ABORT),
+    entered(event::HYPERVISOR_HOST_MEM_ABORT, HYP_MEM_ABORT),
+    entered(event::IOMMU_IDMAP, HYP_IOMMU_IDMAP),
+    entered(event::HYPERVISOR_IOMMU_IDMAP, HYP_IOMMU_IDMAP),
+    entered(event::PSCI_MEM_PROTECT, HYP_MEM_PROTECT),
+    entered(event::HYPERVISOR_PSCI_MEM_PROTECT, HYP_MEM_PROTECT),
+    entered(
+        event::HOST_FFA_CALL,
+        &[
+            text("hyp_enter_reason", Lit("host_ffa_call")),
+            uint("func_id", U64(host_ffa_call::FUNC_ID)),
+            int("handled", I32(host_ffa_call::HANDLED)),
+            int("err", I32(host_ffa_call::ERR)),
+        ],
+    ),
+    entered(
+        event::HYPERVISOR_IOMMU_IDMAP_COMPLETE,
+        &[
+            text("hyp_enter_reason", Lit("iommu_idmap_complete")),
+            boolean("map", U32(iommu_idmap_complete::MAP)),
+        ],
+    ),
+    entered(
+        event::HYPERVISOR_VCPU_ILLEGAL_TRAP,
+        &[
+            text("hyp_enter_reason", Lit("vcpu_illegal_trap")),
+            uint("esr", U64(vcpu_illegal_trap::ESR)),
+        ],
+    ),
     end(event::WORKQUEUE_EXECUTE_END, Target::Thread).in_category("workqueue"),
     begin(
         event::WORKQUEUE_EXECUTE_START,

@@ -16,10 +16,12 @@
 //! | callstacks of track events | `track_event_stacks.rs` |
 //! | heap profiles, the stacks inside them, and their counters | `heap.rs`, `heap_stacks.rs`, `heap_stats.rs` |
 //! | smaps | `smaps.rs` |
+//! | processes of Android's runtime that ran out of memory | `art.rs` |
 //!
 //! The state of a sequence's interval is dropped after the interval's last event, so that it does not grow
 //! with the trace.
 
+mod art;
 mod callstacks;
 mod counters;
 mod faults;
@@ -48,6 +50,7 @@ use timebase_schema::fields::interned_data as interned;
 use timebase_trace::wire::packet::PacketType;
 use timebase_trace::{Interval, Kept};
 
+use self::art::Runtime;
 use self::callstacks::Callstacks;
 use self::heap::{Dumps, Profiled};
 use self::obfuscated::Methods;
@@ -107,6 +110,7 @@ pub(super) struct Profiles {
     v8: V8Profiles,
     heap_graphs: HeapGraphs,
     mappings: Mappings,
+    runtime: Runtime,
 }
 
 impl Profiles {
@@ -154,6 +158,7 @@ impl Profiles {
             PacketType::DEOBFUSCATION_MAPPING => {
                 self.mappings.add(event.payload, &at.world.scratch)?;
             }
+            PacketType::ART_PROCESS_METADATA => self.runtime.packet(packet, callstacks, at),
             _ => {}
         }
         self.has_come(event.interval, at);

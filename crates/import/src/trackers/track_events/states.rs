@@ -7,52 +7,20 @@
 //! ids.
 
 use rustc_hash::FxHashMap;
-use timebase_schema::tables::state_record;
 
+use super::super::open_state::OpenState;
 use super::super::tracker::TrackerContext;
 use super::tracks::TrackOrLanes;
 use super::{OwnedEvent, TrackEvents};
-use crate::arguments::merge;
 use crate::definitions::TrackOwner;
-use crate::output::{Cause, Cell, Fault, PARSER_ERROR};
-use crate::timeline::{Label, OwnLabel};
+use crate::output::{Cause, Fault, PARSER_ERROR};
+use crate::timeline::Label;
 use crate::world::TrackId;
 
 /// The open states.
 #[derive(Debug, Default)]
 pub(super) struct States {
-    open: FxHashMap<TrackId, State>,
-}
-
-/// The state of a track.
-#[derive(Debug)]
-struct State {
-    id: i64,
-    ts: i64,
-    category: OwnLabel,
-    value: OwnLabel,
-    /// The arguments, in their compact form.
-    args: Vec<u8>,
-}
-
-impl State {
-    /// Writes the state as a row, with its end if it has one.
-    fn push(self, track: TrackId, end: Option<i64>, at: &mut TrackerContext<'_, '_>) {
-        let arg_set_id = at.world.arg_set(&self.args, at.rows);
-        let dur = end.map_or(-1, |end| end.saturating_sub(self.ts));
-        at.world.spans(&state_record::TABLE, self.ts, dur);
-        let category = at.world.text(&self.category, at.rows);
-        let value = at.world.text(&self.value, at.rows);
-        at.rows.push(state_record::Row {
-            id: Cell::from(self.id),
-            ts: Cell::from(self.ts),
-            dur: Cell::from(dur),
-            track_id: Cell::from(track.0),
-            category: Cell::or_null(category),
-            value: Cell::or_null(value),
-            arg_set_id: Cell::or_null(arg_set_id),
-        });
-    }
+    open: FxHashMap<TrackId, OpenState>,
 }
 
 impl TrackEvents {
@@ -80,20 +48,10 @@ impl TrackEvents {
         self.put_args(here, at);
         let (args, defaults) = (&self.args, &self.default_args);
         match self.states.open.get_mut(&track) {
-            Some(open) if open.value.is(value) => {
-                open.args.splice(..0, defaults.iter().copied());
-                merge(&mut open.args, args, &at.world.definitions.names);
-            }
+            Some(open) if open.is(value) => open.add_args(defaults, args, at),
             _ => {
-                let id = at.world.states;
-                at.world.states += 1;
-                let begun = State {
-                    id,
-                    ts: here.ts,
-                    category: here.event.category.into(),
-                    value: value.into(),
-                    args: [&defaults[..], args].concat(),
-                };
+                let args = [&defaults[..], args].concat();
+                let begun = OpenState::begin(here.ts, here.event.category, value, args, at);
                 if let Some(before) = self.states.open.insert(track, begun) {
                     before.push(track, Some(here.ts), at);
                 }
@@ -106,7 +64,7 @@ impl TrackEvents {
     /// Writes the open states without an end.
     pub fn end_states(&mut self, at: &mut TrackerContext<'_, '_>) {
         let mut open: Vec<_> = std::mem::take(&mut self.states.open).into_iter().collect();
-        open.sort_unstable_by_key(|(_, state)| state.id);
+        open.sort_unstable_by_key(|(_, state)| state.id());
         for (track, state) in open {
             state.push(track, None, at);
         }
