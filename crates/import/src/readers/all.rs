@@ -36,6 +36,7 @@ use super::track_event::TrackEvents;
 use super::translation_table::TranslationTables;
 use super::vulkan_memory::VulkanMemoryEvents;
 use super::windowing::Windowed::{self, *};
+use super::winscope::{ProtologConfigs, Statements};
 use crate::output::{Counter, Fault, Rows};
 use crate::place::{CountsFor, SettledEvent, Snapshot};
 
@@ -250,6 +251,13 @@ readers! {
     GenericGpuFrequency: Observed<_> = GENERIC_GPU_FREQUENCY_EVENT => ByTime,
     StackSample: Profiled<_> = STACK_SAMPLE => ByTime,
     RemoteClockSync: RemoteClockSyncs = REMOTE_CLOCK_SYNC => Always,
+    WinscopeExtensions: Statements<_> = WINSCOPE_EXTENSIONS => ByTime,
+    LayersSnapshot: Statements<_> = SURFACEFLINGER_LAYERS_SNAPSHOT => ByTime,
+    SurfaceTransactions: Statements<_> = SURFACEFLINGER_TRANSACTIONS => ByTime,
+    ShellTransition: Statements<_> = SHELL_TRANSITION => ByTime,
+    ShellHandlers: Statements<_> = SHELL_HANDLER_MAPPINGS => ByTime,
+    ProtologMessage: Statements<_> = PROTOLOG_MESSAGE => ByTime,
+    ProtologConfig: ProtologConfigs = PROTOLOG_VIEWER_CONFIG => Always,
 }
 
 /// The recorder's counters that every machine of a file has, even if they count nothing.
@@ -307,7 +315,7 @@ mod tests {
         // To add a reader here, say in docs/rules/rewrite.md what a window does with its packets.
         assert_eq!(
             special.collect::<Vec<_>>().join(" "),
-            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync"
+            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync ProtologConfig"
         );
     }
 }

@@ -21,6 +21,7 @@ use super::sched::{self, Sched, SchedSlices};
 use super::signals::Signals;
 use super::track_events::TrackEvents;
 use super::tracker::{Tracker, TrackerContext};
+use super::winscope::{self, Winscope};
 use crate::output::{Doubt, Fault};
 use crate::place::TraceTime;
 use crate::timeline::{Event, Waker};
@@ -44,6 +45,7 @@ pub(super) struct Shared {
     processes: Processes,
     profiles: Profiles,
     recording: Recording,
+    winscope: Winscope,
 }
 
 impl Shared {
@@ -51,6 +53,7 @@ impl Shared {
     pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) {
         self.processes.end(at);
         self.profiles.end(at);
+        std::mem::take(&mut self.winscope).end(at);
     }
 }
 
@@ -189,6 +192,9 @@ impl Trackers {
             Event::Packet(packet) if packet.field == PacketType::FRAME_TIMELINE_EVENT.0 => {
                 let frames = self.frames.get_or_insert_default();
                 frames.packet(ts, packet, at);
+            }
+            Event::Packet(packet) if winscope::takes(packet.field) => {
+                shared.winscope.packet(ts, packet, at);
             }
             Event::Packet(packet) => {
                 shared.processes.packet(ts, packet, at);
