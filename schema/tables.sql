@@ -866,7 +866,7 @@ CREATE INDEX winscope_record_kind ON winscope_record (kind);
 -- Events: part of slice
 CREATE TABLE winscope_proto (
   id         INTEGER PRIMARY KEY,
-  kind       INTEGER NOT NULL,  -- the number of the table that has the payload
+  kind       INTEGER NOT NULL,  -- the number of the table that has the payload; roots of window containers have one of their own
   proto_id   INTEGER NOT NULL,
   arg_set_id INTEGER,           -- the arguments of the row that has the payload
   packet_id  INTEGER NOT NULL,

@@ -189,22 +189,31 @@ const fn is_equal(one: &str, other: &str) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// The children of window containers, wherever a container is.
+/// The children of window containers and their tokens, wherever a container is.
 pub const CHILDREN: &[&[u32]] = &[
     &[2, 5],
+    &[2, 9],
     &[3, 21, 1, 5],
+    &[3, 21, 1, 9],
     &[4, 1, 5],
+    &[4, 1, 9],
     &[5, 1, 5],
+    &[5, 1, 9],
     &[5, 31, 1, 5],
+    &[5, 31, 1, 9],
     &[6, 2, 1, 5],
+    &[6, 2, 1, 9],
     &[7, 1, 5],
+    &[7, 1, 9],
     &[8, 1, 5],
+    &[8, 1, 9],
     &[9, 1, 5],
+    &[9, 1, 9],
     &[10],
 ];
 
-/// The children of the root of all window containers.
-pub const CHILDREN_OF_ROOT: &[&[u32]] = &[&[1, 5]];
+/// The children of the root of all window containers and their tokens.
+pub const CHILDREN_OF_ROOT: &[&[u32]] = &[&[1, 5], &[1, 9]];
 
 /// All tables, in the order of their numbers.
 #[rustfmt::skip]
@@ -223,7 +232,7 @@ pub const WINSCOPE: &[WinscopeTable] = &[
     part("surfaceflinger_display", "DisplayProto", &[made("snapshot_id"), made("is_on"), int("is_virtual", &[7]), made("trace_rect_id"), int("display_id", &[1]), text("display_name", &[2])]),
     part("surfaceflinger_layer", "LayerProto", &[made("snapshot_id"), ARGS, PROTO, maybe("layer_id", &[1]), text("layer_name", &[2]), made("is_visible"), maybe("parent", &[25]), real("corner_radius_tl"), real("corner_radius_tr"), real("corner_radius_bl"), real("corner_radius_br"), maybe("hwc_composition_type", &[35]), made("is_hidden_by_policy"), maybe("z_order_relative_of", &[26]), made("is_missing_z_parent"), made("layer_rect_id"), made("input_rect_id")]),
     payload(&[&[94]], "surfaceflinger_transactions", "TransactionTraceEntry", &[TS, ARGS, PROTO, int("vsync_id", &[2])]),
-    part("surfaceflinger_transaction", "LayerState", &[made("snapshot_id"), ARGS, PROTO, made("transaction_id"), made("pid"), made("uid"), made("layer_id"), made("display_id"), made("flags_id"), word("transaction_type")]),
+    part("surfaceflinger_transaction", "", &[made("snapshot_id"), ARGS, PROTO, made("transaction_id"), made("pid"), made("uid"), made("layer_id"), made("display_id"), made("flags_id"), word("transaction_type")]),
     part("surfaceflinger_transaction_flag", "", &[made("flags_id"), word("flag")]),
     payload(&[&[96]], "window_manager_shell_transition_protos", "ShellTransition", &[int("transition_id", &[1]), PROTO]),
     part("window_manager_shell_transitions", "", &[made("ts"), made("transition_id"), ARGS, made("transition_type"), made("send_time_ns"), made("dispatch_time_ns"), made("duration_ns"), made("finish_time_ns"), made("shell_abort_time_ns"), made("wm_abort_time_ns"), made("merge_time_ns"), made("create_time_ns"), made("handler"), word("status"), made("flags"), made("start_transaction_id"), made("finish_transaction_id")]),
@@ -276,9 +285,10 @@ mod tests {
     fn ws2_a_row_has_room_for_all_columns() {
         let stored = crate::tables::winscope_record::TABLE.columns;
         for table in WINSCOPE {
-            let values = table.columns.iter().filter(|column| {
-                matches!(column.source, Source::Field { .. } | Source::Made)
-            });
+            let values = table
+                .columns
+                .iter()
+                .filter(|column| matches!(column.source, Source::Field { .. } | Source::Made));
             let last = format!("c{}", values.count());
             assert!(stored.contains(&last.as_str()), "{}: {last}", table.name);
         }

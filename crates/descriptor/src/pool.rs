@@ -123,6 +123,20 @@ impl Pool {
         self.schema.field(message, number)
     }
 
+    /// All fields of a message by their numbers; none if this pool does not have it.
+    ///
+    /// ```
+    /// use timebase_descriptor::Pool;
+    ///
+    /// let pool = Pool::perfetto();
+    /// let rect = pool.message("perfetto.protos.RectProto").unwrap();
+    /// let names: Vec<&str> = pool.fields(rect).iter().map(|field| field.name.as_str()).collect();
+    /// assert_eq!(names, ["left", "top", "right", "bottom"]);
+    /// ```
+    pub fn fields(&self, message: MessageId) -> &[Field] {
+        self.schema.message(message).map_or(&[], |message| &message.fields)
+    }
+
     /// A field of a message by its name. The name of an extension has no scope; if that is
     /// ambiguous, it is the full name in brackets.
     ///

@@ -96,12 +96,7 @@ impl StatementArgs {
         self.message(id, bytes, &mut walk).is_ok()
     }
 
-    fn message(
-        &mut self,
-        id: MessageId,
-        bytes: &[u8],
-        walk: &mut Walk<'_>,
-    ) -> Result<(), Fault> {
+    fn message(&mut self, id: MessageId, bytes: &[u8], walk: &mut Walk<'_>) -> Result<(), Fault> {
         let mut places: FxHashMap<u32, u64> = FxHashMap::default();
         let (mut fields, mut is_empty) = (Fields::new(bytes), true);
         loop {
@@ -131,7 +126,8 @@ impl StatementArgs {
             let (last, before) = path.split_last().unwrap_or((&0, &[]));
             *last == number && before == self.path
         };
-        is_other && !choice.only.contains(&number) || choice.without.iter().any(|path| is_here(&path))
+        is_other && !choice.only.contains(&number)
+            || choice.without.iter().any(|path| is_here(&path))
     }
 
     fn field(
@@ -172,12 +168,7 @@ impl StatementArgs {
     }
 
     /// Adds the text of a number of interned data. Returns whether that is all that the field says.
-    fn interned(
-        &mut self,
-        field: &Field,
-        iid: u64,
-        walk: &mut Walk<'_>,
-    ) -> Result<bool, Fault> {
+    fn interned(&mut self, field: &Field, iid: u64, walk: &mut Walk<'_>) -> Result<bool, Fault> {
         let Some(name) = field.name.strip_suffix("_iid").filter(|_| self.path.is_empty()) else {
             return Ok(false);
         };

@@ -103,7 +103,10 @@ fn input_times(
     }
     let members = [
         (input::DISPATCHER_MOTION_EVENT, [motion::EVENT_TIME_NANOS, motion::DOWN_TIME_NANOS]),
-        (input::DISPATCHER_MOTION_EVENT_REDACTED, [motion::EVENT_TIME_NANOS, motion::DOWN_TIME_NANOS]),
+        (
+            input::DISPATCHER_MOTION_EVENT_REDACTED,
+            [motion::EVENT_TIME_NANOS, motion::DOWN_TIME_NANOS],
+        ),
         (input::DISPATCHER_KEY_EVENT, [key::EVENT_TIME_NANOS, key::DOWN_TIME_NANOS]),
         (input::DISPATCHER_KEY_EVENT_REDACTED, [key::EVENT_TIME_NANOS, key::DOWN_TIME_NANOS]),
     ];

@@ -118,8 +118,7 @@ impl Winscope {
     /// Takes a packet with statements.
     pub fn packet(&mut self, ts: i64, packet: &PacketEvent<'_>, at: &mut TrackerContext<'_, '_>) {
         let mut take = Take(packet.payload);
-        let (sequence, event_time, down_time) =
-            (take.small(), take.optional(), take.optional());
+        let (sequence, event_time, down_time) = (take.small(), take.optional(), take.optional());
         let (Ok(sequence), Ok(event_time), Ok(down_time)) = (sequence, event_time, down_time)
         else {
             return;

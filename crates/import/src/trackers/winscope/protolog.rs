@@ -281,7 +281,9 @@ fn filled(text: &str, parameters: &Parameters, faults: &mut Vec<Fault>) -> Strin
 /// A real number as C prints it, with `%f`, `%e` or `%g`.
 fn real(value: f64, letter: char) -> String {
     let mut text = match (letter, value.is_finite()) {
-        (_, false) if value.is_nan() => if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned(),
+        (_, false) if value.is_nan() => {
+            if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned()
+        }
         (_, false) => if value < 0.0 { "-inf" } else { "inf" }.to_owned(),
         ('e', true) => with_exponent(value, 6),
         ('g', true) => shortest(value),

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use timebase_descriptor::field::{Fields, Value};
 use timebase_descriptor::{MessageId, Pool, Scalar};
 use timebase_schema::tables::{winscope_proto, winscope_record};
-use timebase_schema::{Source, WINSCOPE, WinscopeTable};
+use timebase_schema::{CHILDREN_OF_ROOT, Source, WINSCOPE, WinscopeTable};
 
 use super::geometry::{Matrix, Rect};
 use crate::arguments::{Choice, Iids, NoIids, StatementArgs};
@@ -16,6 +16,10 @@ use crate::trackers::tracker::TrackerContext;
 
 /// The bytes that a generation of payloads' numbers may take.
 const PROTOS: usize = 1 << 20;
+
+/// The number of the payloads of roots of window containers. They are rows of the table of all containers, but
+/// their message is another, so the function for payloads leaves them out.
+pub(super) const ROOT: usize = WINSCOPE.len();
 
 /// The columns of `winscope_record` without a name.
 const VALUES: usize = 16;
@@ -136,7 +140,12 @@ impl Out {
     }
 
     /// Replaces the arguments by those of a payload of a table. Returns whether it was readable to its end.
-    pub fn arguments(&mut self, kind: usize, bytes: &[u8], at: &mut TrackerContext<'_, '_>) -> bool {
+    pub fn arguments(
+        &mut self,
+        kind: usize,
+        bytes: &[u8],
+        at: &mut TrackerContext<'_, '_>,
+    ) -> bool {
         self.arguments_with(kind, bytes, &mut NoIids, at)
     }
 
@@ -187,11 +196,13 @@ impl Out {
         (statement, arg_set): (&Statement<'_>, Option<i64>),
         at: &mut TrackerContext<'_, '_>,
     ) -> i64 {
-        let table = WINSCOPE.get(kind).filter(|table| table.is_cut);
         let mut hasher = Sha256::new();
-        match table {
-            Some(table) => digest(bytes, &mut Vec::new(), table.without, &mut hasher),
-            None => hasher.update(bytes),
+        match WINSCOPE.get(kind) {
+            Some(table) if table.is_cut => {
+                digest(bytes, &mut Vec::new(), table.without, &mut hasher);
+            }
+            Some(_) => hasher.update(bytes),
+            None => digest(bytes, &mut Vec::new(), CHILDREN_OF_ROOT, &mut hasher),
         }
         let hash = hasher.finalize();
         let first = hash.first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
@@ -254,9 +265,9 @@ impl Out {
         let mut cells = [Cell::Null; VALUES];
         let mut made = made.iter();
         let columns = WINSCOPE.get(kind).map_or(&[][..], |table| table.columns);
-        let stored = columns.iter().filter(|column| {
-            matches!(column.source, Source::Field { .. } | Source::Made)
-        });
+        let stored = columns
+            .iter()
+            .filter(|column| matches!(column.source, Source::Field { .. } | Source::Made));
         for (cell, column) in cells.iter_mut().zip(stored) {
             *cell = match column.source {
                 Source::Field { path, is_null, is_unsigned } => {
@@ -394,12 +405,7 @@ fn without_sign_of_zero(value: f64) -> f64 {
 }
 
 /// The last value of the field to which a path leads.
-fn field<'a>(
-    pool: &Pool,
-    message: MessageId,
-    bytes: &'a [u8],
-    path: &[u32],
-) -> Option<Scalar<'a>> {
+fn field<'a>(pool: &Pool, message: MessageId, bytes: &'a [u8], path: &[u32]) -> Option<Scalar<'a>> {
     let (number, rest) = path.split_first()?;
     let field_of = pool.field(message, *number)?;
     let values = Message(bytes).fields().filter(|(field, _)| field == number);

@@ -18,8 +18,11 @@ const TRANSACTION: usize = WinscopeTable::number("surfaceflinger_transaction");
 const FLAG: usize = WinscopeTable::number("surfaceflinger_transaction_flag");
 
 /// The arguments that a state has from its transaction.
-const OF_TRANSACTION: Choice =
-    Choice { without: &[], is_cut: false, only: &[state::APPLY_TOKEN, state::TRANSACTION_BARRIERS] };
+const OF_TRANSACTION: Choice = Choice {
+    without: &[],
+    is_cut: false,
+    only: &[state::APPLY_TOKEN, state::TRANSACTION_BARRIERS],
+};
 
 /// The low bits of a layer's `what`, and of a display's. One of them stands twice, as in trace processor.
 const LAYER_FLAGS: &[(u32, &str)] = &[
@@ -94,13 +97,7 @@ pub(super) struct Flags(FxHashMap<(Of, u64), i64>);
 
 impl Flags {
     /// The number of a set of flags, which are rows when it is first met.
-    fn number(
-        &mut self,
-        of: Of,
-        what: u64,
-        out: &mut Out,
-        at: &mut TrackerContext<'_, '_>,
-    ) -> i64 {
+    fn number(&mut self, of: Of, what: u64, out: &mut Out, at: &mut TrackerContext<'_, '_>) -> i64 {
         let next = i64::try_from(self.0.len()).unwrap_or(i64::MAX);
         if let Some(known) = self.0.get(&(of, what)) {
             return *known;
@@ -162,7 +159,10 @@ impl<'w, 'a> Writer<'w, 'a> {
         for added in message.each(entry::ADDED_LAYERS) {
             let layer = Message(added).small(layer_creation_args::LAYER_ID).unwrap_or(0);
             let state = Some(("LayerCreationArgs", added));
-            self.change(Change { what: "LAYER_ADDED", layer: Some(layer), state, ..Change::default() }, at);
+            self.change(
+                Change { what: "LAYER_ADDED", layer: Some(layer), state, ..Change::default() },
+                at,
+            );
         }
         for layer in message.numbers(entry::DESTROYED_LAYERS) {
             let layer = Some(layer as u32);

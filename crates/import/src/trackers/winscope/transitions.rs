@@ -91,7 +91,8 @@ impl Transitions {
         }
         out.written((PROTOS, bytes), (statement, None), &[], at);
         for change in message.each(transition::CHANGES) {
-            let rect = |field| Message(change).bytes(field).map(|rect| Rect::of_numbers(Message(rect)));
+            let rect =
+                |field| Message(change).bytes(field).map(|rect| Rect::of_numbers(Message(rect)));
             let rects = [target::START_ABSOLUTE_BOUNDS, target::END_ABSOLUTE_BOUNDS].map(rect);
             let [start, end] = rects.map(|rect| rect.map(|rect| out.rect(rect, at)));
             let made = [Made::Int(id.into()), Made::maybe(start), Made::maybe(end)];
@@ -111,7 +112,8 @@ impl Transitions {
             let merged = time(transition::MERGE_TIME_NS);
             let dispatched = time(transition::DISPATCH_TIME_NS);
             let finished = time(transition::FINISH_TIME_NS);
-            let aborted = time(transition::SHELL_ABORT_TIME_NS).or(time(transition::WM_ABORT_TIME_NS));
+            let aborted =
+                time(transition::SHELL_ABORT_TIME_NS).or(time(transition::WM_ABORT_TIME_NS));
             let (status, duration) = match (merged, dispatched, finished, aborted) {
                 (Some(_), ..) => (Some("merged"), None),
                 (None, Some(from), Some(to), _) => (Some("played"), to.checked_sub(from)),

@@ -10,9 +10,9 @@ use timebase_schema::fields::{
 };
 use timebase_trace::{Interned, Interval};
 
+use super::geometry::Rect;
 use super::table::{Made, Named, Out, Statement, TraceRect};
 use super::{VIEWS_ERROR, VIEWS_NOT_INTERNED};
-use super::geometry::Rect;
 use crate::arguments::Iids;
 use crate::message::{self, Message};
 use crate::trackers::tracker::TrackerContext;
@@ -48,7 +48,8 @@ fn texts(
     let of = fields.iter().filter_map(|&(field, kept)| {
         let iid = message.number(field)?;
         let found = interned.get(interval, kept, iid & u64::from(u32::MAX));
-        let text = found.and_then(|found| Some(message::text(Message(found).bytes(entry::STR)?).into_owned()));
+        let text = found
+            .and_then(|found| Some(message::text(Message(found).bytes(entry::STR)?).into_owned()));
         Some((field, text))
     });
     of.collect()
@@ -157,8 +158,7 @@ pub(super) fn placed(views: &[&[u8]]) -> Vec<(usize, Placed)> {
         children.entry(number(bytes, view::PARENT_ID)).or_default().push(place);
     }
     let root = children.get(&-1).and_then(|roots| roots.first()).copied();
-    let outside =
-        Inside { x: 0.0, y: 0.0, scale_x: 1.0, scale_y: 1.0, is_visible: true, level: 0 };
+    let outside = Inside { x: 0.0, y: 0.0, scale_x: 1.0, scale_y: 1.0, is_visible: true, level: 0 };
     let mut steps: Vec<(usize, Inside)> = root.map(|root| (root, outside)).into_iter().collect();
     let (mut all, mut seen) = (Vec::new(), FxHashSet::default());
     while let Some((place, inside)) = steps.pop() {

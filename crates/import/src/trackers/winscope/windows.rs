@@ -8,18 +8,19 @@
 use std::borrow::Cow;
 
 use timebase_schema::fields::{
-    activity_record_proto as activity, display_area_proto as area, display_content_proto as content,
-    display_info_proto as info, identifier_proto as identifier, root_window_container_proto as root,
-    task_fragment_proto as fragment, task_proto as task, window_container_child_proto as child,
-    window_container_proto as container, window_frames_proto as frames,
-    window_layout_params_proto as params, window_manager_service_dump_proto as service,
-    window_manager_trace_entry as entry, window_state_proto as state, window_token_proto as token,
+    activity_record_proto as activity, display_area_proto as area,
+    display_content_proto as content, display_info_proto as info, identifier_proto as identifier,
+    root_window_container_proto as root, task_fragment_proto as fragment, task_proto as task,
+    window_container_child_proto as child, window_container_proto as container,
+    window_frames_proto as frames, window_layout_params_proto as params,
+    window_manager_service_dump_proto as service, window_manager_trace_entry as entry,
+    window_state_proto as state, window_token_proto as token,
 };
 use timebase_schema::{CHILDREN_OF_ROOT, WinscopeTable};
 
 use super::WINDOWS_ERROR;
 use super::geometry::{Matrix, Rect};
-use super::table::{Made, Named, Out, Statement, TraceRect};
+use super::table::{Made, Named, Out, ROOT, Statement, TraceRect};
 use crate::arguments::Choice;
 use crate::message::Message;
 use crate::trackers::tracker::TrackerContext;
@@ -265,7 +266,11 @@ fn write_container(
         let row = TraceRect {
             is_visible: of.bounds.is_some_and(|bounds| bounds.opacity.is_some()) && of.is_visible,
             opacity: bounds.opacity,
-            ..TraceRect::plain(out.new_rect(bounds.rect, at), bounds.place.display, bounds.place.depth)
+            ..TraceRect::plain(
+                out.new_rect(bounds.rect, at),
+                bounds.place.display,
+                bounds.place.depth,
+            )
         };
         let row = TraceRect { transform: out.transform(Matrix::IDENTITY, at), ..row };
         out.trace_rect(&row, at)
@@ -282,7 +287,8 @@ fn write_container(
         at.world.faults.add(WINDOWS_ERROR, statement.packet);
     }
     let arg_set = out.arg_set(at);
-    let proto = out.proto(CONTAINER, found.bytes, (statement, arg_set), at);
+    let kind = if found.parent.is_some() { CONTAINER } else { ROOT };
+    let proto = out.proto(kind, found.bytes, (statement, arg_set), at);
     let made = [
         Made::Int(snapshot),
         Made::Text(&of.title),

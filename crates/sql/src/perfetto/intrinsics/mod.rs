@@ -44,6 +44,7 @@
 //! | percentiles | `percentile.rs` |
 //! | values and callers from the tables of a trace | `tables.rs`, `callsites.rs` |
 //! | how stacks become a profile | `profile.rs`, `wire.rs` |
+//! | layers and payloads of window tracing | `winscope.rs` |
 //! | which spans a span join joins, and how | `span_join/` |
 //!
 //! # Design
@@ -92,6 +93,7 @@ mod tables;
 pub(crate) mod testing;
 mod text;
 mod trees;
+mod winscope;
 mod wire;
 
 use rusqlite::Connection;
@@ -141,5 +143,6 @@ pub(super) fn register(conn: &Connection) -> rusqlite::Result<()> {
     tables::register(conn)?;
     callsites::register(conn)?;
     profile::register(conn)?;
+    winscope::register(conn)?;
     span_join::register(conn)
 }

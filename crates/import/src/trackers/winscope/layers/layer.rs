@@ -1,9 +1,9 @@
 //! A layer and a display of SurfaceFlinger, as far as rules WS14 to WS19 ask.
 
 use timebase_schema::fields::{
-    active_buffer_proto as buffer, color_proto as color, corner_radii_proto as radii, display_proto as display,
-    layer_proto as layer, position_proto as position, region_proto as region, size_proto as size,
-    transform_proto as transform,
+    active_buffer_proto as buffer, color_proto as color, corner_radii_proto as radii,
+    display_proto as display, layer_proto as layer, position_proto as position,
+    region_proto as region, size_proto as size, transform_proto as transform,
 };
 
 use super::super::geometry::{Matrix, Radii, Rect};
@@ -96,7 +96,8 @@ impl<'a> Layer<'a> {
 
     /// Whether something is drawn besides a buffer.
     pub fn has_effect(&self) -> bool {
-        let has_shadow = self.message.float(layer::SHADOW_RADIUS).is_some_and(|radius| radius > 0.0);
+        let has_shadow =
+            self.message.float(layer::SHADOW_RADIUS).is_some_and(|radius| radius > 0.0);
         has_shadow || self.color().is_some_and(|color| color.alpha > 0.0 && color.is_valid)
     }
 

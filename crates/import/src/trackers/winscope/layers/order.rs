@@ -27,9 +27,10 @@ enum Step {
 pub(super) fn bottom_to_top(layers: &[Layer<'_>], places: &FxHashMap<i32, usize>) -> Vec<usize> {
     let mut roots = Vec::new();
     let mut children: FxHashMap<i32, Vec<usize>> = FxHashMap::default();
-    let known = layers.iter().enumerate().filter(|(place, layer)| {
-        layer.id.is_some_and(|id| places.get(&id) == Some(place))
-    });
+    let known = layers
+        .iter()
+        .enumerate()
+        .filter(|(place, layer)| layer.id.is_some_and(|id| places.get(&id) == Some(place)));
     for (place, layer) in known {
         match (layer.relative_parent(), layer.parent) {
             (None, _) if layer.is_root() => roots.push(place),
@@ -49,9 +50,16 @@ pub(super) fn bottom_to_top(layers: &[Layer<'_>], places: &FxHashMap<i32, usize>
             Step::Layer(place) => drawn.push(place),
             Step::Around(place) if seen.insert(place) => {
                 let id = layers.get(place).and_then(|layer| layer.id);
-                let own = id.and_then(|id| children.get(&id)).map(Vec::as_slice).unwrap_or_default();
-                let is_below = |child: &&usize| layers.get(**child).is_some_and(|child| child.z < 0);
-                steps.extend(own.iter().rev().filter(|child| !is_below(child)).map(|child| Step::Around(*child)));
+                let own =
+                    id.and_then(|id| children.get(&id)).map(Vec::as_slice).unwrap_or_default();
+                let is_below =
+                    |child: &&usize| layers.get(**child).is_some_and(|child| child.z < 0);
+                steps.extend(
+                    own.iter()
+                        .rev()
+                        .filter(|child| !is_below(child))
+                        .map(|child| Step::Around(*child)),
+                );
                 steps.push(Step::Layer(place));
                 steps.extend(own.iter().rev().filter(is_below).map(|child| Step::Around(*child)));
             }

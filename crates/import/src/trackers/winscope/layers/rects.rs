@@ -45,13 +45,15 @@ pub(super) struct Rects<'s> {
 impl<'s> Rects<'s> {
     pub fn new(displays: &'s [Display]) -> Self {
         let sizes = displays.iter().map(|display| display.size);
-        let widest = sizes.clone().fold((0.0_f64, 0.0_f64), |(w, h), size| (w.max(size.0), h.max(size.1)));
+        let widest =
+            sizes.clone().fold((0.0_f64, 0.0_f64), |(w, h), size| (w.max(size.0), h.max(size.1)));
         let all = sizes.chain((!displays.is_empty()).then_some(widest));
         let far = all.flat_map(|(w, h)| {
             let (w, h) = (w * TIMES, h * TIMES);
             [Rect::sides(-w, -h, w, h), Rect::sides(-h, -w, h, w)]
         });
-        let depths: FxHashMap<u32, u32> = displays.iter().map(|display| (display.stack, 1)).collect();
+        let depths: FxHashMap<u32, u32> =
+            displays.iter().map(|display| (display.stack, 1)).collect();
         Rects { displays, far: far.collect(), input_depths: depths.clone(), depths }
     }
 
@@ -94,14 +96,18 @@ impl<'s> Rects<'s> {
         let alpha = of.color().filter(|color| color.has_alpha).map(|color| color.alpha);
         let stated = of.message.bytes(layer::BORDER_SETTINGS).map(Message);
         let stated = stated.and_then(|stated| Some((stated, stated.float(border::STROKE_WIDTH)?)));
-        let border = stated.filter(|(_, width)| *width > 0.0).map(|(stated, width)| {
-            (width, stated.small(border::COLOR).unwrap_or(0).cast_signed())
-        });
+        let border = stated
+            .filter(|(_, width)| *width > 0.0)
+            .map(|(stated, width)| (width, stated.small(border::COLOR).unwrap_or(0).cast_signed()));
         let row = TraceRect {
             is_visible,
             opacity: alpha.or(is_visible.then_some(0.0)),
             border,
-            ..TraceRect::plain(out.rect(of.bounds().unwrap_or_default(), at), of.stack, next(&mut self.depths, of.stack))
+            ..TraceRect::plain(
+                out.rect(of.bounds().unwrap_or_default(), at),
+                of.stack,
+                next(&mut self.depths, of.stack),
+            )
         };
         let row = TraceRect { transform: out.transform(of.matrix(), at), ..row };
         Some(out.trace_rect(&row, at))
@@ -117,8 +123,10 @@ impl<'s> Rects<'s> {
         let info = of.message.bytes(layer::INPUT_WINDOW_INFO).map(Message)?;
         let matrix = of.matrix();
         let display = self.display(of.stack);
-        let moved = Moved { back: matrix.inverse(), display: display.map(|display| display.matrix) };
-        let frame = info.bytes(input::FRAME).map(|frame| moved.rect(Rect::of_numbers(Message(frame))));
+        let moved =
+            Moved { back: matrix.inverse(), display: display.map(|display| display.matrix) };
+        let frame =
+            info.bytes(input::FRAME).map(|frame| moved.rect(Rect::of_numbers(Message(frame))));
         let mut frame = frame.unwrap_or_default();
         let config = info.small(input::INPUT_CONFIG).unwrap_or(0);
         let is_cut = frame.is_empty() || config & config::IS_WALLPAPER != 0 || self.is_far(frame);

@@ -33,7 +33,8 @@ impl Snapshot<'_> {
             let Some(layer) = self.layers.get(place) else {
                 continue;
             };
-            let mut of = Visibility { is_visible: self.is_visible_alone(layer), ..Default::default() };
+            let mut of =
+                Visibility { is_visible: self.is_visible_alone(layer), ..Default::default() };
             if of.is_visible {
                 self.compare(layer, (&opaque, &others), &mut of);
                 match layer.is_opaque() {
@@ -50,7 +51,12 @@ impl Snapshot<'_> {
     }
 
     /// Compares a layer with the visible layers above it.
-    fn compare(&self, layer: &Layer<'_>, (opaque, others): (&[usize], &[usize]), of: &mut Visibility) {
+    fn compare(
+        &self,
+        layer: &Layer<'_>,
+        (opaque, others): (&[usize], &[usize]),
+        of: &mut Visibility,
+    ) {
         let of_stack = self.displays.iter().filter(|display| display.stack == layer.stack);
         let display = of_stack.filter_map(|display| display.shows).last();
         let Some(bounds) = layer.screen_bounds(display) else {
