@@ -137,6 +137,19 @@ impl Pool {
         self.schema.message(message).map_or(&[], |message| &message.fields)
     }
 
+    /// Whether a message describes the entries of a map.
+    ///
+    /// ```
+    /// use timebase_descriptor::Pool;
+    ///
+    /// let pool = Pool::perfetto();
+    /// let entry = pool.message("perfetto.protos.LayerProto.MetadataEntry").unwrap();
+    /// assert!(pool.is_map_entry(entry));
+    /// ```
+    pub fn is_map_entry(&self, message: MessageId) -> bool {
+        self.schema.message(message).is_some_and(|message| message.map_entry)
+    }
+
     /// A field of a message by its name. The name of an extension has no scope; if that is
     /// ambiguous, it is the full name in brackets.
     ///

@@ -5,6 +5,10 @@ use rustc_hash::FxHashMap;
 use super::layer::{Display, Layer};
 use crate::trackers::winscope::geometry::Rect;
 
+/// The visible layers above with which a layer is compared, and the ancestors of one. Recorded snapshots
+/// have some hundred layers; without a bound, a made-up one with a million would take hours.
+const MOST: usize = 1000;
+
 /// The visibility of a layer.
 #[derive(Debug, Default)]
 pub(super) struct Visibility {
@@ -63,7 +67,7 @@ impl Snapshot<'_> {
             return;
         };
         let above = |places: &[usize]| {
-            let layers = places.iter().filter_map(|place| self.layers.get(*place));
+            let layers = places.iter().take(MOST).filter_map(|place| self.layers.get(*place));
             let of_stack = layers.filter(|above| above.stack == layer.stack);
             of_stack.filter_map(|above| Some((*above, above.screen_bounds(display)?))).collect()
         };
@@ -85,10 +89,10 @@ impl Snapshot<'_> {
         of.covered_by.extend(meeting.filter_map(|(above, _)| above.id));
     }
 
-    /// Whether an ancestor is hidden by policy. A circle of ancestors ends where it closes.
+    /// Whether an ancestor is hidden by policy. A circle of ancestors ends, too.
     fn is_hidden_by_parent(&self, layer: &Layer<'_>) -> bool {
         let mut of = *layer;
-        for _ in 0..self.layers.len() {
+        for _ in 0..MOST {
             let parent = of.parent.filter(|_| !of.is_root());
             let parent = parent.and_then(|parent| self.places.get(&parent));
             let Some(parent) = parent.and_then(|place| self.layers.get(*place)) else {

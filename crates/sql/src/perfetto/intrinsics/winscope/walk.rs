@@ -99,16 +99,14 @@ impl<'p> Walk<'p> {
     ) -> Result<()> {
         let pool = self.pool;
         let (mut said, mut places) = (HashSet::new(), HashMap::new());
-        let (mut fields, mut is_empty) = (Fields::new(bytes), true);
+        let mut fields = Fields::new(bytes);
         while let Ok(Some((number, value))) = fields.next() {
-            let is_cut = self.is_one_of(choice.cut, number);
-            is_empty &= is_cut;
+            if self.is_one_of(choice.cut, number) || self.is_left_out(number, choice) {
+                continue;
+            }
             let Some(field) = pool.field(id, number) else {
                 continue;
             };
-            if is_cut || self.is_left_out(number, choice) {
-                continue;
-            }
             let Some(scalars) = field.scalars(value) else {
                 continue;
             };
@@ -122,14 +120,11 @@ impl<'p> Walk<'p> {
                 *place += 1;
             }
         }
-        if is_empty && !self.path.is_empty() {
-            self.add(Value::Null, false)?;
-        }
         for field in pool.fields(id) {
             let is_missing =
                 !said.contains(&field.number) && !self.is_left_out(field.number, choice);
             if is_missing && !self.interned(field, texts)? {
-                self.missing(field)?;
+                self.missing(field, pool.is_map_entry(id))?;
             }
         }
         Ok(())
@@ -209,9 +204,10 @@ impl<'p> Walk<'p> {
     }
 
     /// Adds the row of a field that a message lacks.
-    fn missing(&mut self, field: &Field) -> Result<()> {
+    fn missing(&mut self, field: &Field, is_in_map: bool) -> Result<()> {
         let value = match field.kind {
             _ if field.repeated => Value::Null,
+            Kind::String | Kind::Bytes if is_in_map => Value::Text(String::new()),
             Kind::String | Kind::Bytes | Kind::Message(_) => Value::Null,
             Kind::Float | Kind::Double => Value::Real(0.0),
             Kind::Enum(id) => self.value(Scalar::Enum(id, 0)),
