@@ -12,7 +12,8 @@ use crate::support::{Imported, count, data, files, repository, rows, run};
 
 /// Random traces. There are many, and times are not their subject: only a few packets and slices of
 /// each are explained.
-const RANDOM: [&str; 6] = ["/both/", "/slices/", "/threads/", "/merge/", "/profiles/", "/more/"];
+const RANDOM: [&str; 7] =
+    ["/both/", "/slices/", "/threads/", "/merge/", "/profiles/", "/more/", "/rest/"];
 
 /// Packets of all kinds in each trace: for each clock and sequence, the first and the last one with
 /// a time, and without a time, by reason; those that a later snapshot would move, and those that

@@ -21,7 +21,7 @@ pub(crate) const TAG_COLLISION: Fault = Fault::new(
 /// The tag of a group with two tags, and of a message that may be one of several.
 const COLLISION_GROUP: &str = "COLLISION_GROUP";
 
-/// What a message says besides its parameters.
+/// The statement about a message, without its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Logged {
     pub text: Box<str>,

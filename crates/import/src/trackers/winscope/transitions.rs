@@ -18,7 +18,7 @@ const TRANSITIONS: usize = WinscopeTable::number("window_manager_shell_transitio
 const PARTICIPANTS: usize = WinscopeTable::number("window_manager_shell_transition_participants");
 const HANDLERS: usize = WinscopeTable::number("window_manager_shell_transition_handlers");
 
-/// What all packets of a transition say: the last of each field counts.
+/// The fields of all packets of a transition: the last of each counts.
 #[derive(Debug, Default)]
 struct Transition {
     ts: i64,

@@ -139,7 +139,7 @@ pub(super) struct Placed {
     pub alpha: f64,
 }
 
-/// What views inside a view go on from.
+/// The place from which views inside a view go on.
 #[derive(Debug, Clone, Copy)]
 struct Inside {
     x: f64,

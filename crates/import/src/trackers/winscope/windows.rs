@@ -31,7 +31,7 @@ const CONTAINER: usize = WinscopeTable::number("windowmanager_windowcontainer");
 /// The beginnings of titles that say something of the window whose name follows.
 const BEGINNINGS: [&str; 2] = ["Starting ", "Waiting For Debugger: "];
 
-/// Where the next window's rectangle is.
+/// The place of the next window's rectangle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     display: u32,

@@ -33,7 +33,7 @@ pub(super) struct Rows {
     pub input: Option<i64>,
 }
 
-/// What the rectangles of a snapshot share.
+/// The things that the rectangles of a snapshot share.
 pub(super) struct Rects<'s> {
     displays: &'s [Display],
     /// The bounds that mean none, by the displays.

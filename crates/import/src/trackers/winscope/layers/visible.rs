@@ -1,4 +1,4 @@
-//! Which layers are visible, and why others are not (rule WS18).
+//! The visible layers, and the reasons why others are hidden (rule WS18).
 
 use rustc_hash::FxHashMap;
 

@@ -33,9 +33,9 @@ pub struct Row {
 /// The fields of a message that become rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Choice<'a> {
-    /// Those that do not, by the numbers of the fields that lead to them.
+    /// The fields that do not, by the numbers of the fields that lead to them.
     pub without: &'a [&'a [u32]],
-    /// Those that are not even part of the payload, so that it lacks them.
+    /// The fields that are not even part of the payload, so that it lacks them.
     pub cut: &'a [&'a [u32]],
     /// The only field at the top that does, if there is one.
     pub only: Option<u32>,
