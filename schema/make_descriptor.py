@@ -141,7 +141,7 @@ def open_extensions(schema):
 
 
 def overlay(message, newer):
-    """Adds the fields, messages and enums of `newer` to `message`, where they win."""
+    """Adds the fields, messages, enums and values of `newer` to `message`, where they win."""
     numbers = {field.number for field in newer.field}
     kept = [field for field in message.field if field.number not in numbers]
     del message.field[:]
@@ -154,6 +154,10 @@ def overlay(message, newer):
             message.nested_type.append(nested)
     enums = named(message.enum_type)
     message.enum_type.extend(e for e in newer.enum_type if e.name not in enums)
+    for enum in newer.enum_type:
+        if enum.name in enums:
+            values = named(enums[enum.name].value)
+            enums[enum.name].value.extend(v for v in enum.value if v.name not in values)
 
 
 def wanted_types(message):

@@ -1059,6 +1059,50 @@ CREATE TABLE arg_type (
   flat_keys TEXT   -- a JSON object: the flat_key of each key that differs from it
 );
 
+-- The rows of all tables of window tracing: statements of Android about windows, layers, views, input and transitions,
+-- and parts of these statements. schema/src/winscope.rs lists the tables, and names the columns for their views.
+-- Events: part of slice
+CREATE TABLE winscope_record (
+  id         INTEGER PRIMARY KEY,
+  kind       INTEGER NOT NULL,  -- the number of its table
+  number     INTEGER NOT NULL,  -- its id in this table
+  ts         INTEGER,
+  arg_set_id INTEGER,
+  proto_id   INTEGER,           -- a number for the bytes of the payload
+  c1,
+  c2,
+  c3,
+  c4,
+  c5,
+  c6,
+  c7,
+  c8,
+  c9,
+  c10,
+  c11,
+  c12,
+  c13,
+  c14,
+  c15,
+  c16
+);
+
+CREATE INDEX winscope_record_kind ON winscope_record (kind);
+
+-- Where the bytes of payloads of window tracing are. Equal bytes may have several rows.
+-- Events: part of slice
+CREATE TABLE winscope_proto (
+  id         INTEGER PRIMARY KEY,
+  kind       INTEGER NOT NULL,  -- the number of the table that has the payload; roots of window containers have one of their own
+  proto_id   INTEGER NOT NULL,
+  arg_set_id INTEGER,           -- the arguments of the row that has the payload
+  packet_id  INTEGER NOT NULL,
+  offset     INTEGER NOT NULL,  -- in the payload of the packet
+  size       INTEGER NOT NULL
+);
+
+CREATE INDEX winscope_proto_kind ON winscope_proto (kind);
+
 -- The time range of each table of events that has no index by time.
 CREATE TABLE event_span (
   name     TEXT PRIMARY KEY,

@@ -63,5 +63,6 @@ mod threads;
 mod track_event_rules;
 mod track_rules;
 mod track_tables;
+mod winscope;
 mod words;
 mod wrong_clocks;

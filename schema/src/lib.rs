@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `tables.sql` | the tables, which an import creates first, and the identity of the database |
 //! | `finish.sql` | the views, which it creates last |
+//! | `src/winscope.rs` | the tables of window tracing, whose views follow from a list |
 //! | `findings.sql`, `findings/` | the checks of `timebase doctor`: one file for each, and their shared part |
 //! | `perfetto.descriptor` | all messages of a trace, made by `make_descriptor.py` |
 //! | `proto/newer.proto` | what `make_descriptor.py` adds to the messages of older sources |
@@ -74,6 +75,7 @@
 mod owner;
 mod reads;
 mod statements;
+mod winscope;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -82,6 +84,9 @@ pub use owner::owner;
 use owner::with_owners;
 use reads::reads;
 pub use statements::{Statement, StatementKind};
+pub use winscope::{
+    CHILDREN, CHILDREN_OF_ROOT, ColumnType, Source, WINSCOPE, WinscopeColumn, WinscopeTable,
+};
 
 /// The tables and their indexes, as SQL.
 pub const TABLES: &str = include_str!("../tables.sql");
@@ -348,6 +353,7 @@ impl Table {
 /// ```
 pub fn finish() -> String {
     let mut sql = with_owners(FINISH);
+    sql.push_str(&winscope::views());
     sql.push_str(
         "\n-- The time that events cover, or packets where there are no events; and the time without those few events\n\
          -- that are far from all others (the view time_outlier).\n\

@@ -123,6 +123,33 @@ impl Pool {
         self.schema.field(message, number)
     }
 
+    /// All fields of a message by their numbers; none if this pool does not have it.
+    ///
+    /// ```
+    /// use timebase_descriptor::Pool;
+    ///
+    /// let pool = Pool::perfetto();
+    /// let rect = pool.message("perfetto.protos.RectProto").unwrap();
+    /// let names: Vec<&str> = pool.fields(rect).iter().map(|field| field.name.as_str()).collect();
+    /// assert_eq!(names, ["left", "top", "right", "bottom"]);
+    /// ```
+    pub fn fields(&self, message: MessageId) -> &[Field] {
+        self.schema.message(message).map_or(&[], |message| &message.fields)
+    }
+
+    /// Whether a message describes the entries of a map.
+    ///
+    /// ```
+    /// use timebase_descriptor::Pool;
+    ///
+    /// let pool = Pool::perfetto();
+    /// let entry = pool.message("perfetto.protos.LayerProto.MetadataEntry").unwrap();
+    /// assert!(pool.is_map_entry(entry));
+    /// ```
+    pub fn is_map_entry(&self, message: MessageId) -> bool {
+        self.schema.message(message).is_some_and(|message| message.map_entry)
+    }
+
     /// A field of a message by its name. The name of an extension has no scope; if that is
     /// ambiguous, it is the full name in brackets.
     ///

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
-use timebase_schema::{Statement, StatementKind};
+use timebase_schema::{ColumnType, Statement, StatementKind, WINSCOPE, WinscopeTable};
 
 use crate::error::Error;
 
@@ -224,6 +224,14 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
     ("metadata", Type::Int64, &["id", "int_value", "machine_id", "trace_file_id"]),
     ("metadata", Type::String, &["key_type", "str_value", "value"]),
     ("fact", Type::String, &["value"]),
+    (
+        "winscope_record",
+        Type::String,
+        &[
+            "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13",
+            "c14", "c15", "c16",
+        ],
+    ),
     ("trace_bounds", Type::Int64, &["start_ts", "end_ts", "typical_start_ts", "typical_end_ts"]),
     (
         "time_outlier",
@@ -257,7 +265,26 @@ const COMPUTED: &[(&str, Type, &[&str])] = &[
 ];
 
 /// Columns with values of several types. They are written as text, in SQLite's form.
-const ANY: [(&str, &str); 2] = [("fact", "value"), ("metadata", "value")];
+const ANY: [(&str, &str); 18] = [
+    ("fact", "value"),
+    ("metadata", "value"),
+    ("winscope_record", "c1"),
+    ("winscope_record", "c2"),
+    ("winscope_record", "c3"),
+    ("winscope_record", "c4"),
+    ("winscope_record", "c5"),
+    ("winscope_record", "c6"),
+    ("winscope_record", "c7"),
+    ("winscope_record", "c8"),
+    ("winscope_record", "c9"),
+    ("winscope_record", "c10"),
+    ("winscope_record", "c11"),
+    ("winscope_record", "c12"),
+    ("winscope_record", "c13"),
+    ("winscope_record", "c14"),
+    ("winscope_record", "c15"),
+    ("winscope_record", "c16"),
+];
 
 /// Columns with another name in Parquet: `trace_id` is also the partition of a trace, and fleets
 /// use `device` as a label of their traces.
@@ -453,6 +480,17 @@ fn unreadable(error: rusqlite::Error) -> Error {
     Error::Unreadable { table: "sqlite_schema".to_owned(), error }
 }
 
+/// The type of a column of window tracing, whose values have numbers in their table.
+fn of_winscope(table: &str, column: &str) -> Option<Type> {
+    let table = WINSCOPE.get(WinscopeTable::named(table)?)?;
+    let column = table.columns.iter().find(|known| known.name == column)?;
+    Some(match column.kind {
+        ColumnType::Int => Type::Int64,
+        ColumnType::Real => Type::Double,
+        ColumnType::Text => Type::String,
+    })
+}
+
 /// A table or view of an empty database.
 fn table(empty: &Connection, object: &Statement<'_>) -> Result<Table, Error> {
     let name = object.name;
@@ -468,8 +506,8 @@ fn table(empty: &Connection, object: &Statement<'_>) -> Result<Table, Error> {
         let computed = COMPUTED
             .iter()
             .find(|(view, _, columns)| *view == name && columns.contains(&column.as_str()));
-        let kind = match computed {
-            Some((_, kind, _)) => *kind,
+        let kind = match computed.map(|(_, kind, _)| *kind).or_else(|| of_winscope(name, &column)) {
+            Some(kind) => kind,
             None => Type::declared(&declared)
                 .ok_or_else(|| Error::Untyped { table: name.to_owned(), column: column.clone() })?,
         };

@@ -15,8 +15,10 @@ pub(crate) trait TableFunction: Sized + 'static {
     const ARGUMENTS: &'static [&'static str];
     /// SQLite's cost of a call, and its rows; `None` if it should run in no inner loop.
     const ESTIMATE: Option<(f64, i64)>;
-    /// The columns that are texts. The others are integers.
+    /// The columns that are texts.
     const TEXTS: &'static [&'static str] = &[];
+    /// The columns that are real numbers. All others are integers.
+    const REALS: &'static [&'static str] = &[];
     type Row;
 
     /// For a connection.
@@ -36,6 +38,11 @@ pub(crate) trait TableFunction: Sized + 'static {
     fn text(_row: &Self::Row, _column: usize) -> Option<&str> {
         None
     }
+
+    /// A real number of a row; `None` is NULL.
+    fn real(_row: &Self::Row, _column: usize) -> Option<f64> {
+        None
+    }
 }
 
 /// Registers a function on a connection.
@@ -51,7 +58,11 @@ impl<F: TableFunction> VirtualTable for Calls<F> {
 
     fn connect(call: &Connecting<'_, ()>) -> rusqlite::Result<(String, Self)> {
         let columns = F::COLUMNS.iter().map(|column| {
-            let declared = if F::TEXTS.contains(column) { "TEXT" } else { "INTEGER" };
+            let declared = match column {
+                column if F::TEXTS.contains(column) => "TEXT",
+                column if F::REALS.contains(column) => "REAL",
+                _ => "INTEGER",
+            };
             format!("{column} {declared}")
         });
         let arguments = F::ARGUMENTS.iter().map(|name| format!("{name} HIDDEN"));
@@ -124,6 +135,9 @@ impl<F: TableFunction> VirtualTable for Calls<F> {
         let name = F::COLUMNS.get(column);
         if name.is_some_and(|name| F::TEXTS.contains(name)) {
             return ctx.set_result(row.and_then(|row| F::text(row, column)));
+        }
+        if name.is_some_and(|name| F::REALS.contains(name)) {
+            return ctx.set_result(row.and_then(|row| F::real(row, column)));
         }
         ctx.set_result(row.and_then(|row| F::column(row, column)))
     }

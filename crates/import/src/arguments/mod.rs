@@ -13,6 +13,7 @@
 //! | messages by their schema (rules A9, A10) | `messages.rs` |
 //! | a key that is being built | `key.rs` |
 //! | events whose schema is known only later | `late.rs` |
+//! | messages that become rows (rules WS2, WS3) | `statement.rs` |
 //!
 //! # Design
 //!
@@ -36,6 +37,7 @@ mod late;
 mod merge;
 mod messages;
 mod set;
+mod statement;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod testing;
@@ -50,5 +52,6 @@ pub(crate) use decoder::{EventArgs, Interning};
 pub(crate) use late::LateDecoder;
 pub(crate) use merge::merge;
 pub(crate) use set::{ArgBuf, ArgValue, Args, EntryContent};
+pub(crate) use statement::{Choice, Iids, NoIids, StatementArgs};
 pub(crate) use trace_json::JsonArgs;
 pub(crate) use translate::with_names;

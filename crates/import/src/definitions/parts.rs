@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use timebase_resolver::{ClockId, SeqId};
 
-use super::{Config, Energy, Gap, GpuCounters, KernelBuffers, Rails, Translations};
+use super::{Config, Energy, Gap, GpuCounters, KernelBuffers, Protolog, Rails, Translations};
 use crate::place::{PartIx, TraceTime};
 
 /// The statements of a part.
@@ -14,6 +14,8 @@ pub(crate) struct PartStatements {
     pub rails: Rails,
     pub energy: Energy,
     pub gpu_counters: GpuCounters,
+    /// The texts of ProtoLog's messages.
+    pub protolog: Protolog,
     /// The times when kernel events are missing, according to bundles (rule DT1).
     pub gaps: Vec<Gap>,
     /// The times that kernel events of CPUs cover.

@@ -37,6 +37,7 @@ use super::track_event::TrackEvents;
 use super::translation_table::TranslationTables;
 use super::vulkan_memory::VulkanMemoryEvents;
 use super::windowing::Windowed::{self, *};
+use super::winscope::{ProtologConfigs, Statements};
 use crate::output::{Counter, Fault, Rows};
 use crate::place::{CountsFor, SettledEvent, Snapshot};
 
@@ -262,6 +263,13 @@ readers! {
     ArtProcessMetadata: Profiled<_> = ART_PROCESS_METADATA => ByTime,
     JournaldEvent: Observed<_> = JOURNALD_EVENT => ByTime,
     ConcurrentSession: Observed<_> = CONCURRENT_SESSION_EVENT => ByTime,
+    WinscopeExtensions: Statements<_> = WINSCOPE_EXTENSIONS => ByTime,
+    LayersSnapshot: Statements<_> = SURFACEFLINGER_LAYERS_SNAPSHOT => ByTime,
+    SurfaceTransactions: Statements<_> = SURFACEFLINGER_TRANSACTIONS => ByTime,
+    ShellTransition: Statements<_> = SHELL_TRANSITION => ByTime,
+    ShellHandlers: Statements<_> = SHELL_HANDLER_MAPPINGS => ByTime,
+    ProtologMessage: Statements<_> = PROTOLOG_MESSAGE => ByTime,
+    ProtologConfig: ProtologConfigs = PROTOLOG_VIEWER_CONFIG => Always,
 }
 
 /// The recorder's counters that every machine of a file has, even if they count nothing.
@@ -319,7 +327,7 @@ mod tests {
         // To add a reader here, say in docs/rules/rewrite.md what a window does with its packets.
         assert_eq!(
             special.collect::<Vec<_>>().join(" "),
-            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent DeobfuscationMapping EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync PackagesList GameInterventions UserList InterruptInfo"
+            "Ftrace ClockSnapshot AndroidLog ExtensionDescriptor TraceUuid SystemInfo CpuInfo ServiceEvent FtraceStats TraceConfig TraceStats TraceAttributes ChromeMetadata ChromeBenchmarkMetadata UiState TranslationTable RangeOfInterest ProfilePacket PowerRails ProcessDescriptor TrackEvent ThreadDescriptor GpuCounterEvent GpuRenderStageEvent StreamingProfile TrackDescriptor ModuleSymbols VulkanApiEvent DeobfuscationMapping EnergyBreakdown EntityStateResidency GpuInfo RemoteClockSync PackagesList GameInterventions UserList InterruptInfo ProtologConfig"
         );
     }
 }

@@ -34,6 +34,7 @@ mod track_event;
 mod translation_table;
 mod vulkan_memory;
 mod windowing;
+mod winscope;
 
 pub(crate) use all::{Parsed, Readers, counters_of_machines, faults_of_machines, windowed};
 pub(crate) use context::{ImportContext, JsonTime};

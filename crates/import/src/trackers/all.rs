@@ -22,6 +22,7 @@ use super::signals::Signals;
 use super::small::{self, SmallTables};
 use super::track_events::TrackEvents;
 use super::tracker::{Tracker, TrackerContext};
+use super::winscope::{self, Winscope};
 use crate::output::{Counter, Doubt, Fault};
 use crate::place::TraceTime;
 use crate::timeline::{Event, Waker};
@@ -51,6 +52,7 @@ pub(super) struct Shared {
     processes: Processes,
     profiles: Profiles,
     recording: Recording,
+    winscope: Winscope,
 }
 
 impl Shared {
@@ -61,7 +63,9 @@ impl Shared {
     /// If a temporary file cannot be read.
     pub fn end(&mut self, at: &mut TrackerContext<'_, '_>) -> io::Result<()> {
         self.processes.end(at);
-        self.profiles.end(at)
+        self.profiles.end(at)?;
+        std::mem::take(&mut self.winscope).end(at);
+        Ok(())
     }
 }
 
@@ -205,6 +209,9 @@ impl Trackers {
             Event::Packet(packet) if small::reads(packet.field) => {
                 let small = self.small.get_or_insert_default();
                 small.packet(ts, packet, at);
+            }
+            Event::Packet(packet) if winscope::takes(packet.field) => {
+                shared.winscope.packet(ts, packet, at);
             }
             Event::Packet(packet) => {
                 shared.processes.packet(ts, packet, at);

@@ -32,8 +32,10 @@ mod signals;
 mod small;
 mod track_events;
 mod tracker;
+mod winscope;
 
 pub(crate) use all::{counters_of_machines, faults_of_machines, reads_ftrace};
 pub(crate) use gpu::{GPU_INTERNED, VULKAN_INTERNED};
 pub(crate) use parts::follow;
 pub(crate) use profiles::PROFILES_INTERNED;
+pub(crate) use winscope::extension_of;

@@ -32,11 +32,11 @@
 mod lenient;
 mod schema;
 
-use crate::{Answer, Arguments, Call, Function, Functions, Result, Session};
+use crate::{Answer, Arguments, Call, Function, Functions, Result, Session, Table};
 use rusqlite::Connection;
 
 use schema::PacketSchema;
-use timebase_descriptor::FieldValue;
+use timebase_descriptor::{FieldValue, Pool};
 
 /// Registers the functions on a connection.
 ///
@@ -65,6 +65,11 @@ pub fn add(to: &mut impl Functions) -> Result<()> {
     let session = Session::default();
     to.add("packet_json", 1, PacketJson(session.clone()))?;
     to.add("packet_field", 2, PacketField(session))
+}
+
+/// The schema of a connection's packets, for a function.
+pub(crate) fn pool(function: &str, conn: &Connection) -> Result<Pool> {
+    Ok(<PacketSchema as Table>::load(function, conn)?.pool)
 }
 
 struct PacketJson(Session<PacketSchema>);

@@ -48,6 +48,7 @@
 //! | how frames of Android's runtime ran | `annotated.rs` |
 //! | compressed texts and blobs | `compress.rs` |
 //! | how stacks become a profile | `profile.rs`, `wire.rs` |
+//! | layers and payloads of window tracing | `winscope.rs` |
 //! | which spans a span join joins, and how | `span_join/` |
 //!
 //! # Design
@@ -102,6 +103,7 @@ mod tables;
 pub(crate) mod testing;
 mod text;
 mod trees;
+mod winscope;
 mod wire;
 
 pub(crate) use dominators::dominators;
@@ -168,5 +170,6 @@ pub(super) fn register(conn: &Connection) -> rusqlite::Result<()> {
     compress::register(conn)?;
     last::register(conn)?;
     profile::register(conn)?;
+    winscope::register(conn)?;
     span_join::register(conn)
 }
