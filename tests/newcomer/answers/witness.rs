@@ -145,7 +145,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 17] = [
+const UNTOLD: [(&str, &str); 18] = [
     (
         "event_fault misplaced_end m.reason unended_slice event_group ftrace_cpu time_outlier",
         "what goes wrong with events trace processor does not say; tests/event_faults.rs and tests/wrong_clocks.rs",
