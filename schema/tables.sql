@@ -827,6 +827,7 @@ CREATE TABLE heap_graph_field (
 
 -- The objects with values of fields.
 -- Events: part of heap_graph
+-- Order: any
 CREATE TABLE heap_graph_object_data_record (
   id           INTEGER PRIMARY KEY,
   field_set_id INTEGER NOT NULL      -- the values, by their field_set_id
@@ -834,6 +835,7 @@ CREATE TABLE heap_graph_object_data_record (
 
 -- The values of fields.
 -- Events: part of heap_graph
+-- Order: any
 CREATE TABLE heap_graph_primitive_record (
   id           INTEGER PRIMARY KEY,
   field_set_id INTEGER NOT NULL,
