@@ -54,6 +54,10 @@ pub fn wrong(imported: &Imported) -> Answered {
     let alive = reached(&edges, &roots, None);
     let dumps: BTreeSet<(i64, i64)> = objects.iter().map(|row| (row[1], row[2])).collect();
     let mut told = BTreeSet::new();
+    // Objects that came before their graph had a process are of another dump (HG2), without their owners.
+    if dumps.iter().any(|(upid, _)| *upid == 0) {
+        return wrong;
+    }
     for (upid, ts) in dumps {
         let sql = format!(
             "SELECT object_id, dominated_obj_count, dominated_size_bytes FROM heap_graph_dominator({upid}, {ts})"

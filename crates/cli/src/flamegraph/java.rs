@@ -14,10 +14,11 @@ use std::collections::{BTreeMap, HashMap};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::samples::Weight;
-
 /// The most frames of a stack.
 const DEEPEST: u32 = 200;
+
+/// The number and the bytes of objects, by the number of their stack.
+pub type Sums = BTreeMap<i64, (i64, i64)>;
 
 /// A class below other classes.
 #[derive(Debug)]
@@ -49,8 +50,8 @@ impl Stacks {
         database: &Connection,
         (conditions, values): (&str, Vec<Value>),
         is_first: bool,
-    ) -> rusqlite::Result<(Stacks, BTreeMap<i64, Weight>)> {
-        let (mut stacks, mut weights) = (Stacks::default(), BTreeMap::new());
+    ) -> rusqlite::Result<(Stacks, Sums)> {
+        let (mut stacks, mut weights) = (Stacks::default(), Sums::new());
         let which = if is_first { "min" } else { "max" };
         let sql = format!("SELECT upid, {which}(ts) FROM heap_graph{conditions} GROUP BY upid");
         let mut dumps = database.prepare(&sql)?;
@@ -66,7 +67,7 @@ impl Stacks {
         &mut self,
         database: &Connection,
         (upid, ts): (i64, i64),
-        weights: &mut BTreeMap<i64, Weight>,
+        weights: &mut Sums,
     ) -> rusqlite::Result<()> {
         let mut frame_of: HashMap<i64, usize> = HashMap::new();
         let mut objects = database.prepare(OBJECTS)?;
@@ -78,8 +79,8 @@ impl Stacks {
             let frame = self.frame(above, class);
             frame_of.insert(object.get(0)?, frame);
             let mut count = |frame: usize, size: i64| {
-                let weight: &mut Weight = weights.entry(frame as i64).or_default();
-                weight.add(1, size);
+                let sums = weights.entry(frame as i64).or_default();
+                *sums = (sums.0.saturating_add(1), sums.1.saturating_add(size));
             };
             count(frame, object.get(2)?);
             let native: i64 = object.get(3)?;

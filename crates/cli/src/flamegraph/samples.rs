@@ -40,7 +40,7 @@ impl Weight {
         }
     }
 
-    pub fn add(&mut self, count: i64, size: i64) {
+    fn add(&mut self, count: i64, size: i64) {
         self.count = self.count.saturating_add(count);
         self.size = self.size.saturating_add(size);
     }
@@ -264,7 +264,11 @@ impl Samples {
     pub fn select(database: &Connection, query: &Query) -> anyhow::Result<Samples> {
         let (conditions, values) = query.conditions(database)?;
         if query.of == FlameOf::Java {
-            let (classes, weights) = Stacks::read(database, (&conditions, values), query.is_first)?;
+            let (classes, sums) = Stacks::read(database, (&conditions, values), query.is_first)?;
+            let sums = sums.into_iter();
+            let weights = sums.map(|(stack, (count, size))| (stack, Weight { count, size }));
+            let mut weights: BTreeMap<i64, Weight> = weights.collect();
+            weights.retain(|_, weight| weight.size > 0);
             let lost = "SELECT count(*) FROM heap_graph WHERE truncated";
             return Ok(Samples {
                 of: query.of,

@@ -286,10 +286,11 @@ impl<'a> Finished<'a> {
             let heap = graph.objects.heap(object);
             let heap = Some(heap).filter(|heap| *heap != 0 && *heap != OTHER_HEAP);
             let via = reached.via(object).map(|place| graph.references.rows.row(place));
+            let (upid, ts) = graph.of(object);
             rows.push(heap_graph_object_record::Row {
                 id: Cell::from(graph.objects.row(object)),
-                upid: Cell::from(graph.upid),
-                graph_sample_ts: Cell::from(graph.ts),
+                upid: Cell::from(upid),
+                graph_sample_ts: Cell::from(ts),
                 self_size: Cell::from(graph.objects.size(object)),
                 native_size: Cell::from(native.get(&object).copied().unwrap_or(0)),
                 reference_set_id: Cell::or_null(set.map(|set| graph.references.rows.row(set))),

@@ -63,6 +63,9 @@ pub(super) struct Graph {
     /// Process 0 and time 0 stand for none yet.
     pub upid: u32,
     pub ts: i64,
+    /// The numbers of objects that were there before the process and the time.
+    without_process: u32,
+    without_time: u32,
     index: Option<u64>,
     pub is_cut: bool,
     pub heap_size: Option<i64>,
@@ -233,8 +236,21 @@ impl Graph {
             faults.foreign = faults.foreign.saturating_add(1);
             return false;
         }
+        let count = self.objects.rows.count();
+        if self.upid == 0 {
+            self.without_process = count;
+        }
+        if self.ts == 0 {
+            self.without_time = count;
+        }
         (self.upid, self.ts) = (upid, ts);
         true
+    }
+
+    /// The process and the time of an object: those that the graph had when the object came.
+    pub fn of(&self, ObjectIx(place): ObjectIx) -> (u32, i64) {
+        let upid = if place < self.without_process { 0 } else { self.upid };
+        (upid, if place < self.without_time { 0 } else { self.ts })
     }
 
     /// Takes an object (rule HG4).
