@@ -16,7 +16,7 @@ pub(in crate::trackers) const UNKNOWN_STATE: Fault = Fault::new(
         "concurrent_session_event_unknown_state",
         "a concurrent recording has a state that is not known, which is left out",
     )
-    .drops(Cause::UnknownType),
+    .drops(Cause::Incomplete),
 );
 
 const TYPE: &str = "concurrent_tracing_sessions";
