@@ -1,6 +1,7 @@
 //! The time for which the kernel's wakelocks were held (rule RT15).
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 use timebase_schema::fields::{
@@ -141,10 +142,11 @@ impl Sequence {
                 Some(2) => "native",
                 _ => "unknown",
             };
-            if self.named.contains_key(&id) {
-                world.faults.add(REUSED, packet.id);
-            } else {
-                self.named.insert(id, (name, kind));
+            match self.named.entry(id) {
+                Entry::Occupied(_) => world.faults.add(REUSED, packet.id),
+                Entry::Vacant(place) => {
+                    place.insert((name, kind));
+                }
             }
         }
     }
