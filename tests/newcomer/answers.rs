@@ -254,7 +254,7 @@ fn a_statement_is_left_out_only_where_trace_processor_has_no_answer() {
 }
 
 /// Features in statements that no recorded trace has, and pages about such traces.
-const SILENT: [(&str, &str); 13] = [
+const SILENT: [(&str, &str); 12] = [
     ("docs/builds.md", "no recorded trace is of a build"),
     ("docs/pytorch.md", "no recorded trace is of PyTorch"),
     ("category = 'kernel'", "no recorded trace is of PyTorch"),
@@ -266,7 +266,6 @@ const SILENT: [(&str, &str); 13] = [
     ("gpu_slice", "no recorded machine has a GPU"),
     ("android_logs", "no recorded trace has an Android log"),
     ("gpu_track", "no recorded machine has a GPU"),
-    ("winscope", "no recorded trace has window tracing; tests/winscope.rs compares it"),
     ("slice_in IN (9, 13)", "ids of one trace"),
 ];
 

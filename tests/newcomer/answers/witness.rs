@@ -145,7 +145,7 @@ pub fn untold(name: &str) -> Option<&'static str> {
         .map(|(_, why)| *why)
 }
 
-const UNTOLD: [(&str, &str); 18] = [
+const UNTOLD: [(&str, &str); 19] = [
     (
         "event_fault misplaced_end m.reason unended_slice event_group ftrace_cpu time_outlier",
         "what goes wrong with events trace processor does not say; tests/event_faults.rs and tests/wrong_clocks.rs",
@@ -226,6 +226,18 @@ const UNTOLD: [(&str, &str); 18] = [
     (
         "pytorch_kernel pytorch_gpu_idle pytorch_gpu pytorch_collective pytorch_memory",
         "no recorded trace is of PyTorch, and trace processor has no such tables",
+    ),
+    (
+        "inputmethod_clients inputmethod_service inputmethod_manager_service
+         android_motion_events android_key_events android_input_event_dispatch viewcapture
+         viewcapture_view windowmanager windowmanager_windowcontainer
+         surfaceflinger_layers_snapshot surfaceflinger_display surfaceflinger_layer
+         surfaceflinger_transactions surfaceflinger_transaction
+         surfaceflinger_transaction_flag window_manager_shell_transition_protos
+         window_manager_shell_transitions window_manager_shell_transition_participants
+         window_manager_shell_transition_handlers protolog winscope_rect winscope_transform
+         winscope_trace_rect winscope_fill_region winscope_record winscope_proto",
+        "no recorded trace has window tracing; tests/winscope.rs compares it",
     ),
     (
         "android_logs android_log_record android_log_thread",
