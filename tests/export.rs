@@ -143,7 +143,7 @@ fn tree(directory: &Path) -> Vec<String> {
 }
 
 /// Recorded traces of each kind, and sets of several traces.
-const TRACES: [&str; 28] = [
+const TRACES: [&str; 37] = [
     "app.pftrace",
     "desktop.pftrace",
     "desktop-compact.pftrace",
@@ -160,13 +160,22 @@ const TRACES: [&str; 28] = [
     "profiles/11.pftrace",
     "profiles/12.pftrace",
     "profiles/examples/example2.pftrace",
-    "rest/04.pftrace",
+    "profiles/27.pftrace",
+    "rest/01.pftrace",
     "rest/02.pftrace",
+    "rest/04.pftrace",
+    "rest/05.pftrace",
+    "rest/09.pftrace",
     "rest/10.pftrace",
+    "rest/13.pftrace",
     "rest/14.pftrace",
+    "rest/17.pftrace",
     "rest/18.pftrace",
     "rest/19.pftrace",
+    "rest/21.pftrace",
+    "rest/25.pftrace",
     "rest/27.pftrace",
+    "rest/29.pftrace",
     "rest/30.pftrace",
     "training-rank0.json",
     "merge/merge-01.zip",

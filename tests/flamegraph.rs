@@ -103,7 +103,7 @@ fn heap_profiles_are_bytes_and_the_default_is_what_there_is_most_of() {
     for flag in ["--thread", "--during"] {
         let said = flamegraph(&trace, &[flag, "x"]);
         assert!(
-            said.stderr.contains(&format!("{flag}: heap profiles are of whole processes")),
+            said.stderr.contains(&format!("{flag}: heaps are of whole processes")),
             "{}",
             said.stderr
         );

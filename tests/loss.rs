@@ -400,7 +400,7 @@ fn dt2_counters_have_names_and_numbers() {
     let imported = Imported::new("nearest.pftrace", &[]);
     let zeros =
         "SELECT count(*) FROM stats WHERE value = 0 AND trace_file_id = 0 AND machine_id = 0";
-    assert_eq!(imported.count(zeros), 49);
+    assert_eq!(imported.count(zeros), 63);
     let of_one = format!("{zeros} AND idx IS NOT NULL");
     assert_eq!(imported.count(&of_one), 0);
     let imported = Imported::new("desktop.pftrace", &["--no-events"]);

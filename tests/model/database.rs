@@ -62,7 +62,8 @@ impl Database {
              ftrace_record_ts heap_profile_allocation_record_ts packet_ts packet_unresolved \
              sched_record_utid slice_record_track slice_record_ts stack_profile_callsite_parent \
              stack_profile_symbol_set stack_sample_record_ts state_record_track thread_record_name \
-             thread_record_upid thread_state_record_utid track_event_callstack_slice"
+             thread_record_upid thread_state_record_utid track_event_callstack_slice \
+             winscope_proto_kind winscope_record_kind"
         );
         timebase_resolver::sql::register(&connection).unwrap();
         Database { connection, _directory: directory }

@@ -414,7 +414,6 @@ fn fp7_someone_brings_sql_of_trace_processor_and_reads_what_becomes_of_it() {
         assert!(tip(sql).contains(page), "{sql}: {}", tip(sql));
     }
     for (sql, packets) in [
-        ("SELECT * FROM package_list", "packages_list"),
         ("SELECT * FROM android_network_packets", "network_packet"),
         ("SELECT * FROM memory_snapshot_node", "memory_tracker_snapshot"),
     ] {

@@ -303,7 +303,7 @@ pub struct ImportSettings {
     /// Stop if the database and the temporary files together would exceed this size
     ///
     /// A number of bytes, or for example 500M, 2G or 4GiB. The import then leaves no files. Without this flag, only
-    /// the disk is a limit. In measurements, databases of uncompressed recordings had 5 to 14 times the size of the trace.
+    /// the disk is a limit. In measurements, databases of uncompressed recordings had 5 to 16 times the size of the trace.
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<Size>,
     /// Stop if the import would exceed this much memory

@@ -5,7 +5,7 @@ WITH shown AS MATERIALIZED (
 SELECT 'slice' AS family, coalesce(s.process_name, '') AS process, s.name AS name, s.dur AS dur, d.self_dur AS self_dur,
        s.doubt IS NULL AS sure, s.track_id AS track_id, s.id AS id, s.parent_id AS parent_id
 FROM thread_slice AS s JOIN slice_self_dur AS d USING (id)
-WHERE s.dur >= 0 AND s.name IS NOT NULL
+WHERE s.dur >= 0 AND s.name IS NOT NULL AND s.track_id IN (SELECT id FROM thread_track)
 UNION ALL
 SELECT 'async', coalesce(p.name, ''), s.name, s.dur, NULL, s.doubt IS NULL, NULL, NULL, NULL
 FROM slice AS s

@@ -5,10 +5,12 @@ WITH lasting AS (
          CASE WHEN s.doubt IS NULL THEN 1 ELSE 0 END AS sure
   FROM thread_slice AS s
   WHERE s.dur >= 0 AND s.name IS NOT NULL
+    AND EXISTS (SELECT 1 FROM thread_track AS k WHERE k.trace_id = s.trace_id AND k.id = s.track_id)
   UNION ALL
   SELECT s.trace_id, 'self', pattern(coalesce(s.process_name, '')), pattern(s.name), d.self_dur, CASE WHEN s.doubt IS NULL THEN 1 ELSE 0 END
   FROM thread_slice AS s JOIN slice_self_dur AS d ON d.trace_id = s.trace_id AND d.id = s.id
   WHERE s.dur >= 0 AND s.name IS NOT NULL AND d.self_dur IS NOT NULL
+    AND EXISTS (SELECT 1 FROM thread_track AS k WHERE k.trace_id = s.trace_id AND k.id = s.track_id)
   UNION ALL
   SELECT s.trace_id, 'async', pattern(coalesce(p.name, '')), pattern(s.name), s.dur, CASE WHEN s.doubt IS NULL THEN 1 ELSE 0 END
   FROM slice AS s
