@@ -554,6 +554,10 @@ fn every_code_of_the_log_has_its_place_in_the_reference() {
             .filter(|code| code.starts_with("snapshot_")),
     );
     codes.extend(literals_after(&["said(", "say("]).into_iter().filter(|code| code.contains('_')));
+    codes.extend(
+        literals_after(&["Severity::Info, "]).into_iter().filter(|code| code.contains('_')),
+    );
+    codes.extend(literals_after(&["_ERROR: error = ", "_ERROR: info = "]));
     // A statement writes this one.
     codes.insert("snapshot_of_zeros".to_owned());
     assert!(codes.len() >= 19, "{codes:?}");

@@ -258,7 +258,11 @@ pub(crate) fn views() -> String {
                 Source::Proto => "proto_id".to_owned(),
                 Source::Field { .. } | Source::Made => {
                     value += 1;
-                    format!("c{value}")
+                    match column.kind {
+                        // The record has a whole number as an integer.
+                        ColumnType::Real => format!("CAST(c{value} AS REAL)"),
+                        ColumnType::Int | ColumnType::Text => format!("c{value}"),
+                    }
                 }
             };
             // Writing to a String does not fail.

@@ -309,7 +309,7 @@ fn ct2_a_value_behind_one_whose_track_cannot_exist_is_carried() {
     ]);
     let values =
         "SELECT c.ts, k.name, value FROM counter AS c JOIN track AS k ON k.id = c.track_id";
-    assert_eq!(rows(&b, values), [["1500", "kept", "6"]]);
+    assert_eq!(rows(&b, values), [["1500", "kept", "Real(6.0)"]]);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn add(
     if !statement.readonly() {
         return Err("the statement changes the database".to_owned());
     }
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
     found.begin(name, &names).map_err(|error| error.to_string())?;
     let mut rows = statement.query([]).map_err(text)?;

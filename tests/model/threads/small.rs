@@ -6,6 +6,7 @@ use super::packets::{Packets, Read};
 use super::wire::Message;
 use super::world::World;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Rows by the name of their statement.
 pub type Rows = BTreeMap<&'static str, Vec<Vec<String>>>;
@@ -13,13 +14,16 @@ pub type Rows = BTreeMap<&'static str, Vec<Vec<String>>>;
 /// Arguments by key, each with its type.
 type Args = BTreeMap<String, String>;
 
+/// The number of clearings of a sequence, its clusters and the values.
+type Clusters = (usize, u64, BTreeMap<(u64, u64), u64>);
+
 #[derive(Default)]
 struct Model {
     rows: Rows,
     sessions: BTreeMap<(u32, u64), Session>,
     hyp: BTreeMap<(u32, u32), Vec<Hyp>>,
-    /// RT14: by sequence the number of clearings, the clusters and the values.
-    sequences: BTreeMap<(u32, u32), (usize, u64, BTreeMap<(u64, u64), u64>)>,
+    /// RT14: by sequence.
+    sequences: BTreeMap<(u32, u32), Clusters>,
     last: BTreeMap<(u32, u64, u64), u64>,
     rises: BTreeMap<(u32, u64, u64), u64>,
     totals: BTreeMap<(u32, bool, u64), u64>,
@@ -242,10 +246,13 @@ impl Model {
                 _ => "unknown",
             };
             let id = lock.unsigned(1);
-            if locks.named.contains_key(&id) {
-                *self.counts.entry("kernel_wakelock_reused_id").or_default() += 1;
-            } else {
-                locks.named.insert(id, (lock.text(2).unwrap_or_default(), kind.to_owned()));
+            match locks.named.entry(id) {
+                Entry::Occupied(_) => {
+                    *self.counts.entry("kernel_wakelock_reused_id").or_default() += 1;
+                }
+                Entry::Vacant(new) => {
+                    new.insert((lock.text(2).unwrap_or_default(), kind.to_owned()));
+                }
             }
         }
         for (id, time) in data.numbers(2).into_iter().zip(data.numbers(3)) {

@@ -11,7 +11,7 @@ use timebase_store::sort::{
 
 use super::lines::Lines;
 use super::ranks::Ranks;
-use super::{MeasureError, Measured, Measuring, slices};
+use super::{MeasureError, Measured, Measuring};
 use crate::line::{Family, Stat};
 use crate::values::Value;
 
@@ -82,7 +82,7 @@ pub struct Lasting {
 }
 
 impl Lasting {
-    /// Reads all rows that last.
+    /// Reads all waits and frames.
     pub fn read(
         conn: &Connection,
         measuring: &Measuring,
@@ -94,7 +94,6 @@ impl Lasting {
             sorter: Sorter::new(Scratch::new(scratch, &Quota::default())),
             parents: FxHashMap::default(),
         };
-        slices::read(conn, &mut lasting)?;
         lasting.waits(conn)?;
         lasting.frames(conn)?;
         Ok(lasting)
@@ -177,9 +176,10 @@ impl Lasting {
             if ranks.line != Some(lasted.line) {
                 ranks.end(&lines, measured);
                 let at = usize::try_from(lasted.line).unwrap_or(usize::MAX);
-                ranks.begin(lasted.line, sums.get(at).copied().unwrap_or_default());
+                let of = sums.get(at).copied().unwrap_or_default();
+                ranks.begin(lasted.line, (of.sure, of.all));
             }
-            ranks.next(lasted);
+            ranks.next(lasted.dur, lasted.is_sure);
             Ok(())
         })?;
         ranks.end(&lines, measured);

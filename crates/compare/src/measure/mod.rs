@@ -174,7 +174,9 @@ pub fn measure(
         })
     })?;
     let mut measured = Measured::default();
-    Lasting::read(conn, measuring, scratch)?.put(&mut measured, measuring.details)?;
+    let mut lasting = Lasting::read(conn, measuring, scratch)?;
+    slices::read(conn, &mut lasting)?;
+    lasting.put(&mut measured, measuring.details)?;
     other(conn, &mut measured)?;
     for metric in &measuring.metrics {
         user(conn, metric, &mut measured)?;

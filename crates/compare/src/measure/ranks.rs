@@ -1,7 +1,6 @@
 //! Percentiles and buckets of durations that come in order.
 
 use super::Measured;
-use super::lasting::{Lasted, Sums};
 use super::lines::Lines;
 use crate::line::Stat;
 use crate::values::Value;
@@ -12,7 +11,8 @@ pub struct Ranks {
     pub line: Option<i64>,
     /// The ranks of the percentiles, among sure durations and all.
     wanted: [(u64, u64); 4],
-    seen: Sums,
+    /// The durations so far, sure ones and all.
+    seen: (u64, u64),
     found: [Value; 4],
     buckets: Vec<(i32, u64)>,
 }
@@ -32,31 +32,32 @@ impl Ranks {
             details,
             line: None,
             wanted: [(0, 0); 4],
-            seen: Sums::default(),
+            seen: (0, 0),
             found: [Value::default(); 4],
             buckets: Vec::new(),
         }
     }
 
-    pub fn begin(&mut self, line: i64, of: Sums) {
-        let wanted =
-            PERCENTILES.map(|(_, percent)| (rank(percent, of.sure), rank(percent, of.all)));
+    /// Begins a line that has so many sure durations, and so many in all.
+    pub fn begin(&mut self, line: i64, (sure, all): (u64, u64)) {
+        let wanted = PERCENTILES.map(|(_, percent)| (rank(percent, sure), rank(percent, all)));
         *self = Ranks { line: Some(line), wanted, ..Ranks::new(self.details) };
     }
 
-    pub fn next(&mut self, lasted: &Lasted) {
-        self.seen.all += 1;
-        self.seen.sure += u64::from(lasted.is_sure);
+    /// Takes the next duration of the line, which is not shorter than the one before.
+    pub fn next(&mut self, dur: i64, is_sure: bool) {
+        self.seen.0 += u64::from(is_sure);
+        self.seen.1 += 1;
         for ((sure, all), found) in self.wanted.iter().zip(&mut self.found) {
-            if self.seen.all == *all {
-                found.all = Some(lasted.dur as f64);
+            if self.seen.1 == *all {
+                found.all = Some(dur as f64);
             }
-            if lasted.is_sure && self.seen.sure == *sure {
-                found.sure = Some(lasted.dur as f64);
+            if is_sure && self.seen.0 == *sure {
+                found.sure = Some(dur as f64);
             }
         }
         if self.details {
-            let bucket = bucket(lasted.dur);
+            let bucket = bucket(dur);
             match self.buckets.last_mut() {
                 Some((last, count)) if *last == bucket => *count += 1,
                 _ => self.buckets.push((bucket, 1)),
@@ -64,6 +65,7 @@ impl Ranks {
         }
     }
 
+    /// Puts the percentiles and the buckets of the line.
     pub fn end(&mut self, lines: &Lines, measured: &mut Measured) {
         let Some(line) = self.line.take().and_then(|line| lines.of(line)) else { return };
         for ((stat, _), found) in PERCENTILES.iter().zip(self.found) {

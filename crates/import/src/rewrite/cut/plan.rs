@@ -426,8 +426,12 @@ impl Asked<'_> {
     }
 
     fn states(&self, plan: &mut Plan) -> rusqlite::Result<()> {
+        // The last state of another recording also counts if it is over: it ends those that come with others of one time.
         let sql = "SELECT DISTINCT ts FROM state_record
-            WHERE ts < :from AND (dur = -1 OR ts + dur >= :from)";
+            WHERE ts < :from AND (dur = -1 OR ts + dur >= :from)
+            UNION
+            SELECT max(s.ts) FROM state_record AS s JOIN track_record AS k ON k.id = s.track_id
+            WHERE s.ts < :from AND k.type = 'concurrent_tracing_sessions' GROUP BY k.id";
         for ts in self.rows(sql, named_params! {":from": self.window.from}, |row| row.get(0))? {
             self.others_at(ts, Some(Use::State), plan)?;
         }

@@ -1,5 +1,7 @@
 //! Rectangles, transforms and colours of windows and layers (rules WS12 to WS19).
 
+use std::cmp::Ordering;
+
 use crate::message::Message;
 
 /// Numbers that differ by less are close.
@@ -119,7 +121,10 @@ impl Rect {
             let is_past_y = if is_top { y < inner_y } else { y >= inner_y };
             let (dx, dy) = (inner_x - x, inner_y - y);
             let is_in_circle = dx * dx + dy * dy <= outer * outer + CLOSE;
-            !(outer > within) || is_past_x || is_past_y || is_in_circle
+            outer.partial_cmp(&within) != Some(Ordering::Greater)
+                || is_past_x
+                || is_past_y
+                || is_in_circle
         })
     }
 }
@@ -147,7 +152,7 @@ impl Matrix {
     /// Whether it can be inverted.
     pub fn is_valid(self) -> bool {
         let products = self.dsdx * self.dsdy - self.dtdx * self.dtdy;
-        !(products.abs() < EQUAL)
+        products.abs().partial_cmp(&EQUAL) != Some(Ordering::Less)
     }
 
     fn point(self, (x, y): (f64, f64)) -> (f64, f64) {

@@ -107,7 +107,7 @@ impl Flags {
             Of::Layer => LAYER_FLAGS,
             Of::Display => DISPLAY_FLAGS,
         };
-        let high = (of == Of::Layer).then_some(HIGH_LAYER_FLAGS).unwrap_or_default();
+        let high = if of == Of::Layer { HIGH_LAYER_FLAGS } else { Default::default() };
         let is_set = |bits: u32| move |(flag, _): &&(u32, &str)| bits & flag != 0;
         let set = low.iter().filter(is_set(what as u32));
         for (_, name) in set.chain(high.iter().filter(is_set((what >> 32) as u32))) {

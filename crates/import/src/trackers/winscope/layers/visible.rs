@@ -61,8 +61,9 @@ impl Snapshot<'_> {
         (opaque, others): (&[usize], &[usize]),
         of: &mut Visibility,
     ) {
-        let of_stack = self.displays.iter().filter(|display| display.stack == layer.stack);
-        let display = of_stack.filter_map(|display| display.shows).last();
+        let mut of_stack =
+            self.displays.iter().rev().filter(|display| display.stack == layer.stack);
+        let display = of_stack.find_map(|display| display.shows);
         let Some(bounds) = layer.screen_bounds(display) else {
             return;
         };
