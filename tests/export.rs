@@ -13,7 +13,7 @@ use rusqlite::types::Value;
 
 use crate::model::threads::generate_gpu;
 use crate::support::{Imported, Place, answer, data, run};
-use timebase_lab::encode::trace_of;
+use timebase_lab::encode::{Message, trace_of};
 
 /// A file: its columns as `name type`, and its rows.
 struct Read {
@@ -183,6 +183,25 @@ const TRACES: [&str; 37] = [
     "align/pair.tar",
 ];
 
+/// A motion, a key, the window that gets it, and a state of an input method.
+fn input_events() -> [Message; 4] {
+    let event = |of: Message| Message::new().message(5, of);
+    // A fixed number of 32 bits.
+    let numbered = |id: u32| Message::new().float(1, f32::from_bits(id));
+    let about = |id: u32| numbered(id).number(2, 1_500);
+    let payloads = [
+        event(Message::new().message(1, about(7).number(3, 1_400))),
+        event(Message::new().message(3, about(8).number(3, 1_400))),
+        event(Message::new().message(5, numbered(8).number(2, 99))),
+        Message::new().message(2, Message::new().number(1, 1_000)),
+    ];
+    let mut time = 2_000;
+    payloads.map(|payload| {
+        time += 1;
+        Message::new().number(8, time).message(112, payload)
+    })
+}
+
 #[test]
 fn every_table_of_a_trace_is_in_parquet_as_it_is_in_the_database() {
     let schema = schema(&[]);
@@ -193,10 +212,11 @@ fn every_table_of_a_trace_is_in_parquet_as_it_is_in_the_database() {
     let mut gpus = (0..).map(generate_gpu::trace);
     let gpus = gpus.find(|packets| packets.len() > 50).unwrap();
     let gpus = ("of GPUs", Imported::of_bytes(&trace_of(&gpus), &[]));
+    let input = ("of input", Imported::of_bytes(&trace_of(&input_events()), &[]));
     let stacks = "reports/producer-perfetto-python-builder-inline-callstack.pftrace";
     let faulty = ["reports/01b-overlap-named.pftrace", "reports/20-forgotten-ts.pftrace"];
     let more = [stacks, faulty[0], faulty[1]].map(|name| (name, Imported::new(name, &[])));
-    for (name, imported) in recorded.chain([gpus]).chain(more) {
+    for (name, imported) in recorded.chain([gpus, input]).chain(more) {
         let place = Place::new();
         let folder = place.path("traces");
         export(&[imported.path()], &folder);
