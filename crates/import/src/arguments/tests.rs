@@ -505,28 +505,28 @@ fn a9_fields_that_the_schema_knows_are_arguments() {
         number(30, 5),
         bytes(25, bytes(1, "click")),
         bytes(33, [bytes(2, "a.cc"), number(77, 1)].concat()),
-        number(2001, 7),
+        number(9901, 7),
         number(37, 1),
     ];
     let args = decoding.decode(&event);
     assert_eq!(args, ["chrome_user_event.action=click", "source_location.file_name=a.cc"]);
     assert_eq!((decoding.args.unknown, decoding.args.needs_schema), (3, true));
 
-    // extend TrackEvent { repeated int32 sizes = 2001; }
+    // extend TrackEvent { repeated int32 sizes = 9901; }
     let extension = [
         bytes(1, "sizes"),
         bytes(2, ".perfetto.protos.TrackEvent"),
-        number(3, 2001),
+        number(3, 9901),
         number(4, 3),
         number(5, 5),
     ];
     let file = [bytes(1, "e.proto"), bytes(7, extension.concat())].concat();
     decoding.pool.extend(&bytes(1, file)).unwrap();
-    let args = decoding.decode(&[number(2001, 7), bytes(2001, [8, 9]), number(9, 1)]);
+    let args = decoding.decode(&[number(9901, 7), bytes(9901, [8, 9]), number(9, 1)]);
     assert_eq!(args, ["sizes[0]=7 int", "sizes[1]=8 int", "sizes[2]=9 int"]);
     assert_eq!((decoding.args.unknown, decoding.args.needs_schema), (0, false));
     // A value of the wrong type is unknown.
-    assert!(decoding.decode(&[real(2001, 1.0)]).is_empty());
+    assert!(decoding.decode(&[real(9901, 1.0)]).is_empty());
     assert_eq!(decoding.args.unknown, 1);
 }
 
@@ -537,7 +537,7 @@ fn a9_a_fault_ends_what_the_schema_tells_of() {
     let extension = [
         bytes(1, "inner"),
         bytes(2, ".perfetto.protos.TrackEvent"),
-        number(3, 2001),
+        number(3, 9901),
         number(4, 1),
         number(5, 11),
         bytes(6, ".perfetto.protos.TrackEvent"),
@@ -545,7 +545,7 @@ fn a9_a_fault_ends_what_the_schema_tells_of() {
     let file = [bytes(1, "e.proto"), bytes(7, extension.concat())].concat();
     decoding.pool.extend(&bytes(1, file)).unwrap();
     let user = bytes(25, bytes(1, "a"));
-    let event = [annotation("z", &[number(4, 1)]), user.clone(), bytes(2001, nameless), user];
+    let event = [annotation("z", &[number(4, 1)]), user.clone(), bytes(9901, nameless), user];
     let args = decoding.decode(&event);
     assert_eq!(args, ["chrome_user_event.action=a", "debug.z=1 int"]);
     assert_eq!(decoding.args.errors, 1);

@@ -5,12 +5,12 @@ fn stacks() -> Connection {
     super::register(&conn).unwrap();
     conn.execute_batch(
         "CREATE TABLE stack_profile_mapping (id INTEGER PRIMARY KEY, name);
-         CREATE TABLE stack_profile_frame (id INTEGER PRIMARY KEY, name, mapping, rel_pc, symbol_set_id);
+         CREATE TABLE stack_profile_frame (id INTEGER PRIMARY KEY, name, mapping, rel_pc, symbol_set_id, deobfuscated_name);
          CREATE TABLE stack_profile_symbol (id INTEGER PRIMARY KEY, symbol_set_id, name, source_file, line_number);
          CREATE TABLE stack_profile_callsite (id INTEGER PRIMARY KEY, depth, parent_id, frame_id);
          INSERT INTO stack_profile_mapping VALUES (0, '/bin/app'), (1, '');
          INSERT INTO stack_profile_symbol VALUES (0, 0, 'inner', 'a.c', 5), (1, 0, 'outer', 'b.c', 9);
-         INSERT INTO stack_profile_frame VALUES (0, 'main;x', 0, 16, NULL), (1, 'old', 0, 32, 0), (2, NULL, 0, -1, NULL),
+         INSERT INTO stack_profile_frame (id, name, mapping, rel_pc, symbol_set_id) VALUES (0, 'main;x', 0, 16, NULL), (1, 'old', 0, 32, 0), (2, NULL, 0, -1, NULL),
            (3, '', 1, 0, NULL);
          INSERT INTO stack_profile_callsite VALUES (0, 0, NULL, 0), (1, 1, 0, 1), (2, 2, 1, 2), (3, 1, 0, 3);",
     )

@@ -225,7 +225,7 @@ fn m7_what_has_no_name_is_left_out_alone() {
             "1 1 buddyinfo/mem.buddyinfo[0][DMA][8 kB] 2",
             "2 1 psi/psi.mem.full 2",
             "3 1 thermal_temperature_sys/skin 45",
-            "4 1 gpu_frequency/gpufreq ugpu0 300000",
+            "4 1 gpu_frequency/gpufreq ugpu0 300",
         ]
     );
 }

@@ -259,7 +259,7 @@ fn pq2a_the_prelude_runs_before_the_first_module_and_shadows_the_database() {
         ("prelude.after_eof.slices", "CREATE PERFETTO VIEW slice AS SELECT id, ts, dur, name FROM __intrinsic_slice;
             CREATE PERFETTO TABLE started AS SELECT trace_start() AS ts"),
         ("a.m", "CREATE PERFETTO TABLE m AS SELECT id, name FROM slice WHERE dur > 5"),
-        ("a.logs", "CREATE PERFETTO TABLE smaps AS SELECT count(*) AS n FROM __intrinsic_protolog"),
+        ("a.logs", "CREATE PERFETTO TABLE smaps AS SELECT count(*) AS n FROM __intrinsic_android_dumpstate"),
     ]);
     let conn = connect();
     conn.execute_batch(
@@ -282,12 +282,15 @@ fn pq2a_the_prelude_runs_before_the_first_module_and_shadows_the_database() {
         unread.into_iter().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(unread("SELECT * FROM slice"), "");
-    assert_eq!(unread("SELECT ts FROM __intrinsic_protolog"), "__intrinsic_protolog");
+    assert_eq!(
+        unread("SELECT id FROM __intrinsic_android_dumpstate"),
+        "__intrinsic_android_dumpstate"
+    );
     try_rows(&conn, "INCLUDE PERFETTO MODULE a.logs", &packages).unwrap();
     assert_eq!(unread("SELECT count(*) FROM slice"), "");
-    assert_eq!(unread("SELECT n + 1 FROM (SELECT n FROM smaps)"), "__intrinsic_protolog");
+    assert_eq!(unread("SELECT n + 1 FROM (SELECT n FROM smaps)"), "__intrinsic_android_dumpstate");
     rows(&conn, "CREATE PERFETTO TABLE more AS SELECT n FROM smaps");
-    assert_eq!(unread("SELECT n FROM more"), "__intrinsic_protolog");
+    assert_eq!(unread("SELECT n FROM more"), "__intrinsic_android_dumpstate");
 }
 
 #[test]
