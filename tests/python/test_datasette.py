@@ -204,7 +204,9 @@ def test_every_table_and_column_of_a_database_is_described(databases):
         ).fetchall()
     assert len(columns) > 500
     for table, column in columns:
-        assert described[table]["description_html"] and described[table]["columns"][column]
+        # Trace processor's own name of a table is described by the name without its beginning.
+        of_table = described.get(table) or described[table.removeprefix("__intrinsic_")]
+        assert of_table["description_html"] and of_table["columns"][column]
 
 
 @pytest.mark.parametrize("name", ["late", "app", "desktop", "small", "logs"])

@@ -368,7 +368,8 @@ def conversions(database, seed):
         times = [ts for [ts] in plain.execute("SELECT ts FROM clock_snapshot WHERE ts IS NOT NULL")]
     clocks = sorted({(clock, seq, machine) for clock, seq, machine, _, _ in values})
     clocks += [(64, 0, 0), (99, 9, 0), (1, 0, 5), (4000000000, 0, 0)]
-    for _ in range(150):
+    # A trace may have no snapshot of clocks.
+    for _ in range(150 if values else 0):
         clock, seq, machine, value, unit = randoms.choice(values)
         if randoms.random() < 0.1:
             clock, seq, machine = randoms.choice(clocks)

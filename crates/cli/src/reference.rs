@@ -136,8 +136,10 @@ impl Reference {
 
     /// The table, function, group or topic with a name, in any case.
     pub fn section(&self, name: &str) -> Option<&Section> {
-        let mut sections = self.sections.iter();
-        sections.find(|section| section.name.eq_ignore_ascii_case(name))
+        let of = |name: &str| {
+            self.sections.iter().find(|section| section.name.eq_ignore_ascii_case(name))
+        };
+        of(name).or_else(|| of(name.strip_prefix("__intrinsic_")?))
     }
 
     /// The tables or functions of a group.
