@@ -64,13 +64,6 @@ def test_cm25_the_sql_is_that_of_the_program():
     assert timebase.compare.METRICS == sql
 
 
-def test_cm26_the_sql_over_tables_is_that_of_the_program():
-    sql = (MEASURE / "tables.sql").read_text(encoding="utf-8")
-    if "TIMEBASE_WRITE" in os.environ:
-        (PACKAGE / "timebase" / "_metrics_of_tables.sql").write_text(sql, encoding="utf-8")
-    assert timebase.compare.METRICS_OF_TABLES == sql
-
-
 def by_name(rows):
     """Values by trace, family, process, name and statistic, without missing ones and what tables do not show."""
     values = {tuple(row[:5]): tuple(row[5:]) for row in rows}

@@ -147,7 +147,7 @@ const OF_STATE: [&Table; 18] = [
     // The trace lasts as long as its samples.
     &tables::stack_sample_record::TABLE,
     &tables::heap_profile_allocation_record::TABLE,
-    // Those of processes, threads and tracks.
+    // Processes, threads and tracks have arguments.
     &tables::arg_set::TABLE,
     &tables::arg_type::TABLE,
 ];

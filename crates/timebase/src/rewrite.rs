@@ -76,7 +76,7 @@ impl Rewrite<'_> {
     }
 
     /// Adds a track with the rows of a SELECT, which runs in a database of the trace, with all SQL functions (rules CN).
-    /// With [`Rewrite::between`], it is a database of what is cut out. The trace is read twice, so it has to be a file.
+    /// With [`Rewrite::between`], the database has the window alone. The trace is read twice, so it has to be a file.
     ///
     /// ```
     /// use timebase::Rewrite;

@@ -125,7 +125,7 @@ impl Query {
         })
     }
 
-    /// The same query of what is compared with it, in this file. Of two dumps in one file, that is the first one.
+    /// The same query for the other side of a comparison. If both sides are one file, the other side is its first dump.
     pub fn before(&self, is_same_file: bool) -> Query {
         Query { is_first: is_same_file, ..self.clone() }
     }

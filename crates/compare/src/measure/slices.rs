@@ -29,11 +29,11 @@ const FRAMES: &str = "
 
 /// A track with slices.
 enum Track {
-    /// Of a thread, with the number of its process's name, and the slices that are not over.
+    /// A thread's track, with the number of its process's name, and the slices that are not over.
     Thread(u32, Vec<Open>),
-    /// Another one, with the number of its process's name.
+    /// Another track, with the number of its process's name.
     Other(u32),
-    /// Its slices are frames.
+    /// A track of frames.
     Frames,
 }
 

@@ -33,6 +33,13 @@ pub(super) struct Source<'m> {
     pub is_file: bool,
 }
 
+impl Source<'_> {
+    /// Whether it names something that may have a name: the trace comes before files, the first file before others.
+    pub fn may_name(&self, is_named: bool) -> bool {
+        !(self.is_file && is_named)
+    }
+}
+
 impl std::fmt::Debug for Mappings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Mappings").field("count", &self.count).finish_non_exhaustive()

@@ -312,7 +312,7 @@ impl Bundle<'_> {
     fn compact(&self, compact: &Compact<'_>, events: &mut Events) -> Vec<u8> {
         let mut kept = [Vec::new(), Vec::new()];
         for (row, &timestamp) in compact.switches[0].iter().enumerate() {
-            // Of switches of one time, the last one counts; plain ones follow compact ones (rule O3).
+            // The last switch of one time counts; plain ones follow compact ones (rule O3).
             let is_last = || {
                 compact.switches[0].get(row + 1) != Some(&timestamp)
                     && self.last_switch(timestamp).is_none()

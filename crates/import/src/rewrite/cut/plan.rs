@@ -83,7 +83,7 @@ impl KernelEvents {
         self.events.push(KernelEvent { ts, kind, tid });
     }
 
-    /// Those of one time.
+    /// The events of one time.
     pub fn at(&self, ts: i64) -> &[KernelEvent] {
         self.between(ts, ts)
     }
@@ -594,7 +594,7 @@ impl Asked<'_> {
             *known = ts.max(*known);
         }
         for (ucpu, ts) in last {
-            // What makes no row (rule O6) stays as it is, and is remembered.
+            // A switch that makes no row (rule O6) stays as it is, and is remembered.
             let is_first = of_rows.get(&ucpu) != Some(&ts);
             let asleep = if is_first { Vec::new() } else { self.asleep_since(ucpu >> 12, ts)? };
             plan.events.add(ts, Kernel::Switch { ucpu, asleep, is_first }, None);

@@ -63,8 +63,8 @@ impl<'a> Renaming<'a> {
             let old = format!("{}.{}", class.obfuscated, field.obfuscated);
             let name = self.names.find(old.as_bytes());
             let Some(name) = name.filter(|name| self.of_fields.contains(name)) else { continue };
-            // What the trace says is before files, and the first file before the others.
-            if self.renamed.insert(name) || !source.is_file {
+            let is_named = !self.renamed.insert(name);
+            if source.may_name(is_named) {
                 self.fields.rename(name, self.order, &field.full(&class.original));
             }
         }
@@ -77,8 +77,8 @@ impl<'a> Renaming<'a> {
             let Some(of_graph) = self.classes.get(*id) else { continue };
             let own = of_graph.package.map(|package| self.names.text(package));
             let is_any = source.is_file && source.package.is_none();
-            let is_named = source.is_file && self.deobfuscated.contains_key(id);
-            if (own.is_none() || own == source.package || is_any) && !is_named {
+            let may_name = source.may_name(self.deobfuscated.contains_key(id));
+            if (own.is_none() || own == source.package || is_any) && may_name {
                 let text = of_graph.name.map(|name| self.names.text(name)).unwrap_or_default();
                 self.deobfuscated.insert(*id, Plain::of(text).around(&class.original));
             }

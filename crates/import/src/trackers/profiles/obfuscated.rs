@@ -68,9 +68,8 @@ impl<'n> Methods<'n> {
                     (Some(_), Package::Any) => true,
                     (Some(package), own) => own == Package::Known(package),
                 };
-                // What the trace says is before files, and the first file before the others.
-                let is_named = source.is_file && self.renamed.contains_key(&candidate.frame);
-                if is_of_package && !is_named {
+                let is_named = self.renamed.contains_key(&candidate.frame);
+                if is_of_package && source.may_name(is_named) {
                     let new = renamed_by(&methods, class, candidate.line);
                     self.renamed.insert(candidate.frame, new);
                 }
