@@ -43,19 +43,10 @@ fn differences(imported: &Imported, expected: &Answers) -> Answered {
     differing.collect()
 }
 
-/// References between objects of several dumps.
-const OF_SEVERAL: &str = "SELECT count(*) FROM heap_graph_reference AS r
-    JOIN heap_graph_object AS a ON a.id = r.owner_id JOIN heap_graph_object AS b ON b.id = r.owned_id
-    WHERE a.upid <> b.upid OR a.graph_sample_ts <> b.graph_sample_ts";
-
 fn wrong(packets: &[Message]) -> Answered {
     let trace = trace_of(packets);
     let imported = Imported::of_bytes(&trace, &[]);
     let mut wrong = differences(&imported, &Model::of(&trace).answers());
-    // A flame graph does not follow references to objects that have another process (rule HG13).
-    if imported.count(OF_SEVERAL) > 0 {
-        wrong.remove("heap_flame");
-    }
     wrong.extend(paths::wrong(&imported));
     wrong
 }

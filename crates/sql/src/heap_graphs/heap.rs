@@ -14,7 +14,7 @@ pub struct Object {
     pub native_size: i64,
     /// The place of its class.
     pub class: usize,
-    /// The number of a root's type.
+    /// The number of a root's type; `None` for an object of another process (rule HG2), too.
     pub root_type: Option<i64>,
     pub distance: i64,
     /// Its set of references.
@@ -50,15 +50,16 @@ pub struct Heap {
 const CLASSES: &str = "SELECT id, name, deobfuscated_name,
     coalesce(kind IN ('KIND_WEAK_REFERENCE', 'KIND_FINALIZER_REFERENCE', 'KIND_PHANTOM_REFERENCE'), 0)
     FROM heap_graph_class";
-const OBJECTS: &str = "SELECT id, self_size, native_size, type_id, root_type, root_distance, reference_set_id
-    FROM heap_graph_object_record WHERE upid = ?1 AND graph_sample_ts = ?2 AND root_distance >= 0 ORDER BY id";
+const OBJECTS: &str = "SELECT id, self_size, native_size, type_id, root_type, root_distance, reference_set_id, upid = ?1
+    FROM heap_graph_object_record WHERE graph_sample_ts = ?2 AND root_distance >= 0 ORDER BY id";
 const REFERENTS: &str =
     "SELECT id FROM heap_graph_field WHERE name = 'java.lang.ref.Reference.referent'";
 const REFERENCES: &str = "SELECT owner_id, owned_id, reference_set_id, field_id
     FROM heap_graph_reference_record WHERE id >= ?1 AND owned_id IS NOT NULL ORDER BY id";
 
 impl Heap {
-    /// Reads the dump of a process at a time.
+    /// Reads the dump of a process at a time: its objects, and those of other processes that they lead to, because a
+    /// graph whose process is stated late has objects of several (rule HG2).
     pub fn read(
         queries: &mut Queries,
         (upid, ts): (i64, i64),
@@ -84,23 +85,55 @@ impl Heap {
             heap.classes.push(class);
             Ok(ControlFlow::Continue(()))
         })?;
+        let mut is_own = Vec::new();
         let of = [ValueRef::Integer(upid), ValueRef::Integer(ts)];
         queries.each(OBJECTS, &of, |row| {
-            budget.take(size_of::<Object>())?;
+            budget.take(size_of::<Object>() + 1)?;
             let class = places.get(&row.integer(3, "type_id")?).copied();
+            let own = row.integer(7, "upid")? != 0;
+            is_own.push(own);
             heap.objects.push(Object {
                 id: row.integer(0, "id")?,
                 self_size: row.integer(1, "self_size")?,
                 native_size: row.integer(2, "native_size")?,
                 class: class.unwrap_or(usize::MAX),
-                root_type: row.optional_integer(4, "root_type")?,
+                root_type: row.optional_integer(4, "root_type")?.filter(|_| own),
                 distance: row.integer(5, "root_distance")?,
                 set: row.optional_integer(6, "reference_set_id")?,
             });
             Ok(ControlFlow::Continue(()))
         })?;
         heap.refer(queries, budget)?;
+        if is_own.contains(&false) {
+            heap.keep(is_own);
+        }
         Ok(heap)
+    }
+
+    /// Leaves out what these objects do not lead to.
+    fn keep(&mut self, mut is_kept: Vec<bool>) {
+        let mut next: Vec<usize> = (0..is_kept.len()).filter(|&place| is_kept[place]).collect();
+        while let Some(owner) = next.pop() {
+            for child in self.children(owner) {
+                if !std::mem::replace(&mut is_kept[child], true) {
+                    next.push(child);
+                }
+            }
+        }
+        let mut count = 0;
+        let places: Vec<Option<u32>> = is_kept
+            .into_iter()
+            .map(|is_kept| {
+                count += u32::from(is_kept);
+                is_kept.then(|| count - 1)
+            })
+            .collect();
+        let new = |place: u32| places.get(place as usize).copied().flatten();
+        let mut kept = places.iter().map(Option::is_some);
+        self.objects.retain(|_| kept.next().unwrap_or_default());
+        let references = self.references.iter();
+        self.references =
+            references.filter_map(|&(owner, owned)| Some((new(owner)?, new(owned)?))).collect();
     }
 
     /// Reads the references.
