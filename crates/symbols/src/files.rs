@@ -79,7 +79,10 @@ impl SymbolFiles {
     /// If one of them cannot be opened.
     pub fn new(roots: &[PathBuf]) -> Result<SymbolFiles, SymbolError> {
         for root in roots {
-            let unreadable = |error| SymbolError::new(root, None, error);
+            let unreadable = |error| {
+                let what = format_args!("{error}. Give a directory of files with symbols or DWARF");
+                SymbolError::new(root, None, what)
+            };
             let metadata = fs::metadata(root).map_err(unreadable)?;
             if metadata.is_dir() {
                 fs::read_dir(root).map_err(unreadable)?;

@@ -92,7 +92,7 @@ impl Display for MappingError {
         if let Some(line) = self.line {
             write!(f, ", line {line}")?;
         }
-        write!(f, ": {}", self.what)
+        write!(f, ": {}. Give the mapping.txt that R8 or ProGuard wrote", self.what)
     }
 }
 
@@ -164,7 +164,7 @@ impl MappingFile {
         give_wanted(class, &is_wanted, &mut give);
         match has_class {
             true => Ok(()),
-            false => Err(fault(None, &"it has no class, so it is no mapping of R8 or ProGuard")),
+            false => Err(fault(None, &"it has no class")),
         }
     }
 }
@@ -323,8 +323,8 @@ mod tests {
     #[test]
     fn dm2_a_bad_line_is_named() {
         for (text, expected) in [
-            ("", "m.txt: it has no class, so it is no mapping of R8 or ProGuard"),
-            ("# only a comment\n", "m.txt: it has no class, so it is no mapping of R8 or ProGuard"),
+            ("", "m.txt: it has no class"),
+            ("# only a comment\n", "m.txt: it has no class"),
             ("    int a -> b\n", "m.txt, line 1: a member comes before the first class"),
             ("a.b -> c\n", "m.txt, line 1: 'a.b -> c' is not 'class -> class:'"),
             ("a -> b:\n\nx\n", "m.txt, line 3: 'x' is not 'name -> name'"),
@@ -342,6 +342,7 @@ mod tests {
                 "m.txt, line 2: the parameters of 'void f( -> y' do not end",
             ),
         ] {
+            let expected = format!("{expected}. Give the mapping.txt that R8 or ProGuard wrote");
             assert_eq!(classes(text).unwrap_err(), expected);
         }
     }
