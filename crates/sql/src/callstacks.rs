@@ -35,7 +35,6 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use rusqlite::types::Value;
 use rusqlite::vtab::Filters;
 use rusqlite::{Connection, ffi};
 
@@ -131,9 +130,7 @@ impl TableFunction for Frames {
     }
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Frame>> {
-        let start: Value = args.get(0).map_err(|_| {
-            Error::new(format_args!("{}(): argument 1 (callsite_id) must be UTF-8", Self::NAME))
-        })?;
+        let start = table_function::argument::<Self>(args, 0)?;
         let values = [ValueRef::from(&start)];
         let arguments = Arguments::new(Self::NAME, &values[..]);
         let Some(start) = arguments.integer(0, "callsite_id")? else {

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use rusqlite::types::Value;
 use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo};
 use rusqlite::{Connection, ffi};
 
@@ -43,6 +44,19 @@ pub(crate) trait TableFunction: Sized + 'static {
     fn real(_row: &Self::Row, _column: usize) -> Option<f64> {
         None
     }
+}
+
+/// An argument of a call, by its place from 0.
+///
+/// # Errors
+///
+/// If it is a text that is not UTF-8.
+pub(crate) fn argument<F: TableFunction>(args: &Filters<'_>, place: usize) -> Result<Value> {
+    args.get(place).map_err(|_| {
+        let name = F::ARGUMENTS.get(place).unwrap_or(&"");
+        let number = place.saturating_add(1);
+        Error::new(format_args!("{}(): argument {number} ({name}) must be UTF-8", F::NAME))
+    })
 }
 
 /// Registers a function on a connection.

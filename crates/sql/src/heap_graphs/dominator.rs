@@ -2,13 +2,12 @@
 
 use std::cell::RefCell;
 
-use rusqlite::types::Value;
 use rusqlite::vtab::Filters;
 use rusqlite::{Connection, ffi};
 
 use super::heap::Heap;
 use crate::perfetto::intrinsics::{Budget, Edges, Watch, dominators};
-use crate::table_function::TableFunction;
+use crate::table_function::{TableFunction, argument};
 use crate::{Arguments, Error, Queries, Result, ValueRef};
 
 pub struct Dominators {
@@ -48,16 +47,7 @@ impl TableFunction for Dominators {
     }
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Dominated>> {
-        let value = |place| -> Result<Value> {
-            args.get(place).map_err(|_| {
-                Error::new(format_args!(
-                    "{}(): argument {} must be UTF-8",
-                    Self::NAME,
-                    place.saturating_add(1)
-                ))
-            })
-        };
-        let given = [value(0)?, value(1)?];
+        let given = [argument::<Self>(args, 0)?, argument::<Self>(args, 1)?];
         let values = given.each_ref().map(ValueRef::from);
         let arguments = Arguments::new(Self::NAME, &values[..]);
         let upid = arguments.integer(0, "upid")?;

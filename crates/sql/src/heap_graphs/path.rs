@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use rusqlite::ffi;
-use rusqlite::types::Value;
 use rusqlite::vtab::Filters;
 
 use super::root_type;
-use crate::table_function::TableFunction;
+use crate::table_function::{TableFunction, argument};
 use crate::{Arguments, Error, Queries, Result, ValueRef, Values};
 
 pub struct Path(RefCell<Queries>);
@@ -47,9 +46,7 @@ impl TableFunction for Path {
     }
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Step>> {
-        let start: Value = args.get(0).map_err(|_| {
-            Error::new(format_args!("{}(): argument 1 (object) must be UTF-8", Self::NAME))
-        })?;
+        let start = argument::<Self>(args, 0)?;
         let values = [ValueRef::from(&start)];
         let arguments = Arguments::new(Self::NAME, &values[..]);
         let mut at = arguments.integer(0, "object")?;

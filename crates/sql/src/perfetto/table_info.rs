@@ -6,7 +6,6 @@
 //! another way. Those about trace processor's own tables do not depend on the trace, and stand in `stored.txt`. The
 //! alternative, to compute these as well, would be wrong for every column that has no NULL in this trace.
 
-use rusqlite::types::Value;
 use rusqlite::vtab::Filters;
 use rusqlite::{Connection, ffi};
 
@@ -53,9 +52,7 @@ impl TableFunction for TableInfo {
     }
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Column>> {
-        let table: Value = args.get(0).map_err(|_| {
-            Error::new(format_args!("{}(): argument 1 (table) must be UTF-8", Self::NAME))
-        })?;
+        let table = table_function::argument::<Self>(args, 0)?;
         let values = [ValueRef::from(&table)];
         let arguments = Arguments::new(Self::NAME, &values[..]);
         let Some(table) = arguments.text(0, "table")? else {

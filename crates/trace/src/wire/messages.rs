@@ -324,7 +324,7 @@ pub mod trace_packet {
         #[prost(bytes, tag = "900")]
         ForTesting(::prost::alloc::vec::Vec<u8>),
         /// Android's own, which Perfetto's TracePacket lists in a comment as extensions: the package has
-        /// their numbers reserved, and not their messages.
+        /// their numbers reserved, and not their messages. `perfetto.descriptor` has these from elsewhere.
         #[prost(bytes, tag = "56")]
         HeapGraph(::prost::alloc::vec::Vec<u8>),
         #[prost(bytes, tag = "76")]

@@ -7,7 +7,6 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use rusqlite::types::Value;
 use rusqlite::vtab::Filters;
 use rusqlite::{Connection, ffi};
 
@@ -62,9 +61,7 @@ impl TableFunction for Annotated {
     }
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<Frame>> {
-        let start: Value = args.get(0).map_err(|_| {
-            Error::new(format_args!("{}(): argument 1 (start_id) must be UTF-8", Self::NAME))
-        })?;
+        let start = table_function::argument::<Self>(args, 0)?;
         let values = [ValueRef::from(&start)];
         let arguments = Arguments::new(Self::NAME, &values[..]);
         let mut next = arguments.integer(0, "start_id")?;

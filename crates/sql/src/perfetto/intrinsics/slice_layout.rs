@@ -16,7 +16,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use rusqlite::types::Value;
 use rusqlite::vtab::Filters;
 use rusqlite::{Connection, ffi};
 
@@ -76,12 +75,7 @@ impl TableFunction for SliceLayout {
     }
 
     fn rows(&self, args: &Filters<'_>) -> Result<Vec<(i64, i64)>> {
-        let tracks: Value = args.get(0).map_err(|_| {
-            Error::new(format_args!(
-                "{}(): argument 1 (filter_track_ids) must be UTF-8",
-                Self::NAME
-            ))
-        })?;
+        let tracks = table_function::argument::<Self>(args, 0)?;
         let values = [ValueRef::from(&tracks)];
         let arguments = Arguments::new(Self::NAME, &values[..]);
         let Some(tracks) = arguments.text(0, "filter_track_ids")? else {
