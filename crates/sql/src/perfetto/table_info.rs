@@ -15,7 +15,7 @@ use super::state::Shared;
 use super::table::is_table;
 use crate::query::quoted;
 use crate::table_function::{self, TableFunction};
-use crate::{Arguments, Error, Result, ValueRef};
+use crate::{Arguments, Result, ValueRef};
 
 /// Trace processor's own tables.
 const STORED: &str = include_str!("stored.txt");
