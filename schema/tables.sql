@@ -9,7 +9,7 @@
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 14;
+PRAGMA user_version = 15;
 
 -- The files of an import: the input, and its members if it is an archive or if the user named
 -- several files.
@@ -151,6 +151,13 @@ CREATE INDEX packet_ts ON packet_record (ts);
 
 -- Finds packets without a time, in file order.
 CREATE INDEX packet_unresolved ON packet_record (id) WHERE unresolved IS NOT NULL;
+
+-- The bytes of packets, after an import with --compact: a row has those of many packets. The function packet_data
+-- returns those of one.
+CREATE TABLE packet_block (
+  id   INTEGER PRIMARY KEY,  -- the first of its packets
+  data BLOB NOT NULL         -- compressed
+);
 
 -- The columns that packets share with others. Two rows can be equal.
 CREATE TABLE packet_common (

@@ -6,6 +6,7 @@
 mod align;
 mod argument_rules;
 mod clocks;
+mod compact;
 mod compare;
 mod compare_page;
 mod damage;

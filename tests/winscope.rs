@@ -77,10 +77,12 @@ fn ws5_a_function_for_payloads_refuses_other_tables() {
         assert_ne!(said.code, Some(0));
         assert!(said.stderr.contains(expected), "{}", said.stderr);
     }
-    let without = Imported::new("rest/13.pftrace", &["--no-data"]);
     let sql =
-        "SELECT count(*) FROM __intrinsic_winscope_proto_to_args_with_defaults('viewcapture')";
-    assert_eq!(of_program(&without, sql), [[Value::Text("0".into())]]);
+        "SELECT count(*) FROM __intrinsic_winscope_proto_to_args_with_defaults('windowmanager')";
+    for (flags, rows) in [(&[][..], "15"), (&["--compact"], "15"), (&["--no-data"], "0")] {
+        let database = Imported::new("rest/21.pftrace", flags);
+        assert_eq!(of_program(&database, sql), [[Value::Text(rows.into())]], "{flags:?}");
+    }
 }
 
 fn new() -> Message {

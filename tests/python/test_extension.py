@@ -292,7 +292,7 @@ VALUES = ["NULL", "0", "-1", "3", "64", "4294967295", "4294967296", "92233720368
           "printf('%.*c', 100000, '[')", "'track_event.' || char(0)"]
 CALLS = {"extract_metadata": 1, "android_package_lookup": 1, "__intrinsic_arg_set_to_json": 1,
          "__intrinsic_zstd_compress": 1, "to_boottime": 5, "convert_clock": 7, "why_unresolved": 7, "clock_id": 1, "clock_name": 1,
-         "packet_json": 1, "packet_field": 2, "extract_arg": 2, "slice_is_ancestor": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2,
+         "packet_json": 1, "packet_field": 2, "packet_data": 1, "extract_arg": 2, "slice_is_ancestor": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2,
          "from_abs_time_str": 1}
 conn = load(GIVEN[0])
 answers = refusals = 0

@@ -399,7 +399,7 @@ VALUES = [
 ]  # fmt: skip
 COUNTS = {
     "to_boottime": 5, "convert_clock": 7, "why_unresolved": 7, "clock_id": 1, "clock_name": 1, "packet_json": 1,
-    "packet_field": 2, "extract_arg": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2, "from_abs_time_str": 1,
+    "packet_field": 2, "packet_data": 1, "extract_arg": 2, "to_realtime": 1, "to_monotonic": 1, "abs_time_str": 2, "from_abs_time_str": 1,
     "timebase_version": 0,
 }  # fmt: skip
 

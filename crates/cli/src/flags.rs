@@ -228,6 +228,12 @@ pub struct ImportArguments {
     /// of the table packet is NULL.
     #[arg(long)]
     pub no_data: bool,
+    /// Compress the bytes of the packets, and leave out the index of packets by time
+    ///
+    /// This makes the database smaller. The column data of the table packet is NULL, and the SQL function packet_data(id)
+    /// returns the bytes. All else stays the same.
+    #[arg(long, conflicts_with = "no_data")]
+    pub compact: bool,
     /// Leave out the events inside packets: all tables of events stay empty
     #[arg(long)]
     pub no_events: bool,

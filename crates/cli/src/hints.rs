@@ -157,13 +157,17 @@ pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
     let words = words(sql);
     let says = |name: &str| words.iter().any(|word| word.eq_ignore_ascii_case(name));
     let mut hints = Vec::new();
-    if data.is_some_and(|data| data == "none")
-        && (says("packet_field") || says("packet_json") || (says("packet") && says("data")))
-    {
-        hints.push(
-            "this database was imported with --no-data, so the column data is NULL, and so are the results of packet_json and packet_field"
-                .to_owned(),
-        );
+    let hint = match data.as_deref() {
+        Some("none") => Some(
+            "this database was imported with --no-data, so the column data is NULL, and so are the results of packet_json and packet_field",
+        ),
+        Some("compact") if !says("packet_data") => Some(
+            "this database was imported with --compact, so the column data is NULL; packet_data(id) returns the bytes of a packet",
+        ),
+        _ => None,
+    };
+    if says("packet_field") || says("packet_json") || (says("packet") && says("data")) {
+        hints.extend(hint.map(str::to_owned));
     }
     if let Some(kept) = tables {
         let kept: Vec<&str> = kept.split(',').collect();

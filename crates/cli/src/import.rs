@@ -42,6 +42,7 @@ pub fn run(arguments: &ImportArguments, signals: &Signals) -> anyhow::Result<()>
     let mut options = arguments.settings.options();
     options.conversion = arguments.conversion.into();
     options.keep_data = !arguments.no_data;
+    options.is_compact = arguments.compact;
     options.split = arguments.split;
     options.subjects = arguments.subjects();
     options.overwrite = arguments.force;

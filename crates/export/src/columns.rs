@@ -476,7 +476,7 @@ pub fn described<'a>(tables: impl IntoIterator<Item = &'a Table>) -> Value {
     json!({ "tables": tables })
 }
 
-fn unreadable(error: rusqlite::Error) -> Error {
+pub(crate) fn unreadable(error: rusqlite::Error) -> Error {
     Error::Unreadable { table: "sqlite_schema".to_owned(), error }
 }
 

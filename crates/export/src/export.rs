@@ -1,5 +1,6 @@
 //! Exports tables of a database into a folder.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 
 use crate::chunk::Chunk;
-use crate::columns::{Schema, Table};
+use crate::columns::{Schema, Table, unreadable};
 use crate::error::Error;
 use crate::file::{Compression, Contents, ParquetFile};
 use crate::folder::Folder;
@@ -125,13 +126,19 @@ fn read<'a>(
     mut give: impl FnMut(Step<'a>) -> bool,
 ) -> Result<Vec<u64>, Error> {
     let cancelled = || monitor.cancel.load(Ordering::Relaxed);
+    let blocks = "SELECT EXISTS (SELECT 1 FROM packet_block)";
+    let blocks = database.query_row(blocks, [], |row| row.get(0));
+    let is_compact = blocks.map_err(unreadable)?;
     let mut counts = Vec::new();
     for &table in &options.tables {
         if cancelled() || !give(Step::Begin(table)) {
             return Err(Error::Cancelled);
         }
-        let source =
-            Query { table: &table.name, sql: &table.sql, columns: &table.columns, advice: "" };
+        let sql = match is_compact && table.name == "packet" {
+            true => Cow::Owned(table.sql.replace("\"data\"", "packet_data(\"id\")")),
+            false => Cow::Borrowed(table.sql.as_str()),
+        };
+        let source = Query { table: &table.name, sql: &sql, columns: &table.columns, advice: "" };
         let rows = source.read(database, |chunk| {
             monitor.rows.fetch_add(chunk.rows as u64, Ordering::Relaxed);
             match !cancelled() && give(Step::Rows(chunk)) {

@@ -37,6 +37,8 @@ pub(crate) struct ReadTrace<'a> {
     pub rows: Vec<i64>,
     /// The method that converts readings to trace time.
     pub conversion: Conversion,
+    /// Whether the bytes of packets are in blocks.
+    pub is_compact: bool,
 }
 
 /// The results that need all files together.
@@ -455,7 +457,11 @@ fn own_facts(frame: &Frame, trace: &ReadTrace<'_>) -> Vec<FactRow> {
     let (_, size, sha256) = trace.of_file(0);
     let sizes = trace.read.iter().map(|read| read.digest.size);
     let size = size.unwrap_or_else(|| sizes.fold(files.read_ahead(), u64::saturating_add)) as i64;
-    let data = if frame.keeps_data() { "all" } else { "none" };
+    let data = match (frame.keeps_data(), trace.is_compact) {
+        (false, _) => "none",
+        (true, true) => "compact",
+        (true, false) => "all",
+    };
     let whole = files.inputs.files().first();
     let trace_type = whole.and_then(|file| file.kind).map(TraceType::name);
     let text = |text: &str| Fact::Text(text.to_owned());

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
+use timebase_sql::packets::Packer;
 use timebase_store::sort::{Quota, Scratch};
 use timebase_trace::{InputsError, Monitor, Pass, Reads, Source, SourceError};
 
@@ -108,7 +109,7 @@ impl Into<'_> {
             let is_dropped = false;
             let job = Job { sources, destination, options, monitor, limits, aligned, is_dropped };
             let scratch = job.scratch();
-            let pages = Pages::create(&file, files.inputs.total(), &options.indexes, &scratch)
+            let pages = Pages::create(&file, files.inputs.total(), &options.tables(), &scratch)
                 .map_err(|error| job.failure(error))?;
             job.run(files, schema, pages, stopwatch)
         })
@@ -142,7 +143,7 @@ pub(crate) fn aligned(
     let destination = Destination::File(new);
     let job =
         Job { sources, destination, options, monitor, limits, aligned: None, is_dropped: true };
-    let pages = Pages::create(&file, files.inputs.total(), &options.indexes, &job.scratch());
+    let pages = Pages::create(&file, files.inputs.total(), &options.tables(), &job.scratch());
     let pages = pages.map_err(|error| job.failure(error))?;
     match job.run(&mut files, schema, pages, &mut Stopwatch::default())? {
         Ran::Done(_) | Ran::Dropped => Ok(None),
@@ -249,7 +250,7 @@ fn lent(
         let is_dropped = false;
         let job = Job { sources, destination, options, monitor, limits, aligned, is_dropped };
         let schema = PacketSchema::new(&options.descriptors)?;
-        let statements = Statements::create(conn, &options.indexes)
+        let statements = Statements::create(conn, &options.tables())
             .map_err(|error| job.failure(error.into()))?;
         job.run(files, schema, statements, &mut Stopwatch::default())
     })
@@ -401,7 +402,11 @@ impl<'a> Job<'a> {
         // A source that is read twice may not change between the passes.
         let size = files.inputs.total();
         let size = size.filter(|_| self.options.conversion == Conversion::Linear);
-        let mut writer = Writer::new(sink);
+        let packer = match self.options.is_compact && self.options.keep_data {
+            true => Some(Packer::new().map_err(|error| self.failure(error.into()))?),
+            false => None,
+        };
+        let mut writer = Writer::new(sink, packer);
         let Ended { mut frame, files: read, finished, rows } =
             self.read(files, schema, &mut writer, stopwatch)?;
         let Finished { settled, machines, switches } = finished;
@@ -442,6 +447,7 @@ impl<'a> Job<'a> {
             machines,
             rows,
             conversion: self.options.conversion,
+            is_compact: self.options.is_compact,
         };
         let mut summary = self.summarize(&conn, &mut frame, &trace, &warnings.log)?;
         conn.close().map_err(|error| self.failure(error))?;

@@ -76,19 +76,6 @@ pub enum Indexes {
     Named(Vec<String>),
 }
 
-impl Indexes {
-    /// The statements that create the tables.
-    pub(crate) fn tables(&self) -> Cow<'static, str> {
-        match self {
-            Indexes::All => timebase_schema::TABLES.into(),
-            Indexes::Named(names) => {
-                let is_named = |index: &str| names.iter().any(|name| name == index);
-                timebase_schema::tables_with(is_named).into()
-            }
-        }
-    }
-}
-
 /// The options of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -111,6 +98,9 @@ pub struct Options {
     pub one_file: bool,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
+    /// Whether the packets' bytes are stored in compressed blocks, and packets have no index by time. Then the database is
+    /// smaller, `packet.data` is NULL, and only the SQL function `packet_data` returns the bytes.
+    pub is_compact: bool,
     /// The kinds of events inside packets that become rows.
     pub subjects: Vec<Subject>,
     /// The window of a cut, if the import is only for the state at its begin.
@@ -144,6 +134,20 @@ pub struct Options {
 impl Options {
     /// The default of [`Options::max_memory`]. No recording comes near it.
     pub const MEMORY: Size = Size(4 << 30);
+
+    /// The statements that create the tables and their indexes.
+    pub(crate) fn tables(&self) -> Cow<'static, str> {
+        match &self.indexes {
+            Indexes::All if self.is_compact => {
+                timebase_schema::tables_with(|index| index != "packet_ts").into()
+            }
+            Indexes::All => timebase_schema::TABLES.into(),
+            Indexes::Named(names) => {
+                let is_named = |index: &str| names.iter().any(|name| name == index);
+                timebase_schema::tables_with(is_named).into()
+            }
+        }
+    }
 }
 
 impl Default for Options {
@@ -156,6 +160,7 @@ impl Default for Options {
             align: None,
             one_file: false,
             keep_data: true,
+            is_compact: false,
             subjects: Subject::ALL.to_vec(),
             state_of: None,
             views: Views::All,

@@ -41,15 +41,20 @@ impl Said {
             [],
             |row| natural(row, 0),
         )?;
-        let mut statement = database.prepare(
+        let is_compact = "SELECT EXISTS (SELECT 1 FROM packet_block)";
+        let data = match database.query_row(is_compact, [], |row| row.get(0))? {
+            true => "packet_data(p.id)",
+            false => "p.data",
+        };
+        let mut statement = database.prepare(&format!(
             "SELECT s.machine_id, s.clock_id, s.seq_id, s.trace_file_id, s.snapshot_id, s.clock_value,
                     iif(s.clock_id = 1, strftime('%Y-%m-%d %H:%M:%S', s.clock_value / 1000000000, 'unixepoch'), NULL),
-                    CAST(substr(p.data, 1, 400) AS TEXT)
+                    CAST(substr({data}, 1, 400) AS TEXT)
              FROM clock_snapshot AS s LEFT JOIN packet AS p ON p.id = s.packet_id
              WHERE s.source = 'json'
                AND s.snapshot_id IN (SELECT DISTINCT snapshot_id FROM clock_snapshot WHERE source = 'json' ORDER BY 1 LIMIT ?1)
-             ORDER BY s.snapshot_id, s.id",
-        )?;
+             ORDER BY s.snapshot_id, s.id"
+        ))?;
         let mut rows = statement.query([MOST])?;
         let mut said = Said { shown: Vec::new(), all };
         let mut last = None;

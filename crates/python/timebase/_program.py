@@ -99,6 +99,7 @@ def import_trace(
     conversion: str = "nearest",
     force: bool = False,
     data: bool = True,
+    compact: bool = False,
     events: bool = True,
     tables: Optional[Iterable[str]] = None,
     strict: bool = False,
@@ -134,7 +135,7 @@ def import_trace(
     "nearest" uses the nearest snapshot, as Perfetto does.
 
     `force` replaces an existing database. ``data=False`` leaves out the bytes of
-    the packets, and ``events=False`` the events inside packets. `tables` only keeps
+    the packets; ``compact=True`` compresses them, and only the SQL function ``packet_data`` returns them; ``events=False`` the events inside packets. `tables` only keeps
     the named tables: "ftrace_event", "android_logs", "thread" (with process), "sched"
     (with thread_state), "slice", "counter". Each of the last three includes processes
     and threads. `strict` fails if the trace is damaged, instead of importing the
@@ -199,6 +200,8 @@ def import_trace(
         arguments.append("--force")
     if not data:
         arguments.append("--no-data")
+    if compact:
+        arguments.append("--compact")
     if not events or chosen == []:
         arguments.append("--no-events")
     elif chosen is not None:
@@ -501,6 +504,7 @@ _WORDS: List[Tuple[str, str]] = [
     (r"--strict", "strict=True"),
     (r"--merge", "merge=True"),
     (r"--no-data", "data=False"),
+    (r"--compact", "compact=True"),
     (r"--no-events", "events=False"),
     (r"--tables", "tables="),
     (r"--max-size", "max_size="),

@@ -54,6 +54,26 @@ impl Import<'_> {
         self
     }
 
+    /// Compresses the bytes of packets: `packet.data` is NULL, the SQL function `packet_data` returns them, and the database
+    /// is smaller.
+    ///
+    /// ```
+    /// use timebase::Import;
+    ///
+    /// let mut conn = rusqlite::Connection::open_in_memory()?;
+    /// // A packet with a timestamp.
+    /// Import::from_reader(&[0x0a, 3, 0x40, 0xd0, 0x08][..]).compact().into_connection(&mut conn)?;
+    /// timebase::sql::register(&conn)?;
+    /// let ask = "SELECT data, hex(packet_data(id)) FROM packet";
+    /// let row = conn.query_row(ask, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    /// assert_eq!(row, (None::<Vec<u8>>, "40D008".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compact(mut self) -> Self {
+        self.options.is_compact = true;
+        self
+    }
+
     /// What messages between machines may change, if nothing measured how their clocks relate. The default is what the
     /// manifest says, or else [`Align::Auto`]: files move whose place was only assumed, and is proven wrong.
     ///

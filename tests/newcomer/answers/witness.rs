@@ -167,10 +167,10 @@ const UNTOLD: [(&str, &str); 19] = [
         "PerfettoSQL and its functions, in examples that make their own rows; crates/sql has their tests",
     ),
     (
-        "packet packet_record packet_common packet_resync packet_interval packet_unsure unsure_record sequence import_log clock clock_mapping clock_step
+        "packet packet_record packet_block packet_common packet_resync packet_interval packet_unsure unsure_record sequence import_log clock clock_mapping clock_step
          loss clock_mapping_linear clock_route clock_line clock_hop clock_hop_reading clock_turn to_boottime_linear boottime_error
          boottime_interval clock_path_linear descriptor fact metadata stats finding flow_backwards
-         to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field
+         to_boottime convert_clock why_unresolved clock_path clock_id clock_name packet_json packet_field packet_data
          packet_clock packet_clock_record clock_record",
         "trace processor has no table of packets, and of clocks the readings only (tests/clocks.rs compares these)",
     ),

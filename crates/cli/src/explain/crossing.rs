@@ -60,7 +60,7 @@ pub fn is_measured(database: &Connection, snapshot: i64) -> anyhow::Result<bool>
 fn producer(database: &Connection, packet: i64) -> anyhow::Result<Note> {
     /// More of a text is not shown.
     const MOST: usize = 100;
-    let sql = "SELECT data FROM packet WHERE id = ?1";
+    let sql = "SELECT packet_data(?1)";
     let data = database.query_row(sql, [packet], |row| row.get::<_, Option<Vec<u8>>>(0));
     let Some(data) = data.optional()?.flatten() else {
         return Ok(vec![format!("packet {packet} of the producer says so")]);

@@ -12,7 +12,6 @@ use super::room::Room;
 use super::sink::{RouteRow, Sink, SolvedSink, StepRow};
 use super::table::{BulkTable, Roots};
 use crate::error::WriteError;
-use crate::options::Indexes;
 
 /// The largest size of a small trace.
 const SMALL: u64 = 64 << 10;
@@ -26,18 +25,18 @@ fn page_size(trace: Option<u64>) -> u32 {
     }
 }
 
-/// Makes the tables of an empty database.
+/// Makes the tables of an empty database, by these statements.
 fn create(
     conn: &Connection,
     page_size: u32,
-    indexes: &Indexes,
+    tables: &str,
     quota: &Quota,
 ) -> rusqlite::Result<Roots> {
     conn.execute_batch(&format!("PRAGMA page_size = {page_size}"))?;
     prepare(conn)?;
     Room::new(conn, quota)?;
     // This is one transaction. Otherwise each table would write the first page and the schema's pages again.
-    conn.execute_batch(&format!("BEGIN; {} COMMIT", indexes.tables()))?;
+    conn.execute_batch(&format!("BEGIN; {tables} COMMIT"))?;
     Roots::read(conn)
 }
 
@@ -72,16 +71,16 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// Creates the pages of a new database at `path`, where there is an empty file. Records that have to be
-    /// sorted are stored in `scratch`. `trace` is the trace's size in bytes, if it is known.
+    /// sorted are stored in `scratch`. `trace` is the trace's size in bytes, if it is known; the statements `tables` create the tables.
     pub fn create(
         path: &Path,
         trace: Option<u64>,
-        indexes: &Indexes,
+        tables: &str,
         scratch: &Scratch,
     ) -> Result<Self, WriteError> {
         // On disk, SQLite would write each page separately.
         let mut conn = Connection::open_in_memory()?;
-        let roots = create(&conn, page_size(trace), indexes, scratch.quota()).map_err(|error| {
+        let roots = create(&conn, page_size(trace), tables, scratch.quota()).map_err(|error| {
             let error = WriteError::from(error);
             if error.is_disk_full() && Room::is_full(&conn) {
                 scratch.quota().exceed();

@@ -8,7 +8,6 @@ use timebase_store::btree::Value;
 use super::sink::{RouteRow, Sink, SolvedSink, StepRow};
 use super::writer::owned;
 use crate::error::WriteError;
-use crate::options::Indexes;
 
 /// The tables of a connection, with a statement for each.
 pub(crate) struct Statements<'c> {
@@ -18,9 +17,9 @@ pub(crate) struct Statements<'c> {
 }
 
 impl<'c> Statements<'c> {
-    /// Makes the tables, in the caller's transaction.
-    pub fn create(conn: &'c Connection, indexes: &Indexes) -> rusqlite::Result<Self> {
-        conn.execute_batch(&indexes.tables())?;
+    /// Makes the tables by these statements, in the caller's transaction.
+    pub fn create(conn: &'c Connection, tables: &str) -> rusqlite::Result<Self> {
+        conn.execute_batch(tables)?;
         Ok(Statements { conn, inserts: tables::ALL.iter().map(|_| None).collect() })
     }
 

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 use timebase_resolver::Ticks;
 use timebase_schema::{Order, Table, tables};
+use timebase_sql::packets::Packer;
 use timebase_store::btree::Value;
 
 use super::batch::{Batch, Cell, PacketRow};
@@ -16,6 +17,8 @@ use crate::place::TraceTime;
 pub(crate) struct Writer<S> {
     sink: S,
     commons: Commons,
+    /// Compresses the bytes of packets, if they do not go into their rows.
+    packer: Option<Packer>,
     /// Rows of tables with keys that come out of order. They are few, and SQLite inserts them.
     keyed: Vec<KeyedRow>,
     /// Doubts about rows that are already written. They are few, too.
@@ -54,10 +57,11 @@ pub(crate) struct Rest {
 }
 
 impl<S: Sink> Writer<S> {
-    /// A writer to a sink that has no rows yet.
-    pub fn new(sink: S) -> Self {
+    /// A writer to a sink that has no rows yet; `packer` compresses the bytes of packets.
+    pub fn new(sink: S, packer: Option<Packer>) -> Self {
         Writer {
             sink,
+            packer,
             commons: Commons::default(),
             keyed: Vec::new(),
             doubts: Vec::new(),
@@ -100,6 +104,7 @@ impl<S: Sink> Writer<S> {
         waiting: &[u64],
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<(S::Solved, Rest), WriteError> {
+        self.end_block()?;
         for declared in tables::ALL {
             if is_cancelled() {
                 break;
@@ -132,6 +137,7 @@ impl<S: Sink> Writer<S> {
         };
         let data = bytes.get(row.data.clone());
         let data = data.filter(|data| data.len() as u64 == row.size);
+        let data = self.pack(row.id, data)?;
         let values = tables::packet_record::Row {
             id: Value::Null,
             ts: ts.into(),
@@ -153,6 +159,36 @@ impl<S: Sink> Writer<S> {
             data: data.map_or(Value::Null, Value::Blob),
         };
         self.sink.packet(row.id, values)
+    }
+
+    /// Puts the bytes of a packet into a block. Returns the bytes for the packet's row.
+    #[inline]
+    fn pack<'d>(
+        &mut self,
+        id: i64,
+        data: Option<&'d [u8]>,
+    ) -> Result<Option<&'d [u8]>, WriteError> {
+        let Some(packer) = &self.packer else {
+            return Ok(data);
+        };
+        if !packer.has_room_for(id) {
+            self.end_block()?;
+        }
+        if let Some(packer) = &mut self.packer {
+            packer.add(id, data);
+        }
+        Ok(None)
+    }
+
+    /// Writes the block of packets that is not full yet.
+    fn end_block(&mut self) -> Result<(), WriteError> {
+        if let Some(packer) = &mut self.packer
+            && let Some((first, block)) = packer.take()?
+        {
+            let row = [Value::Integer(first), Value::Blob(&block)];
+            self.sink.row(&tables::packet_block::TABLE, row.into_iter())?;
+        }
+        Ok(())
     }
 }
 
@@ -252,10 +288,10 @@ mod tests {
     #[test]
     fn no_table_is_ended_after_a_cancellation() {
         let ended = Cell::new(0);
-        let all = Writer::new(Ended(&ended)).finish(&[], &|| false);
+        let all = Writer::new(Ended(&ended), None).finish(&[], &|| false);
         assert!(all.is_ok());
         assert_eq!(ended.replace(0), tables::ALL.len());
-        let few = Writer::new(Ended(&ended)).finish(&[], &|| ended.get() == 3);
+        let few = Writer::new(Ended(&ended), None).finish(&[], &|| ended.get() == 3);
         assert!(few.is_ok());
         assert_eq!(ended.get(), 3);
     }
