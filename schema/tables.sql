@@ -1077,7 +1077,7 @@ CREATE TABLE winscope_record (
   number     INTEGER NOT NULL,  -- its id in this table
   ts         INTEGER,
   arg_set_id INTEGER,
-  proto_id   INTEGER,           -- a number for the bytes of the payload
+  proto_id   INTEGER,           -- a number for the bytes of the payload; 0 for a rectangle of a window
   c1,
   c2,
   c3,
@@ -1096,7 +1096,7 @@ CREATE TABLE winscope_record (
   c16
 );
 
-CREATE INDEX winscope_record_kind ON winscope_record (kind);
+CREATE INDEX winscope_record_kind_number ON winscope_record (kind, number);
 
 -- Where the bytes of payloads of window tracing are. Equal bytes may have several rows.
 -- Events: part of slice

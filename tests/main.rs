@@ -65,5 +65,6 @@ mod track_event_rules;
 mod track_rules;
 mod track_tables;
 mod winscope;
+mod winscope_rects;
 mod words;
 mod wrong_clocks;

@@ -133,6 +133,14 @@ fn memory_does_not_grow_with_what_is_put_aside() {
     }
 }
 
+#[test]
+#[ignore = "heavy"]
+fn ws16_memory_does_not_grow_with_rectangles_that_are_all_different() {
+    let (small, large) = (peak("rectangles", 300_000), peak("rectangles", 1_200_000));
+    let grown = large.memory.saturating_sub(small.memory);
+    assert!(grown < 24 * MEGABYTE, "{small:?} with 300,000, {large:?} with four times as many");
+}
+
 /// Items that a trace names once are in memory, each with at most this many bytes:
 /// docs/reference.md, "Memory and disk".
 #[test]

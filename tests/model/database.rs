@@ -63,7 +63,7 @@ impl Database {
              sched_record_utid slice_record_track slice_record_ts stack_profile_callsite_parent \
              stack_profile_symbol_set stack_sample_record_ts state_record_track thread_record_name \
              thread_record_upid thread_state_record_utid track_event_callstack_slice \
-             winscope_proto_kind winscope_record_kind"
+             winscope_proto_kind winscope_record_kind_number"
         );
         timebase_resolver::sql::register(&connection).unwrap();
         Database { connection, _directory: directory }

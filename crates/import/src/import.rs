@@ -832,6 +832,9 @@ impl<'a> Job<'a> {
             derived.tallies.states.doubtful += LateDoubt::mark_all(&rest.doubts, &conn)?;
             derived.tallies.slices.doubtful += output::mark_misplaced(&conn)?;
             output::renumber(&conn, &rest.renumbered)?;
+            if rest.has_repeats {
+                output::merge_repeats(&conn)?;
+            }
             settled.apply(&conn)?;
             if is_cancelled() {
                 return Ok(());

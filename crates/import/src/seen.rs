@@ -1,8 +1,8 @@
 //! Remembers bytes with the numbers that they got, in bounded memory.
 //!
 //! There are two generations. When the younger is full, the older is forgotten. Bytes that come
-//! again after that get another number, which costs a row and changes no answer. So memory does not
-//! grow with bytes that never repeat.
+//! again after that get another number, which costs a row. Where that would change an answer, such rows are
+//! merged in the end, if any were forgotten. So memory does not grow with bytes that never repeat.
 
 use std::hash::Hasher;
 
@@ -20,6 +20,7 @@ pub(crate) struct Seen {
     /// The size of the young generation in bytes, and its limit.
     bytes: usize,
     generation: usize,
+    has_forgotten: bool,
 }
 
 /// Keys one after the other, so that a key needs no memory of its own.
@@ -41,7 +42,7 @@ impl Seen {
     /// An empty memory. A generation may take this number of bytes, less than 4 GB.
     pub fn new(generation: usize) -> Self {
         let (young, old) = Default::default();
-        Seen { young, old, bytes: 0, generation }
+        Seen { young, old, bytes: 0, generation, has_forgotten: false }
     }
 
     /// The number that these bytes got, if they were seen.
@@ -65,13 +66,21 @@ impl Seen {
         let size = key.len().saturating_add(ENTRY);
         if self.bytes.saturating_add(size) > self.generation {
             std::mem::swap(&mut self.old, &mut self.young);
+            self.has_forgotten |= !self.young.entries.is_empty();
             self.young.clear();
             self.bytes = 0;
         }
         if size <= self.generation {
             self.bytes += size;
             self.young.insert(hash, key, id);
+        } else {
+            self.has_forgotten = true;
         }
+    }
+
+    /// Whether some bytes may get another number if they come again.
+    pub fn has_forgotten(&self) -> bool {
+        self.has_forgotten
     }
 }
 
@@ -124,6 +133,7 @@ mod tests {
         const GENERATION: usize = 6 << 20;
         let mut seen = Seen::new(GENERATION);
         seen.insert(b"often", 0);
+        assert!(!seen.has_forgotten());
         for i in 0..1_000_000i64 {
             seen.insert(&i.to_le_bytes(), i + 1);
             if i % 1000 == 0 {
@@ -133,6 +143,7 @@ mod tests {
         let entries = seen.young.entries.len() + seen.old.entries.len();
         assert!(entries < 2 * GENERATION / ENTRY, "{entries} entries");
         assert_eq!(seen.get(&0i64.to_le_bytes()), None);
+        assert!(seen.has_forgotten());
         seen.insert(&vec![0; 2 * GENERATION], 7);
         assert_eq!(seen.get(&vec![0; 2 * GENERATION]), None);
     }

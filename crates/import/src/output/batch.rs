@@ -109,6 +109,8 @@ pub(crate) struct Batch {
     pub doubts: Vec<LateDoubt>,
     /// The old and the new numbers of slices (rule RT12).
     pub renumbered: Vec<(i64, i64)>,
+    /// Whether equal rectangles or transforms may have several rows (rule WS16).
+    pub has_repeats: bool,
     /// The numbers of rows of the batch that may be wrong.
     pub tallies: Tallies,
 }
@@ -131,6 +133,7 @@ impl Default for Batch {
             complete: Vec::new(),
             doubts: Vec::new(),
             renumbered: Vec::new(),
+            has_repeats: false,
             tallies: Tallies::default(),
         }
     }
@@ -207,6 +210,7 @@ impl Batch {
         self.complete.clear();
         self.doubts.clear();
         self.renumbered.clear();
+        self.has_repeats = false;
         self.tallies = Tallies::default();
         for cells in &mut self.tables {
             release_or_clear(cells);

@@ -160,6 +160,11 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Tells that equal rectangles or transforms may have several rows (rule WS16).
+    pub fn repeats(&mut self) {
+        self.batch.has_repeats = true;
+    }
+
     /// Counts the rows of `thread_state` that a row of `sched_record` stands for, or a row of
     /// `thread_state_record`.
     #[inline]

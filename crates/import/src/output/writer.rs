@@ -24,6 +24,7 @@ pub(crate) struct Writer<S> {
     /// Doubts about rows that are already written. They are few, too.
     doubts: Vec<LateDoubt>,
     renumbered: Vec<(i64, i64)>,
+    has_repeats: bool,
     tallies: Tallies,
 }
 
@@ -52,6 +53,8 @@ pub(crate) struct Rest {
     pub doubts: Vec<LateDoubt>,
     /// The old and the new numbers of slices.
     pub renumbered: Vec<(i64, i64)>,
+    /// Whether equal rectangles or transforms may have several rows.
+    pub has_repeats: bool,
     /// The number of rows that may be wrong, without the doubts above.
     pub tallies: Tallies,
 }
@@ -66,6 +69,7 @@ impl<S: Sink> Writer<S> {
             keyed: Vec::new(),
             doubts: Vec::new(),
             renumbered: Vec::new(),
+            has_repeats: false,
             tallies: Tallies::default(),
         }
     }
@@ -88,6 +92,7 @@ impl<S: Sink> Writer<S> {
         }
         self.doubts.extend_from_slice(&batch.doubts);
         self.renumbered.extend_from_slice(&batch.renumbered);
+        self.has_repeats |= batch.has_repeats;
         self.tallies.states.add(batch.tallies.states);
         self.tallies.slices.add(batch.tallies.slices);
         self.tallies.values.add(batch.tallies.values);
@@ -118,6 +123,7 @@ impl<S: Sink> Writer<S> {
             keyed: self.keyed,
             doubts: self.doubts,
             renumbered: self.renumbered,
+            has_repeats: self.has_repeats,
             tallies: self.tallies,
         };
         Ok((solved, rest))

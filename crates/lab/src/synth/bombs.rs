@@ -21,8 +21,9 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use timebase_schema::fields::{
-    heap_graph as graph, heap_graph_object as heap_object, heap_graph_root as heap_root,
-    heap_graph_type as heap_type, interned_string, trace_packet as field,
+    display_proto as display, heap_graph as graph, heap_graph_object as heap_object,
+    heap_graph_root as heap_root, heap_graph_type as heap_type, interned_string,
+    layers_snapshot_proto as layers, size_proto as size, trace_packet as field,
 };
 
 use crate::synth::encode::{bytes, message, number, varint};
@@ -170,6 +171,7 @@ pub const BOMBS: &[Bomb] = &[
     of("descriptors", "extension descriptors", 10_000, descriptors),
     of("arguments", "arguments of slices, none like another", 2 * MILLION, arguments),
     of("java-heap", "objects of a Java heap, each with three references", MILLION, java_heap),
+    of("rectangles", "displays, each with a size of its own", MILLION, rectangles),
     of("corrupt", "packets whose payload cannot be read", MILLION, corrupt),
     of("small", "packets of four bytes", 20 * MILLION, small),
 ];
@@ -938,6 +940,22 @@ fn arguments(count: u64, out: Out<'_>) -> io::Result<()> {
                 text(annotation, 10, &format!("key {}", i / 2));
                 text(annotation, 6, &format!("value {i}"));
             });
+        });
+    })
+}
+
+/// Snapshots of a thousand displays. Each display has a rectangle.
+fn rectangles(count: u64, out: Out<'_>) -> io::Result<()> {
+    const SNAPSHOT: u64 = 1000;
+    each(count.div_ceil(SNAPSHOT), out, |index, packet| {
+        timestamp(packet, 1000 + index);
+        number(packet, field::TRUSTED_PACKET_SEQUENCE_ID, 1);
+        message(packet, field::SURFACEFLINGER_LAYERS_SNAPSHOT, |snapshot| {
+            for place in index * SNAPSHOT..count.min((index + 1) * SNAPSHOT) {
+                message(snapshot, layers::DISPLAYS, |of| {
+                    message(of, display::SIZE, |of| number(of, size::W, 1 + place));
+                });
+            }
         });
     })
 }

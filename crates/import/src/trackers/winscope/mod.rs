@@ -8,8 +8,11 @@
 //! needs no code here. The alternative was a reader with a table for each payload, as for GPUs. There are
 //! fourteen payloads and eleven kinds of parts, and all of them do the same with their fields.
 //!
-//! All rows are written at once, but for transitions, which later packets change. They, the sets of flags and the
-//! rectangles stay in memory: there are few of them compared with layers.
+//! All rows are written at once, but for transitions, which later packets change. They and the sets of flags stay in
+//! memory: there are few of them compared with layers. An animation has new rectangles and transforms in each snapshot, so
+//! only the last hundred thousand are remembered. If an older one comes again, it is a second row until the end, when
+//! `output/repeated.rs` merges equal rows. The alternative, a table with an index by all values, costs each row a look-up on
+//! disk, and nearly all traces have fewer.
 //!
 //! | question | where it is decided |
 //! |---|---|
@@ -177,6 +180,9 @@ impl Winscope {
         parts.sort_by_key(|(part, _)| *part);
         for (_, of) in parts {
             of.transitions.end(&mut self.out, at);
+        }
+        if self.out.has_repeats() {
+            at.rows.repeats();
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The rows of window tracing, by the lines of `timebase_schema::WINSCOPE` (rule WS2).
 
-use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use timebase_descriptor::field::{Fields, Value};
 use timebase_descriptor::{MessageId, Pool, Scalar};
@@ -10,12 +9,15 @@ use timebase_schema::{CHILDREN_OF_ROOT, Source, WINSCOPE, WinscopeTable};
 use super::geometry::{Matrix, Rect};
 use crate::arguments::{Choice, Iids, NoIids, StatementArgs};
 use crate::message::{self, Message};
-use crate::output::Cell;
+use crate::output::{Cell, OWN_RECT};
 use crate::seen::Seen;
 use crate::trackers::tracker::TrackerContext;
 
 /// The bytes that a generation of payloads' numbers may take.
 const PROTOS: usize = 1 << 20;
+
+/// The bytes that a generation of rectangles may take, or of transforms: a hundred thousand of them.
+const VALUES_OF_ROWS: usize = 8 << 20;
 
 /// The number of the payloads of roots of window containers. They are rows of the table of all containers, but
 /// their message is another, so the function for payloads leaves them out.
@@ -103,8 +105,8 @@ pub(super) struct Out {
     messages: Vec<Option<MessageId>>,
     numbers: Vec<i64>,
     protos: Seen,
-    rects: FxHashMap<[u64; 4], i64>,
-    transforms: FxHashMap<[u64; 6], i64>,
+    rects: Seen,
+    transforms: Seen,
 }
 
 impl Default for Out {
@@ -114,8 +116,8 @@ impl Default for Out {
             messages: Vec::new(),
             numbers: vec![0; WINSCOPE.len()],
             protos: Seen::new(PROTOS),
-            rects: FxHashMap::default(),
-            transforms: FxHashMap::default(),
+            rects: Seen::new(VALUES_OF_ROWS),
+            transforms: Seen::new(VALUES_OF_ROWS),
         }
     }
 }
@@ -301,35 +303,37 @@ impl Out {
 
     /// The row of a rectangle: equal ones have one row (rule WS16).
     pub fn rect(&mut self, rect: Rect, at: &mut TrackerContext<'_, '_>) -> i64 {
-        let values = [rect.x, rect.y, rect.w, rect.h].map(without_sign_of_zero);
-        match self.rects.get(&values.map(f64::to_bits)) {
-            Some(known) => *known,
-            None => {
-                let number = self.new_rect(rect, at);
-                self.rects.insert(values.map(f64::to_bits), number);
-                number
-            }
+        let values = values_of(rect);
+        let key = key_of(&values);
+        if let Some(known) = self.rects.get(&key) {
+            return known;
         }
+        let number = self.row((RECT, &[]), Named::default(), &values.map(Made::Real), at);
+        self.rects.insert(&key, number);
+        number
     }
 
     /// The row of a rectangle that is not compared with others.
     pub fn new_rect(&mut self, rect: Rect, at: &mut TrackerContext<'_, '_>) -> i64 {
-        let values = [rect.x, rect.y, rect.w, rect.h].map(without_sign_of_zero);
-        self.row((RECT, &[]), Named::default(), &values.map(Made::Real), at)
+        let named = Named { proto: Some(OWN_RECT), ..Named::default() };
+        self.row((RECT, &[]), named, &values_of(rect).map(Made::Real), at)
     }
 
     /// The row of a transform: equal ones have one row.
     pub fn transform(&mut self, of: Matrix, at: &mut TrackerContext<'_, '_>) -> i64 {
         let values = [of.dsdx, of.dtdx, of.tx, of.dtdy, of.dsdy, of.ty].map(without_sign_of_zero);
-        match self.transforms.get(&values.map(f64::to_bits)) {
-            Some(known) => *known,
-            None => {
-                let made = values.map(Made::Real);
-                let number = self.row((TRANSFORM, &[]), Named::default(), &made, at);
-                self.transforms.insert(values.map(f64::to_bits), number);
-                number
-            }
+        let key = key_of(&values);
+        if let Some(known) = self.transforms.get(&key) {
+            return known;
         }
+        let number = self.row((TRANSFORM, &[]), Named::default(), &values.map(Made::Real), at);
+        self.transforms.insert(&key, number);
+        number
+    }
+
+    /// Whether equal rectangles or transforms may have several rows, which are to be merged.
+    pub fn has_repeats(&self) -> bool {
+        self.rects.has_forgotten() || self.transforms.has_forgotten()
     }
 
     /// The row of a rectangle of the trace.
@@ -397,6 +401,16 @@ fn push(
         c15,
         c16,
     });
+}
+
+/// The values of a rectangle's row.
+fn values_of(rect: Rect) -> [f64; 4] {
+    [rect.x, rect.y, rect.w, rect.h].map(without_sign_of_zero)
+}
+
+/// Values as bytes.
+fn key_of(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_bits().to_le_bytes()).collect()
 }
 
 /// A number without the sign that a zero may have.
