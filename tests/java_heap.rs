@@ -92,6 +92,62 @@ fn hg1_to_hg11_the_worked_example() {
 }
 
 #[test]
+fn hg11_a_class_whose_file_names_no_package_is_of_that_of_its_process() {
+    let package = |name: &str, uid: u64| new().text(1, name).number(2, uid);
+    // Of a name only the first row counts, and of an app the first package.
+    let list = new()
+        .message(1, package("org.app", 10_086))
+        .message(1, package("org.later", 10_086))
+        .message(1, package("org.app", 10_087))
+        .message(1, package("org.other", 10_087));
+    let process = |pid, uid| new().number(1, pid).text(3, "app").number(5, uid);
+    // Process 200 is the same app of another user.
+    let tree = [(100, 10_086), (200, 1_010_086), (300, 10_087), (400, 10_088)]
+        .into_iter()
+        .fold(new(), |tree, (pid, uid)| tree.message(1, process(pid, uid)));
+    let graph = |pid| {
+        let object = |id: u64, of: u64| new().number(1, id).number(2, of).number(3, 8);
+        let located = class(2, "a.b").number(2, 1);
+        new()
+            .number(1, pid)
+            .message(9, class(1, "a.b"))
+            .message(9, located)
+            .message(8, named(1, "/data/app/org.file-1/base.apk"))
+            .message(2, object(1, 1))
+            .message(2, object(2, 2))
+    };
+    let mapping = |package: &str, name: &str, ts: u64| {
+        let class = new().text(1, "a.b").text(2, name);
+        let mapping = new().text(1, package).message(3, class);
+        new().number(10, 1).number(8, ts).message(64, mapping)
+    };
+    let mut packets: Vec<Message> =
+        [100, 200, 300, 400].into_iter().map(|pid| dump(1000 + pid, graph(pid))).collect();
+    packets.extend([mapping("org.app", "org.Good", 2000), mapping("org.later", "org.Bad", 2001)]);
+    packets.push(mapping("org.file", "org.File", 2002));
+    packets.push(new().number(10, 1).number(8, 900).message(2, tree));
+    // The list holds for the whole trace.
+    packets.push(new().number(10, 1).number(8, 3000).message(47, list));
+    let found = Imported::of_bytes(&trace_of(&packets), &[]);
+    let sql = "SELECT pid, location IS NOT NULL, group_concat(DISTINCT c.deobfuscated_name)
+        FROM heap_graph_object AS o JOIN heap_graph_class AS c ON c.id = o.type_id JOIN process USING (upid)
+        GROUP BY 1, 2";
+    let rows: Vec<String> = found.rows(sql).into_iter().map(|row| row.join(" ")).collect();
+    let expected = [
+        "100 0 org.Good",
+        "100 1 org.File",
+        "200 0 org.Good",
+        "200 1 org.File",
+        "300 0 [NULL]",
+        "300 1 org.File",
+        // A class of no package has the names of all packages, the last one's in the end.
+        "400 0 org.File",
+        "400 1 org.File",
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
 fn yr1_superclasses_in_a_circle_without_fields_end() {
     let graph = new()
         .number(1, 100)
@@ -195,6 +251,36 @@ fn a_flame_graph_has_what_each_class_keeps_alive() {
     let refused = run(&["flamegraph", &trace, "--of", "java", "-o", pprof.to_str().unwrap()]);
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("a Java heap has none"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_flame_graph_of_nothing_says_what_is_missing() {
+    let place = Place::new();
+    let object = new().number(1, 1).number(2, 1).number(3, 8);
+    let graph = new().number(1, 100).message(9, class(1, "App")).message(2, object);
+    let without_roots = place.write("a.pftrace", &trace_of(&[dump(1000, graph.clone())]));
+    let cut = graph.number(6, 3);
+    let cut_without_roots = place.write("b.pftrace", &trace_of(&[dump(1000, cut.clone())]));
+    let root = new().packed(1, &[1]).number(2, 1);
+    let cut = place.write("c.pftrace", &trace_of(&[dump(1000, cut.message(7, root))]));
+    let said = |trace: &std::path::Path, more: &[&str]| {
+        run(&[&["flamegraph", trace.to_str().unwrap(), "--of", "java"], more].concat())
+    };
+    let found = said(&without_roots, &[]).stderr;
+    assert!(found.contains("nothing in the Java heap of a.pftrace is alive"), "{found}");
+    assert!(!found.contains("packets of a dump are missing"), "{found}");
+    let found = said(&cut_without_roots, &[]).stderr;
+    assert!(found.contains(", and packets of a dump are missing"), "{found}");
+    let found = said(&without_roots, &["--from", "1001"]).stderr;
+    let expected = "no dump of a Java heap in a.pftrace matches: heap_graph has 1 row from 1000";
+    assert!(found.contains(expected), "{found}");
+    // A dump that is compared with itself: what is wrong with it is said once, and that it is the same.
+    let found = said(&cut, &["--diff", cut.to_str().unwrap()]).stderr;
+    assert_eq!(found.matches("packets of a dump are missing").count(), 1, "{found}");
+    assert!(found.contains("note: nothing differs; from one trace"), "{found}");
+    let imported = Imported::of(&cut, &[]);
+    let line = "lost        packets of 1 dump of a Java heap";
+    assert!(imported.said.contains(line), "{}", imported.said);
 }
 
 #[test]

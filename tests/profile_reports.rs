@@ -83,6 +83,12 @@ fn cpu_profile_of_a_process_a_thread_or_a_time_counts_nothing_else() {
     assert_eq!(stacks(&["from=2000", "to=4000"]), [json!([2, "main;draw;layout"])]);
     assert_eq!(stacks(&["top=1"]), [json!([4, "main;draw;layout"])]);
     assert!(stacks(&["process=nobody"]).is_empty());
+    for (process, is_known) in [("nobody", false), ("oth*", true), ("20", true), ("NULL", true)] {
+        let process = format!("process={process}");
+        let said = run(&["query", trace, "--report", "cpu-profile", "--param", &process]);
+        let warning = format!("--param {process}: the trace has no such process");
+        assert_eq!(said.stderr.contains(&warning), !is_known, "{}", said.stderr);
+    }
 }
 
 #[test]

@@ -218,6 +218,28 @@ fn sb2_sb8_a_file_with_another_build_id_is_not_taken_and_the_mapping_is_listed()
 }
 
 #[test]
+fn sb8_a_directory_that_names_no_frame_is_said() {
+    let place = Place::new();
+    let file = library(&place, "good/libfoo.so", &[&SHARED[..], &[&with_id(BUILD_ID)]].concat());
+    let other = BUILD_ID.replace("ab", "ac");
+    library(&place, "other/libfoo.so", &[&SHARED[..], &[&with_id(&other)]].concat());
+    let inside = addresses(&file, "last");
+    let [good, other] = ["good", "other"].map(|name| place.path(name).display().to_string());
+    let both = ["--symbols", &other, "--symbols", &good];
+    let imported = Imported::of_bytes(&at(&LIBRARY, &inside), &both);
+    let logged = "SELECT message FROM import_log WHERE code = 'names_unused'";
+    let expected = format!("{other} names no frame of this trace");
+    assert_eq!(imported.rows(logged).len(), 1);
+    assert!(imported.rows(logged)[0][0].starts_with(&expected), "{:?}", imported.rows(logged));
+    assert!(imported.said.contains(&format!("warning: {expected}")), "{}", imported.said);
+    // All frames have the recorder's places, or there are none: nothing is missing.
+    let clock = new().message(1, new().number(1, 6).number(2, 500));
+    let empty = encode::trace_of(&[new().number(10, 1).message(6, clock)]);
+    let imported = Imported::of_bytes(&empty, &["--symbols", &other]);
+    assert!(imported.rows(logged).is_empty());
+}
+
+#[test]
 fn sb2_a_debug_file_is_found_by_its_place_and_is_before_the_stripped_library() {
     let place = Place::new();
     let file = library(&place, "lib/libfoo.so", &[&SHARED[..], &[&with_id(BUILD_ID)]].concat());
@@ -414,6 +436,29 @@ fn dm3_to_dm6_frames_have_the_names_and_lines_of_a_mapping() {
     assert_eq!(imported.rows(view).concat(), [stack]);
 }
 
+#[test]
+fn dm4_a_mapping_that_names_nothing_is_said() {
+    let place = Place::new();
+    let written = trace(&APP, &FRAMES, &[]);
+    let logged = "SELECT message FROM import_log WHERE code = 'names_unused'";
+    for (package, expected) in [("", None), ("org.app=", None), ("org.other=", Some("org.other"))] {
+        let imported = Imported::of_bytes(&written, &[&mapping_flag(&place, package)]);
+        let found = imported.rows(logged).concat();
+        assert_eq!(found.is_empty(), expected.is_none(), "{found:?}");
+        if let Some(package) = expected {
+            let text = format!(
+                "mapping.txt names no frame, class or field of the package {package} in this trace"
+            );
+            assert!(found[0].ends_with(&text), "{found:?}");
+            assert!(imported.said.contains(&text), "{}", imported.said);
+        }
+    }
+    // A file that only repeats an earlier one is no mistake.
+    let twice = [mapping_flag(&place, ""), mapping_flag(&place, "org.app=")];
+    let imported = Imported::of_bytes(&written, &[&twice[0], &twice[1]]);
+    assert!(imported.rows(logged).is_empty());
+}
+
 /// A `deobfuscation_mapping` of a package, in which `a.b.d` is another method.
 fn said_by_trace(package: &str) -> Message {
     let method = new().text(1, "d").text(2, "ofTheTrace");
@@ -474,6 +519,14 @@ fn dm2_a_malformed_mapping_is_refused_with_its_line() {
     assert!(said.contains(&expected), "{said}");
     let said = place.refuse(&trace, &["--mapping", "none.txt"]);
     assert!(said.contains("none.txt: No such file"), "{said}");
+    let directory = place.path("");
+    let said = place.refuse(&trace, &["--mapping", directory.to_str().unwrap()]);
+    assert!(said.contains("is a directory. Give the mapping.txt"), "{said}");
+    for half in ["=mapping.txt", "org.app="] {
+        let said = run(&["query", trace.to_str().unwrap(), "SELECT 1", "--mapping", half]);
+        let expected = "write a package, '=' and a file, or a file alone";
+        assert!(said.code == Some(2) && said.stderr.contains(expected), "{}", said.stderr);
+    }
     // What was refused is imported without the flag.
     let (conn, _) = place.import(&trace, &[]);
     assert_eq!(count(&conn, "SELECT count(*) FROM stack_profile_frame"), 5);

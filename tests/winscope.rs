@@ -54,9 +54,17 @@ fn ws1_to_ws3_ws5_to_ws20_yr3_known_rows() {
 #[test]
 fn ws2_each_table_has_two_names() {
     let database = Imported::new("rest/13.pftrace", &[]);
+    let line = " rows of window tracing, see 'timebase help window-tracing'";
+    assert!(database.said.contains(line), "{}", database.said);
     for table in timebase_schema::WINSCOPE {
         let count = |name: &str| database.count(&format!("SELECT count(*) FROM {name}"));
         assert_eq!(count(table.name), count(&format!("__intrinsic_{}", table.name)));
+        let helps = ["", "__intrinsic_"].map(|prefix| {
+            let said = run(&["help", &format!("{prefix}{}", table.name)]);
+            assert_eq!(said.code, Some(0), "{prefix}{}: {}", table.name, said.stderr);
+            said.stdout
+        });
+        assert!(helps[0] == helps[1] && helps[0].starts_with("The table "), "{}", helps[1]);
     }
 }
 

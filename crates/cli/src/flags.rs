@@ -325,7 +325,7 @@ pub struct ImportSettings {
 pub struct NameArguments {
     /// Name the native functions of callstacks by ELF files in this directory, with symbols or DWARF
     ///
-    /// You can repeat this flag. A file counts if it has the build id that the trace states; its name and its place below DIR
+    /// You can repeat this flag, and DIR can also be one file. A file counts if it has the build id that the trace states; its name and its place below DIR
     /// do not matter. The trace's own symbols are before those of files. The view unsymbolized_mapping has what still lacks names.
     #[arg(long, value_name = "DIR")]
     pub symbols: Vec<PathBuf>,
@@ -351,10 +351,13 @@ impl NameArguments {
 }
 
 /// `mapping.txt` or `com.example.app=mapping.txt`; a package has no slashes.
-fn mapping_file(text: &str) -> Result<MappingFile, Infallible> {
+fn mapping_file(text: &str) -> Result<MappingFile, &'static str> {
     let named = text.split_once('=').filter(|(package, _)| !package.contains(['/', '\\']));
     Ok(match named {
         Some((package, path)) if !Path::new(text).exists() => {
+            if package.is_empty() || path.is_empty() {
+                return Err("write a package, '=' and a file, or a file alone");
+            }
             MappingFile { path: path.into(), package: Some(package.to_owned()) }
         }
         _ => MappingFile { path: text.into(), package: None },
@@ -822,7 +825,7 @@ pub struct FlamegraphArguments {
     /// Replace the file if it exists
     #[arg(short, long)]
     pub force: bool,
-    /// The quantity to add up [default: cpu or heap, whichever has more rows]
+    /// The quantity to add up [default: that of cpu, heap and slices with the most rows, or else java]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub of: Option<FlameOf>,
     /// Only processes with this name, which may be a pattern (GLOB), or with this pid

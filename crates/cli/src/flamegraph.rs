@@ -120,6 +120,14 @@ pub fn run(
                     ),
                 }),
             };
+            if before.as_ref().is_some_and(|before| before.lines == lines) {
+                messages::note(match samples.classes {
+                    Some(_) => {
+                        "nothing differs; from one trace, --diff compares the first dump of each process with its last"
+                    }
+                    None => "nothing differs",
+                });
+            }
             let name = name(&arguments.source);
             let title = samples.title(&name, arguments);
             match form {
@@ -166,13 +174,19 @@ fn select(
     signals: &Signals,
 ) -> anyhow::Result<Samples> {
     let samples = interruptible(database, signals, || Samples::select(database, query))?;
-    ensure!(
-        !samples.weights.is_empty(),
-        "no callstack of {} matches: {}",
-        name(source),
-        query.told(database)?
-    );
-    Ok(samples)
+    let name = name(source);
+    match &samples.classes {
+        _ if !samples.weights.is_empty() => Ok(samples),
+        None => bail!("no callstack of {name} matches: {}", query.told(database)?),
+        Some(classes) if classes.has_no_dump() => {
+            bail!("no dump of a Java heap in {name} matches: {}", query.told(database)?)
+        }
+        Some(_) => bail!(
+            "nothing in the Java heap of {name} is alive, as no root of its dump leads to an object; heap_graph_object \
+             has the objects{}",
+            if samples.lost > 0 { ", and packets of a dump are missing" } else { "" }
+        ),
+    }
 }
 
 /// Writes notes about the things that the graph lacks.
@@ -207,7 +221,9 @@ fn of_other(
     let database = open(other, arguments, signals)?;
     let is_same = is_same(other, &arguments.source);
     let samples = select(&database, other, &query.before(is_same), signals)?;
-    tell(&samples, other);
+    if !is_same {
+        tell(&samples, other);
+    }
     interruptible(&database, signals, || folded(&database, &samples))
 }
 

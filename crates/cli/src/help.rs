@@ -224,8 +224,10 @@ fn tell_of(name: &str, page: &mut Page) -> bool {
         }
         _ => is_known = false,
     }
-    let mut sections = reference().sections.iter().skip(1);
-    if let Some(section) = sections.find(|section| is_same(&section.name, name)) {
+    let named = |name: &str| reference().sections.iter().skip(1).find(|of| is_same(&of.name, name));
+    // Trace processor calls many tables so.
+    let named = named(name).or_else(|| named(name.strip_prefix("__intrinsic_")?));
+    if let Some(section) = named {
         tell_section(section, page);
         is_known = true;
     }

@@ -197,6 +197,11 @@ fn screen(
         lines.extend(reasons(&events.unresolved));
     }
 
+    if summary.windows > 0 {
+        let rows = counted(summary.windows, "row", "rows");
+        let text = format!("{rows} of window tracing, see 'timebase help window-tracing'");
+        lines.push(("windows", text));
+    }
     lines.extend(misplaced_and_dropped(summary));
     lines.extend(lost(summary));
     lines.extend(without_name(summary));
@@ -353,7 +358,12 @@ fn misplaced_and_dropped(summary: &Summary) -> Option<(&'static str, String)> {
 fn lost(summary: &Summary) -> Option<(&'static str, String)> {
     let mut told: Vec<(usize, String)> = summary.lost.iter().filter_map(in_words).collect();
     told.sort_by_key(|(place, _)| *place);
-    let texts: Vec<String> = told.into_iter().map(|(_, text)| text).collect();
+    let mut texts: Vec<String> = told.into_iter().map(|(_, text)| text).collect();
+    match summary.cut_dumps {
+        0 => {}
+        1 => texts.push("packets of 1 dump of a Java heap".to_owned()),
+        dumps => texts.push(format!("packets of {} dumps of Java heaps", HumanCount(dumps))),
+    }
     match (texts.is_empty(), doubtful(summary)) {
         (true, None) => None,
         (true, Some(doubtful)) => Some(("doubt", doubtful)),
@@ -653,6 +663,8 @@ mod tests {
             misplaced: 0,
             dropped: Vec::new(),
             unnamed: Unnamed { frames: 1, mappings: 1 },
+            windows: 1,
+            cut_dumps: 1,
             packets: 1,
             sequences: 1,
             on_trace_time: 1,
@@ -706,6 +718,8 @@ mod tests {
             "1 sample of profilers,",
             "allocations of 1 heap dump;",
             "none for 1 frame of 1 mapping,",
+            "1 row of window tracing,",
+            "packets of 1 dump of a Java heap",
             "; 1 of 1 slice may be wrong\n",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
@@ -724,6 +738,8 @@ mod tests {
             misplaced: 0,
             dropped: Vec::new(),
             unnamed: Unnamed::default(),
+            windows: 0,
+            cut_dumps: 0,
             packets: 1300,
             sequences: 1,
             on_trace_time: 999,

@@ -42,6 +42,13 @@ pub struct Parameter {
     pub value: String,
 }
 
+impl Parameter {
+    /// Its text, if that is neither NULL nor in quotes.
+    pub fn plain_text(&self) -> Option<&str> {
+        Some(self.value.as_str()).filter(|text| !is_null(text) && !text.starts_with('\''))
+    }
+}
+
 /// Reads the argument of `--param`.
 pub fn parse(text: &str) -> Result<Parameter, String> {
     let (name, value) =

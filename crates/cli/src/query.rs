@@ -74,6 +74,12 @@ pub fn run(
         && let Some(lacks) = report.lacks(&database)?
     {
         messages::warning(lacks);
+    } else if let Some(report) = arguments.report
+        && let Some(process) = report.unknown_process(&arguments.parameters, &database)?
+    {
+        messages::warning(format_args!(
+            "--param process={process}: the trace has no such process; a name can be a pattern ('*'), or give its pid"
+        ));
     }
     database.warn_of_pending_changes();
     database.leave();

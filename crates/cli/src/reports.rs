@@ -3,6 +3,8 @@
 use clap::ValueEnum;
 use rusqlite::Connection;
 
+use crate::parameters::Parameter;
+
 /// A report. Its text is a file that can be copied, changed and run with
 /// `query --file`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -78,6 +80,23 @@ impl Report {
         let sql = format!("SELECT EXISTS (SELECT * FROM {table})");
         let has_any: bool = database.query_row(&sql, [], |row| row.get(0))?;
         Ok((!has_any).then_some(lacks))
+    }
+
+    /// The process of the parameters, if the report takes patterns of names and pids, and no process of the trace has this one.
+    pub fn unknown_process<'p>(
+        self,
+        given: &'p [Parameter],
+        database: &Connection,
+    ) -> rusqlite::Result<Option<&'p str>> {
+        let takes_patterns =
+            matches!(self, Report::CpuProfile | Report::HeapProfile | Report::JavaHeap);
+        let process = given.iter().rev().find(|one| one.name == "process" && takes_patterns);
+        let Some(process) = process.and_then(Parameter::plain_text) else {
+            return Ok(None);
+        };
+        let sql = "SELECT EXISTS (SELECT * FROM process_record WHERE name GLOB ?1 OR CAST(pid AS TEXT) = ?1)";
+        let is_known: bool = database.query_row(sql, [process], |row| row.get(0))?;
+        Ok((!is_known).then_some(process))
     }
 
     /// Its statements.

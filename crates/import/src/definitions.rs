@@ -9,6 +9,7 @@ mod json;
 mod kernel_buffers;
 mod name_files;
 mod namespaces;
+mod packages;
 mod parts;
 mod process_events;
 mod profiles;
@@ -37,6 +38,7 @@ pub(crate) use self::json::{JsonId, JsonThread, JsonThreads, fault as json_fault
 pub(crate) use self::kernel_buffers::{BundleTimes, KernelBuffers, WaitingEnd};
 pub(crate) use self::name_files::NameFiles;
 pub(crate) use self::namespaces::Namespaces;
+pub(crate) use self::packages::Packages;
 pub(crate) use self::parts::{PartStatements, StatementsOfParts};
 pub(crate) use self::process_events::{BINDER_DIED, PROCESS_START, is_process_event};
 pub(crate) use self::profiles::{ProfileWriter, Profiles, StreamedSample, V8Sample};
@@ -58,6 +60,8 @@ pub(crate) struct Definitions {
     pub uuids: Uuids,
     /// The numbers in pid namespaces that the trace states anywhere.
     pub namespaces: Namespaces,
+    /// The packages of Android.
+    pub packages: Packages,
     /// Sequences whose first packet is in the trace (rule U9).
     pub first_packets: FxHashSet<u32>,
     /// The names that ends of slices have.

@@ -157,6 +157,8 @@ pub(crate) fn summarize(
         misplaced,
         dropped,
         unnamed: unnamed(conn)?,
+        windows: trace.count(&tables::winscope_record::TABLE),
+        cut_dumps: count(conn, "SELECT count(*) FROM heap_graph WHERE truncated")?,
         trace_time_clock: frame.context.place.trace_time().to_string(),
         start_ts,
         end_ts,
@@ -174,7 +176,7 @@ pub(crate) fn summarize(
         unrelated: unrelated(trace.files, &trace.derived.placed),
         source_bytes: 0,
         database_bytes: 0,
-        warnings: unreadable_symbols(conn)?,
+        warnings: about_names(conn)?,
     })
 }
 
@@ -214,15 +216,17 @@ fn unnamed(conn: &Connection) -> rusqlite::Result<Unnamed> {
     })
 }
 
-/// Warnings about the files with symbols that cannot be read.
-fn unreadable_symbols(conn: &Connection) -> rusqlite::Result<Vec<String>> {
+/// Warnings about the files with symbols that cannot be read, and about the files with names that name nothing.
+fn about_names(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     /// More are in the log.
     const MOST: usize = 5;
 
-    let sql = "SELECT message FROM import_log WHERE code = 'symbols_unreadable' ORDER BY id";
-    let mut statement = conn.prepare(sql)?;
-    let mut told: Vec<String> =
-        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut statement =
+        conn.prepare("SELECT message FROM import_log WHERE code = ?1 ORDER BY id")?;
+    let mut messages = |code: &str| -> rusqlite::Result<Vec<String>> {
+        statement.query_map([code], |row| row.get(0))?.collect()
+    };
+    let mut told = messages("symbols_unreadable")?;
     let more = told.len().saturating_sub(MOST);
     if more > 0 {
         told.truncate(MOST);
@@ -230,12 +234,20 @@ fn unreadable_symbols(conn: &Connection) -> rusqlite::Result<Vec<String>> {
             "{more} more files with symbols cannot be read; import_log has their names, with the code symbols_unreadable"
         ));
     }
+    told.extend(messages("names_unused")?);
     Ok(told)
 }
 
 /// The number of slices that have the end of another one.
 fn misplaced(conn: &Connection) -> rusqlite::Result<u64> {
-    let sql = "SELECT count(DISTINCT slice_id) FROM misplaced_end WHERE reason IN ('cut', 'early')";
+    count(
+        conn,
+        "SELECT count(DISTINCT slice_id) FROM misplaced_end WHERE reason IN ('cut', 'early')",
+    )
+}
+
+/// The count that a statement has as its only value.
+fn count(conn: &Connection, sql: &str) -> rusqlite::Result<u64> {
     conn.query_row(sql, [], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
 }
 

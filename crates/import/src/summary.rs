@@ -42,6 +42,10 @@ pub struct Summary {
     pub dropped: Vec<Dropped>,
     /// Frames of callstacks without a name.
     pub unnamed: Unnamed,
+    /// The number of rows in all tables of window tracing.
+    pub windows: u64,
+    /// The number of dumps of Java heaps that lack packets.
+    pub cut_dumps: u64,
     /// The clock of `ts`.
     pub trace_time_clock: String,
     /// The number of files that were read; 0 if there is only one.

@@ -80,7 +80,9 @@ impl SymbolFiles {
     pub fn new(roots: &[PathBuf]) -> Result<SymbolFiles, SymbolError> {
         for root in roots {
             let unreadable = |error| {
-                let what = format_args!("{error}. Give a directory of files with symbols or DWARF");
+                let what = format_args!(
+                    "{error}. Give a directory of files with symbols or DWARF, or one such file"
+                );
                 SymbolError::new(root, None, what)
             };
             let metadata = fs::metadata(root).map_err(unreadable)?;
@@ -91,6 +93,18 @@ impl SymbolFiles {
             }
         }
         Ok(SymbolFiles { roots: roots.to_vec() })
+    }
+
+    /// The directories and files, as they were given.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let given = [directory.path().to_owned()];
+    /// assert_eq!(timebase_symbols::SymbolFiles::new(&given)?.roots(), given);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn roots(&self) -> &[PathBuf] {
+        &self.roots
     }
 
     /// Whether there are none.

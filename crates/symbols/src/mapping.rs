@@ -187,7 +187,11 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path) -> std::io::Result<Lines> {
-        let input = BufReader::new(File::open(path)?);
+        let file = File::open(path)?;
+        if file.metadata()?.is_dir() {
+            return Err(std::io::ErrorKind::IsADirectory.into());
+        }
+        let input = BufReader::new(file);
         Ok(Lines { input, line: Vec::new() })
     }
 

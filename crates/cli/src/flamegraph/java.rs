@@ -35,6 +35,8 @@ pub struct Stacks {
     classes: Vec<String>,
     known: HashMap<(Option<usize>, usize), usize>,
     class_numbers: HashMap<String, usize>,
+    /// The number of dumps that were read.
+    dumps: usize,
 }
 
 /// The objects of a dump, an owner before what it keeps alive.
@@ -57,6 +59,7 @@ impl Stacks {
         let mut dumps = database.prepare(&sql)?;
         let mut dumps = dumps.query(params_from_iter(values))?;
         while let Some(dump) = dumps.next()? {
+            stacks.dumps = stacks.dumps.saturating_add(1);
             let (upid, ts): (i64, i64) = (dump.get(0)?, dump.get(1)?);
             stacks.dump(database, (upid, ts), &mut weights)?;
         }
@@ -116,6 +119,11 @@ impl Stacks {
             frames.push(Frame { above, class: number, depth: depth.saturating_add(1) });
             frames.len().saturating_sub(1)
         })
+    }
+
+    /// Whether there was no dump.
+    pub fn has_no_dump(&self) -> bool {
+        self.dumps == 0
     }
 
     /// A stack as text, the outermost class first.

@@ -110,7 +110,7 @@ impl Query {
             None => FlameOf::most(database)?,
         };
         if matches!(of, FlameOf::Heap | FlameOf::Allocations | FlameOf::Java) {
-            let heaps = "heaps are of whole processes";
+            let heaps = "heaps are of whole processes; use --process";
             ensure!(arguments.thread.is_none(), "--thread: {heaps}");
             ensure!(arguments.during.is_none(), "--during: {heaps}");
         }
@@ -148,7 +148,8 @@ impl Query {
         );
         let processes: Option<String> = database.query_row(&sql, [], |row| row.get(0))?;
         let processes = processes.map_or_else(String::new, |names| format!(", of {names}"));
-        Ok(format!("{table} has {rows} rows from {first} to {last} ns{processes}"))
+        let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
+        Ok(format!("{table} has {rows} from {first} to {last} ns{processes}"))
     }
 
     /// The condition of rows that have a callstack.

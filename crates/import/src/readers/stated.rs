@@ -1,11 +1,13 @@
 //! Payloads whose statements hold for the whole trace and are rows of small tables (rules RT1 to RT4).
 
+use timebase_trace::wire::packet::PacketType;
+
 use super::context::ImportContext;
 use super::packet::PlacedPacket;
 use super::reader::Reader;
 use super::records::of;
 use super::retiming::Times;
-use crate::definitions::{Says, StatedBy, statement};
+use crate::definitions::{Definitions, Says, StatedBy, statement};
 use crate::message::Message;
 use crate::output::{Journal, Rows};
 use crate::{definitions, output};
@@ -31,6 +33,10 @@ impl<const TYPE: u32> Reader for Stated<TYPE> {
         };
         let by = StatedBy { machine: packet.machine, ts: 0 };
         self.0.read(line, message, by, rows);
+        if TYPE == PacketType::PACKAGES_LIST.0 {
+            let Definitions { packages, names, .. } = &mut context.definitions;
+            packages.add(by.machine, message, |name| names.number(name));
+        }
         for &(field, says, counter) in line.says {
             let number = message.number(field).unwrap_or(0);
             count(says, counter, number, of(packet, context), &mut context.journal);

@@ -29,14 +29,15 @@ pub(super) struct Mappings {
 pub(super) struct Source<'m> {
     /// The package that it holds for; `None` if it names none.
     pub package: Option<&'m str>,
-    /// Whether it is a file of the user. The trace's own names are before those of files (rule DM3).
-    pub is_file: bool,
+    /// The place of a file among those of the user; `None` for a mapping of the trace, whose names are before those of
+    /// files (rule DM3).
+    pub file: Option<usize>,
 }
 
 impl Source<'_> {
     /// Whether it names something that may have a name: the trace comes before files, the first file before others.
     pub fn may_name(&self, is_named: bool) -> bool {
-        !(self.is_file && is_named)
+        self.file.is_none() || !is_named
     }
 }
 
@@ -82,14 +83,14 @@ impl Mappings {
                 for of in message.messages(mapping::OBFUSCATED_CLASSES) {
                     let obfuscated = of.text(class::OBFUSCATED_NAME).unwrap_or_default();
                     if wanted.contains(&*obfuscated) {
-                        give(Source { package, is_file: false }, &class_of(of));
+                        give(Source { package, file: None }, &class_of(of));
                     }
                 }
                 io::Result::Ok(())
             })?;
         }
-        for file in files {
-            let source = Source { package: file.package.as_deref(), is_file: true };
+        for (place, file) in files.iter().enumerate() {
+            let source = Source { package: file.package.as_deref(), file: Some(place) };
             let read = file.each(|class| wanted.contains(class), |class| give(source, &class));
             read.map_err(io::Error::other)?;
         }

@@ -604,6 +604,12 @@ impl Threads {
         }
     }
 
+    /// The machine of a process, and its user id, if it has one.
+    pub fn user(&self, upid: Upid) -> Option<(u32, i64)> {
+        let process = self.processes.get(upid.0 as usize)?;
+        Some((process.machine, process.uid?))
+    }
+
     /// The arguments of a process.
     pub fn process_args(&mut self, upid: Upid) -> Option<&mut ArgBuf> {
         let process = self.processes.get_mut(upid.0 as usize);

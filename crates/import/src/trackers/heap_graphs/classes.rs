@@ -14,6 +14,7 @@ use super::plain::Plain;
 use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::timeline::Name;
+use crate::world::Upid;
 
 /// A class of a graph.
 #[derive(Debug, Default)]
@@ -26,6 +27,8 @@ pub(super) struct Class {
     pub kind: Option<u8>,
     /// The package of its file.
     pub package: Option<Name>,
+    /// The process of its graph.
+    pub upid: Option<Upid>,
     pub shape: Shape,
 }
 
@@ -125,6 +128,13 @@ impl Classes {
         let last = self.alike.get(&superclass).and_then(|alike| alike.last);
         if let (Some(last), Some(alike)) = (last, self.alike.get_mut(&of)) {
             alike.superclass = Some((last, alike.rows.len()));
+        }
+    }
+
+    /// A class whose file names no package is of the package of its process (rule HG11).
+    pub fn find_packages(&mut self, package_of: impl Fn(Upid) -> Option<Name>) {
+        for class in self.all.iter_mut().filter(|class| class.package.is_none()) {
+            class.package = class.upid.and_then(&package_of);
         }
     }
 

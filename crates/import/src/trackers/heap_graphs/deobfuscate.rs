@@ -55,34 +55,39 @@ impl<'a> Renaming<'a> {
         self.by_name.keys().map(move |name| names.text(*name)).chain(self.owners.iter().copied())
     }
 
-    /// Takes a class of a mapping.
-    pub fn take(&mut self, source: Source<'_>, class: &Class) {
-        self.class(source, class);
+    /// Takes a class of a mapping. Returns whether it has the name of a class or a field.
+    pub fn take(&mut self, source: Source<'_>, class: &Class) -> bool {
+        let mut has_any = self.class(source, class);
         for field in &class.fields {
             self.order += 1;
             let old = format!("{}.{}", class.obfuscated, field.obfuscated);
             let name = self.names.find(old.as_bytes());
             let Some(name) = name.filter(|name| self.of_fields.contains(name)) else { continue };
+            has_any = true;
             let is_named = !self.renamed.insert(name);
             if source.may_name(is_named) {
                 self.fields.rename(name, self.order, &field.full(&class.original));
             }
         }
+        has_any
     }
 
-    fn class(&mut self, source: Source<'_>, class: &Class) {
+    fn class(&mut self, source: Source<'_>, class: &Class) -> bool {
         let name = self.names.find(class.obfuscated.as_bytes());
-        let Some(alike) = name.and_then(|name| self.by_name.get(&name)) else { return };
+        let Some(alike) = name.and_then(|name| self.by_name.get(&name)) else { return false };
+        let mut has_any = false;
         for id in alike {
             let Some(of_graph) = self.classes.get(*id) else { continue };
             let own = of_graph.package.map(|package| self.names.text(package));
-            let is_any = source.is_file && source.package.is_none();
-            let may_name = source.may_name(self.deobfuscated.contains_key(id));
-            if (own.is_none() || own == source.package || is_any) && may_name {
+            let is_any = source.file.is_some() && source.package.is_none();
+            let is_of_package = own.is_none() || own == source.package || is_any;
+            has_any |= is_of_package;
+            if is_of_package && source.may_name(self.deobfuscated.contains_key(id)) {
                 let text = of_graph.name.map(|name| self.names.text(name)).unwrap_or_default();
                 self.deobfuscated.insert(*id, Plain::of(text).around(&class.original));
             }
         }
+        has_any
     }
 
     /// The names of classes.

@@ -15,6 +15,7 @@ use super::roots::Reached;
 use crate::definitions::Names;
 use crate::output::{Cell, Rows};
 use crate::timeline::Name;
+use crate::world::Upid;
 
 /// What the ends of graphs read and add to.
 pub(super) struct Ending<'a> {
@@ -139,6 +140,7 @@ impl<'a> Finished<'a> {
                 classloader,
                 kind: Some(of.kind),
                 package,
+                upid: Some(Upid(self.graph.upid)),
                 shape: Shape::default(),
             };
             self.to.classes.describe(class, class_of, self.to.names);

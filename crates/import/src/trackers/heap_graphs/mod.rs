@@ -49,7 +49,7 @@ use super::tracker::TrackerContext;
 use crate::definitions::{Names, ProfileWriter};
 use crate::message::Message;
 use crate::output::{Counter, Fault, OF_TRACE};
-use crate::timeline::ProfileEvent;
+use crate::timeline::{Name, ProfileEvent};
 use crate::world::Upid;
 
 /// Follows dumps of Java heaps.
@@ -125,8 +125,13 @@ impl HeapGraphs {
         }
     }
 
-    /// What mappings may rename, after all graphs have ended.
-    pub fn renaming<'a>(&'a mut self, names: &'a Names) -> Renaming<'a> {
+    /// What mappings may rename, after all graphs have ended. `package_of` is the package of a process.
+    pub fn renaming<'a>(
+        &'a mut self,
+        names: &'a Names,
+        package_of: impl Fn(Upid) -> Option<Name>,
+    ) -> Renaming<'a> {
+        self.classes.find_packages(package_of);
         Renaming::new(&self.classes, &mut self.fields, names)
     }
 

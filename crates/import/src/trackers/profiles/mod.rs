@@ -218,12 +218,25 @@ impl Profiles {
             return Ok(());
         }
         let mut methods = Methods::new(&self.callstacks, names);
-        let mut renaming = self.heap_graphs.renaming(names);
+        let threads = &at.world.threads;
+        let package_of = |upid| {
+            let (machine, uid) = threads.user(upid)?;
+            definitions.packages.of_process(machine, uid)
+        };
+        let mut renaming = self.heap_graphs.renaming(names, package_of);
         let wanted: FxHashSet<&str> = methods.wanted().chain(renaming.wanted()).collect();
+        let mut used = vec![false; files.len()];
         mappings.each(files, &wanted, |source, class| {
-            methods.take(source, class);
-            renaming.take(source, class);
+            let is_of_frame = methods.take(source, class);
+            let has_any = renaming.take(source, class) || is_of_frame;
+            if let Some(used) = source.file.and_then(|place| used.get_mut(place)) {
+                *used |= has_any;
+            }
         })?;
+        if !wanted.is_empty() {
+            let unused = files.iter().zip(used).filter(|(_, is_used)| !is_used);
+            unused.for_each(|(file, _)| obfuscated::is_unused(file, at.rows));
+        }
         let (of_frames, of_classes) = (methods.end(), renaming.end());
         obfuscated::rename(of_frames, &mut self.callstacks, at);
         self.heap_graphs.end(&of_classes, at);

@@ -1,6 +1,7 @@
 //! Names for frames from files with symbols (rules SB).
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use timebase_schema::Table;
 use timebase_schema::tables::stack_profile_symbol;
@@ -33,6 +34,7 @@ pub(super) fn symbolize(callstacks: &mut Callstacks, at: &mut TrackerContext<'_,
         let text = problem.to_string();
         LogMessage::new(Severity::Warning, "symbols_unreadable", text).push(rows);
     }
+    let mut used: Vec<&Path> = Vec::new();
     for (file, (module, loads)) in found.files.iter().zip(modules.iter().zip(groups.values())) {
         let Some(file) = file else { continue };
         if file.is_by_name {
@@ -44,19 +46,31 @@ pub(super) fn symbolize(callstacks: &mut Callstacks, at: &mut TrackerContext<'_,
             LogMessage::new(Severity::Info, "symbols_by_name", text).push(rows);
         }
         for (loaded, addresses) in loads {
-            look_up(file, *loaded, addresses, callstacks, (rows, &at.world.scratch));
+            let of_file = (&mut *rows, &at.world.scratch);
+            if look_up(file, *loaded, addresses, callstacks, of_file) {
+                used.push(&file.path);
+            }
         }
+    }
+    let unused =
+        files.roots().iter().filter(|root| !used.iter().any(|path| path.starts_with(root)));
+    for root in unused.filter(|_| !modules.is_empty()) {
+        let text = format!(
+            "{} names no frame of this trace; the view unsymbolized_mapping has the build ids that lack names",
+            root.display()
+        );
+        LogMessage::new(Severity::Warning, "names_unused", text).push(rows);
     }
 }
 
-/// Gives the frames at addresses of a file their symbols.
+/// Gives the frames at addresses of a file their symbols. Returns whether it has any of them.
 fn look_up(
     file: &SymbolFile,
     loaded: Loaded,
     addresses: &Addresses,
     callstacks: &mut Callstacks,
     (rows, scratch): (&mut Rows<'_>, &timebase_store::sort::Scratch),
-) {
+) -> bool {
     let sorted: Vec<u64> = addresses.keys().copied().collect();
     let found = file.look_up(&sorted, loaded, scratch, &|| rows.stopped());
     if let Some(problem) = &found.problem {
@@ -77,6 +91,7 @@ fn look_up(
             callstacks.symbolize(frame, set, lines.iter().find_map(|line| line.line));
         }
     }
+    found.lines.iter().any(|lines| !lines.is_empty())
 }
 
 /// The frames without symbols: by the build id and the name of their module, then by how it was loaded.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use timebase_schema::tables::stack_profile_symbol;
-use timebase_symbols::{Class, Member};
+use timebase_symbols::{Class, MappingFile, Member};
 
 use super::callstacks::{Callstacks, FrameId, push_symbol};
 use crate::definitions::Names;
+use crate::output::{LogMessage, Rows, Severity};
 use crate::trackers::heap_graphs::package;
 use crate::trackers::mappings::Source;
 use crate::trackers::tracker::TrackerContext;
@@ -54,8 +55,9 @@ impl<'n> Methods<'n> {
         self.candidates.keys().filter_map(|name| Some(name.rsplit_once('.')?.0))
     }
 
-    /// Takes a class of a mapping.
-    pub fn take(&mut self, source: Source<'_>, class: &Class) {
+    /// Takes a class of a mapping. Returns whether it has a frame's name.
+    pub fn take(&mut self, source: Source<'_>, class: &Class) -> bool {
+        let mut has_any = false;
         let mut methods: FxHashMap<&str, Vec<&Member>> = FxHashMap::default();
         for method in &class.methods {
             methods.entry(&method.obfuscated).or_default().push(method);
@@ -64,10 +66,11 @@ impl<'n> Methods<'n> {
             let name = format!("{}.{obfuscated}", class.obfuscated);
             for candidate in self.candidates.get(name.as_str()).into_iter().flatten() {
                 let is_of_package = match (source.package, candidate.package) {
-                    (None, _) => source.is_file,
+                    (None, _) => source.file.is_some(),
                     (Some(_), Package::Any) => true,
                     (Some(package), own) => own == Package::Known(package),
                 };
+                has_any |= is_of_package;
                 let is_named = self.renamed.contains_key(&candidate.frame);
                 if is_of_package && source.may_name(is_named) {
                     let new = renamed_by(&methods, class, candidate.line);
@@ -75,6 +78,7 @@ impl<'n> Methods<'n> {
                 }
             }
         }
+        has_any
     }
 
     /// The new names of frames.
@@ -100,6 +104,17 @@ pub(super) fn rename(
         let line = renamed.chain.iter().find_map(|(_, line)| *line);
         callstacks.symbolize(frame, set, line);
     }
+}
+
+/// Says that a file of the user names nothing.
+pub(super) fn is_unused(MappingFile { path, package }: &MappingFile, rows: &mut Rows<'_>) {
+    let package = package.as_ref().map(|package| format!(" of the package {package}"));
+    let text = format!(
+        "{} names no frame, class or field{} in this trace",
+        path.display(),
+        package.unwrap_or_default()
+    );
+    LogMessage::new(Severity::Warning, "names_unused", text).push(rows);
 }
 
 /// The frames with the name of a method, by their names.
