@@ -451,9 +451,38 @@ fn cm21_the_exit_code_tells_the_outcome_of_conditions() {
     let undecided = ["--fail-on", "self:app/decode total > +5 %", "--undecided", "pass"];
     let passes = compare(&place, &[&["./old", "--with", "./new"], undecided.as_slice()].concat());
     assert_eq!(passes.code, Some(0));
+    // 1 would say that it fails.
     let wrong = compare(&place, &["./old", "--with", "./new", "--fail-on", "layout"]);
-    assert_eq!(wrong.code, Some(1));
+    assert_eq!(wrong.code, Some(2));
     assert!(wrong.stderr.contains("\"layout\" is no condition: write for example"));
+    let misspelt = ["--fail-on", "self:app/layuot total > +5 %", "--fail-on", "any > +500 %"];
+    let said = compare(&place, &[&["./old", "--with", "./new"], misspelt.as_slice()].concat());
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("did you mean self:app/layout total?\npasses: any"), "{said:?}");
+}
+
+#[test]
+fn cm21_a_metric_is_named_by_its_name_and_has_limits_in_time() {
+    let place = Place::new();
+    by_hand(&place);
+    let metric = "layout time=SELECT dur FROM slice WHERE name = 'layout'";
+    for (condition, code) in [
+        ("layout time > +5 %", 1),
+        ("layout time > +5 ms", 1),
+        ("layout time > +50 ms", 0),
+        ("layout time > +5000000", 1),
+        ("metric:layout time > +30 %", 0),
+        ("layout tme > +5 %", 2),
+    ] {
+        let said = compare(
+            &place,
+            &["./old", "--with", "./new", "--metric", metric, "--fail-on", condition],
+        );
+        assert_eq!(said.code, Some(code), "{condition}: {}", said.stderr);
+        if code == 2 {
+            assert!(said.stderr.ends_with("did you mean layout time?\n"), "{}", said.stderr);
+        }
+    }
 }
 
 fn number_of_metric(rows: &BTreeMap<(String, String), Json>) -> f64 {
@@ -500,6 +529,10 @@ fn cm3_a_cache_keeps_the_values_of_each_trace() {
         means.push(number_of_metric(&rows));
     }
     assert_eq!(means, [1.0, 2.0]);
+    // A file that is damaged is made again.
+    let kept = fs::read_dir(place.path("cache")).unwrap().next().unwrap().unwrap().path();
+    fs::write(kept, "damaged").unwrap();
+    assert_eq!(compared(), first);
     // Another trace of the same name is measured.
     fs::write(place.path("old/0.json"), trace(&[("layout", 500_000)])).unwrap();
     assert_ne!(compared(), first);
@@ -554,4 +587,182 @@ fn cm23_the_document_has_the_runs_and_the_notes_beside_the_rows() {
     for note in notes {
         assert!(text.contains(note["text"].as_str().unwrap()), "{text}");
     }
+}
+
+#[test]
+fn cm2_equal_names_in_two_files_of_values_are_two_runs() {
+    let place = Place::new();
+    by_hand(&place);
+    let direct = compare(&place, &["./old", "--with", "./new"]).stdout;
+    for side in ["old", "new"] {
+        // As two machines write them, each in a folder of its own.
+        fs::rename(place.path(side), place.path("runs")).unwrap();
+        let file = format!("./{side}.csv");
+        assert_eq!(compare(&place, &["./runs", "--values", &file]).code, Some(0));
+        fs::rename(place.path("runs"), place.path(side)).unwrap();
+    }
+    let said = compare(&place, &["./old.csv", "--with", "./new.csv"]);
+    // Remarks have the names of runs.
+    let lines = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| !line.starts_with('!')).map(str::to_owned).collect()
+    };
+    assert_eq!((lines(&said.stdout), said.stderr.as_str()), (lines(&direct), ""));
+    // A file is no other run of itself.
+    let said = compare(&place, &["./old.csv", "--with", "./old.csv"]);
+    assert!(said.stderr.contains("is on both sides: name it once"), "{}", said.stderr);
+}
+
+#[test]
+fn cm2_flags_that_would_change_nothing_are_refused() {
+    let place = Place::new();
+    by_hand(&place);
+    assert_eq!(compare(&place, &["./old", "--values", "./old.csv"]).code, Some(0));
+    assert_eq!(compare(&place, &["./new", "--values", "./new.csv"]).code, Some(0));
+    let (old, tables) = (place.path("old"), place.path("tables"));
+    let exported = run(&["export", old.to_str().unwrap(), "-o", tables.to_str().unwrap()]);
+    assert_eq!(exported.code, Some(0), "{}", exported.stderr);
+    let of_a_trace =
+        [["--during", "layout"], ["--from", "0"], ["--to", "9"], ["--conversion", "linear"]];
+    for [flag, value] in of_a_trace {
+        let said = compare(&place, &["./tables", "--with", "./new", flag, value]);
+        let expected = format!("{flag}: {} has tables of traces, without", tables.display());
+        assert!(said.stderr.contains(&expected), "{}", said.stderr);
+    }
+    for [flag, value] in
+        of_a_trace.into_iter().chain([["--metric", "x=SELECT 1"], ["--name", "a=b"]])
+    {
+        let said = compare(&place, &["./old.csv", "--with", "./new.csv", flag, value]);
+        assert!(said.stderr.contains("old.csv has values that are measured already"), "{said:?}");
+        // The values of a file may have been measured in the same way.
+        if flag != "--during" && flag != "--to" {
+            let said = compare(&place, &["./old.csv", "--with", "./new", flag, value]);
+            assert_eq!(said.code, Some(0), "{flag}: {}", said.stderr);
+        }
+    }
+    // Without a table, lines would seem to be of another family.
+    fs::remove_dir_all(place.path("tables/thread_track")).unwrap();
+    let said = compare(&place, &["./tables", "--with", "./new"]);
+    assert_eq!(said.code, Some(1));
+    assert!(
+        said.stderr.contains("has no table thread_track, from which values come"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stderr.contains("(and 4 more for this reason)"), "{}", said.stderr);
+}
+
+#[test]
+fn cm2_what_holds_for_many_runs_is_told_once() {
+    let place = Place::new();
+    by_hand(&place);
+    for number in [1, 3] {
+        let path = place.path(format!("new/{number}.json"));
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(path, text.trim_end_matches("}]")).unwrap();
+    }
+    let damaged = compare(&place, &["./old", "--with", "./new"]);
+    assert_eq!(damaged.code, Some(0));
+    assert_eq!(damaged.stderr.lines().count(), 1, "{}", damaged.stderr);
+    assert!(damaged.stderr.starts_with("timebase: warning: "), "{}", damaged.stderr);
+    assert!(damaged.stderr.contains("new/1.json"), "{}", damaged.stderr);
+    assert!(damaged.stderr.contains("(and 1 more for this reason)"), "{}", damaged.stderr);
+    for (flag, value, expected) in [
+        ("--metric", "x=SELEC 1", "the metric x: near \"SELEC\": syntax error (and 9 more"),
+        ("--during", "nothing", "no slice has this name"),
+        ("--name", "layout", "it has no =; write REGEX=TEXT"),
+        ("--name", "(=x", "\"(=x\" is no replacement of names: unclosed group"),
+    ] {
+        let said = compare(&place, &["./old", "--with", "./new", flag, value]);
+        assert_eq!(said.code, Some(1));
+        let errors = said.stderr.lines().filter(|line| !line.starts_with("timebase: warning: "));
+        assert_eq!(errors.count(), 1, "{}", said.stderr);
+        assert!(said.stderr.contains(expected), "{}", said.stderr);
+        assert!(!said.stderr.contains("left out"), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn cm17_cm18_a_side_without_runs_is_an_error() {
+    let place = Place::new();
+    by_hand(&place);
+    for (flag, value) in [("--skip-first", "5"), ("--pair-by", "nothing")] {
+        let said = compare(&place, &["./old", "--with", "./new", flag, value]);
+        assert_eq!(said.code, Some(1), "{}", said.stdout);
+        let expected = format!("no run before is left, because all 5 are left out by {flag}");
+        assert!(said.stderr.contains(&expected), "{}", said.stderr);
+    }
+    let both = compare(&place, &["./old", "--with", "./new", "--paired", "--pair-by", "x"]);
+    assert_eq!(both.code, Some(2), "{}", both.stderr);
+    let one = compare(&place, &["./old", "--with", "./new/1.json", "--pair-by", "[0-9]+.json"]);
+    assert_eq!(one.stdout.matches("without a partner").count(), 1, "{}", one.stdout);
+    for labels in [",", "same,same", "one", "a,b,c"] {
+        let said = compare(&place, &["./old", "--with", "./new", "--labels", labels]);
+        assert!(said.stderr.contains("--labels takes two names"), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn cm19_names_of_one_side_are_told_with_few_runs_too() {
+    let place = Place::new();
+    for (folder, name) in [("old", "parse"), ("new", "retry")] {
+        fs::create_dir(place.path(folder)).unwrap();
+        for number in 0..3 {
+            let slices = [("layout", 100), (name, 50 + number)];
+            fs::write(place.path(format!("{folder}/{number}.json")), trace(&slices)).unwrap();
+        }
+    }
+    let of = |runs: &[&str]| {
+        let sides = ["old", "new"].map(|side| -> Vec<String> {
+            runs.iter().map(|run| format!("./{side}/{run}.json")).collect()
+        });
+        let mut all: Vec<&str> = sides[0].iter().map(String::as_str).collect();
+        all.push("--with");
+        all.extend(sides[1].iter().map(String::as_str));
+        compare(&place, &all).stdout
+    };
+    let one = of(&["0"]);
+    assert!(one.contains("new: self:app/retry (1 of 1 runs, 0.050 ms)"), "{one}");
+    assert!(one.contains("gone: self:app/parse (1 of 1 runs, 0.050 ms)"), "{one}");
+    assert!(one.contains("count =  per call ="), "{one}");
+    let two = of(&["0", "1"]);
+    assert!(two.starts_with("2 runs before, 2 after: 1 line, without verdicts"), "{two}");
+    assert!(two.contains("new: self:app/retry (2 of 2 runs"), "{two}");
+    let three = of(&["0", "1", "2"]);
+    assert!(three.contains("perhaps new: self:app/retry (3 of 3 runs"), "{three}");
+    for number in 0..3 {
+        fs::write(place.path(format!("new/{number}.json")), trace(&[("other", 5)])).unwrap();
+    }
+    let other = of(&["0", "1", "2"]);
+    assert!(other.contains("! no line is on both sides"), "{other}");
+}
+
+#[test]
+fn cm11_marks_that_differ_in_their_numbers_are_one_sentence() {
+    let place = Place::new();
+    let mut text = String::from("run,side,family,process,name,stat,value,value_all\n");
+    for side in ["before", "after"] {
+        for number in 0..5 {
+            let run = format!("{side}/{number}");
+            let _ = writeln!(text, "{run},{side},self,app,layout,total,{},", 100 + number);
+            let _ = writeln!(text, "{run},{side},run,,left_out,wait,0.8{number},");
+            // Losses that overlap are no more than all.
+            let _ = writeln!(text, "{run},{side},run,,lost,share,{number}.5,");
+            if side == "after" {
+                let _ = writeln!(text, "{run},{side},counter,app,heat,mean,7000000,");
+            }
+        }
+    }
+    let values = place.path("v.csv");
+    fs::write(&values, text).unwrap();
+    let of = |side: &str| format!("{},side={side}", values.display());
+    let said = run(&["compare", &of("before"), "--with", &of("after")]).stdout;
+    let names = "before/0, before/1, before/2 and 7 more";
+    let wait = format!("! {names}: up to 84 % of the family wait may be wrong, and is left out\n");
+    assert!(said.contains(&wait), "{said}");
+    assert!(said.contains(&format!("! {names}: up to 100 % of the time is lost\n")), "{said}");
+    assert!(said.contains("new: counter:app/heat (5 of 5 runs, 7000000)"), "{said}");
+    let none = run(&["compare", &of("before"), "--with", &of("after"), "--top", "0"]).stdout;
+    assert!(!none.contains("new:") && !none.contains('Δ'), "{none}");
+    let nothing = run(&["compare", &of("nothing"), "--with", &of("after")]).stderr;
+    assert!(nothing.ends_with("no row has side=nothing\n"), "{nothing}");
 }

@@ -232,6 +232,8 @@ def test_errors_are_in_pythons_words(tmp_path):
         "leave_out='none'": "leave_out= needs the name of a run, or lossy$",
         "pair_by='('": r"^pair_by=\(: ",
         "skip_first=-1": "^invalid value '-1' for skip_first: ",
+        "skip_first=10": "because all 10 are left out by skip_first=$",
+        "paired=True, pair_by='x'": "^the argument pair_by cannot be used with paired$",
         "start=5, during='x'": "^the argument during cannot be used with",
     }
     for arguments, message in wrong.items():

@@ -12,8 +12,8 @@ use anyhow::{Context, anyhow, bail};
 
 /// A run of the program.
 pub struct Run {
-    /// The number of its warnings.
-    pub warnings: usize,
+    /// Its warnings.
+    pub warnings: Vec<String>,
 }
 
 /// The processes that run now.
@@ -79,7 +79,8 @@ impl Children {
         if !ended.status.success() {
             return Err(anyhow!(reason(&said).unwrap_or_else(|| ended.status.to_string())));
         }
-        let warnings = said.lines().filter(|line| line.starts_with("timebase: warning:")).count();
+        let warnings = said.lines().filter_map(|line| line.strip_prefix("timebase: warning: "));
+        let warnings = warnings.map(str::to_owned).collect();
         Ok(Run { warnings })
     }
 }

@@ -15,6 +15,7 @@ mod gathered;
 mod inputs;
 mod measuring;
 mod page;
+mod remarks;
 mod rows;
 mod run_file;
 mod tables;
@@ -26,14 +27,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use timebase_compare::{Comparison, FailOn, Pairs, Per, Settings, Side, Verdict, compare, judge};
+use timebase_compare::{
+    Comparison, FailOn, Names, Outcome, Pairs, Per, Settings, Side, Verdict, compare, judge,
+};
 
 use crate::database::Database;
 use crate::flags::{CompareArguments, Undecided, wrong_usage};
 use crate::output::file::{self, Existing};
 use crate::output::{self, Format};
 use crate::signals::Signals;
-use crate::{messages, statements};
+use crate::{hints, messages, statements};
 use gathered::Gathered;
 use inputs::Inputs;
 
@@ -58,9 +61,15 @@ pub fn run(
     // All arguments are checked before anything is measured.
     let form = form(arguments)?;
     let settings = settings(arguments)?;
-    let conditions: Vec<FailOn> =
-        arguments.fail_on.iter().map(|text| FailOn::parse(text)).collect::<Result<_, _>>()?;
+    // The exit code 1 would say that a condition fails.
+    let conditions: Vec<FailOn> = arguments
+        .fail_on
+        .iter()
+        .map(|text| FailOn::parse(text))
+        .collect::<Result<_, _>>()
+        .unwrap_or_else(|error| wrong_usage("compare", &error.to_string()));
     measuring::metrics(&arguments.metric)?;
+    Names::new(&arguments.names, true)?;
     let existing = Existing::forced(arguments.force);
     if let Some(path) = arguments.output.as_deref().filter(|path| path.as_os_str() != "-") {
         existing.check(path)?;
@@ -70,6 +79,7 @@ pub fn run(
         existing.check(path)?;
     }
     let inputs = inputs(arguments)?;
+    inputs.check_flags(&measuring_flags(arguments))?;
     for path in [&arguments.output, &arguments.values].into_iter().flatten() {
         inputs.check_output(path)?;
     }
@@ -103,7 +113,7 @@ pub fn run(
             write(arguments, form, &gathered, &comparison, width, out)?;
         }
     }
-    Ok(tell(&conditions, &verdict, arguments.undecided))
+    Ok(tell(&conditions, &verdict, &comparison, arguments.undecided))
 }
 
 fn write(
@@ -146,9 +156,19 @@ fn write(
 }
 
 /// Writes the outcomes of conditions, and returns the exit code.
-fn tell(conditions: &[FailOn], verdict: &Verdict, undecided: Undecided) -> ExitCode {
+fn tell(
+    conditions: &[FailOn],
+    verdict: &Verdict,
+    comparison: &Comparison,
+    undecided: Undecided,
+) -> ExitCode {
     for (condition, judged) in conditions.iter().zip(&verdict.conditions) {
-        messages::say(text::judged(condition, judged));
+        let meant = condition
+            .metric
+            .as_ref()
+            .filter(|_| judged.outcome == Outcome::Unknown)
+            .and_then(|name| hints::meant(name, &text::names_in_conditions(comparison)));
+        messages::say(text::judged(condition, judged, meant.as_deref()));
     }
     verdict.exit_code(undecided == Undecided::Pass).into()
 }
@@ -180,9 +200,12 @@ fn form(arguments: &CompareArguments) -> anyhow::Result<Form> {
 }
 
 fn settings(arguments: &CompareArguments) -> anyhow::Result<Settings> {
-    let [before, after] = arguments.labels.as_slice() else {
-        bail!("--labels takes two names, such as --labels old,new");
+    let labels = match arguments.labels.as_slice() {
+        [before, after] if before.trim() != after.trim() => Some([before.trim(), after.trim()]),
+        _ => None,
     };
+    let labels = labels.filter(|labels| labels.iter().all(|label| !label.is_empty()));
+    let labels = labels.context("--labels takes two names, such as --labels old,new")?;
     let pairs = match &arguments.pair_by {
         Some(text) => {
             Some(Pairs::By(regex::Regex::new(text).with_context(|| format!("--pair-by {text}"))?))
@@ -202,8 +225,23 @@ fn settings(arguments: &CompareArguments) -> anyhow::Result<Settings> {
             "frame" => Per::Frame,
             name => Per::Slice(name.to_owned()),
         },
-        labels: [before.clone(), after.clone()],
+        labels: labels.map(str::to_owned),
     })
+}
+
+/// The given flags that say how to measure a run, and whether they need its trace.
+fn measuring_flags(arguments: &CompareArguments) -> Vec<(&'static str, bool)> {
+    let all = [
+        ("--during", true, arguments.during.is_some()),
+        ("--from", true, arguments.from.is_some()),
+        ("--to", true, arguments.to.is_some()),
+        ("--conversion", true, arguments.conversion.is_some()),
+        ("--metric", false, !arguments.metric.is_empty()),
+        ("--name", false, !arguments.names.is_empty()),
+        ("--keep-names", false, arguments.keep_names),
+    ];
+    let given = all.into_iter().filter(|(.., is_given)| *is_given);
+    given.map(|(flag, needs_trace, _)| (flag, needs_trace)).collect()
 }
 
 fn inputs(arguments: &CompareArguments) -> anyhow::Result<Inputs> {

@@ -158,7 +158,11 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 /// The line about a trace that failed.
 pub fn failure(trace: &Path, error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
-    let text = text.lines().next().unwrap_or_default();
+    named(trace, text.lines().next().unwrap_or_default())
+}
+
+/// A sentence about a trace, with its name.
+pub fn named(trace: &Path, text: &str) -> String {
     let name = trace.display().to_string();
     match text.contains(&name) {
         true => text.to_owned(),

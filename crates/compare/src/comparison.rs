@@ -353,6 +353,8 @@ pub enum Note {
         /// The runs a side that would show a change of 10 % of half of the lines.
         needed: Option<u32>,
     },
+    /// No line has values on both sides, so nothing is compared (rule CM19).
+    NothingInCommon,
     /// The run has no partner (rule CM17).
     Unpaired {
         /// The run.
@@ -375,6 +377,7 @@ impl Note {
             Note::OddRun { .. } => "odd_run",
             Note::FirstSlowest { .. } => "first_slowest",
             Note::FewRuns { .. } => "few_runs",
+            Note::NothingInCommon => "nothing_in_common",
             Note::Unpaired { .. } => "unpaired",
         }
     }

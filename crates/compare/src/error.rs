@@ -85,6 +85,16 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A side whose runs are all left out.
+    #[error("no run {side} is left, because all {runs} are left out by {flag}")]
+    NoRunLeft {
+        /// The side.
+        side: &'static str,
+        /// The flag that leaves them out.
+        flag: &'static str,
+        /// The number of its runs.
+        runs: usize,
+    },
     /// Values by something that no run has.
     #[error("no run has {what}, by which --per divides: choose another --per")]
     NothingToDivideBy {

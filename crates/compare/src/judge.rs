@@ -197,7 +197,8 @@ impl Judge<'_> {
         let fits = match unit {
             LimitUnit::Percent => column.scale == Scale::Ratio,
             LimitUnit::Points => of_stat == Unit::Share,
-            LimitUnit::Time => of_stat == Unit::Time,
+            // Only the user knows the unit of a metric.
+            LimitUnit::Time => of_stat == Unit::Time || family == Family::Metric,
             LimitUnit::Plain => !matches!(of_stat, Unit::Share | Unit::Time),
         };
         if !fits {
@@ -240,10 +241,14 @@ impl Judge<'_> {
 
 /// The statistics of a line that a condition names, if it names the line.
 fn stats(line: &Line, metric: &str) -> Option<Vec<Stat>> {
-    if line.family == Family::Metric && (line.name == metric || line.to_string() == metric) {
+    let name = line.to_string();
+    let family = Family::Metric.name();
+    let of_metric = name.strip_prefix(family).and_then(|name| name.strip_prefix(':'));
+    let is_named = of_metric == Some(metric) || line.name == metric || name == metric;
+    if line.family == Family::Metric && is_named {
         return Some(vec![Stat::Value]);
     }
-    let stat = metric.strip_prefix(&line.to_string())?.strip_prefix(' ')?;
+    let stat = metric.strip_prefix(&name)?.strip_prefix(' ')?;
     Some(vec![Stat::parse(stat.trim_start())?])
 }
 

@@ -6,6 +6,7 @@ use crate::comparison::{Appearance, Call, NameResult};
 use crate::correct::fisher;
 use crate::estimate::mean;
 use crate::line::{Family, Stat};
+use crate::rows;
 use crate::table::{ENOUGH, Large, Table, Which};
 
 /// Whether too few runs of a side have the line for a ratio.
@@ -20,7 +21,7 @@ pub(crate) fn name(table: &Table<'_>, large: &Large) -> NameResult {
     let n = table.n.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
     let (stat, mean) = size(table, large.line, line.family);
     NameResult {
-        unit: stat.unit(),
+        unit: rows::unit(line.family, stat),
         mean,
         appearance: match runs {
             [0, _] => Appearance::New,

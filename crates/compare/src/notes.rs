@@ -36,6 +36,7 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<Note> {
     notes.extend(odd_runs(&used));
     notes.extend(lengths(&used, &comparison.settings));
     notes.extend(few_runs(comparison));
+    notes.extend(nothing_in_common(comparison));
     let unpaired = (0..).zip(&comparison.runs);
     let unpaired = unpaired.filter(|(_, run)| run.unused == Some(Unused::Unpaired));
     notes.extend(unpaired.map(|(at, _)| Note::Unpaired { run: RunId(at) }));
@@ -136,6 +137,12 @@ fn odd_runs(used: &[Used<'_>]) -> Vec<Note> {
         }
     }
     notes
+}
+
+/// CM19
+fn nothing_in_common(comparison: &Comparison) -> Option<Note> {
+    let is_on_both_sides = comparison.lines.iter().any(|line| line.line.family.is_tested());
+    (!is_on_both_sides && !comparison.names.is_empty()).then_some(Note::NothingInCommon)
 }
 
 /// CM20

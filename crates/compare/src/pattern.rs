@@ -59,5 +59,11 @@ fn replacement(text: &str) -> Result<(Regex, String)> {
     if regex.is_empty() {
         return Err(wrong("the expression is empty".to_owned()));
     }
-    Ok((Regex::new(regex).map_err(|error| wrong(error.to_string()))?, by.to_owned()))
+    let regex = Regex::new(regex).map_err(|error| {
+        // The lines before the last one show the place in the expression.
+        let text = error.to_string();
+        let reason = text.lines().last().unwrap_or_default();
+        wrong(reason.strip_prefix("error: ").unwrap_or(reason).to_owned())
+    })?;
+    Ok((regex, by.to_owned()))
 }

@@ -106,7 +106,8 @@ impl Facts {
         match name {
             "length" => self.ns = value,
             "frames" => self.frames = value,
-            "lost" => self.lost = value,
+            // Parts that overlap are no more than all.
+            "lost" => self.lost = value.min(1.0),
             "errors" => self.errors = value as u64,
             "left_out" => {
                 if let Some(family) = Family::parse(stat) {

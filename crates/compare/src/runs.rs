@@ -49,7 +49,26 @@ pub(crate) fn choose(
             used_pairs(&mut compared, all)
         }
     };
+    check_left(&compared)?;
     Ok((compared, pairs))
+}
+
+/// Refuses a choice that leaves out all runs of a side.
+fn check_left(runs: &[Compared]) -> Result<()> {
+    for (side, name) in [(Side::Before, "before"), (Side::After, "after")] {
+        let of_side = || runs.iter().filter(|run| run.run.side == side);
+        if let Some(first) = of_side().next().and_then(|run| run.unused)
+            && of_side().all(|run| run.unused.is_some())
+        {
+            let flag = match first {
+                Unused::LeftOut | Unused::Lossy => "--leave-out",
+                Unused::First => "--skip-first",
+                Unused::Unpaired => "--pair-by",
+            };
+            return Err(Error::NoRunLeft { side: name, flag, runs: of_side().count() });
+        }
+    }
+    Ok(())
 }
 
 /// The place of each run in its side.

@@ -357,16 +357,18 @@ fn cm11_lossy_runs_are_marked_and_stay() {
     assert!(result.runs.iter().all(|run| run.unused.is_none()));
     let differ = Note::LossDiffers { family: Some(Family::SelfTime), shares: [0.005, 0.04] };
     assert!(result.notes.contains(&differ), "{:?}", result.notes);
-    let unused = |leave_out: &str| {
+    let unused = |leave_out: &str, max_loss: f64| {
         let leave_out = vec![leave_out.to_owned()];
-        let settings = Settings { leave_out, ..Settings::default() };
+        let settings = Settings { leave_out, max_loss, ..Settings::default() };
         let result = compare(&values, &settings)?;
         Ok::<_, Error>(result.runs.into_iter().map(|run| run.unused).collect::<Vec<_>>())
     };
     let lossy = Some(Unused::Lossy);
-    assert_eq!(unused("lossy").unwrap(), [None, None, lossy, lossy]);
-    assert_eq!(unused("a").unwrap(), [Some(Unused::LeftOut), None, None, None]);
-    assert!(matches!(unused("e"), Err(Error::NoSuchRun { .. })));
+    assert_eq!(unused("lossy", 0.1).unwrap(), [None, None, None, lossy]);
+    assert_eq!(unused("a", 0.05).unwrap(), [Some(Unused::LeftOut), None, None, None]);
+    assert!(matches!(unused("e", 0.05), Err(Error::NoSuchRun { .. })));
+    let none = unused("lossy", 0.05);
+    assert!(matches!(none, Err(Error::NoRunLeft { side: "after", runs: 2, .. })), "{none:?}");
 }
 
 #[test]

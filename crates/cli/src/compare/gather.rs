@@ -9,7 +9,8 @@ use timebase_compare::{Side, Values};
 
 use super::gathered::Gathered;
 use super::inputs::{From, Input, Inputs};
-use super::value_file;
+use super::run_file::RunFile;
+use super::value_file::{self, Names};
 use crate::children::Children;
 use crate::flags::CompareArguments;
 use crate::jobs::{self, Settings};
@@ -24,8 +25,9 @@ pub fn gather(
     signals: &Signals,
 ) -> anyhow::Result<Gathered> {
     let mut gathered = Gathered::default();
+    let mut names = Names::default();
     for file in &inputs.values {
-        value_file::read(file, arguments.by.as_deref(), &mut gathered.values)?;
+        value_file::read(file, arguments.by.as_deref(), &mut names, &mut gathered.values)?;
     }
     measure_all(arguments, inputs, details, signals, &mut gathered)?;
     gathered.state_parents()?;
@@ -53,55 +55,106 @@ fn measure_all(
         temporary: directory.clone(),
         phase: "measuring",
     };
-    let mut failures = Vec::new();
+    let mut failures = Said::default();
+    let mut warnings = Said::default();
     if let Some(cache) = &arguments.cache {
         std::fs::create_dir_all(cache)
             .with_context(|| format!("--cache: cannot make {}", cache.display()))?;
     }
-    let job = |index: usize, _: &Path, children: &Children| -> anyhow::Result<PathBuf> {
+    let job = |index: usize, _: &Path, children: &Children| {
         let input = inputs.runs.get(index).context("a run without a place")?;
         let file = directory.join(format!("{index}.db"));
         let kept = match &arguments.cache {
             Some(cache) => Some(kept(cache, input, key)?),
             None => None,
         };
+        // A file that another program damaged is made again.
         if let Some(kept) = &kept
             && kept.is_file()
+            && RunFile::open(kept).is_ok_and(|file| file.is_whole())
         {
-            return Ok(kept.clone());
+            return Ok((kept.clone(), Vec::new()));
         }
-        children.run(&of_run(input, &flags, &file))?;
+        let run = children.run(&of_run(input, &flags, &file))?;
         if let Some(kept) = kept {
             let bytes =
                 std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
             crate::output::file::put(&kept, &bytes)
                 .with_context(|| format!("--cache: cannot write {}", kept.display()))?;
         }
-        Ok(file)
+        Ok((file, run.warnings))
     };
-    jobs::run(&places, &settings, signals, job, |index, file| {
+    jobs::run(&places, &settings, signals, job, |index, measured| {
         let Some(input) = inputs.runs.get(index) else { return Ok(()) };
-        match file {
-            Ok(file) => gathered.add(input, &file)?,
-            Err(error) => failures.push(jobs::failure(Path::new(&input.name), &error)),
+        match measured {
+            Ok((file, said)) => {
+                gathered.add(input, &file)?;
+                for text in said {
+                    warnings.add(&input.name, jobs::named(Path::new(&input.name), &text));
+                }
+            }
+            Err(error) => {
+                failures.add(&input.name, jobs::failure(Path::new(&input.name), &error));
+            }
         }
         Ok(())
     })?;
-    if arguments.strict
-        && let Some(first) = failures.first()
-    {
+    for text in warnings.told() {
+        messages::warning(text);
+    }
+    left_out(arguments, &failures, inputs.runs.len())
+}
+
+/// Tells of the runs that cannot be read, or refuses them.
+fn left_out(arguments: &CompareArguments, failures: &Said, runs: usize) -> anyhow::Result<()> {
+    let told = failures.told();
+    let Some(first) = told.first() else { return Ok(()) };
+    if arguments.strict {
         bail!("{first}; without --strict, the run is left out");
     }
     // CM17: without it, each later run would have another partner.
-    if arguments.paired
-        && let Some(first) = failures.first()
-    {
+    if arguments.paired {
         bail!("{first}; --paired needs all runs: leave its partner out, too, or use --pair-by");
     }
-    for failure in failures {
+    // One reason for all runs is a mistake in the arguments.
+    if runs > 1 && told.len() == 1 && failures.runs() == runs {
+        bail!("{first}");
+    }
+    for failure in told {
         messages::warning(format_args!("left out: {failure}"));
     }
     Ok(())
+}
+
+/// Sentences about runs. One that holds for several runs is told once.
+#[derive(Default)]
+struct Said {
+    /// The sentence about its first run, the same without that run's name, and the number of runs.
+    all: Vec<(String, String, usize)>,
+}
+
+impl Said {
+    fn add(&mut self, run: &str, text: String) {
+        let without = text.replace(run, "");
+        match self.all.iter_mut().find(|(_, other, _)| *other == without) {
+            Some((.., runs)) => *runs += 1,
+            None => self.all.push((text, without, 1)),
+        }
+    }
+
+    /// The number of runs.
+    fn runs(&self) -> usize {
+        self.all.iter().map(|(.., runs)| runs).sum()
+    }
+
+    /// The sentences.
+    fn told(&self) -> Vec<String> {
+        let all = self.all.iter().map(|(text, _, runs)| match runs {
+            1 => text.clone(),
+            runs => format!("{text} (and {} more for this reason)", runs - 1),
+        });
+        all.collect()
+    }
 }
 
 /// The path of a run, which no other has.

@@ -124,6 +124,32 @@ impl Inputs {
         Ok(())
     }
 
+    /// Refuses flags that would change nothing: those that say how to measure a run, if it is measured already, and
+    /// those that need its trace, if a folder of tables is all there is.
+    pub fn check_flags(&self, flags: &[(&'static str, bool)]) -> anyhow::Result<()> {
+        if let (Some((flag, _)), [], Some(file)) =
+            (flags.first(), self.runs.as_slice(), self.values.first())
+        {
+            bail!(
+                "{flag}: {} has values that are measured already; name the traces, or leave the flag out",
+                file.path.display()
+            );
+        }
+        let folder = self.runs.iter().find_map(|run| match &run.from {
+            From::Tables { folder, .. } => Some(folder),
+            From::File(_) => None,
+        });
+        if let (Some((flag, _)), Some(folder)) =
+            (flags.iter().find(|(_, needs_trace)| *needs_trace), folder)
+        {
+            bail!(
+                "{flag}: {} has tables of traces, without the traces; name the traces, or leave the flag out",
+                folder.display()
+            );
+        }
+        Ok(())
+    }
+
     /// Refuses a result that would replace an input.
     pub fn check_output(&self, output: &Path) -> anyhow::Result<()> {
         let runs = self.runs.iter().filter_map(|run| match &run.from {

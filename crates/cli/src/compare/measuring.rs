@@ -10,7 +10,6 @@ use timebase_import::{FileKind, Indexes, Monitor, Options, Source, Subject, View
 use super::{run_file, tables};
 use crate::database::{self, Access, Database};
 use crate::flags::{CompareArguments, WindowArguments};
-use crate::messages;
 use crate::progress::Progress;
 use crate::script::Script;
 use crate::signals::Signals;
@@ -132,11 +131,6 @@ fn of_tables(folder: &Path, trace_id: &str) -> anyhow::Result<Database> {
     // A database without a name is SQLite's own temporary file.
     let conn = Connection::open("").context("cannot make a temporary database")?;
     timebase::sql::register(&conn)?;
-    for name in tables::load(folder, trace_id, &conn)? {
-        messages::warning(format_args!(
-            "{} has no table {name}, so its lines are missing; export it with --tables",
-            folder.display()
-        ));
-    }
+    tables::load(folder, trace_id, &conn)?;
     Ok(Database::from(conn))
 }

@@ -16,10 +16,9 @@ use timebase_compare::{
 use timebase_page::compare as page;
 
 use super::gathered::{Gathered, ungrouped};
+use super::remarks::{marked, unused_because};
 use super::run_file::RunFile;
-use super::text::{
-    Report, absolute, effect, interval, marked, number, shown, unused_because, with_unit,
-};
+use super::text::{Report, absolute, effect, interval, number, shown, with_unit};
 use crate::flags::CompareArguments;
 
 /// The number of lines of a family that have a row, with or without plots.

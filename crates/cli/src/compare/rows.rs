@@ -3,7 +3,8 @@
 use rusqlite::{Connection, params};
 use timebase_compare::{Appearance, Call, Comparison, Line, NameResult, Row, Scale, Side};
 
-use super::text::{self, Report};
+use super::remarks;
+use super::text::Report;
 
 /// All rows, in the order of the report.
 pub const ALL: &str = "SELECT * FROM comparison ORDER BY rowid";
@@ -60,7 +61,7 @@ pub fn document(report: &Report<'_>) -> rusqlite::Result<Connection> {
         for compared in &comparison.runs {
             let facts = &compared.run.facts;
             let marks: Vec<String> =
-                compared.marks.iter().map(|mark| text::marked(*mark)).collect();
+                compared.marks.iter().map(|mark| remarks::marked(*mark)).collect();
             insert.execute(params![
                 compared.run.name,
                 match compared.run.side {

@@ -81,6 +81,12 @@ impl RunFile {
         Ok(RunFile(conn))
     }
 
+    /// Whether SQLite can read all of it.
+    pub fn is_whole(&self) -> bool {
+        let check = self.0.query_row("PRAGMA quick_check", [], |row| row.get::<_, String>(0));
+        check.is_ok_and(|said| said == "ok") && self.0.prepare("SELECT * FROM stack").is_ok()
+    }
+
     /// The facts of the run.
     pub fn facts(&self) -> rusqlite::Result<Facts> {
         let mut facts = Facts::default();

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use rusqlite::{Connection, params_from_iter};
 use timebase_compare::TABLES;
-use timebase_export::{ParquetTable, ReadError, Schema};
+use timebase_export::{ParquetTable, ReadError};
+
+/// So many missing tables are named.
+const SHOWN: usize = 3;
 
 /// The reason why a row of a table was not copied.
 #[derive(Debug, thiserror::Error)]
@@ -16,23 +19,28 @@ enum CopyError {
     Write(#[from] rusqlite::Error),
 }
 
-/// Makes a new database with the tables of one trace, and returns the names of tables that the folder does not have.
-pub fn load(folder: &Path, trace_id: &str, conn: &Connection) -> anyhow::Result<Vec<String>> {
-    let schema = Schema::of(&TABLES.map(str::to_owned))?;
-    let mut missing = Vec::new();
-    for name in TABLES {
-        let path = folder.join(name).join(format!("trace_id={trace_id}")).join("part-0.parquet");
-        if path.is_file() {
-            copy(&path, name, conn)?;
-        } else {
-            let table = schema.table(name).with_context(|| format!("there is no table {name}"))?;
-            let columns: Vec<String> =
-                table.columns.iter().map(|column| quoted(&column.name)).collect();
-            conn.execute_batch(&format!("CREATE TABLE {name} ({})", columns.join(", ")))?;
-            missing.push(name.to_owned());
-        }
+/// Makes a new database with the tables of one trace. The values of any family come from several tables, so all have
+/// to be there; an export writes those without rows, too.
+pub fn load(folder: &Path, trace_id: &str, conn: &Connection) -> anyhow::Result<()> {
+    let path =
+        |name: &str| folder.join(name).join(format!("trace_id={trace_id}")).join("part-0.parquet");
+    let missing: Vec<&str> = TABLES.into_iter().filter(|name| !path(name).is_file()).collect();
+    if !missing.is_empty() {
+        let shown: Vec<&str> = missing.iter().take(SHOWN).copied().collect();
+        let more = match missing.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        bail!(
+            "{} has no table {}{more}, from which values come; export the traces again, without --tables",
+            folder.display(),
+            shown.join(", ")
+        );
     }
-    Ok(missing)
+    for name in TABLES {
+        copy(&path(name), name, conn)?;
+    }
+    Ok(())
 }
 
 fn copy(path: &Path, name: &str, conn: &Connection) -> anyhow::Result<()> {

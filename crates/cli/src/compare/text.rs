@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use timebase_compare::{
-    Appearance, Call, Comparison, FailOn, Family, Judged, LimitUnit, Line, LineResult, Mark,
-    NameResult, Note, Outcome, Row, Scale, Stat, Unit, Unused, Why,
+    Appearance, Call, Comparison, FailOn, Family, Judged, LimitUnit, Line, LineResult, NameResult,
+    Note, Outcome, Row, Scale, Stat, Unit, Why,
 };
 
 use super::gathered::Gathered;
+use super::remarks::{self, percent};
 use crate::escape::printable;
-
-/// A sentence about many runs names so many.
-const RUNS: usize = 3;
 
 /// The report of a comparison, with `top` lines of each section.
 pub fn of(comparison: &Comparison, gathered: &Gathered, top: usize) -> String {
@@ -80,7 +78,11 @@ impl<'a> Report<'a> {
         let least = n_before.min(n_after);
         let lines = match (counts.called, least) {
             (_, 0..=1) => "ratios only, because one run shows no spread".to_owned(),
-            (_, 2) => format!("{} lines, without verdicts", counts.tested),
+            (_, 2) => {
+                let lines: usize = self.families().iter().map(|(_, lines)| lines.len()).sum();
+                let noun = if lines == 1 { "line" } else { "lines" };
+                format!("{lines} {noun}, without verdicts, which need 5 runs on each side")
+            }
             (0, _) => format!("{} lines tested, none changed", counts.tested),
             (called, 3..=4) => format!(
                 "{} lines tested, {called} stand out; verdicts need 5 runs on each side",
@@ -110,27 +112,11 @@ impl<'a> Report<'a> {
 
     /// Marks of runs, and remarks.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        // A sentence that holds for many runs is one line.
-        let mut said: Vec<(String, Vec<&str>)> = Vec::new();
-        for run in &self.comparison.runs {
-            let marks = run.marks.iter().map(|mark| marked(*mark));
-            let unused = run.unused.map(|unused| unused_because(unused).to_owned());
-            for text in marks.chain(unused) {
-                match said.iter_mut().find(|(other, _)| *other == text) {
-                    Some((_, names)) => names.push(&run.run.name),
-                    None => said.push((text, vec![&run.run.name])),
-                }
-            }
-        }
-        for (text, names) in said {
-            let shown = names.iter().take(RUNS).copied().collect::<Vec<_>>().join(", ");
-            notes.push(match names.len().saturating_sub(RUNS) {
-                0 => format!("{shown}: {text}"),
-                more => format!("{shown} and {more} more: {text}"),
-            });
-        }
-        notes.extend(self.comparison.notes.iter().filter_map(|note| self.noted(note)));
+        let mut notes = remarks::of(&self.comparison.runs);
+        // Runs without a partner are among those that are left out.
+        let others = self.comparison.notes.iter();
+        let others = others.filter(|note| !matches!(note, Note::Unpaired { .. }));
+        notes.extend(others.filter_map(|note| self.noted(note)));
         notes
     }
 
@@ -176,6 +162,9 @@ impl<'a> Report<'a> {
                 "{needed} runs on each side would show a change of 10 % in half of the lines"
             ),
             Note::FewRuns { needed: None } => return None,
+            Note::NothingInCommon => {
+                "no line is on both sides: --name 'REGEX=TEXT' joins names that differ".to_owned()
+            }
             Note::Unpaired { run } => format!("{} has no partner", name(*run)),
         })
     }
@@ -209,6 +198,9 @@ impl<'a> Report<'a> {
     }
 
     fn section(&self, family: Family, lines: &[&LineResult], text: &mut String) {
+        if self.top == 0 {
+            return;
+        }
         let mut rows = vec![self.columns(family)];
         rows.extend(lines.iter().take(self.top).filter_map(|line| {
             let mut cells = self.cells(line)?;
@@ -338,21 +330,35 @@ impl<'a> Report<'a> {
     /// New and gone names.
     fn names(&self, text: &mut String) {
         for Names { title, told, more } in self.appearances() {
+            if told.is_empty() {
+                continue;
+            }
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
             let _ = writeln!(text, "\n{title}: {}{more}", printable(&told.join(", ")));
         }
     }
 
-    /// The names that are called new or gone.
+    /// The names that are called new or gone, and others that all runs of one side have and no other run. With two
+    /// runs on a side there are no verdicts, so these names are all that is known.
     pub fn appearances(&self) -> Vec<Names> {
-        let names = &self.comparison.names;
-        let of = |appearance: Appearance| -> Vec<&NameResult> {
-            let names = names.iter().filter(|name| name.appearance == appearance);
-            names.filter(|name| name.call != Call::No).collect()
+        let has_verdicts = self.has_verdicts();
+        let of = |appearance: Appearance, is_called: bool| -> Vec<&NameResult> {
+            let names = self.comparison.names.iter().filter(|name| name.appearance == appearance);
+            let side = usize::from(appearance == Appearance::New);
+            let chosen = names.filter(|name| match has_verdicts && is_called {
+                true => name.call != Call::No,
+                false => name.call == Call::No && name.runs[side] == name.of[side],
+            });
+            chosen.filter(|_| has_verdicts || is_called).collect()
         };
         let mut all = Vec::new();
-        for (title, appearance) in [("new", Appearance::New), ("gone", Appearance::Gone)] {
-            let found = of(appearance);
+        for (title, appearance, is_called) in [
+            ("new", Appearance::New, true),
+            ("perhaps new", Appearance::New, false),
+            ("gone", Appearance::Gone, true),
+            ("perhaps gone", Appearance::Gone, false),
+        ] {
+            let found = of(appearance, is_called);
             if found.is_empty() {
                 continue;
             }
@@ -493,7 +499,7 @@ fn count_and_call(count: &Row, total: &Row, is_slower: bool) -> String {
     if !counts.is_finite() || !calls.is_finite() {
         return String::new();
     }
-    let told = |ratio: f64, has_changed: bool| match has_changed {
+    let told = |ratio: f64, has_changed: bool| match has_changed && !is_equal(ratio) {
         true => change(ratio),
         false => "=".to_owned(),
     };
@@ -501,8 +507,23 @@ fn count_and_call(count: &Row, total: &Row, is_slower: bool) -> String {
     format!("  count {}  per call {}", told(counts, has_more), told(calls, is_slower))
 }
 
-/// The outcome of a condition.
-pub fn judged(condition: &FailOn, judged: &Judged) -> String {
+/// The lines and statistics that conditions can name; not all of a large comparison.
+pub fn names_in_conditions(comparison: &Comparison) -> Vec<String> {
+    let of_line = |line: &LineResult| {
+        let rows = comparison.rows.get(line.rows.clone()).unwrap_or_default();
+        let name = line.line.to_string();
+        let metric = name.strip_prefix("metric:").map(str::to_owned);
+        let stats = rows.iter().map(|row| match &metric {
+            Some(metric) => metric.clone(),
+            None => format!("{name} {}", row.stat.name()),
+        });
+        stats.collect::<Vec<_>>()
+    };
+    comparison.lines.iter().take(10_000).flat_map(of_line).collect()
+}
+
+/// The outcome of a condition; `meant` is what an unknown name may be.
+pub fn judged(condition: &FailOn, judged: &Judged, meant: Option<&str>) -> String {
     let unit = match condition.unit {
         LimitUnit::Percent => " %",
         LimitUnit::Points => " points",
@@ -527,30 +548,17 @@ pub fn judged(condition: &FailOn, judged: &Judged) -> String {
         Outcome::Passes => format!("passes: {text}{interval}"),
         Outcome::Fails => format!("fails: {text}{by}{interval}"),
         Outcome::Undecided => format!("undecided: {text}{by}{interval}; more runs would decide"),
-        Outcome::Unknown => format!(
-            "unknown: {text}: no line has this name and statistic; write FAMILY:PROCESS/NAME and the statistic, as in 'self:app/layout total > +5 %'"
-        ),
-        Outcome::FewRuns => format!("unknown: {text}: it needs 3 runs on each side"),
-        Outcome::WrongUnit => format!("unknown: {text}: its values are not of this unit"),
-    }
-}
-
-pub fn marked(mark: Mark) -> String {
-    match mark {
-        Mark::LeftOut(family, share) => {
-            format!("{} of the {} may be wrong, and is left out", percent(share), family.name())
+        Outcome::Unknown => {
+            let advice = match meant {
+                Some(meant) => format!("did you mean {meant}?"),
+                None => "write FAMILY:PROCESS/NAME and the statistic, as in 'self:app/layout total > +5 %'".to_owned(),
+            };
+            format!("unknown: {text}: no line has this name and statistic; {advice}")
         }
-        Mark::Lost(share) => format!("{} of the time is lost", percent(share)),
-        Mark::Errors(1) => "timebase doctor finds an error".to_owned(),
-        Mark::Errors(errors) => format!("timebase doctor finds {errors} errors"),
-    }
-}
-
-pub fn unused_because(unused: Unused) -> &'static str {
-    match unused {
-        Unused::LeftOut | Unused::Lossy => "left out",
-        Unused::First => "skipped, as a first run",
-        Unused::Unpaired => "left out without a partner",
+        Outcome::FewRuns => {
+            format!("unknown: {text}: it needs 3 runs on each side that have a value of it")
+        }
+        Outcome::WrongUnit => format!("unknown: {text}: its values are not of this unit"),
     }
 }
 
@@ -562,13 +570,9 @@ fn slower(log: f64) -> String {
     }
 }
 
-/// A share in percent.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent.abs() < 10.0 {
-        true => format!("{percent:.1} %"),
-        false => format!("{percent:.0} %"),
-    }
+/// Whether a ratio is that of equal values.
+fn is_equal(ratio: f64) -> bool {
+    (ratio - 1.0).abs() < 1e-9
 }
 
 /// A ratio as people say it.
@@ -578,6 +582,10 @@ fn change(ratio: f64) -> String {
     let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
     if !ratio.is_finite() {
         "?".to_owned()
+    } else if ratio >= 100.0 {
+        format!("×{ratio:.0}")
+    } else if ratio >= 10.0 {
+        format!("×{ratio:.1}")
     } else if !(0.5..2.0).contains(&ratio) {
         format!("×{ratio:.2}")
     } else if percent.abs() >= 9.95 {
@@ -617,6 +625,8 @@ pub fn absolute(row: &Row) -> String {
     match (row.scale, row.unit) {
         (Scale::Ratio, _) => change(row.change.d.exp()),
         (Scale::Difference, Unit::Share) => format!("{:+.1} points", row.delta() * 100.0),
+        (Scale::Difference, _) if row.mean[0] == row.mean[1] => "=".to_owned(),
+        (Scale::Difference, _) if row.mean[0] == 0.0 => "from 0".to_owned(),
         (Scale::Difference, _) => change(row.mean[1] / row.mean[0]),
     }
 }

@@ -2,8 +2,9 @@
 //! value_all (rule CM23). Other columns are labels.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use rusqlite::Connection;
@@ -21,8 +22,16 @@ const COLUMNS: [&str; 7] = ["run", "family", "process", "name", "stat", "value",
 /// The family of rows that are facts of the run.
 const FACTS: &str = "run";
 
+/// The names of the runs in files of values, each with its file.
+pub type Names = HashMap<String, PathBuf>;
+
 /// Adds the runs of a file. It is read twice, because facts may come behind values.
-pub fn read(file: &ValueFile, by: Option<&str>, values: &mut Values) -> anyhow::Result<()> {
+pub fn read(
+    file: &ValueFile,
+    by: Option<&str>,
+    names: &mut Names,
+    values: &mut Values,
+) -> anyhow::Result<()> {
     let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
     let mut order = Vec::new();
     rows(file, by, |row| {
@@ -40,13 +49,24 @@ pub fn read(file: &ValueFile, by: Option<&str>, values: &mut Values) -> anyhow::
         }
         Ok(())
     })?;
+    let place = fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+    if order.is_empty() && file.conditions.is_empty() {
+        bail!("{}: the file has no rows", file.path.display());
+    }
     if order.is_empty() {
-        bail!("{}: no row has these labels", file.path.display());
+        let conditions: Vec<String> =
+            file.conditions.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        bail!("{}: no row has {}", file.path.display(), conditions.join(" and "));
     }
     let mut ids: HashMap<String, RunId> = HashMap::new();
     for run in order {
         let facts = facts.remove(&run).unwrap_or_default();
-        let id = values.run(&run, file.side, facts)?;
+        // CM2: two files may have been made in folders with files of the same names.
+        let is_elsewhere = names.get(&run).is_some_and(|other| *other != place);
+        let name =
+            if is_elsewhere { format!("{}: {run}", file.path.display()) } else { run.clone() };
+        let id = values.run(&name, file.side, facts)?;
+        names.entry(name).or_insert_with(|| place.clone());
         ids.insert(run, id);
     }
     rows(file, by, |row| {
@@ -82,42 +102,50 @@ fn rows(
 ) -> anyhow::Result<()> {
     let path = &file.path;
     let mut number = 0_u64;
-    let mut columns = None;
-    let mut one = |names: &[String], values: &[Option<String>]| -> anyhow::Result<()> {
-        if columns.is_none() {
-            columns = Some(Columns::of(names, file, by)?);
-        }
+    let columns = |names: &[String]| Columns::of(names, file, by);
+    let mut one = |columns: &Columns, values: &[Option<String>]| -> anyhow::Result<()> {
         number += 1;
-        let Some(columns) = &columns else { return Ok(()) };
         let row = columns.row(values).with_context(|| format!("row {number}"))?;
         match row {
             Some(row) => each(row).with_context(|| format!("row {number}")),
             None => Ok(()),
         }
     };
-    let read = if path.extension().is_some_and(|extension| extension == "csv") {
-        csv_rows(path, &mut one)
-    } else {
-        parquet_rows(path, &mut one)
-    };
+    if path.extension().is_some_and(|extension| extension == "csv") {
+        let read = csv_rows(path, columns, &mut one);
+        return read.with_context(|| path.display().to_string());
+    }
+    // The reader's errors name the file.
+    let table = ParquetTable::open(path)?;
+    let read =
+        columns(table.columns()).and_then(|columns| parquet_rows(&table, &columns, &mut one));
     read.with_context(|| path.display().to_string())
 }
 
-type Each<'a> = dyn FnMut(&[String], &[Option<String>]) -> anyhow::Result<()> + 'a;
+type Each<'a> = dyn FnMut(&Columns, &[Option<String>]) -> anyhow::Result<()> + 'a;
 
-fn csv_rows(path: &Path, each: &mut Each<'_>) -> anyhow::Result<()> {
+fn csv_rows(
+    path: &Path,
+    columns: impl Fn(&[String]) -> anyhow::Result<Columns>,
+    each: &mut Each<'_>,
+) -> anyhow::Result<()> {
     let mut reader = csv::Reader::from_path(path).context("cannot read the file")?;
     let names: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
+    let columns = columns(&names)?;
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record)? {
         let values: Vec<Option<String>> =
             record.iter().map(|text| (!text.is_empty()).then(|| text.to_owned())).collect();
-        each(&names, &values)?;
+        each(&columns, &values)?;
     }
     Ok(())
 }
 
-fn parquet_rows(path: &Path, each: &mut Each<'_>) -> anyhow::Result<()> {
+fn parquet_rows(
+    table: &ParquetTable,
+    columns: &Columns,
+    each: &mut Each<'_>,
+) -> anyhow::Result<()> {
     enum Failed {
         Read(timebase_export::ReadError),
         Other(anyhow::Error),
@@ -127,11 +155,9 @@ fn parquet_rows(path: &Path, each: &mut Each<'_>) -> anyhow::Result<()> {
             Failed::Read(error)
         }
     }
-    let table = ParquetTable::open(path)?;
-    let names = table.columns().to_vec();
     let read = table.rows(|row| {
         let values: Vec<Option<String>> = row.iter().map(text).collect();
-        each(&names, &values).map_err(Failed::Other)
+        each(columns, &values).map_err(Failed::Other)
     });
     read.map_err(|failed| match failed {
         Failed::Read(error) => error.into(),

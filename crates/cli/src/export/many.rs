@@ -51,7 +51,7 @@ pub fn run(arguments: &ExportArguments, output: &Path, signals: &Signals) -> any
             return Ok(Became::Present);
         }
         let run = children.run(&of_trace(arguments, &flags, trace))?;
-        Ok(Became::Exported { has_warnings: run.warnings > 0 })
+        Ok(Became::Exported { has_warnings: !run.warnings.is_empty() })
     };
     jobs::run(&traces, &settings, signals, job, |index, became| {
         match became {

@@ -10,6 +10,7 @@ use crate::output::Format;
 use crate::progress::Progress;
 
 #[derive(Debug, Args)]
+#[command(override_usage = "timebase compare [OPTIONS] OLD... --with NEW...")]
 #[command(after_help = "\
 Examples:
   timebase compare old/*.pftrace --with new/*.pftrace
@@ -97,7 +98,7 @@ pub struct CompareArguments {
     #[arg(long)]
     pub absolute: bool,
     /// Compare the first run before with the first after, and so on
-    #[arg(long)]
+    #[arg(long, conflicts_with = "pair_by")]
     pub paired: bool,
     /// Compare runs whose names have the same match of this regular expression
     #[arg(long, value_name = "REGEX")]
