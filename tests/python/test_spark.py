@@ -201,6 +201,46 @@ class TestThePage:
         assert capsys.readouterr().out == printed
 
 
+def test_cm26_the_values_of_a_folder_of_tables_are_those_of_each_trace(spark, tmp_path):
+    command = [os.environ["TIMEBASE_SYNTH"], "--fleet=4", "--damaged=0", tmp_path / "traces"]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    recorded = ["desktop.pftrace", "late-frame.pftrace", "logs.pftrace", "training.json"]
+    traces = [*(tmp_path / "traces").iterdir(), *(DATA / name for name in recorded)]
+    columns = ["trace_id", "family", "process", "name", "stat", "value", "value_all"]
+    with timebase.dataset.Dataset(traces, folder=tmp_path / "tables", tables=timebase.compare.TABLES) as tables:
+        tables.export()
+        expected = by_name(tables.sql(timebase.compare.METRICS).select(columns).to_pylist())
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    for name in timebase.compare.TABLES:
+        spark.read.parquet(str(tmp_path / "tables" / name)).createOrReplaceTempView(name)
+    spark.sql(timebase.compare.PATTERN_OF_SPARK)
+    values = spark.sql(timebase.compare.METRICS_OF_TABLES)
+    kinds = [*((name, "string") for name in columns[:5]), ("value", "double"), ("value_all", "double")]
+    assert values.dtypes == kinds
+    found = by_name(values.toArrow().to_pylist())
+    assert found.keys() == expected.keys()
+    assert {key[1] for key in found} >= {"slice", "self", "async", "cpu", "wait", "blocked", "counter", "log", "run"}
+    for key, value in expected.items():
+        for one, other in zip(found[key], value):
+            assert one == (None if other is None else pytest.approx(other, rel=1e-12)), key
+
+
+def by_name(rows):
+    """Values by trace, family, process, name and statistic, without missing ones and what tables do not show."""
+    values = {tuple(row.values())[:5]: tuple(row.values())[5:] for row in rows}
+    return {key: value for key, value in values.items() if value != (None, None) and key[3] not in ("start", "errors")}
+
+
+def test_cm26_spark_makes_the_same_patterns(spark):
+    names = ["Binder:123_4", "frame 12-13", "conv2d 0x1F", "a 0123456789abcdef01 b", "é12", "1a2 3", "x_1.2", "", "0x", "#1#", "10 20 30",
+             "7c9e6679-7425-40de-944b-e07fc1f90ae7/2", "ABCDEF0123456789"]
+    spark.sql(timebase.compare.PATTERN_OF_SPARK)
+    found = spark.createDataFrame([(name,) for name in names], "name string").selectExpr("name", "pattern(name)").collect()
+    with closing(timebase.connect(DATA / "sdk.pftrace")) as trace:
+        for name, pattern in found:
+            assert trace.execute("SELECT pattern(?)", [name]).fetchone() == (pattern,), name
+
+
 class TestDamagedTraces:
     def test_permissive_yields_what_can_be_read_and_tells_the_rest(self, load, fleet):
         [empty] = [str(path) for path in fleet.iterdir() if path.stat().st_size == 0]

@@ -105,7 +105,7 @@ class Compare:
     #: One statement with the values of a run: family, process, name, stat, value, value_all.
     METRICS: str = Path(__file__).with_name("_metrics.sql").read_text(encoding="utf-8")
 
-    #: The same over the tables of many traces, for DuckDB and Spark: it has a column trace_id, and needs the function `PATTERN`.
+    #: The same over the tables of many traces, for DuckDB and Spark: it has a column trace_id, and needs the function ``pattern``.
     METRICS_OF_TABLES: str = Path(__file__).with_name("_metrics_of_tables.sql").read_text(encoding="utf-8")
 
     #: The tables that it reads.
@@ -116,6 +116,13 @@ class Compare:
         "CREATE OR REPLACE MACRO pattern(name) AS regexp_replace(regexp_replace(regexp_replace(name, "
         "'[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}', '#', 'g'), "
         "'0x[0-9a-fA-F]+|[0-9a-fA-F]{16,}', '#', 'g'), '(^|[^A-Za-z0-9])[0-9]+', '\\1#', 'g')"
+    )
+
+    #: The statement with which a session of Spark gets this function.
+    PATTERN_OF_SPARK: str = (
+        "CREATE OR REPLACE TEMPORARY FUNCTION pattern(name STRING) RETURNS STRING RETURN regexp_replace(regexp_replace(regexp_replace(name, "
+        "'[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}', '#'), "
+        "'0x[0-9a-fA-F]+|[0-9a-fA-F]{16,}', '#'), '(^|[^A-Za-z0-9])[0-9]+', '$1#')"
     )
 
     def __call__(
