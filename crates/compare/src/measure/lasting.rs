@@ -5,10 +5,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
-use timebase_store::sort::{
-    Key, LONGEST_NUMBER, Quota, Scratch, Sorter, put_difference, take_difference,
-};
 
+use super::durations::{Durations, IN_MEMORY};
 use super::lines::Lines;
 use super::ranks::Ranks;
 use super::{MeasureError, Measured, Measuring};
@@ -30,39 +28,6 @@ const FRAMES: &str = "
     SELECT coalesce(p.name, ''), coalesce(f.layer_name, 'display'), f.dur
     FROM actual_frame_timeline_slice AS f LEFT JOIN process AS p USING (upid) WHERE f.dur >= 0";
 
-/// A duration of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lasted {
-    pub line: i64,
-    pub dur: i64,
-    pub is_sure: bool,
-}
-
-impl Key for Lasted {
-    const FIRST: Self = Lasted { line: 0, dur: 0, is_sure: false };
-    const LONGEST: usize = 1 + 2 * LONGEST_NUMBER;
-    const RANKS: usize = 2;
-
-    fn rank(&self, number: usize) -> i64 {
-        if number == 0 { self.line } else { self.dur }
-    }
-
-    fn put(&self, after: &Self, bytes: &mut [u8]) -> usize {
-        let Some((first, rest)) = bytes.split_first_mut() else { return 0 };
-        *first = self.is_sure.into();
-        let size = put_difference(after.line, self.line, rest);
-        let rest = rest.get_mut(size..).unwrap_or_default();
-        1 + size + put_difference(after.dur, self.dur, rest)
-    }
-
-    fn take(after: &Self, bytes: &[u8]) -> Option<(Self, usize)> {
-        let (first, rest) = bytes.split_first()?;
-        let (line, size) = take_difference(after.line, rest)?;
-        let (dur, other) = take_difference(after.dur, rest.get(size..)?)?;
-        Some((Lasted { line, dur, is_sure: *first != 0 }, 1 + size + other))
-    }
-}
-
 /// The sums of a line: of sure rows, and of all.
 #[derive(Clone, Copy, Default)]
 pub struct Sums {
@@ -76,7 +41,7 @@ pub struct Sums {
 pub struct Lasting {
     pub lines: Lines,
     sums: Vec<Sums>,
-    sorter: Sorter<Lasted, ()>,
+    durations: Durations,
     /// How often a name is around the slices of a line of self time.
     parents: FxHashMap<(i64, i64), u64>,
 }
@@ -91,7 +56,7 @@ impl Lasting {
         let mut lasting = Lasting {
             lines: Lines::new(measuring.names.clone()),
             sums: Vec::new(),
-            sorter: Sorter::new(Scratch::new(scratch, &Quota::default())),
+            durations: Durations::new(scratch, IN_MEMORY),
             parents: FxHashMap::default(),
         };
         lasting.waits(conn)?;
@@ -150,12 +115,12 @@ impl Lasting {
                 sums.sure_ns += dur as f64;
             }
         }
-        Ok(self.sorter.push(Lasted { line, dur, is_sure }, &())?)
+        Ok(self.durations.push(line, dur, is_sure)?)
     }
 
     /// Puts the statistics of all lines.
     pub fn put(self, measured: &mut Measured, details: bool) -> Result<(), MeasureError> {
-        let Lasting { lines, sums, sorter, parents } = self;
+        let Lasting { lines, sums, durations, parents } = self;
         let mut left_out: HashMap<Family, (f64, f64)> = HashMap::new();
         for (number, sums) in (0_i64..).zip(&sums) {
             let Some(line) = lines.of(number) else { continue };
@@ -172,7 +137,7 @@ impl Lasting {
             left_out.map(|(family, (out, all))| (family, out / all)).collect();
         measured.facts.left_out.sort_by_key(|(family, _)| *family);
         let mut ranks = Ranks::new(details);
-        sorter.finish::<MeasureError>(|lasted, ()| {
+        durations.finish::<MeasureError>(|lasted| {
             if ranks.line != Some(lasted.line) {
                 ranks.end(&lines, measured);
                 let at = usize::try_from(lasted.line).unwrap_or(usize::MAX);
@@ -190,20 +155,5 @@ impl Lasting {
         }
         measured.parents.sort();
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cm4_durations_come_back_from_the_disk_in_order() {
-        let mut bytes = [0; Lasted::LONGEST];
-        let before = Lasted { line: 7, dur: i64::MIN, is_sure: true };
-        for lasted in [before, Lasted { line: 9, dur: i64::MAX, is_sure: false }] {
-            let size = lasted.put(&before, &mut bytes);
-            assert_eq!(Lasted::take(&before, &bytes[..size]), Some((lasted, size)));
-        }
     }
 }

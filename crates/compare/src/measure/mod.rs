@@ -5,9 +5,10 @@
 //! The rows come from SQL over public tables. [`METRICS`] is one statement, for fleets: `lasting.sql` has a row for
 //! each thing that lasts, `other.sql` one for each other value. Here the things that last are read from their tables
 //! in one pass, and added up outside of SQL: SQLite's joins and window functions take several times as long, and would
-//! read the slices once more for the time inside them, for the parents of lines, and for distributions. A sorter keeps
-//! durations in bounded memory.
+//! read the slices once more for the time inside them, for the parents of lines, and for distributions. Memory stays bounded:
+//! many durations go to a sorter on the disk (`durations.rs`).
 
+mod durations;
 mod lasting;
 mod lines;
 mod ranks;

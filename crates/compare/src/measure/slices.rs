@@ -5,17 +5,22 @@
 //! One pass over the slices, in the order of their ids, gives their own time and the names around them. A slice gets
 //! its id when it begins, so an outer one has the lesser id, and a slice is over for its track when a later one has a
 //! parent with a lesser id. The view `slice_self_dur` would read each slice and its parent once more, and sort them.
+//!
+//! A database has the numbers of names in its records, and a run has few names. The view `slice` looks up the name of
+//! each slice, which takes longer than all else here; a folder of tables only has this form.
 
-use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension, Row, Statement};
 use rustc_hash::FxHashMap;
 
 use super::MeasureError;
 use super::lasting::Lasting;
 use crate::line::Family;
 
-/// Slices, in the order in which they began.
-const SLICES: &str =
-    "SELECT id, ts, dur, track_id, name, parent_id, doubt IS NULL FROM slice ORDER BY id";
+/// Slices, in the order in which they began: of records the name is a number.
+const COLUMNS: &str = "SELECT id, ts, dur, track_id, name, parent_id, doubt IS NULL";
+const IS_DATABASE: &str = "SELECT EXISTS (SELECT * FROM sqlite_schema WHERE name = 'slice_record')";
+const STRING: &str = "SELECT value FROM string WHERE id = ?";
 
 /// The tracks of threads and processes; all others have no process.
 const TRACKS: &str = "
@@ -62,14 +67,16 @@ impl Open {
 pub fn read(conn: &Connection, lasting: &mut Lasting) -> Result<(), MeasureError> {
     let mut tracks = tracks(conn, lasting)?;
     let no_process = lasting.lines.text(b"");
-    let mut statement = conn.prepare(SLICES)?;
+    let is_database: bool = conn.query_row(IS_DATABASE, [], |row| row.get(0))?;
+    let table = if is_database { "slice_record" } else { "slice" };
+    let mut names = SliceNames::new(conn, is_database)?;
+    let mut statement = conn.prepare(&format!("{COLUMNS} FROM {table} ORDER BY id"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (id, ts, dur): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let track = tracks.entry(row.get(3)?).or_insert(Track::Other(no_process));
         let is_sure: bool = row.get(6)?;
-        let name = row.get_ref(4)?.as_bytes_or_null().ok().flatten().filter(|_| dur >= 0);
-        let name = name.map(|name| lasting.lines.text(name));
+        let name = if dur >= 0 { names.of(row, lasting)? } else { None };
         match track {
             Track::Frames => {}
             Track::Other(process) => {
@@ -105,6 +112,43 @@ pub fn read(conn: &Connection, lasting: &mut Lasting) -> Result<(), MeasureError
         }
     }
     Ok(())
+}
+
+/// The names of slices.
+struct SliceNames<'conn> {
+    /// The lookup of a number; `None` if slices have texts.
+    string: Option<Statement<'conn>>,
+    /// The patterns of numbers.
+    known: FxHashMap<i64, Option<u32>>,
+}
+
+impl<'conn> SliceNames<'conn> {
+    fn new(conn: &'conn Connection, are_numbers: bool) -> rusqlite::Result<SliceNames<'conn>> {
+        let string = are_numbers.then(|| conn.prepare(STRING)).transpose()?;
+        Ok(SliceNames { string, known: FxHashMap::default() })
+    }
+
+    /// The number of the pattern of a slice's name.
+    fn of(&mut self, row: &Row<'_>, lasting: &mut Lasting) -> rusqlite::Result<Option<u32>> {
+        let number = match (row.get_ref(4)?, &mut self.string) {
+            (ValueRef::Integer(number), Some(_)) => number,
+            (ValueRef::Text(text), None) => return Ok(Some(lasting.lines.text(text))),
+            _ => return Ok(None),
+        };
+        if let Some(known) = self.known.get(&number) {
+            return Ok(*known);
+        }
+        let Some(string) = &mut self.string else { return Ok(None) };
+        let name = string
+            .query_row([number], |row| {
+                let text = row.get_ref(0)?.as_bytes_or_null().ok().flatten();
+                Ok(text.map(|text| lasting.lines.text(text)))
+            })
+            .optional()?
+            .flatten();
+        self.known.insert(number, name);
+        Ok(name)
+    }
 }
 
 /// Ends the slices of a track that are not around a slice with this parent.
