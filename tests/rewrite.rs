@@ -480,6 +480,22 @@ fn rw11_the_name_says_how_it_is_compressed_and_nothing_is_left_of_a_failure() {
 }
 
 #[test]
+fn rw9_one_trace_is_not_written_under_the_name_of_a_zip() {
+    let place = Place::new();
+    let out = place.path("o.zip").display().to_string();
+    let (trace, json) = ("tests/data/app.pftrace", "tests/data/training.json");
+    let given: [&[&str]; 3] = [&[trace], &[json], &[trace, "--from", "3337000000000"]];
+    for arguments in given {
+        let said = run(&[&["rewrite", "-o", out.as_str()], arguments].concat());
+        assert_eq!(said.code, Some(1), "{arguments:?}");
+        let told = "one trace is written as it is, and not as a zip; name a file such as";
+        assert!(said.stderr.contains(told), "{}", said.stderr);
+        assert!(!said.stderr.contains("whole"), "{}", said.stderr);
+    }
+    assert!(place.files().is_empty());
+}
+
+#[test]
 fn rw11_what_cannot_be_rewritten_is_told_in_a_sentence() {
     let place = Place::new();
     let path = |name: &str| place.path(name).display().to_string();

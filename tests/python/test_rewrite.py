@@ -126,6 +126,22 @@ def test_a_part_is_cut_out(tmp_path):
     assert written is not None and len(written) == summary["written"]
 
 
+def test_the_time_of_a_slice_is_cut_out(tmp_path):
+    trace, out = DATA / "desktop.pftrace", tmp_path / "part.pftrace"
+    by_name = timebase.rewrite(trace, out, during="fetch *", margin="50ms", reports=["slices"])
+    assert [track["name"] for track in by_name["tracks"]] == ["slowest slices"]
+    sql = "SELECT id, ts FROM slice WHERE name GLOB 'fetch *' ORDER BY ts, id LIMIT 1"
+    [slice_id, ts] = timebase.connect(trace).execute(sql).fetchone()
+    by_id = timebase.rewrite(trace, out, slice_id=slice_id, margin="50ms", force=True)
+    assert by_id["cut"] == by_name["cut"] and by_id["cut"]["from"] == ts - 50_000_000
+    with pytest.raises(timebase.RewriteFailed, match="^during='fetsh 1': no slice has this name; did you mean fetch 1"):
+        timebase.rewrite(trace, tmp_path / "other.pftrace", during="fetsh 1")
+    with pytest.raises(timebase.RewriteFailed, match="^margin= widens a window; say which: during=, slice_id=, or start= and end=$"):
+        timebase.rewrite(trace, tmp_path / "other.pftrace", margin="5ms")
+    with pytest.raises(ValueError, match="a track cannot have the name 'a=b'"):
+        timebase.rewrite(trace, tmp_path / "other.pftrace", tracks={"a=b": "SELECT 1 AS ts"})
+
+
 def test_tracks_are_added_to_a_part(tmp_path):
     window = {"start": 3086000000000, "end": 3087000000000}
     tracks = {"all": "SELECT ts, dur, name FROM slice"}

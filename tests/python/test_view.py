@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import signal
 import ssl
 import subprocess
 import threading
@@ -101,3 +102,10 @@ def test_no_other_origin_path_or_method_gets_anything(browser):
         assert program.poll() is None
         second = subprocess.run([os.environ["TIMEBASE_PROGRAM"], "view", TRACE], capture_output=True, text=True)
         assert second.returncode == 1 and f"port 9001 is in use by timebase (process {program.pid})" in second.stderr
+
+
+def test_the_signal_that_ends_a_kept_view_is_no_error():
+    with viewed("--keep") as (program, _):
+        assert "until Ctrl-C" in program.stderr.readline()
+        program.send_signal(signal.SIGINT)
+        assert (program.wait(timeout=30), program.stderr.read()) == (0, "")

@@ -249,6 +249,20 @@ fn cv2_several_json_traces_become_one_with_one_file() {
 }
 
 #[test]
+fn cv2_one_file_is_refused_of_other_traces() {
+    let place = Place::new();
+    let out = place.path("o.pftrace").display().to_string();
+    let traces = ["tests/data/training-rank0.json", "tests/data/app.pftrace"];
+    for given in [&traces[1..], &traces[..]] {
+        let said = run(&[&["rewrite", "--one-file", "-o", out.as_str()], given].concat());
+        assert_eq!(said.code, Some(1));
+        let told = "tests/data/app.pftrace is a trace of Perfetto, and --one-file makes";
+        assert!(said.stderr.contains(told), "{}", said.stderr);
+    }
+    assert!(place.files().is_empty());
+}
+
+#[test]
 fn cv3_json_is_not_written() {
     let place = Place::new();
     for name in ["o.json", "o.JSON.gz"] {

@@ -90,8 +90,17 @@ fn cn1_ts_dur_name_and_category() {
 }
 
 #[test]
+fn cn1_rows_without_a_time_are_told_on_one_line() {
+    let (b, said) = with(&["two\nlines=SELECT column1 AS TS FROM (VALUES (-5), (NULL), (7))"]);
+    assert_eq!(text(&b.rows(OTHERS)), ["7|0|||two\nlines||"]);
+    let told =
+        "1 row on 'two␊lines'; 2 left out, because they have no time, one before 0, or no value";
+    assert!(said.contains(told), "{said}");
+}
+
+#[test]
 fn cn1_a_thread_keeps_its_row_and_gets_the_track() {
-    let track = "mine=SELECT ts + 1 AS ts, dur - 2 AS dur, slice.name, utid FROM slice JOIN thread_track ON thread_track.id = track_id";
+    let track = "mine=SELECT ts + 1 AS ts, max(dur - 2, -1) AS dur, slice.name, utid FROM slice JOIN thread_track ON thread_track.id = track_id";
     let (b, _) = with(&[track]);
     assert_eq!(b.count("SELECT count(*) FROM thread WHERE tid = 11"), 1);
     let mine = "SELECT s.name, s.ts, s.dur, t.tid FROM slice AS s JOIN thread_track AS k ON k.id = s.track_id JOIN thread AS t USING (utid)
@@ -126,7 +135,7 @@ fn cn1_values_are_counters() {
     ]);
     let found = b.rows("SELECT ts, printf('%.1f', value), t.name FROM counter JOIN track AS t ON t.id = track_id ORDER BY ts");
     assert_eq!(text(&found), ["10|1.0|load", "20|2.5|load"]);
-    assert!(said.contains("2 rows on 'load'; 2 left out, without a time or a value"), "{said}");
+    assert!(said.contains("2 rows on 'load'; 2 left out, because they have no time"), "{said}");
 }
 
 #[test]
@@ -162,6 +171,7 @@ fn cn1_a_wrong_type_names_its_place() {
             "SELECT 1 AS ts, 2.5 AS dur",
             "row 1: dur is the real number 2.5, and has to be an integer",
         ),
+        ("SELECT 1 AS ts, -7 AS dur", "dur is the integer -7, and has to be 0 or more, or -1"),
         ("SELECT 1 AS ts, 7 AS name", "name is the integer 7, and has to be a text"),
         ("SELECT 1 AS ts, 'v' AS value", "value is the text \"v\", and has to be a number"),
         ("SELECT 1 AS ts, x'00' AS blob", "blob is 1 bytes, and has to be a number or a text"),
@@ -169,7 +179,7 @@ fn cn1_a_wrong_type_names_its_place() {
         ("SELECT 1 AS ts, 99999 AS flow_to", "no slice has the id 99999"),
         ("SELECT 1 AS time", "it has no column ts"),
         ("SELECT nonesuch FROM slice", "no such column: nonesuch"),
-        ("DELETE FROM slice_record RETURNING 1 AS ts", "readonly"),
+        ("DELETE FROM slice_record RETURNING 1 AS ts", "it is the temporary database of a trace"),
         ("DELETE FROM slice_record", "the last statement has no rows"),
         ("", "there is no statement"),
     ] {

@@ -11,7 +11,7 @@ use std::path::{self, Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail, ensure};
-use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 use timebase_import::{Conversion, FileKind, Options, Source, Subject, Summary, Views};
 
 use crate::changes::Changes;
@@ -68,6 +68,8 @@ pub struct Database {
     /// The actions that were denied, if the database is open for reading.
     denied: Denied,
     file: Option<OpenFile>,
+    /// Whether it was made of a trace for this command.
+    is_temporary: bool,
 }
 
 /// A file of the user that is read, with its state when it was opened.
@@ -89,7 +91,13 @@ impl Deref for Database {
 
 impl From<Connection> for Database {
     fn from(connection: Connection) -> Database {
-        Database { connection, changes: None, denied: Denied::default(), file: None }
+        Database {
+            connection,
+            changes: None,
+            denied: Denied::default(),
+            file: None,
+            is_temporary: false,
+        }
     }
 }
 
@@ -115,6 +123,19 @@ impl Database {
     /// The reason why the last statement was denied; `None` if it was not.
     pub fn why_denied(&self) -> Option<String> {
         self.denied.take()
+    }
+
+    /// Advice about an error of a statement; `None` if there is none.
+    pub fn advice(&self, error: &rusqlite::Error) -> Option<String> {
+        let denied = self.denied.take();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::AuthorizationForStatementDenied) => denied,
+            Some(ErrorCode::ReadOnly) if self.is_temporary => Some(
+                "it is the temporary database of a trace; CREATE TABLE makes a table that statements can change"
+                    .to_owned(),
+            ),
+            _ => guard::advice(error).map(str::to_owned),
+        }
     }
 
     /// Warns if the file has changed since it was opened. Something may have written into it
@@ -241,7 +262,8 @@ pub fn open_traces(
 ) -> anyhow::Result<(Database, Summary)> {
     let (path, summary) = import_temporarily(sources, options, progress, signals)?;
     // The database was made with these options, so they need no check.
-    Ok((open_path(given, path, Access::CLOCKS)?, summary))
+    let database = open_path(given, path, Access::CLOCKS)?;
+    Ok((Database { is_temporary: true, ..database }, summary))
 }
 
 /// Opens a database. Errors call it `given`.
@@ -288,7 +310,7 @@ fn open_path(given: &Path, path: PathBuf, access: Access<'_>) -> anyhow::Result<
     } else {
         None
     };
-    Ok(Database { connection, changes, denied, file: None })
+    Ok(Database { connection, changes, denied, file: None, is_temporary: false })
 }
 
 fn register(connection: &Connection) -> rusqlite::Result<()> {

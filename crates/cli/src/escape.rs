@@ -16,6 +16,11 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
+/// A name in a message of one line.
+pub fn one_line(text: &str) -> String {
+    printable(text).replace('\n', "␊")
+}
+
 /// A path for a shell, so that the line can be pasted. A path that begins with a dash gets `./`, so
 /// that it is not taken for an option.
 pub fn quoted_path(path: &str) -> Cow<'_, str> {

@@ -248,12 +248,15 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
     if rewritten.is_converted {
         let text = format!("{packets} events and members read, {count} packets {written}");
         lines.push(("packets", text));
-        lines.push(("times", format!("on {}, to the nanosecond", rewritten.trace_time_clock)));
+    } else if let Some(cut) = &rewritten.cut {
+        let kept = HumanCount(rewritten.written.saturating_sub(cut.added));
+        let added = counted(cut.added, ["packet", "packets"]);
+        lines.push(("packets", format!("{kept} of {packets} {written}, {added} added")));
     } else {
         lines.push(("packets", format!("{count} of {packets} {written}")));
-        lines.extend(rewritten.cut.as_ref().map(|cut| ("cut", cut_out(cut))));
-        lines.push(("times", times(rewritten)));
     }
+    lines.extend(rewritten.cut.as_ref().map(|cut| ("cut", cut_out(cut))));
+    lines.push(("times", times(rewritten)));
     if rewritten.unplaced > 0 {
         let packets = counted(rewritten.unplaced, ["packet has", "packets have"]);
         let text = format!("{packets} no known time, and the clock and the timestamp as recorded");
@@ -304,18 +307,20 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
 
 /// The part of the time that was cut out, and what it needed from before.
 fn cut_out(cut: &Cut) -> String {
-    let seconds = |window: &Window| {
-        let ns = window.to.saturating_sub(window.from).max(0);
-        format!("{:.3} s", ns as f64 / 1e9)
+    let span = |from: i64, to: i64| match to.saturating_sub(from).max(0) {
+        ns @ 0..1_000_000 => format!("{:?}", Duration::from_nanos(ns.cast_unsigned())),
+        ns => format!("{:.3} s", ns as f64 / 1e9),
+    };
+    let (Window { from, to }, of) = (cut.window, cut.of);
+    let all = span(of.from, of.to);
+    // A window may begin before the trace, and end behind it.
+    let part = match from <= of.from && to > of.to {
+        true => "all".to_owned(),
+        false => span(from.max(of.from), to.min(of.to)),
     };
     let carried = counted(cut.carried, ["packet", "packets"]);
-    let added = counted(cut.added, ["packet", "packets"]);
     format!(
-        "{} of {}, from {} to {}; {carried} from before for the state at its begin, {added} added",
-        seconds(&cut.window),
-        seconds(&cut.of),
-        cut.window.from,
-        cut.window.to
+        "{part} of {all}, from {from} to {to}; {carried} from before for the state at its begin"
     )
 }
 
@@ -323,6 +328,13 @@ fn cut_out(cut: &Cut) -> String {
 fn times(rewritten: &Rewritten) -> String {
     let clock = &rewritten.trace_time_clock;
     let moved = &rewritten.moved;
+    if rewritten.is_converted {
+        return format!("on {clock}, to the nanosecond");
+    }
+    // The counts are of the whole trace.
+    if moved.count == 0 && rewritten.cut.is_some() {
+        return format!("on {clock}, each where its nearest snapshot puts it");
+    }
     if moved.count == 0 {
         return format!(
             "{} on {clock}, each where its nearest snapshot puts it",

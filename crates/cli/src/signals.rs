@@ -35,6 +35,8 @@ enum Busy {
     Export(Arc<InterruptHandle>, Arc<timebase_export::Monitor>),
     /// Other processes of this program.
     Jobs(Arc<Children>),
+    /// Work that lasts until a signal ends it.
+    Serving,
     /// A statement typed in a shell. The shell continues.
     Statement(Arc<InterruptHandle>),
 }
@@ -111,6 +113,11 @@ impl Signals {
     /// interruptions.
     pub fn during_statement<T>(&self, handle: InterruptHandle, work: impl FnOnce() -> T) -> T {
         self.during(Busy::Statement(Arc::new(handle)), work)
+    }
+
+    /// Does `work` until a signal, which then ends the program without an error.
+    pub fn until_signal<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.during(Busy::Serving, work)
     }
 
     /// Whether a signal has come.
@@ -200,6 +207,10 @@ fn stop(shared: &Arc<Mutex<State>>) {
             messages::say("");
             messages::error(&anyhow!("interrupted"));
             process::exit(INTERRUPTED.into());
+        }
+        Busy::Serving => {
+            state.temporary = None;
+            process::exit(0);
         }
         Busy::Import(monitor) => monitor.cancel.store(true, Ordering::Relaxed),
         Busy::Query(handle) => interrupt(handle, state.work, shared),

@@ -8,7 +8,6 @@ use rusqlite::types::ValueRef;
 
 use crate::database::Database;
 use crate::dialect::{self, Form};
-use crate::guard;
 use crate::output::{Format, Layout, Results};
 use crate::parameters::Parameters;
 use crate::progress::Running;
@@ -316,12 +315,12 @@ fn failure(
     sql: &str,
     place: &str,
 ) -> anyhow::Error {
-    let denied = database.why_denied();
+    let advice = database.advice(error);
     let described = match form {
         Form::Other(translated) if error.sqlite_error_code() != Some(INTERRUPTED) => {
             anyhow!("{place}{}", translated.explain(error))
         }
-        _ => describe(error, denied, sql, place),
+        _ => describe(error, advice, sql, place),
     };
     hints::with_hint(database, described, sql)
 }
@@ -329,7 +328,7 @@ fn failure(
 /// SQLite's message, advice and, below it, the statement, with a mark at the place that SQLite names.
 fn describe(
     error: &rusqlite::Error,
-    denied: Option<String>,
+    advice: Option<String>,
     sql: &str,
     place: &str,
 ) -> anyhow::Error {
@@ -343,10 +342,6 @@ fn describe(
     if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
         return anyhow!("interrupted");
     }
-    let advice = match error.sqlite_error_code() {
-        Some(ErrorCode::AuthorizationForStatementDenied) => denied,
-        _ => guard::advice(error).map(str::to_owned),
-    };
     let advice = advice.map_or_else(String::new, |advice| format!(": {advice}"));
     anyhow!("{place}{message}{advice}\n{}", excerpt(sql, offset))
 }

@@ -13,6 +13,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use timebase_import::{Found, FoundError, FoundTrack, FoundTracks, Options, Source, Subject};
 
 use crate::database::{self, Database};
+use crate::escape::one_line;
 use crate::flags::TrackFlags;
 use crate::progress::Progress;
 use crate::script::Script;
@@ -168,9 +169,10 @@ fn add(
 
 /// The summary's words about a track.
 pub fn told(track: &FoundTrack) -> String {
-    let mut text = format!("{} '{}'", counted(track.rows, "row", "rows on"), track.name);
+    let name = one_line(&track.name);
+    let mut text = format!("{} '{name}'", counted(track.rows, "row", "rows on"));
     let others = [
-        (track.left_out, "left out, without a time or a value"),
+        (track.left_out, "left out, because they have no time, one before 0, or no value"),
         (track.moved, "1 ns behind the begin of their thread or process"),
         (track.not_reached, "without an arrow, because none can lead to the slice"),
     ];

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use timebase_import::{Choice, Window};
 
 use crate::database::{self, Access};
+use crate::escape::one_line;
 use crate::flags::{TsArgument, WindowArguments};
 use crate::{flamegraph, hints};
 
@@ -64,13 +65,16 @@ fn chosen(database: &Path, arguments: &WindowArguments) -> anyhow::Result<Window
     };
     let margin = arguments.margin.unwrap_or(0);
     let (from, to) = (from.saturating_sub(margin), to.saturating_add(margin));
+    let window = match (&arguments.from, &arguments.to) {
+        (Some(_), None) => format!("the window from {from} on"),
+        (None, Some(_)) => format!("the window before {to}"),
+        _ => format!("the window from {from} to {to}"),
+    };
+    let is_of_both = arguments.from.is_some() == arguments.to.is_some();
+    ensure!(from < to || !is_of_both, "{window} is empty; the trace lasts from {start} to {end}");
     ensure!(
-        from < to,
-        "the window from {from} to {to} is empty; the trace lasts from {start} to {end}"
-    );
-    ensure!(
-        from <= end && to > start,
-        "the window from {from} to {to} is outside of the trace, which lasts from {start} to {end}"
+        from < to && from <= end && to > start,
+        "{window} is outside of the trace, which lasts from {start} to {end}"
     );
     Ok(Window { from, to })
 }
@@ -106,11 +110,13 @@ fn of_name(database: &Connection, name: &str, end: i64) -> anyhow::Result<(i64, 
     let mut statement = database.prepare(sql)?;
     let names = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>();
     let names = names.context("reading the names of slices")?;
-    match hints::meant(name, &names) {
+    let meant = hints::meant(name, &names);
+    let name = one_line(name);
+    match meant {
         Some(meant) => bail!(
-            "--during {name}: no slice has this name; did you mean {meant}? A name can be a pattern ('*')"
+            "--during '{name}': no slice has this name; did you mean {meant}? A name can be a pattern ('*')"
         ),
-        None => bail!("--during {name}: no slice has this name; a name can be a pattern ('*')"),
+        None => bail!("--during '{name}': no slice has this name; a name can be a pattern ('*')"),
     }
 }
 

@@ -243,26 +243,32 @@ def rewrite(
     manifest: Optional[Manifest] = None,
     start: Optional[Union[int, str]] = None,
     end: Optional[Union[int, str]] = None,
+    slice_id: Optional[int] = None,
+    during: Optional[str] = None,
+    margin: Optional[str] = None,
     merge: bool = False,
+    align: Optional[str] = None,
     one_file: bool = False,
     force: bool = False,
     max_size: Optional[Union[int, str]] = None,
     tracks: Optional[Mapping[str, str]] = None,
+    reports: Sequence[str] = (),
     marks: bool = False,
     progress: Progress = None,
 ) -> Dict[str, Any]:
     """Writes a trace again, with every time on one clock, for tools that know fewer clocks (``docs/rewrite.md``).
 
-    `source`, `manifest`, `merge` and `progress` are those of `import_trace`. `destination` is the path of the new
+    `source`, `manifest`, `merge`, `align` and `progress` are those of `import_trace`. `destination` is the path of the new
     trace, or of a zip if there are several files or a manifest. A path that ends in ``.gz`` or ``.zst`` compresses it.
     The file appears when it is complete, or not at all; `force` replaces an existing file. `max_size` limits the file
-    and the temporary files together. `tracks` adds the rows of SELECTs to the trace, each as a track of its name, and
-    `marks` adds losses, rows that may be wrong, and errors of clocks. A trace in Chrome's JSON format becomes a Perfetto
-    trace; ``one_file=True`` makes one of several, in which all of them are of one machine.
+    and the temporary files together. `tracks` adds the rows of SELECTs to the trace, each as a track of its name, `reports`
+    those of reports ("sched-latency", "slices"), and `marks` adds losses, rows that may be wrong, and errors of clocks. A trace in Chrome's JSON format becomes a Perfetto
+    trace; ``one_file=True`` makes one of several, with a machine for each that differs.
 
     `start` and `end` cut a part out: from the one to before the other, as trace time in nanoseconds, or as a date and a
-    time. The new trace has the state at `start`: names, open slices, running threads, last values. The SELECTs of `tracks`
-    then see only this part.
+    time. `slice_id` cuts out the time of a slice, by its id in ``slice``, and `during` that of the first slice with a name,
+    which may be a pattern ("fetch *"); `margin` adds a time on both sides ("50ms"). The new trace has the state at the
+    begin: names, open slices, running threads, last values. The SELECTs of `tracks` then see only this part.
 
     Returns the summary. Counts are of packets, if nothing else is said:
 
@@ -303,8 +309,19 @@ def rewrite(
         arguments.append(f"--to={end}")
     if max_size is not None:
         arguments.append(f"--max-size={max_size}")
+    if slice_id is not None:
+        arguments.append(f"--slice={slice_id}")
+    if during is not None:
+        arguments.append(f"--during={during}")
+    if margin is not None:
+        arguments.append(f"--margin={margin}")
+    if align is not None:
+        arguments.append(f"--align={align}")
     for name, sql in (tracks or {}).items():
+        if not name.strip() or "=" in name:
+            raise ValueError(f"a track cannot have the name {name!r}: give it a text without '='")
         arguments.append(f"--track={name}={sql}")
+    arguments.extend(f"--report={name}" for name in reports)
     if marks:
         arguments.append("--marks")
     printed = _said(several(source), manifest, arguments, [_path(destination)], progress, _OF_REWRITE)
@@ -549,6 +566,17 @@ _WORDS_OF_TEMPORARY: List[Tuple[str, str]] = [
 
 _WORDS_OF_REWRITE: List[Tuple[str, str]] = [
     (r", or write to standard output with -o -", ""),
+    (r"'--slice <ID>'", "slice_id"),
+    (r"'--margin <DUR>'", "margin"),
+    (r"'--report <NAME>'", "reports"),
+    (r"--during ", "during="),
+    (r"--slice ", "slice_id="),
+    (r"--slice", "slice_id="),
+    (r"--margin", "margin="),
+    (r"--track", "tracks="),
+    (r"--report ", "reports="),
+    (r"--report", "reports="),
+    (r"--marks", "marks=True"),
     (r"such as -o ", "such as destination="),
     (r"-o(?: OUT)?", "destination="),
 ]

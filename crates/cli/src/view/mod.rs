@@ -78,8 +78,10 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
     if arguments.keep {
         messages::say(format_args!("serving {name} on 127.0.0.1:{PORT} until Ctrl-C"));
     }
-    served.serve(&listener, arguments.keep)?;
-    Ok(())
+    match arguments.keep {
+        true => signals.until_signal(|| served.serve(&listener, true)),
+        false => served.serve(&listener, false),
+    }
 }
 
 /// Whether the only source is a file in Chrome's JSON format, which the UI reads itself. If so, this writes its

@@ -41,7 +41,7 @@ pub struct FoundTrack {
     pub name: String,
     /// The rows that were written.
     pub rows: u64,
-    /// The rows that have no time or, on a counter, no value.
+    /// The rows that have no time, one before 0 or, on a counter, no value.
     pub left_out: u64,
     /// The rows that stand a nanosecond behind the begin of their thread or process.
     pub moved: u64,
@@ -66,7 +66,8 @@ enum Column {
 
 impl Column {
     fn of(name: &str) -> Column {
-        match name {
+        // Names of columns are the same in capitals, as in SQL.
+        match name.to_ascii_lowercase().as_str() {
             "ts" => Column::Ts,
             "dur" => Column::Dur,
             "name" => Column::Name,
@@ -76,7 +77,7 @@ impl Column {
             "upid" => Column::Upid,
             "track" => Column::Track,
             "flow_to" => Column::FlowTo,
-            other => Column::Argument(other.to_owned()),
+            _ => Column::Argument(name.to_owned()),
         }
     }
 }
@@ -359,7 +360,12 @@ fn values<'r>(columns: &'r [Column], row: &[ValueRef<'r>]) -> Result<Values<'r>,
     for (column, value) in columns.iter().zip(row) {
         match column {
             Column::Ts => values.ts = integer("ts", *value)?,
-            Column::Dur => values.dur = integer("dur", *value)?,
+            Column::Dur => {
+                values.dur = integer("dur", *value)?;
+                if values.dur.is_some_and(|dur| dur < -1) {
+                    return Err(wrong("dur", *value, "0 or more, or -1 for no end"));
+                }
+            }
             Column::Name => values.name = text("name", *value)?,
             Column::Category => values.category = text("category", *value)?,
             Column::Utid => values.utid = integer("utid", *value)?,

@@ -43,8 +43,9 @@ impl Job<'_> {
         to: RewriteTo<'_>,
     ) -> Result<Rewritten, RewriteError> {
         if files.traces().len() > 1 && !self.options.one_file {
-            return Err(RewriteError::SeveralJson { source_name: self.name() });
+            return Err(RewriteError::SeveralJson { files: files.traces().len() });
         }
+        self.refuse_zip()?;
         let directory = WorkDir::new_in(self.scratch.directory());
         let directory = directory.map_err(|error| self.failed(error))?;
         let path = directory.path().join("rows.db");

@@ -30,9 +30,18 @@ pub enum RewriteError {
     )]
     TracksOfSeveral,
     #[error(
-        "{source_name}: several traces in Chrome's JSON format become one trace, in which all of them are of one machine, only with --one-file"
+        "these are {files} traces in Chrome's JSON format; --one-file makes one trace of them, with a machine for each that differs"
     )]
-    SeveralJson { source_name: String },
+    SeveralJson { files: usize },
+    #[error(
+        "{source_name} is a trace of Perfetto, and --one-file makes one trace of JSON traces only; several others become a zip without it"
+    )]
+    OneFileOfPerfetto { source_name: String },
+    #[error(
+        "{path}: one trace is written as it is, and not as a zip; name a file such as {instead}",
+        path = path.display(), instead = path.with_extension("pftrace").display()
+    )]
+    ToZip { path: PathBuf },
     #[error("cannot read the rows of {source_name}: {error}")]
     Rows { source_name: String, error: String },
     #[error("{path} exists", path = path.display())]

@@ -151,6 +151,18 @@ pub fn rewrite_with(
     found: Option<&Found>,
     monitor: &Monitor,
 ) -> Result<Rewritten, RewriteError> {
+    let path = to.path();
+    rewrite_as(path, sources, to, (options, found), monitor)
+}
+
+/// The same. Errors call the destination `path`.
+fn rewrite_as(
+    path: PathBuf,
+    sources: &[Source],
+    to: RewriteTo<'_>,
+    (options, found): (&Options, Option<&Found>),
+    monitor: &Monitor,
+) -> Result<Rewritten, RewriteError> {
     let limits = Limits::new(options);
     let new = match to {
         RewriteTo::File(path) => Some(create(path, sources, options.overwrite)?),
@@ -162,7 +174,7 @@ pub fn rewrite_with(
     };
     let job = Job {
         sources,
-        path: to.path(),
+        path,
         options,
         found,
         monitor,
@@ -209,7 +221,8 @@ pub fn cut(
     };
     let directory = new.directory();
     let (whole, database) = (directory.join("whole"), directory.join("whole.db"));
-    let told = rewrite(sources, RewriteTo::File(&whole), options, monitor)?;
+    let to_whole = RewriteTo::File(&whole);
+    let told = rewrite_as(path.clone(), sources, to_whole, (options, None), monitor)?;
     let window = learn(&whole, &database, options, choice, monitor)?;
     let names = sources.iter().map(|source| match source {
         Source::File(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
@@ -355,6 +368,9 @@ impl Job<'_> {
             files.relations = found.map(|found| found.relations).unwrap_or_default();
         }
         let (file, packing) = self.destination(new.as_ref(), &to)?;
+        if traces == 1 && files.manifest.is_none() {
+            self.refuse_zip()?;
+        }
         if traces > 1 || files.manifest.is_some() {
             let found = self.find_several(&mut files)?;
             let unrelated = found.unrelated.clone();
@@ -367,6 +383,15 @@ impl Job<'_> {
             AtOnce::Found(found, file) => self.write(&mut files, *found, (file, packing))?,
         };
         self.end(&files, new, to, passed)
+    }
+
+    /// Refuses the name of a zip for one trace, because readers of such a file expect members.
+    fn refuse_zip(&self) -> Result<(), RewriteError> {
+        let ending = self.path.extension().and_then(|ending| ending.to_str());
+        match ending.is_some_and(|ending| ending.eq_ignore_ascii_case("zip")) {
+            true => Err(RewriteError::ToZip { path: self.path.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// The file that is written, if there is one, and its compression.
@@ -712,10 +737,12 @@ impl Job<'_> {
         for file in files.order.iter().filter(is_left).filter(|_| !files.is_alone) {
             let kind = files.inputs.files().get(file.id).and_then(|file| file.kind);
             let what = match kind {
-                Some(TraceType::Trace(_)) => "a trace in Chrome's JSON format",
-                _ => "not a trace",
+                Some(TraceType::Trace(_)) => {
+                    "a trace in Chrome's JSON format, left out; rewrite it on its own"
+                }
+                _ => "not a trace, left out",
             };
-            told.push(format!("{}: {what}, left out", files.inputs.title(file.id)));
+            told.push(format!("{}: {what}", files.inputs.title(file.id)));
         }
         match traces {
             0 => {
@@ -755,6 +782,12 @@ impl Job<'_> {
         let has_perfetto = files.traces().iter().any(|file| !file.has_own_clock());
         if !has_perfetto {
             return Ok(files);
+        }
+        let mut perfetto =
+            files.order.iter().filter(|file| file.is_trace() && !file.has_own_clock());
+        if let Some(file) = perfetto.next().filter(|_| self.options.one_file) {
+            let source_name = files.inputs.title(file.id).to_owned();
+            return Err(RewriteError::OneFileOfPerfetto { source_name });
         }
         // They are left out like any file that is no trace.
         for file in files.order.iter_mut().filter(|file| file.has_own_clock()) {

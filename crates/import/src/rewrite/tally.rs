@@ -115,8 +115,8 @@ impl Left {
             Left::TooLarge => ["packet that is too large", "packets that are too large"],
             Left::Region => ["damaged place", "damaged places"],
             Left::Sync => [
-                "synchronization of two machines, of which the packet stays,",
-                "synchronizations of two machines, of which the packets stay,",
+                "synchronization of two machines (its packet stays)",
+                "synchronizations of two machines (their packets stay)",
             ],
         }
     }
