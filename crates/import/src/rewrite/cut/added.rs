@@ -149,8 +149,8 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// The packet that names it.
-    pub fn packet(&self) -> Vec<u8> {
+    /// The packet that names it, of the machine that a trace begins with, because machines are numbered by their first packets.
+    pub fn packet(&self, machine: u32) -> Vec<u8> {
         let mut attributes = Vec::new();
         let texts: [(&[u8], &str); 3] = [
             (b"timebase.cut.source", &self.name),
@@ -169,7 +169,7 @@ impl Origin {
             put_number(&mut one, attribute::LONG_VALUE, value as u64);
             put_bytes(&mut attributes, trace_attributes::ATTRIBUTE, &one);
         }
-        Stamp::default().packet(None, packet::TRACE_ATTRIBUTES, &attributes)
+        Stamp { machine, ..Stamp::default() }.packet(None, packet::TRACE_ATTRIBUTES, &attributes)
     }
 }
 

@@ -333,14 +333,15 @@ impl Bundle<'_> {
         }
         for (row, &timestamp) in compact.wakings[0].iter().enumerate() {
             let pid = compact.wakings[1].get(row).copied();
-            let fits = |event: &KernelEvent| matches!(event.kind, Kernel::Waking { wakee } if pid.map(|pid| pid as u32) == Some(wakee));
+            let fits = |event: &KernelEvent| matches!(event.kind, Kernel::Waking { wakee, .. } if pid.map(|pid| pid as u32) == Some(wakee));
             let fate = self.fate(timestamp, fits);
             events.count(timestamp, !matches!(fate, Fate::Goes));
             match fate {
-                Fate::Carried(Kernel::Waking { .. }) => {
+                Fate::Carried(Kernel::Waking { waker, .. }) => {
                     events.changed += 1;
-                    let waker = self.running(compact, timestamp, compact.switches_before(row));
-                    let plain = compact.waking(row, timestamp, waker.map_or(0, |waker| waker.pid));
+                    let running = || self.running(compact, timestamp, compact.switches_before(row));
+                    let waker = waker.map(u64::from).or_else(|| running().map(|one| one.pid));
+                    let plain = compact.waking(row, timestamp, waker.unwrap_or(0));
                     events.plain.push((timestamp, plain));
                 }
                 Fate::Goes | Fate::Carried(_) => {}
@@ -410,7 +411,7 @@ fn is_such(message: Message<'_>, kind: &Kernel) -> bool {
     };
     match kind {
         Kernel::Switch { .. } => has(event::SCHED_SWITCH),
-        Kernel::Waking { wakee } => {
+        Kernel::Waking { wakee, .. } => {
             let woken = message.bytes(event::SCHED_WAKING).map(|message| (message, waking::PID));
             let begun = message.bytes(event::TASK_NEWTASK).map(|message| (message, waking::COMM));
             let pid = woken.or(begun).and_then(|(message, pid)| Message(message).number(pid));

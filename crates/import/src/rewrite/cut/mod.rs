@@ -6,7 +6,8 @@
 //! | which packets and events from before the window stay | `plan.rs` |
 //! | what becomes of a packet | `pass.rs`, by what its reader says (`readers/windowing.rs`) |
 //! | the events of a bundle, and of a track | `kernel.rs`, `track_event.rs` |
-//! | the state of a sequence that packets left out would have made | `sequences.rs` |
+//! | the state of a sequence that packets left out would have made | `sequences.rs`, `spool.rs` |
+//! | the names and callstacks that packets need of it | `names.rs` |
 //! | the packets that a cut adds | `added.rs` |
 //!
 //! # Design
@@ -19,9 +20,11 @@
 
 mod added;
 mod kernel;
+mod names;
 mod pass;
 mod plan;
 mod sequences;
+mod spool;
 mod track_event;
 mod window;
 
@@ -37,7 +40,7 @@ use timebase_trace::{Found, Monitor, Packets, Payload, Reads, Source};
 use self::added::Origin;
 use self::pass::{Counted, Pass, Placed};
 use self::plan::Plan;
-use self::sequences::Spool;
+use self::spool::Spool;
 use crate::error::Error;
 use crate::files::{Files, Opening};
 use crate::formats::FORMATS;

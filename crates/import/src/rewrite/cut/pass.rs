@@ -18,8 +18,10 @@ use crate::message::Message;
 use crate::readers::{Windowed, fields, put_bytes, put_number, windowed};
 use crate::rewrite::cut::added::{Origin, SEQUENCE, Stamp, is_started, window_of};
 use crate::rewrite::cut::kernel::{Bundle, Kept, Span};
+use crate::rewrite::cut::names::Uses;
 use crate::rewrite::cut::plan::{Carried, Plan, TaskState};
-use crate::rewrite::cut::sequences::{Pending, Spool, start};
+use crate::rewrite::cut::sequences::{Pending, start};
+use crate::rewrite::cut::spool::Spool;
 use crate::rewrite::cut::track_event::{
     Deltas, Incremental, Use, only_name, only_values, serves, without_flows,
 };
@@ -301,7 +303,7 @@ impl<'a> Pass<'a> {
         };
         match self.is_same_cut {
             true => Ok(()),
-            false => self.add(&self.origin.packet()),
+            false => self.add(&self.origin.packet(header.machine_id)),
         }
     }
 
@@ -543,7 +545,8 @@ impl<'a> Pass<'a> {
         }
         let (output, counted) = (&mut *self.output, &mut self.counted);
         let bare = Header { sequence_flags: 0, previous_packet_dropped: 0, ..*header };
-        sequence.pending.state(&bare, &mut self.spool, |packet| {
+        let uses = if sequence.has_stages { Uses::All } else { Uses::NONE };
+        sequence.pending.state(&bare, uses, &mut self.spool, |packet| {
             counted.added += 1;
             counted.written += 1;
             output.packet(packet)
@@ -597,7 +600,8 @@ impl<'a> Pass<'a> {
         let new_time = self.new_time(header, time);
         let (output, counted) = (&mut *self.output, &mut self.counted);
         if header.has_sequence {
-            sequence.pending.state(header, &mut self.spool, |packet| {
+            let uses = sequence.pending.uses(header);
+            sequence.pending.state(header, uses, &mut self.spool, |packet| {
                 counted.added += 1;
                 counted.written += 1;
                 output.packet(packet)

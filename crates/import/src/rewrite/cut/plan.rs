@@ -60,6 +60,8 @@ pub(super) enum Kernel {
     /// The last time that a thread was woken.
     Waking {
         wakee: u32,
+        /// The thread that woke it, if that is known.
+        waker: Option<u32>,
     },
     Slice,
     /// The end of a slice.
@@ -614,7 +616,7 @@ impl Asked<'_> {
     /// Carries the last wakeup of each thread that waits for a CPU.
     fn wakings(&self, plan: &mut Plan) -> rusqlite::Result<()> {
         let sql = "
-            SELECT t.tid, s.ts + s.dur + s.after
+            SELECT t.tid, s.ts + s.dur + s.after, (SELECT tid FROM thread_record AS w WHERE w.id = s.waker_utid)
             FROM thread_record AS t
             JOIN sched_record AS s ON s.utid = t.id
               AND s.ts = (SELECT max(ts) FROM sched_record WHERE utid = t.id AND ts < :from)
@@ -623,7 +625,8 @@ impl Asked<'_> {
               AND NOT EXISTS (SELECT 1 FROM thread_state_record AS n
                               WHERE n.utid = s.utid AND n.ts > s.ts + s.dur + s.after AND n.ts < :from)
             UNION
-            SELECT t.tid, s.ts FROM thread_state_record AS s JOIN thread_record AS t ON t.id = s.utid
+            SELECT t.tid, s.ts, (SELECT tid FROM thread_record AS w WHERE w.id = s.waker_utid)
+            FROM thread_state_record AS s JOIN thread_record AS t ON t.id = s.utid
             WHERE s.ts < :from AND (s.dur = -1 OR s.ts + s.dur >= :from)
               AND s.state = (SELECT id FROM string WHERE value = 'R')
               AND NOT EXISTS (SELECT 1 FROM sched_record AS n
@@ -631,9 +634,11 @@ impl Asked<'_> {
               AND NOT EXISTS (SELECT 1 FROM thread_state_record AS n
                               WHERE n.utid = s.utid AND n.ts > s.ts AND n.ts < :from)";
         let from = named_params! {":from": self.window.from};
-        let woken: Vec<(i64, i64)> = self.rows(sql, from, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        for (tid, ts) in woken {
-            plan.events.add(ts, Kernel::Waking { wakee: tid as u32 }, None);
+        let woken: Vec<(i64, i64, Option<i64>)> =
+            self.rows(sql, from, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        for (tid, ts, waker) in woken {
+            let (wakee, waker) = (tid as u32, waker.map(|waker| waker as u32));
+            plan.events.add(ts, Kernel::Waking { wakee, waker }, None);
         }
         Ok(())
     }

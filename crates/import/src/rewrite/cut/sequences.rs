@@ -7,46 +7,17 @@
 //! trace find the state that they had, and a sequence that writes nothing leaves nothing. The interned data waits in a
 //! temporary file. The alternative was to write all state at the begin of the window. A packet that is carried over from
 //! before needs it earlier, and one of an older interval needs another one.
+//!
+//! Names and callstacks wait longer, until a packet refers to them (`names.rs`).
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 
 use timebase_schema::fields::trace_packet as field;
-use timebase_store::sort::ScratchFile;
 use timebase_trace::wire::packet::Header;
 
-use crate::readers::{put_bytes, put_number};
-
-/// The interned data of packets that were left out.
-pub(super) struct Spool {
-    file: ScratchFile,
-    size: u64,
-}
-
-impl Spool {
-    pub fn new(file: ScratchFile) -> Spool {
-        Spool { file, size: 0 }
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> io::Result<Piece> {
-        self.file.seek(SeekFrom::Start(self.size))?;
-        self.file.write_all(bytes)?;
-        let piece = Piece { start: self.size, size: bytes.len() as u64 };
-        self.size += piece.size;
-        Ok(piece)
-    }
-
-    fn get(&mut self, piece: &Piece, bytes: &mut Vec<u8>) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(piece.start))?;
-        Read::by_ref(&mut self.file).take(piece.size).read_to_end(bytes).map(drop)
-    }
-}
-
-/// A place in the spool.
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    start: u64,
-    size: u64,
-}
+use crate::readers::{fields, put_bytes, put_number};
+use crate::rewrite::cut::names::{Names, Uses};
+use crate::rewrite::cut::spool::{Piece, Spool};
 
 /// The number of bytes of interned data in a packet that states them again. One message may be larger.
 const LARGEST: usize = 1 << 18;
@@ -59,6 +30,8 @@ pub(super) struct Pending {
     lost: u32,
     defaults: Option<Vec<u8>>,
     interned: Vec<Piece>,
+    /// The interned data that waits until a packet refers to it.
+    names: Names,
     /// Whether the packets that were written so far left a valid state.
     is_valid: bool,
     /// Whether a packet of this interval was written.
@@ -81,18 +54,44 @@ impl Pending {
         let is_valid = self.lost == 0 && (self.is_cleared || self.is_valid);
         let interned = header.interned_data.filter(|interned| is_valid && !interned.is_empty());
         if let Some(interned) = interned {
-            let piece = spool.put(interned)?;
-            match self.interned.last_mut() {
-                Some(last)
-                    if last.start + last.size == piece.start
-                        && last.size + piece.size < LARGEST as u64 =>
-                {
-                    last.size += piece.size;
+            let Piece { mut start, size } = spool.put(interned)?;
+            let end = start + size;
+            for (number, value, bytes) in fields(interned) {
+                let piece = Piece { start, size: bytes.len() as u64 };
+                start += piece.size;
+                if !self.names.wait(number, value, piece) {
+                    self.wait(piece);
                 }
-                _ => self.interned.push(piece),
             }
+            // The rest cannot be read.
+            self.wait(Piece { start, size: end - start });
         }
         Ok(())
+    }
+
+    /// Lets interned data wait for the next packet.
+    fn wait(&mut self, piece: Piece) {
+        match self.interned.last_mut() {
+            _ if piece.size == 0 => {}
+            Some(last)
+                if last.start + last.size == piece.start
+                    && last.size + piece.size < LARGEST as u64 =>
+            {
+                last.size += piece.size;
+            }
+            _ => self.interned.push(piece),
+        }
+    }
+
+    /// The interned data that a packet needs, of what waits.
+    pub fn uses(&self, header: &Header<'_>) -> Uses {
+        // What is added after a loss does not count.
+        let is_lost = self.lost != 0 || header.previous_packet_dropped != 0;
+        match is_lost {
+            true => Uses::All,
+            false if self.names.is_empty() => Uses::NONE,
+            false => Uses::of(header),
+        }
     }
 
     /// Applies the flags of a packet that is left out: they end an interval, or its state.
@@ -105,10 +104,11 @@ impl Pending {
         }
     }
 
-    /// Writes what waits before a packet that is written.
+    /// Writes what waits before a packet that is written, which uses interned data.
     pub fn state(
         &mut self,
         header: &Header<'_>,
+        uses: Uses,
         spool: &mut Spool,
         mut write: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -117,7 +117,9 @@ impl Pending {
             return Ok(());
         }
         let had_state = self.is_cleared || self.is_valid;
-        if self.is_cleared || self.defaults.is_some() || !self.interned.is_empty() {
+        let mut waiting = std::mem::take(&mut self.interned);
+        waiting.extend(self.names.take(uses, spool)?);
+        if self.is_cleared || self.defaults.is_some() || !waiting.is_empty() {
             let mut packet = start(header);
             if self.is_cleared {
                 put_number(&mut packet, field::SEQUENCE_FLAGS, 1);
@@ -126,7 +128,7 @@ impl Pending {
                 put_bytes(&mut packet, field::TRACE_PACKET_DEFAULTS, defaults);
             }
             let mut interned = Vec::new();
-            for piece in &self.interned {
+            for piece in &waiting {
                 if !interned.is_empty() && interned.len() as u64 + piece.size > LARGEST as u64 {
                     put_bytes(&mut packet, field::INTERNED_DATA, &interned);
                     write(&packet)?;
@@ -148,7 +150,8 @@ impl Pending {
             write(&packet)?;
         }
         let is_valid = had_state && self.lost == 0 && !is_stated;
-        *self = Pending { is_valid, has_written: true, ..Pending::default() };
+        let names = std::mem::take(&mut self.names);
+        *self = Pending { is_valid, has_written: true, names, ..Pending::default() };
         Ok(())
     }
 }
