@@ -246,6 +246,15 @@ fn cv2_several_json_traces_become_one_with_one_file() {
     let found = Imported::of(&out, &[]);
     assert_eq!(found.rows(slices), [["r1", "11500", "2000", "7"], ["r2", "21500", "2000", "7"]]);
     assert_eq!(found.count("SELECT count(DISTINCT machine_id) FROM thread WHERE tid = 7"), 2);
+    let track = "mine=SELECT ts + 1 AS ts, 5 AS dur, 'in ' || name AS name, utid FROM thread_slice";
+    let said =
+        run(&["rewrite", names[0], names[1], "-o", names[2], "--one-file", "-f", "--track", track]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let found = Imported::of(&out, &[]);
+    let mine = "SELECT s.name, s.ts, m.raw_id IS NOT 0, t.tid FROM thread_slice AS s JOIN thread AS t USING (utid)
+                JOIN machine AS m ON m.id = t.machine_id WHERE s.name GLOB 'in *' ORDER BY s.ts";
+    assert_eq!(found.rows(mine), [["in r1", "11501", "0", "7"], ["in r2", "21501", "1", "7"]]);
+    assert_eq!(found.count("SELECT count(*) FROM thread WHERE tid = 7"), 2);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -1135,11 +1135,18 @@ pub struct TrackFlags {
     #[arg(long, value_name = "NAME=SQL")]
     pub track: Vec<String>,
     /// Add the tracks of a report: sched-latency the longest waits for a CPU, slices the slowest slices
-    #[arg(long, value_enum, value_name = "NAME")]
+    #[arg(long, value_parser = report_with_tracks(), value_name = "NAME")]
     pub report: Vec<Report>,
     /// Add tracks of the losses of the recording, of rows that may be wrong, and of the errors of clocks
     #[arg(long)]
     pub marks: bool,
+}
+
+/// A report whose rows have times of their own.
+fn report_with_tracks() -> impl TypedValueParser<Value = Report> {
+    let reports = Report::value_variants().iter().filter(|report| report.has_tracks());
+    PossibleValuesParser::new(reports.filter_map(Report::to_possible_value))
+        .try_map(|name| <Report as ValueEnum>::from_str(&name, false))
 }
 
 impl RewriteSettings {

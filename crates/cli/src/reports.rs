@@ -43,6 +43,11 @@ impl Report {
         lines.filter_map(|line| line.strip_prefix("-- column ")?.split_once(" : "))
     }
 
+    /// Whether lines `-- # track NAME: SELECT …` state rows for a timeline.
+    pub fn has_tracks(self) -> bool {
+        self.sql().lines().any(|line| line.starts_with("-- # track "))
+    }
+
     /// The description of the report, in a line.
     pub fn about(self) -> String {
         let value = self.to_possible_value();

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail, ensure};
+use timebase_import::manifest::Align;
 use timebase_import::{Found, FoundError, FoundTrack, FoundTracks, Options, Source, Subject};
 
 use crate::database::{self, Database};
@@ -50,21 +51,6 @@ const ERRORS: &str = "
 const MARKS: [(&str, &str); 3] =
     [("losses", LOSSES), ("may be wrong", DOUBTS), ("error (ns)", ERRORS)];
 
-/// The reports that have tracks.
-fn reports(flags: &TrackFlags) -> anyhow::Result<Vec<(String, Script<'static>)>> {
-    let mut scripts = Vec::new();
-    for report in &flags.report {
-        let script = Script::parse(report.sql());
-        ensure!(
-            script.statements.iter().any(|statement| !statement.tracks.is_empty()),
-            "--report {}: this report has no rows with a time of their own; use sched-latency or slices",
-            report.name()
-        );
-        scripts.push((report.name(), script));
-    }
-    Ok(scripts)
-}
-
 /// Runs the statements of all tracks, if there are any, and returns the tracks.
 pub fn find(
     flags: &TrackFlags,
@@ -81,8 +67,7 @@ pub fn find(
         };
         wanted.extend(MARKS.iter().map(mark));
     }
-    let reports = reports(flags)?;
-    let has_any = !wanted.is_empty() || !reports.is_empty();
+    let has_any = !wanted.is_empty() || !flags.report.is_empty();
     let Some(first) = traces.first().filter(|_| has_any) else {
         return Ok(None);
     };
@@ -93,17 +78,20 @@ pub fn find(
     let mut options = options.clone();
     options.keep_data = true;
     options.subjects = Subject::ALL.to_vec();
+    // As of the trace that is written, whose files move only if the user says it.
+    options.align = options.align.or(Some(Align::Off));
     let (database, _) = database::open_traces(first, sources, &options, progress, signals)?;
     let mut tracks = FoundTracks::new(&database).context("cannot read the imported trace")?;
     for one in &wanted {
         let handle = database.get_interrupt_handle();
         signals.during_query(handle, || rows(&database, one, &mut tracks))?;
     }
-    for (name, script) in &reports {
+    for report in &flags.report {
+        let script = Script::parse(report.sql());
         let handle = database.get_interrupt_handle();
         signals
-            .during_query(handle, || of_report(&database, script, &mut tracks))
-            .with_context(|| format!("report {name}"))?;
+            .during_query(handle, || of_report(&database, &script, &mut tracks))
+            .with_context(|| format!("report {}", report.name()))?;
     }
     let found = tracks.finish(&std::env::temp_dir()).context("cannot write the tracks")?;
     Ok(Some(found))

@@ -574,7 +574,6 @@ _WORDS_OF_REWRITE: List[Tuple[str, str]] = [
     (r"--slice", "slice_id="),
     (r"--margin", "margin="),
     (r"--track", "tracks="),
-    (r"--report ", "reports="),
     (r"--report", "reports="),
     (r"--marks", "marks=True"),
     (r"such as -o ", "such as destination="),

@@ -98,9 +98,11 @@ impl FoundTracks<'_> {
             |row| row.get(0),
         )?;
         let first = used.cast_unsigned().max(100);
-        let mut statement = self
-            .conn
-            .prepare("SELECT id, raw_id FROM machine WHERE raw_id BETWEEN 1 AND 4294967295")?;
+        // What is made of JSON traces has the rows of machines as their numbers.
+        let mut statement = self.conn.prepare(match self.is_json {
+            true => "SELECT id, id FROM machine WHERE id > 0",
+            false => "SELECT id, raw_id FROM machine WHERE raw_id BETWEEN 1 AND 4294967295",
+        })?;
         let machines = statement
             .query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?
             .collect::<rusqlite::Result<_>>()?;

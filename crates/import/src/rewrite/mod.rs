@@ -352,10 +352,13 @@ impl Job<'_> {
             let source_name = files.title();
             return Err(Error::NoTrace { source_name, why }.into());
         }
-        if self.found.is_some() && (traces > 1 || files.manifest.is_some()) {
+        let is_converted = files.traces().iter().all(File::has_own_clock);
+        let is_one =
+            traces == 1 && files.manifest.is_none() || is_converted && self.options.one_file;
+        if self.found.is_some() && !is_one {
             return Err(RewriteError::TracksOfSeveral);
         }
-        if files.traces().iter().all(File::has_own_clock) {
+        if is_converted {
             return self.convert(files, new, to);
         }
         if traces > 1
