@@ -6,7 +6,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
-use crate::support::{PROGRAM, Place, Said, count, data, repository, rows, run};
+use crate::support::{PROGRAM, Place, Said, count, repository, rows, run};
 
 /// An import of files and flags into the file `name`.
 fn import(place: &Place, name: &str, arguments: &[&str]) -> Connection {
