@@ -716,10 +716,10 @@ mod tests {
             "1 chunk overwritten in 1 ring buffer,",
             "1 damaged place,",
             "1 sample of profilers,",
-            "allocations of 1 heap dump;",
+            "allocations of 1 heap dump,",
             "none for 1 frame of 1 mapping,",
             "1 row of window tracing,",
-            "packets of 1 dump of a Java heap",
+            "packets of 1 dump of a Java heap;",
             "; 1 of 1 slice may be wrong\n",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
