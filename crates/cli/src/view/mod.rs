@@ -75,13 +75,13 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
         writeln!(out, "{url}")?;
         out.flush()?;
     }
-    if arguments.keep {
+    if !arguments.keep {
+        return served.serve(&listener, false);
+    }
+    signals.until_signal(|| {
         messages::say(format_args!("serving {name} on 127.0.0.1:{PORT} until Ctrl-C"));
-    }
-    match arguments.keep {
-        true => signals.until_signal(|| served.serve(&listener, true)),
-        false => served.serve(&listener, false),
-    }
+        served.serve(&listener, true)
+    })
 }
 
 /// Whether the only source is a file in Chrome's JSON format, which the UI reads itself. If so, this writes its
