@@ -6,7 +6,7 @@ use rusqlite::vtab::Filters;
 use rusqlite::{Connection, ffi};
 
 use super::heap::Heap;
-use crate::perfetto::intrinsics::{Budget, Edges, Watch, dominators};
+use crate::perfetto::intrinsics::{Budget, Successors, Watch, dominators};
 use crate::table_function::{TableFunction, argument};
 use crate::{Arguments, Error, Queries, Result, ValueRef};
 
@@ -15,14 +15,18 @@ pub struct Dominators {
     queries: RefCell<Queries>,
 }
 
+/// The bytes that the search takes for a node and for an edge.
+const NODE: usize = 64;
+const EDGE: usize = 12;
+
 /// An object that is alive.
 #[derive(Debug, Clone, Copy)]
 pub struct Dominated {
     object: i64,
     /// The object through which all ways from roots go; `None` if there are several ways.
     dominator: Option<i64>,
-    depth: i64,
-    count: i64,
+    depth: u32,
+    count: u32,
     size: i64,
     native_size: i64,
 }
@@ -64,15 +68,15 @@ impl TableFunction for Dominators {
         let heap = Heap::read(&mut queries, (upid, ts), &mut budget)?;
         // SAFETY: the connection is open during this call, and the reference stays in it.
         let conn = unsafe { Connection::from_handle(self.conn) }?;
-        of_heap(&heap, &mut budget, &mut Watch::new(&conn))
+        of_heap(heap, &mut budget, &mut Watch::new(&conn))
     }
 
     fn column(row: &Dominated, column: usize) -> Option<i64> {
         match column {
             0 => Some(row.object),
             1 => row.dominator,
-            2 => Some(row.depth),
-            3 => Some(row.count),
+            2 => Some(row.depth.into()),
+            3 => Some(row.count.into()),
             4 => Some(row.size),
             5 => Some(row.native_size),
             _ => None,
@@ -80,34 +84,44 @@ impl TableFunction for Dominators {
     }
 }
 
-/// The objects of a heap, a dominator before those that it dominates.
-fn of_heap(heap: &Heap, budget: &mut Budget, watch: &mut Watch<'_>) -> Result<Vec<Dominated>> {
-    let (nodes, references) = (heap.objects.len().saturating_add(1), heap.references().len());
-    budget.take(nodes.saturating_mul(4 * Edges::NODE + size_of::<Dominated>()))?;
-    budget.take(references.saturating_add(nodes).saturating_mul(3 * Edges::EDGE))?;
-    // Node 0 leads to all roots; an object is the node after its place.
-    let mut edges = Edges::default();
-    for node in (0..).take(nodes) {
-        edges.node(node);
+/// A heap as a graph whose nodes are the places of its objects, and a last one that leads to all roots.
+struct Rooted {
+    heap: Heap,
+    roots: Vec<u32>,
+}
+
+impl Successors for Rooted {
+    fn count(&self) -> usize {
+        self.heap.objects.len().saturating_add(1)
     }
-    for (place, object) in (1..).zip(&heap.objects) {
-        if object.root_type.is_some() {
-            edges.add(0, place);
+
+    fn of(&self, node: u32) -> &[u32] {
+        match node as usize {
+            place if place < self.heap.objects.len() => self.heap.children(place),
+            _ => &self.roots,
         }
     }
-    for &(owner, owned) in heap.references() {
-        edges.add(owner.saturating_add(1), owned.saturating_add(1));
-    }
-    let tree = dominators(&edges.graph(), 0, watch)?;
+}
+
+/// The objects of a heap, a dominator before those that it dominates.
+fn of_heap(heap: Heap, budget: &mut Budget, watch: &mut Watch<'_>) -> Result<Vec<Dominated>> {
+    let places = (0..).zip(&heap.objects);
+    let roots = places.filter(|(_, object)| object.root_type.is_some());
+    let graph = Rooted { roots: roots.map(|(place, _)| place).collect(), heap };
+    let nodes = graph.count();
+    budget.take(nodes.saturating_mul(NODE + size_of::<Dominated>()))?;
+    budget.take(graph.heap.count_of_references().saturating_mul(EDGE))?;
+    let root = u32::try_from(graph.heap.objects.len()).unwrap_or(u32::MAX);
+    let tree = dominators(&graph, root, watch)?;
+    let objects = graph.heap.objects;
     let mut rows: Vec<Dominated> = Vec::with_capacity(tree.len());
-    // The node of each row above, by the row: a dominator comes before those that it dominates.
-    let mut row_of = vec![usize::MAX; nodes];
+    // The row of each node above, and of each row's dominator: a dominator comes before those that it dominates.
+    let mut row_of = vec![u32::MAX; nodes];
     let mut above = Vec::with_capacity(tree.len());
     for (node, dominator) in tree {
-        let place = (node as usize).checked_sub(1);
-        let Some(object) = place.and_then(|place| heap.objects.get(place)) else { continue };
-        let dominator = row_of.get(dominator as usize).copied().filter(|row| *row < rows.len());
-        let over = dominator.and_then(|row| rows.get(row));
+        let Some(object) = objects.get(node as usize) else { continue };
+        let dominator = row_of.get(dominator as usize).copied().unwrap_or(u32::MAX);
+        let over = rows.get(dominator as usize);
         let row = Dominated {
             object: object.id,
             dominator: over.map(|over| over.object),
@@ -117,14 +131,14 @@ fn of_heap(heap: &Heap, budget: &mut Budget, watch: &mut Watch<'_>) -> Result<Ve
             native_size: object.native_size,
         };
         if let Some(own) = row_of.get_mut(node as usize) {
-            *own = rows.len();
+            *own = u32::try_from(rows.len()).unwrap_or(u32::MAX);
         }
         above.push(dominator);
         rows.push(row);
     }
     for (row, over) in above.into_iter().enumerate().rev() {
         let Some(own) = rows.get(row).copied() else { continue };
-        if let Some(over) = over.and_then(|over| rows.get_mut(over)) {
+        if let Some(over) = rows.get_mut(over as usize) {
             over.count = over.count.saturating_add(own.count);
             over.size = over.size.saturating_add(own.size);
             over.native_size = over.native_size.saturating_add(own.native_size);

@@ -194,14 +194,11 @@ impl Tree {
                 }
                 let node = self.add(heap, object, parent)?;
                 let below = object.distance.saturating_add(1);
-                let children: Vec<usize> = heap
-                    .children(place)
-                    .filter(|&child| {
-                        let child_of = heap.objects.get(child);
-                        child_of.is_some_and(|child| child.distance == below)
-                    })
-                    .collect();
-                stack.extend(children.into_iter().rev().map(|child| (child, Some(node))));
+                let children = heap.children(place).iter().rev().map(|&child| child as usize);
+                let children = children.filter(|&child| {
+                    heap.objects.get(child).is_some_and(|child| child.distance == below)
+                });
+                stack.extend(children.map(|child| (child, Some(node))));
             }
         }
         Ok(self.nodes)
@@ -210,7 +207,7 @@ impl Tree {
     /// Adds an object below a node.
     fn add(&mut self, heap: &Heap, object: &Object, parent: Option<usize>) -> Result<usize> {
         let name = heap.class(object).and_then(|class| class.shown());
-        let root = object.root_type.and_then(root_type);
+        let root = object.root_type.and_then(|number| root_type(number.into()));
         let name = match root {
             Some(root) => Some(format!("{} [{root}]", name.unwrap_or_default())),
             None => name.map(str::to_owned),

@@ -1,4 +1,7 @@
 //! A dump in memory: the objects that are alive, and the references that keep them alive.
+//!
+//! A dump may have millions of objects, so places of objects and classes have 32 bits, and references are one list of
+//! places, by owner. The alternative, pairs of an owner and an owned object, took twice the memory.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -13,12 +16,10 @@ pub struct Object {
     pub self_size: i64,
     pub native_size: i64,
     /// The place of its class.
-    pub class: usize,
+    class: u32,
+    pub distance: i32,
     /// The number of a root's type; `None` for an object of another process (rule HG2), too.
-    pub root_type: Option<i64>,
-    pub distance: i64,
-    /// Its set of references.
-    set: Option<i64>,
+    pub root_type: Option<u8>,
 }
 
 /// A class.
@@ -43,8 +44,10 @@ pub struct Heap {
     /// By their ids.
     pub objects: Vec<Object>,
     pub classes: Vec<Class>,
-    /// The places of the owner and of the object to which it refers, by owner, each pair once.
-    references: Vec<(u32, u32)>,
+    /// The places of the objects to which an object refers, each once, by owner.
+    owned: Vec<u32>,
+    /// The end of each object's part of `owned`.
+    ends: Vec<u32>,
 }
 
 const CLASSES: &str = "SELECT id, name, deobfuscated_name,
@@ -81,29 +84,33 @@ impl Heap {
             budget.take(
                 size_of::<Class>() + bytes(&class.name) + bytes(&class.deobfuscated_name) + 48,
             )?;
-            places.insert(row.integer(0, "id")?, heap.classes.len());
+            let place = u32::try_from(heap.classes.len()).unwrap_or(u32::MAX);
+            places.insert(row.integer(0, "id")?, place);
             heap.classes.push(class);
             Ok(ControlFlow::Continue(()))
         })?;
-        let mut is_own = Vec::new();
+        let (mut is_own, mut sets) = (Vec::new(), Vec::new());
         let of = [ValueRef::Integer(upid), ValueRef::Integer(ts)];
         queries.each(OBJECTS, &of, |row| {
-            budget.take(size_of::<Object>() + 1)?;
+            budget.take(size_of::<Object>() + size_of::<Option<i64>>() + 1)?;
             let class = places.get(&row.integer(3, "type_id")?).copied();
             let own = row.integer(7, "upid")? != 0;
             is_own.push(own);
+            sets.push(row.optional_integer(6, "reference_set_id")?);
+            let root_type = row.optional_integer(4, "root_type")?.filter(|_| own);
             heap.objects.push(Object {
                 id: row.integer(0, "id")?,
                 self_size: row.integer(1, "self_size")?,
                 native_size: row.integer(2, "native_size")?,
-                class: class.unwrap_or(usize::MAX),
-                root_type: row.optional_integer(4, "root_type")?.filter(|_| own),
-                distance: row.integer(5, "root_distance")?,
-                set: row.optional_integer(6, "reference_set_id")?,
+                class: class.unwrap_or(u32::MAX),
+                distance: i32::try_from(row.integer(5, "root_distance")?).unwrap_or(i32::MAX),
+                root_type: root_type.map(|number| u8::try_from(number).unwrap_or(u8::MAX)),
             });
             Ok(ControlFlow::Continue(()))
         })?;
-        heap.refer(queries, budget)?;
+        let references = heap.references(queries, &sets, budget)?;
+        drop(sets);
+        heap.refer(references);
         if is_own.contains(&false) {
             heap.keep(is_own);
         }
@@ -114,9 +121,9 @@ impl Heap {
     fn keep(&mut self, mut is_kept: Vec<bool>) {
         let mut next: Vec<usize> = (0..is_kept.len()).filter(|&place| is_kept[place]).collect();
         while let Some(owner) = next.pop() {
-            for child in self.children(owner) {
-                if !std::mem::replace(&mut is_kept[child], true) {
-                    next.push(child);
+            for &child in self.children(owner) {
+                if !std::mem::replace(&mut is_kept[child as usize], true) {
+                    next.push(child as usize);
                 }
             }
         }
@@ -129,39 +136,65 @@ impl Heap {
             })
             .collect();
         let new = |place: u32| places.get(place as usize).copied().flatten();
+        let mut references = Vec::new();
+        for (owner, place) in places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            let owned = self.children(owner).iter();
+            references.extend(owned.filter_map(|&owned| Some((place, new(owned)?))));
+        }
         let mut kept = places.iter().map(Option::is_some);
         self.objects.retain(|_| kept.next().unwrap_or_default());
-        let references = self.references.iter();
-        self.references =
-            references.filter_map(|&(owner, owned)| Some((new(owner)?, new(owned)?))).collect();
+        self.refer(references);
     }
 
-    /// Reads the references.
-    fn refer(&mut self, queries: &mut Queries, budget: &mut Budget) -> Result<()> {
+    /// Sets the references: pairs of the places of an owner and of an object that it owns.
+    fn refer(&mut self, mut references: Vec<(u32, u32)>) {
+        references.sort_unstable();
+        references.dedup();
+        let mut ends = vec![0; self.objects.len()];
+        for &(owner, _) in &references {
+            if let Some(count) = ends.get_mut(owner as usize) {
+                *count += 1;
+            }
+        }
+        let mut end = 0;
+        for count in &mut ends {
+            end += *count;
+            *count = end;
+        }
+        self.ends = ends;
+        self.owned = references.into_iter().map(|(_, owned)| owned).collect();
+    }
+
+    /// Reads the references; `sets` are the sets of references of the objects.
+    fn references(
+        &self,
+        queries: &mut Queries,
+        sets: &[Option<i64>],
+        budget: &mut Budget,
+    ) -> Result<Vec<(u32, u32)>> {
         let mut referents = HashSet::new();
         queries.each(REFERENTS, &[], |row| {
             referents.insert(row.integer(0, "id")?);
             Ok(ControlFlow::Continue(()))
         })?;
-        let sets = self.objects.iter().filter_map(|object| object.set);
-        let Some(first) = sets.clone().min() else { return Ok(()) };
-        let last = sets.max().unwrap_or(first);
         let mut references = Vec::new();
+        let of_all = sets.iter().copied().flatten();
+        let Some(first) = of_all.clone().min() else { return Ok(references) };
+        let last = of_all.max().unwrap_or(first);
         queries.each(REFERENCES, &[ValueRef::Integer(first)], |row| {
             let set = row.integer(2, "reference_set_id")?;
             if set > last {
                 return Ok(ControlFlow::Break(()));
             }
-            let Some(owner) = self.place(row.integer(0, "owner_id")?) else {
-                return Ok(ControlFlow::Continue(()));
-            };
-            let Some(object) = self.objects.get(owner).filter(|object| object.set == Some(set))
-            else {
+            let owner = self.place(row.integer(0, "owner_id")?);
+            let Some(owner) = owner.filter(|&owner| sets.get(owner) == Some(&Some(set))) else {
                 return Ok(ControlFlow::Continue(()));
             };
             let field = row.optional_integer(3, "field_id")?;
             let is_referent = field.is_some_and(|field| referents.contains(&field));
-            let is_weak = self.classes.get(object.class).is_some_and(|class| class.is_weak);
+            let class = self.objects.get(owner).and_then(|object| self.class(object));
+            let is_weak = class.is_some_and(|class| class.is_weak);
             if let Some(owned) = self.place(row.integer(1, "owned_id")?)
                 && !(is_referent && is_weak)
                 && let (Ok(owner), Ok(owned)) = (u32::try_from(owner), u32::try_from(owned))
@@ -171,10 +204,7 @@ impl Heap {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        references.sort_unstable();
-        references.dedup();
-        self.references = references;
-        Ok(())
+        Ok(references)
     }
 
     /// The place of an object.
@@ -182,21 +212,21 @@ impl Heap {
         self.objects.binary_search_by_key(&id, |object| object.id).ok()
     }
 
-    /// The places of the owners and of the objects to which they refer.
-    pub fn references(&self) -> &[(u32, u32)] {
-        &self.references
+    /// The places of the objects to which an object refers, in order.
+    pub fn children(&self, owner: usize) -> &[u32] {
+        let end = |owner: usize| self.ends.get(owner).map(|&end| end as usize);
+        let start = owner.checked_sub(1).and_then(end).unwrap_or_default();
+        let end = end(owner).unwrap_or(start);
+        self.owned.get(start..end).unwrap_or_default()
     }
 
-    /// The objects to which an object refers, by their ids.
-    pub fn children(&self, owner: usize) -> impl Iterator<Item = usize> {
-        let owner = u32::try_from(owner).unwrap_or(u32::MAX);
-        let first = self.references.partition_point(|(other, _)| *other < owner);
-        let of = self.references.get(first..).unwrap_or_default();
-        of.iter().take_while(move |(other, _)| *other == owner).map(|(_, owned)| *owned as usize)
+    /// The number of references.
+    pub fn count_of_references(&self) -> usize {
+        self.owned.len()
     }
 
     /// The class of an object.
     pub fn class(&self, object: &Object) -> Option<&Class> {
-        self.classes.get(object.class)
+        self.classes.get(object.class as usize)
     }
 }

@@ -106,8 +106,7 @@ mod trees;
 mod winscope;
 mod wire;
 
-pub(crate) use dominators::dominators;
-pub(crate) use graph::Edges;
+pub(crate) use dominators::{Successors, dominators};
 pub(crate) use limits::{Budget, Watch};
 
 use rusqlite::Connection;
