@@ -212,7 +212,7 @@ impl Fixture {
                 "unrecognized token: ",
                 "incomplete input",
                 "no such table: ",
-                "cannot read the SQL package ",
+                "cannot read the ",
             ];
             let is_of_others = of_others.iter().any(|said| error.starts_with(said));
             assert!(error.contains(name) || is_of_others, "{error}: {sql}");
