@@ -139,6 +139,6 @@ fn compact_says_where_the_bytes_are() {
 
     conn.execute_batch("UPDATE packet_block SET data = x'28b52ffd'").unwrap();
     let error = conn.query_row("SELECT packet_data(5)", [], |_| Ok(())).unwrap_err().to_string();
-    let expected = "packet_data(): the block of packet 5 in packet_block cannot be read: it is no frame of Zstandard with a size";
+    let expected = "packet_data(): the block of packet 5 in packet_block cannot be read: it is no frame of Zstandard with a size; import the trace again";
     assert_eq!(error, expected);
 }

@@ -94,7 +94,7 @@ fn hg1_to_hg11_the_worked_example() {
 #[test]
 fn hg11_a_class_whose_file_names_no_package_is_of_that_of_its_process() {
     let package = |name: &str, uid: u64| new().text(1, name).number(2, uid);
-    // Of a name only the first row counts, and of an app the first package.
+    // Only the first row of a name counts, and the first package of an app.
     let list = new()
         .message(1, package("org.app", 10_086))
         .message(1, package("org.later", 10_086))

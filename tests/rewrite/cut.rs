@@ -263,7 +263,7 @@ fn names_in(bytes: &[u8], kind: &str) -> Vec<String> {
     parts.map(|(_, number)| number.to_owned()).filter(|number| number.len() < 4).collect()
 }
 
-/// What a cut adds is no reason for another machine, which would be the first one.
+/// A cut adds packets of the machine that the trace begins with, and no other machine.
 #[test]
 fn ct3_machines_have_their_order() {
     let of_guest = || Message::new().number(98, 77).number(10, 1);

@@ -405,7 +405,7 @@ fn recorded(
 ) -> anyhow::Result<Option<Reading>> {
     let found = database.query_row(
         "SELECT p.timestamp, c.clock_id, p.clock_ts, c.seq_id, p.machine_id, p.unresolved, c.trace_file_id,
-                p.trace_file_id, p.number, f.name, p.ts, iif(p.type = 'json_event', coalesce(p.data, packet_data(p.id)), NULL),
+                p.trace_file_id, p.number, f.name, p.ts, iif(p.type = 'json_event', packet_data(p.id), NULL),
                 p.type = 'json_event' AND p.unresolved = 'overflow'
          FROM packet AS p
          LEFT JOIN packet_clock AS c ON c.packet_id = p.id

@@ -159,7 +159,7 @@ pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
     let mut hints = Vec::new();
     let hint = match data.as_deref() {
         Some("none") => Some(
-            "this database was imported with --no-data, so the column data is NULL, and so are the results of packet_json and packet_field",
+            "this database was imported with --no-data, so the column data is NULL, and so are the results of packet_json and packet_field; import the trace without that flag to have them",
         ),
         Some("compact") if !says("packet_data") => Some(
             "this database was imported with --compact, so the column data is NULL; packet_data(id) returns the bytes of a packet",

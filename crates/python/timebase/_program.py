@@ -210,14 +210,7 @@ def import_trace(
         arguments.append("--strict")
     if merge:
         arguments.append("--merge")
-    if default_clock is not None:
-        arguments.append(f"--default-clock={default_clock}")
-    if align is not None:
-        arguments.append(f"--align={align}")
-    if max_size is not None:
-        arguments.append(f"--max-size={max_size}")
-    if max_memory is not None:
-        arguments.append(f"--max-memory={max_memory}")
+    arguments += _given({"default-clock": default_clock, "align": align, "max-size": max_size, "max-memory": max_memory})
     files = [os.fspath(file) for file in descriptors]
     arguments += ["--descriptor=" + file for file in files]
     named, names = name_arguments(symbols, mapping)
@@ -303,20 +296,8 @@ def rewrite(
         arguments.append("--merge")
     if one_file:
         arguments.append("--one-file")
-    if start is not None:
-        arguments.append(f"--from={start}")
-    if end is not None:
-        arguments.append(f"--to={end}")
-    if max_size is not None:
-        arguments.append(f"--max-size={max_size}")
-    if slice_id is not None:
-        arguments.append(f"--slice={slice_id}")
-    if during is not None:
-        arguments.append(f"--during={during}")
-    if margin is not None:
-        arguments.append(f"--margin={margin}")
-    if align is not None:
-        arguments.append(f"--align={align}")
+    window = {"from": start, "to": end, "slice": slice_id, "during": during, "margin": margin}
+    arguments += _given({**window, "align": align, "max-size": max_size})
     for name, sql in (tracks or {}).items():
         if not name.strip() or "=" in name:
             raise ValueError(f"a track cannot have the name {name!r}: give it a text without '='")
@@ -327,6 +308,11 @@ def rewrite(
     printed = _said(several(source), manifest, arguments, [_path(destination)], progress, _OF_REWRITE)
     summary: Dict[str, Any] = json.loads(printed)
     return summary
+
+
+def _given(flags: Mapping[str, object]) -> List[str]:
+    """The flags that have a value."""
+    return [f"--{flag}={value}" for flag, value in flags.items() if value is not None]
 
 
 class CompareFailed(RuntimeError):

@@ -1,4 +1,4 @@
-//! What a report says about runs: their marks, and why some are left out (rules CM11, CM17, CM18).
+//! Remarks of a report about runs: their marks, and why some are left out (rules CM11, CM17, CM18).
 
 use timebase_compare::{Compared, Family, Mark, Unused};
 

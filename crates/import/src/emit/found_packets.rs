@@ -98,7 +98,7 @@ impl FoundTracks<'_> {
             |row| row.get(0),
         )?;
         let first = used.cast_unsigned().max(100);
-        // What is made of JSON traces has the rows of machines as their numbers.
+        // A trace that is made of JSON traces numbers machines by their rows.
         let mut statement = self.conn.prepare(match self.is_json {
             true => "SELECT id, id FROM machine WHERE id > 0",
             false => "SELECT id, raw_id FROM machine WHERE raw_id BETWEEN 1 AND 4294967295",

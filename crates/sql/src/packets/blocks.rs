@@ -13,6 +13,8 @@
 use std::collections::VecDeque;
 use std::io;
 
+use timebase_descriptor::field::varint;
+
 /// The size of a block before compression, in bytes, unless its last packet is larger.
 const SIZE: usize = 64 << 10;
 
@@ -187,17 +189,11 @@ fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// Takes a varint from the start of `bytes`.
 fn take(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for place in 0..10 {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f).checked_shl(7 * place)?;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
+    let (value, size) = varint(bytes).ok()??;
+    *bytes = bytes.get(size..)?;
+    Some(value)
 }
 
 #[cfg(test)]

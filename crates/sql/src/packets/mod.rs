@@ -172,7 +172,7 @@ impl PacketData {
             let block = Unpacked::new(&block).map_err(|why| {
                 let name = Self::NAME;
                 Error::new(format_args!(
-                    "{name}(): the block of packet {id} in packet_block cannot be read: {why}"
+                    "{name}(): the block of packet {id} in packet_block cannot be read: {why}; import the trace again"
                 ))
             })?;
             recent.add(block);

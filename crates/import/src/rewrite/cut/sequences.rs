@@ -85,7 +85,7 @@ impl Pending {
 
     /// The interned data that a packet needs, of what waits.
     pub fn uses(&self, header: &Header<'_>) -> Uses {
-        // What is added after a loss does not count.
+        // Readers ignore interned data that is added after a loss.
         let is_lost = self.lost != 0 || header.previous_packet_dropped != 0;
         match is_lost {
             true => Uses::All,

@@ -125,7 +125,7 @@ impl HeapGraphs {
         }
     }
 
-    /// What mappings may rename, after all graphs have ended. `package_of` is the package of a process.
+    /// The names that mappings may rename, after all graphs have ended. `package_of` is the package of a process.
     pub fn renaming<'a>(
         &'a mut self,
         names: &'a Names,

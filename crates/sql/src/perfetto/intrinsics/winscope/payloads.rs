@@ -156,8 +156,8 @@ struct All<'p> {
 impl All<'_> {
     fn read(&mut self) -> Result<()> {
         let sql = format!(
-            "SELECT p.proto_id, p.offset, p.size, p.arg_set_id, coalesce(packet.data, packet_data(packet.id))
-             FROM main.winscope_proto AS p JOIN main.packet_record AS packet ON packet.id = p.packet_id
+            "SELECT p.proto_id, p.offset, p.size, p.arg_set_id, packet_data(p.packet_id)
+             FROM main.winscope_proto AS p
              WHERE p.kind = {} ORDER BY p.id",
             self.kind
         );
