@@ -1117,7 +1117,9 @@ pub struct RewriteSettings {
     /// Without this flag, the command warns.
     #[arg(long)]
     pub merge: bool,
-    /// Make one trace of several JSON traces, with a machine for each that differs
+    /// Make one trace, not a zip, of several JSON traces, or of JSON traces and one Perfetto trace
+    ///
+    /// Machines that differ keep their events apart, but not their names.
     #[arg(long)]
     pub one_file: bool,
     #[command(flatten)]

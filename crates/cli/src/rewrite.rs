@@ -245,8 +245,12 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
         None => "would be written",
     };
     let count = HumanCount(rewritten.written);
-    if rewritten.is_converted {
-        let text = format!("{packets} events and members read, {count} packets {written}");
+    if rewritten.converted > 0 {
+        let what = match rewritten.moved.of {
+            0 => "events and members",
+            _ => "packets, events and members",
+        };
+        let text = format!("{packets} {what} read, {count} packets {written}");
         lines.push(("packets", text));
     } else if let Some(cut) = &rewritten.cut {
         let kept = HumanCount(rewritten.written.saturating_sub(cut.added));
@@ -328,7 +332,7 @@ fn cut_out(cut: &Cut) -> String {
 fn times(rewritten: &Rewritten) -> String {
     let clock = &rewritten.trace_time_clock;
     let moved = &rewritten.moved;
-    if rewritten.is_converted {
+    if rewritten.converted > 0 && moved.of == 0 {
         return format!("on {clock}, to the nanosecond");
     }
     // The counts are of the whole trace.

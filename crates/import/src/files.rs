@@ -15,7 +15,7 @@ use crate::manifest::{
 };
 use crate::place::AlignedRelation;
 use crate::ranks;
-use timebase_resolver::FileTag;
+use timebase_resolver::{ClockId, FileTag};
 use timebase_store::sort::Scratch;
 use timebase_trace::{Digested, Formats, Inputs, Monitor, Reads, Source, TraceType};
 
@@ -44,6 +44,15 @@ impl File {
     pub fn has_own_clock(&self) -> bool {
         matches!(self.kind, TraceType::Trace(format) if format.has_own_clock)
     }
+}
+
+/// The readings of clocks that a JSON trace states (rule JS32).
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StatedClocks {
+    /// Whether the file's own clock reads 0 then.
+    pub has_own: bool,
+    /// The shared clocks of its machine.
+    pub clocks: Vec<(ClockId, i64)>,
 }
 
 /// The choices that decide how the arguments of an import are opened.
@@ -77,6 +86,9 @@ pub(crate) struct Files<'a> {
     pub can_be_read_again: bool,
     /// The relations of clocks that an earlier pass found.
     pub relations: Vec<AlignedRelation>,
+    /// The statements of JSON traces about their clocks, by the files' ids, if an import has read them. A later pass for
+    /// clocks takes them from here.
+    pub stated: Option<BTreeMap<usize, StatedClocks>>,
     /// By the files' ids.
     rules: BTreeMap<usize, MemberRules>,
     /// The ranks of files in JSON, by the files' ids, if there are several such files.
@@ -124,6 +136,7 @@ impl<'a> Files<'a> {
             align: Align::Off,
             can_be_read_again: false,
             relations: Vec::new(),
+            stated: None,
             rules: BTreeMap::new(),
             ranks: BTreeMap::new(),
             rank_names: Vec::new(),
@@ -240,6 +253,22 @@ impl<'a> Files<'a> {
             rules.default_clock = rules.default_clock.or(self.default_clock);
         }
         rules
+    }
+
+    /// The machine that a file has by its rank (rule JS38): its place in the order of ranks, and its name.
+    pub fn rank_machine(&self, file: &File) -> Option<(usize, &str)> {
+        let named = self.manifest.as_ref().map_or(0, |manifest| manifest.names.len());
+        let Mapping::One(machine) = self.rules.get(&file.id)?.machines else {
+            return None;
+        };
+        let place = machine.checked_sub(named)?;
+        Some((place, self.rank_names.get(place)?))
+    }
+
+    /// The statements of a file about its clock, if an import has read it.
+    pub fn stated(&self, file: &File) -> Option<StatedClocks> {
+        let stated = self.stated.as_ref().filter(|_| file.has_own_clock())?;
+        Some(stated.get(&file.id).cloned().unwrap_or_default())
     }
 
     /// The options that mean nothing for a file.

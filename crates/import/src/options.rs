@@ -93,8 +93,8 @@ pub struct Options {
     /// What the alignment of clocks by causality may change (rule AL20); `None`: what the manifest says, or else
     /// [`Align::Auto`].
     pub align: Option<Align>,
-    /// Whether [`rewrite`](crate::rewrite()) makes one trace of several in Chrome's JSON format. Of an import, it has no
-    /// effect.
+    /// Whether [`rewrite`](crate::rewrite()) makes one trace of several in Chrome's JSON format, and of one Perfetto trace
+    /// if it is among them. Of an import, it has no effect.
     pub one_file: bool,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,

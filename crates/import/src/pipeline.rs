@@ -170,8 +170,13 @@ pub(crate) fn survey(
             begin(files, frame, rows)?;
             for file in files.traces() {
                 let rules = files.rules(&file);
-                let mut input = files.inputs.open_ahead(file.id)?;
                 frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
+                if let Some(stated) = files.stated(&file) {
+                    FileSession::new(frame, rows).repeat(&stated);
+                    frame.end_file(rows)?;
+                    continue;
+                }
+                let mut input = files.inputs.open_ahead(file.id)?;
                 let mut session = FileSession::survey(frame, kept.as_deref_mut(), rows);
                 let end = formats::read(file.kind, true, &mut input.reader, &mut session);
                 if let Some(failure) = input.failed() {

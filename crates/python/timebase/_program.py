@@ -256,7 +256,7 @@ def rewrite(
     The file appears when it is complete, or not at all; `force` replaces an existing file. `max_size` limits the file
     and the temporary files together. `tracks` adds the rows of SELECTs to the trace, each as a track of its name, `reports`
     those of reports ("sched-latency", "slices"), and `marks` adds losses, rows that may be wrong, and errors of clocks. A trace in Chrome's JSON format becomes a Perfetto
-    trace; ``one_file=True`` makes one of several, with a machine for each that differs.
+    trace; ``one_file=True`` makes one of several, and of a Perfetto trace among them.
 
     `start` and `end` cut a part out: from the one to before the other, as trace time in nanoseconds, or as a date and a
     time. `slice_id` cuts out the time of a slice, by its id in ``slice``, and `during` that of the first slice with a name,

@@ -50,7 +50,7 @@ impl Rewrite<'_> {
         Rewrite::from_sources([Source::Reader(Reader::new(reader))])
     }
 
-    /// Makes one trace of several JSON traces, with a machine for each that differs (rule CV2).
+    /// Makes one trace, not a zip, of several JSON traces, or of JSON traces and one Perfetto trace (rule CV2).
     pub fn one_file(mut self) -> Self {
         self.options.one_file = true;
         self

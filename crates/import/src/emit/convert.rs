@@ -1,8 +1,9 @@
-//! Writes the rows of a JSON trace as a Perfetto trace (rule CV1).
+//! Writes the rows of JSON traces as Perfetto traces (rules CV).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ops::AddAssign;
 
-use rusqlite::{Connection, Row, Rows, Statement};
+use rusqlite::{Connection, Row, Rows, Statement, params_from_iter};
 use timebase_schema::fields::{
     clock_snapshot, clock_snapshot_clock, trace_attributes, trace_attributes_attribute,
     trace_packet, track_event, track_event_legacy_event as legacy,
@@ -13,15 +14,12 @@ use super::descriptors::{self, ARGS, EventType, event};
 use super::ends::{End, Ends, Open};
 use super::error::EmitError;
 use super::message::Message;
-use super::owners::Owners;
-use super::sequence::{Sequence, Sequences, Sink, Table, Time};
+use super::owned::described;
+use super::owners::{OwnerDescriptor, Owners};
+use super::sequence::{Sequences, Sink, Table, Time, unused};
 use super::texts::Texts;
-use super::tracks::{Kind, Lanes, STATES, State, Track, Tracks};
+use super::tracks::{Choice, Described, Kind, Lanes, STATES, State, Track, Tracks};
 use super::uuids::Uuids;
-
-/// The sequences of descriptors and of events. A thread's descriptor would make events of its sequence the thread's.
-const DESCRIPTORS: u64 = 1;
-const EVENTS: u64 = 2;
 
 /// Flow ids of the written trace begin here. Trace processor has one space for these and for ids of other kinds.
 const FIRST_FLOW: i64 = 1 << 32;
@@ -29,6 +27,8 @@ const FIRST_FLOW: i64 = 1 << 32;
 /// Things that are not as they were, and their number.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unlike {
+    /// Tracks of threads and processes that have the name of their file, because other files have such tracks, too.
+    pub apart: u64,
     /// Slices and values before time 0, which are left out.
     pub negative: u64,
     /// Processes and threads with other numbers.
@@ -51,6 +51,24 @@ pub(crate) struct Unlike {
     pub samples: u64,
 }
 
+impl AddAssign for Unlike {
+    fn add_assign(&mut self, other: Unlike) {
+        let Unlike { apart, negative, renumbered, nameless, arguments, .. } = other;
+        self.apart += apart;
+        self.negative += negative;
+        self.renumbered += renumbered;
+        self.nameless += nameless;
+        self.arguments += arguments;
+        let Unlike { thread_durs, ends, endless, flows, states, samples, .. } = other;
+        self.thread_durs += thread_durs;
+        self.ends += ends;
+        self.endless += endless;
+        self.flows += flows;
+        self.states += states;
+        self.samples += samples;
+    }
+}
+
 /// The result of writing the rows of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
@@ -58,65 +76,239 @@ pub(crate) struct Written {
     pub unlike: Unlike,
 }
 
-/// Writes all rows of a database of JSON traces as packets.
-///
-/// # Errors
-///
-/// If the database cannot be read, or the receiver does not take a packet.
-pub(crate) fn write(conn: &Connection, out: &mut Sink<'_>) -> Result<Written, EmitError> {
-    let mut written = Written::default();
-    let mut counted = |ts: Option<i64>, packet: &[u8]| {
-        written.packets += 1;
-        out(ts, packet)
-    };
-    let uuids = Uuids { base: 0 };
-    let tracks = Tracks::of(conn, uuids)?;
-    let owners = Owners::of(conn)?;
-    let mut sequences = Sequences::new(DESCRIPTORS, EVENTS);
-    head(conn, sequences.about(0), &mut counted)?;
-    let machines: BTreeSet<u64> = tracks.all.values().map(|track| track.machine).collect();
-    let sorted = machines.into_iter().map(|machine| (machine, descriptors::sorted()));
-    let sorted = sorted.filter(|_| owners.are_sorted());
-    let all = sorted.chain(owners.descriptors(uuids)).chain(tracks.descriptors.iter().cloned());
-    for (machine, descriptor) in all {
-        let payload = (trace_packet::TRACK_DESCRIPTOR, &descriptor);
-        sequences.about(machine).packet(Time::none(machine), payload, &mut counted)?;
+impl AddAssign for Written {
+    fn add_assign(&mut self, other: Written) {
+        self.packets += other.packets;
+        self.unlike += other.unlike;
     }
-    let unlike = Unlike {
-        renumbered: owners.renumbered,
-        nameless: tracks.nameless,
-        samples: conn
-            .query_row("SELECT count(*) FROM stack_sample_record", [], |row| row.get::<_, i64>(0))?
-            .cast_unsigned(),
-        ..Unlike::default()
-    };
-    let mut events = Events {
-        conn,
-        tracks: &tracks,
-        texts: Texts::new(conn)?,
-        sequences,
-        machine: 0,
-        ends: Ends::default(),
-        outlasted: outlasted(conn)?,
-        arguments: conn.prepare(ARGUMENTS)?,
-        flows: Flows::of(conn)?,
-        unlike,
-        out: &mut counted,
-    };
-    events.write()?;
-    written.unlike = events.unlike;
-    Ok(written)
+}
+
+/// The form of a trace that is written.
+#[derive(Debug)]
+pub(crate) struct Form {
+    /// The file whose rows are written; `None` for those of all JSON traces.
+    pub file: Option<i64>,
+    /// The numbers of machines in packets, by their rows. Others have 0.
+    pub machines: HashMap<i64, u64>,
+    /// The clock that packets name; 0 for none.
+    pub clock: u32,
+    /// The sequences of descriptors and of events. A thread's descriptor would make events of its sequence the thread's.
+    pub sequences: (u64, u64),
+    /// Whether it begins with what producers say of their clocks (rule JS32).
+    pub has_snapshot: bool,
+}
+
+impl Form {
+    /// A trace of its own.
+    pub fn alone(file: Option<i64>) -> Form {
+        Form { file, machines: HashMap::new(), clock: 0, sequences: (1, 2), has_snapshot: true }
+    }
+
+    /// One trace of all JSON traces of a database.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read.
+    pub fn of_all(conn: &Connection) -> rusqlite::Result<Form> {
+        let mut statement = conn.prepare("SELECT id, id FROM machine WHERE id > 0")?;
+        let machines = statement.query_map([], |row| {
+            let (row, number): (i64, i64) = (row.get(0)?, row.get(1)?);
+            Ok((row, number.cast_unsigned()))
+        })?;
+        Ok(Form { machines: machines.collect::<rusqlite::Result<_>>()?, ..Form::alone(None) })
+    }
+
+    /// The packets of all JSON traces of a database, among those of its Perfetto trace, with times on a clock.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read.
+    pub fn beside(conn: &Connection, clock: u32) -> rusqlite::Result<Form> {
+        let mut statement = conn.prepare("SELECT id, raw_id FROM machine ORDER BY id")?;
+        let machines = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let machines: Vec<(i64, Option<i64>)> = machines.collect::<rusqlite::Result<_>>()?;
+        let own = |raw: Option<i64>| raw.and_then(|raw| u32::try_from(raw).ok()).map(u64::from);
+        let used: HashSet<u64> = machines.iter().filter_map(|(_, raw)| own(*raw)).collect();
+        let mut free = (1..).filter(|number| !used.contains(number));
+        let numbers = machines.iter().map(|(row, raw)| {
+            let number = own(*raw).or_else(|| free.next()).unwrap_or(0);
+            (*row, number)
+        });
+        let machines = numbers.collect();
+        Ok(Form {
+            machines,
+            clock,
+            sequences: unused(conn)?,
+            has_snapshot: false,
+            ..Form::alone(None)
+        })
+    }
+}
+
+/// The rows of JSON traces, in a database that may have those of Perfetto traces, too.
+pub(crate) struct JsonRows<'c> {
+    conn: &'c Connection,
+    uuids: Uuids,
+    owners: Owners,
+    /// Whether there are Perfetto traces. They may describe the same threads, and a descriptor is then not earlier than
+    /// the first row below it: an earlier one would be of the thread that had the tid before.
+    is_beside: bool,
+    /// The first file of each machine that only JSON traces have. It has the threads without rows, and threads' states,
+    /// which are of no file.
+    homes: HashMap<i64, i64>,
+    has_states: bool,
+    outlasted: HashSet<i64>,
+    /// The number of samples of callstacks of JSON traces, if that is known.
+    samples: u64,
+}
+
+const HOMES: &str = "
+    SELECT machine_id, trace_file_id FROM part AS p JOIN trace_file AS f ON f.id = p.trace_file_id
+    WHERE NOT EXISTS (SELECT * FROM part AS o JOIN trace_file AS of ON of.id = o.trace_file_id
+                      WHERE o.machine_id = p.machine_id AND of.trace_type <> 'json')
+    ORDER BY f.processing_order DESC";
+
+impl<'c> JsonRows<'c> {
+    /// # Errors
+    ///
+    /// If the database cannot be read.
+    pub fn of(conn: &'c Connection) -> rusqlite::Result<JsonRows<'c>> {
+        let is = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, bool>(0));
+        let is_beside = is("SELECT EXISTS (SELECT * FROM trace_file WHERE trace_type = 'proto')")?;
+        let mut used = HashSet::new();
+        let beside = is_beside.then(|| described(conn, &mut used)).transpose()?;
+        let uuids = match is_beside {
+            true => Uuids::apart(&used),
+            false => Uuids { base: 0 },
+        };
+        let mut statement = conn.prepare(HOMES)?;
+        let homes = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let samples = "SELECT count(*) FROM stack_sample_record";
+        let samples = match is_beside {
+            true => 0,
+            false => conn.query_row(samples, [], |row| row.get::<_, i64>(0))?.cast_unsigned(),
+        };
+        Ok(JsonRows {
+            conn,
+            uuids,
+            owners: Owners::of(conn, uuids, beside.as_ref())?,
+            is_beside,
+            homes: homes.collect::<rusqlite::Result<_>>()?,
+            has_states: is("SELECT EXISTS (SELECT * FROM thread_state)")?,
+            outlasted: outlasted(conn)?,
+            samples,
+        })
+    }
+
+    /// Things that are not as they were in all traces together.
+    pub fn unlike(&self) -> Unlike {
+        Unlike { renumbered: self.owners.renumbered, samples: self.samples, ..Unlike::default() }
+    }
+
+    /// Writes rows as packets.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read, or the receiver does not take a packet.
+    pub fn write(&self, form: &Form, out: &mut Sink<'_>) -> Result<Written, EmitError> {
+        let mut written = Written::default();
+        let mut counted = |ts: Option<i64>, packet: &[u8]| {
+            written.packets += 1;
+            out(ts, packet)
+        };
+        let conn = self.conn;
+        let choice = Choice {
+            owners: &self.owners,
+            uuids: self.uuids,
+            file: form.file,
+            machines: &form.machines,
+        };
+        let mut tracks = Tracks::of(conn, &choice)?;
+        if self.has_states {
+            tracks.add_states(conn, &choice, |machine| self.is_home(form, machine))?;
+        }
+        let mut sequences = Sequences::new(form.sequences.0, form.sequences.1);
+        head(conn, form, &mut sequences, &mut counted)?;
+        let mut events = Events {
+            rows: self,
+            form,
+            described: self.descriptors(&choice, form, &tracks),
+            texts: Texts::new(conn)?,
+            sequences,
+            machine: 0,
+            ends: Ends::default(),
+            arguments: conn.prepare(ARGUMENTS)?,
+            flows: Flows::of(conn)?,
+            unlike: Unlike { nameless: tracks.nameless, apart: tracks.apart, ..Unlike::default() },
+            tracks: &tracks,
+            out: &mut counted,
+        };
+        events.describe(None)?;
+        events.write()?;
+        written.unlike = events.unlike;
+        Ok(written)
+    }
+
+    /// Whether the trace has what no file of a machine has for itself.
+    fn is_home(&self, form: &Form, machine: i64) -> bool {
+        let home = self.homes.get(&machine);
+        home.is_some_and(|home| form.file.is_none_or(|file| file == *home))
+    }
+
+    /// The descriptors of owners and tracks, in their order.
+    fn descriptors(
+        &self,
+        choice: &Choice<'_>,
+        form: &Form,
+        tracks: &Tracks,
+    ) -> VecDeque<Described> {
+        let machines: BTreeSet<u64> = tracks.all.values().map(|track| track.machine).collect();
+        let sorted = machines.into_iter().filter(|_| self.owners.are_sorted());
+        let sorted = sorted.map(|machine| Described {
+            first: None,
+            machine,
+            message: descriptors::sorted(),
+        });
+        // Where there is a Perfetto trace, it is not known whose thread one without rows is.
+        let is_wanted = |owner: &OwnerDescriptor| {
+            tracks.owners.contains_key(&owner.key) || self.is_home(form, owner.machine)
+        };
+        let owners = self.owners.descriptors(form.file.is_none());
+        let owners: Vec<OwnerDescriptor> = owners.filter(is_wanted).collect();
+        let owners = owners.into_iter().map(|owner| Described {
+            first: tracks.owners.get(&owner.key).copied().flatten(),
+            machine: choice.machine(owner.machine),
+            message: owner.message,
+        });
+        let all = sorted.chain(owners).chain(tracks.descriptors.iter().cloned());
+        let mut all: Vec<Described> = match self.is_beside {
+            false => all.map(|of| Described { first: None, ..of }).collect(),
+            true => all.collect(),
+        };
+        all.sort_by_key(|of| of.first);
+        all.into()
+    }
 }
 
 /// Packets about the whole trace: the field of arguments, the clocks and the facts.
-fn head(conn: &Connection, about: &mut Sequence, out: &mut Sink<'_>) -> Result<(), EmitError> {
+fn head(
+    conn: &Connection,
+    form: &Form,
+    sequences: &mut Sequences,
+    out: &mut Sink<'_>,
+) -> Result<(), EmitError> {
+    let about = sequences.about(0);
     let extension = descriptors::args_extension();
-    about.packet(Time::none(0), (trace_packet::EXTENSION_DESCRIPTOR, &extension), out)?;
+    about.packet(Time::default(), (trace_packet::EXTENSION_DESCRIPTOR, &extension), out)?;
     let mut snapshot = Message::new();
+    // A snapshot of several files may have a clock of each.
     let mut statement = conn.prepare(
-        "SELECT clock_id, clock_value FROM clock_snapshot WHERE snapshot_id = (SELECT min(snapshot_id) FROM clock_snapshot) ORDER BY clock_id",
+        "WITH first AS (SELECT clock_id, clock_value FROM clock_snapshot
+                        WHERE snapshot_id = (SELECT min(snapshot_id) FROM clock_snapshot))
+         SELECT clock_id, clock_value FROM first
+         WHERE ?1 AND (SELECT count(*) = count(DISTINCT clock_id) FROM first) ORDER BY clock_id",
     )?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([form.has_snapshot])?;
     while let Some(row) = rows.next()? {
         let mut clock = Message::new();
         clock.number(clock_snapshot_clock::CLOCK_ID, row.get::<_, i64>(0)?.cast_unsigned());
@@ -124,14 +316,14 @@ fn head(conn: &Connection, about: &mut Sequence, out: &mut Sink<'_>) -> Result<(
         snapshot.message(clock_snapshot::CLOCKS, &clock);
     }
     if !snapshot.is_empty() {
-        about.packet(Time::none(0), (trace_packet::CLOCK_SNAPSHOT, &snapshot), out)?;
+        about.packet(Time::default(), (trace_packet::CLOCK_SNAPSHOT, &snapshot), out)?;
     }
     let mut attributes = Message::new();
     let mut statement = conn.prepare(
         "SELECT name, iif(typeof(value) = 'integer', value, NULL), iif(typeof(value) = 'text', value, NULL)
-         FROM fact WHERE name GLOB 'json*' ORDER BY id",
+         FROM fact WHERE name GLOB 'json*' AND file = ifnull(?1, file) ORDER BY id",
     )?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([form.file])?;
     while let Some(row) = rows.next()? {
         let mut attribute = Message::new();
         attribute.text(trace_attributes_attribute::KEY, &row.get::<_, String>(0)?);
@@ -143,7 +335,7 @@ fn head(conn: &Connection, about: &mut Sequence, out: &mut Sink<'_>) -> Result<(
         attributes.message(trace_attributes::ATTRIBUTE, &attribute);
     }
     if !attributes.is_empty() {
-        about.packet(Time::none(0), (trace_packet::TRACE_ATTRIBUTES, &attributes), out)?;
+        about.packet(Time::default(), (trace_packet::TRACE_ATTRIBUTES, &attributes), out)?;
     }
     Ok(())
 }
@@ -164,10 +356,10 @@ fn outlasted(conn: &Connection) -> rusqlite::Result<HashSet<i64>> {
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-const SLICES: &str = "
-    SELECT ts, id, dur, track_id, category, name, depth, arg_set_id, thread_ts, thread_dur
-    FROM slice_record ORDER BY ts, id";
-const COUNTERS: &str = "SELECT ts, track_id, value FROM counter_record ORDER BY ts, id";
+const SLICES: &str = "SELECT ts, id, dur, track_id, category, name, depth, arg_set_id, thread_ts, thread_dur FROM slice_record";
+const COUNTERS: &str = "SELECT ts, track_id, value FROM counter_record";
+/// The rows of a file, which an index finds; all rows are in an order that needs none.
+const OF_FILE: &str = "WHERE track_id IN (SELECT id FROM track_record WHERE trace_file_id = ?1)";
 const ARGUMENTS: &str = "
     SELECT args, types, flat_keys FROM arg_set LEFT JOIN arg_type ON arg_type.id = type_id WHERE arg_set.id = ?1";
 
@@ -285,14 +477,16 @@ impl<'c> Flows<'c> {
 
 /// Everything that has a time, in its order.
 struct Events<'c, 'o> {
-    conn: &'c Connection,
+    rows: &'c JsonRows<'c>,
+    form: &'c Form,
     tracks: &'c Tracks,
+    /// The descriptors that are not written yet.
+    described: VecDeque<Described>,
     texts: Texts<'c>,
     sequences: Sequences,
     /// The machine of the event that is written.
     machine: u64,
     ends: Ends,
-    outlasted: HashSet<i64>,
     arguments: Statement<'c>,
     flows: Flows<'c>,
     unlike: Unlike,
@@ -301,14 +495,22 @@ struct Events<'c, 'o> {
 
 impl Events<'_, '_> {
     fn write(&mut self) -> Result<(), EmitError> {
-        let conn = self.conn;
-        let (mut slices, mut counters) = (conn.prepare(SLICES)?, conn.prepare(COUNTERS)?);
+        let (conn, file) = (self.rows.conn, self.form.file);
+        let sorted = |select: &str| match file {
+            Some(_) => conn.prepare(&format!("{select} {OF_FILE} ORDER BY ts, id")),
+            None => conn.prepare(&format!("{select} ORDER BY ts, id")),
+        };
+        let (mut slices, mut counters) = (sorted(SLICES)?, sorted(COUNTERS)?);
         let mut states = conn.prepare(STATES)?;
-        let (mut slices, mut counters) = (slices.query([])?, counters.query([])?);
+        let of_file = || params_from_iter(file);
+        let (mut slices, mut counters) = (slices.query(of_file())?, counters.query(of_file())?);
         let mut states = states.query([])?;
         let mut slice = next(&mut slices, Slice::of)?;
         let mut value = next(&mut counters, Value::of)?;
-        let mut state = next(&mut states, State::of)?;
+        let mut state = match self.tracks.states.is_empty() {
+            false => next(&mut states, State::of)?,
+            true => None,
+        };
         let mut lanes = Lanes::default();
         loop {
             let slice_ts = slice.as_ref().map(|slice| slice.ts);
@@ -329,6 +531,19 @@ impl Events<'_, '_> {
         }
         while let Some(end) = self.ends.rest() {
             self.end(end)?;
+        }
+        self.describe(Some(i64::MAX))
+    }
+
+    /// Writes the descriptors up to a time, or those without one.
+    fn describe(&mut self, until: Option<i64>) -> Result<(), EmitError> {
+        while self.described.front().is_some_and(|of| of.first <= until)
+            && let Some(Described { first, machine, message }) = self.described.pop_front()
+        {
+            let ts = first.map(|first| first.max(0));
+            let time = Time { ts, clock: ts.map_or(0, |_| self.form.clock), machine };
+            let payload = (trace_packet::TRACK_DESCRIPTOR, &message);
+            self.sequences.about(machine).packet(time, payload, self.out)?;
         }
         Ok(())
     }
@@ -377,18 +592,20 @@ impl Events<'_, '_> {
         self.event(state.ts, &written)
     }
 
-    /// Writes the ends before a time.
+    /// Writes the ends before a time, and the descriptors of what begins then.
     fn until(&mut self, ts: i64) -> Result<(), EmitError> {
         while let Some(end) = self.ends.before(ts) {
             self.end(end)?;
         }
+        self.describe(Some(ts))?;
         Ok(())
     }
 
     fn event(&mut self, ts: i64, event: &Message) -> Result<(), EmitError> {
         let payload = (trace_packet::TRACK_EVENT, event);
+        let time = Time { ts: Some(ts), clock: self.form.clock, machine: self.machine };
         let sequence = self.sequences.events(self.machine);
-        Ok(sequence.packet(Time::at(ts, self.machine), payload, self.out)?)
+        Ok(sequence.packet(time, payload, self.out)?)
     }
 
     fn value(&mut self, value: &Value) -> Result<(), EmitError> {
@@ -423,6 +640,7 @@ impl Events<'_, '_> {
         while let Some(end) = self.ends.at(slice.ts, slice.track, slice.depth) {
             self.end(end)?;
         }
+        self.unlike.ends += self.ends.cut(slice.track, slice.ts);
         self.machine = track.machine;
         self.sequences.events(self.machine).begin();
         let flows = self.flows.of_slice(slice.id, &mut self.unlike.flows)?;
@@ -453,7 +671,7 @@ impl Events<'_, '_> {
     fn begin(&mut self, slice: &Slice, track: &Track) -> Result<Message, EmitError> {
         let time = track.thread_time.zip(slice.thread_ts);
         let thread_dur = slice.thread_dur.filter(|_| time.is_some());
-        let is_outlasted = self.outlasted.contains(&slice.id);
+        let is_outlasted = self.rows.outlasted.contains(&slice.id);
         let scope = match track.kind {
             Kind::GlobalInstants => Some(1),
             Kind::ProcessInstants => Some(2),
@@ -510,7 +728,7 @@ impl Events<'_, '_> {
     }
 
     fn end(&mut self, End { slice, is_covered, is_taken }: End) -> Result<(), EmitError> {
-        self.unlike.ends += u64::from(is_taken);
+        self.unlike.ends += u64::from(is_taken) + self.ends.cut(slice.track, slice.end);
         self.machine = self.machine_of(slice.track);
         self.sequences.events(self.machine).begin();
         let mut written = event(EventType::End, self.uuid(slice.track));

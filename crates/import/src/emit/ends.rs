@@ -86,6 +86,18 @@ impl Ends {
         }
     }
 
+    /// The number of endless slices that an event at this time cuts, because one below them has ended before (rule E9). Each
+    /// counts once.
+    pub fn cut(&mut self, track: i64, ts: i64) -> u64 {
+        let mut count = 0;
+        for open in self.stacks.get_mut(&track).into_iter().flatten() {
+            if open.slice.end == i64::MAX && open.below.take_if(|end| *end < ts).is_some() {
+                count += 1;
+            }
+        }
+        count
+    }
+
     /// The next end of all.
     pub fn rest(&mut self) -> Option<End> {
         self.before(i64::MAX)

@@ -17,6 +17,7 @@ use timebase_resolver::ClockId;
 use timebase_store::sort::{Scratch, ScratchFile};
 
 use super::owned::{Owner, Stands};
+use super::sequence::Sink;
 
 /// A failure while rows become tracks.
 #[derive(Debug, thiserror::Error)]
@@ -336,21 +337,11 @@ impl<'c> FoundTracks<'c> {
         let boottime = i64::from(ClockId::BOOTTIME.get());
         let clock = clock.filter(|clock| *clock != boottime && !self.is_json);
         let clock = u32::try_from(clock.unwrap_or(0)).unwrap_or(0);
-        let has_snapshot =
-            "SELECT EXISTS (SELECT * FROM clock_snapshot WHERE packet_id IS NOT NULL)";
-        let has_snapshot: bool = self.conn.query_row(has_snapshot, [], |row| row.get(0))?;
-        let mut file = Scratch::from(directory).file()?;
-        let mut packets = 0u64;
-        let mut written = io::BufWriter::new(&mut file);
-        let told = self.write(clock, &mut |ts, packet: &[u8]| {
-            packets += 1;
-            written.write_all(&ts.unwrap_or(0).to_le_bytes())?;
-            written.write_all(&(packet.len() as u64).to_le_bytes())?;
-            written.write_all(packet)
-        })?;
-        written.flush()?;
-        drop(written);
-        Ok(Found { file: Arc::new(Mutex::new(file)), told, waits: has_snapshot })
+        let conn = self.conn;
+        let (mut found, told) =
+            Found::of(conn, &Scratch::from(directory), |out| self.write(clock, out))?;
+        found.told = told;
+        Ok(found)
     }
 }
 
@@ -452,6 +443,31 @@ pub struct Found {
 }
 
 impl Found {
+    /// The packets that `write` gives, in the order of time, for the trace of a database.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `write`, and if the temporary file cannot be written.
+    pub(crate) fn of<T, E: From<io::Error> + From<rusqlite::Error>>(
+        conn: &Connection,
+        scratch: &Scratch,
+        write: impl FnOnce(&mut Sink<'_>) -> Result<T, E>,
+    ) -> Result<(Found, T), E> {
+        let waits = "SELECT EXISTS (SELECT * FROM clock_snapshot WHERE packet_id IS NOT NULL)";
+        let waits = conn.query_row(waits, [], |row| row.get(0))?;
+        let mut file = scratch.file()?;
+        let mut written = io::BufWriter::new(&mut file);
+        let result = write(&mut |ts: Option<i64>, packet: &[u8]| {
+            // A packet without a time comes first.
+            written.write_all(&ts.unwrap_or(i64::MIN).to_le_bytes())?;
+            written.write_all(&(packet.len() as u64).to_le_bytes())?;
+            written.write_all(packet)
+        })?;
+        written.flush()?;
+        drop(written);
+        Ok((Found { file: Arc::new(Mutex::new(file)), told: Vec::new(), waits }, result))
+    }
+
     /// The fate of the rows of each query.
     pub fn told(&self) -> &[FoundTrack] {
         &self.told

@@ -15,7 +15,7 @@ use super::error::EmitError;
 use super::found::{FoundError, FoundTrack, FoundTracks, Group};
 use super::message::Message;
 use super::owned::{Owner, Stand};
-use super::sequence::{Sequence, Sequences, Sink, Table, Time};
+use super::sequence::{Sequence, Sequences, Sink, Table, Time, unused};
 
 /// Flow ids of found rows begin here: no program counts its ids from here.
 const FIRST_FLOW: u64 = 0x7469_6d65_0000_0000;
@@ -92,12 +92,7 @@ impl FoundTracks<'_> {
         clock: u32,
         out: &mut Sink<'_>,
     ) -> Result<Vec<FoundTrack>, FoundError> {
-        let used: i64 = self.conn.query_row(
-            "SELECT ifnull(max(id), 0) FROM sequence WHERE id < 4294967290",
-            [],
-            |row| row.get(0),
-        )?;
-        let first = used.cast_unsigned().max(100);
+        let (about, events) = unused(self.conn)?;
         // A trace that is made of JSON traces numbers machines by their rows.
         let mut statement = self.conn.prepare(match self.is_json {
             true => "SELECT id, id FROM machine WHERE id > 0",
@@ -113,7 +108,7 @@ impl FoundTracks<'_> {
         let mut writer = Writer {
             tracks: &mut self,
             clock,
-            sequences: Sequences::new(first + 1, first + 2),
+            sequences: Sequences::new(about, events),
             ends: Ends::default(),
             lanes: HashMap::new(),
             lane_uuids: Vec::new(),

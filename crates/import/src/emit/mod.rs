@@ -38,7 +38,7 @@ mod texts;
 mod tracks;
 mod uuids;
 
-pub(crate) use convert::{Unlike, Written, write};
+pub(crate) use convert::{Form, JsonRows, Unlike, Written};
 pub(crate) use error::EmitError;
 pub(crate) use found::Packets;
 pub use found::{Found, FoundError, FoundTrack, FoundTracks};

@@ -41,7 +41,7 @@ pub(crate) struct Stand {
 }
 
 /// The uuids of a trace, by what they describe: machine, pid and tid.
-type Described = HashMap<(i64, i64, Option<i64>), Vec<u64>>;
+pub(super) type Described = HashMap<(i64, i64, Option<i64>), Vec<u64>>;
 
 /// All owners that were looked up.
 pub(crate) struct Stands<'c> {
@@ -214,7 +214,11 @@ impl<'c> Stands<'c> {
 }
 
 /// The uuids of all processes and threads that packets describe.
-fn described(conn: &Connection, used: &mut HashSet<u64>) -> rusqlite::Result<Described> {
+///
+/// # Errors
+///
+/// If the database cannot be read.
+pub(super) fn described(conn: &Connection, used: &mut HashSet<u64>) -> rusqlite::Result<Described> {
     let mut described = Described::new();
     let sql = "SELECT ifnull(machine_id, 0), data FROM packet WHERE type = 'track_descriptor' AND data IS NOT NULL ORDER BY id";
     let mut statement = conn.prepare(sql)?;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
+use rusqlite::Connection;
 use timebase_schema::fields::{interned_data, interned_string, trace_packet};
 
 use super::message::Message;
@@ -24,6 +25,18 @@ pub(crate) enum Table {
     Names = interned_data::EVENT_NAMES as isize,
     ArgumentNames = interned_data::DEBUG_ANNOTATION_NAMES as isize,
     ArgumentTexts = interned_data::DEBUG_ANNOTATION_STRING_VALUES as isize,
+}
+
+/// The numbers of two sequences that the trace of a database does not use.
+///
+/// # Errors
+///
+/// If the database cannot be read.
+pub(crate) fn unused(conn: &Connection) -> rusqlite::Result<(u64, u64)> {
+    let used = "SELECT ifnull(max(id), 0) FROM sequence WHERE id < 4294967290";
+    let used: i64 = conn.query_row(used, [], |row| row.get(0))?;
+    let last = used.cast_unsigned().max(100);
+    Ok((last + 1, last + 2))
 }
 
 /// The receiver of packets: their times and bytes.
@@ -149,16 +162,4 @@ pub(crate) struct Time {
     pub clock: u32,
     /// The machine's number in packets, 0 for the host.
     pub machine: u64,
-}
-
-impl Time {
-    /// No time, on a machine.
-    pub fn none(machine: u64) -> Time {
-        Time { ts: None, clock: 0, machine }
-    }
-
-    /// A time without the name of a clock, on a machine.
-    pub fn at(ts: i64, machine: u64) -> Time {
-        Time { ts: Some(ts), clock: 0, machine }
-    }
 }

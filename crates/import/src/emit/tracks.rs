@@ -1,4 +1,4 @@
-//! The tracks of a database of a JSON trace.
+//! The tracks of JSON traces in a database.
 
 use std::collections::HashMap;
 
@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::descriptors;
 use super::message::Message;
+use super::owners::{OwnerKey, Owners};
 use super::uuids::Uuids;
 
 /// The key of the lanes of slices that overlap others of their thread.
@@ -38,11 +39,25 @@ pub(crate) struct Track {
     pub thread_time: Option<u64>,
 }
 
-/// All tracks by their ids, and their descriptors.
+/// A descriptor of a track or of its owner.
+#[derive(Debug, Clone)]
+pub(super) struct Described {
+    /// The time of the first row below it, if there is one.
+    pub first: Option<i64>,
+    /// The number of its machine in packets.
+    pub machine: u64,
+    pub message: Message,
+}
+
+/// Tracks by their ids, and their descriptors.
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
     pub all: HashMap<i64, Track>,
-    pub descriptors: Vec<(u64, Message)>,
+    pub descriptors: Vec<Described>,
+    /// The owners of these tracks, each with the time of its first row.
+    pub owners: HashMap<OwnerKey, Option<i64>>,
+    /// The tracks of threads and processes that are tracks of their own, with the name of their file.
+    pub apart: u64,
     /// The names of lanes that have none, and get that of their first slice.
     pub nameless: u64,
     /// The tracks for the states of a thread: several, if states overlap. Their ids are negative.
@@ -109,12 +124,23 @@ impl Lanes {
     }
 }
 
+/// The tracks of a file, or of all files in JSON.
 const TRACKS: &str = "
-    SELECT id, type, name, utid, upid,
+    SELECT t.id, t.type, t.name, t.utid, t.upid,
            (SELECT args ->> '$.name' FROM arg_set WHERE arg_set.id = dimension_arg_set_id),
-           machine_id,
-           EXISTS (SELECT * FROM slice_record WHERE track_id = track_record.id AND thread_ts IS NOT NULL)
-    FROM track_record ORDER BY id";
+           t.machine_id,
+           EXISTS (SELECT * FROM slice_record WHERE track_id = t.id AND thread_ts IS NOT NULL),
+           CASE WHEN is_counter THEN (SELECT min(ts) FROM counter_record WHERE track_id = t.id)
+                ELSE (SELECT min(ts) FROM slice_record WHERE track_id = t.id) END,
+           f.name
+    FROM track_record AS t JOIN trace_file AS f ON f.id = t.trace_file_id
+    WHERE f.trace_type = 'json' AND f.id = ifnull(?1, f.id) ORDER BY t.id";
+
+/// The track of each thread that has the thread's uuid, if all files become one trace: those of others are tracks of their
+/// own, because their slices need not nest.
+const FIRST_TRACKS: &str = "
+    SELECT t.utid, t.id, f.trace_type = 'json' FROM track_record AS t JOIN trace_file AS f ON f.id = t.trace_file_id
+    WHERE t.type = 'thread_execution' AND t.utid IS NOT NULL ORDER BY 3, t.id";
 
 struct Row {
     id: i64,
@@ -125,16 +151,49 @@ struct Row {
     set: Option<String>,
     machine: u64,
     has_thread_time: bool,
+    first: Option<i64>,
+    file: Option<String>,
+}
+
+/// The choices for the tracks of a trace.
+#[derive(Clone, Copy)]
+pub(super) struct Choice<'a> {
+    pub owners: &'a Owners,
+    pub uuids: Uuids,
+    /// The file whose tracks are wanted; `None` for all.
+    pub file: Option<i64>,
+    /// The numbers of machines in packets, by their rows. Others have 0.
+    pub machines: &'a HashMap<i64, u64>,
+}
+
+impl Choice<'_> {
+    /// The number of a machine in packets.
+    pub fn machine(&self, row: i64) -> u64 {
+        self.machines.get(&row).copied().unwrap_or(0)
+    }
+
+    fn thread(&self, utid: i64) -> Option<u64> {
+        self.owners.uuid(OwnerKey::Thread(utid))
+    }
 }
 
 impl Tracks {
     /// # Errors
     ///
     /// If the database cannot be read.
-    pub fn of(conn: &Connection, uuids: Uuids) -> rusqlite::Result<Tracks> {
+    pub fn of(conn: &Connection, choice: &Choice<'_>) -> rusqlite::Result<Tracks> {
         let mut tracks = Tracks::default();
+        let mut first_tracks = HashMap::new();
+        if choice.file.is_none() {
+            let mut statement = conn.prepare(FIRST_TRACKS)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let (utid, track): (i64, i64) = (row.get(0)?, row.get(1)?);
+                first_tracks.entry(utid).or_insert(track);
+            }
+        }
         let mut statement = conn.prepare(TRACKS)?;
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query([choice.file])?;
         let mut timed = HashMap::new();
         while let Some(row) = rows.next()? {
             let row = Row {
@@ -144,75 +203,119 @@ impl Tracks {
                 utid: row.get(3)?,
                 upid: row.get(4)?,
                 set: row.get(5)?,
-                machine: row.get::<_, i64>(6)?.cast_unsigned(),
+                machine: choice.machine(row.get(6)?),
                 has_thread_time: row.get(7)?,
+                first: row.get(8)?,
+                file: row.get(9)?,
             };
-            tracks.add(&row, uuids, &mut timed);
+            let is_first = |utid| first_tracks.get(&utid).is_none_or(|first| *first == row.id);
+            tracks.add(&row, choice, row.utid.is_none_or(is_first), &mut timed);
         }
+        Ok(tracks)
+    }
+
+    /// Adds the tracks of the states of threads, with uuids after those of all ids.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read.
+    pub fn add_states(
+        &mut self,
+        conn: &Connection,
+        choice: &Choice<'_>,
+        is_wanted: impl Fn(i64) -> bool,
+    ) -> rusqlite::Result<()> {
         let greatest = "SELECT max((SELECT ifnull(max(id), 0) FROM track_record),
                                    (SELECT ifnull(max(id), 0) FROM process_record),
                                    (SELECT ifnull(max(id), 0) FROM thread_record))";
         let greatest = conn.query_row(greatest, [], |row| row.get(0))?;
-        tracks.add_states(conn, uuids, greatest)?;
-        Ok(tracks)
-    }
-
-    /// Adds the tracks of threads' states, with uuids after those of all ids.
-    fn add_states(
-        &mut self,
-        conn: &Connection,
-        uuids: Uuids,
-        greatest: i64,
-    ) -> rusqlite::Result<()> {
-        let mut next = uuids.after(greatest);
+        let mut next = choice.uuids.after(greatest);
         let mut lanes = Lanes::default();
         let mut statement = conn.prepare(STATES)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let state = State::of(row)?;
             let lane = lanes.take(state.utid, state.ts, state.end());
-            let (made, id) = (self.states.values().map(Vec::len).sum::<usize>(), &mut self.states);
-            let of_thread = id.entry(state.utid).or_default();
-            if lane < of_thread.len() {
+            let made = self.states.values().map(Vec::len).sum::<usize>();
+            if lane < self.states.get(&state.utid).map_or(0, Vec::len) {
                 continue;
             }
             next = next.wrapping_add(1);
-            let id = -1 - i64::try_from(made).unwrap_or(i64::MAX - 1);
-            of_thread.push(id);
-            let thread = Some(uuids.thread(state.utid));
             let of_thread = "SELECT machine_id FROM thread_record WHERE id = ?1";
             let machine: i64 = conn.query_row(of_thread, [state.utid], |row| row.get(0))?;
-            let machine = machine.cast_unsigned();
-            self.descriptors.push((machine, descriptors::lane(next, thread, Some(STATE), STATE)));
+            if !is_wanted(machine) {
+                continue;
+            }
+            let id = -1 - i64::try_from(made).unwrap_or(i64::MAX - 1);
+            self.states.entry(state.utid).or_default().push(id);
+            self.mention(OwnerKey::Thread(state.utid), Some(state.ts), choice.owners);
+            let machine = choice.machine(machine);
+            let lane = descriptors::lane(next, choice.thread(state.utid), Some(STATE), STATE);
+            self.describe(machine, lane, Some(state.ts));
             self.all.insert(id, Track { kind: Kind::Lane, uuid: next, machine, thread_time: None });
         }
         Ok(())
     }
 
+    fn describe(&mut self, machine: u64, message: Message, first: Option<i64>) {
+        self.descriptors.push(Described { first, machine, message });
+    }
+
+    /// Notes an owner, and a thread's process, of a track.
+    fn mention(&mut self, key: OwnerKey, first: Option<i64>, owners: &Owners) {
+        let process = match key {
+            OwnerKey::Thread(utid) => owners.process_of(utid).map(OwnerKey::Process),
+            OwnerKey::Process(_) => None,
+        };
+        for key in [key].into_iter().chain(process) {
+            let known = self.owners.entry(key).or_default();
+            *known = [*known, first].into_iter().flatten().min();
+        }
+    }
+
     /// Adds a track; `timed` has the threads whose CPU time has a descriptor.
-    fn add(&mut self, row: &Row, uuids: Uuids, timed: &mut HashMap<i64, u64>) {
-        let own = uuids.track(row.id);
-        let (thread, process) =
-            (row.utid.map(|id| uuids.thread(id)), row.upid.map(|id| uuids.process(id)));
+    fn add(
+        &mut self,
+        row: &Row,
+        choice: &Choice<'_>,
+        has_uuid_of_thread: bool,
+        timed: &mut HashMap<i64, u64>,
+    ) {
+        let owners = choice.owners;
+        let (thread, process) = (row.utid.map(OwnerKey::Thread), row.upid.map(OwnerKey::Process));
+        for key in [thread, process].into_iter().flatten() {
+            self.mention(key, row.first, owners);
+        }
+        let own = choice.uuids.track(row.id);
+        let uuid = |key: Option<OwnerKey>| key.and_then(|key| owners.uuid(key));
+        let (thread, process) = (uuid(thread), uuid(process));
         let name = row.name.as_deref();
-        let (kind, uuid) = match row.kind.as_str() {
-            "thread_execution" => (Kind::Thread, thread.unwrap_or(own)),
-            "chrome_process_instant" => (Kind::ProcessInstants, process.unwrap_or(own)),
+        let (kind, uuid) = match (row.kind.as_str(), thread, process) {
+            ("thread_execution", Some(thread), _) if has_uuid_of_thread => (Kind::Thread, thread),
+            ("chrome_process_instant", _, Some(process)) => (Kind::ProcessInstants, process),
             // It needs some uuid that is no thread's.
-            "legacy_chrome_global_instants" => (Kind::GlobalInstants, uuids.process(1)),
-            "json_counter" => {
+            ("legacy_chrome_global_instants", ..) => {
+                (Kind::GlobalInstants, choice.uuids.process(1))
+            }
+            ("thread_execution" | "chrome_process_instant", ..) => {
+                self.apart += 1;
+                let alone = descriptors::alone(own, thread.or(process), row.file.as_deref());
+                self.describe(row.machine, alone, row.first);
+                (Kind::Lane, own)
+            }
+            ("json_counter", ..) => {
                 let counter = descriptors::counter(own, process, name.unwrap_or_default());
-                self.descriptors.push((row.machine, counter));
+                self.describe(row.machine, counter, row.first);
                 (Kind::Counter, own)
             }
-            kind => {
+            (kind, ..) => {
                 let key = match kind {
                     "thread_overlapping_slice" => OVERLAPPING,
                     _ => row.set.as_deref().unwrap_or_default(),
                 };
                 self.nameless += u64::from(name.is_none());
                 let lane = descriptors::lane(own, thread.or(process), name, key);
-                self.descriptors.push((row.machine, lane));
+                self.describe(row.machine, lane, row.first);
                 (Kind::Lane, own)
             }
         };
@@ -221,8 +324,12 @@ impl Tracks {
             && let (Some(utid), Some(thread)) = (row.utid, thread)
         {
             let uuid = *timed.entry(utid).or_insert_with(|| {
-                let uuid = uuids.thread_time(utid);
-                self.descriptors.push((row.machine, descriptors::thread_time(uuid, thread)));
+                let uuid = choice.uuids.thread_time(utid);
+                self.descriptors.push(Described {
+                    first: row.first,
+                    machine: row.machine,
+                    message: descriptors::thread_time(uuid, thread),
+                });
                 uuid
             });
             thread_time = Some(uuid);

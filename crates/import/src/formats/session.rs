@@ -9,6 +9,7 @@ use timebase_trace::Region;
 
 use crate::definitions::{JsonThreads, Names};
 use crate::evidence::{FlowKey, Role};
+use crate::files::StatedClocks;
 use crate::frame::{Frame, Record, SnapshotPackets};
 use crate::output::{About, Counter, Example, Fact, Fault, LogMessage, Rows};
 use crate::place::{ClockSync, JsonClock, PartIx};
@@ -121,6 +122,15 @@ impl<'s, 'r> FileSession<'s, 'r> {
     pub fn warn(&mut self, message: LogMessage) {
         self.frame.warn(message.text.clone());
         message.push(self.rows);
+    }
+
+    /// Repeats what the file is known to state about its clock.
+    pub fn repeat(&mut self, stated: &StatedClocks) {
+        if let Some(part) = self.part()
+            && (stated.has_own || !stated.clocks.is_empty())
+        {
+            self.anchor(part, stated.has_own, &stated.clocks, 0);
+        }
     }
 
     /// Adds readings of shared clocks of the file's machine at one instant, at the file's time 0 if `has_own` is set.

@@ -26,17 +26,17 @@ pub enum RewriteError {
     )]
     ToJson { path: PathBuf },
     #[error(
-        "the tracks of found rows belong into one trace, and these are several, or have a manifest; put each track into the trace that has its rows"
+        "the tracks of found rows belong into one trace, and these are several, or have a manifest; write one trace first, or put each track into the trace that has its rows"
     )]
     TracksOfSeveral,
     #[error(
-        "these are {files} traces in Chrome's JSON format; --one-file makes one trace of them, with a machine for each that differs"
-    )]
-    SeveralJson { files: usize },
-    #[error(
-        "{source_name} is a trace of Perfetto, and --one-file makes one trace of JSON traces only; several others become a zip without it"
+        "{source_name} is a trace of Perfetto, and --one-file makes one trace of JSON traces and at most one of Perfetto, without a manifest; without it, several traces become a zip"
     )]
     OneFileOfPerfetto { source_name: String },
+    #[error(
+        "the times are on {clock}, and one trace has other machines only on BOOTTIME; write a zip, without --one-file"
+    )]
+    OneFileOfMachines { clock: String },
     #[error(
         "{path}: one trace is written as it is, and not as a zip; name a file such as {instead}",
         path = path.display(), instead = path.with_extension("pftrace").display()

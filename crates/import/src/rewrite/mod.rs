@@ -52,7 +52,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, OpenFlags};
-use timebase_resolver::{Clock, Estimates};
+use timebase_resolver::{Clock, Estimates, FileTag};
 use timebase_store::files::NewFile;
 use timebase_store::sort::Scratch;
 use timebase_trace::{
@@ -61,6 +61,7 @@ use timebase_trace::{
 };
 
 use self::archive::Members;
+use self::converted::Converted;
 use self::output::{Output, Packing};
 use self::packed::Written;
 use self::pass::{Others, Pass, Room};
@@ -70,14 +71,14 @@ use self::target::Target;
 use self::times::{Times, Waits};
 use self::waits::{Collected, End, Known};
 use crate::describe::unrelated;
-use crate::emit::Found;
+use crate::emit::{self, Found};
 use crate::error::{Error, HowFar, WriteError, is_full};
 use crate::files::{File, Files, Opening};
-use crate::formats::FORMATS;
+use crate::formats::{FORMATS, FileSession};
 use crate::frame::{Frame, Keep, SnapshotPackets};
 use crate::identity::check_database;
 use crate::limits::Limits;
-use crate::manifest::Align;
+use crate::manifest::{Align, MemberRules};
 use crate::options::{Conversion, Options, Views};
 use crate::output::{RowType, Rows, parent, placed};
 use crate::pipeline::{self, Broken, FileRead};
@@ -352,14 +353,22 @@ impl Job<'_> {
             let source_name = files.title();
             return Err(Error::NoTrace { source_name, why }.into());
         }
-        let is_converted = files.traces().iter().all(File::has_own_clock);
-        let is_one =
-            traces == 1 && files.manifest.is_none() || is_converted && self.options.one_file;
+        let json = files.traces().iter().filter(|file| file.has_own_clock()).count();
+        let is_one = match self.options.one_file {
+            true => json == traces,
+            false => traces == 1 && files.manifest.is_none(),
+        };
         if self.found.is_some() && !is_one {
             return Err(RewriteError::TracksOfSeveral);
         }
-        if is_converted {
+        if json == traces && (traces == 1 || self.options.one_file) {
             return self.convert(files, new, to);
+        }
+        if json > 0 {
+            return match self.options.one_file {
+                true => self.convert_into(files, new, to),
+                false => self.convert_several(files, new, to),
+            };
         }
         if traces > 1
             && let Some(mode) = self.options.align
@@ -370,22 +379,34 @@ impl Job<'_> {
                 crate::import::aligned(self.sources, directory, self.options, self.monitor)?;
             files.relations = found.map(|found| found.relations).unwrap_or_default();
         }
-        let (file, packing) = self.destination(new.as_ref(), &to)?;
-        if traces == 1 && files.manifest.is_none() {
-            self.refuse_zip()?;
-        }
         if traces > 1 || files.manifest.is_some() {
+            let destination = self.destination(new.as_ref(), &to)?;
             let found = self.find_several(&mut files)?;
             let unrelated = found.unrelated.clone();
-            let passed = self.write(&mut files, found, (file, packing))?;
+            let (passed, _) = self.write(&mut files, found, destination, None)?;
             let rewritten = self.end(&files, new, to, passed)?;
             return Ok(Rewritten { unrelated, ..rewritten });
         }
-        let passed = match self.at_once(&mut files, (file, packing))? {
+        self.refuse_zip()?;
+        self.rewrite_one(&mut files, new, to)
+    }
+
+    /// Writes one Perfetto trace.
+    fn rewrite_one(
+        &self,
+        files: &mut Files<'_>,
+        new: Option<NewFile>,
+        to: RewriteTo<'_>,
+    ) -> Result<Rewritten, RewriteError> {
+        let (file, packing) = self.destination(new.as_ref(), &to)?;
+        let passed = match self.at_once(files, (file, packing))? {
             AtOnce::Written(passed) => *passed,
-            AtOnce::Found(found, file) => self.write(&mut files, *found, (file, packing))?,
+            AtOnce::Found(found, file) => {
+                let (passed, _) = self.write(files, *found, (file, packing), None)?;
+                passed
+            }
         };
-        self.end(&files, new, to, passed)
+        self.end(files, new, to, passed)
     }
 
     /// Refuses the name of a zip for one trace, because readers of such a file expect members.
@@ -483,7 +504,8 @@ impl Job<'_> {
         files: &mut Files<'_>,
         found: Surveyed,
         (file, packing): (Option<Written>, Packing),
-    ) -> Result<Passed, RewriteError> {
+        converted: Option<&Converted>,
+    ) -> Result<(Passed, emit::Written), RewriteError> {
         let Surveyed { known, whole, several, target, trace_time, counts, .. } = found;
         // Several files are stored temporarily until all are written.
         let (aside, file) = match &several {
@@ -505,12 +527,17 @@ impl Job<'_> {
             return Err(self.changed());
         }
         let others = &mut passed.pass.others;
-        if let (Some(members), Some(several), Some(file)) = (others.members.take(), several, aside)
+        let mut written = emit::Written::default();
+        if let (Some(mut members), Some(several), Some(file)) =
+            (others.members.take(), several, aside)
         {
+            if let Some(converted) = converted {
+                written = self.write_members(converted, files, &several, &mut members)?;
+            }
             let zipped = self.zip(members, several, file, packing);
             others.output = Some(zipped.map_err(|error| self.failed(error))?);
         }
-        Ok(passed)
+        Ok((passed, written))
     }
 
     /// The error if a trace has changed since it was read before.
@@ -520,7 +547,7 @@ impl Job<'_> {
     }
 
     /// Puts several files into one (rules RW9, RW11).
-    fn zip(
+    pub(super) fn zip(
         &self,
         members: Members,
         several: Several,
@@ -661,7 +688,11 @@ impl Job<'_> {
         passed: Passed,
     ) -> Result<Rewritten, RewriteError> {
         let Passed { pass, files: read, unreadable: (packets, bytes) } = passed;
-        let warnings = self.warnings(files, &read)?;
+        let warnings = match files.stated {
+            // The import of all traces has told them.
+            Some(_) => Vec::new(),
+            None => self.warnings(files, &read)?,
+        };
         let Pass { source, mut others } = pass;
         let regions = read.iter().map(|file| file.read.counted);
         let (count, damaged) = regions.fold((0u64, 0u64), |(count, bytes), of| {
@@ -738,14 +769,7 @@ impl Job<'_> {
         }
         let is_left = |file: &&File| !file.is_trace() && file.kind != TraceType::Manifest;
         for file in files.order.iter().filter(is_left).filter(|_| !files.is_alone) {
-            let kind = files.inputs.files().get(file.id).and_then(|file| file.kind);
-            let what = match kind {
-                Some(TraceType::Trace(_)) => {
-                    "a trace in Chrome's JSON format, left out; rewrite it on its own"
-                }
-                _ => "not a trace, left out",
-            };
-            told.push(format!("{}: {what}", files.inputs.title(file.id)));
+            told.push(format!("{}: not a trace, left out", files.inputs.title(file.id)));
         }
         match traces {
             0 => {
@@ -781,20 +805,15 @@ impl Job<'_> {
             (Error::Inputs(InputsError::PutAside(error)), _) => self.failed(error),
             (error, _) => error.into(),
         });
-        let mut files = opened?;
-        let has_perfetto = files.traces().iter().any(|file| !file.has_own_clock());
-        if !has_perfetto {
-            return Ok(files);
-        }
-        let mut perfetto =
-            files.order.iter().filter(|file| file.is_trace() && !file.has_own_clock());
-        if let Some(file) = perfetto.next().filter(|_| self.options.one_file) {
+        let files = opened?;
+        let traces = files.traces();
+        let perfetto: Vec<&File> = traces.iter().filter(|file| !file.has_own_clock()).collect();
+        if let (Some(file), true) = (perfetto.last(), self.options.one_file) {
             let source_name = files.inputs.title(file.id).to_owned();
-            return Err(RewriteError::OneFileOfPerfetto { source_name });
-        }
-        // They are left out like any file that is no trace.
-        for file in files.order.iter_mut().filter(|file| file.has_own_clock()) {
-            file.kind = TraceType::Unknown;
+            let is_among = perfetto.len() == 1 && traces.len() > 1;
+            if !is_among || files.manifest.is_some() {
+                return Err(RewriteError::OneFileOfPerfetto { source_name });
+            }
         }
         Ok(files)
     }
@@ -869,11 +888,23 @@ fn read(
     for file in files.traces() {
         let title = files.inputs.title(file.id).to_owned();
         let (name, rules) = (files.name(&file), files.rules(&file));
+        if let Some(stated) = files.stated(&file) {
+            source.begin_file(file.tag, true, rules, rows);
+            FileSession::new(source, rows).repeat(&stated);
+            source.end_timed_file(rows, |_| Ok(()))?;
+            if let Some(several) = several {
+                others.target.enter_converted(&file, several, rows);
+            }
+            continue;
+        }
         let mut input = files.inputs.open_ahead(file.id)?;
         source.begin_file(file.tag, false, rules, rows);
-        let rules = several.map(|several| several.rules(&file));
-        let target = &mut others.target.frame;
-        target.begin_file(file.tag, false, rules.unwrap_or_default(), rows);
+        // What is written is several files only if there is a manifest.
+        let (tag, rules) = match several {
+            Some(several) => (file.tag, several.rules(&file)),
+            None => (FileTag::ONLY, MemberRules::default()),
+        };
+        others.target.frame.begin_file(tag, false, rules, rows);
         let packing = Packing::of_source(input.compression());
         if let Some(members) = &others.members {
             others.output = Some(members.begin(packing)?);

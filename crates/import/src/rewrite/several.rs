@@ -1,4 +1,4 @@
-//! The manifest of several files that are written (rule RW9).
+//! The manifest of several files that are written (rules RW9, CV2).
 //!
 //! # Design
 //!
@@ -30,6 +30,10 @@ pub(crate) struct Several {
     pub resolved: Resolved,
     /// The rules by the ids of the files.
     rules: BTreeMap<usize, MemberRules>,
+    /// The names by the ids of the files.
+    names: BTreeMap<usize, String>,
+    /// The clock that packets of JSON traces name; 0 for none.
+    pub clock: u32,
 }
 
 impl Several {
@@ -40,13 +44,18 @@ impl Several {
     /// [`Refused`] if the manifest of the files that are read is not valid for the written files.
     pub fn of(files: &Files<'_>, surveyed: &mut Frame) -> Result<Several, Refused> {
         let traces = files.traces();
-        let names: Vec<String> = traces.iter().map(|file| files.name(file)).collect();
+        let names = names(files, &traces);
+        let clock = match times(surveyed, &traces) {
+            Some((Clock::Boottime, _)) | None => 0,
+            Some((clock, _)) => clock.id(),
+        };
         let manifest = manifest(files, &traces, &names, surveyed);
         let members =
             names.iter().zip(&traces).map(|(name, file)| Member { name, kind: files.member(file) });
         let members: Vec<Member<'_>> = members.collect();
         let resolved = manifest.resolve(&members)?;
         let ids = traces.iter().map(|file| file.id);
+        let names_of = ids.clone().zip(names.iter().cloned()).collect();
         let (name, id) = match files.manifest_file() {
             Some(file) => (files.name(file), Some(file.id)),
             None => (free("perfetto_manifest.json", &names), None),
@@ -55,6 +64,8 @@ impl Several {
             name: free(&name, &names),
             id,
             manifest,
+            names: names_of,
+            clock,
             rules: ids.zip(resolved.members.iter().cloned()).collect(),
             resolved,
         })
@@ -72,10 +83,49 @@ impl Several {
         self.manifest.to_string()
     }
 
+    /// The name of a written file.
+    pub fn name_of(&self, file: &File) -> String {
+        self.names.get(&file.id).cloned().unwrap_or_default()
+    }
+
     /// The manifest's rules for the packets of a file.
     pub fn rules(&self, file: &File) -> MemberRules {
         self.rules.get(&file.id).cloned().unwrap_or_default()
     }
+}
+
+/// The names of the written files. A trace that was in JSON is no `.json` any more.
+fn names(files: &Files<'_>, traces: &[File]) -> Vec<String> {
+    let mut names: Vec<String> = traces.iter().map(|file| files.name(file)).collect();
+    for (place, _) in traces.iter().enumerate().filter(|(_, file)| file.has_own_clock()) {
+        let new = names.get(place).and_then(|name| converted(name));
+        let new = new.map(|new| free(&new, &names));
+        if let (Some(new), Some(name)) = (new, names.get_mut(place)) {
+            *name = new;
+        }
+    }
+    names
+}
+
+/// The new name of a JSON trace, if its name says that it is one.
+fn converted(name: &str) -> Option<String> {
+    let packed = [".gz", ".zst"].into_iter().find(|ending| name.ends_with(ending)).unwrap_or("");
+    let stem = name.strip_suffix(packed).unwrap_or(name).strip_suffix(".json")?;
+    Some(format!("{stem}.pftrace{packed}"))
+}
+
+/// The clock and the machine of the written times.
+fn times(surveyed: &Frame, traces: &[File]) -> Option<(Clock, MachineId)> {
+    let clocks = &surveyed.context.place.clocks;
+    if traces.iter().all(File::has_own_clock) {
+        let first = traces.first()?.tag;
+        let (_, part) = clocks.parts.of_files().find(|(_, part)| part.file == first)?;
+        return Some((Clock::Boottime, part.machine));
+    }
+    let trace_time = clocks.trace_time.clock()?;
+    let clock = Clock::ALL.into_iter().find(|clock| clock.id() == trace_time.id.get())?;
+    let is_shared = trace_time == shared(trace_time.machine, trace_time.id);
+    is_shared.then_some((clock, trace_time.machine))
 }
 
 /// A name that no member has.
@@ -117,43 +167,52 @@ fn manifest(
         // The rewritten timestamps name their clocks.
         entry.clocks = None;
         entry.default_clock = None;
-    }
-    for path in names {
-        if manifest.files.iter().all(|entry| entry.path != *path) {
-            manifest.files.push(FileEntry { path: path.clone(), ..FileEntry::default() });
+        // Its name may be another one now.
+        let read = traces.iter().position(|file| files.name(file) == entry.path);
+        if let Some(name) = read.and_then(|read| names.get(read)) {
+            entry.path = name.clone();
         }
     }
+    let mut ranks = traces.iter().zip(names).collect::<Vec<_>>();
+    // Machines get their rows in the order of the manifest (rule X11).
+    ranks.sort_by_key(|(file, _)| files.rank_machine(file).map_or(usize::MAX, |(place, _)| place));
+    for (file, path) in ranks {
+        let named = files.rank_machine(file).map(|(_, name)| Named::One(name.to_owned()));
+        match (entry(&mut manifest, path), named) {
+            (Some(entry), Some(named)) => entry.machines = named,
+            (Some(_), None) => {}
+            (None, named) => manifest.files.push(FileEntry {
+                path: path.clone(),
+                machines: named.unwrap_or_default(),
+                ..FileEntry::default()
+            }),
+        }
+    }
+    let Some((clock, own_machine)) = times(surveyed, traces) else {
+        return manifest;
+    };
     let placed = placed(&mut surveyed.context.place);
     let place = &surveyed.context.place;
-    let Some(trace_time) = place.clocks.trace_time.clock() else {
-        return manifest;
-    };
-    let is_of = |clock: &Clock| clock.id() == trace_time.id.get();
-    let Some(clock) = Clock::ALL.into_iter().find(is_of) else {
-        return manifest;
-    };
-    if trace_time != shared(trace_time.machine, trace_time.id) {
-        return manifest;
-    }
     let machines = &surveyed.context.definitions.machines;
     let parts: Vec<&Part> = place.clocks.parts.of_files().map(|(_, part)| part).collect();
     let of_file = |tag: FileTag| parts.iter().filter(move |part| part.file == tag);
     let of_trace_time = traces.iter().zip(names).find_map(|(file, path)| {
         let entry = entry(&mut manifest, path)?;
-        let mut parts = of_file(file.tag).filter(|part| part.machine == trace_time.machine);
+        let mut parts = of_file(file.tag).filter(|part| part.machine == own_machine);
         let Machine(machine) = parts.find_map(|part| referred(entry, part, machines))?;
         Some((path.clone(), machine))
     });
     let Some((file, machine)) = of_trace_time else {
         return manifest;
     };
-    let mut related = BTreeSet::from([trace_time.machine]);
+    let mut related = BTreeSet::from([own_machine]);
     for (read, path) in traces.iter().zip(names) {
         let Some(entry) = entry(&mut manifest, path) else {
             continue;
         };
         let is_open = |part: &&&Part| {
-            placed.contains(&(part.file, part.machine)) && !related.contains(&part.machine)
+            let is_placed = read.has_own_clock() || placed.contains(&(part.file, part.machine));
+            is_placed && !related.contains(&part.machine)
         };
         let mut others = of_file(read.tag).filter(is_open);
         let found = others.find_map(|part| Some((part.machine, referred(entry, part, machines)?)));

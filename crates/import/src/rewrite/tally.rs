@@ -27,8 +27,8 @@ pub struct Rewritten {
     pub unlike: Vec<Unlike>,
     /// The tracks of rows that were found (rules CN).
     pub tracks: Vec<FoundTrack>,
-    /// Whether the source is in Chrome's JSON format.
-    pub is_converted: bool,
+    /// The number of traces that were in Chrome's JSON format.
+    pub converted: u64,
     /// The clock of trace time.
     pub trace_time_clock: String,
     /// The number of files written. Several files are members of a zip.

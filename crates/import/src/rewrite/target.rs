@@ -11,6 +11,8 @@ use timebase_resolver::{Clock, ClockId, SeqId};
 use timebase_trace::wire::packet::Header;
 
 use super::inverse::{Found, inverse};
+use super::several::Several;
+use crate::files::File;
 use crate::frame::{CopiedPacket, Frame};
 use crate::output::Rows;
 use crate::place::{PartIx, Placement, Snapshot, TraceTime};
@@ -67,6 +69,16 @@ impl Target {
     #[inline]
     pub fn attempted(&mut self, part: PartIx) {
         self.frame.context.place.clocks.attempted(part);
+    }
+
+    /// A file that was in JSON. Its packets state no clocks, so one of them stands for all.
+    pub fn enter_converted(&mut self, file: &File, several: &Several, rows: &mut Rows<'_>) {
+        self.frame.begin_file(file.tag, false, several.rules(file), rows);
+        let header =
+            Header { timestamp: Some(0), timestamp_clock_id: several.clock, ..Header::default() };
+        if let Some(copied) = self.enter(&header, None, rows) {
+            self.written(copied, &header, rows);
+        }
     }
 
     /// The next packet is about to be written.
