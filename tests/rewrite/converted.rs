@@ -62,7 +62,19 @@ const THREADS: &str = "
     SELECT t.c, ifnull((SELECT int_value FROM args JOIN thread AS x USING (arg_set_id) WHERE x.utid = t.utid AND key = 'thread_sort_index_hint'), '')
     FROM t ORDER BY 1, 2";
 
-const TABLES: [(&str, &str); 5] = [
+/// Each sample with the functions of its callstack.
+const SAMPLES: &str = "
+    SELECT CAST(x.ts / 1000 AS INTEGER), t.c,
+           (WITH RECURSIVE up (id, parent_id, frame_id) AS (
+              SELECT id, parent_id, frame_id FROM stack_profile_callsite WHERE id = x.callsite_id
+              UNION ALL
+              SELECT c.id, c.parent_id, c.frame_id FROM up JOIN stack_profile_callsite AS c ON c.id = up.parent_id)
+            SELECT group_concat(ifnull(f.name, '') || '@' || ifnull((SELECT source_file FROM stack_profile_symbol AS y WHERE y.symbol_set_id = f.symbol_set_id), ''), ' < ')
+            FROM up JOIN stack_profile_frame AS f ON f.id = up.frame_id)
+    FROM cpu_profile_stack_sample AS x JOIN t USING (utid) WHERE x.ts >= 0 ORDER BY 1, 2, 3";
+
+const TABLES: [(&str, &str); 6] = [
+    ("sample", SAMPLES),
     ("slice", SLICES),
     ("counter", COUNTERS),
     ("flow", FLOWS),
@@ -233,6 +245,47 @@ fn cv1_an_endless_slice_above_one_that_ended_is_told_if_something_follows() {
 }
 
 #[test]
+fn cv1_samples_of_profiles_keep_their_threads_and_callstacks() {
+    let node = |id: u32, parent: u32, name: &str| {
+        format!(
+            r#"{{"id":{id},"parent":{parent},"callFrame":{{"functionName":"{name}","url":"{name}.js"}}}}"#
+        )
+    };
+    let profile = |tid: u32, deltas: &str| {
+        let nodes = [node(2, 1, "f"), node(3, 2, "g")].join(",");
+        format!(
+            r#"{{"ph":"P","id":"0x{tid}","pid":1,"tid":{tid},"ts":1,"args":{{"data":{{"startTime":100}}}}}},
+               {{"ph":"P","id":"0x{tid}","pid":1,"tid":{tid},"ts":2,"args":{{"data":{{
+                 "cpuProfile":{{"nodes":[{{"id":1,"callFrame":{{"functionName":"(root)"}}}},{nodes}],"samples":[2,3,1]}},"timeDeltas":{deltas}}}}}}}"#
+        )
+    };
+    let (b, said) = made(&[profile(7, "[5,10,7]"), profile(8, "[6,10,7]")].join(","));
+    let sampled = "SELECT x.ts, t.tid, f.name, y.source_file FROM cpu_profile_stack_sample AS x JOIN thread AS t USING (utid)
+                   JOIN stack_profile_callsite AS c ON c.id = x.callsite_id JOIN stack_profile_frame AS f ON f.id = c.frame_id
+                   LEFT JOIN stack_profile_symbol AS y ON y.symbol_set_id = f.symbol_set_id ORDER BY x.ts";
+    let found = b.rows(sampled);
+    assert_eq!(found.len(), 6, "{said}");
+    assert_eq!(found[0], ["105000", "7", "f", "f.js"]);
+    assert_eq!(found[2], ["115000", "7", "g", "g.js"]);
+    assert_eq!(found[5][..3], ["123000", "8", "(root)"]);
+    assert!(!said.contains("sample"), "{said}");
+    // Another file moves them by 93 ns less than a microsecond.
+    let place = Place::new();
+    let base = |ns: u64, events: &str| {
+        let text = format!(r#"{{"baseTimeNanoseconds":{ns},"traceEvents":[{events}]}}"#);
+        place.write(&format!("{ns}.json"), text.as_bytes()).display().to_string()
+    };
+    let first =
+        base(1_700_000_000_000_000_000, r#"{"ph":"X","name":"a","ts":1,"dur":1,"pid":9,"tid":9}"#);
+    let second = base(1_700_000_000_000_000_907, &profile(7, "[5,10,7]"));
+    let out = place.path("o.zip").display().to_string();
+    let said = run(&["rewrite", &first, &second, "-o", &out]);
+    let told = "3 samples of callstacks that are less than a microsecond too early";
+    assert!(said.stderr.contains(told), "{}", said.stderr);
+    assert_eq!(Imported::of(Path::new(&out), &[]).rows(sampled)[0][0], "105000");
+}
+
+#[test]
 fn cv1_what_differs_is_told() {
     let (b, said) = made(
         r#"{"ph":"X","name":"a","ts":-5,"dur":2,"pid":1,"tid":1}, {"ph":"i","name":"b","ts":5,"pid":"Spans","tid":1},
@@ -383,8 +436,8 @@ fn cv2_any_set_of_json_and_perfetto_traces_has_the_same_rows() {
         compared.set((zips + i32::from(!one_file), ones + i32::from(one_file)));
         let mut found = converted.differences();
         // Whose thread one without rows is, is not known.
-        found
-            .retain(|of| !of.starts_with("thread: missing") && !of.starts_with("process: missing"));
+        let left_out = ["thread: missing", "process: missing", "sample: missing"];
+        found.retain(|of| !left_out.iter().any(|left_out| of.starts_with(left_out)));
         let times =
             "SELECT f.name, p.ts FROM packet AS p JOIN trace_file AS f ON f.id = p.trace_file_id
                      WHERE f.trace_type = 'proto' AND f.name NOT IN ('0.pftrace', 'z.pftrace')

@@ -16,10 +16,14 @@ use super::error::EmitError;
 use super::message::Message;
 use super::owned::described;
 use super::owners::{OwnerDescriptor, Owners};
+use super::samples::{SAMPLES, Sample, Samples};
 use super::sequence::{Sequences, Sink, Table, Time, unused};
 use super::texts::Texts;
 use super::tracks::{Choice, Described, Kind, Lanes, STATES, State, Track, Tracks};
 use super::uuids::Uuids;
+
+/// The sequences of samples have numbers from this far behind those of events on: found rows take those between.
+const SAMPLED: u64 = 1 << 16;
 
 /// Flow ids of the written trace begin here. Trace processor has one space for these and for ids of other kinds.
 const FIRST_FLOW: i64 = 1 << 32;
@@ -47,8 +51,10 @@ pub(crate) struct Unlike {
     pub flows: u64,
     /// States of threads, which are slices.
     pub states: u64,
-    /// Samples of callstacks, which are left out.
+    /// Samples of callstacks, which are left out beside Perfetto traces.
     pub samples: u64,
+    /// Samples of callstacks that are less than a microsecond too early.
+    pub rounded: u64,
 }
 
 impl AddAssign for Unlike {
@@ -59,7 +65,8 @@ impl AddAssign for Unlike {
         self.renumbered += renumbered;
         self.nameless += nameless;
         self.arguments += arguments;
-        let Unlike { thread_durs, ends, endless, flows, states, samples, .. } = other;
+        let Unlike { thread_durs, ends, endless, flows, states, samples, rounded, .. } = other;
+        self.rounded += rounded;
         self.thread_durs += thread_durs;
         self.ends += ends;
         self.endless += endless;
@@ -158,7 +165,7 @@ pub(crate) struct JsonRows<'c> {
     homes: HashMap<i64, i64>,
     has_states: bool,
     outlasted: HashSet<i64>,
-    /// The number of samples of callstacks of JSON traces, if that is known.
+    /// The number of samples of callstacks of JSON traces.
     samples: u64,
 }
 
@@ -183,11 +190,10 @@ impl<'c> JsonRows<'c> {
         };
         let mut statement = conn.prepare(HOMES)?;
         let homes = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let samples = "SELECT count(*) FROM stack_sample_record";
-        let samples = match is_beside {
-            true => 0,
-            false => conn.query_row(samples, [], |row| row.get::<_, i64>(0))?.cast_unsigned(),
-        };
+        // Only JSON traces have this source.
+        let samples = "SELECT count(*) FROM stack_sample_record AS s JOIN stack_sample_source AS o ON o.id = s.source
+                       WHERE o.name = 'legacy_v8'";
+        let samples: i64 = conn.query_row(samples, [], |row| row.get(0))?;
         Ok(JsonRows {
             conn,
             uuids,
@@ -196,13 +202,15 @@ impl<'c> JsonRows<'c> {
             homes: homes.collect::<rusqlite::Result<_>>()?,
             has_states: is("SELECT EXISTS (SELECT * FROM thread_state)")?,
             outlasted: outlasted(conn)?,
-            samples,
+            samples: samples.cast_unsigned(),
         })
     }
 
     /// Things that are not as they were in all traces together.
     pub fn unlike(&self) -> Unlike {
-        Unlike { renumbered: self.owners.renumbered, samples: self.samples, ..Unlike::default() }
+        // Beside a Perfetto trace, MONOTONIC, on which they are read, may lead elsewhere.
+        let samples = if self.is_beside { self.samples } else { 0 };
+        Unlike { renumbered: self.owners.renumbered, samples, ..Unlike::default() }
     }
 
     /// Writes rows as packets.
@@ -239,6 +247,7 @@ impl<'c> JsonRows<'c> {
             ends: Ends::default(),
             arguments: conn.prepare(ARGUMENTS)?,
             flows: Flows::of(conn)?,
+            samples: Samples::new(conn, form.sequences.1.saturating_add(SAMPLED))?,
             unlike: Unlike { nameless: tracks.nameless, apart: tracks.apart, ..Unlike::default() },
             tracks: &tracks,
             out: &mut counted,
@@ -489,6 +498,7 @@ struct Events<'c, 'o> {
     ends: Ends,
     arguments: Statement<'c>,
     flows: Flows<'c>,
+    samples: Samples<'c>,
     unlike: Unlike,
     out: &'o mut Sink<'o>,
 }
@@ -511,12 +521,20 @@ impl Events<'_, '_> {
             false => next(&mut states, State::of)?,
             true => None,
         };
+        let mut samples = conn.prepare(SAMPLES)?;
+        let mut samples = samples.query([])?;
+        let has_samples = self.rows.samples > 0 && !self.rows.is_beside;
+        let mut sample = match has_samples {
+            true => next(&mut samples, Sample::of)?,
+            false => None,
+        };
         let mut lanes = Lanes::default();
         loop {
+            let sample_ts = sample.as_ref().map(|sample| sample.ts);
             let slice_ts = slice.as_ref().map(|slice| slice.ts);
             let value_ts = value.as_ref().map(|value| value.ts);
             let state_ts = state.as_ref().map(|state| state.ts);
-            let first = [slice_ts, value_ts, state_ts].into_iter().flatten().min();
+            let first = [slice_ts, value_ts, state_ts, sample_ts].into_iter().flatten().min();
             let Some(first) = first else { break };
             if let Some(row) = slice.take_if(|slice| slice.ts == first) {
                 self.slice(&row)?;
@@ -527,6 +545,9 @@ impl Events<'_, '_> {
             } else if let Some(row) = state.take_if(|state| state.ts == first) {
                 self.state(&row, &mut lanes)?;
                 state = next(&mut states, State::of)?;
+            } else if let Some(row) = sample.take_if(|sample| sample.ts == first) {
+                self.sample(&row)?;
+                sample = next(&mut samples, Sample::of)?;
             }
         }
         while let Some(end) = self.ends.rest() {
@@ -545,6 +566,24 @@ impl Events<'_, '_> {
             let payload = (trace_packet::TRACK_DESCRIPTOR, &message);
             self.sequences.about(machine).packet(time, payload, self.out)?;
         }
+        Ok(())
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Result<(), EmitError> {
+        let numbers = self.rows.owners.numbers(sample.utid);
+        let is_home = self.rows.is_home(self.form, sample.machine);
+        let Some(numbers) = numbers.filter(|_| is_home) else {
+            return Ok(());
+        };
+        if sample.ts < 0 {
+            self.unlike.negative += 1;
+            return Ok(());
+        }
+        self.until(sample.ts)?;
+        let machine = self.form.machines.get(&sample.machine).copied().unwrap_or(0);
+        let time = Time { ts: Some(sample.ts), clock: self.form.clock, machine };
+        let is_exact = self.samples.write(sample, numbers, time, self.out)?;
+        self.unlike.rounded += u64::from(!is_exact);
         Ok(())
     }
 

@@ -10,6 +10,7 @@
 //! | rows of queries as tracks: their columns, and their packets | `found.rs`, `found_packets.rs` |
 //! | the place of such tracks | `owned.rs` |
 //! | arguments | `arguments.rs` |
+//! | samples of callstacks | `samples.rs` |
 //! | interned texts, and the header of a packet | `sequence.rs`, `message.rs` |
 //!
 //! # Design
@@ -33,6 +34,7 @@ mod found_packets;
 mod message;
 mod owned;
 mod owners;
+mod samples;
 mod sequence;
 mod texts;
 mod tracks;

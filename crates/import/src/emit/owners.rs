@@ -189,6 +189,12 @@ impl Owners {
         self.uuids.get(&key).copied()
     }
 
+    /// The pid and the tid of a thread that are written.
+    pub fn numbers(&self, utid: i64) -> Option<(i64, i64)> {
+        let at = self.threads.binary_search_by_key(&utid, |(thread, _)| thread.owner.id).ok()?;
+        self.threads.get(at).map(|(_, numbers)| *numbers)
+    }
+
     /// The process of a thread.
     pub fn process_of(&self, utid: i64) -> Option<i64> {
         self.of_threads.get(&utid).copied()

@@ -18,13 +18,15 @@ const ROOM: usize = 1 << 20;
 /// The bytes that an entry takes beside its text.
 const ENTRY: usize = 32;
 
-/// Tables of interned texts. In all of them an entry has its number as field 1, and its text as field 2.
+/// Tables of interned texts. In each of them, an entry has its number as field 1, and its text as field 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Table {
     Categories = interned_data::EVENT_CATEGORIES as isize,
     Names = interned_data::EVENT_NAMES as isize,
     ArgumentNames = interned_data::DEBUG_ANNOTATION_NAMES as isize,
     ArgumentTexts = interned_data::DEBUG_ANNOTATION_STRING_VALUES as isize,
+    FunctionNames = interned_data::FUNCTION_NAMES as isize,
+    SourcePaths = interned_data::SOURCE_PATHS as isize,
 }
 
 /// The numbers of two sequences that the trace of a database does not use.
@@ -74,6 +76,17 @@ impl Sequence {
             self.size = 0;
             self.clears = true;
         }
+    }
+
+    /// Whether the next packet clears the state, so that no entry is known.
+    pub fn is_cleared(&self) -> bool {
+        self.clears
+    }
+
+    /// Adds an entry of a table that has no texts.
+    pub fn entry(&mut self, table: u32, entry: &Message) {
+        self.new.message(table, entry);
+        self.size += entry.as_bytes().len() + ENTRY;
     }
 
     /// The number of a text in a table.

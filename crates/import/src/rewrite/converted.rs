@@ -341,6 +341,7 @@ fn told(unlike: &emit::Unlike) -> Vec<Unlike> {
         flows,
         states,
         samples,
+        rounded,
     } = *unlike;
     let all = [
         (negative, ["event before time 0, left out", "events before time 0, left out"]),
@@ -399,6 +400,13 @@ fn told(unlike: &emit::Unlike) -> Vec<Unlike> {
             [
                 "track of a thread or process that other files have, too, which has the name of its file",
                 "tracks of threads and processes that other files have, too, which have the names of their files",
+            ],
+        ),
+        (
+            rounded,
+            [
+                "sample of a callstack that is less than a microsecond too early",
+                "samples of callstacks that are less than a microsecond too early",
             ],
         ),
         (samples, ["sample of a callstack, left out", "samples of callstacks, left out"]),
