@@ -1,13 +1,14 @@
 //! The stages of an import and their times.
 
 use std::hint;
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use timebase_import::stages::{thrown_away, timed};
 use timebase_import::{Monitor, Options, Source, Summary};
 use timebase_lab::synth::{Preset, Settings};
-use timebase_trace::{Input, PacketStream, Packets, Payload};
+use timebase_trace::{Input, Packets, Payload};
 
 use crate::pairs::Pairs;
 use crate::table::{Row, Table};
@@ -16,19 +17,30 @@ use crate::{Bench, Result, events, progress};
 
 /// The time of each stage of an import, measured separately.
 struct Stages {
-    /// Reads the bytes, hashes them, decompresses them if the file is compressed as a whole, and
-    /// splits them into packets.
+    /// Reads the bytes, hashes them, and decompresses them if the file is compressed as a whole, on a thread of its own.
     reading: Duration,
-    /// Decompresses compressed packets, and reads the headers of all packets.
+    /// Splits the bytes into packets, decompresses compressed packets, and reads the headers of all packets.
     decoding: Duration,
-    /// The remaining work of the decoding thread: it places packets and the events inside on trace
+    /// The remaining work of the thread that decodes: it places packets and the events inside on trace
     /// time, and makes rows from them.
     resolving: Duration,
     writing: Duration,
     finishing: Duration,
-    /// The whole import. Its first three stages overlap with writing.
+    /// The whole import. Reading, decoding with resolving, and writing overlap.
     import: Duration,
     summary: Summary,
+}
+
+impl Stages {
+    /// The time in which the thread that decodes waits for bytes, for room for its rows, or for a processor.
+    fn decoding_waits(&self) -> Duration {
+        self.import.saturating_sub(self.decoding + self.resolving + self.finishing)
+    }
+
+    /// The time in which the writing thread waits for rows.
+    fn writing_waits(&self) -> Duration {
+        self.import.saturating_sub(self.writing + self.finishing)
+    }
 }
 
 /// A stage, and its time.
@@ -40,7 +52,9 @@ const STAGES: &[Stage] = &[
     ("resolving", |stages| stages.resolving),
     ("writing", |stages| stages.writing),
     ("finishing", |stages| stages.finishing),
-    ("the whole import, on two threads", |stages| stages.import),
+    ("decoding and resolving wait", Stages::decoding_waits),
+    ("writing waits", Stages::writing_waits),
+    ("the whole import", |stages| stages.import),
 ];
 
 pub fn run(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -83,8 +97,8 @@ fn measure(bench: &Bench, table: &mut Table, of: &str, trace: &Trace) -> Result<
 fn stages(bench: &Bench, trace: &Trace) -> Result<Stages> {
     let source = Source::File(trace.path.clone());
     let reading = through(&source, |input| {
-        let mut stream = PacketStream::new(&mut input.reader);
-        while !matches!(stream.next(), Ok(None)) {}
+        let mut piece = vec![0; 256 << 10];
+        while !matches!(input.reader.read(&mut piece), Ok(0) | Err(_)) {}
     })?;
     let decoded = through(&source, |input| {
         let mut packets = Packets::new(&mut input.reader);

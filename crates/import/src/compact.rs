@@ -95,6 +95,12 @@ impl<'a> Take<'a> {
     pub fn rest(self) -> &'a [u8] {
         self.0
     }
+
+    /// Whether all bytes are read. To find that out by an error would make the error.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// A value with a compact form.

@@ -20,6 +20,8 @@ mod statements;
 mod translations;
 pub(crate) mod v8;
 
+use std::sync::Arc;
+
 use crate::manifest::MachineRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 use timebase_descriptor::Pool;
@@ -100,7 +102,7 @@ pub(crate) struct Gap {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     numbers: FxHashMap<Box<[u8]>, Name>,
-    texts: Vec<Box<str>>,
+    texts: Texts,
     /// The memory of the texts.
     bytes: usize,
     /// The number of texts at the time when the room ran out.
@@ -135,8 +137,8 @@ impl Names {
     }
 
     fn add(&mut self, text: &[u8]) -> Name {
-        let name = Name(self.texts.len() as u32);
-        self.texts.push(String::from_utf8_lossy(text).into());
+        let name = Name(self.texts.0.len() as u32);
+        self.texts.0.push(String::from_utf8_lossy(text).into());
         self.numbers.insert(text.into(), name);
         self.bytes += 2 * text.len() + ENTRY;
         name
@@ -158,7 +160,7 @@ impl Names {
             (Some(name), Some(full)) => Some(name).filter(|name| name.0 < full),
             (None, None) if self.bytes < ROOM => Some(self.add(text.as_bytes())),
             (None, full) => {
-                self.full = full.or(Some(self.texts.len() as u32));
+                self.full = full.or(Some(self.texts.0.len() as u32));
                 None
             }
         }
@@ -184,8 +186,35 @@ impl Names {
 
     /// The text of a number.
     pub fn text(&self, name: Name) -> &str {
-        let text = self.texts.get(name.0 as usize);
+        self.texts.text(name)
+    }
+
+    /// All texts.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
+    }
+}
+
+/// Texts by their numbers. Two threads have each text in memory once: the one that gives the numbers, and the one that
+/// writes arguments.
+#[derive(Debug, Default)]
+pub(crate) struct Texts(Vec<Arc<str>>);
+
+impl Texts {
+    /// The text of a number.
+    pub fn text(&self, name: Name) -> &str {
+        let text = self.0.get(name.0 as usize);
         text.map(AsRef::as_ref).unwrap_or_default()
+    }
+
+    /// The texts from this number on.
+    pub fn from(&self, number: usize) -> &[Arc<str>] {
+        self.0.get(number..).unwrap_or_default()
+    }
+
+    /// Adds the next texts.
+    pub fn add(&mut self, mut texts: Vec<Arc<str>>) {
+        self.0.append(&mut texts);
     }
 }
 

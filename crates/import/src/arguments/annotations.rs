@@ -105,9 +105,18 @@ impl<'d, I: Interning> Decoder<'d, I> {
         let Some(value) = annotation.plain() else {
             return self.debug(|decoder| decoder.named(&annotation).map(|_| ()));
         };
+        let has_room = self.has_room(annotation.message.0.len());
+        let iid = annotation.name_iid;
+        if let Some(key) = self.interned.key(iid).filter(|_| iid != 0 && has_room) {
+            self.args.main.push_numbered(key, value);
+            return Ok(());
+        }
         let label = self.label(&annotation)?;
         match self.args.labels.get(label) {
-            Some(key) if self.has_room(annotation.message.0.len()) => {
+            Some(key) if has_room => {
+                if iid != 0 {
+                    self.args.keys.push((iid, key));
+                }
                 self.args.main.push_numbered(key, value);
                 Ok(())
             }

@@ -9,7 +9,7 @@ use super::key::{Fault, KeyText, Labels};
 use super::set::{ArgBuf, ArgValue, Position};
 use crate::definitions::Names;
 use crate::message::Message;
-use crate::timeline::Arguments;
+use crate::timeline::{Arguments, Name};
 
 /// The bytes that an event's arguments may take in addition to its own size. A few bytes can repeat
 /// long texts by their numbers.
@@ -22,6 +22,12 @@ const DEEPEST: u32 = 100;
 pub(crate) trait Interning {
     /// The serialized entry of a field of `InternedData`.
     fn entry(&self, field: u32, iid: u64) -> Option<&[u8]>;
+
+    /// The key that the caller noted for the name of an annotation (see [`EventArgs::keys`]). An entry without a
+    /// note has none, and neither has a number without an entry.
+    fn key(&self, _iid: u64) -> Option<Name> {
+        None
+    }
 }
 
 /// The arguments of an event, and the faults in them. It keeps the numbers of keys and types, so it
@@ -47,6 +53,8 @@ pub(crate) struct EventArgs {
     /// Whether the schema may know more of the event when all descriptors of the trace are known.
     /// Then the event has to be decoded again.
     pub needs_schema: bool,
+    /// The keys of annotations that are new for a number of interned data, for the caller to note.
+    pub keys: Vec<(u64, Name)>,
     /// The key that is being built.
     pub(super) key: KeyText,
     pub(super) types: Types,
@@ -71,6 +79,7 @@ impl EventArgs {
         self.main.clear();
         self.log.clear();
         self.key.clear();
+        self.keys.clear();
         (self.errors, self.log_errors, self.unknown) = (0, 0, 0);
         self.missing_iids = 0;
         (self.has_log, self.needs_schema) = (false, false);

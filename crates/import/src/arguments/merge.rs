@@ -44,7 +44,7 @@ fn walk(
     list: &mut String,
     mut each: impl FnMut(&str, Position) -> u64,
 ) {
-    let flat = arg.key.flat(names);
+    let flat = arg.key.flat(names.texts());
     let mut written = 0;
     list.clear();
     for position in arg.key.positions() {

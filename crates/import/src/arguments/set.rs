@@ -1,7 +1,7 @@
 //! Arguments one after the other, in few bytes.
 
 use crate::compact::{Put, Take};
-use crate::definitions::Names;
+use crate::definitions::{Names, Texts};
 use crate::timeline::Name;
 
 /// Longer keys have no number, because looking up a key takes time in proportion to its length.
@@ -303,7 +303,7 @@ fn take_positions<'a>(take: &mut Take<'a>) -> Option<&'a [u8]> {
 
 impl<'a> Key<'a> {
     /// The key without positions.
-    pub fn flat(&self, names: &'a Names) -> &'a str {
+    pub fn flat(&self, names: &'a Texts) -> &'a str {
         match self.flat {
             Flat::Number(name) => names.text(name),
             Flat::Text(text) => text,
@@ -337,7 +337,7 @@ impl<'a> Key<'a> {
     }
 
     /// Appends the key to a text.
-    pub fn write(&self, names: &Names, out: &mut String) {
+    pub fn write(&self, names: &Texts, out: &mut String) {
         let flat = self.flat(names);
         if self.is_flat() {
             return out.push_str(flat);

@@ -11,7 +11,7 @@ fn keys(args: &[u8], names: &Names) -> Vec<String> {
     let args = Args::new(args).filter(|arg| arg.what != EntryContent::Count);
     let key = |arg: set::Arg<'_>| {
         let mut key = String::new();
-        arg.key.write(names, &mut key);
+        arg.key.write(names.texts(), &mut key);
         key
     };
     args.map(key).collect()
@@ -37,7 +37,7 @@ fn a2_what_is_written_is_read() {
         args.push(key, value, &mut names);
     }
     let read = Args::new(args.as_bytes());
-    let read: Vec<_> = read.map(|arg| (arg.key.flat(&names), arg.what)).collect();
+    let read: Vec<_> = read.map(|arg| (arg.key.flat(names.texts()), arg.what)).collect();
     assert_eq!(read, values.map(|(key, value)| (key, EntryContent::Value(value))));
     let cut = &args.as_bytes()[..args.as_bytes().len() - 2];
     assert_eq!(Args::new(cut).count(), values.len() - 1);
@@ -49,7 +49,7 @@ fn a3_a_flat_key_has_no_positions() {
     let args = listed(&["debug.a.b[0].c[11][2!]", "a"], &mut names);
     assert_eq!(keys(&args, &names), ["debug.a.b[0].c[11][2]", "a"]);
     let flat: Vec<_> =
-        Args::new(&args).map(|arg| (arg.key.flat(&names), arg.key.is_flat())).collect();
+        Args::new(&args).map(|arg| (arg.key.flat(names.texts()), arg.key.is_flat())).collect();
     assert_eq!(flat, [("debug.a.b.c", false), ("a", true)]);
 }
 
@@ -179,7 +179,7 @@ fn shown(args: &[u8], names: &Names) -> Vec<String> {
             ArgValue::Null => "null".to_owned(),
         };
         let mut key = String::new();
-        arg.key.write(names, &mut key);
+        arg.key.write(names.texts(), &mut key);
         shown.insert(key, value);
     }
     shown.into_iter().map(|(key, value)| format!("{key}={value}")).collect()
@@ -328,7 +328,7 @@ fn a5_lists_of_begin_and_end() {
             "debug.l_x[2]=e",
         ]
     );
-    let flat: Vec<_> = Args::new(&slice).map(|arg| arg.key.flat(&decoding.names)).collect();
+    let flat: Vec<_> = Args::new(&slice).map(|arg| arg.key.flat(decoding.names.texts())).collect();
     let lists = ["debug.l_x"; 4];
     assert_eq!(flat, [&lists[..], &["debug.j.b.c", "debug.j.b.c.d"]].concat());
 }

@@ -193,7 +193,7 @@ mod tests {
         let mut all = Vec::new();
         for arg in Args::new(args.as_bytes()) {
             let mut key = String::new();
-            arg.key.write(&names, &mut key);
+            arg.key.write(names.texts(), &mut key);
             if let EntryContent::Value(value) = arg.what {
                 all.push(format!("{key}={value:?}"));
             }

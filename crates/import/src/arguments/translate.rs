@@ -16,7 +16,7 @@ pub(crate) fn with_names<'a>(
         let mut hash = None;
         let flat = Args::new(args).enumerate();
         for (place, arg) in flat.filter(|(_, arg)| arg.key.is_flat()) {
-            let key = arg.key.flat(names);
+            let key = arg.key.flat(names.texts());
             if key == hashes.key {
                 first_hash = first_hash.or(Some(place));
                 hash = match arg.what {

@@ -16,6 +16,7 @@
 //! example, for tests only. So are the methods of `PlacedRecord` that it calls: the first format that needs them
 //! removes their `cfg(test)`. ARCHITECTURE.md has all steps.
 
+mod ahead;
 #[cfg(test)]
 mod csv;
 mod json;
@@ -60,12 +61,14 @@ impl Format for Perfetto {
     const FORMAT: &'static TraceFormat = PERFETTO;
 
     fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
-        session.frame.read_file(input, session.rows)
+        ahead::read(input, |input| session.frame.read_file(input, session.rows))
     }
 
     fn survey(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
-        let kept = session.kept.as_deref_mut();
-        session.frame.survey_file(input, kept, session.rows)
+        ahead::read(input, |input| {
+            let kept = session.kept.as_deref_mut();
+            session.frame.survey_file(input, kept, session.rows)
+        })
     }
 }
 

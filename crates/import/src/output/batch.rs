@@ -1,8 +1,9 @@
 //! Batches of rows, which go from the thread that makes them to the thread that writes them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use timebase_schema::{Table, tables};
+use timebase_schema::{Row, Table, tables};
 use timebase_trace::wire::packet::PacketType;
 
 use super::doubt::{LateDoubt, Tallies};
@@ -94,6 +95,14 @@ impl Cell {
     }
 }
 
+/// A set of arguments in its compact form, with its bytes in the batch. The writing thread makes its row of `arg_set`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SetRow {
+    pub id: i64,
+    pub start: u32,
+    pub size: u32,
+}
+
 /// Rows that are handed over together. Batches go back and forth between the
 /// threads, so that a row needs no allocation.
 #[derive(Debug)]
@@ -103,6 +112,9 @@ pub(crate) struct Batch {
     /// The cells of each table's rows, one after the other, by the table's number.
     tables: Vec<Vec<Cell>>,
     cells: usize,
+    sets: Vec<SetRow>,
+    /// The texts that sets of this batch are the first to name.
+    texts: Vec<Arc<str>>,
     /// Tables that get no more rows after this batch.
     pub complete: Vec<Complete>,
     /// Doubts about rows of earlier batches.
@@ -130,6 +142,8 @@ impl Default for Batch {
             packets: Vec::new(),
             tables: tables::ALL.iter().map(|_| Vec::new()).collect(),
             cells: 0,
+            sets: Vec::new(),
+            texts: Vec::new(),
             complete: Vec::new(),
             doubts: Vec::new(),
             renumbered: Vec::new(),
@@ -150,8 +164,37 @@ impl Batch {
     pub fn push(&mut self, table: &Table, cells: &[Cell]) {
         self.cells += cells.len();
         if let Some(table) = self.tables.get_mut(table.number) {
+            // A vector that doubled would have room for two batches.
+            if table.capacity() - table.len() < cells.len() && table.len() >= Self::CELLS / 8 {
+                table.reserve_exact(Self::CELLS + cells.len() - table.len().min(Self::CELLS));
+            }
             table.extend_from_slice(cells);
         }
+    }
+
+    /// Adds a row of any table except `packet_record`.
+    #[inline]
+    pub fn push_row<R: Row<Cell>>(&mut self, row: R) {
+        self.push(R::TABLE, row.cells().as_ref());
+    }
+
+    /// Adds a set of arguments, and the texts that nobody has sent yet.
+    pub fn push_set(&mut self, id: i64, args: &[u8], texts: &[Arc<str>]) {
+        self.texts.extend_from_slice(texts);
+        if let Some((start, size)) = self.keep(args) {
+            self.cells += tables::arg_set::TABLE.columns.len();
+            self.sets.push(SetRow { id, start, size });
+        }
+    }
+
+    /// Takes the sets and the new texts.
+    pub fn take_sets(&mut self) -> (Vec<SetRow>, Vec<Arc<str>>) {
+        (std::mem::take(&mut self.sets), std::mem::take(&mut self.texts))
+    }
+
+    /// Takes the memory of the sets back.
+    pub fn return_sets(&mut self, sets: Vec<SetRow>) {
+        self.sets = sets;
     }
 
     /// The rows of a table.
@@ -206,6 +249,8 @@ impl Batch {
         // One huge packet must not stay in every batch's memory.
         self.bytes.shrink_to(2 * Self::BYTES);
         release_or_clear(&mut self.packets);
+        release_or_clear(&mut self.sets);
+        self.texts = Vec::new();
         self.cells = 0;
         self.complete.clear();
         self.doubts.clear();

@@ -42,7 +42,7 @@ mod views;
 mod writer;
 mod zeros;
 
-pub(crate) use batch::{Batch, Cell, PacketRow, RowType};
+pub(crate) use batch::{Batch, Cell, PacketRow, RowType, SetRow};
 pub(crate) use counter::{Counter, Meaning};
 pub(crate) use counts::{Counts, OF_TRACE};
 pub(crate) use destination::{Destination, NewDatabase, Opened, parent};

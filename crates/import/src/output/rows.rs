@@ -1,5 +1,6 @@
 //! Collects new rows in batches, and hands over each full batch to be written.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
@@ -103,6 +104,16 @@ impl<'a> Rows<'a> {
         self.counts[table.number] += 1;
         if self.wanted.has(table) {
             self.batch.push(table, cells);
+        }
+        self.make_room();
+    }
+
+    /// Adds a set of arguments in its compact form. Texts whose number is in it are in `texts` unless they were before.
+    pub fn arg_set(&mut self, id: i64, args: &[u8], texts: &[Arc<str>]) {
+        let table = &tables::arg_set::TABLE;
+        self.counts[table.number] += 1;
+        if self.wanted.has(table) {
+            self.batch.push_set(id, args, texts);
         }
         self.make_room();
     }

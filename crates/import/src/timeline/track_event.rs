@@ -136,6 +136,9 @@ impl<'a> Values<'a> {
     pub fn iter(self) -> impl Iterator<Item = (UuidIx, f64)> {
         let mut take = Take(self.0);
         std::iter::from_fn(move || {
+            if take.is_empty() {
+                return None;
+            }
             let uuid = UuidIx(take.small().ok()?);
             let bits = take.natural().ok()?;
             Some((uuid, f64::from_bits(bits.swap_bytes())))
@@ -172,6 +175,9 @@ impl<'a> Flows<'a> {
     pub fn iter(self) -> impl Iterator<Item = (FlowStep, u64)> {
         let mut take = Take(self.0);
         std::iter::from_fn(move || {
+            if take.is_empty() {
+                return None;
+            }
             let step = match take.natural().ok()? {
                 0 => FlowStep::Goes,
                 1 => FlowStep::Terminates,

@@ -13,7 +13,7 @@ use crate::output::{Batch, Cell, Outlet, Rows};
 use crate::place::{PartIx, PartKeys, TraceTime};
 use crate::subjects::{Subject, Wanted};
 use crate::timeline::{Event, FtraceEvent, PacketEvent, Timeline};
-use crate::world::World;
+use crate::world::{ArgRows, World};
 
 /// A field of a message.
 pub(crate) enum Field<'a> {
@@ -147,7 +147,12 @@ impl WrittenRows {
         make(&mut rows);
         rows.hand_over();
         drop(rows);
-        WrittenRows(batches.into_iter().collect())
+        let mut sets = ArgRows::default();
+        let written = batches.into_iter().map(|mut batch| {
+            sets.write(&mut batch);
+            batch
+        });
+        WrittenRows(written.collect())
     }
 
     pub fn rows(&self, table: &'static Table) -> Vec<Vec<String>> {

@@ -7,6 +7,9 @@
 //! event. So they are a row of their own, which sets refer to; most sets need none. The view `args`
 //! makes a row of each argument.
 //!
+//! The thread that follows events gives a set its number, and remembers it in its compact form. The writing thread makes
+//! its JSON.
+//!
 //! The alternative, and the layout before, was a row for each argument, with texts by their numbers
 //! and an index by set. Measured with a million sets of four arguments (two numbers, a unique text,
 //! and one of ten texts), in SQLite 3.40:
@@ -28,8 +31,8 @@ use serde_json::to_writer;
 use timebase_schema::tables::{arg_set, arg_type};
 
 use crate::arguments::{ArgValue, Args, EntryContent};
-use crate::definitions::Names;
-use crate::output::{Cell, Rows};
+use crate::definitions::{Names, Texts};
+use crate::output::{Batch, Cell, Rows, SetRow};
 use crate::seen::Seen;
 use crate::timeline::Name;
 
@@ -44,20 +47,15 @@ const FEW: usize = 16;
 #[derive(Debug)]
 pub(crate) struct ArgSets {
     sets: Seen,
-    types: Seen,
     /// The number of the next set.
     next: i64,
-    written: Written,
+    /// The number of names that the writing thread has.
+    names: usize,
 }
 
 impl Default for ArgSets {
     fn default() -> Self {
-        ArgSets {
-            sets: Seen::new(SETS),
-            types: Seen::new(TYPES),
-            next: 0,
-            written: Written::default(),
-        }
+        ArgSets { sets: Seen::new(SETS), next: 0, names: 0 }
     }
 }
 
@@ -70,19 +68,62 @@ impl ArgSets {
         if let Some(id) = self.sets.get(args) {
             return Some(id);
         }
-        self.written.write(args, names)?;
-        let type_id = self.type_id(rows);
+        if !Args::new(args).any(|arg| matches!(arg.what, EntryContent::Value(_))) {
+            return None;
+        }
         let set = self.next;
         // The sets of kernel events have the odd numbers.
         self.next += 2;
         self.sets.insert(args, set);
-        let args = text(&self.written.args, rows);
-        rows.push(arg_set::Row { id: Cell::from(set), args, type_id: Cell::or_null(type_id) });
+        let new = names.texts().from(self.names);
+        self.names += new.len();
+        rows.arg_set(set, args, new);
         Some(set)
+    }
+}
+
+/// Makes the rows of sets, on the thread that writes.
+#[derive(Debug)]
+pub(crate) struct ArgRows {
+    types: Seen,
+    /// The number of rows of types.
+    type_rows: i64,
+    names: Texts,
+    written: Written,
+}
+
+impl Default for ArgRows {
+    fn default() -> Self {
+        ArgRows {
+            types: Seen::new(TYPES),
+            type_rows: 0,
+            names: Texts::default(),
+            written: Written::default(),
+        }
+    }
+}
+
+impl ArgRows {
+    /// Makes rows of the sets of a batch.
+    pub fn write(&mut self, batch: &mut Batch) {
+        let (sets, names) = batch.take_sets();
+        self.names.add(names);
+        for &SetRow { id, start, size } in &sets {
+            self.written.write(batch.kept(start, size), &self.names);
+            let type_id = Cell::or_null(self.type_id(batch));
+            let args = text(&self.written.args, batch);
+            batch.push_row(arg_set::Row { id: Cell::from(id), args, type_id });
+        }
+        batch.return_sets(sets);
+    }
+
+    /// The number of rows of types so far.
+    pub fn types(&self) -> i64 {
+        self.type_rows
     }
 
     /// The row of types and keys for the set that is written.
-    fn type_id(&mut self, rows: &mut Rows<'_>) -> Option<i64> {
+    fn type_id(&mut self, batch: &mut Batch) -> Option<i64> {
         let Written { types, flat_keys, both, .. } = &mut self.written;
         if types.is_empty() && flat_keys.is_empty() {
             return None;
@@ -94,18 +135,19 @@ impl ArgSets {
         if let Some(id) = self.types.get(both) {
             return Some(id);
         }
-        let id = rows.count(&arg_type::TABLE);
+        let id = self.type_rows;
+        self.type_rows += 1;
         self.types.insert(both, id);
-        let (types, flat_keys) = (text(types, rows), text(flat_keys, rows));
-        rows.push(arg_type::Row { id: Cell::from(id), types, flat_keys });
+        let (types, flat_keys) = (text(types, batch), text(flat_keys, batch));
+        batch.push_row(arg_type::Row { id: Cell::from(id), types, flat_keys });
         Some(id)
     }
 }
 
 /// A cell with the text, or NULL if it is empty.
-fn text(json: &[u8], rows: &mut Rows<'_>) -> Cell {
-    let json = str::from_utf8(json).ok();
-    rows.optional_text(json.filter(|json| !json.is_empty()))
+fn text(json: &[u8], batch: &mut Batch) -> Cell {
+    let json = str::from_utf8(json).ok().filter(|json| !json.is_empty());
+    json.map_or(Cell::Null, |json| batch.text(json))
 }
 
 /// A set in its written form: JSON objects, each of which is empty if there is nothing in it.
@@ -136,8 +178,8 @@ enum SetKey {
 }
 
 impl Written {
-    /// Writes a set. Returns `None` if it has no argument.
-    fn write(&mut self, args: &[u8], names: &Names) -> Option<()> {
+    /// Writes a set.
+    fn write(&mut self, args: &[u8], names: &Texts) {
         self.keys.find(args, names);
         for json in [&mut self.args, &mut self.types, &mut self.flat_keys] {
             json.clear();
@@ -161,13 +203,12 @@ impl Written {
                 json.push(b'}');
             }
         }
-        (!self.args.is_empty()).then_some(())
     }
 }
 
 impl Keys {
     /// Finds the keys. If several arguments have one key, the last one counts (rule A1).
-    fn find(&mut self, args: &[u8], names: &Names) {
+    fn find(&mut self, args: &[u8], names: &Texts) {
         self.text.clear();
         self.all.clear();
         let numbers = Args::new(args).map(|arg| arg.key.number());
@@ -181,7 +222,7 @@ impl Keys {
         }
     }
 
-    fn write(&mut self, args: &[u8], names: &Names) {
+    fn write(&mut self, args: &[u8], names: &Texts) {
         self.all.clear();
         for arg in Args::new(args) {
             let start = self.text.len();
@@ -193,7 +234,7 @@ impl Keys {
         }
     }
 
-    fn text_of<'a>(&'a self, key: &SetKey, names: &'a Names) -> Option<&'a str> {
+    fn text_of<'a>(&'a self, key: &SetKey, names: &'a Texts) -> Option<&'a str> {
         match key {
             SetKey::Number(name) => Some(names.text(*name)),
             SetKey::Text(place) => self.text.get(place.clone()),

@@ -67,7 +67,7 @@ use timebase_schema::{Table, tables};
 use timebase_store::sort::Scratch;
 use timebase_trace::Interned;
 
-pub(crate) use args::ArgSets;
+pub(crate) use args::{ArgRows, ArgSets};
 pub(crate) use flows::{FlowEvent, FlowId, Flows, Step};
 pub(crate) use gpus::{GpuInfo, Gpus};
 pub(crate) use groups::{Groups, TimeOf};

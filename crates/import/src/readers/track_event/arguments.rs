@@ -6,13 +6,14 @@
 //! entries.
 
 use timebase_descriptor::Pool;
+use timebase_schema::fields::interned_data::DEBUG_ANNOTATION_NAMES as NAMES;
 
 use crate::arguments::{EventArgs, Interning, decode};
 use crate::compact::Put;
 use crate::definitions::Names;
 use crate::place::{Generation, Place};
 use crate::readers::sequences::event::RawTrackEvent;
-use crate::timeline::Arguments;
+use crate::timeline::{Arguments, Name};
 
 /// Decodes arguments.
 #[derive(Debug, Default)]
@@ -31,6 +32,12 @@ impl Interning for Now<'_> {
     fn entry(&self, field: u32, iid: u64) -> Option<&[u8]> {
         self.place.interned.get(self.generation.interval, field, iid)
     }
+
+    #[inline]
+    fn key(&self, iid: u64) -> Option<Name> {
+        let note = self.place.interned.note_of(self.generation.interval, NAMES, iid)?;
+        note.checked_sub(1).map(Name)
+    }
 }
 
 impl Decoder {
@@ -47,6 +54,11 @@ impl Decoder {
     ) -> u32 {
         let bytes = event.message.0;
         decode(bytes, &Now { place, generation }, pool, names, &mut self.args);
+        for &(iid, Name(key)) in &self.args.keys {
+            if let Some(note) = key.checked_add(1) {
+                place.interned.note(generation.interval, NAMES, iid, note);
+            }
+        }
         self.undecoded.clear();
         if !self.args.needs_schema {
             return self.args.missing_iids;

@@ -374,7 +374,10 @@ impl TrackEvents {
             lossy: generation.lossy && has_values,
             legacy: event.legacy.map(|legacy| legacy.event(scope.as_deref())),
             note: note(event, kind),
-            flows: Flows::write(flows(event), &mut self.flows),
+            flows: match event.has_flows {
+                true => Flows::write(flows(event), &mut self.flows),
+                false => Flows::default(),
+            },
             stack: stack(event, generation.interval, &mut context.place),
             arguments: match event.has_arguments {
                 true => self.args.arguments(),
@@ -684,10 +687,7 @@ fn stack<'a>(
 
 /// The flows of an event (rules G1, except for `bind_id`, and GP9).
 fn flows<'a>(event: &RawTrackEvent<'a>) -> impl Iterator<Item = (FlowStep, u64)> + use<'a> {
-    let message = match event.has_flows {
-        true => event.message,
-        false => Message::default(),
-    };
+    let message = event.message;
     let ids = move |field, old_field| {
         let mut ids = message.fixed(field).peekable();
         let old = match ids.peek() {

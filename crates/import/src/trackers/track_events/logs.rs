@@ -19,7 +19,7 @@ pub(super) fn line(here: &OwnedEvent<'_>, utid: Utid, at: &mut TrackerContext<'_
         let EntryContent::Value(value) = arg.what else {
             continue;
         };
-        match (arg.key.flat(names), value) {
+        match (arg.key.flat(names.texts()), value) {
             ("track_event.log_message.message", ArgValue::Text(text)) => message = Some(text),
             ("track_event.log_message.file_name", ArgValue::Text(text)) => file = Some(text),
             ("track_event.log_message.line_number", ArgValue::Int(number)) => line = Some(number),
