@@ -6,12 +6,13 @@
 //! clone. A writer without a service is known by its sequences and its clocks only. So there are certain signs,
 //! which end the search, and two that need a second look: writers that begin again (none of them may go on
 //! meanwhile), and a snapshot that is older than its sequence (a later descriptor must contradict an earlier
-//! one). These wait as candidates. The state is a few numbers for each sequence and each described uuid.
+//! one). These wait as candidates. The state is a few numbers for each sequence (56 bytes) and each described uuid.
 //!
 //! The alternative was to look for a second snapshot or a second clearing of state, but a single recording has
 //! many of both.
 
 use std::io::Read;
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
@@ -84,16 +85,35 @@ pub(crate) struct Begin {
 #[derive(Debug, Clone, Copy, Default)]
 struct Sequence {
     id: u32,
-    first: Option<u64>,
-    last: u64,
-    /// Whether a packet says that it is the first, and the last later packet that says so.
-    has_first: bool,
-    restarted: Option<u64>,
     default_clock: u32,
-    /// The greatest timestamp, and its clock.
-    time: Option<(u32, u64)>,
-    /// The last reading of BOOTTIME.
-    boottime: Option<u64>,
+    /// The clock of the greatest timestamp, or 0, and that timestamp.
+    clock: u32,
+    time: u64,
+    /// The number of the first packet, and one.
+    first: Option<NonZeroU64>,
+    last: u64,
+    /// Whether a packet says that it is the first.
+    has_first: bool,
+    /// The number of the last later packet that says so, and one.
+    restarted: Option<NonZeroU64>,
+    /// The last reading of BOOTTIME, if there is one.
+    has_boottime: bool,
+    boottime: u64,
+}
+
+impl Sequence {
+    fn first(&self) -> Option<u64> {
+        self.first.map(|next| next.get() - 1)
+    }
+
+    fn restarted(&self) -> Option<u64> {
+        self.restarted.map(|next| next.get() - 1)
+    }
+}
+
+/// The number of a packet, and one: nothing then takes no memory of its own.
+fn and_one(number: u64) -> Option<NonZeroU64> {
+    NonZeroU64::new(number.saturating_add(1))
 }
 
 /// A described uuid.
@@ -173,19 +193,19 @@ impl Recordings {
             self.sequences.resize(place + 1, Sequence::default());
         }
         let of = &mut self.sequences[place];
-        let first = *of.first.get_or_insert(number);
+        of.first = of.first.or(and_one(number));
         of.id = header.trusted_packet_sequence_id;
         of.last = number;
         if header.first_packet_on_sequence {
             if of.has_first {
-                of.restarted = Some(number);
+                of.restarted = and_one(number);
                 let begin = Begin { packet: number, offset: packet.offset, sign: Sign::Writers };
                 self.restart.get_or_insert((begin, 0)).1 += 1;
             }
             of.has_first = true;
         } else if let Some((begin, _)) = self.restart
-            && first < begin.packet
-            && of.restarted.is_none_or(|restarted| restarted < begin.packet)
+            && of.first().is_some_and(|first| first < begin.packet)
+            && of.restarted().is_none_or(|restarted| restarted < begin.packet)
         {
             self.restart = None; // this writer goes on
         }
@@ -197,10 +217,11 @@ impl Recordings {
         if let Some(ts) = header.timestamp {
             let clock = [header.timestamp_clock_id, of.default_clock, BOOTTIME];
             let clock = clock.into_iter().find(|&clock| clock != 0).unwrap_or(BOOTTIME);
-            of.time = Some(match of.time {
-                Some((before, last)) if before == clock => (clock, last.max(ts)),
-                _ => (clock, ts),
-            });
+            of.time = match of.clock == clock {
+                true => of.time.max(ts),
+                false => ts,
+            };
+            of.clock = clock;
         }
     }
 
@@ -219,10 +240,10 @@ impl Recordings {
                 continue;
             };
             if id == BOOTTIME {
-                let before = of.boottime.replace(reading);
-                goes_back |= before.is_some_and(|before| before.saturating_sub(reading) > JITTER);
+                goes_back |= of.has_boottime && of.boottime.saturating_sub(reading) > JITTER;
+                (of.has_boottime, of.boottime) = (true, reading);
             }
-            let is_older = of.time.is_some_and(|(clock, last)| clock == id && last > reading);
+            let is_older = of.clock == id && id != 0 && of.time > reading;
             if is_older && self.older.is_none() {
                 self.older = Some(begin(Sign::Descriptors));
             }
@@ -311,7 +332,7 @@ impl Recordings {
         let is_both = |first: u64, last: u64| first < begin.packet && last >= begin.packet;
         let sequences = self.sequences.iter();
         let sequences =
-            sequences.filter(|of| of.first.is_some_and(|first| is_both(first, of.last)));
+            sequences.filter(|of| of.first().is_some_and(|first| is_both(first, of.last)));
         let mut sequences: Vec<u64> = sequences.map(|of| of.id.into()).collect();
         let uuids = self.uuids.iter();
         let uuids = uuids.filter(|(_, of)| is_both(of.first, of.last));

@@ -3,7 +3,8 @@
 //! # Design
 //!
 //! The thread of the file reads, hashes and decompresses. It needs no state of the import, and is at most three pieces
-//! ahead. The alternative was to find packets on this thread, too, and to read their headers and payloads. But where a
+//! ahead. Packets are taken on the caller's thread, which follows events later: memory that one thread frees serves
+//! another one badly. The alternative was to find packets on this thread, too, and to read their headers and payloads. But where a
 //! packet ends is known only when its payload was readable (rule Z3), so each packet would be parsed on both threads, or
 //! the parsed form, which borrows from the bytes, would need a second form that does not.
 
@@ -19,23 +20,22 @@ const PIECES: usize = 1;
 /// The size of a piece.
 const SIZE: usize = 256 << 10;
 
-/// Reads a file while another thread takes its bytes.
+/// Takes the bytes of a file while another thread reads ahead.
 ///
 /// # Errors
 ///
 /// The errors of `take`. An error of the input is an error of the reader that `take` gets.
 pub(super) fn read(
-    input: &mut dyn Read,
-    take: impl FnOnce(&mut dyn Read) -> io::Result<End> + Send,
+    input: &mut (dyn Read + Send),
+    take: impl FnOnce(&mut dyn Read) -> io::Result<End>,
 ) -> io::Result<End> {
     let (full, pieces) = sync_channel(PIECES);
     let (emptied, empty) = channel();
-    let mut ahead = Ahead { pieces, emptied, piece: Piece::default(), at: 0 };
     thread::scope(|scope| {
-        let taking = scope.spawn(move || take(&mut ahead));
-        fill(input, full, &empty);
-        // Without a result, the thread has panicked.
-        taking.join().unwrap_or(Ok(End::Stopped))
+        scope.spawn(move || fill(input, &full, &empty));
+        // Without it, nobody takes pieces any more.
+        let mut ahead = Ahead { pieces, emptied, piece: Piece::default(), at: 0 };
+        take(&mut ahead)
     })
 }
 
@@ -47,7 +47,7 @@ struct Piece {
 }
 
 /// Sends the pieces of a file until it ends, or until nobody takes them any more.
-fn fill(input: &mut dyn Read, full: SyncSender<io::Result<Piece>>, empty: &Receiver<Piece>) {
+fn fill(input: &mut dyn Read, full: &SyncSender<io::Result<Piece>>, empty: &Receiver<Piece>) {
     loop {
         let mut piece = empty.try_recv().unwrap_or_default();
         piece.buffer.resize(SIZE, 0);
@@ -95,5 +95,85 @@ impl Read for Ahead {
         }
         self.at += size;
         Ok(size)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Gives some bytes or an error with each call, and then nothing.
+    struct Parts(VecDeque<Result<Vec<u8>, ErrorKind>>);
+
+    impl Read for Parts {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            match self.0.pop_front() {
+                Some(Ok(bytes)) => (&bytes[..]).read(buf),
+                Some(Err(kind)) => Err(kind.into()),
+                None => Ok(0),
+            }
+        }
+    }
+
+    fn part() -> impl Strategy<Value = Result<Vec<u8>, ErrorKind>> {
+        prop_oneof![
+            prop::collection::vec(any::<u8>(), 1..300).prop_map(Ok),
+            Just(Err(ErrorKind::InvalidData)),
+            Just(Err(ErrorKind::Interrupted)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_and_errors_are_those_of_the_input(
+            parts in prop::collection::vec(part(), 0..12),
+            size in 1usize..400,
+        ) {
+            let mut expected = Vec::new();
+            for part in &parts {
+                match part {
+                    Ok(bytes) => expected.extend(bytes.iter().copied().map(Ok)),
+                    Err(ErrorKind::Interrupted) => {}
+                    Err(kind) => expected.push(Err(*kind)),
+                }
+            }
+            let mut found = Vec::new();
+            let end = read(&mut Parts(parts.into()), |input| {
+                let mut buf = vec![0; size];
+                loop {
+                    match input.read(&mut buf) {
+                        Ok(0) => return Ok(End::Complete),
+                        Ok(read) => found.extend(buf[..read].iter().copied().map(Ok)),
+                        Err(error) => found.push(Err(error.kind())),
+                    }
+                }
+            });
+            prop_assert_eq!(end.unwrap(), End::Complete);
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn who_wants_no_more_need_not_read_to_the_end() {
+        let end = read(&mut io::repeat(1), |input| {
+            input.read_exact(&mut [0; 3])?;
+            Ok(End::Stopped)
+        });
+        assert_eq!(end.unwrap(), End::Stopped);
+    }
+
+    #[test]
+    fn after_an_error_of_the_source_there_is_nothing() {
+        let mut parts = Parts([Err(ErrorKind::Other), Ok(vec![1])].into());
+        let end = read(&mut parts, |input| {
+            assert_eq!(input.read(&mut [0; 3]).unwrap_err().kind(), ErrorKind::Other);
+            assert_eq!(input.read(&mut [0; 3])?, 0);
+            Ok(End::Complete)
+        });
+        assert!(end.is_ok());
     }
 }

@@ -21,7 +21,7 @@ const CLOCK: u32 = 6;
 impl Format for Csv {
     const FORMAT: &'static TraceFormat = &CSV;
 
-    fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+    fn read(input: &mut (dyn Read + Send), session: &mut FileSession<'_, '_>) -> io::Result<End> {
         let mut lines = BufReader::new(input);
         let (mut line, mut offset) = (Vec::new(), 0);
         let mut counters = BTreeMap::new();

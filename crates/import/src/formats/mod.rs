@@ -42,14 +42,14 @@ pub(crate) trait Format {
     /// # Errors
     ///
     /// If a temporary file cannot be written, or the import needs too much memory.
-    fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End>;
+    fn read(input: &mut (dyn Read + Send), session: &mut FileSession<'_, '_>) -> io::Result<End>;
 
     /// Reads a file for its statements about clocks only, before the import reads it. Rows are dropped.
     ///
     /// # Errors
     ///
     /// The errors of [`Format::read`].
-    fn survey(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+    fn survey(input: &mut (dyn Read + Send), session: &mut FileSession<'_, '_>) -> io::Result<End> {
         Self::read(input, session)
     }
 }
@@ -60,11 +60,11 @@ struct Perfetto;
 impl Format for Perfetto {
     const FORMAT: &'static TraceFormat = PERFETTO;
 
-    fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+    fn read(input: &mut (dyn Read + Send), session: &mut FileSession<'_, '_>) -> io::Result<End> {
         ahead::read(input, |input| session.frame.read_file(input, session.rows))
     }
 
-    fn survey(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+    fn survey(input: &mut (dyn Read + Send), session: &mut FileSession<'_, '_>) -> io::Result<End> {
         ahead::read(input, |input| {
             let kept = session.kept.as_deref_mut();
             session.frame.survey_file(input, kept, session.rows)
@@ -72,7 +72,7 @@ impl Format for Perfetto {
     }
 }
 
-type ReadFile = fn(&mut dyn Read, &mut FileSession<'_, '_>) -> io::Result<End>;
+type ReadFile = fn(&mut (dyn Read + Send), &mut FileSession<'_, '_>) -> io::Result<End>;
 
 /// The functions of a format.
 struct Reader {
@@ -113,7 +113,7 @@ pub static FORMATS: Formats = &{
 pub(crate) fn read(
     kind: TraceType,
     is_survey: bool,
-    input: &mut dyn Read,
+    input: &mut (dyn Read + Send),
     session: &mut FileSession<'_, '_>,
 ) -> io::Result<End> {
     let reader = READERS.iter().find(|reader| TraceType::Trace(reader.format) == kind);

@@ -212,6 +212,7 @@ impl OpenFile {
     pub fn close(&mut self, journal: &Journal, rows: &mut Rows<'_>) -> ReadFile {
         self.around.close(None, rows);
         self.joined(rows);
+        self.recordings = Recordings::default();
         let packets = self.number(rows.count(&tables::packet_record::TABLE));
         ReadFile {
             packets: packets.unsigned_abs(),

@@ -19,7 +19,7 @@ use super::sink::Sink;
 use crate::error::WriteError;
 
 /// The values that a packet may have in common with others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Common {
     clock_id: Option<u32>,
     seq_id: u32,
@@ -89,14 +89,30 @@ impl Common {
     }
 }
 
+/// The values of a row, in half of the memory. All packets of a file have one `first_id`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    clock_id: u32,
+    seq_id: u32,
+    machine: u32,
+    row_type: u32,
+    uid: i32,
+    pid: i32,
+    file: u32,
+    /// A bit for each flag, and for each value that is there.
+    bits: u8,
+}
+
 /// The rows of `packet_common` that are remembered.
 #[derive(Default)]
 pub(super) struct Commons {
     last: Option<(Common, i64)>,
-    recent: FxHashMap<Common, i64>,
+    recent: FxHashMap<Key, i64>,
     /// The rows that were used last before the recent ones.
-    older: FxHashMap<Common, i64>,
+    older: FxHashMap<Key, i64>,
     rows: i64,
+    /// The names of types that are no packet types, by their number.
+    names: Vec<&'static str>,
 }
 
 /// A number of a row of `packet_common`.
@@ -107,7 +123,7 @@ pub(super) enum Known {
 }
 
 impl Commons {
-    /// The largest number of recent rows. Both maps take 10 MB.
+    /// The largest number of recent rows. Both maps take 5 MB.
     const MOST: usize = 57_344; // 7/8 of a power of two, which a map has room for
 
     /// The number of the row.
@@ -119,13 +135,50 @@ impl Commons {
         }
     }
 
+    fn key(&mut self, common: &Common) -> Key {
+        /// Numbers that no packet type has: a field's number has 29 bits.
+        const CORRUPT: u32 = u32::MAX - 1;
+        const NAMED: u32 = 1 << 30;
+        let row_type = match common.row_type {
+            RowType::None => u32::MAX,
+            RowType::Payload(packet_type) => packet_type.0,
+            RowType::Corrupt => CORRUPT,
+            RowType::Named(name) => {
+                let known = self.names.iter().position(|known| *known == name);
+                let number = known.unwrap_or_else(|| {
+                    self.names.push(name);
+                    self.names.len() - 1
+                });
+                NAMED + number as u32
+            }
+        };
+        let bits = [
+            common.clock_id.is_some(),
+            common.uid.is_some(),
+            common.pid.is_some(),
+            common.is_absolute,
+            common.is_trace_time,
+        ];
+        Key {
+            clock_id: common.clock_id.unwrap_or_default(),
+            seq_id: common.seq_id,
+            machine: common.machine,
+            row_type,
+            uid: common.uid.unwrap_or_default(),
+            pid: common.pid.unwrap_or_default(),
+            file: common.file,
+            bits: bits.iter().fold(0, |bits, &bit| bits << 1 | u8::from(bit)),
+        }
+    }
+
     /// The number of a row that is not the row of the previous packet.
     fn other(&mut self, common: &Common) -> Known {
-        if let Some(&id) = self.recent.get(common) {
+        let key = self.key(common);
+        if let Some(&id) = self.recent.get(&key) {
             self.last = Some((*common, id));
             return Known::Before(id);
         }
-        let known = match self.older.get(common) {
+        let known = match self.older.get(&key) {
             Some(&id) => Known::Before(id),
             None => Known::New(self.rows),
         };
@@ -139,9 +192,14 @@ impl Commons {
         if self.recent.len() >= Self::MOST {
             self.older = std::mem::take(&mut self.recent);
         }
-        self.recent.insert(*common, id);
+        self.recent.insert(key, id);
         self.last = Some((*common, id));
         known
+    }
+
+    /// There are no more packets.
+    pub fn end(&mut self) {
+        *self = Commons::default();
     }
 }
 

@@ -97,6 +97,9 @@ impl<S: Sink> Writer<S> {
         self.tallies.slices.add(batch.tallies.slices);
         self.tallies.values.add(batch.tallies.values);
         for complete in &batch.complete {
+            if complete.table.number == tables::packet_record::TABLE.number {
+                self.commons.end();
+            }
             self.sink.complete(complete.table, complete.waiting)?;
         }
         Ok(())

@@ -14,8 +14,10 @@
 //! neighbour goes first. Convex hulls fit one line to delays of one sign; random samples are
 //! random; a median of several readings fails if a fifth of them is off.
 //!
-//! A state of a reading is a way to reach it. For all states, their predecessors are stored; costs
-//! are stored only as long as a later reading may follow on them.
+//! A state of a reading is a way to reach it. Costs are stored only as long as a later reading may
+//! follow on them. Predecessors are stored as long as a path to a recent reading leads over them: a
+//! while back, all these paths are one. With the predecessors of all states, a million readings took
+//! 120 MB for them instead of 12.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -279,13 +281,16 @@ struct State {
 /// The stored data of a state: the reading, the way to reach it, and the predecessor.
 #[derive(Debug, Clone, Copy)]
 struct Trace {
-    node: usize,
-    from: usize,
+    node: u32,
+    from: u32,
     gap: Gap,
 }
 
 /// No state.
-const NOWHERE: usize = usize::MAX;
+const NOWHERE: usize = u32::MAX as usize;
+
+/// After this many readings, predecessors that no path needs are dropped.
+const SWEPT: usize = if cfg!(test) { 3 } else { 1 << 12 };
 
 /// All paths through the readings that may be the cheapest.
 struct Ways<'n> {
@@ -293,6 +298,8 @@ struct Ways<'n> {
     nodes: &'n [Node],
     scale: f64,
     traces: Vec<Trace>,
+    /// The number of traces that some path needed at the last sweep.
+    swept: usize,
     /// The states of the last readings, the index of the first of these readings, and of its first
     /// state.
     recent: VecDeque<(usize, Vec<State>)>,
@@ -301,14 +308,7 @@ struct Ways<'n> {
 
 impl<'n> Ways<'n> {
     fn new(hop: &'n Hop, nodes: &'n [Node], scale: f64) -> Ways<'n> {
-        Ways {
-            hop,
-            nodes,
-            scale,
-            traces: Vec::with_capacity(5 * nodes.len()),
-            recent: VecDeque::new(),
-            first: 0,
-        }
+        Ways { hop, nodes, scale, traces: Vec::new(), swept: 0, recent: VecDeque::new(), first: 0 }
     }
 
     /// The cheapest path, as readings with the kind of the next gap.
@@ -318,9 +318,10 @@ impl<'n> Ways<'n> {
         for (index, node) in self.nodes.iter().enumerate() {
             let states = self.states(index, node);
             let start = self.traces.len();
+            let stored = |number: usize| number.min(NOWHERE) as u32;
             self.traces.extend(states.iter().map(|state| Trace {
-                node: index,
-                from: state.from,
+                node: stored(index),
+                from: stored(state.from),
                 gap: match state.by {
                     Reached::Step(..) => Gap::Step,
                     Reached::First | Reached::Line(_) => Gap::Line,
@@ -342,16 +343,63 @@ impl<'n> Ways<'n> {
                 }
             }
             self.recent.push_back((start, states));
+            if index % SWEPT == SWEPT - 1 && end.is_none() {
+                self.sweep();
+            }
         }
         let mut way = Vec::new();
         let mut at = end.map_or(NOWHERE, |(_, at)| at);
         let mut after = Gap::Line;
         while let Some(trace) = self.traces.get(at) {
-            way.push((trace.node, after));
-            (after, at) = (trace.gap, trace.from);
+            way.push((trace.node as usize, after));
+            (after, at) = (trace.gap, trace.from as usize);
         }
         way.reverse();
         way
+    }
+
+    /// Drops the traces that no path to a recent reading leads over.
+    fn sweep(&mut self) {
+        let Some(&(until, _)) = self.recent.front() else {
+            return;
+        };
+        let (since, from) = (self.swept, |trace: &Trace| trace.from as usize);
+        let mut is_needed = vec![false; until - since];
+        let need = |is_needed: &mut Vec<bool>, trace: &Trace| {
+            let place = from(trace).checked_sub(since);
+            if let Some(needed) = place.and_then(|place| is_needed.get_mut(place)) {
+                *needed = true;
+            }
+        };
+        self.traces[until..].iter().for_each(|trace| need(&mut is_needed, trace));
+        for at in (since..until).rev() {
+            if is_needed[at - since] {
+                need(&mut is_needed, &self.traces[at]);
+            }
+        }
+        let mut places = vec![NOWHERE as u32; until - since];
+        let mut kept = since;
+        for at in since..self.traces.len() {
+            if is_needed.get(at - since) == Some(&false) {
+                continue;
+            }
+            let mut trace = self.traces[at];
+            let of = from(&trace);
+            if of >= until && of != NOWHERE {
+                trace.from -= (until - self.swept) as u32;
+            } else if let Some(place) = of.checked_sub(since).and_then(|of| places.get(of)) {
+                trace.from = *place;
+            }
+            if let Some(place) = places.get_mut(at - since) {
+                *place = kept as u32;
+                self.swept = kept + 1;
+            }
+            self.traces[kept] = trace;
+            kept += 1;
+        }
+        let dropped = self.traces.len() - kept;
+        self.traces.truncate(kept);
+        self.recent.iter_mut().for_each(|(start, _)| *start -= dropped);
     }
 
     /// The states of a reading that may be on the cheapest path: first the initial state, then in

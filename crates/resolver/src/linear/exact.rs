@@ -2,15 +2,22 @@
 //!
 //! Differences of readings may have 65 bits, and nearly none has more than 53. Conversions of 128
 //! bits are calls of a function with loops, and took a sixth of the time of 1.6 million lines; so
-//! what fits 64 bits takes the way of the processor, to the same result.
+//! what fits 64 bits takes the way of the processor, to the same result. The other way is a function that is never
+//! inlined: the compiler would call the conversion for all numbers, and drop its result for most.
 
 /// The nearest number.
 #[inline]
 pub(crate) fn real(number: i128) -> f64 {
     match i64::try_from(number) {
         Ok(number) => number as f64,
-        Err(_) => number as f64,
+        Err(_) => real_of_many(number),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn real_of_many(number: i128) -> f64 {
+    number as f64
 }
 
 /// The number without its fraction, as `as` does it.
@@ -19,8 +26,14 @@ pub(crate) fn truncated(number: f64) -> i128 {
     const FITS: f64 = (1u64 << 63) as f64;
     match number.abs() < FITS {
         true => i128::from(number as i64),
-        false => number as i128,
+        false => many_of_real(number),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn many_of_real(number: f64) -> i128 {
+    number as i128
 }
 
 /// The nearest integer; that away from zero if two are equally near.

@@ -62,7 +62,7 @@ fn is_json(begin: &[u8]) -> bool {
 impl Format for Json {
     const FORMAT: &'static TraceFormat = &JSON;
 
-    fn read(input: &mut dyn Read, session: &mut FileSession<'_, '_>) -> io::Result<End> {
+    fn read(input: &mut (dyn Read + Send), session: &mut FileSession<'_, '_>) -> io::Result<End> {
         ahead::read(input, |batches| take(batches, session))
     }
 }
